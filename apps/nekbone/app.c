@@ -1,0 +1,266 @@
+/*
+ * app.c - nekbone as the driver sees it: options, sizes, and a table of functions.
+ */
+#include "config.h"
+#include "nekbone.h"
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(nek_config_t, member)
+static const rt_opt_t options[] = {
+    {"elements", RT_OPT_EXTENTS, AT(elements), "EXxEYxEZ", "elements of the box in x, y, z",
+     "8x8x8", 1, 1e9, NULL},
+    {"degree", RT_OPT_INT, AT(degree), "N", "polynomial degree; N + 1 points a direction", "9",
+     NEK_MIN_N - 1, NEK_MAX_N - 1, NULL},
+    {"iterations", RT_OPT_INT, AT(iterations), "N", "CG iterations of a solve", "100", 1, 1e6,
+     NULL},
+    {"lambda", RT_OPT_REAL, AT(lambda), "X",
+     "shift added to the operator; Nekbone has 0.1, pure Poisson 0", "0.1", 0, 1e6, NULL},
+    {"deform", RT_OPT_REAL, AT(deform), "A",
+     "bend the box by a smooth map of this amplitude (element edge 2), so that all six geometric "
+     "factors are non-zero",
+     "0", -1e6, 1e6, NULL},
+    {"ranks", RT_OPT_EXTENTS, AT(ranks), "PXxPYxPZ",
+     "box of MPI ranks; 0: the one with the least surface", "0", 0, 1e6, NULL},
+    {"communication", RT_OPT_FLAG, AT(communication), NULL,
+     "gather-scatter between elements; --no-communication leaves it out, as Karp et al. did to "
+     "compare with their measured roofline",
+     "yes", 0, 0, NULL},
+};
+
+/* --- ranks --- */
+
+static bool divides(const int64_t p[3], const int64_t elements[3])
+{
+    return elements[0] % p[0] == 0 && elements[1] % p[1] == 0 && elements[2] % p[2] == 0;
+}
+
+/* The box of `size` ranks that divides `elements` (if not NULL) and has the least surface. */
+static bool factor(int64_t size, const int64_t *elements, int64_t best[3])
+{
+    static const int64_t cube[3] = {1, 1, 1};
+    const int64_t *e = elements ? elements : cube;
+    double least = INFINITY;
+    for (int64_t px = 1; px <= size; px++)
+        for (int64_t py = 1; size % px == 0 && py <= size / px; py++) {
+            if (size / px % py != 0)
+                continue;
+            int64_t p[3] = {px, py, size / px / py};
+            if (elements && !divides(p, elements))
+                continue;
+            double surface = (double)(e[0] * e[1]) / (double)(px * py) +
+                             (double)(e[1] * e[2]) / (double)(py * p[2]) +
+                             (double)(e[2] * e[0]) / (double)(p[2] * px);
+            if (!elements) /* close to a cube: few in x last, so that a message is contiguous */
+                surface = (double)(px + 2 * py + 3 * p[2]) * 1e-6 + (double)(px * px + py * py) +
+                          (double)(p[2] * p[2]);
+            if (surface < least) {
+                least = surface;
+                memcpy(best, p, sizeof p);
+            }
+        }
+    return least < INFINITY;
+}
+
+static void choose_ranks(nek_config_t *cfg)
+{
+    int64_t size = rt_comm_size(), p[3];
+    memcpy(p, cfg->ranks, sizeof p);
+    if (p[0] != 0 || p[1] != 0 || p[2] != 0) {
+        if ((double)p[0] * (double)p[1] * (double)p[2] != (double)size)
+            rt_refuse(RT_USAGE, "--ranks %lldx%lldx%lld is not a box of the %lld ranks that run",
+                      (long long)p[0], (long long)p[1], (long long)p[2], (long long)size);
+        if (divides(p, cfg->elements))
+            return;
+    } else if (factor(size, cfg->elements, cfg->ranks)) {
+        return;
+    }
+    char list[160] = "";
+    size_t used = 0;
+    for (int64_t s = 1, box[3]; s <= 4 * size && used < sizeof list - 16; s++)
+        if (factor(s, cfg->elements, box))
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", used ? ", " : "",
+                                     (long long)s);
+    rt_refuse(
+        RT_USAGE,
+        "%lld ranks cannot share %lldx%lldx%lld elements in equal boxes: each extent must be a "
+        "multiple of the ranks along it; these rank counts fit: %s",
+        (long long)size, (long long)cfg->elements[0], (long long)cfg->elements[1],
+        (long long)cfg->elements[2], list);
+}
+
+/* --- sizes --- */
+
+static void place_rank(nek_config_t *cfg)
+{
+    int64_t rank = rt_comm_rank();
+    const int64_t at[3] = {rank % cfg->ranks[0], rank / cfg->ranks[0] % cfg->ranks[1],
+                           rank / (cfg->ranks[0] * cfg->ranks[1])};
+    cfg->local_elements = 1;
+    for (int d = 0; d < 3; d++) {
+        cfg->local[d] = cfg->elements[d] / cfg->ranks[d];
+        cfg->first[d] = cfg->local[d] * at[d];
+        cfg->local_elements *= cfg->local[d];
+    }
+    cfg->points = cfg->local_elements * cfg->n * cfg->n * cfg->n;
+}
+
+/* Most memory that any rung of this run takes where its arrays live. */
+static double memory_needed(const rt_run_t *run)
+{
+    double most = 0;
+    for (int i = 0; i < NEK_RUNGS; i++) {
+        const rt_rung_t *rung = &nek_ladder[i];
+        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
+        if (!asked || rt_rung_why_not(rung))
+            continue;
+        double bytes[RT_SPACES];
+        nek_memory(run, rung, bytes);
+        if (bytes[rt_rung_space(rung)] > most)
+            most = bytes[rt_rung_space(rung)];
+    }
+    return most;
+}
+
+/* Grows the box of each rank, x first, while it stays below the target. */
+static void choose_elements(rt_run_t *run, double target)
+{
+    nek_config_t *cfg = run->config;
+    int64_t local[3] = {1, 1, 1};
+    for (int grown = 0;; grown++) {
+        int64_t next[3];
+        memcpy(next, local, sizeof next);
+        if (grown > 0)
+            next[(grown - 1) % 3]++;
+        for (int d = 0; d < 3; d++)
+            cfg->elements[d] = next[d] * cfg->ranks[d];
+        place_rank(cfg);
+        if (grown > 0 && (cfg->points > INT32_MAX || memory_needed(run) > target))
+            break;
+        memcpy(local, next, sizeof local);
+    }
+    for (int d = 0; d < 3; d++)
+        cfg->elements[d] = local[d] * cfg->ranks[d];
+}
+
+static void configure(rt_run_t *run, double target)
+{
+    nek_config_t *cfg = run->config;
+    cfg->n = (int)cfg->degree + 1;
+    if (target > 0) {
+        if (cfg->ranks[0] == 0)
+            factor(rt_comm_size(), NULL, cfg->ranks);
+        choose_elements(run, target);
+    }
+    double n3 = pow(cfg->n, 3);
+    double points = (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
+                    n3 / rt_comm_size();
+    if (points > INT32_MAX)
+        rt_refuse(RT_USAGE,
+                  "--elements %lldx%lldx%lld at degree %lld is %.3g points a rank, and a rank can "
+                  "hold 2147483647: use fewer elements or more ranks",
+                  (long long)cfg->elements[0], (long long)cfg->elements[1],
+                  (long long)cfg->elements[2], (long long)cfg->degree, points);
+    choose_ranks(cfg);
+    place_rank(cfg);
+}
+
+static void describe(const rt_run_t *run, FILE *out)
+{
+    const nek_config_t *cfg = run->config;
+    double unknowns = 1;
+    for (int d = 0; d < 3; d++)
+        unknowns *= (double)(cfg->elements[d] * cfg->degree + 1);
+    fprintf(out,
+            "problem       -div grad u + %g u = f on a box of %lldx%lldx%lld elements of edge 2",
+            cfg->lambda, (long long)cfg->elements[0], (long long)cfg->elements[1],
+            (long long)cfg->elements[2]);
+    if (cfg->deform != 0)
+        fprintf(out, ", bent by %g", cfg->deform);
+    fprintf(out,
+            "\n              degree %lld (n = %d), %.0f unknowns, %.0f stored points, %lld CG "
+            "iterations in FP64\n",
+            (long long)cfg->degree, cfg->n, unknowns, (double)cfg->points * (double)rt_comm_size(),
+            (long long)cfg->iterations);
+    fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
+            (long long)cfg->ranks[0], (long long)cfg->ranks[1], (long long)cfg->ranks[2],
+            cfg->communication ? "on" : "OFF");
+}
+
+static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
+{
+    const nek_config_t *cfg = run->config;
+    const nek_kernels_t *kernels = rung->kernels;
+    if (kernels && kernels->max_n && cfg->n > kernels->max_n)
+        return kernels->max_n_reason;
+    return NULL;
+}
+
+static void result(const void *solver, json_t *out)
+{
+    const nek_solver_t *s = solver;
+    json_t *history = rt_json_array(out, "residual_history");
+    for (int k = 0; k <= s->iterations; k++)
+        rt_json_append_real(history, s->history[k]);
+    rt_json_real(out, "eigen_min", s->problem->eigen_min);
+    rt_json_real(out, "eigen_max", s->problem->eigen_max);
+}
+
+/* --- the paper's figures, to stand beside ours --- */
+
+/* Karp et al., section VI-B: share of the measured roofline on P100 and V100, by elements. */
+static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
+{
+    static const struct {
+        int64_t elements;
+        const char *layered;
+    } shares[] = {{1024, "P100 78 %, V100 77 %"},
+                  {2048, "P100 87 %, V100 84 %"},
+                  {4096, "P100 92 %, V100 88 %"}};
+    const nek_config_t *cfg = run->config;
+    int64_t elements = cfg->elements[0] * cfg->elements[1] * cfg->elements[2];
+    if (cfg->degree != 9)
+        return "";
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        if (elements == shares[i].elements && strcmp(rung->name, "layered") == 0)
+            return shares[i].layered;
+    /* section VI-A, averages over the sizes */
+    if (strcmp(rung->name, "global") == 0)
+        return "layered is 1.36x (P100), 1.10x (V100) of this";
+    if (strcmp(rung->name, "shared") == 0)
+        return "layered is 1.10x (P100), 1.06x (V100) of this";
+    return "";
+}
+
+static const char *const roofline_cases[] = {
+    "elements=4x4x4",  "elements=8x4x4",   "elements=8x8x4",    "elements=8x8x8",
+    "elements=16x8x8", "elements=16x16x8", "elements=16x16x16", NULL};
+
+const rt_app_t nek_app = {
+    .name = "nekbone",
+    .purpose = "conjugate gradients for the spectral-element Poisson operator (Nekbone)",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .config_size = sizeof(nek_config_t),
+    .ladder = nek_ladder,
+    .n_rungs = NEK_RUNGS,
+    .size_option = "elements",
+    .configure = configure,
+    .describe = describe,
+    .refuse = refuse,
+    .memory = nek_memory,
+    .work = nek_work,
+    .problem_new = nek_problem_new,
+    .problem_destroy = nek_problem_destroy,
+    .solver_new = nek_solver_new,
+    .solver_destroy = nek_solver_destroy,
+    .verify_before = nek_verify_before,
+    .spoil = nek_spoil,
+    .solve = nek_solve,
+    .verify_after = nek_verify_after,
+    .result = result,
+    .roofline_cases = roofline_cases,
+    .roofline_settings = "communication=no degree=9",
+    .paper = paper,
+};

@@ -1,0 +1,32 @@
+/*
+ * nek_cuda.cuh - what the CUDA rungs of nekbone share: the choice of the kernel compiled for an n.
+ */
+#ifndef NEK_CUDA_CUH
+#define NEK_CUDA_CUH
+
+#include <type_traits>
+#include "../nekbone.h"
+#include "rt_cuda.cuh"
+
+/* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */
+template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
+{
+    if constexpr (N > most) {
+        return false;
+    } else if (n == N) {
+        f(std::integral_constant<int, N>());
+        return true;
+    } else {
+        return nek_fixed_n<most, N + 1>(n, f);
+    }
+}
+
+/* Shared memory beyond 48 KB has to be asked for. */
+template <class Kernel> void nek_allow_shared(Kernel *kernel, size_t bytes)
+{
+    if (bytes > 48 * 1024)
+        RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(bytes)));
+}
+
+#endif

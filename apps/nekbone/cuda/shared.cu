@@ -1,0 +1,68 @@
+/*
+ * shared.cu - the shared-memory kernel of Jocksch et al., as described by Karp et al., section
+ * IV-B.
+ *
+ * Idea: a thread for each point of the element (n x n x n threads); u, D and the three products
+ * live in shared memory, in one kernel. Advantage: u and the factors are read from DRAM once, ur,
+ * us and ut never leave the chip. Price: n^3 threads a block, so at most 1024, n <= 10; at n = 10 a
+ * multiprocessor holds two such blocks, and when both wait for memory or at the barrier nothing is
+ * left to do. Each product of the 6 n a point reads both its operands from shared memory, which
+ * becomes the limit.
+ */
+#include "config.h"
+#include "nek_cuda.cuh"
+
+enum { SHARED_MAX_N = 10 };
+
+template <int n>
+__global__ void __launch_bounds__(n *n *n)
+    element(const double *__restrict__ D, const double *__restrict__ G,
+            const double *__restrict__ u, double *__restrict__ w)
+{
+    constexpr int n2 = n * n, n3 = n2 * n;
+    __shared__ double sD[n2], su[n3], sr[n3], ss[n3]; /* su is used again for ut */
+    const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, q = k * n2 + j * n + i;
+    const size_t e = blockIdx.x;
+    G += e * 6 * n3 + q;
+
+    if (q < n2)
+        sD[q] = D[q];
+    su[q] = u[e * n3 + q];
+    __syncthreads();
+
+    double wr = 0, ws = 0, wt = 0;
+#pragma unroll
+    for (int l = 0; l < n; l++) {
+        wr += sD[i * n + l] * su[k * n2 + j * n + l];
+        ws += sD[j * n + l] * su[k * n2 + l * n + i];
+        wt += sD[k * n + l] * su[l * n2 + j * n + i];
+    }
+    const double ut = G[2 * n3] * wr + G[4 * n3] * ws + G[5 * n3] * wt;
+    sr[q] = G[0] * wr + G[n3] * ws + G[2 * n3] * wt;
+    ss[q] = G[n3] * wr + G[3 * n3] * ws + G[4 * n3] * wt;
+    __syncthreads(); /* all have read u */
+    su[q] = ut;
+    __syncthreads();
+
+    double sum = 0;
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        sum += sD[l * n + i] * sr[k * n2 + j * n + l] + sD[l * n + j] * ss[k * n2 + l * n + i] +
+               sD[l * n + k] * su[l * n2 + j * n + i];
+    w[e * n3 + q] = sum;
+}
+
+static void shared_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    const bool known = nek_fixed_n<SHARED_MAX_N>(m->n, [&](auto n) {
+        element<n()><<<static_cast<unsigned>(m->elements), dim3(n(), n(), n()), 0, rt_stream()>>>(
+            m->D, m->G, u, w);
+    });
+    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", m->n);
+    RT_CUDA_LAUNCHED();
+}
+
+extern "C" const nek_kernels_t nek_shared = {shared_ax, &nek_vector_cuda, 0, SHARED_MAX_N,
+                                             "a thread a point: n^3 threads a block, and a block "
+                                             "has at most 1024, so n <= 10 (degree <= 9); "
+                                             "use layered"};

@@ -1,0 +1,160 @@
+/*
+ * kokkos.cpp - the operator as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ *
+ * Idea: a team an element. A member owns bundles of W neighbouring columns (i .. i + W - 1, j): W
+ * is 1 on a GPU, where a bundle is a thread as in the layered rung, and a whole line on a CPU,
+ * where the loop over the bundle becomes vector instructions. The element's u, ur and us are in the
+ * team's scratch memory. Advantage: portable, and only two barriers an element instead of two a
+ * layer. Price: scratch for the whole element (4 n^3 values) limits how many teams share a
+ * multiprocessor; for large n it is taken from global memory (level 1).
+ */
+#include "config.h"
+#include "rt_kokkos.hpp"
+#include "../nekbone.h"
+
+namespace
+{
+
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
+using Member = Policy::member_type;
+
+/* N = 0: n is known only at run time. */
+template <int N> struct Element {
+    static constexpr int most = N ? N : NEK_MAX_N;
+    static constexpr int width = rt_kokkos::on_host ? most : 1;
+    int run_time_n, level;
+    const double *D, *G, *u;
+    double *w;
+
+    static KOKKOS_INLINE_FUNCTION size_t scratch(int n)
+    {
+        return sizeof(double) * static_cast<size_t>(2 * n * n + 4 * n * n * n);
+    }
+
+    /* f(t, i, j) for the first point t = j n + i of each bundle of the team. */
+    template <class F> KOKKOS_INLINE_FUNCTION void each_bundle(const Member &team, int n, F f) const
+    {
+        const int lines = rt_kokkos::on_host ? n : n * n;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, lines), [&](int b) {
+            const int t = rt_kokkos::on_host ? b * n : b;
+            f(t, t % n, t / n);
+        });
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        const int n = N ? N : run_time_n, n2 = n * n, n3 = n2 * n;
+        const int W = rt_kokkos::on_host ? n : 1;
+        const size_t e = static_cast<size_t>(team.league_rank());
+        const double *ue = u + e * n3, *g = G + e * 6 * n3;
+        double *we = w + e * n3;
+        double *sD = static_cast<double *>(team.team_scratch(level).get_shmem(scratch(n)));
+        double *sT = sD + n2, *su = sT + n2, *sr = su + n3, *ss = sr + n3, *sw = ss + n3;
+
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n2), [&](int t) {
+            sD[t] = D[t];
+            sT[t % n * n + t / n] = D[t]; /* the transpose, so that a bundle reads neighbours */
+        });
+        each_bundle(team, n, [&](int t, int, int) {
+            for (int k = 0; k < n; k++)
+                for (int v = 0; v < W; v++)
+                    su[k * n2 + t + v] = ue[k * n2 + t + v];
+        });
+        team.team_barrier();
+
+        each_bundle(team, n, [&](int t, int i, int j) {
+            double ru[most][width], rw[most][width];
+            for (int k = 0; k < n; k++)
+                for (int v = 0; v < W; v++) {
+                    ru[k][v] = su[k * n2 + t + v];
+                    rw[k][v] = 0;
+                }
+            for (int k = 0; k < n; k++) {
+                double wr[width], ws[width], wt[width], ut[width];
+                for (int v = 0; v < W; v++)
+                    wr[v] = ws[v] = wt[v] = 0;
+                for (int l = 0; l < n; l++)
+                    for (int v = 0; v < W; v++) {
+                        wr[v] += sT[l * n + i + v] * su[k * n2 + j * n + l];
+                        ws[v] += sD[j * n + l] * su[k * n2 + l * n + i + v];
+                        wt[v] += sD[k * n + l] * ru[l][v];
+                    }
+                for (int v = 0; v < W; v++) {
+                    const int q = k * n2 + t + v;
+                    sr[q] = g[q] * wr[v] + g[n3 + q] * ws[v] + g[2 * n3 + q] * wt[v];
+                    ss[q] = g[n3 + q] * wr[v] + g[3 * n3 + q] * ws[v] + g[4 * n3 + q] * wt[v];
+                    ut[v] = g[2 * n3 + q] * wr[v] + g[4 * n3 + q] * ws[v] + g[5 * n3 + q] * wt[v];
+                }
+                for (int l = 0; l < n; l++)
+                    for (int v = 0; v < W; v++)
+                        rw[l][v] += sD[k * n + l] * ut[v];
+            }
+            for (int k = 0; k < n; k++)
+                for (int v = 0; v < W; v++)
+                    sw[k * n2 + t + v] = rw[k][v];
+        });
+        team.team_barrier();
+
+        each_bundle(team, n, [&](int t, int i, int j) {
+            for (int k = 0; k < n; k++) {
+                double sum[width];
+                for (int v = 0; v < W; v++)
+                    sum[v] = sw[k * n2 + t + v];
+                for (int l = 0; l < n; l++)
+                    for (int v = 0; v < W; v++)
+                        sum[v] += sD[l * n + i + v] * sr[k * n2 + j * n + l] +
+                                  sD[l * n + j] * ss[k * n2 + l * n + i + v];
+                for (int v = 0; v < W; v++)
+                    we[k * n2 + t + v] = sum[v];
+            }
+        });
+    }
+};
+
+template <int N> void run(const nek_mesh_t *m, const double *u, double *w)
+{
+    const int n = m->n;
+    const size_t bytes = Element<N>::scratch(n);
+    const int level = bytes <= 40 * 1024 || rt_kokkos::on_host ? 0 : 1;
+    const Element<N> element{n, level, m->D, m->G, u, w};
+    Policy policy(rt_kokkos::exec(), static_cast<int>(m->elements), Kokkos::AUTO);
+    policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
+    if (!rt_kokkos::on_host) { /* a thread a column, or as many as the kernel's registers allow */
+        const int most = policy.team_size_max(element, Kokkos::ParallelForTag());
+        policy =
+            Policy(rt_kokkos::exec(), static_cast<int>(m->elements), n * n < most ? n * n : most);
+        policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
+    }
+    Kokkos::parallel_for("nekbone ax", policy, element);
+}
+
+void kokkos_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+#define CASE(N) \
+    case N:     \
+        return run<N>(m, u, w)
+    switch (m->n) {
+        CASE(2);
+        CASE(3);
+        CASE(4);
+        CASE(5);
+        CASE(6);
+        CASE(7);
+        CASE(8);
+        CASE(9);
+        CASE(10);
+        CASE(11);
+        CASE(12);
+        CASE(13);
+        CASE(14);
+        CASE(15);
+        CASE(16);
+    default:
+        return run<0>(m, u, w);
+    }
+#undef CASE
+}
+
+} // namespace
+
+extern "C" const nek_kernels_t nek_kokkos = {kokkos_ax, &nek_vector_kokkos, 0, 0, nullptr};

@@ -1,0 +1,47 @@
+# Nekbone. Everything but main.c is a library, so that tests can link it.
+# A new rung: its file here, and a line in ladder.def.
+
+bin_PROGRAMS += apps/nekbone/nekbone
+apps_nekbone_nekbone_SOURCES = apps/nekbone/main.c
+apps_nekbone_nekbone_LDADD = apps/nekbone/libnekbone.a $(RT_LIBS)
+
+noinst_LIBRARIES += apps/nekbone/libnekbone.a
+apps_nekbone_libnekbone_a_SOURCES = \
+	apps/nekbone/nekbone.h apps/nekbone/ladder.def \
+	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/verify.c \
+	apps/nekbone/work.c apps/nekbone/rungs.c \
+	apps/nekbone/cpu/reference.c \
+	apps/nekbone/cpu/jammed.c \
+	apps/nekbone/cpu/vector.c
+apps_nekbone_libnekbone_a_LIBADD =
+
+if HAVE_CUDA
+apps_nekbone_libnekbone_a_SOURCES += \
+	apps/nekbone/cuda/nek_cuda.cuh \
+	apps/nekbone/cuda/global.cu \
+	apps/nekbone/cuda/shared.cu \
+	apps/nekbone/cuda/layered.cu \
+	apps/nekbone/cuda/vector.cu
+endif
+
+nekbone_kokkos_sources = \
+	apps/nekbone/kokkos/kokkos.cpp \
+	apps/nekbone/kokkos/vector.cpp
+EXTRA_DIST += $(nekbone_kokkos_sources)
+if HAVE_KOKKOS
+apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)
+endif
+
+nekbone_inputsdir = $(pkgdatadir)/inputs/nekbone
+dist_nekbone_inputs_DATA = $(wildcard $(srcdir)/inputs/nekbone/*)
+nekbone_docdir = $(docdir)/nekbone
+dist_nekbone_doc_DATA = $(wildcard $(srcdir)/apps/nekbone/*.md)
+
+# make bench: the ladder at 64 to 4096 elements of degree 9.
+bench: bench-nekbone
+bench-nekbone: apps/nekbone/nekbone
+	@for e in 4x4x4 8x4x4 8x8x4 8x8x8 16x8x8 16x16x8 16x16x16; do \
+	    echo "== nekbone --elements $$e"; \
+	    apps/nekbone/nekbone --elements $$e --degree 9 --ladder || exit 1; \
+	done
+.PHONY: bench-nekbone

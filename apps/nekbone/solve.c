@@ -1,0 +1,157 @@
+/*
+ * solve.c - conjugate gradients over a rung's function table.
+ *
+ * One iteration, with the bytes a point that it must move (work.c):
+ *
+ *     p = r + beta p                          update_p     24
+ *     w = D^T G D p                           ax           64
+ *     w = Q Q^T w                             gather-scatter
+ *     w = M (w + lambda p),  p.w              shift        32
+ *     x += alpha p,  r -= alpha w,  r.r       update_xr    56
+ *
+ * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
+ * and takes the shift, the inner products and the two updates one by one. This file never sees a
+ * device: where the arrays live and who touches them is the function table's business.
+ */
+#include "config.h"
+#include "nekbone.h"
+#include <math.h>
+#include <string.h>
+
+/* The kernels' view of the mesh in the rung's space; host arrays are used where they are. */
+static void mesh_to_space(nek_solver_t *s)
+{
+    const nek_mesh_t *host = &s->problem->mesh;
+    size_t points = (size_t)host->points, n = (size_t)host->n;
+    s->mesh = *host;
+    if (s->space != RT_HOST) {
+        s->mesh.D = rt_clone(host->D, n * n, sizeof(double), s->space);
+        s->mesh.G = rt_clone(host->G, 6 * points, sizeof(double), s->space);
+        s->mesh.c = rt_clone(host->c, points, sizeof(double), s->space);
+    }
+    s->mesh.scratch = RT_NEW(double, points *(size_t)s->kernels->scratch_arrays, s->space);
+    s->mesh.partial =
+        RT_NEW(double, (size_t)s->kernels->vector->partial_size(host->points), s->space);
+    s->mesh.result = RT_NEW(double, 1, RT_PINNED);
+}
+
+void *nek_solver_new(void *problem, const rt_rung_t *rung)
+{
+    nek_problem_t *p = problem;
+    nek_solver_t *s = RT_NEW(nek_solver_t, 1, RT_HOST);
+    size_t points = (size_t)p->config->points, iterations = (size_t)p->config->iterations;
+    memset(s, 0, sizeof *s);
+    s->problem = p;
+    s->rung = rung;
+    s->kernels = rung->kernels;
+    s->space = rt_rung_space(rung);
+    s->iterations = (int)iterations;
+    s->lambda = p->config->lambda;
+    mesh_to_space(s);
+    s->own_halo = s->space != RT_HOST && p->config->communication;
+    s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
+                          : p->halo;
+    s->b = rt_clone(p->b, points, sizeof(double), s->space);
+    s->x = RT_NEW(double, points, s->space);
+    s->r = RT_NEW(double, points, s->space);
+    s->p = RT_NEW(double, points, s->space);
+    s->w = RT_NEW(double, points, s->space);
+    s->history = RT_NEW(double, iterations + 1, RT_HOST);
+    s->alpha = RT_NEW(double, iterations, RT_HOST);
+    s->beta = RT_NEW(double, iterations, RT_HOST);
+    return s;
+}
+
+void nek_solver_destroy(void *solver)
+{
+    nek_solver_t *s = solver;
+    if (s->space != RT_HOST) {
+        RT_FREE(s->mesh.D, s->space);
+        RT_FREE(s->mesh.G, s->space);
+        RT_FREE(s->mesh.c, s->space);
+    }
+    RT_FREE(s->mesh.scratch, s->space);
+    RT_FREE(s->mesh.partial, s->space);
+    RT_FREE(s->mesh.result, RT_PINNED);
+    if (s->own_halo)
+        rt_halo_destroy(s->halo);
+    RT_FREE(s->b, s->space);
+    RT_FREE(s->x, s->space);
+    RT_FREE(s->r, s->space);
+    RT_FREE(s->p, s->space);
+    RT_FREE(s->w, s->space);
+    RT_FREE(s->history, RT_HOST);
+    RT_FREE(s->alpha, RT_HOST);
+    RT_FREE(s->beta, RT_HOST);
+    RT_FREE(s, RT_HOST);
+}
+
+double nek_apply(nek_solver_t *s, const double *p, double *w)
+{
+    rt_kind_t kind = s->rung->kind;
+    rt_timer_start("ax", kind);
+    s->kernels->ax(&s->mesh, p, w);
+    rt_timer_stop("ax");
+    if (s->halo) {
+        rt_field_t field = rt_field_f64(w);
+        rt_timer_start("gather-scatter", kind);
+        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+        rt_timer_stop("gather-scatter");
+    }
+    rt_timer_start("shift", kind);
+    double pw = s->kernels->vector->shift(&s->mesh, s->lambda, p, w);
+    rt_comm_sum(&pw, 1);
+    rt_timer_stop("shift");
+    return pw;
+}
+
+void nek_solve(void *solver)
+{
+    nek_solver_t *s = solver;
+    const nek_vector_t *v = s->kernels->vector;
+    const nek_mesh_t *m = &s->mesh;
+    rt_kind_t kind = s->rung->kind;
+    size_t bytes = (size_t)m->points * sizeof(double);
+
+    rt_copy(s->r, s->space, s->b, s->space, bytes);
+    rt_fill(s->x, s->space, 0, bytes);
+    rt_fill(s->p, s->space, 0, bytes);
+    double rr = v->dot(m, s->r, s->r), before = INFINITY;
+    rt_comm_sum(&rr, 1);
+    s->history[0] = sqrt(rr);
+
+    for (int k = 0; k < s->iterations; k++) {
+        double beta = rr / before; /* 0 in the first iteration */
+        rt_timer_start("update_p", kind);
+        v->update_p(m, beta, s->r, s->p);
+        rt_timer_stop("update_p");
+
+        double pw = nek_apply(s, s->p, s->w);
+        /* After convergence to the last bit p may vanish; a step of zero keeps x. */
+        double alpha = pw > 0 ? rr / pw : 0;
+
+        before = rr;
+        rt_timer_start("update_xr", kind);
+        rr = v->update_xr(m, alpha, s->p, s->w, s->x, s->r);
+        rt_comm_sum(&rr, 1);
+        rt_timer_stop("update_xr");
+        if (rr == 0)
+            before = INFINITY;
+        s->history[k + 1] = sqrt(rr);
+        s->alpha[k] = alpha;
+        s->beta[k] = beta;
+    }
+}
+
+void nek_spoil(void *solver)
+{
+    nek_solver_t *s = solver;
+    size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    double *vectors[] = {s->x, s->r, s->p, s->w};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        rt_fill(vectors[i], s->space, 0xff, bytes); /* all ones is a NaN */
+    for (int k = 0; k <= s->iterations; k++)
+        s->history[k] = NAN;
+    for (int k = 0; k < s->iterations; k++)
+        s->alpha[k] = s->beta[k] = NAN;
+}

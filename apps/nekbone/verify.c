@@ -1,0 +1,435 @@
+/*
+ * verify.c - what a rung must show before its time counts.
+ *
+ * Before timing, on data drawn from a seed that no rung can know:
+ *   each kernel against the reference, point by point, in units of the rounding error that the
+ *   kernel's own sums allow; symmetry and positivity of the assembled operator; constants in the
+ * null space of the element operator; a short solve with another right-hand side and number of
+ *   iterations.
+ * After timing, on what the timed run left behind:
+ *   the true residual |b - A x| recomputed by the reference operator, x itself, and the residual
+ *   history, against the reference CG at the same iteration.
+ *
+ * Bounds. A sum of K products has a rounding error of at most K eps times the sum of the absolute
+ * products. One value of w = D^T G D u passes through n + 3 + 3n additions and 4 products, so a
+ * kernel and the reference differ by at most 2 (4n + 8) eps |D^T| |G| |D| |u|, whatever the order
+ * of their sums. In CG each step adds an error of that size relative to |r|, amplified by at most
+ * sqrt(kappa) along the recurrence, and those of two inner products; kappa = eigen_max / eigen_min
+ * comes from the reference's own Lanczos coefficients. This file is compiled with -fno-fast-math.
+ */
+#include "config.h"
+#include "nekbone.h"
+#include <math.h>
+#include <string.h>
+
+/* Additions and products that one value of the operator passes through. */
+static double rounding_steps(int n)
+{
+    return 4 * n + 8;
+}
+
+/* --- the oracle: the reference kernels on the problem's host arrays --- */
+
+/* w = A u by the reference; returns u.w. */
+static double oracle_apply(const nek_problem_t *p, const double *u, double *w)
+{
+    nek_mesh_t mesh = p->mesh;
+    mesh.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(mesh.points), RT_HOST);
+    nek_reference.ax(&mesh, u, w);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(w);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    double sum = nek_vector_cpu.shift(&mesh, p->config->lambda, u, w);
+    rt_comm_sum(&sum, 1);
+    RT_FREE(mesh.partial, RT_HOST);
+    return sum;
+}
+
+static double oracle_dot(const nek_problem_t *p, const double *u, const double *v)
+{
+    nek_mesh_t mesh = p->mesh;
+    mesh.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(mesh.points), RT_HOST);
+    double sum = nek_vector_cpu.dot(&mesh, u, v);
+    rt_comm_sum(&sum, 1);
+    RT_FREE(mesh.partial, RT_HOST);
+    return sum;
+}
+
+/* size = |D^T| |G| |D| |u|, element by element: the magnitude that rounding errors scale with. */
+static void operator_size(const nek_problem_t *p, const double *u, double *size)
+{
+    int n = p->mesh.n, n3 = n * n * n;
+    double D[NEK_MAX_N * NEK_MAX_N];
+    for (int q = 0; q < n * n; q++)
+        D[q] = fabs(p->D[q]);
+#pragma omp parallel
+    {
+        static _Thread_local double G[6 * NEK_MAX_N3], a[NEK_MAX_N3];
+        nek_mesh_t one = {.n = n, .elements = 1, .points = n3, .D = D, .G = G};
+#pragma omp for schedule(static)
+        for (int64_t e = 0; e < p->mesh.elements; e++) {
+            for (int q = 0; q < 6 * n3; q++)
+                G[q] = fabs(p->G[e * 6 * n3 + q]);
+            for (int q = 0; q < n3; q++)
+                a[q] = fabs(u[e * n3 + q]);
+            nek_reference.ax(&one, a, size + e * n3);
+        }
+    }
+}
+
+/* Largest |got - want| / (eps size) over all ranks; infinite if a value is not finite, or differs
+ * where nothing was to be added. */
+static double worst(int64_t points, const double *got, const double *want, const double *size)
+{
+    double most = 0, bad = (double)rt_count_nonfinite(got, (size_t)points);
+    for (int64_t q = 0; q < points; q++) {
+        double d = fabs(got[q] - want[q]);
+        if (d > 0)
+            most = fmax(most, size[q] > 0 ? d / (RT_EPS * size[q]) : INFINITY);
+    }
+    double both[2] = {most, bad};
+    rt_comm_max(both, 2);
+    return both[1] > 0 ? INFINITY : both[0];
+}
+
+/* --- host arrays of the checks, and the way to and from the rung's space --- */
+
+typedef struct {
+    nek_solver_t *s;
+    nek_problem_t *p;
+    int64_t points;
+    double *u, *want, *size, *got;
+    rt_verdict_t *verdict;
+    uint64_t seed;
+} bench_t;
+
+static void put(const bench_t *t, const double *host, double *array)
+{
+    rt_copy(array, t->s->space, host, RT_HOST, (size_t)t->points * sizeof(double));
+}
+
+static void get(const bench_t *t, const double *array, double *host)
+{
+    rt_copy(host, RT_HOST, array, t->s->space, (size_t)t->points * sizeof(double));
+}
+
+static void poison(const bench_t *t, double *array)
+{
+    rt_fill(array, t->s->space, 0xff, (size_t)t->points * sizeof(double));
+}
+
+/* Relative difference of two sums whose terms have magnitude `size` in all, in units of eps. */
+static double sum_error(double got, double want, double size)
+{
+    return got == want ? 0 : fabs(got - want) / (RT_EPS * size);
+}
+
+/* Rounding error of an inner product, in units of eps times the sum of the absolute terms. A sum in
+ * blocks or a tree passes a term through a few dozen additions; the plainest loop, one addition
+ * after the other, has errors that add up like a random walk. */
+static double sum_steps(const nek_config_t *cfg)
+{
+    return 64 + 2 * sqrt((double)cfg->points * rt_comm_size());
+}
+
+/* w_e = D^T G D u_e on a field with jumps between elements, so that a value from the wrong
+ * element shows. */
+static void check_operator(bench_t *t)
+{
+    int n = t->p->mesh.n;
+    for (int64_t q = 0; q < t->points; q++)
+        t->u[q] = rt_random((uint64_t)q, t->seed);
+    nek_reference.ax(&t->p->mesh, t->u, t->want);
+    operator_size(t->p, t->u, t->size);
+    put(t, t->u, t->s->p);
+    poison(t, t->s->w);
+    t->s->kernels->ax(&t->s->mesh, t->s->p, t->s->w);
+    get(t, t->s->w, t->got);
+    rt_verdict_check(t->verdict, "operator = reference, point by point (eps |D'||G||D||u|)",
+                     worst(t->points, t->got, t->want, t->size), 2 * rounding_steps(n));
+
+    /* constants: before mask and lambda they are the null space of every element */
+    for (int64_t q = 0; q < t->points; q++) {
+        t->u[q] = 1;
+        t->want[q] = 0;
+    }
+    operator_size(t->p, t->u, t->size);
+    put(t, t->u, t->s->p);
+    poison(t, t->s->w);
+    t->s->kernels->ax(&t->s->mesh, t->s->p, t->s->w);
+    get(t, t->s->w, t->got);
+    rt_verdict_check(t->verdict, "constants in the null space (eps |D'||G||D| 1)",
+                     worst(t->points, t->got, t->want, t->size), 2 * rounding_steps(n));
+}
+
+/* A = M (Q Q^T D^T G D + lambda) with its inner product; symmetric and positive. */
+static void check_assembled(bench_t *t)
+{
+    nek_problem_t *p = t->p;
+    nek_solver_t *s = t->s;
+    double *x = t->u, *y = t->size; /* size is needed only in the first half */
+    nek_random_field(p->config, t->seed + 1, x);
+    double want = oracle_apply(p, x, t->want);
+    operator_size(p, x, t->size);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(t->size);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    double total = 0;
+    for (int64_t q = 0; q < t->points; q++) {
+        t->size[q] += fabs(p->config->lambda * x[q]);
+        total += p->c[q] * t->size[q] * fabs(x[q]);
+    }
+    rt_comm_sum(&total, 1);
+    put(t, x, s->p);
+    poison(t, s->w);
+    double xAx = nek_apply(s, s->p, s->w);
+    get(t, s->w, t->got);
+    rt_verdict_check(t->verdict, "assembled operator = reference, point by point (eps size)",
+                     worst(t->points, t->got, t->want, t->size),
+                     2 * rounding_steps(p->mesh.n) + 16);
+    rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)", sum_error(xAx, want, total),
+                     2 * rounding_steps(p->mesh.n) + sum_steps(p->config));
+    rt_verdict_true(t->verdict, "A positive", xAx > 0);
+
+    nek_random_field(p->config, t->seed + 2, y);
+    double yAx = oracle_dot(p, y, t->got);
+    put(t, y, s->p);
+    poison(t, s->w);
+    nek_apply(s, s->p, s->w);
+    get(t, s->w, t->got);
+    double xAy = oracle_dot(p, x, t->got);
+    double scale = sqrt(oracle_dot(p, x, x)) * sqrt(oracle_dot(p, t->got, t->got));
+    rt_verdict_check(t->verdict, "A symmetric: |x.Ay - y.Ax| (eps |x||Ay|)",
+                     sum_error(xAy, yAx, scale), 16);
+}
+
+/* The vector work: p = r + beta p; x += alpha p, r -= alpha w, r.r */
+static void check_vectors(bench_t *t)
+{
+    nek_problem_t *p = t->p;
+    nek_solver_t *s = t->s;
+    const nek_vector_t *v = s->kernels->vector;
+    double beta = rt_random(1, t->seed), alpha = rt_random(2, t->seed), total = 0, want = 0;
+
+    nek_random_field(p->config, t->seed + 3, t->u);   /* p */
+    nek_random_field(p->config, t->seed + 4, t->got); /* r */
+    put(t, t->u, s->p);
+    put(t, t->got, s->r);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->want[q] = t->got[q] + beta * t->u[q];
+        t->size[q] = fabs(t->got[q]) + fabs(beta * t->u[q]);
+    }
+    v->update_p(&s->mesh, beta, s->r, s->p);
+    get(t, s->p, t->got);
+    rt_verdict_check(t->verdict, "p = r + beta p (eps size)",
+                     worst(t->points, t->got, t->want, t->size), 4);
+
+    nek_random_field(p->config, t->seed + 5, t->got); /* x, while r is still in s->r */
+    put(t, t->u, s->p);
+    put(t, t->u, s->w);
+    put(t, t->got, s->x);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->want[q] = t->got[q] + alpha * t->u[q];
+        t->size[q] = fabs(t->got[q]) + fabs(alpha * t->u[q]);
+    }
+    nek_random_field(p->config, t->seed + 6, t->got); /* w */
+    put(t, t->got, s->w);
+    double rr = v->update_xr(&s->mesh, alpha, s->p, s->w, s->x, s->r);
+    rt_comm_sum(&rr, 1);
+    get(t, s->x, t->got);
+    double x_error = worst(t->points, t->got, t->want, t->size);
+
+    nek_random_field(p->config, t->seed + 4, t->u);
+    nek_random_field(p->config, t->seed + 6, t->got);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->want[q] = t->u[q] - alpha * t->got[q];
+        t->size[q] = fabs(t->u[q]) + fabs(alpha * t->got[q]);
+        total += p->c[q] * t->size[q] * t->size[q];
+    }
+    want = oracle_dot(p, t->want, t->want);
+    rt_comm_sum(&total, 1);
+    get(t, s->r, t->got);
+    rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)",
+                     fmax(x_error, worst(t->points, t->got, t->want, t->size)), 4);
+    rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)", sum_error(rr, want, total),
+                     8 + sum_steps(p->config));
+}
+
+/* --- the solve --- */
+
+/* Number of eigenvalues below x of the symmetric tridiagonal matrix (d, off). */
+static int sturm_count(int m, const double *d, const double *off, double x)
+{
+    int count = 0;
+    double q = 1;
+    for (int i = 0; i < m; i++) {
+        q = d[i] - x - (i > 0 ? off[i - 1] * off[i - 1] / q : 0);
+        if (q == 0)
+            q = 1e-300;
+        count += q < 0;
+    }
+    return count;
+}
+
+/* CG is Lanczos: its coefficients are a tridiagonal matrix whose extreme eigenvalues are estimates
+ * of those of A, from inside. */
+static void ritz_values(const nek_solver_t *s, double *least, double *most)
+{
+    int m = 0, capacity = s->iterations;
+    double *d = RT_NEW(double, (size_t)capacity, RT_HOST), top = 0;
+    double *off = RT_NEW(double, (size_t)capacity, RT_HOST);
+    for (; m < capacity && s->alpha[m] > 0 && (m == 0 || s->beta[m] > 0); m++) {
+        d[m] = 1 / s->alpha[m] + (m > 0 ? s->beta[m] / s->alpha[m - 1] : 0);
+        if (m > 0)
+            off[m - 1] = sqrt(s->beta[m]) / s->alpha[m - 1];
+        top = fmax(top, 4 * d[m]); /* Gershgorin would be sharper and is not needed */
+    }
+    double bounds[2];
+    for (int end = 0; end < 2; end++) {
+        double low = 0, high = top;
+        int target = end == 0 ? 1 : m;
+        for (int step = 0; step < 100; step++) {
+            double mid = (low + high) / 2;
+            if (sturm_count(m, d, off, mid) >= target)
+                high = mid;
+            else
+                low = mid;
+        }
+        bounds[end] = high;
+    }
+    *least = m > 0 ? bounds[0] : 1;
+    *most = m > 0 ? bounds[1] : 1;
+    RT_FREE(d, RT_HOST);
+    RT_FREE(off, RT_HOST);
+}
+
+/* |b - A x| by the reference operator, x on the host; w is scratch. */
+static double true_residual(const nek_problem_t *p, const double *b, const double *x, double *w)
+{
+    oracle_apply(p, x, w);
+    for (int64_t q = 0; q < p->mesh.points; q++)
+        w[q] = b[q] - w[q];
+    return sqrt(oracle_dot(p, w, w));
+}
+
+static const rt_rung_t reference_rung = {"reference", RT_CPU, "", "the oracle", &nek_reference};
+
+void nek_reference_solve(nek_problem_t *p)
+{
+    if (p->x_ref)
+        return;
+    size_t points = (size_t)p->mesh.points, iterations = (size_t)p->config->iterations;
+    p->x_ref = RT_NEW(double, points, RT_HOST);
+    p->history_ref = RT_NEW(double, iterations + 1, RT_HOST);
+    nek_solver_t *s = nek_solver_new(p, &reference_rung);
+    nek_solve(s);
+    memcpy(p->x_ref, s->x, points * sizeof(double));
+    memcpy(p->history_ref, s->history, (iterations + 1) * sizeof(double));
+    ritz_values(s, &p->eigen_min, &p->eigen_max);
+    p->residual_ref = true_residual(p, p->b, s->x, s->w);
+    nek_solver_destroy(s);
+}
+
+/* First-order growth of rounding errors over k steps of CG, relative to |r|: one operator and two
+ * inner products a step. */
+static double step_bound(const nek_problem_t *p, int k)
+{
+    double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
+    double step = rounding_steps(p->mesh.n) * sqrt(kappa) + 2 * sum_steps(p->config);
+    return (k + 1) * step * RT_EPS;
+}
+
+/* Worst |h - want| over the bound. Below 1e-13 |r_0| the recurrence goes on to shrink r while b - A
+ * x has reached its rounding error, and where it stands is luck: there it must only stay small. */
+static double history_error(const nek_problem_t *p, int iterations, const double *h,
+                            const double *want)
+{
+    double most = 0, floor_ = 1e-13 * want[0];
+    for (int k = 0; k <= iterations; k++) {
+        if (!rt_finite(h[k]))
+            return INFINITY;
+        if (want[k] > floor_)
+            most = fmax(most, fabs(h[k] - want[k]) / (want[k] * step_bound(p, k)));
+        else
+            most = fmax(most, h[k] / (100 * floor_));
+    }
+    return most;
+}
+
+static double relative_difference(const nek_problem_t *p, double *x, const double *want)
+{
+    for (int64_t q = 0; q < p->mesh.points; q++)
+        x[q] -= want[q];
+    return sqrt(oracle_dot(p, x, x) / oracle_dot(p, want, want));
+}
+
+/* A solve that nobody could have prepared: another right-hand side, another number of iterations.
+ */
+static void check_short_solve(bench_t *t)
+{
+    nek_problem_t *p = t->p;
+    nek_solver_t *s = t->s, *oracle = nek_solver_new(p, &reference_rung);
+    int all = s->iterations;
+    int few = 1 + (int)(rt_hash(0, t->seed) % (uint64_t)(all < 12 ? all : 12));
+    nek_random_field(p->config, t->seed + 7, oracle->b);
+    put(t, oracle->b, s->b);
+    oracle->iterations = s->iterations = few;
+    nek_spoil(s);
+    nek_solve(s);
+    nek_solve(oracle);
+    double error = history_error(p, few, s->history, oracle->history);
+    get(t, s->x, oracle->w);
+    double x_error = relative_difference(p, oracle->w, oracle->x);
+    rt_verdict_check(t->verdict, "short solve: residual history (of its rounding bound)", error, 1);
+    rt_verdict_check(t->verdict, "short solve: |x - x_ref| / |x_ref|", x_error, step_bound(p, few));
+    nek_solver_destroy(oracle);
+    s->iterations = all;
+    put(t, p->b, s->b);
+}
+
+void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
+{
+    nek_solver_t *s = solver;
+    bench_t t = {
+        .s = s, .p = s->problem, .points = s->mesh.points, .verdict = verdict, .seed = seed};
+    nek_reference_solve(t.p);
+    double **arrays[] = {&t.u, &t.want, &t.size, &t.got};
+    for (int i = 0; i < 4; i++)
+        *arrays[i] = RT_NEW(double, (size_t)t.points, RT_HOST);
+    check_operator(&t);
+    check_assembled(&t);
+    check_vectors(&t);
+    for (int i = 0; i < 4; i++)
+        RT_FREE(*arrays[i], RT_HOST);
+    check_short_solve(&t);
+}
+
+void nek_verify_after(void *solver, rt_verdict_t *verdict)
+{
+    nek_solver_t *s = solver;
+    nek_problem_t *p = s->problem;
+    size_t points = (size_t)p->mesh.points;
+    int iterations = (int)p->config->iterations; /* what was asked for, whatever was done */
+    double *x = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
+    rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
+    double bad = (double)rt_count_nonfinite(x, points);
+    rt_comm_sum(&bad, 1);
+    rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
+    rt_verdict_check(verdict, "residual history = reference CG (of its rounding bound)",
+                     history_error(p, iterations, s->history, p->history_ref), 1);
+
+    double residual = true_residual(p, p->b, x, w);
+    double norm = sqrt(oracle_dot(p, p->x_ref, p->x_ref));
+    double rounding = rounding_steps(p->mesh.n) * (iterations + 1) * RT_EPS;
+    rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
+                     fabs(residual - p->residual_ref) /
+                         (0.01 * p->residual_ref + rounding * p->eigen_max * norm),
+                     1);
+    double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
+    rt_verdict_check(verdict, "|x - x_ref| / |x_ref|", relative_difference(p, x, p->x_ref),
+                     rounding * kappa);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(w, RT_HOST);
+}

@@ -1,0 +1,117 @@
+/*
+ * work.c - what nekbone must do, counted term by term before anything is measured.
+ *
+ * P = number of elements * n^3 stored points, S = those of them that elements share.
+ *
+ * Credited to every rung (Karp et al., section III-A): flops P (12 n + 34), of which the operator
+ * is 12 n + 19 and CG 15; bytes 24 reads and 6 writes of 8 bytes = 240 P.
+ *
+ * Done by the rungs of this ladder, an iteration:
+ *
+ *   kernel          flops a point                              bytes a point
+ *   update_p        2  (beta p, + r)                           read r p; write p             24
+ *   ax              12 n  (6 sums of n products)               read u, 6 factors; write w    64
+ *                   15    (3 rows of 3 products)               (D: n^2 values, in cache)
+ *   gather-scatter  1 a shared point                           read index and w; write w     20 S/P
+ *   shift           2  (lambda p, + w), 3 (c w p, sum)         read w p c; write w           32
+ *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
+ *
+ * `global` also writes ur, us, ut to memory and reads them again: 48 more.
+ */
+#include "config.h"
+#include "nekbone.h"
+#include <math.h>
+
+enum { VALUE = sizeof(double) };
+
+static double stored_points(const nek_config_t *cfg)
+{
+    return (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
+           pow(cfg->n, 3);
+}
+
+void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+{
+    const nek_config_t *cfg = run->config;
+    const nek_kernels_t *kernels = rung->kernels;
+    double P = stored_points(cfg), n = cfg->n;
+    *work = (rt_work_t){.unit = "iteration",
+                        .units = (double)cfg->iterations,
+                        .flops = P * (12 * n + 34),
+                        .bytes = P * 30 * VALUE,
+                        .points = 1,
+                        .loads_and_stores = 30,
+                        .distinct_arrays = 12, /* x r p w z c and six factors */
+                        .array_bytes = (double)cfg->points * VALUE};
+    for (int d = 0; d < 3; d++)
+        work->points *= (double)(cfg->elements[d] * cfg->degree + 1);
+
+    double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
+    rt_work_add(work, "update_p", 1, 2 * P, 2 * VALUE * P, VALUE * P);
+    rt_work_add(work, "ax", 1, (12 * n + 15) * P, (7 + spilled) * VALUE * P,
+                (1 + spilled) * VALUE * P);
+    if (cfg->communication) {
+        nek_config_t whole = *cfg; /* one rank that holds everything */
+        int64_t shared, none;
+        for (int d = 0; d < 3; d++) {
+            whole.local[d] = cfg->elements[d];
+            whole.first[d] = 0;
+        }
+        whole.points = (int64_t)P;
+        nek_shared_points(&whole, &shared, &none);
+        double S = (double)shared;
+        rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
+    }
+    rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);
+    rt_work_add(work, "update_xr", 1, 7 * P, 5 * VALUE * P, 2 * VALUE * P);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/*
+ * Memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b; a solver x, r,
+ * p, w, b and, where it cannot use the host's arrays, G and c again. The most host memory is in use
+ * in the short solve of verify.c: problem, x_ref, the rung's solver if it lives on the host, and
+ * the oracle's. Or, on small n, while a halo is made.
+ */
+void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    const nek_config_t *cfg = run->config;
+    const nek_kernels_t *kernels = rung->kernels;
+    const rt_space_t space = rt_rung_space(rung);
+    const double array = (double)cfg->points * VALUE, matrix = (double)cfg->n * cfg->n * VALUE;
+    const double partial = (double)nek_vector_cpu.partial_size(cfg->points) * VALUE;
+    const double small = 6 * (double)(cfg->iterations + 1) * VALUE + sizeof(nek_problem_t) +
+                         2 * sizeof(nek_solver_t) + matrix;
+    int64_t local = 0, shared = 0;
+    double halo = 0, making_halo = 0;
+    if (cfg->communication) {
+        nek_shared_points(cfg, &local, &shared);
+        halo = (double)rt_halo_predict(local, shared, 1, RT_HOST);
+        making_halo = 2.0 * (double)(local + shared) * sizeof(int64_t) + /* positions and ids */
+                      (double)rt_halo_predict_setup(local, shared);
+    }
+    const double problem = 8 * array + halo;
+    double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
+    bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
+    bytes[RT_PINNED] = 3 * VALUE;
+    if (kernels)
+        solver += kernels->scratch_arrays * array +
+                  (double)kernels->vector->partial_size(cfg->points) * VALUE;
+    if (space == RT_HOST) {
+        host_solver = solver;
+    } else {
+        bytes[space] = 7 * array + matrix + solver;
+        if (cfg->communication) {
+            bytes[space] += (double)rt_halo_predict(local, shared, 1, space);
+            bytes[RT_PINNED] += (double)rt_halo_predict(local, shared, 1, RT_PINNED);
+            host_solver = 4.0 * (double)(local + shared);
+        }
+        making = larger(making, problem + array + making_halo);
+    }
+    const double solving = problem + array + host_solver + 5 * array + partial;
+    bytes[RT_HOST] = larger(solving, making) + small;
+}

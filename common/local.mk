@@ -1,0 +1,38 @@
+# The runtime that all apps stand on: one static library.
+
+noinst_LIBRARIES += common/librooftop.a
+common_librooftop_a_SOURCES = \
+	common/rt.h \
+	common/rt_app.h common/rt_driver.h common/rt_app.c common/rt_run.c common/rt_study.c \
+	common/rt_ceiling.h common/rt_ceiling.c common/rt_ceiling_host.c \
+	common/rt_comm.h common/rt_comm.c \
+	common/rt_cuda.h \
+	common/rt_device.h common/rt_device.c \
+	common/rt_error.h common/rt_error.c \
+	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
+	common/rt_kokkos.h \
+	common/rt_ladder.h common/rt_ladder.c \
+	common/rt_mem.h common/rt_mem.c \
+	common/rt_opt.h common/rt_opt.c \
+	common/rt_report.h common/rt_report.c \
+	common/rt_timer.h common/rt_timer.c \
+	common/rt_verify.h common/rt_verify.c \
+	common/rt_work.h common/rt_work.c
+common_librooftop_a_LIBADD =
+
+if HAVE_CUDA
+common_librooftop_a_SOURCES += \
+	common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu
+endif
+
+rt_kokkos_sources = common/rt_kokkos.cpp common/rt_halo_kokkos.cpp
+EXTRA_DIST += common/rt_kokkos.hpp $(rt_kokkos_sources)
+if HAVE_KOKKOS
+common_librooftop_a_LIBADD += $(rt_kokkos_sources:.cpp=.o)
+else
+common_librooftop_a_SOURCES += common/rt_kokkos_absent.c
+endif
+
+# The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
+common/rt_comm.o: CC = $(RT_MPI_CC)
+common/rt_comm.o: AM_CPPFLAGS += $(MPI_CFLAGS)

@@ -1,0 +1,578 @@
+/*
+ * rt_app.c - the driver: the life that every app shares, from the command line to the exit status.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "rt.h"
+#include "rt_driver.h"
+
+/* --- options that all apps share --- */
+
+#define AT(member) offsetof(rt_options_t, member)
+static const rt_opt_t common_options[] = {
+    {"help", RT_OPT_ACTION, AT(help), NULL, "this text", NULL, 0, 0, NULL},
+    {"version", RT_OPT_ACTION, AT(version), NULL, "version and how this program was built", NULL, 0,
+     0, NULL},
+    {"list", RT_OPT_ACTION, AT(list), NULL,
+     "the rungs: name, device, what each changes, and why one is absent", NULL, 0, 0, NULL},
+    {"rung", RT_OPT_STRING, AT(rung), "NAME",
+     "run this rung (default: the fastest processor's last)", NULL, 0, 0, NULL},
+    {"ladder", RT_OPT_FLAG, AT(ladder), NULL,
+     "run every rung that can run here, one after the other", NULL, 0, 0, NULL},
+    {"roofline", RT_OPT_FLAG, AT(roofline), NULL,
+     "the paper's measured roofline, and each rung's share of it, over the paper's sizes", NULL, 0,
+     0, NULL},
+    {"size", RT_OPT_STRING, AT(size), "NAME",
+     "tiny (64 MiB), small (1 GiB), medium (8 GiB), large (half) or full (87 % of the memory where "
+     "the "
+     "arrays live, if the host's suffices); for each rank",
+     NULL, 0, 0, NULL},
+    {"case", RT_OPT_STRING, AT(case_file), "FILE",
+     "options from a file of lines 'name = value'; the command line wins", NULL, 0, 0, NULL},
+    {"device", RT_OPT_STRING, AT(device), "LIST", "auto, cpu, or GPU ordinals (0 or 0,1,2)", "auto",
+     0, 0, NULL},
+    {"share-device", RT_OPT_FLAG, AT(share_device), NULL,
+     "let several ranks use one GPU (for tests; slow)", NULL, 0, 0, NULL},
+    {"threads", RT_OPT_INT, AT(threads), "N", "OpenMP threads of a rank (default: its cores)", NULL,
+     1, 65536, NULL},
+    {"transport", RT_OPT_STRING, AT(transport), "NAME",
+     "halo messages: auto, staged, gpu-aware (nccl: not in this version)", "auto", 0, 0, NULL},
+    {"seed", RT_OPT_INT, AT(seed), "N", "of all random input", "1", 0, 9e15, NULL},
+    {"seconds", RT_OPT_REAL, AT(seconds), "S",
+     "of timing for each rung, in all its windows; 0: verify only", "0.3", 0, 86400, NULL},
+    {"windows", RT_OPT_INT, AT(windows), "N", "timed windows; the median counts", "5", 1, 64, NULL},
+    {"profile", RT_OPT_FLAG, AT(profile), NULL, "one more solve, kernel by kernel", NULL, 0, 0,
+     NULL},
+    {"json", RT_OPT_STRING, AT(json), "FILE", "write the result for programs", NULL, 0, 0, NULL},
+    {"picture", RT_OPT_STRING, AT(picture), "FILE", "write a picture of the solution", NULL, 0, 0,
+     NULL},
+    {"quiet", RT_OPT_FLAG, AT(quiet), NULL, "only the table and the verdict", NULL, 0, 0, NULL},
+};
+
+void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS])
+{
+    sets[0] = (rt_opt_set_t){"Problem", run->app->options, run->app->n_options, run->config};
+    sets[1] = (rt_opt_set_t){"Run", common_options,
+                             (int)(sizeof common_options / sizeof *common_options), &run->opt};
+}
+
+static bool is_root(void)
+{
+    return rt_comm_rank() == 0;
+}
+
+static void print_version(const rt_app_t *app)
+{
+    printf("%s (Rooftop) %s\ncompiler      %s\nflags         %s\nMPI           %s\n", app->name,
+           PACKAGE_VERSION, RT_CC_ID, RT_CFLAGS, rt_comm_library());
+    printf("CUDA          %s\nKokkos        %s %s\n",
+           RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build",
+           rt_kokkos_version(), rt_kokkos_backend());
+}
+
+/* --- sizes and memory --- */
+
+static const char *const space_names[RT_SPACES] = {"host", "pinned", "device"};
+
+static double sum_host(const double bytes[RT_SPACES])
+{
+    /* pinned memory is host memory, and so is a device that is emulated */
+    return bytes[RT_HOST] + bytes[RT_PINNED] + (rt_mem_device_is_emulated() ? bytes[RT_DEVICE] : 0);
+}
+
+/* "host 1.2 GiB of 20 GiB, device ..." ; returns whether it fits on every rank. */
+static bool memory_fits(const rt_run_t *run, const rt_rung_t *rung, char *text, size_t len)
+{
+    double need[RT_SPACES];
+    char a[32], b[32], c[32], d[32];
+    run->app->memory(run, rung, need);
+    double host = sum_host(need), device = rt_mem_device_is_emulated() ? 0 : need[RT_DEVICE];
+    double host_free = (double)rt_mem_available(RT_HOST) / rt_comm_local_size();
+    double device_free = device > 0 ? (double)rt_mem_available(RT_DEVICE) : INFINITY;
+    double too_much = host > host_free || device > device_free;
+    rt_comm_max(&too_much, 1);
+    int used = snprintf(text, len, "host %s of %s free", rt_mem_format(host, a, sizeof a),
+                        rt_mem_format(host_free, b, sizeof b));
+    if (device > 0)
+        snprintf(text + used, len - (size_t)used, ", device %s of %s free",
+                 rt_mem_format(device, c, sizeof c), rt_mem_format(device_free, d, sizeof d));
+    return too_much == 0;
+}
+
+const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal)
+{
+    static char text[512];
+    const char *why = rt_rung_why_not(rung);
+    if (why && fatal)
+        rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name, why);
+    if (why)
+        return why;
+    why = run->app->refuse ? run->app->refuse(run, rung) : NULL;
+    if (why && fatal)
+        rt_refuse(RT_USAGE, "--rung %s cannot run this problem: %s", rung->name, why);
+    if (why)
+        return why;
+    char need[256];
+    if (memory_fits(run, rung, need, sizeof need))
+        return NULL;
+    if (fatal)
+        rt_refuse(RT_MEMORY,
+                  "%s needs more memory a rank than there is: %s; use a smaller problem or "
+                  "more ranks",
+                  rung->name, need);
+    snprintf(text, sizeof text, "needs more memory than there is: %s", need);
+    return text;
+}
+
+rt_kind_t rt_run_processor(const rt_rung_t *rung)
+{
+    if (rung->kind == RT_CUDA || (rung->kind == RT_KOKKOS && rt_kokkos_on_gpu()))
+        return RT_CUDA;
+    return RT_CPU;
+}
+
+/* Bytes a rank may use for --size, in the memory where the rungs' arrays live. */
+static double size_target(const rt_run_t *run)
+{
+    static const struct {
+        const char *name;
+        double bytes, share;
+    } sizes[] = {{"tiny", 0x1p26, 0},
+                 {"small", 0x1p30, 0},
+                 {"medium", 0x1p33, 0},
+                 {"large", 0, 0.5},
+                 {"full", 0, 0.87}};
+    rt_space_t space = rt_device_gpu() ? RT_DEVICE : RT_HOST;
+    const rt_rung_t *rung =
+        run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
+    if (rung && rt_run_processor(rung) == RT_CPU)
+        space = RT_HOST;
+    double free_bytes = (double)rt_mem_available(space);
+    if (space == RT_HOST)
+        free_bytes /= rt_comm_local_size();
+    rt_comm_min(&free_bytes, 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strcmp(run->opt.size, sizes[i].name) == 0)
+            return sizes[i].bytes > 0 ? sizes[i].bytes : sizes[i].share * free_bytes;
+    rt_refuse(RT_USAGE, "--size %s: use tiny, small, medium, large or full", run->opt.size);
+}
+
+/* The problem's extents: the user's own, or as large as --size says and the host can check. */
+static void configure(rt_run_t *run)
+{
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_run_option_sets(run, sets);
+    if (!run->opt.size || rt_opt_given(sets, RT_OPTION_SETS, run->app->size_option)) {
+        run->app->configure(run, 0);
+        return;
+    }
+    double target = size_target(run);
+    run->app->configure(run, target);
+    /* The device may hold more than the host can generate and check: shrink until both do. */
+    for (int i = 0; i < run->app->n_rungs; i++) {
+        const rt_rung_t *rung = &run->app->ladder[i];
+        char need[256];
+        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
+        while (asked && !rt_rung_why_not(rung) && target > 0x1p20 &&
+               !memory_fits(run, rung, need, sizeof need))
+            run->app->configure(run, target *= 0.95);
+    }
+}
+
+/* --- the job --- */
+
+static const char *rung_names(const rt_app_t *app, char *text, size_t len)
+{
+    size_t used = 0;
+    for (int i = 0; i < app->n_rungs && used < len; i++)
+        used +=
+            (size_t)snprintf(text + used, len - used, "%s%s", i ? ", " : "", app->ladder[i].name);
+    return text;
+}
+
+/* The last rung of the fastest kind of processor that can run this problem. */
+static const rt_rung_t *default_rung(const rt_run_t *run)
+{
+    static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (int i = run->app->n_rungs - 1; i >= 0; i--)
+            if (run->app->ladder[i].kind == order[k] &&
+                !rt_run_obstacle(run, &run->app->ladder[i], false))
+                return &run->app->ladder[i];
+    return &run->app->ladder[0]; /* and let it be refused with its reason */
+}
+
+static void check_options(const rt_run_t *run)
+{
+    char names[512];
+    const rt_options_t *opt = &run->opt;
+    if (opt->rung && !rt_ladder_find(run->app->ladder, run->app->n_rungs, opt->rung))
+        rt_refuse(RT_USAGE, "--rung %s: there is no such rung; known: %s", opt->rung,
+                  rung_names(run->app, names, sizeof names));
+    if (opt->rung && opt->ladder)
+        rt_refuse(RT_USAGE, "--rung and --ladder exclude each other: --ladder runs all rungs");
+    if (opt->picture && !run->app->picture)
+        rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
+    if (opt->json)
+        rt_report_probe(opt->json);
+    if (opt->picture)
+        rt_report_probe(opt->picture);
+}
+
+static void print_header(const rt_run_t *run)
+{
+    printf("%s %s: %s\n", run->app->name, PACKAGE_VERSION, run->app->purpose);
+    run->app->describe(run, stdout);
+    printf("MPI           %s\n", rt_comm_library());
+    printf("Kokkos        %s %s\n", rt_kokkos_version(), rt_kokkos_backend());
+}
+
+static void json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
+{
+    json_t *o = rt_json_object(object, key);
+    rt_json_int(o, "working_set_bytes", (long long)c->working_set);
+    rt_json_real(o, "copy_bytes_per_s", c->copy);
+    rt_json_real(o, "triad_bytes_per_s", c->triad);
+    rt_json_real(o, "read_bytes_per_s", c->read);
+    rt_json_real(o, "fma64_flop_per_s", c->fma64);
+    rt_json_real(o, "fma32_flop_per_s", c->fma32);
+    rt_json_real(o, "latency_s", c->latency);
+    rt_json_real(o, "message_bytes_per_s", c->message);
+}
+
+static void print_ceilings(const char *when, const rt_ceilings_t *c)
+{
+    char set[32];
+    printf(
+        "ceilings      %s, %s, over %s: copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 "
+        "%.0f GFlop/s",
+        when, c->kind == RT_CPU ? "CPU" : "GPU",
+        rt_mem_format((double)c->working_set, set, sizeof set), c->copy * 1e-9, c->triad * 1e-9,
+        c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
+    if (c->message > 0)
+        printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
+    printf("\n");
+}
+
+static double best_bandwidth(const rt_ceilings_t *c)
+{
+    return fmax(c->copy, fmax(c->triad, c->read));
+}
+
+/* Everything that a run of rungs collects. */
+typedef struct {
+    rt_run_t *run;
+    void *problem;
+    rt_outcome_t *out; /* [n_rungs] in the order of the ladder; rung NULL: did not run */
+    rt_ceilings_t before[2], after[2]; /* RT_CPU, RT_CUDA */
+    bool used[2];
+    json_t *root, *rungs;
+    bool valid;
+} job_t;
+
+static void measure_ceilings(job_t *job, rt_ceilings_t *c, const char *when)
+{
+    static const rt_kind_t kinds[] = {RT_CPU, RT_CUDA};
+    for (int k = 0; k < 2; k++) {
+        if (!job->used[k])
+            continue;
+        rt_work_t work;
+        job->run->app->work(job->run, &job->run->app->ladder[0], &work);
+        size_t set = (size_t)(work.array_bytes * work.distinct_arrays);
+        rt_ceiling_measure(kinds[k], set, fmin(0.1, 0.2 * job->run->opt.seconds), &c[k]);
+        if (is_root() && !job->run->opt.quiet)
+            print_ceilings(when, &c[k]);
+        if (is_root() && job->root) {
+            char key[64];
+            snprintf(key, sizeof key, "ceilings_%s_%s", k ? "gpu" : "cpu", when);
+            json_ceilings(job->root, key, &c[k]);
+        }
+    }
+}
+
+static void json_rung(const rt_outcome_t *out, json_t *row)
+{
+    rt_json_text(row, "name", out->rung->name);
+    rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
+    rt_json_bool(row, "valid", out->verdict.valid);
+    json_t *checks = rt_json_array(row, "checks");
+    for (int i = 0; i < out->verdict.n; i++) {
+        const rt_check_t *c = &out->verdict.check[i];
+        json_t *o = rt_json_append_object(checks);
+        rt_json_text(o, "name", c->name);
+        rt_json_bool(o, "held", c->held);
+        if (rt_finite(c->value)) /* left out otherwise: a value that is not finite has failed */
+            rt_json_real(o, "value", c->value);
+        rt_json_real(o, "bound", c->bound);
+    }
+    json_t *memory = rt_json_object(row, "memory_bytes");
+    for (int s = 0; s < RT_SPACES; s++) {
+        json_t *o = rt_json_object(memory, space_names[s]);
+        rt_json_real(o, "predicted", out->predicted[s]);
+        rt_json_real(o, "high_water", out->high_water[s]);
+    }
+    if (!out->verdict.valid || out->seconds_per_unit <= 0)
+        return;
+    const rt_work_t *work = &out->work;
+    rt_json_text(row, "unit", work->unit);
+    rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
+    rt_json_real(row, "spread", out->spread);
+    rt_json_int(row, "windows", out->windows);
+    rt_json_int(row, "solves", out->solves);
+    rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
+    rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
+    rt_json_real(row, "bytes_per_s", rt_work_bytes(work) / out->seconds_per_unit);
+    rt_json_real(row, "flop_per_s", rt_work_flops(work) / out->seconds_per_unit);
+}
+
+static void print_memory(const rt_outcome_t *out)
+{
+    char a[32], b[32];
+    printf("memory        ");
+    for (int s = 0; s < RT_SPACES; s++)
+        if (out->high_water[s] > 0 || out->predicted[s] > 0)
+            printf("%s %s (predicted %s)  ", space_names[s],
+                   rt_mem_format(out->high_water[s], a, sizeof a),
+                   rt_mem_format(out->predicted[s], b, sizeof b));
+    printf("\n");
+}
+
+static void run_one(job_t *job, int i)
+{
+    rt_run_t *run = job->run;
+    const rt_rung_t *rung = &run->app->ladder[i];
+    rt_outcome_t *out = &job->out[i];
+    json_t *row = is_root() && job->rungs ? rt_json_append_object(job->rungs) : NULL;
+    if (is_root() && !run->opt.quiet) {
+        printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
+        fflush(stdout);
+    }
+    rt_run_rung(run, job->problem, rung, out, row);
+    job->valid = job->valid && out->verdict.valid;
+    if (!is_root())
+        return;
+    if (row)
+        json_rung(out, row);
+    if (!run->opt.quiet || !out->verdict.valid) {
+        rt_verdict_print(&out->verdict, stdout);
+        print_memory(out);
+    }
+}
+
+/* Prints what each rung will need, before anything is allocated; which can run. */
+static int choose_rungs(job_t *job, bool *chosen)
+{
+    const rt_run_t *run = job->run;
+    const rt_rung_t *only = run->opt.ladder ? NULL
+                            : run->opt.rung
+                                ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung)
+                                : default_rung(run);
+    int count = 0;
+    for (int i = 0; i < run->app->n_rungs; i++) {
+        const rt_rung_t *rung = &run->app->ladder[i];
+        chosen[i] = !only || only == rung;
+        if (!chosen[i])
+            continue;
+        const char *obstacle = rt_run_obstacle(run, rung, only != NULL);
+        if (obstacle) {
+            if (is_root())
+                printf("not run       %s: %s\n", rung->name, obstacle);
+            chosen[i] = false;
+            continue;
+        }
+        char need[256];
+        memory_fits(run, rung, need, sizeof need);
+        if (is_root() && !run->opt.quiet)
+            printf("memory        %s will need: %s\n", rung->name, need);
+        job->used[rt_run_processor(rung) == RT_CUDA] = true;
+        count++;
+    }
+    return count;
+}
+
+static void print_table(const job_t *job)
+{
+    const rt_app_t *app = job->run->app;
+    rt_table_t *t =
+        rt_table_new("<rung|<device|us a unit|spread|FOM GFlop/s|Mpoint/s|GB/s|of ceiling|"
+                     "GFlop/s|of ceiling|step|<over|<verdict");
+    const char *unit = "unit";
+    for (int i = 0; i < app->n_rungs; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (!out->rung)
+            continue;
+        const rt_work_t *work = &out->work;
+        double s = out->seconds_per_unit;
+        unit = work->unit;
+        rt_table_cell(t, "%s", out->rung->name);
+        rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
+        if (out->verdict.valid && s > 0) {
+            const rt_ceilings_t *c = &job->before[rt_run_processor(out->rung) == RT_CUDA];
+            double ranks = rt_comm_size(), bytes = rt_work_bytes(work), flops = rt_work_flops(work);
+            rt_table_cell(t, "%.2f", s * 1e6);
+            rt_table_cell(t, "%.1f %%", 100 * out->spread);
+            rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
+            rt_table_cell(t, "%.1f", work->points / s * 1e-6);
+            rt_table_cell(t, "%.1f", bytes / s * 1e-9);
+            rt_table_cell(t, "%.1f %%", 100 * bytes / s / ranks / best_bandwidth(c));
+            rt_table_cell(t, "%.2f", flops / s * 1e-9);
+            rt_table_cell(t, "%.1f %%", 100 * flops / s / ranks / c->fma64);
+            const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
+            const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
+            if (before && before->rung && before->seconds_per_unit > 0)
+                rt_table_cell(t, "%.2fx", before->seconds_per_unit / s);
+            else
+                rt_table_cell(t, "-");
+            rt_table_cell(t, "%s", out->rung->after);
+        } else {
+            for (int cell = 0; cell < 10; cell++)
+                rt_table_cell(t, "-");
+        }
+        rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
+        rt_table_row(t);
+    }
+    printf("\na unit is one %s; FOM: the work that every rung is credited with; GB/s and GFlop/s: "
+           "what "
+           "the rung does\n\n",
+           unit);
+    rt_table_print(t, stdout);
+    rt_table_destroy(t);
+}
+
+static rt_status_t run_job(rt_run_t *run, json_t *root)
+{
+    const rt_app_t *app = run->app;
+    job_t job = {.run = run, .root = root, .valid = true};
+    bool *chosen = calloc((size_t)app->n_rungs, sizeof *chosen);
+    job.out = calloc((size_t)app->n_rungs, sizeof *job.out);
+    RT_EXPECT(chosen && job.out, RT_MEMORY, "no memory for %d rungs", app->n_rungs);
+    if (root)
+        job.rungs = rt_json_array(root, "rungs");
+    if (choose_rungs(&job, chosen) == 0)
+        rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
+    if (run->opt.seconds > 0)
+        measure_ceilings(&job, job.before, "before");
+    rt_mem_reset_high_water();
+    job.problem = app->problem_new(run);
+    for (int i = 0; i < app->n_rungs; i++)
+        if (chosen[i]) {
+            run_one(&job, i);
+            rt_mem_reset_high_water();
+        }
+    app->problem_destroy(job.problem);
+    if (run->opt.seconds > 0)
+        measure_ceilings(&job, job.after, "after");
+    if (is_root() && run->opt.seconds > 0)
+        print_table(&job);
+    free(chosen);
+    free(job.out);
+    return job.valid ? RT_OK : RT_INVALID;
+}
+
+/* --- the report --- */
+
+static void json_environment(json_t *root, const rt_run_t *run)
+{
+    char now[32], value[256];
+    time_t t = time(NULL);
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+    rt_json_text(root, "program", run->app->name);
+    rt_json_text(root, "version", PACKAGE_VERSION);
+    rt_json_text(root, "date", now);
+    rt_json_text(root, "compiler", RT_CC_ID);
+    rt_json_text(root, "flags", RT_CFLAGS);
+    rt_json_text(root, "mpi", rt_comm_library());
+    rt_json_text(root, "host", rt_comm_host());
+    rt_json_text(root, "kokkos", rt_kokkos_version());
+    rt_json_text(root, "kokkos_backend", rt_kokkos_backend());
+    rt_json_int(root, "ranks", rt_comm_size());
+    const rt_cpu_t *cpu = rt_device_cpu();
+    rt_json_text(root, "cpu", cpu->model);
+    rt_json_int(root, "threads", cpu->threads);
+    const rt_gpu_t *gpu = rt_device_gpu();
+    rt_json_text(root, "gpu", gpu ? gpu->name : "");
+    rt_json_int(root, "gpu_driver", gpu ? gpu->driver : 0);
+    json_t *options = rt_json_object(root, "options");
+    for (int i = 0; i < run->app->n_options; i++) {
+        rt_opt_value(&run->app->options[i], run->config, value, sizeof value);
+        rt_json_text(options, run->app->options[i].name, value);
+    }
+    rt_json_int(options, "seed", run->opt.seed);
+}
+
+static rt_status_t report(rt_run_t *run, json_t *root, rt_status_t status)
+{
+    if (!is_root())
+        return status;
+    const char *verdict = status == RT_OK ? "VALID" : "INVALID";
+    if (root) {
+        rt_json_text(root, "verdict", verdict);
+        if (rt_report_write(run->opt.json, root) != 0)
+            status = RT_ENVIRONMENT;
+        json_decref(root);
+    }
+    printf("\n%s: %s\n", run->app->name, verdict);
+    return status;
+}
+
+static void start_devices(const rt_run_t *run, const char *program)
+{
+    rt_device_select(run->opt.device, run->opt.share_device, (int)run->opt.threads);
+    const rt_gpu_t *gpu = rt_device_gpu();
+    rt_kokkos_start(rt_device_cpu()->threads, gpu ? gpu->ordinal : -1);
+    if (gpu && rt_comm_size() > 1 && strcmp(run->opt.transport, "staged") != 0)
+        rt_comm_probe_gpu_aware(program);
+}
+
+static rt_status_t run_program(rt_run_t *run)
+{
+    json_t *root = NULL;
+    configure(run);
+    if (is_root() && !run->opt.quiet)
+        print_header(run);
+    if (!run->opt.quiet)
+        rt_device_print(stdout);
+    if (run->opt.json && is_root()) {
+        root = json_object();
+        json_environment(root, run);
+    }
+    rt_status_t status = run->opt.roofline ? rt_study_roofline(run, root) : run_job(run, root);
+    return report(run, root, status);
+}
+
+int rt_app_main(const rt_app_t *app, int argc, char **argv)
+{
+    rt_status_t status = RT_OK;
+    rt_run_t run = {.app = app};
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_error_set_program(app->name);
+    if (argc == 2 && strcmp(argv[1], "--probe-gpu-aware") == 0)
+        return rt_comm_probe_main();
+    rt_comm_init(&argc, &argv);
+    run.config = calloc(1, app->config_size);
+    RT_EXPECT(run.config, RT_MEMORY, "no memory for the options");
+    rt_run_option_sets(&run, sets);
+    rt_opt_parse(sets, RT_OPTION_SETS, argc, argv);
+    if (run.opt.help) {
+        if (is_root())
+            rt_opt_help(stdout, app->name, app->purpose, sets, RT_OPTION_SETS);
+    } else if (run.opt.version) {
+        if (is_root())
+            print_version(app);
+    } else {
+        check_options(&run);
+        start_devices(&run, argv[0]);
+        if (!run.opt.list)
+            status = run_program(&run);
+        else if (is_root())
+            rt_ladder_print(app->ladder, app->n_rungs, stdout);
+        rt_kokkos_finish();
+        rt_device_release();
+    }
+    free(run.config);
+    rt_comm_finish();
+    return (int)status;
+}

@@ -1,0 +1,124 @@
+/*
+ * rt_app.h - what an app is, and the driver that gives every app the same life:
+ *
+ *   options -> devices -> sizes and memory -> problem -> for each rung:
+ *     set-up -> verify against the reference -> warm-up -> timed windows
+ *     -> verify what the timed run left behind -> report.
+ *
+ * An app fills one rt_app_t and calls rt_app_main. It never prints a figure of merit, reads a clock
+ * or chooses a device.
+ */
+#ifndef RT_APP_H
+#define RT_APP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "rt_ladder.h"
+#include "rt_mem.h"
+#include "rt_opt.h"
+#include "rt_verify.h"
+#include "rt_work.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The options that all apps share; see --help for what each does. */
+typedef struct {
+    bool help, version, list, ladder, roofline, quiet, share_device, profile;
+    const char *rung, *size, *case_file, *device, *transport, *json, *picture;
+    int64_t threads, seed, windows;
+    double seconds;
+} rt_options_t;
+
+typedef struct rt_app rt_app_t;
+
+/* One run, as every hook sees it. */
+typedef struct {
+    const rt_app_t *app;
+    rt_options_t opt;
+    void *config; /* the app's own options: config_size bytes, written by its option table */
+} rt_run_t;
+
+struct rt_app {
+    const char *name;    /* "nekbone" */
+    const char *purpose; /* one line */
+    const rt_opt_t *options;
+    int n_options;
+    size_t config_size;
+    const rt_rung_t *ladder;
+    int n_rungs;
+    const char *size_option; /* the option that gives extents of the user's own: wins over --size */
+
+    /* Check the options against each other and the ranks, and fill in what follows from them. If
+     * target_bytes > 0, choose the extents so that the largest rung's memory in the space where the
+     * arrays live comes as close below it as the app's shapes allow. Refuses with rt_refuse. */
+    void (*configure)(rt_run_t *run, double target_bytes);
+    /* Lines that say what is solved. */
+    void (*describe)(const rt_run_t *run, FILE *out);
+    /* NULL, or why this rung cannot run this problem. */
+    const char *(*refuse)(const rt_run_t *run, const rt_rung_t *rung);
+    /* Predicted most bytes of one rank in each space, from problem_new to solver_destroy. */
+    void (*memory)(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
+    /* Flops and bytes of a solve. */
+    void (*work)(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+
+    /* Mesh, coefficients, right-hand side, in host memory, and the reference answer: once for all
+     * rungs. */
+    void *(*problem_new)(const rt_run_t *run);
+    void (*problem_destroy)(void *problem);
+    /* A rung's arrays, where it wants them. */
+    void *(*solver_new)(void *problem, const rt_rung_t *rung);
+    void (*solver_destroy)(void *solver);
+
+    /* Kernel by kernel against the reference, on data drawn from `seed`. */
+    void (*verify_before)(void *solver, uint64_t seed, rt_verdict_t *verdict);
+    /* Make every output of a solve unusable (NaN), so that nothing can be left over. */
+    void (*spoil)(void *solver);
+    /* The job. What is timed is this and nothing else. */
+    void (*solve)(void *solver);
+    /* Judge what the last solve left behind. */
+    void (*verify_after)(void *solver, rt_verdict_t *verdict);
+
+    /* More of the result for the JSON file (residual history, ...); may be NULL. */
+    void (*result)(const void *solver, json_t *out);
+    /* Writes --picture; NULL if the app has none. */
+    void (*picture)(const void *solver, const char *path);
+
+    /* --roofline: the cases of the study, each "name=value name=value", NULL-terminated, run when
+     * the user gave no extents of his own; and the paper's figure for a rung (text, "" if none). */
+    const char *const *roofline_cases;
+    const char *roofline_settings; /* set for all of them, "communication=no" */
+    const char *(*paper)(const rt_run_t *run, const rt_rung_t *rung);
+};
+
+/* The whole program. Returns the exit status. */
+int rt_app_main(const rt_app_t *app, int argc, char **argv);
+
+/* One rung from set-up to verdict, as the driver runs it; the mutant tests use it too. */
+typedef struct {
+    const rt_rung_t *rung;
+    const char *skipped; /* why it did not run, or NULL */
+    rt_verdict_t verdict;
+    double seconds_per_unit;                            /* median of the windows */
+    double spread;                                      /* (max - min) / median over windows */
+    int windows, solves;                                /* windows, and solves in all of them */
+    double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
+    rt_work_t work;
+} rt_outcome_t;
+
+/* The problem exists already; fills *out. With seconds <= 0: verify and solve once, time nothing.
+ * `extra` (may be NULL) receives the app's result object. */
+void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
+                 json_t *extra);
+
+/* Sets up a run with an app's defaults and the given "name=value ..." settings; for tests. */
+void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings);
+void rt_run_destroy(rt_run_t *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

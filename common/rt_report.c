@@ -1,0 +1,348 @@
+/*
+ * rt_report.c - JSON through jansson, files written whole or not at all, and tables of text.
+ */
+#include "config.h"
+#define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
+#include "rt_report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "rt_error.h"
+#include "rt_verify.h"
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+    RT_EXPECT(value && json_object_set_new(object, key, value) == 0, RT_MEMORY,
+              "no memory for the report's '%s'", key);
+}
+
+static void append(json_t *array, json_t *value)
+{
+    RT_EXPECT(value && json_array_append_new(array, value) == 0, RT_MEMORY,
+              "no memory for the report");
+}
+
+void rt_json_real(json_t *object, const char *key, double value)
+{
+    RT_EXPECT(rt_finite(value), RT_INVALID, "the report's '%s' is %g", key, value);
+    put(object, key, json_real(value));
+}
+
+void rt_json_int(json_t *object, const char *key, long long value)
+{
+    put(object, key, json_integer(value));
+}
+
+void rt_json_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = value ? json_string(value) : json_null();
+    if (!text) { /* JSON is UTF-8, but a file name may be anything; its readable part will do */
+        char *ascii = strdup(value);
+        RT_EXPECT(ascii != NULL, RT_MEMORY, "no memory for the report's '%s'", key);
+        for (char *c = ascii; *c; c++)
+            *c = (unsigned char)*c < 128 ? *c : '?';
+        text = json_string(ascii);
+        free(ascii);
+    }
+    put(object, key, text);
+}
+
+void rt_json_bool(json_t *object, const char *key, bool value)
+{
+    put(object, key, json_boolean(value));
+}
+
+json_t *rt_json_object(json_t *object, const char *key)
+{
+    json_t *made = json_object();
+    put(object, key, made);
+    return made;
+}
+
+json_t *rt_json_array(json_t *object, const char *key)
+{
+    json_t *made = json_array();
+    put(object, key, made);
+    return made;
+}
+
+json_t *rt_json_append_object(json_t *array)
+{
+    json_t *made = json_object();
+    append(array, made);
+    return made;
+}
+
+void rt_json_append_real(json_t *array, double value)
+{
+    RT_EXPECT(rt_finite(value), RT_INVALID, "entry %zu of a list in the report is %g",
+              json_array_size(array), value);
+    append(array, json_real(value));
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* A file that will take the place of `path`, or go without a trace. */
+typedef struct {
+    char path[PATH_MAX]; /* with symbolic links followed, so that a link stays a link */
+    char temporary[PATH_MAX];
+    mode_t mode;
+    int fd;
+} draft_t;
+
+/* 0, or the errno of why `path` cannot be written. */
+static int draft_locate(draft_t *d, const char *path)
+{
+    struct stat old;
+    if (stat(path, &old) == 0) {
+        /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
+        if (!S_ISREG(old.st_mode))
+            return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+        /* The folder would allow to replace a file that its owner made read-only. */
+        if (access(path, W_OK) != 0 || !realpath(path, d->path))
+            return errno;
+        d->mode = old.st_mode & 0777;
+        return 0;
+    }
+    if (errno != ENOENT)
+        return errno;
+    size_t n = strlen(path);
+    if (n == 0 || path[n - 1] == '/')
+        return n == 0 ? ENOENT : EISDIR;
+    if (n >= sizeof d->path)
+        return ENAMETOOLONG;
+    memcpy(d->path, path, n + 1);
+    mode_t mask = umask(0); /* there is no way to only read it */
+    umask(mask);
+    d->mode = 0644 & ~mask;
+    return 0;
+}
+
+/* 0 with an empty temporary file beside `path`, or an errno with none. */
+static int draft_begin(draft_t *d, const char *path)
+{
+    static const char name[] = ".rooftop-XXXXXX";
+    int error = draft_locate(d, path);
+    if (error)
+        return error;
+    const char *slash = strrchr(d->path, '/');
+    size_t folder = slash ? (size_t)(slash - d->path) + 1 : 0;
+    if (folder + sizeof name > sizeof d->temporary)
+        return ENAMETOOLONG;
+    memcpy(d->temporary, d->path, folder);
+    memcpy(d->temporary + folder, name, sizeof name);
+    d->fd = mkstemp(d->temporary);
+    return d->fd < 0 ? errno : 0;
+}
+
+static void draft_discard(draft_t *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    unlink(d->temporary);
+}
+
+static int draft_write(const draft_t *d, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(d->fd, text, n);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        text += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Puts the draft in the place of `path`. On failure the draft is gone, and `path` as it was. */
+static int draft_commit(draft_t *d)
+{
+    /* To disk before the rename: or a crash could leave the new name on an empty file. */
+    int error = fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0 ? errno : 0;
+    if (close(d->fd) != 0 && !error)
+        error = errno;
+    d->fd = -1;
+    if (!error && rename(d->temporary, d->path) != 0)
+        error = errno;
+    if (error)
+        draft_discard(d);
+    return error;
+}
+
+/* An errno of draft_begin in words for the user. */
+static const char *cause(int error)
+{
+    if (error == ENOENT)
+        return "its folder is not there, or takes no files; make it, or name another";
+    if (error == EISDIR)
+        return "it is a folder; name a file";
+    if (error == ENOTDIR)
+        return "a part of the path is a file, not a folder; name another";
+    if (error == EINVAL)
+        return "it is not an ordinary file; name one";
+    return strerror(error);
+}
+
+void rt_report_probe(const char *path)
+{
+    draft_t draft;
+    int error = draft_begin(&draft, path);
+    if (error)
+        rt_refuse(RT_USAGE, "cannot write '%.400s': %s", path, cause(error));
+    draft_discard(&draft);
+}
+
+int rt_report_write(const char *path, const json_t *root)
+{
+    draft_t draft;
+    /* Reals with 17 digits are read back as the same bits. */
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int error = text ? draft_begin(&draft, path) : ENOMEM;
+    if (!error) {
+        error = draft_write(&draft, text, strlen(text));
+        if (!error)
+            error = draft_write(&draft, "\n", 1);
+        if (error)
+            draft_discard(&draft);
+        else
+            error = draft_commit(&draft);
+    }
+    free(text);
+    if (error)
+        fprintf(stderr, "cannot write '%.400s': %s (it is what it was before)\n", path,
+                cause(error));
+    return error ? -1 : 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+struct rt_table {
+    int columns;
+    bool *left;  /* [columns] */
+    char **cell; /* [n_cells], row by row; the first row holds the headings */
+    size_t n_cells, room;
+    int filled; /* cells in the present row */
+};
+
+/* Takes over `text`. */
+static void table_push(rt_table_t *t, char *text)
+{
+    RT_EXPECT(text != NULL, RT_MEMORY, "no memory for a table");
+    if (t->n_cells == t->room) {
+        t->room = 2 * t->room + 16;
+        t->cell = realloc(t->cell, t->room * sizeof *t->cell);
+        RT_EXPECT(t->cell != NULL, RT_MEMORY, "no memory for a table");
+    }
+    t->cell[t->n_cells++] = text;
+}
+
+rt_table_t *rt_table_new(const char *columns)
+{
+    rt_table_t *t = calloc(1, sizeof *t);
+    RT_EXPECT(t != NULL, RT_MEMORY, "no memory for a table");
+    t->columns = 1;
+    for (const char *c = columns; *c; c++)
+        t->columns += *c == '|';
+    t->left = calloc((size_t)t->columns, sizeof *t->left);
+    RT_EXPECT(t->left != NULL, RT_MEMORY, "no memory for a table");
+    for (int i = 0; i < t->columns; i++) {
+        t->left[i] = *columns == '<';
+        columns += t->left[i];
+        size_t n = strcspn(columns, "|");
+        table_push(t, strndup(columns, n));
+        columns += n + 1; /* past the end after the last, and not looked at again */
+    }
+    return t;
+}
+
+void rt_table_cell(rt_table_t *t, const char *fmt, ...)
+{
+    RT_EXPECT(t->filled < t->columns, RT_INVALID, "a row of more than %d cells", t->columns);
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    RT_EXPECT(length >= 0, RT_INVALID, "cell format '%s'", fmt);
+    char *text = malloc((size_t)length + 1);
+    RT_EXPECT(text != NULL, RT_MEMORY, "no memory for a table");
+    va_start(args, fmt);
+    vsnprintf(text, (size_t)length + 1, fmt, args);
+    va_end(args);
+    table_push(t, text);
+    t->filled++;
+}
+
+void rt_table_row(rt_table_t *t)
+{
+    for (; t->filled < t->columns; t->filled++)
+        table_push(t, strdup(""));
+    t->filled = 0;
+}
+
+/* Columns on a terminal: all bytes but those that continue a UTF-8 character. */
+static int text_width(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* With no blanks at the end of the line. */
+static void print_row(const rt_table_t *t, size_t first, const int *width, FILE *out)
+{
+    int owed = 0; /* blanks that are due before whatever comes next */
+    for (int i = 0; i < t->columns; i++) {
+        size_t at = first + (size_t)i;
+        const char *text = at < t->n_cells ? t->cell[at] : "";
+        int pad = width[i] - text_width(text);
+        owed += (i > 0 ? 2 : 0) + (t->left[i] ? 0 : pad);
+        if (*text) {
+            fprintf(out, "%*s%s", owed, "", text);
+            owed = 0;
+        }
+        owed += t->left[i] ? pad : 0;
+    }
+    fputc('\n', out);
+}
+
+void rt_table_print(const rt_table_t *t, FILE *out)
+{
+    size_t columns = (size_t)t->columns;
+    int *width = calloc(columns, sizeof *width);
+    RT_EXPECT(width != NULL, RT_MEMORY, "no memory for a table");
+    int line = 2 * (t->columns - 1);
+    for (size_t i = 0; i < t->n_cells; i++) {
+        int w = text_width(t->cell[i]);
+        if (w > width[i % columns])
+            width[i % columns] = w;
+    }
+    for (size_t i = 0; i < columns; i++)
+        line += width[i];
+
+    print_row(t, 0, width, out);
+    for (int i = 0; i < line; i++)
+        fputc('-', out);
+    fputc('\n', out);
+    for (size_t first = columns; first < t->n_cells; first += columns)
+        print_row(t, first, width, out);
+    free(width);
+}
+
+void rt_table_destroy(rt_table_t *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cell[i]);
+    free(t->cell);
+    free(t->left);
+    free(t);
+}

@@ -1,0 +1,67 @@
+# RT_COMPILER_FLAGS: --enable-debug, --disable-native; default CFLAGS that suit a benchmark.
+#
+# RT_STD_CFLAGS     language and contraction, for every C file
+# RT_WARN_CFLAGS    warnings
+# RT_STRICT_CFLAGS  undo -ffast-math and its parts, for the files that judge results
+AC_DEFUN([RT_COMPILER_FLAGS], [
+  AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug], [compile with -O0 -g])],
+    [], [enable_debug=no])
+  AC_ARG_ENABLE([native],
+    [AS_HELP_STRING([--disable-native], [do not tune for the processor of this machine])],
+    [], [enable_native=yes])
+
+  rt_native=
+  AS_IF([test "x$enable_debug" = xyes], [rt_opt="-O0 -g"], [
+    rt_opt="-O3 -g"
+    # Both spellings, because PowerPC and older Arm compilers only take the second.
+    AS_IF([test "x$enable_native" = xyes], [
+      RT_ADD_CFLAG([rt_native], [-march=native])
+      AS_IF([test "x$rt_native" = x], [RT_ADD_CFLAG([rt_native], [-mcpu=native])])
+    ])
+  ])
+  rt_opt="$rt_opt${rt_native:+ $rt_native}"
+  AS_IF([test "x$rt_user_cflags" = x], [CFLAGS=$rt_opt])
+  AS_IF([test "x$rt_user_cxxflags" = x], [CXXFLAGS=$rt_opt])
+
+  # gcc -std=c11 turns fused multiply-add off: that would halve the roof the CPU rungs climb to.
+  RT_STD_CFLAGS=
+  RT_ADD_CFLAG([RT_STD_CFLAGS], [-std=c11])
+  RT_ADD_CFLAG([RT_STD_CFLAGS], [-ffp-contract=fast])
+  AC_SUBST([RT_STD_CFLAGS])
+
+  RT_WARN_CFLAGS=
+  RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wall])
+  RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wextra])
+  RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wundef])
+  AC_SUBST([RT_WARN_CFLAGS])
+
+  # -fno-fast-math does not undo a part that was given by its own name, so name the parts too.
+  # Ask with CFLAGS empty: the answer is needed most when CFLAGS has what these undo.
+  rt_given_cflags=$CFLAGS
+  CFLAGS= RT_STRICT_CFLAGS=
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-fast-math])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-unsafe-math-optimizations])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-finite-math-only])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-associative-math])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-reciprocal-math])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fsigned-zeros])
+  RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-ffp-contract=off])
+  # clang warns that these override something, which is what they are for.
+  AS_CASE([$CC], [*clang*], [
+    RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-Wno-overriding-t-option])
+    RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-Wno-overriding-option])
+  ])
+  AC_SUBST([RT_STRICT_CFLAGS])
+
+  AC_MSG_CHECKING([whether -ffast-math can be kept from the files that judge results])
+  CFLAGS="$rt_given_cflags -O2 -ffast-math $RT_STRICT_CFLAGS"
+  AC_COMPILE_IFELSE([AC_LANG_SOURCE([
+@%:@if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__)
+@%:@error
+@%:@endif
+int ok;])],
+    [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([$CC compiles with -ffast-math in spite of $RT_STRICT_CFLAGS; do not give it in CFLAGS])])
+  CFLAGS=$rt_given_cflags
+])

@@ -1,0 +1,89 @@
+# RT_CUDA: --with-cuda[=DIR], --with-cuda-arch=80,90.
+#
+# Sets rt_have_cuda, rt_have_nvtx, rt_cuda_archs, rt_nvcc_id, and for make: NVCC, NVCCFLAGS (the
+# user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP. The runtime is linked
+# statically and libcuda not at all, so the program starts on a machine without a driver.
+AC_DEFUN([RT_CUDA], [
+  AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA (DIR/bin/nvcc)])],
+    [], [with_cuda=check])
+  AC_ARG_WITH([cuda-arch],
+    [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile for @<:@80,90@:>@])],
+    [], [with_cuda_arch=check])
+  AC_ARG_VAR([NVCC], [CUDA compiler])
+  AC_ARG_VAR([NVCCFLAGS], [flags for NVCC])
+  CUDA_CPPFLAGS= CUDA_LIBS= RT_NVCCFLAGS= CUOBJDUMP=
+  rt_have_cuda=0 rt_have_nvtx=0 rt_cuda_archs= rt_nvcc_id= rt_why_cuda="--without-cuda was given"
+  AS_IF([test "x$with_cuda" != xno], [
+    AS_CASE([$with_cuda],
+      [/*], [rt_cuda_path=$with_cuda/bin rt_tried=$with_cuda/bin],
+      [rt_cuda_path=${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin
+       rt_tried="CUDA_HOME/bin, PATH or /usr/local/cuda/bin"])
+    AC_PATH_PROG([NVCC], [nvcc], [], [$rt_cuda_path])
+    AS_IF([test "x$NVCC" = x],
+      [RT_NOT_FOUND([cuda], [there is no nvcc in $rt_tried (install NVIDIA's CUDA toolkit)])],
+      [RT_CUDA_CHOOSE
+       RT_CUDA_TRY])
+  ])
+  AC_SUBST([CUDA_CPPFLAGS])
+  AC_SUBST([CUDA_LIBS])
+  AC_SUBST([RT_NVCCFLAGS])
+  AC_SUBST([CUOBJDUMP])
+  AM_CONDITIONAL([HAVE_CUDA], [test $rt_have_cuda = 1])
+])
+
+# RT_CUDA_CHOOSE: the list of architectures, checked against what this nvcc can do.
+AC_DEFUN([RT_CUDA_CHOOSE], [
+  AC_MSG_CHECKING([for CUDA architectures])
+  rt_nvcc_can=`$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '`
+  AS_CASE([$with_cuda_arch], [check|yes|no], [rt_want=80,90], [rt_want=$with_cuda_arch])
+  rt_cuda_archs= rt_gencode=
+  for rt_a in `AS_ECHO(["$rt_want"]) | tr , '\n' | sed 's/^sm_//' | sort -n -u`; do
+    rt_n=`AS_ECHO(["$rt_a"]) | sed 's/@<:@af@:>@$//'`   # 90a is the 90 of the list
+    AS_CASE([" $rt_nvcc_can "],
+      [*" sm_$rt_n "*],
+        [rt_cuda_archs="${rt_cuda_archs:+$rt_cuda_archs,}$rt_a" rt_highest=$rt_a
+         rt_gencode="$rt_gencode -gencode arch=compute_$rt_a,code=sm_$rt_a"],
+      [AS_IF([test "x$with_cuda_arch" != xcheck],
+         [AC_MSG_ERROR([--with-cuda-arch=$with_cuda_arch: $NVCC cannot compile for $rt_a, only for $rt_nvcc_can])])])
+  done
+  # PTX of the highest, so that a newer GPU can run the program too.
+  AS_IF([test "x$rt_cuda_archs" != x],
+    [rt_gencode="$rt_gencode -gencode arch=compute_$rt_highest,code=compute_$rt_highest"])
+  AC_MSG_RESULT([${rt_cuda_archs:-none of $rt_want}])
+])
+
+# RT_CUDA_TRY: compile a kernel, link it as the programs will be linked.
+AC_DEFUN([RT_CUDA_TRY], [
+  AS_IF([test "x${NVCCFLAGS+set}" = x],
+    [AS_IF([test "x$enable_debug" = xyes], [NVCCFLAGS="-O0 -g -G"], [NVCCFLAGS="-O3 -lineinfo"])])
+  # nvcc wants a compiler's name: `CXX=g++ -m64` would be taken for a file name.
+  set dummy $CXX
+  rt_ccbin=$[]2
+  RT_NVCCFLAGS="-std=c++17 -ccbin $rt_ccbin$rt_gencode -Xcompiler -Wall,-Wextra"
+
+  AC_MSG_CHECKING([whether CUDA works])
+  echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; } __global__ void k() {}' >conftest.cu
+  # nvcc says where its toolkit is, whatever links and wrappers lead to it.
+  rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
+  rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
+  rt_libdir=
+  for rt_d in $rt_top/lib64 $rt_top/lib $rt_top/targets/*/lib $rt_top/lib/*-linux-gnu; do
+    AS_IF([test -f "$rt_d/libcudart_static.a"], [rt_libdir=$rt_d; break])
+  done
+  AS_IF([test "x$rt_top" != x/usr && test -d "$rt_top/include"], [CUDA_CPPFLAGS="-isystem $rt_top/include"])
+  CUDA_LIBS="-L$rt_libdir -lcudart_static -ldl -lrt -lpthread"
+  rt_cuda_ok=no
+  RT_RUN([$NVCC $RT_NVCCFLAGS $NVCCFLAGS -c conftest.cu -o conftest.o],
+    [RT_RUN([$CXX $CXXFLAGS $LDFLAGS conftest.o -o conftest $CUDA_LIBS], [rt_cuda_ok=yes])])
+  rm -f conftest.cu conftest.o conftest
+  AC_MSG_RESULT([$rt_cuda_ok])
+  AS_IF([test $rt_cuda_ok = yes && test "x$rt_cuda_archs" != x], [
+    rt_have_cuda=1
+    rt_nvcc_id="nvcc `$NVCC --version | sed -n 's/.*, V//p'`"
+    AS_IF([test -f "$rt_top/include/nvtx3/nvToolsExt.h"], [rt_have_nvtx=1])
+    CUOBJDUMP=`AS_DIRNAME(["$NVCC"])`/cuobjdump
+  ], [
+    CUDA_CPPFLAGS= CUDA_LIBS= rt_cuda_archs=
+    RT_NOT_FOUND([cuda], [$NVCC -ccbin $rt_ccbin (toolkit $rt_top) with $CXX does not compile and link a CUDA program; see config.log])
+  ])
+])

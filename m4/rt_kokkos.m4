@@ -1,0 +1,123 @@
+# RT_KOKKOS: --with-kokkos[=DIR]; KOKKOS_CXX, KOKKOS_CXXFLAGS, KOKKOS_LIBS may be given.
+#
+# Sets rt_have_kokkos, rt_kokkos_version, rt_kokkos_backends. Everything that an installed Kokkos
+# wants (back-ends, C++ standard, GPU architecture) stands in its KokkosCore_config.h.
+# A Kokkos with HIP or SYCL: give CXX=hipcc (or icpx) and KOKKOS_CXXFLAGS.
+AC_DEFUN([RT_KOKKOS], [
+  AC_ARG_WITH([kokkos], [AS_HELP_STRING([--with-kokkos@<:@=DIR@:>@], [use Kokkos (installed in DIR)])],
+    [], [with_kokkos=check])
+  AC_ARG_VAR([KOKKOS_CXX], [compiler for the Kokkos files @<:@CXX, or nvcc if Kokkos has CUDA@:>@])
+  AC_ARG_VAR([KOKKOS_CXXFLAGS], [flags for KOKKOS_CXX, all of them])
+  AC_ARG_VAR([KOKKOS_LIBS], [libraries of Kokkos])
+  KOKKOS_CPPFLAGS= rt_have_kokkos=0 rt_kokkos_version= rt_kokkos_backends=
+  rt_why_kokkos="--without-kokkos was given"
+  AS_IF([test "x$with_kokkos" != xno], [
+    RT_KOKKOS_FIND
+    AS_IF([test "x$rt_kokkos_inc" = x],
+      [RT_NOT_FOUND([kokkos], [there is no KokkosCore_config.h in$rt_kokkos_tried (apt install libkokkos-dev or libtrilinos-kokkos-dev)])],
+      [RT_KOKKOS_READ
+       RT_KOKKOS_TRY])
+  ])
+  AS_IF([test $rt_have_kokkos = 0], [KOKKOS_CPPFLAGS= KOKKOS_LIBS=])
+  AC_SUBST([KOKKOS_CPPFLAGS])
+  AM_CONDITIONAL([HAVE_KOKKOS], [test $rt_have_kokkos = 1])
+])
+
+# RT_KOKKOS_FIND: the folder of the headers, and the library.
+AC_DEFUN([RT_KOKKOS_FIND], [
+  AC_MSG_CHECKING([for Kokkos])
+  AS_CASE([$with_kokkos],
+    [/*], [rt_prefixes=$with_kokkos],
+    [rt_prefixes="$KOKKOS_ROOT $Kokkos_ROOT /usr/local /usr"])
+  rt_kokkos_inc= rt_kokkos_libs= rt_kokkos_tried=
+  for rt_p in $rt_prefixes; do
+    for rt_d in $rt_p/include $rt_p/include/kokkos $rt_p/include/trilinos; do
+      rt_kokkos_tried="$rt_kokkos_tried $rt_d"
+      AS_IF([test -f $rt_d/KokkosCore_config.h], [rt_kokkos_inc=$rt_d; break 2])
+    done
+  done
+  AS_IF([test "x$rt_kokkos_inc" != x], [
+    AS_CASE([$rt_kokkos_inc], [*/trilinos], [rt_l=trilinos_kokkoscore], [rt_l=kokkoscore])
+    for rt_d in $rt_p/lib $rt_p/lib64 $rt_p/lib/*-linux-gnu; do
+      # Folders of the system are searched by the linker anyway; a shared Kokkos elsewhere is not.
+      AS_IF([test $rt_p = /usr], [rt_kokkos_libs=-l$rt_l],
+            [test -f $rt_d/lib$rt_l.so], [rt_kokkos_libs="-L$rt_d -Wl,-rpath,$rt_d -l$rt_l"],
+            [test -f $rt_d/lib$rt_l.a], [rt_kokkos_libs="-L$rt_d -l$rt_l"])
+    done
+  ])
+  AC_MSG_RESULT([${rt_kokkos_inc:-no}])
+])
+
+# RT_KOKKOS_READ: what KokkosCore_config.h says.
+AC_DEFUN([RT_KOKKOS_READ], [
+  # The names that are defined, one a line, without their KOKKOS_.
+  rt_defs=`sed -n 's/^.define  *KOKKOS_//p' $rt_kokkos_inc/KokkosCore_config.h`
+  rt_v=`AS_ECHO(["$rt_defs"]) | sed -n 's/^VERSION  *//p'`
+  rt_kokkos_version=`expr $rt_v / 10000`.`expr $rt_v / 100 % 100`.`expr $rt_v % 100`
+  rt_kokkos_backends= rt_std= rt_kokkos_arch= rt_kokkos_cuda=no rt_kokkos_openmp=no
+  for rt_d in $rt_defs; do
+    rt_b=
+    AS_CASE([$rt_d],
+      [ENABLE_SERIAL], [rt_b=Serial],
+      [ENABLE_OPENMP], [rt_b=OpenMP rt_kokkos_openmp=yes],
+      [ENABLE_THREADS], [rt_b=Threads],
+      [ENABLE_CUDA], [rt_b=Cuda rt_kokkos_cuda=yes],
+      [ENABLE_HIP|ENABLE_SYCL|ENABLE_HPX], [rt_b=`AS_ECHO(["$rt_d"]) | sed 's/ENABLE_//'`],
+      [ENABLE_CXX@<:@0-9@:>@@<:@0-9@:>@], [rt_std=c++`AS_ECHO(["$rt_d"]) | sed 's/ENABLE_CXX//'`],
+      # ARCH_HOPPER90 -> 90; only one NVIDIA architecture can be in a Kokkos.
+      [ARCH_VOLTA7*|ARCH_TURING7*|ARCH_AMPERE8*|ARCH_ADA8*|ARCH_HOPPER9*|ARCH_BLACKWELL1*],
+        [rt_kokkos_arch=`AS_ECHO(["$rt_d"]) | tr -dc 0-9`])
+    AS_IF([test "x$rt_b" != x], [rt_kokkos_backends="${rt_kokkos_backends:+$rt_kokkos_backends,}$rt_b"])
+  done
+  AS_IF([test "x$rt_std" = x],
+    [AS_CASE([$rt_kokkos_version], [3.*], [rt_std=c++14], [4.*], [rt_std=c++17], [rt_std=c++20])])
+])
+
+# RT_KOKKOS_TRY: choose compiler and flags, compile and link as make will.
+AC_DEFUN([RT_KOKKOS_TRY], [
+  AS_IF([test $rt_kokkos_cuda = yes && test $rt_have_cuda = 0],
+    [RT_NOT_FOUND([kokkos], [the Kokkos of $rt_kokkos_inc was built with CUDA, which this build lacks: $rt_why_cuda])],
+  [
+    rt_f="-std=$rt_std"
+    AS_IF([test $rt_kokkos_cuda = yes], [
+      : ${KOKKOS_CXX=$NVCC}
+      # The architecture Kokkos itself was compiled for: it refuses to start with another.
+      rt_f="$rt_f -arch=sm_${rt_kokkos_arch:-$rt_highest} --extended-lambda --expt-relaxed-constexpr"
+      rt_f="$rt_f -ccbin $rt_ccbin $NVCCFLAGS -Xcompiler -Wall"
+      # nvcc_wrapper adds -x cu by itself, and nvcc does not take it twice.
+      AS_CASE([$KOKKOS_CXX], [*nvcc], [rt_f="-x cu $rt_f"])
+      AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -Xcompiler -fopenmp"])
+      # Kokkos calls the driver. The toolkit's stub stands in for libcuda where there is no driver.
+      rt_kokkos_libs="$rt_kokkos_libs -L$rt_libdir/stubs -lcuda $CUDA_LIBS"
+    ], [
+      : ${KOKKOS_CXX=$CXX}
+      rt_f="$rt_f -Wall -Wextra $CXXFLAGS"
+      AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -fopenmp"])
+    ])
+    AS_IF([test $rt_kokkos_openmp = yes], [rt_kokkos_libs="$rt_kokkos_libs -fopenmp"])
+    : ${KOKKOS_CXXFLAGS=$rt_f}
+    : ${KOKKOS_LIBS="$rt_kokkos_libs -ldl"}
+    KOKKOS_CPPFLAGS="-isystem $rt_kokkos_inc"
+
+    AC_MSG_CHECKING([whether Kokkos $rt_kokkos_version ($rt_kokkos_backends) works])
+    AC_LANG_PUSH([C++])
+    AC_LANG_CONFTEST([AC_LANG_SOURCE([
+@%:@include <Kokkos_Core.hpp>
+int main(int argc, char **argv)
+{
+    Kokkos::initialize(argc, argv);
+    Kokkos::View<double *> x("x", 10);
+    Kokkos::parallel_for(10, KOKKOS_LAMBDA(const int i) { x(i) = i; });
+    Kokkos::finalize();
+}])])
+    rt_kokkos_ok=no
+    RT_RUN([$KOKKOS_CXX $KOKKOS_CPPFLAGS $KOKKOS_CXXFLAGS -c conftest.$ac_ext -o conftest.o],
+      [RT_RUN([$CXX $CXXFLAGS $LDFLAGS conftest.o -o conftest $KOKKOS_LIBS], [rt_kokkos_ok=yes])])
+    rm -f conftest.$ac_ext conftest.o conftest
+    AC_LANG_POP
+    AC_MSG_RESULT([$rt_kokkos_ok])
+    AS_IF([test $rt_kokkos_ok = yes], [rt_have_kokkos=1],
+      [RT_NOT_FOUND([kokkos], [this does not compile and link a Kokkos program: $KOKKOS_CXX $KOKKOS_CPPFLAGS $KOKKOS_CXXFLAGS, then $CXX with $KOKKOS_LIBS; see config.log])
+       rt_kokkos_version= rt_kokkos_backends=])
+  ])
+])

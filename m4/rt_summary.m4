@@ -1,0 +1,16 @@
+# RT_SUMMARY: what this build has, and for what it lacks why, and how to get it.
+AC_DEFUN([RT_SUMMARY_LINE],
+  [AS_IF([test $rt_have_$1 = 1], [AS_ECHO(["  $2  $3"])], [AS_ECHO(["  $2  no: $rt_why_$1"])])])
+
+AC_DEFUN([RT_SUMMARY], [
+  echo
+  AS_ECHO(["$PACKAGE_NAME $PACKAGE_VERSION"])
+  AS_ECHO(["  C       $CC $RT_STD_CFLAGS $CFLAGS"])
+  RT_SUMMARY_LINE([openmp], [OpenMP], [$OPENMP_CFLAGS])
+  RT_SUMMARY_LINE([mpi],    [MPI   ], [$MPICC, tests start with $MPIRUN])
+  RT_SUMMARY_LINE([cuda],   [CUDA  ], [$rt_nvcc_id for $rt_cuda_archs in $rt_top])
+  RT_SUMMARY_LINE([kokkos], [Kokkos], [$rt_kokkos_version ($rt_kokkos_backends) with $KOKKOS_CXX])
+  RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
+  echo
+  echo "Next: make -j, make check, apps/nekbone/nekbone --ladder"
+])

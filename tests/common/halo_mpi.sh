@@ -1,0 +1,62 @@
+# halo_mpi.sh - the ranks and the halo on 2, 3 and 4 ranks, and how they end when one of them cannot
+# go on.
+set -u
+mpirun=${MPIRUN:-mpirun}
+tests=${abs_top_builddir:-.}/tests/common
+failed=0
+
+# A second net under the tests' own alarms: a hang must end too.
+run()
+{
+    ranks=$1
+    shift
+    timeout 300 $mpirun -n "$ranks" "$@"
+}
+
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+if ! command -v ${mpirun%% *} >/dev/null; then
+    echo "skipped: no $mpirun"
+    exit 77
+fi
+case $("$tests"/test_comm library) in
+    *"this build has no MPI"*) echo "skipped: this build has no MPI"; exit 77 ;;
+esac
+case $(run 2 "$tests"/test_comm library) in
+    "2 ranks: "*) ;;
+    *) fail "$mpirun -n 2 does not start two ranks of one program" ;;
+esac
+
+for ranks in 2 3 4; do
+    for t in test_comm test_halo; do
+        echo "$t on $ranks ranks"
+        run $ranks "$tests"/$t || fail "$t on $ranks ranks"
+    done
+done
+
+# ends STATUS TEXT COMMAND...: two ranks end with the status, and the text is said exactly once.
+ends()
+{
+    status=$1 text=$2
+    shift 2
+    output=$(run 2 "$@" 2>&1)
+    got=$?
+    [ $got = "$status" ] || fail "$*: ended with $got, not $status: $output"
+    said=$(printf '%s\n' "$output" | grep -c -- "$text")
+    [ "$said" = 1 ] || fail "$*: '$text' was said $said times: $output"
+}
+
+ends 4 "test_comm: rank 1: .*on purpose" "$tests"/test_comm die
+ends 3 "^test_comm: on purpose, 2 ranks" "$tests"/test_comm refuse
+ends 2 "^test_halo: halo: global id 5 has 0 owners" "$tests"/test_halo no-owner
+ends 2 "^test_halo: halo: global id 5 has 2 owners" "$tests"/test_halo two-owners
+ends 2 "some ranks name owners and some do not" "$tests"/test_halo some-owners
+ends 2 "there are auto, staged" "$tests"/test_halo transport teleport
+ends 3 "not in this build" "$tests"/test_halo transport nccl
+ends 3 "transport gpu-aware: it moves device memory" "$tests"/test_halo transport gpu-aware
+
+exit $failed

@@ -1,0 +1,170 @@
+/*
+ * test_ceiling.c - the ceilings' loops do the work they are paid for, notice when it is wrong, and
+ * give rates that a machine can have.
+ */
+#include "config.h"
+#include "rt_ceiling.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "rt_ceiling_loops.h"
+#include "rt_comm.h"
+#include "rt_mem.h"
+#include "rt_timer.h"
+
+static void put(double *x, size_t i, double value, rt_space_t space)
+{
+    rt_copy(x + i, space, &value, RT_HOST, sizeof value);
+}
+
+/* The judge of the streams must count every wrong item, NaN above all. */
+static void test_judge(const rt_loops_t *loops)
+{
+    enum { N = 1001 };
+    double *x = RT_NEW(double, N, loops->space);
+    const rt_expected_t itself = {3, 1, 0}, another = {4, 1, 0};
+    loops->open();
+    loops->set(x, N, 3);
+    CHECK(loops->wrong(x, N, itself) == 0);
+    CHECK(loops->wrong(x, N, another) > 0.99 * N);
+    put(x, 0, NAN, loops->space);
+    put(x, 500, rt_loop_value(500, 3) * (1 + 2.3e-16), loops->space); /* one bit off */
+    put(x, N - 1, 0, loops->space);
+    CHECK(loops->wrong(x, N, itself) == 3);
+    loops->close();
+    rt_free(x, loops->space);
+}
+
+/* Each loop and shape, on a length that no tile divides, against sums made here. */
+static void test_streams(const rt_loops_t *loops)
+{
+    enum { N = 10006 };
+    static double got[N];
+    rt_streams_t s = {.n = N};
+    loops->open();
+    for (int k = 0; k < RT_LOOP_ARRAYS; k++) {
+        s.array[k] = RT_NEW(double, N, loops->space);
+        loops->set(s.array[k], N, k);
+    }
+    for (int loop = 0; loop < RT_LOOPS; loop++) {
+        for (int shape = 0; shape < loops->shapes; shape++) {
+            int wrong = 0;
+            rt_fill(s.array[0], loops->space, 0xff, sizeof got);
+            loops->pass((rt_loop_t)loop, shape, &s);
+            rt_copy(got, RT_HOST, s.array[0], loops->space, sizeof got);
+            for (size_t i = 0; i < N; i++) {
+                double want = rt_loop_value(i, 1);
+                if (loop == RT_LOOP_TRIAD)
+                    want += 3 * rt_loop_value(i, 2);
+                for (int k = 2; loop == RT_LOOP_READ && k < RT_LOOP_ARRAYS; k++)
+                    want += rt_loop_value(i, k);
+                wrong += !(got[i] == want);
+            }
+            CHECK(wrong == 0);
+        }
+    }
+    for (int k = 0; k < RT_LOOP_ARRAYS; k++)
+        rt_free(s.array[k], loops->space);
+    loops->close();
+}
+
+/* Every accumulator makes every step: x = 1 x + 1 counts them. x = 0.5 x + 1 goes to 2 from anywhere,
+ * so that both a and b are seen to matter. */
+static void test_fma(const rt_loops_t *loops)
+{
+    loops->open();
+    for (int bits = 32; bits <= 64; bits += 32) {
+        for (int shape = 0; shape < loops->fma_shapes; shape++) {
+            const double lanes = loops->fma_lanes(bits, shape);
+            CHECK(lanes >= 1);
+            loops->fma(bits, shape, 1, 1, 0);
+            const double start = loops->fma_sum();
+            loops->fma(bits, shape, 1, 1, 160);
+            CHECK(loops->fma_sum() - start == 160 * lanes);
+            loops->fma(bits, shape, 0.5, 1, 160);
+            CHECK(loops->fma_sum() == 2 * lanes);
+        }
+    }
+    loops->close();
+}
+
+static void test_measure(rt_kind_t kind)
+{
+    const size_t bytes = (size_t)4 << 20;
+    rt_ceilings_t c;
+    rt_ceiling_measure(kind, bytes, 0.25, &c);
+    CHECK(c.kind == kind);
+    CHECK(c.working_set == bytes);
+    const double most = kind == RT_CUDA ? 100e12 : 2e12; /* no machine yet, even in its caches */
+    CHECK(c.copy > 1e8 && c.copy < most);
+    CHECK(c.triad > 1e8 && c.triad < most);
+    CHECK(c.read > 1e8 && c.read < most);
+    CHECK(c.fma64 > 0.5e9 && c.fma64 < 1e15);
+    CHECK(c.fma32 > 0.5e9 && c.fma32 < 1e15);
+    CHECK(rt_comm_size() > 1 ? c.latency > 0 && c.latency < 1 : c.latency == 0);
+    CHECK(rt_comm_size() > 1 ? c.message > 1e3 : c.message == 0);
+
+    rt_ceiling_measure(kind, 0, 0, &c); /* no time and no size: still one pass of each */
+    CHECK(c.working_set > 0 && c.copy > 0 && c.fma32 > 0);
+    CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
+}
+
+/* The replay is half the time that its copies take, here made by the same loop. */
+static void test_replay(const rt_loops_t *loops, rt_kind_t kind, size_t bytes)
+{
+    enum { COPIES = 20 };
+    double *a = rt_alloc(1, bytes, loops->space), *b = rt_alloc(1, bytes, loops->space);
+    double copies = INFINITY;
+    loops->open();
+    loops->set(a, bytes / sizeof *a, 0);
+    loops->set(b, bytes / sizeof *a, 1);
+    for (int go = 0; go < 200; go++) {
+        loops->start();
+        for (int i = 0; i < COPIES; i++)
+            loops->copy(i % 2 ? a : b, i % 2 ? b : a, bytes / sizeof *a);
+        const double seconds = loops->stop();
+        copies = seconds < copies ? seconds : copies;
+    }
+    loops->close();
+    rt_free(a, loops->space);
+    rt_free(b, loops->space);
+
+    const double replay = rt_ceiling_replay(kind, COPIES, 2, bytes, 0.2);
+    CHECK(replay > 0.25 * copies);
+    CHECK(replay < 0.75 * copies);
+    CHECK(rt_ceiling_replay(kind, 7, 5, 1000, 0) > 0); /* odd numbers, no time */
+    CHECK(rt_ceiling_replay(kind, 3, 1, 8, 0) > 0);    /* a copy takes two arrays all the same */
+    CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    rt_comm_init(&argc, &argv);
+    rt_device_select("auto", true, RT_HAVE_OPENMP ? 3 : 1); /* 3 divides no length here */
+    test_judge(&rt_loops_host);
+    test_streams(&rt_loops_host);
+    test_fma(&rt_loops_host);
+    /* Rates with one thread: where other programs want the cores too, as in make -j check, threads
+     * that wait for each other at every loop's end can be a thousand times slower. */
+    rt_device_select("auto", true, 1);
+    test_measure(RT_CPU);
+    test_replay(&rt_loops_host, RT_CPU, (size_t)1 << 18);
+#if RT_HAVE_CUDA
+    if (rt_device_gpu()) {
+        test_judge(&rt_loops_cuda);
+        test_streams(&rt_loops_cuda);
+        test_fma(&rt_loops_cuda);
+        test_measure(RT_CUDA);
+        test_replay(&rt_loops_cuda, RT_CUDA, (size_t)1 << 28);
+    }
+#endif
+    if (!rt_device_gpu()) {
+        test_measure(RT_CUDA); /* an emulated device is the host */
+        printf("not tested: ceilings of a GPU (%s)\n", rt_device_why_not());
+    }
+    rt_device_release();
+    rt_comm_finish();
+    return check_done();
+}

@@ -1,0 +1,791 @@
+/*
+ * test_halo.c - the halo against an oracle that knows all ranks' entries and adds them up one by one.
+ * Alone or under mpirun; the random groups spread over as many ranks as there are.
+ *
+ *   test_halo                            the checks
+ *   test_halo no-owner | two-owners | some-owners | transport NAME
+ *                                        what must end all ranks (halo_mpi.sh)
+ */
+#include "config.h"
+#include <math.h>
+#include <stdint.h>
+#include "check.h"
+#include "rt_comm.h"
+#include "rt_device.h"
+#include "rt_error.h"
+#include "rt_halo.h"
+#include "rt_kokkos.h"
+#include "rt_mem.h"
+#include "rt_verify.h"
+
+enum { MOST = 600, LENGTH = 900, COMPONENTS = 3, SHARED_KEYS = 90, OWN_KEYS = 60 };
+
+static int rank, size;
+
+/* ---- random groups ------------------------------------------------------------------------------ */
+
+/* One entry. Entries of all ranks lie in one array, MOST for each rank. */
+typedef struct {
+    int32_t key; /* which group; -1 none */
+    uint8_t owner;
+    int64_t position;
+} entry_t;
+
+typedef struct {
+    int64_t n; /* entries of this rank */
+    int64_t index[MOST], gid[MOST];
+    uint8_t owner[MOST];
+    entry_t *all; /* [size * MOST], key -1 where a rank has fewer */
+    int64_t keys;
+} groups_t;
+
+static uint64_t draw(uint64_t *state)
+{
+    return rt_hash(++*state, 77);
+}
+
+/* Ids are far apart and beyond 32 bits, so that a truncated one would be seen. */
+static int64_t gid_of(int32_t key)
+{
+    return key < 0 ? -1 - rank : INT64_C(5000000017) * (key % 7) + key;
+}
+
+/* Some keys can come up on any rank, some on one rank only. Key 0 is frequent: a group larger than any
+ * that is unrolled. Key 1 has three copies on rank 0 and one on each other rank. */
+static int32_t draw_key(uint64_t *state)
+{
+    uint64_t kind = draw(state) % 20;
+    if (kind == 0)
+        return 0;
+    if (kind <= 2)
+        return -1;
+    if (kind <= 10)
+        return 2 + (int32_t)(draw(state) % (SHARED_KEYS - 2));
+    return SHARED_KEYS + rank * OWN_KEYS + (int32_t)(draw(state) % OWN_KEYS);
+}
+
+static void fill_entries(groups_t *groups, uint64_t seed, bool empty)
+{
+    uint64_t state = 1000 * seed + (uint64_t)rank;
+    groups->n = empty ? 0 : MOST - 7 * rank;
+    int64_t place[LENGTH];
+    for (int i = 0; i < LENGTH; i++)
+        place[i] = i;
+    for (int64_t i = 0; i < groups->n; i++) { /* positions: any, no two the same */
+        int64_t j = i + (int64_t)(draw(&state) % (uint64_t)(LENGTH - i)), swap = place[i];
+        place[i] = place[j];
+        place[j] = swap;
+        bool is_one = rank == 0 ? i % 200 == 5 : i == 9;
+        groups->index[i] = place[i];
+        entry_t *e = &groups->all[rank * MOST + i];
+        e->key = is_one ? 1 : draw_key(&state);
+        e->position = place[i];
+        groups->gid[i] = gid_of(e->key);
+    }
+}
+
+/* One owner a group, any of its entries. */
+static void choose_owners(groups_t *groups, uint64_t seed)
+{
+    for (int32_t key = 0; key < groups->keys; key++) {
+        int64_t chosen = -1;
+        uint64_t best = 0;
+        for (int64_t e = 0; e < (int64_t)size * MOST; e++) {
+            uint64_t lot = rt_hash((uint64_t)e, seed + 1);
+            if (groups->all[e].key == key && (chosen < 0 || lot > best)) {
+                chosen = e;
+                best = lot;
+            }
+        }
+        if (chosen >= 0)
+            groups->all[chosen].owner = 1;
+    }
+    for (int64_t i = 0; i < groups->n; i++)
+        groups->owner[i] = groups->all[rank * MOST + i].owner;
+}
+
+static groups_t *groups_new(uint64_t seed, int empty_rank)
+{
+    groups_t *groups = calloc(1, sizeof *groups);
+    groups->all = calloc((size_t)size * MOST, sizeof *groups->all);
+    groups->keys = SHARED_KEYS + (int64_t)size * OWN_KEYS;
+    entry_t *mine = &groups->all[rank * MOST];
+    for (int i = 0; i < MOST; i++)
+        mine[i].key = -1;
+    fill_entries(groups, seed, rank == empty_rank);
+    entry_t *copy = malloc(MOST * sizeof *copy);
+    memcpy(copy, mine, MOST * sizeof *copy);
+    rt_comm_allgather(copy, MOST * sizeof *copy, groups->all);
+    free(copy);
+    choose_owners(groups, seed);
+    return groups;
+}
+
+static void groups_destroy(groups_t *groups)
+{
+    free(groups->all);
+    free(groups);
+}
+
+/* ---- fields ------------------------------------------------------------------------------------- */
+
+/* A way to lay out an array, and who works on it where. */
+typedef struct {
+    const char *name;
+    rt_type_t type;
+    int components;
+    int64_t entry_stride, component_stride;
+} layout_t;
+
+static const layout_t layouts[] = {
+    {"one double", RT_F64, 1, 1, 0},
+    {"interleaved doubles", RT_F64, COMPONENTS, COMPONENTS, 1},
+    {"planar doubles", RT_F64, COMPONENTS, 1, LENGTH},
+    {"two of every five doubles", RT_F64, 2, 5, 2},
+    {"one float", RT_F32, 1, 1, 0},
+    {"planar floats", RT_F32, 2, 1, LENGTH},
+    {"one half", RT_F16, 1, 1, 0},
+    {"interleaved halves", RT_F16, COMPONENTS, COMPONENTS, 1},
+};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+typedef struct {
+    rt_kind_t kind;
+    rt_space_t space;
+} place_t;
+
+static size_t value_bytes(rt_type_t type)
+{
+    return type == RT_F64 ? 8 : type == RT_F32 ? 4 : 2;
+}
+
+static size_t array_bytes(const layout_t *layout)
+{
+    return (size_t)(LENGTH * 5) * value_bytes(layout->type);
+}
+
+static double get(const void *array, const layout_t *layout, int64_t position, int c)
+{
+    int64_t i = position * layout->entry_stride + c * layout->component_stride;
+    switch (layout->type) {
+    case RT_F64:
+        return ((const double *)array)[i];
+    case RT_F32:
+        return ((const float *)array)[i];
+    default:
+        return ((const uint16_t *)array)[i];
+    }
+}
+
+/* Every byte of the array, so that a value written where none belongs is seen: reals in (-1, 1), or for
+ * the halves, which are only copied, any bits. */
+static void fill_array(void *array, rt_type_t type, uint64_t seed)
+{
+    for (uint64_t i = 0; i < LENGTH * 5; i++) {
+        uint64_t index = i + (uint64_t)rank * LENGTH * 5;
+        if (type == RT_F64)
+            ((double *)array)[i] = rt_random(index, seed);
+        else if (type == RT_F32)
+            ((float *)array)[i] = (float)rt_random(index, seed);
+        else
+            ((uint16_t *)array)[i] = (uint16_t)rt_hash(index, seed);
+    }
+}
+
+/* ---- oracle ------------------------------------------------------------------------------------- */
+
+/* all[(r * MOST + i) * COMPONENTS + c]: component c of entry i of rank r. */
+static double *gather_values(const groups_t *groups, const void *array, const layout_t *layout)
+{
+    double *mine = calloc(MOST * COMPONENTS, sizeof *mine);
+    double *all = calloc((size_t)size * MOST * COMPONENTS, sizeof *all);
+    for (int64_t i = 0; i < groups->n; i++)
+        for (int c = 0; c < layout->components; c++)
+            mine[i * COMPONENTS + c] = get(array, layout, groups->index[i], c);
+    rt_comm_allgather(mine, MOST * COMPONENTS * sizeof *mine, all);
+    free(mine);
+    return all;
+}
+
+/* What an entry of group `key` must hold on this rank, with the bound on the error; false: what it held
+ * before. `alone`: without messages. */
+static bool expected(const groups_t *groups, const double *before, rt_halo_op_t op,
+                     const layout_t *layout, bool alone, int32_t key, int c, double *value,
+                     double *bound)
+{
+    double magnitude = 0;
+    int64_t first = alone ? rank * MOST : 0, last = alone ? first + MOST : (int64_t)size * MOST;
+    int copies = 0;
+    bool found = false;
+    *value = 0;
+    for (int64_t e = first; e < last; e++) {
+        if (groups->all[e].key != key)
+            continue;
+        double x = before[e * COMPONENTS + c];
+        if (op == RT_HALO_SUM) {
+            *value += x;
+            magnitude += fabs(x);
+            copies++;
+            found = true;
+        } else if (groups->all[e].owner) {
+            *value = x;
+            found = true;
+        }
+    }
+    double eps = layout->type == RT_F64 ? RT_EPS : 5.9604644775390625e-08;
+    *bound = copies > 1 ? 2 * copies * eps * magnitude : 0; /* ours rounds and so does the oracle */
+    return found;
+}
+
+/* Entries on all ranks that are not what they must be. */
+static double wrong_entries(const groups_t *groups, const double *before, rt_halo_op_t op,
+                            const void *after, const layout_t *layout, bool alone)
+{
+    double wrong = 0;
+    for (int64_t i = 0; i < groups->n; i++) {
+        int32_t key = groups->all[rank * MOST + i].key;
+        for (int c = 0; key >= 0 && c < layout->components; c++) {
+            double value, bound, got = get(after, layout, groups->index[i], c);
+            if (!expected(groups, before, op, layout, alone, key, c, &value, &bound)) {
+                value = before[(rank * MOST + i) * COMPONENTS + c];
+                bound = 0;
+            }
+            wrong += !(fabs(got - value) <= bound);
+        }
+    }
+    rt_comm_sum(&wrong, 1);
+    return wrong;
+}
+
+/* Entries that differ in any bit from the first copy of their group on the first rank. */
+static double unequal_copies(const groups_t *groups, const void *after, const layout_t *layout)
+{
+    double *all = gather_values(groups, after, layout), unequal = 0;
+    double *first = calloc((size_t)groups->keys * COMPONENTS, sizeof *first);
+    bool *seen = calloc((size_t)groups->keys, sizeof *seen);
+    for (int64_t e = 0; e < (int64_t)size * MOST; e++) {
+        int32_t key = groups->all[e].key;
+        if (key < 0)
+            continue;
+        if (!seen[key])
+            memcpy(&first[key * COMPONENTS], &all[e * COMPONENTS], COMPONENTS * sizeof *first);
+        seen[key] = true;
+        unequal += memcmp(&first[key * COMPONENTS], &all[e * COMPONENTS],
+                          COMPONENTS * sizeof *first) != 0;
+    }
+    free(first);
+    free(seen);
+    free(all);
+    return unequal;
+}
+
+/* Values of the array that belong to no entry of a group and are not as in `want`. */
+static int64_t strays(const groups_t *groups, const void *want, const void *after,
+                      const layout_t *layout)
+{
+    size_t bytes = value_bytes(layout->type);
+    bool *ours = calloc(LENGTH * 5, sizeof *ours);
+    int64_t stray = 0;
+    for (int64_t i = 0; i < groups->n; i++)
+        for (int c = 0; groups->gid[i] >= 0 && c < layout->components; c++)
+            ours[groups->index[i] * layout->entry_stride + c * layout->component_stride] = true;
+    for (int64_t i = 0; i < LENGTH * 5; i++)
+        stray += !ours[i] && memcmp((const char *)want + (size_t)i * bytes,
+                                    (const char *)after + (size_t)i * bytes, bytes) != 0;
+    free(ours);
+    return stray;
+}
+
+/* ---- exchanges ---------------------------------------------------------------------------------- */
+
+static rt_halo_t *halo_new(const groups_t *groups, place_t place, bool owners, const char *transport)
+{
+    rt_halo_desc_t desc = {.n = groups->n,
+                           .index = groups->index,
+                           .gid = groups->gid,
+                           .owner = owners ? groups->owner : NULL,
+                           .max_components = COMPONENTS,
+                           .kind = place.kind,
+                           .space = place.space,
+                           .transport = transport};
+    return rt_halo_new(&desc);
+}
+
+/* Between begin and end: writes all values that are in no group, as interior work would. Changes `want`
+ * and the array alike. */
+static void interior_work(const groups_t *groups, const layout_t *layout, void *want, void *array,
+                          rt_space_t space)
+{
+    size_t bytes = value_bytes(layout->type);
+    static const double mark = 7.25;
+    for (int64_t i = 0; i < groups->n; i++)
+        for (int c = 0; groups->gid[i] < 0 && c < layout->components; c++) {
+            int64_t at = groups->index[i] * layout->entry_stride + c * layout->component_stride;
+            memcpy((char *)want + (size_t)at * bytes, &mark, bytes);
+            rt_copy((char *)array + (size_t)at * bytes, space, (char *)want + (size_t)at * bytes,
+                    RT_HOST, bytes);
+        }
+}
+
+/* One exchange; the result in host memory (free it with rt_free), the input with the interior's work in
+ * *want. */
+static void *exchange(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
+                      const layout_t *layout, place_t place, uint64_t seed, void *want)
+{
+    size_t bytes = array_bytes(layout);
+    fill_array(want, layout->type, seed);
+    void *array = rt_clone(want, bytes, 1, place.space);
+    rt_field_t field = {array, layout->type, layout->components, layout->entry_stride,
+                        layout->component_stride};
+    rt_halo_begin(halo, op, &field);
+    memset(&field, 0x5a, sizeof field); /* it was copied */
+    interior_work(groups, layout, want, array, place.space);
+    rt_halo_end(halo);
+    if (place.kind == RT_KOKKOS)
+        rt_kokkos_fence();
+    void *result = rt_alloc(bytes, 1, RT_HOST);
+    rt_copy(result, RT_HOST, array, place.space, bytes);
+    rt_free(array, place.space);
+    return result;
+}
+
+/* One exchange, judged; returns the number of wrong entries on all ranks. */
+static double judge(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
+                    const layout_t *layout, place_t place, bool alone)
+{
+    size_t bytes = array_bytes(layout);
+    void *want = rt_alloc(bytes, 1, RT_HOST), *start = rt_alloc(bytes, 1, RT_HOST);
+    fill_array(start, layout->type, 3);
+    double *before = gather_values(groups, start, layout);
+    void *first = exchange(halo, groups, op, layout, place, 3, want);
+    double wrong = wrong_entries(groups, before, op, first, layout, alone);
+    CHECK(strays(groups, want, first, layout) == 0);
+
+    RT_FREE(want, RT_HOST);
+    want = rt_alloc(bytes, 1, RT_HOST);
+    void *other = exchange(halo, groups, op, layout, place, 4, want); /* leaves other messages behind */
+    void *again = exchange(halo, groups, op, layout, place, 3, want);
+    CHECK(memcmp(first, again, bytes) == 0);
+    CHECK(memcmp(first, other, bytes) != 0 || groups->n == 0);
+    if (wrong == 0 && !alone)
+        CHECK(unequal_copies(groups, first, layout) == 0);
+    rt_free(again, RT_HOST);
+    rt_free(other, RT_HOST);
+    rt_free(first, RT_HOST);
+    RT_FREE(want, RT_HOST);
+    RT_FREE(start, RT_HOST);
+    free(before);
+    return wrong;
+}
+
+static void test_all_layouts(const groups_t *groups, place_t place, const char *transport)
+{
+    bool alone = strcmp(transport, "none") == 0;
+    rt_halo_t *sums = halo_new(groups, place, false, transport);
+    rt_halo_t *both = halo_new(groups, place, true, transport);
+    for (int i = 0; i < LAYOUTS; i++) {
+        const layout_t *layout = &layouts[i];
+        double wrong = judge(both, groups, RT_HALO_COPY, layout, place, alone);
+        if (layout->type != RT_F16) {
+            wrong += judge(both, groups, RT_HALO_SUM, layout, place, alone);
+            wrong += judge(sums, groups, RT_HALO_SUM, layout, place, alone);
+        }
+        CHECK(wrong == 0);
+        if (wrong > 0 && rank == 0)
+            fprintf(stderr, "    %s, %s, transport %s: %g wrong\n", layout->name,
+                    rt_kind_name(place.kind), transport, wrong);
+    }
+    rt_halo_destroy(sums);
+    rt_halo_destroy(both);
+}
+
+/* Two exchanges under way at once, ended in another order on half of the ranks. */
+static void test_two_at_once(const groups_t *groups, place_t place)
+{
+    const layout_t *layout = &layouts[0];
+    size_t bytes = array_bytes(layout);
+    rt_halo_t *a = halo_new(groups, place, true, "auto"), *b = halo_new(groups, place, true, "auto");
+    double *host = rt_alloc(bytes, 1, RT_HOST);
+    fill_array(host, RT_F64, 9);
+    double *before = gather_values(groups, host, layout);
+    double *x = rt_clone(host, bytes, 1, place.space), *y = rt_clone(host, bytes, 1, place.space);
+    rt_field_t fx = rt_field_f64(x), fy = rt_field_f64(y);
+    if (rank % 2) {
+        rt_halo_begin(a, RT_HALO_SUM, &fx);
+        rt_halo_begin(b, RT_HALO_COPY, &fy);
+        rt_halo_end(b);
+        rt_halo_end(a);
+    } else {
+        rt_halo_begin(b, RT_HALO_COPY, &fy);
+        rt_halo_begin(a, RT_HALO_SUM, &fx);
+        rt_halo_end(a);
+        rt_halo_end(b);
+    }
+    rt_copy(host, RT_HOST, x, place.space, bytes);
+    CHECK(wrong_entries(groups, before, RT_HALO_SUM, host, layout, false) == 0);
+    rt_copy(host, RT_HOST, y, place.space, bytes);
+    CHECK(wrong_entries(groups, before, RT_HALO_COPY, host, layout, false) == 0);
+    RT_FREE(x, place.space);
+    RT_FREE(y, place.space);
+    RT_FREE(host, RT_HOST);
+    free(before);
+    rt_halo_destroy(a);
+    rt_halo_destroy(b);
+}
+
+/* ---- a message that is lost --------------------------------------------------------------------- */
+
+/* As staged, but nothing goes from the first rank to its first neighbour. */
+typedef struct {
+    void *staged;
+    int n, drop_out, drop_in;
+} lossy_t;
+
+static void *lossy_open(int n_peers, const int *peers)
+{
+    lossy_t *state = malloc(sizeof *state);
+    *state = (lossy_t){rt_transport_staged.open(n_peers, peers), n_peers, -1, -1};
+    for (int m = 0; m < n_peers; m++) {
+        if (rank == 0 && peers[m] == 1)
+            state->drop_out = m;
+        if (rank == 1 && peers[m] == 0)
+            state->drop_in = m;
+    }
+    return state;
+}
+
+static void lossy_close(void *opaque)
+{
+    lossy_t *state = opaque;
+    rt_transport_staged.close(state->staged);
+    free(state);
+}
+
+static void lossy_start(void *opaque, const void *send, const rt_halo_range_t *out, void *recv,
+                        const rt_halo_range_t *in, size_t bytes)
+{
+    lossy_t *state = opaque;
+    size_t list = (size_t)(state->n + 1) * sizeof *out;
+    rt_halo_range_t *fewer_out = malloc(list), *fewer_in = malloc(list);
+    for (int m = 0; m < state->n; m++) {
+        fewer_out[m] = out[m];
+        fewer_in[m] = in[m];
+    }
+    if (state->drop_out >= 0)
+        fewer_out[state->drop_out].count = 0;
+    if (state->drop_in >= 0) {
+        memset((char *)recv + (size_t)in[state->drop_in].first * bytes, 0,
+               (size_t)in[state->drop_in].count * bytes);
+        fewer_in[state->drop_in].count = 0;
+    }
+    rt_transport_staged.start(state->staged, send, fewer_out, recv, fewer_in, bytes);
+    free(fewer_out);
+    free(fewer_in);
+}
+
+static void lossy_finish(void *opaque)
+{
+    lossy_t *state = opaque;
+    rt_transport_staged.finish(state->staged);
+}
+
+static void test_lost_message(const groups_t *groups, place_t place)
+{
+    static const rt_transport_t lossy = {"lossy",     RT_PINNED,   lossy_open,
+                                         lossy_close, lossy_start, lossy_finish};
+    rt_halo_force_transport(&lossy);
+    rt_halo_t *halo = halo_new(groups, place, true, "auto");
+    rt_halo_force_transport(NULL);
+    CHECK_TEXT(rt_halo_info(halo).transport, "lossy");
+    CHECK(judge(halo, groups, RT_HALO_SUM, &layouts[0], place, false) > 0);
+    CHECK(judge(halo, groups, RT_HALO_COPY, &layouts[6], place, false) > 0);
+    rt_halo_destroy(halo);
+}
+
+/* ---- what a halo says about itself -------------------------------------------------------------- */
+
+static void test_info(const groups_t *groups, place_t place)
+{
+    rt_halo_t *halo = halo_new(groups, place, true, "auto");
+    rt_halo_info_t info = rt_halo_info(halo);
+    int64_t n_groups = 0, local = 0, shared = 0, slots = 0, wrong = 0;
+    bool *peer = calloc((size_t)size, sizeof *peer);
+    int32_t *total = calloc((size_t)groups->keys, sizeof *total);
+    for (int32_t key = 0; key < groups->keys; key++) {
+        int64_t mine = 0, others = 0;
+        for (int r = 0; r < size; r++) {
+            int64_t here = 0;
+            for (int i = 0; i < MOST; i++)
+                here += groups->all[r * MOST + i].key == key;
+            total[key] += (int32_t)here;
+            mine += r == rank ? here : 0;
+            others += r != rank && here > 0;
+        }
+        for (int r = 0; mine > 0 && r < size; r++)
+            for (int i = 0; r != rank && i < MOST; i++)
+                peer[r] |= groups->all[r * MOST + i].key == key;
+        n_groups += mine > 0 && total[key] > 1;
+        local += others == 0 && mine > 1 ? mine : 0;
+        shared += others > 0 ? mine : 0;
+        slots += mine > 0 ? others : 0;
+    }
+    int neighbours = 0;
+    for (int r = 0; r < size; r++)
+        neighbours += peer[r];
+    CHECK(info.groups == n_groups);
+    CHECK(info.local_entries == local);
+    CHECK(info.shared_entries == shared);
+    CHECK(info.neighbours == neighbours);
+    CHECK(info.send_values == slots);
+    CHECK_TEXT(info.transport, size > 1 ? "staged" : "none");
+    CHECK(strlen(info.choice) > 10);
+
+    double counts[MOST];
+    rt_halo_multiplicity(halo, counts);
+    for (int64_t i = 0; i < groups->n; i++) {
+        int32_t key = groups->all[rank * MOST + i].key;
+        wrong += counts[i] != (key < 0 ? 1 : total[key]);
+    }
+    CHECK(wrong == 0);
+    free(peer);
+    free(total);
+    rt_halo_destroy(halo);
+}
+
+/* The points that elements of a box share, ranks side by side along x: what Nekbone hands in. Fills
+ * index, gid (or only counts, with NULL) and how many lie on one rank, and between two. */
+static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *local, int64_t *shared)
+{
+    int64_t last_x = (int64_t)e * size * (n - 1), last = (int64_t)e * (n - 1), count = 0;
+    int64_t low = rank * last, high = low + last;
+    *local = *shared = 0;
+    for (int64_t p = 0; p < (int64_t)e * e * e * n * n * n; p++) {
+        int i = (int)(p % n), j = (int)(p / n % n), k = (int)(p / n / n % n);
+        int64_t element = p / n / n / n;
+        int64_t x = low + element % e * (n - 1) + i, y = element / e % e * (n - 1) + j;
+        int64_t z = element / e / e * (n - 1) + k;
+        if (!(x % (n - 1) == 0 && x > 0 && x < last_x) && !(y % (n - 1) == 0 && y > 0 && y < last) &&
+            !(z % (n - 1) == 0 && z > 0 && z < last))
+            continue;
+        ++*((x == low && rank > 0) || (x == high && rank < size - 1) ? shared : local);
+        if (index) {
+            index[count] = p;
+            gid[count] = (z * (last + 1) + y) * (last_x + 1) + x;
+        }
+        count++;
+    }
+    return count;
+}
+
+/* The prediction holds, and is not far off. */
+static void test_memory(place_t place)
+{
+    enum { E = 8, N = 5 };
+    int64_t local, shared, n = box_entries(E, N, NULL, NULL, &local, &shared);
+    int64_t *index = malloc((size_t)n * sizeof *index), *gid = malloc((size_t)n * sizeof *gid);
+    box_entries(E, N, index, gid, &local, &shared);
+    rt_halo_desc_t desc = {.n = n,
+                           .index = index,
+                           .gid = gid,
+                           .max_components = COMPONENTS,
+                           .kind = place.kind,
+                           .space = place.space,
+                           .transport = "auto"};
+    size_t used[RT_SPACES];
+    rt_mem_reset_high_water();
+    for (int space = 0; space < RT_SPACES; space++)
+        used[space] = rt_mem_used((rt_space_t)space);
+    rt_halo_t *halo = rt_halo_new(&desc);
+    rt_halo_info_t info = rt_halo_info(halo);
+    for (int space = 0; space < RT_SPACES; space++) {
+        size_t grown = rt_mem_used((rt_space_t)space) - used[space];
+        CHECK(grown == info.bytes[space]);
+        if ((space == RT_HOST) == (place.kind == RT_CUDA || place.space == RT_DEVICE))
+            continue; /* fields on the host: all is there; else what is there is small */
+        size_t predicted = rt_halo_predict(local, shared, COMPONENTS, (rt_space_t)space);
+        CHECK(grown <= predicted);
+        CHECK(1.4 * (double)grown + 32768 > (double)predicted);
+        if (rank == 0)
+            printf("%s: %zu bytes, %zu predicted for %lld + %lld entries\n",
+                   rt_space_name((rt_space_t)space), grown, predicted, (long long)local,
+                   (long long)shared);
+    }
+    size_t peak = rt_mem_high_water(RT_HOST) - used[RT_HOST];
+    size_t predicted = rt_halo_predict_setup(local, shared);
+    CHECK(peak <= predicted);
+    CHECK(2 * peak > predicted);
+    CHECK(predicted < 64 * (size_t)n + 65536);
+    if (rank == 0)
+        printf("set-up: %.1f bytes an entry, %.1f predicted\n", (double)peak / (double)n,
+               (double)predicted / (double)n);
+    rt_halo_destroy(halo);
+    for (int space = 0; space < RT_SPACES; space++)
+        CHECK(rt_mem_used((rt_space_t)space) == used[space]);
+    free(index);
+    free(gid);
+}
+
+/* No index: entry i is at position i; nothing at all to share. */
+static void test_plain(place_t place)
+{
+    int64_t gid[4] = {10 * (rank + 1), 7, 10 * (rank + 1), -1};
+    double host[4] = {1, 2, 4, 8}, counts[4];
+    rt_halo_desc_t desc = {
+        .n = 4, .gid = gid, .max_components = 1, .kind = place.kind, .space = place.space};
+    rt_halo_t *halo = rt_halo_new(&desc); /* transport NULL: auto */
+    double *x = rt_clone(host, 4, sizeof *x, place.space);
+    rt_field_t field = rt_field_f64(x);
+    rt_halo_do(halo, RT_HALO_SUM, &field);
+    if (place.kind == RT_KOKKOS)
+        rt_kokkos_fence();
+    rt_copy(host, RT_HOST, x, place.space, sizeof host);
+    CHECK(host[0] == 5 && host[1] == 2 * size && host[2] == 5 && host[3] == 8);
+    rt_halo_multiplicity(halo, counts);
+    CHECK(counts[0] == 2 && counts[1] == size && counts[2] == 2 && counts[3] == 1);
+    rt_halo_destroy(halo);
+
+    desc.n = 0;
+    desc.gid = NULL;
+    halo = rt_halo_new(&desc);
+    rt_halo_do(halo, RT_HALO_SUM, &field);
+    rt_halo_do(halo, RT_HALO_COPY, &field);
+    CHECK(rt_halo_info(halo).groups == 0 && rt_halo_info(halo).neighbours == 0);
+    rt_halo_destroy(halo);
+    rt_halo_destroy(NULL);
+    RT_FREE(x, place.space);
+}
+
+/* ---- misuse ------------------------------------------------------------------------------------- */
+
+/* Entries {position, gid, owner}; with owners or without. */
+static rt_halo_t *small_halo(int64_t *index, int64_t *gid, uint8_t *owner, const char *transport)
+{
+    rt_halo_desc_t desc = {.n = 3,
+                           .index = index,
+                           .gid = gid,
+                           .owner = owner,
+                           .max_components = 2,
+                           .kind = RT_CPU,
+                           .space = RT_HOST,
+                           .transport = transport};
+    return rt_halo_new(&desc);
+}
+
+/* Only alone: a child of one of many ranks would end them all. */
+static void test_misuse(void)
+{
+    int64_t apart[3] = {4, 0, 2}, twice[3] = {4, 2, 4}, below[3] = {1, -1, 2};
+    int64_t beyond[3] = {1, INT64_C(1) << 31, 2}, gid[3] = {5, 5, 6};
+    uint8_t good[3] = {0, 1, 1}, none[3] = {0, 0, 1}, two[3] = {1, 1, 1}, lone[3] = {0, 1, 0};
+    double x[16] = {0};
+    rt_field_t field = rt_field_f64(x), three = {x, RT_F64, 3, 3, 1}, half = {x, RT_F16, 1, 1, 0};
+    rt_halo_t *sum = small_halo(apart, gid, NULL, "auto"), *copy = small_halo(apart, gid, good, "auto");
+
+    CHECK_DIES(RT_USAGE, "entry 2 is at position 4, as one before it",
+               { small_halo(twice, gid, NULL, "auto"); });
+    CHECK_DIES(RT_USAGE, "position -1", { small_halo(below, gid, NULL, "auto"); });
+    CHECK_DIES(RT_USAGE, "position 2147483648", { small_halo(beyond, gid, NULL, "auto"); });
+    CHECK_DIES(RT_USAGE, "global id 5 has 0 owners", { small_halo(apart, gid, none, "auto"); });
+    CHECK_DIES(RT_USAGE, "global id 5 has 2 owners", { small_halo(apart, gid, two, "auto"); });
+    CHECK_DIES(RT_USAGE, "global id 6 has 0 owners", { small_halo(apart, gid, lone, "auto"); });
+    CHECK_DIES(RT_USAGE, "there are auto, staged", { small_halo(apart, gid, NULL, "carrier pigeon"); });
+    CHECK_DIES(RT_ENVIRONMENT, "nccl: not in this build", { small_halo(apart, gid, NULL, "nccl"); });
+    CHECK_DIES(RT_USAGE, "before this one was not ended", {
+        rt_halo_begin(sum, RT_HALO_SUM, &field);
+        rt_halo_begin(sum, RT_HALO_SUM, &field);
+    });
+    CHECK_DIES(RT_USAGE, "no exchange was begun", { rt_halo_end(sum); });
+    CHECK_DIES(RT_USAGE, "was not ended", {
+        rt_halo_begin(sum, RT_HALO_SUM, &field);
+        rt_halo_destroy(sum);
+    });
+    CHECK_DIES(RT_USAGE, "3 components in a halo made for 2", { rt_halo_do(sum, RT_HALO_SUM, &three); });
+    CHECK_DIES(RT_USAGE, "only copied", { rt_halo_do(copy, RT_HALO_SUM, &half); });
+    CHECK_DIES(RT_USAGE, "made without owners", { rt_halo_do(sum, RT_HALO_COPY, &field); });
+    rt_halo_destroy(sum);
+    rt_halo_destroy(copy);
+}
+
+/* What must end all ranks; comes back if it did not. */
+static void run_mode(const char *mode, const char *argument)
+{
+    int64_t index[3] = {0, 1, 2}, gid[3] = {5, 10 + rank, 20 + rank};
+    uint8_t owner[3] = {strcmp(mode, "two-owners") == 0, 1, 1};
+    bool without = strcmp(mode, "transport") == 0 || (strcmp(mode, "some-owners") == 0 && rank == 0);
+    rt_halo_destroy(small_halo(index, gid, without ? NULL : owner, argument ? argument : "auto"));
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+/* Who can work where in this build on this machine. */
+static int list_places(place_t *place)
+{
+    int n = 0;
+    place[n++] = (place_t){RT_CPU, RT_HOST};
+    place[n++] = (place_t){RT_CPU, RT_PINNED};
+    if (rt_mem_device_is_emulated())
+        place[n++] = (place_t){RT_CPU, RT_DEVICE};
+#if RT_HAVE_CUDA
+    if (rt_device_gpu()) {
+        place[n++] = (place_t){RT_CUDA, RT_DEVICE};
+        place[n++] = (place_t){RT_CUDA, RT_PINNED};
+    }
+#endif
+#if RT_HAVE_KOKKOS
+    if (!rt_kokkos_why_not()) {
+        rt_kokkos_start(1, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
+        place[n++] = (place_t){RT_KOKKOS, rt_kokkos_space()};
+        if (!rt_kokkos_on_gpu())
+            place[n++] = (place_t){RT_KOKKOS, RT_HOST};
+    }
+#endif
+    return n;
+}
+
+static void test_place(place_t place)
+{
+    if (rank == 0)
+        printf("%s, %s memory\n", rt_kind_name(place.kind), rt_space_name(place.space));
+    for (int seed = 1; seed <= 2; seed++) {
+        int empty = seed == 2 && size > 1 ? size - 1 : -1;
+        groups_t *groups = groups_new((uint64_t)seed, empty);
+        test_all_layouts(groups, place, "auto");
+        test_all_layouts(groups, place, "staged");
+        test_all_layouts(groups, place, "none");
+        test_two_at_once(groups, place);
+        test_info(groups, place);
+        if (size > 1 && empty < 0)
+            test_lost_message(groups, place);
+        groups_destroy(groups);
+    }
+    test_plain(place);
+    test_memory(place);
+}
+
+int main(int argc, char **argv)
+{
+    rt_error_set_program("test_halo");
+    rt_comm_init(&argc, &argv);
+    rank = rt_comm_rank();
+    size = rt_comm_size();
+    alarm(CHECK_SECONDS);
+    rt_mem_poison(true);
+    if (argc > 1) {
+        run_mode(argv[1], argc > 2 ? argv[2] : NULL);
+        rt_comm_finish();
+        return 0;
+    }
+    rt_device_select("auto", true, 0);
+    place_t place[8];
+    for (int i = 0, n = list_places(place); i < n; i++)
+        test_place(place[i]);
+    if (size == 1)
+        test_misuse();
+#if RT_HAVE_KOKKOS
+    rt_kokkos_finish();
+#endif
+    rt_comm_barrier();
+    rt_device_release();
+    rt_comm_finish();
+    return check_done();
+}

@@ -1,0 +1,239 @@
+/*
+ * test_mem.c - allocation, counting, copies and poison, on the back-end of a machine without a GPU
+ * and, where there is one, on the GPU.
+ *
+ * What must die is tried first: it needs fork, which neither CUDA nor OpenMP outlives.
+ */
+#include "config.h"
+#include "rt_mem.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "rt_comm.h"
+#include "rt_device.h"
+#include "rt_error.h"
+
+static void test_format(void)
+{
+    char buf[16];
+    CHECK_TEXT(rt_mem_format(0, buf, sizeof buf), "0 B");
+    CHECK_TEXT(rt_mem_format(1023, buf, sizeof buf), "1023 B");
+    CHECK_TEXT(rt_mem_format(1536, buf, sizeof buf), "1.5 KiB");
+    CHECK_TEXT(rt_mem_format(1048575, buf, sizeof buf), "1.0 MiB"); /* not 1024.0 KiB */
+    CHECK_TEXT(rt_mem_format(ldexp(1, 60), buf, sizeof buf), "1.0 EiB");
+    CHECK_TEXT(rt_space_name(RT_HOST), "host");
+    CHECK_TEXT(rt_space_name(RT_PINNED), "pinned");
+    CHECK_TEXT(rt_space_name(RT_DEVICE), "device");
+}
+
+static void test_out_of_memory(void)
+{
+    /* The product wraps round to 8 bytes, which anybody could have. */
+    CHECK_DIES(RT_MEMORY, "out of memory: asked for", { rt_alloc(SIZE_MAX / 8 + 2, 8, RT_HOST); });
+    CHECK(rt_try_alloc(SIZE_MAX / 8 + 2, 8, RT_HOST) == NULL);
+    for (rt_space_t space = RT_HOST; space < RT_SPACES; space++) {
+        CHECK_DIES(RT_MEMORY, "asked for 1.0 EiB", { rt_alloc((size_t)1 << 60, 1, space); });
+        CHECK_DIES(RT_MEMORY, rt_space_name(space), { rt_alloc((size_t)1 << 60, 1, space); });
+        CHECK_DIES(RT_MEMORY, ", free ", { rt_alloc((size_t)1 << 60, 1, space); });
+        CHECK_DIES(RT_MEMORY, "test_mem.c:", { rt_alloc((size_t)1 << 60, 1, space); });
+        CHECK(rt_try_alloc((size_t)1 << 60, 1, space) == NULL);
+        CHECK(rt_mem_used(space) == 0); /* what was not given is not counted */
+    }
+    /* A little too much: Linux would promise it, and kill us later. */
+    const size_t too_much = rt_mem_available(RT_HOST) + ((size_t)1 << 30);
+    CHECK_DIES(RT_MEMORY, "out of memory", { rt_alloc(too_much, 1, RT_HOST); });
+}
+
+/* Memory that was promised and not touched yet cannot be had a second time. */
+static void test_promises(void)
+{
+    const size_t gib = (size_t)1 << 30;
+    bool seen = rt_mem_available(RT_HOST) < 6 * gib; /* too little to tell from others' doings */
+    for (int i = 0; i < 5 && !seen; i++) {
+        const size_t before = rt_mem_available(RT_HOST);
+        char *big = rt_alloc(2, gib, RT_HOST);
+        seen = rt_mem_available(RT_HOST) < before - gib;
+        rt_free(big, RT_HOST);
+    }
+    CHECK(seen);
+}
+
+static void test_misuse(void)
+{
+    double on_stack[4] = {1, 2, 3, 4};
+    double *h = RT_NEW(double, 4, RT_HOST), *d = RT_NEW(double, 4, RT_DEVICE);
+    CHECK_DIES(RT_INVALID, "freed already", {
+        rt_free(h, RT_HOST);
+        rt_free(h, RT_HOST);
+    });
+    CHECK_DIES(RT_INVALID, "not from rt_alloc", { rt_free(on_stack, RT_HOST); });
+    CHECK_DIES(RT_INVALID, "not from rt_alloc", { rt_free(h + 1, RT_HOST); });
+    CHECK_DIES(RT_INVALID, "this is device memory", { rt_free(d, RT_HOST); });
+    CHECK_DIES(RT_INVALID, "this is host memory", { rt_free(h, RT_DEVICE); });
+
+    CHECK_DIES(RT_INVALID, "called host but is device", {
+        rt_copy(on_stack, RT_HOST, d, RT_HOST, sizeof on_stack);
+    });
+    CHECK_DIES(RT_INVALID, "called device but is host", {
+        rt_copy(h, RT_DEVICE, on_stack, RT_HOST, sizeof on_stack);
+    });
+    CHECK_DIES(RT_INVALID, "is not device memory", {
+        rt_copy(on_stack, RT_DEVICE, h, RT_HOST, sizeof on_stack);
+    });
+    CHECK_DIES(RT_INVALID, "over the end", { rt_copy(d, RT_DEVICE, h, RT_HOST, 33); });
+    CHECK_DIES(RT_INVALID, "over the end", { rt_copy(d + 1, RT_DEVICE, on_stack, RT_HOST, 32); });
+    CHECK_DIES(RT_INVALID, "over the end", { rt_copy(on_stack, RT_HOST, d + 3, RT_DEVICE, 9); });
+    CHECK_DIES(RT_INVALID, "over the end", { rt_fill(d, RT_DEVICE, 0, 33); });
+    rt_copy(d + 3, RT_DEVICE, on_stack, RT_HOST, 8); /* to the very end is right */
+    RT_FREE(h, RT_HOST);
+    RT_FREE(d, RT_DEVICE);
+    CHECK(h == NULL && d == NULL);
+}
+
+static void test_counting(rt_space_t space)
+{
+    rt_mem_reset_high_water();
+    const size_t before = rt_mem_used(space);
+    const size_t others = rt_mem_used((space + 1) % RT_SPACES);
+    CHECK(rt_mem_high_water(space) == before);
+    char *a = rt_alloc(25, 4, space), *b = rt_alloc(200, 1, space);
+    rt_free(a, space);
+    char *c = rt_alloc(50, 1, space);
+    CHECK(rt_mem_used(space) == before + 250);
+    CHECK(rt_mem_high_water(space) == before + 300);
+    rt_mem_reset_high_water();
+    CHECK(rt_mem_high_water(space) == before + 250);
+    rt_free(b, space);
+    rt_free(c, space);
+    CHECK(rt_mem_used(space) == before);
+    CHECK(rt_mem_used((space + 1) % RT_SPACES) == others);
+    CHECK(rt_alloc(0, 8, space) == NULL && rt_alloc(8, 0, space) == NULL);
+    rt_free(NULL, space);
+    CHECK(rt_mem_available(space) > 0);
+}
+
+/* Many blocks, freed in another order than made: the table must keep them apart. */
+static void test_many(rt_space_t space)
+{
+    enum { MANY = 300 };
+    int *block[MANY];
+    for (int i = 0; i < MANY; i++) {
+        block[i] = rt_clone(&i, 1, sizeof i, space);
+        CHECK((uintptr_t)block[i] % (space == RT_DEVICE ? 256 : 64) == 0);
+    }
+    int wrong = 0;
+    for (int k = 0; k < MANY; k++) {
+        const int i = k * 7 % MANY; /* 7 and 300 have no common factor: every block once */
+        int back = -1;
+        rt_copy(&back, RT_HOST, block[i], space, sizeof back);
+        wrong += back != i;
+        rt_free(block[i], space);
+    }
+    CHECK(wrong == 0);
+}
+
+static void test_copies(void)
+{
+    enum { N = 1000 };
+    double from[N], back[N];
+    for (int i = 0; i < N; i++)
+        from[i] = 1.0 / (i + 1);
+    for (rt_space_t a = RT_HOST; a < RT_SPACES; a++) {
+        for (rt_space_t b = RT_HOST; b < RT_SPACES; b++) {
+            double *x = rt_clone(from, N, sizeof from[0], a), *y = RT_NEW(double, N, b);
+            rt_fill(y, b, 0x55, sizeof from);
+            rt_copy(y, b, x, a, sizeof from / 2);
+            rt_copy(back, RT_HOST, y, b, sizeof from);
+            CHECK(memcmp(back, from, sizeof from / 2) == 0);
+            CHECK(((unsigned char *)back)[sizeof from / 2] == 0x55);
+            CHECK(((unsigned char *)back)[sizeof from - 1] == 0x55);
+            RT_FREE(x, a);
+            RT_FREE(y, b);
+        }
+    }
+}
+
+/* The program that forgot the copy to the device: what it computes must be NaN. */
+static void test_poison(rt_space_t space, size_t n)
+{
+    double *never_written = RT_NEW(double, n, space), *result = malloc(n * sizeof *result);
+    rt_copy(result, RT_HOST, never_written, space, n * sizeof *result);
+    size_t finite = 0, tame = 0, signalling = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits; /* not isnan: -ffast-math takes it for never true */
+        int32_t half[2];
+        memcpy(&bits, &result[i], sizeof bits);
+        memcpy(half, &bits, sizeof bits);
+        finite += (bits & INT64_MAX) <= UINT64_C(0x7ff0000000000000);
+        finite += (half[0] & INT32_MAX) <= 0x7f800000 || (half[1] & INT32_MAX) <= 0x7f800000;
+        tame += half[0] < INT32_MAX / 2 || half[1] < INT32_MAX / 2;
+        signalling += !(bits & UINT64_C(0x0008000000000000));
+    }
+    CHECK(finite == 0);
+    CHECK(tame == 0);
+    CHECK(signalling == n);
+    free(result);
+    rt_free(never_written, space);
+
+    unsigned char odd[13], *few = rt_alloc(sizeof odd, 1, space); /* not a multiple of a word */
+    rt_copy(odd, RT_HOST, few, space, sizeof odd);
+    CHECK(odd[8] == 0xf4 && odd[11] == 0x7f && odd[12] == 0xf4);
+    rt_free(few, space);
+}
+
+static void test_all_spaces(void)
+{
+    for (rt_space_t space = RT_HOST; space < RT_SPACES; space++) {
+        test_counting(space);
+        test_many(space);
+    }
+    test_copies();
+}
+
+static void test_gpu(void)
+{
+    CHECK(!rt_mem_device_is_emulated());
+    test_all_spaces();
+    rt_mem_poison(true);
+    for (rt_space_t space = RT_HOST; space < RT_SPACES; space++)
+        test_poison(space, 300001); /* more than the megabyte that is doubled */
+    rt_mem_poison(false);
+
+    const size_t before = rt_mem_available(RT_DEVICE);
+    CHECK(before <= rt_device_gpu()->memory);
+    CHECK(rt_try_alloc(before + ((size_t)1 << 30), 1, RT_DEVICE) == NULL);
+    rt_device_synchronize(); /* dies if the failed allocation left an error behind */
+    char *quarter = rt_alloc(1, before / 4, RT_DEVICE);
+    CHECK(rt_mem_available(RT_DEVICE) <= before - before / 4);
+    rt_free(quarter, RT_DEVICE);
+}
+
+int main(int argc, char **argv)
+{
+    setenv("RT_POISON", "1", 1); /* looked at by the first allocation */
+    rt_comm_init(&argc, &argv);
+    test_format();
+    test_out_of_memory();
+    test_misuse();
+    CHECK(rt_mem_device_is_emulated());
+    for (rt_space_t space = RT_HOST; space < RT_SPACES; space++)
+        test_poison(space, 100);
+    rt_mem_poison(false);
+    test_poison(RT_DEVICE, 100001); /* always, when it is emulated; in parallel */
+    test_all_spaces();
+    test_promises();
+
+    rt_device_select("auto", true, 0);
+    if (rt_device_gpu())
+        test_gpu();
+    else
+        printf("not tested: memory of a GPU (%s)\n", rt_device_why_not());
+    CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_PINNED) == 0 && rt_mem_used(RT_DEVICE) == 0);
+    rt_device_release();
+    rt_comm_finish();
+    return check_done();
+}

@@ -1,0 +1,418 @@
+/*
+ * test_report.c - JSON values, files that are written whole or not at all, and tables.
+ *
+ * Tests often run as root, whom permission bits do not stop. So what cannot be written here is,
+ * besides what a child without root's rights may not, a missing folder, a folder, a path below a
+ * file, /proc, a FIFO, and a disk that is full (a limit on the size of files, since writing to
+ * /dev/full would replace /dev/full).
+ */
+#include "config.h"
+#include <dirent.h>
+#include <float.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "check.h"
+#include "rt_error.h"
+#include "rt_report.h"
+
+static char folder[] = "/tmp/rt_report_XXXXXX";
+
+/* Path of `name` in the folder of this test; good until the eighth next call. */
+static const char *in_folder(const char *name)
+{
+    static char path[8][256];
+    static int next;
+    next = (next + 1) % 8;
+    snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+    return path[next];
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static const char *get_file(const char *path)
+{
+    static char text[4096];
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return NULL;
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    return text;
+}
+
+/* Entries of the folder: one more than expected is a temporary file left behind. */
+static int files_in_folder(void)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 ? (unsigned)s.st_mode & 0777 : 0;
+}
+
+/* Catches what a call prints on stderr, in a pipe: a file would be full, too, when the disk is. */
+static int caught, real_stderr;
+
+static void catch_stderr(void)
+{
+    int ends[2];
+    fflush(stderr);
+    real_stderr = dup(STDERR_FILENO);
+    if (real_stderr < 0 || pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+        check_skip("stderr cannot be caught");
+    close(ends[1]);
+    caught = ends[0];
+}
+
+static const char *caught_stderr(void)
+{
+    static char text[2048];
+    dup2(real_stderr, STDERR_FILENO); /* closes the pipe's end, so that reading comes to an end */
+    close(real_stderr);
+    ssize_t n = read(caught, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(caught);
+    return text;
+}
+
+static bool is_one_line(const char *text)
+{
+    const char *newline = strchr(text, '\n');
+    return newline && newline != text && newline[1] == '\0';
+}
+
+static void test_json(void)
+{
+    json_t *root = json_object(), *list, *inner;
+    rt_json_real(root, "third", 1.0 / 3.0);
+    rt_json_real(root, "least", 4.9406564584124654e-324);
+    rt_json_int(root, "count", 9007199254740993);
+    rt_json_text(root, "name", "Z\xc3\xbcrich \"x\"\n");
+    rt_json_text(root, "none", NULL);
+    rt_json_text(root, "latin", "Z\xfcrich");
+    rt_json_bool(root, "valid", true);
+    rt_json_bool(root, "quiet", false);
+    inner = rt_json_object(root, "inner");
+    rt_json_int(inner, "a", 1);
+    list = rt_json_array(root, "list");
+    rt_json_append_real(list, 0.5);
+    rt_json_int(rt_json_append_object(list), "b", 2);
+    CHECK(rt_report_write(in_folder("all.json"), root) == 0);
+    json_decref(root);
+
+    root = json_load_file(in_folder("all.json"), 0, NULL);
+    CHECK(root != NULL);
+    CHECK(json_real_value(json_object_get(root, "third")) == 1.0 / 3.0); /* every bit */
+    CHECK(json_real_value(json_object_get(root, "least")) == 4.9406564584124654e-324);
+    CHECK(json_integer_value(json_object_get(root, "count")) == 9007199254740993);
+    CHECK_TEXT(json_string_value(json_object_get(root, "name")), "Z\xc3\xbcrich \"x\"\n");
+    CHECK(json_is_null(json_object_get(root, "none")));
+    CHECK_TEXT(json_string_value(json_object_get(root, "latin")), "Z?rich");
+    CHECK(json_is_true(json_object_get(root, "valid")));
+    CHECK(json_is_false(json_object_get(root, "quiet")));
+    CHECK(json_integer_value(json_object_get(json_object_get(root, "inner"), "a")) == 1);
+    list = json_object_get(root, "list");
+    CHECK(json_array_size(list) == 2 && json_real_value(json_array_get(list, 0)) == 0.5);
+    CHECK(json_integer_value(json_object_get(json_array_get(list, 1), "b")) == 2);
+    json_decref(root);
+    CHECK(unlink(in_folder("all.json")) == 0);
+}
+
+static void test_json_not_finite(void)
+{
+    json_t *root = json_object();
+    json_t *list = rt_json_array(root, "list");
+    volatile double zero = 0.0;
+    CHECK_DIES(RT_INVALID, "the report's 'fom' is", { rt_json_real(root, "fom", 1.0 / zero); });
+    CHECK_DIES(RT_INVALID, "the report's 'fom' is", { rt_json_real(root, "fom", zero / zero); });
+    CHECK_DIES(RT_INVALID, "entry 0 of a list", { rt_json_append_real(list, -1.0 / zero); });
+    rt_json_real(root, "most", DBL_MAX);
+    rt_json_append_real(list, -DBL_MAX);
+    CHECK(json_array_size(list) == 1);
+    json_decref(root);
+}
+
+static void test_probe(void)
+{
+    const char *path = in_folder("old.json");
+    put_file(path, "old");
+    CHECK(chmod(path, 0640) == 0);
+    rt_report_probe(path);
+    CHECK_TEXT(get_file(path), "old");
+    CHECK(mode_of(path) == 0640);
+    rt_report_probe(in_folder("new.json"));
+    CHECK(get_file(in_folder("new.json")) == NULL);
+    CHECK(files_in_folder() == 1);
+
+    CHECK_DIES(RT_USAGE, "no/x.json': its folder", { rt_report_probe(in_folder("no/x.json")); });
+    CHECK_DIES(RT_USAGE, "it is a folder", { rt_report_probe(folder); });
+    CHECK_DIES(RT_USAGE, "it is a folder", { rt_report_probe(in_folder("new/")); });
+    CHECK_DIES(RT_USAGE, "a part of the path is a file",
+               { rt_report_probe(in_folder("old.json/x.json")); });
+    CHECK_DIES(RT_USAGE, "/proc/x.json'", { rt_report_probe("/proc/x.json"); });
+    CHECK_DIES(RT_USAGE, "cannot write '': ", { rt_report_probe(""); });
+    char endless[5000];
+    memset(endless, 'n', sizeof endless);
+    endless[4999] = '\0';
+    CHECK_DIES(RT_USAGE, "too long", { rt_report_probe(endless); });
+    CHECK(files_in_folder() == 1);
+    CHECK(unlink(path) == 0);
+}
+
+/* Root may write everything, so the child becomes a user who may not. */
+static void become_nobody(void)
+{
+    if (geteuid() == 0 && setuid(65534) != 0)
+        rt_refuse(RT_USAGE, "untested, since root cannot be given up here: Permission denied");
+}
+
+static void test_no_permission(void)
+{
+    const char *path = in_folder("kept.json"), *beside = in_folder("new.json");
+    put_file(path, "kept");
+    CHECK(chmod(path, 0444) == 0 && chmod(folder, 0777) == 0);
+    /* The folder would allow to put another file in its place; its owner said no. */
+    CHECK_DIES(RT_USAGE, "Permission denied", {
+        become_nobody();
+        rt_report_probe(path);
+    });
+    CHECK(chmod(folder, 0555) == 0);
+    CHECK_DIES(RT_USAGE, "Permission denied", {
+        become_nobody();
+        rt_report_probe(beside);
+    });
+    CHECK(chmod(folder, 0700) == 0);
+    CHECK(files_in_folder() == 1 && unlink(path) == 0);
+}
+
+static void test_write(void)
+{
+    json_t *root = json_pack("{s:i}", "a", 1);
+    const char *path = in_folder("a.json"), *text = "{\n  \"a\": 1\n}\n";
+    mode_t mask = umask(0027);
+    CHECK(rt_report_write(path, root) == 0);
+    CHECK_TEXT(get_file(path), text);
+    CHECK(mode_of(path) == 0640); /* 0644 less the mask */
+    CHECK(umask(0000) == 0027);   /* left as it was */
+    CHECK(chmod(path, 0604) == 0);
+    put_file(path, "something longer than what comes now, of which nothing may be left over");
+    CHECK(rt_report_write(path, root) == 0);
+    CHECK_TEXT(get_file(path), text);
+    CHECK(mode_of(path) == 0604); /* an old file's mode stays */
+    umask(mask);
+
+    /* A link stays a link, and the file behind it is replaced. */
+    CHECK(symlink("a.json", in_folder("link.json")) == 0);
+    put_file(path, "old");
+    CHECK(rt_report_write(in_folder("link.json"), root) == 0);
+    CHECK_TEXT(get_file(path), text);
+    struct stat s;
+    CHECK(lstat(in_folder("link.json"), &s) == 0 && S_ISLNK(s.st_mode));
+    CHECK(files_in_folder() == 2);
+    CHECK(unlink(in_folder("link.json")) == 0 && unlink(path) == 0);
+
+    /* A path without a folder is beside us. */
+    char here[4096];
+    CHECK(getcwd(here, sizeof here) != NULL && chdir(folder) == 0);
+    rt_report_probe("b.json");
+    CHECK(rt_report_write("b.json", root) == 0);
+    CHECK(chdir(here) == 0);
+    CHECK_TEXT(get_file(in_folder("b.json")), text);
+    CHECK(files_in_folder() == 1 && unlink(in_folder("b.json")) == 0);
+    json_decref(root);
+}
+
+/* Whoever reads the file while it is replaced sees the old or the new one, never a part: the old
+ * one, held open, keeps its content. */
+static void test_replaced_not_overwritten(void)
+{
+    json_t *root = json_object();
+    char text[8] = "";
+    const char *path = in_folder("a.json");
+    put_file(path, "old");
+    FILE *reader = fopen(path, "r");
+    CHECK(reader != NULL);
+    CHECK(rt_report_write(path, root) == 0);
+    if (reader) {
+        CHECK(fread(text, 1, sizeof text, reader) == 3);
+        fclose(reader);
+    }
+    CHECK_TEXT(text, "old");
+    CHECK(unlink(path) == 0);
+    json_decref(root);
+}
+
+static void fails_to_write(const char *path, const json_t *root, const char *why)
+{
+    int before = files_in_folder();
+    catch_stderr();
+    int result = rt_report_write(path, root);
+    const char *line = caught_stderr();
+    CHECK(result == -1);
+    CHECK(is_one_line(line) && strstr(line, why) != NULL);
+    if (!strstr(line, why))
+        fprintf(stderr, "    got: %s", line);
+    CHECK(files_in_folder() == before);
+}
+
+static void test_write_fails(void)
+{
+    json_t *root = json_object();
+    fails_to_write(in_folder("no/x.json"), root, "no/x.json': its folder is not there");
+    fails_to_write(folder, root, "it is a folder");
+    fails_to_write("/proc/x.json", root, "/proc/x.json");
+    /* Not a device either: as root, renaming over /dev/null would break the machine. */
+    const char *fifo = in_folder("fifo");
+    struct stat s;
+    CHECK(mkfifo(fifo, 0600) == 0);
+    fails_to_write(fifo, root, "it is not an ordinary file");
+    CHECK(lstat(fifo, &s) == 0 && S_ISFIFO(s.st_mode));
+    CHECK(unlink(fifo) == 0);
+    json_decref(root);
+}
+
+static void test_disk_full(void)
+{
+    json_t *root = json_object();
+    const char *path = in_folder("a.json");
+    for (int i = 0; i < 1000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key%d", i);
+        rt_json_int(root, key, i);
+    }
+    put_file(path, "old");
+
+    /* Full at the first byte, in the middle (a write that takes only a part), and just before the
+     * end, which is the newline. */
+    char *text = json_dumps(root, JSON_INDENT(2));
+    const size_t room[] = {0, 4096, strlen(text)};
+    free(text);
+    struct rlimit old_limit, limit;
+    CHECK(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+    limit = old_limit;
+    void (*old_handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < 3; i++) {
+        limit.rlim_cur = room[i];
+        CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        fails_to_write(path, root, "File too large");
+        CHECK(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+        CHECK_TEXT(get_file(path), "old");
+    }
+    signal(SIGXFSZ, old_handler);
+    CHECK(rt_report_write(path, root) == 0); /* and with room it can be done */
+    CHECK(unlink(path) == 0);
+    json_decref(root);
+}
+
+static const char *printed(const rt_table_t *t)
+{
+    static char text[2048];
+    FILE *out = tmpfile();
+    if (!out)
+        return NULL;
+    rt_table_print(t, out);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = '\0';
+    fclose(out);
+    return text;
+}
+
+static void test_table(void)
+{
+    rt_table_t *t = rt_table_new("<rung|time \xc2\xb5s|GB/s|<why");
+    CHECK_TEXT(printed(t), "rung  time \xc2\xb5s  GB/s  why\n"
+                           "------------------------\n");
+    rt_table_cell(t, "%s", "plain");
+    rt_table_cell(t, "%.2f", 12345.678);
+    rt_table_cell(t, "%d", 7);
+    rt_table_row(t);
+    rt_table_cell(t, "layered-more");
+    rt_table_cell(t, "%d", 1);
+    rt_table_cell(t, "-");
+    rt_table_cell(t, "no GPU");
+    rt_table_row(t);
+    rt_table_row(t);
+    rt_table_cell(t, "%s", "");
+    rt_table_cell(t, "%s", "");
+    rt_table_cell(t, "%d", 100000);
+    CHECK_TEXT(printed(t), "rung           time \xc2\xb5s    GB/s  why\n"
+                           "--------------------------------------\n"
+                           "plain         12345.68       7\n"
+                           "layered-more         1       -  no GPU\n"
+                           "\n"
+                           "                        100000\n");
+    rt_table_destroy(t);
+
+    t = rt_table_new("a|b");
+    rt_table_cell(t, "%d", 1);
+    rt_table_cell(t, "%d", 2);
+    CHECK_DIES(RT_INVALID, "a row of more than 2 cells", { rt_table_cell(t, "%d", 3); });
+    rt_table_row(t);
+    rt_table_cell(t, "%d", 3); /* after the end of a row there is room again */
+    rt_table_destroy(t);
+    rt_table_destroy(NULL);
+}
+
+/* More rows than any first guess of memory holds, and a cell longer than any buffer. */
+static void test_large_table(void)
+{
+    rt_table_t *t = rt_table_new("n|<text");
+    char text[1001];
+    memset(text, 'x', 1000);
+    text[1000] = '\0';
+    for (int i = 0; i < 1000; i++) {
+        rt_table_cell(t, "%d", i);
+        rt_table_cell(t, "%s", i == 500 ? text : "y");
+        rt_table_row(t);
+    }
+    FILE *out = tmpfile();
+    CHECK(out != NULL);
+    if (out) {
+        char line[2048];
+        int n = 0, right = 0;
+        rt_table_print(t, out);
+        rewind(out);
+        while (fgets(line, sizeof line, out)) {
+            char want[2048];
+            snprintf(want, sizeof want, "%3d  %s\n", n - 2, n - 2 == 500 ? text : "y");
+            right += strcmp(line, want) == 0;
+            n++;
+        }
+        CHECK(n == 1002 && right == 1000);
+        fclose(out);
+    }
+    rt_table_destroy(t);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        check_skip("no folder can be made in /tmp");
+    test_json();
+    test_json_not_finite();
+    test_probe();
+    test_no_permission();
+    test_write();
+    test_replaced_not_overwritten();
+    test_write_fails();
+    test_disk_full();
+    test_table();
+    test_large_table();
+    CHECK(files_in_folder() == 0);
+    CHECK(rmdir(folder) == 0);
+    return check_done();
+}

@@ -1,0 +1,73 @@
+# Tests. A program needs no _SOURCES line: tests/common/test_opt is made from tests/common/test_opt.c.
+# Exit status: 0 passed, 77 skipped, anything else failed.
+
+# What tests of the common library, tests of nekbone, and mutants are made of.
+rt_common_tests = \
+	tests/common/test_app \
+	tests/common/test_ceiling \
+	tests/common/test_comm \
+	tests/common/test_device \
+	tests/common/test_error \
+	tests/common/test_halo \
+	tests/common/test_ladder \
+	tests/common/test_mem \
+	tests/common/test_opt \
+	tests/common/test_report \
+	tests/common/test_timer \
+	tests/common/test_verify
+rt_nekbone_tests = \
+	tests/nekbone/test_operator \
+	tests/nekbone/test_problem \
+	tests/nekbone/test_solve \
+	tests/nekbone/test_work
+rt_mutants = \
+	tests/mutants/nekbone_mutants
+rt_scripts = \
+	tests/common/halo_mpi.sh \
+	tests/nekbone/cli.sh \
+	tests/nekbone/gpu.sh \
+	tests/nekbone/ladder.sh \
+	tests/nekbone/mpi.sh
+
+check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_mutants)
+TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_mutants) $(rt_scripts)
+
+rt_nekbone_ldadd = apps/nekbone/libnekbone.a $(RT_LIBS)
+tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
+tests_nekbone_test_problem_LDADD = $(rt_nekbone_ldadd)
+tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
+tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
+tests_mutants_nekbone_mutants_LDADD = $(rt_nekbone_ldadd)
+
+# Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
+EXTRA_DIST += $(rt_scripts) \
+	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.supp)
+
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = bash
+
+# MPI as root, more ranks than cores, no ptrace in containers; no binding, or the tests that run side
+# by side would all sit on core 0. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
+AM_TESTS_ENVIRONMENT = \
+	MPIRUN='$(MPIRUN)'; export MPIRUN; \
+	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
+	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
+	OMPI_ALLOW_RUN_AS_ROOT=1; export OMPI_ALLOW_RUN_AS_ROOT; \
+	OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM; \
+	OMPI_MCA_rmaps_base_oversubscribe=1; export OMPI_MCA_rmaps_base_oversubscribe; \
+	OMPI_MCA_hwloc_base_binding_policy=none; export OMPI_MCA_hwloc_base_binding_policy; \
+	OMPI_MCA_btl_vader_single_copy_mechanism=none; export OMPI_MCA_btl_vader_single_copy_mechanism; \
+	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe; export PRTE_MCA_rmaps_default_mapping_policy; \
+	PRTE_MCA_hwloc_default_binding_policy=none; export PRTE_MCA_hwloc_default_binding_policy; \
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS;
+
+# The scripts run the app itself.
+check_DATA = apps/nekbone/nekbone
+
+# Tests that have a long form look for RT_CHECK_LONG.
+check-long:
+	RT_CHECK_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check
+
+# One line an app: how many wrong programs were found out.
+check-mutants: $(rt_mutants)
+	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
