@@ -4,7 +4,7 @@ noinst_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/rt_app.h common/rt_driver.h common/rt_app.c common/rt_run.c common/rt_study.c \
-	common/rt_ceiling.h common/rt_ceiling.c common/rt_ceiling_host.c \
+	common/rt_ceiling.h common/rt_ceiling_loops.h common/rt_ceiling.c common/rt_ceiling_host.c \
 	common/rt_comm.h common/rt_comm.c \
 	common/rt_cuda.h \
 	common/rt_device.h common/rt_device.c \

@@ -1,10 +1,10 @@
 /*
  * rt_ceiling.c - how ceilings are measured, whatever the processor.
  *
- * Idea: a ceiling is the best that was seen, an app's figure the median of what it did: so a share above
- * 100 % means that the ceiling's loop is not good enough, and is worth a look.
- * Every loop shows that it did its work: the streams by every item they wrote, the multiply-adds by
- * counting their own steps. A compiler that drops a loop is thus found out, not reported as fast.
+ * Idea: a ceiling is the best that was seen, an app's figure the median of what it did: so a share
+ * above 100 % means that the ceiling's loop is not good enough, and is worth a look. Every loop
+ * shows that it did its work: the streams by every item they wrote, the multiply-adds by counting
+ * their own steps. A compiler that drops a loop is thus found out, not reported as fast.
  */
 #include "config.h"
 #include "rt_ceiling.h"
@@ -33,7 +33,7 @@ static const rt_loops_t *loops_of(rt_kind_t kind)
     return kokkos_on_gpu ? NULL : &rt_loops_host;
 }
 
-/* ---- timing ------------------------------------------------------------------------------------ */
+/* ---- timing ---- */
 
 /* Something to be done over and over. */
 typedef struct {
@@ -65,7 +65,7 @@ static double best_time(const rt_loops_t *loops, task_t task, double budget)
     return best > 1e-9 ? best : 1e-9;
 }
 
-/* ---- bandwidth --------------------------------------------------------------------------------- */
+/* ---- bandwidth ---- */
 
 static const struct {
     const char *name;
@@ -124,7 +124,7 @@ static double stream_rate(const rt_loops_t *loops, rt_loop_t loop, size_t workin
     return (double)n * sizeof(double) * arrays / best;
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------- */
+/* ---- arithmetic ---- */
 
 typedef struct {
     const rt_loops_t *loops;
@@ -166,7 +166,7 @@ static double fma_rate(const rt_loops_t *loops, int bits, double budget)
     return best;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 /* Rank 0 sends, rank 1 sends back, `goes` times: seconds one way. Both use all bytes as a serial
  * number, so that no message can be taken for another. */
@@ -215,10 +215,10 @@ static double ping_pong_best(size_t bytes, int goes)
     return best;
 }
 
-/* ---- the interface ----------------------------------------------------------------------------- */
+/* ---- the interface ---- */
 
-/* A CPU's bandwidth is the same for anything far larger than its caches, and filling a large server's
- * whole memory takes minutes. */
+/* A CPU's bandwidth is the same for anything far larger than its caches, and filling a large
+ * server's whole memory takes minutes. */
 static const size_t most_host_bytes = (size_t)8 << 30;
 
 /* As much of `wanted` as may be taken while the app's own arrays are there. */
@@ -265,7 +265,7 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
     }
 }
 
-/* ---- replay ------------------------------------------------------------------------------------ */
+/* ---- replay ---- */
 
 typedef struct {
     const rt_loops_t *loops;

@@ -2,23 +2,25 @@
  * rt_ceiling_cuda.cu - the loops of rt_ceiling on NVIDIA GPUs.
  *
  * Bandwidth: each thread moves 16 bytes at a time and issues all its loads before the first store;
- * neighbours in a warp touch neighbouring addresses. How many loads in flight and how many blocks are
- * best depends on the GPU and on the size of the data, so a handful of launch shapes is tried
+ * neighbours in a warp touch neighbouring addresses. How many loads in flight and how many blocks
+ * are best depends on the GPU and on the size of the data, so a handful of launch shapes is tried
  * and the best counts.
- * Arithmetic: multiply-adds in registers, several independent chains a thread, multiprocessors full.
+ * Arithmetic: multiply-adds in registers, several independent chains a thread, multiprocessors
+ * full.
  */
 #include "config.h"
 #include "rt_cuda.cuh"
 #include "rt_ceiling_loops.h"
 
-namespace {
+namespace
+{
 
-/* ---- bandwidth --------------------------------------------------------------------------------- */
+/* ---- bandwidth ---- */
 
 struct shape_t {
-    int threads;          /* a block */
-    int unroll;           /* items of 16 bytes a thread has in flight, of each array */
-    int blocks_per_sm;    /* 0: as many blocks as cover the data once */
+    int threads;       /* a block */
+    int unroll;        /* items of 16 bytes a thread has in flight, of each array */
+    int blocks_per_sm; /* 0: as many blocks as cover the data once */
 };
 
 const shape_t shapes[] = {
@@ -30,7 +32,8 @@ struct arrays_t {
     double2 *array[RT_LOOP_ARRAYS];
 };
 
-template <rt_loop_t loop> __device__ __forceinline__ double2 load_and_add(const arrays_t &s, size_t i)
+template <rt_loop_t loop>
+__device__ __forceinline__ double2 load_and_add(const arrays_t &s, size_t i)
 {
     double2 v = s.array[1][i];
     if (loop == RT_LOOP_TRIAD) {
@@ -52,7 +55,8 @@ template <rt_loop_t loop> __device__ __forceinline__ double2 load_and_add(const 
     return v;
 }
 
-/* A block takes tiles of blockDim * unroll items, gridDim tiles apart. The last tile may be short. */
+/* A block takes tiles of blockDim * unroll items, gridDim tiles apart. The last tile may be short.
+ */
 template <rt_loop_t loop, int unroll> __global__ void stream(arrays_t s, size_t n)
 {
     const size_t tile = static_cast<size_t>(blockDim.x) * unroll;
@@ -99,9 +103,15 @@ void cuda_pass(rt_loop_t loop, int shape, const rt_streams_t *streams)
         s.array[k] = reinterpret_cast<double2 *>(streams->array[k]);
     const size_t n = streams->n / 2; /* n is even: rt_ceiling.c sees to it */
     switch (loop) {
-    case RT_LOOP_COPY: stream_launch<RT_LOOP_COPY>(shapes[shape], s, n); break;
-    case RT_LOOP_TRIAD: stream_launch<RT_LOOP_TRIAD>(shapes[shape], s, n); break;
-    default: stream_launch<RT_LOOP_READ>(shapes[shape], s, n); break;
+    case RT_LOOP_COPY:
+        stream_launch<RT_LOOP_COPY>(shapes[shape], s, n);
+        break;
+    case RT_LOOP_TRIAD:
+        stream_launch<RT_LOOP_TRIAD>(shapes[shape], s, n);
+        break;
+    default:
+        stream_launch<RT_LOOP_READ>(shapes[shape], s, n);
+        break;
     }
 }
 
@@ -110,7 +120,7 @@ void cuda_copy(double *dst, const double *src, size_t n)
     RT_CUDA(cudaMemcpyAsync(dst, src, n * sizeof *dst, cudaMemcpyDeviceToDevice, rt_stream()));
 }
 
-/* ---- data and checks --------------------------------------------------------------------------- */
+/* ---- data and checks ---- */
 
 const int check_threads = 256;
 
@@ -165,9 +175,10 @@ double cuda_wrong(const double *x, size_t n, rt_expected_t expected)
     return partial_sum();
 }
 
-/* ---- fused multiply-add ------------------------------------------------------------------------ */
+/* ---- fused multiply-add ---- */
 
-const int fma_threads = 256; /* 8 blocks of them fill a multiprocessor, with 32 registers a thread */
+const int fma_threads =
+    256; /* 8 blocks of them fill a multiprocessor, with 32 registers a thread */
 
 template <typename T, int chains>
 __global__ __launch_bounds__(fma_threads, 8) void fma_chains(T a, T b, int steps, double *partial)
@@ -221,7 +232,7 @@ double cuda_fma_lanes(int bits, int shape)
     return static_cast<double>(check_blocks()) * fma_threads * chains_of_shape[shape];
 }
 
-/* ---- the stopwatch ----------------------------------------------------------------------------- */
+/* ---- the stopwatch ---- */
 
 cudaEvent_t start_event, stop_event;
 

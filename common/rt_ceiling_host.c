@@ -4,12 +4,12 @@
  * Bandwidth: plain loops, split among the threads in the same way as the first touch, so that every
  * thread streams from its own NUMA node. No non-temporal stores are forced and no write-allocate
  * traffic is counted: a store counts once, which is the least it can be, so the ceiling is one that
- * the rungs' own plain stores are held against (a compiler makes a library call of the copy, which may
- * stream; then copy lies above triad).
+ * the rungs' own plain stores are held against (a compiler makes a library call of the copy, which
+ * may stream; then copy lies above triad).
  *
- * Arithmetic: the compiler's vectors, in three widths, with enough independent accumulators to cover
- * the latency of two pipes (12 > 2 x 5), and few enough for 16 registers. The best width counts: the
- * widest is split in pieces, and spilled, on a processor that does not have it.
+ * Arithmetic: the compiler's vectors, in three widths, with enough independent accumulators to
+ * cover the latency of two pipes (12 > 2 x 5), and few enough for 16 registers. The best width
+ * counts: the widest is split in pieces, and spilled, on a processor that does not have it.
  */
 #include "config.h"
 #include "rt_ceiling_loops.h"
@@ -96,35 +96,41 @@ static void host_pass(rt_loop_t loop, int shape, const rt_streams_t *s)
 {
     (void)shape;
     switch (loop) {
-    case RT_LOOP_COPY: copy_loop(s->array[0], s->array[1], s->n); break;
-    case RT_LOOP_TRIAD: triad_loop(s->array[0], s->array[1], s->array[2], s->n); break;
-    default: read_loop(s); break;
+    case RT_LOOP_COPY:
+        copy_loop(s->array[0], s->array[1], s->n);
+        break;
+    case RT_LOOP_TRIAD:
+        triad_loop(s->array[0], s->array[1], s->array[2], s->n);
+        break;
+    default:
+        read_loop(s);
+        break;
     }
 }
 
-/* ---- fused multiply-add ------------------------------------------------------------------------ */
+/* ---- fused multiply-add ---- */
 
 enum { ACCUMULATORS = 12 };
 
 /* A function of one thread: the sum of its accumulators after `steps` steps. The inner loops are
  * unrolled whole, so x[] lives in registers. */
-#define DEFINE_FMA(name, type, bytes)                                       \
-    typedef type name##_vector __attribute__((vector_size(bytes)));         \
-    static double name(double a_given, double b_given, int steps)           \
-    {                                                                       \
-        const name##_vector a = (type)a_given - (name##_vector){0};         \
-        const name##_vector b = (type)b_given - (name##_vector){0};         \
-        name##_vector x[ACCUMULATORS];                                      \
-        double sum = 0;                                                     \
-        for (int j = 0; j < ACCUMULATORS; j++)                              \
-            x[j] = (type)j - (name##_vector){0};                            \
-        for (int step = 0; step < steps; step++)                            \
-            for (int j = 0; j < ACCUMULATORS; j++)                          \
-                x[j] = a * x[j] + b;                                        \
-        for (int j = 0; j < ACCUMULATORS; j++)                              \
-            for (unsigned lane = 0; lane < bytes / sizeof(type); lane++)    \
-                sum += (double)x[j][lane];                                  \
-        return sum;                                                         \
+#define DEFINE_FMA(name, type, bytes)                                    \
+    typedef type name##_vector __attribute__((vector_size(bytes)));      \
+    static double name(double a_given, double b_given, int steps)        \
+    {                                                                    \
+        const name##_vector a = (type)a_given - (name##_vector){0};      \
+        const name##_vector b = (type)b_given - (name##_vector){0};      \
+        name##_vector x[ACCUMULATORS];                                   \
+        double sum = 0;                                                  \
+        for (int j = 0; j < ACCUMULATORS; j++)                           \
+            x[j] = (type)j - (name##_vector){0};                         \
+        for (int step = 0; step < steps; step++)                         \
+            for (int j = 0; j < ACCUMULATORS; j++)                       \
+                x[j] = a * x[j] + b;                                     \
+        for (int j = 0; j < ACCUMULATORS; j++)                           \
+            for (unsigned lane = 0; lane < bytes / sizeof(type); lane++) \
+                sum += (double)x[j][lane];                               \
+        return sum;                                                      \
     }
 
 DEFINE_FMA(fma64_16, double, 16)

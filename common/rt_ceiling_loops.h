@@ -1,6 +1,6 @@
 /*
- * rt_ceiling_loops.h - what a processor has to offer so that rt_ceiling.c can measure it. Private to
- * rt_ceiling*.
+ * rt_ceiling_loops.h - what a processor has to offer so that rt_ceiling.c can measure it. Private
+ * to rt_ceiling*.
  *
  * rt_ceiling.c decides how long, how often and on how much data; a table of loops knows how. Hence
  * both processors are measured by the same rules, and a third one is one more table.
@@ -37,9 +37,9 @@ typedef struct {
     size_t n;
 } rt_streams_t;
 
-/* What item i of the array with this label holds: 24 random-looking bits in [1, 2), since memory full of
- * zeros can be faster than real data. All sums that the loops form of them are exact in double, in
- * any order, fused or not; so the results are compared for equality. */
+/* What item i of the array with this label holds: 24 random-looking bits in [1, 2), since memory
+ * full of zeros can be faster than real data. All sums that the loops form of them are exact in
+ * double, in any order, fused or not; so the results are compared for equality. */
 static inline RT_HOST_DEVICE double rt_loop_value(size_t i, int label)
 {
     const uint32_t hash = ((uint32_t)i + 7919u * (uint32_t)label) * 2654435761u;

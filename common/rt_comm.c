@@ -73,15 +73,15 @@ int rt_comm_gpu_aware(void)
     return self.gpu_aware;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------ */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 #if RT_HAVE_MPI
 
 static bool launcher_seen(void)
 {
-    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK",     "PMI_SIZE",
-                                        "PMIX_RANK",            "PALS_RANKID",  "MV2_COMM_WORLD_RANK",
-                                        "MPI_LOCALRANKID"};
+    static const char *const signs[] = {
+        "OMPI_COMM_WORLD_SIZE", "PMI_RANK",       "PMI_SIZE", "PMIX_RANK", "PALS_RANKID",
+        "MV2_COMM_WORLD_RANK",  "MPI_LOCALRANKID"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (getenv(signs[i]))
             return true;
@@ -172,7 +172,7 @@ void rt_comm_finish(void)
 
 #endif
 
-/* ---- collectives -------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 #if RT_HAVE_MPI
 
@@ -346,7 +346,7 @@ void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int6
     return memcpy(recv, send, (size_t)nsend[0] * unit);
 }
 
-/* ---- point to point ----------------------------------------------------------------------------- */
+/* ---- point to point -------------------------------------------------------------------------- */
 
 struct rt_request {
     int n, capacity;
@@ -479,14 +479,30 @@ int rt_comm_probe_main(void)
 extern char **environ;
 
 /* Variables by which a launcher tells a process that it is one of many. What the user set to tune
- * his MPI (OMPI_MCA_pml, UCX_TLS, ...) must stay, or the probe would try another MPI than the run. */
+ * his MPI (OMPI_MCA_pml, UCX_TLS, ...) must stay, or the probe tries another MPI. */
 static bool is_launchers(const char *variable)
 {
-    static const char *const prefixes[] = {
-        "OMPI_COMM_", "OMPI_APP_",     "OMPI_ARGV",  "OMPI_COMMAND", "OMPI_FILE_",       "OMPI_FIRST_",
-        "OMPI_NUM_",  "OMPI_UNIVERSE", "PMIX_",      "PMI_",         "PMI2_",            "PRTE_",
-        "PALS_",      "MV2_COMM_",     "MPI_LOCAL",  "HYDI_",        "OMPI_MCA_orte_",   "OMPI_MCA_ess",
-        "OMPI_MCA_initial_wdir",       "OMPI_MCA_shmem_RUNTIME",     "OMPI_MCA_mpi_oversubscribe"};
+    static const char *const prefixes[] = {"OMPI_COMM_",
+                                           "OMPI_APP_",
+                                           "OMPI_ARGV",
+                                           "OMPI_COMMAND",
+                                           "OMPI_FILE_",
+                                           "OMPI_FIRST_",
+                                           "OMPI_NUM_",
+                                           "OMPI_UNIVERSE",
+                                           "OMPI_MCA_orte_",
+                                           "OMPI_MCA_ess",
+                                           "OMPI_MCA_initial_wdir",
+                                           "OMPI_MCA_shmem_RUNTIME",
+                                           "OMPI_MCA_mpi_oversubscribe", /* set by mpirun itself */
+                                           "PMIX_",
+                                           "PMI_",
+                                           "PMI2_",
+                                           "PRTE_",
+                                           "PALS_",
+                                           "MV2_COMM_",
+                                           "MPI_LOCAL",
+                                           "HYDI_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
             return true;

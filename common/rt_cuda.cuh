@@ -8,8 +8,8 @@
 #include <cuda_runtime.h>
 #include "rt_cuda.h"
 
-/* After each `kernel<<<...>>>(...)`: was the launch itself accepted? What the kernel then does wrong
- * comes to light at the next call that waits. */
+/* After each `kernel<<<...>>>(...)`: was the launch itself accepted? What the kernel then does
+ * wrong comes to light at the next call that waits. */
 #define RT_CUDA_LAUNCHED() RT_CUDA(cudaGetLastError())
 
 /* Blocks of `per_block` threads that cover n items. */
@@ -28,8 +28,8 @@ template <typename T> __device__ __forceinline__ T rt_warp_sum(T x)
 
 /* Sum over a block of `threads` (a multiple of 32, at most 1024; one dimension), in thread 0. All
  * threads must call. The order of the additions is fixed, so equal input gives equal bits. May be
- * called again at once: the barrier at the start keeps a fast warp of the next call from overwriting
- * what the last call still reads. */
+ * called again at once: the barrier at the start keeps a fast warp of the next call from
+ * overwriting what the last call still reads. */
 template <int threads, typename T> __device__ __forceinline__ T rt_block_sum(T x)
 {
     static_assert(threads % 32 == 0 && threads <= 1024, "whole warps");

@@ -1,6 +1,6 @@
 /*
- * rt_cuda.h - what C files and .cu files of Rooftop share about CUDA. Private: no app's C file needs
- * it, for an app never sees a device; its kernels include rt_cuda.cuh.
+ * rt_cuda.h - what C files and .cu files of Rooftop share about CUDA. Private: no app's C file
+ * needs it, for an app never sees a device; its kernels include rt_cuda.cuh.
  *
  * Every call of the CUDA runtime stands in RT_CUDA(...), so that an error is named where it is met.
  * The price is that the error of an earlier asynchronous operation may be named here too: then
@@ -34,8 +34,8 @@ static inline cudaStream_t rt_stream(void)
     return (cudaStream_t)rt_device_stream();
 }
 
-/* Does this binary hold machine code, or PTX, that the current GPU can run? cudaSuccess if so. Lives
- * beside the ceilings' kernels, because asking takes a kernel. */
+/* Does this binary hold machine code, or PTX, that the current GPU can run? cudaSuccess if so.
+ * Lives beside the ceilings' kernels, because asking takes a kernel. */
 cudaError_t rt_cuda_probe_code(void);
 
 #ifdef __cplusplus

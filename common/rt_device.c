@@ -1,8 +1,8 @@
 /*
  * rt_device.c - which cores and which GPU this rank works with.
  *
- * Idea: everything that can be wrong with a GPU is turned into one line of text first, the ranks then
- * agree on whose line counts, and only then is it decided whether that is a refusal (a GPU was
+ * Idea: everything that can be wrong with a GPU is turned into one line of text first, the ranks
+ * then agree on whose line counts, and only then is it decided whether that is a refusal (a GPU was
  * named) or just the reason why the CPUs do the work (--device auto). So all ranks do the same.
  * Price: a few small gathers at start.
  */
@@ -68,7 +68,7 @@ void *rt_device_stream(void)
     return self.stream;
 }
 
-/* ---- cores and threads ------------------------------------------------------------------------- */
+/* ---- cores and threads ---- */
 
 typedef struct {
     cpu_set_t part[MAX_CPUS / CPU_SETSIZE]; /* the CPU_*_S macros take it as one long mask */
@@ -155,8 +155,8 @@ typedef struct {
     cores_t cores;
 } place_t;
 
-/* Ranks on this host that were given the very same cores as this one, itself included. A launcher that
- * binds has divided the cores already; one that does not leaves that to us. */
+/* Ranks on this host that were given the very same cores as this one, itself included. A launcher
+ * that binds has divided the cores already; one that does not leaves that to us. */
 static int ranks_on_these_cores(const cores_t *cores)
 {
     const size_t size = (size_t)rt_comm_size();
@@ -199,7 +199,7 @@ static void cpu_select(int threads)
 #endif
 }
 
-/* ---- what --device asks for -------------------------------------------------------------------- */
+/* ---- what --device asks for ---- */
 
 typedef struct {
     enum { WANT_AUTO, WANT_NONE, WANT_LISTED } want;
@@ -395,8 +395,8 @@ static void gpu_open(int ordinal, int n, char fault[LINE])
         if (n == 1)
             set_fault(fault, "%s has 1 GPU (0): use --device 0", rt_comm_host());
         else
-            set_fault(fault, "%s has %d GPUs (0-%d) and no %d: use --device 0", rt_comm_host(), n, n - 1,
-                      ordinal);
+            set_fault(fault, "%s has %d GPUs (0-%d) and no %d: use --device 0", rt_comm_host(), n,
+                      n - 1, ordinal);
         return;
     }
     gpu_describe(ordinal, &self.gpu);
@@ -464,7 +464,7 @@ static void refuse_shared_gpus(const char *option)
 
 #endif
 
-/* ---- the interface ----------------------------------------------------------------------------- */
+/* ---- the interface ---- */
 
 void rt_device_select(const char *option, bool share, int threads)
 {

@@ -26,10 +26,10 @@ typedef struct {
     char pci[24];
     int major, minor; /* compute capability */
     int multiprocessors;
-    size_t memory;    /* bytes */
-    size_t l2;        /* bytes */
+    size_t memory;       /* bytes */
+    size_t l2;           /* bytes */
     int driver, runtime; /* CUDA versions as 13000 */
-    double clock_ghz; /* boost clock of the multiprocessors */
+    double clock_ghz;    /* boost clock of the multiprocessors */
 } rt_gpu_t;
 
 typedef struct {
@@ -41,13 +41,16 @@ typedef struct {
 
 /* Chooses this rank's GPU. `option` is --device: "auto" (a GPU if there is one that can be used),
  * "cpu" (none), or ordinals "0" or "0,1,3" that the host's ranks take in turn of their local rank.
- * threads 0 = all cores of the affinity mask divided by the local ranks (or OMP_NUM_THREADS).
+ * "auto" hands the host's GPUs out in order of local rank, to each the first that is near its cores
+ * (by hwloc). threads 0 = OMP_NUM_THREADS if set, else the cores of the affinity mask divided by
+ * the ranks that were given the same mask (a launcher that binds has divided them already).
  * Collective. Ends with RT_ENVIRONMENT and one line of cause and remedy when a GPU that was named
  * cannot be had: no driver, no GPU, no such ordinal, its architecture not in this binary, or two
  * ranks on one GPU without share. With "auto" the same causes leave the rank without a GPU (all
  * ranks or none) and are told by rt_device_why_not, except two ranks on one GPU, which is refused,
  * since a silent fall back to the CPU would be timed as something else. */
 void rt_device_select(const char *option, bool share, int threads);
+/* After the last rt_free of device memory and rt_timer_reset. */
 void rt_device_release(void);
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
@@ -58,7 +61,8 @@ const char *rt_device_why_not(void); /* "" with a GPU, else one line */
 void *rt_device_stream(void);
 void rt_device_synchronize(void); /* waits for the stream; dies on a pending device error */
 
-/* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective. */
+/* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective.
+ */
 void rt_device_print(FILE *out);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /*
  * rt_halo.c - who shares what with whom, and the exchange.
  *
- * Idea: each global id has a home rank, found by hashing it. Every rank tells the homes which ids it
- * holds; a home that hears of one id from several ranks tells each of them about the others. From
- * this both sides of a pair derive the same message layout, with no more talk.
+ * Idea: each global id has a home rank, found by hashing it. Every rank tells the homes which ids
+ * it holds; a home that hears of one id from several ranks tells each of them about the others.
+ * From this both sides of a pair derive the same message layout, with no more talk.
  * Advantage: no rank ever sees more than its share, whatever the partition looks like; one plan, of
  * 32-bit positions, serves sums and copies.
  * Price: set-up sorts all entries and sends each id once; a group that m ranks hold costs m (m - 1)
@@ -34,8 +34,8 @@ struct rt_halo {
     int32_t *plan_block; /* all of the plan's arrays */
     rt_space_t plan_space;
     int n_peers;
-    int *peer;                         /* [n_peers], ascending */
-    rt_halo_range_t *out[2], *in[2];   /* [op][n_peers] in slots */
+    int *peer;                       /* [n_peers], ascending */
+    rt_halo_range_t *out[2], *in[2]; /* [op][n_peers] in slots */
     int64_t n_slots;
     /* How */
     const rt_halo_kernels_t *kernels;
@@ -43,7 +43,7 @@ struct rt_halo {
     const rt_transport_t *transport; /* NULL: no messages */
     void *transport_state;
     void *packed_send, *packed_recv; /* where the kernels run */
-    void *wire_send, *wire_recv;     /* where the transport takes and leaves them; may be the same */
+    void *wire_send, *wire_recv; /* where the transport takes and leaves them; may be the same */
     rt_space_t packed_space, wire_space;
     /* The exchange under way */
     bool active;
@@ -52,7 +52,7 @@ struct rt_halo {
     char choice[256];
 };
 
-/* ---- entries ------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* What is sorted and sent in set-up, twice over:
  *   an entry:  from = its number, count = 1
@@ -118,8 +118,8 @@ static bool find_owners(const rt_halo_desc_t *desc)
     return has[0] > 0;
 }
 
-/* Sorts by gid and leaves the order of equal ones: a radix sort from the lowest byte up. It skips the
- * bytes that are the same everywhere, most of the eight as a rule. */
+/* Sorts by gid and leaves the order of equal ones: a radix sort from the lowest byte up. It skips
+ * the bytes that are the same everywhere, most of the eight as a rule. */
 static void sort_items(item_t *item, int64_t n)
 {
     if (n < 2)
@@ -165,7 +165,7 @@ static void collect_entries(setup_t *setup)
     sort_items(setup->entry, n);
 }
 
-/* ---- sharers ------------------------------------------------------------------------------------ */
+/* ---- sharers --------------------------------------------------------------------------------- */
 
 /* First item from `i` on that has another gid than item i. */
 static int64_t run_end(const item_t *item, int64_t n, int64_t i)
@@ -176,7 +176,7 @@ static int64_t run_end(const item_t *item, int64_t n, int64_t i)
     return end;
 }
 
-/* Neighbouring ids must not all have the same home, hence the mixing (its last bits are the best). */
+/* Neighbouring ids must not all have one home, hence the mixing; the high bits are the best. */
 static int home_of(int64_t gid)
 {
     uint64_t x = (uint64_t)gid * UINT64_C(0x9e3779b97f4a7c15);
@@ -194,8 +194,8 @@ static int64_t starts(const int64_t *count, int64_t *start, int n)
     return sum;
 }
 
-/* Tells the homes of this rank's ids how many copies it has; returns what it hears as a home itself,
- * in order of rank. */
+/* Tells the homes of this rank's ids how many copies it has; returns what it hears as a home
+ * itself, in order of rank. */
 static item_t *tell_homes(const setup_t *setup, int64_t *count, int64_t *start, int64_t *n_heard)
 {
     int size = rt_comm_size();
@@ -222,8 +222,8 @@ static item_t *tell_homes(const setup_t *setup, int64_t *count, int64_t *start, 
     return heard;
 }
 
-/* As a home: tells each rank of the others that hold its ids. Sorts `heard`, which is in order of rank,
- * so within an id it stays so. */
+/* As a home: tells each rank of the others that hold its ids. Sorts `heard`, which is in order of
+ * rank, so within an id it stays so. */
 static item_t *tell_sharers(item_t *heard, int64_t n, int64_t *count, int64_t *start)
 {
     int size = rt_comm_size();
@@ -267,7 +267,7 @@ static void find_sharers(setup_t *setup)
     RT_FREE(start, RT_HOST);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Steps to the next id of this rank (from {0}: to the first), with its sharers. */
 static bool next_group(const setup_t *setup, group_t *g)
@@ -317,8 +317,7 @@ static void owner_first(item_t *entry, const group_t *g)
     for (int32_t i = g->first; i < g->first + g->copies; i++)
         if (entry[i].count < 0) {
             item_t owner = entry[i];
-            memmove(&entry[g->first + 1], &entry[g->first],
-                    (size_t)(i - g->first) * sizeof *entry);
+            memmove(&entry[g->first + 1], &entry[g->first], (size_t)(i - g->first) * sizeof *entry);
             entry[g->first] = owner;
             return;
         }
@@ -349,11 +348,11 @@ static void make_groups(rt_halo_t *halo, setup_t *setup)
     }
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* Within the message between two ranks, groups stand in the order: owned by the lower of the two, by
- * the higher, by neither (or no owners); then by gid. So a sum sends the whole message, and a copy
- * sends one of its ends and receives another, with the same slots. */
+/* Within the message between two ranks, groups stand in the order: owned by the lower of the two,
+ * by the higher, by neither (or no owners); then by gid. So a sum sends the whole message, and a
+ * copy sends one of its ends and receives another, with the same slots. */
 enum { OWNED_LOWER, OWNED_HIGHER, OWNED_NEITHER, SECTIONS };
 
 /* Rank of the group's owner, -1 without. */
@@ -407,7 +406,7 @@ static void list_peers(rt_halo_t *halo, int64_t (*count)[SECTIONS])
     halo->n_slots = slot;
 }
 
-/* Gives every (group, other rank) its slot, which takes the place of the rank in the sharers' list. */
+/* Gives every (group, other rank) its slot; it takes the place of the rank in the sharers' list. */
 static void assign_slots(rt_halo_t *halo, setup_t *setup)
 {
     size_t size = (size_t)rt_comm_size();
@@ -435,13 +434,13 @@ static void assign_slots(rt_halo_t *halo, setup_t *setup)
     RT_FREE(next, RT_HOST);
 }
 
-/* ---- plan --------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 typedef struct {
     int64_t large, copies; /* positions in large groups, and in shared ones */
 } sizes_t;
 
-/* Points the plan's arrays into `block`, or only counts (block NULL); returns the integers in all. */
+/* Points the plan's arrays into `block`, or only counts (block NULL); returns all the integers. */
 static int64_t lay_out(rt_halo_plan_t *plan, const sizes_t *sizes, int64_t n_slots, bool owners,
                        int32_t *block)
 {
@@ -577,7 +576,7 @@ static void make_plan(rt_halo_t *halo, const setup_t *setup)
     RT_FREE(block, RT_HOST);
 }
 
-/* ---- transports --------------------------------------------------------------------------------- */
+/* ---- transports ------------------------------------------------------------------------------ */
 
 /* Both transports are MPI; they differ in where the buffers are. */
 typedef struct {
@@ -637,9 +636,8 @@ const rt_transport_t rt_transport_gpu_aware = {"gpu-aware", RT_DEVICE, mpi_open,
 static const struct {
     const char *name;
     const rt_transport_t *transport; /* NULL: not in this build */
-} known[] = {{"staged", &rt_transport_staged},
-             {"gpu-aware", &rt_transport_gpu_aware},
-             {"nccl", NULL}};
+} known[] = {
+    {"staged", &rt_transport_staged}, {"gpu-aware", &rt_transport_gpu_aware}, {"nccl", NULL}};
 enum { KNOWN = sizeof known / sizeof *known };
 
 static const rt_transport_t *forced;
@@ -673,8 +671,8 @@ static size_t slot_bytes(const rt_halo_t *halo)
     return (size_t)halo->max_components * sizeof(double);
 }
 
-/* Opens the transport with buffers where it wants them. Kernels that run on a device pack there; what
- * the transport needs elsewhere is staged. */
+/* Opens the transport with buffers where it wants them. Kernels that run on a device pack there;
+ * what the transport needs elsewhere is staged. */
 static void open_transport(rt_halo_t *halo, const rt_transport_t *transport)
 {
     size_t n = (size_t)halo->n_slots, bytes = slot_bytes(halo);
@@ -737,8 +735,8 @@ static void leave(rt_halo_t *halo)
     halo->kernels->mark(halo->mark);
 }
 
-/* Sends, when what was packed has arrived at the wire. What waits for that waits for all older work of
- * the queue too, so nobody reads the receive buffers any more, into which messages may now come. */
+/* Sends, when what was packed has arrived at the wire. What waits for that waits for all older work
+ * of the queue too: nobody reads the receive buffers any more, into which messages now come. */
 static void start(rt_halo_t *halo)
 {
     halo->kernels->wait(halo->mark);
@@ -839,10 +837,10 @@ static const rt_transport_t *choose_transport(rt_halo_t *halo, const char *name)
     return known[i].transport;
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-/* Who runs the loops: whoever reaches the fields. A GPU that CUDA reaches is CUDA's even for a Kokkos
- * rung, because there an event can be waited for, and not only the whole queue. */
+/* Who runs the loops: whoever reaches the fields. A GPU that CUDA reaches is CUDA's even for a
+ * Kokkos rung, because there an event can be waited for, and not only the whole queue. */
 static void choose_kernels(rt_halo_t *halo)
 {
     bool device = halo->space == RT_DEVICE;
@@ -907,7 +905,8 @@ rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc)
     free(setup.sharer);
 
     halo->mark = halo->kernels->mark_new();
-    const rt_transport_t *transport = choose_transport(halo, desc->transport ? desc->transport : "auto");
+    const rt_transport_t *transport =
+        choose_transport(halo, desc->transport ? desc->transport : "auto");
     if (transport)
         open_transport(halo, transport);
     count_bytes(halo);
@@ -931,16 +930,17 @@ void rt_halo_destroy(rt_halo_t *halo)
     free(halo);
 }
 
-/* ---- exchange ----------------------------------------------------------------------------------- */
+/* ---- exchange -------------------------------------------------------------------------------- */
 
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
     RT_EXPECT(!halo->active, RT_USAGE, "the exchange before this one was not ended");
     RT_EXPECT(field->components > 0 && field->components <= halo->max_components, RT_USAGE,
               "%d components in a halo made for %d", field->components, halo->max_components);
-    RT_EXPECT(op == RT_HALO_SUM ? field->type != RT_F16 : halo->has_owners || halo->info.groups == 0,
-              RT_USAGE, op == RT_HALO_SUM ? "16-bit floats are only copied, not summed"
-                                          : "a copy in a halo made without owners");
+    RT_EXPECT(op == RT_HALO_COPY || field->type != RT_F16, RT_USAGE,
+              "16-bit floats are only copied, not summed");
+    RT_EXPECT(op == RT_HALO_SUM || halo->has_owners || halo->info.groups == 0, RT_USAGE,
+              "a copy in a halo made without owners");
     halo->active = true;
     halo->job = (rt_halo_job_t){op, *field, halo->packed_send, halo->packed_recv};
 
@@ -976,7 +976,7 @@ void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
     rt_halo_end(halo);
 }
 
-/* ---- what it knows ------------------------------------------------------------------------------ */
+/* ---- what it knows --------------------------------------------------------------------------- */
 
 rt_halo_info_t rt_halo_info(const rt_halo_t *halo)
 {
@@ -1008,8 +1008,8 @@ size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared)
 {
     size_t local = (size_t)n_local, shared = (size_t)n_shared, n = local + shared;
     size_t a_rank = (size_t)rt_comm_size() * 6 * sizeof(int64_t), items = n * sizeof(item_t);
-    /* Sorting the entries: twice the items. Asking the homes: what is asked and what is heard; hashing
-     * spreads that evenly but for a few in a hundred. */
+    /* Sorting the entries: twice the items. Asking the homes: what is asked and what is heard;
+     * hashing spreads that evenly but for a few in a hundred. */
     size_t asking = rt_comm_size() > 1 ? items / 16 + 3 * items : 2 * items;
     /* At the end: entries, sharers, groups (two entries or more, or shared), the entries' groups,
      * copies, plan. */

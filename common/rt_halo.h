@@ -57,21 +57,21 @@ static inline rt_field_t rt_field_f64(double *data)
 }
 
 typedef struct {
-    int64_t n;            /* entries of this rank */
-    const int64_t *index; /* [n] position of each in the arrays, below 2^31; NULL: 0..n-1 */
-    const int64_t *gid;   /* [n] global id; negative: belongs to no group */
-    const uint8_t *owner; /* [n] 1 on the owner's entry; NULL if only RT_HALO_SUM is used */
-    int max_components;   /* of the fields that will be exchanged */
-    rt_kind_t kind;       /* who packs: must be able to reach `space` */
-    rt_space_t space;     /* of the fields */
+    int64_t n;             /* entries of this rank */
+    const int64_t *index;  /* [n] position of each in the arrays, below 2^31; NULL: 0..n-1 */
+    const int64_t *gid;    /* [n] global id; negative: belongs to no group */
+    const uint8_t *owner;  /* [n] 1 on the owner's entry; NULL if only RT_HALO_SUM is used */
+    int max_components;    /* of the fields that will be exchanged */
+    rt_kind_t kind;        /* who packs: must be able to reach `space` */
+    rt_space_t space;      /* of the fields */
     const char *transport; /* "auto" (fastest that works, by timing), "staged", "gpu-aware", "nccl",
                               "none" (no messages: only the groups' local parts; used where a
                               paper timed with communication off) */
 } rt_halo_desc_t;
 
-/* Collective. Duplicate positions within a rank, or (where `owner` is given) a group with no owner or
- * two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give `owner` or
- * none does; a rank without entries need not. */
+/* Collective. Duplicate positions within a rank, or (where `owner` is given) a group with no owner
+ * or two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give `owner`
+ * or none does; a rank without entries need not. */
 rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc);
 void rt_halo_destroy(rt_halo_t *halo);
 
@@ -86,26 +86,27 @@ typedef struct {
     int64_t local_entries;  /* entries of groups that live on this rank alone */
     int64_t shared_entries; /* entries of groups that other ranks hold too */
     int neighbours;
-    int64_t send_values; /* a component, all neighbours together */
+    int64_t send_values;     /* a component, all neighbours together */
     size_t bytes[RT_SPACES]; /* memory of the object */
     const char *transport;
     const char *choice; /* one line: why this transport, with the times of the others */
 } rt_halo_info_t;
 rt_halo_info_t rt_halo_info(const rt_halo_t *halo);
 
-/* Number of copies of each entry over all ranks, 1 for entries in no group: counts[n] in the order of
- * `index`. Host memory. */
+/* Number of copies of each entry over all ranks, 1 for entries in no group: counts[n] in the order
+ * of `index`. Host memory. */
 void rt_halo_multiplicity(const rt_halo_t *halo, double *counts);
 
 /* Memory of a halo, at most, before there is one. n_local: entries whose gid no other rank holds.
- * n_shared: entries whose gid other ranks hold, each counted once for every one of them (a point on a
- * face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
- * object lives; RT_HOST: fields in host memory, everything; RT_DEVICE: fields on the device, what lies
- * there; RT_PINNED: the staging buffers of the latter (on the host such a halo keeps 4 bytes an entry). */
+ * n_shared: entries whose gid other ranks hold, each counted once for every one of them (a point on
+ * a face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
+ * object lives; RT_HOST: fields in host memory, everything; RT_DEVICE: fields on the device, what
+ * lies there; RT_PINNED: the staging buffers of the latter (on the host such a halo keeps 4 bytes
+ * an entry). */
 size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt_space_t space);
 /* Most host bytes in use at any time while rt_halo_new runs, all it takes together, without the
- * packed buffers. Positions must be below 16 times the entries, or the list that finds duplicates (a
- * bit a position) is more. */
+ * packed buffers. Positions must be below 16 times the entries, or the list that finds duplicates
+ * (a bit a position) is more. */
 size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared);
 
 /* A transport moves packed messages between ranks. Public so that a test can put its own between

@@ -1,17 +1,17 @@
 /*
  * rt_halo_cuda.cu - the halo's loops on the GPU, on the one stream of this rank.
  *
- * Idea: one launch for all groups of this rank alone. A block belongs to one class of groups (pairs,
- * triples, ...), so within a block the number of copies is a constant, the loop over them is
- * unrolled into registers and no thread takes another way than its neighbour. Indices lie in planes,
- * one a copy: neighbouring threads read neighbouring indices.
+ * Idea: one launch for all groups of this rank alone. A block belongs to one class of groups
+ * (pairs, triples, ...), so within a block the number of copies is a constant, the loop over them
+ * is unrolled into registers and no thread takes another way than its neighbour. Indices lie in
+ * planes, one a copy: neighbouring threads read neighbouring indices.
  * Advantage: a gather-scatter of a spectral-element mesh (pairs on faces, fours on edges, eights on
  * corners) is one kernel without divergence; and nothing here waits, so with one rank an exchange
  * can be recorded in a CUDA graph.
  * Price: blocks at the end of a class are not full; the values themselves are gathered.
  *
- * Threads of a block are (components, groups): interleaved components go to neighbouring threads, and
- * so do neighbouring groups of a field of one component or of planes.
+ * Threads of a block are (components, groups): interleaved components go to neighbouring threads,
+ * and so do neighbouring groups of a field of one component or of planes.
  */
 #include "config.h"
 #include "rt_cuda.cuh"
@@ -99,9 +99,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
-    pack_kernel(rt_halo_op_t op, const rt_halo_plan_t plan, const array_t<T> field,
-                T *__restrict__ send)
+__global__ void __launch_bounds__(threads) pack_kernel(rt_halo_op_t op, const rt_halo_plan_t plan,
+                                                       const array_t<T> field, T *__restrict__ send)
 {
     const int32_t g = blockIdx.x * blockDim.y + threadIdx.y;
     if (g >= plan.n_shared)

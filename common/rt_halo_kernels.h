@@ -23,15 +23,15 @@ extern "C" {
  * be read: 2 on the faces between spectral elements, 4 on edges, 8 on corners. */
 enum { RT_HALO_PLANES = 8, RT_HALO_CLASSES = RT_HALO_PLANES + 1 };
 
-/* All arrays are in one block, in the space where the kernels run. "Position" is that of an entry in
- * the fields. Within a group the owner, if there are owners, stands first. Groups are in the order of
- * their first entry, so neighbours in memory are neighbours in threads. */
+/* All arrays are in one block, in the space where the kernels run. "Position" is that of an entry
+ * in the fields. Within a group the owner, if there are owners, stands first. Groups are in the
+ * order of their first entry, so neighbours in memory are neighbours in threads. */
 typedef struct {
-    /* Groups on this rank alone, k copies each, k = 2..8: copy j of group g is at[k][j * count[k] + g]:
-     * one plane a copy, so that neighbouring threads read neighbouring indices. */
+    /* Groups on this rank alone, k copies each, k = 2..8. One plane a copy, so that neighbouring
+     * threads read neighbouring indices: copy j of group g is at[k][j * count[k] + g]. */
     int32_t count[RT_HALO_CLASSES];
     int32_t *at[RT_HALO_CLASSES];
-    /* Larger ones: the copies of group g are large[large_start[g]] up to large[large_start[g + 1]]. */
+    /* Larger ones: the copies of group g are those from large_start[g] to large_start[g + 1]. */
     int32_t n_large;
     int32_t *large_start, *large;
     /* Groups that other ranks hold too: the copies here, and a slot in the buffers for each other

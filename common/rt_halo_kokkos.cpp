@@ -1,10 +1,11 @@
 /*
  * rt_halo_kokkos.cpp - the halo's loops through Kokkos, for processors that only Kokkos reaches.
  *
- * Idea: one RangePolicy a class of groups, over (group, component), around the same text as everywhere.
+ * Idea: one RangePolicy a class of groups, over (group, component), around the same text as
+ * everywhere.
  * Advantage: AMD and Intel GPUs, with no line of their own.
- * Price: a launch a class instead of one in all, and a wait for the whole queue where CUDA waits for
- * an event: Kokkos knows no events.
+ * Price: a launch a class instead of one in all, and a wait for the whole queue where CUDA waits
+ * for an event: Kokkos knows no events.
  *
  * Plain pointers are captured; no View is made, for the memory is rt_mem's.
  */
@@ -29,8 +30,7 @@ template <class Body> void for_each(const char *name, int64_t groups, int compon
     if (groups == 0)
         return;
     Kokkos::parallel_for(
-        name, range_t(rt_kokkos::exec(), 0, groups * components),
-        KOKKOS_LAMBDA(const int64_t i) {
+        name, range_t(rt_kokkos::exec(), 0, groups * components), KOKKOS_LAMBDA(const int64_t i) {
             const int64_t g = i / components;
             body(static_cast<int32_t>(g), static_cast<int>(i - g * components));
         });

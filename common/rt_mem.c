@@ -6,8 +6,8 @@
  * block on a GPU, where nothing else would.
  * Advantage: a copy with the spaces mixed up fails here, with both spaces named, and not as an
  * illegal access some kernels later.
- * Price: a binary search for each copy, and an allocation costs a memmove of the table: apps hold tens
- * of blocks and allocate outside their loops.
+ * Price: a binary search for each copy, and an allocation costs a memmove of the table: apps hold
+ * tens of blocks and allocate outside their loops.
  *
  * Not for use by several threads at once.
  */
@@ -33,11 +33,11 @@ const char *rt_space_name(rt_space_t space)
     return names[space];
 }
 
-/* ---- the poison --------------------------------------------------------------------------------
- * 0x7ff4 over and over is a signalling NaN as a double, a NaN as float, half and bfloat16, and close
- * to the largest integer of 16, 32 and 64 bits: as an index, far outside any array. (No pattern of 32
- * bits is a signalling NaN both as a float and, doubled, as a double: the exponent of the double
- * covers the bit that makes the float a quiet one.)
+/* ---- the poison ----
+ * 0x7ff4 over and over is a signalling NaN as a double, a NaN as float, half and bfloat16, and
+ * close to the largest integer of 16, 32 and 64 bits: as an index, far outside any array. (No
+ * pattern of 32 bits is a signalling NaN both as a float and, doubled, as a double: the exponent of
+ * the double covers the bit that makes the float a quiet one.)
  */
 #define POISON UINT64_C(0x7ff47ff47ff47ff4)
 
@@ -72,7 +72,7 @@ static void poison_host(void *ptr, size_t bytes)
     memcpy(word + n, &poison, bytes % sizeof *word);
 }
 
-/* ---- how much there is ------------------------------------------------------------------------- */
+/* ---- how much there is ---- */
 
 /* The number behind `key` in a file of lines "key number"; false if there is none. */
 static bool file_number(const char *path, const char *key, uint64_t *value)
@@ -145,7 +145,7 @@ static uint64_t cgroups_room(void)
     return room;
 }
 
-/* ---- back-ends: who makes pinned and device memory --------------------------------------------- */
+/* ---- back-ends: who makes pinned and device memory ---- */
 
 typedef struct {
     void *(*alloc)(size_t bytes, rt_space_t space); /* NULL on failure */
@@ -158,8 +158,8 @@ typedef struct {
 
 static size_t promised_bytes; /* by host_alloc, touched or not */
 
-/* Linux promises memory it does not have and kills the program that touches it. So what was promised
- * to us and is not resident yet is taken off what the kernel calls available. */
+/* Linux promises memory it does not have and kills the program that touches it. So what was
+ * promised to us and is not resident yet is taken off what the kernel calls available. */
 static size_t host_available(rt_space_t space)
 {
     (void)space;
@@ -371,7 +371,7 @@ size_t rt_mem_available(rt_space_t space)
     return space == RT_HOST ? host_available(space) : backend()->available(space);
 }
 
-/* ---- the table of live blocks ------------------------------------------------------------------ */
+/* ---- the table of live blocks ---- */
 
 typedef struct {
     uintptr_t start;
@@ -381,12 +381,12 @@ typedef struct {
 } block_t;
 
 static struct {
-    block_t *block; /* [n], by rising start; CUDA's addresses and the host's are one address space */
+    block_t *block; /* [n], by rising start: CUDA's addresses and the host's never clash */
     size_t n, capacity;
     size_t used[RT_SPACES], high_water[RT_SPACES];
 } table;
 
-/* Number of blocks that start at or below `address`: the last of them is the one that may hold it. */
+/* Number of blocks that start at or below `address`: only the last of them may hold it. */
 static size_t blocks_up_to(uintptr_t address)
 {
     size_t low = 0, high = table.n;
@@ -451,7 +451,7 @@ static void table_remove(const block_t *b)
     }
 }
 
-/* ---- allocating -------------------------------------------------------------------------------- */
+/* ---- allocating ---- */
 
 void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
 {
@@ -501,7 +501,7 @@ void rt_free(void *ptr, rt_space_t space)
     maker->release(ptr, space);
 }
 
-/* ---- copying ----------------------------------------------------------------------------------- */
+/* ---- copying ---- */
 
 /* Pinned and device memory can only come from rt_alloc, so such a range must lie in a block of its
  * space. Host memory may be anybody's; but not a device's, and not run over the end of a block. */
@@ -548,7 +548,7 @@ void *rt_clone(const void *host, size_t n, size_t size, rt_space_t space)
     return ptr;
 }
 
-/* ---- counting ---------------------------------------------------------------------------------- */
+/* ---- counting ---- */
 
 size_t rt_mem_used(rt_space_t space)
 {

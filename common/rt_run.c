@@ -90,7 +90,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
         profile_rung(run, solver, out);
     if (run->opt.picture && app->picture)
         app->picture(solver, run->opt.picture);
-    if (extra && app->result && out->verdict.valid)
+    if (extra && app->result)
         app->result(solver, extra);
     app->solver_destroy(solver);
     for (int s = 0; s < RT_SPACES; s++)

@@ -1,12 +1,13 @@
 /*
- * rt_timer.c - a tree of timers: CUDA events where the work is on the stream, else the host's clock.
+ * rt_timer.c - a tree of timers: CUDA events where the work is on the stream, else the host's
+ * clock.
  *
  * Idea: a device timer only drops an event into the stream at either end. What the two say is read
  * when somebody asks, so timing many kernels never makes the host wait between them.
  * A host timer waits for the device at both its ends. Otherwise one that is put around device work
  * would show the time of the launches, and the next one would pay for the work.
- * Price: the host timers of a profiled pass take away overlap between host and device. The figure of
- * merit is therefore never taken with timers on.
+ * Price: the host timers of a profiled pass take away overlap between host and device. The figure
+ * of merit is therefore never taken with timers on.
  */
 #include "config.h"
 #include "rt_timer.h"
@@ -45,7 +46,7 @@ double rt_window_end(double begin)
     return rt_clock() - begin;
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
 struct rt_timer {
     char *name;
@@ -59,8 +60,8 @@ struct rt_timer {
 };
 
 static bool enabled;
-static rt_timer_t root;                /* has no name and is never timed */
-static rt_timer_t *running = &root;    /* innermost */
+static rt_timer_t root;             /* has no name and is never timed */
+static rt_timer_t *running = &root; /* innermost */
 
 static rt_timer_t *child_find(const rt_timer_t *parent, const char *name)
 {
@@ -105,7 +106,7 @@ static void add_call(rt_timer_t *t, double seconds)
     sum->calls++;
 }
 
-/* ---- calls whose events were recorded but not read yet ----------------------------------------- */
+/* ---- calls whose events were recorded but not read yet ---- */
 
 #if RT_HAVE_CUDA
 
@@ -116,7 +117,8 @@ static struct {
 } pending[MAX_PENDING];
 static int n_pending;
 
-static cudaEvent_t pool[2 * MAX_PENDING + 2]; /* free events: making one costs more than recording */
+static cudaEvent_t
+    pool[2 * MAX_PENDING + 2]; /* free events: making one costs more than recording */
 static int n_pool;
 
 static cudaEvent_t event_record(void)
@@ -191,7 +193,8 @@ static void pool_destroy(void)
 
 #endif
 
-/* Is this work ordered on our stream? Kokkos on CPUs is not, nor on a GPU that CUDA does not know. */
+/* Is this work ordered on our stream? Kokkos on CPUs is not, nor on a GPU that CUDA does not know.
+ */
 static bool on_stream(rt_kind_t kind)
 {
     if (!rt_device_gpu())
@@ -199,7 +202,7 @@ static bool on_stream(rt_kind_t kind)
     return kind == RT_CUDA || (kind == RT_KOKKOS && rt_kokkos_on_gpu());
 }
 
-/* ---- the interface ----------------------------------------------------------------------------- */
+/* ---- the interface ---- */
 
 void rt_timer_start(const char *name, rt_kind_t kind)
 {
@@ -271,8 +274,7 @@ void rt_timer_reset(void)
     children_destroy(&root);
 }
 
-/* The timer `*i` places on in depth-first order below `parent`; NULL past the end, and then *i is
- * less by what was passed. */
+/* Timer *i in depth-first order below `parent`, or NULL. Counts *i down by the timers it passes. */
 static rt_timer_t *nth(const rt_timer_t *parent, int depth, int *i, int *depth_found)
 {
     for (rt_timer_t *t = parent->first_child; t; t = t->next) {
@@ -299,7 +301,7 @@ bool rt_timer_result(int i, rt_timer_result_t *out)
     return true;
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 enum { PATH = 512 };
 
@@ -327,7 +329,8 @@ static rt_timer_t *find_path(const rt_timer_t *parent, const char *path)
     return NULL;
 }
 
-/* One row from what each rank measured. A rate is that of all ranks, who are as fast as the slowest. */
+/* One row from what each rank measured. A rate is that of all ranks, who are as fast as the
+ * slowest. */
 static void row_print(rt_table_t *table, const char *name, int depth, const rt_timer_result_t *all,
                       int size, double bandwidth)
 {
@@ -367,8 +370,9 @@ void rt_timer_print(FILE *out, double bandwidth)
 {
     const int size = rt_comm_size(), rank = rt_comm_rank();
     rt_table_t *table = rt_table_new(
-        bandwidth > 0 ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
-                      : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
+        bandwidth > 0
+            ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
+            : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
     rt_timer_result_t *all = calloc((size_t)size, sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
     resolve();

@@ -127,7 +127,7 @@ static double memory_needed(const rt_run_t *run)
 static void choose_elements(rt_run_t *run, double target)
 {
     nek_config_t *cfg = run->config;
-    int64_t local[3] = {1, 1, 1};
+    int64_t start = cfg->degree == 1 ? 2 : 1, local[3] = {start, start, start};
     for (int grown = 0;; grown++) {
         int64_t next[3];
         memcpy(next, local, sizeof next);
@@ -153,6 +153,13 @@ static void configure(rt_run_t *run, double target)
             factor(rt_comm_size(), NULL, cfg->ranks);
         choose_elements(run, target);
     }
+    for (int d = 0; d < 3; d++)
+        if (cfg->elements[d] == 1 && cfg->degree == 1)
+            rt_refuse(RT_USAGE,
+                      "--elements %lldx%lldx%lld at degree 1 has no point inside: all are on "
+                      "the boundary, where u = 0; use a higher degree or more elements",
+                      (long long)cfg->elements[0], (long long)cfg->elements[1],
+                      (long long)cfg->elements[2]);
     double n3 = pow(cfg->n, 3);
     double points = (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
                     n3 / rt_comm_size();

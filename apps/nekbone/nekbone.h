@@ -107,6 +107,7 @@ typedef struct {
     /* The reference solution, made once by nek_reference_solve. */
     double *x_ref;               /* [points] */
     double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
+    double *sensitivity;         /* [iterations + 1] see verify.c; NULL until it is needed */
     double residual_ref;         /* |b - A x_ref|, recomputed */
     double eigen_min, eigen_max; /* extreme Ritz values of A */
 } nek_problem_t;

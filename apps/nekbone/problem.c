@@ -316,6 +316,7 @@ void *nek_problem_new(const rt_run_t *run)
                            .elements = cfg->local_elements,
                            .points = cfg->points,
                            .D = p->D,
+                           .D_host = p->D,
                            .G = p->G,
                            .c = p->c};
     return p;
@@ -331,5 +332,6 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->b, RT_HOST);
     RT_FREE(p->x_ref, RT_HOST);
     RT_FREE(p->history_ref, RT_HOST);
+    RT_FREE(p->sensitivity, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

@@ -341,19 +341,75 @@ static double step_bound(const nek_problem_t *p, int k)
     return (k + 1) * step * RT_EPS;
 }
 
-/* Worst |h - want| over the bound. Below 1e-13 |r_0| the recurrence goes on to shrink r while b - A
- * x has reached its rounding error, and where it stands is luck: there it must only stay small. */
-static double history_error(const nek_problem_t *p, int iterations, const double *h,
-                            const double *want)
+/* Inner products of the reference, each off by a random relative error of the size that the
+ * plainest honest sum may have. */
+static struct {
+    double size;
+    uint64_t calls;
+} nudge;
+
+static double nudged(double sum)
 {
-    double most = 0, floor_ = 1e-13 * want[0];
+    return sum * (1 + nudge.size * rt_random(nudge.calls++, 0));
+}
+
+static double nudged_shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+{
+    return nudged(nek_vector_cpu.shift(m, lambda, p, w));
+}
+
+static double nudged_update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                               double *x, double *r)
+{
+    return nudged(nek_vector_cpu.update_xr(m, alpha, p, w, x, r));
+}
+
+/* How far the residual history of the reference itself moves when its inner products are off by
+ * their rounding error: the largest relative change up to each iteration. While the Krylov space is
+ * orthogonal to working precision this is a few times that error. Once an eigenvalue has been found
+ * to half the digits (Paige) the iteration amplifies any error, and beyond that two honest programs
+ * differ visibly. That costs a second reference solve, so it is made only for a history that is not
+ * well within the plain bound. */
+static const double *sensitivity(nek_problem_t *p)
+{
+    if (p->sensitivity)
+        return p->sensitivity;
+    nek_vector_t vector = nek_vector_cpu;
+    vector.shift = nudged_shift;
+    vector.update_xr = nudged_update_xr;
+    const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector};
+    const rt_rung_t rung = {"nudged", RT_CPU, "", "the oracle with rounding errors", &kernels};
+    nudge.size = sum_steps(p->config) * RT_EPS;
+    nudge.calls = (uint64_t)rt_comm_rank() << 32;
+
+    size_t iterations = (size_t)p->config->iterations;
+    p->sensitivity = RT_NEW(double, iterations + 1, RT_HOST);
+    nek_solver_t *s = nek_solver_new(p, &rung);
+    nek_solve(s);
+    double most = 0;
+    for (size_t k = 0; k <= iterations; k++) {
+        double change = fabs(s->history[k] - p->history_ref[k]);
+        if (change > 0)
+            most = fmax(most, p->history_ref[k] > 0 ? change / p->history_ref[k] : 1);
+        p->sensitivity[k] = most;
+    }
+    nek_solver_destroy(s);
+    return p->sensitivity;
+}
+
+/* Worst |h - want| over its bound: the growth of rounding errors; eps |r_0|, below which nothing
+ * counts; and, if `moves` is given, a hundred times the sensitivity, of which one sample is known.
+ */
+static double history_error(const nek_problem_t *p, int iterations, const double *h,
+                            const double *want, const double *moves)
+{
+    double most = 0;
     for (int k = 0; k <= iterations; k++) {
-        if (!rt_finite(h[k]))
+        double bound = step_bound(p, k) + (moves ? 100 * moves[k] : 0);
+        double error = fabs(h[k] - want[k]) / (bound * want[k] + RT_EPS * want[0]);
+        if (!rt_finite(h[k]) || !rt_finite(error))
             return INFINITY;
-        if (want[k] > floor_)
-            most = fmax(most, fabs(h[k] - want[k]) / (want[k] * step_bound(p, k)));
-        else
-            most = fmax(most, h[k] / (100 * floor_));
+        most = fmax(most, error);
     }
     return most;
 }
@@ -379,7 +435,7 @@ static void check_short_solve(bench_t *t)
     nek_spoil(s);
     nek_solve(s);
     nek_solve(oracle);
-    double error = history_error(p, few, s->history, oracle->history);
+    double error = history_error(p, few, s->history, oracle->history, NULL);
     get(t, s->x, oracle->w);
     double x_error = relative_difference(p, oracle->w, oracle->x);
     rt_verdict_check(t->verdict, "short solve: residual history (of its rounding bound)", error, 1);
@@ -412,20 +468,27 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
     nek_problem_t *p = s->problem;
     size_t points = (size_t)p->mesh.points;
     int iterations = (int)p->config->iterations; /* what was asked for, whatever was done */
+
+    double error = history_error(p, iterations, s->history, p->history_ref, NULL), moved = 0;
+    if (error > 0.1) {
+        const double *moves = sensitivity(p);
+        error = history_error(p, iterations, s->history, p->history_ref, moves);
+        moved = 100 * moves[iterations];
+    }
+    rt_verdict_check(verdict, "residual history = reference CG (of its rounding bound)", error, 1);
+
     double *x = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
     rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
     double bad = (double)rt_count_nonfinite(x, points);
     rt_comm_sum(&bad, 1);
     rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
-    rt_verdict_check(verdict, "residual history = reference CG (of its rounding bound)",
-                     history_error(p, iterations, s->history, p->history_ref), 1);
 
     double residual = true_residual(p, p->b, x, w);
     double norm = sqrt(oracle_dot(p, p->x_ref, p->x_ref));
     double rounding = rounding_steps(p->mesh.n) * (iterations + 1) * RT_EPS;
     rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
                      fabs(residual - p->residual_ref) /
-                         (0.01 * p->residual_ref + rounding * p->eigen_max * norm),
+                         (fmax(0.01, moved) * p->residual_ref + rounding * p->eigen_max * norm),
                      1);
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
     rt_verdict_check(verdict, "|x - x_ref| / |x_ref|", relative_difference(p, x, p->x_ref),

@@ -38,23 +38,23 @@ static void test_judge(const rt_loops_t *loops)
 }
 
 /* Each loop and shape, on a length that no tile divides, against sums made here. */
-static void test_streams(const rt_loops_t *loops)
+static void test_streams(const rt_loops_t *loops, size_t n)
 {
-    enum { N = 10006 };
-    static double got[N];
-    rt_streams_t s = {.n = N};
+    const size_t bytes = n * sizeof(double);
+    double *got = RT_NEW(double, n, RT_HOST);
+    rt_streams_t s = {.n = n};
     loops->open();
     for (int k = 0; k < RT_LOOP_ARRAYS; k++) {
-        s.array[k] = RT_NEW(double, N, loops->space);
-        loops->set(s.array[k], N, k);
+        s.array[k] = RT_NEW(double, n, loops->space);
+        loops->set(s.array[k], n, k);
     }
     for (int loop = 0; loop < RT_LOOPS; loop++) {
         for (int shape = 0; shape < loops->shapes; shape++) {
             int wrong = 0;
-            rt_fill(s.array[0], loops->space, 0xff, sizeof got);
+            rt_fill(s.array[0], loops->space, 0xff, bytes);
             loops->pass((rt_loop_t)loop, shape, &s);
-            rt_copy(got, RT_HOST, s.array[0], loops->space, sizeof got);
-            for (size_t i = 0; i < N; i++) {
+            rt_copy(got, RT_HOST, s.array[0], loops->space, bytes);
+            for (size_t i = 0; i < n; i++) {
                 double want = rt_loop_value(i, 1);
                 if (loop == RT_LOOP_TRIAD)
                     want += 3 * rt_loop_value(i, 2);
@@ -67,11 +67,12 @@ static void test_streams(const rt_loops_t *loops)
     }
     for (int k = 0; k < RT_LOOP_ARRAYS; k++)
         rt_free(s.array[k], loops->space);
+    rt_free(got, RT_HOST);
     loops->close();
 }
 
-/* Every accumulator makes every step: x = 1 x + 1 counts them. x = 0.5 x + 1 goes to 2 from anywhere,
- * so that both a and b are seen to matter. */
+/* Every accumulator makes every step: x = 1 x + 1 counts them. x = 0.5 x + 1 goes to 2 from
+ * anywhere, so that both a and b are seen to matter. */
 static void test_fma(const rt_loops_t *loops)
 {
     loops->open();
@@ -144,7 +145,7 @@ int main(int argc, char **argv)
     rt_comm_init(&argc, &argv);
     rt_device_select("auto", true, RT_HAVE_OPENMP ? 3 : 1); /* 3 divides no length here */
     test_judge(&rt_loops_host);
-    test_streams(&rt_loops_host);
+    test_streams(&rt_loops_host, 10006);
     test_fma(&rt_loops_host);
     /* Rates with one thread: where other programs want the cores too, as in make -j check, threads
      * that wait for each other at every loop's end can be a thousand times slower. */
@@ -154,7 +155,8 @@ int main(int argc, char **argv)
 #if RT_HAVE_CUDA
     if (rt_device_gpu()) {
         test_judge(&rt_loops_cuda);
-        test_streams(&rt_loops_cuda);
+        test_streams(&rt_loops_cuda, 10006);   /* less than the GPU holds at a time */
+        test_streams(&rt_loops_cuda, 5000006); /* blocks take several tiles */
         test_fma(&rt_loops_cuda);
         test_measure(RT_CUDA);
         test_replay(&rt_loops_cuda, RT_CUDA, (size_t)1 << 28);

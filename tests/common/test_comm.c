@@ -38,7 +38,7 @@ static void test_reductions(void)
 
 static void test_broadcast(void)
 {
-    for (int root = 0; root < size; root += size > 1 ? size - 1 : 1) {
+    for (int root = 0; root < size; root++) {
         char word[32] = "";
         if (rank == root)
             snprintf(word, sizeof word, "from %d", root);
@@ -59,8 +59,8 @@ static void test_allgather(void)
     free(all);
 }
 
-/* Rank r sends (r + 2 to) % 5 items to rank `to`: uneven, some none. An item says where it comes from,
- * where it goes, and which one it is. */
+/* Rank r sends (r + 2 to) % 5 items to rank `to`: uneven, some none. An item says where it comes
+ * from, where it goes, and which one it is. */
 static int64_t items_from_to(int from, int to)
 {
     return (from + 2 * to) % 5;
@@ -71,7 +71,8 @@ static void test_exchange(void)
     typedef struct {
         int from, to, number;
     } item_t;
-    int64_t *nsend = malloc((size_t)size * sizeof *nsend), *nrecv = malloc((size_t)size * sizeof *nrecv);
+    size_t counts = (size_t)size * sizeof(int64_t);
+    int64_t *nsend = malloc(counts), *nrecv = malloc(counts);
     item_t *send = malloc((size_t)size * 5 * sizeof *send);
     int64_t n = 0;
     for (int to = 0; to < size; to++) {
@@ -89,8 +90,8 @@ static void test_exchange(void)
     CHECK((recv == NULL) == (at == 0));
     free(recv);
 
-    memset(nsend, 0, (size_t)size * sizeof *nsend); /* nobody sends anything */
-    memset(nrecv, 1, (size_t)size * sizeof *nrecv);
+    memset(nsend, 0, counts); /* nobody sends anything */
+    memset(nrecv, 1, counts);
     CHECK(rt_comm_exchange(NULL, nsend, sizeof *send, nrecv) == NULL);
     for (int from = 0; from < size; from++)
         CHECK(nrecv[from] == 0);
@@ -99,8 +100,8 @@ static void test_exchange(void)
     free(nrecv);
 }
 
-/* A ring in both directions at once, told apart by the tag, the longer message beyond any eager limit.
- * The set of requests is used twice. */
+/* A ring in both directions at once, told apart by the tag, the longer message beyond any eager
+ * limit. The set of requests is used twice. */
 static void test_messages(void)
 {
     enum { LONG = 300000 };

@@ -20,12 +20,11 @@
 
 static void test_refusals(void)
 {
-    static const char *const nonsense[] = {"banana", "", "0,", ",0", "-1", "1,x", "0 1", "gpu",
-                                           "99999999999999999999", "4294967296"};
+    static const char *const nonsense[] = {
+        "banana", "", "0,", ",0", "-1", "1,x", "0 1", "gpu", "99999999999999999999", "4294967296"};
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
         CHECK_DIES(RT_USAGE, nonsense[i], { rt_device_select(nonsense[i], false, 0); });
-        CHECK_DIES(RT_USAGE, "nor numbers of GPUs",
-                   { rt_device_select(nonsense[i], false, 0); });
+        CHECK_DIES(RT_USAGE, "nor numbers of GPUs", { rt_device_select(nonsense[i], false, 0); });
     }
     /* No machine has GPU 63; which of the causes it is depends on the machine. */
     CHECK_DIES(RT_ENVIRONMENT, "--device 63: ", { rt_device_select("63", false, 0); });

@@ -1,6 +1,6 @@
 /*
- * test_halo.c - the halo against an oracle that knows all ranks' entries and adds them up one by one.
- * Alone or under mpirun; the random groups spread over as many ranks as there are.
+ * test_halo.c - the halo against an oracle that knows all ranks' entries and adds them up one by
+ * one. Alone or under mpirun; the random groups spread over as many ranks as there are.
  *
  *   test_halo                            the checks
  *   test_halo no-owner | two-owners | some-owners | transport NAME
@@ -22,7 +22,7 @@ enum { MOST = 600, LENGTH = 900, COMPONENTS = 3, SHARED_KEYS = 90, OWN_KEYS = 60
 
 static int rank, size;
 
-/* ---- random groups ------------------------------------------------------------------------------ */
+/* ---- random groups --------------------------------------------------------------------------- */
 
 /* One entry. Entries of all ranks lie in one array, MOST for each rank. */
 typedef struct {
@@ -44,14 +44,14 @@ static uint64_t draw(uint64_t *state)
     return rt_hash(++*state, 77);
 }
 
-/* Ids are far apart and beyond 32 bits, so that a truncated one would be seen. */
+/* Ids differ in their high bits only, seven of each, so that a truncated one would be seen. */
 static int64_t gid_of(int32_t key)
 {
-    return key < 0 ? -1 - rank : INT64_C(5000000017) * (key % 7) + key;
+    return key < 0 ? -1 - rank : ((int64_t)(key % 7) << 40) + key / 7;
 }
 
-/* Some keys can come up on any rank, some on one rank only. Key 0 is frequent: a group larger than any
- * that is unrolled. Key 1 has three copies on rank 0 and one on each other rank. */
+/* Some keys can come up on any rank, some on one rank only. Key 0 is frequent: a group larger than
+ * any that is unrolled. Key 1 has three copies on rank 0 and one on each other rank. */
 static int32_t draw_key(uint64_t *state)
 {
     uint64_t kind = draw(state) % 20;
@@ -127,7 +127,7 @@ static void groups_destroy(groups_t *groups)
     free(groups);
 }
 
-/* ---- fields ------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* A way to lay out an array, and who works on it where. */
 typedef struct {
@@ -177,8 +177,8 @@ static double get(const void *array, const layout_t *layout, int64_t position, i
     }
 }
 
-/* Every byte of the array, so that a value written where none belongs is seen: reals in (-1, 1), or for
- * the halves, which are only copied, any bits. */
+/* Every byte of the array, so that a value written where none belongs is seen: reals in (-1, 1), or
+ * for the halves, which are only copied, any bits. */
 static void fill_array(void *array, rt_type_t type, uint64_t seed)
 {
     for (uint64_t i = 0; i < LENGTH * 5; i++) {
@@ -192,7 +192,7 @@ static void fill_array(void *array, rt_type_t type, uint64_t seed)
     }
 }
 
-/* ---- oracle ------------------------------------------------------------------------------------- */
+/* ---- oracle ---------------------------------------------------------------------------------- */
 
 /* all[(r * MOST + i) * COMPONENTS + c]: component c of entry i of rank r. */
 static double *gather_values(const groups_t *groups, const void *array, const layout_t *layout)
@@ -207,8 +207,8 @@ static double *gather_values(const groups_t *groups, const void *array, const la
     return all;
 }
 
-/* What an entry of group `key` must hold on this rank, with the bound on the error; false: what it held
- * before. `alone`: without messages. */
+/* What an entry of group `key` must hold on this rank, with the bound on the error; false: what it
+ * held before. `alone`: without messages. */
 static bool expected(const groups_t *groups, const double *before, rt_halo_op_t op,
                      const layout_t *layout, bool alone, int32_t key, int c, double *value,
                      double *bound)
@@ -270,8 +270,8 @@ static double unequal_copies(const groups_t *groups, const void *after, const la
         if (!seen[key])
             memcpy(&first[key * COMPONENTS], &all[e * COMPONENTS], COMPONENTS * sizeof *first);
         seen[key] = true;
-        unequal += memcmp(&first[key * COMPONENTS], &all[e * COMPONENTS],
-                          COMPONENTS * sizeof *first) != 0;
+        unequal +=
+            memcmp(&first[key * COMPONENTS], &all[e * COMPONENTS], COMPONENTS * sizeof *first) != 0;
     }
     free(first);
     free(seen);
@@ -296,9 +296,10 @@ static int64_t strays(const groups_t *groups, const void *want, const void *afte
     return stray;
 }
 
-/* ---- exchanges ---------------------------------------------------------------------------------- */
+/* ---- exchanges ------------------------------------------------------------------------------- */
 
-static rt_halo_t *halo_new(const groups_t *groups, place_t place, bool owners, const char *transport)
+static rt_halo_t *halo_new(const groups_t *groups, place_t place, bool owners,
+                           const char *transport)
 {
     rt_halo_desc_t desc = {.n = groups->n,
                            .index = groups->index,
@@ -311,8 +312,8 @@ static rt_halo_t *halo_new(const groups_t *groups, place_t place, bool owners, c
     return rt_halo_new(&desc);
 }
 
-/* Between begin and end: writes all values that are in no group, as interior work would. Changes `want`
- * and the array alike. */
+/* Between begin and end: writes all values that are in no group, as interior work would. Changes
+ * `want` and the array alike. */
 static void interior_work(const groups_t *groups, const layout_t *layout, void *want, void *array,
                           rt_space_t space)
 {
@@ -327,8 +328,8 @@ static void interior_work(const groups_t *groups, const layout_t *layout, void *
         }
 }
 
-/* One exchange; the result in host memory (free it with rt_free), the input with the interior's work in
- * *want. */
+/* One exchange; the result in host memory (free it with rt_free), the input with the interior's
+ * work in *want. */
 static void *exchange(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
                       const layout_t *layout, place_t place, uint64_t seed, void *want)
 {
@@ -363,7 +364,7 @@ static double judge(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
 
     RT_FREE(want, RT_HOST);
     want = rt_alloc(bytes, 1, RT_HOST);
-    void *other = exchange(halo, groups, op, layout, place, 4, want); /* leaves other messages behind */
+    void *other = exchange(halo, groups, op, layout, place, 4, want); /* other messages between */
     void *again = exchange(halo, groups, op, layout, place, 3, want);
     CHECK(memcmp(first, again, bytes) == 0);
     CHECK(memcmp(first, other, bytes) != 0 || groups->n == 0);
@@ -404,7 +405,8 @@ static void test_two_at_once(const groups_t *groups, place_t place)
 {
     const layout_t *layout = &layouts[0];
     size_t bytes = array_bytes(layout);
-    rt_halo_t *a = halo_new(groups, place, true, "auto"), *b = halo_new(groups, place, true, "auto");
+    rt_halo_t *a = halo_new(groups, place, true, "auto");
+    rt_halo_t *b = halo_new(groups, place, true, "auto");
     double *host = rt_alloc(bytes, 1, RT_HOST);
     fill_array(host, RT_F64, 9);
     double *before = gather_values(groups, host, layout);
@@ -433,7 +435,7 @@ static void test_two_at_once(const groups_t *groups, place_t place)
     rt_halo_destroy(b);
 }
 
-/* ---- a message that is lost --------------------------------------------------------------------- */
+/* ---- a message that is lost ------------------------------------------------------------------ */
 
 /* As staged, but nothing goes from the first rank to its first neighbour. */
 typedef struct {
@@ -502,7 +504,7 @@ static void test_lost_message(const groups_t *groups, place_t place)
     rt_halo_destroy(halo);
 }
 
-/* ---- what a halo says about itself -------------------------------------------------------------- */
+/* ---- what a halo says about itself ----------------------------------------------------------- */
 
 static void test_info(const groups_t *groups, place_t place)
 {
@@ -554,7 +556,8 @@ static void test_info(const groups_t *groups, place_t place)
 
 /* The points that elements of a box share, ranks side by side along x: what Nekbone hands in. Fills
  * index, gid (or only counts, with NULL) and how many lie on one rank, and between two. */
-static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *local, int64_t *shared)
+static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *local,
+                           int64_t *shared)
 {
     int64_t last_x = (int64_t)e * size * (n - 1), last = (int64_t)e * (n - 1), count = 0;
     int64_t low = rank * last, high = low + last;
@@ -564,8 +567,8 @@ static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *
         int64_t element = p / n / n / n;
         int64_t x = low + element % e * (n - 1) + i, y = element / e % e * (n - 1) + j;
         int64_t z = element / e / e * (n - 1) + k;
-        if (!(x % (n - 1) == 0 && x > 0 && x < last_x) && !(y % (n - 1) == 0 && y > 0 && y < last) &&
-            !(z % (n - 1) == 0 && z > 0 && z < last))
+        if (!(x % (n - 1) == 0 && x > 0 && x < last_x) &&
+            !(y % (n - 1) == 0 && y > 0 && y < last) && !(z % (n - 1) == 0 && z > 0 && z < last))
             continue;
         ++*((x == low && rank > 0) || (x == high && rank < size - 1) ? shared : local);
         if (index) {
@@ -655,7 +658,7 @@ static void test_plain(place_t place)
     RT_FREE(x, place.space);
 }
 
-/* ---- misuse ------------------------------------------------------------------------------------- */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 /* Entries {position, gid, owner}; with owners or without. */
 static rt_halo_t *small_halo(int64_t *index, int64_t *gid, uint8_t *owner, const char *transport)
@@ -679,7 +682,8 @@ static void test_misuse(void)
     uint8_t good[3] = {0, 1, 1}, none[3] = {0, 0, 1}, two[3] = {1, 1, 1}, lone[3] = {0, 1, 0};
     double x[16] = {0};
     rt_field_t field = rt_field_f64(x), three = {x, RT_F64, 3, 3, 1}, half = {x, RT_F16, 1, 1, 0};
-    rt_halo_t *sum = small_halo(apart, gid, NULL, "auto"), *copy = small_halo(apart, gid, good, "auto");
+    rt_halo_t *sum = small_halo(apart, gid, NULL, "auto"),
+              *copy = small_halo(apart, gid, good, "auto");
 
     CHECK_DIES(RT_USAGE, "entry 2 is at position 4, as one before it",
                { small_halo(twice, gid, NULL, "auto"); });
@@ -688,8 +692,10 @@ static void test_misuse(void)
     CHECK_DIES(RT_USAGE, "global id 5 has 0 owners", { small_halo(apart, gid, none, "auto"); });
     CHECK_DIES(RT_USAGE, "global id 5 has 2 owners", { small_halo(apart, gid, two, "auto"); });
     CHECK_DIES(RT_USAGE, "global id 6 has 0 owners", { small_halo(apart, gid, lone, "auto"); });
-    CHECK_DIES(RT_USAGE, "there are auto, staged", { small_halo(apart, gid, NULL, "carrier pigeon"); });
-    CHECK_DIES(RT_ENVIRONMENT, "nccl: not in this build", { small_halo(apart, gid, NULL, "nccl"); });
+    CHECK_DIES(RT_USAGE, "there are auto, staged",
+               { small_halo(apart, gid, NULL, "carrier pigeon"); });
+    CHECK_DIES(RT_ENVIRONMENT, "nccl: not in this build",
+               { small_halo(apart, gid, NULL, "nccl"); });
     CHECK_DIES(RT_USAGE, "before this one was not ended", {
         rt_halo_begin(sum, RT_HALO_SUM, &field);
         rt_halo_begin(sum, RT_HALO_SUM, &field);
@@ -699,7 +705,8 @@ static void test_misuse(void)
         rt_halo_begin(sum, RT_HALO_SUM, &field);
         rt_halo_destroy(sum);
     });
-    CHECK_DIES(RT_USAGE, "3 components in a halo made for 2", { rt_halo_do(sum, RT_HALO_SUM, &three); });
+    CHECK_DIES(RT_USAGE, "3 components in a halo made for 2",
+               { rt_halo_do(sum, RT_HALO_SUM, &three); });
     CHECK_DIES(RT_USAGE, "only copied", { rt_halo_do(copy, RT_HALO_SUM, &half); });
     CHECK_DIES(RT_USAGE, "made without owners", { rt_halo_do(sum, RT_HALO_COPY, &field); });
     rt_halo_destroy(sum);
@@ -711,11 +718,12 @@ static void run_mode(const char *mode, const char *argument)
 {
     int64_t index[3] = {0, 1, 2}, gid[3] = {5, 10 + rank, 20 + rank};
     uint8_t owner[3] = {strcmp(mode, "two-owners") == 0, 1, 1};
-    bool without = strcmp(mode, "transport") == 0 || (strcmp(mode, "some-owners") == 0 && rank == 0);
+    bool without =
+        strcmp(mode, "transport") == 0 || (strcmp(mode, "some-owners") == 0 && rank == 0);
     rt_halo_destroy(small_halo(index, gid, without ? NULL : owner, argument ? argument : "auto"));
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Who can work where in this build on this machine. */
 static int list_places(place_t *place)

@@ -1,8 +1,8 @@
 /*
  * test_timer.c - nesting, totals, and that a timer shows the time of the work.
  *
- * Sleeps last at least as long as asked, and maybe much longer on a busy machine: so the bounds from
- * below are absolute, and those from above are other clocks that ran around.
+ * Sleeps last at least as long as asked, and maybe much longer on a busy machine: so the bounds
+ * from below are absolute, and those from above are other clocks that ran around.
  */
 #include "config.h"
 #include "rt_timer.h"
@@ -98,7 +98,7 @@ static void test_tree(void)
     CHECK(solve.sum <= elapsed);
     if (!rt_device_gpu()) {
         CHECK(operator.min >= 0.01 && operator.max >= 0.03 && operator.sum >= 0.05);
-        CHECK(operator.min < operator.max);
+        CHECK(operator.min<operator.max);
         CHECK(operator.min * 3 <= operator.sum && operator.sum <= operator.max * 3);
         CHECK(solve.sum >= operator.sum + 0.005);
         CHECK(gather.sum <= operator.sum);
@@ -130,14 +130,22 @@ static void test_reset(void)
     rt_timer_reset();
 }
 
+/* Seconds, by a clock that is not ours. */
+static double other_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void test_window(void)
 {
-    const double around = rt_clock();
+    const double around = other_clock();
     const double begin = rt_window_begin();
     rest(0.01);
     const double window = rt_window_end(begin);
     CHECK(window >= 0.01);
-    CHECK(window <= rt_clock() - around);
+    CHECK(window <= 1.1 * (other_clock() - around)); /* it may be slewed by a time server */
 }
 
 /* Work that goes on after the call that started it returned. */
