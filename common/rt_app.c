@@ -282,7 +282,9 @@ static void measure_ceilings(job_t *job, rt_ceilings_t *c, const char *when)
         rt_work_t work;
         job->run->app->work(job->run, &job->run->app->ladder[0], &work);
         size_t set = (size_t)(work.array_bytes * work.distinct_arrays);
-        rt_ceiling_measure(kinds[k], set, fmin(0.1, 0.2 * job->run->opt.seconds), &c[k]);
+        rt_ceiling_measure(kinds[k], set,
+                           fmin(0.5, k == 1 ? job->run->opt.seconds : 0.2 * job->run->opt.seconds),
+                           &c[k]);
         if (is_root() && !job->run->opt.quiet)
             print_ceilings(when, &c[k]);
         if (is_root() && job->root) {

@@ -172,8 +172,12 @@ static void layered_ax(const nek_mesh_t *m, const double *u, double *w)
 {
     const auto blocks = static_cast<unsigned>(m->elements);
     const int n = m->n;
-    const bool known = nek_fixed_n<NEK_FIXED_N>(
-        n, [&](auto N) { element<N()><<<blocks, N() * N(), 0, rt_stream()>>>(m->D, m->G, u, w); });
+    const bool known = nek_fixed_n<NEK_FIXED_N>(n, [&](auto N) {
+        matrix<N()> Dk;
+        for (int q = 0; q < N() * N(); q++)
+            Dk.at[q] = m->D_host[q];
+        element<N()><<<blocks, N() * N(), 0, rt_stream()>>>(Dk, m->D, m->G, u, w);
+    });
     if (!known) {
         const size_t bytes = sizeof(double) * (4 * n * n + n * n * n);
         nek_allow_shared(element_any_n, bytes);
