@@ -48,14 +48,18 @@ typedef struct {
 typedef struct {
     int n;
     int64_t elements, points;
-    const double *D; /* [n][n]: D[i*n + l] = derivative of Lagrange polynomial l at GLL point i */
-    const double
-        *G; /* [elements][6][n][n][n], i fastest: rr, rs, rt, ss, st, tt, as Listing 1's gxyz */
-    const double *c; /* [points] 1 / (copies of the point); 0 on the Dirichlet boundary: the weight
-                        of inner products and the mask M in one array */
+    /* [n][n]: D[i*n + l] = derivative of Lagrange polynomial l at GLL point i; D_host: the same in
+     * host memory, for kernels that take it as an argument */
+    const double *D, *D_host;
+    /* [elements][6][n][n][n], i fastest: geometric factors rr, rs, rt, ss, st, tt (Listing 1's
+     * gxyz) */
+    const double *G;
+    /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
+     * products and the mask M in one array */
+    const double *c;
     double *scratch; /* [scratch_arrays][points] of the rung's kernels */
     double *partial; /* [partial_size] partial sums of inner products */
-    double *result;  /* [1] host-readable (pinned) result of an inner product */
+    double *result;  /* [1] pinned: result of an inner product */
 } nek_mesh_t;
 
 /* Vector work of CG, done where the arrays live. Scalars come back to the host, nothing else does.
