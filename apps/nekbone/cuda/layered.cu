@@ -54,11 +54,15 @@ template <int n> __device__ __forceinline__ void load_line(const double *shared,
 }
 
 /* Blocks that a multiprocessor holds if a thread takes 8 n + 48 registers: four lines of doubles,
- * and addresses, factors, sums. */
+ * and addresses, factors, sums. Each of its four parts has 512 registers a lane for the warps it
+ * gets. */
 constexpr int resident_blocks(int n)
 {
-    const int threads = (n * n + 31) / 32 * 32, blocks = 65536 / (threads * (8 * n + 48));
-    return blocks < 1 ? 1 : blocks > 16 ? 16 : blocks;
+    const int warps = (n * n + 31) / 32;
+    int blocks = 1;
+    while (blocks < 16 && 512 / (((blocks + 1) * warps + 3) / 4) >= 8 * n + 48)
+        blocks++;
+    return blocks;
 }
 
 template <int n>

@@ -14,32 +14,36 @@
 
 enum { SHARED_MAX_N = 10 };
 
+/* Two blocks a multiprocessor, or as many as make 2048 threads. */
 template <int n>
-__global__ void __launch_bounds__(n *n *n)
+__global__ void __launch_bounds__(n *n *n, 2048 / (n * n * n) < 16 ? 2048 / (n * n * n) : 16)
     element(const double *__restrict__ D, const double *__restrict__ G,
             const double *__restrict__ u, double *__restrict__ w)
 {
     constexpr int n2 = n * n, n3 = n2 * n;
-    __shared__ double sD[n2], su[n3], sr[n3], ss[n3]; /* su is used again for ut */
+    __shared__ double sD[n2], sDt[n2], su[n3], sr[n3], ss[n3]; /* su is used again for ut */
     const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, q = k * n2 + j * n + i;
     const size_t e = blockIdx.x;
     G += e * 6 * n3 + q;
 
-    if (q < n2)
+    if (q < n2) {
         sD[q] = D[q];
+        sDt[i * n + j] = D[q];
+    }
     su[q] = u[e * n3 + q];
     __syncthreads();
 
     double wr = 0, ws = 0, wt = 0;
 #pragma unroll
     for (int l = 0; l < n; l++) {
-        wr += sD[i * n + l] * su[k * n2 + j * n + l];
+        wr += sDt[l * n + i] * su[k * n2 + j * n + l];
         ws += sD[j * n + l] * su[k * n2 + l * n + i];
         wt += sD[k * n + l] * su[l * n2 + j * n + i];
     }
-    const double ut = G[2 * n3] * wr + G[4 * n3] * ws + G[5 * n3] * wt;
-    sr[q] = G[0] * wr + G[n3] * ws + G[2 * n3] * wt;
-    ss[q] = G[n3] * wr + G[3 * n3] * ws + G[4 * n3] * wt;
+    const double rt = G[2 * n3], st = G[4 * n3], ut = rt * wr + st * ws + G[5 * n3] * wt;
+    const double rs = G[n3];
+    sr[q] = G[0] * wr + rs * ws + rt * wt;
+    ss[q] = rs * wr + G[3 * n3] * ws + st * wt;
     __syncthreads(); /* all have read u */
     su[q] = ut;
     __syncthreads();
@@ -47,8 +51,8 @@ __global__ void __launch_bounds__(n *n *n)
     double sum = 0;
 #pragma unroll
     for (int l = 0; l < n; l++)
-        sum += sD[l * n + i] * sr[k * n2 + j * n + l] + sD[l * n + j] * ss[k * n2 + l * n + i] +
-               sD[l * n + k] * su[l * n2 + j * n + i];
+        sum += sD[l * n + i] * sr[k * n2 + j * n + l] + sDt[j * n + l] * ss[k * n2 + l * n + i] +
+               sDt[k * n + l] * su[l * n2 + j * n + i];
     w[e * n3 + q] = sum;
 }
 

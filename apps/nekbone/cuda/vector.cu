@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(THREADS)
 {
     double sum = 0;
     each_point(points, [&](int64_t q) {
-        const double cq = c[q], pq = p[q], s = cq != 0 ? w[q] + lambda * pq : 0;
+        const double cq = c[q], pq = p[q], wq = w[q]; /* w is loaded before c is known */
+        const double s = cq != 0 ? wq + lambda * pq : 0;
         w[q] = s;
         sum += cq * s * pq;
     });
