@@ -24,6 +24,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
 {
     const rt_work_t *work = &out->work;
     double seconds = out->seconds_per_unit, rate = work->flops / seconds;
+    double moved = rt_work_bytes(work) / work->bytes;
     const char *paper = study->run->app->paper ? study->run->app->paper(study->run, out->rung) : "";
     bool valid = out->verdict.valid;
     study->valid = study->valid && valid;
@@ -35,9 +36,10 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
         rt_table_cell(t, "%.0f", rate * 1e-9);
         rt_table_cell(t, "%.0f", work->flops / roofline * 1e-9);
         rt_table_cell(t, "%.1f %%", 100 * roofline / seconds);
-        rt_table_cell(t, "%.0f of %.0f", rt_work_bytes(work) / work->bytes * 100, 100.0);
+        rt_table_cell(t, "%.0f %%", 100 * moved);
+        rt_table_cell(t, "%.1f %%", 100 * roofline / seconds * moved);
     } else {
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 6; i++)
             rt_table_cell(t, "-");
     }
     rt_table_cell(t, "%s", valid ? "VALID" : "INVALID");
@@ -51,6 +53,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_json_real(row, "seconds", seconds);
     rt_json_real(row, "roofline_seconds", roofline);
     rt_json_real(row, "share", roofline / seconds);
+    rt_json_real(row, "share_by_bytes_moved", moved * roofline / seconds);
     rt_json_text(row, "paper", paper);
 }
 
@@ -92,7 +95,7 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
     bool one = rt_opt_given(sets, RT_OPTION_SETS, app->size_option) || run->opt.size;
     study_t study = {run,
                      rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
-                                  "bytes, % of credited|<verdict|<paper"),
+                                  "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
                      root ? rt_json_array(root, "roofline") : NULL, true};
     rt_run_assign(run, app->roofline_settings);
     static const char *const given[] = {"as given", NULL};

@@ -71,3 +71,7 @@ check-long:
 # One line an app: how many wrong programs were found out.
 check-mutants: $(rt_mutants)
 	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
+
+# What was changed since it last passed on a GPU: said on every machine, for most have none.
+check-local:
+	@$(srcdir)/tools/gpu-record --check

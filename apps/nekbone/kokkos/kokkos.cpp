@@ -12,6 +12,13 @@
 #include "rt_kokkos.hpp"
 #include "../nekbone.h"
 
+/* On a GPU an array stays in registers only if every index into it is a constant. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define RT_UNROLL _Pragma("unroll")
+#else
+#define RT_UNROLL
+#endif
+
 namespace
 {
 
@@ -63,20 +70,25 @@ template <int N> struct Element {
         team.team_barrier();
 
         each_bundle(team, n, [&](int t, int i, int j) {
-            double ru[most][width], rw[most][width];
-            for (int k = 0; k < n; k++)
+            double ru[most][width], rw[most][width], Di[most][width], Dj[most];
+            RT_UNROLL
+            for (int l = 0; l < n; l++) {
+                Dj[l] = sD[j * n + l];
                 for (int v = 0; v < W; v++) {
-                    ru[k][v] = su[k * n2 + t + v];
-                    rw[k][v] = 0;
+                    Di[l][v] = sT[l * n + i + v]; /* D(i + v, l) */
+                    ru[l][v] = su[l * n2 + t + v];
+                    rw[l][v] = 0;
                 }
+            }
             for (int k = 0; k < n; k++) {
                 double wr[width], ws[width], wt[width], ut[width];
                 for (int v = 0; v < W; v++)
                     wr[v] = ws[v] = wt[v] = 0;
+                RT_UNROLL
                 for (int l = 0; l < n; l++)
                     for (int v = 0; v < W; v++) {
-                        wr[v] += sT[l * n + i + v] * su[k * n2 + j * n + l];
-                        ws[v] += sD[j * n + l] * su[k * n2 + l * n + i + v];
+                        wr[v] += Di[l][v] * su[k * n2 + j * n + l];
+                        ws[v] += Dj[l] * su[k * n2 + l * n + i + v];
                         wt[v] += sD[k * n + l] * ru[l][v];
                     }
                 for (int v = 0; v < W; v++) {
@@ -85,10 +97,12 @@ template <int N> struct Element {
                     ss[q] = g[n3 + q] * wr[v] + g[3 * n3 + q] * ws[v] + g[4 * n3 + q] * wt[v];
                     ut[v] = g[2 * n3 + q] * wr[v] + g[4 * n3 + q] * ws[v] + g[5 * n3 + q] * wt[v];
                 }
+                RT_UNROLL
                 for (int l = 0; l < n; l++)
                     for (int v = 0; v < W; v++)
                         rw[l][v] += sD[k * n + l] * ut[v];
             }
+            RT_UNROLL
             for (int k = 0; k < n; k++)
                 for (int v = 0; v < W; v++)
                     sw[k * n2 + t + v] = rw[k][v];
@@ -96,14 +110,22 @@ template <int N> struct Element {
         team.team_barrier();
 
         each_bundle(team, n, [&](int t, int i, int j) {
+            double Dti[most][width], Dtj[most];
+            RT_UNROLL
+            for (int l = 0; l < n; l++) {
+                Dtj[l] = sT[j * n + l];
+                for (int v = 0; v < W; v++)
+                    Dti[l][v] = sD[l * n + i + v];
+            }
             for (int k = 0; k < n; k++) {
                 double sum[width];
                 for (int v = 0; v < W; v++)
                     sum[v] = sw[k * n2 + t + v];
+                RT_UNROLL
                 for (int l = 0; l < n; l++)
                     for (int v = 0; v < W; v++)
-                        sum[v] += sD[l * n + i + v] * sr[k * n2 + j * n + l] +
-                                  sD[l * n + j] * ss[k * n2 + l * n + i + v];
+                        sum[v] += Dti[l][v] * sr[k * n2 + j * n + l] +
+                                  Dtj[l] * ss[k * n2 + l * n + i + v];
                 for (int v = 0; v < W; v++)
                     we[k * n2 + t + v] = sum[v];
             }

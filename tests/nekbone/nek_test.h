@@ -1,0 +1,58 @@
+/*
+ * nek_test.h - what the tests of nekbone share: start and stop, and which rungs can run here.
+ *
+ * The tests run every rung that this machine can run: on one with a GPU the CUDA rungs too.
+ */
+#ifndef NEK_TEST_H
+#define NEK_TEST_H
+
+#include "apps/nekbone/nekbone.h"
+#include "tests/common/check.h"
+
+/* `device` as --device. Every rung of the ladder can be asked afterwards whether it can run. */
+static inline void nek_test_start(const char *name, int *argc, char ***argv)
+{
+    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
+    rt_error_set_program(name);
+    rt_comm_init(argc, argv);
+    rt_device_select(device ? device : "auto", true, 0);
+    rt_kokkos_start(rt_device_cpu()->threads, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
+}
+
+static inline int nek_test_stop(int status)
+{
+    rt_kokkos_finish();
+    rt_device_release();
+    rt_comm_finish();
+    return status;
+}
+
+/* Can this rung run here, and this many points a direction? */
+static inline bool nek_test_can_run(const rt_rung_t *rung, int n)
+{
+    const nek_kernels_t *kernels = rung->kernels;
+    return !rt_rung_why_not(rung) && (kernels->max_n == 0 || n <= kernels->max_n);
+}
+
+/* A run with these settings and its problem; seconds 0: verify, solve once, verify. */
+typedef struct {
+    rt_run_t run;
+    nek_problem_t *problem;
+    nek_config_t *config;
+} nek_test_t;
+
+static inline void nek_test_new(nek_test_t *t, const rt_app_t *app, const char *settings)
+{
+    rt_run_init(&t->run, app, settings);
+    t->run.opt.seconds = 0;
+    t->config = t->run.config;
+    t->problem = nek_problem_new(&t->run);
+}
+
+static inline void nek_test_destroy(nek_test_t *t)
+{
+    nek_problem_destroy(t->problem);
+    rt_run_destroy(&t->run);
+}
+
+#endif

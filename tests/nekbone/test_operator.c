@@ -1,0 +1,202 @@
+/*
+ * test_operator.c - the operator of every rung, against the definition and against a solution.
+ *
+ * `reference` is the oracle of all other rungs, so it cannot be its own: here the weak form is
+ * written down once more, in another order and in long double. And a sum can be right and the
+ * equation wrong, so the last test solves -div grad u = f for a known u: that a factor, a weight,
+ * the mask or the gather-scatter is not what the equation asks for shows as an error that stops
+ * falling with the degree.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "nek_test.h"
+
+/* Sums |grad phi . G grad u| and their value for one element: every test function phi = l_i l_j l_k
+ * has a gradient along three lines only, so w = sum over the points of those lines. */
+static void weak_form(int n, const double *D, const double *G, const double *u, double *w,
+                      double *size)
+{
+    static long double flux[3][NEK_MAX_N3], flux_size[3][NEK_MAX_N3];
+    static const int factor[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+    const int stride[3] = {1, n, n * n}, n3 = n * n * n;
+    for (int q = 0; q < n3; q++) {
+        long double grad[3] = {0}, grad_size[3] = {0};
+        for (int d = 0; d < 3; d++)
+            for (int l = 0; l < n; l++) {
+                int at = q / stride[d] % n;
+                long double term = (long double)D[at * n + l] * u[q + (l - at) * stride[d]];
+                grad[d] += term;
+                grad_size[d] += fabsl(term);
+            }
+        for (int d = 0; d < 3; d++) {
+            flux[d][q] = flux_size[d][q] = 0;
+            for (int f = 0; f < 3; f++) {
+                flux[d][q] += G[factor[d][f] * n3 + q] * grad[f];
+                flux_size[d][q] += fabs(G[factor[d][f] * n3 + q]) * grad_size[f];
+            }
+        }
+    }
+    for (int q = 0; q < n3; q++) {
+        long double sum = 0, sum_size = 0;
+        for (int d = 0; d < 3; d++)
+            for (int l = 0; l < n; l++) {
+                int at = q / stride[d] % n, other = q + (l - at) * stride[d];
+                sum += D[l * n + at] * flux[d][other];
+                sum_size += fabs(D[l * n + at]) * flux_size[d][other];
+            }
+        w[q] = (double)sum;
+        size[q] = (double)sum_size;
+    }
+}
+
+/* The reference against the weak form. Catches any wrong index, factor or transpose in it. */
+static void check_reference(nek_test_t *t)
+{
+    const nek_mesh_t *mesh = &t->problem->mesh;
+    int n = mesh->n, n3 = n * n * n;
+    size_t points = (size_t)mesh->points;
+    double *u = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
+    double *want = RT_NEW(double, points, RT_HOST), *size = RT_NEW(double, points, RT_HOST);
+    for (size_t q = 0; q < points; q++)
+        u[q] = rt_random(q, 11);
+    nek_reference.ax(mesh, u, w);
+    double most = 0;
+    for (int64_t e = 0; e < mesh->elements; e++)
+        weak_form(n, mesh->D, mesh->G + e * 6 * n3, u + e * n3, want + e * n3, size + e * n3);
+    for (size_t q = 0; q < points; q++)
+        most = fmax(most, fabs(w[q] - want[q]) / (RT_EPS * size[q]));
+    CHECK(most <= 4 * n + 8); /* one rounding a sum and product, against none */
+    RT_FREE(u, RT_HOST);
+    RT_FREE(w, RT_HOST);
+    RT_FREE(want, RT_HOST);
+    RT_FREE(size, RT_HOST);
+}
+
+/* Every rung at every degree: the reference's values, symmetry, null space, a short and a long
+ * solve. Catches an n whose instantiation, launch or run-time-n kernel is wrong. */
+static void check_rungs(int degree, double deform)
+{
+    char settings[128];
+    nek_test_t t;
+    int across = degree < 8 ? 3 : 2;
+    snprintf(settings, sizeof settings, "elements=%dx2x%d degree=%d deform=%g iterations=15",
+             across, degree < 16 ? 2 : 1, degree, deform);
+    nek_test_new(&t, &nek_app, settings);
+    check_reference(&t);
+    for (int i = 0; i < NEK_RUNGS; i++) {
+        const rt_rung_t *rung = &nek_ladder[i];
+        if (!nek_test_can_run(rung, degree + 1))
+            continue;
+        rt_outcome_t out;
+        rt_run_rung(&t.run, t.problem, rung, &out, NULL);
+        CHECK(out.verdict.valid);
+        CHECK(out.verdict.n >= 12); /* all checks were made */
+        if (!out.verdict.valid) {
+            printf("%s, %s:\n", rung->name, settings);
+            rt_verdict_print(&out.verdict, stdout);
+        }
+    }
+    nek_test_destroy(&t);
+}
+
+/* --- a known solution --- */
+
+/* u = prod sin(pi x_d / L_d) at a point, and -laplace u = sum (pi / L_d)^2 u. */
+static double wave(const nek_config_t *cfg, const double x[3], double *minus_laplace)
+{
+    double u = 1, factor = 0;
+    for (int d = 0; d < 3; d++) {
+        double k = acos(-1) / (2.0 * (double)cfg->elements[d]);
+        u *= sin(k * x[d]);
+        factor += k * k;
+    }
+    *minus_laplace = factor * u;
+    return u;
+}
+
+/* Largest |x - u| after a solve with b = Q Q^T mass f, u into `u`. */
+static double wave_error(nek_test_t *t, const rt_rung_t *rung, double *u)
+{
+    const nek_config_t *cfg = t->config;
+    nek_problem_t *p = t->problem;
+    int n3 = cfg->n * cfg->n * cfg->n;
+    static double G[6 * NEK_MAX_N3], mass[NEK_MAX_N3], xyz[3 * NEK_MAX_N3];
+    for (int64_t e = 0; e < cfg->local_elements; e++) {
+        nek_geometry(cfg, e, G, mass, xyz);
+        for (int q = 0; q < n3; q++) {
+            const double x[3] = {xyz[q], xyz[n3 + q], xyz[2 * n3 + q]};
+            double f;
+            u[e * n3 + q] = wave(cfg, x, &f);
+            p->b[e * n3 + q] = mass[q] * f;
+        }
+    }
+    rt_field_t field = rt_field_f64(p->b);
+    rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    for (int64_t q = 0; q < cfg->points; q++)
+        if (p->c[q] == 0)
+            p->b[q] = 0;
+    nek_solver_t *s = nek_solver_new(p, rung);
+    nek_solve(s);
+    double *x = RT_NEW(double, (size_t)cfg->points, RT_HOST), most = 0;
+    rt_copy(x, RT_HOST, s->x, s->space, (size_t)cfg->points * sizeof(double));
+    for (int64_t q = 0; q < cfg->points; q++)
+        most = fmax(most, fabs(x[q] - u[q]));
+    RT_FREE(x, RT_HOST);
+    nek_solver_destroy(s);
+    return most;
+}
+
+static double solve_wave(const rt_rung_t *rung, int degree, double deform)
+{
+    char settings[128];
+    nek_test_t t;
+    snprintf(settings, sizeof settings, "elements=2x3x2 degree=%d deform=%g lambda=0 iterations=%d",
+             degree, deform, 60 + 20 * degree);
+    nek_test_new(&t, &nek_app, settings);
+    double *u = RT_NEW(double, (size_t)t.config->points, RT_HOST);
+    double error = wave_error(&t, rung, u);
+    RT_FREE(u, RT_HOST);
+    nek_test_destroy(&t);
+    return error;
+}
+
+/* Spectral convergence: the error against degree. Bounds are what was measured, times 1.5; the
+ * ratios say that it falls by a factor with every degree, not by a power of it. A wrong weight,
+ * factor or mask leaves an error that stays, mostly one of order 1. On the bent box the geometry is
+ * no polynomial either, and even degrees gain less than odd ones. */
+static void check_convergence(void)
+{
+    static const struct {
+        int degree;
+        double straight, bent;
+    } table[] = {{2, 2.3e-02, 2.4e-02}, {3, 5.7e-04, 8.2e-04}, {4, 3.6e-05, 1.3e-04},
+                 {5, 1.4e-06, 7.7e-06}, {6, 6.3e-08, 1.1e-06}, {7, 2.0e-09, 9.3e-08},
+                 {8, 7.5e-11, 1.7e-08}, {9, 2.1e-12, 1.5e-09}, {10, 2.0e-13, 2.9e-10}};
+    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed");
+    double straight = INFINITY, bent = INFINITY;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        double straight_before = straight, bent_before = bent;
+        straight = solve_wave(rung, table[i].degree, 0);
+        bent = solve_wave(rung, table[i].degree, 0.1);
+        printf("degree %2d: error %.2e straight, %.2e bent\n", table[i].degree, straight, bent);
+        CHECK(straight <= table[i].straight);
+        CHECK(bent <= table[i].bent);
+        CHECK(straight <= straight_before / 12);
+        CHECK(bent <= bent_before / 4);
+    }
+    for (int i = 0; i < NEK_RUNGS; i++) /* and the rungs agree on the solution */
+        if (nek_test_can_run(&nek_ladder[i], 8))
+            CHECK(solve_wave(&nek_ladder[i], 7, 0.1) <= 9.3e-08);
+}
+
+int main(int argc, char **argv)
+{
+    nek_test_start("test_operator", &argc, &argv);
+    for (int degree = 1; degree < NEK_MAX_N; degree++) {
+        check_rungs(degree, 0);
+        check_rungs(degree, 0.2);
+    }
+    check_convergence();
+    return nek_test_stop(check_done());
+}
