@@ -352,6 +352,7 @@ static void run_one(job_t *job, int i)
         printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
         fflush(stdout);
     }
+    run->bandwidth = best_bandwidth(&job->before[rt_run_processor(rung) == RT_CUDA]);
     rt_run_rung(run, job->problem, rung, out, row);
     job->valid = job->valid && out->verdict.valid;
     if (!is_root())

@@ -40,6 +40,7 @@ typedef struct {
     const rt_app_t *app;
     rt_options_t opt;
     void *config; /* the app's own options: config_size bytes, written by its option table */
+    double bandwidth; /* bytes/s, the highest ceiling of the rung's processor; 0: not measured */
 } rt_run_t;
 
 struct rt_app {

@@ -62,7 +62,12 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
     run->app->solve(solver);
     rt_timer_stop(out->rung->name);
     rt_timer_enable(false);
-    rt_timer_print(stdout, 0);
+    for (int i = 0; i < out->work.n; i++) { /* the work model counts all ranks together */
+        const rt_work_line_t *line = &out->work.line[i];
+        rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
+                        line->flops / rt_comm_size());
+    }
+    rt_timer_print(stdout, run->bandwidth);
 }
 
 void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,

@@ -253,6 +253,23 @@ void rt_timer_work(double bytes, double flops)
     running->total.flops += flops;
 }
 
+static void credit_below(rt_timer_t *parent, const char *name, double bytes, double flops)
+{
+    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
+        if (strcmp(t->name, name) == 0) {
+            t->total.bytes += (double)t->total.calls * bytes;
+            t->total.flops += (double)t->total.calls * flops;
+        }
+        credit_below(t, name, bytes, flops);
+    }
+}
+
+void rt_timer_credit(const char *name, double bytes, double flops)
+{
+    resolve(); /* calls are counted when their events are read */
+    credit_below(&root, name, bytes, flops);
+}
+
 void rt_timer_enable(bool on)
 {
     RT_EXPECT(running == &root, RT_INVALID, "rt_timer_enable: timer \"%s\" is running",

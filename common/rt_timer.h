@@ -30,6 +30,8 @@ void rt_timer_start(const char *name, rt_kind_t kind);
 void rt_timer_stop(const char *name);
 /* Work done inside the running timer of that name: adds to its totals. */
 void rt_timer_work(double bytes, double flops);
+/* Work known beforehand (a work model): so much in each call so far of every timer of that name. */
+void rt_timer_credit(const char *name, double bytes, double flops);
 
 void rt_timer_enable(bool on);
 bool rt_timer_enabled(void);

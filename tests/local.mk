@@ -47,7 +47,8 @@ TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
 
 # MPI as root, more ranks than cores, no ptrace in containers; no binding, or the tests that run side
-# by side would all sit on core 0. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
+# by side would all sit on core 0; and threads that
+# wait asleep, or those of one test would burn the cores that another needs. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
 AM_TESTS_ENVIRONMENT = \
 	MPIRUN='$(MPIRUN)'; export MPIRUN; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
@@ -59,7 +60,8 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_btl_vader_single_copy_mechanism=none; export OMPI_MCA_btl_vader_single_copy_mechanism; \
 	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe; export PRTE_MCA_rmaps_default_mapping_policy; \
 	PRTE_MCA_hwloc_default_binding_policy=none; export PRTE_MCA_hwloc_default_binding_policy; \
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS;
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS; \
+	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY;
 
 # The scripts run the app itself.
 check_DATA = apps/nekbone/nekbone

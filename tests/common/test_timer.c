@@ -93,6 +93,10 @@ static void test_tree(void)
     CHECK(solve.calls == 1 && operator.calls == 3 && gather.calls == 3 && again.calls == 1);
     CHECK(operator.bytes == 300 && operator.flops == 21);
     CHECK(solve.bytes == 0 && gather.flops == 0);
+    rt_timer_credit("gather", 8, 2); /* both timers of that name, for each of their calls */
+    CHECK(rt_timer_result(1, &operator) && rt_timer_result(2, &gather));
+    CHECK(rt_timer_result(3, &again) && again.bytes == 8 && again.flops == 2);
+    CHECK(gather.bytes == 24 && gather.flops == 6 && operator.bytes == 300);
 
     CHECK(solve.min == solve.max && solve.max == solve.sum);
     CHECK(solve.sum <= elapsed);

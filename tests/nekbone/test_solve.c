@@ -1,0 +1,163 @@
+/*
+ * test_solve.c - the conjugate gradients, rung by rung, and the memory that they take.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "nek_test.h"
+
+/* A rung as the driver runs it, verified before and after. */
+static void check_valid(nek_test_t *t, const rt_rung_t *rung, const char *settings)
+{
+    rt_outcome_t out;
+    rt_run_rung(&t->run, t->problem, rung, &out, NULL);
+    CHECK(out.verdict.valid);
+    if (out.verdict.valid)
+        return;
+    printf("%s, %s:\n", rung->name, settings);
+    rt_verdict_print(&out.verdict, stdout);
+}
+
+/* --- histories --- */
+
+/* Every rung on every kind of problem, far beyond convergence too, where histories of honest
+ * programs part (see sensitivity in verify.c): an honest rung is never called INVALID. */
+static void check_problems(void)
+{
+    static const char *const problems[] = {
+        "elements=3x3x2 degree=7",
+        "elements=3x3x2 degree=7 lambda=0",
+        "elements=3x3x2 degree=7 deform=0.3",
+        "elements=3x3x2 degree=7 deform=-0.3 lambda=0",
+        "elements=3x3x2 degree=7 communication=no",
+        "elements=3x3x2 degree=7 communication=no lambda=0 deform=0.2",
+        "elements=3x3x2 degree=7 lambda=1000000",
+        "elements=2x2x2 degree=9 iterations=1",
+        "elements=2x2x2 degree=5 lambda=0 deform=0.2 iterations=1500",
+        "elements=1x1x1 degree=2",               /* one unknown, solved in one iteration */
+        "elements=2x2x2 degree=1 iterations=3",  /* the same */
+        "elements=2x2x1 degree=3 iterations=60", /* fewer unknowns than iterations */
+        "elements=5x1x1 degree=8 seed=77",
+    };
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        nek_test_t t;
+        nek_test_new(&t, &nek_app, problems[i]);
+        for (int r = 0; r < NEK_RUNGS; r++)
+            if (nek_test_can_run(&nek_ladder[r], t.config->n))
+                check_valid(&t, &nek_ladder[r], problems[i]);
+        nek_test_destroy(&t);
+    }
+}
+
+/* Residual norms of a solve against the reference's, by this test's own bound: while the recurrence
+ * is not chaotic (here for 40 iterations) two programs differ by rounding errors, at most a few
+ * thousand eps. Catches a rung that verify.c has grown too kind to. */
+static void check_history(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=4x4x3 degree=7 deform=0.2 iterations=40");
+    nek_reference_solve(t.problem);
+    const double *want = t.problem->history_ref;
+    CHECK(want[40] < 1e-2 * want[0]); /* it converges, or the comparison is of nothing */
+    CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
+    for (int r = 0; r < NEK_RUNGS; r++) {
+        if (!nek_test_can_run(&nek_ladder[r], t.config->n))
+            continue;
+        nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
+        double most = 0;
+        nek_solve(s);
+        for (int k = 0; k <= 40; k++)
+            most = fmax(most, fabs(s->history[k] / want[k] - 1));
+        CHECK(most <= 4096 * RT_EPS);
+        nek_solver_destroy(s);
+    }
+    nek_test_destroy(&t);
+}
+
+/* The same solve twice gives the same bits, whatever the number of threads was: sums are in blocks
+ * of a fixed length. Catches a reduction in order of arrival. */
+static void check_repeatable(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=3x3x3 degree=6 iterations=30");
+    for (int r = 0; r < NEK_RUNGS; r++) {
+        if (!nek_test_can_run(&nek_ladder[r], t.config->n))
+            continue;
+        nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
+        double first[31];
+        nek_solve(s);
+        memcpy(first, s->history, sizeof first);
+        nek_spoil(s);
+        CHECK(rt_count_nonfinite(s->history, 31) == 31); /* nothing can be left over */
+        nek_solve(s);
+        CHECK(memcmp(first, s->history, sizeof first) == 0);
+        nek_solver_destroy(s);
+    }
+    nek_test_destroy(&t);
+}
+
+/* CG finds x in as many iterations as there are distinct eigenvalues: 1 for one unknown. Then r
+ * is 0 or the last bits of it, and no division by it may spoil x. */
+static void check_convergence_to_nothing(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=1x1x1 degree=2 iterations=50");
+    nek_reference_solve(t.problem);
+    CHECK(rt_count_nonfinite(t.problem->x_ref, (size_t)t.config->points) == 0);
+    CHECK(rt_count_nonfinite(t.problem->history_ref, 51) == 0);
+    CHECK(t.problem->history_ref[1] <= 1e-14 * t.problem->history_ref[0]);
+    CHECK(t.problem->residual_ref <= 1e-14 * t.problem->history_ref[0]);
+    nek_test_destroy(&t);
+}
+
+/* --- memory --- */
+
+/* The prediction is of a whole run: problem, then each rung's solver and the oracle's beside it. It
+ * is printed before anything is allocated, and a run is refused by it, so it may be neither too
+ * small nor far too large. */
+static void check_memory(const char *settings)
+{
+    rt_run_t run;
+    rt_run_init(&run, &nek_app, settings);
+    run.opt.seconds = 0;
+    for (int r = 0; r < NEK_RUNGS; r++) {
+        const rt_rung_t *rung = &nek_ladder[r];
+        if (!nek_test_can_run(rung, ((const nek_config_t *)run.config)->n))
+            continue;
+        rt_outcome_t out;
+        rt_mem_reset_high_water();
+        void *problem = nek_problem_new(&run);
+        rt_run_rung(&run, problem, rung, &out, NULL);
+        nek_problem_destroy(problem);
+        CHECK(out.verdict.valid);
+        for (int s = 0; s < RT_SPACES; s++) {
+            if (out.predicted[s] < 1 << 20) /* a few scalars */
+                continue;
+            double ratio = out.high_water[s] / out.predicted[s];
+            CHECK(ratio >= 0.95 && ratio <= 1.05);
+            if (ratio < 0.95 || ratio > 1.05)
+                printf("%s, %s, %s: %.0f bytes used, %.0f predicted\n", rung->name, settings,
+                       rt_space_name((rt_space_t)s), out.high_water[s], out.predicted[s]);
+        }
+        for (int s = 0; s < RT_SPACES; s++)
+            CHECK(rt_mem_used((rt_space_t)s) == 0); /* all was given back */
+    }
+    rt_run_destroy(&run);
+}
+
+int main(int argc, char **argv)
+{
+    nek_test_start("test_solve", &argc, &argv);
+    check_problems();
+    check_history();
+    check_repeatable();
+    check_convergence_to_nothing();
+    check_memory("elements=6x6x6 degree=9 iterations=3");
+    check_memory("elements=5x6x7 degree=6 iterations=3");
+    check_memory("elements=24x24x24 degree=1 iterations=3"); /* all points are shared */
+    check_memory("elements=16x16x16 degree=2 iterations=3");
+    check_memory("elements=2x2x2 degree=23 iterations=3");
+    check_memory("elements=6x6x6 degree=7 iterations=3 communication=no");
+    check_memory("elements=3x3x3 degree=4 iterations=40000"); /* histories count too */
+    return nek_test_stop(check_done());
+}
