@@ -39,7 +39,7 @@ typedef struct rt_app rt_app_t;
 typedef struct {
     const rt_app_t *app;
     rt_options_t opt;
-    void *config; /* the app's own options: config_size bytes, written by its option table */
+    void *config;     /* the app's own options: config_size bytes, written by its option table */
     double bandwidth; /* bytes/s, the highest ceiling of the rung's processor; 0: not measured */
 } rt_run_t;
 

@@ -11,11 +11,16 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
+#if defined(__GNUC__) /* as static analysers know it too */
+#define RT_NORETURN __attribute__((noreturn))
+#elif defined(__cplusplus)
 #define RT_NORETURN [[noreturn]]
-extern "C" {
 #else
 #define RT_NORETURN _Noreturn
+#endif
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 #if defined(__GNUC__)
@@ -51,9 +56,9 @@ RT_NORETURN void rt_die_at(const char *file, int line, const char *expression, r
 #define rt_die(status, ...) rt_die_at(__FILE__, __LINE__, "", status, __VA_ARGS__)
 
 /* An expectation about our own code or the environment, checked in every build. */
-#define RT_EXPECT(expr, status, ...) \
-    do { \
-        if (!(expr)) \
+#define RT_EXPECT(expr, status, ...)                                   \
+    do {                                                               \
+        if (!(expr))                                                   \
             rt_die_at(__FILE__, __LINE__, #expr, status, __VA_ARGS__); \
     } while (0)
 

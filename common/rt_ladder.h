@@ -28,8 +28,8 @@ typedef struct {
     const void *kernels; /* the app's function table; NULL: not in this build */
 } rt_rung_t;
 
-/* In rungs.c: #define RUNG(name, kind, after, table, idea) {#name, RT_##kind, after, RT_TABLE_##kind(table), idea},
- * with config.h included first. */
+/* In rungs.c: #define RUNG(name, kind, after, table, idea) {#name, RT_##kind, after,
+ * RT_TABLE_##kind(table), idea}, with config.h included first. */
 #define RT_TABLE_CPU(table) &(table)
 #if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
 #define RT_TABLE_CUDA(table) &(table)

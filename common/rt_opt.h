@@ -52,7 +52,8 @@ void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv);
 /* Set one option as a line "name = value" of a case file would; `where` stands before messages. */
 void rt_opt_assign(const rt_opt_set_t *sets, int n_sets, const char *name, const char *value,
                    const char *where);
-/* Was it given by the user (case file, command line or rt_opt_assign), rather than left at its default? */
+/* Was it given by the user (case file, command line or rt_opt_assign), rather than left at its
+ * default? */
 bool rt_opt_given(const rt_opt_set_t *sets, int n_sets, const char *name);
 
 /* --help: usage line, purpose, each set with its options, defaults and ranges. */

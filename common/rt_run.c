@@ -37,7 +37,7 @@ static void time_rung(const rt_run_t *run, void *solver, rt_outcome_t *out)
     for (double least = 0.2 * run->opt.seconds; warm < least;)
         warm += one = timed_solve(app, solver);
 
-    double windows[MOST_WINDOWS];
+    double windows[MOST_WINDOWS] = {0};
     int n = (int)run->opt.windows;
     int solves = (int)fmax(1, ceil(run->opt.seconds / n / fmax(one, 1e-9)));
     for (int i = 0; i < n; i++) {

@@ -46,14 +46,14 @@ void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
 /* Least factor between bound and value over the checks that have a non-zero bound: how far from
  * failing an honest run is. */
 double rt_verdict_margin(const rt_verdict_t *v);
-/* Largest value / bound over failed checks (infinite for NaN and for yes-or-no checks): how plainly a
- * wrong run was caught. 0 if none failed. */
+/* Largest value / bound over failed checks (infinite for NaN and for yes-or-no checks): how plainly
+ * a wrong run was caught. 0 if none failed. */
 double rt_verdict_excess(const rt_verdict_t *v);
 /* One line a check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
 
-/* A hash of 64 bits to 64 bits (splitmix64): fresh random data that is the same on every machine and
- * rank count, because it is a function of a global index and a seed. */
+/* A hash of 64 bits to 64 bits (splitmix64): fresh random data that is the same on every machine
+ * and rank count, because it is a function of a global index and a seed. */
 uint64_t rt_hash(uint64_t index, uint64_t seed);
 /* The same as a double, uniform in (-1, 1), exact multiples of 2^-52. */
 double rt_random(uint64_t index, uint64_t seed);

@@ -13,8 +13,8 @@ extern "C" {
 
 enum { RT_MAX_WORK = 24 };
 typedef struct {
-    const char *kernel; /* the timer's name too */
-    double calls;       /* a unit */
+    const char *kernel;          /* the timer's name too */
+    double calls;                /* a unit */
     double flops, read, written; /* a call; bytes */
 } rt_work_line_t;
 

@@ -47,8 +47,8 @@ TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
 
 # MPI as root, more ranks than cores, no ptrace in containers; no binding, or the tests that run side
-# by side would all sit on core 0; and threads that
-# wait asleep, or those of one test would burn the cores that another needs. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
+# by side would all sit on core 0; threads sleep when they wait, or those of one test would burn the
+# cores of another. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
 AM_TESTS_ENVIRONMENT = \
 	MPIRUN='$(MPIRUN)'; export MPIRUN; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \

@@ -84,7 +84,9 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const rt_space_t space = rt_rung_space(rung);
     const double array = (double)cfg->points * VALUE, matrix = (double)cfg->n * cfg->n * VALUE;
     const double partial = (double)nek_vector_cpu.partial_size(cfg->points) * VALUE;
-    const double small = 6 * (double)(cfg->iterations + 1) * VALUE + sizeof(nek_problem_t) +
+    /* Scalars of each iteration: history, alpha and beta of two solvers, the reference's history,
+     * and two of the Ritz values or one of the sensitivity. */
+    const double small = 9 * (double)(cfg->iterations + 1) * VALUE + sizeof(nek_problem_t) +
                          2 * sizeof(nek_solver_t) + matrix;
     int64_t local = 0, shared = 0;
     double halo = 0, making_halo = 0;

@@ -33,7 +33,7 @@ static void check_problems(void)
         "elements=3x3x2 degree=7 communication=no lambda=0 deform=0.2",
         "elements=3x3x2 degree=7 lambda=1000000",
         "elements=2x2x2 degree=9 iterations=1",
-        "elements=2x2x2 degree=5 lambda=0 deform=0.2 iterations=1500",
+        "elements=2x2x2 degree=5 lambda=0 deform=0.2 iterations=800",
         "elements=1x1x1 degree=2",               /* one unknown, solved in one iteration */
         "elements=2x2x2 degree=1 iterations=3",  /* the same */
         "elements=2x2x1 degree=3 iterations=60", /* fewer unknowns than iterations */
@@ -114,15 +114,17 @@ static void check_convergence_to_nothing(void)
 
 /* The prediction is of a whole run: problem, then each rung's solver and the oracle's beside it. It
  * is printed before anything is allocated, and a run is refused by it, so it may be neither too
- * small nor far too large. */
-static void check_memory(const char *settings)
+ * small nor far too large. `only`: the rung, or NULL for all. */
+static void check_memory(const char *settings, const char *only)
 {
     rt_run_t run;
     rt_run_init(&run, &nek_app, settings);
     run.opt.seconds = 0;
+    int degree = (int)((const nek_config_t *)run.config)->degree;
     for (int r = 0; r < NEK_RUNGS; r++) {
         const rt_rung_t *rung = &nek_ladder[r];
-        if (!nek_test_can_run(rung, ((const nek_config_t *)run.config)->n))
+        bool asked = !only || strcmp(only, rung->name) == 0;
+        if (!asked || !nek_test_can_run(rung, degree + 1))
             continue;
         rt_outcome_t out;
         rt_mem_reset_high_water();
@@ -131,11 +133,15 @@ static void check_memory(const char *settings)
         nek_problem_destroy(problem);
         CHECK(out.verdict.valid);
         for (int s = 0; s < RT_SPACES; s++) {
-            if (out.predicted[s] < 1 << 20) /* a few scalars */
+            if (out.predicted[s] < 1 << 19) /* a few scalars */
                 continue;
-            double ratio = out.high_water[s] / out.predicted[s];
-            CHECK(ratio >= 0.95 && ratio <= 1.05);
-            if (ratio < 0.95 || ratio > 1.05)
+            double ratio = out.high_water[s] / out.predicted[s], least = 0.95;
+            /* where nearly all points are shared, setting up a second halo is the most that the
+             * host sees, and that is bounded (as if no point had more than two copies) */
+            if (s == RT_HOST && rt_rung_space(rung) != RT_HOST && degree <= 2)
+                least = 0.88;
+            CHECK(ratio >= least && ratio <= 1.05);
+            if (ratio < least || ratio > 1.05)
                 printf("%s, %s, %s: %.0f bytes used, %.0f predicted\n", rung->name, settings,
                        rt_space_name((rt_space_t)s), out.high_water[s], out.predicted[s]);
         }
@@ -152,12 +158,12 @@ int main(int argc, char **argv)
     check_history();
     check_repeatable();
     check_convergence_to_nothing();
-    check_memory("elements=6x6x6 degree=9 iterations=3");
-    check_memory("elements=5x6x7 degree=6 iterations=3");
-    check_memory("elements=24x24x24 degree=1 iterations=3"); /* all points are shared */
-    check_memory("elements=16x16x16 degree=2 iterations=3");
-    check_memory("elements=2x2x2 degree=23 iterations=3");
-    check_memory("elements=6x6x6 degree=7 iterations=3 communication=no");
-    check_memory("elements=3x3x3 degree=4 iterations=40000"); /* histories count too */
+    check_memory("elements=6x6x6 degree=9 iterations=3", NULL);
+    check_memory("elements=5x6x7 degree=6 iterations=3", NULL);
+    check_memory("elements=24x24x24 degree=1 iterations=3", NULL); /* all points are shared */
+    check_memory("elements=16x16x16 degree=2 iterations=3", NULL);
+    check_memory("elements=2x2x2 degree=23 iterations=3", NULL);
+    check_memory("elements=6x6x6 degree=7 iterations=3 communication=no", NULL);
+    check_memory("elements=1x1x1 degree=3 iterations=16000", "jammed"); /* histories count too */
     return nek_test_stop(check_done());
 }

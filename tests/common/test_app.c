@@ -1,0 +1,456 @@
+/*
+ * test_app.c - the driver, with a tiny app whose solve can be made to be wrong.
+ *
+ * The app squares n numbers. Each run is a process of its own, as from a shell; what the driver
+ * calls is written to memory that both share, one letter a hook:
+ *
+ *   c configure   N n problem   S s solver   B verify_before   p spoil   x solve   A verify_after
+ *   R result
+ */
+#include "config.h"
+#include <math.h>
+#include <sys/mman.h>
+#include "check.h"
+#include "rt.h"
+
+enum { EVENTS = 1 << 20 };
+static struct {
+    int n;
+    char event[EVENTS];
+    uint64_t seed[8]; /* of verify_before, in order */
+    int seeds;
+    double target; /* of the last configure */
+} * shared;
+
+static void note(char event)
+{
+    if (shared->n < EVENTS - 1)
+        shared->event[shared->n++] = event;
+}
+
+/* --- the app --- */
+
+typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL } fault_t;
+static const char *const faults[] = {"none", "nothing", "wrong", "nan", "second", "kernel", NULL};
+
+typedef struct {
+    int64_t n;
+    int fault;
+} config_t;
+
+#define AT(member) offsetof(config_t, member)
+static const rt_opt_t options[] = {
+    {"n", RT_OPT_INT, AT(n), "N", "numbers", "100", 1, 9e15, NULL},
+    {"fault", RT_OPT_CHOICE, AT(fault), "NAME", "what solve does wrong", "none", 0, 0, faults},
+};
+
+typedef struct {
+    const config_t *config;
+    double *y;
+    int solves;
+} solver_t;
+
+static void configure(rt_run_t *run, double target)
+{
+    config_t *cfg = run->config;
+    note('c');
+    shared->target = target;
+    if (target > 0)
+        cfg->n = (int64_t)(target / sizeof(double));
+}
+
+static void describe(const rt_run_t *run, FILE *out)
+{
+    fprintf(out, "problem       %lld squares\n", (long long)((config_t *)run->config)->n);
+}
+
+static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
+{
+    bool few = strcmp(rung->name, "fast") == 0 && ((config_t *)run->config)->n < 10;
+    return few ? "fewer than 10 numbers are not worth it" : NULL;
+}
+
+static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    (void)rung;
+    bytes[RT_HOST] = (double)((config_t *)run->config)->n * sizeof(double);
+    bytes[RT_PINNED] = bytes[RT_DEVICE] = 0;
+}
+
+static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
+{
+    double n = (double)((config_t *)run->config)->n;
+    (void)rung;
+    *out = (rt_work_t){.unit = "pass",
+                       .units = 1,
+                       .flops = n,
+                       .bytes = 8 * n,
+                       .points = n,
+                       .loads_and_stores = 1,
+                       .distinct_arrays = 1,
+                       .array_bytes = 8 * n};
+    rt_work_add(out, "square", 1, n, 0, 8 * n);
+}
+
+static void *problem_new(const rt_run_t *run)
+{
+    note('N');
+    return run->config;
+}
+
+static void problem_destroy(void *problem)
+{
+    (void)problem;
+    note('n');
+}
+
+static void *solver_new(void *problem, const rt_rung_t *rung)
+{
+    solver_t *s = RT_NEW(solver_t, 1, RT_HOST);
+    (void)rung;
+    note('S');
+    *s = (solver_t){.config = problem};
+    s->y = RT_NEW(double, (size_t)s->config->n, RT_HOST);
+    return s;
+}
+
+static void solver_destroy(void *solver)
+{
+    solver_t *s = solver;
+    note('s');
+    RT_FREE(s->y, RT_HOST);
+    RT_FREE(s, RT_HOST);
+}
+
+static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
+{
+    const solver_t *s = solver;
+    note('B');
+    if (shared->seeds < 8)
+        shared->seed[shared->seeds++] = seed;
+    rt_verdict_true(verdict, "kernel", s->config->fault != KERNEL);
+}
+
+static void spoil(void *solver)
+{
+    solver_t *s = solver;
+    note('p');
+    for (int64_t i = 0; i < s->config->n; i++)
+        s->y[i] = NAN;
+}
+
+static void solve(void *solver)
+{
+    solver_t *s = solver;
+    int fault = s->config->fault;
+    note('x');
+    s->solves++;
+    if (fault == NOTHING || (fault == SECOND && s->solves > 1))
+        return;
+    for (int64_t i = 0; i < s->config->n; i++)
+        s->y[i] = (double)i * (double)i;
+    if (fault == WRONG)
+        s->y[s->config->n / 2] += 1;
+    if (fault == NOT_A_NUMBER)
+        s->y[s->config->n / 2] = NAN;
+}
+
+static void verify_after(void *solver, rt_verdict_t *verdict)
+{
+    const solver_t *s = solver;
+    double most = 0;
+    note('A');
+    for (int64_t i = 0; i < s->config->n; i++) {
+        double error = fabs(s->y[i] - (double)i * (double)i);
+        most = rt_finite(error) ? fmax(most, error) : INFINITY;
+    }
+    rt_verdict_check(verdict, "squares", most, 0.5);
+}
+
+static void result(const void *solver, json_t *out)
+{
+    note('R');
+    rt_json_real(out, "last",
+                 ((const solver_t *)solver)->y[((const solver_t *)solver)->config->n - 1]);
+}
+
+static const char *const roofline_cases[] = {"n=50", "n=70", NULL};
+static const int table = 1;
+static const rt_rung_t ladder[] = {
+    {"plain", RT_CPU, "", "one after the other", &table},
+    {"fast", RT_CPU, "plain", "the same, with a better name", &table},
+    {"absent", RT_CUDA, "fast", "not in any build", NULL},
+};
+
+static const rt_app_t fake = {.name = "fake",
+                              .purpose = "squares",
+                              .options = options,
+                              .n_options = 2,
+                              .config_size = sizeof(config_t),
+                              .ladder = ladder,
+                              .n_rungs = 3,
+                              .size_option = "n",
+                              .configure = configure,
+                              .describe = describe,
+                              .refuse = refuse,
+                              .memory = memory,
+                              .work = work,
+                              .problem_new = problem_new,
+                              .problem_destroy = problem_destroy,
+                              .solver_new = solver_new,
+                              .solver_destroy = solver_destroy,
+                              .verify_before = verify_before,
+                              .spoil = spoil,
+                              .solve = solve,
+                              .verify_after = verify_after,
+                              .result = result,
+                              .roofline_cases = roofline_cases,
+                              .roofline_settings = "fault=none"};
+
+/* --- a run --- */
+
+static char out[65536], err[8192];
+
+static void read_back(FILE *file, char *text, size_t len)
+{
+    rewind(file);
+    text[fread(text, 1, len - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* The exit status of the app with these arguments; fills out, err and shared. */
+static int run(const char *arguments)
+{
+    char copy[512], *argv[32] = {"fake"}, *rest = copy;
+    int argc = 1, status = 0;
+    snprintf(copy, sizeof copy, "%s", arguments);
+    for (char *word; argc < 31 && (word = strtok_r(rest, " ", &rest));)
+        argv[argc++] = word;
+    memset(shared, 0, sizeof *shared);
+    fflush(NULL);
+    FILE *file[2] = {tmpfile(), tmpfile()};
+    pid_t child = file[0] && file[1] ? fork() : -1;
+    if (child < 0) {
+        perror("run");
+        exit(EXIT_FAILURE);
+    }
+    if (child == 0) {
+        alarm(CHECK_SECONDS);
+        dup2(fileno(file[0]), STDOUT_FILENO);
+        dup2(fileno(file[1]), STDERR_FILENO);
+        exit(rt_app_main(&fake, argc, argv));
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    read_back(file[0], out, sizeof out);
+    read_back(file[1], err, sizeof err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* It ends with this status before any problem is made, and one line on stderr says `text`. */
+static void check_refused(const char *arguments, int status, const char *text)
+{
+    int got = run(arguments);
+    int held = got == status && lines(err) == 1 && strstr(err, text) != NULL &&
+               strncmp(err, "fake: ", 6) == 0 && strchr(shared->event, 'N') == NULL;
+    CHECK(held);
+    if (!held)
+        fprintf(stderr, "    fake %s\n    ended with %d, not %d; events %.40s; stderr: %s",
+                arguments, got, status, shared->event, err);
+}
+
+/* --- the order of life --- */
+
+/* One rung's life: set up, verified, at least `least` solves with the output made unusable before
+ * each, verified again. Catches a solve that is timed before it was verified, or that finds its
+ * answer from the solve before. Returns what follows. */
+static const char *check_life(const char *event, int least, int json)
+{
+    int solves = 0, held = strncmp(event, "SB", 2) == 0;
+    for (event += held ? 2 : 0; strncmp(event, "px", 2) == 0; event += 2)
+        solves++;
+    held = held && solves >= least && strncmp(event, json ? "ARs" : "As", json ? 3 : 2) == 0;
+    CHECK(held);
+    return held ? event + (json ? 3 : 2) : "";
+}
+
+static void check_valid_runs(void)
+{
+    CHECK(run("--seconds 0") == 0);
+    CHECK_TEXT(shared->event, "cNSBpxAsn"); /* once, and no clock */
+    CHECK(strstr(out, "\nfake: VALID\n") != NULL);
+    CHECK(strstr(out, "ceilings") == NULL);
+    CHECK(strstr(out, "fast (cpu)") != NULL); /* the last that can run */
+
+    CHECK(run("--seconds 0.01 --windows 3 --rung plain") == 0);
+    CHECK(strncmp(shared->event, "cN", 2) == 0);
+    CHECK_TEXT(check_life(shared->event + 2, 4, 0), "n"); /* a warm-up and three windows */
+    CHECK(strstr(out, "\nfake: VALID\n") != NULL && strstr(out, "ceilings") != NULL);
+
+    CHECK(run("--ladder --seconds 0.01") == 0);
+    const char *second = check_life(shared->event + 2, 6, 0);
+    CHECK_TEXT(check_life(second, 6, 0), "n"); /* one problem for both */
+    CHECK(strstr(out, "not run       absent: this build has no CUDA") != NULL);
+    CHECK(shared->seeds == 2 && shared->seed[0] != shared->seed[1]);
+    uint64_t before = shared->seed[0];
+    run("--ladder --seconds 0");
+    CHECK(shared->seed[0] == before); /* the same run, the same data */
+    run("--ladder --seconds 0 --seed 2");
+    CHECK(shared->seed[0] != before);
+
+    CHECK(run("--quiet --seconds 0") == 0);
+    CHECK_TEXT(out, "\nfake: VALID\n");
+}
+
+static void check_wrong_runs(void)
+{
+    static const char *const wrong[] = {"nothing", "wrong", "nan", "second", "kernel"};
+    for (int i = 0; i < 5; i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "--seconds 0.01 --rung plain --fault %s", wrong[i]);
+        CHECK(run(arguments) == 1);
+        CHECK(strstr(out, "\nfake: INVALID\n") != NULL && strstr(out, "fake: VALID") == NULL);
+        CHECK(strstr(out, "FAILED") != NULL);
+        const char *row = strstr(out, "\nplain ");
+        row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the heading of the rung */
+        CHECK(row && strstr(row, "INVALID") != NULL);   /* no figures */
+        if (strcmp(wrong[i], "kernel") == 0)
+            CHECK_TEXT(shared->event, "cNSBpxAsn"); /* what is wrong is not timed */
+    }
+    CHECK(run("--fault second --seconds 0") == 0); /* right as long as nobody times it */
+    CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
+    CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
+}
+
+/* --- the other ways to call it --- */
+
+static void check_without_run(void)
+{
+    CHECK(run("--list") == 0);
+    CHECK_TEXT(shared->event, "");
+    CHECK(strstr(out, "plain") && strstr(out, "one after the other"));
+    CHECK(strstr(out, "absent: this build has no CUDA") != NULL);
+    CHECK(run("--help") == 0);
+    CHECK_TEXT(shared->event, "");
+    CHECK(strstr(out, "--fault") && strstr(out, "--ladder"));
+    CHECK(run("--version") == 0);
+    CHECK(strstr(out, "fake (Rooftop) " PACKAGE_VERSION) != NULL);
+}
+
+static void check_refusals(void)
+{
+    check_refused("--rung fats", RT_USAGE, "known: plain, fast, absent");
+    check_refused("--rung plain --ladder", RT_USAGE, "exclude each other");
+    check_refused("--rung absent", RT_ENVIRONMENT, "this build has no CUDA");
+    check_refused("--rung fast --n 5", RT_USAGE, "fewer than 10 numbers");
+    check_refused("--json /nowhere/at/all.json", RT_USAGE, "/nowhere/at/all.json");
+    check_refused("--picture x.pgm", RT_USAGE, "has no picture");
+    check_refused("--size huge", RT_USAGE, "tiny, small, medium, large or full");
+    check_refused("--n 9000000000000000 --rung plain", RT_MEMORY, "PiB of "); /* both figures */
+    check_refused("--n 9000000000000000 --ladder", RT_MEMORY, "no rung can run");
+    check_refused("--threads 0", RT_USAGE, "--threads");
+    check_refused("--fault many", RT_USAGE, "--fault");
+    check_refused("fast", RT_USAGE, "fast");
+    CHECK(run("--ladder --n 5 --seconds 0") == 0); /* a ladder leaves it out, and says so */
+    CHECK(strstr(out, "not run       fast: fewer than 10") != NULL);
+    CHECK(run("--n 5 --seconds 0") == 0); /* and so does the default */
+    CHECK(strstr(out, "plain (cpu)") != NULL);
+}
+
+static void check_sizes(void)
+{
+    CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
+    CHECK(shared->target == 0x1p26);
+    CHECK(strstr(out, "8388608 squares") != NULL);
+    CHECK(run("--size tiny --n 20 --seconds 0") == 0); /* extents of the user's own win */
+    CHECK(shared->target == 0 && strstr(out, "20 squares") != NULL);
+}
+
+/* --- the report --- */
+
+static json_t *first_rung(const json_t *root)
+{
+    return json_array_get(json_object_get(root, "rungs"), 0);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void check_json(void)
+{
+    char folder[] = "/tmp/rt_app_XXXXXX", path[64], arguments[256];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/a.json", folder);
+    snprintf(arguments, sizeof arguments, "--rung plain --windows 3 --seconds 0.01 --json %s",
+             path);
+    CHECK(run(arguments) == 0);
+    CHECK_TEXT(check_life(shared->event + 2, 4, 1), "n");
+    json_t *root = json_load_file(path, 0, NULL), *rung = first_rung(root);
+    CHECK_TEXT(text_of(root, "verdict"), "VALID");
+    CHECK_TEXT(text_of(root, "program"), "fake");
+    CHECK_TEXT(text_of(json_object_get(root, "options"), "n"), "100");
+    CHECK_TEXT(text_of(rung, "name"), "plain");
+    CHECK(json_real_value(json_object_get(rung, "last")) == 99 * 99);
+    double seconds = json_real_value(json_object_get(rung, "seconds_per_unit"));
+    double rate = json_real_value(json_object_get(rung, "fom_flop_per_s"));
+    CHECK(seconds > 0 && fabs(rate * seconds / 100 - 1) < 1e-12); /* 100 flops a pass */
+    CHECK(json_integer_value(json_object_get(rung, "windows")) == 3);
+    CHECK(json_integer_value(json_object_get(rung, "solves")) >= 3);
+    CHECK(json_is_object(json_object_get(root, "ceilings_cpu_before")));
+    CHECK(json_is_object(json_object_get(root, "ceilings_cpu_after")));
+    json_decref(root);
+
+    snprintf(arguments, sizeof arguments, "--rung plain --seconds 0.01 --fault nan --json %s",
+             path);
+    CHECK(run(arguments) == 1);
+    root = json_load_file(path, 0, NULL);
+    rung = first_rung(root);
+    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
+    CHECK(json_is_false(json_object_get(rung, "valid")));
+    CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figure of a wrong run */
+    CHECK(json_object_get(rung, "last") == NULL);
+    json_decref(root);
+    CHECK(remove(path) == 0);
+    CHECK(rmdir(folder) == 0); /* nothing else was left there */
+}
+
+static void check_roofline(void)
+{
+    CHECK(run("--roofline --device cpu --seconds 0.005") == 0);
+    CHECK(strstr(out, "n=50") && strstr(out, "n=70"));
+    CHECK(strstr(out, "\nfake: VALID\n") != NULL);
+    CHECK(run("--roofline --device cpu --n 30 --seconds 0.005") == 0);
+    CHECK(strstr(out, "as given") != NULL && strstr(out, "n=50") == NULL);
+}
+
+int main(void)
+{
+    FILE *file = tmpfile(); /* POSIX knows no anonymous mappings */
+    if (!file || ftruncate(fileno(file), sizeof *shared) != 0) {
+        perror("tmpfile");
+        return EXIT_FAILURE;
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (shared == MAP_FAILED) {
+        perror("mmap");
+        return EXIT_FAILURE;
+    }
+    check_valid_runs();
+    check_wrong_runs();
+    check_without_run();
+    check_refusals();
+    check_sizes();
+    check_json();
+    check_roofline();
+    return check_done();
+}

@@ -1,0 +1,101 @@
+/*
+ * test_ladder.c - which rungs can run, where their arrays live, and what --list prints.
+ *
+ * The same on a machine with a GPU and without, with CUDA and Kokkos in the build and without: what
+ * depends on that is asked of the device first.
+ */
+#include "config.h"
+#include "check.h"
+#include "rt.h"
+
+static const int table = 1; /* stands for a function table */
+
+/* In the order of a ladder; "second" twice, so that the order of a search shows. */
+static const rt_rung_t ladder[] = {
+    {"first", RT_CPU, "", "the plain loop", &table},
+    {"second", RT_CPU, "first", "one idea more", &table},
+    {"second", RT_CPU, "first", "never found", &table},
+    {"built", RT_CUDA, "second", "on a GPU", RT_TABLE_CUDA(table)},
+    {"missing", RT_CUDA, "second", "not in any build", NULL},
+    {"portable", RT_KOKKOS, "first", "anywhere", RT_TABLE_KOKKOS(table)},
+};
+enum { RUNGS = sizeof ladder / sizeof *ladder };
+
+static void check_find(void)
+{
+    CHECK(rt_ladder_find(ladder, RUNGS, "first") == &ladder[0]);
+    CHECK(rt_ladder_find(ladder, RUNGS, "second") == &ladder[1]);
+    CHECK(rt_ladder_find(ladder, RUNGS, "portable") == &ladder[5]);
+    CHECK(rt_ladder_find(ladder, RUNGS, "firs") == NULL); /* no beginnings of names */
+    CHECK(rt_ladder_find(ladder, RUNGS, "") == NULL);
+    CHECK(rt_ladder_find(ladder, 5, "portable") == NULL); /* nothing past the end */
+}
+
+static int contains(const char *text, const char *part)
+{
+    return text && strstr(text, part) != NULL;
+}
+
+static void check_why_not(void)
+{
+    CHECK(rt_rung_why_not(&ladder[0]) == NULL);
+    CHECK(contains(rt_rung_why_not(&ladder[4]), "this build has no CUDA"));
+    CHECK(contains(rt_rung_why_not(&ladder[4]), "--with-cuda=DIR")); /* the remedy */
+    if (RT_HAVE_CUDA && rt_device_gpu())
+        CHECK(rt_rung_why_not(&ladder[3]) == NULL);
+    else if (RT_HAVE_CUDA)
+        CHECK_TEXT(rt_rung_why_not(&ladder[3]), rt_device_why_not());
+    else
+        CHECK(contains(rt_rung_why_not(&ladder[3]), "this build has no CUDA"));
+    CHECK_TEXT(rt_rung_why_not(&ladder[5]), rt_kokkos_why_not());
+}
+
+static void check_space(void)
+{
+    CHECK(rt_rung_space(&ladder[0]) == RT_HOST);
+    CHECK(rt_rung_space(&ladder[3]) == RT_DEVICE);
+    CHECK(rt_rung_space(&ladder[5]) == rt_kokkos_space());
+}
+
+/* Every rung is listed, in order, with its idea; an absent one with the reason below it. */
+static void check_print(void)
+{
+    static char text[8192];
+    FILE *file = tmpfile();
+    CHECK(file != NULL);
+    if (!file)
+        return;
+    rt_ladder_print(ladder, RUNGS, file);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char *at = text;
+    for (int i = 0; i < RUNGS && at; i++) {
+        at = strstr(at, ladder[i].name);
+        CHECK(at != NULL);
+        const char *why_not = rt_rung_why_not(&ladder[i]);
+        const char *end = at ? strchr(at, '\n') : NULL,
+                   *idea = at ? strstr(at, ladder[i].idea) : NULL;
+        CHECK(idea && end && idea < end);
+        if (why_not)
+            CHECK(end && contains(end, "absent: ") && contains(end, why_not));
+        at = end;
+    }
+    CHECK(contains(text, rt_kind_name(RT_CPU)) && contains(text, rt_kind_name(RT_KOKKOS)));
+}
+
+int main(int argc, char **argv)
+{
+    rt_error_set_program("test_ladder");
+    rt_comm_init(&argc, &argv);
+    rt_device_select("auto", true, 1);
+    rt_kokkos_start(1, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
+    check_find();
+    check_why_not();
+    check_space();
+    check_print();
+    rt_kokkos_finish();
+    rt_device_release();
+    rt_comm_finish();
+    return check_done();
+}
