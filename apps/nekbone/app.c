@@ -208,7 +208,8 @@ static void result(const void *solver, json_t *out)
 {
     const nek_solver_t *s = solver;
     json_t *history = rt_json_array(out, "residual_history");
-    for (int k = 0; k <= s->iterations; k++)
+    /* up to what is not finite, if the run is INVALID: that cannot be written */
+    for (int k = 0; k <= s->iterations && rt_finite(s->history[k]); k++)
         rt_json_append_real(history, s->history[k]);
     rt_json_real(out, "eigen_min", s->problem->eigen_min);
     rt_json_real(out, "eigen_max", s->problem->eigen_max);
