@@ -7,6 +7,7 @@
  */
 #include "config.h"
 #include "rt_kokkos.hpp"
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include "rt_device.h"
@@ -15,7 +16,7 @@
 namespace
 {
 std::unique_ptr<rt_kokkos::Exec> instance;
-bool started = false;
+bool started = false, registered = false;
 std::string version;
 } // namespace
 
@@ -71,6 +72,9 @@ void rt_kokkos_start(int threads, int gpu)
     initialize(threads, gpu);
     instance.reset(make_instance(rt_device_stream()));
     started = true;
+    /* A program that is refused ends in exit: Kokkos must be finished before the driver unloads. */
+    if (!registered)
+        registered = std::atexit(rt_kokkos_finish) == 0;
 }
 
 void rt_kokkos_finish(void)

@@ -30,8 +30,10 @@ static void note(char event)
 
 /* --- the app --- */
 
-typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL } fault_t;
-static const char *const faults[] = {"none", "nothing", "wrong", "nan", "second", "kernel", NULL};
+/* "second": from the second solve on; "plain": in the first rung of two only */
+typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN } fault_t;
+static const char *const faults[] = {"none",   "nothing", "wrong", "nan",
+                                     "second", "kernel",  "plain", NULL};
 
 typedef struct {
     int64_t n;
@@ -46,6 +48,7 @@ static const rt_opt_t options[] = {
 
 typedef struct {
     const config_t *config;
+    const rt_rung_t *rung;
     double *y;
     int solves;
 } solver_t;
@@ -107,9 +110,8 @@ static void problem_destroy(void *problem)
 static void *solver_new(void *problem, const rt_rung_t *rung)
 {
     solver_t *s = RT_NEW(solver_t, 1, RT_HOST);
-    (void)rung;
     note('S');
-    *s = (solver_t){.config = problem};
+    *s = (solver_t){.config = problem, .rung = rung};
     s->y = RT_NEW(double, (size_t)s->config->n, RT_HOST);
     return s;
 }
@@ -149,7 +151,7 @@ static void solve(void *solver)
         return;
     for (int64_t i = 0; i < s->config->n; i++)
         s->y[i] = (double)i * (double)i;
-    if (fault == WRONG)
+    if (fault == WRONG || (fault == PLAIN && strcmp(s->rung->name, "plain") == 0))
         s->y[s->config->n / 2] += 1;
     if (fault == NOT_A_NUMBER)
         s->y[s->config->n / 2] = NAN;
@@ -331,6 +333,13 @@ static void check_wrong_runs(void)
     CHECK(run("--fault second --seconds 0") == 0); /* right as long as nobody times it */
     CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
     CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
+
+    /* A wrong rung has no figures; the right one after it has, and does not cover it up. */
+    CHECK(run("--ladder --fault plain --seconds 0.01 --quiet") == 1);
+    CHECK(strstr(out, "\nfake: INVALID\n") != NULL);
+    const char *plain = strstr(out, "\nplain "), *fast = plain ? strstr(plain, "\nfast ") : NULL;
+    CHECK(fast && strstr(plain, "INVALID") < fast && strcspn(plain, "%") > (size_t)(fast - plain));
+    CHECK(fast && strstr(fast, " VALID\n") && strcspn(fast, "%") < strcspn(fast + 1, "\n"));
 }
 
 /* --- the other ways to call it --- */
@@ -422,6 +431,17 @@ static void check_json(void)
     CHECK(json_is_false(json_object_get(rung, "valid")));
     CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figure of a wrong run */
     CHECK(json_is_array(json_object_get(rung, "checks")));    /* but of what was wrong with it */
+    json_decref(root);
+
+    /* What is not finite cannot be written: the check that failed stands there without a value. */
+    snprintf(arguments, sizeof arguments, "--rung plain --seconds 0 --fault nan --json %s", path);
+    CHECK(run(arguments) == 1);
+    CHECK_TEXT(err, "");
+    root = json_load_file(path, 0, NULL);
+    const json_t *check = json_array_get(json_object_get(first_rung(root), "checks"), 1);
+    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
+    CHECK_TEXT(text_of(check, "name"), "squares");
+    CHECK(json_is_false(json_object_get(check, "held")) && !json_object_get(check, "value"));
     json_decref(root);
     CHECK(remove(path) == 0);
     CHECK(rmdir(folder) == 0); /* nothing else was left there */

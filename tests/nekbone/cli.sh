@@ -1,5 +1,5 @@
 # cli.sh - what nekbone says and how it ends: every kind of bad input, help, JSON, case files.
-. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh"
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 
 # --- sizes that make no sense: status 2, before anything is allocated ---
 refused 2 "--elements 0: out of range; give 1 to" "$nekbone" --elements 0
@@ -22,7 +22,7 @@ refused 2 "--ranks 2x1x1 is not a box of the 1 ranks" "$nekbone" --ranks 2x1x1
 refused 2 "known: reference, jammed, global, shared, layered, kokkos" "$nekbone" --rung fastest
 refused 2 "--rung and --ladder exclude each other" "$nekbone" --rung jammed --ladder
 refused 2 "--threads 0: out of range" "$nekbone" --threads 0
-refused 2 "the nearest is --degree" "$nekbone" --degre 4
+refused 2 "the nearest is --degree" "$nekbone" --dagree 4
 refused 2 "its value is missing" "$nekbone" --degree
 refused 2 "is not an option" "$nekbone" 8x8x8
 refused 2 "--transport teleport: there are auto, staged" "$nekbone" --transport teleport
@@ -39,6 +39,14 @@ refused 3 "--rung layered cannot run here: " "$nekbone" --rung layered --device 
 refused 2 "--json" "$nekbone" --json
 refused 2 "cannot write 'nowhere/a.json': its folder is not there" "$nekbone" --json nowhere/a.json
 refused 2 "cannot write '.': it is a folder" "$nekbone" --json .
+# before the run, not after it; and a file of old stays as it is, whatever else is refused
+SECONDS=0
+refused 2 "cannot write 'nowhere/a.json'" "$nekbone" --device cpu --json nowhere/a.json --seconds 3600
+[ $SECONDS -lt 10 ] || fail "--json nowhere/a.json is refused after $SECONDS s"
+echo old >a.json
+refused 2 "--ranks 2x1x1" "$nekbone" --device cpu --json a.json --ranks 2x1x1
+[ "$(cat a.json)" = old ] || fail "a refused run changes the file of --json"
+rm -f a.json
 refused 2 "--case missing.case: No such file" "$nekbone" --case missing.case
 refused 2 "--case .: Is a directory" "$nekbone" --case .
 : >empty.case
@@ -58,6 +66,10 @@ free_kib=$(awk '/MemAvailable/ { print $2 }' /proc/meminfo 2>/dev/null)
 if [ "${free_kib:-0}" -lt 250000000 ]; then
     refused 4 "GiB of " "$nekbone" --device cpu --elements 210x210x210 --degree 5
     refused 4 "GiB of " "$nekbone" --device cpu --elements 210x210x210 --degree 5 --rung jammed
+    refused 4 "no rung can run" "$nekbone" --device cpu --elements 210x210x210 --degree 5 --ladder
+    "$nekbone" --device cpu --elements 210x210x210 --degree 5 --ladder 2>&1 |
+        grep -q '^not run  *jammed: .*host [0-9.]* GiB of [0-9.]* [KMG]iB' ||
+        fail "a ladder that does not fit lacks the figures"
 fi
 
 # --- what needs no run ---
@@ -97,6 +109,10 @@ done
 # --- JSON ---
 valid json "$nekbone" --device cpu --elements 3x2x2 --degree 4 --iterations 20 --seconds 0.01 \
     --json a.json --rung jammed
+# what a run will need is said before anything is made, so before anything is verified
+predicted=$(grep -n '^memory  *jammed will need: host .* of .* free' json.out | cut -d: -f1)
+verified=$(grep -n -m 1 ' held$' json.out | cut -d: -f1)
+[ "${predicted:-9999}" -lt "${verified:-0}" ] || fail "the memory is not predicted before the run"
 grep -q '"verdict": "VALID"' a.json || fail "a.json does not say VALID"
 [ "$(history a.json | wc -l)" = 21 ] || fail "a.json has $(history a.json | wc -l) norms, not 21"
 if command -v python3 >/dev/null; then
@@ -108,12 +124,16 @@ rung = r["rungs"][0]
 assert r["program"] == "nekbone" and r["options"]["elements"] == "3x2x2"
 assert rung["name"] == "jammed" and rung["valid"] and rung["seconds_per_unit"] > 0
 assert all(c["held"] and c["value"] <= c["bound"] for c in rung["checks"])
+host = rung["memory_bytes"]["host"]
+assert 0 < host["high_water"] <= host["predicted"]
 assert rung["fom_flop_per_s"] > 0 and r["ceilings_cpu_before"]["copy_bytes_per_s"] > 0
 PY
 else
     echo "no python3: a.json is not parsed"
 fi
 [ "$(ls -A | grep -c json)" = 3 ] || fail "more than a.json and two outputs: $(ls -A)"
+valid quiet "$nekbone" --device cpu --elements 2x2x2 --degree 2 --seconds 0 --quiet
+[ "$(grep -c . quiet.out)" = 1 ] || fail "--quiet says more than the verdict: $(cat quiet.out)"
 if [ -w /dev/full ]; then
     refused 2 "cannot write '/dev/null/a.json'" "$nekbone" --json /dev/null/a.json
 fi

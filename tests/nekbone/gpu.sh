@@ -1,12 +1,15 @@
 # gpu.sh - every rung that runs on a GPU, at every degree that has a kernel of its own and two that
-# have not; two ranks on one GPU; and what is refused.
-. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh"
+# have not; two ranks on one GPU; what is refused; with RT_SANITIZE=1 also compute-sanitizer.
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 "$nekbone" --list >list.out
 reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 
 gpu_rungs="global shared layered"
 grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
+
+grep -A 1 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
+    echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
 # ran NAME RUNG...: the ladder of NAME has verified these rungs, and none was left out.
 ran()
@@ -37,6 +40,16 @@ valid tiny "$nekbone" --ladder --size tiny --seconds 0.02
 valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile
 grep -q '^layered (cuda)' default.out || fail "the default on a GPU is not layered"
 
+# Memory of the device: as predicted within 5 %, and below 64 MiB.
+valid memory "$nekbone" --device 0 --rung layered --size tiny --seconds 0
+grep '^memory .*(predicted' memory.out | tr -d '()' | awk '
+    { for (i = 1; i < NF; i++) if ($i == "device") { used = $(i + 1); unit = $(i + 2); want = $(i + 4) } }
+    END { exit !(unit == "MiB" && used <= 64 && used > 32 && used >= 0.95 * want && used <= 1.05 * want) }' ||
+    fail "--size tiny on the device: $(grep '^memory' memory.out)"
+# A GPU that is not wanted is not used.
+valid cpu "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0
+grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device cpu: a GPU is in use"
+
 # Two ranks, one GPU: the same history as one rank.
 if why=$(have_mpi); then
     problem="--elements 4x4x4 --degree 7 --deform 0.2 --iterations 40 --seconds 0"
@@ -58,5 +71,23 @@ refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2
 valid leaves_out "$nekbone" --ladder --degree 10 --elements 2x2x2 --seconds 0
 grep -q '^not run *shared: .*n <= 10' leaves_out.out || fail "a ladder does not say why shared is out"
+refused 4 "device " "$nekbone" --device 0 --rung layered --elements 125x125x125
+echo "without the sanitizers: $SECONDS s"
+
+# Each tool over each CUDA rung, by an instantiated n and by the kernel for any n. Catches what may
+# pass unseen: reads out of bounds, a missing barrier, one that some threads skip, memory not set.
+if [ "${RT_SANITIZE:-0}" = 1 ]; then
+    command -v compute-sanitizer >/dev/null || fail "RT_SANITIZE=1, and no compute-sanitizer on PATH"
+    for tool in memcheck racecheck initcheck synccheck; do
+        for case in global-9 global-17 shared-9 layered-9 layered-17; do
+            name=$tool-$case
+            valid $name compute-sanitizer --tool $tool --error-exitcode 9 --log-file $name.log \
+                "$nekbone" --device 0 --rung ${case%-*} --degree ${case#*-} --elements 2x2x2 \
+                --iterations 2 --seconds 0
+            grep -qE 'SUMMARY: 0 (errors|hazards)' $name.log || fail "$name: $(tail -n 20 $name.log)"
+        done
+        echo "$tool: $SECONDS s"
+    done
+fi
 
 exit $failed

@@ -1,5 +1,5 @@
 # mpi.sh - the same problem on 1, 2 and 4 ranks and several boxes of ranks: the same residual history.
-. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh"
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
 
 problem="--device cpu --elements 4x4x4 --degree 5 --deform 0.2 --iterations 40 --seconds 0"
@@ -24,7 +24,7 @@ grep -A 1 '^kokkos ' <("$nekbone" --list) | grep -q 'absent:' || ranks 4 1x2x2 k
 ranks 2 1x2x1 reference
 
 # Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
-mutants=$($mpirun -n 2 "$top/tests/mutants/nekbone_mutants" 2>&1 | tail -n 1)
+mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/nekbone_mutants" 2>&1 | tail -n 1)
 echo "$mutants"
 case $mutants in
     "nekbone: "*" mutants, "*" rated INVALID") ;;
@@ -34,6 +34,7 @@ esac
 
 refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --elements 3x3x3 --degree 2
 refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --ranks 3x1x1
+refused 2 "cannot write 'nowhere/a.json'" $mpirun -n 2 "$nekbone" --json nowhere/a.json
 refused 2 "--degree 0: out of range" $mpirun -n 2 "$nekbone" --degree 0
 
 exit $failed

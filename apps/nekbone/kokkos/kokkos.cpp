@@ -13,7 +13,7 @@
 #include "../nekbone.h"
 
 /* On a GPU an array stays in registers only if every index into it is a constant. */
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define RT_UNROLL _Pragma("unroll")
 #else
 #define RT_UNROLL
