@@ -105,14 +105,15 @@ static bool memory_fits(const rt_run_t *run, const rt_rung_t *rung, char *text, 
 const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal)
 {
     static char text[512];
-    const char *why = rt_rung_why_not(rung);
-    if (why && fatal)
-        rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name, why);
-    if (why)
-        return why;
-    why = run->app->refuse ? run->app->refuse(run, rung) : NULL;
+    /* First what no machine could do, then what this one cannot. */
+    const char *why = run->app->refuse ? run->app->refuse(run, rung) : NULL;
     if (why && fatal)
         rt_refuse(RT_USAGE, "--rung %s cannot run this problem: %s", rung->name, why);
+    if (why)
+        return why;
+    why = rt_rung_why_not(rung);
+    if (why && fatal)
+        rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name, why);
     if (why)
         return why;
     char need[256];
@@ -214,6 +215,8 @@ static void check_options(const rt_run_t *run)
                   rung_names(run->app, names, sizeof names));
     if (opt->rung && opt->ladder)
         rt_refuse(RT_USAGE, "--rung and --ladder exclude each other: --ladder runs all rungs");
+    if (opt->roofline && opt->seconds <= 0)
+        rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !run->app->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
     if (opt->json)
@@ -225,7 +228,8 @@ static void check_options(const rt_run_t *run)
 static void print_header(const rt_run_t *run)
 {
     printf("%s %s: %s\n", run->app->name, PACKAGE_VERSION, run->app->purpose);
-    run->app->describe(run, stdout);
+    if (!run->opt.roofline) /* a study has many problems; its table names them */
+        run->app->describe(run, stdout);
     printf("MPI           %s\n", rt_comm_library());
     printf("Kokkos        %s %s\n", rt_kokkos_version(), rt_kokkos_backend());
 }
@@ -511,14 +515,14 @@ static rt_status_t report(rt_run_t *run, json_t *root, rt_status_t status)
     if (!is_root())
         return status;
     const char *verdict = status == RT_OK ? "VALID" : "INVALID";
+    bool written = true;
     if (root) {
         rt_json_text(root, "verdict", verdict);
-        if (rt_report_write(run->opt.json, root) != 0)
-            status = RT_ENVIRONMENT;
+        written = rt_report_write(run->opt.json, root) == 0;
         json_decref(root);
     }
-    printf("\n%s: %s\n", run->app->name, verdict);
-    return status;
+    printf("\n%s: %s%s\n", run->app->name, verdict, written ? "" : ", but --json was not written");
+    return written ? status : RT_ENVIRONMENT;
 }
 
 static void start_devices(const rt_run_t *run, const char *program)

@@ -60,8 +60,10 @@ extern "C" {
 
 const char *rt_kokkos_why_not(void)
 {
-    if (!rt_kokkos::on_host && !rt_device_gpu())
+#if defined(KOKKOS_ENABLE_CUDA) /* other makes of GPU are known to Kokkos alone */
+    if (!rt_device_gpu())
         return rt_device_why_not();
+#endif
     return nullptr;
 }
 
@@ -102,7 +104,7 @@ const char *rt_kokkos_version(void)
 
 bool rt_kokkos_on_gpu(void)
 {
-    return !rt_kokkos::on_host;
+    return started && !rt_kokkos::on_host;
 }
 
 rt_space_t rt_kokkos_space(void)

@@ -18,6 +18,7 @@ typedef struct {
     rt_table_t *table;
     json_t *rows;
     bool valid;
+    int rows_made;
 } study_t;
 
 static void add_row(study_t *study, const rt_outcome_t *out, double roofline, const char *name)
@@ -28,6 +29,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     const char *paper = study->run->app->paper ? study->run->app->paper(study->run, out->rung) : "";
     bool valid = out->verdict.valid;
     study->valid = study->valid && valid;
+    study->rows_made++;
     rt_table_t *t = study->table;
     rt_table_cell(t, "%s", name);
     rt_table_cell(t, "%s", out->rung->name);
@@ -62,13 +64,15 @@ static void study_case(study_t *study, const char *name)
 {
     rt_run_t *run = study->run;
     const rt_app_t *app = run->app;
-    rt_kind_t processor = rt_device_gpu() ? RT_CUDA : RT_CPU;
+    const rt_rung_t *only =
+        run->opt.rung ? rt_ladder_find(app->ladder, app->n_rungs, run->opt.rung) : NULL;
+    rt_kind_t processor = only ? rt_run_processor(only) : rt_device_gpu() ? RT_CUDA : RT_CPU;
     void *problem = NULL;
     double roofline = 0;
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
-        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
-        if (!asked || rt_run_obstacle(run, rung, false) || rt_run_processor(rung) != processor)
+        if ((only && only != rung) || rt_run_processor(rung) != processor ||
+            rt_run_obstacle(run, rung, only != NULL))
             continue;
         rt_outcome_t out;
         if (!problem) {
@@ -96,7 +100,7 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
     study_t study = {run,
                      rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
                                   "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
-                     root ? rt_json_array(root, "roofline") : NULL, true};
+                     root ? rt_json_array(root, "roofline") : NULL, true, 0};
     rt_run_assign(run, app->roofline_settings);
     static const char *const given[] = {"as given", NULL};
     const char *const *cases = one ? given : app->roofline_cases;
@@ -106,6 +110,9 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
         app->configure(run, 0);
         study_case(&study, *cases);
     }
+    if (study.rows_made == 0)
+        rt_refuse(RT_MEMORY,
+                  "no rung can run this study here: --ladder on one of its sizes says why");
     if (rt_comm_rank() == 0) {
         printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
                app->roofline_settings);

@@ -61,7 +61,8 @@ AM_TESTS_ENVIRONMENT = \
 	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe; export PRTE_MCA_rmaps_default_mapping_policy; \
 	PRTE_MCA_hwloc_default_binding_policy=none; export PRTE_MCA_hwloc_default_binding_policy; \
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS; \
-	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY;
+	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
+	OMPI_MCA_mpi_yield_when_idle=1; export OMPI_MCA_mpi_yield_when_idle;
 
 # The scripts run the app itself.
 check_DATA = apps/nekbone/nekbone

@@ -242,8 +242,10 @@ static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
 }
 
 static const char *const roofline_cases[] = {
-    "elements=4x4x4",  "elements=8x4x4",   "elements=8x8x4",    "elements=8x8x8",
-    "elements=16x8x8", "elements=16x16x8", "elements=16x16x16", NULL};
+    "degree=9 elements=4x4x4",    "degree=9 elements=8x4x4",
+    "degree=9 elements=8x8x4",    "degree=9 elements=8x8x8",
+    "degree=9 elements=16x8x8",   "degree=9 elements=16x16x8",
+    "degree=9 elements=16x16x16", NULL};
 
 const rt_app_t nek_app = {
     .name = "nekbone",
@@ -269,6 +271,6 @@ const rt_app_t nek_app = {
     .verify_after = nek_verify_after,
     .result = result,
     .roofline_cases = roofline_cases,
-    .roofline_settings = "communication=no degree=9",
+    .roofline_settings = "communication=no",
     .paper = paper,
 };

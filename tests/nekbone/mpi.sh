@@ -20,7 +20,7 @@ ranks 2 2x1x1 jammed
 ranks 2 1x1x2 jammed
 ranks 4 2x2x1 jammed
 ranks 4 1x4x1 jammed
-grep -A 1 '^kokkos ' <("$nekbone" --list) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
+grep -A 1 '^kokkos ' <("$nekbone" --list --device cpu) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
 ranks 2 1x2x1 reference
 
 # Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
@@ -32,9 +32,9 @@ case $mutants in
 esac
 [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
 
-refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --elements 3x3x3 --degree 2
-refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --ranks 3x1x1
-refused 2 "cannot write 'nowhere/a.json'" $mpirun -n 2 "$nekbone" --json nowhere/a.json
-refused 2 "--degree 0: out of range" $mpirun -n 2 "$nekbone" --degree 0
+refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --device cpu --elements 3x3x3 --degree 2
+refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --device cpu --ranks 3x1x1
+refused 2 "cannot write 'nowhere/a.json'" $mpirun -n 2 "$nekbone" --device cpu --json nowhere/a.json
+refused 2 "--degree 0: out of range" $mpirun -n 2 "$nekbone" --device cpu --degree 0
 
 exit $failed
