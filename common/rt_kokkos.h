@@ -22,7 +22,7 @@ void rt_kokkos_start(int threads, int gpu);
 void rt_kokkos_finish(void);
 const char *rt_kokkos_backend(void); /* "Cuda", "HIP", "OpenMP", "Serial" */
 const char *rt_kokkos_version(void); /* "3.4.1" */
-bool rt_kokkos_on_gpu(void); /* after rt_kokkos_start; false before */
+bool rt_kokkos_on_gpu(void);         /* after rt_kokkos_start; false before */
 /* Where the arrays of a Kokkos rung live: RT_DEVICE when its back-end works there, or when
  * RT_DEVICE is emulated (so that a missing copy is caught); else RT_HOST. */
 rt_space_t rt_kokkos_space(void);

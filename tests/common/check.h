@@ -76,8 +76,8 @@ static inline void check_text(const char *got, const char *want, const char *wha
         fprintf(stderr, "    got:  %s\n    want: %s\n", got ? got : "NULL", want ? want : "NULL");
 }
 
-/* A child that exits must not run what its parent left for the end: libraries that hold a GPU cannot
- * let go of it in a child, and abort. */
+/* A child that exits must not run what its parent left for the end: libraries that hold a GPU
+ * cannot let go of it in a child, and abort. */
 #if defined(__GLIBC__)
 extern int on_exit(void (*function)(int, void *), void *argument);
 static inline void check_leave(int status, void *argument)

@@ -22,8 +22,16 @@
 namespace
 {
 
-using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
-using Member = Policy::member_type;
+using Member = Kokkos::TeamPolicy<rt_kokkos::Exec>::member_type;
+
+/* Teams that share a multiprocessor with 512 registers a lane in each of its four parts, if a
+ * column takes 8 n + 48: as in the layered rung. Without this bound the compiler takes more. */
+constexpr unsigned resident_teams(int n)
+{
+    return 512 / (8 * n + 48) * 4 / ((n * n + 31) / 32) > 1
+               ? 512 / (8 * n + 48) * 4 / ((n * n + 31) / 32)
+               : 1;
+}
 
 /* N = 0: n is known only at run time. */
 template <int N> struct Element {
@@ -135,6 +143,9 @@ template <int N> struct Element {
 
 template <int N> void run(const nek_mesh_t *m, const double *u, double *w)
 {
+    using Bounds = Kokkos::LaunchBounds<N ? (N * N + 31) / 32 * 32 : NEK_MAX_N * NEK_MAX_N,
+                                        N ? resident_teams(N) : 1>;
+    using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Bounds>;
     const int n = m->n;
     const size_t bytes = Element<N>::scratch(n);
     const int level = bytes <= 40 * 1024 || rt_kokkos::on_host ? 0 : 1;
