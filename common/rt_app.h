@@ -83,8 +83,8 @@ struct rt_app {
     /* Judge what the last solve left behind. */
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
 
-    /* More of the result for the JSON file (residual history, ...); may be NULL. Called for an INVALID
-     * run too, so it must leave out what is not finite. */
+    /* More of the result for the JSON file (residual history, ...); may be NULL. Called for an
+     * INVALID run too, so it must leave out what is not finite. */
     void (*result)(const void *solver, json_t *out);
     /* Writes --picture; NULL if the app has none. */
     void (*picture)(const void *solver, const char *path);

@@ -72,13 +72,11 @@ INLINE void element(const int n, const double *restrict D, const double *restric
 }
 
 /* One function for each n: the constant reaches every loop bound above. */
-#define FOR_EACH_N(X)                                                                           \
-    X(2)                                                                                        \
-    X(3)                                                                                        \
-    X(4)                                                                                        \
-    X(5)                                                                                        \
-    X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) \
-        X(22) X(23) X(24)
+/* clang-format off */
+#define FOR_EACH_N(X) \
+    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) \
+    X(19) X(20) X(21) X(22) X(23) X(24)
+/* clang-format on */
 
 typedef void element_fn(const double *D, const double *Dt, const double *G, const double *u,
                         double *w);
