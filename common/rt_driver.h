@@ -4,6 +4,7 @@
 
 #include "rt_app.h"
 #include "rt_ceiling.h"
+#include "rt_error.h"
 
 enum { RT_OPTION_SETS = 2 };
 
