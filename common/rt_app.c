@@ -75,8 +75,6 @@ static void print_version(const rt_app_t *app)
 
 /* --- sizes and memory --- */
 
-static const char *const space_names[RT_SPACES] = {"host", "pinned", "device"};
-
 static double sum_host(const double bytes[RT_SPACES])
 {
     /* pinned memory is host memory, and so is a device that is emulated */
@@ -316,7 +314,7 @@ static void json_rung(const rt_outcome_t *out, json_t *row)
     }
     json_t *memory = rt_json_object(row, "memory_bytes");
     for (int s = 0; s < RT_SPACES; s++) {
-        json_t *o = rt_json_object(memory, space_names[s]);
+        json_t *o = rt_json_object(memory, rt_space_name((rt_space_t)s));
         rt_json_real(o, "predicted", out->predicted[s]);
         rt_json_real(o, "high_water", out->high_water[s]);
     }
@@ -340,7 +338,7 @@ static void print_memory(const rt_outcome_t *out)
     printf("memory        ");
     for (int s = 0; s < RT_SPACES; s++)
         if (out->high_water[s] > 0 || out->predicted[s] > 0)
-            printf("%s %s (predicted %s)  ", space_names[s],
+            printf("%s %s (predicted %s)  ", rt_space_name((rt_space_t)s),
                    rt_mem_format(out->high_water[s], a, sizeof a),
                    rt_mem_format(out->predicted[s], b, sizeof b));
     printf("\n");
