@@ -401,17 +401,20 @@ static int choose_rungs(job_t *job, bool *chosen)
 static void print_table(const job_t *job)
 {
     const rt_app_t *app = job->run->app;
-    rt_table_t *t =
-        rt_table_new("<rung|<device|us a unit|spread|FOM GFlop/s|Mpoint/s|GB/s|of ceiling|"
-                     "GFlop/s|of ceiling|step|<over|<verdict");
-    const char *unit = "unit";
+    rt_work_t first; /* for the names, which all rungs share */
+    char columns[160];
+    app->work(job->run, &app->ladder[0], &first);
+    snprintf(columns, sizeof columns,
+             "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|"
+             "GFlop/s|of ceiling|step|<over|<verdict",
+             first.point);
+    rt_table_t *t = rt_table_new(columns);
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_outcome_t *out = &job->out[i];
         if (!out->rung)
             continue;
         const rt_work_t *work = &out->work;
         double s = out->seconds_per_unit;
-        unit = work->unit;
         rt_table_cell(t, "%s", out->rung->name);
         rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
         if (out->verdict.valid && s > 0) {
@@ -442,7 +445,7 @@ static void print_table(const job_t *job)
     printf("\na unit is one %s; FOM: the work that every rung is credited with; GB/s and GFlop/s: "
            "what "
            "the rung does\n\n",
-           unit);
+           first.unit);
     rt_table_print(t, stdout);
     rt_table_destroy(t);
 }
@@ -472,6 +475,8 @@ static rt_status_t run_job(rt_run_t *run, json_t *root)
         measure_ceilings(&job, job.after, "after");
     if (is_root() && run->opt.seconds > 0)
         print_table(&job);
+    if (is_root() && run->opt.ladder && !run->opt.quiet && app->compare)
+        app->compare(run, job.out, stdout);
     free(chosen);
     free(job.out);
     return job.valid ? RT_OK : RT_INVALID;
@@ -573,7 +578,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
         if (!run.opt.list)
             status = run_program(&run);
         else if (is_root())
-            rt_ladder_print(app->ladder, app->n_rungs, stdout);
+            rt_ladder_print(app->ladder, app->n_rungs, app->note, stdout);
         rt_kokkos_finish();
         rt_device_release();
     }

@@ -34,6 +34,7 @@ typedef struct {
 } rt_options_t;
 
 typedef struct rt_app rt_app_t;
+typedef struct rt_outcome rt_outcome_t;
 
 /* One run, as every hook sees it. */
 typedef struct {
@@ -89,6 +90,12 @@ struct rt_app {
     /* Writes --picture; NULL if the app has none. */
     void (*picture)(const void *solver, const char *path);
 
+    /* One more line on a rung for --list (a claim, a limit), or NULL; may be NULL. */
+    const char *(*note)(const rt_rung_t *rung);
+    /* After the table of --ladder: what the app has to say on its rungs side by side, the paper's
+     * own ladder for one. outcomes[n_rungs]; rung NULL: did not run. Rank 0; may be NULL. */
+    void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
+
     /* --roofline: the cases of the study, each "name=value name=value", NULL-terminated, run when
      * the user gave no extents of his own; and the paper's figure for a rung (text, "" if none). */
     const char *const *roofline_cases;
@@ -100,7 +107,7 @@ struct rt_app {
 int rt_app_main(const rt_app_t *app, int argc, char **argv);
 
 /* One rung from set-up to verdict, as the driver runs it; the mutant tests use it too. */
-typedef struct {
+struct rt_outcome {
     const rt_rung_t *rung;
     const char *skipped; /* why it did not run, or NULL */
     rt_verdict_t verdict;
@@ -109,7 +116,7 @@ typedef struct {
     int windows, solves;                                /* windows, and solves in all of them */
     double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
     rt_work_t work;
-} rt_outcome_t;
+};
 
 /* The problem exists already; fills *out. With seconds <= 0: verify and solve once, time nothing.
  * `extra` (may be NULL) receives the app's result object. */

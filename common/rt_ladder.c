@@ -42,12 +42,16 @@ const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name
     return NULL;
 }
 
-void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out)
+void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const rt_rung_t *rung),
+                     FILE *out)
 {
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
         const char *why_not = rt_rung_why_not(rung);
         fprintf(out, "%-12s %-7s %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
+        const char *more = note ? note(rung) : NULL;
+        if (more)
+            fprintf(out, "%-20s %s\n", "", more);
         if (why_not)
             fprintf(out, "%-20s absent: %s\n", "", why_not);
         else if (rung->kind == RT_KOKKOS)

@@ -48,8 +48,9 @@ const char *rt_rung_why_not(const rt_rung_t *rung);
 rt_space_t rt_rung_space(const rt_rung_t *rung);
 /* The rung of that name, or NULL. */
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
-/* --list: name, device, idea; for a rung that cannot run, why. */
-void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out);
+/* --list: name, device, idea; what `note` (may be NULL) says; for a rung that cannot run, why. */
+void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const rt_rung_t *rung),
+                     FILE *out);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,8 @@ typedef struct {
     double units;     /* in one solve */
     /* What every rung is credited with, whatever it does inside: the paper's count. */
     double flops, bytes; /* a unit */
-    double points;       /* unique unknowns */
+    double points;       /* unique unknowns, or whatever the field counts a unit by */
+    const char *point;   /* what they are called: "point", "element" */
     /* What this rung does. */
     rt_work_line_t line[RT_MAX_WORK];
     int n;

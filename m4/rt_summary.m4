@@ -11,6 +11,8 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([cuda],   [CUDA  ], [$rt_nvcc_id for $rt_cuda_archs in $rt_top])
   RT_SUMMARY_LINE([kokkos], [Kokkos], [$rt_kokkos_version ($rt_kokkos_backends) with $KOKKOS_CXX])
   RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
+  RT_SUMMARY_LINE([metis],  [METIS ], [yes])
+  RT_SUMMARY_LINE([png],    [libpng], [yes])
   echo
   echo "Next: make -j, make check, apps/nekbone/nekbone --ladder"
 ])

@@ -20,17 +20,28 @@ rt_nekbone_tests = \
 	tests/nekbone/test_problem \
 	tests/nekbone/test_solve \
 	tests/nekbone/test_work
+rt_alya_tests = \
+	tests/alya-rhs/test_mesh \
+	tests/alya-rhs/test_patches \
+	tests/alya-rhs/test_physics \
+	tests/alya-rhs/test_picture \
+	tests/alya-rhs/test_read \
+	tests/alya-rhs/test_schedule
 rt_mutants = \
+	tests/mutants/alya_mutants \
 	tests/mutants/nekbone_mutants
 rt_scripts = \
+	tests/alya-rhs/cli.sh \
+	tests/alya-rhs/gpu.sh \
+	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
 	tests/nekbone/cli.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
 	tests/nekbone/mpi.sh
 
-check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_mutants)
-TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_mutants) $(rt_scripts)
+check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mutants)
+TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mutants) $(rt_scripts)
 
 rt_nekbone_ldadd = apps/nekbone/libnekbone.a $(RT_LIBS)
 tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
@@ -39,9 +50,19 @@ tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
 tests_mutants_nekbone_mutants_LDADD = $(rt_nekbone_ldadd)
 
+rt_alya_ldadd = apps/alya-rhs/libalya.a $(RT_LIBS)
+tests_alya_rhs_test_mesh_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_patches_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_physics_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_picture_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_read_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
+tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
+
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_scripts) \
-	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.supp)
+	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.supp \
+	$(srcdir)/tests/fuzz/*.c)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
@@ -65,7 +86,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_mpi_yield_when_idle=1; export OMPI_MCA_mpi_yield_when_idle;
 
 # The scripts run the app itself.
-check_DATA = apps/nekbone/nekbone
+check_DATA = apps/alya-rhs/alya-rhs apps/nekbone/nekbone
 
 # Tests that have a long form look for RT_CHECK_LONG.
 check-long:

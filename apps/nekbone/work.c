@@ -40,6 +40,7 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
                         .flops = P * (12 * n + 34),
                         .bytes = P * 30 * VALUE,
                         .points = 1,
+                        .point = "point",
                         .loads_and_stores = 30,
                         .distinct_arrays = 12, /* x r p w z c and six factors */
                         .array_bytes = (double)cfg->points * VALUE};

@@ -85,6 +85,7 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
     double n = (double)((config_t *)run->config)->n;
     (void)rung;
     *out = (rt_work_t){.unit = "pass",
+                       .point = "point",
                        .units = 1,
                        .flops = n,
                        .bytes = 8 * n,

@@ -1,63 +1,7 @@
-# lib.sh - what the scripts of nekbone share. Sourced; leaves the script in an empty folder of its own,
-# which is removed at the end.
-set -u
-top=$(cd "${abs_top_builddir:-.}" && pwd)
-nekbone=$top/apps/nekbone/nekbone
-mpirun=${MPIRUN:-mpirun}
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/nekbone_XXXXXX") || exit 1
-trap 'cd /; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
-
-skip()
-{
-    echo "skipped: $*"
-    exit 77
-}
-
-# valid NAME COMMAND...: ends with 0 and VALID as the last word; the output stays in NAME.out.
-valid()
-{
-    name=$1
-    shift
-    timeout 300 "$@" >"$name.out" 2>"$name.err"
-    got=$?
-    last=$(tail -n 1 "$name.out")
-    if [ $got != 0 ] || [ "$last" != "nekbone: VALID" ]; then
-        fail "$*: ended with $got, last line '$last'"
-        grep -e FAILED "$name.out"
-        cat "$name.err"
-        return 1
-    fi
-}
-
-# refused STATUS TEXT COMMAND...: ends with STATUS after one line on stderr that says TEXT, and leaves
-# nothing behind. mpirun adds lines of its own, which have no "nekbone:" in front.
-refused()
-{
-    status=$1 text=$2
-    shift 2
-    before=$(ls -A)
-    timeout 60 "$@" >/dev/null 2>"$work.err"
-    got=$?
-    said=$(grep -c '^nekbone: ' "$work.err")
-    lines=$(wc -l <"$work.err")
-    case $1 in *mpirun*) lines=1 ;; esac
-    if [ $got != "$status" ] || [ "$said" != 1 ] || [ "$lines" != 1 ]; then
-        fail "$*: ended with $got, not $status, and said:"
-        cat "$work.err"
-    elif ! grep -qF -e "$text" "$work.err"; then
-        fail "$*: does not say '$text' but: $(cat "$work.err")"
-    fi
-    rm -f "$work.err"
-    [ "$before" = "$(ls -A)" ] || fail "$*: leaves files behind: $(ls -A)"
-}
+# lib.sh - what the scripts of nekbone share, beside what all apps do.
+app=nekbone
+. "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
+nekbone=$program
 
 # history FILE: the residual norms of the first rung of a --json file, one a line.
 history()
@@ -87,12 +31,4 @@ same_history()
             }
             printf "%d norms, difference %.2g of the bound\n", NR, most
         }' || fail "$1 and $2: residual histories differ"
-}
-
-have_mpi()
-{
-    command -v "${mpirun%% *}" >/dev/null || { echo "no $mpirun"; return 1; }
-    case $("$top/tests/common/test_comm" library) in
-        *"this build has no MPI"*) echo "this build has no MPI"; return 1 ;;
-    esac
 }

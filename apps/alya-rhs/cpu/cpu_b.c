@@ -1,0 +1,59 @@
+/*
+ * cpu_b.c - the paper's baseline: see baseline.h.
+ *
+ * Idea: one routine for all elements and terms. Counts come at run time, each statement is a loop
+ * over 16 elements, and every intermediate is an array [value][16]. Advantage: general, and such
+ * loops vectorise in any compiler. Price: about 400 values an element go through the caches, most
+ * of them more than once, and the element matrix is made only to be multiplied once.
+ */
+#include "config.h"
+#include "lanes.h"
+
+#define ALYA_B_LANES   ALYA_LANES
+#define ALYA_B_STRIDE  ALYA_VECTOR_DIM
+#define ALYA_B_FN      static __attribute__((noinline))
+#define ALYA_B_CBRT(v) ((v)*alya_rcbrt(v) * alya_rcbrt(v))
+#include "../baseline.h"
+
+static alya_b_element_t tetrahedron; /* written once at run time: no constant */
+
+static void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end)
+{
+    for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
+        const int32_t *node[ALYA_VECTOR_DIM];
+        int count = alya_group(job, p, end, node);
+        alya_gather(node, job->x, job->u, 3, (alya_nodes_out_t)(w + ALYA_B_ELCOD * ALYA_VECTOR_DIM),
+                    (alya_nodes_out_t)(w + ALYA_B_ELVEL * ALYA_VECTOR_DIM));
+        alya_b_assemble(&tetrahedron, &job->physics, w);
+        alya_scatter(node, count, (alya_nodes_in_t)(w + ALYA_B_ELRHS * ALYA_VECTOR_DIM), job->r, 3);
+    }
+}
+
+static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                     double *r)
+{
+    alya_job_t job = alya_job(view, physics, u, r);
+    alya_run(view, &job, 3, view->data, chunk);
+}
+
+static void set_up(alya_view_t *view)
+{
+    alya_b_element(&tetrahedron);
+    alya_workspaces_new(view, ALYA_B_VALUES);
+}
+
+static void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+{
+    (void)elements;
+    (void)nodes;
+    alya_workspaces_memory(ALYA_B_VALUES, bytes);
+}
+
+const alya_kernels_t alya_cpu_b = {.assemble = assemble,
+                                   .set_up = set_up,
+                                   .tear_down = alya_workspaces_destroy,
+                                   .memory = memory,
+                                   .packed = 0,
+                                   .r_stride = 3,
+                                   .reproducible = true,
+                                   .tolerance = ALYA_TOLERANCE};

@@ -1,0 +1,170 @@
+/*
+ * schedule.c - which elements may be assembled at the same time.
+ *
+ * Idea: colour chunks of consecutive elements, not elements: a chunk is worked on by one thread, so
+ * inside it elements may share nodes, and only chunks that share a node need different colours.
+ * Greedy with a word a node: bit c is set if a chunk of colour c has the node. Advantage: no
+ * atomics, results without regard to the number of threads, and inside a chunk the locality of the
+ * mesh is kept. Price: one barrier a colour, and nodes on the edge of a chunk are fetched again.
+ *
+ * In a random order a chunk touches nodes everywhere and meets nearly every other chunk. Then the
+ * elements themselves are coloured, and chunks are cut from each colour: more barriers and no
+ * reuse of nodes, but in such an order there was no reuse to lose.
+ */
+#include "config.h"
+#include <string.h>
+#include "../alya.h"
+
+enum {
+    WORD = 64,        /* colours tried in one round over the nodes */
+    MOST_COLOURS = 32 /* of chunks; good orders need 4 to 12 */
+};
+
+/* Which colours the nodes of these elements have; then gives them one more. */
+static uint64_t colours_used(const int32_t *nodes, int64_t count, const uint64_t *used)
+{
+    uint64_t seen = 0;
+    for (int64_t i = 0; i < count; i++)
+        seen |= used[nodes[i]];
+    return seen;
+}
+
+static void colour_nodes(const int32_t *nodes, int64_t count, uint64_t *used, int colour)
+{
+    for (int64_t i = 0; i < count; i++)
+        used[nodes[i]] |= (uint64_t)1 << colour;
+}
+
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Colours groups of `group` consecutive elements; of[g] is the colour of group g. Returns the
+ * number of colours, or 0 if more than `limit` are needed. Elements that find no colour in one
+ * round wait for the next, which starts again from clean words: any number of colours can come out.
+ */
+static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t limit, uint64_t *used,
+                             int32_t *of)
+{
+    int64_t groups = (mesh->elements + group - 1) / group, left = groups;
+    int32_t colours = 0;
+    memset(of, -1, (size_t)groups * sizeof *of);
+    for (int32_t base = 0; left > 0; base += WORD) {
+        memset(used, 0, (size_t)mesh->nodes * sizeof *used);
+        for (int64_t g = 0; g < groups; g++) {
+            if (of[g] >= 0)
+                continue;
+            const int32_t *nodes = mesh->connectivity + 4 * g * group;
+            int64_t count = 4 * min_i64(group, mesh->elements - g * group);
+            uint64_t seen = colours_used(nodes, count, used);
+            if (~seen == 0)
+                continue;
+            int c = 0;
+            while (seen >> c & 1)
+                c++;
+            if (base + c >= limit)
+                return 0;
+            colour_nodes(nodes, count, used, c);
+            of[g] = base + c;
+            left--;
+            if (base + c >= colours)
+                colours = base + c + 1;
+        }
+    }
+    return colours;
+}
+
+/* Chunks: the groups themselves, sorted by colour. */
+static void chunks_of_groups(alya_schedule_t *s, int64_t elements, int64_t group, const int32_t *of)
+{
+    int64_t groups = (elements + group - 1) / group, position = 0;
+    s->chunks = 0;
+    for (int32_t c = 0; c < s->colours; c++) {
+        s->colour[c] = s->chunks;
+        for (int64_t g = 0; g < groups; g++) {
+            if (of[g] != c)
+                continue;
+            s->first[s->chunks++] = position;
+            int64_t end = min_i64((g + 1) * group, elements);
+            for (int64_t e = g * group; e < end; e++)
+                s->list[position++] = (int32_t)e;
+        }
+    }
+    s->first[s->chunks] = position;
+    s->colour[s->colours] = s->chunks;
+}
+
+/* Chunks cut from the elements of each colour. */
+static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t most,
+                               const int32_t *of)
+{
+    int64_t *start = RT_NEW(int64_t, s->colours + 1, RT_HOST);
+    memset(start, 0, (size_t)(s->colours + 1) * sizeof *start);
+    for (int64_t e = 0; e < elements; e++)
+        start[of[e] + 1]++;
+    for (int32_t c = 0; c < s->colours; c++)
+        start[c + 1] += start[c];
+    s->chunks = 0;
+    for (int32_t c = 0; c < s->colours; c++) {
+        s->colour[c] = s->chunks;
+        for (int64_t p = start[c]; p < start[c + 1]; p += most)
+            s->first[s->chunks++] = p;
+    }
+    s->first[s->chunks] = elements;
+    s->colour[s->colours] = s->chunks;
+    for (int64_t e = 0; e < elements; e++)
+        s->list[start[of[e]]++] = (int32_t)e;
+    RT_FREE(start, RT_HOST);
+}
+
+alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)
+{
+    int64_t elements = mesh->elements, groups = (elements + most - 1) / most;
+    alya_schedule_t *s = RT_NEW(alya_schedule_t, 1, RT_HOST);
+    memset(s, 0, sizeof *s);
+    uint64_t *used = RT_NEW(uint64_t, mesh->nodes, RT_HOST);
+    int32_t *of = RT_NEW(int32_t, elements, RT_HOST);
+    if (elements > 0)
+        s->colours = colour_groups(mesh, most, MOST_COLOURS, used, of);
+    bool whole = s->colours > 0 || elements == 0;
+    if (!whole)
+        s->colours = colour_groups(mesh, 1, INT32_MAX, used, of);
+    RT_FREE(used, RT_HOST);
+
+    s->first = RT_NEW(int64_t, groups + s->colours + 1, RT_HOST);
+    s->colour = RT_NEW(int64_t, s->colours + 1, RT_HOST);
+    s->list = s->colours > 1 ? RT_NEW(int32_t, elements, RT_HOST) : NULL;
+    if (s->list == NULL) { /* one colour or none: positions are elements */
+        for (int64_t g = 0; g < groups; g++)
+            s->first[g] = g * most;
+        s->first[groups] = elements;
+        s->chunks = s->colour[s->colours] = groups;
+        s->colour[0] = 0;
+        if (s->colours == 1)
+            s->colour[1] = groups;
+    } else if (whole) {
+        chunks_of_groups(s, elements, most, of);
+    } else {
+        chunks_of_elements(s, elements, most, of);
+    }
+    RT_FREE(of, RT_HOST);
+    return s;
+}
+
+void alya_schedule_destroy(alya_schedule_t *schedule)
+{
+    if (schedule == NULL)
+        return;
+    RT_FREE(schedule->list, RT_HOST);
+    RT_FREE(schedule->first, RT_HOST);
+    RT_FREE(schedule->colour, RT_HOST);
+    RT_FREE(schedule, RT_HOST);
+}
+
+/* For chunks of 16 elements or more. */
+double alya_schedule_memory(int64_t elements, int64_t nodes, double *making)
+{
+    *making += 8.0 * (double)nodes + 4.0 * (double)elements;
+    return 16384 + (4.0 + 0.5) * (double)elements;
+}

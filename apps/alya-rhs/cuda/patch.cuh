@@ -1,0 +1,510 @@
+/*
+ * patch.cuh - the patch rung's kernel, for results in shared memory in double or float.
+ *
+ * A block goes from patch to patch, and its threads have two tasks. The first `elements` threads
+ * compute, one element each, and leave the 12 results in shared memory. The last `summing` threads
+ * add up what the patch's nodes got, by the gather lists, and give each sum to r with one atomic
+ * addition, or a plain store where no other patch has the node. They also fetch: a patch's record
+ * with one bulk copy four patches ahead, its nodes two patches ahead. Both tasks meet at barriers
+ * in shared memory (mbarrier), of which each has two phases in flight, so that a patch is computed
+ * while the one before is summed, and no barrier stops the whole block.
+ *
+ *     barrier      completes when                        and then
+ *     record_full  the bulk copy has arrived             ids and lists may be read
+ *     node_full    the node copies have arrived          elements may be computed
+ *     stage_full   every computing warp left its results sums may start, the nodes' place is free
+ *     stage_free   every summing warp has its sums       results may be overwritten
+ */
+#ifndef ALYA_PATCH_CUH
+#define ALYA_PATCH_CUH
+
+#include "../patches.h"
+#include "element.cuh"
+#include "rt_cuda.cuh"
+
+/* Shape of the patches, and threads that sum; blocks that share a multiprocessor; what results are
+ * staged in. */
+template <int most_elements, int most_nodes, bool sorted, int summing_threads, int resident,
+          class T>
+struct alya_patch_kernel_t {
+    using real = T;
+    static constexpr int elements = most_elements, nodes = most_nodes, summing = summing_threads,
+                         blocks = resident, threads = most_elements + summing_threads;
+    static constexpr bool by_length = sorted;
+    static constexpr int id_bytes = most_nodes <= 256 ? 1 : 2;
+    static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes, by_length};
+    static_assert(elements % 32 == 0 && summing % 32 == 0 && threads <= 1024, "whole warps");
+
+    static constexpr int records = 4; /* in the ring */
+    static constexpr unsigned round(unsigned bytes)
+    {
+        return (bytes + 15) / 16 * 16;
+    }
+    static constexpr unsigned record_bytes = 16 + round(4 * nodes) +
+                                             round(4 * id_bytes * elements) +
+                                             round(2 * (nodes + 1)) + round(8 * elements);
+    static constexpr unsigned node_bytes = 48 * nodes, stage_bytes = 12 * elements * sizeof(T);
+    static constexpr unsigned at_node = records * record_bytes, at_stage = at_node + 2 * node_bytes,
+                              at_barrier = at_stage + 2 * stage_bytes,
+                              shared_bytes = at_barrier + 8 * (records + 6);
+};
+
+/* What a kernel gets of the patches. */
+typedef struct {
+    int64_t patches;
+    const uint32_t *offset;
+    const unsigned char *record;
+} alya_patch_lists_t;
+
+/* --- barriers and copies in shared memory --- */
+
+__device__ __forceinline__ unsigned alya_shared(const void *p)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+__device__ __forceinline__ void alya_barrier_init(uint64_t *barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(alya_shared(barrier)), "r"(arrivals)
+                 : "memory");
+}
+
+__device__ __forceinline__ void alya_barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("{\n\t.reg .b64 state;\n\t"
+                 "mbarrier.arrive.shared.b64 state, [%0];\n\t}" ::"r"(alya_shared(barrier))
+                 : "memory");
+}
+
+/* Waits for the end of the phase with this parity. */
+__device__ __forceinline__ void alya_barrier_wait(uint64_t *barrier, int parity)
+{
+    unsigned done;
+    do {
+#if __CUDA_ARCH__ >= 900
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(alya_shared(barrier)), "r"(parity)
+                     : "memory");
+#else
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(alya_shared(barrier)), "r"(parity)
+                     : "memory");
+#endif
+    } while (!done);
+}
+
+/* 16 bytes, not through L1: a neighbour in another patch is found in L2. */
+__device__ __forceinline__ void alya_copy16(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(alya_shared(shared)), "l"(global)
+                 : "memory");
+}
+
+/* Arrives at the barrier when all alya_copy16 of this thread have. */
+__device__ __forceinline__ void alya_copies_arrive(uint64_t *barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(alya_shared(barrier))
+                 : "memory");
+}
+
+/* `threads` threads (t = 0 ..) copy a record, and the barrier's phase ends when it is there. Before
+ * compute capability 9.0 there is no bulk copy, and each thread takes its part. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define ALYA_RECORD_ARRIVALS(threads) (threads)
+#else
+#define ALYA_RECORD_ARRIVALS(threads) 1
+#endif
+template <int threads>
+__device__ __forceinline__ void alya_copy_record(void *shared, const unsigned char *global,
+                                                 unsigned bytes, uint64_t *barrier, int t)
+{
+#if __CUDA_ARCH__ >= 900
+    if (t == 0) {
+        asm volatile("{\n\t.reg .b64 state;\n\t"
+                     "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n\t}" ::"r"(
+                         alya_shared(barrier)),
+                     "r"(bytes)
+                     : "memory");
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+            "[%3];" ::"r"(alya_shared(shared)),
+            "l"(global), "r"(bytes), "r"(alya_shared(barrier))
+            : "memory");
+    }
+#else
+    for (unsigned b = 16 * t; b < bytes; b += 16 * threads)
+        alya_copy16(static_cast<unsigned char *>(shared) + b, global + b);
+    alya_copies_arrive(barrier);
+#endif
+}
+
+/* --- the two tasks --- */
+
+/* Shared memory of a block, and the block's patches: number i is patch blockIdx.x + i gridDim.x. */
+template <class K> struct alya_patch_block_t {
+    unsigned char *memory;
+    uint64_t *record_full, *node_full, *stage_full, *stage_free;
+    int64_t count; /* of this block's patches */
+
+    __device__ __forceinline__ alya_patch_block_t(unsigned char *shared, int64_t patches)
+        : memory(shared), record_full(reinterpret_cast<uint64_t *>(shared + K::at_barrier)),
+          node_full(record_full + K::records), stage_full(node_full + 2),
+          stage_free(stage_full + 2), count((patches - blockIdx.x + gridDim.x - 1) / gridDim.x)
+    {
+    }
+    __device__ __forceinline__ unsigned char *record(int i) const
+    {
+        return memory + i % K::records * K::record_bytes;
+    }
+    __device__ __forceinline__ double *node(int i) const
+    {
+        return reinterpret_cast<double *>(memory + K::at_node + i % 2 * K::node_bytes);
+    }
+    __device__ __forceinline__ typename K::real *stage(int i) const
+    {
+        return reinterpret_cast<typename K::real *>(memory + K::at_stage + i % 2 * K::stage_bytes);
+    }
+    __device__ __forceinline__ void wait_record(int i) const
+    {
+        alya_barrier_wait(record_full + i % K::records, i / K::records % 2);
+    }
+    /* One arrival a warp, for all that its threads did before. */
+    __device__ __forceinline__ void arrive(uint64_t *barrier) const
+    {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            alya_barrier_arrive(barrier);
+    }
+};
+
+template <class K>
+__device__ __forceinline__ alya_patch_layout_t alya_patch_read_head(const unsigned char *record,
+                                                                    unsigned *nodes,
+                                                                    unsigned *elements)
+{
+    const uint2 head = *reinterpret_cast<const uint2 *>(record);
+    *nodes = head.x;
+    *elements = head.y;
+    return alya_patch_layout(head.x, head.y, K::id_bytes);
+}
+
+/* The nodes of one element, from shared memory. */
+template <class K>
+__device__ __forceinline__ void alya_patch_load(const unsigned char *local, const double *node,
+                                                int e, double (&x)[4][3], double (&u)[4][3])
+{
+    int id[4];
+    if (K::id_bytes == 1) {
+        const uchar4 c = reinterpret_cast<const uchar4 *>(local)[e];
+        id[0] = c.x, id[1] = c.y, id[2] = c.z, id[3] = c.w;
+    } else {
+        const ushort4 c = reinterpret_cast<const ushort4 *>(local)[e];
+        id[0] = c.x, id[1] = c.y, id[2] = c.z, id[3] = c.w;
+    }
+#pragma unroll
+    for (int a = 0; a < 4; a++) {
+        const double2 *two = reinterpret_cast<const double2 *>(node + 6 * id[a]);
+        const double2 p = two[0], q = two[1], s = two[2];
+        x[a][0] = p.x, x[a][1] = p.y, x[a][2] = q.x;
+        u[a][0] = q.y, u[a][1] = s.x, u[a][2] = s.y;
+    }
+}
+
+template <int form, class K>
+__device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &block,
+                                                   const alya_closed_t<typename K::real> &constants)
+{
+    using T = typename K::real;
+    const int e = threadIdx.x;
+#pragma unroll 1
+    for (int i = 0; i < block.count; i++) {
+        unsigned nodes, elements;
+        block.wait_record(i);
+        const alya_patch_layout_t at = alya_patch_read_head<K>(block.record(i), &nodes, &elements);
+        alya_barrier_wait(block.node_full + i % 2, i / 2 % 2);
+        T r[4][3];
+        if (e < elements) {
+            double x[4][3], u[4][3];
+            alya_patch_load<K>(block.record(i) + at.local, block.node(i), e, x, u);
+            alya_element_closed<form, T>(x, u, constants, r);
+        }
+        alya_barrier_wait(block.stage_free + i % 2, (i / 2 + 1) % 2); /* at first it is free */
+        if (e < elements) {
+            T *stage = block.stage(i) + e;
+#pragma unroll
+            for (int a = 0; a < 4; a++)
+#pragma unroll
+                for (int c = 0; c < 3; c++)
+                    stage[(4 * c + a) * K::elements] = r[a][c];
+        }
+        block.arrive(block.stage_full + i % 2);
+    }
+}
+
+/* Starts to fetch the nodes of the block's patch i, when its record is here. */
+template <class K>
+__device__ __forceinline__ void alya_patch_fetch_nodes(const alya_patch_block_t<K> &block, int i,
+                                                       const double *__restrict__ packed, int t)
+{
+    unsigned nodes, elements;
+    if (i >= block.count)
+        return;
+    block.wait_record(i);
+    const alya_patch_layout_t at = alya_patch_read_head<K>(block.record(i), &nodes, &elements);
+    const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
+    double *to = block.node(i);
+#pragma unroll 2
+    for (unsigned k = t; k < 3 * nodes; k += K::summing) {
+        const size_t n = id[k / 3] & ~ALYA_PATCH_ALONE;
+        alya_copy16(to + 2 * k, packed + 6 * n + 2 * (k % 3));
+    }
+    alya_copies_arrive(block.node_full + i % 2);
+}
+
+/* A thread a node: the sum over its gather list, and on to r. */
+template <class K>
+__device__ __forceinline__ void alya_patch_sum(const alya_patch_block_t<K> &block, int i,
+                                               double *__restrict__ r, int t)
+{
+    using T = typename K::real;
+    unsigned nodes, elements;
+    const unsigned char *record = block.record(i);
+    const alya_patch_layout_t at = alya_patch_read_head<K>(record, &nodes, &elements);
+    const uint32_t *id = reinterpret_cast<const uint32_t *>(record + at.node);
+    const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
+    const uint16_t *list = reinterpret_cast<const uint16_t *>(record + at.list);
+    const T *stage = block.stage(i);
+#pragma unroll 1
+    for (unsigned n = t; n < nodes; n += K::summing) {
+        const int end = start[n + 1];
+        double sum[3] = {0, 0, 0};
+#pragma unroll 4
+        for (int k = start[n]; k < end; k++) {
+            const T *from = stage + list[k];
+#pragma unroll
+            for (int c = 0; c < 3; c++)
+                sum[c] += static_cast<double>(from[4 * c * K::elements]);
+        }
+        double *to = r + 3 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE);
+        const bool alone = id[n] & ALYA_PATCH_ALONE;
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            if (alone)
+                to[c] = sum[c];
+            else
+                atomicAdd(to + c, sum[c]);
+    }
+}
+
+template <class K>
+__device__ __forceinline__ void
+alya_patch_summing(const alya_patch_block_t<K> &block, const alya_patch_lists_t &lists,
+                   const double *__restrict__ packed, double *__restrict__ r)
+{
+    const int t = threadIdx.x - K::elements;
+    const auto fetch_record = [&](int i) {
+        if (i >= block.count)
+            return;
+        const int64_t patch = blockIdx.x + static_cast<int64_t>(i) * gridDim.x;
+        const uint32_t from = lists.offset[patch], bytes = 16 * (lists.offset[patch + 1] - from);
+        alya_copy_record<K::summing>(block.record(i), lists.record + 16 * static_cast<size_t>(from),
+                                     bytes, block.record_full + i % K::records, t);
+    };
+    for (int i = 0; i < K::records; i++)
+        fetch_record(i);
+    alya_patch_fetch_nodes<K>(block, 0, packed, t);
+    alya_patch_fetch_nodes<K>(block, 1, packed, t);
+#pragma unroll 1
+    for (int i = 0; i < block.count; i++) {
+        alya_barrier_wait(block.stage_full + i % 2, i / 2 % 2);
+        alya_patch_fetch_nodes<K>(block, i + 2, packed, t);
+        alya_patch_sum<K>(block, i, r, t);
+        block.arrive(block.stage_free + i % 2);
+        /* All have read record i, and the computing threads had before: its place is free. */
+        asm volatile("bar.sync 1, %0;" ::"n"(K::summing) : "memory");
+        fetch_record(i + K::records);
+    }
+}
+
+template <int form, class K>
+__global__ void __launch_bounds__(K::threads, K::blocks)
+    alya_patch_assemble(const __grid_constant__ alya_patch_lists_t lists,
+                        const __grid_constant__ alya_closed_t<typename K::real> constants,
+                        const double *__restrict__ packed, double *__restrict__ r)
+{
+    extern __shared__ __align__(128) unsigned char alya_patch_shared[];
+    const alya_patch_block_t<K> block(alya_patch_shared, lists.patches);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < K::records; i++)
+            alya_barrier_init(block.record_full + i, ALYA_RECORD_ARRIVALS(K::summing));
+        for (int i = 0; i < 2; i++) {
+            alya_barrier_init(block.node_full + i, K::summing);
+            alya_barrier_init(block.stage_full + i, K::elements / 32);
+            alya_barrier_init(block.stage_free + i, K::summing / 32);
+        }
+#if __CUDA_ARCH__ >= 900 /* the bulk copies see them too */
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+    }
+    __syncthreads();
+    if (threadIdx.x < K::elements)
+        alya_patch_compute<form, K>(block, constants);
+    else
+        alya_patch_summing<K>(block, lists, packed, r);
+}
+
+/* --- host --- */
+
+/* What set_up keeps in view->data. */
+typedef struct {
+    alya_patch_lists_t lists; /* device memory */
+    int variant;
+    unsigned blocks;
+} alya_patch_data_t;
+
+/* Blocks that the device holds at once: each then takes every so manieth patch. 0: it has too
+ * little shared memory. */
+template <class K> unsigned alya_patch_resident()
+{
+    const auto kernel = alya_patch_assemble<ALYA_EMAC, K>;
+    int device = 0, most = 0, blocks = 0;
+    RT_CUDA(cudaGetDevice(&device));
+    RT_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    if (K::shared_bytes > static_cast<unsigned>(most))
+        return 0;
+    RT_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
+    RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, K::threads,
+                                                          K::shared_bytes));
+    return static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
+}
+
+template <int form, class K>
+void alya_patch_launch(const alya_patch_data_t &data, const alya_physics_t &physics,
+                       const double *packed, double *r)
+{
+    const auto kernel = alya_patch_assemble<form, K>;
+    RT_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
+    kernel<<<data.blocks, K::threads, K::shared_bytes, rt_stream()>>>(
+        data.lists, alya_closed_constants<typename K::real>(physics), packed, r);
+    RT_CUDA_LAUNCHED();
+}
+
+template <class K>
+void alya_patch_launch_form(const alya_patch_data_t &data, const alya_physics_t &physics,
+                            const double *packed, double *r)
+{
+    switch (physics.form) {
+    case ALYA_CONV:
+        return alya_patch_launch<ALYA_CONV, K>(data, physics, packed, r);
+    case ALYA_SKEW:
+        return alya_patch_launch<ALYA_SKEW, K>(data, physics, packed, r);
+    case ALYA_CONS:
+        return alya_patch_launch<ALYA_CONS, K>(data, physics, packed, r);
+    default:
+        return alya_patch_launch<ALYA_EMAC, K>(data, physics, packed, r);
+    }
+}
+
+/* One line of a rung's table of kernels. */
+typedef struct {
+    alya_patch_shape_t shape;
+    unsigned (*resident)();
+    void (*launch)(const alya_patch_data_t &data, const alya_physics_t &physics,
+                   const double *packed, double *r);
+} alya_patch_variant_t;
+
+template <class K> constexpr alya_patch_variant_t alya_patch_variant()
+{
+    return {K::shape, alya_patch_resident<K>, alya_patch_launch_form<K>};
+}
+
+/* What a shape costs on this mesh, for each element: its place in a patch, taken or not, and the
+ * patch nodes, each fetched and added to r. A place and a node cost about the same: on an H200 17
+ * ps (FP64 at its peak) and 14 ps (three additions at the rate of atomics on whole sectors). So a
+ * shape is good if it is full and has few nodes; one whose limit of nodes is too low for the order
+ * loses on both. */
+inline double alya_patch_cost(const alya_mesh_t *mesh, const alya_patch_shape_t &shape)
+{
+    const alya_patch_count_t count = alya_patches_count(mesh, &shape);
+    const double places = static_cast<double>(count.patches) * shape.elements;
+    return (places + static_cast<double>(count.patch_nodes)) /
+           static_cast<double>(mesh->elements > 0 ? mesh->elements : 1);
+}
+
+/* The patches of the cheapest shape, on the device. */
+inline void alya_patch_set_up(alya_view_t *view, const alya_patch_variant_t *variants, int n)
+{
+    alya_patch_data_t *data = RT_NEW(alya_patch_data_t, 1, RT_HOST);
+    data->variant = -1;
+    double least = 0;
+    for (int v = 0; v < n; v++) {
+        if (variants[v].resident() == 0)
+            continue;
+        const double cost = alya_patch_cost(view->host, variants[v].shape);
+        if (data->variant < 0 || cost < least) {
+            least = cost;
+            data->variant = v;
+        }
+    }
+    RT_EXPECT(data->variant >= 0, RT_ENVIRONMENT, "this GPU has too little shared memory");
+    const alya_patch_variant_t &variant = variants[data->variant];
+    alya_patches_t *patches = alya_patches_new(view->host, &variant.shape);
+    const auto count = static_cast<size_t>(patches->count.patches);
+    const unsigned resident = variant.resident();
+    data->blocks = count < resident ? static_cast<unsigned>(count) : resident;
+    data->lists.patches = patches->count.patches;
+    data->lists.offset = static_cast<const uint32_t *>(
+        rt_clone(patches->offset, count + 1, sizeof(uint32_t), RT_DEVICE));
+    data->lists.record = static_cast<const unsigned char *>(
+        rt_clone(patches->record, patches->offset[count], ALYA_PATCH_UNIT, RT_DEVICE));
+    alya_patches_destroy(patches);
+    view->data = data;
+}
+
+inline void alya_patch_tear_down(alya_view_t *view)
+{
+    alya_patch_data_t *data = static_cast<alya_patch_data_t *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->lists.offset, RT_DEVICE);
+    RT_FREE(data->lists.record, RT_DEVICE);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+/* The dearest shape counts. Records are made in host memory, and then copied. */
+inline void alya_patch_memory(int64_t elements, int64_t nodes, const alya_patch_variant_t *variants,
+                              int n, double bytes[RT_SPACES])
+{
+    double most = 0, most_making = 0;
+    for (int v = 0; v < n; v++) {
+        double making;
+        const double held = alya_patches_memory(elements, nodes, &variants[v].shape, &making);
+        most = held > most ? held : most;
+        most_making = making > most_making ? making : most_making;
+    }
+    bytes[RT_DEVICE] += most;
+    bytes[RT_HOST] += most + most_making + sizeof(alya_patch_data_t);
+}
+
+/* Nodes that no patch has must be zero, and so must all that get atomic additions. */
+inline void alya_patch_run(const alya_view_t *view, const alya_physics_t *physics, double *r,
+                           const alya_patch_variant_t *variants)
+{
+    const alya_patch_data_t *data = static_cast<const alya_patch_data_t *>(view->data);
+    if (view->nodes > 0)
+        RT_CUDA(cudaMemsetAsync(r, 0, 3 * sizeof(double) * static_cast<size_t>(view->nodes),
+                                rt_stream()));
+    if (data->blocks > 0)
+        variants[data->variant].launch(*data, *physics, view->x, r);
+}
+
+#endif

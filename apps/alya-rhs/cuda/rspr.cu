@@ -1,0 +1,48 @@
+/*
+ * rspr.cu - rung RSP with its end restructured, the paper's last step.
+ *
+ * Idea: each r_a is added to memory as soon as it is known, so that 3 results are alive and not 12,
+ * and the compiler is told to make room for more blocks. Advantage: fewer registers, more threads
+ * a multiprocessor to cover the latency of the gather and of the atomics. Price: none in
+ * arithmetic; a limit too low would move values to local memory. After this the 12 atomics an
+ * element take nine tenths of the time: less arithmetic alone can no longer help (rung closed).
+ */
+#include "config.h"
+#include "alya_cuda.cuh"
+#include "element.cuh"
+
+enum { THREADS = 128, BLOCKS = 5 /* a multiprocessor: 96 registers */ };
+
+template <int form>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    assemble_kernel(int64_t elements, const int32_t *__restrict__ connectivity,
+                    const double *__restrict__ x, const double *__restrict__ u,
+                    double *__restrict__ r, const __grid_constant__ alya_physics_t physics)
+{
+    const int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    if (e >= elements)
+        return;
+    int32_t node[4];
+    double xe[4][3], ue[4][3];
+    alya_nodes(connectivity, e, node);
+    alya_gather(x, node, xe);
+    alya_gather(u, node, ue);
+    alya_element_quadrature<form>(
+        xe, ue, physics, [&](int a, const double(&ra)[3]) { alya_scatter(r, node[a], ra); });
+}
+
+static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                     double *r)
+{
+    alya_clear(view, r, 3);
+    if (view->elements == 0)
+        return;
+    alya_fixed_form(physics->form, [&](auto form) {
+        assemble_kernel<form()><<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
+            view->elements, view->connectivity, view->x, u, r, *physics);
+    });
+    RT_CUDA_LAUNCHED();
+}
+
+extern "C" const alya_kernels_t alya_rspr = {assemble, nullptr, nullptr, nullptr,
+                                             0,        3,       false,   ALYA_TOLERANCE};

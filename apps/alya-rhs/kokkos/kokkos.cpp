@@ -1,0 +1,358 @@
+/*
+ * kokkos.cpp - the patch rung, not pipelined, as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ *
+ * Idea: a team a patch. Its nodes and the elements' results are in the team's scratch memory; sums
+ * are made by the gather lists, and only they go to r. On a GPU a thread has an element, later a
+ * node. On a CPU a team is one thread and scratch is its cache; elements are taken W at a time, so
+ * that the loop over them becomes vector instructions. Advantage: portable, and the atomic
+ * additions, dear on a CPU too, are left only for nodes that several patches have. Price: a team
+ * waits for its nodes before it computes, and records are read from memory twice.
+ */
+#include "config.h"
+#include "rt_kokkos.hpp"
+#include <cstring>
+#include "../patches.h"
+
+/* The lanes of a bundle of elements do not depend on each other. */
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define ALYA_LANES
+#elif defined(__clang__)
+#define ALYA_LANES _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define ALYA_LANES _Pragma("GCC ivdep")
+#else
+#define ALYA_LANES
+#endif
+
+namespace
+{
+
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
+using Member = Policy::member_type;
+
+/* 256 elements: results 24 KB and nodes up to 12 KB stay in a core's first or second cache, and
+ * several teams share a multiprocessor. Ids of 8 bits. */
+constexpr alya_patch_shape_t shape = {256, 256, 1, !rt_kokkos::on_host};
+constexpr int W = rt_kokkos::on_host ? 8 : 1;
+static_assert(shape.elements % W == 0,
+              "a bundle may run over the last element, not over the stage");
+
+#ifdef KOKKOS_ENABLE_SERIAL
+constexpr bool one_thread = std::is_same<rt_kokkos::Exec, Kokkos::Serial>::value;
+#else
+constexpr bool one_thread = false;
+#endif
+
+/* --- one element; no branches and no library calls, so that a compiler can vectorise it --- */
+
+struct Vec {
+    double x, y, z;
+};
+KOKKOS_INLINE_FUNCTION Vec operator+(Vec a, Vec b)
+{
+    return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+KOKKOS_INLINE_FUNCTION Vec operator-(Vec a, Vec b)
+{
+    return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+KOKKOS_INLINE_FUNCTION Vec operator*(double s, Vec a)
+{
+    return {s * a.x, s * a.y, s * a.z};
+}
+KOKKOS_INLINE_FUNCTION double dot(Vec a, Vec b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+KOKKOS_INLINE_FUNCTION Vec cross(Vec a, Vec b)
+{
+    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+/* x^(-1/3) for normal floats x > 0: a seed good to 4 % from the bits, then three steps of third
+ * order, y (1 + d/3 + 2 d^2/9) with d = 1 - x y^3, to 1e-3, 1e-9 and all digits. */
+KOKKOS_INLINE_FUNCTION double inverse_cbrt(double x)
+{
+    const float single = static_cast<float>(x);
+    uint32_t bits;
+    float seed;
+    memcpy(&bits, &single, sizeof bits);
+    bits = 0x54a232a3u - bits / 3;
+    memcpy(&seed, &bits, sizeof seed);
+    double y = static_cast<double>(seed), d = 1 - x * (y * y * y);
+    y += y * d * (1.0 / 3 + d * (2.0 / 9));
+    d = 1 - x * (y * y * y);
+    y += y * d * (1.0 / 3 + d * (2.0 / 9));
+    d = 1 - x * (y * y * y);
+    return y + y * d * (1.0 / 3 + d * (2.0 / 9));
+}
+
+/* sqrt(x), x >= 0, as x x^(-1/2) in the same way: std::sqrt would set errno. */
+KOKKOS_INLINE_FUNCTION double root(double x)
+{
+    uint64_t bits;
+    double y, d;
+    memcpy(&bits, &x, sizeof bits);
+    bits = 0x5fe6eb50c7b537a9u - (bits >> 1);
+    memcpy(&y, &bits, sizeof y);
+    d = 1 - x * y * y;
+    y += y * d * (0.5 + 0.375 * d);
+    d = 1 - x * y * y;
+    y += y * d * (0.5 + 0.375 * d);
+    const double s = x * y;
+    d = 1 - s * y;
+    return s + s * d * (0.5 + 0.375 * d);
+}
+
+/* What is the same for all elements. */
+struct Constants {
+    double mu, eddy, rho, width; /* eddy: rho c; width: Delta^2, 0 if V^(2/3) */
+    Vec force;                   /* rho f / 4 */
+};
+
+/* r of one element in closed form (alya.h), from its positions and velocities. */
+template <int form>
+KOKKOS_FORCEINLINE_FUNCTION void element(const Constants &p, const Vec x[4], const Vec u[4],
+                                         Vec r[4])
+{
+    const Vec e1 = x[1] - x[0], e2 = x[2] - x[0], e3 = x[3] - x[0];
+    const Vec w1 = u[1] - u[0], w2 = u[2] - u[0], w3 = u[3] - u[0];
+    const Vec c1 = cross(e2, e3), c2 = cross(e3, e1), c3 = cross(e1, e2);
+    const double det = dot(e1, c1), y = inverse_cbrt(det), V = det * (1.0 / 6), inverse = y * y * y;
+    const Vec g1 = inverse * c1, g2 = inverse * c2, g3 = inverse * c3;
+
+    /* rows of J */
+    const Vec X = w1.x * g1 + w2.x * g2 + w3.x * g3;
+    const Vec Y = w1.y * g1 + w2.y * g2 + w3.y * g3;
+    const Vec Z = w1.z * g1 + w2.z * g2 + w3.z * g3;
+    const Vec m1 = cross(Y, Z), m2 = cross(Z, X), m3 = cross(X, Y); /* its minors */
+    const double B = dot(m1, m1) + dot(m2, m2) + dot(m3, m3);
+    const double Q = dot(X, X) + dot(Y, Y) + dot(Z, Z);
+    const double side = det * y * y * 0.5503212081491045; /* V^(1/3) = (det / 6)^(1/3) */
+    const double width = p.width > 0 ? p.width : side * side;
+    const double ratio = B / (Q > 0 ? Q : 1.0);
+    const double viscous = V * (p.mu + p.eddy * width * root(ratio));
+
+    /* rows of V mu_t (J + J^T) and of A */
+    const double xy = X.y + Y.x, yz = Y.z + Z.y, zx = Z.x + X.z;
+    const Vec S1 = viscous * Vec{2 * X.x, xy, zx}, S2 = viscous * Vec{xy, 2 * Y.y, yz},
+              S3 = viscous * Vec{zx, yz, 2 * Z.z};
+    const double share = form == ALYA_CONV ? 0.0 : form == ALYA_SKEW ? 0.5 : 1.0;
+    const double div = share * (X.x + Y.y + Z.z);
+    Vec A1 = X, A2 = Y, A3 = Z;
+    if (form == ALYA_EMAC) {
+        A1 = Vec{2 * X.x, xy, zx};
+        A2 = Vec{xy, 2 * Y.y, yz};
+        A3 = Vec{zx, yz, 2 * Z.z};
+    }
+    A1.x += div;
+    A2.y += div;
+    A3.z += div;
+
+    const double k = p.rho * V * (-1.0 / 20);
+    const Vec s = u[0] + u[1] + u[2] + u[3], F = V * p.force;
+    const Vec g[4] = {Vec{0, 0, 0} - (g1 + g2 + g3), g1, g2, g3};
+    for (int a = 0; a < 4; a++) {
+        const Vec v = u[a] + s;
+        r[a] = F + k * Vec{dot(A1, v), dot(A2, v), dot(A3, v)} -
+               Vec{dot(S1, g[a]), dot(S2, g[a]), dot(S3, g[a])};
+    }
+}
+
+/* --- a patch --- */
+
+template <int form> struct Patch {
+    Constants constants;
+    const uint32_t *offset;
+    const unsigned char *record;
+    const double *packed; /* x y z u v w of each node */
+    double *r;
+
+    static KOKKOS_INLINE_FUNCTION size_t scratch()
+    {
+        return sizeof(double) * (6 * shape.nodes + 12 * shape.elements);
+    }
+
+    /* W elements from `first` on. Where they run over the end the last one is done again, into
+     * places of the stage that no list names. */
+    KOKKOS_INLINE_FUNCTION void bundle(const unsigned char *local, const double *node,
+                                       double *stage, int first, int elements) const
+    {
+        double in[24][W], out[12][W];
+        for (int l = 0; l < W; l++) {
+            const int e = first + l < elements ? first + l : elements - 1;
+            for (int a = 0; a < 4; a++)
+                for (int c = 0; c < 6; c++)
+                    in[6 * a + c][l] = node[6 * local[4 * e + a] + c];
+        }
+        ALYA_LANES
+        for (int l = 0; l < W; l++) {
+            const Vec x[4] = {{in[0][l], in[1][l], in[2][l]},
+                              {in[6][l], in[7][l], in[8][l]},
+                              {in[12][l], in[13][l], in[14][l]},
+                              {in[18][l], in[19][l], in[20][l]}};
+            const Vec u[4] = {{in[3][l], in[4][l], in[5][l]},
+                              {in[9][l], in[10][l], in[11][l]},
+                              {in[15][l], in[16][l], in[17][l]},
+                              {in[21][l], in[22][l], in[23][l]}};
+            Vec v[4];
+            element<form>(constants, x, u, v);
+            for (int a = 0; a < 4; a++) {
+                out[a][l] = v[a].x;
+                out[4 + a][l] = v[a].y;
+                out[8 + a][l] = v[a].z;
+            }
+        }
+        for (int k = 0; k < 12; k++)
+            for (int l = 0; l < W; l++)
+                stage[k * shape.elements + first + l] = out[k][l];
+    }
+
+    /* The sum of one node, to r. */
+    KOKKOS_INLINE_FUNCTION void gather(const uint16_t *list, int from, int end, const double *stage,
+                                       uint32_t id) const
+    {
+        double sum[3] = {0, 0, 0};
+        for (int k = from; k < end; k++)
+            for (int c = 0; c < 3; c++)
+                sum[c] += stage[list[k] + 4 * c * shape.elements];
+        double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
+        for (int c = 0; c < 3; c++) {
+            if (id & ALYA_PATCH_ALONE)
+                to[c] = sum[c];
+            else if (one_thread)
+                to[c] += sum[c];
+            else
+                Kokkos::atomic_add(to + c, sum[c]);
+        }
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        const unsigned char *at =
+            record + ALYA_PATCH_UNIT * static_cast<size_t>(offset[team.league_rank()]);
+        const alya_patch_head_t head = *reinterpret_cast<const alya_patch_head_t *>(at);
+        const alya_patch_layout_t part =
+            alya_patch_layout(head.nodes, head.elements, shape.id_bytes);
+        const uint32_t *id = reinterpret_cast<const uint32_t *>(at + part.node);
+        const uint16_t *start = reinterpret_cast<const uint16_t *>(at + part.start);
+        const uint16_t *list = reinterpret_cast<const uint16_t *>(at + part.list);
+        const int nodes = static_cast<int>(head.nodes), elements = static_cast<int>(head.elements);
+        double *node = static_cast<double *>(team.team_scratch(0).get_shmem(scratch()));
+        double *stage = node + 6 * shape.nodes;
+
+        if (rt_kokkos::on_host) {
+            for (int n = 0; n < nodes; n++)
+                for (int c = 0; c < 6; c++)
+                    node[6 * n + c] =
+                        packed[6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + c];
+        } else { /* neighbouring threads read neighbouring doubles */
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 6 * nodes), [&](int k) {
+                node[k] = packed[6 * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + k % 6];
+            });
+        }
+        team.team_barrier();
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (elements + W - 1) / W),
+                             [&](int b) { bundle(at + part.local, node, stage, b * W, elements); });
+        team.team_barrier();
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, nodes),
+                             [&](int n) { gather(list, start[n], start[n + 1], stage, id[n]); });
+    }
+};
+
+/* --- the rung --- */
+
+struct Data {
+    int patches;
+    rt_space_t space; /* of the arrays */
+    uint32_t *offset;
+    unsigned char *record;
+};
+
+template <int form> void run(const alya_view_t *view, const alya_physics_t *p, double *r)
+{
+    const Data *data = static_cast<const Data *>(view->data);
+    const double f = p->rho / 4;
+    const Constants constants = {p->mu,
+                                 p->rho * p->vreman,
+                                 p->rho,
+                                 p->filter > 0 ? p->filter * p->filter : 0,
+                                 {f * p->force[0], f * p->force[1], f * p->force[2]}};
+    const Patch<form> patch{constants, data->offset, data->record, view->x, r};
+    const auto bytes = Kokkos::PerTeam(static_cast<int>(Patch<form>::scratch()));
+    Policy policy(rt_kokkos::exec(), data->patches, 1);
+    policy.set_scratch_size(0, bytes);
+    if (!rt_kokkos::on_host) { /* half as many threads as elements, if registers allow */
+        const int most = policy.team_size_max(patch, Kokkos::ParallelForTag());
+        const int size = shape.elements / 2 < most ? shape.elements / 2 : most;
+        policy = Policy(rt_kokkos::exec(), data->patches, size);
+        policy.set_scratch_size(0, bytes);
+    }
+    Kokkos::parallel_for("alya patch", policy, patch);
+}
+
+struct Zero {
+    double *r;
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t k) const
+    {
+        r[k] = 0;
+    }
+};
+
+void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *, double *r)
+{
+    using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+    Kokkos::parallel_for("alya zero", Range(rt_kokkos::exec(), 0, 3 * view->nodes), Zero{r});
+    if (view->elements == 0)
+        return;
+    switch (physics->form) {
+    case ALYA_CONV:
+        return run<ALYA_CONV>(view, physics, r);
+    case ALYA_SKEW:
+        return run<ALYA_SKEW>(view, physics, r);
+    case ALYA_CONS:
+        return run<ALYA_CONS>(view, physics, r);
+    default:
+        return run<ALYA_EMAC>(view, physics, r);
+    }
+}
+
+void set_up(alya_view_t *view)
+{
+    Data *data = RT_NEW(Data, 1, RT_HOST);
+    alya_patches_t *patches = alya_patches_new(view->host, &shape);
+    const auto count = static_cast<size_t>(patches->count.patches);
+    data->patches = static_cast<int>(count);
+    data->space = rt_kokkos_space();
+    data->offset = static_cast<uint32_t *>(
+        rt_clone(patches->offset, count + 1, sizeof(uint32_t), data->space));
+    data->record = static_cast<unsigned char *>(
+        rt_clone(patches->record, patches->offset[count], ALYA_PATCH_UNIT, data->space));
+    alya_patches_destroy(patches);
+    view->data = data;
+}
+
+void tear_down(alya_view_t *view)
+{
+    Data *data = static_cast<Data *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->offset, data->space);
+    RT_FREE(data->record, data->space);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+/* Made in host memory, then copied. */
+void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+{
+    double making;
+    const double held = alya_patches_memory(elements, nodes, &shape, &making);
+    bytes[rt_kokkos_space()] += held;
+    bytes[RT_HOST] += held + making + sizeof(Data);
+}
+
+} // namespace
+
+extern "C" const alya_kernels_t alya_kokkos = {assemble, set_up, tear_down,  memory,
+                                               6,        3,      one_thread, ALYA_TOLERANCE};

@@ -1,0 +1,72 @@
+# alya-rhs. Everything but main.c is a library, so that tests can link it.
+# A new rung: its file here, and a line in ladder.def.
+
+bin_PROGRAMS += apps/alya-rhs/alya-rhs
+apps_alya_rhs_alya_rhs_SOURCES = apps/alya-rhs/main.c
+apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
+
+noinst_LIBRARIES += apps/alya-rhs/libalya.a
+apps_alya_rhs_libalya_a_SOURCES = \
+	apps/alya-rhs/alya.h apps/alya-rhs/ladder.def \
+	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c apps/alya-rhs/verify.c \
+	apps/alya-rhs/work.c apps/alya-rhs/rungs.c apps/alya-rhs/picture.c \
+	apps/alya-rhs/mesh/box.c \
+	apps/alya-rhs/mesh/check.c \
+	apps/alya-rhs/mesh/distribute.c \
+	apps/alya-rhs/mesh/gmsh.c \
+	apps/alya-rhs/mesh/hilbert.c \
+	apps/alya-rhs/mesh/order.h apps/alya-rhs/mesh/order.c \
+	apps/alya-rhs/mesh/read.c \
+	apps/alya-rhs/mesh/scan.h \
+	apps/alya-rhs/mesh/su2.c \
+	apps/alya-rhs/patches.h apps/alya-rhs/patches.c \
+	apps/alya-rhs/baseline.h \
+	apps/alya-rhs/cpu/reference.c \
+	apps/alya-rhs/cpu/schedule.c \
+	apps/alya-rhs/cpu/lanes.h \
+	apps/alya-rhs/cpu/cpu_b.c \
+	apps/alya-rhs/cpu/cpu_rs.c \
+	apps/alya-rhs/cpu/cpu_rsp.c \
+	apps/alya-rhs/cpu/cpu_closed.c \
+	apps/alya-rhs/cpu/vector.c
+apps_alya_rhs_libalya_a_LIBADD =
+
+if HAVE_CUDA
+apps_alya_rhs_libalya_a_SOURCES += \
+	apps/alya-rhs/cuda/alya_cuda.cuh \
+	apps/alya-rhs/cuda/baseline.cuh \
+	apps/alya-rhs/cuda/element.cuh \
+	apps/alya-rhs/cuda/b.cu \
+	apps/alya-rhs/cuda/p.cu \
+	apps/alya-rhs/cuda/rs.cu \
+	apps/alya-rhs/cuda/rsp.cu \
+	apps/alya-rhs/cuda/rspr.cu \
+	apps/alya-rhs/cuda/closed.cu \
+	apps/alya-rhs/cuda/coalesced.cu \
+	apps/alya-rhs/cuda/patch.cuh \
+	apps/alya-rhs/cuda/patch.cu \
+	apps/alya-rhs/cuda/mixed.cu \
+	apps/alya-rhs/cuda/vector.cu
+endif
+
+alya_kokkos_sources = \
+	apps/alya-rhs/kokkos/kokkos.cpp \
+	apps/alya-rhs/kokkos/vector.cpp
+EXTRA_DIST += $(alya_kokkos_sources)
+if HAVE_KOKKOS
+apps_alya_rhs_libalya_a_LIBADD += $(alya_kokkos_sources:.cpp=.o)
+endif
+
+alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs
+dist_alya_inputs_DATA = $(wildcard $(srcdir)/inputs/alya-rhs/*)
+alya_docdir = $(docdir)/alya-rhs
+dist_alya_doc_DATA = $(wildcard $(srcdir)/apps/alya-rhs/*.md)
+
+# make bench: the ladder at the paper's size, in natural and in Hilbert order.
+bench: bench-alya
+bench-alya: apps/alya-rhs/alya-rhs
+	@for order in natural hilbert; do \
+	    echo "== alya-rhs --cells 480x400x28 --order $$order"; \
+	    apps/alya-rhs/alya-rhs --cells 480x400x28 --order $$order --ladder || exit 1; \
+	done
+.PHONY: bench-alya

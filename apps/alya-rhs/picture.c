@@ -1,0 +1,561 @@
+/*
+ * picture.c - --picture: the mesh with its fields for ParaView, or an image of the speed in a
+ * plane.
+ *
+ * No rank ever holds the whole mesh. A .vtu file has one place for each value of each array, so
+ * rank 0 takes the parts one after the other and puts them there. For an image every rank draws the
+ * tetrahedra that it has, and the largest value of a pixel is the picture's.
+ *
+ * Rank 0 writes. A failure is its own: it goes on taking part in what is collective, and says one
+ * line at the end. The file is there whole or not at all.
+ */
+#include "config.h"
+#define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
+#include "alya.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+#include <png.h>
+#endif
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+    return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+const char *alya_picture_why_not(const char *path)
+{
+    if (ends_with(path, ".vtu") || ends_with(path, ".ppm"))
+        return NULL;
+    if (!ends_with(path, ".png"))
+        return "the name must end in .vtu (the mesh, u and r, for ParaView), or in .ppm or .png "
+               "(an image of the speed in the plane y = 0)";
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+    return NULL;
+#else
+    return "this build has no libpng; use .ppm";
+#endif
+}
+
+/* --- a file that takes the place of `path` when it is whole, or goes without a trace --- */
+
+typedef struct {
+    char path[PATH_MAX]; /* with symbolic links followed, so that a link stays a link */
+    char temporary[PATH_MAX];
+    mode_t mode;
+    int fd;    /* -1: there is no temporary file */
+    int error; /* errno of what went wrong first; nothing is written after it */
+} draft_t;
+
+/* 0, or the errno of why `path` cannot be written. */
+static int draft_locate(draft_t *d, const char *path)
+{
+    struct stat old;
+    if (stat(path, &old) == 0) {
+        /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
+        if (!S_ISREG(old.st_mode))
+            return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+        /* The folder would allow to replace a file that its owner made read-only. */
+        if (access(path, W_OK) != 0 || !realpath(path, d->path))
+            return errno;
+        d->mode = old.st_mode & 0777;
+        return 0;
+    }
+    if (errno != ENOENT)
+        return errno;
+    if (strlen(path) >= sizeof d->path)
+        return ENAMETOOLONG;
+    strcpy(d->path, path);
+    mode_t mask = umask(0); /* there is no way to only read it */
+    umask(mask);
+    d->mode = 0644 & ~mask;
+    return 0;
+}
+
+/* A temporary file beside `path`: a rename must not cross file systems. */
+static void draft_begin(draft_t *d, const char *path)
+{
+    static const char name[] = ".rooftop-XXXXXX";
+    d->fd = -1;
+    d->error = draft_locate(d, path);
+    if (d->error)
+        return;
+    const char *slash = strrchr(d->path, '/');
+    size_t folder = slash ? (size_t)(slash - d->path) + 1 : 0;
+    if (folder + sizeof name > sizeof d->temporary) {
+        d->error = ENAMETOOLONG;
+        return;
+    }
+    memcpy(d->temporary, d->path, folder);
+    memcpy(d->temporary + folder, name, sizeof name);
+    d->fd = mkstemp(d->temporary);
+    d->error = d->fd < 0 ? errno : 0;
+}
+
+/* Puts these bytes at this place of the file. */
+static void draft_put(draft_t *d, int64_t at, const void *data, size_t bytes)
+{
+    const char *from = data;
+    while (bytes > 0 && !d->error) {
+        ssize_t done = pwrite(d->fd, from, bytes, (off_t)at);
+        if (done < 0 && errno != EINTR)
+            d->error = errno;
+        if (done > 0) {
+            from += done;
+            at += done;
+            bytes -= (size_t)done;
+        }
+    }
+}
+
+static void draft_end(draft_t *d, const char *path)
+{
+    if (d->fd >= 0) {
+        /* To disk before the rename: or a crash could leave the new name on an empty file. */
+        if (!d->error && (fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0))
+            d->error = errno;
+        if (close(d->fd) != 0 && !d->error)
+            d->error = errno;
+        if (!d->error && rename(d->temporary, d->path) != 0)
+            d->error = errno;
+        if (d->error)
+            unlink(d->temporary);
+    }
+    if (d->error)
+        fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
+                d->error == EINVAL ? "it is not an ordinary file" : strerror(d->error));
+}
+
+/* --- .vtu: VTK's XML for unstructured grids, arrays as raw bytes after the text --- */
+
+enum { VELOCITY, RHS, POINTS, CONNECTIVITY, OFFSETS, TYPES, ARRAYS };
+enum { TETRAHEDRON = 10, BLOCK = 1 << 16 };
+
+typedef struct {
+    draft_t draft;
+    int64_t nodes, elements; /* of all ranks */
+    int64_t at[ARRAYS];      /* where each array's values begin in the file */
+} vtu_t;
+
+/* Each array is its size in bytes (UInt64), then its values. */
+static void vtu_begin(vtu_t *v, const char *path)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n"
+        "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
+        "header_type=\"UInt64\">\n<UnstructuredGrid>\n"
+        "<Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n"
+        "<PointData Vectors=\"velocity\">\n"
+        "<DataArray type=\"Float64\" Name=\"velocity\" NumberOfComponents=\"3\" "
+        "format=\"appended\" offset=\"%lld\"/>\n"
+        "<DataArray type=\"Float64\" Name=\"r\" NumberOfComponents=\"3\" "
+        "format=\"appended\" offset=\"%lld\"/>\n</PointData>\n<Points>\n"
+        "<DataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\" "
+        "format=\"appended\" offset=\"%lld\"/>\n</Points>\n<Cells>\n"
+        "<DataArray type=\"Int64\" Name=\"connectivity\" format=\"appended\" offset=\"%lld\"/>\n"
+        "<DataArray type=\"Int64\" Name=\"offsets\" format=\"appended\" offset=\"%lld\"/>\n"
+        "<DataArray type=\"UInt8\" Name=\"types\" format=\"appended\" offset=\"%lld\"/>\n"
+        "</Cells>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_";
+    static const char last[] = "\n</AppendedData>\n</VTKFile>\n";
+    const uint64_t field = (uint64_t)v->nodes * 3 * sizeof(double);
+    const uint64_t elements = (uint64_t)v->elements;
+    const uint64_t bytes[ARRAYS] = {field, field, field, 32 * elements, 8 * elements, elements};
+    const uint16_t one = 1;
+    const char *order = *(const unsigned char *)&one ? "LittleEndian" : "BigEndian";
+    char head[sizeof text + 256];
+    long long offset[ARRAYS + 1] = {0};
+    for (int i = 0; i < ARRAYS; i++)
+        offset[i + 1] = offset[i] + (long long)(sizeof(uint64_t) + bytes[i]);
+    int length =
+        snprintf(head, sizeof head, text, order, (long long)v->nodes, (long long)v->elements,
+                 offset[0], offset[1], offset[2], offset[3], offset[4], offset[5]);
+    draft_begin(&v->draft, path);
+    draft_put(&v->draft, 0, head, (size_t)length);
+    for (int i = 0; i < ARRAYS; i++) {
+        v->at[i] = length + offset[i] + (int64_t)sizeof(uint64_t);
+        draft_put(&v->draft, length + offset[i], &bytes[i], sizeof bytes[i]);
+    }
+    draft_put(&v->draft, length + offset[ARRAYS], last, sizeof last - 1);
+}
+
+/* Where each cell's nodes end, and what each cell is: known without the mesh. */
+static void vtu_cells(vtu_t *v)
+{
+    int64_t *ends = RT_NEW(int64_t, BLOCK, RT_HOST);
+    unsigned char *types = RT_NEW(unsigned char, BLOCK, RT_HOST);
+    memset(types, TETRAHEDRON, BLOCK);
+    for (int64_t first = 0; first < v->elements; first += BLOCK) {
+        int64_t n = v->elements - first < BLOCK ? v->elements - first : BLOCK;
+        for (int64_t i = 0; i < n; i++)
+            ends[i] = 4 * (first + i + 1);
+        draft_put(&v->draft, v->at[OFFSETS] + 8 * first, ends, (size_t)n * sizeof *ends);
+        draft_put(&v->draft, v->at[TYPES] + first, types, (size_t)n);
+    }
+    RT_FREE(ends, RT_HOST);
+    RT_FREE(types, RT_HOST);
+}
+
+/* Elements from number `first` of the file on, whose node 0 is number `node` of the file. */
+static void vtu_connectivity(vtu_t *v, int64_t first, int64_t node, const int32_t *part, int64_t n)
+{
+    int64_t *wide = RT_NEW(int64_t, (size_t)4 * BLOCK, RT_HOST);
+    for (int64_t begin = 0; begin < 4 * n; begin += 4 * BLOCK) {
+        int64_t count = 4 * n - begin < 4 * BLOCK ? 4 * n - begin : 4 * BLOCK;
+        for (int64_t i = 0; i < count; i++)
+            wide[i] = node + part[begin + i];
+        draft_put(&v->draft, v->at[CONNECTIVITY] + 32 * first + 8 * begin, wide,
+                  (size_t)count * sizeof *wide);
+    }
+    RT_FREE(wide, RT_HOST);
+}
+
+/* Rank `from` sends its n items to rank 0, which gets them (to be freed) and how many. Collective;
+ * NULL on all other ranks. */
+static void *part_of(int from, const void *mine, int64_t n, size_t unit, int64_t *got)
+{
+    size_t ranks = (size_t)rt_comm_size();
+    int64_t *send = RT_NEW(int64_t, ranks, RT_HOST);
+    int64_t *recv = RT_NEW(int64_t, ranks, RT_HOST);
+    memset(send, 0, ranks * sizeof *send);
+    send[0] = rt_comm_rank() == from ? n : 0;
+    void *part = rt_comm_exchange(mine, send, unit, recv);
+    *got = recv[from];
+    RT_FREE(send, RT_HOST);
+    RT_FREE(recv, RT_HOST);
+    return part;
+}
+
+static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r, const char *path)
+{
+    const double *const field[3] = {[VELOCITY] = u, [RHS] = r, [POINTS] = mesh->x};
+    const bool writer = rt_comm_rank() == 0;
+    int64_t total[2] = {mesh->nodes, mesh->elements}, nodes = 0, elements = 0, n = 0;
+    rt_comm_sum_i64(total, 2);
+    vtu_t *v = RT_NEW(vtu_t, 1, RT_HOST);
+    v->nodes = total[0];
+    v->elements = total[1];
+    if (writer) {
+        vtu_begin(v, path);
+        vtu_cells(v);
+    }
+    for (int from = 0; from < rt_comm_size(); from++) {
+        /* Elements first, since their nodes are counted from the nodes before this rank's. */
+        void *part = part_of(from, mesh->connectivity, mesh->elements, 4 * sizeof(int32_t), &n);
+        if (writer)
+            vtu_connectivity(v, elements, nodes, part, n);
+        elements += n;
+        free(part);
+        for (int i = VELOCITY; i <= POINTS; i++) {
+            part = part_of(from, field[i], mesh->nodes, 3 * sizeof(double), &n);
+            if (writer)
+                draft_put(&v->draft, v->at[i] + 24 * nodes, part, (size_t)n * 24);
+            free(part);
+        }
+        nodes += n;
+    }
+    if (writer)
+        draft_end(&v->draft, path);
+    RT_FREE(v, RT_HOST);
+}
+
+/* --- the speed in a vertical plane, a value a pixel --- */
+
+enum { LONG_SIDE = 1104, SHORT_SIDE = 400, BAR = 96 }; /* pixels; with the bar 1200 x 400 */
+#define HILL_TOP 60.0                                  /* m, five times the height of the hill */
+
+typedef struct {
+    int width, height;
+    double plane;             /* y, m */
+    double low[2], pixels[2]; /* x and z: what the image begins with, m; pixels/m */
+    bool ground;              /* there is ground below the mesh */
+    double *speed;            /* [height][width] from the bottom up, m/s; -1 outside the mesh */
+} slice_t;
+
+/* Where the plane cuts an edge. */
+typedef struct {
+    double at[2]; /* pixels; whole numbers are centres */
+    double u[3];
+} cut_t;
+
+static void slice_place(slice_t *s, const alya_mesh_t *mesh, bool hill)
+{
+    double box[6]; /* least, and minus the largest coordinates */
+    for (int i = 0; i < 6; i++)
+        box[i] = INFINITY;
+    for (int64_t n = 0; n < mesh->nodes; n++)
+        for (int i = 0; i < 3; i++) {
+            box[i] = fmin(box[i], mesh->x[3 * n + i]);
+            box[3 + i] = fmin(box[3 + i], -mesh->x[3 * n + i]);
+        }
+    rt_comm_min(box, 6);
+    double width = -box[3] - box[0], height = -box[5] - box[2];
+    s->plane = box[1] < 0 && box[4] < 0 ? 0 : (box[1] - box[4]) / 2;
+    s->low[0] = box[0];
+    s->low[1] = box[2];
+    s->ground = hill;
+    if (hill) {
+        height = fmin(height, HILL_TOP);
+        s->low[1] -= height / 20; /* or the ground before the hill would not be seen */
+        height += height / 20;
+    }
+    /* True to scale unless that makes it very flat or narrow. */
+    double share = fmin(width, height) / fmax(width, height);
+    int shorter = (int)fmax(SHORT_SIDE, round(LONG_SIDE * share));
+    s->width = width >= height ? LONG_SIDE : shorter;
+    s->height = width >= height ? shorter : LONG_SIDE;
+    s->pixels[0] = s->width / width;
+    s->pixels[1] = s->height / height;
+}
+
+/* Edge from a node before the plane to one in or behind it. */
+static cut_t cut_edge(const slice_t *s, const double *x, const double *u, int32_t a, int32_t b)
+{
+    const double *xa = x + 3 * (int64_t)a, *xb = x + 3 * (int64_t)b;
+    const double *ua = u + 3 * (int64_t)a, *ub = u + 3 * (int64_t)b;
+    double t = (s->plane - xa[1]) / (xb[1] - xa[1]);
+    cut_t c;
+    for (int i = 0; i < 2; i++) /* x and z */
+        c.at[i] = ((1 - t) * xa[2 * i] + t * xb[2 * i] - s->low[i]) * s->pixels[i] - 0.5;
+    for (int i = 0; i < 3; i++)
+        c.u[i] = (1 - t) * ua[i] + t * ub[i];
+    return c;
+}
+
+/* Twice the area of the triangle p, a, b. */
+static double area(const double p[2], const double a[2], const double b[2])
+{
+    return (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0]);
+}
+
+/* The largest value of a pixel counts, so that the image does not depend on the order. */
+static void draw_triangle(slice_t *s, const cut_t *a, const cut_t *b, const cut_t *c)
+{
+    static const double edge = -1e-9; /* a centre on an edge is in both triangles, never in none */
+    const double whole = area(a->at, b->at, c->at);
+    const int size[2] = {s->width, s->height};
+    int from[2], to[2];
+    for (int i = 0; i < 2; i++) {
+        double least = fmin(a->at[i], fmin(b->at[i], c->at[i]));
+        double most = fmax(a->at[i], fmax(b->at[i], c->at[i]));
+        from[i] = (int)fmin(fmax(ceil(least - 1e-6), 0), size[i]);
+        to[i] = (int)fmin(fmax(floor(most + 1e-6), -1), size[i] - 1);
+    }
+    for (int j = from[1]; j <= to[1]; j++)
+        for (int i = from[0]; i <= to[0]; i++) {
+            const double p[2] = {i, j};
+            double la = area(p, b->at, c->at) / whole, lb = area(p, c->at, a->at) / whole;
+            double lc = 1 - la - lb, square = 0;
+            if (!(la >= edge && lb >= edge && lc >= edge)) /* nor if there is no area */
+                continue;
+            for (int d = 0; d < 3; d++) {
+                double v = la * a->u[d] + lb * b->u[d] + lc * c->u[d];
+                square += v * v;
+            }
+            double *pixel = &s->speed[(int64_t)j * s->width + i];
+            if (sqrt(square) > *pixel) /* never for NaN: such a pixel stays empty */
+                *pixel = sqrt(square);
+        }
+}
+
+/* A node in the plane counts as behind it. So of two elements with a face in the plane one is
+ * drawn, and no pixel is left out. */
+static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < mesh->elements; e++) {
+        const int32_t *node = mesh->connectivity + 4 * e;
+        int32_t before[4] = {0}, behind[4] = {0};
+        int n = 0, m = 0;
+        for (int a = 0; a < 4; a++)
+            if (mesh->x[3 * (int64_t)node[a] + 1] < s->plane)
+                before[n++] = node[a];
+            else
+                behind[m++] = node[a];
+        if (n == 0 || m == 0)
+            continue;
+        cut_t c[4]; /* a triangle, or a quadrilateral, in order around it */
+        for (int i = 0; i < 4; i++) {
+            int p = n == 2 ? i / 2 : n == 1 ? 0 : i % 3;
+            int q = n == 2 ? (i == 1 || i == 2) : n == 1 ? i % 3 : 0;
+            c[i] = cut_edge(s, mesh->x, u, before[p], behind[q]);
+        }
+#pragma omp critical(alya_picture) /* few elements come here: those of one plane */
+        {
+            draw_triangle(s, &c[0], &c[1], &c[2]);
+            if (n == 2)
+                draw_triangle(s, &c[0], &c[2], &c[3]);
+        }
+    }
+}
+
+/* --- colours --- */
+
+/* Viridis, in eight pieces: equal steps look equal, and it can be read without colour. */
+static void colour(double share, unsigned char rgb[3])
+{
+    static const unsigned char knot[9][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
+                                             {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
+                                             {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
+    double at = 8 * fmin(fmax(share, 0), 1);
+    int k = at < 7 ? (int)at : 7;
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (unsigned char)(knot[k][i] + (at - k) * (knot[k + 1][i] - knot[k][i]) + 0.5);
+}
+
+typedef struct {
+    int width, height;
+    unsigned char *rgb; /* [height][width][3], from the top down */
+} image_t;
+
+static void paint(const slice_t *s, double most, image_t *image)
+{
+    static const unsigned char ground[3] = {92, 80, 68}, outside[3] = {236, 236, 236};
+    for (int i = 0; i < s->width; i++) {
+        int first = 0; /* pixel of this column that is in the mesh */
+        while (first < s->height && s->speed[(int64_t)first * s->width + i] < 0)
+            first++;
+        for (int j = 0; j < s->height; j++) {
+            double v = s->speed[(int64_t)j * s->width + i];
+            unsigned char *rgb = image->rgb + 3 * ((int64_t)(s->height - 1 - j) * image->width + i);
+            if (v >= 0)
+                colour(most > 0 ? v / most : 0, rgb);
+            else
+                memcpy(rgb, s->ground && j < first && first < s->height ? ground : outside, 3);
+        }
+    }
+}
+
+/* Black text in letters of 3 x 5 dots, a dot 2 x 2 pixels. Only what %.3g and the unit need. */
+static void write_text(image_t *image, int x, int y, const char *text)
+{
+    static const char letters[] = "0123456789.+-e/ms";
+    static const char dots[][16] = {"111101101101111", "010110010010111", "111001111100111",
+                                    "111001111001111", "101101111001001", "111100111001111",
+                                    "111100111101111", "111001010010010", "111101111101111",
+                                    "111101111001111", "000000000000010", "000010111010000",
+                                    "000000111000000", "011101111100011", "001001010100100",
+                                    "000111111101101", "011100010001110"};
+    for (; *text; text++, x += 8) {
+        const char *found = strchr(letters, *text);
+        for (int i = 0; found && i < 60; i++) { /* pixels of 6 x 10 */
+            int px = x + i % 6, py = y + i / 6;
+            bool inside = px >= 0 && px < image->width && py >= 0 && py < image->height;
+            if (inside && dots[found - letters][i / 6 / 2 * 3 + i % 6 / 2] == '1')
+                memset(image->rgb + 3 * ((int64_t)py * image->width + px), 0, 3);
+        }
+    }
+}
+
+/* At the right: what the colours mean. */
+static void paint_bar(image_t *image, double most)
+{
+    const int left = image->width - BAR, top = 24, bottom = image->height - 12;
+    for (int y = 0; y < image->height; y++)
+        for (int x = left; x < image->width; x++) {
+            unsigned char *rgb = image->rgb + 3 * ((int64_t)y * image->width + x);
+            memset(rgb, 255, 3);
+            if (x >= left + 8 && x < left + 24 && y >= top && y < bottom)
+                colour((double)(bottom - 1 - y) / (bottom - 1 - top), rgb);
+        }
+    for (int i = 0; i <= 4; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.3g", most * i / 4);
+        write_text(image, left + 30, bottom - 5 - (bottom - top) * i / 4, text);
+    }
+    write_text(image, left + 30, 4, "m/s");
+}
+
+/* --- image files --- */
+
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+static void write_png(const image_t *image, draft_t *draft)
+{
+    png_image png;
+    memset(&png, 0, sizeof png);
+    png.version = PNG_IMAGE_VERSION;
+    png.width = (png_uint_32)image->width;
+    png.height = (png_uint_32)image->height;
+    png.format = PNG_FORMAT_RGB;
+    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
+    unsigned char *file = RT_NEW(unsigned char, bytes, RT_HOST);
+    if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
+        draft_put(draft, 0, file, bytes);
+    else if (!draft->error)
+        draft->error = ENOMEM; /* there is no other way to fail in memory */
+    RT_FREE(file, RT_HOST);
+}
+#endif
+
+static void write_ppm(const image_t *image, draft_t *draft)
+{
+    char head[64];
+    int length = snprintf(head, sizeof head, "P6\n%d %d\n255\n", image->width, image->height);
+    draft_put(draft, 0, head, (size_t)length);
+    draft_put(draft, length, image->rgb, (size_t)3 * (size_t)image->width * (size_t)image->height);
+}
+
+static void write_image(const slice_t *s, double most, const char *path)
+{
+    image_t image = {.width = s->width + BAR, .height = s->height};
+    draft_t *draft = RT_NEW(draft_t, 1, RT_HOST);
+    image.rgb =
+        RT_NEW(unsigned char, (size_t)3 * (size_t)image.width * (size_t)image.height, RT_HOST);
+    paint(s, most, &image);
+    paint_bar(&image, most);
+    draft_begin(draft, path);
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+    if (ends_with(path, ".png"))
+        write_png(&image, draft);
+    else
+#endif
+        write_ppm(&image, draft);
+    draft_end(draft, path);
+    RT_FREE(image.rgb, RT_HOST);
+    RT_FREE(draft, RT_HOST);
+}
+
+static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, const char *path)
+{
+    slice_t s;
+    double most = 0;
+    slice_place(&s, mesh, hill);
+    int pixels = s.width * s.height;
+    s.speed = RT_NEW(double, (size_t)pixels, RT_HOST);
+    for (int i = 0; i < pixels; i++)
+        s.speed[i] = -1;
+    draw_elements(&s, mesh, u);
+    rt_comm_max(s.speed, pixels);
+    for (int i = 0; i < pixels; i++)
+        most = fmax(most, s.speed[i]);
+    if (rt_comm_rank() == 0)
+        write_image(&s, most, path);
+    RT_FREE(s.speed, RT_HOST);
+}
+
+void alya_picture(const void *solver, const char *path)
+{
+    const alya_solver_t *s = solver;
+    const alya_mesh_t *mesh = s->problem->mesh;
+    const alya_config_t *config = s->problem->config;
+    const char *why = alya_picture_why_not(path);
+    if (why)
+        rt_refuse(RT_USAGE, "--picture %.400s: %s", path, why);
+    double *u = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
+    alya_get(s, s->u, s->u_stride, u);
+    if (ends_with(path, ".vtu")) {
+        double *r = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
+        alya_get(s, s->r, s->kernels->r_stride, r);
+        write_vtu(mesh, u, r, path);
+        RT_FREE(r, RT_HOST);
+    } else {
+        draw_slice(mesh, strcmp(config->mesh, "hill") == 0, u, path);
+    }
+    RT_FREE(u, RT_HOST);
+}

@@ -1,0 +1,10 @@
+/* rungs.c - ladder.def as a table that the driver reads. */
+#include "config.h"
+#include "alya.h"
+
+#define RUNG(name, kind, after, table, idea) \
+    {#name, RT_##kind, after, idea, RT_TABLE_##kind(table)},
+const rt_rung_t alya_ladder[ALYA_RUNGS] = {
+#include "ladder.def"
+};
+#undef RUNG

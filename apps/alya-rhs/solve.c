@@ -1,0 +1,220 @@
+/*
+ * solve.c - assemblies, and the explicit steps made of them, over a rung's function table.
+ *
+ * A solve is --assemblies right-hand sides of one velocity, or --steps steps of the three-stage
+ * Runge-Kutta scheme c = (0, 1, 1/2), a21 = 1, a31 = a32 = 1/4, b = (1/6, 1/6, 2/3), written as
+ *
+ *     u1 = u0 + m r(u0),  u2 = 3/4 u0 + 1/4 (u1 + m r(u1)),  u3 = 1/3 u0 + 2/3 (u2 + m r(u2))
+ *
+ * with m = dt / lumped mass. There is no pressure: the velocity does not stay divergence-free. This
+ * file never sees a device: where the arrays live and who touches them is the tables' business.
+ */
+#include "config.h"
+#include "alya.h"
+#include <math.h>
+#include <string.h>
+
+/* --- fields to and from the rung's arrays --- */
+
+void alya_put_velocity(alya_solver_t *s, const double *u)
+{
+    const size_t bytes = 3 * (size_t)s->view.nodes * sizeof(double);
+    if (!s->kernels->packed) {
+        rt_copy(s->u, s->space, u, RT_HOST, bytes);
+        return;
+    }
+    /* r is about to be overwritten anyway, so it carries u to where the records are */
+    rt_copy(s->r, s->space, u, RT_HOST, bytes);
+    s->vector->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
+    rt_fill(s->r, s->space, 0xff,
+            (size_t)s->view.nodes * (size_t)s->kernels->r_stride * sizeof(double));
+}
+
+void alya_get(const alya_solver_t *s, const double *array, int stride, double *host)
+{
+    const int64_t nodes = s->view.nodes;
+    if (stride == 3) {
+        rt_copy(host, RT_HOST, array, s->space, 3 * (size_t)nodes * sizeof(double));
+        return;
+    }
+    const size_t values = (size_t)((nodes - 1) * stride + 3);
+    double *all = RT_NEW(double, values, RT_HOST);
+    rt_copy(all, RT_HOST, array, s->space, values * sizeof(double));
+    for (int64_t n = 0; n < nodes; n++)
+        for (int d = 0; d < 3; d++)
+            host[3 * n + d] = all[n * stride + d];
+    RT_FREE(all, RT_HOST);
+}
+
+/* --- a rung's arrays --- */
+
+static const alya_vector_t *vector_of(rt_kind_t kind)
+{
+    switch (kind) {
+    case RT_CUDA:
+        return RT_TABLE_CUDA(alya_vector_cuda);
+    case RT_KOKKOS:
+        return RT_TABLE_KOKKOS(alya_vector_kokkos);
+    case RT_CPU:
+        break;
+    }
+    return &alya_vector_cpu;
+}
+
+/* x and u of a node in one record: one or two sectors of memory, where two arrays touch four. */
+static void new_records(alya_solver_t *s)
+{
+    const alya_mesh_t *mesh = s->problem->mesh;
+    const int packed = s->kernels->packed;
+    const size_t values = (size_t)mesh->nodes * (size_t)packed;
+    double *host = RT_NEW(double, values, RT_HOST);
+    memset(host, 0, values * sizeof(double));
+    const int offset = packed == 8 ? 4 : 3; /* of u: halves of 32 bytes, or as tight as can be */
+    for (int64_t n = 0; n < mesh->nodes; n++)
+        memcpy(host + n * packed, mesh->x + 3 * n, 3 * sizeof(double));
+    if (s->space == RT_HOST) {
+        s->record = host;
+    } else {
+        s->record = rt_clone(host, values, sizeof(double), s->space);
+        RT_FREE(host, RT_HOST);
+    }
+    s->x = s->record;
+    s->u = s->record + offset;
+    s->u_stride = packed;
+    s->view.x_stride = packed;
+}
+
+static void new_arrays(alya_solver_t *s)
+{
+    const alya_mesh_t *mesh = s->problem->mesh;
+    const size_t nodes = (size_t)mesh->nodes;
+    if (s->kernels->packed) {
+        new_records(s);
+    } else {
+        s->x =
+            s->space == RT_HOST ? mesh->x : rt_clone(mesh->x, 3 * nodes, sizeof(double), s->space);
+        s->u = RT_NEW(double, 3 * nodes, s->space);
+        s->u_stride = 3;
+        s->view.x_stride = 3;
+    }
+    s->view.x = s->x;
+    s->view.connectivity =
+        s->space == RT_HOST
+            ? mesh->connectivity
+            : rt_clone(mesh->connectivity, 4 * (size_t)mesh->elements, sizeof(int32_t), s->space);
+    s->r = RT_NEW(double, nodes *(size_t)s->kernels->r_stride, s->space);
+    s->u0 = rt_clone(s->problem->u, 3 * nodes, sizeof(double), s->space);
+    if (s->problem->mass_step) {
+        s->before = RT_NEW(double, 3 * nodes, s->space);
+        s->mass_step = rt_clone(s->problem->mass_step, nodes, sizeof(double), s->space);
+    }
+}
+
+void *alya_solver_new(void *problem, const rt_rung_t *rung)
+{
+    alya_problem_t *p = problem;
+    alya_solver_t *s = RT_NEW(alya_solver_t, 1, RT_HOST);
+    memset(s, 0, sizeof *s);
+    double begin = rt_clock();
+    s->problem = p;
+    s->rung = rung;
+    s->kernels = rung->kernels;
+    s->vector = vector_of(rung->kind);
+    s->space = rt_rung_space(rung);
+    s->physics = p->physics;
+    s->factor = 1;
+    s->view = (alya_view_t){.host = p->mesh,
+                            .elements = p->mesh->elements,
+                            .nodes = p->mesh->nodes,
+                            .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
+    new_arrays(s);
+    if (s->kernels->set_up)
+        s->kernels->set_up(&s->view);
+    s->own_halo = s->space != RT_HOST && p->halo;
+    s->halo =
+        s->own_halo ? alya_halo_new(p->mesh, p->run->opt.transport, rung->kind, s->space) : p->halo;
+    rt_device_synchronize();
+    s->seconds_set_up = rt_clock() - begin;
+    return s;
+}
+
+void alya_solver_destroy(void *solver)
+{
+    alya_solver_t *s = solver;
+    if (s->kernels->tear_down)
+        s->kernels->tear_down(&s->view);
+    if (s->own_halo)
+        rt_halo_destroy(s->halo);
+    if (s->kernels->packed) {
+        RT_FREE(s->record, s->space);
+    } else {
+        if (s->space != RT_HOST)
+            RT_FREE(s->x, s->space);
+        RT_FREE(s->u, s->space);
+    }
+    if (s->space != RT_HOST)
+        RT_FREE(s->view.connectivity, s->space);
+    RT_FREE(s->r, s->space);
+    RT_FREE(s->u0, s->space);
+    RT_FREE(s->before, s->space);
+    RT_FREE(s->mass_step, s->space);
+    RT_FREE(s, RT_HOST);
+}
+
+/* --- the job --- */
+
+void alya_assemble(alya_solver_t *s)
+{
+    const rt_kind_t kind = s->rung->kind;
+    rt_timer_start("assemble", kind);
+    s->kernels->assemble(&s->view, &s->physics, s->u, s->r);
+    rt_timer_stop("assemble");
+    if (!s->halo)
+        return;
+    rt_timer_start("halo", kind);
+    rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
+    rt_halo_do(s->halo, RT_HALO_SUM, &field);
+    rt_timer_stop("halo");
+}
+
+static void stage(alya_solver_t *s, double a, double b, double c)
+{
+    alya_assemble(s);
+    rt_timer_start("update", s->rung->kind);
+    s->vector->update(s->view.nodes, a, b, c, s->before, s->mass_step, s->r, s->kernels->r_stride,
+                      s->u, s->u_stride);
+    rt_timer_stop("update");
+}
+
+void alya_step(alya_solver_t *s)
+{
+    s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
+    stage(s, 0, 1, 1);
+    stage(s, 3. / 4, 1. / 4, 1. / 4);
+    stage(s, 1. / 3, 2. / 3, 2. / 3);
+}
+
+void alya_solve(void *solver)
+{
+    alya_solver_t *s = solver;
+    const alya_config_t *cfg = s->problem->config;
+    if (cfg->steps > 0)
+        for (int64_t k = 0; k < cfg->steps; k++)
+            alya_step(s);
+    else
+        for (int64_t k = 0; k < cfg->assemblies; k++)
+            alya_assemble(s);
+}
+
+/* Every solve starts from a velocity of its own, a multiple of the problem's that nobody can know
+ * beforehand, so that an answer of an earlier one is wrong for it. */
+void alya_spoil(void *solver)
+{
+    alya_solver_t *s = solver;
+    const size_t nodes = (size_t)s->view.nodes;
+    s->factor = 0.875 + 0.125 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + 99);
+    s->vector->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
+    rt_fill(s->r, s->space, 0xff, nodes * (size_t)s->kernels->r_stride * sizeof(double));
+    if (s->before)
+        rt_fill(s->before, s->space, 0xff, 3 * nodes * sizeof(double));
+}

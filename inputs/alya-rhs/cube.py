@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Writes the unit cube, 2 x 2 x 2 cells of 6 tetrahedra each, in all formats that alya-rhs reads.
+
+Nodes stand in a scrambled order, with gaps in their numbers, and the first is used by nobody;
+there are points, lines and triangles to skip, and sections to pass over. The mesh is the same in
+all files, so that test_read.c can compare them. Usage: python3 cube.py [folder]
+"""
+import itertools
+import struct
+import sys
+
+N = 2
+at = {p: k for k, p in enumerate(itertools.product(range(N + 1), repeat=3))}
+order = sorted(at, key=lambda p: 10 * at[p] % 27)  # a permutation: 10 and 27 have no common factor
+xyz = [(9.0, 9.0, 9.0)] + [tuple((c / N) ** 1.3 for c in p) for p in order]
+number = {p: k + 1 for k, p in enumerate(order)}  # position in the file
+
+tets = []
+for cell in itertools.product(range(N), repeat=3):
+    for perm in itertools.permutations(range(3)):
+        path = [cell]
+        for axis in perm:
+            step = list(path[-1])
+            step[axis] += 1
+            path.append(tuple(step))
+        if perm not in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # odd: would be inverted
+            path[1], path[2] = path[2], path[1]
+        tets.append([number[p] for p in path])
+# type, nodes: a point, a line and two triangles
+others = [(15, [1]), (1, [1, 2]), (2, [1, 2, 3]), (2, [3, 2, 4])]
+dense = [(17 * k) % 28 + 1 for k in range(28)]  # tags
+sparse = [1000 * t + 7 for t in dense]
+
+
+def section(name, body):
+    return b"$" + name + b"\n" + body + (b"" if body.endswith(b"\n") else b"\n") + b"$End" + name + b"\n"
+
+
+def text(rows):
+    return "".join(" ".join(repr(v) for v in row) + "\n" for row in rows).encode()
+
+
+names = section(b"PhysicalNames", b'1\n3 1 "fluid"\n')
+
+
+def gmsh22(tag, binary):
+    elements = [(k + 1, t, [tag[n] for n in nodes])
+                for k, (t, nodes) in enumerate(others + [(4, t) for t in tets])]
+    if not binary:
+        return (section(b"MeshFormat", b"2.2 0 8\n") + names
+                + section(b"Nodes", b"28\n" + text((tag[k], *p) for k, p in enumerate(xyz)))
+                + section(b"Elements", text([[len(elements)]])
+                          + text((e, t, 2, 1, 1, *n) for e, t, n in elements)))
+    nodes = b"".join(struct.pack("=i3d", tag[k], *p) for k, p in enumerate(xyz))
+    blocks = b""
+    for t, group in itertools.groupby(elements, key=lambda e: e[1]):
+        group = list(group)
+        blocks += struct.pack("=3i", t, len(group), 2)
+        for e, _, n in group:
+            blocks += struct.pack("=%di" % (3 + len(n)), e, 1, 1, *n)
+    return (section(b"MeshFormat", b"2.2 1 8\n" + struct.pack("=i", 1)) + names
+            + section(b"Nodes", b"28\n" + nodes)
+            + section(b"Elements", b"%d\n" % len(elements) + blocks))
+
+
+def gmsh41(tag, binary):
+    def row(kinds, *v):
+        return struct.pack("=" + kinds, *v) if binary else text([v])
+    body = row("4Q", 4, 28, min(tag), max(tag))
+    # a point, a face with parameters, an empty block, and the rest
+    for dim, first, last, param in ((0, 0, 1, 0), (2, 1, 9, 1), (1, 9, 9, 0), (3, 9, 28, 0)):
+        body += row("3iQ", dim, 1, param, last - first)
+        for k in range(first, last):
+            body += row("Q", tag[k])
+        for k in range(first, last):
+            more = (0.25, 0.75) if param else ()
+            body += row("%dd" % (3 + len(more)), *xyz[k], *more)
+    lines = row("4Q", 5, len(others) + len(tets), 1, len(others) + len(tets))
+    e = 0
+    for dim, t, group in ((0, 15, others[:1]), (1, 1, others[1:2]), (2, 2, others[2:]),
+                          (3, 4, [(4, n) for n in tets[:20]]), (3, 4, [(4, n) for n in tets[20:]])):
+        lines += row("3iQ", dim, 1, t, len(group))
+        for _, n in group:
+            e += 1
+            lines += row("%dQ" % (1 + len(n)), e, *(tag[k] for k in n))
+    head = b"4.1 1 8\n" + struct.pack("=i", 1) if binary else b"4.1 0 8\n"
+    entities = row("4Q", 1, 0, 0, 0) + row("i3dQ", 1, 9.0, 9.0, 9.0, 0)
+    return (section(b"MeshFormat", head) + names + section(b"Entities", entities)
+            + section(b"Nodes", body) + section(b"Elements", lines)
+            + section(b"Unknown", b"anything\n"))
+
+
+def su2():
+    out = "%% the unit cube\nNDIME= 3\nNELEM= %d\n" % len(tets)
+    out += "".join("10 %d %d %d %d %d\n" % (*t, k) for k, t in enumerate(tets))
+    out += "NPOIN= 28\n" + "".join("%r %r %r %d\n" % (*p, k) for k, p in enumerate(xyz))
+    out += "NMARK= 1\nMARKER_TAG= wall\nMARKER_ELEMS= 2\n"
+    return (out + "5 1 2 3\n5 3 2 4\n").encode()
+
+
+folder = sys.argv[1] if len(sys.argv) > 1 else "."
+for name, data in (("cube-2.2.msh", gmsh22(sparse, False)), ("cube-2.2-binary.msh", gmsh22(dense, True)),
+                   ("cube-4.1.msh", gmsh41(dense, False)), ("cube-4.1-binary.msh", gmsh41(sparse, True)),
+                   ("cube.su2", su2())):
+    with open(folder + "/" + name, "wb") as file:
+        file.write(data)

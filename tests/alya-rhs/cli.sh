@@ -1,0 +1,68 @@
+# cli.sh - what alya-rhs says and how it ends: good runs of every kind of input, and bad input.
+. "${abs_top_srcdir:-.}/tests/alya-rhs/lib.sh" || exit 1
+cpu="--device cpu --seconds 0"
+
+# --- every order, form and file ---
+for order in natural hilbert rcm random-elements random-all; do
+    valid order-$order "$alya" $cpu --cells 8x7x5 --order $order --reorder no --ladder
+done
+for form in conv skew cons emac; do
+    valid form-$form "$alya" $cpu --cells 4x4x3 --form $form --filter-width 1.5 --force-x 0.1 --ladder
+done
+for file in "$inputs"/*.msh "$inputs"/*.su2; do
+    valid file "$alya" $cpu --mesh "$file" --rung cpu-closed
+done
+valid box "$alya" $cpu --mesh box --cells 5x4x4 --jitter 0.1 --ladder
+valid tiny "$alya" --device cpu --size tiny --seconds 0.01 --rung cpu-closed --json tiny.json
+grep -q '"elements"' tiny.json || fail "--json does not say how many elements"
+valid ladder "$alya" --device cpu --cells 8x7x5 --seconds 0.02 --ladder
+grep -q 'B / this' ladder.out || fail "--ladder prints no comparison with the paper"
+# a random order is put in order at set-up, unless that is not wanted
+valid random "$alya" $cpu --cells 30x30x8 --order random-all --rung cpu-closed
+grep -q '^set-up .*reordering' random.out || fail "no word on the time of set-up"
+
+# --- steps and pictures ---
+valid steps "$alya" $cpu --cells 12x8x6 --steps 5 --rung cpu-closed --picture flow.vtu
+grep -q UnstructuredGrid flow.vtu || fail "flow.vtu is no VTK file"
+valid image "$alya" $cpu --cells 12x8x6 --steps 2 --rung cpu-RSP --picture flow.ppm
+[ "$(head -c 2 flow.ppm)" = P6 ] || fail "flow.ppm is no image"
+refused 2 "--picture flow.jpg" "$alya" $cpu --picture flow.jpg
+
+# --- claims ---
+"$alya" --list --device cpu >list.out || fail "--list ends with $?"
+grep -A 1 '^cpu-closed ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
+
+# --- bad input: one line, status 2, nothing left behind ---
+refused 2 "--cells 0: out of range" "$alya" $cpu --cells 0
+refused 2 "a rank can hold 2147483641" "$alya" $cpu --cells 900x900x900
+refused 2 "--growth 9: out of range" "$alya" $cpu --growth 9
+refused 2 "--jitter 0.5: out of range" "$alya" $cpu --jitter 0.5
+refused 2 "--order backwards: " "$alya" $cpu --order backwards
+refused 2 "--form foo: " "$alya" $cpu --form foo
+refused 2 "--rho 0: out of range" "$alya" $cpu --rho 0
+refused 2 "--mu nan" "$alya" $cpu --mu nan
+refused 2 "missing.msh" "$alya" $cpu --mesh missing.msh
+refused 2 "--size is for meshes that are made" "$alya" $cpu --size tiny --mesh "$inputs/cube.su2"
+echo "not a mesh" >bad.msh
+refused 2 "bad.msh" "$alya" $cpu --mesh bad.msh
+head -c 300 "$inputs/cube-4.1.msh" >short.msh
+refused 2 "short.msh" "$alya" $cpu --mesh short.msh
+cat >flat.su2 <<'SU2'
+NDIME= 3
+NELEM= 2
+10 0 1 2 3 0
+10 0 1 2 4 1
+NPOIN= 5
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+0.5 0.5 0
+SU2
+refused 2 "flat" "$alya" $cpu --mesh flat.su2
+sed 's/^10 0 1 2 4 1/10 1 0 2 3 1/; s/^0.5 0.5 0$/9 9 9/' flat.su2 >inverted.su2
+refused 2 "inverted" "$alya" $cpu --mesh inverted.su2
+refused 3 "--rung patch cannot run here" "$alya" $cpu --rung patch
+refused 2 "there is no such rung" "$alya" $cpu --rung fastest
+
+exit $failed

@@ -1,0 +1,59 @@
+# gpu.sh - every rung that runs on a GPU: orders, forms, files, tiny meshes, steps; two ranks on one GPU;
+# with RT_SANITIZE=1 also compute-sanitizer.
+. "${abs_top_srcdir:-.}/tests/alya-rhs/lib.sh" || exit 1
+"$alya" --list >list.out
+reason=$(grep -A 2 '^patch ' list.out | sed -n 's/^ *absent: //p')
+[ -z "$reason" ] || skip "$reason"
+
+gpu_rungs="B P RS RSP RSPR closed coalesced patch mixed"
+grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
+
+# ran NAME: the ladder of NAME has verified every rung of the GPU.
+ran()
+{
+    for rung in $gpu_rungs; do
+        grep -q "^$rung (" "$1.out" || fail "$1: $rung did not run"
+    done
+}
+
+for cells in 1x1x1 2x1x1 8x7x5 24x20x14; do
+    valid cells-$cells "$alya" --cells $cells --ladder --seconds 0 && ran cells-$cells
+done
+for order in hilbert rcm random-elements random-all; do
+    valid $order "$alya" --cells 16x16x8 --order $order --reorder no --ladder --seconds 0
+done
+for form in conv skew cons emac; do
+    valid $form "$alya" --cells 8x7x5 --form $form --filter-width 1.5 --force-x 0.1 --ladder --seconds 0
+done
+for file in "$inputs"/*.su2; do
+    valid file "$alya" --mesh "$file" --ladder --seconds 0
+done
+valid box "$alya" --mesh box --cells 8x8x8 --jitter 0.1 --ladder --seconds 0
+valid steps "$alya" --cells 12x8x6 --steps 5 --ladder --seconds 0
+valid ladder "$alya" --cells 48x40x28 --ladder --seconds 0.1
+tail -n 40 ladder.out
+
+if why=$(have_mpi); then
+    for rung in RSPR patch coalesced; do
+        valid two-$rung $mpirun -n 2 "$alya" --cells 16x16x8 --rung $rung --device 0 \
+            --share-device --seconds 0
+    done
+else
+    echo "not on two ranks: $why"
+fi
+echo "without the sanitizers: $SECONDS s"
+
+if [ "${RT_SANITIZE:-0}" = 1 ]; then
+    command -v compute-sanitizer >/dev/null || fail "RT_SANITIZE=1, and no compute-sanitizer on PATH"
+    for tool in memcheck racecheck initcheck synccheck; do
+        for rung in B P RS RSP RSPR closed coalesced patch mixed; do
+            name=$tool-$rung
+            valid $name compute-sanitizer --tool $tool --error-exitcode 9 --log-file $name.log \
+                "$alya" --device 0 --rung $rung --cells 10x7x5 --seconds 0
+            grep -qE 'SUMMARY: 0 (errors|hazards)' $name.log || fail "$name: $(tail -n 20 $name.log)"
+        done
+        echo "$tool: $SECONDS s"
+    done
+fi
+
+exit $failed

@@ -1,0 +1,68 @@
+# lib.sh - what the test scripts of the apps share. Sourced with `app` set; leaves the script in an empty folder of its own,
+# which is removed at the end.
+set -u
+top=$(cd "${abs_top_builddir:-.}" && pwd)
+program=$top/apps/$app/$app
+mpirun=${MPIRUN:-mpirun}
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
+trap 'cd /; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+skip()
+{
+    echo "skipped: $*"
+    exit 77
+}
+
+# valid NAME COMMAND...: ends with 0 and VALID as the last word; the output stays in NAME.out.
+valid()
+{
+    name=$1
+    shift
+    timeout 300 "$@" >"$name.out" 2>"$name.err"
+    got=$?
+    last=$(tail -n 1 "$name.out")
+    if [ $got != 0 ] || [ "$last" != "$app: VALID" ]; then
+        fail "$*: ended with $got, last line '$last'"
+        grep -e FAILED "$name.out"
+        cat "$name.err"
+        return 1
+    fi
+}
+
+# refused STATUS TEXT COMMAND...: ends with STATUS after one line on stderr that says TEXT, and leaves
+# nothing behind. mpirun adds lines of its own, which have no "$app:" in front.
+refused()
+{
+    status=$1 text=$2
+    shift 2
+    before=$(ls -A)
+    timeout 60 "$@" >/dev/null 2>"$work.err"
+    got=$?
+    said=$(grep -c "^$app: " "$work.err")
+    lines=$(wc -l <"$work.err")
+    case $1 in *mpirun*) lines=1 ;; esac
+    if [ $got != "$status" ] || [ "$said" != 1 ] || [ "$lines" != 1 ]; then
+        fail "$*: ended with $got, not $status, and said:"
+        cat "$work.err"
+    elif ! grep -qF -e "$text" "$work.err"; then
+        fail "$*: does not say '$text' but: $(cat "$work.err")"
+    fi
+    rm -f "$work.err"
+    [ "$before" = "$(ls -A)" ] || fail "$*: leaves files behind: $(ls -A)"
+}
+
+have_mpi()
+{
+    command -v "${mpirun%% *}" >/dev/null || { echo "no $mpirun"; return 1; }
+    case $("$top/tests/common/test_comm" library) in
+        *"this build has no MPI"*) echo "this build has no MPI"; return 1 ;;
+    esac
+}

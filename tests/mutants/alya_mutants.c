@@ -1,0 +1,701 @@
+/*
+ * alya_mutants.c - wrong programs, each of which the verification must find out.
+ *
+ * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
+ * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
+ * must be rated VALID on the same problems, all checks ten times below their bounds. So the bounds
+ * stand in the middle of an empty space, and luck decides nothing.
+ *
+ * Nodes are moved at random, or half of the faults would not be faults: in a cut cube most
+ * gradients have one component. Faults of a solve or of the steps are put into the timed solve
+ * only, not into the kernel that is checked by itself, so that what is left behind must give them
+ * away.
+ *
+ * --verbose prints how each one was found out. Runs on any number of ranks.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/alya-rhs/alya_test.h"
+
+typedef enum {
+    HONEST,
+    /* an element */
+    FORCE_DROPPED,
+    CONVECTION_DROPPED,
+    TRANSPOSED_DROPPED,
+    DIV_DROPPED,
+    DIV_WHOLE,
+    ALWAYS_CONS,
+    GAUSS_DIGIT,
+    GAUSS_POINT,
+    GRADIENT_SIGN,
+    COFACTOR_INDEX,
+    /* the subgrid model and the properties */
+    MODEL_OFF,
+    CONSTANT_SQUARED,
+    FILTER_IGNORED,
+    WIDTH_CUBED,
+    MINOR_DROPPED,
+    RHO_MISSING,
+    MU_IGNORED,
+    /* precision */
+    FLOAT_ELEMENT,
+    FLOAT_GRADIENT,
+    FLOAT_SUM,
+    /* the loop over elements, and r */
+    ELEMENT_OUT,
+    GROUP_OUT,
+    ELEMENT_TWICE,
+    NODES_SWAPPED,
+    RACE,
+    NOT_ZEROED,
+    ADDS_TO_BEFORE,
+    STALE_U,
+    NAN_IN_R,
+    ONE_NODE,
+    NODE_UNWRITTEN,
+    WRONG_STRIDE,
+    ORDER_VARIES,
+    /* shared nodes */
+    HALO_MISSING,
+    HALO_TWICE,
+    HALO_NODE_MISSING,
+    MESSAGE_DROPPED,
+    /* the solve */
+    NOTHING,
+    NOTHING_SECOND,
+    LEFT_OVER,
+    OWN_VELOCITY,
+    HALF_IN_WINDOWS,
+    NAN_AFTER_SOLVE,
+    ONE_NODE_AFTER_SOLVE,
+    /* the steps */
+    ONE_FEWER_STEP,
+    EULER,
+    COEFFICIENT,
+    COEFFICIENT_DIGIT,
+    STALE_R,
+    BOUNDARY_MOVES,
+    NODE_NOT_UPDATED,
+    FLOAT_U
+} fault_t;
+
+enum { HILL, BOX, STEPS, EMAC, SKEW, CASES };
+static const char *const settings[CASES] = {
+    [HILL] = "cells=5x4x3 jitter=0.1",
+    [BOX] = "mesh=box cells=4x4x4 jitter=0.1",
+    [STEPS] = "cells=5x4x3 jitter=0.1 steps=3",
+    [EMAC] = "cells=5x4x3 jitter=0.1 form=emac filter-width=2 force-x=0.1",
+    [SKEW] = "mesh=box cells=4x3x5 jitter=0.1 form=skew order=random-all reorder=no"};
+
+typedef struct {
+    fault_t fault;
+    const char *name;
+    int settings;
+    bool timed;  /* solved in windows, as in a real run, not once */
+    bool packed; /* x and u in one record, r padded */
+} mutant_t;
+
+static const mutant_t mutants[] = {
+    {FORCE_DROPPED, "force dropped", HILL, false, false},
+    {CONVECTION_DROPPED, "convective term dropped", HILL, false, false},
+    {TRANSPOSED_DROPPED, "J in place of J + J^T in the stress", HILL, false, false},
+    {DIV_DROPPED, "A without div", HILL, false, false},
+    {DIV_DROPPED, "A without div, emac", EMAC, false, false},
+    {DIV_WHOLE, "div in place of half of it, skew", SKEW, false, false},
+    {ALWAYS_CONS, "form cons, whatever the option says", HILL, false, false},
+    {ALWAYS_CONS, "form cons where emac was asked", EMAC, false, false},
+    {GAUSS_DIGIT, "Gauss weight wrong in the 7th digit", HILL, false, false},
+    {GAUSS_POINT, "one Gauss point left out", BOX, false, false},
+    {GRADIENT_SIGN, "gradient of node 0 with the wrong sign", HILL, false, false},
+    {COFACTOR_INDEX, "one wrong index in a cofactor", BOX, false, false},
+    {MODEL_OFF, "no subgrid model", HILL, false, false},
+    {CONSTANT_SQUARED, "constant of the model squared", HILL, false, false},
+    {FILTER_IGNORED, "width of the filter ignored", HILL, false, false},
+    {FILTER_IGNORED, "width of the filter ignored where it was given", EMAC, false, false},
+    {WIDTH_CUBED, "Delta^3 in place of Delta^2", BOX, false, false},
+    {MINOR_DROPPED, "one of the nine minors dropped", HILL, false, false},
+    {RHO_MISSING, "rho missing in front of nu_t", EMAC, false, false},
+    {MU_IGNORED, "mu ignored", HILL, false, false},
+    {FLOAT_ELEMENT, "elements in single precision", HILL, false, false},
+    {FLOAT_GRADIENT, "gradients in single precision", BOX, false, false},
+    {FLOAT_SUM, "sum over elements in single precision", HILL, false, false},
+    {ELEMENT_OUT, "last element left out", HILL, false, false},
+    {GROUP_OUT, "last group of fewer than 16 left out", HILL, false, false},
+    {ELEMENT_TWICE, "one element counted twice", SKEW, false, false},
+    {NODES_SWAPPED, "two nodes of one element swapped", HILL, false, false},
+    {RACE, "one contribution lost, one call in eight", HILL, false, false},
+    {NOT_ZEROED, "adds to what was there", HILL, false, false},
+    {ADDS_TO_BEFORE, "adds to the result of the call before", BOX, false, false},
+    {STALE_U, "velocity of the call before", HILL, false, false},
+    {STALE_U, "velocity of the call before, packed", EMAC, false, true},
+    {NAN_IN_R, "NaN in one node", HILL, false, false},
+    {ONE_NODE, "one node off by 1e-9", HILL, false, false},
+    {ONE_NODE, "one node off by 1e-9, packed", BOX, false, true},
+    {NODE_UNWRITTEN, "last node never written", BOX, false, false},
+    {WRONG_STRIDE, "r without its padding", HILL, false, true},
+    {ORDER_VARIES, "claims the same bits, but its order varies", HILL, false, false},
+    {HALO_MISSING, "halo missing", BOX, false, false},
+    {HALO_TWICE, "halo done twice", BOX, false, false},
+    {HALO_NODE_MISSING, "one node left out of the halo", BOX, false, false},
+    {HALO_NODE_MISSING, "one node left out of the halo, random order", SKEW, false, false},
+    {MESSAGE_DROPPED, "one halo message dropped", HILL, false, false},
+    {NOTHING, "does nothing", HILL, false, false},
+    {NOTHING, "does nothing, in steps", STEPS, false, false},
+    {NOTHING_SECOND, "does nothing after the warm-up", HILL, true, false},
+    {LEFT_OVER, "answer left over from the first solve", HILL, true, false},
+    {OWN_VELOCITY, "answer for the velocity it knows by heart", BOX, false, false},
+    {HALF_IN_WINDOWS, "half of the elements once it is timed", HILL, true, false},
+    {NAN_AFTER_SOLVE, "NaN in one node after the solve", HILL, false, false},
+    {NAN_AFTER_SOLVE, "NaN in one node after the steps", STEPS, false, false},
+    {ONE_NODE_AFTER_SOLVE, "one node off by 1e-9 after the solve", EMAC, false, false},
+    {ONE_FEWER_STEP, "one step fewer", STEPS, false, false},
+    {EULER, "one stage in place of three", STEPS, false, false},
+    {COEFFICIENT, "1/2 and 1/2 in place of 1/3 and 2/3", STEPS, false, false},
+    {COEFFICIENT_DIGIT, "2/3 to seven digits", STEPS, false, false},
+    {STALE_R, "last stage with r of the one before", STEPS, false, false},
+    {BOUNDARY_MOVES, "velocity not held on the boundary", STEPS, false, false},
+    {NODE_NOT_UPDATED, "one node not updated", STEPS, false, false},
+    {FLOAT_U, "velocity of the steps in single precision", STEPS, false, false},
+};
+
+static fault_t fault;               /* of the mutant that runs */
+static int solves;                  /* that it has done */
+static int calls;                   /* of its kernel */
+static bool solving;                /* not verifying */
+static double *u_before, *r_before; /* [nodes][3] of the call before */
+static double *r_update;            /* of the update before */
+
+static double rounded(double x)
+{
+    return (double)(float)x;
+}
+
+/* To single precision if this is the fault. */
+static double maybe(fault_t single, double x)
+{
+    return fault == single || fault == FLOAT_ELEMENT ? rounded(x) : x;
+}
+
+/* --- an element --- */
+
+typedef struct {
+    double x[4][3], u[4][3];
+    double det, g[4][3], J[3][3], A[3][3];
+    double r[4][3];
+} element_t;
+
+static void gradients(element_t *el)
+{
+    double e[3][3], c[3][3];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++)
+            e[k][i] = el->x[k + 1][i] - el->x[0][i];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) {
+            const double *p = e[(k + 1) % 3], *q = e[(k + 2) % 3];
+            int last = fault == COFACTOR_INDEX && k == 1 && i == 2 ? i : (i + 1) % 3;
+            c[k][i] = p[(i + 1) % 3] * q[(i + 2) % 3] - p[(i + 2) % 3] * q[last];
+        }
+    el->det = e[0][0] * c[0][0] + e[0][1] * c[0][1] + e[0][2] * c[0][2];
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++)
+            el->g[k + 1][i] = maybe(FLOAT_GRADIENT, c[k][i] / el->det);
+        el->g[0][i] = el->g[1][i] + el->g[2][i] + el->g[3][i];
+        if (fault != GRADIENT_SIGN)
+            el->g[0][i] = -el->g[0][i];
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+            for (int k = 1; k < 4; k++)
+                sum += (el->u[k][i] - el->u[0][i]) * el->g[k][j];
+            el->J[i][j] = maybe(FLOAT_ELEMENT, sum);
+        }
+}
+
+static double viscosity(const alya_physics_t *physics, const element_t *el)
+{
+    double norm2 = 0, B = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const double *p = el->J[(i + 1) % 3], *q = el->J[(i + 2) % 3];
+            double minor = p[(j + 1) % 3] * q[(j + 2) % 3] - p[(j + 2) % 3] * q[(j + 1) % 3];
+            norm2 += el->J[i][j] * el->J[i][j];
+            if (fault != MINOR_DROPPED || i != 1 || j != 2)
+                B += minor * minor;
+        }
+    bool given = physics->filter > 0 && fault != FILTER_IGNORED;
+    double width = given ? physics->filter : cbrt(el->det / 6), c = physics->vreman;
+    double nu = norm2 > 0 ? c * width * width * sqrt(B / norm2) : 0;
+    if (fault == MODEL_OFF)
+        nu = 0;
+    if (fault == CONSTANT_SQUARED)
+        nu *= c;
+    if (fault == WIDTH_CUBED)
+        nu *= width;
+    double mu = fault == MU_IGNORED ? 0 : physics->mu;
+    return maybe(FLOAT_ELEMENT, mu + (fault == RHO_MISSING ? 1 : physics->rho) * nu);
+}
+
+static void convective_matrix(alya_form_t form, element_t *el)
+{
+    double div = el->J[0][0] + el->J[1][1] + el->J[2][2];
+    if (fault == ALWAYS_CONS)
+        form = ALYA_CONS;
+    double share = form == ALYA_CONV ? 0 : form == ALYA_SKEW && fault != DIV_WHOLE ? 0.5 : 1;
+    if (fault == DIV_DROPPED)
+        share = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            el->A[i][j] =
+                el->J[i][j] + (form == ALYA_EMAC ? el->J[j][i] : 0) + (i == j ? share * div : 0);
+}
+
+static void integrate(const alya_physics_t *physics, element_t *el)
+{
+    const double near = fault == GAUSS_DIGIT ? 0.585410 : ALYA_GAUSS_NEAR;
+    const double weight = maybe(FLOAT_ELEMENT, el->det / 24), mu = viscosity(physics, el);
+    memset(el->r, 0, sizeof el->r);
+    for (int q = 0; q < (fault == GAUSS_POINT ? 3 : 4); q++) {
+        double u[3] = {0}, source[3];
+        for (int a = 0; a < 4; a++)
+            for (int i = 0; i < 3; i++)
+                u[i] += (a == q ? near : ALYA_GAUSS_FAR) * el->u[a][i];
+        for (int i = 0; i < 3; i++) {
+            double Au = el->A[i][0] * u[0] + el->A[i][1] * u[1] + el->A[i][2] * u[2];
+            source[i] = (fault == FORCE_DROPPED ? 0 : physics->force[i]) -
+                        (fault == CONVECTION_DROPPED ? 0 : maybe(FLOAT_ELEMENT, Au));
+        }
+        for (int a = 0; a < 4; a++)
+            for (int i = 0; i < 3; i++) {
+                double stress = 0;
+                for (int j = 0; j < 3; j++)
+                    stress += (el->J[i][j] + (fault == TRANSPOSED_DROPPED ? 0 : el->J[j][i])) *
+                              el->g[a][j];
+                double N = a == q ? near : ALYA_GAUSS_FAR;
+                el->r[a][i] +=
+                    maybe(FLOAT_ELEMENT, weight * (N * physics->rho * source[i] - mu * stress));
+            }
+    }
+}
+
+/* --- all elements --- */
+
+static void add_element(const alya_view_t *view, const alya_physics_t *physics, int64_t e,
+                        const double *u, double *r, int r_stride)
+{
+    const int32_t *node = view->connectivity + 4 * e;
+    const int64_t middle = view->elements / 2;
+    element_t el;
+    for (int a = 0; a < 4; a++)
+        for (int i = 0; i < 3; i++) {
+            el.x[a][i] = view->x[(int64_t)node[a] * view->x_stride + i];
+            el.u[a][i] = u[3 * (int64_t)node[a] + i];
+        }
+    gradients(&el);
+    convective_matrix(physics->form, &el);
+    integrate(physics, &el);
+    for (int a = 0; a < 4; a++) {
+        if (fault == RACE && e == middle && a == 2 && calls % 8 == 4)
+            continue;
+        int to = fault == NODES_SWAPPED && e == middle && a >= 2 ? 5 - a : a;
+        double *sum = r + (int64_t)node[to] * r_stride;
+        for (int i = 0; i < 3; i++) {
+            sum[i] += (fault == ELEMENT_TWICE && e == middle ? 2 : 1) * el.r[a][i];
+            if (fault == FLOAT_SUM)
+                sum[i] = rounded(sum[i]);
+        }
+    }
+}
+
+static int64_t elements_done(int64_t elements)
+{
+    if (fault == ELEMENT_OUT)
+        return elements - 1;
+    if (fault == GROUP_OUT)
+        return (elements - 1) / ALYA_VECTOR_DIM * ALYA_VECTOR_DIM;
+    if (fault == HALF_IN_WINDOWS && solving && solves > 1)
+        return elements / 2;
+    return elements;
+}
+
+/* What a fault makes of r when all elements are in. */
+static void finish(int64_t nodes, double *r, int r_stride)
+{
+    double *one = r + nodes / 2 * r_stride;
+    if (fault == NAN_IN_R && rt_comm_rank() == 0)
+        one[1] = NAN;
+    for (int i = 0; fault == ONE_NODE && rt_comm_rank() == 0 && i < 3; i++)
+        one[i] *= 1 + 1e-9;
+    for (int64_t n = 0; n < nodes; n++)
+        for (int i = 0; i < 3; i++) {
+            double *value = r + n * r_stride + i;
+            if (fault == ADDS_TO_BEFORE && calls > 0) /* the first call is right */
+                *value += r_before[3 * n + i];
+            r_before[3 * n + i] = *value;
+        }
+}
+
+static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                     double *r, int u_stride, int r_stride)
+{
+    const int64_t nodes = view->nodes, elements = elements_done(view->elements);
+    double *now = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
+    for (int64_t n = 0; n < nodes; n++)
+        for (int i = 0; i < 3; i++)
+            now[3 * n + i] = u[n * u_stride + i];
+    bool stale = fault == STALE_U && calls > 0; /* the first call is right */
+    if (!stale)
+        memcpy(u_before, now, 3 * (size_t)nodes * sizeof *now);
+    if (fault == WRONG_STRIDE)
+        r_stride = 3;
+    for (int64_t n = 0; fault != NOT_ZEROED && n < nodes - (fault == NODE_UNWRITTEN); n++)
+        memset(r + n * r_stride, 0, 3 * sizeof *r);
+    for (int64_t p = 0; p < elements; p++) {
+        bool backwards = fault == ORDER_VARIES && calls % 2;
+        add_element(view, physics, backwards ? elements - 1 - p : p, u_before, r, r_stride);
+    }
+    memcpy(u_before, now, 3 * (size_t)nodes * sizeof *now);
+    RT_FREE(now, RT_HOST);
+    finish(nodes, r, r_stride);
+    calls++;
+}
+
+static void assemble_plain(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                           double *r)
+{
+    assemble(view, physics, u, r, 3, 3);
+}
+
+static void assemble_packed(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                            double *r)
+{
+    assemble(view, physics, u, r, 8, 4);
+}
+
+/* --- vector work --- */
+
+/* Node that moves most readily: one that is not held. */
+static int64_t lightest(int64_t nodes, const double *m)
+{
+    int64_t at = 0;
+    for (int64_t n = 0; n < nodes; n++)
+        if (m[n] > m[at])
+            at = n;
+    return at;
+}
+
+static void faulty_update(int64_t nodes, double a, double b, double c, const double *u0,
+                          const double *m, const double *r, int r_stride, double *u, int u_stride)
+{
+    const fault_t now = solving ? fault : HONEST;
+    const int64_t light = lightest(nodes, m);
+    double *one = u + light * u_stride, kept[3] = {one[0], one[1], one[2]};
+    double *mass = RT_NEW(double, (size_t)nodes, RT_HOST);
+    double *fresh = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
+    for (int64_t n = 0; n < nodes; n++)
+        mass[n] = now == BOUNDARY_MOVES && m[n] == 0 ? m[light] : m[n];
+    alya_vector_cpu.scale(nodes, 1, r, r_stride, fresh, 3);
+    const bool last = a > 0 && a < 0.5;
+    if (last && now == COEFFICIENT)
+        a = b = c = 0.5;
+    if (last && now == COEFFICIENT_DIGIT)
+        b = c = 0.6666667;
+    alya_vector_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
+                           u, u_stride);
+    memcpy(r_update, fresh, 3 * (size_t)nodes * sizeof *fresh);
+    RT_FREE(fresh, RT_HOST);
+    RT_FREE(mass, RT_HOST);
+    if (now == NODE_NOT_UPDATED)
+        memcpy(one, kept, sizeof kept);
+    if (now == FLOAT_U)
+        for (int64_t n = 0; n < nodes; n++)
+            for (int i = 0; i < 3; i++)
+                u[n * u_stride + i] = rounded(u[n * u_stride + i]);
+}
+
+/* --- shared nodes --- */
+
+/* The transport that forgets: what rank 0 receives first arrives as zeros. */
+typedef struct {
+    void *staged;
+    void *recv;
+    size_t bytes;
+} lossy_t;
+
+static void *lossy_open(int n_peers, const int *peers)
+{
+    lossy_t *state = calloc(1, sizeof *state);
+    RT_EXPECT(state, RT_MEMORY, "no memory for a transport");
+    state->staged = rt_transport_staged.open(n_peers, peers);
+    return state;
+}
+
+static void lossy_close(void *state)
+{
+    lossy_t *s = state;
+    rt_transport_staged.close(s->staged);
+    free(s);
+}
+
+static void lossy_start(void *state, const void *send, const rt_halo_range_t *out, void *recv,
+                        const rt_halo_range_t *in, size_t bytes_per_value)
+{
+    lossy_t *s = state;
+    rt_transport_staged.start(s->staged, send, out, recv, in, bytes_per_value);
+    s->recv = (char *)recv + (size_t)in[0].first * bytes_per_value;
+    s->bytes = (size_t)in[0].count * bytes_per_value;
+}
+
+static void lossy_finish(void *state)
+{
+    lossy_t *s = state;
+    rt_transport_staged.finish(s->staged);
+    if (rt_comm_rank() == 0)
+        memset(s->recv, 0, s->bytes);
+}
+
+static const rt_transport_t lossy_transport = {.name = "lossy",
+                                               .buffer_space = RT_HOST,
+                                               .open = lossy_open,
+                                               .close = lossy_close,
+                                               .start = lossy_start,
+                                               .finish = lossy_finish};
+
+static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
+{
+    alya_mesh_t copy = *mesh;
+    copy.flags = RT_NEW(uint8_t, (size_t)mesh->nodes, RT_HOST);
+    memcpy(copy.flags, mesh->flags, (size_t)mesh->nodes);
+    if (fault == HALO_NODE_MISSING && rt_comm_rank() == 0) {
+        int64_t n = 0;
+        while (!(copy.flags[n] & ALYA_SHARED))
+            n++;
+        copy.flags[n] = 0;
+    }
+    rt_halo_force_transport(fault == MESSAGE_DROPPED ? &lossy_transport : NULL);
+    rt_halo_t *halo = alya_halo_new(&copy, "staged", RT_CPU, RT_HOST);
+    rt_halo_force_transport(NULL);
+    RT_FREE(copy.flags, RT_HOST);
+    return halo;
+}
+
+static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
+{
+    static alya_vector_t vector;
+    alya_solver_t *s = alya_solver_new(problem, rung);
+    vector = alya_vector_cpu;
+    vector.update = faulty_update;
+    s->vector = &vector;
+    if (fault == HALO_MISSING)
+        s->halo = NULL;
+    if (fault == HALO_NODE_MISSING || fault == MESSAGE_DROPPED) {
+        s->halo = faulty_halo(s->problem->mesh);
+        s->own_halo = true;
+    }
+    return s;
+}
+
+/* --- the solve --- */
+
+/* u + m r in one stage; leaves before and u as alya_step does. */
+static void euler_step(alya_solver_t *s)
+{
+    s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
+    alya_assemble(s);
+    s->vector->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
+                      s->u, s->u_stride);
+}
+
+static void solve_honestly(alya_solver_t *s)
+{
+    solving = true;
+    alya_solve(s);
+    solving = false;
+}
+
+static void faulty_solve(void *solver)
+{
+    static double *first; /* answer of the first solve */
+    alya_solver_t *s = solver;
+    const size_t values = (size_t)s->view.nodes * (size_t)s->kernels->r_stride;
+    const int64_t steps = s->problem->config->steps;
+    solves++;
+    switch (fault) {
+    case NOTHING:
+        return;
+    case NOTHING_SECOND:
+        if (solves < 2)
+            alya_solve(s);
+        return;
+    case LEFT_OVER:
+        if (solves == 1) {
+            alya_solve(s);
+            first = realloc(first, values * sizeof *first);
+            RT_EXPECT(first, RT_MEMORY, "no memory for an answer");
+            memcpy(first, s->r, values * sizeof *first);
+        }
+        memcpy(s->r, first, values * sizeof *first);
+        return;
+    case OWN_VELOCITY:
+        alya_put_velocity(s, s->problem->u);
+        alya_solve(s);
+        return;
+    case ONE_FEWER_STEP:
+        for (int64_t k = 1; k < steps; k++)
+            alya_step(s);
+        return;
+    case EULER:
+        for (int64_t k = 0; k < steps; k++)
+            euler_step(s);
+        return;
+    default:
+        solve_honestly(s);
+    }
+    double *answer = steps > 0 ? s->u : s->r;
+    const int stride = steps > 0 ? s->u_stride : s->kernels->r_stride;
+    double *one = answer + s->view.nodes / 2 * stride;
+    if (fault == HALO_TWICE && s->halo) {
+        rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
+        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+    }
+    if (fault == NAN_AFTER_SOLVE && rt_comm_rank() == 0)
+        one[2] = NAN;
+    for (int i = 0; fault == ONE_NODE_AFTER_SOLVE && rt_comm_rank() == 0 && i < 3; i++)
+        one[i] *= 1 + 1e-9;
+}
+
+/* --- judging --- */
+
+static bool verbose;
+
+static const char *worst_check(const rt_verdict_t *v)
+{
+    const char *name = "";
+    double worst = 0;
+    for (int i = 0; i < v->n; i++) {
+        const rt_check_t *c = &v->check[i];
+        double excess = !rt_finite(c->value) || c->bound == 0 ? INFINITY : c->value / c->bound;
+        if (!c->held && excess > worst) {
+            worst = excess;
+            name = c->name;
+        }
+    }
+    return name;
+}
+
+static void run_mutant(const mutant_t *mutant, alya_test_t *test, rt_outcome_t *out)
+{
+    static const alya_kernels_t plain = {.assemble = assemble_plain,
+                                         .r_stride = 3,
+                                         .reproducible = true,
+                                         .tolerance = ALYA_TOLERANCE};
+    static const alya_kernels_t packed = {.assemble = assemble_packed,
+                                          .packed = 8,
+                                          .r_stride = 4,
+                                          .reproducible = true,
+                                          .tolerance = ALYA_TOLERANCE};
+    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", mutant->packed ? &packed : &plain};
+    const size_t values = 3 * (size_t)test->problem->mesh->nodes;
+    rt_app_t app = alya_app;
+    app.ladder = &rung;
+    app.n_rungs = 1;
+    app.solver_new = faulty_solver_new;
+    app.solve = faulty_solve;
+    test->run.app = &app;
+    test->run.opt.seconds = mutant->timed ? 1e-3 : 0;
+    test->run.opt.windows = 2;
+    u_before = RT_NEW(double, values, RT_HOST);
+    r_before = RT_NEW(double, values, RT_HOST);
+    r_update = RT_NEW(double, values, RT_HOST);
+    fault = mutant->fault;
+    solves = calls = 0;
+    rt_run_rung(&test->run, test->problem, &rung, out, NULL);
+    fault = HONEST;
+    RT_FREE(u_before, RT_HOST);
+    RT_FREE(r_before, RT_HOST);
+    RT_FREE(r_update, RT_HOST);
+    test->run.app = &alya_app;
+    test->run.opt.seconds = 0;
+}
+
+static bool is_found_out(const mutant_t *mutant, alya_test_t *test)
+{
+    rt_outcome_t out;
+    run_mutant(mutant, test, &out);
+    double excess = rt_verdict_excess(&out.verdict);
+    bool found = !out.verdict.valid && excess >= 10;
+    if (rt_comm_rank() == 0 && (verbose || !found))
+        printf("%-52s %-8s %9.2e  %s\n", mutant->name, out.verdict.valid ? "VALID" : "INVALID",
+               excess, worst_check(&out.verdict));
+    if (rt_comm_rank() == 0 && !found)
+        rt_verdict_print(&out.verdict, stdout);
+    return found;
+}
+
+static int judge_mutants(alya_test_t tests[CASES], int *count)
+{
+    int found = 0;
+    *count = 0;
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        if (mutants[i].fault == MESSAGE_DROPPED && rt_comm_size() == 1)
+            continue; /* no messages */
+        ++*count;
+        found += is_found_out(&mutants[i], &tests[mutants[i].settings]);
+    }
+    return found;
+}
+
+static void judge_one(const char *name, int c, const rt_outcome_t *out)
+{
+    double margin = rt_verdict_margin(&out->verdict);
+    CHECK(out->verdict.valid && margin >= 10);
+    if (rt_comm_rank() == 0 && (verbose || margin < 10))
+        printf("%-28s %-8s margin %8.1f  %s\n", name, out->verdict.valid ? "VALID" : "INVALID",
+               margin, settings[c]);
+    if (rt_comm_rank() == 0 && margin < 10)
+        rt_verdict_print(&out->verdict, stdout);
+}
+
+/* The rungs as they are, and the mutants' own code without a fault: or what was found out above
+ * might be the harness. */
+static void judge_honest(alya_test_t tests[CASES])
+{
+    static const mutant_t none[] = {
+        {HONEST, "mutant without a fault", 0, false, false},
+        {HONEST, "the same, in windows", 0, true, false},
+        {HONEST, "the same, packed", 0, false, true},
+    };
+    for (int c = 0; c < CASES; c++) {
+        rt_outcome_t out;
+        for (int i = 0; i < ALYA_RUNGS; i++)
+            if (alya_test_can_run(&alya_ladder[i])) {
+                rt_run_rung(&tests[c].run, tests[c].problem, &alya_ladder[i], &out, NULL);
+                judge_one(alya_ladder[i].name, c, &out);
+            }
+        for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+            run_mutant(&none[i], &tests[c], &out);
+            judge_one(none[i].name, c, &out);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    alya_test_t tests[CASES];
+    alya_test_start("alya_mutants", &argc, &argv);
+    verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0;
+    for (int c = 0; c < CASES; c++)
+        alya_test_new(&tests[c], &alya_app, settings[c]);
+    judge_honest(tests);
+    int count, found = judge_mutants(tests, &count);
+    CHECK(found == count && count >= 24);
+    for (int c = 0; c < CASES; c++)
+        alya_test_destroy(&tests[c]);
+    if (rt_comm_rank() == 0)
+        printf("alya-rhs: %d mutants, %d rated INVALID\n", count, found);
+    return alya_test_stop(check_state.failed > 0);
+}
