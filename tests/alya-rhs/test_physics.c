@@ -211,7 +211,6 @@ static alya_problem_t *problem_copy(const alya_problem_t *whole)
 
 static double flat[3][3];
 
-/* sum r = rho f V; and without force r = 0, since there is nothing to carry or to rub. */
 /* A change of one value that a rung's class of error must show. */
 static double small_change(const rt_rung_t *rung)
 {
@@ -219,6 +218,7 @@ static double small_change(const rt_rung_t *rung)
     return kernels->tolerance > ALYA_TOLERANCE ? 1 : 1e-3;
 }
 
+/* sum r = rho f V; and without force r = 0, since there is nothing to carry or to rub. */
 static void constant_velocity(alya_problem_t *p, const rt_rung_t *rung)
 {
     alya_problem_t *fewer = problem_part(p, 1, p->mesh->elements - 1);
