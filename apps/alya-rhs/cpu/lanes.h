@@ -39,14 +39,13 @@ typedef struct {
 typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int64_t end);
 
 /* DEFINE(FORM, MODEL) for each of the twelve, and the table of what it defines. */
-#define ALYA_FOR_EACH_VARIANT(X)                                                   \
-    X(CONV, NO_MODEL)                                                              \
-    X(CONV, OWN_WIDTH)                                                             \
-    X(CONV, GIVEN_WIDTH)                                                           \
-    X(SKEW, NO_MODEL)                                                              \
-    X(SKEW, OWN_WIDTH)                                                             \
-    X(SKEW, GIVEN_WIDTH) X(CONS, NO_MODEL) X(CONS, OWN_WIDTH) X(CONS, GIVEN_WIDTH) \
-        X(EMAC, NO_MODEL) X(EMAC, OWN_WIDTH) X(EMAC, GIVEN_WIDTH)
+/* clang-format off */
+#define ALYA_FOR_EACH_VARIANT(X)                                \
+    X(CONV, NO_MODEL) X(CONV, OWN_WIDTH) X(CONV, GIVEN_WIDTH)   \
+    X(SKEW, NO_MODEL) X(SKEW, OWN_WIDTH) X(SKEW, GIVEN_WIDTH)   \
+    X(CONS, NO_MODEL) X(CONS, OWN_WIDTH) X(CONS, GIVEN_WIDTH)   \
+    X(EMAC, NO_MODEL) X(EMAC, OWN_WIDTH) X(EMAC, GIVEN_WIDTH)
+/* clang-format on */
 #define ALYA_DEFINE_VARIANT(FORM, MODEL)                                                \
     static void chunk_##FORM##_##MODEL(const alya_job_t *job, double *w, int64_t first, \
                                        int64_t end)                                     \
