@@ -242,6 +242,14 @@ static void fill_velocity(alya_problem_t *p, const alya_config_t *cfg)
 
 /* --- the time step --- */
 
+/* e_k = x_k - x_0 of the element with these nodes. */
+static void element_edges(const alya_mesh_t *mesh, const int32_t *node, double edge[3][3])
+{
+    for (int k = 0; k < 3; k++)
+        for (int d = 0; d < 3; d++)
+            edge[k][d] = mesh->x[3 * (int64_t)node[k + 1] + d] - mesh->x[3 * (int64_t)node[0] + d];
+}
+
 /* dt = Courant number times the least time in which the wind crosses an element's shortest height,
  * and no more than diffusion allows. */
 static double time_step(const alya_problem_t *p, const alya_config_t *cfg)
@@ -252,10 +260,7 @@ static double time_step(const alya_problem_t *p, const alya_config_t *cfg)
     for (int64_t e = 0; e < mesh->elements; e++) {
         const int32_t *node = mesh->connectivity + 4 * e;
         double edge[3][3], c[4][3] = {{0}}, speed = 1e-30, area = 0, det = 0;
-        for (int k = 0; k < 3; k++)
-            for (int d = 0; d < 3; d++)
-                edge[k][d] =
-                    mesh->x[3 * (int64_t)node[k + 1] + d] - mesh->x[3 * (int64_t)node[0] + d];
+        element_edges(mesh, node, edge);
         for (int k = 0; k < 3; k++)
             for (int d = 0; d < 3; d++) {
                 const double *a = edge[(k + 1) % 3], *b = edge[(k + 2) % 3];
@@ -286,10 +291,7 @@ static void fill_mass(alya_problem_t *p, const alya_config_t *cfg)
     for (int64_t e = 0; e < mesh->elements; e++) {
         const int32_t *node = mesh->connectivity + 4 * e;
         double edge[3][3];
-        for (int k = 0; k < 3; k++)
-            for (int d = 0; d < 3; d++)
-                edge[k][d] =
-                    mesh->x[3 * (int64_t)node[k + 1] + d] - mesh->x[3 * (int64_t)node[0] + d];
+        element_edges(mesh, node, edge);
         double det = edge[0][0] * (edge[1][1] * edge[2][2] - edge[1][2] * edge[2][1]) +
                      edge[0][1] * (edge[1][2] * edge[2][0] - edge[1][0] * edge[2][2]) +
                      edge[0][2] * (edge[1][0] * edge[2][1] - edge[1][1] * edge[2][0]);
