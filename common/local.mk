@@ -8,6 +8,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_comm.h common/rt_comm.c \
 	common/rt_cuda.h \
 	common/rt_device.h common/rt_device.c \
+	common/rt_draft.h common/rt_draft.c \
 	common/rt_error.h common/rt_error.c \
 	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
 	common/rt_kokkos.h \

@@ -2,16 +2,13 @@
  * rt_report.c - JSON through jansson, files written whole or not at all, and tables of text.
  */
 #include "config.h"
-#define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
 #include "rt_report.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "rt_draft.h"
 #include "rt_error.h"
 #include "rt_verify.h"
 
@@ -89,94 +86,7 @@ void rt_json_append_real(json_t *array, double value)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A file that will take the place of `path`, or go without a trace. */
-typedef struct {
-    char path[PATH_MAX]; /* with symbolic links followed, so that a link stays a link */
-    char temporary[PATH_MAX];
-    mode_t mode;
-    int fd;
-} draft_t;
-
-/* 0, or the errno of why `path` cannot be written. */
-static int draft_locate(draft_t *d, const char *path)
-{
-    struct stat old;
-    if (stat(path, &old) == 0) {
-        /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
-        if (!S_ISREG(old.st_mode))
-            return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
-        /* The folder would allow to replace a file that its owner made read-only. */
-        if (access(path, W_OK) != 0 || !realpath(path, d->path))
-            return errno;
-        d->mode = old.st_mode & 0777;
-        return 0;
-    }
-    if (errno != ENOENT)
-        return errno;
-    size_t n = strlen(path);
-    if (n == 0 || path[n - 1] == '/')
-        return n == 0 ? ENOENT : EISDIR;
-    if (n >= sizeof d->path)
-        return ENAMETOOLONG;
-    memcpy(d->path, path, n + 1);
-    mode_t mask = umask(0); /* there is no way to only read it */
-    umask(mask);
-    d->mode = 0644 & ~mask;
-    return 0;
-}
-
-/* 0 with an empty temporary file beside `path`, or an errno with none. */
-static int draft_begin(draft_t *d, const char *path)
-{
-    static const char name[] = ".rooftop-XXXXXX";
-    int error = draft_locate(d, path);
-    if (error)
-        return error;
-    const char *slash = strrchr(d->path, '/');
-    size_t folder = slash ? (size_t)(slash - d->path) + 1 : 0;
-    if (folder + sizeof name > sizeof d->temporary)
-        return ENAMETOOLONG;
-    memcpy(d->temporary, d->path, folder);
-    memcpy(d->temporary + folder, name, sizeof name);
-    d->fd = mkstemp(d->temporary);
-    return d->fd < 0 ? errno : 0;
-}
-
-static void draft_discard(draft_t *d)
-{
-    if (d->fd >= 0)
-        close(d->fd);
-    unlink(d->temporary);
-}
-
-static int draft_write(const draft_t *d, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t written = write(d->fd, text, n);
-        if (written < 0 && errno != EINTR)
-            return errno;
-        text += written > 0 ? written : 0;
-        n -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
-/* Puts the draft in the place of `path`. On failure the draft is gone, and `path` as it was. */
-static int draft_commit(draft_t *d)
-{
-    /* To disk before the rename: or a crash could leave the new name on an empty file. */
-    int error = fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0 ? errno : 0;
-    if (close(d->fd) != 0 && !error)
-        error = errno;
-    d->fd = -1;
-    if (!error && rename(d->temporary, d->path) != 0)
-        error = errno;
-    if (error)
-        draft_discard(d);
-    return error;
-}
-
-/* An errno of draft_begin in words for the user. */
+/* An errno of rt_draft_begin in words for the user. */
 static const char *cause(int error)
 {
     if (error == ENOENT)
@@ -192,27 +102,25 @@ static const char *cause(int error)
 
 void rt_report_probe(const char *path)
 {
-    draft_t draft;
-    int error = draft_begin(&draft, path);
-    if (error)
-        rt_refuse(RT_USAGE, "cannot write '%.400s': %s", path, cause(error));
-    draft_discard(&draft);
+    rt_draft_t draft;
+    rt_draft_begin(&draft, path);
+    if (draft.error)
+        rt_refuse(RT_USAGE, "cannot write '%.400s': %s", path, cause(draft.error));
+    rt_draft_discard(&draft);
 }
 
 int rt_report_write(const char *path, const json_t *root)
 {
-    draft_t draft;
+    rt_draft_t draft;
     /* Reals with 17 digits are read back as the same bits. */
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    int error = text ? draft_begin(&draft, path) : ENOMEM;
-    if (!error) {
-        error = draft_write(&draft, text, strlen(text));
-        if (!error)
-            error = draft_write(&draft, "\n", 1);
-        if (error)
-            draft_discard(&draft);
-        else
-            error = draft_commit(&draft);
+    int error = ENOMEM;
+    if (text) {
+        const size_t n = strlen(text);
+        rt_draft_begin(&draft, path);
+        rt_draft_put(&draft, 0, text, n);
+        rt_draft_put(&draft, (int64_t)n, "\n", 1);
+        error = rt_draft_end(&draft);
     }
     free(text);
     if (error)

@@ -10,16 +10,13 @@
  * line at the end. The file is there whole or not at all.
  */
 #include "config.h"
-#define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
 #include "alya.h"
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "rt_draft.h"
 #if defined(RT_HAVE_PNG) && RT_HAVE_PNG
 #include <png.h>
 #endif
@@ -44,93 +41,12 @@ const char *alya_picture_why_not(const char *path)
 #endif
 }
 
-/* --- a file that takes the place of `path` when it is whole, or goes without a trace --- */
-
-typedef struct {
-    char path[PATH_MAX]; /* with symbolic links followed, so that a link stays a link */
-    char temporary[PATH_MAX];
-    mode_t mode;
-    int fd;    /* -1: there is no temporary file */
-    int error; /* errno of what went wrong first; nothing is written after it */
-} draft_t;
-
-/* 0, or the errno of why `path` cannot be written. */
-static int draft_locate(draft_t *d, const char *path)
+static void end_file(rt_draft_t *draft, const char *path)
 {
-    struct stat old;
-    if (stat(path, &old) == 0) {
-        /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
-        if (!S_ISREG(old.st_mode))
-            return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
-        /* The folder would allow to replace a file that its owner made read-only. */
-        if (access(path, W_OK) != 0 || !realpath(path, d->path))
-            return errno;
-        d->mode = old.st_mode & 0777;
-        return 0;
-    }
-    if (errno != ENOENT)
-        return errno;
-    if (strlen(path) >= sizeof d->path)
-        return ENAMETOOLONG;
-    strcpy(d->path, path);
-    mode_t mask = umask(0); /* there is no way to only read it */
-    umask(mask);
-    d->mode = 0644 & ~mask;
-    return 0;
-}
-
-/* A temporary file beside `path`: a rename must not cross file systems. */
-static void draft_begin(draft_t *d, const char *path)
-{
-    static const char name[] = ".rooftop-XXXXXX";
-    d->fd = -1;
-    d->error = draft_locate(d, path);
-    if (d->error)
-        return;
-    const char *slash = strrchr(d->path, '/');
-    size_t folder = slash ? (size_t)(slash - d->path) + 1 : 0;
-    if (folder + sizeof name > sizeof d->temporary) {
-        d->error = ENAMETOOLONG;
-        return;
-    }
-    memcpy(d->temporary, d->path, folder);
-    memcpy(d->temporary + folder, name, sizeof name);
-    d->fd = mkstemp(d->temporary);
-    d->error = d->fd < 0 ? errno : 0;
-}
-
-/* Puts these bytes at this place of the file. */
-static void draft_put(draft_t *d, int64_t at, const void *data, size_t bytes)
-{
-    const char *from = data;
-    while (bytes > 0 && !d->error) {
-        ssize_t done = pwrite(d->fd, from, bytes, (off_t)at);
-        if (done < 0 && errno != EINTR)
-            d->error = errno;
-        if (done > 0) {
-            from += done;
-            at += done;
-            bytes -= (size_t)done;
-        }
-    }
-}
-
-static void draft_end(draft_t *d, const char *path)
-{
-    if (d->fd >= 0) {
-        /* To disk before the rename: or a crash could leave the new name on an empty file. */
-        if (!d->error && (fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0))
-            d->error = errno;
-        if (close(d->fd) != 0 && !d->error)
-            d->error = errno;
-        if (!d->error && rename(d->temporary, d->path) != 0)
-            d->error = errno;
-        if (d->error)
-            unlink(d->temporary);
-    }
-    if (d->error)
+    const int error = rt_draft_end(draft);
+    if (error)
         fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
-                d->error == EINVAL ? "it is not an ordinary file" : strerror(d->error));
+                error == EINVAL ? "it is not an ordinary file" : strerror(error));
 }
 
 /* --- .vtu: VTK's XML for unstructured grids, arrays as raw bytes after the text --- */
@@ -139,7 +55,7 @@ enum { VELOCITY, RHS, POINTS, CONNECTIVITY, OFFSETS, TYPES, ARRAYS };
 enum { TETRAHEDRON = 10, BLOCK = 1 << 16 };
 
 typedef struct {
-    draft_t draft;
+    rt_draft_t draft;
     int64_t nodes, elements; /* of all ranks */
     int64_t at[ARRAYS];      /* where each array's values begin in the file */
 } vtu_t;
@@ -176,13 +92,13 @@ static void vtu_begin(vtu_t *v, const char *path)
     int length =
         snprintf(head, sizeof head, text, order, (long long)v->nodes, (long long)v->elements,
                  offset[0], offset[1], offset[2], offset[3], offset[4], offset[5]);
-    draft_begin(&v->draft, path);
-    draft_put(&v->draft, 0, head, (size_t)length);
+    rt_draft_begin(&v->draft, path);
+    rt_draft_put(&v->draft, 0, head, (size_t)length);
     for (int i = 0; i < ARRAYS; i++) {
         v->at[i] = length + offset[i] + (int64_t)sizeof(uint64_t);
-        draft_put(&v->draft, length + offset[i], &bytes[i], sizeof bytes[i]);
+        rt_draft_put(&v->draft, length + offset[i], &bytes[i], sizeof bytes[i]);
     }
-    draft_put(&v->draft, length + offset[ARRAYS], last, sizeof last - 1);
+    rt_draft_put(&v->draft, length + offset[ARRAYS], last, sizeof last - 1);
 }
 
 /* Where each cell's nodes end, and what each cell is: known without the mesh. */
@@ -195,8 +111,8 @@ static void vtu_cells(vtu_t *v)
         int64_t n = v->elements - first < BLOCK ? v->elements - first : BLOCK;
         for (int64_t i = 0; i < n; i++)
             ends[i] = 4 * (first + i + 1);
-        draft_put(&v->draft, v->at[OFFSETS] + 8 * first, ends, (size_t)n * sizeof *ends);
-        draft_put(&v->draft, v->at[TYPES] + first, types, (size_t)n);
+        rt_draft_put(&v->draft, v->at[OFFSETS] + 8 * first, ends, (size_t)n * sizeof *ends);
+        rt_draft_put(&v->draft, v->at[TYPES] + first, types, (size_t)n);
     }
     RT_FREE(ends, RT_HOST);
     RT_FREE(types, RT_HOST);
@@ -210,8 +126,8 @@ static void vtu_connectivity(vtu_t *v, int64_t first, int64_t node, const int32_
         int64_t count = 4 * n - begin < 4 * BLOCK ? 4 * n - begin : 4 * BLOCK;
         for (int64_t i = 0; i < count; i++)
             wide[i] = node + part[begin + i];
-        draft_put(&v->draft, v->at[CONNECTIVITY] + 32 * first + 8 * begin, wide,
-                  (size_t)count * sizeof *wide);
+        rt_draft_put(&v->draft, v->at[CONNECTIVITY] + 32 * first + 8 * begin, wide,
+                     (size_t)count * sizeof *wide);
     }
     RT_FREE(wide, RT_HOST);
 }
@@ -255,13 +171,13 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
         for (int i = VELOCITY; i <= POINTS; i++) {
             part = part_of(from, field[i], mesh->nodes, 3 * sizeof(double), &n);
             if (writer)
-                draft_put(&v->draft, v->at[i] + 24 * nodes, part, (size_t)n * 24);
+                rt_draft_put(&v->draft, v->at[i] + 24 * nodes, part, (size_t)n * 24);
             free(part);
         }
         nodes += n;
     }
     if (writer)
-        draft_end(&v->draft, path);
+        end_file(&v->draft, path);
     RT_FREE(v, RT_HOST);
 }
 
@@ -475,7 +391,7 @@ static void paint_bar(image_t *image, double most)
 /* --- image files --- */
 
 #if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-static void write_png(const image_t *image, draft_t *draft)
+static void write_png(const image_t *image, rt_draft_t *draft)
 {
     png_image png;
     memset(&png, 0, sizeof png);
@@ -486,37 +402,38 @@ static void write_png(const image_t *image, draft_t *draft)
     png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
     unsigned char *file = RT_NEW(unsigned char, bytes, RT_HOST);
     if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
-        draft_put(draft, 0, file, bytes);
+        rt_draft_put(draft, 0, file, bytes);
     else if (!draft->error)
         draft->error = ENOMEM; /* there is no other way to fail in memory */
     RT_FREE(file, RT_HOST);
 }
 #endif
 
-static void write_ppm(const image_t *image, draft_t *draft)
+static void write_ppm(const image_t *image, rt_draft_t *draft)
 {
     char head[64];
     int length = snprintf(head, sizeof head, "P6\n%d %d\n255\n", image->width, image->height);
-    draft_put(draft, 0, head, (size_t)length);
-    draft_put(draft, length, image->rgb, (size_t)3 * (size_t)image->width * (size_t)image->height);
+    rt_draft_put(draft, 0, head, (size_t)length);
+    rt_draft_put(draft, length, image->rgb,
+                 (size_t)3 * (size_t)image->width * (size_t)image->height);
 }
 
 static void write_image(const slice_t *s, double most, const char *path)
 {
     image_t image = {.width = s->width + BAR, .height = s->height};
-    draft_t *draft = RT_NEW(draft_t, 1, RT_HOST);
+    rt_draft_t *draft = RT_NEW(rt_draft_t, 1, RT_HOST);
     image.rgb =
         RT_NEW(unsigned char, (size_t)3 * (size_t)image.width * (size_t)image.height, RT_HOST);
     paint(s, most, &image);
     paint_bar(&image, most);
-    draft_begin(draft, path);
+    rt_draft_begin(draft, path);
 #if defined(RT_HAVE_PNG) && RT_HAVE_PNG
     if (ends_with(path, ".png"))
         write_png(&image, draft);
     else
 #endif
         write_ppm(&image, draft);
-    draft_end(draft, path);
+    end_file(draft, path);
     RT_FREE(image.rgb, RT_HOST);
     RT_FREE(draft, RT_HOST);
 }
