@@ -1,4 +1,5 @@
 # Tests. A program needs no _SOURCES line: tests/common/test_opt is made from tests/common/test_opt.c.
+# Mutants have one, for what they share.
 # Exit status: 0 passed, 77 skipped, anything else failed.
 
 # What tests of the common library, tests of nekbone, and mutants are made of.
@@ -30,6 +31,7 @@ rt_alya_tests = \
 rt_mutants = \
 	tests/mutants/alya_mutants \
 	tests/mutants/nekbone_mutants
+rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 rt_scripts = \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/gpu.sh \
@@ -48,6 +50,7 @@ tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_problem_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
+tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
 tests_mutants_nekbone_mutants_LDADD = $(rt_nekbone_ldadd)
 
 rt_alya_ldadd = apps/alya-rhs/libalya.a $(RT_LIBS)
@@ -57,6 +60,7 @@ tests_alya_rhs_test_physics_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_picture_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_read_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
+tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.

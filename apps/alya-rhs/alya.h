@@ -275,7 +275,9 @@ rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind
 void alya_random_field(const alya_mesh_t *mesh, uint64_t seed, double *u);
 
 /* --- solve.c --- */
-typedef struct {
+enum { ALYA_WATCHED = 2, ALYA_WITNESSES = 256 };
+typedef struct alya_solver alya_solver_t;
+struct alya_solver {
     alya_problem_t *problem;
     const rt_rung_t *rung;
     const alya_kernels_t *kernels;
@@ -295,12 +297,21 @@ typedef struct {
     double factor; /* velocity of the next solve = factor u0; new after each spoil */
     uint64_t solves;
     double seconds_set_up;
-} alya_solver_t;
+    /* What a solve leaves behind of its earlier assemblies, see alya_solve. */
+    int64_t assembled;                            /* calls of alya_assemble since the last spoil */
+    int64_t watched[ALYA_WATCHED];                /* of the assemblies, or -1 */
+    int64_t first_witness, jump, witnesses;       /* nodes first, first + jump, ... */
+    double *witness;                              /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */
+    void (*look)(alya_solver_t *s, bool is_done); /* before and after each assembly; or NULL */
+    void *look_data;
+};
 
 void *alya_solver_new(void *problem, const rt_rung_t *rung);
 void alya_solver_destroy(void *solver);
 /* r = assembled right-hand side of all ranks' elements for the velocity in s->u. */
 void alya_assemble(alya_solver_t *s);
+/* Assembly k of a solve is made with this density; the last one with that of s->physics. */
+double alya_density(const alya_solver_t *s, int64_t k);
 /* One Runge-Kutta step of s->u; leaves the velocity before it in s->before. */
 void alya_step(alya_solver_t *s);
 void alya_solve(void *solver);

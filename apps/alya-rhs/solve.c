@@ -8,6 +8,11 @@
  *
  * with m = dt / lumped mass. There is no pressure: the velocity does not stay divergence-free. This
  * file never sees a device: where the arrays live and who touches them is the tables' business.
+ *
+ * Assemblies of one velocity overwrite each other, so what a solve leaves behind would be right if
+ * only the last one had been made. Therefore each has a density of its own, which costs nothing,
+ * and r of a few nodes is kept after two of the earlier ones: one copy of 6 KiB each, where an
+ * assembly moves megabytes. Steps need no witness: all they do is in the velocity at the end.
  */
 #include "config.h"
 #include "alya.h"
@@ -33,6 +38,8 @@ void alya_put_velocity(alya_solver_t *s, const double *u)
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host)
 {
     const int64_t nodes = s->view.nodes;
+    if (nodes == 0)
+        return;
     if (stride == 3) {
         rt_copy(host, RT_HOST, array, s->space, 3 * (size_t)nodes * sizeof(double));
         return;
@@ -104,10 +111,27 @@ static void new_arrays(alya_solver_t *s)
             : rt_clone(mesh->connectivity, 4 * (size_t)mesh->elements, sizeof(int32_t), s->space);
     s->r = RT_NEW(double, nodes *(size_t)s->kernels->r_stride, s->space);
     s->u0 = rt_clone(s->problem->u, 3 * nodes, sizeof(double), s->space);
+    s->witness = RT_NEW(double, 3 * ALYA_WATCHED * ALYA_WITNESSES, s->space);
     if (s->problem->mass_step) {
         s->before = RT_NEW(double, 3 * nodes, s->space);
         s->mass_step = rt_clone(s->problem->mass_step, nodes, sizeof(double), s->space);
     }
+}
+
+/* Which assemblies of the next solve are looked at, and at which nodes: drawn anew for each. */
+static void choose_witnesses(alya_solver_t *s)
+{
+    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + 98);
+    const int64_t earlier = s->problem->config->steps > 0 ? 0 : s->problem->config->assemblies - 1;
+    s->watched[0] = earlier > 0 ? (int64_t)(rt_hash(0, seed) % (uint64_t)earlier) : -1;
+    s->watched[1] = -1;
+    if (earlier > 1) /* another one */
+        s->watched[1] =
+            (s->watched[0] + 1 + (int64_t)(rt_hash(1, seed) % (uint64_t)(earlier - 1))) % earlier;
+    s->jump = (s->view.nodes + ALYA_WITNESSES - 1) / ALYA_WITNESSES;
+    s->first_witness = (int64_t)(rt_hash(2, seed) % (uint64_t)s->jump);
+    s->witnesses = (s->view.nodes - s->first_witness + s->jump - 1) / s->jump;
+    rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
 }
 
 void *alya_solver_new(void *problem, const rt_rung_t *rung)
@@ -128,6 +152,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
                             .nodes = p->mesh->nodes,
                             .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
     new_arrays(s);
+    choose_witnesses(s);
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
     s->own_halo = s->space != RT_HOST && p->halo;
@@ -156,6 +181,7 @@ void alya_solver_destroy(void *solver)
         RT_FREE(s->view.connectivity, s->space);
     RT_FREE(s->r, s->space);
     RT_FREE(s->u0, s->space);
+    RT_FREE(s->witness, s->space);
     RT_FREE(s->before, s->space);
     RT_FREE(s->mass_step, s->space);
     RT_FREE(s, RT_HOST);
@@ -166,15 +192,20 @@ void alya_solver_destroy(void *solver)
 void alya_assemble(alya_solver_t *s)
 {
     const rt_kind_t kind = s->rung->kind;
+    s->assembled++;
+    if (s->look)
+        s->look(s, false);
     rt_timer_start("assemble", kind);
     s->kernels->assemble(&s->view, &s->physics, s->u, s->r);
     rt_timer_stop("assemble");
-    if (!s->halo)
-        return;
-    rt_timer_start("halo", kind);
-    rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
-    rt_halo_do(s->halo, RT_HALO_SUM, &field);
-    rt_timer_stop("halo");
+    if (s->halo) {
+        rt_timer_start("halo", kind);
+        rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
+        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+        rt_timer_stop("halo");
+    }
+    if (s->look)
+        s->look(s, true);
 }
 
 static void stage(alya_solver_t *s, double a, double b, double c)
@@ -194,16 +225,36 @@ void alya_step(alya_solver_t *s)
     stage(s, 1. / 3, 2. / 3, 2. / 3);
 }
 
+double alya_density(const alya_solver_t *s, int64_t k)
+{
+    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + 97);
+    const bool last = k == s->problem->config->assemblies - 1;
+    return s->physics.rho * (last ? 1 : 1.25 + 0.125 * rt_random((uint64_t)k, seed));
+}
+
+static void assemblies(alya_solver_t *s)
+{
+    const double rho = s->physics.rho;
+    for (int64_t k = 0; k < s->problem->config->assemblies; k++) {
+        s->physics.rho = alya_density(s, k);
+        alya_assemble(s);
+        s->physics.rho = rho;
+        for (int w = 0; w < ALYA_WATCHED; w++)
+            if (k == s->watched[w])
+                s->vector->scale(s->witnesses, 1, s->r + s->first_witness * s->kernels->r_stride,
+                                 s->kernels->r_stride * (int)s->jump,
+                                 s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
+    }
+}
+
 void alya_solve(void *solver)
 {
     alya_solver_t *s = solver;
-    const alya_config_t *cfg = s->problem->config;
-    if (cfg->steps > 0)
-        for (int64_t k = 0; k < cfg->steps; k++)
-            alya_step(s);
-    else
-        for (int64_t k = 0; k < cfg->assemblies; k++)
-            alya_assemble(s);
+    const int64_t steps = s->problem->config->steps;
+    for (int64_t k = 0; k < steps; k++)
+        alya_step(s);
+    if (steps == 0)
+        assemblies(s);
 }
 
 /* Every solve starts from a velocity of its own, a multiple of the problem's that nobody can know
@@ -213,6 +264,8 @@ void alya_spoil(void *solver)
     alya_solver_t *s = solver;
     const size_t nodes = (size_t)s->view.nodes;
     s->factor = 0.875 + 0.125 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + 99);
+    s->assembled = 0;
+    choose_witnesses(s);
     s->vector->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
     rt_fill(s->r, s->space, 0xff, nodes * (size_t)s->kernels->r_stride * sizeof(double));
     if (s->before)

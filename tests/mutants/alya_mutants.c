@@ -1,23 +1,17 @@
 /*
- * alya_mutants.c - wrong programs, each of which the verification must find out.
- *
- * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
- * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
- * must be rated VALID on the same problems, all checks ten times below their bounds. So the bounds
- * stand in the middle of an empty space, and luck decides nothing.
+ * alya_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
  *
  * Nodes are moved at random, or half of the faults would not be faults: in a cut cube most
  * gradients have one component. Faults of a solve or of the steps are put into the timed solve
  * only, not into the kernel that is checked by itself, so that what is left behind must give them
  * away.
- *
- * --verbose prints how each one was found out. Runs on any number of ranks.
  */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/alya-rhs/alya_test.h"
+#include "apps/alya-rhs/alya.h"
+#include "tests/mutants/mutants.h"
 
 typedef enum {
     HONEST,
@@ -79,104 +73,128 @@ typedef enum {
     STALE_R,
     BOUNDARY_MOVES,
     NODE_NOT_UPDATED,
-    FLOAT_U
+    FLOAT_U,
+    /* work left out where the end does not show it */
+    FEWER_CALLS,
+    ONLY_LAST,
+    ONLY_FIRST,
+    SECOND_SKIPPED,
+    HALF_BUT_LAST,
+    MIDDLE_SKIPPED,
+    MIDDLE_KEPT,
+    MIDDLE_HALF,
+    FLOAT_MIDDLE
 } fault_t;
 
-enum { HILL, BOX, STEPS, EMAC, SKEW, CASES };
-static const char *const settings[CASES] = {
+enum { HILL, BOX, STEPS, EMAC, SKEW, LONG, MANY, PROBLEMS };
+static const char *const settings[PROBLEMS] = {
     [HILL] = "cells=5x4x3 jitter=0.1",
     [BOX] = "mesh=box cells=4x4x4 jitter=0.1",
     [STEPS] = "cells=5x4x3 jitter=0.1 steps=3",
     [EMAC] = "cells=5x4x3 jitter=0.1 form=emac filter-width=2 force-x=0.1",
-    [SKEW] = "mesh=box cells=4x3x5 jitter=0.1 form=skew order=random-all reorder=no"};
+    [SKEW] = "mesh=box cells=4x3x5 jitter=0.1 form=skew order=random-all reorder=no",
+    [LONG] = "cells=5x4x3 jitter=0.1 steps=40",
+    [MANY] = "cells=7x6x5 jitter=0.1 assemblies=20"};
 
-typedef struct {
-    fault_t fault;
-    const char *name;
-    int settings;
-    bool timed;  /* solved in windows, as in a real run, not once */
-    bool packed; /* x and u in one record, r padded */
-} mutant_t;
+/* Variants: how a mutant's function table differs. */
+enum { PLAIN, PACKED /* x and u in one record, r padded */, UNCLAIMED /* not reproducible */ };
 
-static const mutant_t mutants[] = {
-    {FORCE_DROPPED, "force dropped", HILL, false, false},
-    {CONVECTION_DROPPED, "convective term dropped", HILL, false, false},
-    {TRANSPOSED_DROPPED, "J in place of J + J^T in the stress", HILL, false, false},
-    {DIV_DROPPED, "A without div", HILL, false, false},
-    {DIV_DROPPED, "A without div, emac", EMAC, false, false},
-    {DIV_WHOLE, "div in place of half of it, skew", SKEW, false, false},
-    {ALWAYS_CONS, "form cons, whatever the option says", HILL, false, false},
-    {ALWAYS_CONS, "form cons where emac was asked", EMAC, false, false},
-    {GAUSS_DIGIT, "Gauss weight wrong in the 7th digit", HILL, false, false},
-    {GAUSS_POINT, "one Gauss point left out", BOX, false, false},
-    {GRADIENT_SIGN, "gradient of node 0 with the wrong sign", HILL, false, false},
-    {COFACTOR_INDEX, "one wrong index in a cofactor", BOX, false, false},
-    {MODEL_OFF, "no subgrid model", HILL, false, false},
-    {CONSTANT_SQUARED, "constant of the model squared", HILL, false, false},
-    {FILTER_IGNORED, "width of the filter ignored", HILL, false, false},
-    {FILTER_IGNORED, "width of the filter ignored where it was given", EMAC, false, false},
-    {WIDTH_CUBED, "Delta^3 in place of Delta^2", BOX, false, false},
-    {MINOR_DROPPED, "one of the nine minors dropped", HILL, false, false},
-    {RHO_MISSING, "rho missing in front of nu_t", EMAC, false, false},
-    {MU_IGNORED, "mu ignored", HILL, false, false},
-    {FLOAT_ELEMENT, "elements in single precision", HILL, false, false},
-    {FLOAT_GRADIENT, "gradients in single precision", BOX, false, false},
-    {FLOAT_SUM, "sum over elements in single precision", HILL, false, false},
-    {ELEMENT_OUT, "last element left out", HILL, false, false},
-    {GROUP_OUT, "last group of fewer than 16 left out", HILL, false, false},
-    {ELEMENT_TWICE, "one element counted twice", SKEW, false, false},
-    {NODES_SWAPPED, "two nodes of one element swapped", HILL, false, false},
-    {RACE, "one contribution lost, one call in eight", HILL, false, false},
-    {NOT_ZEROED, "adds to what was there", HILL, false, false},
-    {ADDS_TO_BEFORE, "adds to the result of the call before", BOX, false, false},
-    {STALE_U, "velocity of the call before", HILL, false, false},
-    {STALE_U, "velocity of the call before, packed", EMAC, false, true},
-    {NAN_IN_R, "NaN in one node", HILL, false, false},
-    {ONE_NODE, "one node off by 1e-9", HILL, false, false},
-    {ONE_NODE, "one node off by 1e-9, packed", BOX, false, true},
-    {NODE_UNWRITTEN, "last node never written", BOX, false, false},
-    {WRONG_STRIDE, "r without its padding", HILL, false, true},
-    {ORDER_VARIES, "claims the same bits, but its order varies", HILL, false, false},
-    {HALO_MISSING, "halo missing", BOX, false, false},
-    {HALO_TWICE, "halo done twice", BOX, false, false},
-    {HALO_NODE_MISSING, "one node left out of the halo", BOX, false, false},
-    {HALO_NODE_MISSING, "one node left out of the halo, random order", SKEW, false, false},
-    {MESSAGE_DROPPED, "one halo message dropped", HILL, false, false},
-    {NOTHING, "does nothing", HILL, false, false},
-    {NOTHING, "does nothing, in steps", STEPS, false, false},
-    {NOTHING_SECOND, "does nothing after the warm-up", HILL, true, false},
-    {LEFT_OVER, "answer left over from the first solve", HILL, true, false},
-    {OWN_VELOCITY, "answer for the velocity it knows by heart", BOX, false, false},
-    {HALF_IN_WINDOWS, "half of the elements once it is timed", HILL, true, false},
-    {NAN_AFTER_SOLVE, "NaN in one node after the solve", HILL, false, false},
-    {NAN_AFTER_SOLVE, "NaN in one node after the steps", STEPS, false, false},
-    {ONE_NODE_AFTER_SOLVE, "one node off by 1e-9 after the solve", EMAC, false, false},
-    {ONE_FEWER_STEP, "one step fewer", STEPS, false, false},
-    {EULER, "one stage in place of three", STEPS, false, false},
-    {COEFFICIENT, "1/2 and 1/2 in place of 1/3 and 2/3", STEPS, false, false},
-    {COEFFICIENT_DIGIT, "2/3 to seven digits", STEPS, false, false},
-    {STALE_R, "last stage with r of the one before", STEPS, false, false},
-    {BOUNDARY_MOVES, "velocity not held on the boundary", STEPS, false, false},
-    {NODE_NOT_UPDATED, "one node not updated", STEPS, false, false},
-    {FLOAT_U, "velocity of the steps in single precision", STEPS, false, false},
+static const rt_mutant_t mutants[] = {
+    {FORCE_DROPPED, "force dropped", HILL, false, PLAIN},
+    {CONVECTION_DROPPED, "convective term dropped", HILL, false, PLAIN},
+    {TRANSPOSED_DROPPED, "J in place of J + J^T in the stress", HILL, false, PLAIN},
+    {DIV_DROPPED, "A without div", HILL, false, PLAIN},
+    {DIV_DROPPED, "A without div, emac", EMAC, false, PLAIN},
+    {DIV_WHOLE, "div in place of half of it, skew", SKEW, false, PLAIN},
+    {ALWAYS_CONS, "form cons, whatever the option says", HILL, false, PLAIN},
+    {ALWAYS_CONS, "form cons where emac was asked", EMAC, false, PLAIN},
+    {GAUSS_DIGIT, "Gauss weight wrong in the 7th digit", HILL, false, PLAIN},
+    {GAUSS_POINT, "one Gauss point left out", BOX, false, PLAIN},
+    {GRADIENT_SIGN, "gradient of node 0 with the wrong sign", HILL, false, PLAIN},
+    {COFACTOR_INDEX, "one wrong index in a cofactor", BOX, false, PLAIN},
+    {MODEL_OFF, "no subgrid model", HILL, false, PLAIN},
+    {CONSTANT_SQUARED, "constant of the model squared", HILL, false, PLAIN},
+    {FILTER_IGNORED, "width of the filter ignored", HILL, false, PLAIN},
+    {FILTER_IGNORED, "width of the filter ignored where it was given", EMAC, false, PLAIN},
+    {WIDTH_CUBED, "Delta^3 in place of Delta^2", BOX, false, PLAIN},
+    {MINOR_DROPPED, "one of the nine minors dropped", HILL, false, PLAIN},
+    {RHO_MISSING, "rho missing in front of nu_t", EMAC, false, PLAIN},
+    {MU_IGNORED, "mu ignored", HILL, false, PLAIN},
+    {FLOAT_ELEMENT, "elements in single precision", HILL, false, PLAIN},
+    {FLOAT_GRADIENT, "gradients in single precision", BOX, false, PLAIN},
+    {FLOAT_SUM, "sum over elements in single precision", HILL, false, PLAIN},
+    {ELEMENT_OUT, "last element left out", HILL, false, PLAIN},
+    {GROUP_OUT, "last group of fewer than 16 left out", HILL, false, PLAIN},
+    {ELEMENT_TWICE, "one element counted twice", SKEW, false, PLAIN},
+    {NODES_SWAPPED, "two nodes of one element swapped", HILL, false, PLAIN},
+    {RACE, "one contribution lost, one call in eight", HILL, false, PLAIN},
+    {NOT_ZEROED, "adds to what was there", HILL, false, PLAIN},
+    {ADDS_TO_BEFORE, "adds to the result of the call before", BOX, false, PLAIN},
+    {STALE_U, "velocity of the call before", HILL, false, PLAIN},
+    {STALE_U, "velocity of the call before, packed", EMAC, false, PACKED},
+    {NAN_IN_R, "NaN in one node", HILL, false, PLAIN},
+    {ONE_NODE, "one node off by 1e-9", HILL, false, PLAIN},
+    {ONE_NODE, "one node off by 1e-9, packed", BOX, false, PACKED},
+    {NODE_UNWRITTEN, "last node never written", BOX, false, PLAIN},
+    {WRONG_STRIDE, "r without its padding", HILL, false, PACKED},
+    {ORDER_VARIES, "claims the same bits, but its order varies", HILL, false, PLAIN},
+    {HALO_MISSING, "halo missing", BOX, false, PLAIN},
+    {HALO_TWICE, "halo done twice", BOX, false, PLAIN},
+    {HALO_NODE_MISSING, "one node left out of the halo", BOX, false, PLAIN},
+    {HALO_NODE_MISSING, "one node left out of the halo, random order", SKEW, false, PLAIN},
+    {MESSAGE_DROPPED, "one halo message dropped", HILL, false, PLAIN},
+    {NOTHING, "does nothing", HILL, false, PLAIN},
+    {NOTHING, "does nothing, in steps", STEPS, false, PLAIN},
+    {NOTHING_SECOND, "does nothing after the warm-up", HILL, true, PLAIN},
+    {LEFT_OVER, "answer left over from the first solve", HILL, true, PLAIN},
+    {OWN_VELOCITY, "answer for the velocity it knows by heart", BOX, false, PLAIN},
+    {HALF_IN_WINDOWS, "half of the elements once it is timed", HILL, true, PLAIN},
+    {NAN_AFTER_SOLVE, "NaN in one node after the solve", HILL, false, PLAIN},
+    {NAN_AFTER_SOLVE, "NaN in one node after the steps", STEPS, false, PLAIN},
+    {ONE_NODE_AFTER_SOLVE, "one node off by 1e-9 after the solve", EMAC, false, PLAIN},
+    {ONE_FEWER_STEP, "one step fewer", STEPS, false, PLAIN},
+    {EULER, "one stage in place of three", STEPS, false, PLAIN},
+    {COEFFICIENT, "1/2 and 1/2 in place of 1/3 and 2/3", STEPS, false, PLAIN},
+    {COEFFICIENT_DIGIT, "2/3 to seven digits", STEPS, false, PLAIN},
+    {STALE_R, "last stage with r of the one before", STEPS, false, PLAIN},
+    {BOUNDARY_MOVES, "velocity not held on the boundary", STEPS, false, PLAIN},
+    {NODE_NOT_UPDATED, "one node not updated", STEPS, false, PLAIN},
+    {FLOAT_U, "velocity of the steps in single precision", STEPS, false, PLAIN},
+    {FEWER_CALLS, "one assembly in place of three", HILL, false, PLAIN},
+    {FEWER_CALLS, "one assembly in place of three once it is timed", HILL, true, PLAIN},
+    {ONLY_LAST, "only the last of three assemblies made", HILL, false, PLAIN},
+    {ONLY_LAST, "only the last of three, once it is timed, packed", HILL, true, PACKED},
+    {ONLY_LAST, "only the last of twenty assemblies made", MANY, true, PLAIN},
+    {ONLY_FIRST, "only the first of three assemblies made", BOX, true, PLAIN},
+    {SECOND_SKIPPED, "the second of three assemblies left out", EMAC, true, PACKED},
+    {HALF_BUT_LAST, "half of the elements in all assemblies but the last", HILL, true, PLAIN},
+    {ONE_FEWER_STEP, "one step of forty fewer", LONG, false, PLAIN},
+    {ONE_FEWER_STEP, "one step of forty fewer, same bits not claimed", LONG, false, UNCLAIMED},
+    {FEWER_CALLS, "one step of forty fewer, and it shows", LONG, false, PLAIN},
+    {MIDDLE_SKIPPED, "r left as it was in the middle of the steps", LONG, false, PLAIN},
+    {MIDDLE_SKIPPED, "r left as it was, same bits not claimed", LONG, true, UNCLAIMED},
+    {MIDDLE_KEPT, "r of the call before in the middle, always", LONG, false, PLAIN},
+    {MIDDLE_KEPT, "r of the call before, same bits not claimed", LONG, false, UNCLAIMED},
+    {MIDDLE_HALF, "half of the elements in the middle of the steps", LONG, false, PACKED},
+    {FLOAT_MIDDLE, "velocity rounded once in the middle", LONG, false, PLAIN},
+    {FLOAT_MIDDLE, "velocity rounded once, same bits not claimed", LONG, false, UNCLAIMED},
 };
 
 static fault_t fault;               /* of the mutant that runs */
 static int solves;                  /* that it has done */
 static int calls;                   /* of its kernel */
+static int solve_calls;             /* of these in this solve, or in these steps */
+static int asked;                   /* how many a solve should make */
 static bool solving;                /* not verifying */
 static double *u_before, *r_before; /* [nodes][3] of the call before */
 static double *r_update;            /* of the update before */
-
-static double rounded(double x)
-{
-    return (double)(float)x;
-}
+static double *first;               /* answer of the first solve, up to [nodes][4] */
+static bool timed;                  /* solved in windows */
 
 /* To single precision if this is the fault. */
 static double maybe(fault_t single, double x)
 {
-    return fault == single || fault == FLOAT_ELEMENT ? rounded(x) : x;
+    return fault == single || fault == FLOAT_ELEMENT ? rt_rounded(x) : x;
 }
 
 /* --- an element --- */
@@ -306,7 +324,7 @@ static void add_element(const alya_view_t *view, const alya_physics_t *physics, 
         for (int i = 0; i < 3; i++) {
             sum[i] += (fault == ELEMENT_TWICE && e == middle ? 2 : 1) * el.r[a][i];
             if (fault == FLOAT_SUM)
-                sum[i] = rounded(sum[i]);
+                sum[i] = rt_rounded(sum[i]);
         }
     }
 }
@@ -317,9 +335,11 @@ static int64_t elements_done(int64_t elements)
         return elements - 1;
     if (fault == GROUP_OUT)
         return (elements - 1) / ALYA_VECTOR_DIM * ALYA_VECTOR_DIM;
-    if (fault == HALF_IN_WINDOWS && solving && solves > 1)
-        return elements / 2;
-    return elements;
+    const int call = (solve_calls - 1) % asked;
+    const bool half = (fault == HALF_IN_WINDOWS && solving && solves > 1) ||
+                      (fault == HALF_BUT_LAST && solving && call < asked - 1) ||
+                      (fault == MIDDLE_HALF && solving && call == asked / 2);
+    return half ? elements / 2 : elements;
 }
 
 /* What a fault makes of r when all elements are in. */
@@ -335,13 +355,36 @@ static void finish(int64_t nodes, double *r, int r_stride)
             double *value = r + n * r_stride + i;
             if (fault == ADDS_TO_BEFORE && calls > 0) /* the first call is right */
                 *value += r_before[3 * n + i];
+            if (fault == MIDDLE_KEPT && calls % asked == 20) /* also when it is made again */
+                *value = r_before[3 * n + i];
             r_before[3 * n + i] = *value;
         }
+}
+
+/* Is this call of the kernel one that the mutant returns from at once? */
+static bool is_skipped(void)
+{
+    const int call = solve_calls++;
+    const bool in_middle = call > asked / 3 && call < asked / 2;
+    switch (fault) {
+    case ONLY_LAST:
+        return solving && call < asked - 1;
+    case ONLY_FIRST:
+        return solving && call > 0;
+    case SECOND_SKIPPED:
+        return solving && call == 1;
+    case MIDDLE_SKIPPED:
+        return solving && in_middle;
+    default:
+        return false;
+    }
 }
 
 static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
                      double *r, int u_stride, int r_stride)
 {
+    if (is_skipped())
+        return;
     const int64_t nodes = view->nodes, elements = elements_done(view->elements);
     double *now = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
     for (int64_t n = 0; n < nodes; n++)
@@ -411,59 +454,13 @@ static void faulty_update(int64_t nodes, double a, double b, double c, const dou
     RT_FREE(mass, RT_HOST);
     if (now == NODE_NOT_UPDATED)
         memcpy(one, kept, sizeof kept);
-    if (now == FLOAT_U)
+    if (now == FLOAT_U || (now == FLOAT_MIDDLE && solve_calls == asked / 2))
         for (int64_t n = 0; n < nodes; n++)
             for (int i = 0; i < 3; i++)
-                u[n * u_stride + i] = rounded(u[n * u_stride + i]);
+                u[n * u_stride + i] = rt_rounded(u[n * u_stride + i]);
 }
 
 /* --- shared nodes --- */
-
-/* The transport that forgets: what rank 0 receives first arrives as zeros. */
-typedef struct {
-    void *staged;
-    void *recv;
-    size_t bytes;
-} lossy_t;
-
-static void *lossy_open(int n_peers, const int *peers)
-{
-    lossy_t *state = calloc(1, sizeof *state);
-    RT_EXPECT(state, RT_MEMORY, "no memory for a transport");
-    state->staged = rt_transport_staged.open(n_peers, peers);
-    return state;
-}
-
-static void lossy_close(void *state)
-{
-    lossy_t *s = state;
-    rt_transport_staged.close(s->staged);
-    free(s);
-}
-
-static void lossy_start(void *state, const void *send, const rt_halo_range_t *out, void *recv,
-                        const rt_halo_range_t *in, size_t bytes_per_value)
-{
-    lossy_t *s = state;
-    rt_transport_staged.start(s->staged, send, out, recv, in, bytes_per_value);
-    s->recv = (char *)recv + (size_t)in[0].first * bytes_per_value;
-    s->bytes = (size_t)in[0].count * bytes_per_value;
-}
-
-static void lossy_finish(void *state)
-{
-    lossy_t *s = state;
-    rt_transport_staged.finish(s->staged);
-    if (rt_comm_rank() == 0)
-        memset(s->recv, 0, s->bytes);
-}
-
-static const rt_transport_t lossy_transport = {.name = "lossy",
-                                               .buffer_space = RT_HOST,
-                                               .open = lossy_open,
-                                               .close = lossy_close,
-                                               .start = lossy_start,
-                                               .finish = lossy_finish};
 
 static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
 {
@@ -476,7 +473,7 @@ static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
             n++;
         copy.flags[n] = 0;
     }
-    rt_halo_force_transport(fault == MESSAGE_DROPPED ? &lossy_transport : NULL);
+    rt_halo_force_transport(fault == MESSAGE_DROPPED ? &rt_transport_lossy : NULL);
     rt_halo_t *halo = alya_halo_new(&copy, "staged", RT_CPU, RT_HOST);
     rt_halo_force_transport(NULL);
     RT_FREE(copy.flags, RT_HOST);
@@ -513,17 +510,15 @@ static void euler_step(alya_solver_t *s)
 static void solve_honestly(alya_solver_t *s)
 {
     solving = true;
+    solve_calls = 0;
     alya_solve(s);
     solving = false;
 }
 
-static void faulty_solve(void *solver)
+static void solve_wrongly(alya_solver_t *s)
 {
-    static double *first; /* answer of the first solve */
-    alya_solver_t *s = solver;
     const size_t values = (size_t)s->view.nodes * (size_t)s->kernels->r_stride;
     const int64_t steps = s->problem->config->steps;
-    solves++;
     switch (fault) {
     case NOTHING:
         return;
@@ -534,8 +529,6 @@ static void faulty_solve(void *solver)
     case LEFT_OVER:
         if (solves == 1) {
             alya_solve(s);
-            first = realloc(first, values * sizeof *first);
-            RT_EXPECT(first, RT_MEMORY, "no memory for an answer");
             memcpy(first, s->r, values * sizeof *first);
         }
         memcpy(s->r, first, values * sizeof *first);
@@ -543,6 +536,14 @@ static void faulty_solve(void *solver)
     case OWN_VELOCITY:
         alya_put_velocity(s, s->problem->u);
         alya_solve(s);
+        return;
+    case FEWER_CALLS:
+        if (solves < 2 && steps == 0 && timed)
+            alya_solve(s);
+        else if (steps == 0)
+            alya_assemble(s);
+        for (int64_t k = 1; k < steps; k++)
+            alya_step(s);
         return;
     case ONE_FEWER_STEP:
         for (int64_t k = 1; k < steps; k++)
@@ -555,6 +556,16 @@ static void faulty_solve(void *solver)
     default:
         solve_honestly(s);
     }
+}
+
+static void faulty_solve(void *solver)
+{
+    alya_solver_t *s = solver;
+    const int64_t steps = s->problem->config->steps;
+    solves++;
+    solve_wrongly(s);
+    if (fault != FEWER_CALLS)
+        s->assembled = asked; /* or the number would be all that gives it away */
     double *answer = steps > 0 ? s->u : s->r;
     const int stride = steps > 0 ? s->u_stride : s->kernels->r_stride;
     double *one = answer + s->view.nodes / 2 * stride;
@@ -568,134 +579,69 @@ static void faulty_solve(void *solver)
         one[i] *= 1 + 1e-9;
 }
 
-/* --- judging --- */
+/* --- the suite --- */
 
-static bool verbose;
-
-static const char *worst_check(const rt_verdict_t *v)
+static const void *kernels(const rt_mutant_t *mutant)
 {
-    const char *name = "";
-    double worst = 0;
-    for (int i = 0; i < v->n; i++) {
-        const rt_check_t *c = &v->check[i];
-        double excess = !rt_finite(c->value) || c->bound == 0 ? INFINITY : c->value / c->bound;
-        if (!c->held && excess > worst) {
-            worst = excess;
-            name = c->name;
-        }
-    }
-    return name;
+    static const alya_kernels_t tables[] = {
+        [PLAIN] = {.assemble = assemble_plain,
+                   .r_stride = 3,
+                   .reproducible = true,
+                   .tolerance = ALYA_TOLERANCE},
+        [PACKED] = {.assemble = assemble_packed,
+                    .packed = 8,
+                    .r_stride = 4,
+                    .reproducible = true,
+                    .tolerance = ALYA_TOLERANCE},
+        [UNCLAIMED] = {.assemble = assemble_plain, .r_stride = 3, .tolerance = ALYA_TOLERANCE}};
+    return &tables[mutant->variant];
 }
 
-static void run_mutant(const mutant_t *mutant, alya_test_t *test, rt_outcome_t *out)
+static void begin(const rt_mutant_t *mutant, void *problem)
 {
-    static const alya_kernels_t plain = {.assemble = assemble_plain,
-                                         .r_stride = 3,
-                                         .reproducible = true,
-                                         .tolerance = ALYA_TOLERANCE};
-    static const alya_kernels_t packed = {.assemble = assemble_packed,
-                                          .packed = 8,
-                                          .r_stride = 4,
-                                          .reproducible = true,
-                                          .tolerance = ALYA_TOLERANCE};
-    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", mutant->packed ? &packed : &plain};
-    const size_t values = 3 * (size_t)test->problem->mesh->nodes;
-    rt_app_t app = alya_app;
-    app.ladder = &rung;
-    app.n_rungs = 1;
-    app.solver_new = faulty_solver_new;
-    app.solve = faulty_solve;
-    test->run.app = &app;
-    test->run.opt.seconds = mutant->timed ? 1e-3 : 0;
-    test->run.opt.windows = 2;
-    u_before = RT_NEW(double, values, RT_HOST);
-    r_before = RT_NEW(double, values, RT_HOST);
-    r_update = RT_NEW(double, values, RT_HOST);
-    fault = mutant->fault;
-    solves = calls = 0;
-    rt_run_rung(&test->run, test->problem, &rung, out, NULL);
+    const alya_problem_t *p = problem;
+    const size_t nodes = (size_t)p->mesh->nodes;
+    u_before = RT_NEW(double, 3 * nodes, RT_HOST);
+    r_before = RT_NEW(double, 3 * nodes, RT_HOST);
+    r_update = RT_NEW(double, 3 * nodes, RT_HOST);
+    first = RT_NEW(double, 4 * nodes, RT_HOST);
+    fault = (fault_t)mutant->fault;
+    timed = mutant->timed;
+    asked = (int)(p->config->steps > 0 ? 3 * p->config->steps : p->config->assemblies);
+    solves = calls = solve_calls = 0;
+}
+
+static void end(void)
+{
     fault = HONEST;
     RT_FREE(u_before, RT_HOST);
     RT_FREE(r_before, RT_HOST);
     RT_FREE(r_update, RT_HOST);
-    test->run.app = &alya_app;
-    test->run.opt.seconds = 0;
+    RT_FREE(first, RT_HOST);
 }
 
-static bool is_found_out(const mutant_t *mutant, alya_test_t *test)
-{
-    rt_outcome_t out;
-    run_mutant(mutant, test, &out);
-    double excess = rt_verdict_excess(&out.verdict);
-    bool found = !out.verdict.valid && excess >= 10;
-    if (rt_comm_rank() == 0 && (verbose || !found))
-        printf("%-52s %-8s %9.2e  %s\n", mutant->name, out.verdict.valid ? "VALID" : "INVALID",
-               excess, worst_check(&out.verdict));
-    if (rt_comm_rank() == 0 && !found)
-        rt_verdict_print(&out.verdict, stdout);
-    return found;
-}
+static const rt_mutant_t honest[] = {
+    {HONEST, "mutant without a fault", RT_EVERY_PROBLEM, false, PLAIN},
+    {HONEST, "the same, in windows", RT_EVERY_PROBLEM, true, PLAIN},
+    {HONEST, "the same, packed", RT_EVERY_PROBLEM, false, PACKED},
+    {ORDER_VARIES, "the same bits neither kept nor claimed", RT_EVERY_PROBLEM, true, UNCLAIMED},
+};
 
-static int judge_mutants(alya_test_t tests[CASES], int *count)
-{
-    int found = 0;
-    *count = 0;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
-        if (mutants[i].fault == MESSAGE_DROPPED && rt_comm_size() == 1)
-            continue; /* no messages */
-        ++*count;
-        found += is_found_out(&mutants[i], &tests[mutants[i].settings]);
-    }
-    return found;
-}
-
-static void judge_one(const char *name, int c, const rt_outcome_t *out)
-{
-    double margin = rt_verdict_margin(&out->verdict);
-    CHECK(out->verdict.valid && margin >= 10);
-    if (rt_comm_rank() == 0 && (verbose || margin < 10))
-        printf("%-28s %-8s margin %8.1f  %s\n", name, out->verdict.valid ? "VALID" : "INVALID",
-               margin, settings[c]);
-    if (rt_comm_rank() == 0 && margin < 10)
-        rt_verdict_print(&out->verdict, stdout);
-}
-
-/* The rungs as they are, and the mutants' own code without a fault: or what was found out above
- * might be the harness. */
-static void judge_honest(alya_test_t tests[CASES])
-{
-    static const mutant_t none[] = {
-        {HONEST, "mutant without a fault", 0, false, false},
-        {HONEST, "the same, in windows", 0, true, false},
-        {HONEST, "the same, packed", 0, false, true},
-    };
-    for (int c = 0; c < CASES; c++) {
-        rt_outcome_t out;
-        for (int i = 0; i < ALYA_RUNGS; i++)
-            if (alya_test_can_run(&alya_ladder[i])) {
-                rt_run_rung(&tests[c].run, tests[c].problem, &alya_ladder[i], &out, NULL);
-                judge_one(alya_ladder[i].name, c, &out);
-            }
-        for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-            run_mutant(&none[i], &tests[c], &out);
-            judge_one(none[i].name, c, &out);
-        }
-    }
-}
+static const rt_mutants_t suite = {.app = &alya_app,
+                                   .settings = settings,
+                                   .problems = PROBLEMS,
+                                   .mutants = mutants,
+                                   .n_mutants = sizeof mutants / sizeof *mutants,
+                                   .honest = honest,
+                                   .n_honest = sizeof honest / sizeof *honest,
+                                   .lost_message = MESSAGE_DROPPED,
+                                   .solver_new = faulty_solver_new,
+                                   .solve = faulty_solve,
+                                   .kernels = kernels,
+                                   .begin = begin,
+                                   .end = end};
 
 int main(int argc, char **argv)
 {
-    alya_test_t tests[CASES];
-    alya_test_start("alya_mutants", &argc, &argv);
-    verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0;
-    for (int c = 0; c < CASES; c++)
-        alya_test_new(&tests[c], &alya_app, settings[c]);
-    judge_honest(tests);
-    int count, found = judge_mutants(tests, &count);
-    CHECK(found == count && count >= 24);
-    for (int c = 0; c < CASES; c++)
-        alya_test_destroy(&tests[c]);
-    if (rt_comm_rank() == 0)
-        printf("alya-rhs: %d mutants, %d rated INVALID\n", count, found);
-    return alya_test_stop(check_state.failed > 0);
+    return rt_mutants_main(&suite, argc, argv);
 }

@@ -1,23 +1,17 @@
 /*
- * nekbone_mutants.c - wrong programs, each of which the verification must find out.
- *
- * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
- * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
- * must be rated VALID on the same problems, all checks ten times below their bounds. So the bounds
- * stand in the middle of an empty space, and luck decides nothing.
+ * nekbone_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
  *
  * The box is bent, or half of the faults would not be faults: with straight elements three of the
  * six geometric factors vanish and the others are equal. Faults of the solve itself are put into
  * the timed solve only, not into the kernels that are checked one by one, so that what is left
  * behind must give them away.
- *
- * --verbose prints how each one was found out. Runs on any number of ranks.
  */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/nekbone/nek_test.h"
+#include "apps/nekbone/nekbone.h"
+#include "tests/mutants/mutants.h"
 
 typedef enum {
     HONEST,
@@ -65,63 +59,56 @@ typedef enum {
     ONE_POINT
 } fault_t;
 
-enum { BENT, BENT_7, STRAIGHT, LONG, CASES };
-static const char *const settings[CASES] = {
+enum { BENT, BENT_7, STRAIGHT, LONG, PROBLEMS };
+static const char *const settings[PROBLEMS] = {
     [BENT] = "elements=4x3x2 degree=5 deform=0.3 iterations=40",
     [BENT_7] = "elements=4x2x2 degree=6 deform=0.3 iterations=20",
     [STRAIGHT] = "elements=4x4x2 degree=9 iterations=60",
     /* far beyond convergence: two honest residual histories have nothing in common there */
     [LONG] = "elements=4x2x2 degree=4 deform=0.2 lambda=0 iterations=300"};
 
-typedef struct {
-    fault_t fault;
-    const char *name;
-    int settings;
-    bool timed; /* it behaves while it is verified, and is wrong in the timed windows */
-} mutant_t;
-
-static const mutant_t mutants[] = {
-    {TERM_DROPPED, "one of the nine products with G dropped", BENT, false},
-    {D_TRANSPOSED, "D transposed in one direction", BENT, false},
-    {WRONG_INDEX, "row i of D where row j belongs", BENT, false},
-    {WRONG_FACTOR, "factor ss in place of tt", BENT, false},
-    {DIRECTION_DROPPED, "third direction missing in D^T", BENT, false},
-    {LAST_LAYER, "last layer of an element skipped", BENT, false},
-    {LAST_ELEMENT, "last element skipped", BENT, false},
-    {STALE_ELEMENT, "last element as in the call before", BENT, false},
-    {ONE_N_WRONG, "wrong for n = 7 only", BENT_7, false},
-    {INFINITY_IN_AX, "infinity in one point of the operator", BENT, false},
-    {RACE, "one value lost, one call in eight", BENT, false},
-    {FLOAT_AX, "derivatives in single precision", STRAIGHT, false},
-    {FLOAT_G, "factors in single precision", BENT, false},
-    {FLOAT_DOT, "inner products in single precision", STRAIGHT, false},
-    {FLOAT_P, "p in single precision", STRAIGHT, false},
-    {MASK_MISSING, "mask missing", STRAIGHT, false},
-    {LAMBDA_MISSING, "lambda missing", STRAIGHT, false},
-    {LAMBDA_FLOAT, "lambda rounded to single precision", STRAIGHT, false},
-    {WEIGHTS_MISSING, "shared points counted once a copy in p.Ap", BENT, false},
-    {SUM_MISSING, "gather-scatter missing", BENT, false},
-    {SUM_TWICE, "gather-scatter done twice", BENT, false},
-    {FACE_MISSING, "one face left out of the gather-scatter", STRAIGHT, false},
-    {GROUP_MISSING, "one point left out of the gather-scatter", STRAIGHT, false},
-    {MESSAGE_DROPPED, "one halo message dropped", BENT, false},
-    {BETA_ZERO, "beta = 0: steepest descent", BENT, false},
-    {BETA_INVERTED, "beta upside down", BENT, false},
-    {ALPHA_OLD, "alpha from the residual before", BENT, false},
-    {X_SKIPPED_ONCE, "x not updated in one iteration", BENT, false},
-    {X_SKIPPED_ONCE, "x not updated in one iteration of a long run", LONG, false},
-    {X_FLOAT, "updates of x in single precision", BENT, false},
-    {ONE_FEWER, "one iteration fewer, history completed by heart", BENT, false},
-    {HALF, "half of the iterations, history completed by heart", BENT, false},
-    {HALF, "half of the iterations of a long run", LONG, false},
-    {HALF_IN_WINDOWS, "half of the iterations once it is timed", BENT, true},
-    {NOTHING, "does nothing", BENT, false},
-    {NOTHING_SECOND, "does nothing after the warm-up", BENT, true},
-    {LEFT_OVER, "answer left over from the reference run", BENT, false},
-    {NAN_IN_X, "NaN in one point of x", BENT, false},
-    {SCALED, "x too large by 1e-9", BENT, false},
-    {SCALED, "x too large by 1e-9 after a long run", LONG, false},
-    {ONE_POINT, "x off by 1e-6 in one point", BENT, false},
+static const rt_mutant_t mutants[] = {
+    {TERM_DROPPED, "one of the nine products with G dropped", BENT, false, 0},
+    {D_TRANSPOSED, "D transposed in one direction", BENT, false, 0},
+    {WRONG_INDEX, "row i of D where row j belongs", BENT, false, 0},
+    {WRONG_FACTOR, "factor ss in place of tt", BENT, false, 0},
+    {DIRECTION_DROPPED, "third direction missing in D^T", BENT, false, 0},
+    {LAST_LAYER, "last layer of an element skipped", BENT, false, 0},
+    {LAST_ELEMENT, "last element skipped", BENT, false, 0},
+    {STALE_ELEMENT, "last element as in the call before", BENT, false, 0},
+    {ONE_N_WRONG, "wrong for n = 7 only", BENT_7, false, 0},
+    {INFINITY_IN_AX, "infinity in one point of the operator", BENT, false, 0},
+    {RACE, "one value lost, one call in eight", BENT, false, 0},
+    {FLOAT_AX, "derivatives in single precision", STRAIGHT, false, 0},
+    {FLOAT_G, "factors in single precision", BENT, false, 0},
+    {FLOAT_DOT, "inner products in single precision", STRAIGHT, false, 0},
+    {FLOAT_P, "p in single precision", STRAIGHT, false, 0},
+    {MASK_MISSING, "mask missing", STRAIGHT, false, 0},
+    {LAMBDA_MISSING, "lambda missing", STRAIGHT, false, 0},
+    {LAMBDA_FLOAT, "lambda rounded to single precision", STRAIGHT, false, 0},
+    {WEIGHTS_MISSING, "shared points counted once a copy in p.Ap", BENT, false, 0},
+    {SUM_MISSING, "gather-scatter missing", BENT, false, 0},
+    {SUM_TWICE, "gather-scatter done twice", BENT, false, 0},
+    {FACE_MISSING, "one face left out of the gather-scatter", STRAIGHT, false, 0},
+    {GROUP_MISSING, "one point left out of the gather-scatter", STRAIGHT, false, 0},
+    {MESSAGE_DROPPED, "one halo message dropped", BENT, false, 0},
+    {BETA_ZERO, "beta = 0: steepest descent", BENT, false, 0},
+    {BETA_INVERTED, "beta upside down", BENT, false, 0},
+    {ALPHA_OLD, "alpha from the residual before", BENT, false, 0},
+    {X_SKIPPED_ONCE, "x not updated in one iteration", BENT, false, 0},
+    {X_SKIPPED_ONCE, "x not updated in one iteration of a long run", LONG, false, 0},
+    {X_FLOAT, "updates of x in single precision", BENT, false, 0},
+    {ONE_FEWER, "one iteration fewer, history completed by heart", BENT, false, 0},
+    {HALF, "half of the iterations, history completed by heart", BENT, false, 0},
+    {HALF, "half of the iterations of a long run", LONG, false, 0},
+    {HALF_IN_WINDOWS, "half of the iterations once it is timed", BENT, true, 0},
+    {NOTHING, "does nothing", BENT, false, 0},
+    {NOTHING_SECOND, "does nothing after the warm-up", BENT, true, 0},
+    {LEFT_OVER, "answer left over from the reference run", BENT, false, 0},
+    {NAN_IN_X, "NaN in one point of x", BENT, false, 0},
+    {SCALED, "x too large by 1e-9", BENT, false, 0},
+    {SCALED, "x too large by 1e-9 after a long run", LONG, false, 0},
+    {ONE_POINT, "x off by 1e-6 in one point", BENT, false, 0},
 };
 
 static fault_t fault; /* of the mutant that runs */
@@ -129,11 +116,6 @@ static int solves;    /* that it has done */
 static int ax_calls;
 
 /* --- the operator --- */
-
-static double rounded(double x)
-{
-    return (double)(float)x;
-}
 
 static void gradient(int n, const double *D, const double *G, const double *u, double *grad)
 {
@@ -147,11 +129,11 @@ static void gradient(int n, const double *D, const double *G, const double *u, d
             t += D[k * n + l] * u[l * n2 + j * n + i];
         }
         for (int m = 0; m < 6; m++)
-            g[m] = fault == FLOAT_G ? rounded(G[m * n3 + q]) : G[m * n3 + q];
+            g[m] = fault == FLOAT_G ? rt_rounded(G[m * n3 + q]) : G[m * n3 + q];
         if (fault == ONE_N_WRONG && n == 7 && k == 6)
             t = -t;
         if (fault == FLOAT_AX)
-            r = rounded(r), s = rounded(s), t = rounded(t);
+            r = rt_rounded(r), s = rt_rounded(s), t = rt_rounded(t);
         grad[q] = g[0] * r + g[1] * s + (fault == TERM_DROPPED ? 0 : g[2] * t);
         grad[n3 + q] = g[1] * r + g[3] * s + g[4] * t;
         grad[2 * n3 + q] = g[2] * r + g[4] * s + g[fault == WRONG_FACTOR ? 3 : 5] * t;
@@ -211,7 +193,7 @@ static double *copy_of(const double *x, int64_t points)
 
 static double faulty_sum(double sum)
 {
-    return fault == FLOAT_DOT ? rounded(sum) : sum;
+    return fault == FLOAT_DOT ? rt_rounded(sum) : sum;
 }
 
 static rt_halo_t *own_halo; /* of the solver that runs */
@@ -220,7 +202,7 @@ static void faulty_update_p(const nek_mesh_t *m, double beta, const double *r, d
 {
     nek_vector_cpu.update_p(m, beta, r, p);
     for (int64_t q = 0; fault == FLOAT_P && q < m->points; q++)
-        p[q] = rounded(p[q]);
+        p[q] = rt_rounded(p[q]);
 }
 
 static double faulty_shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
@@ -232,7 +214,7 @@ static double faulty_shift(const nek_mesh_t *m, double lambda, const double *p, 
     if (fault == LAMBDA_MISSING)
         lambda = 0;
     if (fault == LAMBDA_FLOAT)
-        lambda = rounded(lambda);
+        lambda = rt_rounded(lambda);
     double *unmasked = copy_of(w, m->points);
     double sum = nek_vector_cpu.shift(m, lambda, p, w);
     for (int64_t q = 0; fault == MASK_MISSING && q < m->points; q++)
@@ -264,52 +246,6 @@ static int64_t partial_size(int64_t points)
 
 /* --- gather-scatter --- */
 
-/* The transport that forgets: what rank 0 receives first arrives as zeros. */
-typedef struct {
-    void *staged;
-    void *recv;
-    size_t bytes;
-} lossy_t;
-
-static void *lossy_open(int n_peers, const int *peers)
-{
-    lossy_t *state = calloc(1, sizeof *state);
-    RT_EXPECT(state, RT_MEMORY, "no memory for a transport");
-    state->staged = rt_transport_staged.open(n_peers, peers);
-    return state;
-}
-
-static void lossy_close(void *state)
-{
-    lossy_t *s = state;
-    rt_transport_staged.close(s->staged);
-    free(s);
-}
-
-static void lossy_start(void *state, const void *send, const rt_halo_range_t *out, void *recv,
-                        const rt_halo_range_t *in, size_t bytes_per_value)
-{
-    lossy_t *s = state;
-    rt_transport_staged.start(s->staged, send, out, recv, in, bytes_per_value);
-    s->recv = (char *)recv + (size_t)in[0].first * bytes_per_value;
-    s->bytes = (size_t)in[0].count * bytes_per_value;
-}
-
-static void lossy_finish(void *state)
-{
-    lossy_t *s = state;
-    rt_transport_staged.finish(s->staged);
-    if (rt_comm_rank() == 0)
-        memset(s->recv, 0, s->bytes);
-}
-
-static const rt_transport_t lossy_transport = {.name = "lossy",
-                                               .buffer_space = RT_HOST,
-                                               .open = lossy_open,
-                                               .close = lossy_close,
-                                               .start = lossy_start,
-                                               .finish = lossy_finish};
-
 /* Is this point left out? A face between the first two elements in x, or one point of it. */
 static bool left_out(int64_t e, int n, int i, int j, int k)
 {
@@ -334,7 +270,7 @@ static rt_halo_t *faulty_halo(const nek_config_t *cfg)
                            .kind = RT_CPU,
                            .space = RT_HOST,
                            .transport = "staged"};
-    rt_halo_force_transport(fault == MESSAGE_DROPPED ? &lossy_transport : NULL);
+    rt_halo_force_transport(fault == MESSAGE_DROPPED ? &rt_transport_lossy : NULL);
     rt_halo_t *halo = rt_halo_new(&desc);
     rt_halo_force_transport(NULL);
     free(gid);
@@ -384,7 +320,7 @@ static void faulty_cg(nek_solver_t *s)
         if (fault == X_SKIPPED_ONCE && k == 10)
             memcpy(s->x, x, bytes);
         for (int64_t q = 0; fault == X_FLOAT && q < m->points; q++)
-            s->x[q] = x[q] + rounded(alpha * s->p[q]);
+            s->x[q] = x[q] + rt_rounded(alpha * s->p[q]);
         free(x);
         if (rr == 0)
             before = INFINITY;
@@ -444,118 +380,52 @@ static void faulty_solve(void *solver)
     }
 }
 
-/* --- judging --- */
+/* --- the suite --- */
 
-static bool verbose;
-
-static const char *worst_check(const rt_verdict_t *v)
-{
-    const char *name = "";
-    double worst = 0;
-    for (int i = 0; i < v->n; i++) {
-        const rt_check_t *c = &v->check[i];
-        double excess = !rt_finite(c->value) || c->bound == 0 ? INFINITY : c->value / c->bound;
-        if (!c->held && excess > worst) {
-            worst = excess;
-            name = c->name;
-        }
-    }
-    return name;
-}
-
-static void run_mutant(const mutant_t *mutant, nek_test_t *test, rt_outcome_t *out)
+static const void *kernels(const rt_mutant_t *mutant)
 {
     static const nek_vector_t vector = {.partial_size = partial_size,
                                         .update_p = faulty_update_p,
                                         .shift = faulty_shift,
                                         .update_xr = faulty_update_xr,
                                         .dot = faulty_dot};
-    static const nek_kernels_t kernels = {.ax = faulty_ax, .vector = &vector};
-    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", &kernels};
-    rt_app_t app = nek_app;
-    app.ladder = &rung;
-    app.n_rungs = 1;
-    app.solver_new = faulty_solver_new;
-    app.solve = faulty_solve;
-    test->run.app = &app;
-    test->run.opt.seconds = mutant->timed ? 1e-3 : 0;
-    test->run.opt.windows = 2;
-    fault = mutant->fault;
+    static const nek_kernels_t table = {.ax = faulty_ax, .vector = &vector};
+    (void)mutant;
+    return &table;
+}
+
+static void begin(const rt_mutant_t *mutant, void *problem)
+{
+    (void)problem;
+    fault = (fault_t)mutant->fault;
     solves = ax_calls = 0;
-    rt_run_rung(&test->run, test->problem, &rung, out, NULL);
+}
+
+static void end(void)
+{
     fault = HONEST;
-    test->run.app = &nek_app;
-    test->run.opt.seconds = 0;
 }
 
-static bool is_found_out(const mutant_t *mutant, nek_test_t *test)
-{
-    rt_outcome_t out;
-    run_mutant(mutant, test, &out);
-    double excess = rt_verdict_excess(&out.verdict);
-    bool found = !out.verdict.valid && excess >= 10;
-    if (rt_comm_rank() == 0 && (verbose || !found))
-        printf("%-52s %-8s %9.2e  %s\n", mutant->name, out.verdict.valid ? "VALID" : "INVALID",
-               excess, worst_check(&out.verdict));
-    if (rt_comm_rank() == 0 && !found)
-        rt_verdict_print(&out.verdict, stdout);
-    return found;
-}
+static const rt_mutant_t honest[] = {
+    {HONEST, "mutant without a fault", RT_EVERY_PROBLEM, true, 0},
+    {ONE_N_WRONG, "wrong for n = 7, with n = 6", BENT, false, 0},
+};
 
-static int judge_mutants(nek_test_t tests[CASES], int *count)
-{
-    int found = 0;
-    *count = 0;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
-        if (mutants[i].fault == MESSAGE_DROPPED && rt_comm_size() == 1)
-            continue; /* no messages */
-        ++*count;
-        found += is_found_out(&mutants[i], &tests[mutants[i].settings]);
-    }
-    return found;
-}
-
-/* The rungs as they are, and the mutants' own code without a fault: or what was found out above
- * might be the harness. */
-static void judge_honest(nek_test_t tests[CASES])
-{
-    static const mutant_t none = {HONEST, "mutant without a fault", BENT, true};
-    static const mutant_t other_n = {ONE_N_WRONG, "wrong for n = 7, with n = 6", BENT, false};
-    for (int c = 0; c < CASES; c++)
-        for (int i = 0; i < NEK_RUNGS + 2; i++) {
-            const char *name = i < NEK_RUNGS ? nek_ladder[i].name : none.name;
-            rt_outcome_t out;
-            if (i < NEK_RUNGS && !nek_test_can_run(&nek_ladder[i], tests[c].config->n))
-                continue;
-            if (i == NEK_RUNGS + 1 && c != BENT)
-                continue;
-            if (i < NEK_RUNGS)
-                rt_run_rung(&tests[c].run, tests[c].problem, &nek_ladder[i], &out, NULL);
-            else
-                run_mutant(i == NEK_RUNGS ? &none : &other_n, &tests[c], &out);
-            double margin = rt_verdict_margin(&out.verdict);
-            CHECK(out.verdict.valid && margin >= 10);
-            if (rt_comm_rank() == 0 && (verbose || margin < 10))
-                printf("%-22s %-29s %-8s margin %.1f\n", name, i > NEK_RUNGS ? other_n.name : "",
-                       out.verdict.valid ? "VALID" : "INVALID", margin);
-            if (rt_comm_rank() == 0 && margin < 10)
-                rt_verdict_print(&out.verdict, stdout);
-        }
-}
+static const rt_mutants_t suite = {.app = &nek_app,
+                                   .settings = settings,
+                                   .problems = PROBLEMS,
+                                   .mutants = mutants,
+                                   .n_mutants = sizeof mutants / sizeof *mutants,
+                                   .honest = honest,
+                                   .n_honest = sizeof honest / sizeof *honest,
+                                   .lost_message = MESSAGE_DROPPED,
+                                   .solver_new = faulty_solver_new,
+                                   .solve = faulty_solve,
+                                   .kernels = kernels,
+                                   .begin = begin,
+                                   .end = end};
 
 int main(int argc, char **argv)
 {
-    nek_test_t tests[CASES];
-    nek_test_start("nekbone_mutants", &argc, &argv);
-    verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0;
-    for (int c = 0; c < CASES; c++)
-        nek_test_new(&tests[c], &nek_app, settings[c]);
-    judge_honest(tests);
-    int count, found = judge_mutants(tests, &count);
-    CHECK(found == count && count >= 20);
-    for (int c = 0; c < CASES; c++)
-        nek_test_destroy(&tests[c]);
-    if (rt_comm_rank() == 0)
-        printf("nekbone: %d mutants, %d rated INVALID\n", count, found);
-    return nek_test_stop(check_state.failed > 0);
+    return rt_mutants_main(&suite, argc, argv);
 }

@@ -99,13 +99,17 @@ static void element(const alya_physics_t *physics, element_t *el)
 }
 
 /*
- * What r_a is made of if nothing cancels: the closed form with every difference, product and sum
- * taken of absolute values, from the edges on. Rounding errors scale with this and not with r: in a
- * sheared cell the terms of J cancel, and what is left of them is small and no more exact.
+ * What r_a is made of if nothing cancels, from the edges on; rounding errors scale with this and
+ * not with r. In a sheared cell the terms of J cancel, and what is left of them is small and no
+ * more exact. Nor are the differences u_k - u_0 of a smooth velocity: B and RS add up u_a g_a over
+ * all four nodes, B even in (u . g_a) u_a and (g_b . g_a) u_a, so D, the magnitude of J, is made of
+ * |u| and not of differences. The viscosity is not: nu_t is c Delta^2 |J| at most, and its error
+ * c Delta^2 eps D. So the subgrid stress gets the product rule, |J| D + D |J|, not D D.
  */
 static void magnitudes(const alya_physics_t *physics, const element_t *el, double m[4][3])
 {
-    double e[3][3], g[4][3] = {{0}}, J[3][3] = {{0}}, A[3][3], s[3] = {0}, norm2 = 0;
+    double e[3][3], g[4][3] = {{0}}, D[3][3] = {{0}}, J[3][3] = {{0}}, A[3][3], s[3] = {0};
+    double J2 = 0, D2 = 0;
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 3; i++)
             e[k][i] = fabs(el->x[k + 1][i] - el->x[0][i]);
@@ -118,22 +122,26 @@ static void magnitudes(const alya_physics_t *physics, const element_t *el, doubl
         }
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            for (int k = 1; k < 4; k++)
+            for (int k = 1; k < 4; k++) {
+                D[i][j] += (fabs(el->u[k][i]) + fabs(el->u[0][i])) * g[k][j];
                 J[i][j] += fabs(el->u[k][i] - el->u[0][i]) * g[k][j];
-            norm2 += J[i][j] * J[i][j];
+            }
+            D2 += D[i][j] * D[i][j];
+            J2 += J[i][j] * J[i][j];
         }
-    convective_matrix(physics->form, J, A);
+    convective_matrix(physics->form, D, A);
     for (int a = 0; a < 4; a++)
         for (int i = 0; i < 3; i++)
             s[i] += fabs(el->u[a][i]);
     const double V = el->det / 6, width = physics->filter > 0 ? physics->filter : cbrt(V);
-    const double mu = physics->mu + physics->rho * physics->vreman * width * width * sqrt(norm2);
+    const double subgrid = physics->rho * physics->vreman * width * width;
+    const double mu = physics->mu + subgrid * sqrt(J2), mu_D = subgrid * sqrt(D2);
     for (int a = 0; a < 4; a++)
         for (int i = 0; i < 3; i++) {
             m[a][i] = V / 4 * physics->rho * fabs(physics->force[i]);
             for (int j = 0; j < 3; j++)
                 m[a][i] += physics->rho * V / 20 * A[i][j] * (fabs(el->u[a][j]) + s[j]) +
-                           V * mu * (J[i][j] + J[j][i]) * g[a][j];
+                           V * (mu * (D[i][j] + D[j][i]) + mu_D * (J[i][j] + J[j][i])) * g[a][j];
         }
 }
 

@@ -1,0 +1,218 @@
+/*
+ * mutants.c - runs the mutants of an app, and judges the judge.
+ */
+#include "config.h"
+#include "tests/mutants/mutants.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/common/check.h"
+
+/* --- the transport that forgets --- */
+
+typedef struct {
+    void *staged;
+    void *recv;
+    size_t bytes;
+} lossy_t;
+
+static void *lossy_open(int n_peers, const int *peers)
+{
+    lossy_t *state = calloc(1, sizeof *state);
+    RT_EXPECT(state, RT_MEMORY, "no memory for a transport");
+    state->staged = rt_transport_staged.open(n_peers, peers);
+    return state;
+}
+
+static void lossy_close(void *state)
+{
+    lossy_t *s = state;
+    rt_transport_staged.close(s->staged);
+    free(s);
+}
+
+static void lossy_start(void *state, const void *send, const rt_halo_range_t *out, void *recv,
+                        const rt_halo_range_t *in, size_t bytes_per_value)
+{
+    lossy_t *s = state;
+    rt_transport_staged.start(s->staged, send, out, recv, in, bytes_per_value);
+    s->recv = (char *)recv + (size_t)in[0].first * bytes_per_value;
+    s->bytes = (size_t)in[0].count * bytes_per_value;
+}
+
+static void lossy_finish(void *state)
+{
+    lossy_t *s = state;
+    rt_transport_staged.finish(s->staged);
+    if (rt_comm_rank() == 0)
+        memset(s->recv, 0, s->bytes);
+}
+
+const rt_transport_t rt_transport_lossy = {.name = "lossy",
+                                           .buffer_space = RT_HOST,
+                                           .open = lossy_open,
+                                           .close = lossy_close,
+                                           .start = lossy_start,
+                                           .finish = lossy_finish};
+
+/* --- running --- */
+
+typedef struct {
+    rt_run_t run;
+    void *problem;
+} case_t;
+
+typedef struct {
+    const rt_mutants_t *suite;
+    case_t *cases; /* [problems] */
+    bool verbose;
+} court_t;
+
+static bool is_root(void)
+{
+    return rt_comm_rank() == 0;
+}
+
+static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, case_t *c,
+                       rt_outcome_t *out)
+{
+    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant)};
+    rt_app_t app = *suite->app;
+    rt_run_t *run = &c->run;
+    app.ladder = &rung;
+    app.n_rungs = 1;
+    app.solver_new = suite->solver_new;
+    app.solve = suite->solve;
+    run->app = &app;
+    run->opt.seconds = mutant->timed ? 1e-3 : 0;
+    run->opt.windows = 2;
+    suite->begin(mutant, c->problem);
+    rt_run_rung(run, c->problem, &rung, out, NULL);
+    suite->end();
+    run->app = suite->app;
+    run->opt.seconds = 0;
+}
+
+/* --- judging --- */
+
+/* The check that was missed by most. */
+static const char *worst_check(const rt_verdict_t *v)
+{
+    const double excess = rt_verdict_excess(v);
+    for (int i = 0; i < v->n; i++) {
+        rt_verdict_t one = {.check = {v->check[i]}, .n = 1, .valid = v->check[i].held};
+        if (!one.valid && rt_verdict_excess(&one) == excess)
+            return v->check[i].name;
+    }
+    return "";
+}
+
+static const char *rating(const rt_verdict_t *v)
+{
+    return v->valid ? "VALID" : "INVALID";
+}
+
+static bool is_found_out(const court_t *court, const rt_mutant_t *mutant)
+{
+    rt_outcome_t out;
+    run_mutant(court->suite, mutant, &court->cases[mutant->problem], &out);
+    const double excess = rt_verdict_excess(&out.verdict);
+    const bool found = !out.verdict.valid && excess >= 10;
+    if (is_root() && (court->verbose || !found))
+        printf("%-56s %-8s %9.2e  %s\n", mutant->name, rating(&out.verdict), excess,
+               worst_check(&out.verdict));
+    if (is_root() && !found)
+        rt_verdict_print(&out.verdict, stdout);
+    return found;
+}
+
+static int judge_mutants(const court_t *court, int *count)
+{
+    int found = 0;
+    *count = 0;
+    for (int i = 0; i < court->suite->n_mutants; i++) {
+        const rt_mutant_t *mutant = &court->suite->mutants[i];
+        if (mutant->fault == court->suite->lost_message && rt_comm_size() == 1)
+            continue;
+        ++*count;
+        found += is_found_out(court, mutant);
+    }
+    return found;
+}
+
+static void judge_one(const court_t *court, const char *name, int problem, const rt_outcome_t *out)
+{
+    const double margin = rt_verdict_margin(&out->verdict);
+    const bool good = out->verdict.valid && margin >= 10;
+    CHECK(good);
+    if (is_root() && (court->verbose || !good))
+        printf("%-34s %-8s margin %8.1f  %s\n", name, rating(&out->verdict), margin,
+               court->suite->settings[problem]);
+    if (is_root() && !good)
+        rt_verdict_print(&out->verdict, stdout);
+}
+
+/* The rungs as they are, and the mutants' own code without a fault. */
+static void judge_honest(const court_t *court)
+{
+    const rt_mutants_t *suite = court->suite;
+    const rt_app_t *app = suite->app;
+    for (int p = 0; p < suite->problems; p++) {
+        case_t *c = &court->cases[p];
+        rt_outcome_t out;
+        for (int i = 0; i < app->n_rungs; i++) {
+            const rt_rung_t *rung = &app->ladder[i];
+            if (rt_rung_why_not(rung) || (app->refuse && app->refuse(&c->run, rung)))
+                continue;
+            rt_run_rung(&c->run, c->problem, rung, &out, NULL);
+            judge_one(court, rung->name, p, &out);
+        }
+        for (int i = 0; i < suite->n_honest; i++) {
+            const rt_mutant_t *honest = &suite->honest[i];
+            if (honest->problem != RT_EVERY_PROBLEM && honest->problem != p)
+                continue;
+            run_mutant(suite, honest, c, &out);
+            judge_one(court, honest->name, p, &out);
+        }
+    }
+}
+
+static void start(const char *app, int *argc, char ***argv)
+{
+    char name[64];
+    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
+    snprintf(name, sizeof name, "%s mutants", app);
+    rt_error_set_program(name);
+    rt_comm_init(argc, argv);
+    rt_device_select(device ? device : "auto", true, 0);
+    rt_kokkos_start(rt_device_cpu()->threads, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
+}
+
+int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv)
+{
+    const rt_app_t *app = suite->app;
+    start(app->name, &argc, &argv);
+    court_t court = {.suite = suite, .verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0};
+    court.cases = RT_NEW(case_t, (size_t)suite->problems, RT_HOST);
+    for (int p = 0; p < suite->problems; p++) {
+        case_t *c = &court.cases[p];
+        rt_run_init(&c->run, app, suite->settings[p]);
+        c->run.opt.seconds = 0;
+        c->run.opt.quiet = true; /* no line about the set-up of each problem */
+        c->problem = app->problem_new(&c->run);
+    }
+    judge_honest(&court);
+    int count, found = judge_mutants(&court, &count);
+    CHECK(found == count && count >= 20);
+    for (int p = 0; p < suite->problems; p++) {
+        app->problem_destroy(court.cases[p].problem);
+        rt_run_destroy(&court.cases[p].run);
+    }
+    RT_FREE(court.cases, RT_HOST);
+    if (is_root())
+        printf("%s: %d mutants, %d rated INVALID\n", app->name, count, found);
+    rt_kokkos_finish();
+    rt_device_release();
+    rt_comm_finish();
+    return check_state.failed > 0;
+}
