@@ -1,250 +1,241 @@
 /*
- * baseline.h - the element routine of the paper's baseline, for C and CUDA.
+ * baseline.h - the element routine of the paper's baseline: rungs cpu-B, B and P, in C and CUDA.
  *
- * General over node and Gauss counts, which come at run time; geometry, gradients, density,
- * viscosity and velocity at every Gauss point; a 12 x 12 element matrix and a force vector; then
- * r = force - matrix velocity. Every intermediate is in a workspace, value v of a lane at
- * w[v * ALYA_B_STRIDE + lane].
+ * As in a general finite element code, the numbers of dimensions, nodes and Gauss points, the shape
+ * functions, the convective form and the model come at run time; geometry, gradients and properties
+ * are worked out at each point, though on a linear tetrahedron they are the same at all. An element
+ * matrix is summed up, then multiplied by the velocity: r = F - K u,
  *
- * Who includes it defines before:
- *   ALYA_B_LANES   `for (int lane = 0; lane < 16; lane++)` on the CPU: each statement is a loop
- *                  over 16 elements. Nothing in CUDA, where a thread is one lane: `lane` is 0 then,
- *                  and w points to the thread's first value.
- *   ALYA_B_STRIDE  16; or the number of threads (B); or 1, with private memory (P). An expression.
- *   ALYA_B_FN      what stands before a function: static, or static __device__.
- *   ALYA_B_CBRT    cube root.
+ *     F_ai    = sum_q N_a (det/24) rho f_i,
+ *     K_ai,bj = sum_q N_a N_b (det/24) rho A_ij + (det/24) mu_t (g_a,j g_b,i + delta_ij g_a . g_b).
+ *
+ * Every intermediate is a value in a workspace: one statement writes it, others read it. The rungs
+ * differ in where that is, and in nothing else. Who includes this file defines before:
+ *   work_t              a workspace: what `w` is below
+ *   AT(w, value, lane)  that value of that lane, to be read or assigned
+ *   LANES               what stands before a statement: on the CPU a loop `lane` over 16 elements;
+ *                       nothing in CUDA, where a thread is one lane and AT does not look at `lane`
+ *   FN                  what stands before a function
  */
 #ifndef ALYA_BASELINE_H
 #define ALYA_BASELINE_H
 
+#include <math.h>
 #include "alya.h"
 
-enum { ALYA_B_NODE = 4, ALYA_B_GAUS = 4 };
+/* The element type. It has to be in memory: nothing here may be a constant to the compiler. */
+typedef struct {
+    int ndime, pnode, pgaus;    /* 3, 4 nodes, 4 Gauss points; nowhere more than that */
+    double weight[4];           /* [g] of the unit tetrahedron, whose volume is 1/6 */
+    double shape[4][4];         /* [g][a] N_a */
+    double derivative[4][4][3]; /* [g][a][k] dN_a/ds_k */
+} alya_element_type_t;
 
-/* Where each array starts in the workspace. [g] Gauss point, [a] [b] node, [i] [j] component. */
+/* Values of a lane. [a] [b] node, [i] [j] component, [k] direction in the unit tetrahedron. */
 enum {
-    ALYA_B_ELCOD = 0,                                            /* [a][i] position */
-    ALYA_B_ELVEL = ALYA_B_ELCOD + 3 * ALYA_B_NODE,               /* [a][i] velocity */
-    ALYA_B_XJACM = ALYA_B_ELVEL + 3 * ALYA_B_NODE,               /* [g][i][j] Jacobian dx_i/ds_j */
-    ALYA_B_XJACI = ALYA_B_XJACM + 9 * ALYA_B_GAUS,               /* [g][i][j] its inverse */
-    ALYA_B_GPDET = ALYA_B_XJACI + 9 * ALYA_B_GAUS,               /* [g] determinant */
-    ALYA_B_GPVOL = ALYA_B_GPDET + ALYA_B_GAUS,                   /* [g] determinant times weight */
-    ALYA_B_GPCAR = ALYA_B_GPVOL + ALYA_B_GAUS,                   /* [g][a][i] dN_a/dx_i */
-    ALYA_B_GPSHA = ALYA_B_GPCAR + 3 * ALYA_B_GAUS * ALYA_B_NODE, /* [g][a] N_a, a copy a lane */
-    ALYA_B_GPVEL = ALYA_B_GPSHA + ALYA_B_GAUS * ALYA_B_NODE,     /* [g][i] velocity */
-    ALYA_B_GPGVE = ALYA_B_GPVEL + 3 * ALYA_B_GAUS,               /* [g][i][j] du_i/dx_j */
-    ALYA_B_GPDIV = ALYA_B_GPGVE + 9 * ALYA_B_GAUS,               /* [g] div u */
-    ALYA_B_GPDEN = ALYA_B_GPDIV + ALYA_B_GAUS,                   /* [g] density */
-    ALYA_B_GPVIS = ALYA_B_GPDEN + ALYA_B_GAUS,                   /* [g] mu + rho nu_t */
-    ALYA_B_GPFOR = ALYA_B_GPVIS + ALYA_B_GAUS,                   /* [g][i] rho f */
-    ALYA_B_AGRAU = ALYA_B_GPFOR + 3 * ALYA_B_GAUS,               /* [g][a] rho u . grad N_a */
-    ALYA_B_ELVOL = ALYA_B_AGRAU + ALYA_B_GAUS * ALYA_B_NODE,     /* volume */
-    ALYA_B_WIDTH,                                                /* Delta */
-    ALYA_B_NORM2,                                                /* |J|^2 */
-    ALYA_B_MINOR,                                                /* sum of minors squared */
-    ALYA_B_ELMAT,                                                /* [a][i][b][j] */
-    ALYA_B_ELRHS = ALYA_B_ELMAT + 9 * ALYA_B_NODE * ALYA_B_NODE, /* [a][i] */
-    ALYA_B_VALUES = ALYA_B_ELRHS + 3 * ALYA_B_NODE
+    EL_COORD = 0,             /* [a][i] x */
+    EL_VELOC = EL_COORD + 12, /* [a][i] u */
+    EL_RHS = EL_VELOC + 12,   /* [a][i] F, in the end r */
+    EL_MATRIX = EL_RHS + 12,  /* [a][i][b][j] K */
+    EL_VOLUME = EL_MATRIX + 144,
+    EL_WIDTH,                   /* Delta */
+    EL_LAPLACE,                 /* of two nodes at a point: (det/24) mu_t g_a . g_b */
+    EL_POINTS,                  /* here begin the Gauss points; where a point's values are in it: */
+    GP_JACOBI = 0,              /* [i][k] dx_i/ds_k */
+    GP_INVERSE = GP_JACOBI + 9, /* [k][j] ds_k/dx_j */
+    GP_DET = GP_INVERSE + 9,    /* determinant of the Jacobian */
+    GP_VOLUME,                  /* determinant times weight: det/24 */
+    GP_GRAD,                    /* [a][j] g_a = dN_a/dx_j */
+    GP_VELGRAD = GP_GRAD + 12,  /* [i][j] J = du_i/dx_j */
+    GP_DIV = GP_VELGRAD + 9,    /* div u */
+    GP_NORM2,                   /* |J|^2 */
+    GP_MINORS,                  /* the squared minors of J */
+    GP_DENSITY,                 /* rho */
+    GP_VISCO,                   /* mu_t */
+    GP_CONVEC,                  /* [i][j] (det/24) rho A */
+    GP_FORCE = GP_CONVEC + 9,   /* [i] (det/24) rho f */
+    GP_VALUES = GP_FORCE + 3,
+    EL_VALUES = EL_POINTS + 4 * GP_VALUES
 };
 
-/* The element, in memory: nothing here may be a constant to the compiler. */
-typedef struct {
-    int pnode, pgaus;
-    double weight[ALYA_B_GAUS];                /* of the unit tetrahedron, whose volume is 1/6 */
-    double shape[ALYA_B_GAUS][ALYA_B_NODE];    /* N_a */
-    double deriv[ALYA_B_GAUS][ALYA_B_NODE][3]; /* dN_a/ds_j */
-} alya_b_element_t;
-
-#define ALYA_B_W1(name, i)       w[(size_t)(ALYA_B_##name + (i)) * ALYA_B_STRIDE + lane]
-#define ALYA_B_W2(name, g, n, i) ALYA_B_W1(name, (g) * (n) + (i))
-
-#ifdef ALYA_B_FN
-
-/* Fills the table: host code. */
-static inline void alya_b_element(alya_b_element_t *el)
+/* The linear tetrahedron. Host code. */
+static inline void alya_baseline_tetrahedron(alya_element_type_t *type)
 {
-    el->pnode = ALYA_B_NODE;
-    el->pgaus = ALYA_B_GAUS;
-    for (int g = 0; g < ALYA_B_GAUS; g++) {
-        el->weight[g] = 1.0 / 24;
-        for (int a = 0; a < ALYA_B_NODE; a++) {
-            el->shape[g][a] = a == g ? ALYA_GAUSS_NEAR : ALYA_GAUSS_FAR;
-            for (int j = 0; j < 3; j++)
-                el->deriv[g][a][j] = a == 0 ? -1 : a == j + 1 ? 1 : 0;
+    type->ndime = 3;
+    type->pnode = type->pgaus = 4;
+    for (int g = 0; g < 4; g++) {
+        type->weight[g] = 1.0 / 24;
+        for (int a = 0; a < 4; a++) {
+            type->shape[g][a] = a == g ? ALYA_GAUSS_NEAR : ALYA_GAUSS_FAR;
+            for (int k = 0; k < 3; k++)
+                type->derivative[g][a][k] = a == 0 ? -1 : a == k + 1 ? 1 : 0;
         }
     }
 }
 
-/* Jacobian, inverse, volume and gradients of the shape functions at one Gauss point. */
-ALYA_B_FN void alya_b_jacobian(const alya_b_element_t *el, double *w, int g)
+/* Jacobian, its inverse, volume and gradients of the shape functions at one point; p: where its
+ * values begin. */
+FN void geometry(work_t w, const alya_element_type_t *type, int p, int g)
 {
-    const int pnode = el->pnode;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            ALYA_B_LANES ALYA_B_W2(XJACM, g, 9, 3 * i + j) = 0;
+    const int ndime = type->ndime, pnode = type->pnode, jacobi = p + GP_JACOBI;
+    for (int i = 0; i < ndime; i++)
+        for (int k = 0; k < ndime; k++) {
+            LANES AT(w, jacobi + 3 * i + k, lane) = 0;
             for (int a = 0; a < pnode; a++)
-                ALYA_B_LANES ALYA_B_W2(XJACM, g, 9, 3 * i + j) +=
-                    ALYA_B_W1(ELCOD, 3 * a + i) * el->deriv[g][a][j];
+                LANES AT(w, jacobi + 3 * i + k, lane) +=
+                    AT(w, EL_COORD + 3 * a + i, lane) * type->derivative[g][a][k];
         }
-    for (int i = 0; i < 3; i++) /* row i of the inverse: cofactors, not divided yet */
+    /* A code that has triangles too would branch on ndime here: cofactors, not yet divided. */
+    for (int k = 0; k < 3; k++)
         for (int j = 0; j < 3; j++) {
-            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            ALYA_B_LANES ALYA_B_W2(XJACI, g, 9, 3 * i + j) =
-                ALYA_B_W2(XJACM, g, 9, 3 * j1 + i1) * ALYA_B_W2(XJACM, g, 9, 3 * j2 + i2) -
-                ALYA_B_W2(XJACM, g, 9, 3 * j1 + i2) * ALYA_B_W2(XJACM, g, 9, 3 * j2 + i1);
+            const int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+            const int j1 = jacobi + (j + 1) % 3 * 3, j2 = jacobi + (j + 2) % 3 * 3;
+            LANES AT(w, p + GP_INVERSE + 3 * k + j, lane) =
+                AT(w, j1 + k1, lane) * AT(w, j2 + k2, lane) -
+                AT(w, j1 + k2, lane) * AT(w, j2 + k1, lane);
         }
-    ALYA_B_LANES ALYA_B_W1(GPDET, g) = 0;
-    for (int j = 0; j < 3; j++)
-        ALYA_B_LANES ALYA_B_W1(GPDET, g) +=
-            ALYA_B_W2(XJACM, g, 9, 3 * j) * ALYA_B_W2(XJACI, g, 9, j);
-    for (int i = 0; i < 9; i++)
-        ALYA_B_LANES ALYA_B_W2(XJACI, g, 9, i) /= ALYA_B_W1(GPDET, g);
-    ALYA_B_LANES ALYA_B_W1(GPVOL, g) = el->weight[g] * ALYA_B_W1(GPDET, g);
-    for (int a = 0; a < pnode; a++) {
-        ALYA_B_LANES ALYA_B_W2(GPSHA, g, ALYA_B_NODE, a) = el->shape[g][a];
-        for (int i = 0; i < 3; i++) {
-            ALYA_B_LANES ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + i) = 0;
-            for (int j = 0; j < 3; j++)
-                ALYA_B_LANES ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + i) +=
-                    el->deriv[g][a][j] * ALYA_B_W2(XJACI, g, 9, 3 * j + i);
+    LANES AT(w, p + GP_DET, lane) = 0;
+    for (int i = 0; i < ndime; i++)
+        LANES AT(w, p + GP_DET, lane) +=
+            AT(w, jacobi + 3 * i, lane) * AT(w, p + GP_INVERSE + i, lane);
+    LANES AT(w, p + GP_VOLUME, lane) = type->weight[g] * AT(w, p + GP_DET, lane);
+    for (int k = 0; k < 9; k++)
+        LANES AT(w, p + GP_INVERSE + k, lane) /= AT(w, p + GP_DET, lane);
+    for (int a = 0; a < pnode; a++)
+        for (int j = 0; j < ndime; j++) {
+            LANES AT(w, p + GP_GRAD + 3 * a + j, lane) = 0;
+            for (int k = 0; k < ndime; k++)
+                LANES AT(w, p + GP_GRAD + 3 * a + j, lane) +=
+                    type->derivative[g][a][k] * AT(w, p + GP_INVERSE + 3 * k + j, lane);
         }
-    }
 }
 
-/* Velocity, its gradient and divergence at one Gauss point. */
-ALYA_B_FN void alya_b_velocity(const alya_b_element_t *el, double *w, int g)
+/* Gradient and divergence of the velocity at one point. */
+FN void velocity(work_t w, const alya_element_type_t *type, int p)
 {
-    const int pnode = el->pnode;
-    for (int i = 0; i < 3; i++) {
-        ALYA_B_LANES ALYA_B_W2(GPVEL, g, 3, i) = 0;
-        for (int a = 0; a < pnode; a++)
-            ALYA_B_LANES ALYA_B_W2(GPVEL, g, 3, i) +=
-                ALYA_B_W2(GPSHA, g, ALYA_B_NODE, a) * ALYA_B_W1(ELVEL, 3 * a + i);
-        for (int j = 0; j < 3; j++) {
-            ALYA_B_LANES ALYA_B_W2(GPGVE, g, 9, 3 * i + j) = 0;
+    const int ndime = type->ndime, pnode = type->pnode, J = p + GP_VELGRAD;
+    for (int i = 0; i < ndime; i++)
+        for (int j = 0; j < ndime; j++) {
+            LANES AT(w, J + 3 * i + j, lane) = 0;
             for (int a = 0; a < pnode; a++)
-                ALYA_B_LANES ALYA_B_W2(GPGVE, g, 9, 3 * i + j) +=
-                    ALYA_B_W1(ELVEL, 3 * a + i) * ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + j);
+                LANES AT(w, J + 3 * i + j, lane) +=
+                    AT(w, EL_VELOC + 3 * a + i, lane) * AT(w, p + GP_GRAD + 3 * a + j, lane);
         }
-    }
-    ALYA_B_LANES ALYA_B_W1(GPDIV, g) = 0;
-    for (int i = 0; i < 3; i++)
-        ALYA_B_LANES ALYA_B_W1(GPDIV, g) += ALYA_B_W2(GPGVE, g, 9, 4 * i);
+    LANES AT(w, p + GP_DIV, lane) = 0;
+    for (int i = 0; i < ndime; i++)
+        LANES AT(w, p + GP_DIV, lane) += AT(w, J + 4 * i, lane);
 }
 
-/* Density, viscosity with the subgrid model, and force at one Gauss point. */
-ALYA_B_FN void alya_b_properties(const alya_physics_t *physics, double *w, int g)
+/* Density, and viscosity with the subgrid model, at one point. */
+FN void properties(work_t w, const alya_physics_t *physics, int p)
 {
-    ALYA_B_LANES ALYA_B_W1(GPDEN, g) = physics->rho;
-    ALYA_B_LANES ALYA_B_W1(GPVIS, g) = physics->mu;
-    for (int i = 0; i < 3; i++)
-        ALYA_B_LANES ALYA_B_W2(GPFOR, g, 3, i) = ALYA_B_W1(GPDEN, g) * physics->force[i];
+    const int J = p + GP_VELGRAD;
+    LANES AT(w, p + GP_DENSITY, lane) = physics->rho;
+    LANES AT(w, p + GP_VISCO, lane) = physics->mu;
     if (physics->vreman == 0)
         return;
-    ALYA_B_LANES ALYA_B_W1(NORM2, 0) = 0;
-    ALYA_B_LANES ALYA_B_W1(MINOR, 0) = 0;
+    LANES AT(w, p + GP_NORM2, lane) = 0;
+    LANES AT(w, p + GP_MINORS, lane) = 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            ALYA_B_LANES
+            const int i1 = J + (i + 1) % 3 * 3, i2 = J + (i + 2) % 3 * 3;
+            const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            LANES
             {
-                double J = ALYA_B_W2(GPGVE, g, 9, 3 * i + j);
-                double minor =
-                    ALYA_B_W2(GPGVE, g, 9, 3 * i1 + j1) * ALYA_B_W2(GPGVE, g, 9, 3 * i2 + j2) -
-                    ALYA_B_W2(GPGVE, g, 9, 3 * i1 + j2) * ALYA_B_W2(GPGVE, g, 9, 3 * i2 + j1);
-                ALYA_B_W1(NORM2, 0) += J * J;
-                ALYA_B_W1(MINOR, 0) += minor * minor;
+                const double minor = AT(w, i1 + j1, lane) * AT(w, i2 + j2, lane) -
+                                     AT(w, i1 + j2, lane) * AT(w, i2 + j1, lane);
+                AT(w, p + GP_MINORS, lane) += minor * minor;
+                AT(w, p + GP_NORM2, lane) +=
+                    AT(w, J + 3 * i + j, lane) * AT(w, J + 3 * i + j, lane);
             }
         }
-    ALYA_B_LANES
+    LANES
     {
-        double norm2 = ALYA_B_W1(NORM2, 0), width = ALYA_B_W1(WIDTH, 0);
-        double nu = sqrt(ALYA_B_W1(MINOR, 0) / (norm2 > 0 ? norm2 : 1));
-        ALYA_B_W1(GPVIS, g) += ALYA_B_W1(GPDEN, g) * physics->vreman * width * width * nu;
+        const double norm2 = AT(w, p + GP_NORM2, lane), width = AT(w, EL_WIDTH, lane);
+        const double ratio = AT(w, p + GP_MINORS, lane) / (norm2 > 0 ? norm2 : 1); /* 0 / 1 */
+        AT(w, p + GP_VISCO, lane) +=
+            AT(w, p + GP_DENSITY, lane) * physics->vreman * width * width * sqrt(ratio);
     }
 }
 
-/* Adds what one Gauss point gives to rows a and columns b of the element matrix. */
-ALYA_B_FN void alya_b_matrix(const alya_b_element_t *el, double *w, int g, int a, double share,
-                             double transposed)
+/* What force and convection are multiplied by at one point; the form is an option as any other. */
+FN void coefficients(work_t w, const alya_element_type_t *type, const alya_physics_t *physics,
+                     int p)
 {
-    const int pnode = el->pnode;
-    for (int b = 0; b < pnode; b++) {
-        /* On the diagonal: convection, divergence, Laplacian. */
-        for (int i = 0; i < 3; i++) {
-            const int at = (3 * a + i) * 3 * ALYA_B_NODE + 3 * b + i;
-            ALYA_B_LANES
-            ALYA_B_W1(ELMAT, at) += ALYA_B_W1(GPVOL, g) * ALYA_B_W2(GPSHA, g, ALYA_B_NODE, a) *
-                                    (ALYA_B_W2(AGRAU, g, ALYA_B_NODE, b) +
-                                     share * ALYA_B_W1(GPDEN, g) * ALYA_B_W1(GPDIV, g) *
-                                         ALYA_B_W2(GPSHA, g, ALYA_B_NODE, b));
-            for (int k = 0; k < 3; k++)
-                ALYA_B_LANES ALYA_B_W1(ELMAT, at) +=
-                    ALYA_B_W1(GPVOL, g) * ALYA_B_W1(GPVIS, g) *
-                    ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + k) *
-                    ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * b + k);
-        }
-        /* Everywhere: the transposed gradients of stress and of convection. */
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) {
-                const int at = (3 * a + i) * 3 * ALYA_B_NODE + 3 * b + j;
-                ALYA_B_LANES
-                ALYA_B_W1(ELMAT, at) +=
-                    ALYA_B_W1(GPVOL, g) * ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * b + i) *
-                    (ALYA_B_W1(GPVIS, g) * ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + j) +
-                     transposed * ALYA_B_W1(GPDEN, g) * ALYA_B_W2(GPSHA, g, ALYA_B_NODE, a) *
-                         ALYA_B_W2(GPVEL, g, 3, j));
-            }
-    }
-}
-
-/* ELCOD and ELVEL in, ELRHS out. */
-ALYA_B_FN void alya_b_assemble(const alya_b_element_t *el, const alya_physics_t *physics, double *w)
-{
-    const int pnode = el->pnode, pgaus = el->pgaus, rows = 3 * pnode;
-    const double share = physics->form == ALYA_CONV ? 0 : physics->form == ALYA_SKEW ? 0.5 : 1;
+    const int ndime = type->ndime, J = p + GP_VELGRAD, A = p + GP_CONVEC;
     const double transposed = physics->form == ALYA_EMAC ? 1 : 0;
-
-    for (int g = 0; g < pgaus; g++)
-        alya_b_jacobian(el, w, g);
-    ALYA_B_LANES ALYA_B_W1(ELVOL, 0) = 0;
-    for (int g = 0; g < pgaus; g++)
-        ALYA_B_LANES ALYA_B_W1(ELVOL, 0) += ALYA_B_W1(GPVOL, g);
-    if (physics->filter > 0)
-        ALYA_B_LANES ALYA_B_W1(WIDTH, 0) = physics->filter;
-    else
-        ALYA_B_LANES ALYA_B_W1(WIDTH, 0) = ALYA_B_CBRT(ALYA_B_W1(ELVOL, 0));
-    for (int g = 0; g < pgaus; g++) {
-        alya_b_velocity(el, w, g);
-        alya_b_properties(physics, w, g);
+    const double share = physics->form == ALYA_CONV ? 0 : physics->form == ALYA_SKEW ? 0.5 : 1;
+    for (int i = 0; i < ndime; i++) {
+        LANES AT(w, p + GP_FORCE + i, lane) =
+            AT(w, p + GP_VOLUME, lane) * AT(w, p + GP_DENSITY, lane) * physics->force[i];
+        for (int j = 0; j < ndime; j++)
+            LANES AT(w, A + 3 * i + j, lane) =
+                AT(w, p + GP_VOLUME, lane) * AT(w, p + GP_DENSITY, lane) *
+                (AT(w, J + 3 * i + j, lane) + transposed * AT(w, J + 3 * j + i, lane));
+        LANES AT(w, A + 4 * i, lane) += AT(w, p + GP_VOLUME, lane) * AT(w, p + GP_DENSITY, lane) *
+                                        share * AT(w, p + GP_DIV, lane);
     }
-
-    for (int r = 0; r < rows; r++) {
-        ALYA_B_LANES ALYA_B_W1(ELRHS, r) = 0;
-        for (int c = 0; c < rows; c++)
-            ALYA_B_LANES ALYA_B_W1(ELMAT, r * 3 * ALYA_B_NODE + c) = 0;
-    }
-    for (int g = 0; g < pgaus; g++) {
-        for (int a = 0; a < pnode; a++) {
-            ALYA_B_LANES ALYA_B_W2(AGRAU, g, ALYA_B_NODE, a) = 0;
-            for (int j = 0; j < 3; j++)
-                ALYA_B_LANES ALYA_B_W2(AGRAU, g, ALYA_B_NODE, a) +=
-                    ALYA_B_W1(GPDEN, g) * ALYA_B_W2(GPVEL, g, 3, j) *
-                    ALYA_B_W2(GPCAR, g, 3 * ALYA_B_NODE, 3 * a + j);
-        }
-        for (int a = 0; a < pnode; a++) {
-            alya_b_matrix(el, w, g, a, share, transposed);
-            for (int i = 0; i < 3; i++)
-                ALYA_B_LANES ALYA_B_W1(ELRHS, 3 * a + i) += ALYA_B_W1(GPVOL, g) *
-                                                            ALYA_B_W2(GPSHA, g, ALYA_B_NODE, a) *
-                                                            ALYA_B_W2(GPFOR, g, 3, i);
-        }
-    }
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < rows; c++)
-            ALYA_B_LANES ALYA_B_W1(ELRHS, r) -=
-                ALYA_B_W1(ELMAT, r * 3 * ALYA_B_NODE + c) * ALYA_B_W1(ELVEL, c);
 }
 
-#endif /* ALYA_B_FN */
+/* Adds one point to the matrix and to the force. */
+FN void matrix(work_t w, const alya_element_type_t *type, int p, int g)
+{
+    const int ndime = type->ndime, pnode = type->pnode;
+    const double *N = type->shape[g];
+    for (int a = 0; a < pnode; a++) {
+        const int ga = p + GP_GRAD + 3 * a;
+        for (int i = 0; i < ndime; i++)
+            LANES AT(w, EL_RHS + 3 * a + i, lane) += N[a] * AT(w, p + GP_FORCE + i, lane);
+        for (int b = 0; b < pnode; b++) {
+            const int gb = p + GP_GRAD + 3 * b, block = EL_MATRIX + 36 * a + 3 * b;
+            const double mass = N[a] * N[b];
+            LANES AT(w, EL_LAPLACE, lane) = 0;
+            for (int j = 0; j < ndime; j++)
+                LANES AT(w, EL_LAPLACE, lane) += AT(w, p + GP_VOLUME, lane) *
+                                                 AT(w, p + GP_VISCO, lane) * AT(w, ga + j, lane) *
+                                                 AT(w, gb + j, lane);
+            for (int i = 0; i < ndime; i++) {
+                for (int j = 0; j < ndime; j++)
+                    LANES AT(w, block + 12 * i + j, lane) +=
+                        mass * AT(w, p + GP_CONVEC + 3 * i + j, lane) +
+                        AT(w, p + GP_VOLUME, lane) * AT(w, p + GP_VISCO, lane) *
+                            AT(w, ga + j, lane) * AT(w, gb + i, lane);
+                LANES AT(w, block + 13 * i, lane) += AT(w, EL_LAPLACE, lane);
+            }
+        }
+    }
+}
+
+/* EL_COORD and EL_VELOC in, EL_RHS out: r of the elements in w. */
+FN void element(work_t w, const alya_element_type_t *type, const alya_physics_t *physics)
+{
+    const int ndime = type->ndime, pnode = type->pnode, pgaus = type->pgaus;
+    for (int g = 0; g < pgaus; g++)
+        geometry(w, type, EL_POINTS + g * GP_VALUES, g);
+    LANES AT(w, EL_VOLUME, lane) = 0;
+    for (int g = 0; g < pgaus; g++)
+        LANES AT(w, EL_VOLUME, lane) += AT(w, EL_POINTS + g * GP_VALUES + GP_VOLUME, lane);
+    if (physics->filter > 0)
+        LANES AT(w, EL_WIDTH, lane) = physics->filter;
+    else
+        LANES AT(w, EL_WIDTH, lane) = cbrt(AT(w, EL_VOLUME, lane));
+    for (int g = 0; g < pgaus; g++) {
+        velocity(w, type, EL_POINTS + g * GP_VALUES);
+        properties(w, physics, EL_POINTS + g * GP_VALUES);
+        coefficients(w, type, physics, EL_POINTS + g * GP_VALUES);
+    }
+
+    for (int k = EL_RHS; k < EL_VOLUME; k++) /* and the matrix */
+        LANES AT(w, k, lane) = 0;
+    for (int g = 0; g < pgaus; g++)
+        matrix(w, type, EL_POINTS + g * GP_VALUES, g);
+    for (int a = 0; a < pnode; a++)
+        for (int i = 0; i < ndime; i++)
+            for (int b = 0; b < pnode; b++)
+                for (int j = 0; j < ndime; j++)
+                    LANES AT(w, EL_RHS + 3 * a + i, lane) -=
+                        AT(w, EL_MATRIX + 36 * a + 12 * i + 3 * b + j, lane) *
+                        AT(w, EL_VELOC + 3 * b + j, lane);
+}
+
 #endif

@@ -9,23 +9,23 @@
 #include "config.h"
 #include "lanes.h"
 
-#define ALYA_B_LANES   ALYA_LANES
-#define ALYA_B_STRIDE  ALYA_VECTOR_DIM
-#define ALYA_B_FN      static __attribute__((noinline))
-#define ALYA_B_CBRT(v) ((v)*alya_rcbrt(v) * alya_rcbrt(v))
+typedef double *work_t; /* [EL_VALUES][16] */
+#define AT(w, value, lane) (w)[(value)*ALYA_VECTOR_DIM + (lane)]
+#define LANES              ALYA_LANES
+#define FN                 static __attribute__((noinline))
 #include "../baseline.h"
 
-static alya_b_element_t tetrahedron; /* written once at run time: no constant */
+static alya_element_type_t tetrahedron; /* written once at run time: no constant */
 
 static void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end)
 {
     for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
         const int32_t *node[ALYA_VECTOR_DIM];
         int count = alya_group(job, p, end, node);
-        alya_gather(node, job->x, job->u, 3, (alya_nodes_out_t)(w + ALYA_B_ELCOD * ALYA_VECTOR_DIM),
-                    (alya_nodes_out_t)(w + ALYA_B_ELVEL * ALYA_VECTOR_DIM));
-        alya_b_assemble(&tetrahedron, &job->physics, w);
-        alya_scatter(node, count, (alya_nodes_in_t)(w + ALYA_B_ELRHS * ALYA_VECTOR_DIM), job->r, 3);
+        alya_gather(node, job->x, job->u, 3, (alya_nodes_out_t)&AT(w, EL_COORD, 0),
+                    (alya_nodes_out_t)&AT(w, EL_VELOC, 0));
+        element(w, &tetrahedron, &job->physics);
+        alya_scatter(node, count, (alya_nodes_in_t)&AT(w, EL_RHS, 0), job->r, 3);
     }
 }
 
@@ -38,15 +38,15 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
 
 static void set_up(alya_view_t *view)
 {
-    alya_b_element(&tetrahedron);
-    alya_workspaces_new(view, ALYA_B_VALUES);
+    alya_baseline_tetrahedron(&tetrahedron);
+    alya_workspaces_new(view, EL_VALUES);
 }
 
 static void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
 {
     (void)elements;
     (void)nodes;
-    alya_workspaces_memory(ALYA_B_VALUES, bytes);
+    alya_workspaces_memory(EL_VALUES, bytes);
 }
 
 const alya_kernels_t alya_cpu_b = {.assemble = assemble,

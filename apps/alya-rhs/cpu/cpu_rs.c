@@ -3,7 +3,7 @@
  *
  * Idea: the counts (4 nodes, 4 Gauss points) and the properties are constants, gradients are worked
  * out once an element, and each Gauss point adds to r directly: no element matrix. Intermediates
- * are still arrays [value][16] in a workspace. Advantage: a quarter of the baseline's operations
+ * are still arrays [value][16] in a workspace. Advantage: an eighth of the baseline's operations
  * and unrolled loops. Price: no other element or property; and each statement still loads its
  * operands from memory and stores its result.
  */

@@ -4,7 +4,7 @@
  * Idea: four nodes, four points, one subgrid model and constant properties are known, so all loops
  * unroll; no element matrices, r is summed up directly. The intermediates still are arrays
  * [value][lane], interleaved over the elements of a pass, as in the vectorised CPU code. Advantage
- * over rung B: a fourth of the operations and a sixth of the loads and stores, and these coalesced.
+ * over rung P: an eighth of the operations and of the loads and stores, and these coalesced.
  * Price: each intermediate makes its way through L1 and L2 to DRAM, a thousand loads and stores an
  * element. The compiler may not keep them in registers: to it any store may overwrite any value,
  * because the stride between values is known only at run time and could be anything.

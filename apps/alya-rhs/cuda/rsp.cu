@@ -3,7 +3,7 @@
  *
  * Idea: a thread an element; all loops have constant bounds and are unrolled, so that every
  * intermediate is a scalar of the thread, in a register; the right-hand side is built directly, no
- * matrix of the element exists. Advantage: the memory holds nothing but the mesh, u and r; a sixth
+ * matrix of the element exists. Advantage: the memory holds nothing but the mesh, u and r; a tenth
  * of the baseline's operations. Price: about 90 doubles are alive at the widest place, so few
  * threads fit on a multiprocessor; and all 12 results wait for the last before they are added.
  */
