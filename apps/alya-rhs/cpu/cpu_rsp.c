@@ -13,20 +13,11 @@
 ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t r, int lane,
                          const alya_physics_t *physics, alya_form_t form, alya_model_t model)
 {
-    alya_vec_t x0 = alya_load(x, 0, lane), u0 = alya_load(u, 0, lane);
-    alya_vec_t u1 = alya_load(u, 1, lane), u2 = alya_load(u, 2, lane), u3 = alya_load(u, 3, lane);
-    alya_vec_t e1 = alya_sub(alya_load(x, 1, lane), x0), e2 = alya_sub(alya_load(x, 2, lane), x0);
-    alya_vec_t e3 = alya_sub(alya_load(x, 3, lane), x0);
-    alya_vec_t c1 = alya_cross(e2, e3), c2 = alya_cross(e3, e1), c3 = alya_cross(e1, e2);
-    double det = alya_dot(e1, c1), inverse = 1 / det;
-    alya_vec_t g1 = alya_times(inverse, c1), g2 = alya_times(inverse, c2);
-    alya_vec_t g3 = alya_times(inverse, c3);
-    alya_vec_t g0 = {-(g1.x + g2.x + g3.x), -(g1.y + g2.y + g3.y), -(g1.z + g2.z + g3.z)};
-
-    alya_vec_t w1 = alya_sub(u1, u0), w2 = alya_sub(u2, u0), w3 = alya_sub(u3, u0);
-    alya_mat_t W = {{w1.x, w2.x, w3.x}, {w1.y, w2.y, w3.y}, {w1.z, w2.z, w3.z}};
-    alya_mat_t Gt = {{g1.x, g2.x, g3.x}, {g1.y, g2.y, g3.y}, {g1.z, g2.z, g3.z}};
-    alya_mat_t J = {alya_apply(Gt, W.x), alya_apply(Gt, W.y), alya_apply(Gt, W.z)};
+    alya_simplex_t t = alya_simplex(x, u, lane);
+    double inverse = 1 / t.det;
+    alya_vec_t g1 = alya_times(inverse, t.c1), g2 = alya_times(inverse, t.c2);
+    alya_vec_t g3 = alya_times(inverse, t.c3), g0 = alya_minus_sum(g1, g2, g3);
+    alya_mat_t J = alya_gradient(&t, g1, g2, g3);
     alya_mat_t S = alya_sum(J, alya_transposed(J)), A = alya_convective(form, J, S);
 
     double viscosity = physics->mu;
@@ -34,13 +25,13 @@ ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t 
         viscosity +=
             physics->rho * physics->vreman * physics->filter * physics->filter * alya_vreman(J);
     } else if (model == ALYA_OWN_WIDTH) {
-        double volume = det * (1.0 / 6); /* V^(2/3) = V V^(-1/3) */
+        double volume = t.det * (1.0 / 6); /* V^(2/3) = V V^(-1/3) */
         viscosity += physics->rho * physics->vreman * volume * alya_rcbrt(volume) * alya_vreman(J);
     }
 
     const double near = ALYA_GAUSS_NEAR, far = ALYA_GAUSS_FAR;
-    double weight = det * (1.0 / 24);
-    alya_vec_t g[4] = {g0, g1, g2, g3}, v[4] = {u0, u1, u2, u3};
+    double weight = t.det * (1.0 / 24);
+    alya_vec_t g[4] = {g0, g1, g2, g3}, v[4] = {t.u0, t.u1, t.u2, t.u3};
     alya_vec_t sum[4] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
 #pragma GCC unroll 4
     for (int q = 0; q < 4; q++) {
@@ -60,29 +51,15 @@ ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t 
         }
     }
 #pragma GCC unroll 4
-    for (int a = 0; a < 4; a++) {
-        r[a][0][lane] = sum[a].x;
-        r[a][1][lane] = sum[a].y;
-        r[a][2][lane] = sum[a].z;
-    }
+    for (int a = 0; a < 4; a++)
+        alya_store(r, a, lane, sum[a]);
 }
 
 ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end,
                        alya_form_t form, alya_model_t model)
 {
     (void)w;
-    const alya_physics_t physics = job->physics;
-    for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
-        const int32_t *node[ALYA_VECTOR_DIM];
-        double x[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
-        double u[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
-        double r[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
-        int count = alya_group(job, p, end, node);
-        alya_gather(node, job->x, job->u, 3, x, u);
-        ALYA_LANES
-        element((alya_nodes_in_t)x, (alya_nodes_in_t)u, r, lane, &physics, form, model);
-        alya_scatter(node, count, (alya_nodes_in_t)r, job->r, 3);
-    }
+    alya_groups(job, first, end, false, element, form, model);
 }
 
 ALYA_DEFINE_VARIANTS

@@ -5,10 +5,16 @@
  * A group of 16 elements is copied from the nodes into arrays [value][16], so that the arithmetic
  * is on unit stride, and its results are added to the nodes one by one. Elements of a group may
  * share nodes, so these additions cannot be a vector scatter; their order is that of the elements.
+ *
+ * The copies are as dear as the arithmetic if they go value by value: 24 loads and as many stores
+ * an element, 12 additions in memory. Where a node's fields are rows of four doubles (packed 8,
+ * r_stride 4), a row is one vector, and four rows of four lanes are turned into vectors of lanes,
+ * and back, in registers.
  */
 #ifndef ALYA_LANES_H
 #define ALYA_LANES_H
 
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -166,6 +172,130 @@ ALYA_INLINE void alya_scatter(const int32_t *const node[ALYA_VECTOR_DIM], int co
         }
 }
 
+/*
+ * The same for rows of four, with the vector extension of gcc and clang. No function takes or
+ * returns a vector, for that would depend on the target's calling conventions. Where vectors are
+ * shorter than a row, clang splits them, but gcc would take them apart value by value: there, and
+ * without shuffles, the plain copies are taken.
+ */
+enum { ALYA_RECORD = 8, ALYA_ROW = 4 }; /* packed and r_stride of a rung that uses them */
+
+#if defined __has_builtin && (defined __AVX__ || defined __clang__)
+#if __has_builtin(__builtin_shufflevector)
+#define ALYA_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#elif __has_builtin(__builtin_shuffle)
+typedef int64_t alya_mask_t __attribute__((vector_size(32)));
+#define ALYA_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (alya_mask_t){__VA_ARGS__})
+#endif
+#endif
+
+#ifdef ALYA_SHUFFLE
+/* In memory it lies at any multiple of 8 bytes, among doubles. */
+typedef double alya_row_t __attribute__((vector_size(32), aligned(8), may_alias));
+/* Pairs of even and of odd places, and pairs of the lower and of the upper halves: two rounds of
+ * these transpose four rows. */
+#define ALYA_EVEN(a, b)  ALYA_SHUFFLE(a, b, 0, 4, 2, 6)
+#define ALYA_ODD(a, b)   ALYA_SHUFFLE(a, b, 1, 5, 3, 7)
+#define ALYA_LOWER(a, b) ALYA_SHUFFLE(a, b, 0, 1, 4, 5)
+#define ALYA_UPPER(a, b) ALYA_SHUFFLE(a, b, 2, 3, 6, 7)
+
+#define ALYA_ROW_AT(field, n, stride) (*(alya_row_t *)((field) + (int64_t)(n) * (stride)))
+
+/* out[i][lane .. lane + 3] = component i of the nodes `a` of four lanes. */
+ALYA_INLINE void alya_turn_rows(const int32_t *const node[4], int a, const double *field,
+                                double (*out)[ALYA_VECTOR_DIM], int lane)
+{
+    alya_row_t row0 = ALYA_ROW_AT(field, node[0][a], ALYA_RECORD);
+    alya_row_t row1 = ALYA_ROW_AT(field, node[1][a], ALYA_RECORD);
+    alya_row_t row2 = ALYA_ROW_AT(field, node[2][a], ALYA_RECORD);
+    alya_row_t row3 = ALYA_ROW_AT(field, node[3][a], ALYA_RECORD);
+    alya_row_t even01 = ALYA_EVEN(row0, row1), odd01 = ALYA_ODD(row0, row1);
+    alya_row_t even23 = ALYA_EVEN(row2, row3), odd23 = ALYA_ODD(row2, row3);
+    ALYA_ROW_AT(out[0], lane, 1) = ALYA_LOWER(even01, even23);
+    ALYA_ROW_AT(out[1], lane, 1) = ALYA_LOWER(odd01, odd23);
+    ALYA_ROW_AT(out[2], lane, 1) = ALYA_UPPER(even01, even23);
+}
+
+ALYA_INLINE void alya_gather_rows(const int32_t *const node[ALYA_VECTOR_DIM], const double *x,
+                                  const double *u, alya_nodes_out_t gx, alya_nodes_out_t gu)
+{
+    for (int lane = 0; lane < ALYA_VECTOR_DIM; lane += 4)
+#pragma GCC unroll 4
+        for (int a = 0; a < 4; a++) {
+            alya_turn_rows(node + lane, a, x, gx[a], lane);
+            alya_turn_rows(node + lane, a, u, gu[a], lane);
+        }
+}
+
+ALYA_INLINE void alya_scatter_rows(const int32_t *const node[ALYA_VECTOR_DIM], int count,
+                                   alya_nodes_in_t gr, double *r)
+{
+    for (int lane = 0; lane < count; lane += 4) {
+        const alya_row_t zero = {0, 0, 0, 0};
+        alya_row_t row[4][4]; /* [lane][node] */
+#pragma GCC unroll 4
+        for (int a = 0; a < 4; a++) {
+            alya_row_t x = ALYA_ROW_AT(gr[a][0], lane, 1), y = ALYA_ROW_AT(gr[a][1], lane, 1);
+            alya_row_t z = ALYA_ROW_AT(gr[a][2], lane, 1);
+            alya_row_t xy02 = ALYA_EVEN(x, y), xy13 = ALYA_ODD(x, y);
+            alya_row_t z02 = ALYA_EVEN(z, zero), z13 = ALYA_ODD(z, zero);
+            row[0][a] = ALYA_LOWER(xy02, z02);
+            row[1][a] = ALYA_LOWER(xy13, z13);
+            row[2][a] = ALYA_UPPER(xy02, z02);
+            row[3][a] = ALYA_UPPER(xy13, z13);
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++)
+            if (lane + k < count)
+#pragma GCC unroll 4
+                for (int a = 0; a < 4; a++)
+                    ALYA_ROW_AT(r, node[lane + k][a], ALYA_ROW) += row[k][a];
+    }
+}
+#else
+ALYA_INLINE void alya_gather_rows(const int32_t *const node[ALYA_VECTOR_DIM], const double *x,
+                                  const double *u, alya_nodes_out_t gx, alya_nodes_out_t gu)
+{
+    alya_gather(node, x, u, ALYA_RECORD, gx, gu);
+}
+
+ALYA_INLINE void alya_scatter_rows(const int32_t *const node[ALYA_VECTOR_DIM], int count,
+                                   alya_nodes_in_t gr, double *r)
+{
+    alya_scatter(node, count, gr, r, ALYA_ROW);
+}
+#endif
+
+/* One lane of a group: r of its four nodes, from x and u. */
+typedef void alya_element_fn(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t r, int lane,
+                             const alya_physics_t *physics, alya_form_t form, alya_model_t model);
+
+/* Positions first .. end - 1 by a routine whose intermediates are scalars. All but job, first and
+ * end are constants where this is called, and `element` disappears into the loop. rows: x and u
+ * are records of ALYA_RECORD, r has rows of ALYA_ROW; else all three are [nodes][3]. */
+ALYA_INLINE void alya_groups(const alya_job_t *job, int64_t first, int64_t end, bool rows,
+                             alya_element_fn *element, alya_form_t form, alya_model_t model)
+{
+    const alya_physics_t physics = job->physics;
+    for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
+        const int32_t *node[ALYA_VECTOR_DIM];
+        double x[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
+        double u[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
+        double r[4][3][ALYA_VECTOR_DIM] __attribute__((aligned(64)));
+        int count = alya_group(job, p, end, node);
+        if (rows)
+            alya_gather_rows(node, job->x, job->u, x, u);
+        else
+            alya_gather(node, job->x, job->u, 3, x, u);
+        ALYA_LANES
+        element((alya_nodes_in_t)x, (alya_nodes_in_t)u, r, lane, &physics, form, model);
+        if (rows)
+            alya_scatter_rows(node, count, (alya_nodes_in_t)r, job->r);
+        else
+            alya_scatter(node, count, (alya_nodes_in_t)r, job->r, 3);
+    }
+}
+
 /* --- arithmetic on one lane; by value, so that all of it ends in registers --- */
 
 typedef struct {
@@ -226,6 +356,53 @@ ALYA_INLINE alya_mat_t alya_scaled(double s, alya_mat_t A)
     return (alya_mat_t){alya_times(s, A.x), alya_times(s, A.y), alya_times(s, A.z)};
 }
 
+/* What both routines begin with: velocities, differences to node 0, cofactors and determinant. */
+typedef struct {
+    alya_vec_t u0, u1, u2, u3, w1, w2, w3, c1, c2, c3;
+    double det;
+} alya_simplex_t;
+
+ALYA_INLINE alya_simplex_t alya_simplex(alya_nodes_in_t x, alya_nodes_in_t u, int lane)
+{
+    alya_simplex_t t;
+    alya_vec_t x0 = alya_load(x, 0, lane), e1 = alya_sub(alya_load(x, 1, lane), x0);
+    alya_vec_t e2 = alya_sub(alya_load(x, 2, lane), x0), e3 = alya_sub(alya_load(x, 3, lane), x0);
+    t.c1 = alya_cross(e2, e3);
+    t.c2 = alya_cross(e3, e1);
+    t.c3 = alya_cross(e1, e2);
+    t.det = alya_dot(e1, t.c1);
+    t.u0 = alya_load(u, 0, lane);
+    t.u1 = alya_load(u, 1, lane);
+    t.u2 = alya_load(u, 2, lane);
+    t.u3 = alya_load(u, 3, lane);
+    t.w1 = alya_sub(t.u1, t.u0);
+    t.w2 = alya_sub(t.u2, t.u0);
+    t.w3 = alya_sub(t.u3, t.u0);
+    return t;
+}
+
+/* sum_k w_k g_k^T */
+ALYA_INLINE alya_mat_t alya_gradient(const alya_simplex_t *t, alya_vec_t g1, alya_vec_t g2,
+                                     alya_vec_t g3)
+{
+    alya_vec_t wx = {t->w1.x, t->w2.x, t->w3.x}, wy = {t->w1.y, t->w2.y, t->w3.y};
+    alya_vec_t wz = {t->w1.z, t->w2.z, t->w3.z};
+    alya_mat_t Gt = {{g1.x, g2.x, g3.x}, {g1.y, g2.y, g3.y}, {g1.z, g2.z, g3.z}};
+    return (alya_mat_t){alya_apply(Gt, wx), alya_apply(Gt, wy), alya_apply(Gt, wz)};
+}
+
+ALYA_INLINE alya_vec_t alya_minus_sum(alya_vec_t a, alya_vec_t b, alya_vec_t c)
+{
+    return (alya_vec_t){-(a.x + b.x + c.x), -(a.y + b.y + c.y), -(a.z + b.z + c.z)};
+}
+
+ALYA_INLINE void alya_store(alya_nodes_out_t array, int a, int lane, alya_vec_t v)
+{
+    array[a][0][lane] = v.x;
+    array[a][1][lane] = v.y;
+    array[a][2][lane] = v.z;
+}
+
 /* A of the form, from J and S = J + J^T. */
 ALYA_INLINE alya_mat_t alya_convective(alya_form_t form, alya_mat_t J, alya_mat_t S)
 {
@@ -245,8 +422,8 @@ ALYA_INLINE double alya_vreman(alya_mat_t J)
     alya_vec_t c0 = alya_cross(J.y, J.z), c1 = alya_cross(J.z, J.x), c2 = alya_cross(J.x, J.y);
     double B = alya_dot(c0, c0) + alya_dot(c1, c1) + alya_dot(c2, c2);
     double norm2 = alya_dot(J.x, J.x) + alya_dot(J.y, J.y) + alya_dot(J.z, J.z);
-    double safe = norm2 > 0 ? norm2 : 1; /* B is 0 where J is */
-    return sqrt(B / safe);
+    /* B is 0 where J is; and an addition vectorises where gcc keeps a comparison as a branch */
+    return sqrt(B / (norm2 + DBL_MIN));
 }
 
 /*

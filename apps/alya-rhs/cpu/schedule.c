@@ -58,7 +58,7 @@ static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t lim
             const int32_t *nodes = mesh->connectivity + 4 * g * group;
             int64_t count = 4 * min_i64(group, mesh->elements - g * group);
             uint64_t seen = colours_used(nodes, count, used);
-            if (~seen == 0)
+            if (seen == UINT64_MAX) /* none is left in this round */
                 continue;
             int c = 0;
             while (seen >> c & 1)
@@ -162,9 +162,12 @@ void alya_schedule_destroy(alya_schedule_t *schedule)
     RT_FREE(schedule, RT_HOST);
 }
 
-/* For chunks of 16 elements or more. */
+/* For chunks of 64 elements or more and up to 256 colours; a node with more elements than that
+ * makes 16 bytes more of each. The words a node are gone before the list is made. */
 double alya_schedule_memory(int64_t elements, int64_t nodes, double *making)
 {
-    *making += 8.0 * (double)nodes + 4.0 * (double)elements;
-    return 16384 + (4.0 + 0.5) * (double)elements;
+    const double held = sizeof(alya_schedule_t) + 4096 + (4 + 8.0 / 64) * (double)elements;
+    const double words = 8.0 * (double)nodes - held;
+    *making = 4.0 * (double)elements + (words > 0 ? words : 0);
+    return held;
 }
