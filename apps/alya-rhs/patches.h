@@ -5,14 +5,25 @@
  * one lies in one record, which a GPU fetches with a single bulk copy:
  *
  *     head     alya_patch_head_t
- *     node     uint32_t [nodes]           node of the mesh; top bit: no other patch has this node
+ *     node     uint32_t [nodes]           node of the mesh; top bit: its sum is one row of one
+ *                                         patch, and may be stored rather than added
  *     local    id_bytes [elements][4]     place in `node` of each element's nodes
- *     start    uint16_t [nodes + 1]       node n's part of the gather list
- *     list     uint16_t [4 elements]      positions a * most + element, element by element
+ *     row      uint16_t [rows]            place in `node` that the row's sum belongs to
+ *     start    uint16_t [slices + 1]      where the lists of 32 rows, a slice, begin
+ *     list     uint16_t [start[slices]][32][2]
  *
- * `most` is the shape's limit of elements: results are staged as [component][4][most], and the sum
- * of node n is over the positions list[start[n]] .. list[start[n + 1] - 1]. Each part starts at a
- * multiple of 16 bytes; what lies between is zero.
+ * Results are staged as [component][ALYA_PATCH_STAGE(most)], `most` being the shape's limit of
+ * elements: element e's share for its node a is at position a most + e, and from 4 most on lie
+ * zeros. A row is what one thread adds up: up to ALYA_PATCH_ROW positions of one node. A warp takes
+ * 32 rows, so the lists of a slice are stored side by side, two positions of each row after two of
+ * the row before, with positions of zeros where a row has none (a sliced ELL matrix). Rows are
+ * sorted by falling length, so few are filled up.
+ *
+ * Shared memory has 16 banks for doubles, and what a half-warp reads from one bank takes as many
+ * cycles. As far as can be, the positions of 16 rows in one step are in different banks; and so are
+ * the nodes that 8 elements have in the same place, each 48 bytes (reads of 16 bytes: 8 banks).
+ *
+ * Each part starts at a multiple of 16 bytes; what lies between is zero.
  */
 #ifndef ALYA_PATCHES_H
 #define ALYA_PATCHES_H
@@ -24,6 +35,11 @@
 #else
 #define ALYA_HOST_DEVICE
 #endif
+#ifdef __cplusplus /* sizes of shared memory are worked out by the compiler */
+#define ALYA_CONSTEXPR constexpr
+#else
+#define ALYA_CONSTEXPR
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,25 +47,31 @@ extern "C" {
 
 #define ALYA_PATCH_ALONE 0x80000000u
 
-enum { ALYA_PATCH_UNIT = 16, ALYA_PATCH_MOST_NODES = 1024, ALYA_PATCH_MOST_ELEMENTS = 1024 };
+enum {
+    ALYA_PATCH_UNIT = 16,
+    ALYA_PATCH_MOST_NODES = 1024,
+    ALYA_PATCH_MOST_ELEMENTS = 1024,
+    ALYA_PATCH_ROW = 32,   /* positions of a row: a node with more has several rows */
+    ALYA_PATCH_SLICE = 32, /* rows */
+    ALYA_PATCH_BANKS = 16
+};
+#define ALYA_PATCH_STAGE(most) (4 * (most) + ALYA_PATCH_BANKS)
 
 /* Limits of a patch, at most those above; nodes >= 4. */
 typedef struct {
     int elements, nodes;
-    int id_bytes;   /* of a local id: 1 (nodes <= 256) or 2 */
-    bool by_length; /* nodes with the longest gather lists first, so that the threads of a warp have
-                       lists of about one length; else by their number in the mesh */
+    int id_bytes; /* of a local id: 1 (nodes <= 256) or 2 */
 } alya_patch_shape_t;
 
 typedef struct {
     uint32_t nodes, elements;
     uint32_t first; /* element of the mesh */
-    uint32_t zero;
+    uint32_t rows;
 } alya_patch_head_t;
 
 /* Byte offsets into a record. */
 typedef struct {
-    uint32_t node, local, start, list, end;
+    uint32_t node, local, row, start, list;
 } alya_patch_layout_t;
 
 typedef struct {
@@ -64,21 +86,38 @@ typedef struct {
     unsigned char *record;
 } alya_patches_t;
 
-ALYA_HOST_DEVICE static inline uint32_t alya_patch_round(uint32_t bytes)
+ALYA_HOST_DEVICE ALYA_CONSTEXPR static inline uint32_t alya_patch_round(uint32_t bytes)
 {
     return (bytes + ALYA_PATCH_UNIT - 1) / ALYA_PATCH_UNIT * ALYA_PATCH_UNIT;
 }
 
-ALYA_HOST_DEVICE static inline alya_patch_layout_t
-alya_patch_layout(uint32_t nodes, uint32_t elements, uint32_t id_bytes)
+ALYA_HOST_DEVICE ALYA_CONSTEXPR static inline uint32_t alya_patch_slices(uint32_t rows)
 {
-    alya_patch_layout_t at;
+    return (rows + ALYA_PATCH_SLICE - 1) / ALYA_PATCH_SLICE;
+}
+
+ALYA_HOST_DEVICE ALYA_CONSTEXPR static inline alya_patch_layout_t
+alya_patch_layout(uint32_t nodes, uint32_t elements, uint32_t rows, uint32_t id_bytes)
+{
+    alya_patch_layout_t at = {0, 0, 0, 0, 0};
     at.node = sizeof(alya_patch_head_t);
     at.local = at.node + alya_patch_round(4 * nodes);
-    at.start = at.local + alya_patch_round(4 * id_bytes * elements);
-    at.list = at.start + alya_patch_round(2 * (nodes + 1));
-    at.end = at.list + alya_patch_round(8 * elements);
+    at.row = at.local + alya_patch_round(4 * id_bytes * elements);
+    at.start = at.row + alya_patch_round(2 * rows);
+    at.list = at.start + alya_patch_round(2 * (alya_patch_slices(rows) + 1));
     return at;
+}
+
+/* Most bytes of a record. Of the list: rows are sorted, so no slice but the first is longer than
+ * the shortest row of the one before. Together they have at most the positions of the elements, 32
+ * rows as long as the first, and one position a row that makes the number even. */
+ALYA_HOST_DEVICE ALYA_CONSTEXPR static inline uint32_t
+alya_patch_most_bytes(alya_patch_shape_t shape)
+{
+    const uint32_t nodes = (uint32_t)shape.nodes, elements = (uint32_t)shape.elements;
+    const uint32_t rows = nodes + 4 * elements / ALYA_PATCH_ROW, slices = alya_patch_slices(rows);
+    return alya_patch_layout(nodes, elements, rows, (uint32_t)shape.id_bytes).list +
+           2 * ALYA_PATCH_SLICE * (4 * elements / ALYA_PATCH_SLICE + 1 + ALYA_PATCH_ROW + slices);
 }
 
 /* How many patches there would be: what the choice of a shape is made on. */
@@ -86,8 +125,11 @@ alya_patch_count_t alya_patches_count(const alya_mesh_t *mesh, const alya_patch_
 /* The result does not depend on the number of threads. */
 alya_patches_t *alya_patches_new(const alya_mesh_t *mesh, const alya_patch_shape_t *shape);
 void alya_patches_destroy(alya_patches_t *patches);
-/* Most bytes of records and offsets of such a mesh in any order; *making: host memory that
- * alya_patches_new needs besides. */
+/* Most bytes of records and offsets of such a mesh in an order that set-up leaves as it is, with up
+ * to 3/4 of a node an element in patches; *making: host memory that alya_patches_new needs besides.
+ * In any order: what it says for ALYA_PATCH_POOR times the elements (shapes of 128 nodes or more).
+ */
+#define ALYA_PATCH_POOR 2.3
 double alya_patches_memory(int64_t elements, int64_t nodes, const alya_patch_shape_t *shape,
                            double *making);
 

@@ -13,9 +13,9 @@
 
 /* As in patch.cu. */
 static constexpr alya_patch_variant_t shapes[] = {
-    alya_patch_variant<alya_patch_kernel_t<512, 256, true, 256, 1, float>>(),
-    alya_patch_variant<alya_patch_kernel_t<512, 304, true, 256, 1, float>>(),
-    alya_patch_variant<alya_patch_kernel_t<256, 192, true, 128, 2, float>>(),
+    alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, float>>(),
+    alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, float>>(),
+    alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, float>>(),
 };
 static constexpr int SHAPES = sizeof shapes / sizeof shapes[0];
 

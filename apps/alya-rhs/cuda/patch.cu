@@ -14,15 +14,15 @@
 #include "config.h"
 #include "patch.cuh"
 
-/* Elements, nodes, by length, summing threads, blocks on a multiprocessor. 768 threads leave 80
- * registers, where the kernel would like 94: 16 bytes are spilled, and 256 summing threads gain
- * more than that costs (128: 13 % slower, 192: 12 %, in natural order on an H200). Ids of 8 bits
- * where 256 nodes are enough. The last is for GPUs whose multiprocessors have less than 168 KB of
- * shared memory. */
+/* Elements, nodes, warps that sum and that fetch, blocks on a multiprocessor. 768 threads leave 80
+ * registers, where the kernel would like 92: 16 bytes are spilled, which costs less than fewer
+ * warps would. One warp that fetches was busy all the time, and held up the rest. Ids of 8 bits
+ * where 256 nodes are enough. The last is for GPUs whose multiprocessors have less shared memory.
+ */
 static constexpr alya_patch_variant_t shapes[] = {
-    alya_patch_variant<alya_patch_kernel_t<512, 256, true, 256, 1, double>>(),
-    alya_patch_variant<alya_patch_kernel_t<512, 304, true, 256, 1, double>>(),
-    alya_patch_variant<alya_patch_kernel_t<256, 192, true, 128, 2, double>>(),
+    alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, double>>(),
+    alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, double>>(),
+    alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, double>>(),
 };
 static constexpr int SHAPES = sizeof shapes / sizeof shapes[0];
 

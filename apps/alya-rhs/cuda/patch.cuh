@@ -1,19 +1,26 @@
 /*
  * patch.cuh - the patch rung's kernel, for results in shared memory in double or float.
  *
- * A block goes from patch to patch, and its threads have two tasks. The first `elements` threads
- * compute, one element each, and leave the 12 results in shared memory. The last `summing` threads
- * add up what the patch's nodes got, by the gather lists, and give each sum to r with one atomic
- * addition, or a plain store where no other patch has the node. They also fetch: a patch's record
- * with one bulk copy four patches ahead, its nodes two patches ahead. Both tasks meet at barriers
- * in shared memory (mbarrier), of which each has two phases in flight, so that a patch is computed
- * while the one before is summed, and no barrier stops the whole block.
+ * A block goes from patch to patch, and its warps have three tasks. Most compute: a thread an
+ * element, whose 12 results it leaves in shared memory. A few sum: a warp takes 32 rows, adds up
+ * what the lists name, and gives each sum to r with one atomic addition, or a plain store where
+ * nothing else adds to that node. The last warps fetch, each every so manieth patch: its record
+ * with one bulk copy, its nodes with many small ones. The tasks meet at barriers in shared memory
+ * (mbarrier), so that a patch is computed while the one before is summed and the next is fetched,
+ * and no barrier stops the whole block.
  *
  *     barrier      completes when                        and then
  *     record_full  the bulk copy has arrived             ids and lists may be read
+ *     record_free  every summing thread has its sums     the next record may be fetched
  *     node_full    the node copies have arrived          elements may be computed
- *     stage_full   every computing warp left its results sums may start, the nodes' place is free
- *     stage_free   every summing warp has its sums       results may be overwritten
+ *     node_free    every computing thread has its nodes  the next nodes may be fetched
+ *     stage_full   every computing thread left results   sums may start
+ *     stage_free   every summing thread has its sums     results may be overwritten
+ *
+ * Use u of place i is phase u of the barrier, and no task can be a whole phase ahead of one that
+ * waits: what it needs for that is given out by the one that waits, or after it. Every thread
+ * arrives for itself. One for its warp would do, but is no faster, and compute-sanitizer's racecheck
+ * takes what the other threads did for races.
  */
 #ifndef ALYA_PATCH_CUH
 #define ALYA_PATCH_CUH
@@ -22,31 +29,28 @@
 #include "element.cuh"
 #include "rt_cuda.cuh"
 
-/* Shape of the patches, and threads that sum; blocks that share a multiprocessor; what results are
- * staged in. */
-template <int most_elements, int most_nodes, bool sorted, int summing_threads, int resident,
+/* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; what
+ * results are staged in. */
+template <int most_elements, int most_nodes, int summing_warps, int fetching_warps, int resident,
           class T>
 struct alya_patch_kernel_t {
     using real = T;
-    static constexpr int elements = most_elements, nodes = most_nodes, summing = summing_threads,
-                         blocks = resident, threads = most_elements + summing_threads;
-    static constexpr bool by_length = sorted;
+    static constexpr int elements = most_elements, nodes = most_nodes, summing = summing_warps,
+                         blocks = resident, computing = most_elements / 32,
+                         fetching = fetching_warps,
+                         threads = most_elements + 32 * (summing_warps + fetching);
     static constexpr int id_bytes = most_nodes <= 256 ? 1 : 2;
-    static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes, by_length};
-    static_assert(elements % 32 == 0 && summing % 32 == 0 && threads <= 1024, "whole warps");
+    static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes};
+    static_assert(elements % 32 == 0 && threads <= 1024, "whole warps");
 
-    static constexpr int records = 4; /* in the ring */
-    static constexpr unsigned round(unsigned bytes)
-    {
-        return (bytes + 15) / 16 * 16;
-    }
-    static constexpr unsigned record_bytes = 16 + round(4 * nodes) +
-                                             round(4 * id_bytes * elements) +
-                                             round(2 * (nodes + 1)) + round(8 * elements);
-    static constexpr unsigned node_bytes = 48 * nodes, stage_bytes = 12 * elements * sizeof(T);
-    static constexpr unsigned at_node = records * record_bytes, at_stage = at_node + 2 * node_bytes,
-                              at_barrier = at_stage + 2 * stage_bytes,
-                              shared_bytes = at_barrier + 8 * (records + 6);
+    static constexpr int records = 4, node_places = 2, stages = 2;
+    static constexpr unsigned stage = ALYA_PATCH_STAGE(elements); /* of one component */
+    static constexpr unsigned record_bytes = alya_patch_most_bytes(shape);
+    static constexpr unsigned node_bytes = 48 * nodes, stage_bytes = 3 * stage * sizeof(T);
+    static constexpr unsigned at_node = records * record_bytes,
+                              at_stage = at_node + node_places * node_bytes,
+                              at_barrier = at_stage + stages * stage_bytes,
+                              shared_bytes = at_barrier + 8 * 2 * (records + node_places + stages);
 };
 
 /* What a kernel gets of the patches. */
@@ -113,14 +117,13 @@ __device__ __forceinline__ void alya_copies_arrive(uint64_t *barrier)
                  : "memory");
 }
 
-/* `threads` threads (t = 0 ..) copy a record, and the barrier's phase ends when it is there. Before
- * compute capability 9.0 there is no bulk copy, and each thread takes its part. */
+/* A warp (t = 0 ..) copies a record, and the barrier's phase ends when it is there. Before compute
+ * capability 9.0 there is no bulk copy, and each thread takes its part. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define ALYA_RECORD_ARRIVALS(threads) (threads)
+#define ALYA_RECORD_ARRIVALS 32
 #else
-#define ALYA_RECORD_ARRIVALS(threads) 1
+#define ALYA_RECORD_ARRIVALS 1
 #endif
-template <int threads>
 __device__ __forceinline__ void alya_copy_record(void *shared, const unsigned char *global,
                                                  unsigned bytes, uint64_t *barrier, int t)
 {
@@ -138,60 +141,63 @@ __device__ __forceinline__ void alya_copy_record(void *shared, const unsigned ch
             : "memory");
     }
 #else
-    for (unsigned b = 16 * t; b < bytes; b += 16 * threads)
+    for (unsigned b = 16 * t; b < bytes; b += 16 * 32)
         alya_copy16(static_cast<unsigned char *>(shared) + b, global + b);
     alya_copies_arrive(barrier);
 #endif
 }
 
-/* --- the two tasks --- */
+/* --- the three tasks --- */
 
 /* Shared memory of a block, and the block's patches: number i is patch blockIdx.x + i gridDim.x. */
 template <class K> struct alya_patch_block_t {
     unsigned char *memory;
-    uint64_t *record_full, *node_full, *stage_full, *stage_free;
-    int64_t count; /* of this block's patches */
+    uint64_t *record_full, *record_free, *node_full, *node_free, *stage_full, *stage_free;
+    int count; /* of this block's patches */
 
     __device__ __forceinline__ alya_patch_block_t(unsigned char *shared, int64_t patches)
         : memory(shared), record_full(reinterpret_cast<uint64_t *>(shared + K::at_barrier)),
-          node_full(record_full + K::records), stage_full(node_full + 2),
-          stage_free(stage_full + 2), count((patches - blockIdx.x + gridDim.x - 1) / gridDim.x)
+          record_free(record_full + K::records), node_full(record_free + K::records),
+          node_free(node_full + K::node_places), stage_full(node_free + K::node_places),
+          stage_free(stage_full + K::stages),
+          count(static_cast<int>((patches - blockIdx.x + gridDim.x - 1) / gridDim.x))
     {
     }
-    __device__ __forceinline__ unsigned char *record(int i) const
+    __device__ __forceinline__ const unsigned char *record(int i) const
     {
         return memory + i % K::records * K::record_bytes;
     }
     __device__ __forceinline__ double *node(int i) const
     {
-        return reinterpret_cast<double *>(memory + K::at_node + i % 2 * K::node_bytes);
+        return reinterpret_cast<double *>(memory + K::at_node + i % K::node_places * K::node_bytes);
     }
     __device__ __forceinline__ typename K::real *stage(int i) const
     {
-        return reinterpret_cast<typename K::real *>(memory + K::at_stage + i % 2 * K::stage_bytes);
+        return reinterpret_cast<typename K::real *>(memory + K::at_stage +
+                                                    i % K::stages * K::stage_bytes);
     }
-    __device__ __forceinline__ void wait_record(int i) const
+    /* For the use of a place that patch i makes, and (free) for the end of the use before. */
+    __device__ __forceinline__ void wait_full(uint64_t *barrier, int places, int i) const
     {
-        alya_barrier_wait(record_full + i % K::records, i / K::records % 2);
+        alya_barrier_wait(barrier + i % places, i / places % 2);
     }
-    /* One arrival a warp, for all that its threads did before. */
-    __device__ __forceinline__ void arrive(uint64_t *barrier) const
+    __device__ __forceinline__ void wait_free(uint64_t *barrier, int places, int i) const
     {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            alya_barrier_arrive(barrier);
+        alya_barrier_wait(barrier + i % places, (i / places + 1) % 2); /* at first it is free */
     }
 };
 
 template <class K>
 __device__ __forceinline__ alya_patch_layout_t alya_patch_read_head(const unsigned char *record,
                                                                     unsigned *nodes,
-                                                                    unsigned *elements)
+                                                                    unsigned *elements,
+                                                                    unsigned *rows)
 {
-    const uint2 head = *reinterpret_cast<const uint2 *>(record);
+    const uint4 head = *reinterpret_cast<const uint4 *>(record);
     *nodes = head.x;
     *elements = head.y;
-    return alya_patch_layout(head.x, head.y, K::id_bytes);
+    *rows = head.w;
+    return alya_patch_layout(head.x, head.y, head.w, K::id_bytes);
 }
 
 /* The nodes of one element, from shared memory. */
@@ -224,111 +230,123 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
     const int e = threadIdx.x;
 #pragma unroll 1
     for (int i = 0; i < block.count; i++) {
-        unsigned nodes, elements;
-        block.wait_record(i);
-        const alya_patch_layout_t at = alya_patch_read_head<K>(block.record(i), &nodes, &elements);
-        alya_barrier_wait(block.node_full + i % 2, i / 2 % 2);
+        unsigned nodes, elements, rows;
+        block.wait_full(block.record_full, K::records, i);
+        const alya_patch_layout_t at =
+            alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
+        block.wait_full(block.node_full, K::node_places, i);
         T r[4][3];
         if (e < elements) {
             double x[4][3], u[4][3];
             alya_patch_load<K>(block.record(i) + at.local, block.node(i), e, x, u);
             alya_element_closed<form, T>(x, u, constants, r);
         }
-        alya_barrier_wait(block.stage_free + i % 2, (i / 2 + 1) % 2); /* at first it is free */
+        alya_barrier_arrive(block.node_free + i % K::node_places);
+        block.wait_free(block.stage_free, K::stages, i);
         if (e < elements) {
             T *stage = block.stage(i) + e;
 #pragma unroll
             for (int a = 0; a < 4; a++)
 #pragma unroll
                 for (int c = 0; c < 3; c++)
-                    stage[(4 * c + a) * K::elements] = r[a][c];
+                    stage[c * K::stage + a * K::elements] = r[a][c];
         }
-        block.arrive(block.stage_full + i % 2);
+        alya_barrier_arrive(block.stage_full + i % K::stages);
     }
 }
 
-/* Starts to fetch the nodes of the block's patch i, when its record is here. */
+/* The sums of 32 rows, a thread each, to r. */
 template <class K>
-__device__ __forceinline__ void alya_patch_fetch_nodes(const alya_patch_block_t<K> &block, int i,
-                                                       const double *__restrict__ packed, int t)
-{
-    unsigned nodes, elements;
-    if (i >= block.count)
-        return;
-    block.wait_record(i);
-    const alya_patch_layout_t at = alya_patch_read_head<K>(block.record(i), &nodes, &elements);
-    const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
-    double *to = block.node(i);
-#pragma unroll 2
-    for (unsigned k = t; k < 3 * nodes; k += K::summing) {
-        const size_t n = id[k / 3] & ~ALYA_PATCH_ALONE;
-        alya_copy16(to + 2 * k, packed + 6 * n + 2 * (k % 3));
-    }
-    alya_copies_arrive(block.node_full + i % 2);
-}
-
-/* A thread a node: the sum over its gather list, and on to r. */
-template <class K>
-__device__ __forceinline__ void alya_patch_sum(const alya_patch_block_t<K> &block, int i,
-                                               double *__restrict__ r, int t)
+__device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
+                                               const alya_patch_layout_t &at, int rows, int slice,
+                                               const typename K::real *stage, double *r)
 {
     using T = typename K::real;
-    unsigned nodes, elements;
-    const unsigned char *record = block.record(i);
-    const alya_patch_layout_t at = alya_patch_read_head<K>(record, &nodes, &elements);
-    const uint32_t *id = reinterpret_cast<const uint32_t *>(record + at.node);
+    const int lane = threadIdx.x % 32, row = 32 * slice + lane;
     const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
-    const uint16_t *list = reinterpret_cast<const uint16_t *>(record + at.list);
-    const T *stage = block.stage(i);
-#pragma unroll 1
-    for (unsigned n = t; n < nodes; n += K::summing) {
-        const int end = start[n + 1];
-        double sum[3] = {0, 0, 0};
+    const int first = start[slice], pairs = start[slice + 1] - first;
+    const uint32_t *list = reinterpret_cast<const uint32_t *>(record + at.list) + 32 * first + lane;
+    const int place = row < rows ? reinterpret_cast<const uint16_t *>(record + at.row)[row] : 0;
+    const uint32_t id = reinterpret_cast<const uint32_t *>(record + at.node)[place];
+    T even[3] = {0, 0, 0}, odd[3] = {0, 0, 0};
 #pragma unroll 4
-        for (int k = start[n]; k < end; k++) {
-            const T *from = stage + list[k];
+    for (int k = 0; k < pairs; k++) {
+        const uint32_t two = list[32 * k];
+        const T *one = stage + (two & 0xffff), *other = stage + (two >> 16);
 #pragma unroll
-            for (int c = 0; c < 3; c++)
-                sum[c] += static_cast<double>(from[4 * c * K::elements]);
+        for (int c = 0; c < 3; c++) {
+            even[c] += one[c * K::stage];
+            odd[c] += other[c * K::stage];
         }
-        double *to = r + 3 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE);
-        const bool alone = id[n] & ALYA_PATCH_ALONE;
+    }
+    if (row >= rows)
+        return;
+    double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
 #pragma unroll
-        for (int c = 0; c < 3; c++)
-            if (alone)
-                to[c] = sum[c];
-            else
-                atomicAdd(to + c, sum[c]);
+    for (int c = 0; c < 3; c++)
+        if (id & ALYA_PATCH_ALONE)
+            to[c] = even[c] + odd[c];
+        else
+            atomicAdd(to + c, static_cast<double>(even[c] + odd[c]));
+}
+
+/* Warp w of those that sum. Slices are dealt out in turn, patch after patch. */
+template <class K>
+__device__ __forceinline__ void alya_patch_summing(const alya_patch_block_t<K> &block, int w,
+                                                   double *__restrict__ r)
+{
+    int slice = w;
+#pragma unroll 1
+    for (int i = 0; i < block.count; i++) {
+        unsigned nodes, elements, rows;
+        block.wait_full(block.stage_full, K::stages, i);
+        const alya_patch_layout_t at =
+            alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
+        const int slices = alya_patch_slices(rows);
+#pragma unroll 1
+        for (; slice < slices; slice += K::summing)
+            alya_patch_sum<K>(block.record(i), at, rows, slice, block.stage(i), r);
+        slice -= slices;
+        alya_barrier_arrive(block.stage_free + i % K::stages);
+        alya_barrier_arrive(block.record_free + i % K::records);
     }
 }
 
 template <class K>
-__device__ __forceinline__ void
-alya_patch_summing(const alya_patch_block_t<K> &block, const alya_patch_lists_t &lists,
-                   const double *__restrict__ packed, double *__restrict__ r)
+__device__ __forceinline__ void alya_patch_fetching(const alya_patch_block_t<K> &block,
+                                                    const alya_patch_lists_t &lists, int w,
+                                                    const double *__restrict__ packed)
 {
-    const int t = threadIdx.x - K::elements;
+    constexpr int ahead = K::records - 2; /* the sums of the patch before may take their time */
+    const int lane = threadIdx.x % 32, part = lane % 3;
     const auto fetch_record = [&](int i) {
         if (i >= block.count)
             return;
+        block.wait_free(block.record_free, K::records, i);
         const int64_t patch = blockIdx.x + static_cast<int64_t>(i) * gridDim.x;
         const uint32_t from = lists.offset[patch], bytes = 16 * (lists.offset[patch + 1] - from);
-        alya_copy_record<K::summing>(block.record(i), lists.record + 16 * static_cast<size_t>(from),
-                                     bytes, block.record_full + i % K::records, t);
+        alya_copy_record(const_cast<unsigned char *>(block.record(i)),
+                         lists.record + 16 * static_cast<size_t>(from), bytes,
+                         block.record_full + i % K::records, lane);
     };
-    for (int i = 0; i < K::records; i++)
+    for (int i = w; i < ahead; i += K::fetching)
         fetch_record(i);
-    alya_patch_fetch_nodes<K>(block, 0, packed, t);
-    alya_patch_fetch_nodes<K>(block, 1, packed, t);
 #pragma unroll 1
-    for (int i = 0; i < block.count; i++) {
-        alya_barrier_wait(block.stage_full + i % 2, i / 2 % 2);
-        alya_patch_fetch_nodes<K>(block, i + 2, packed, t);
-        alya_patch_sum<K>(block, i, r, t);
-        block.arrive(block.stage_free + i % 2);
-        /* All have read record i, and the computing threads had before: its place is free. */
-        asm volatile("bar.sync 1, %0;" ::"n"(K::summing) : "memory");
-        fetch_record(i + K::records);
+    for (int i = w; i < block.count; i += K::fetching) {
+        unsigned nodes, elements, rows;
+        block.wait_full(block.record_full, K::records, i);
+        const alya_patch_layout_t at =
+            alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
+        const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
+        double *to = block.node(i) + 2 * part;
+        block.wait_free(block.node_free, K::node_places, i);
+        /* 10 nodes at a time, 3 lanes each */
+#pragma unroll 8
+        for (unsigned n = lane < 30 ? lane / 3 : nodes; n < nodes; n += 10)
+            alya_copy16(to + 6 * n,
+                        packed + 6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + 2 * part);
+        alya_copies_arrive(block.node_full + i % K::node_places);
+        fetch_record(i + ahead);
     }
 }
 
@@ -341,22 +359,33 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
     extern __shared__ __align__(128) unsigned char alya_patch_shared[];
     const alya_patch_block_t<K> block(alya_patch_shared, lists.patches);
     if (threadIdx.x == 0) {
-        for (int i = 0; i < K::records; i++)
-            alya_barrier_init(block.record_full + i, ALYA_RECORD_ARRIVALS(K::summing));
-        for (int i = 0; i < 2; i++) {
-            alya_barrier_init(block.node_full + i, K::summing);
-            alya_barrier_init(block.stage_full + i, K::elements / 32);
-            alya_barrier_init(block.stage_free + i, K::summing / 32);
+        for (int i = 0; i < K::records; i++) {
+            alya_barrier_init(block.record_full + i, ALYA_RECORD_ARRIVALS);
+            alya_barrier_init(block.record_free + i, 32 * K::summing);
+        }
+        for (int i = 0; i < K::node_places; i++) {
+            alya_barrier_init(block.node_full + i, 32);
+            alya_barrier_init(block.node_free + i, 32 * K::computing);
+        }
+        for (int i = 0; i < K::stages; i++) {
+            alya_barrier_init(block.stage_full + i, 32 * K::computing);
+            alya_barrier_init(block.stage_free + i, 32 * K::summing);
         }
 #if __CUDA_ARCH__ >= 900 /* the bulk copies see them too */
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
     }
+    for (int k = threadIdx.x; k < K::stages * 3 * ALYA_PATCH_BANKS; k += K::threads)
+        block.stage(k / (3 * ALYA_PATCH_BANKS))[k / ALYA_PATCH_BANKS % 3 * K::stage +
+                                                4 * K::elements + k % ALYA_PATCH_BANKS] = 0;
     __syncthreads();
-    if (threadIdx.x < K::elements)
+    const int warp = threadIdx.x / 32;
+    if (warp < K::computing)
         alya_patch_compute<form, K>(block, constants);
+    else if (warp < K::computing + K::summing)
+        alya_patch_summing<K>(block, warp - K::computing, r);
     else
-        alya_patch_summing<K>(block, lists, packed, r);
+        alya_patch_fetching<K>(block, lists, warp - K::computing - K::summing, packed);
 }
 
 /* --- host --- */

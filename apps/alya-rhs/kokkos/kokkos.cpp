@@ -32,7 +32,8 @@ using Member = Policy::member_type;
 
 /* 256 elements: results 24 KB and nodes up to 12 KB stay in a core's first or second cache, and
  * several teams share a multiprocessor. Ids of 8 bits. */
-constexpr alya_patch_shape_t shape = {256, 256, 1, !rt_kokkos::on_host};
+constexpr alya_patch_shape_t shape = {256, 256, 1};
+constexpr int STAGE = ALYA_PATCH_STAGE(shape.elements);
 constexpr int W = rt_kokkos::on_host ? 8 : 1;
 static_assert(shape.elements % W == 0,
               "a bundle may run over the last element, not over the stage");
@@ -170,7 +171,7 @@ template <int form> struct Patch {
 
     static KOKKOS_INLINE_FUNCTION size_t scratch()
     {
-        return sizeof(double) * (6 * shape.nodes + 12 * shape.elements);
+        return sizeof(double) * (6 * shape.nodes + 3 * STAGE);
     }
 
     /* W elements from `first` on. Where they run over the end the last one is done again, into
@@ -203,19 +204,20 @@ template <int form> struct Patch {
                 out[8 + a][l] = v[a].z;
             }
         }
-        for (int k = 0; k < 12; k++)
-            for (int l = 0; l < W; l++)
-                stage[k * shape.elements + first + l] = out[k][l];
+        for (int c = 0; c < 3; c++)
+            for (int a = 0; a < 4; a++)
+                for (int l = 0; l < W; l++)
+                    stage[c * STAGE + a * shape.elements + first + l] = out[4 * c + a][l];
     }
 
-    /* The sum of one node, to r. */
-    KOKKOS_INLINE_FUNCTION void gather(const uint16_t *list, int from, int end, const double *stage,
+    /* The sum of one row, to r. Positions come in pairs, one after 32 others. */
+    KOKKOS_INLINE_FUNCTION void gather(const uint16_t *list, int pairs, const double *stage,
                                        uint32_t id) const
     {
         double sum[3] = {0, 0, 0};
-        for (int k = from; k < end; k++)
+        for (int k = 0; k < 2 * pairs; k++)
             for (int c = 0; c < 3; c++)
-                sum[c] += stage[list[k] + 4 * c * shape.elements];
+                sum[c] += stage[list[k / 2 * 2 * ALYA_PATCH_SLICE + k % 2] + c * STAGE];
         double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
         for (int c = 0; c < 3; c++) {
             if (id & ALYA_PATCH_ALONE)
@@ -233,13 +235,15 @@ template <int form> struct Patch {
             record + ALYA_PATCH_UNIT * static_cast<size_t>(offset[team.league_rank()]);
         const alya_patch_head_t head = *reinterpret_cast<const alya_patch_head_t *>(at);
         const alya_patch_layout_t part =
-            alya_patch_layout(head.nodes, head.elements, shape.id_bytes);
+            alya_patch_layout(head.nodes, head.elements, head.rows, shape.id_bytes);
         const uint32_t *id = reinterpret_cast<const uint32_t *>(at + part.node);
+        const uint16_t *row = reinterpret_cast<const uint16_t *>(at + part.row);
         const uint16_t *start = reinterpret_cast<const uint16_t *>(at + part.start);
         const uint16_t *list = reinterpret_cast<const uint16_t *>(at + part.list);
         const int nodes = static_cast<int>(head.nodes), elements = static_cast<int>(head.elements);
         double *node = static_cast<double *>(team.team_scratch(0).get_shmem(scratch()));
         double *stage = node + 6 * shape.nodes;
+        const int rows = static_cast<int>(head.rows);
 
         if (rt_kokkos::on_host) {
             for (int n = 0; n < nodes; n++)
@@ -251,12 +255,18 @@ template <int form> struct Patch {
                 node[k] = packed[6 * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + k % 6];
             });
         }
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 3 * ALYA_PATCH_BANKS), [&](int k) {
+            stage[k / ALYA_PATCH_BANKS * STAGE + 4 * shape.elements + k % ALYA_PATCH_BANKS] = 0;
+        });
         team.team_barrier();
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (elements + W - 1) / W),
                              [&](int b) { bundle(at + part.local, node, stage, b * W, elements); });
         team.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, nodes),
-                             [&](int n) { gather(list, start[n], start[n + 1], stage, id[n]); });
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows), [&](int k) {
+            const int slice = k / ALYA_PATCH_SLICE, lane = k % ALYA_PATCH_SLICE;
+            gather(list + 2 * (start[slice] * ALYA_PATCH_SLICE + lane),
+                   start[slice + 1] - start[slice], stage, id[row[k]]);
+        });
     }
 };
 
