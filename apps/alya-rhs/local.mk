@@ -15,7 +15,8 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/mesh/distribute.c \
 	apps/alya-rhs/mesh/gmsh.c \
 	apps/alya-rhs/mesh/hilbert.c \
-	apps/alya-rhs/mesh/order.h apps/alya-rhs/mesh/order.c \
+	apps/alya-rhs/mesh/mesh.h \
+	apps/alya-rhs/mesh/order.c \
 	apps/alya-rhs/mesh/read.c \
 	apps/alya-rhs/mesh/scan.h \
 	apps/alya-rhs/mesh/su2.c \
@@ -61,6 +62,7 @@ alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs
 dist_alya_inputs_DATA = $(wildcard $(srcdir)/inputs/alya-rhs/*)
 alya_docdir = $(docdir)/alya-rhs
 dist_alya_doc_DATA = $(wildcard $(srcdir)/apps/alya-rhs/*.md)
+EXTRA_DIST += apps/alya-rhs/hill.png
 
 # make bench: the ladder at the paper's size, in natural and in Hilbert order.
 bench: bench-alya

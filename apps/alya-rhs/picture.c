@@ -183,8 +183,9 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
 
 /* --- the speed in a vertical plane, a value a pixel --- */
 
-enum { LONG_SIDE = 1104, SHORT_SIDE = 400, BAR = 96 }; /* pixels; with the bar 1200 x 400 */
-#define HILL_TOP 60.0                                  /* m, five times the height of the hill */
+/* Pixels; with the scales 1248 x 424. */
+enum { LONG_SIDE = 1104, SHORT_SIDE = 400, BAR = 144, FOOT = 24 };
+#define HILL_TOP 60.0 /* m, five times the height of the hill */
 
 typedef struct {
     int width, height;
@@ -313,13 +314,14 @@ static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
 
 /* --- colours --- */
 
-/* Viridis, in eight pieces: equal steps look equal, and it can be read without colour. */
+/* Viridis, in eight pieces: equal steps look equal, and it can be read without colour. Of few
+ * shades: the file of a smooth picture is twice as large. */
 static void colour(double share, unsigned char rgb[3])
 {
     static const unsigned char knot[9][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
                                              {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
                                              {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
-    double at = 8 * fmin(fmax(share, 0), 1);
+    const double shades = 96, at = 8 * round(shades * fmin(fmax(share, 0), 1)) / shades;
     int k = at < 7 ? (int)at : 7;
     for (int i = 0; i < 3; i++)
         rgb[i] = (unsigned char)(knot[k][i] + (at - k) * (knot[k + 1][i] - knot[k][i]) + 0.5);
@@ -332,7 +334,7 @@ typedef struct {
 
 static void paint(const slice_t *s, double most, image_t *image)
 {
-    static const unsigned char ground[3] = {92, 80, 68}, outside[3] = {236, 236, 236};
+    static const unsigned char ground[3] = {128, 128, 128}, outside[3] = {236, 236, 236};
     for (int i = 0; i < s->width; i++) {
         int first = 0; /* pixel of this column that is in the mesh */
         while (first < s->height && s->speed[(int64_t)first * s->width + i] < 0)
@@ -369,23 +371,66 @@ static void write_text(image_t *image, int x, int y, const char *text)
     }
 }
 
-/* At the right: what the colours mean. */
-static void paint_bar(image_t *image, double most)
+/* 1, 2 or 5 times a power of ten: what divides a scale into at most `most` parts. */
+static double round_step(double extent, int most)
 {
-    const int left = image->width - BAR, top = 24, bottom = image->height - 12;
-    for (int y = 0; y < image->height; y++)
-        for (int x = left; x < image->width; x++) {
-            unsigned char *rgb = image->rgb + 3 * ((int64_t)y * image->width + x);
-            memset(rgb, 255, 3);
-            if (x >= left + 8 && x < left + 24 && y >= top && y < bottom)
-                colour((double)(bottom - 1 - y) / (bottom - 1 - top), rgb);
+    double step = pow(10, floor(log10(extent / most)));
+    for (int i = 0; step * most < extent * (1 - 1e-9); i++)
+        step *= i % 3 == 1 ? 2.5 : 2; /* 1, 2, 5, 10 */
+    return step;
+}
+
+static void write_number(image_t *image, int x, int y, double value, const char *unit)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3g%s", value == 0 ? 0 : value, unit); /* not -0 */
+    write_text(image, x, y, text);
+}
+
+static void fill(image_t *image, int left, int top, int width, int height, unsigned char grey)
+{
+    for (int y = top; y < top + height; y++)
+        memset(image->rgb + 3 * ((int64_t)y * image->width + left), grey, 3 * (size_t)width);
+}
+
+/* x below the picture and z at its right, in metres. */
+static void paint_axes(const slice_t *s, image_t *image)
+{
+    const int size[2] = {s->width, s->height};
+    for (int d = 0; d < 2; d++) {
+        const double extent = size[d] / s->pixels[d], step = round_step(extent, 8 - 2 * d);
+        const double first = ceil(s->low[d] / step), last = floor((s->low[d] + extent) / step);
+        for (double k = first; k <= last; k++) {
+            const int at = (int)((k * step - s->low[d]) * s->pixels[d]);
+            const char *unit = k == last ? " m" : "";
+            if (d == 0) {
+                const int x = at < s->width ? at : s->width - 1;
+                fill(image, x, s->height, 1, 5, 0);
+                write_number(image, x < 12 ? 0 : x - 12, s->height + 9, k * step, unit);
+            } else {
+                const int y = at < s->height ? s->height - 1 - at : 0;
+                fill(image, s->width, y, 5, 1, 0);
+                write_number(image, s->width + 9, y < 5 ? 0 : y - 5, k * step, unit);
+            }
         }
-    for (int i = 0; i <= 4; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.3g", most * i / 4);
-        write_text(image, left + 30, bottom - 5 - (bottom - top) * i / 4, text);
     }
-    write_text(image, left + 30, 4, "m/s");
+}
+
+/* At the right: what the colours mean. */
+static void paint_bar(const slice_t *s, double most, image_t *image)
+{
+    const int left = s->width + 64, top = 24, bottom = s->height - 12;
+    for (int y = top; y < bottom; y++)
+        for (int x = left; x < left + 16; x++)
+            colour((double)(bottom - 1 - y) / (bottom - 1 - top),
+                   image->rgb + 3 * ((int64_t)y * image->width + x));
+    const double step = most > 0 ? round_step(most, 8) : 1;
+    for (int k = 0; k * step <= most * (1 + 1e-9); k++) {
+        const int y = bottom - 1 - (int)((bottom - 1 - top) * (most > 0 ? k * step / most : 0));
+        fill(image, left + 16, y, 4, 1, 0);
+        write_number(image, left + 24, y - 5, k * step, "");
+    }
+    write_text(image, left, 4, "m/s");
 }
 
 /* --- image files --- */
@@ -420,12 +465,14 @@ static void write_ppm(const image_t *image, rt_draft_t *draft)
 
 static void write_image(const slice_t *s, double most, const char *path)
 {
-    image_t image = {.width = s->width + BAR, .height = s->height};
+    image_t image = {.width = s->width + BAR, .height = s->height + FOOT};
     rt_draft_t *draft = RT_NEW(rt_draft_t, 1, RT_HOST);
     image.rgb =
         RT_NEW(unsigned char, (size_t)3 * (size_t)image.width * (size_t)image.height, RT_HOST);
+    fill(&image, 0, 0, image.width, image.height, 255);
     paint(s, most, &image);
-    paint_bar(&image, most);
+    paint_axes(s, &image);
+    paint_bar(s, most, &image);
     rt_draft_begin(draft, path);
 #if defined(RT_HAVE_PNG) && RT_HAVE_PNG
     if (ends_with(path, ".png"))
@@ -438,10 +485,31 @@ static void write_image(const slice_t *s, double most, const char *path)
     RT_FREE(draft, RT_HOST);
 }
 
+static int compare_values(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the lightest colour stands for: the largest speed, unless it is a spike, far above what all
+ * but one in 200 pixels have; then that. */
+static double top_of_scale(const slice_t *s)
+{
+    const int pixels = s->width * s->height;
+    double *value = RT_NEW(double, (size_t)pixels, RT_HOST);
+    int n = 0;
+    for (int i = 0; i < pixels; i++)
+        if (s->speed[i] >= 0)
+            value[n++] = s->speed[i];
+    qsort(value, (size_t)n, sizeof *value, compare_values);
+    const double most = n > 0 ? value[n - 1] : 0, usual = n > 0 ? value[n - 1 - n / 200] : 0;
+    RT_FREE(value, RT_HOST);
+    return most > 1.25 * usual && usual > 0 ? usual : most;
+}
+
 static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, const char *path)
 {
     slice_t s;
-    double most = 0;
     slice_place(&s, mesh, hill);
     int pixels = s.width * s.height;
     s.speed = RT_NEW(double, (size_t)pixels, RT_HOST);
@@ -449,10 +517,8 @@ static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, cons
         s.speed[i] = -1;
     draw_elements(&s, mesh, u);
     rt_comm_max(s.speed, pixels);
-    for (int i = 0; i < pixels; i++)
-        most = fmax(most, s.speed[i]);
     if (rt_comm_rank() == 0)
-        write_image(&s, most, path);
+        write_image(&s, top_of_scale(&s), path);
     RT_FREE(s.speed, RT_HOST);
 }
 

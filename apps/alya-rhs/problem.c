@@ -6,6 +6,7 @@
  */
 #include "config.h"
 #include "alya.h"
+#include "mesh/mesh.h"
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static alya_mesh_t *read_file(const alya_config_t *cfg)
     alya_mesh_t *mesh = NULL;
     if (rt_comm_rank() == 0) {
         mesh = alya_mesh_read(cfg->mesh, why, sizeof why);
-        if (mesh && !alya_mesh_check(mesh, why + 256, 256)) {
+        if (mesh && !(alya_mesh_check(mesh, why + 256, 256) &&
+                      alya_mesh_check_twins(mesh, why + 256, 256))) {
             snprintf(why, 256, "%.100s: ", cfg->mesh);
             memmove(why + strlen(why), why + 256, strlen(why + 256) + 1);
             alya_mesh_destroy(mesh);
@@ -242,14 +244,6 @@ static void fill_velocity(alya_problem_t *p, const alya_config_t *cfg)
 
 /* --- the time step --- */
 
-/* e_k = x_k - x_0 of the element with these nodes. */
-static void element_edges(const alya_mesh_t *mesh, const int32_t *node, double edge[3][3])
-{
-    for (int k = 0; k < 3; k++)
-        for (int d = 0; d < 3; d++)
-            edge[k][d] = mesh->x[3 * (int64_t)node[k + 1] + d] - mesh->x[3 * (int64_t)node[0] + d];
-}
-
 /* dt = Courant number times the least time in which the wind crosses an element's shortest height,
  * and no more than diffusion allows. */
 static double time_step(const alya_problem_t *p, const alya_config_t *cfg)
@@ -259,22 +253,20 @@ static double time_step(const alya_problem_t *p, const alya_config_t *cfg)
 #pragma omp parallel for schedule(static) reduction(min : least)
     for (int64_t e = 0; e < mesh->elements; e++) {
         const int32_t *node = mesh->connectivity + 4 * e;
-        double edge[3][3], c[4][3] = {{0}}, speed = 1e-30, area = 0, det = 0;
-        element_edges(mesh, node, edge);
+        double edge[3][3], c[4][3] = {{0}}, speed = 1e-30, area = 0;
+        alya_edges(mesh, node, edge);
         for (int k = 0; k < 3; k++)
             for (int d = 0; d < 3; d++) {
                 const double *a = edge[(k + 1) % 3], *b = edge[(k + 2) % 3];
                 c[k + 1][d] = a[(d + 1) % 3] * b[(d + 2) % 3] - a[(d + 2) % 3] * b[(d + 1) % 3];
                 c[0][d] -= c[k + 1][d];
             }
-        for (int d = 0; d < 3; d++)
-            det += edge[0][d] * c[1][d];
         for (int a = 0; a < 4; a++) {
             const double *u = p->u + 3 * (int64_t)node[a];
             speed = fmax(speed, sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]));
             area = fmax(area, sqrt(c[a][0] * c[a][0] + c[a][1] * c[a][1] + c[a][2] * c[a][2]));
         }
-        double h = det / area;
+        double h = alya_determinant(edge) / area;
         least = fmin(least, fmin(h / speed, h * h * cfg->rho / (4 * cfg->mu + 1e-300)));
     }
     rt_comm_min(&least, 1);
@@ -291,10 +283,8 @@ static void fill_mass(alya_problem_t *p, const alya_config_t *cfg)
     for (int64_t e = 0; e < mesh->elements; e++) {
         const int32_t *node = mesh->connectivity + 4 * e;
         double edge[3][3];
-        element_edges(mesh, node, edge);
-        double det = edge[0][0] * (edge[1][1] * edge[2][2] - edge[1][2] * edge[2][1]) +
-                     edge[0][1] * (edge[1][2] * edge[2][0] - edge[1][0] * edge[2][2]) +
-                     edge[0][2] * (edge[1][0] * edge[2][1] - edge[1][1] * edge[2][0]);
+        alya_edges(mesh, node, edge);
+        const double det = alya_determinant(edge);
         for (int a = 0; a < 4; a++)
             p->mass_step[node[a]] += cfg->rho * det / 24;
     }

@@ -6,15 +6,15 @@
  * bytes: connectivity once (16 an element), x and u once (48 a node), r zeroed once and read and
  * written once (72 a node); 37 bytes an element at 5.8 elements a node.
  *
- * What a rung does is counted in the source, an element: flops (a fused multiply-add is 2, a
- * division or square root 1), loads and stores of 8 bytes of the element routine, and the bytes
- * that must come from and go to main memory: on a GPU every value of a workspace in global memory
- * is written and read at least once (its threads together hold far more than the caches do; what a
- * thread reads again soon after may still be in L2); on a CPU the workspace of 16 elements stays in
- * L1 and L2.
+ * What a rung does, an element, is in models[]. Its bytes are those that must come from and go to
+ * main memory: on a GPU every value of a workspace in global memory is written and read at least
+ * once (its threads together hold far more than the caches do; what a thread reads again soon after
+ * may still be in L2); on a CPU the workspace of 16 elements stays in L1 and L2.
  */
 #include "config.h"
 #include "alya.h"
+#include "mesh/mesh.h"
+#include "patches.h"
 #include <math.h>
 #include <string.h>
 
@@ -23,29 +23,50 @@ enum { VALUE = sizeof(double), CREDITED = 376 };
 typedef struct {
     const char *rung, *paper; /* paper: its name there; NULL: not in the paper */
     double flops;             /* an element */
-    double global, local;     /* loads and stores of intermediates and fields, 8 bytes each */
+    double global, local;     /* loads, stores and atomic additions of a lane */
     double streamed;          /* values of a workspace in main memory, written and read once */
     /* the paper's counters: floating point operations, global and local loads and stores, bytes
      * from DRAM, and milliseconds of three assemblies (A100; CPU: 71 cores) */
     double paper_flops, paper_global, paper_local, paper_dram, paper_ms;
 } model_t;
 
+/*
+ * Counted in the source, for the default options (form cons, Vreman, own width). A fused
+ * multiply-add is two flops; a division or a root is one, whatever it takes, but the CPU's cube
+ * root, which is written out, is its arithmetic.
+ *
+ * reference, B, P, RS: as it is written, checked with a type whose operators count. `a += b c` on
+ * values in a workspace is two flops, three loads and a store. The compiler saves some: nvcc 13
+ * for sm_90 makes of RS 736 flops and 924 loads and stores.
+ *
+ * RSP and what comes after it: an expression of scalars that comes twice (the stress, at each
+ * point) is worked out once, but a product that two sums share is made again in each fused
+ * multiply-add. So these are the flops of the machine code, which is straight-line (sm_90; AVX-512
+ * by gcc 12). RSP: 674, of 823 as written.
+ *
+ * Loads and stores besides: x and u 24, the four nodes 1, r 12 atomic additions on a GPU and 12
+ * loads and stores on a CPU; a row that is moved as one vector is 1. What is copied to and from
+ * arrays [value][lane] counts with these arrays, which in cpu-RSP and cpu-closed are local. Spilled
+ * registers and shared memory do not count. Patches, at half a patch node an element: nodes are
+ * fetched 16 bytes at a time (kokkos: 8, and it takes ids and lists from global memory); the sums
+ * are 12 flops. In mixed most flops are FP32.
+ */
 static const model_t models[] = {
-    {"reference", NULL, 1073, 0, 0, 0, 0, 0, 0, 0, 0},
-    {"cpu-B", "B", 5900, 5600, 0, 0, 6316, 6055, 0, 261, 785},
-    {"cpu-RS", "RS", 900, 900, 0, 0, 1760, 2516, 0, 218, 244},
-    {"cpu-RSP", "RSP", 742, 40, 0, 0, 1249, 639, 0, 241, 122},
-    {"cpu-closed", NULL, CREDITED, 40, 0, 0, 0, 0, 0, 0, 0},
-    {"B", "B", 5600, 6604, 0, 380, 6293, 6218, 24, 23331, 3773},
-    {"P", "P", 5600, 52, 6552, 380, 6148, 483, 2593, 18721, 1536},
-    {"RS", "RS", 872, 912, 0, 98, 1663, 960, 0, 1170, 197},
-    {"RSP", "RSP", 824, 37, 0, 0, 1391, 50, 71, 442, 68},
-    {"RSPR", "RSPR", 824, 37, 0, 0, 1333, 71, 30, 150, 51},
+    {"reference", NULL, 1961, 49, 0, 0, 0, 0, 0, 0, 0},
+    {"cpu-B", "B", 6413, 9424, 0, 0, 6316, 6055, 0, 261, 785},
+    {"cpu-RS", "RS", 750, 1254, 0, 0, 1760, 2516, 0, 218, 244},
+    {"cpu-RSP", "RSP", 629, 49, 72, 0, 1249, 639, 0, 241, 122},
+    {"cpu-closed", NULL, 371, 17, 72, 0, 0, 0, 0, 0, 0},
+    {"B", "B", 6413, 9412, 0, 415, 6293, 6218, 24, 23331, 3773},
+    {"P", "P", 6413, 37, 9375, 415, 6148, 483, 2593, 18721, 1536},
+    {"RS", "RS", 791, 1132, 0, 95, 1663, 960, 0, 1170, 197},
+    {"RSP", "RSP", 674, 37, 0, 0, 1391, 50, 71, 442, 68},
+    {"RSPR", "RSPR", 674, 37, 0, 0, 1333, 71, 30, 150, 51},
     {"closed", NULL, CREDITED, 37, 0, 0, 0, 0, 0, 0, 0},
     {"coalesced", NULL, CREDITED, 29, 0, 0, 0, 0, 0, 0, 0},
-    {"patch", NULL, CREDITED, 9, 0, 0, 0, 0, 0, 0, 0},
-    {"mixed", NULL, CREDITED, 9, 0, 0, 0, 0, 0, 0, 0},
-    {"kokkos", NULL, CREDITED, 9, 0, 0, 0, 0, 0, 0, 0},
+    {"patch", NULL, CREDITED + 12, 3, 0, 0, 0, 0, 0, 0, 0},
+    {"mixed", NULL, 410, 3, 0, 0, 0, 0, 0, 0, 0},
+    {"kokkos", NULL, 448, 13, 0, 0, 0, 0, 0, 0, 0},
 };
 
 /* Rungs that are not in the table (a mutant in a test) do what the reference does. */
@@ -81,58 +102,133 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         rt_work_add(work, "update", 1, 4 * 3 * N, VALUE * 10 * N, VALUE * 3 * N);
 }
 
+/* --- memory --- */
+
 /*
- * Memory of one rank. The host has the mesh (connectivity 16 an element; x, id and flags 33 a
- * node), its schedule, u, and, while a rung is verified, nine values a node for the comparison and
- * one copy of a field on its way from the rung; a rung has its fields, and off the host the
- * connectivity. Ordering holds keys, values and a second copy of each, and the new connectivity.
+ * Nodes of a part that lie on its faces to other parts, or on those of the periodic box. A made
+ * part is taken for a block of its number of cells, as near to a cube as the mesh allows; so is
+ * one of a file, in a cube.
+ */
+static double nodes_on_faces(const alya_config_t *cfg)
+{
+    const bool periodic = !cfg->from_file && strcmp(cfg->mesh, "box") == 0;
+    double size[3], edge[3], sum = 0;
+    for (int d = 0; d < 3; d++)
+        size[d] = cfg->from_file ? cbrt(cfg->total_elements / 6) : (double)cfg->cells[d];
+    const double cells = size[0] * size[1] * size[2] / rt_comm_size();
+    for (int d = 0; d < 3; d++)
+        edge[d] = size[d];
+    for (double least = 0, most = fmax(size[0], fmax(size[1], size[2])); most - least > 1e-3;) {
+        const double middle = (least + most) / 2; /* cubes of that edge, cut by the mesh */
+        for (int d = 0; d < 3; d++)
+            edge[d] = fmin(size[d], middle);
+        *(edge[0] * edge[1] * edge[2] < cells ? &least : &most) = middle;
+    }
+    for (int d = 0; d < 3; d++)
+        if (periodic || (rt_comm_size() > 1 && edge[d] < size[d]))
+            sum += 2 * (edge[(d + 1) % 3] + 1) * (edge[(d + 2) % 3] + 1);
+    return sum;
+}
+
+/* What rt_halo_predict wants. The parts are no blocks: their faces are up to twice as large, and a
+ * node on an edge has several other ranks. */
+typedef struct {
+    int64_t local, shared;
+} entries_t;
+
+static entries_t halo_entries(const alya_config_t *cfg)
+{
+    const double faces = nodes_on_faces(cfg);
+    if (rt_comm_size() == 1)
+        return (entries_t){(int64_t)faces, 0};
+    return (entries_t){(int64_t)fmin((double)cfg->nodes, faces), (int64_t)(2.5 * faces)};
+}
+
+/* Connectivity 16 an element; x, id and flags 33 a node. */
+static double mesh_memory(double elements, double nodes)
+{
+    return 16 * elements + (3 * VALUE + sizeof(int64_t) + 1) * nodes;
+}
+
+/* Until this rank has its part of the mesh, in its order. */
+static double making_mesh(const alya_config_t *cfg)
+{
+    const double E = (double)cfg->elements, N = (double)cfg->nodes;
+    const double whole = mesh_memory(cfg->total_elements, cfg->total_nodes);
+    const bool metis = cfg->partition == 1;
+    double most = mesh_memory(E, N) + alya_reorder_memory(E, N);
+    if (cfg->from_file)
+        most = fmax(most, whole + alya_boundary_memory(cfg->total_elements, cfg->total_nodes));
+    if (rt_comm_size() > 1 && (cfg->from_file || metis))
+        most = fmax(most,
+                    whole + alya_distribute_memory(cfg->total_elements, cfg->total_nodes, metis));
+    return most;
+}
+
+/* Does the rung get the elements in an order that may be poor? */
+static bool may_be_poor(const alya_config_t *cfg)
+{
+    return cfg->reorder == 1 &&
+           (cfg->from_file || cfg->order == ALYA_RANDOM_ELEMENTS || cfg->order == ALYA_RANDOM_ALL);
+}
+
+/* What the rung's solver has in the rung's space, without its halo. */
+static double solver_memory(const alya_config_t *cfg, const alya_kernels_t *kernels, bool on_host)
+{
+    const double E = (double)cfg->elements, N = (double)cfg->nodes, field = 3 * VALUE * N;
+    double sum = field + VALUE * N * kernels->r_stride; /* u0, r */
+    sum += kernels->packed ? VALUE * N * kernels->packed : on_host ? field : 2 * field;
+    if (!on_host)
+        sum += 16 * E;
+    return cfg->steps > 0 ? sum + field + VALUE * N : sum; /* before, mass_step */
+}
+
+/*
+ * Of one rank. The host has the mesh, its schedule, its halo and u; and, while a rung is verified,
+ * eleven values a node for the comparison (three more for a step) and one copy of a field on its
+ * way from the rung. That or the making of the mesh is the most. A rung off the host has its
+ * arrays, the connectivity and a halo of its own there, and makes its records and lists in host
+ * memory, before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
     const alya_config_t *cfg = run->config;
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = rung->kernels ? rung->kernels : &alya_reference;
     const rt_space_t space = rt_rung_space(rung);
-    const double E = (double)cfg->elements, N = (double)cfg->nodes, field = 3 * VALUE * N;
+    const double E = (double)cfg->elements, N = (double)cfg->nodes;
     const bool steps = cfg->steps > 0;
-    double making_schedule, making[RT_SPACES] = {0};
-    double mesh = 16 * E + (3 * VALUE + sizeof(int64_t) + 1) * N;
-    double problem = mesh + alya_schedule_memory((int64_t)E, (int64_t)N, &making_schedule) + field +
-                     (steps ? VALUE * N : 0) + 65536;
-    double ordering = mesh + fmax(40 * E, 16 * E + 60 * E / 4 + field + 9 * N) + 20 * N;
+    const entries_t n = halo_entries(cfg);
+    double lists[RT_SPACES] = {0}, scheduling;
     for (int s = 0; s < RT_SPACES; s++)
         bytes[s] = 0;
-    bytes[RT_PINNED] = 3 * VALUE;
-    double shared = 0; /* nodes that may be in a halo: copies of the box, or cut by the partition */
-    if (rt_comm_size() > 1 || (!cfg->from_file && strcmp(cfg->mesh, "box") == 0))
-        shared = fmin(N, 8 * pow(N, 2. / 3) * 3 + 64);
-    const double halo = (double)rt_halo_predict((int64_t)shared, 7 * (int64_t)shared, 3, RT_HOST);
-    problem += halo;
-    double solver = field; /* u0 */
-    if (kernels) {
-        solver +=
-            VALUE * N * kernels->r_stride + VALUE * N * (kernels->packed ? kernels->packed : 3);
-        if (kernels->memory)
-            kernels->memory((int64_t)E, (int64_t)N, making);
-    }
-    if (steps)
-        solver += field + VALUE * N;
-    bytes[space] += solver + making[space];
-    if (space != RT_HOST) {
-        bytes[space] += 16 * E + (kernels && kernels->packed ? 0 : field);
-        if (shared > 0) {
-            bytes[space] += (double)rt_halo_predict((int64_t)shared, 7 * (int64_t)shared, 3, space);
-            bytes[RT_PINNED] +=
-                (double)rt_halo_predict((int64_t)shared, 7 * (int64_t)shared, 3, RT_PINNED);
+    if (kernels->memory)
+        kernels->memory((int64_t)((may_be_poor(cfg) ? ALYA_PATCH_POOR : 1) * E), (int64_t)N, lists);
+
+    double halo = 0, making_halo = 0;
+    if (n.local + n.shared > 0) {
+        halo = (double)rt_halo_predict(n.local, n.shared, 3, RT_HOST);
+        making_halo = (double)rt_halo_predict_setup(n.local, n.shared) + 16.0 * (double)n.local;
+        if (space != RT_HOST) {
+            bytes[space] += (double)rt_halo_predict(n.local, n.shared, 3, space);
+            bytes[RT_PINNED] += (double)rt_halo_predict(n.local, n.shared, 3, RT_PINNED);
         }
-        bytes[RT_HOST] += making[RT_HOST];
     }
-    const double widest = kernels ? fmax(kernels->packed, kernels->r_stride) : 3;
-    double verifying = (steps ? 14 : 11) * VALUE * N + (widest > 3 ? widest * VALUE * N : 0);
-    double setting_up = kernels && kernels->packed ? kernels->packed * VALUE * N : 0;
-    double halo_making =
-        (double)rt_halo_predict_setup((int64_t)shared, 7 * (int64_t)shared) + 16 * shared;
-    bytes[RT_HOST] += problem + fmax(verifying, setting_up);
-    bytes[RT_HOST] = fmax(bytes[RT_HOST], fmax(ordering, problem + making_schedule + halo_making));
+    bytes[space] += solver_memory(cfg, kernels, space == RT_HOST) + lists[space];
+
+    double problem = mesh_memory(E, N) + alya_schedule_memory((int64_t)E, (int64_t)N, &scheduling);
+    const double making_problem = problem + fmax(scheduling, making_halo);
+    problem += halo + 3 * VALUE * N + (steps ? VALUE * N : 0);
+    const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
+    const double verifying =
+        (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
+    double setting_up = 0;
+    if (space != RT_HOST)
+        setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
+    problem += 32768; /* what is small */
+    if (space != RT_HOST)
+        problem += 4.0 * (double)(n.local + n.shared);
+    bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);
+    bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(cfg));
 }
 
 /* --- beside the paper --- */

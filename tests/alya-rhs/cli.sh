@@ -62,6 +62,8 @@ SU2
 refused 2 "flat" "$alya" $cpu --mesh flat.su2
 sed 's/^10 0 1 2 4 1/10 1 0 2 3 1/; s/^0.5 0.5 0$/9 9 9/' flat.su2 >inverted.su2
 refused 2 "inverted" "$alya" $cpu --mesh inverted.su2
+sed 's/^10 0 1 2 4 1/10 1 2 0 3 1/' flat.su2 >twins.su2
+refused 2 "element 1 has the same four nodes as element 0" "$alya" $cpu --mesh twins.su2
 refused 3 "--rung patch cannot run here" "$alya" $cpu --rung patch
 refused 2 "there is no such rung" "$alya" $cpu --rung fastest
 

@@ -21,6 +21,10 @@ else
     echo "no METIS: $(cat metis.out | tail -n 1)"
 fi
 
+# Distribution of a mesh, and memory as it is said beforehand.
+OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/alya-rhs/test_mesh" >mesh.out 2>&1 ||
+    fail "test_mesh on three ranks: $(cat mesh.out)"
+
 # Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
 mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/alya_mutants" 2>&1 | tail -n 1)
 echo "$mutants"

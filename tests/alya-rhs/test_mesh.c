@@ -12,8 +12,8 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include "apps/alya-rhs/alya.h"
-#include "tests/common/check.h"
+#include "apps/alya-rhs/mesh/mesh.h"
+#include "alya_test.h"
 
 /* --- Hilbert curve --- */
 
@@ -616,6 +616,27 @@ static void check_faults(void)
     alya_mesh_destroy(NULL);
 }
 
+/* The same four nodes again, in any order, are found; neighbours, which have three, are not. */
+static void check_twins(void)
+{
+    static const int order[3][4] = {{0, 1, 2, 3}, {1, 2, 0, 3}, {3, 2, 1, 0}};
+    char why[160] = "nothing";
+    alya_mesh_t *m = small_box();
+    CHECK(alya_mesh_check_twins(m, why, sizeof why));
+    CHECK_TEXT(why, "nothing");
+    for (int i = 0; i < 3; i++) { /* 150 and 90 are 30's, then 140 is 20's: the last that counts */
+        static const int from[3] = {30, 30, 20}, to[3] = {150, 90, 140};
+        for (int a = 0; a < 4; a++)
+            m->connectivity[4 * to[i] + a] = m->connectivity[4 * from[i] + order[i][a]];
+    }
+    CHECK(!alya_mesh_check_twins(m, why, sizeof why));
+    CHECK_TEXT(why, "element 90 has the same four nodes as element 30");
+    m->connectivity[4 * 90] = m->connectivity[4 * 30 + 1] == 0 ? 1 : 0; /* one node differs */
+    CHECK(!alya_mesh_check_twins(m, why, sizeof why));
+    CHECK_TEXT(why, "element 140 has the same four nodes as element 20");
+    alya_mesh_destroy(m);
+}
+
 /* A node in the middle of a double fan: it is the least of hundreds of faces, and inside. */
 static void check_hub(void)
 {
@@ -672,6 +693,33 @@ static void check_distribute(const alya_box_t *box, bool metis)
     alya_mesh_destroy(whole);
 }
 
+/* --- memory --- */
+
+/* What the app says a run will need is what it takes at most, and little more; on several ranks
+ * nodes are only bounded. */
+static void check_memory(const char *settings)
+{
+    const double band = rt_comm_size() > 1 ? 1.5 : 1.25;
+    for (int i = 0; i < ALYA_RUNGS; i++) {
+        const rt_rung_t *rung = &alya_ladder[i];
+        if (rung->kind != RT_CPU || !alya_test_can_run(rung))
+            continue;
+        alya_test_t t;
+        rt_outcome_t out;
+        rt_mem_reset_high_water();
+        const double before = (double)rt_mem_high_water(RT_HOST);
+        alya_test_new(&t, &alya_app, settings);
+        rt_run_rung(&t.run, t.problem, rung, &out, NULL);
+        alya_test_destroy(&t);
+        double used = out.high_water[RT_HOST] - before, said = out.predicted[RT_HOST];
+        CHECK(out.verdict.valid);
+        CHECK(used <= said && said <= band * used);
+        if (!(used <= said && said <= band * used))
+            fprintf(stderr, "    %s, %s: %.0f bytes said, %.0f used\n", settings, rung->name, said,
+                    used);
+    }
+}
+
 static void check_boxes(void)
 {
     check_box((alya_box_t){.cells = {1, 1, 1}, .growth = 1});
@@ -688,15 +736,12 @@ static void check_boxes(void)
 
 int main(int argc, char **argv)
 {
-    rt_comm_init(&argc, &argv);
-    rt_error_set_program("test_mesh");
+    alya_test_start("test_mesh", &argc, &argv);
     alya_box_t box = {.cells = {11, 9, 7}, .growth = 1.1, .jitter = 0.1, .seed = 1};
-#if !RT_HAVE_METIS
-    if (rt_comm_size() == 1) /* before any OpenMP region: a child of fork has no threads */
-        CHECK_DIES(RT_ENVIRONMENT, "built without METIS", { alya_mesh_distribute(NULL, true); });
-#endif
-    for (int metis = 0; metis <= (RT_HAVE_METIS != 0); metis++)
+    /* one rank's mesh is only returned, whatever this was built with */
+    for (int metis = 0; metis <= (RT_HAVE_METIS != 0 || rt_comm_size() == 1); metis++)
         check_distribute(&box, metis);
+    check_memory("cells=24x20x16");
     if (rt_comm_rank() == 0) {
         for (int bits = 1; bits <= 21; bits++)
             check_hilbert(bits);
@@ -714,9 +759,17 @@ int main(int argc, char **argv)
         check_rcm();
         check_reverse_search();
         check_faults();
+        check_twins();
         check_hub();
     }
-    int status = check_done();
-    rt_comm_finish();
-    return status;
+    if (rt_comm_size() == 1) {
+        check_memory("cells=48x40x28");
+        check_memory("cells=24x20x16 order=hilbert");
+        check_memory("cells=24x20x16 order=random-all");
+        check_memory("cells=24x20x16 order=random-all reorder=no");
+        check_memory("cells=24x20x16 order=rcm");
+        check_memory("cells=24x20x16 steps=1");
+        check_memory("mesh=box cells=24x20x16");
+    }
+    return alya_test_stop(check_done());
 }

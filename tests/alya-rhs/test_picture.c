@@ -14,7 +14,7 @@
 #include "tests/common/check.h"
 #include "apps/alya-rhs/alya.h"
 
-enum { WIDTH = 1200, HEIGHT = 400, INSIDE = 1104 };
+enum { WIDTH = 1248, HEIGHT = 400, INSIDE = 1104, FOOT = 24 };
 
 static char folder[] = "/tmp/alya_picture_XXXXXX";
 
@@ -269,12 +269,13 @@ static void test_vtu(void)
 
 /* --- images --- */
 
-/* Pixels of a .ppm of this size; to be freed. */
+/* Pixels of a .ppm of this size, scale below not counted; to be freed. */
 static unsigned char *get_pixels(const char *path, int width, int height)
 {
     char want[64];
-    size_t bytes, head = (size_t)snprintf(want, sizeof want, "P6\n%d %d\n255\n", width, height);
-    size_t size = (size_t)width * (size_t)height * 3;
+    size_t bytes,
+        head = (size_t)snprintf(want, sizeof want, "P6\n%d %d\n255\n", width, height + FOOT);
+    size_t size = (size_t)width * (size_t)(height + FOOT) * 3;
     char *file = get_file(path, &bytes);
     unsigned char *pixels = calloc(size, 1);
     CHECK(bytes == head + size && memcmp(file, want, head) == 0);
@@ -316,8 +317,8 @@ static void test_ppm(const int cells[3])
     CHECK(is_colour(rgb + 3 * (INSIDE / 2), 33, 144, 141, 2));
     CHECK(is_colour(rgb + 3 * (INSIDE - 1), 253, 231, 37, 0));
     CHECK(is_colour(rgb + 3 * (INSIDE + 2), 255, 255, 255, 0)); /* before the bar */
-    CHECK(is_colour(rgb + 3 * ((HEIGHT - 13) * WIDTH + INSIDE + 16), 68, 1, 84, 0));
-    CHECK(is_colour(rgb + 3 * (24 * WIDTH + INSIDE + 16), 253, 231, 37, 0));
+    CHECK(is_colour(rgb + 3 * ((HEIGHT - 13) * WIDTH + INSIDE + 72), 68, 1, 84, 0));
+    CHECK(is_colour(rgb + 3 * (24 * WIDTH + INSIDE + 72), 253, 231, 37, 0));
     CHECK(files_in_folder() == 1);
     unlink(path);
     free(rgb);
@@ -345,7 +346,7 @@ static void test_outside(const char *name)
         for (int i = 0; i < INSIDE; i++) {
             const unsigned char *c = rgb + 3 * ((size_t)(HEIGHT - 1 - j) * WIDTH + (size_t)i);
             double px = (i + 0.5) * 3 / INSIDE, pz = low + (j + 0.5) / up;
-            bool grey = is_colour(c, 236, 236, 236, 0), ground = is_colour(c, 92, 80, 68, 0);
+            bool grey = is_colour(c, 236, 236, 236, 0), ground = is_colour(c, 128, 128, 128, 0);
             if (fabs(px + 3 * pz - 1.5) < 1e-6)
                 continue; /* a centre on the edge may be in or out */
             if (pz > 0 && px + 3 * pz < 1.5)
@@ -379,7 +380,7 @@ static void test_extent(void)
         world_destroy(w);
         if (rt_comm_rank() > 0)
             continue;
-        int width = list[i].width + 96;
+        int width = list[i].width + WIDTH - INSIDE;
         unsigned char *rgb = get_pixels(path, width, list[i].height);
         CHECK(is_colour(rgb + 3 * (list[i].width - 1), 253, 231, 37, 0));
         unlink(path);
@@ -398,7 +399,7 @@ static void test_png(void)
         size_t bytes;
         char *file = get_file(path, &bytes);
         CHECK(bytes > 100 && memcmp(file, "\x89PNG\r\n\x1a\n", 8) == 0);
-        CHECK(memcmp(file + 16, "\0\0\x04\xb0\0\0\x01\x90\x08\x02", 10) == 0); /* 1200 400 8 RGB */
+        CHECK(memcmp(file + 16, "\0\0\x04\xe0\0\0\x01\xa8\x08\x02", 10) == 0); /* 1248 424 8 RGB */
         CHECK(memcmp(file + bytes - 8, "IEND", 4) == 0);
         unlink(path);
         free(file);

@@ -2,7 +2,7 @@
  * check.c - is a mesh fit for use, and where is its boundary? And its end.
  */
 #include "config.h"
-#include "../alya.h"
+#include "mesh.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,25 +30,19 @@ static bool has_finite_coordinates(const alya_mesh_t *mesh, int64_t n)
            rt_finite(mesh->x[3 * n + 2]);
 }
 
-/* det of an element, and the longest of its six edges. */
-static double determinant(const alya_mesh_t *mesh, const int32_t *node, double *longest)
+static double longest_edge(const alya_mesh_t *mesh, const int32_t *node)
 {
-    double e[3][3], square = 0;
+    double square = 0;
     for (int a = 0; a < 4; a++)
         for (int b = a + 1; b < 4; b++) {
             double sum = 0;
             for (int d = 0; d < 3; d++) {
                 double edge = mesh->x[3 * (int64_t)node[b] + d] - mesh->x[3 * (int64_t)node[a] + d];
-                if (a == 0)
-                    e[b - 1][d] = edge;
                 sum += edge * edge;
             }
             square = fmax(square, sum);
         }
-    *longest = sqrt(square);
-    return e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) +
-           e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
-           e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]);
+    return sqrt(square);
 }
 
 typedef enum { SOUND, OUT_OF_RANGE, TWICE, INVERTED, FLAT, VOLUME } fault_t;
@@ -68,7 +62,9 @@ static fault_t element_fault(const alya_mesh_t *mesh, int64_t e, double *figure)
             if (node[a] == node[b])
                 return TWICE;
         }
-    double longest, det = determinant(mesh, node, &longest);
+    double edge[3][3];
+    alya_edges(mesh, node, edge);
+    const double det = alya_determinant(edge), longest = longest_edge(mesh, node);
     *figure = det / 6;
     if (!rt_finite(det)) /* of finite coordinates: too large */
         return VOLUME;
@@ -123,6 +119,58 @@ bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len)
     if (first == INT64_MAX)
         return true;
     describe(mesh, first, why, len);
+    return false;
+}
+
+/* --- twins --- */
+
+/* The same for the same nodes in any order. */
+static uint64_t hash_of_nodes(const int32_t *node)
+{
+    uint64_t sum = 0;
+    for (int a = 0; a < 4; a++)
+        sum += rt_hash((uint64_t)node[a], 4);
+    return sum;
+}
+
+static bool same_nodes(const int32_t *node, const int32_t *other)
+{
+    for (int a = 0; a < 4;
+         a++) /* the nodes of an element differ: so it is enough to look one way */
+        if (node[a] != other[0] && node[a] != other[1] && node[a] != other[2] &&
+            node[a] != other[3])
+            return false;
+    return true;
+}
+
+bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len)
+{
+    const int32_t *node = mesh->connectivity;
+    uint64_t *key = RT_NEW(uint64_t, (size_t)mesh->elements, RT_HOST);
+    uint32_t *list = RT_NEW(uint32_t, (size_t)mesh->elements, RT_HOST);
+    int64_t first = -1, twin = INT64_MAX;
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < mesh->elements; e++) {
+        key[e] = hash_of_nodes(node + 4 * e);
+        list[e] = (uint32_t)e;
+    }
+    alya_sort(key, list, mesh->elements);
+    /* The sort is stable, so of an element's twins the next comes first. */
+    for (int64_t i = 0; i < mesh->elements; i++)
+        for (int64_t j = i + 1; j < mesh->elements && key[j] == key[i]; j++)
+            if (same_nodes(node + 4 * (int64_t)list[i], node + 4 * (int64_t)list[j])) {
+                if (list[j] < twin) {
+                    first = list[i];
+                    twin = list[j];
+                }
+                break;
+            }
+    RT_FREE(key, RT_HOST);
+    RT_FREE(list, RT_HOST);
+    if (first < 0)
+        return true;
+    snprintf(why, len, "element %" PRId64 " has the same four nodes as element %" PRId64, twin,
+             first);
     return false;
 }
 
@@ -200,6 +248,11 @@ static uint64_t *list_faces(const alya_mesh_t *mesh, int64_t *first)
             key[at] = (uint64_t)sorted[1] << 32 | (uint64_t)sorted[2];
         }
     return key;
+}
+
+double alya_boundary_memory(double elements, double nodes)
+{
+    return 32 * elements + 8 * (nodes + 2);
 }
 
 void alya_mesh_find_boundary(alya_mesh_t *mesh)

@@ -5,7 +5,8 @@
  */
 #include "config.h"
 #include "../alya.h"
-#include "order.h"
+#include "mesh.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #if RT_HAVE_METIS
@@ -217,13 +218,30 @@ static alya_mesh_t *ship(const shipment_t *s)
     return mesh;
 }
 
+/* Each element's part, and: what finds it; or the list of elements, three numbers a node, and what
+ * sorts the list or is sent. Nodes are sent to 1.5 ranks in the mean, at most. */
+double alya_distribute_memory(double elements, double nodes, bool metis)
+{
+    const double sort = 12 * elements + (1 << 17);
+    double finding = 12 * elements + sort;
+#if RT_HAVE_METIS
+    if (metis)
+        finding = sizeof(idx_t) * (6 * elements + 1 + nodes);
+#else
+    (void)metis;
+#endif
+    const double sending = 16 * elements + 1.5 * sizeof(parcel_t) * nodes + 20 * nodes;
+    const double packing = 12 * nodes + 4 * elements + fmax(8 * elements + sort, sending);
+    return 4 * elements + fmax(finding, packing);
+}
+
 alya_mesh_t *alya_mesh_distribute(alya_mesh_t *whole, bool metis)
 {
     int ranks = rt_comm_size();
-    if (metis && !RT_HAVE_METIS)
-        rt_refuse(RT_ENVIRONMENT, "this program was built without METIS: partition by hilbert");
     if (ranks == 1)
         return whole;
+    if (metis && !RT_HAVE_METIS)
+        rt_refuse(RT_ENVIRONMENT, "this program was built without METIS: partition by hilbert");
     int32_t *part = whole ? RT_NEW(int32_t, (size_t)whole->elements, RT_HOST) : NULL;
     int done = 1;
     if (whole && metis)

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 #include "../alya.h"
-#include "order.h"
+#include "mesh.h"
 #include <math.h>
 #include <string.h>
 
@@ -463,6 +463,15 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
     apply(mesh, list, number);
     RT_FREE(list, RT_HOST);
     RT_FREE(number, RT_HOST);
+}
+
+/* Hilbert: list, keys and what sorts them; RCM: list, numbers and the graph; at the end the new
+ * connectivity, then the new nodes. */
+double alya_reorder_memory(double elements, double nodes)
+{
+    const double hilbert = 24 * elements + 4 * nodes + BLOCKS * DIGIT * sizeof(int64_t);
+    const double rcm = 20 * elements + 21 * nodes + sizeof(int64_t);
+    return fmax(fmax(hilbert, rcm), 4 * elements + 37 * nodes);
 }
 
 /* Distinct nodes of up to 512 elements. */
