@@ -14,7 +14,8 @@ valid random-3 $mpirun -n 3 "$alya" --device cpu --threads 1 --cells 6x5x4 --ord
     --rung cpu-closed --seconds 0
 valid steps-2 $mpirun -n 2 "$alya" --device cpu --threads 1 --cells 6x5x4 --steps 4 \
     --rung cpu-RSP --seconds 0
-if "$alya" --device cpu --cells 4x4x4 --partition metis --seconds 0 >metis.out 2>&1; then
+if $mpirun -n 2 "$alya" --device cpu --threads 1 --cells 4x4x4 --partition metis --seconds 0 \
+    >metis.out 2>&1; then
     valid metis-4 $mpirun -n 4 "$alya" --device cpu --threads 1 --cells 6x5x4 --partition metis \
         --rung cpu-closed --seconds 0
 else
