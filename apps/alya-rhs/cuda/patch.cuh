@@ -19,8 +19,8 @@
  *
  * Use u of place i is phase u of the barrier, and no task can be a whole phase ahead of one that
  * waits: what it needs for that is given out by the one that waits, or after it. Every thread
- * arrives for itself. One for its warp would do, but is no faster, and compute-sanitizer's racecheck
- * takes what the other threads did for races.
+ * arrives for itself. One for its warp would do, but is no faster, and compute-sanitizer's
+ * racecheck takes what the other threads did for races.
  */
 #ifndef ALYA_PATCH_CUH
 #define ALYA_PATCH_CUH
