@@ -11,11 +11,16 @@ common_librooftop_a_SOURCES = \
 	common/rt_draft.h common/rt_draft.c \
 	common/rt_error.h common/rt_error.c \
 	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
+	common/rt_hilbert.h common/rt_hilbert.c \
 	common/rt_kokkos.h \
 	common/rt_ladder.h common/rt_ladder.c \
 	common/rt_mem.h common/rt_mem.c \
+	common/rt_mesh.h common/rt_mesh_file.h common/rt_mesh.c \
+	common/rt_mesh_gmsh.c common/rt_mesh_su2.c common/rt_mesh_ugrid.c \
 	common/rt_opt.h common/rt_opt.c \
 	common/rt_report.h common/rt_report.c \
+	common/rt_scan.h common/rt_scan.c \
+	common/rt_sort.h common/rt_sort.c \
 	common/rt_timer.h common/rt_timer.c \
 	common/rt_verify.h common/rt_verify.c \
 	common/rt_work.h common/rt_work.c

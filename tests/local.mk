@@ -12,6 +12,7 @@ rt_common_tests = \
 	tests/common/test_halo \
 	tests/common/test_ladder \
 	tests/common/test_mem \
+	tests/common/test_mesh \
 	tests/common/test_opt \
 	tests/common/test_report \
 	tests/common/test_timer \

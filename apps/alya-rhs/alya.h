@@ -9,11 +9,11 @@
  *     det = e_1 . c_1 > 0, V = det / 6, grad N_k = g_k = c_k / det, g_0 = -(g_1 + g_2 + g_3),
  *     J_ij = du_i/dx_j = sum_k w_k,i g_k,j,
  *
- *     r_a = sum over 4 Gauss points q of (det/24) { rho N_a f - rho N_a A u_q - mu_t (J + J^T) g_a
- * }
+ *     r_a = sum_q (det/24) { rho N_a f - rho N_a A u_q - mu_t (J + J^T) g_a }
  *
- * with N_a(q) = ALYA_GAUSS_NEAR if a = q, else ALYA_GAUSS_FAR; the quadrature is exact, and with
- * s = u_0 + u_1 + u_2 + u_3 the same as the closed form
+ * over four Gauss points q, with N_a(q) = ALYA_GAUSS_NEAR if a = q, else ALYA_GAUSS_FAR, and
+ * u_q = sum_a N_a(q) u_a. The quadrature is exact: with s = u_0 + u_1 + u_2 + u_3 it is the same as
+ * the closed form
  *
  *     r_a = (V/4) rho f - (rho V/20) A (u_a + s) - V mu_t (J + J^T) g_a.
  *
@@ -101,18 +101,11 @@ void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t
 /* Height of the hill at (x, y), metres. */
 double alya_hill(double x, double y);
 
-/* mesh/hilbert.c. Position along the curve through a cube of 2^bits cells an edge (Skilling's
- * transform), bits <= 21, and back. */
-uint64_t alya_hilbert_key(const uint32_t at[3], int bits);
-void alya_hilbert_point(uint64_t key, int bits, uint32_t at[3]);
-
 /* mesh/order.c. Puts the mesh in this order; ids and flags move along. */
 void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed);
 /* Distinct nodes in runs of 512 consecutive elements, divided by elements: about 0.5 in a good
  * order, near 4 in a random one. */
 double alya_mesh_spread(const alya_mesh_t *mesh);
-/* Stable sort of n pairs by key (least significant digit radix sort, OpenMP). */
-void alya_sort(uint64_t *key, uint32_t *value, int64_t n);
 
 /* mesh/check.c. First element (its number from 0) that is inverted or flat, has a node out of range
  * or twice, or a coordinate that is not finite: one line into why, false. Coordinates are checked
@@ -121,13 +114,11 @@ bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len);
 /* Sets ALYA_BOUNDARY on the nodes of faces that only one element has (whole mesh on one rank). */
 void alya_mesh_find_boundary(alya_mesh_t *mesh);
 
-/* mesh/read.c, gmsh.c, su2.c. The tetrahedra of a Gmsh 2.2 or 4.1 file (ASCII or binary) or an SU2
- * file, by content. node_id = 0 .. nodes-1 in the order of the file; nodes that no tetrahedron uses
- * are left out; flags 0. Elements of lower dimension are skipped; other volume elements refused.
- * Memory at most a fixed multiple of the size of the file, whatever the file says. NULL and one
+/* mesh/read.c. The tetrahedra of a file that rt_mesh.h can read; other volume elements are refused,
+ * boundary faces not kept. node_id = 0 .. nodes-1 in the order of the file; flags 0. NULL and one
  * line in why (what is wrong, in which line or at which byte) if it cannot be used. */
 alya_mesh_t *alya_mesh_read(const char *path, char *why, size_t len);
-/* The same from memory: what alya_mesh_read and the fuzz target call. `name` stands in messages. */
+/* The same from memory. `name` stands in messages. */
 alya_mesh_t *alya_mesh_parse(const char *name, const void *data, size_t bytes, char *why,
                              size_t len);
 
@@ -228,12 +219,14 @@ void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *sch
                              double *size);
 
 /* --- the options, and what configure makes of them --- */
+enum { ALYA_REORDER_AUTO, ALYA_REORDER_NO, ALYA_REORDER_HILBERT, ALYA_REORDER_RCM };
+enum { ALYA_PARTITION_HILBERT, ALYA_PARTITION_METIS };
 typedef struct {
     const char *mesh; /* "hill", "box", or a file */
     int64_t cells[3];
     double growth, jitter;
-    int order, reorder, partition; /* alya_order_t; see app.c */
-    int form;
+    int order, reorder, partition; /* alya_order_t, ALYA_REORDER_*, ALYA_PARTITION_* */
+    int form;                      /* alya_form_t */
     double vreman, filter, rho, mu, force_x, force_y, force_z;
     int64_t assemblies, steps;
     double courant;
@@ -328,8 +321,11 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 /* The ladder beside the paper's: flops, loads and stores, bytes, and times as ratios to B. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung);
-/* .vtu: the mesh with u and r; .ppm (.png): speed in the plane y = 0. Collective. */
+/* .vtu: the mesh with u and r; .ppm (.png): speed in the plane y = 0, or half-way if the mesh is
+ * on one side of that. Collective. */
 void alya_picture(const void *solver, const char *path);
+/* Host memory that it takes at most, in bytes. */
+double alya_picture_memory(const alya_config_t *config, const char *path);
 /* NULL if the ending is one of these, else what is wrong. */
 const char *alya_picture_why_not(const char *path);
 

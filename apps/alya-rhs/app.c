@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { REORDER_AUTO, REORDER_NO, REORDER_HILBERT, REORDER_RCM };
 static const char *const orders[] = {"natural",         "hilbert",    "rcm",
                                      "random-elements", "random-all", NULL};
 static const char *const reorders[] = {"auto", "no", "hilbert", "rcm", NULL};
@@ -53,8 +52,7 @@ static const rt_opt_t options[] = {
      "assemblies of a solve; the paper times 3, one Runge-Kutta step", "3", 1, 1e6, NULL},
     {"steps", RT_OPT_INT, AT(steps), "N",
      "explicit Runge-Kutta steps of the momentum equation in place of bare assemblies (no "
-     "pressure: "
-     "for pictures, not for physics)",
+     "pressure: for pictures, not for physics)",
      "0", 0, 1e6, NULL},
     {"courant", RT_OPT_REAL, AT(courant), "X", "Courant number of these steps", "0.5", 1e-6, 10,
      NULL},

@@ -13,13 +13,9 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/mesh/box.c \
 	apps/alya-rhs/mesh/check.c \
 	apps/alya-rhs/mesh/distribute.c \
-	apps/alya-rhs/mesh/gmsh.c \
-	apps/alya-rhs/mesh/hilbert.c \
 	apps/alya-rhs/mesh/mesh.h \
 	apps/alya-rhs/mesh/order.c \
 	apps/alya-rhs/mesh/read.c \
-	apps/alya-rhs/mesh/scan.h \
-	apps/alya-rhs/mesh/su2.c \
 	apps/alya-rhs/patches.h apps/alya-rhs/patches.c \
 	apps/alya-rhs/baseline.h \
 	apps/alya-rhs/cpu/reference.c \

@@ -522,6 +522,17 @@ static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, cons
     RT_FREE(s.speed, RT_HOST);
 }
 
+/* u, and r or a copy of the records; u, the speed of each pixel, and a copy that is sorted or
+ * becomes an image. Of what shape the slice of a file is nobody knows beforehand. */
+double alya_picture_memory(const alya_config_t *config, const char *path)
+{
+    const double field = 3 * sizeof(double) * (double)config->nodes;
+    if (ends_with(path, ".vtu"))
+        return field + 8. / 3 * field + 4 * BLOCK * sizeof(int64_t) + sizeof(vtu_t);
+    const bool hill = strcmp(config->mesh, "hill") == 0;
+    return field + 2 * sizeof(double) * LONG_SIDE * (hill ? SHORT_SIDE : LONG_SIDE);
+}
+
 void alya_picture(const void *solver, const char *path)
 {
     const alya_solver_t *s = solver;

@@ -96,23 +96,32 @@ static alya_mesh_t *whole_mesh(alya_config_t *cfg)
     return mesh;
 }
 
+/* Layers can be so thin that rounding makes them flat. A rank that finds one speaks for all. */
+static void check_mesh(const alya_mesh_t *mesh)
+{
+    char why[256] = "";
+    double first = alya_mesh_check(mesh, why, sizeof why) ? rt_comm_size() : rt_comm_rank();
+    rt_comm_min(&first, 1);
+    if (first == rt_comm_size())
+        return;
+    rt_comm_bcast(why, sizeof why, (int)first);
+    rt_refuse(RT_USAGE, "%s; use a --growth nearer to 1, fewer layers or less --jitter", why);
+}
+
 static void make_mesh(alya_problem_t *p, alya_config_t *cfg)
 {
-    const bool metis = cfg->partition == 1;
+    const bool metis = cfg->partition == ALYA_PARTITION_METIS;
     if (cfg->from_file || metis) {
         p->mesh = alya_mesh_distribute(whole_mesh(cfg), metis);
     } else {
         const alya_box_t box = alya_box(cfg);
         p->mesh = alya_box_new(&box, rt_comm_rank(), rt_comm_size());
     }
-    char why[256];
-    if (!alya_mesh_check(p->mesh, why, sizeof why))
-        rt_die(RT_USAGE, "%s; use less --jitter or another --growth", why);
+    check_mesh(p->mesh);
 }
 
 static void order_mesh(alya_problem_t *p, const alya_config_t *cfg)
 {
-    enum { AUTO, NO, HILBERT, RCM };
     const uint64_t seed = (uint64_t)p->run->opt.seed;
     if (cfg->order != ALYA_NATURAL)
         alya_mesh_reorder(p->mesh, (alya_order_t)cfg->order, seed);
@@ -121,9 +130,10 @@ static void order_mesh(alya_problem_t *p, const alya_config_t *cfg)
     /* 0.5 nodes an element in a good order, up to 4 in a random one; but a mesh that is all in the
      * caches does not care, and a tiny one cannot do better */
     const double poor = 1 + 2048.0 / (double)p->mesh->elements;
-    if (cfg->reorder == HILBERT || (cfg->reorder == AUTO && p->spread > poor))
+    if (cfg->reorder == ALYA_REORDER_HILBERT ||
+        (cfg->reorder == ALYA_REORDER_AUTO && p->spread > poor))
         alya_mesh_reorder(p->mesh, ALYA_HILBERT, seed);
-    else if (cfg->reorder == RCM)
+    else if (cfg->reorder == ALYA_REORDER_RCM)
         alya_mesh_reorder(p->mesh, ALYA_RCM, seed);
     p->seconds_order = rt_clock() - begin;
 }

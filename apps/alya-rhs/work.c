@@ -155,7 +155,7 @@ static double making_mesh(const alya_config_t *cfg)
 {
     const double E = (double)cfg->elements, N = (double)cfg->nodes;
     const double whole = mesh_memory(cfg->total_elements, cfg->total_nodes);
-    const bool metis = cfg->partition == 1;
+    const bool metis = cfg->partition == ALYA_PARTITION_METIS;
     double most = mesh_memory(E, N) + alya_reorder_memory(E, N);
     if (cfg->from_file)
         most = fmax(most, whole + alya_boundary_memory(cfg->total_elements, cfg->total_nodes));
@@ -168,7 +168,7 @@ static double making_mesh(const alya_config_t *cfg)
 /* Does the rung get the elements in an order that may be poor? */
 static bool may_be_poor(const alya_config_t *cfg)
 {
-    return cfg->reorder == 1 &&
+    return cfg->reorder == ALYA_REORDER_NO &&
            (cfg->from_file || cfg->order == ALYA_RANDOM_ELEMENTS || cfg->order == ALYA_RANDOM_ALL);
 }
 
@@ -186,8 +186,8 @@ static double solver_memory(const alya_config_t *cfg, const alya_kernels_t *kern
 /*
  * Of one rank. The host has the mesh, its schedule, its halo and u; and, while a rung is verified,
  * eleven values a node for the comparison (three more for a step) and one copy of a field on its
- * way from the rung. That or the making of the mesh is the most. A rung off the host has its
- * arrays, the connectivity and a halo of its own there, and makes its records and lists in host
+ * way from the rung. That, a picture or the making of the mesh is the most. A rung off the host has
+ * its arrays, the connectivity and a halo of its own there, and makes its records and lists in host
  * memory, before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
@@ -221,13 +221,15 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
     const double verifying =
         (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
+    const char *picture = run->opt.picture;
+    const double drawing = picture ? alya_picture_memory(cfg, picture) + bytes[RT_HOST] : 0;
     double setting_up = 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
     problem += 32768; /* what is small */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
-    bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);
+    bytes[RT_HOST] = fmax(problem + fmax(fmax(verifying, drawing), setting_up), making_problem);
     bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(cfg));
 }
 
@@ -286,7 +288,7 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         cell(t, m->paper_dram, "%.0f");
         cell(t, o->verdict.valid && o->seconds_per_unit > 0 ? b / o->seconds_per_unit : 0, "%.2f");
         cell(t, m->paper_ms > 0 ? (cpu ? 785 : 3773) / m->paper_ms : 0, "%.2f");
-        rt_table_cell(t, "%s", m->paper ? m->paper : "beyond the paper");
+        rt_table_cell(t, "%s", m->paper ? m->paper : "not in the paper");
         rt_table_row(t);
     }
     fprintf(out,

@@ -13,6 +13,8 @@ for file in "$inputs"/*.msh "$inputs"/*.su2; do
     valid file "$alya" $cpu --mesh "$file" --rung cpu-closed
 done
 valid box "$alya" $cpu --mesh box --cells 5x4x4 --jitter 0.1 --ladder
+# layers so thin that the products det is a difference of are 10^10 times as large
+valid thin "$alya" $cpu --cells 12x10x60 --growth 1.5 --jitter 0.15 --force-x 0.1 --ladder
 valid tiny "$alya" --device cpu --size tiny --seconds 0.01 --rung cpu-closed --json tiny.json
 grep -q '"elements"' tiny.json || fail "--json does not say how many elements"
 valid ladder "$alya" --device cpu --cells 8x7x5 --seconds 0.02 --ladder
@@ -24,8 +26,12 @@ grep -q '^set-up .*reordering' random.out || fail "no word on the time of set-up
 # --- steps and pictures ---
 valid steps "$alya" $cpu --cells 12x8x6 --steps 5 --rung cpu-closed --picture flow.vtu
 grep -q UnstructuredGrid flow.vtu || fail "flow.vtu is no VTK file"
-valid image "$alya" $cpu --cells 12x8x6 --steps 2 --rung cpu-RSP --picture flow.ppm
+valid image "$alya" $cpu --cells 12x8x6 --steps 2 --rung cpu-RSP --picture flow.ppm \
+    --json image.json
 [ "$(head -c 2 flow.ppm)" = P6 ] || fail "flow.ppm is no image"
+awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
+    END { exit !(used > 0 && used <= said && said <= 1.25 * used) }' image.json ||
+    fail "a picture takes other memory than was said: $(grep -m 2 -e predicted -e high_water image.json)"
 refused 2 "--picture flow.jpg" "$alya" $cpu --picture flow.jpg
 
 # --- claims ---
@@ -36,7 +42,8 @@ grep -A 1 '^cpu-closed ' list.out | grep -q 'claims: the same bits' || fail "--l
 refused 2 "--cells 0: out of range" "$alya" $cpu --cells 0
 refused 2 "a rank can hold 2147483641" "$alya" $cpu --cells 900x900x900
 refused 2 "--growth 9: out of range" "$alya" $cpu --growth 9
-refused 2 "--jitter 0.5: out of range" "$alya" $cpu --jitter 0.5
+refused 2 "--jitter 0.2: out of range; give 0 to 0.15" "$alya" $cpu --growth 1.25 --jitter 0.2
+refused 2 "is flat: its volume is" "$alya" $cpu --cells 6x5x60 --growth 2
 refused 2 "--order backwards: " "$alya" $cpu --order backwards
 refused 2 "--form foo: " "$alya" $cpu --form foo
 refused 2 "--rho 0: out of range" "$alya" $cpu --rho 0

@@ -12,6 +12,8 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "rt_hilbert.h"
+#include "rt_sort.h"
 #include "apps/alya-rhs/mesh/mesh.h"
 #include "alya_test.h"
 
@@ -36,14 +38,14 @@ static void check_hilbert(int bits)
         uint32_t at[3], next[3], coarse[3];
         if (key >= keys)
             break;
-        alya_hilbert_point(key, bits, at);
-        bad += alya_hilbert_key(at, bits) != key;
+        rt_hilbert_point(key, bits, at);
+        bad += rt_hilbert_key(at, bits) != key;
         bad += at[0] >> bits != 0 || at[1] >> bits != 0 || at[2] >> bits != 0;
-        alya_hilbert_point(key / 8, bits - 1, coarse);
+        rt_hilbert_point(key / 8, bits - 1, coarse);
         for (int d = 0; d < 3; d++)
             bad += at[d] / 2 != coarse[d];
         if (key + 1 < keys) {
-            alya_hilbert_point(key + 1, bits, next);
+            rt_hilbert_point(key + 1, bits, next);
             bad += distance(at, next) != 1;
         }
     }
@@ -79,7 +81,7 @@ static void check_sort(int64_t n, uint64_t mask)
     }
     if (n > 0)
         qsort(want, (size_t)n, sizeof *want, compare_pairs);
-    alya_sort(key, value, n);
+    rt_sort(key, value, n);
     for (int64_t i = 0; i < n; i++)
         bad += key[i] != want[i].key || value[i] != want[i].value;
     CHECK(bad == 0);
@@ -279,7 +281,7 @@ static void check_part_order(void)
     for (int rank = 0; rank < 512; rank++) {
         alya_mesh_t *part = alya_box_new(&box, rank, 512);
         uint32_t at[3];
-        alya_hilbert_point((uint64_t)rank, 3, at);
+        rt_hilbert_point((uint64_t)rank, 3, at);
         bad += part->elements != 6 || part->nodes != 8;
         bad += part->node_id[0] != (at[0] * 9 + at[1]) * 9 + at[2];
         alya_mesh_destroy(part);
@@ -336,7 +338,7 @@ static uint64_t *sorted_hashes(const alya_mesh_t *mesh)
         hash[e] = element_hash(mesh, e);
         value[e] = 0;
     }
-    alya_sort(hash, value, mesh->elements);
+    rt_sort(hash, value, mesh->elements);
     RT_FREE(value, RT_HOST);
     return hash;
 }

@@ -8,13 +8,13 @@
  * stress comes last, since its factor has the longest chain (cube root, square root, division)
  * before it.
  *
- * Half the arithmetic leaves cpu-RSP's copies to and from the nodes as the larger part. So x and u
- * of a node are a record of 64 bytes, one cache line, and r has rows of four: both are moved as
- * vectors (lanes.h).
+ * Beside so little arithmetic cpu-RSP's copies to and from the nodes would be the larger part. So x
+ * and u of a node are a record of 64 bytes, one cache line, and r has rows of four: both are moved
+ * as vectors (lanes.h).
  *
- * Advantage: half the operations of the quadrature, one division, one square root, one cube root,
- * and less than a third of the loads and stores around them. Price: holds for this element,
- * constant properties and these terms only; a quarter of each record is padding.
+ * Advantage: three fifths of the quadrature's operations, one division, one square root, one cube
+ * root, and a third of the loads and stores of the nodes. Price: holds for this element, constant
+ * properties and these terms only; a quarter of each record is padding.
  */
 #include "config.h"
 #include "lanes.h"

@@ -13,7 +13,7 @@
 
 typedef struct {
     double x[4][3], u[4][3];
-    double g[4][3], J[3][3], det;
+    double g[4][3], J[3][3], det, mu; /* mu_t */
     double r[4][3];
 } element_t;
 
@@ -77,7 +77,8 @@ static void element(const alya_physics_t *physics, element_t *el)
     gradients(el);
     convective_matrix(physics->form, el->J, A);
     memset(el->r, 0, sizeof el->r);
-    double mu = viscosity(physics, el->det, el->J), weight = el->det / 24;
+    const double weight = el->det / 24;
+    el->mu = viscosity(physics, el->det, el->J);
 
     for (int q = 0; q < 4; q++) {
         double N[4], u[3] = {0, 0, 0};
@@ -91,7 +92,7 @@ static void element(const alya_physics_t *physics, element_t *el)
                 double sum = weight * physics->rho * N[a] * physics->force[i];
                 for (int j = 0; j < 3; j++) {
                     sum -= weight * physics->rho * N[a] * A[i][j] * u[j];
-                    sum -= weight * mu * (el->J[i][j] + el->J[j][i]) * el->g[a][j];
+                    sum -= weight * el->mu * (el->J[i][j] + el->J[j][i]) * el->g[a][j];
                 }
                 el->r[a][i] += sum;
             }
@@ -104,7 +105,9 @@ static void element(const alya_physics_t *physics, element_t *el)
  * more exact. Nor are the differences u_k - u_0 of a smooth velocity: B and RS add up u_a g_a over
  * all four nodes, B even in (u . g_a) u_a and (g_b . g_a) u_a, so D, the magnitude of J, is made of
  * |u| and not of differences. The viscosity is not: nu_t is c Delta^2 |J| at most, and its error
- * c Delta^2 eps D. So the subgrid stress gets the product rule, |J| D + D |J|, not D D.
+ * c Delta^2 eps D. So the subgrid stress gets the product rule, |J| D + D |J|, not D D. Last, det
+ * is what is left of its products, on a slope in a thin element by far the largest of all. It drops
+ * out of the convective term; force and stress scale with it, so what V loses counts for them.
  */
 static void magnitudes(const alya_physics_t *physics, const element_t *el, double m[4][3])
 {
@@ -134,14 +137,21 @@ static void magnitudes(const alya_physics_t *physics, const element_t *el, doubl
         for (int i = 0; i < 3; i++)
             s[i] += fabs(el->u[a][i]);
     const double V = el->det / 6, width = physics->filter > 0 ? physics->filter : cbrt(V);
+    double lost = -V; /* of V: more, if nothing cancelled, by this */
+    for (int i = 0; i < 3; i++)
+        lost += e[0][i] * g[1][i] * V;
     const double subgrid = physics->rho * physics->vreman * width * width;
     const double mu = physics->mu + subgrid * sqrt(J2), mu_D = subgrid * sqrt(D2);
     for (int a = 0; a < 4; a++)
         for (int i = 0; i < 3; i++) {
-            m[a][i] = V / 4 * physics->rho * fabs(physics->force[i]);
-            for (int j = 0; j < 3; j++)
+            double stress = 0;
+            m[a][i] = (V + lost) / 4 * physics->rho * fabs(physics->force[i]);
+            for (int j = 0; j < 3; j++) {
+                stress += (el->J[i][j] + el->J[j][i]) * el->g[a][j];
                 m[a][i] += physics->rho * V / 20 * A[i][j] * (fabs(el->u[a][j]) + s[j]) +
                            V * (mu * (D[i][j] + D[j][i]) + mu_D * (J[i][j] + J[j][i])) * g[a][j];
+            }
+            m[a][i] += lost * el->mu * fabs(stress);
         }
 }
 

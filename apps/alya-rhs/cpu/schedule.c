@@ -20,7 +20,7 @@ enum {
     MOST_COLOURS = 32 /* of chunks; good orders need 4 to 12 */
 };
 
-/* Which colours the nodes of these elements have; then gives them one more. */
+/* Which colours these nodes have. */
 static uint64_t colours_used(const int32_t *nodes, int64_t count, const uint64_t *used)
 {
     uint64_t seen = 0;
@@ -29,6 +29,7 @@ static uint64_t colours_used(const int32_t *nodes, int64_t count, const uint64_t
     return seen;
 }
 
+/* Gives them one more. */
 static void colour_nodes(const int32_t *nodes, int64_t count, uint64_t *used, int colour)
 {
     for (int64_t i = 0; i < count; i++)
@@ -41,7 +42,7 @@ static int64_t min_i64(int64_t a, int64_t b)
 }
 
 /* Colours groups of `group` consecutive elements; of[g] is the colour of group g. Returns the
- * number of colours, or 0 if more than `limit` are needed. Elements that find no colour in one
+ * number of colours, or 0 if more than `limit` are needed. Groups that find no colour in one
  * round wait for the next, which starts again from clean words: any number of colours can come out.
  */
 static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t limit, uint64_t *used,

@@ -10,6 +10,7 @@
  * over the hull of the part, of its cells and of its nodes, give the numbers in natural order.
  */
 #include "config.h"
+#include "rt_hilbert.h"
 #include "../alya.h"
 #include <math.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int64_t subcube(const alya_box_t *box, int bits, int level, uint64_t pref
 {
     uint32_t at[3];
     int64_t edge = (int64_t)1 << (bits - level), count = 1;
-    alya_hilbert_point(prefix, level, at);
+    rt_hilbert_point(prefix, level, at);
     for (int d = 0; d < 3; d++) {
         block->low[d] = at[d] * edge;
         block->high[d] = block->low[d] + edge;

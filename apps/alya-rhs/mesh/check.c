@@ -2,6 +2,7 @@
  * check.c - is a mesh fit for use, and where is its boundary? And its end.
  */
 #include "config.h"
+#include "rt_sort.h"
 #include "mesh.h"
 #include <inttypes.h>
 #include <math.h>
@@ -135,8 +136,7 @@ static uint64_t hash_of_nodes(const int32_t *node)
 
 static bool same_nodes(const int32_t *node, const int32_t *other)
 {
-    for (int a = 0; a < 4;
-         a++) /* the nodes of an element differ: so it is enough to look one way */
+    for (int a = 0; a < 4; a++) /* an element's nodes differ: so to look one way is enough */
         if (node[a] != other[0] && node[a] != other[1] && node[a] != other[2] &&
             node[a] != other[3])
             return false;
@@ -154,7 +154,7 @@ bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len)
         key[e] = hash_of_nodes(node + 4 * e);
         list[e] = (uint32_t)e;
     }
-    alya_sort(key, list, mesh->elements);
+    rt_sort(key, list, mesh->elements);
     /* The sort is stable, so of an element's twins the next comes first. */
     for (int64_t i = 0; i < mesh->elements; i++)
         for (int64_t j = i + 1; j < mesh->elements && key[j] == key[i]; j++)
@@ -233,10 +233,9 @@ static uint64_t *list_faces(const alya_mesh_t *mesh, int64_t *first)
 #pragma omp atomic
             first[sorted[0] + 2]++;
         }
+    /* from here on first[n + 1] is the place of n's next face; at last, of the first of n + 1 */
     for (int64_t n = 0; n < mesh->nodes; n++)
         first[n + 2] += first[n + 1];
-        /* first[n + 1] is the place of the next face of n, and at last that of the first of n + 1
-         */
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < mesh->elements; e++)
         for (int a = 0; a < 4; a++) {

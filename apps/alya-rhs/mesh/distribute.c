@@ -4,6 +4,7 @@
  * A part has its elements and nodes in the order of the whole.
  */
 #include "config.h"
+#include "rt_sort.h"
 #include "../alya.h"
 #include "mesh.h"
 #include <math.h>
@@ -86,7 +87,7 @@ static uint32_t *list_by_part(const alya_mesh_t *mesh, const int32_t *part, int6
         key[e] = (uint64_t)part[e];
         count[part[e]]++;
     }
-    alya_sort(key, list, mesh->elements);
+    rt_sort(key, list, mesh->elements);
     RT_FREE(key, RT_HOST);
     return list;
 }
@@ -110,7 +111,7 @@ static int64_t find_nodes(const alya_mesh_t *mesh, const uint32_t *list, int64_t
         uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
         for (int64_t i = 0; i < n; i++)
             key[i] = found[i];
-        alya_sort(key, found, n);
+        rt_sort(key, found, n);
         RT_FREE(key, RT_HOST);
     }
     return n;
@@ -222,7 +223,7 @@ static alya_mesh_t *ship(const shipment_t *s)
  * sorts the list or is sent. Nodes are sent to 1.5 ranks in the mean, at most. */
 double alya_distribute_memory(double elements, double nodes, bool metis)
 {
-    const double sort = 12 * elements + (1 << 17);
+    const double sort = rt_sort_memory(elements);
     double finding = 12 * elements + sort;
 #if RT_HAVE_METIS
     if (metis)

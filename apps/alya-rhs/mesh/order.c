@@ -1,85 +1,15 @@
 /*
- * order.c - orders of elements and nodes, and the sort that makes them.
+ * order.c - orders of elements and nodes.
  *
  * All orders are functions of the mesh and the seed: the number of threads changes nothing.
  */
 #include "config.h"
+#include "rt_hilbert.h"
+#include "rt_sort.h"
 #include "../alya.h"
 #include "mesh.h"
 #include <math.h>
 #include <string.h>
-
-/* --- sort --- */
-
-enum { DIGIT = 256, BLOCKS = 64 };
-
-static int64_t block_begin(int64_t n, int block, int blocks)
-{
-    return n / blocks * block + (n % blocks < block ? n % blocks : block);
-}
-
-/* One pass of the sort: by the byte at `shift`. The blocks are counted, then scattered, each by
- * one thread; a block's place for a digit comes after that of all blocks before it. */
-static void sort_pass(const uint64_t *key, const uint32_t *value, uint64_t *to_key,
-                      uint32_t *to_value, int64_t n, int shift, int64_t (*place)[DIGIT])
-{
-    int blocks = n < 65536 ? 1 : BLOCKS;
-#pragma omp parallel for schedule(static) if (blocks > 1)
-    for (int b = 0; b < blocks; b++) {
-        memset(place[b], 0, sizeof place[b]);
-        for (int64_t i = block_begin(n, b, blocks); i < block_begin(n, b + 1, blocks); i++)
-            place[b][key[i] >> shift & (DIGIT - 1)]++;
-    }
-    int64_t sum = 0;
-    for (int digit = 0; digit < DIGIT; digit++)
-        for (int b = 0; b < blocks; b++) {
-            int64_t count = place[b][digit];
-            place[b][digit] = sum;
-            sum += count;
-        }
-#pragma omp parallel for schedule(static) if (blocks > 1)
-    for (int b = 0; b < blocks; b++)
-        for (int64_t i = block_begin(n, b, blocks); i < block_begin(n, b + 1, blocks); i++) {
-            int64_t to = place[b][key[i] >> shift & (DIGIT - 1)]++;
-            to_key[to] = key[i];
-            to_value[to] = value[i];
-        }
-}
-
-void alya_sort(uint64_t *key, uint32_t *value, int64_t n)
-{
-    uint64_t differ = 0;
-    if (n < 2)
-        return;
-#pragma omp parallel for schedule(static) reduction(| : differ) if (n >= 65536)
-    for (int64_t i = 0; i < n; i++)
-        differ |= key[i] ^ key[0];
-    if (differ == 0)
-        return;
-    uint64_t *other_key = RT_NEW(uint64_t, (size_t)n, RT_HOST), *from_key = key;
-    uint32_t *other_value = RT_NEW(uint32_t, (size_t)n, RT_HOST), *from_value = value;
-    int64_t(*place)[DIGIT] = rt_alloc(BLOCKS, sizeof *place, RT_HOST);
-    uint64_t *to_key = other_key;
-    uint32_t *to_value = other_value;
-    for (int shift = 0; shift < 64; shift += 8) {
-        if ((differ >> shift & (DIGIT - 1)) == 0)
-            continue; /* the same byte everywhere */
-        sort_pass(from_key, from_value, to_key, to_value, n, shift, place);
-        uint64_t *k = from_key;
-        uint32_t *v = from_value;
-        from_key = to_key;
-        from_value = to_value;
-        to_key = k;
-        to_value = v;
-    }
-    if (from_key != key) {
-        memcpy(key, from_key, (size_t)n * sizeof *key);
-        memcpy(value, from_value, (size_t)n * sizeof *value);
-    }
-    rt_free(place, RT_HOST);
-    RT_FREE(other_key, RT_HOST);
-    RT_FREE(other_value, RT_HOST);
-}
 
 /* --- along a Hilbert curve --- */
 
@@ -95,6 +25,8 @@ typedef struct {
     double low[3], scale[3];
 } grid_t;
 
+enum { BLOCKS = 64 };
+
 /* Mean over the elements of their extents along the axes. Summed in blocks that do not depend on
  * the number of threads. */
 static void mean_extents(const alya_mesh_t *mesh, double mean[3])
@@ -102,8 +34,7 @@ static void mean_extents(const alya_mesh_t *mesh, double mean[3])
     double sum[BLOCKS][3] = {{0}};
 #pragma omp parallel for schedule(static)
     for (int b = 0; b < BLOCKS; b++)
-        for (int64_t e = block_begin(mesh->elements, b, BLOCKS);
-             e < block_begin(mesh->elements, b + 1, BLOCKS); e++)
+        for (int64_t e = mesh->elements * b / BLOCKS; e < mesh->elements * (b + 1) / BLOCKS; e++)
             for (int d = 0; d < 3; d++) {
                 double low = coordinate(mesh, e, 0, d), high = low;
                 for (int a = 1; a < 4; a++) {
@@ -183,10 +114,10 @@ void alya_hilbert_order(const alya_mesh_t *mesh, uint32_t *order)
     for (int64_t e = 0; e < mesh->elements; e++) {
         uint32_t at[3];
         find_place(mesh, &grid, e, at);
-        key[e] = alya_hilbert_key(at, GRID_BITS);
+        key[e] = rt_hilbert_key(at, GRID_BITS);
         order[e] = (uint32_t)e;
     }
-    alya_sort(key, order, mesh->elements);
+    rt_sort(key, order, mesh->elements);
     RT_FREE(key, RT_HOST);
 }
 
@@ -295,7 +226,7 @@ static void sort_by_degree(graph_t *g, int64_t begin, int64_t end)
             node[i - begin] = (uint32_t)g->queue[i];
             key[i - begin] = (uint64_t)g->degree[g->queue[i]];
         }
-        alya_sort(key, node, end - begin);
+        rt_sort(key, node, end - begin);
         for (int64_t i = begin; i < end; i++)
             g->queue[i] = (int32_t)node[i - begin];
         RT_FREE(key, RT_HOST);
@@ -380,7 +311,7 @@ static void order_by_least_node(const alya_mesh_t *mesh, const int32_t *number, 
         key[e] = (uint64_t)least;
         order[e] = (uint32_t)e;
     }
-    alya_sort(key, order, mesh->elements);
+    rt_sort(key, order, mesh->elements);
     RT_FREE(key, RT_HOST);
 }
 
@@ -469,7 +400,7 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
  * connectivity, then the new nodes. */
 double alya_reorder_memory(double elements, double nodes)
 {
-    const double hilbert = 24 * elements + 4 * nodes + BLOCKS * DIGIT * sizeof(int64_t);
+    const double hilbert = 12 * elements + 4 * nodes + rt_sort_memory(elements);
     const double rcm = 20 * elements + 21 * nodes + sizeof(int64_t);
     return fmax(fmax(hilbert, rcm), 4 * elements + 37 * nodes);
 }

@@ -1,12 +1,13 @@
 /*
- * hilbert.c - the Hilbert curve through a cube, after Skilling ("Programming the Hilbert curve",
+ * rt_hilbert.c - the Hilbert curve through a cube, after Skilling ("Programming the Hilbert curve",
  * AIP Conf. Proc. 707, 2004).
  *
  * The leading digits of a key depend on the leading bits of the position only, and in the same way
- * whatever `bits` is: key(at, bits) >> 3 = key(at / 2, bits - 1). box.c descends by that.
+ * whatever `bits` is: key(at, bits) >> 3 = key(at / 2, bits - 1). Who wants a range of the curve
+ * can descend by that.
  */
 #include "config.h"
-#include "../alya.h"
+#include "rt_hilbert.h"
 
 /* Bit b of x goes to bit 3 b. */
 static uint64_t spread_bits(uint64_t x)
@@ -39,7 +40,7 @@ static inline void turn(uint32_t x[3], int d, int bit)
     x[d] ^= differ; /* 0 if d = 0 */
 }
 
-uint64_t alya_hilbert_key(const uint32_t at[3], int bits)
+uint64_t rt_hilbert_key(const uint32_t at[3], int bits)
 {
     uint32_t x[3] = {at[0], at[1], at[2]}, gray = 0;
     for (int bit = bits - 1; bit > 0; bit--)
@@ -52,7 +53,7 @@ uint64_t alya_hilbert_key(const uint32_t at[3], int bits)
     return spread_bits(x[0] ^ gray) << 2 | spread_bits(x[1] ^ gray) << 1 | spread_bits(x[2] ^ gray);
 }
 
-void alya_hilbert_point(uint64_t key, int bits, uint32_t at[3])
+void rt_hilbert_point(uint64_t key, int bits, uint32_t at[3])
 {
     uint32_t x[3] = {gather_bits(key >> 2), gather_bits(key >> 1), gather_bits(key)};
     uint32_t gray = x[2] >> 1;

@@ -1,0 +1,634 @@
+/*
+ * test_mesh.c - meshes of all four element types, written to memory in every format, read back and
+ * compared; and then those files broken in every way.
+ *
+ * What is parsed ends where a page starts that must not be touched, so that reading one byte too
+ * far ends the test.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "common/rt_mem.h"
+#include "common/rt_mesh.h"
+#include "common/rt_verify.h"
+#include "tests/common/check.h"
+
+enum { MOST = 1 << 14, TETS = 1 << RT_TETRAHEDRON };
+typedef enum {
+    GMSH2,
+    GMSH2_BINARY,
+    GMSH4,
+    GMSH4_BINARY,
+    SU2,
+    UGRID_BIG,
+    UGRID_LITTLE,
+    FORMATS
+} form_t;
+static const char *const names[FORMATS] = {"m.msh", "m.msh",      "m.msh",      "m.msh",
+                                           "m.su2", "m.b8.ugrid", "m.lb8.ugrid"};
+static char bytes[FORMATS][MOST];
+static size_t size[FORMATS];
+static char *guarded;
+static char why[512];
+
+/* --- the mesh: a cube, a pyramid on top, a prism beside it, a tetrahedron at the pyramid --- */
+
+enum { VERTICES = 13, FACES = 4 };
+/* Vertex 0 is used by no element. */
+static double x[VERTICES][3] = {{9, 9, 9}, {0, 0, 0}, {1, 0, 0},   {1, 1, 0}, {0, 1, 0},
+                                {0, 0, 1}, {1, 0, 1}, {1, 1, 1},   {0, 1, 1}, {0.5, 0.5, 2},
+                                {2, 0, 0}, {2, 0, 1}, {0.5, -1, 2}};
+static int32_t hexahedron[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+static int32_t pyramid[5] = {5, 6, 7, 8, 9};
+static int32_t prism[6] = {2, 10, 3, 6, 11, 7};
+static int32_t tetrahedra[2][4] = {{5, 6, 9, 12}, {6, 11, 9, 12}};
+static int32_t triangles[3][3] = {{2, 10, 3}, {0, 1, 2}, {6, 11, 7}}; /* the second is left out */
+static int32_t quads[1][4] = {{1, 2, 3, 4}};
+static const int32_t triangle_tag[3] = {3, 4, 5}, quad_tag[1] = {1};
+
+static rt_mesh_t whole(void)
+{
+    return (rt_mesh_t){.vertices = VERTICES,
+                       .x = x[0],
+                       .elements = {2, 1, 1, 1},
+                       .element = {tetrahedra[0], pyramid, prism, hexahedron},
+                       .faces = {3, 1},
+                       .face = {triangles[0], quads[0]},
+                       .tag = {(int32_t *)(void *)triangle_tag, (int32_t *)(void *)quad_tag}};
+}
+
+/* --- writers --- */
+
+static void put(form_t f, const void *data, size_t n)
+{
+    if (size[f] + n > MOST)
+        fprintf(stderr, "MOST is too small\n"), exit(EXIT_FAILURE);
+    memcpy(bytes[f] + size[f], data, n);
+    size[f] += n;
+}
+
+static void text(form_t f, const char *fmt, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, fmt);
+    put(f, line, (size_t)vsnprintf(line, sizeof line, fmt, args));
+    va_end(args);
+}
+
+static void put_int(form_t f, int32_t value)
+{
+    put(f, &value, sizeof value);
+}
+
+static void put_size(form_t f, uint64_t value)
+{
+    put(f, &value, sizeof value);
+}
+
+/* As they come: faces, then elements of all types. Gmsh's number of the type; tag 0: an element. */
+static void each(form_t f, void (*write)(form_t f, int number, int type, int32_t tag, int n,
+                                         const int32_t *vertex))
+{
+    static const int gmsh_face[] = {2, 3}, gmsh_element[] = {4, 7, 6, 5};
+    const rt_mesh_t m = whole();
+    int number = 1;
+    for (int t = 0; t < RT_FACES; t++)
+        for (int64_t i = 0; i < m.faces[t]; i++)
+            write(f, number++, gmsh_face[t], m.tag[t][i], rt_face_size(t),
+                  m.face[t] + i * rt_face_size(t));
+    for (int t = 0; t < RT_ELEMENTS; t++)
+        for (int64_t i = 0; i < m.elements[t]; i++)
+            write(f, number++, gmsh_element[t], 0, rt_element_size(t),
+                  m.element[t] + i * rt_element_size(t));
+}
+
+enum { ELEMENTS = 9, TAG = 100 }; /* node v has the tag 100 + 3 v */
+
+static void gmsh2_element(form_t f, int number, int type, int32_t tag, int n, const int32_t *vertex)
+{
+    text(f, "%d %d 2 %d 77", number, type, tag);
+    for (int a = 0; a < n; a++)
+        text(f, " %d", TAG + 3 * vertex[a]);
+    text(f, "\n");
+}
+
+static void gmsh2_binary_element(form_t f, int number, int type, int32_t tag, int n,
+                                 const int32_t *vertex)
+{
+    const int32_t head[6] = {type, 1, 2, number, tag, 77};
+    put(f, head, sizeof head);
+    for (int a = 0; a < n; a++)
+        put_int(f, TAG + 3 * vertex[a]);
+}
+
+static void write_gmsh2(form_t f)
+{
+    const bool binary = f == GMSH2_BINARY;
+    text(f, "$MeshFormat\n2.2 %d 8\n", binary);
+    if (binary) {
+        put_int(f, 1);
+        text(f, "\n");
+    }
+    text(f, "$EndMeshFormat\n$Nodes\n%d\n", VERTICES);
+    for (int v = 0; v < VERTICES; v++)
+        if (binary) {
+            put_int(f, TAG + 3 * v);
+            put(f, x[v], sizeof x[v]);
+        } else
+            text(f, "%d %g %g %g\n", TAG + 3 * v, x[v][0], x[v][1], x[v][2]);
+    text(f, "%s$EndNodes\n$Elements\n%d\n", binary ? "\n" : "", ELEMENTS);
+    each(f, binary ? gmsh2_binary_element : gmsh2_element);
+    text(f, "%s$EndElements\n", binary ? "\n" : "");
+}
+
+/* The surface with physical group t is the entity 10 t; one block an element. */
+static void gmsh4_element(form_t f, int number, int type, int32_t tag, int n, const int32_t *vertex)
+{
+    text(f, "%d %d %d 1\n%d", tag ? 2 : 3, tag ? 10 * tag : 1, type, number);
+    for (int a = 0; a < n; a++)
+        text(f, " %d", TAG + 3 * vertex[a]);
+    text(f, "\n");
+}
+
+static void gmsh4_binary_element(form_t f, int number, int type, int32_t tag, int n,
+                                 const int32_t *vertex)
+{
+    put_int(f, tag ? 2 : 3);
+    put_int(f, tag ? 10 * tag : 1);
+    put_int(f, type);
+    put_size(f, 1);
+    put_size(f, (uint64_t)number);
+    for (int a = 0; a < n; a++)
+        put_size(f, (uint64_t)(TAG + 3 * vertex[a]));
+}
+
+static void write_entities(form_t f)
+{
+    static const double box[6] = {0, 0, 0, 1, 1, 1};
+    if (f == GMSH4) {
+        text(f, "$Entities\n1 1 4 1\n7 0 0 0 1 9 \n1 0 0 0 1 1 1 0 2 7 -7 \n");
+        for (int t = 1; t <= 5; t++)
+            if (t != 2)
+                text(f, "%d 0 0 0 1 1 1 2 %d 99 1 1\n", 10 * t, t == 5 ? -t : t);
+        text(f, "1 0 0 0 1 1 1 1 8 2 10 30\n$EndEntities\n");
+        return;
+    }
+    text(f, "$Entities\n");
+    for (int d = 0; d < 4; d++)
+        put_size(f, d == 2 ? 4 : 0);
+    for (int t = 1; t <= 5; t++) {
+        if (t == 2)
+            continue;
+        put_int(f, 10 * t);
+        put(f, box, sizeof box);
+        put_size(f, 2);
+        put_int(f, t == 5 ? -t : t);
+        put_int(f, 99);
+        put_size(f, 1);
+        put_int(f, 1);
+    }
+    text(f, "\n$EndEntities\n");
+}
+
+static void write_gmsh4(form_t f)
+{
+    const bool binary = f == GMSH4_BINARY;
+    text(f, "$MeshFormat\n4.1 %d 8\n", binary);
+    if (binary) {
+        put_int(f, 1);
+        text(f, "\n");
+    }
+    text(f, "$EndMeshFormat\n");
+    write_entities(f);
+    text(f, "$Nodes\n");
+    if (binary) {
+        const uint64_t head[4] = {1, VERTICES, TAG, TAG + 3 * VERTICES};
+        put(f, head, sizeof head);
+        for (int i = 0; i < 3; i++)
+            put_int(f, i == 0 ? 3 : i == 1);
+        put_size(f, VERTICES);
+        for (int v = 0; v < VERTICES; v++)
+            put_size(f, (uint64_t)(TAG + 3 * v));
+        put(f, x, sizeof x);
+    } else {
+        text(f, "1 %d %d %d\n3 1 0 %d\n", VERTICES, TAG, TAG + 3 * VERTICES, VERTICES);
+        for (int v = 0; v < VERTICES; v++)
+            text(f, "%d\n", TAG + 3 * v);
+        for (int v = 0; v < VERTICES; v++)
+            text(f, "%g %g %g\n", x[v][0], x[v][1], x[v][2]);
+    }
+    text(f, "%s$EndNodes\n$Elements\n", binary ? "\n" : "");
+    if (binary) {
+        const uint64_t head[4] = {ELEMENTS, ELEMENTS, 1, ELEMENTS};
+        put(f, head, sizeof head);
+    } else
+        text(f, "%d %d 1 %d\n", ELEMENTS, ELEMENTS, ELEMENTS);
+    each(f, binary ? gmsh4_binary_element : gmsh4_element);
+    text(f, "%s$EndElements\n", binary ? "\n" : "");
+}
+
+static void su2_line(int type, int n, const int32_t *vertex)
+{
+    text(SU2, "%d", type);
+    for (int a = 0; a < n; a++)
+        text(SU2, " %d", vertex[a]);
+    text(SU2, "\n");
+}
+
+static void write_su2(void)
+{
+    static const int types[] = {10, 14, 13, 12};
+    const rt_mesh_t m = whole();
+    text(SU2, "NDIME= 3\nNELEM= 5\n");
+    for (int t = 0; t < RT_ELEMENTS; t++)
+        for (int64_t i = 0; i < m.elements[t]; i++)
+            su2_line(types[t], rt_element_size(t), m.element[t] + i * rt_element_size(t));
+    text(SU2, "NPOIN= %d\n", VERTICES);
+    for (int v = 0; v < VERTICES; v++)
+        text(SU2, "%g %g %g %d\n", x[v][0], x[v][1], x[v][2], v);
+    text(SU2, "NMARK= 5\nMARKER_TAG= floor\nMARKER_ELEMS= 1\n");
+    su2_line(9, 4, quads[0]);
+    text(SU2, "MARKER_TAG= empty\nMARKER_ELEMS= 0\n");
+    for (int i = 0; i < 3; i++) {
+        text(SU2, "MARKER_TAG= m%d\nMARKER_ELEMS= 1\n", i);
+        su2_line(5, 3, triangles[i]);
+    }
+}
+
+static void put_ordered(form_t f, const void *data, size_t n)
+{
+    const uint16_t one = 1;
+    unsigned char raw[8];
+    const bool little = *(const unsigned char *)&one == 1;
+    for (size_t i = 0; i < n; i++)
+        raw[i] = ((const unsigned char *)data)[little == (f == UGRID_LITTLE) ? i : n - 1 - i];
+    put(f, raw, n);
+}
+
+static void put_ints(form_t f, const int32_t *value, int64_t n, int32_t add)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t one = value[i] + add;
+        put_ordered(f, &one, sizeof one);
+    }
+}
+
+/* Written down by hand, by AFLR3's picture of a prism 1 2 3 4 5 6 whose node 6 fell onto 3: its
+ * triangle 1 2 3 is (5, 8, 9), counter-clockwise as seen from inside, 9 the apex; 4 beside 1 is 6,
+ * 5 beside 2 is 7. */
+static const int32_t ugrid_pyramid[5] = {5, 8, 9, 6, 7};
+
+static void write_ugrid(form_t f, const int32_t *pyramid_nodes)
+{
+    const rt_mesh_t m = whole();
+    const int32_t counts[7] = {VERTICES, 3, 1, 2, 1, 1, 1};
+    size[f] = 0;
+    put_ints(f, counts, 7, 0);
+    for (int v = 0; v < VERTICES; v++)
+        for (int d = 0; d < 3; d++)
+            put_ordered(f, &x[v][d], sizeof x[v][d]);
+    put_ints(f, m.face[RT_TRIANGLE], 9, 1);
+    put_ints(f, m.face[RT_QUAD], 4, 1);
+    put_ints(f, triangle_tag, 3, 0);
+    put_ints(f, quad_tag, 1, 0);
+    put_ints(f, m.element[RT_TETRAHEDRON], 8, 1);
+    put_ints(f, pyramid_nodes, 5, 1);
+    put_ints(f, m.element[RT_PRISM], 6, 1);
+    put_ints(f, m.element[RT_HEXAHEDRON], 8, 1);
+}
+
+static void make_files(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *block = NULL; /* never freed: the page stays forbidden until the end */
+    if (posix_memalign(&block, page, MOST + page) != 0 ||
+        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
+        perror("a guarded page"), exit(EXIT_FAILURE);
+    guarded = block;
+    write_gmsh2(GMSH2);
+    write_gmsh2(GMSH2_BINARY);
+    write_gmsh4(GMSH4);
+    write_gmsh4(GMSH4_BINARY);
+    write_su2();
+    write_ugrid(UGRID_BIG, ugrid_pyramid);
+    write_ugrid(UGRID_LITTLE, ugrid_pyramid);
+}
+
+/* --- reading back --- */
+
+/* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within what
+ * rt_mesh.c says, and a failure gives one line that starts with the name. */
+static rt_mesh_t *parse(const char *name, const char *data, size_t n, unsigned types)
+{
+    const size_t before = rt_mem_used(RT_HOST), m = strlen(name);
+    char *at = guarded + MOST - n;
+    memcpy(at, data, n);
+    rt_mem_reset_high_water();
+    rt_mesh_t *mesh = rt_mesh_parse(name, at, n, types, why, sizeof why);
+    bool held = rt_mem_high_water(RT_HOST) - before <= 12 * n + 512;
+    if (!mesh)
+        held = held && rt_mem_used(RT_HOST) == before && strncmp(why, name, m) == 0 &&
+               why[m] == ':' && !strchr(why, '\n');
+    if (!held)
+        fprintf(stderr, "    %zu bytes: %s, %zu of memory\n", n, why, rt_mem_high_water(RT_HOST));
+    if (!held)
+        CHECK(!"memory and message of a file are as promised");
+    return mesh;
+}
+
+/* Numbers in range: what rt_mesh_check and others may rely on. */
+static bool sound(const rt_mesh_t *m)
+{
+    bool held = m->vertices > 0;
+    int64_t elements = 0;
+    for (int t = 0; t < RT_ELEMENTS; t++) {
+        elements += m->elements[t];
+        for (int64_t i = 0; i < rt_element_size(t) * m->elements[t]; i++)
+            held = held && m->element[t][i] >= 0 && m->element[t][i] < m->vertices;
+    }
+    for (int t = 0; t < RT_FACES; t++)
+        for (int64_t i = 0; i < rt_face_size(t) * m->faces[t]; i++)
+            held = held && m->face[t][i] >= 0 && m->face[t][i] < m->vertices;
+    return held && elements > 0 && rt_count_nonfinite(m->x, 3 * (size_t)m->vertices) == 0;
+}
+
+/* The mesh above without vertex 0 and the triangle that has it. */
+static bool is_the_mesh(const rt_mesh_t *m)
+{
+    const rt_mesh_t w = whole();
+    bool held = m && m->vertices == VERTICES - 1 && memcmp(m->x, x[1], sizeof x - sizeof x[0]) == 0;
+    for (int t = 0; held && t < RT_ELEMENTS; t++) {
+        held = m->elements[t] == w.elements[t];
+        for (int64_t i = 0; held && i < rt_element_size(t) * w.elements[t]; i++)
+            held = m->element[t][i] == w.element[t][i] - 1;
+    }
+    for (int t = 0; held && t < RT_FACES; t++) {
+        held = m->faces[t] == (t == RT_TRIANGLE ? 2 : 1);
+        for (int64_t i = 0; held && i < rt_face_size(t) * m->faces[t]; i++)
+            held = m->face[t][i] ==
+                   w.face[t][t == RT_QUAD || i < 3 ? i : i + 3] - 1; /* past the second */
+        for (int64_t f = 0; held && f < m->faces[t]; f++)
+            held = m->tag[t][f] == w.tag[t][f < 1 ? f : f + 1];
+    }
+    return held;
+}
+
+/* Catches a type or an order of vertices mixed up, a tag of the wrong face, tags of nodes taken for
+ * positions, the unused vertex that stayed. */
+static void test_good(form_t f)
+{
+    rt_mesh_t *m = parse(names[f], bytes[f], size[f], 0);
+    if (!m)
+        fprintf(stderr, "    %s\n", why);
+    CHECK(is_the_mesh(m));
+    CHECK(m && rt_mesh_check(m, why, sizeof why));
+    rt_mesh_destroy(m);
+    m = parse(names[f], bytes[f], size[f], TETS | 1 << RT_PRISM | 1 << RT_HEXAHEDRON);
+    CHECK(!m && strstr(why, " is a pyramid (type "));
+    CHECK(strstr(why, "only tetrahedra, prisms and hexahedra can be used"));
+    rt_mesh_destroy(m);
+}
+
+/* Catches a missing look at the end of the file at any place. */
+static void test_cut(form_t f)
+{
+    for (size_t n = 0; n < size[f]; n++) {
+        rt_mesh_t *m = parse(names[f], bytes[f], n, 0);
+        if (m && n + 1 < size[f]) /* the last line may go without its end */
+            CHECK(f == SU2 || !"a file that was cut is refused");
+        CHECK(!m || sound(m));
+        rt_mesh_destroy(m);
+    }
+}
+
+/* Turned bits may give another mesh, but a sound one; and some must be refused. */
+static void test_bits(form_t f)
+{
+    static char broken[MOST];
+    size_t refused = 0, unsound = 0;
+    memcpy(broken, bytes[f], size[f]);
+    for (size_t i = 0; i < size[f]; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            broken[i] = (char)(bytes[f][i] ^ (1 << bit));
+            rt_mesh_t *m = parse(names[f], broken, size[f], 0);
+            refused += !m;
+            unsound += m && !sound(m);
+            if (m)
+                rt_mesh_check(m, why, sizeof why);
+            rt_mesh_destroy(m);
+            broken[i] = bytes[f][i];
+        }
+    CHECK(unsound == 0);
+    CHECK(refused > size[f]);
+}
+
+/* With the first `old` changed to `new`: refused with this text, or (NULL) still the same mesh. */
+static void check_change(form_t f, const char *old, const char *new, const char *wanted)
+{
+    static char broken[MOST];
+    size_t n = size[f], i = 0;
+    memcpy(broken, bytes[f], n);
+    while (i + strlen(old) <= n && memcmp(broken + i, old, strlen(old)) != 0)
+        i++;
+    CHECK(i + strlen(old) <= n);
+    memmove(broken + i + strlen(new), bytes[f] + i + strlen(old), n - i - strlen(old));
+    memcpy(broken + i, new, strlen(new));
+    rt_mesh_t *m = parse(names[f], broken, n + strlen(new) - strlen(old), 0);
+    if (!wanted)
+        CHECK(is_the_mesh(m));
+    else if (m || !strstr(why, wanted))
+        CHECK_TEXT(m ? "accepted" : why, wanted);
+    rt_mesh_destroy(m);
+}
+
+static void test_messages(void)
+{
+    check_change(GMSH2, "\n9 5 2", "\n9 12 2",
+                 "element 9 is a hexahedron of second order (type 12)");
+    check_change(GMSH2, "\n9 5 2", "\n9 14 2", "element 9 is a pyramid of second order (type 14)");
+    check_change(GMSH2, "\n9 5 2", "\n9 9 2", "element 9 is a triangle of second order (type 9)");
+    check_change(GMSH2, "\n9 5 2", "\n8 5 2", "element 8 stands twice in it");
+    check_change(GMSH2, "\n9 5 2 0 77 103", "\n9 5 2 0 77 104", "element 9: there is no node 104");
+    check_change(GMSH2, "\n1 2 2 3", "\n1 2 2 3000000000", "has the tag 3000000000");
+    check_change(GMSH2, "\n1 2 2 3 77 106", "\n1 2 2 3 77 107", "element 1: there is no node 107");
+    check_change(GMSH2, "\n9\n1 2", "\n10\n100 15 2 0 77 103\n1 2", NULL);
+    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 5 1\n", "is not a whole number");
+    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 3 1\n", "line 12: \"1\" stands where $EndEntities");
+    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 -4 1\n", "-4 entities of dimension 2");
+    check_change(GMSH4, "\n40 0 0 0", "\n30 0 0 0", "surface 30 stands twice");
+    check_change(GMSH4, "1 1 1 2 3 99 1 1\n", "1 1 1 2 3 99 1\n",
+                 "the boundary of an entity is missing");
+    check_change(GMSH4, "$Elements\n", "$Elements\n\n", NULL);
+    check_change(GMSH4, "$EndElements", "$EndElements\n$Entities", "a second $Entities");
+    check_change(SU2, "\n12 1 2", "\n25 1 2",
+                 "element 4 is a hexahedron of second order (type 25)");
+    check_change(SU2, "\n9 1 2 3 4", "\n10 1 2 3 4",
+                 "boundary element 0 of marker 1 is a tetrahedron");
+    check_change(SU2, "\n9 1 2 3 4", "\n9 1 2 3 13", "there is no node 13: NPOIN= says 13");
+    check_change(SU2, "\n9 1 2 3 4", "\n9 1 2 3", "a node of an element is missing");
+    check_change(SU2, "NMARK= 5", "NMARK= 6", "NMARK= says 6, and there are 5 MARKER_TAG=");
+    check_change(SU2, "MARKER_TAG= empty\n", "", "MARKER_ELEMS= without a MARKER_TAG=");
+    check_change(SU2, "MARKER_ELEMS= 0\n", "", "MARKER_TAG= follows on MARKER_TAG=");
+    check_change(SU2, "MARKER_ELEMS= 0\n", "MARKER_ELEMS= 1\n", "is not a whole number");
+    check_change(SU2, "NMARK= 5\n", "", NULL);
+    check_change(SU2, "NMARK= 5\n", "NMARK= 5\nFFD_NBOX= 1\n1 2 3\n", NULL);
+}
+
+static void check_ugrid(size_t at, int32_t value, const char *wanted)
+{
+    static char broken[MOST];
+    memcpy(broken, bytes[UGRID_LITTLE], size[UGRID_LITTLE]);
+    for (int i = 0; i < 4; i++)
+        broken[at + (size_t)i] = (char)((uint32_t)value >> 8 * i);
+    rt_mesh_t *m = parse("m.lb8.ugrid", broken, size[UGRID_LITTLE], 0);
+    CHECK(!m);
+    if (!m && !strstr(why, wanted))
+        CHECK_TEXT(why, wanted);
+    rt_mesh_destroy(m);
+}
+
+static void test_ugrid(void)
+{
+    const size_t faces = 28 + 24 * VERTICES, last = size[UGRID_LITTLE] - 4;
+    rt_mesh_t *m = parse("m.b8.ugrid", bytes[UGRID_LITTLE], size[UGRID_LITTLE], 0);
+    CHECK(!m && strstr(why, "m.b8.ugrid: written in the other byte order"));
+    m = parse("m.lb8.ugrid", bytes[UGRID_BIG], size[UGRID_BIG], 0);
+    CHECK(!m && strstr(why, "other byte order"));
+    m = parse("m.r8.ugrid", bytes[UGRID_BIG], size[UGRID_BIG], 0);
+    CHECK(!m && strstr(why, "only .b8.ugrid and .lb8.ugrid"));
+    check_ugrid(0, 0, "0 nodes");
+    check_ugrid(4, -1, "-1 triangles");
+    check_ugrid(24, INT32_MAX, "the counts ask for 687");
+    check_ugrid(faces, 0, "byte 340: there is no node 0: nodes are 1 to 13");
+    check_ugrid(last, 14, "there is no node 14");
+    check_ugrid(28 + 4, 0x7ff00000, "node 1: its x coordinate is not finite");
+    /* CGNS's order, our own: the apex would be in the base */
+    write_ugrid(UGRID_BIG, pyramid);
+    m = parse("m.b8.ugrid", bytes[UGRID_BIG], size[UGRID_BIG], 0);
+    CHECK(m && !rt_mesh_check(m, why, sizeof why) && strstr(why, "pyramid 0 is "));
+    rt_mesh_destroy(m);
+    write_ugrid(UGRID_BIG, ugrid_pyramid);
+}
+
+/* --- rt_mesh_check --- */
+
+static void check_fault(const rt_mesh_t *m, const char *wanted)
+{
+    const bool good = rt_mesh_check(m, why, sizeof why);
+    if (good || !strstr(why, wanted))
+        CHECK_TEXT(good ? "no fault" : why, wanted);
+    CHECK(!good && strstr(why, wanted));
+}
+
+static void swap(int32_t *a, int32_t *b)
+{
+    const int32_t old = *a;
+    *a = *b;
+    *b = old;
+}
+
+static void test_check(void)
+{
+    rt_mesh_t m = whole();
+    CHECK(rt_mesh_check(&m, why, sizeof why));
+    for (int t = 0; t < RT_ELEMENTS; t++) {
+        char text[64];
+        int32_t *vertex = m.element[t];
+        const int n = rt_element_size(t);
+        /* every pair of vertices swapped turns a corner over, but for symmetries, which two swaps
+         * are: one swap is never one */
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < a; b++) {
+                swap(vertex + a, vertex + b);
+                CHECK(!rt_mesh_check(&m, why, sizeof why));
+                swap(vertex + a, vertex + b);
+                const int32_t old = vertex[a];
+                vertex[a] = vertex[b];
+                snprintf(text, sizeof text, "%s 0 has vertex %d twice", rt_element_name(t),
+                         vertex[b]);
+                check_fault(&m, text);
+                vertex[a] = old;
+            }
+        /* each vertex on the plane of three others, and beyond it, is found */
+        for (int a = 0; a < n; a++) {
+            const int32_t old = vertex[a];
+            vertex[a] = VERTICES;
+            snprintf(text, sizeof text, "%s 0 has vertex 13, and vertices are 0 to 12",
+                     rt_element_name(t));
+            check_fault(&m, text);
+            vertex[a] = old;
+        }
+    }
+    const double z = x[9][2]; /* the pyramid's apex, which is the tetrahedra's too */
+    m.elements[RT_TETRAHEDRON] = 0;
+    x[9][2] = 1;
+    check_fault(&m, "pyramid 0 is flat: the volume of the tetrahedron at its corner 0 is 0 m^3");
+    x[9][2] = 0.5;
+    check_fault(&m,
+                "pyramid 0 is inverted: the volume of the tetrahedron at its corner 0 is -0.08");
+    x[9][2] = z;
+    m.elements[RT_TETRAHEDRON] = 2;
+    x[0][1] = NAN; /* of no element, but of the mesh */
+    check_fault(&m, "vertex 0 has a coordinate that is not finite");
+    x[0][1] = 9;
+    swap(&triangles[1][0], &triangles[1][1]); /* faces may turn either way */
+    CHECK(rt_mesh_check(&m, why, sizeof why));
+    swap(&triangles[1][0], &triangles[1][1]);
+    quads[0][3] = 13;
+    check_fault(&m, "boundary quadrilateral 0 has vertex 13");
+    quads[0][3] = 2;
+    check_fault(&m, "boundary quadrilateral 0 has vertex 2 twice");
+    quads[0][3] = 4;
+}
+
+static void test_files(void)
+{
+    CHECK(!rt_mesh_read("/nonexistent.msh", 0, why, sizeof why) && strstr(why, "No such file"));
+    CHECK(!rt_mesh_read("/", 0, why, sizeof why) && strstr(why, "/: not a regular file"));
+    CHECK(!rt_mesh_parse("m", NULL, 0, 0, why, sizeof why) && strstr(why, "m: the file is empty"));
+    CHECK(!rt_mesh_parse("m.b8.ugrid", NULL, 0, 0, why, sizeof why) && strstr(why, "is empty"));
+    static const char line[] = "NDIME= 3\nNELEM= 1\n3 0 0\nNPOIN= 1\n0 0 0\n";
+    CHECK(!parse("m", line, sizeof line - 1, 0));
+    CHECK(strstr(why, "there is no volume element in it"));
+    CHECK(!parse("m", line, sizeof line - 1, TETS));
+    CHECK(strstr(why, "there is no tetrahedron in it"));
+}
+
+/* RT_CORPUS=FOLDER: the files go there, for tests/fuzz/fuzz_rt_mesh.c, with its last byte. */
+static void leave_files(const char *folder)
+{
+    for (int f = 0; f < FORMATS; f++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/mixed-%d", folder, f);
+        FILE *out = fopen(path, "wb");
+        if (!out)
+            perror(path), exit(EXIT_FAILURE);
+        fwrite(bytes[f], 1, size[f], out);
+        fputc(f == UGRID_BIG ? 16 : f == UGRID_LITTLE ? 32 : 0, out);
+        fclose(out);
+    }
+}
+
+int main(void)
+{
+    make_files();
+    if (getenv("RT_CORPUS"))
+        leave_files(getenv("RT_CORPUS"));
+    for (int f = 0; f < FORMATS; f++) {
+        test_good(f);
+        test_cut(f);
+        test_bits(f);
+    }
+    test_messages();
+    test_ugrid();
+    test_check();
+    test_files();
+    CHECK(rt_mem_used(RT_HOST) == 0);
+    /* LeakSanitizer looks into all blocks */
+    mprotect(guarded + MOST, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
+    return check_done();
+}

@@ -1,0 +1,101 @@
+/*
+ * fuzz_mtx.c - libFuzzer target: any bytes as a Matrix Market file. Nothing may be read out of
+ * bounds, and what is accepted must be a sound graph with a block for each neighbour. The last byte
+ * gives the block size. By hand, in a build folder B of a configured tree, from the root of the
+ * sources:
+ *
+ *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
+ *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/matrix/{mtx,graph}.c common/rt_scan.c \
+ *       -o B/fuzz_mtx
+ *   mkdir B/corpus && printf '%%%%MatrixMarket matrix coordinate real general\n8 8 4\n1 1 2\n5 5
+ * 2\n\ 1 5 1\n5 1 1\n ' >B/corpus/two B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600
+ * B/corpus
+ *
+ * Memory comes straight from malloc: see fuzz_rt_mesh.c.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/fun3d-mcpi/mcpi.h"
+
+void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
+{
+    (void)space;
+    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
+}
+
+void rt_free(void *ptr, rt_space_t space)
+{
+    (void)space;
+    free(ptr);
+}
+
+char *rt_mem_format(double bytes, char *buf, size_t len)
+{
+    snprintf(buf, len, "%.0f bytes", bytes);
+    return buf;
+}
+
+void *rt_alloc_at(size_t n, size_t size, rt_space_t space, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return rt_try_alloc(n, size, space);
+}
+
+void rt_die_at(const char *file, int line, const char *expression, rt_status_t status,
+               const char *fmt, ...)
+{
+    (void)file, (void)line, (void)expression, (void)status, (void)fmt;
+    abort();
+}
+
+bool rt_finite(double x)
+{
+    return isfinite(x);
+}
+
+void mcpi_source_destroy(mcpi_source_t *source)
+{
+    if (!source)
+        return;
+    source->destroy(source);
+    mcpi_graph_destroy(source->graph);
+    free(source);
+}
+
+static void expect(bool held)
+{
+    if (!held)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char why[512];
+    if (bytes == 0)
+        return 0;
+    const int nb = MCPI_MIN_NB + (data[bytes - 1] & 3), nb2 = nb * nb;
+    mcpi_source_t *source = mcpi_mtx_parse("fuzz", data, bytes - 1, nb, why, sizeof why);
+    expect((source == NULL) == (why[0] != '\0') && strchr(why, '\n') == NULL);
+    if (!source)
+        return 0;
+    const mcpi_graph_t *graph = source->graph;
+    expect(graph->rows > 0 && source->nb == nb && mcpi_graph_check(graph, why, sizeof why));
+    for (int64_t i = 0; i < graph->rows; i++) {
+        const size_t n = (size_t)(graph->start[i + 1] - graph->start[i]) * (size_t)nb2;
+        double D[MCPI_MAX_NB2], *O = malloc(n * sizeof *O); /* not one double more */
+        expect(O != NULL);
+        source->row(source, i, D, O);
+        for (int k = 0; k < nb2; k++)
+            expect(isfinite(D[k]));
+        for (size_t k = 0; k < n; k++)
+            expect(isfinite(O[k]));
+        free(O);
+    }
+    mcpi_source_destroy(source);
+    return 0;
+}
