@@ -29,8 +29,15 @@ rt_alya_tests = \
 	tests/alya-rhs/test_picture \
 	tests/alya-rhs/test_read \
 	tests/alya-rhs/test_schedule
+rt_mcpi_tests = \
+	tests/fun3d-mcpi/test_blocks \
+	tests/fun3d-mcpi/test_mtx \
+	tests/fun3d-mcpi/test_rows \
+	tests/fun3d-mcpi/test_sweeps \
+	tests/fun3d-mcpi/test_wing
 rt_mutants = \
 	tests/mutants/alya_mutants \
+	tests/mutants/mcpi_mutants \
 	tests/mutants/nekbone_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 rt_scripts = \
@@ -38,13 +45,16 @@ rt_scripts = \
 	tests/alya-rhs/gpu.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
+	tests/fun3d-mcpi/cli.sh \
+	tests/fun3d-mcpi/gpu.sh \
+	tests/fun3d-mcpi/mpi.sh \
 	tests/nekbone/cli.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
 	tests/nekbone/mpi.sh
 
-check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mutants)
-TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mutants) $(rt_scripts)
+check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) $(rt_mutants)
+TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) $(rt_mutants) $(rt_scripts)
 
 rt_nekbone_ldadd = apps/nekbone/libnekbone.a $(RT_LIBS)
 tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
@@ -63,6 +73,15 @@ tests_alya_rhs_test_read_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
+
+rt_mcpi_ldadd = apps/fun3d-mcpi/libmcpi.a $(RT_LIBS)
+tests_fun3d_mcpi_test_blocks_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_mtx_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_rows_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_sweeps_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_wing_LDADD = $(rt_mcpi_ldadd)
+tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
+tests_mutants_mcpi_mutants_LDADD = $(rt_mcpi_ldadd)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_scripts) \
@@ -91,7 +110,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_mpi_yield_when_idle=1; export OMPI_MCA_mpi_yield_when_idle;
 
 # The scripts run the app itself.
-check_DATA = apps/alya-rhs/alya-rhs apps/nekbone/nekbone
+check_DATA = apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/nekbone/nekbone
 
 # Tests that have a long form look for RT_CHECK_LONG.
 check-long:

@@ -1,0 +1,199 @@
+/*
+ * cpu_simd.c - threads over the rows of a colour, vectors over the column of a block.
+ *
+ * Idea: columns of a block are contiguous, so a column times a value of dQ is one vector operation
+ * of eight lanes, of which block-size are used; each column of a block has a vector of sums of its
+ * own, so that a row is a few short chains of additions and not one long one. Types and block size
+ * are constants in each of the inlined copies below, so that all loops over a block are unrolled.
+ * Advantage: O streams past once, in order, and each byte of it is used; the sums of a row do not
+ * depend on the number of threads. Price: at nb = 5 three lanes of eight work for nothing (a core
+ * is waiting for O anyway), and the vectors reach beyond the column, so that the last block of all
+ * has to be copied.
+ */
+#include "config.h"
+#include "../mcpi.h"
+#include <omp.h>
+#include <string.h>
+#if defined(__F16C__) && defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { LANES = 8 };
+typedef double vec64_t __attribute__((vector_size(LANES * sizeof(double))));
+typedef float vec32_t __attribute__((vector_size(LANES * sizeof(float))));
+typedef uint32_t bits32_t __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef uint16_t bits16_t __attribute__((vector_size(LANES * sizeof(uint16_t))));
+
+/* --- eight values of O, from value `at` on --- */
+
+/* Results go through a pointer: how a vector is returned depends on the instruction set. */
+/* Where the machine has an instruction for it, it is asked for by name: gcc 12 converts vectors of
+ * 16-bit values in pieces, which makes FP16 slower than FP32. */
+INLINE void from_fp16(const void *at, vec32_t *v)
+{
+#if defined(__F16C__) && defined(__AVX2__)
+    *v = (vec32_t)_mm256_cvtph_ps(_mm_loadu_si128(at));
+#else
+    /* exponent and fraction at their places in an FP32, which is 2^112 too small; denormals too */
+    bits16_t half;
+    memcpy(&half, at, sizeof half);
+    const bits32_t wide = __builtin_convertvector(half, bits32_t);
+    const vec32_t size = (vec32_t)((wide & 0x7fff) << 13) * 0x1p112f;
+    *v = (vec32_t)((bits32_t)size | (wide & 0x8000) << 16);
+#endif
+}
+
+INLINE void from_bf16(const void *at, vec32_t *v)
+{
+#if defined(__F16C__) && defined(__AVX2__)
+    *v = (vec32_t)((bits32_t)_mm256_cvtepu16_epi32(_mm_loadu_si128(at)) << 16);
+#else
+    bits16_t half;
+    memcpy(&half, at, sizeof half);
+    *v = (vec32_t)(__builtin_convertvector(half, bits32_t) << 16);
+#endif
+}
+
+INLINE void load_vec32(const void *O, mcpi_type_t type, int64_t at, vec32_t *v)
+{
+    if (type == MCPI_FP64) {
+        vec64_t wide;
+        memcpy(&wide, (const double *)O + at, sizeof wide);
+        *v = __builtin_convertvector(wide, vec32_t);
+    } else if (type == MCPI_FP16) {
+        from_fp16((const uint16_t *)O + at, v);
+    } else if (type == MCPI_BF16) {
+        from_bf16((const uint16_t *)O + at, v);
+    } else {
+        memcpy(v, (const float *)O + at, sizeof *v);
+    }
+}
+
+INLINE void load_vec64(const void *O, mcpi_type_t type, int64_t at, vec64_t *v)
+{
+    if (type == MCPI_FP64) {
+        memcpy(v, (const double *)O + at, sizeof *v);
+    } else {
+        vec32_t narrow;
+        load_vec32(O, type, at, &narrow);
+        *v = __builtin_convertvector(narrow, vec64_t);
+    }
+}
+
+/* --- rows --- */
+
+INLINE size_t size_of(mcpi_type_t type)
+{
+    return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
+}
+
+INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
+{
+    return type == MCPI_FP64 ? ((const double *)dq)[at] : ((const float *)dq)[at];
+}
+
+/* The solves' loops are short and each step waits for the one before: in registers, or they take
+ * longer than the row's blocks. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* dQ = D^-1 b, both factors FP64. */
+INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_type, int64_t at)
+{
+    UNROLL for (int j = 0; j < nb; j++) UNROLL for (int i = j + 1; i < nb; i++) b[i] -=
+        LU[j * nb + i] * b[j];
+    UNROLL for (int j = nb - 1; j >= 0; j--)
+    {
+        b[j] *= LU[j * nb + j];
+        UNROLL for (int i = 0; i < j; i++) b[i] -= LU[j * nb + i] * b[j];
+    }
+    UNROLL for (int i = 0; i < nb; i++) if (dq_type == MCPI_FP64)((double *)dq)[at + i] = b[i];
+    else((float *)dq)[at + i] = (float)b[i];
+}
+
+/* sum[j] += column j of block k of O times value j of dQ. */
+#define BLOCK(VEC, REAL, O, k)                                       \
+    do {                                                             \
+        const int64_t from = (int64_t)view->column[block] * nb;      \
+        for (int j = 0; j < nb; j++) {                               \
+            VEC##_t column;                                          \
+            load_##VEC(O, type, ((k)*nb + j) * nb, &column);         \
+            sum[j] += column * (REAL)load_dq(dq, dq_type, from + j); \
+        }                                                            \
+    } while (0)
+
+#define DEFINE_RANGE(VEC, REAL)                                                             \
+    INLINE void range_##VEC(const mcpi_view_t *view, int64_t first, int64_t last, void *dq, \
+                            int nb, mcpi_type_t type, mcpi_type_t dq_type)                  \
+    {                                                                                       \
+        const int64_t last_block = (int64_t)view->start[view->rows] - 1;                    \
+        for (int64_t row = first; row < last; row++) {                                      \
+            VEC##_t sum[MCPI_MAX_NB] = {{0}};                                               \
+            int64_t block = view->start[row], end = view->start[row + 1];                   \
+            const bool copied = end > last_block && end > block;                            \
+            for (end -= copied; block < end; block++)                                       \
+                BLOCK(VEC, REAL, view->O, block);                                           \
+            if (copied) { /* eight lanes from its last column on would end beyond O */      \
+                double copy[MCPI_MAX_NB2 + LANES] = {0};                                    \
+                const size_t bytes = (size_t)(nb * nb) * size_of(type);                     \
+                memcpy(copy, (const char *)view->O + (size_t)block * bytes, bytes);         \
+                BLOCK(VEC, REAL, copy, 0);                                                  \
+            }                                                                               \
+            for (int j = 1; j < nb; j++)                                                    \
+                sum[0] += sum[j];                                                           \
+            double b[MCPI_MAX_NB];                                                          \
+            for (int i = 0; i < nb; i++)                                                    \
+                b[i] = view->R[row * nb + i] - (double)sum[0][i];                           \
+            solve(nb, view->LU + row * nb * nb, b, dq, dq_type, row * nb);                  \
+        }                                                                                   \
+    }
+DEFINE_RANGE(vec32, float)
+DEFINE_RANGE(vec64, double)
+
+/* --- a copy for each block size and types --- */
+
+typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
+
+#define FOR_EACH_NB(X, ...) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
+#define DEFINE(NB, TYPE, DQ, VEC)                                                          \
+    static void range_##NB##_##TYPE##_##DQ##_##VEC(const mcpi_view_t *view, int64_t first, \
+                                                   int64_t last, void *dq)                 \
+    {                                                                                      \
+        range_##VEC(view, first, last, dq, NB, MCPI_##TYPE, MCPI_##DQ);                    \
+    }
+#define ENTRY(NB, TYPE, DQ, VEC)                                                     \
+    [NB - MCPI_MIN_NB][MCPI_##TYPE][MCPI_##DQ][sizeof(VEC##_t) == sizeof(vec32_t)] = \
+        range_##NB##_##TYPE##_##DQ##_##VEC,
+/* clang-format off */
+#define FOR_EACH_TYPE(X)                                                     \
+    FOR_EACH_NB(X, FP64, FP64, vec64) FOR_EACH_NB(X, FP64, FP64, vec32)      \
+    FOR_EACH_NB(X, FP64, FP32, vec64) FOR_EACH_NB(X, FP64, FP32, vec32)      \
+    FOR_EACH_NB(X, FP32, FP64, vec64) FOR_EACH_NB(X, FP32, FP64, vec32)      \
+    FOR_EACH_NB(X, FP32, FP32, vec64) FOR_EACH_NB(X, FP32, FP32, vec32)      \
+    FOR_EACH_NB(X, FP16, FP64, vec64) FOR_EACH_NB(X, FP16, FP64, vec32)      \
+    FOR_EACH_NB(X, FP16, FP32, vec64) FOR_EACH_NB(X, FP16, FP32, vec32)      \
+    FOR_EACH_NB(X, BF16, FP64, vec64) FOR_EACH_NB(X, BF16, FP64, vec32)      \
+    FOR_EACH_NB(X, BF16, FP32, vec64) FOR_EACH_NB(X, BF16, FP32, vec32)
+/* clang-format on */
+FOR_EACH_TYPE(DEFINE)
+static range_fn *const range_of[MCPI_MAX_NB - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {
+    FOR_EACH_TYPE(ENTRY)};
+
+static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    range_fn *range = range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
+                              [view->accumulate == MCPI_FP32];
+    const int64_t n = last - first;
+#pragma omp parallel
+    {
+        const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
+    }
+}
+
+const mcpi_kernels_t mcpi_cpu_simd = {.rows = rows, .reproducible = true};

@@ -1,0 +1,306 @@
+/*
+ * mcpi_cuda.cuh - what the CUDA rungs of fun3d-mcpi share: the choice of the kernel compiled for
+ * the types and the block size, loads, the triangular solves, and all sweeps as one graph.
+ *
+ * A rung's file holds its kernel, a template over K = mcpi_form_t<O, X, A, nb>, and the launch.
+ */
+#ifndef MCPI_CUDA_CUH
+#define MCPI_CUDA_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "../mcpi.h"
+#include "rt_cuda.cuh"
+#include "rt_mem.h"
+
+/* --- the kernel for these types --- */
+
+/* O is stored in O_, dQ in X_; sums of O dQ are in A_. */
+template <class O_, class X_, class A_, int nb_> struct mcpi_form_t {
+    using O = O_;
+    using X = X_;
+    using A = A_;
+    static constexpr int nb = nb_, nb2 = nb_ * nb_;
+};
+
+/* A type as a value, for generic lambdas. */
+template <class T> struct mcpi_tag_t {
+    using type = T;
+};
+
+/* f(tag) for FP64 or FP32. */
+template <class F> void mcpi_fixed_real(mcpi_type_t type, F f)
+{
+    if (type == MCPI_FP64)
+        f(mcpi_tag_t<double>());
+    else
+        f(mcpi_tag_t<float>());
+}
+
+template <class F> void mcpi_fixed_offdiagonal(mcpi_type_t type, F f)
+{
+    switch (type) {
+    case MCPI_FP16:
+        f(mcpi_tag_t<__half>());
+        break;
+    case MCPI_BF16:
+        f(mcpi_tag_t<__nv_bfloat16>());
+        break;
+    default:
+        mcpi_fixed_real(type, f);
+    }
+}
+
+template <class F> void mcpi_fixed_nb(int nb, F f)
+{
+    static_assert(MCPI_MIN_NB == 4 && MCPI_MAX_NB == 7, "a case each");
+    switch (nb) {
+    case 4:
+        f(std::integral_constant<int, 4>());
+        break;
+    case 5:
+        f(std::integral_constant<int, 5>());
+        break;
+    case 6:
+        f(std::integral_constant<int, 6>());
+        break;
+    default:
+        f(std::integral_constant<int, 7>());
+    }
+}
+
+/* Calls f(mcpi_form_t<...>()) with the view's types and block size. */
+template <class F> void mcpi_fixed_form(const mcpi_view_t *view, F f)
+{
+    mcpi_fixed_offdiagonal(view->offdiagonal, [&](auto o) {
+        mcpi_fixed_real(view->dq_type, [&](auto x) {
+            mcpi_fixed_real(view->accumulate, [&](auto a) {
+                mcpi_fixed_nb(view->nb, [&](auto nb) {
+                    f(mcpi_form_t<typename decltype(o)::type, typename decltype(x)::type,
+                                  typename decltype(a)::type, decltype(nb)::value>());
+                });
+            });
+        });
+    });
+}
+
+/* The view's arrays and dQ with their types. */
+template <class K> struct mcpi_arrays_t {
+    const int32_t *start, *column;
+    const typename K::O *O;
+    const double *LU, *R;
+    typename K::X *dq;
+
+    mcpi_arrays_t(const mcpi_view_t *view, void *dq_)
+        : start(view->start), column(view->column), O(static_cast<const typename K::O *>(view->O)),
+          LU(view->LU), R(view->R), dq(static_cast<typename K::X *>(dq_))
+    {
+    }
+};
+
+/* --- device --- */
+
+static __device__ __forceinline__ float mcpi_widen(__half x)
+{
+    return __half2float(x);
+}
+
+static __device__ __forceinline__ float mcpi_widen(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
+
+static __device__ __forceinline__ float mcpi_widen(float x)
+{
+    return x;
+}
+
+static __device__ __forceinline__ double mcpi_widen(double x)
+{
+    return x;
+}
+
+/* An entry of O, as A. It is used once a sweep: L2 is to keep dQ instead. */
+template <class A, class O> __device__ __forceinline__ A mcpi_stream(const O *at)
+{
+    return static_cast<A>(mcpi_widen(__ldcs(at)));
+}
+
+/* A value of dQ, as A. No row of the colour at hand has a column that this colour writes, so a
+ * kernel reads none of what it makes, and the read-only path will do. */
+template <class A, class X> __device__ __forceinline__ A mcpi_gather(const X *at)
+{
+    return static_cast<A>(__ldg(at));
+}
+
+/* y = U^-1 L^-1 y by one thread. */
+template <int nb>
+__device__ __forceinline__ void mcpi_solve(const double *__restrict__ LU, double (&y)[nb])
+{
+#pragma unroll
+    for (int j = 0; j < nb - 1; j++)
+#pragma unroll
+        for (int i = j + 1; i < nb; i++)
+            y[i] -= LU[j * nb + i] * y[j];
+#pragma unroll
+    for (int j = nb - 1; j >= 0; j--) {
+        y[j] *= LU[j * nb + j];
+#pragma unroll
+        for (int i = 0; i < j; i++)
+            y[i] -= LU[j * nb + i] * y[j];
+    }
+}
+
+/* Row i of a block LU [nb*nb], column-major. */
+template <int nb>
+__device__ __forceinline__ void mcpi_load_row(const double *__restrict__ LU, int i, double (&d)[nb])
+{
+#pragma unroll
+    for (int j = 0; j < nb; j++)
+        d[j] = __ldcs(LU + j * nb + i);
+}
+
+/* The same by nb lanes: lane i has row i of LU in d, and y_i. share(y, j) gives y of the group's
+ * lane j; all 32 lanes of a warp call, those that have no row with any d, i and y. */
+template <int nb, class Share>
+__device__ __forceinline__ double mcpi_solve_lanes(const double (&d)[nb], int i, double y,
+                                                   Share share)
+{
+#pragma unroll
+    for (int j = 0; j < nb - 1; j++) {
+        const double known = share(y, j);
+        if (i > j)
+            y -= d[j] * known;
+    }
+#pragma unroll
+    for (int j = nb - 1; j >= 0; j--) {
+        if (i == j)
+            y *= d[j];
+        if (j > 0) {
+            const double known = share(y, j);
+            if (i < j)
+                y -= d[j] * known;
+        }
+    }
+    return y;
+}
+
+/* --- a warp a row, a lane an entry of the block --- */
+
+/* Columns that the warp takes at once, and how often. */
+template <int nb> struct mcpi_lanes_t {
+    static constexpr int passes = (nb * nb + 31) / 32;
+    static constexpr int columns = (nb + passes - 1) / passes;
+    static constexpr int used = columns * nb;
+    static_assert(used <= 32, "a lane an entry");
+};
+
+/* This lane's part of O dQ of the blocks begin .. end - 1: component lane % nb, columns lane / nb,
+ * and so on in steps of a pass. */
+template <class K>
+__device__ __forceinline__ typename K::A mcpi_lane_sum(const mcpi_arrays_t<K> &a, int32_t begin,
+                                                       int32_t end, int lane)
+{
+    using L = mcpi_lanes_t<K::nb>;
+    using A = typename K::A;
+    A sum = 0;
+    if (lane >= L::used)
+        return sum;
+#pragma unroll 4
+    for (int32_t b = begin; b < end; b++) {
+        const typename K::O *block = a.O + static_cast<int64_t>(b) * K::nb2 + lane;
+        const typename K::X *x =
+            a.dq + static_cast<int64_t>(__ldg(a.column + b)) * K::nb + lane / K::nb;
+#pragma unroll
+        for (int p = 0; p < L::passes; p++)
+            if (p * L::used + lane < K::nb2)
+                sum += mcpi_stream<A>(block + p * L::used) * mcpi_gather<A>(x + p * L::columns);
+    }
+    return sum;
+}
+
+/* --- all sweeps as one graph --- */
+
+/* What view->data begins with. */
+typedef struct {
+    cudaGraphExec_t graph; /* NULL: none yet */
+    int64_t sweeps;        /* that the graph holds, */
+    void *dq;              /* over this array */
+} mcpi_replay_t;
+
+/* A graph does not grow beyond that: with 11 colours about 700 kernels. */
+enum { MCPI_REPLAY_SWEEPS = 64 };
+
+typedef void (*mcpi_rows_t)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
+
+static inline void mcpi_replay_drop(mcpi_replay_t *data)
+{
+    if (data->graph)
+        RT_CUDA(cudaGraphExecDestroy(data->graph));
+    data->graph = nullptr;
+}
+
+static inline void mcpi_each_colour(const mcpi_view_t *view, int64_t sweeps, void *dq,
+                                    mcpi_rows_t rows)
+{
+    for (int64_t s = 0; s < sweeps; s++)
+        for (int c = 0; c < view->colours; c++)
+            rows(view, view->colour_start[c], view->colour_start[c + 1], dq);
+}
+
+/* Kernels of a colour are short: launched one by one they wait for the host. Captured, they follow
+ * one another on the device. Relaxed: the first launch of a kernel may have to load its code. */
+static inline void mcpi_replay_capture(const mcpi_view_t *view, mcpi_replay_t *data, int64_t sweeps,
+                                       void *dq, mcpi_rows_t rows)
+{
+    cudaGraph_t graph;
+    mcpi_replay_drop(data);
+    RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
+    mcpi_each_colour(view, sweeps, dq, rows);
+    RT_CUDA(cudaStreamEndCapture(rt_stream(), &graph));
+    RT_CUDA(cudaGraphInstantiateWithFlags(&data->graph, graph, 0));
+    RT_CUDA(cudaGraphDestroy(graph));
+    data->sweeps = sweeps;
+    data->dq = dq;
+}
+
+/* For the rung's table: the sweeps asked for, replayed as often as it takes; what is left over of
+ * more than MCPI_REPLAY_SWEEPS, fewer sweeps than there were replays, goes colour by colour. */
+template <mcpi_rows_t rows>
+void mcpi_replay_sweeps(const mcpi_view_t *view, int64_t sweeps, void *dq)
+{
+    mcpi_replay_t *data = static_cast<mcpi_replay_t *>(view->data);
+    if (sweeps <= 0 || view->rows == 0)
+        return;
+    const int64_t replays = (sweeps + MCPI_REPLAY_SWEEPS - 1) / MCPI_REPLAY_SWEEPS;
+    const int64_t each = sweeps / replays;
+    if (!data->graph || data->sweeps != each || data->dq != dq)
+        mcpi_replay_capture(view, data, each, dq, rows);
+    for (int64_t k = 0; k < replays; k++)
+        RT_CUDA(cudaGraphLaunch(data->graph, rt_stream()));
+    mcpi_each_colour(view, sweeps - each * replays, dq, rows);
+}
+
+/* Hooks for rungs that keep nothing but the graph. */
+static inline void mcpi_replay_set_up(mcpi_view_t *view)
+{
+    mcpi_replay_t *data = RT_NEW(mcpi_replay_t, 1, RT_HOST);
+    *data = mcpi_replay_t();
+    view->data = data;
+}
+
+static inline void mcpi_replay_tear_down(mcpi_view_t *view)
+{
+    if (!view->data)
+        return;
+    mcpi_replay_drop(static_cast<mcpi_replay_t *>(view->data));
+    RT_FREE(view->data, RT_HOST);
+}
+
+static inline void mcpi_replay_memory(const mcpi_config_t *, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += sizeof(mcpi_replay_t);
+}
+
+#endif

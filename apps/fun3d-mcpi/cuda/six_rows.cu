@@ -1,0 +1,144 @@
+/*
+ * six_rows.cu - several rows a warp, a lane a component.
+ *
+ * Idea: a row gets nb lanes, so a warp takes 6 rows of nb = 5 (8, 5, 4 of nb = 4, 6, 7), and a lane
+ * makes one component of dr with all columns of each block. The rows of a warp end together if
+ * they are equally long: inside windows of a colour, rows are taken in order of their length.
+ * Advantage: nothing is summed between lanes, 30 of 32 work, and the shuffles of the solve serve
+ * six rows at once. Price: a load of the warp is a column from each of six blocks, runs of 20 bytes
+ * that are completed by the next column's load out of L1; and the windows leave the order that was
+ * made for the caches, a little: 960 rows are short enough for that.
+ */
+#include "config.h"
+#include <algorithm>
+#include "mcpi_cuda.cuh"
+
+/* BLOCKS a multiprocessor: 64 registers, for the loads of two blocks. WINDOW: whole warps, whatever
+ * nb is. */
+enum { THREADS = 128, WARPS = THREADS / 32, BLOCKS = 8, WINDOW = 960 };
+#define ALL_LANES 0xffffffffu
+
+/* What set_up makes. */
+typedef struct {
+    mcpi_replay_t replay;
+    int32_t *sorted; /* [rows] device memory: the rows in the order in which they are taken */
+} data_t;
+
+/* sorted: NULL for rows as they are. */
+template <class K>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    rows_kernel(const mcpi_arrays_t<K> a, const int32_t *__restrict__ sorted, int64_t first,
+                int64_t last)
+{
+    constexpr int nb = K::nb, per_warp = 32 / nb;
+    using A = typename K::A;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int slot = lane / nb, i = lane % nb;
+    const int64_t place =
+        first + (blockIdx.x * static_cast<int64_t>(WARPS) + warp) * per_warp + slot;
+    /* lanes without a row come along to the shuffles */
+    const bool mine = slot < per_warp && place < last;
+    int64_t row = 0;
+    double d[nb] = {}, y = 0;
+    if (mine) {
+        row = sorted ? __ldg(sorted + place) : place;
+        mcpi_load_row<nb>(a.LU + row * K::nb2, i, d);
+        y = __ldcs(a.R + row * nb + i);
+        A sum = 0;
+        const int32_t end = __ldg(a.start + row + 1);
+#pragma unroll 2
+        for (int32_t b = __ldg(a.start + row); b < end; b++) {
+            const typename K::O *block = a.O + static_cast<int64_t>(b) * K::nb2 + i;
+            const typename K::X *x = a.dq + static_cast<int64_t>(__ldg(a.column + b)) * nb;
+#pragma unroll
+            for (int j = 0; j < nb; j++)
+                sum += mcpi_stream<A>(block + j * nb) * mcpi_gather<A>(x + j);
+        }
+        y -= static_cast<double>(sum);
+    }
+    const int base = slot < per_warp ? slot * nb : 0;
+    y = mcpi_solve_lanes<nb>(
+        d, i, y, [base](double value, int j) { return __shfl_sync(ALL_LANES, value, base + j); });
+    if (mine)
+        a.dq[row * nb + i] = static_cast<typename K::X>(y);
+}
+
+/* The ranges that are sorted: boundary rows and interior rows of each colour. f(first, last). */
+template <class F> static void each_range(const mcpi_view_t *view, F f)
+{
+    for (int c = 0; c < view->colours; c++) {
+        const int64_t middle = view->system->part->boundary_end[c];
+        f(view->colour_start[c], middle);
+        f(middle, view->colour_start[c + 1]);
+    }
+}
+
+/* Is first .. last - 1 made of such ranges, so that `sorted` has just these rows there? */
+static bool is_sorted(const mcpi_view_t *view, int64_t first, int64_t last)
+{
+    bool begins = false, ends = false;
+    each_range(view, [&](int64_t from, int64_t to) {
+        begins = begins || first == from;
+        ends = ends || last == to;
+    });
+    return begins && ends;
+}
+
+static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    if (first >= last)
+        return;
+    const data_t *data = static_cast<const data_t *>(view->data);
+    const int32_t *sorted = is_sorted(view, first, last) ? data->sorted : nullptr;
+    mcpi_fixed_form(view, [&](auto form) {
+        using K = decltype(form);
+        const unsigned blocks = rt_blocks(last - first, WARPS * (32 / K::nb));
+        rows_kernel<K>
+            <<<blocks, THREADS, 0, rt_stream()>>>(mcpi_arrays_t<K>(view, dq), sorted, first, last);
+    });
+    RT_CUDA_LAUNCHED();
+}
+
+/* Long rows first: what is late then is short. Equal lengths keep their order. */
+static void set_up(mcpi_view_t *view)
+{
+    const int64_t *start = view->system->part->start;
+    int32_t *sorted = RT_NEW(int32_t, view->rows, RT_HOST);
+    for (int64_t row = 0; row < view->rows; row++)
+        sorted[row] = static_cast<int32_t>(row);
+    each_range(view, [&](int64_t first, int64_t last) {
+        for (int64_t at = first; at < last; at += WINDOW)
+            std::sort(sorted + at, sorted + std::min<int64_t>(at + WINDOW, last),
+                      [start](int32_t p, int32_t q) {
+                          const int64_t long_p = start[p + 1] - start[p];
+                          const int64_t long_q = start[q + 1] - start[q];
+                          return long_p != long_q ? long_p > long_q : p < q;
+                      });
+    });
+    data_t *data = RT_NEW(data_t, 1, RT_HOST);
+    data->replay = mcpi_replay_t();
+    data->sorted = static_cast<int32_t *>(rt_clone(sorted, view->rows, sizeof(int32_t), RT_DEVICE));
+    RT_FREE(sorted, RT_HOST);
+    view->data = data;
+}
+
+static void tear_down(mcpi_view_t *view)
+{
+    data_t *data = static_cast<data_t *>(view->data);
+    if (!data)
+        return;
+    mcpi_replay_drop(&data->replay);
+    RT_FREE(data->sorted, RT_DEVICE);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
+{
+    const double sorted = sizeof(int32_t) * static_cast<double>(config->local_rows);
+    bytes[RT_DEVICE] += sorted;
+    bytes[RT_HOST] += sorted + sizeof(data_t);
+}
+
+extern "C" const mcpi_kernels_t mcpi_six_rows = {
+    rows, mcpi_replay_sweeps<rows>, set_up, tear_down, nullptr, memory, false, false, true, 0};

@@ -1,0 +1,77 @@
+/*
+ * warp_shared.cu - a warp a row, partial sums in shared memory.
+ *
+ * Idea: a lane takes an entry of the block, so a warp reads whole blocks, one after the other, and
+ * they lie one behind the other in memory; the lanes of a component then put their sums together
+ * in shared memory. Advantage: each load is one run of bytes, every row has a warp of its own, and
+ * rows of different length do not wait for one another. Price: of 32 lanes 25 work (nb = 5), and a
+ * sum of a few values and the solve, step by step with a barrier of the warp, cost as much time as
+ * several blocks. A block of nb = 6 or 7 has more entries than a warp has lanes, and is taken in
+ * two passes of 3 and 4 columns.
+ */
+#include "config.h"
+#include "mcpi_cuda.cuh"
+
+enum { THREADS = 128, WARPS = THREADS / 32 };
+
+template <class K>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const mcpi_arrays_t<K> a, int64_t first, int64_t last)
+{
+    constexpr int nb = K::nb;
+    using L = mcpi_lanes_t<nb>;
+    using A = typename K::A;
+    __shared__ A shared_sum[WARPS][32];
+    __shared__ double shared_y[WARPS][nb];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t row = first + blockIdx.x * static_cast<int64_t>(WARPS) + warp;
+    if (row >= last) /* the whole warp, and no barrier below is the block's */
+        return;
+    double d[nb] = {}, y = 0;
+    if (lane < nb) { /* on its way while the blocks are read */
+        mcpi_load_row<nb>(a.LU + row * K::nb2, lane, d);
+        y = __ldcs(a.R + row * nb + lane);
+    }
+    shared_sum[warp][lane] =
+        mcpi_lane_sum<K>(a, __ldg(a.start + row), __ldg(a.start + row + 1), lane);
+    __syncwarp();
+    if (lane < nb) {
+        A sum = 0;
+#pragma unroll
+        for (int c = 0; c < L::columns; c++)
+            sum += shared_sum[warp][c * nb + lane];
+        y -= static_cast<double>(sum);
+    }
+    /* A place is written again only after the barriers of the steps between. */
+    y = mcpi_solve_lanes<nb>(d, lane, y, [&](double mine, int j) {
+        if (lane == j)
+            shared_y[warp][j] = mine;
+        __syncwarp();
+        return shared_y[warp][j];
+    });
+    if (lane < nb)
+        a.dq[row * nb + lane] = static_cast<typename K::X>(y);
+}
+
+static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    if (first >= last)
+        return;
+    mcpi_fixed_form(view, [&](auto form) {
+        using K = decltype(form);
+        rows_kernel<K><<<rt_blocks(last - first, WARPS), THREADS, 0, rt_stream()>>>(
+            mcpi_arrays_t<K>(view, dq), first, last);
+    });
+    RT_CUDA_LAUNCHED();
+}
+
+extern "C" const mcpi_kernels_t mcpi_warp_shared = {rows,
+                                                    mcpi_replay_sweeps<rows>,
+                                                    mcpi_replay_set_up,
+                                                    mcpi_replay_tear_down,
+                                                    nullptr,
+                                                    mcpi_replay_memory,
+                                                    false,
+                                                    false,
+                                                    true,
+                                                    0};

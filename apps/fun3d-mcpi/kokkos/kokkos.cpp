@@ -1,0 +1,210 @@
+/*
+ * kokkos.cpp - the rows of a colour as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ *
+ * Idea: a member of a team owns one component of one row, as in six-rows, so that a block's column
+ * is read by neighbours and no sum is split. The components meet in the team's scratch memory,
+ * where one member a row solves. On a CPU a team is one thread and one row, and the loop over the
+ * components becomes vector instructions. Advantage: portable, no shuffles, any block size. Price:
+ * a barrier before the solve, in which most members wait, and a launch a colour.
+ */
+#include "config.h"
+#include <cstring>
+#include "rt_kokkos.hpp"
+#include "../mcpi.h"
+
+namespace
+{
+
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
+using Member = Policy::member_type;
+
+constexpr int ROWS = rt_kokkos::on_host ? 1 : 32; /* of a team */
+
+/* --- what O is stored in --- */
+
+struct Half {
+    uint16_t bits;
+};
+struct Bfloat {
+    uint16_t bits;
+};
+
+KOKKOS_INLINE_FUNCTION float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+KOKKOS_INLINE_FUNCTION double value(double x)
+{
+    return x;
+}
+KOKKOS_INLINE_FUNCTION float value(float x)
+{
+    return x;
+}
+/* The exponent of FP32 is 112 higher, of denormals too; infinities do not come here. */
+KOKKOS_INLINE_FUNCTION float value(Half x)
+{
+    const float magnitude = float_of(static_cast<uint32_t>(x.bits & 0x7fff) << 13) *
+                            5192296858534827628530496329220096.0f;
+    return x.bits & 0x8000 ? -magnitude : magnitude;
+}
+KOKKOS_INLINE_FUNCTION float value(Bfloat x)
+{
+    return float_of(static_cast<uint32_t>(x.bits) << 16);
+}
+
+/* --- a colour --- */
+
+template <int nb, class O, class Q, class Sum> struct Rows {
+    int first, last;
+    const int32_t *start, *column;
+    const O *block;
+    const double *LU, *R;
+    Q *dq;
+
+    static KOKKOS_INLINE_FUNCTION size_t scratch()
+    {
+        return sizeof(double) * ROWS * nb;
+    }
+
+    /* Component i of O dQ in this row. */
+    KOKKOS_INLINE_FUNCTION Sum component(int row, int i) const
+    {
+        Sum sum = 0;
+        for (int b = start[row]; b < start[row + 1]; b++) {
+            const O *o = block + static_cast<size_t>(b) * (nb * nb) + i;
+            const Q *x = dq + static_cast<size_t>(column[b]) * nb;
+            for (int j = 0; j < nb; j++)
+                sum += static_cast<Sum>(value(o[j * nb])) * static_cast<Sum>(x[j]);
+        }
+        return sum;
+    }
+
+    /* All components: the loop over i is the inner one, for vectors. */
+    KOKKOS_INLINE_FUNCTION void components(int row, double *dr) const
+    {
+        Sum sum[nb] = {};
+        for (int b = start[row]; b < start[row + 1]; b++) {
+            const O *o = block + static_cast<size_t>(b) * (nb * nb);
+            const Q *x = dq + static_cast<size_t>(column[b]) * nb;
+            for (int j = 0; j < nb; j++)
+                for (int i = 0; i < nb; i++)
+                    sum[i] += static_cast<Sum>(value(o[j * nb + i])) * static_cast<Sum>(x[j]);
+        }
+        for (int i = 0; i < nb; i++)
+            dr[i] = R[static_cast<size_t>(row) * nb + i] - static_cast<double>(sum[i]);
+    }
+
+    KOKKOS_INLINE_FUNCTION void solve(int row, const double *dr) const
+    {
+        const double *lu = LU + static_cast<size_t>(row) * (nb * nb);
+        double y[nb];
+        for (int i = 0; i < nb; i++) {
+            y[i] = dr[i];
+            for (int j = 0; j < i; j++)
+                y[i] -= lu[j * nb + i] * y[j];
+        }
+        for (int i = nb - 1; i >= 0; i--) {
+            for (int j = i + 1; j < nb; j++)
+                y[i] -= lu[j * nb + i] * y[j];
+            y[i] *= lu[i * nb + i];
+        }
+        for (int i = 0; i < nb; i++)
+            dq[static_cast<size_t>(row) * nb + i] = static_cast<Q>(y[i]);
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        const int row = first + team.league_rank() * ROWS;
+        const int rows = last - row < ROWS ? last - row : ROWS;
+        if (rt_kokkos::on_host) {
+            double dr[nb];
+            components(row, dr);
+            solve(row, dr);
+            return;
+        }
+        double *dr = static_cast<double *>(team.team_scratch(0).get_shmem(scratch()));
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows * nb), [&](int k) {
+            dr[k] = R[static_cast<size_t>(row) * nb + k] -
+                    static_cast<double>(component(row + k / nb, k % nb));
+        });
+        team.team_barrier();
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows),
+                             [&](int k) { solve(row + k, dr + k * nb); });
+    }
+};
+
+/* --- every combination of types --- */
+
+template <int nb, class O, class Q, class Sum>
+void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    const Rows<nb, O, Q, Sum> rows{static_cast<int>(first),
+                                   static_cast<int>(last),
+                                   view->start,
+                                   view->column,
+                                   static_cast<const O *>(view->O),
+                                   view->LU,
+                                   view->R,
+                                   static_cast<Q *>(dq)};
+    const int teams = static_cast<int>((last - first + ROWS - 1) / ROWS);
+    Policy policy(rt_kokkos::exec(), teams, rt_kokkos::on_host ? 1 : ROWS * nb);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(rows.scratch())));
+    Kokkos::parallel_for("mcpi rows", policy, rows);
+}
+
+template <int nb, class O, class Q>
+void by_sum(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    if (view->accumulate == MCPI_FP64)
+        launch<nb, O, Q, double>(view, first, last, dq);
+    else
+        launch<nb, O, Q, float>(view, first, last, dq);
+}
+
+template <int nb, class O>
+void by_dq(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    if (view->dq_type == MCPI_FP64)
+        by_sum<nb, O, double>(view, first, last, dq);
+    else
+        by_sum<nb, O, float>(view, first, last, dq);
+}
+
+template <int nb> void by_type(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    switch (view->offdiagonal) {
+    case MCPI_FP64:
+        return by_dq<nb, double>(view, first, last, dq);
+    case MCPI_FP16:
+        return by_dq<nb, Half>(view, first, last, dq);
+    case MCPI_BF16:
+        return by_dq<nb, Bfloat>(view, first, last, dq);
+    default:
+        return by_dq<nb, float>(view, first, last, dq);
+    }
+}
+
+void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    if (first == last)
+        return;
+    switch (view->nb) {
+    case 4:
+        return by_type<4>(view, first, last, dq);
+    case 5:
+        return by_type<5>(view, first, last, dq);
+    case 6:
+        return by_type<6>(view, first, last, dq);
+    default:
+        return by_type<7>(view, first, last, dq);
+    }
+}
+
+} // namespace
+
+extern "C" const mcpi_kernels_t mcpi_kokkos = {rows,    nullptr, nullptr, nullptr, nullptr,
+                                               nullptr, false,   false,   true,    0};

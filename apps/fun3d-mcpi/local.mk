@@ -1,0 +1,57 @@
+# fun3d-mcpi. Everything but main.c is a library, so that tests can link it.
+# A new rung: its file here, and a line in ladder.def.
+
+bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
+apps_fun3d_mcpi_fun3d_mcpi_SOURCES = apps/fun3d-mcpi/main.c
+apps_fun3d_mcpi_fun3d_mcpi_LDADD = apps/fun3d-mcpi/libmcpi.a $(RT_LIBS)
+
+noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
+apps_fun3d_mcpi_libmcpi_a_SOURCES = \
+	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/ladder.def \
+	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
+	apps/fun3d-mcpi/verify.c apps/fun3d-mcpi/work.c apps/fun3d-mcpi/rungs.c \
+	apps/fun3d-mcpi/mesh/wing.c \
+	apps/fun3d-mcpi/matrix/colour.c \
+	apps/fun3d-mcpi/matrix/flow.h \
+	apps/fun3d-mcpi/matrix/flow.c \
+	apps/fun3d-mcpi/matrix/graph.c \
+	apps/fun3d-mcpi/matrix/mtx.c \
+	apps/fun3d-mcpi/matrix/order.c \
+	apps/fun3d-mcpi/matrix/part.c \
+	apps/fun3d-mcpi/matrix/rows.h \
+	apps/fun3d-mcpi/matrix/system.c \
+	apps/fun3d-mcpi/cpu/reference.c \
+	apps/fun3d-mcpi/cpu/cpu_simd.c
+apps_fun3d_mcpi_libmcpi_a_LIBADD =
+
+if HAVE_CUDA
+apps_fun3d_mcpi_libmcpi_a_SOURCES += \
+	apps/fun3d-mcpi/cuda/mcpi_cuda.cuh \
+	apps/fun3d-mcpi/cuda/naive.cu \
+	apps/fun3d-mcpi/cuda/warp_shared.cu \
+	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
+	apps/fun3d-mcpi/cuda/six_rows.cu \
+	apps/fun3d-mcpi/cuda/streamed.cu \
+	apps/fun3d-mcpi/cuda/staged.cu
+endif
+
+mcpi_kokkos_sources = \
+	apps/fun3d-mcpi/kokkos/kokkos.cpp
+EXTRA_DIST += $(mcpi_kokkos_sources)
+if HAVE_KOKKOS
+apps_fun3d_mcpi_libmcpi_a_LIBADD += $(mcpi_kokkos_sources:.cpp=.o)
+endif
+
+mcpi_inputsdir = $(pkgdatadir)/inputs/fun3d-mcpi
+dist_mcpi_inputs_DATA = $(wildcard $(srcdir)/inputs/fun3d-mcpi/*)
+mcpi_docdir = $(docdir)/fun3d-mcpi
+dist_mcpi_doc_DATA = $(wildcard $(srcdir)/apps/fun3d-mcpi/*.md)
+
+# make bench: the ladder at the paper's size, O in FP32 and in FP16.
+bench: bench-mcpi
+bench-mcpi: apps/fun3d-mcpi/fun3d-mcpi
+	@for type in fp32 fp16; do \
+	    echo "== fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type"; \
+	    apps/fun3d-mcpi/fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type --ladder || exit 1; \
+	done
+.PHONY: bench-mcpi

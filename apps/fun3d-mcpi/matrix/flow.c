@@ -1,0 +1,610 @@
+/*
+ * flow.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
+ * elements, about a made-up flow.
+ *
+ * Idea: the sweeps do not ask where the blocks come from, but how fast they converge depends on it.
+ * So the blocks are those of a flow solver (finite volumes on the median dual), and only the flow
+ * about which it is linearised is made up: free stream, boundary layer, and waves so that no two
+ * vertices are alike. Advantage: no flow solver is needed, and any mesh will do. Price: the flow
+ * solves no equation.
+ *
+ * Four doubles for each pair of neighbours are kept (dual area and viscous coefficient), a sixth of
+ * a 5 x 5 block; blocks are made from them when a row is asked for. Each vertex adds up over its
+ * own elements: work is done once for every vertex of an element, but there is nothing to share
+ * between threads, and sums have the same order on any number of them.
+ *
+ * The flux Jacobian A(n) has eigenvalues V (nb - 2 times), V + c and V - c. With B = A - V I,
+ * B^3 = c^2 B, so |A| is a polynomial in B and no eigenvectors are needed:
+ *
+ *     |A| = |V| (I - B^2/c^2) + |V+c| (B^2 + c B) / (2 c^2) + |V-c| (B^2 - c B) / (2 c^2)
+ *
+ * nb = 5: compressible, conservative variables; c the speed of sound.
+ *
+ * nb = 4: artificial compressibility, (p, u): A = [0, beta n^T; n, V I + u n^T]. Then
+ *     B = [-V, beta n^T; n, u n^T],  B^2 = [V^2 + beta, 0; u - V n, beta n n^T + V u n^T],
+ *     and as n^T (u - V n) = 0 and n^T (beta n n^T + V u n^T) = (beta + V^2) n^T,
+ *     B^3 = (V^2 + beta) B: the same with c^2 = V^2 + beta.
+ *
+ * nb = 6, 7: also rho phi, carried along. Its row of A is phi (-V, n^T, 0) and V on the diagonal,
+ * so that of B is phi r with r = (-V, n^T, 0), which is the first row of the 5 x 5 B5. So B = [B5,
+ * 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "flow.h"
+
+static const double ratio = 1.4;         /* of specific heats, gamma */
+static const double prandtl = 0.72;      /* laminar air */
+static const double compressibility = 1; /* beta of nb = 4: waves as fast as sound */
+static const double fix_share = 0.05;    /* entropy fix: of |V| + c */
+static const double pi = 3.14159265358979323846;
+
+/* --- small vectors --- */
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* sum += factor a x b */
+static void add_cross(double factor, const double a[3], const double b[3], double sum[3])
+{
+    sum[0] += factor * (a[1] * b[2] - a[2] * b[1]);
+    sum[1] += factor * (a[2] * b[0] - a[0] * b[2]);
+    sum[2] += factor * (a[0] * b[1] - a[1] * b[0]);
+}
+
+static void add_scaled(double factor, const double a[3], double sum[3])
+{
+    for (int d = 0; d < 3; d++)
+        sum[d] += factor * a[d];
+}
+
+/* --- elements --- */
+
+/* Faces, counter-clockwise as seen from outside; -1: a triangle. */
+typedef struct {
+    int faces, face[6][4];
+} shape_t;
+static const shape_t shapes[RT_ELEMENTS] = {
+    {4, {{0, 2, 1, -1}, {0, 1, 3, -1}, {1, 2, 3, -1}, {2, 0, 3, -1}}},
+    {5, {{0, 3, 2, 1}, {0, 1, 4, -1}, {1, 2, 4, -1}, {2, 3, 4, -1}, {3, 0, 4, -1}}},
+    {5, {{0, 2, 1, -1}, {3, 4, 5, -1}, {0, 1, 4, 3}, {1, 2, 5, 4}, {2, 0, 3, 5}}},
+    {6, {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}}};
+
+/* Relative to the element's centre, so that its size, not its place, sets the rounding. */
+static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double x[8][3])
+{
+    const int size = rt_element_size(type);
+    const int32_t *vertex = mesh->element[type] + size * e;
+    double centre[3] = {0, 0, 0};
+    for (int b = 0; b < size; b++)
+        add_scaled(1.0 / size, mesh->x + 3 * (int64_t)vertex[b], centre);
+    for (int b = 0; b < size; b++)
+        for (int d = 0; d < 3; d++)
+            x[b][d] = mesh->x[3 * (int64_t)vertex[b] + d] - centre[d];
+}
+
+/* A face is taken as the triangles between its edges and its centroid, whose value is the mean of
+ * the corners': elements close, whatever bend their quads have, and linear fields are exact. The
+ * dual face of an edge is two triangles, from its middle to the centre of the element (the origin)
+ * and the centroids of the faces at either side. */
+void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share)
+{
+    double x[8][3];
+    corners(mesh, type, e, x);
+    memset(share, 0, sizeof *share);
+    for (int f = 0; f < shapes[type].faces; f++) {
+        const int *face = shapes[type].face[f];
+        const int k = face[3] < 0 ? 3 : 4;
+        double centroid[3] = {0, 0, 0}, whole[3] = {0, 0, 0};
+        for (int i = 0; i < k; i++)
+            add_scaled(1.0 / k, x[face[i]], centroid);
+        for (int i = 0; i < k; i++) {
+            const int p = face[i], q = face[(i + 1) % k];
+            double to_p[3], to_q[3], middle[3], area[3] = {0, 0, 0};
+            for (int d = 0; d < 3; d++) {
+                to_p[d] = x[p][d] - centroid[d];
+                to_q[d] = x[q][d] - centroid[d];
+                middle[d] = (x[p][d] + x[q][d]) / 2;
+            }
+            add_cross(0.5, to_p, to_q, area);
+            add_scaled(1.0 / 3, area, share->s[p]);
+            add_scaled(1.0 / 3, area, share->s[q]);
+            add_scaled(1, area, whole);
+            /* from p to q: (0 - middle) x (centroid - middle) / 2 */
+            if (p == a)
+                add_cross(-0.5, middle, centroid, share->n[q]);
+            else if (q == a)
+                add_cross(0.5, middle, centroid, share->n[p]);
+        }
+        for (int i = 0; i < k; i++)
+            add_scaled(1.0 / (3 * k), whole, share->s[face[i]]);
+        share->volume += dot(centroid, whole) / 3;
+    }
+}
+
+/* --- dual mesh --- */
+
+/* Which elements of one type a vertex has: list[start[v] .. start[v + 1] - 1], ascending. */
+static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **start, int32_t **list)
+{
+    const int size = rt_element_size(type);
+    const int64_t uses = size * mesh->elements[type];
+    int64_t *at = RT_NEW(int64_t, (size_t)mesh->vertices + 2, RT_HOST);
+    *list = RT_NEW(int32_t, (size_t)uses, RT_HOST);
+    memset(at, 0, ((size_t)mesh->vertices + 2) * sizeof *at);
+    for (int64_t k = 0; k < uses; k++)
+        at[mesh->element[type][k] + 2]++;
+    for (int64_t v = 0; v < mesh->vertices; v++)
+        at[v + 2] += at[v + 1];
+    for (int64_t k = 0; k < uses; k++) /* at[v + 1] runs from v's start to v + 1's */
+        (*list)[at[mesh->element[type][k] + 1]++] = (int32_t)(k / size);
+    *start = at;
+}
+
+static int64_t entry_of(const mcpi_graph_t *graph, int32_t vertex, int32_t neighbour)
+{
+    int64_t low = graph->start[vertex], high = graph->start[vertex + 1] - 1;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (graph->neighbour[middle] < neighbour)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Viscous flux out of a's part of the element: through all its dual faces, with the element's
+ * gradient. L_ab = sum_c (n_ac . s_b) / volume. */
+static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int32_t vertex,
+                        const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+{
+    const int size = rt_element_size(type);
+    const int32_t *of = mesh->element[type] + size * e;
+    int a = 0;
+    while (of[a] != vertex)
+        a++;
+    mcpi_share_t share;
+    mcpi_share(mesh, type, e, a, &share);
+    double out[3] = {0, 0, 0};
+    for (int b = 0; b < size; b++)
+        add_scaled(1, share.n[b], out);
+    for (int b = 0; b < size; b++) {
+        const double L = dot(out, share.s[b]) / share.volume;
+        if (b == a) {
+            f->diagonal[vertex] += L;
+            continue;
+        }
+        const int64_t entry = entry_of(graph, vertex, of[b]);
+        add_scaled(1, share.n[b], f->n + 3 * entry);
+        f->viscous[entry] += L;
+    }
+    add_scaled(-1, out, f->boundary + 3 * (int64_t)vertex);
+}
+
+static void make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+{
+    const int64_t rows = graph->rows;
+    f->n = RT_NEW(double, 3 * (size_t)graph->start[rows], RT_HOST);
+    f->viscous = RT_NEW(double, (size_t)graph->start[rows], RT_HOST);
+    f->boundary = RT_NEW(double, 3 * (size_t)rows, RT_HOST);
+    f->diagonal = RT_NEW(double, (size_t)rows, RT_HOST);
+    memset(f->n, 0, 3 * (size_t)graph->start[rows] * sizeof(double));
+    memset(f->viscous, 0, (size_t)graph->start[rows] * sizeof(double));
+    memset(f->boundary, 0, 3 * (size_t)rows * sizeof(double));
+    memset(f->diagonal, 0, (size_t)rows * sizeof(double));
+    for (int t = 0; t < RT_ELEMENTS; t++) {
+        int64_t *start;
+        int32_t *list;
+        if (mesh->elements[t] == 0)
+            continue;
+        list_elements(mesh, (rt_element_t)t, &start, &list);
+#pragma omp parallel for schedule(static)
+        for (int64_t v = 0; v < rows; v++)
+            for (int64_t k = start[v]; k < start[v + 1]; k++)
+                add_element(mesh, (rt_element_t)t, list[k], (int32_t)v, graph, f);
+        RT_FREE(start, RT_HOST);
+        RT_FREE(list, RT_HOST);
+    }
+}
+
+/* Dual cells of vertices inside close, but for rounding: there is no face to work on. */
+static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t v = 0; v < graph->rows; v++) {
+        double *left = f->boundary + 3 * v, sum = 0;
+        for (int64_t p = graph->start[v]; p < graph->start[v + 1]; p++)
+            sum += sqrt(dot(f->n + 3 * p, f->n + 3 * p));
+        if (sqrt(dot(left, left)) < 1e-12 * sum)
+            memset(left, 0, 3 * sizeof *left);
+    }
+}
+
+/* --- walls --- */
+
+static bool is_wall(const char *walls, int32_t tag)
+{
+    for (const char *at = walls; at && *at;) {
+        char *end;
+        const long number = strtol(at, &end, 10);
+        if (end == at || (*end != '\0' && *end != ',') || (*end == ',' && end[1] == '\0'))
+            rt_refuse(RT_USAGE, "--walls %s: not a list of boundary tags such as 1,3", walls);
+        if (number == tag)
+            return true;
+        at = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+static void find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
+{
+    memset(wall, 0, (size_t)mesh->vertices);
+    is_wall(walls, -1); /* refuses what is no list, even if there are no faces */
+    for (int t = 0; t < RT_FACES; t++) {
+        const int size = rt_face_size((rt_face_t)t);
+        for (int64_t f = 0; f < mesh->faces[t]; f++)
+            if (is_wall(walls, mesh->tag[t][f]))
+                for (int i = 0; i < size; i++)
+                    wall[mesh->face[t][size * f + i]] = 1;
+    }
+}
+
+static double distance(const double *x, int32_t a, int32_t b)
+{
+    double square = 0;
+    for (int d = 0; d < 3; d++) {
+        const double step = x[3 * (int64_t)a + d] - x[3 * (int64_t)b + d];
+        square += step * step;
+    }
+    return sqrt(square);
+}
+
+/* Distance to the wall, near enough for a made-up flow: breadth first, a vertex tries the nearest
+ * wall vertices of its neighbours. -1: there is no wall. */
+static void find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
+                          double *far)
+{
+    int32_t *queue = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
+    int32_t *nearest = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
+    int64_t head = 0, tail = 0;
+    for (int64_t v = 0; v < graph->rows; v++) {
+        far[v] = wall[v] ? 0 : -1;
+        nearest[v] = (int32_t)v;
+        if (wall[v])
+            queue[tail++] = (int32_t)v;
+    }
+    while (head < tail) {
+        const int64_t end = tail;
+        for (int64_t k = head; k < end; k++)
+            for (int64_t p = graph->start[queue[k]]; p < graph->start[queue[k] + 1]; p++) {
+                const int32_t v = graph->neighbour[p], w = nearest[queue[k]];
+                if (far[v] < 0)
+                    queue[tail++] = v;
+                else if (nearest[v] == w || far[v] < 1e-300)
+                    continue;
+                const double d = distance(x, v, w);
+                if (far[v] < 0 || d < far[v]) {
+                    far[v] = d;
+                    nearest[v] = w;
+                }
+            }
+        head = end;
+    }
+    RT_FREE(queue, RT_HOST);
+    RT_FREE(nearest, RT_HOST);
+}
+
+/* --- the flow --- */
+
+enum { WAVES = 5, MODES = 3 };
+typedef struct {
+    double length, layer; /* of the body; thickness of its boundary layer */
+    double stream[3];     /* unit vector */
+    double k[WAVES][MODES][3], phase[WAVES][MODES];
+} scene_t;
+
+/* Length of what the flow goes around: the walls, or all there is. */
+static double body_length(const rt_mesh_t *mesh, const uint8_t *wall)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
+    double high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    bool any = false;
+    for (int64_t v = 0; v < mesh->vertices; v++)
+        any |= wall[v] != 0;
+    for (int64_t v = 0; v < mesh->vertices; v++)
+        for (int d = 0; d < 3 && (wall[v] || !any); d++) {
+            low[d] = fmin(low[d], mesh->x[3 * v + d]);
+            high[d] = fmax(high[d], mesh->x[3 * v + d]);
+        }
+    for (int d = 0; d < 3; d++)
+        most = fmax(most, high[d] - low[d]);
+    return most;
+}
+
+static scene_t make_scene(const rt_mesh_t *mesh, const uint8_t *wall, const mcpi_flow_t *flow)
+{
+    const double angle = 2 * pi / 180;
+    scene_t s = {.length = body_length(mesh, wall), .stream = {cos(angle), 0, sin(angle)}};
+    s.layer = 5 * s.length / sqrt(flow->reynolds);
+    for (uint64_t w = 0; w < WAVES; w++)
+        for (uint64_t m = 0; m < MODES; m++) {
+            const uint64_t at = 4 * (MODES * w + m);
+            for (uint64_t d = 0; d < 3; d++) /* wave lengths from half a body up */
+                s.k[w][m][d] = 4 * pi / s.length * rt_random(at + d, flow->seed);
+            s.phase[w][m] = pi * rt_random(at + 3, flow->seed);
+        }
+    return s;
+}
+
+static double wave(const scene_t *s, int w, const double *x)
+{
+    double sum = 0;
+    for (int m = 0; m < MODES; m++)
+        sum += sin(dot(s->k[w][m], x) + s->phase[w][m]) / MODES;
+    return sum;
+}
+
+/* Units: density, speed of sound of the free stream. far: from the wall, -1 if there is none. */
+static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *x, double far,
+                       double *q)
+{
+    const double layer = far < 0 ? 1 : tanh(2 * far / s->layer), size = 0.05;
+    double u[3], square = 0;
+    for (int d = 0; d < 3; d++) {
+        u[d] = layer * flow->mach * (s->stream[d] + size * wave(s, d, x));
+        square += u[d] * u[d];
+    }
+    const double p = (1 + size * wave(s, 3, x)) / ratio;
+    if (flow->nb == 4) {
+        q[0] = p;
+        memcpy(q + 1, u, sizeof u);
+        return;
+    }
+    /* the wall is as warm as the stream that it has stopped */
+    const double stopped = (ratio - 1) / 2 * flow->mach * flow->mach * (1 - layer * layer);
+    const double rho = ratio * p / ((1 + stopped) * (1 + size * wave(s, 4, x)));
+    q[0] = rho;
+    for (int d = 0; d < 3; d++)
+        q[1 + d] = rho * u[d];
+    q[4] = p / (ratio - 1) + rho * square / 2;
+    for (int k = 5; k < flow->nb; k++)
+        q[k] = rho * (layer + size * (1 + wave(s, k - 5, x)));
+}
+
+/* --- blocks; entry (i, j) is at j nb + i --- */
+
+mcpi_state_t mcpi_state(int nb, const double *q)
+{
+    mcpi_state_t s = {.weight = 1};
+    if (nb == 4) {
+        memcpy(s.u, q + 1, sizeof s.u);
+        return s;
+    }
+    for (int d = 0; d < 3; d++)
+        s.u[d] = q[1 + d] / q[0];
+    const double p = (ratio - 1) * (q[4] - q[0] * dot(s.u, s.u) / 2);
+    s.H = (q[4] + p) / q[0];
+    for (int k = 5; k < nb; k++)
+        s.phi[k - 5] = q[k] / q[0];
+    s.weight = sqrt(q[0]);
+    return s;
+}
+
+mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b)
+{
+    const double of_a = a->weight / (a->weight + b->weight), of_b = 1 - of_a;
+    mcpi_state_t mean = {.H = of_a * a->H + of_b * b->H, .weight = 1};
+    for (int d = 0; d < 3; d++)
+        mean.u[d] = of_a * a->u[d] + of_b * b->u[d];
+    for (int k = 0; k < 2; k++)
+        mean.phi[k] = of_a * a->phi[k] + of_b * b->phi[k];
+    return mean;
+}
+
+void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
+                   double *c)
+{
+    const double g1 = ratio - 1, v = dot(s->u, n), half = dot(s->u, s->u) / 2;
+    memset(A, 0, (size_t)(nb * nb) * sizeof *A);
+    *V = v;
+    *c = nb == 4 ? sqrt(v * v + compressibility) : sqrt(g1 * (s->H - half));
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            A[(1 + j) * nb + 1 + i] = s->u[i] * n[j] + (i == j ? v : 0);
+        A[1 + i] = n[i];
+        A[(1 + i) * nb] = compressibility * n[i];
+    }
+    if (nb == 4)
+        return;
+    for (int i = 0; i < 3; i++) {
+        A[(1 + i) * nb] = n[i];
+        A[1 + i] = g1 * half * n[i] - v * s->u[i];
+        for (int j = 0; j < 3; j++)
+            A[(1 + j) * nb + 1 + i] -= g1 * n[i] * s->u[j];
+        A[4 * nb + 1 + i] = g1 * n[i];
+        A[(1 + i) * nb + 4] = s->H * n[i] - g1 * v * s->u[i];
+    }
+    A[4] = v * (g1 * half - s->H);
+    A[4 * nb + 4] = ratio * v;
+    for (int k = 5; k < nb; k++) {
+        A[k] = -s->phi[k - 5] * v;
+        for (int j = 0; j < 3; j++)
+            A[(1 + j) * nb + k] = s->phi[k - 5] * n[j];
+        A[k * nb + k] = v;
+    }
+}
+
+/* |x|, rounded off (Harten) below `fix`: a wave that stands still would be damped by nothing. */
+static double magnitude(double x, double fix)
+{
+    x = fabs(x);
+    return x < fix ? (x * x + fix * fix) / (2 * fix) : x;
+}
+
+void mcpi_magnitude(int nb, const double *A, double V, double c, double fix, double *M)
+{
+    double B[MCPI_MAX_NB2];
+    memcpy(B, A, (size_t)(nb * nb) * sizeof *B);
+    for (int i = 0; i < nb; i++)
+        B[i * nb + i] -= V;
+    const double still = magnitude(V, fix), up = magnitude(V + c, fix),
+                 down = magnitude(V - c, fix);
+    const double first = (up - down) / (2 * c), second = ((up + down) / 2 - still) / (c * c);
+    for (int j = 0; j < nb; j++) {
+        double column[MCPI_MAX_NB] = {0}; /* of B^2 */
+        for (int k = 0; k < nb; k++)
+            for (int i = 0; i < nb; i++)
+                column[i] += B[k * nb + i] * B[j * nb + k];
+        for (int i = 0; i < nb; i++)
+            M[j * nb + i] = first * B[j * nb + i] + second * column[i] + (i == j ? still : 0);
+    }
+}
+
+void mcpi_viscous(int nb, const double *q, double *K)
+{
+    memset(K, 0, (size_t)(nb * nb) * sizeof *K);
+    if (nb == 4) {
+        for (int d = 1; d < 4; d++)
+            K[d * nb + d] = 1;
+        return;
+    }
+    const double g = ratio / prandtl, reciprocal = 1 / q[0];
+    double square = 0;
+    for (int d = 0; d < 3; d++) {
+        const double u = q[1 + d] * reciprocal;
+        square += u * u;
+        K[1 + d] = -u * reciprocal;
+        K[(1 + d) * nb + 1 + d] = reciprocal;
+        K[(1 + d) * nb + 4] = (1 - g) * u * reciprocal;
+    }
+    K[4] = (g * (square - q[4] * reciprocal) - square) * reciprocal;
+    K[4 * nb + 4] = g * reciprocal;
+    for (int k = 5; k < nb; k++) {
+        K[k] = -q[k] * reciprocal * reciprocal;
+        K[k * nb + k] = reciprocal;
+    }
+}
+
+/* --- rows --- */
+
+/* y += factor x */
+static void add_block(int n, double factor, const double *x, double *y)
+{
+    for (int k = 0; k < n; k++)
+        y[k] += factor * x[k];
+}
+
+/* Flux through a dual face of area n: half the sum of both sides' less what Roe's dissipation
+ * takes, |A~| held. D += S/2 (A(q_i) + |A~|), O += S/2 (A(q_j) - |A~|); without O through the
+ * boundary, where the state outside is given. Returns (S/2)(|V| + c). */
+static double add_convection(int nb, const mcpi_state_t *at, const mcpi_state_t *beyond,
+                             const double n[3], double *D, double *O)
+{
+    const double S = sqrt(dot(n, n));
+    if (S == 0)
+        return 0;
+    const double unit[3] = {n[0] / S, n[1] / S, n[2] / S};
+    const mcpi_state_t mean = beyond ? mcpi_roe_mean(at, beyond) : *at;
+    double A[MCPI_MAX_NB2], M[MCPI_MAX_NB2], V, c, fastest;
+    mcpi_jacobian(nb, &mean, unit, A, &V, &c);
+    fastest = fabs(V) + c;
+    mcpi_magnitude(nb, A, V, c, fix_share * fastest, M);
+    add_block(nb * nb, S / 2, M, D);
+    if (beyond) {
+        add_block(nb * nb, -S / 2, M, O);
+        mcpi_jacobian(nb, beyond, unit, A, &V, &c);
+        add_block(nb * nb, S / 2, A, O);
+        mcpi_jacobian(nb, at, unit, A, &V, &c);
+    }
+    add_block(nb * nb, S / 2, A, D);
+    return S / 2 * fastest;
+}
+
+/* The wall's velocity is known to be 0: momentum rows say that dQ is 0 there, in numbers as large
+ * as the others of the row. */
+static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbours)
+{
+    for (int i = 1; i < 4; i++) {
+        for (int j = 0; j < nb; j++)
+            D[j * nb + i] = i == j ? scale : 0;
+        for (int64_t k = 0; k < neighbours * nb; k++)
+            O[k * nb + i] = 0;
+    }
+}
+
+static void flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
+{
+    const mcpi_flow_data_t *f = source->data;
+    const mcpi_graph_t *graph = source->graph;
+    const int nb = f->nb, nb2 = nb * nb;
+    const int64_t first = graph->start[vertex], end = graph->start[vertex + 1];
+    const double *q = f->q + vertex * nb;
+    const mcpi_state_t at = mcpi_state(nb, q);
+    double K[MCPI_MAX_NB2], rate = 0;
+    memset(D, 0, (size_t)nb2 * sizeof *D);
+    memset(O, 0, (size_t)((end - first) * nb2) * sizeof *O);
+    for (int64_t p = first; p < end; p++) {
+        double *block = O + (p - first) * nb2;
+        const double *q_there = f->q + (int64_t)graph->neighbour[p] * nb;
+        const mcpi_state_t there = mcpi_state(nb, q_there);
+        rate += add_convection(nb, &at, &there, f->n + 3 * p, D, block);
+        mcpi_viscous(nb, q_there, K);
+        add_block(nb2, -f->mu * f->viscous[p], K, block);
+    }
+    if (!f->wall[vertex]) /* nothing flows through a wall */
+        rate += add_convection(nb, &at, NULL, f->boundary + 3 * vertex, D, NULL);
+    mcpi_viscous(nb, q, K);
+    add_block(nb2, -f->mu * f->diagonal[vertex], K, D);
+    for (int i = 0; i < nb; i++)
+        D[i * nb + i] += rate / f->cfl;
+    if (f->wall[vertex])
+        set_wall(nb, rate, D, O, end - first);
+}
+
+/* --- the source --- */
+
+static void flow_destroy(mcpi_source_t *source)
+{
+    mcpi_flow_data_t *f = source->data;
+    RT_FREE(f->n, RT_HOST);
+    RT_FREE(f->viscous, RT_HOST);
+    RT_FREE(f->boundary, RT_HOST);
+    RT_FREE(f->diagonal, RT_HOST);
+    RT_FREE(f->q, RT_HOST);
+    RT_FREE(f->wall, RT_HOST);
+    RT_FREE(source->data, RT_HOST);
+}
+
+mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
+{
+    const size_t rows = (size_t)mesh->vertices;
+    uint8_t *wall = RT_NEW(uint8_t, rows, RT_HOST);
+    find_walls(mesh, flow->walls, wall);
+    mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
+    mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
+    *source = (mcpi_source_t){.graph = mcpi_graph_of_mesh(mesh),
+                              .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
+                              .nb = flow->nb,
+                              .data = f,
+                              .row = flow_row,
+                              .destroy = flow_destroy};
+    *f = (mcpi_flow_data_t){.nb = flow->nb, .cfl = flow->cfl, .wall = wall};
+    make_dual(mesh, source->graph, f);
+    clear_inside(source->graph, f);
+    double *far = RT_NEW(double, rows, RT_HOST);
+    find_distance(source->graph, mesh->x, f->wall, far);
+    const scene_t scene = make_scene(mesh, f->wall, flow);
+    f->mu = flow->mach * scene.length / flow->reynolds;
+    f->q = RT_NEW(double, rows *(size_t)flow->nb, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int64_t v = 0; v < mesh->vertices; v++)
+        make_state(&scene, flow, mesh->x + 3 * v, far[v], f->q + v * flow->nb);
+    RT_FREE(far, RT_HOST);
+    return source;
+}

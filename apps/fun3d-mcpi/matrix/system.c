@@ -1,0 +1,297 @@
+/*
+ * system.c - from the exact matrix to what is swept: rows scaled, O rounded, D factored.
+ *
+ * Idea: a block row may be multiplied by any number, dQ stays what it is. Numbers like 1e-12 (the
+ * area of a cell at the wall) would be denormals or 0 in FP16, so each row is multiplied by the
+ * power of two that brings the largest entry of its diagonal block into [1, 2). Advantage: powers
+ * of two are exact, so O in 16 bits loses no more than its rounding, and the sweep pays nothing.
+ * Price: R of every solve has to be scaled too, and entries of O that are 2^16 times the diagonal's
+ * overflow FP16 (refused here).
+ *
+ * D is factored without pivoting: the order of operations is then the same in all rows, which is
+ * what lets a GPU do them side by side. Price: a row whose pivot is too small is refused.
+ */
+#include "config.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../mcpi.h"
+
+/* --- types of O --- */
+
+size_t mcpi_type_size(mcpi_type_t type)
+{
+    return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
+}
+
+const char *mcpi_type_name(mcpi_type_t type)
+{
+    static const char *const name[MCPI_TYPES] = {"fp64", "fp32", "fp16", "bf16"};
+    return name[type];
+}
+
+/* Straight from FP64: by way of FP32 some values would be rounded twice, and wrongly. `mantissa`
+ * bits are stored, and the largest finite exponent is `bias`. */
+static uint16_t narrow(double x, int mantissa, int bias)
+{
+    const uint64_t hidden = (uint64_t)1 << 52, infinity = (uint64_t)0x7ff << 52;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t sign = bits >> 63 << 15, top = (uint64_t)(2 * bias + 1) << mantissa;
+    bits &= ~((uint64_t)1 << 63);
+    if (bits > infinity) { /* a quiet NaN with the leading bits of its payload */
+        const uint64_t payload = (bits & (hidden - 1)) >> (52 - mantissa);
+        return (uint16_t)(sign | top | payload | (uint64_t)1 << (mantissa - 1));
+    }
+    const int exponent = (int)(bits >> 52) - 1023 + bias;
+    if (exponent > 2 * bias)
+        return (uint16_t)(sign | top);
+    uint64_t value = (bits & (hidden - 1)) | (uint64_t)(exponent > 0 ? exponent : 0) << 52;
+    int shift = 52 - mantissa;
+    if (exponent <= 0) { /* a denormal: its leading bit is no longer hidden */
+        value |= hidden;
+        shift += 1 - exponent;
+        if (shift > 53) /* less than half of the least denormal */
+            return (uint16_t)sign;
+    }
+    /* to nearest, ties to even; a carry goes on into the exponent, and from there to infinity */
+    value += ((uint64_t)1 << (shift - 1)) - 1 + (value >> shift & 1);
+    return (uint16_t)(sign | value >> shift);
+}
+
+static double widen(uint16_t x, int mantissa, int bias)
+{
+    const uint64_t sign = (uint64_t)(x >> 15) << 63;
+    const int exponent = (x & 0x7fff) >> mantissa;
+    uint64_t bits = (uint64_t)(x & ((1U << mantissa) - 1)) << (52 - mantissa);
+    if (exponent == 2 * bias + 1) {
+        bits |= (uint64_t)0x7ff << 52;
+    } else if (exponent > 0) {
+        bits |= (uint64_t)(exponent - bias + 1023) << 52;
+    } else { /* 1.m less 1, at the least exponent */
+        bits |= (uint64_t)(1 - bias + 1023) << 52;
+        double value, one = ldexp(1, 1 - bias);
+        memcpy(&value, &bits, sizeof value);
+        value -= one;
+        memcpy(&bits, &value, sizeof bits);
+    }
+    bits |= sign;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+uint16_t mcpi_to_fp16(double x)
+{
+    return narrow(x, 10, 15);
+}
+
+double mcpi_from_fp16(uint16_t x)
+{
+    return widen(x, 10, 15);
+}
+
+uint16_t mcpi_to_bf16(double x)
+{
+    return narrow(x, 7, 127);
+}
+
+double mcpi_from_bf16(uint16_t x)
+{
+    return widen(x, 7, 127);
+}
+
+double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
+{
+    switch (type) {
+    case MCPI_FP64:
+        return ((const double *)array)[k];
+    case MCPI_FP32:
+        return (double)((const float *)array)[k];
+    case MCPI_FP16:
+        return mcpi_from_fp16(((const uint16_t *)array)[k]);
+    default:
+        return mcpi_from_bf16(((const uint16_t *)array)[k]);
+    }
+}
+
+/* from[n] times `scale`, rounded; false if one that was finite is not any longer. */
+static bool round_row(const double *from, int64_t n, double scale, mcpi_type_t type, void *array,
+                      int64_t at)
+{
+    bool finite = true;
+    if (type == MCPI_FP64) {
+        double *to = (double *)array + at;
+        for (int64_t k = 0; k < n; k++) {
+            to[k] = from[k] * scale;
+            finite &= fabs(to[k]) <= DBL_MAX;
+        }
+    } else if (type == MCPI_FP32) {
+        float *to = (float *)array + at;
+        for (int64_t k = 0; k < n; k++) {
+            to[k] = (float)(from[k] * scale);
+            finite &= fabsf(to[k]) <= FLT_MAX;
+        }
+    } else {
+        uint16_t *to = (uint16_t *)array + at;
+        const uint16_t top = type == MCPI_FP16 ? 0x7c00 : 0x7f80;
+        for (int64_t k = 0; k < n; k++) {
+            const double scaled = from[k] * scale;
+            to[k] = type == MCPI_FP16 ? mcpi_to_fp16(scaled) : mcpi_to_bf16(scaled);
+            finite &= (to[k] & 0x7fff) < top;
+        }
+    }
+    return finite;
+}
+
+/* --- factors of D --- */
+
+static const double least_pivot = 1e-12; /* of the largest entry of the block */
+
+/* In place; D's largest entry is `largest`. Returns the first pivot that will not do, or -1. */
+static int factor(int nb, double *D, double largest)
+{
+    for (int k = 0; k < nb; k++) {
+        double *pivot_column = D + k * nb;
+        if (!(fabs(pivot_column[k]) >= least_pivot * largest))
+            return k;
+        const double reciprocal = 1 / pivot_column[k];
+        for (int i = k + 1; i < nb; i++)
+            pivot_column[i] *= reciprocal;
+        for (int j = k + 1; j < nb; j++) {
+            double *column = D + j * nb;
+            for (int i = k + 1; i < nb; i++)
+                column[i] -= pivot_column[i] * column[k];
+        }
+        pivot_column[k] = reciprocal;
+    }
+    return -1;
+}
+
+void mcpi_solve_block(int nb, const double *LU, const double *b, double *x)
+{
+    for (int i = 0; i < nb; i++)
+        x[i] = b[i];
+    for (int k = 0; k < nb; k++)
+        for (int i = k + 1; i < nb; i++)
+            x[i] -= LU[k * nb + i] * x[k];
+    for (int k = nb - 1; k >= 0; k--) {
+        x[k] *= LU[k * nb + k];
+        for (int i = 0; i < k; i++)
+            x[i] -= LU[k * nb + i] * x[k];
+    }
+}
+
+/* --- rows --- */
+
+typedef enum { GOOD, D_INFINITE, O_INFINITE, R_INFINITE, D_TINY, O_OVERFLOW, D_PIVOT } fault_t;
+
+static double largest_entry(const double *D, int n)
+{
+    double most = 0;
+    for (int k = 0; k < n; k++)
+        most = fmax(most, fabs(D[k]));
+    return most;
+}
+
+/* Scales, rounds and factors row i. *where: the pivot that will not do, *size: how large it is. */
+static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int *where,
+                        double *size)
+{
+    const int nb = m->nb, nb2 = nb * nb;
+    const int64_t first = m->part->start[i] * nb2, count = m->part->start[i + 1] * nb2 - first;
+    const double *D = m->D + i * nb2;
+    double *LU = s->LU + i * nb2;
+    if (rt_count_nonfinite(D, (size_t)nb2) > 0)
+        return D_INFINITE;
+    if (rt_count_nonfinite(m->O + first, (size_t)count) > 0)
+        return O_INFINITE;
+    if (rt_count_nonfinite(m->R + i * nb, (size_t)nb) > 0)
+        return R_INFINITE;
+    const double largest = largest_entry(D, nb2);
+    *size = largest;
+    if (largest < 0x1p-1022) /* 0, or a denormal, which has no scale any more */
+        return D_TINY;
+    s->exponent[i] = ilogb(largest);
+    const double scale = ldexp(1, -s->exponent[i]);
+    for (int k = 0; k < nb2; k++)
+        LU[k] = D[k] * scale;
+    for (int k = 0; k < nb; k++)
+        s->R[i * nb + k] = m->R[i * nb + k] * scale;
+    if (!round_row(m->O + first, count, scale, s->type, s->O, first)) {
+        *size = 0;
+        for (int64_t k = 0; k < count; k++)
+            *size = fmax(*size, fabs(m->O[first + k]) * scale);
+        return O_OVERFLOW;
+    }
+    *where = factor(nb, LU, largest * scale);
+    if (*where >= 0)
+        *size = fabs(LU[*where * nb + *where]) / (largest * scale);
+    return *where < 0 ? GOOD : D_PIVOT;
+}
+
+static void explain(fault_t fault, mcpi_type_t type, int32_t vertex, int where, double size,
+                    char *why, size_t len)
+{
+    static const char *const name[] = {"diagonal block", "off-diagonal blocks", "right-hand side"};
+    if (fault <= R_INFINITE)
+        snprintf(why, len, "vertex %d: not all of its %s is finite", vertex,
+                 name[fault - D_INFINITE]);
+    else if (fault == D_TINY)
+        snprintf(why, len, "vertex %d: its diagonal block is zero (largest entry %.3g)", vertex,
+                 size);
+    else if (fault == O_OVERFLOW)
+        snprintf(why, len,
+                 "vertex %d: an off-diagonal entry, %.3g with the row scaled to a diagonal of 1 to "
+                 "2, overflows %s",
+                 vertex, size, mcpi_type_name(type));
+    else
+        snprintf(
+            why, len,
+            "vertex %d: pivot %d of its diagonal block is %.3g of the largest entry, less than "
+            "%.0e, and blocks are factored without pivoting",
+            vertex, where + 1, size, least_pivot);
+}
+
+mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
+                               char *why, size_t len)
+{
+    const mcpi_part_t *part = matrix->part;
+    const size_t rows = (size_t)part->rows, nb = (size_t)matrix->nb;
+    mcpi_system_t *s = RT_NEW(mcpi_system_t, 1, RT_HOST);
+    *s = (mcpi_system_t){.nb = matrix->nb,
+                         .type = type,
+                         .part = part,
+                         .exponent = RT_NEW(int, rows, RT_HOST),
+                         .LU = RT_NEW(double, rows *nb *nb, RT_HOST),
+                         .R = RT_NEW(double, rows *nb, RT_HOST)};
+    s->O = rt_alloc((size_t)part->start[rows] * nb * nb, mcpi_type_size(type), RT_HOST);
+    int64_t bad = part->rows; /* the first, whatever the number of threads */
+#pragma omp parallel for schedule(static) reduction(min : bad)
+    for (int64_t i = 0; i < part->rows; i++) {
+        int where;
+        double size;
+        if (make_row(s, matrix, i, &where, &size) != GOOD && i < bad)
+            bad = i;
+    }
+    if (bad == part->rows)
+        return s;
+    int where = 0;
+    double size = 0;
+    const fault_t fault = make_row(s, matrix, bad, &where, &size);
+    explain(fault, type, vertex[part->global[bad]], where, size, why, len);
+    mcpi_system_destroy(s);
+    return NULL;
+}
+
+void mcpi_system_destroy(mcpi_system_t *system)
+{
+    if (system == NULL)
+        return;
+    RT_FREE(system->exponent, RT_HOST);
+    RT_FREE(system->O, RT_HOST);
+    RT_FREE(system->LU, RT_HOST);
+    RT_FREE(system->R, RT_HOST);
+    RT_FREE(system, RT_HOST);
+}

@@ -1,0 +1,520 @@
+/*
+ * wing.c - the generated mesh: a body with a wing-like bump, in tetrahedra, prisms and pyramids.
+ *
+ * Half a sphere is triangulated and its triangles are extruded along rays from the centre, so each
+ * triangle stands at the foot of a column of cells, and each vertex at that of a column of
+ * vertices. Near the wall cells are prisms, farther out they are split into three tetrahedra, the
+ * side faces along the diagonal from the lower one's bottom to the higher one's top, by a random
+ * priority of the two vertex columns. The number of prisms differs from column to column, so there
+ * are steps; a cell beside a step becomes a pyramid and a tetrahedron, or a prism if it cannot.
+ *
+ * Advantage: a tetrahedron between such rays has a vertical edge, and its volume is the length of
+ * that edge times two distances from the centre times the volume spanned by the three directions.
+ * So any body that the centre sees whole gives positive volumes with any layers. Price: lines do
+ * not stand upright on the wall where the body is steep, and there is nothing like a wake.
+ */
+#include "config.h"
+#include "../mcpi.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lengths are in those of the body, which lies along x; y = 0 is the symmetry plane. */
+static const double semi_axis[3] = {0.5, 0.15, 0.15};
+static const double wing_span = 0.4, wing_chord = 0.35, wing_thickness = 0.25;
+/* Of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
+static const double far_away = 24.2;
+
+/* --- the surface --- */
+
+/* Side s of triangle t runs from corner s to corner s + 1; number 3t + s. */
+typedef struct {
+    int64_t columns, triangles;
+    int32_t *corner;    /* [triangles][3] vertex columns, counter-clockwise from outside */
+    int32_t *across;    /* [triangles][3] the same side as its other triangle numbers it, or -1 */
+    double *u;          /* [columns][3] on the unit sphere, y >= 0 */
+    uint64_t *priority; /* [columns], no two the same */
+} surface_t;
+
+static inline int64_t next_side(int64_t side)
+{
+    return side % 3 == 2 ? side - 2 : side + 1;
+}
+
+static inline int64_t previous_side(int64_t side)
+{
+    return side % 3 == 0 ? side + 2 : side - 1;
+}
+
+/* Vertices of half an octahedron are the (i, j) with |i| + |j| <= n, numbered by i, then by j. */
+static int64_t column_of(int64_t n, int64_t i, int64_t j)
+{
+    int64_t below = i + n,
+            above = n - i; /* rows i' < i have 1, 3, .. 2n + 1, 2n - 1, .. vertices */
+    int64_t start = i <= 0 ? below * below : 2 * n * n + 2 * n + 1 - (above + 1) * (above + 1);
+    return start + j + (n - llabs(i));
+}
+
+/* Sines make equal angles along the edges of the octahedron, and y = 0 exactly on the plane. */
+static void make_directions(const surface_t *s, int64_t n)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = -n; i <= n; i++)
+        for (int64_t j = llabs(i) - n; j <= n - llabs(i); j++) {
+            double quarter = acos(0.0) / (double)n, *u = s->u + 3 * column_of(n, i, j);
+            u[0] = sin(quarter * (double)i);
+            u[1] = sin(quarter * (double)(n - llabs(i) - llabs(j)));
+            u[2] = sin(quarter * (double)j);
+            double length = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+            for (int d = 0; d < 3; d++)
+                u[d] /= length;
+        }
+}
+
+/* Four quarters, each a triangle of n rows; those with one mirrored axis are turned over. */
+static void make_triangles(const surface_t *s, int64_t n)
+{
+    int32_t *corner = s->corner;
+    for (int quarter = 0; quarter < 4; quarter++) {
+        int64_t a = quarter & 1 ? -1 : 1, b = quarter & 2 ? -1 : 1;
+        int second = a == b ? 2 : 1, third = 3 - second;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; i + j < n; j++) {
+                corner[0] = (int32_t)column_of(n, a * i, b * j);
+                corner[second] = (int32_t)column_of(n, a * (i + 1), b * j);
+                corner[third] = (int32_t)column_of(n, a * i, b * (j + 1));
+                corner += 3;
+                if (i + j == n - 1)
+                    continue;
+                corner[0] = (int32_t)column_of(n, a * (i + 1), b * (j + 1));
+                corner[second] = (int32_t)column_of(n, a * i, b * (j + 1));
+                corner[third] = (int32_t)column_of(n, a * (i + 1), b * j);
+                corner += 3;
+            }
+    }
+}
+
+/* A side's other triangle has it in the other direction. At most 6 sides start at a vertex. */
+static void find_across(const surface_t *s)
+{
+    int32_t *from = RT_NEW(int32_t, 6 * (size_t)s->columns, RT_HOST);
+    for (int64_t c = 0; c < 6 * s->columns; c++)
+        from[c] = -1;
+    for (int64_t side = 0; side < 3 * s->triangles; side++) {
+        int32_t *place = from + 6 * (int64_t)s->corner[side];
+        while (*place >= 0)
+            place++;
+        *place = (int32_t)side;
+    }
+    for (int64_t side = 0; side < 3 * s->triangles; side++) {
+        const int32_t *place = from + 6 * (int64_t)s->corner[next_side(side)];
+        s->across[side] = -1;
+        for (int k = 0; k < 6 && place[k] >= 0; k++)
+            if (s->corner[next_side(place[k])] == s->corner[side])
+                s->across[side] = place[k];
+    }
+    RT_FREE(from, RT_HOST);
+}
+
+/* Six times the volume that three directions span; positive: counter-clockwise from outside. */
+static double spanned(const surface_t *s, int32_t a, int32_t b, int32_t c)
+{
+    const double *p = s->u + 3 * (int64_t)a, *q = s->u + 3 * (int64_t)b, *r = s->u + 3 * (int64_t)c;
+    return p[0] * (q[1] * r[2] - q[2] * r[1]) + p[1] * (q[2] * r[0] - q[0] * r[2]) +
+           p[2] * (q[0] * r[1] - q[1] * r[0]);
+}
+
+/* Edges that meet at a vertex: 4 .. 9; on the symmetry plane, of the half that is there. */
+static const int8_t least_degree[2] = {4, 3}, most_degree[2] = {9, 5};
+
+/* Side ab of triangles abc and bad becomes cd. Only where the quad is well convex. */
+static void flip(const surface_t *s, int64_t side, int8_t *degree, const uint8_t *on_plane)
+{
+    int64_t other = s->across[side];
+    int64_t abc = side - side % 3, bad = other - other % 3;
+    int32_t a = s->corner[side], b = s->corner[other];
+    int32_t c = s->corner[previous_side(side)], d = s->corner[previous_side(other)];
+    double area = spanned(s, a, b, c) + spanned(s, b, a, d);
+    if (degree[a] <= least_degree[on_plane[a]] || degree[b] <= least_degree[on_plane[b]] ||
+        degree[c] >= most_degree[on_plane[c]] || degree[d] >= most_degree[on_plane[d]] ||
+        spanned(s, a, d, c) < area / 8 || spanned(s, d, b, c) < area / 8)
+        return;
+    degree[a]--;
+    degree[b]--;
+    degree[c]++;
+    degree[d]++;
+    int32_t ad = s->across[next_side(other)], db = s->across[previous_side(other)];
+    int32_t bc = s->across[next_side(side)], ca = s->across[previous_side(side)];
+    const int32_t corner[2][3] = {{a, d, c}, {d, b, c}};
+    const int32_t across[2][3] = {{ad, (int32_t)bad + 2, ca}, {db, bc, (int32_t)abc + 1}};
+    for (int half = 0; half < 2; half++)
+        for (int k = 0; k < 3; k++) {
+            int64_t at = (half == 0 ? abc : bad) + k;
+            s->corner[at] = corner[half][k];
+            s->across[at] = across[half][k];
+            if (across[half][k] >= 0)
+                s->across[across[half][k]] = (int32_t)at;
+        }
+}
+
+/* One side in ten. One thread: a flip changes what the next one finds, and there are few. */
+static void flip_edges(const surface_t *s, uint64_t seed)
+{
+    int8_t *degree = RT_NEW(int8_t, (size_t)s->columns, RT_HOST);
+    uint8_t *on_plane = RT_NEW(uint8_t, (size_t)s->columns, RT_HOST);
+    memset(degree, 0, (size_t)s->columns);
+    memset(on_plane, 0, (size_t)s->columns);
+    for (int64_t side = 0; side < 3 * s->triangles; side++) {
+        degree[s->corner[side]]++;
+        if (s->across[side] < 0) { /* the plane: one edge that no side follows from its end */
+            degree[s->corner[next_side(side)]]++;
+            on_plane[s->corner[side]] = 1;
+        }
+    }
+    for (int64_t side = 0; side < 3 * s->triangles; side++)
+        if (s->across[side] >= 0 && rt_hash((uint64_t)side, rt_hash(1, seed)) % 10 == 0)
+            flip(s, side, degree, on_plane);
+    RT_FREE(degree, RT_HOST);
+    RT_FREE(on_plane, RT_HOST);
+}
+
+static void surface_new(surface_t *s, int64_t n, uint64_t seed)
+{
+    s->columns = 2 * n * n + 2 * n + 1;
+    s->triangles = 4 * n * n;
+    s->corner = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
+    s->across = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
+    s->u = RT_NEW(double, 3 * (size_t)s->columns, RT_HOST);
+    s->priority = RT_NEW(uint64_t, (size_t)s->columns, RT_HOST);
+    make_directions(s, n);
+    make_triangles(s, n);
+    find_across(s);
+    flip_edges(s, seed);
+    for (int64_t c = 0; c < s->columns; c++)
+        s->priority[c] = rt_hash((uint64_t)c, rt_hash(2, seed)) << 32 | (uint64_t)c;
+}
+
+static void surface_destroy(surface_t *s)
+{
+    RT_FREE(s->corner, RT_HOST);
+    RT_FREE(s->across, RT_HOST);
+    RT_FREE(s->u, RT_HOST);
+    RT_FREE(s->priority, RT_HOST);
+}
+
+/* --- what becomes of the cells --- */
+
+/* Three tetrahedra; a pyramid on side 0, 1 or 2 and a tetrahedron; a prism. */
+enum { SPLIT, MIXED, PRISM = MIXED + 3 };
+
+/* How many cells from the wall are prisms in a column. The wave is odd in (x, z), so their mean
+ * does not depend on n. The swing is one of several layers, and of one where there are few. */
+static int64_t prisms_planned(const surface_t *s, int64_t layers, int64_t t)
+{
+    double x = 0, z = 0, swing = fmax(0.8, 0.16 * (double)layers);
+    for (int a = 0; a < 3; a++) {
+        x += s->u[3 * (int64_t)s->corner[3 * t + a]] / 3;
+        z += s->u[3 * (int64_t)s->corner[3 * t + a] + 2] / 3;
+    }
+    double wave = 0.2 * x + 0.4 * sin(6 * x + 4 * z) + 0.4 * sin(8 * z - 3 * x);
+    int64_t prisms = (int64_t)floor(0.525 * (double)layers + swing * wave + 0.5);
+    return prisms < 1 ? 1 : prisms > layers ? layers : prisms;
+}
+
+/*
+ * What a cell must be, given which cells of its layer are prisms. Beside one prism: a pyramid on
+ * the common side, whose apex takes the diagonals of the two others. They end there only if the
+ * column of the apex is the highest or the lowest of the three. A prism makes its neighbours no
+ * less likely to be prisms; so the least set of prisms that fits is the same in whatever order
+ * cells are looked at.
+ */
+static uint8_t fitting(const surface_t *s, const uint8_t *cell, int64_t t)
+{
+    int prisms = 0, side = 0;
+    for (int k = 0; k < 3; k++)
+        if (s->across[3 * t + k] >= 0 && cell[s->across[3 * t + k] / 3] == PRISM) {
+            prisms++;
+            side = k;
+        }
+    if (prisms == 0)
+        return SPLIT;
+    const int32_t *corner = s->corner + 3 * t;
+    uint64_t a = s->priority[corner[side]], b = s->priority[corner[(side + 1) % 3]];
+    uint64_t apex = s->priority[corner[(side + 2) % 3]];
+    return prisms == 1 && (apex > a) == (apex > b) ? (uint8_t)(MIXED + side) : PRISM;
+}
+
+static void settle_layer(const surface_t *s, const int64_t *planned, int64_t k, uint8_t *cell)
+{
+    for (int64_t t = 0; t < s->triangles; t++)
+        cell[t] = k < planned[t] ? PRISM : SPLIT;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int64_t t = 0; t < s->triangles; t++)
+            if (cell[t] != PRISM) {
+                uint8_t was = cell[t];
+                cell[t] = fitting(s, cell, t);
+                changed = changed || cell[t] != was;
+            }
+    }
+}
+
+/* [layers][triangles]. Layers know nothing of each other. */
+static uint8_t *cells_new(const surface_t *s, int64_t layers)
+{
+    uint8_t *cell = RT_NEW(uint8_t, (size_t)(layers * s->triangles), RT_HOST);
+    int64_t *planned = RT_NEW(int64_t, (size_t)s->triangles, RT_HOST);
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (int64_t t = 0; t < s->triangles; t++)
+            planned[t] = prisms_planned(s, layers, t);
+#pragma omp for schedule(dynamic)
+        for (int64_t k = 0; k < layers; k++)
+            settle_layer(s, planned, k, cell + k * s->triangles);
+    }
+    RT_FREE(planned, RT_HOST);
+    return cell;
+}
+
+/* --- elements and faces --- */
+
+/* Where those of a column go, or how many there are. */
+typedef struct {
+    int64_t element[RT_ELEMENTS], face[RT_FACES];
+} place_t;
+
+static place_t count_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t)
+{
+    place_t count = {.face[RT_TRIANGLE] = 2};
+    int sides = 0;
+    for (int k = 0; k < 3; k++)
+        sides += s->across[3 * t + k] < 0;
+    for (int64_t k = 0; k < layers; k++) {
+        uint8_t is = cell[k * s->triangles + t];
+        count.element[RT_TETRAHEDRON] += is == SPLIT ? 3 : is == PRISM ? 0 : 1;
+        count.element[RT_PYRAMID] += is != SPLIT && is != PRISM;
+        count.element[RT_PRISM] += is == PRISM;
+        count.face[RT_QUAD] += is == PRISM ? sides : 0;
+        count.face[RT_TRIANGLE] += is == PRISM ? 0 : 2 * sides;
+    }
+    return count;
+}
+
+static void put_element(const rt_mesh_t *mesh, place_t *at, rt_element_t type,
+                        const int32_t *vertex)
+{
+    int size = rt_element_size(type);
+    memcpy(mesh->element[type] + size * at->element[type]++, vertex, (size_t)size * sizeof *vertex);
+}
+
+static void put_face(const rt_mesh_t *mesh, place_t *at, rt_face_t type, int tag,
+                     const int32_t *vertex)
+{
+    int size = rt_face_size(type);
+    mesh->tag[type][at->face[type]] = tag;
+    memcpy(mesh->face[type] + size * at->face[type]++, vertex, (size_t)size * sizeof *vertex);
+}
+
+/* Of a cell with vertices v[0 .. 2] below and v[3 .. 5] above. */
+static void put_tetrahedra(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
+                           const uint64_t priority[3])
+{
+    int low = 0, high = 0;
+    for (int a = 1; a < 3; a++) {
+        low = priority[a] < priority[low] ? a : low;
+        high = priority[a] > priority[high] ? a : high;
+    }
+    int p = low, q = 3 - low - high, r = high, odd = q == (p + 2) % 3;
+    /* right for p, q, r counter-clockwise, else two vertices change places */
+    int32_t tetrahedron[3][4] = {{v[p], v[q], v[r], v[r + 3]},
+                                 {v[p], v[q], v[r + 3], v[q + 3]},
+                                 {v[p], v[p + 3], v[q + 3], v[r + 3]}};
+    for (int t = 0; t < 3; t++) {
+        int32_t *vertex = tetrahedron[t], first = vertex[0];
+        if (odd) {
+            vertex[0] = vertex[1];
+            vertex[1] = first;
+        }
+        put_element(mesh, at, RT_TETRAHEDRON, vertex);
+    }
+}
+
+static void put_mixed(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
+                      const uint64_t priority[3], int side)
+{
+    int a = side, b = (side + 1) % 3, c = (side + 2) % 3;
+    int32_t pyramid[5] = {v[a], v[a + 3], v[b + 3], v[b], v[c]};
+    int32_t tetrahedron[4] = {v[a + 3], v[c + 3], v[b + 3], v[c]};
+    if (priority[c] > priority[a]) { /* then diagonals end above c: the same, upside down */
+        pyramid[4] = v[c + 3];
+        tetrahedron[0] = v[a];
+        tetrahedron[1] = v[b];
+        tetrahedron[2] = v[c];
+        tetrahedron[3] = v[c + 3];
+    }
+    put_element(mesh, at, RT_PYRAMID, pyramid);
+    put_element(mesh, at, RT_TETRAHEDRON, tetrahedron);
+}
+
+/* Faces are counter-clockwise as seen from outside the volume. */
+static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
+                     const uint64_t priority[3], int side, bool whole)
+{
+    int a = side, b = (side + 1) % 3;
+    if (whole) {
+        put_face(mesh, at, RT_QUAD, MCPI_TAG_SYMMETRY,
+                 (const int32_t[]){v[a], v[b], v[b + 3], v[a + 3]});
+        return;
+    }
+    bool up = priority[a] < priority[b]; /* the diagonal, from a to b */
+    put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
+             (const int32_t[]){v[a], v[b], up ? v[b + 3] : v[a + 3]});
+    put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
+             (const int32_t[]){up ? v[a] : v[b], v[b + 3], v[a + 3]});
+}
+
+static void put_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t,
+                       place_t at, const rt_mesh_t *mesh)
+{
+    uint64_t priority[3];
+    int32_t v[6];
+    for (int a = 0; a < 3; a++) {
+        int32_t column = s->corner[3 * t + a];
+        priority[a] = s->priority[column];
+        v[a] = (int32_t)(column * (layers + 1));
+        v[a + 3] = v[a] + 1;
+    }
+    put_face(mesh, &at, RT_TRIANGLE, MCPI_TAG_WALL, (const int32_t[]){v[0], v[2], v[1]});
+    for (int64_t k = 0; k < layers; k++) {
+        uint8_t is = cell[k * s->triangles + t];
+        if (is == PRISM)
+            put_element(mesh, &at, RT_PRISM, v);
+        else if (is == SPLIT)
+            put_tetrahedra(mesh, &at, v, priority);
+        else
+            put_mixed(mesh, &at, v, priority, is - MIXED);
+        for (int side = 0; side < 3; side++)
+            if (s->across[3 * t + side] < 0)
+                put_side(mesh, &at, v, priority, side, is == PRISM);
+        for (int a = 0; a < 6; a++)
+            v[a]++;
+    }
+    put_face(mesh, &at, RT_TRIANGLE, MCPI_TAG_FAR, v);
+}
+
+static void make_elements(const surface_t *s, const uint8_t *cell, int64_t layers, rt_mesh_t *mesh)
+{
+    place_t *at = RT_NEW(place_t, (size_t)s->triangles, RT_HOST), sum = {.element[0] = 0};
+#pragma omp parallel for schedule(static)
+    for (int64_t t = 0; t < s->triangles; t++)
+        at[t] = count_column(s, cell, layers, t);
+    for (int64_t t = 0; t < s->triangles; t++) {
+        place_t count = at[t];
+        at[t] = sum;
+        for (int e = 0; e < RT_ELEMENTS; e++)
+            sum.element[e] += count.element[e];
+        for (int f = 0; f < RT_FACES; f++)
+            sum.face[f] += count.face[f];
+    }
+    for (int e = 0; e < RT_ELEMENTS; e++) {
+        size_t size = (size_t)rt_element_size((rt_element_t)e);
+        mesh->elements[e] = sum.element[e];
+        mesh->element[e] = RT_NEW(int32_t, size * (size_t)sum.element[e], RT_HOST);
+    }
+    for (int f = 0; f < RT_FACES; f++) {
+        size_t size = (size_t)rt_face_size((rt_face_t)f);
+        mesh->faces[f] = sum.face[f];
+        mesh->face[f] = RT_NEW(int32_t, size * (size_t)sum.face[f], RT_HOST);
+        mesh->tag[f] = RT_NEW(int32_t, (size_t)sum.face[f], RT_HOST);
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t t = 0; t < s->triangles; t++)
+        put_column(s, cell, layers, t, at[t], mesh);
+    RT_FREE(at, RT_HOST);
+}
+
+/* --- vertices --- */
+
+/* Of the last layer from the wall. */
+static double height(double first, double growth, int64_t layers)
+{
+    double rate = log(growth);
+    return rate == 0 ? first * (double)layers : first * expm1((double)layers * rate) / expm1(rate);
+}
+
+/* Bisection for its logarithm: height rises with growth. */
+static double choose_growth(double first, int64_t layers)
+{
+    double low = -1, high = log(far_away / first);
+    for (int step = 0; step < 60; step++) {
+        double middle = (low + high) / 2;
+        if (height(first, exp(middle), layers) < far_away)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp((low + high) / 2);
+}
+
+/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive; the
+ * wing and the layers move them along their rays. */
+static void make_vertices(const surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
+{
+    int64_t levels = wing->layers + 1;
+    double growth = wing->growth > 0 ? wing->growth : choose_growth(wing->first, wing->layers);
+    mesh->vertices = s->columns * levels;
+    mesh->x = RT_NEW(double, 3 * (size_t)mesh->vertices, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int64_t c = 0; c < s->columns; c++) {
+        const double *u = s->u + 3 * c;
+        double body[3], square = 0;
+        for (int d = 0; d < 3; d++) {
+            body[d] = semi_axis[d] * u[d];
+            square += body[d] * body[d];
+        }
+        double radius = sqrt(square), across = u[0] / wing_chord, along = u[2] / wing_thickness;
+        double wall = radius + wing_span * u[1] * u[1] * exp(-across * across - along * along);
+        double above = 0, thickness = wing->first;
+        for (int64_t k = 0; k < levels; k++) {
+            for (int d = 0; d < 3; d++)
+                mesh->x[3 * (c * levels + k) + d] = body[d] / radius * (wall + above);
+            above += thickness;
+            thickness *= growth;
+        }
+    }
+}
+
+rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
+{
+    surface_t s;
+    RT_EXPECT(wing->n >= 2 && wing->layers >= 2, RT_USAGE,
+              "a wing needs n and layers of at least 2");
+    RT_EXPECT(wing->n < 20000 && wing->layers < INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
+              "a wing can have 2147483647 tetrahedra");
+    RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
+              "first layer from 0 to %g body lengths, growth not negative", far_away);
+    surface_new(&s, wing->n, wing->seed);
+    uint8_t *cell = cells_new(&s, wing->layers);
+    rt_mesh_t *mesh = RT_NEW(rt_mesh_t, 1, RT_HOST);
+    make_elements(&s, cell, wing->layers, mesh);
+    make_vertices(&s, wing, mesh);
+    RT_FREE(cell, RT_HOST);
+    surface_destroy(&s);
+    return mesh;
+}
+
+/*
+ * Blocks: the specification's formula with T = 3 cells less what prisms and mixed cells take, and
+ * all sides on the symmetry plane whole. Prisms are those planned, a little more than half, what
+ * rounding adds where layers are few, and those along steps: the length of these goes with n, their
+ * number with layers, so their share with 1 / n.
+ */
+void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks)
+{
+    int64_t n = wing->n, layers = wing->layers, cells = 4 * n * n * layers;
+    double share = 0.527 + 0.5 / (double)n + 0.3 / (double)layers;
+    int64_t prisms = share < 1 ? (int64_t)ceil((double)cells * share) : cells;
+    *vertices = (2 * n * n + 2 * n + 1) * (layers + 1);
+    *offdiagonal_blocks = 2 * *vertices + 6 * cells + 3 * prisms + 8 * n * n + 12 * n * layers;
+}

@@ -1,0 +1,258 @@
+/*
+ * work.c - what a sweep must do, counted before anything is measured, beside the paper's figures.
+ *
+ * With N rows, B off-diagonal blocks, blocks of nb x nb, O in values of o bytes and dQ in values of
+ * q bytes, one sweep reads and writes at least, in MB for the paper's mesh (N = 1,123,718, B =
+ * 19,106,474, nb = 5, o = q = 4):
+ *
+ *     O               o nb^2 B      1910.6     every block once
+ *     column index    4 B             76.4
+ *     row pointers    4 N              4.5
+ *     D               8 nb^2 N       224.7     factors, FP64
+ *     R               8 nb N          44.9
+ *     dQ            2 q nb N          44.9     read once and written once
+ *                                   2306.2     15 sweeps: 34.59 GB, 48 ms at the paper's 716 GB/s
+ *
+ * and does 2 nb^2 flops a block, and as many a row: nb (nb - 1) forward, as many backward, nb
+ * products with reciprocals, nb differences from R. Every rung is credited with that, for the types
+ * of the run. dQ of a neighbour is read B times in all and counted once: each colour touches most
+ * rows, so if dQ falls out of the last cache it is read again once a colour. The reference sweeps
+ * FP64 dQ whatever was asked, and is credited as the others.
+ */
+#include "config.h"
+#include "mcpi.h"
+#include <math.h>
+#include <string.h>
+
+enum { VALUE = sizeof(double), INDEX = sizeof(int32_t) };
+
+static const mcpi_kernels_t *kernels_of(const rt_rung_t *rung)
+{
+    return rung->kernels ? rung->kernels : &mcpi_cpu_simd;
+}
+
+static double dq_size(const mcpi_config_t *cfg, const mcpi_kernels_t *kernels)
+{
+    return kernels->always_fp64 ? VALUE : (double)mcpi_type_size((mcpi_type_t)cfg->dq);
+}
+
+void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+{
+    const mcpi_config_t *cfg = run->config;
+    const double N = (double)cfg->rows, B = (double)cfg->blocks, nb = (double)cfg->nb;
+    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
+    const double q = (double)mcpi_type_size((mcpi_type_t)cfg->dq),
+                 own = dq_size(cfg, kernels_of(rung));
+    const double matrix = o * nb * nb * B + INDEX * B + INDEX * N + VALUE * nb * nb * N;
+    const double flops = 2 * nb * nb * (B + N), rank = rt_comm_size();
+    const double bytes = matrix + VALUE * nb * N + 2 * q * nb * N;
+    /* --roofline copies two halves of what a sweep touches, each once */
+    *work = (rt_work_t){.unit = "sweep",
+                        .units = (double)cfg->sweeps,
+                        .flops = flops,
+                        .bytes = bytes,
+                        .points = N,
+                        .point = "row",
+                        .loads_and_stores = 2,
+                        .distinct_arrays = 2,
+                        .array_bytes = bytes / 2 / rank};
+    /* a call of the timer `rows` is a colour, or all sweeps: so `sweep` is credited */
+    rt_work_add(work, "sweep", 1, flops, matrix + VALUE * nb * N + own * nb * N, own * nb * N);
+}
+
+/* --- memory --- */
+
+typedef struct {
+    double n, b, g; /* of this rank: rows, blocks, ghosts */
+    double N, B;    /* of all */
+    double nb;
+} counts_t;
+
+static counts_t counts(const mcpi_config_t *cfg)
+{
+    return (counts_t){(double)cfg->local_rows, (double)cfg->local_blocks, (double)cfg->ghosts,
+                      (double)cfg->rows,       (double)cfg->blocks,       (double)cfg->nb};
+}
+
+/* Ghosts are received, and as many boundary rows are sent; one halo a colour, some 16 of them. */
+static double halo_memory(const counts_t *c, rt_space_t space)
+{
+    enum { HALOS = 16 };
+    const int64_t shared = (int64_t)(2.5 * c->g / HALOS) + 8;
+    return c->g > 0 ? HALOS * (double)rt_halo_predict(0, shared, (int)c->nb, space) : 0;
+}
+
+static double halo_set_up(const counts_t *c)
+{
+    return c->g > 0 ? (double)rt_halo_predict_setup(0, (int64_t)c->g) + 34 * c->g : 0;
+}
+
+/* The graph (4 a block), normals and viscous factors (32 a block), flow, coordinates. */
+static double source_memory(const mcpi_config_t *cfg, const counts_t *c)
+{
+    const double graph = VALUE * c->N + INDEX * c->B;
+    if (cfg->is_matrix)
+        return graph + VALUE * c->nb * c->nb * (c->B + c->N) + 2 * VALUE * c->N;
+    return graph + 4 * VALUE * c->B + (c->nb + 8) * VALUE * c->N;
+}
+
+/* While it is made: x and up to 6 tetrahedra a vertex of the mesh, and lists of each vertex's
+ * elements, 24 of them. */
+static double making_source(const mcpi_config_t *cfg, const counts_t *c)
+{
+    if (cfg->is_matrix)
+        return source_memory(cfg, c) + 24 * c->B;
+    return source_memory(cfg, c) + (3 * VALUE + 6 * 4 * INDEX + 24 * INDEX + 2 * VALUE) * c->N;
+}
+
+/* Order, part, matrix and system of this rank. */
+static double part_memory(const counts_t *c)
+{
+    return 2 * INDEX * c->N + 2 * INDEX * c->b + 2 * VALUE * c->n + VALUE * c->g;
+}
+
+static double matrix_memory(const counts_t *c)
+{
+    return VALUE * (c->nb * c->nb * (c->b + c->n) + 2 * c->nb * c->n);
+}
+
+static double system_memory(const mcpi_config_t *cfg, const counts_t *c)
+{
+    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
+    return o * c->nb * c->nb * c->b + VALUE * (c->nb * c->nb + c->nb) * c->n + INDEX * c->n;
+}
+
+/* Start, column, O, LU and R where the rung wants them; on the host only the start. */
+static double view_memory(const mcpi_config_t *cfg, const counts_t *c, bool on_host)
+{
+    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
+    if (on_host)
+        return INDEX * c->n;
+    return INDEX * (c->n + c->b) + o * c->nb * c->nb * c->b +
+           VALUE * (c->nb * c->nb + c->nb) * c->n;
+}
+
+/* The problem as it is kept; *making: the most while it is made. */
+static double problem_memory(const mcpi_config_t *cfg, const counts_t *c, double *making)
+{
+    const double source = source_memory(cfg, c), part = part_memory(c);
+    /* colours, owners, keys and lists of the order */
+    const double ordering = source + part + 48 * c->N;
+    const double filling = source + part + matrix_memory(c) + 262144;
+    const double kept = part + matrix_memory(c) + system_memory(cfg, c) + halo_memory(c, RT_HOST);
+    /* the right-hand side is made with dQ* of ghosts too */
+    *making = fmax(making_source(cfg, c), fmax(ordering, filling));
+    *making = fmax(*making, kept + fmax(halo_set_up(c), VALUE * c->nb * (c->n + c->g)));
+    return kept;
+}
+
+/*
+ * Of one rank. The host has the exact matrix (FP64), the system and its halos; while a rung is
+ * verified, seven fields of dQ's size and a copy of one on its way from the rung. That, or graph
+ * and flow of the whole mesh while the problem is made, is the most. A rung off the host has its
+ * copies of the system there.
+ */
+void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    const mcpi_config_t *cfg = run->config;
+    const mcpi_kernels_t *kernels = kernels_of(rung);
+    const rt_space_t space = rt_rung_space(rung);
+    const counts_t c = counts(cfg);
+    const double field = VALUE * c.nb * (c.n + c.g);
+    double lists[RT_SPACES] = {0}, making, kept = problem_memory(cfg, &c, &making);
+    for (int s = 0; s < RT_SPACES; s++)
+        bytes[s] = 0;
+    if (kernels->memory)
+        kernels->memory(cfg, lists);
+
+    bytes[space] += lists[space] + dq_size(cfg, kernels) * c.nb * (c.n + c.g);
+    if (!kernels->own_layout)
+        bytes[space] += view_memory(cfg, &c, space == RT_HOST);
+    double setting_up = lists[RT_HOST];
+    if (space != RT_HOST) {
+        bytes[space] += halo_memory(&c, space);
+        bytes[RT_PINNED] += halo_memory(&c, RT_PINNED);
+        setting_up += INDEX * c.n + halo_set_up(&c);
+    }
+    if (cfg->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1)
+        making += kept; /* the same problem in global colouring: see mcpi_price */
+    kept += bytes[RT_HOST] + VALUE * c.nb * c.n + 65536; /* s->R; what is small */
+    bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 8 * field));
+}
+
+/* --- beside the paper --- */
+
+/* The slides' figures, 15 sweeps on a V100, of 900 GB/s by its data sheet. */
+typedef struct {
+    const char *rung;
+    double ms, rate; /* GB/s */
+    const char *name;
+} paper_t;
+static const paper_t paper[] = {
+    {"naive", 500, 70, "naive"},
+    {"warp-shared", 48, 716, "warp a block, shared memory"},
+    {"warp-shuffle", 48, 716, "the same, shuffles (no time of its own)"},
+};
+static const double paper_peak = 900;
+
+static const paper_t *paper_of(const rt_rung_t *rung)
+{
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
+        if (strcmp(paper[i].rung, rung->name) == 0)
+            return &paper[i];
+    return NULL;
+}
+
+const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung)
+{
+    static char text[96];
+    const paper_t *figures = paper_of(rung);
+    (void)run;
+    if (!figures)
+        return "";
+    snprintf(text, sizeof text, "%.0f ms for 15 sweeps, %.0f GB/s, V100", figures->ms,
+             figures->rate);
+    return text;
+}
+
+static void cell(rt_table_t *t, double value, const char *format)
+{
+    char text[32];
+    snprintf(text, sizeof text, format, value);
+    rt_table_cell(t, "%s", value > 0 ? text : "-");
+}
+
+void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
+{
+    rt_table_t *t =
+        rt_table_new("<rung|ms for 15 sweeps|slides|GB/s|slides|naive / this|slides|<there");
+    double naive = 0;
+    for (int i = 0; i < MCPI_RUNGS; i++)
+        if (outcomes[i].rung && outcomes[i].verdict.valid &&
+            strcmp(outcomes[i].rung->name, "naive") == 0)
+            naive = outcomes[i].seconds_per_unit;
+    for (int i = 0; i < MCPI_RUNGS; i++) {
+        const rt_outcome_t *o = &outcomes[i];
+        if (!o->rung)
+            continue;
+        const paper_t *figures = paper_of(o->rung);
+        const double seconds = o->verdict.valid ? o->seconds_per_unit : 0;
+        const double rate = seconds > 0 ? o->work.bytes / seconds : 0;
+        rt_table_cell(t, "%s", o->rung->name);
+        cell(t, 15e3 * seconds, "%.3g");
+        cell(t, figures ? figures->ms : 0, "%.0f");
+        cell(t, rate * 1e-9, "%.1f");
+        cell(t, figures ? figures->rate : 0, "%.0f");
+        cell(t, seconds > 0 ? naive / seconds : 0, "%.2f");
+        cell(t, figures ? paper[0].ms / figures->ms : 0, "%.1f");
+        rt_table_cell(t, "%s", figures ? figures->name : "beyond the slides");
+        rt_table_row(t);
+    }
+    const mcpi_config_t *cfg = run->config;
+    fprintf(out,
+            "\nbeside the slides: V100, %.0f GB/s by its data sheet, 1123718 rows and 19106474 "
+            "blocks (here %lld and %lld); GB/s by the bytes that every rung is credited with\n\n",
+            paper_peak, (long long)cfg->rows, (long long)cfg->blocks);
+    rt_table_print(t, out);
+    rt_table_destroy(t);
+}

@@ -1,0 +1,84 @@
+# cli.sh - what fun3d-mcpi says and how it ends: good runs of every kind of input, and bad input.
+. "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
+cpu="--device cpu --seconds 0"
+
+# --- every order, block size and type ---
+for order in natural rcm hilbert random; do
+    valid order-$order "$mcpi" $cpu $small --order $order --ladder
+done
+for nb in 4 6 7; do
+    valid nb-$nb "$mcpi" $cpu $small --block-size $nb --ladder
+done
+for type in fp64 fp32 fp16 bf16; do
+    for dq in fp64 fp32; do
+        for sum in fp64 fp32; do
+            valid types "$mcpi" $cpu $small --offdiagonal $type --dq $dq --accumulate $sum --rung cpu-simd
+        done
+    done
+done
+valid double "$mcpi" $cpu $small --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
+# every type converges, down to what it can hold
+for type in fp64 fp32 fp16 bf16; do
+    valid long-$type "$mcpi" $cpu $small --offdiagonal $type --sweeps 100 --rung cpu-simd
+done
+awk -v a="$(residual double)" 'BEGIN { exit !(a > 0 && a < 1e-3) }' ||
+    fail "residual after 15 sweeps: $(residual double)"
+awk -v a="$(residual long-fp32)" -v b="$(residual long-fp16)" -v c="$(residual long-bf16)" \
+    'BEGIN { exit !(a < 1e-5 && a < b && b < c && c < 0.1) }' ||
+    fail "residuals of fp32, fp16, bf16: $(residual long-fp32) $(residual long-fp16) $(residual long-bf16)"
+
+# --- files ---
+for file in "$inputs"/cube*.msh "$inputs"/cube*.su2; do
+    [ -e "$file" ] || continue
+    valid file "$mcpi" $cpu --mesh "$file" --rung cpu-simd
+done
+matrix_file chain.mtx 60
+valid matrix "$mcpi" $cpu --mesh chain.mtx --ladder
+grep -q ' 12 rows, 22 off-diagonal blocks' matrix.out || fail "chain.mtx: $(grep '^problem' matrix.out)"
+grep -q 'rows in rcm order' matrix.out || fail "chain.mtx: no word on the order"
+valid matrix4 "$mcpi" $cpu --mesh chain.mtx --block-size 4 --rung cpu-simd
+
+# --- what is said ---
+valid tiny "$mcpi" --device cpu --size tiny --seconds 0.01 --rung cpu-simd --json tiny.json
+for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
+    grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
+done
+valid ladder "$mcpi" --device cpu $small --seconds 0.02 --ladder
+grep -q '^beside the slides' ladder.out || fail "--ladder prints no comparison with the slides"
+valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
+valid two "$mcpi" $cpu $small --threads 2 --rung cpu-simd
+[ -n "$(fingerprint one)" ] && [ "$(fingerprint one)" = "$(fingerprint two)" ] ||
+    fail "dQ depends on the number of threads: '$(fingerprint one)' '$(fingerprint two)'"
+valid other "$mcpi" $cpu $small --seed 2 --rung cpu-simd
+[ "$(fingerprint one)" != "$(fingerprint other)" ] || fail "--seed changes nothing"
+"$mcpi" --list --device cpu >list.out || fail "--list ends with $?"
+grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
+
+# --- bad input: one line, status 2, nothing left behind ---
+refused 2 "--surface 0: out of range" "$mcpi" $cpu --surface 0
+refused 2 "use less of either" "$mcpi" $cpu --surface 30000
+refused 2 "--layers 0: out of range" "$mcpi" $cpu --layers 0
+refused 2 "--block-size 3: out of range" "$mcpi" $cpu --block-size 3
+refused 2 "--block-size 8: out of range" "$mcpi" $cpu --block-size 8
+refused 2 "--offdiagonal fp8: " "$mcpi" $cpu --offdiagonal fp8
+refused 2 "--dq fp16: " "$mcpi" $cpu --dq fp16
+refused 2 "--order backwards: " "$mcpi" $cpu --order backwards
+refused 2 "--sweeps 0: out of range" "$mcpi" $cpu --sweeps 0
+refused 2 "--cfl nan" "$mcpi" $cpu --cfl nan
+refused 2 "--mach 0: out of range" "$mcpi" $cpu --mach 0
+refused 2 "missing.su2" "$mcpi" $cpu --mesh missing.su2
+refused 2 "missing.mtx" "$mcpi" $cpu --mesh missing.mtx
+refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh chain.mtx
+echo "not a mesh" >bad.msh
+refused 2 "bad.msh" "$mcpi" $cpu --mesh bad.msh
+echo "not a matrix" >bad.mtx
+refused 2 "bad.mtx" "$mcpi" $cpu --mesh bad.mtx
+refused 2 "chain.mtx" "$mcpi" $cpu --mesh chain.mtx --block-size 7
+head -c 300 chain.mtx >short.mtx
+refused 2 "short.mtx" "$mcpi" $cpu --mesh short.mtx
+sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
+refused 2 "pivot.mtx" "$mcpi" $cpu --mesh pivot.mtx
+refused 3 "--rung staged cannot run here" "$mcpi" $cpu --rung staged
+refused 2 "there is no such rung" "$mcpi" $cpu --rung fastest
+
+exit $failed

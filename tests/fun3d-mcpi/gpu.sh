@@ -1,0 +1,96 @@
+# gpu.sh - every rung that runs on a GPU: precisions, block sizes, orders, sweeps, sizes down to a few rows; two ranks on one
+# GPU; with RT_SANITIZE=1 also compute-sanitizer.
+. "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
+"$mcpi" --list >list.out
+reason=$(grep -A 2 '^naive ' list.out | sed -n 's/^ *absent: //p')
+[ -z "$reason" ] || skip "$reason"
+
+cuda_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
+gpu_rungs=$cuda_rungs
+grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
+
+# ran NAME: the ladder of NAME has verified every rung of the GPU.
+ran()
+{
+    for rung in $gpu_rungs; do
+        grep -q "^$rung (" "$1.out" || fail "$1: $rung did not run"
+    done
+}
+
+# ladder NAME OPTION...: all rungs, none left out.
+ladder()
+{
+    name=$1
+    shift
+    valid "$name" "$mcpi" "$@" --ladder --seconds 0 && ran "$name"
+}
+
+# Each kernel that is compiled is one of these: 4 types of O, 2 of dQ, 2 of the sums, 4 block sizes.
+for nb in 4 5 6 7; do
+    for o in fp64 fp32 fp16 bf16; do
+        ladder types-$nb-$o --surface 5 --layers 6 --block-size $nb --offdiagonal $o
+    done
+    for dq in fp64 fp32; do
+        for sum in fp64 fp32; do
+            ladder sums-$nb-$dq-$sum --surface 5 --layers 6 --block-size $nb --dq $dq \
+                --accumulate $sum
+        done
+    done
+done
+ladder all-fp64 --surface 5 --layers 6 --offdiagonal fp64 --dq fp64 --accumulate fp64
+ladder mixed --surface 5 --layers 6 --offdiagonal bf16 --dq fp64 --accumulate fp64
+
+# From rows of which some colours have one, to more than fill a GPU at once.
+for size in "2 1" "2 3" "4 6" "13 11" "40 30"; do
+    set -- $size
+    ladder size-$1x$2 --surface $1 --layers $2
+done
+for order in natural rcm hilbert random; do
+    ladder $order --surface 12 --layers 12 --order $order
+done
+# A graph holds at most 64 sweeps: one, all, one more, and what is left over of three graphs.
+for sweeps in 1 2 64 65 131; do
+    ladder sweeps-$sweeps --surface 5 --layers 6 --sweeps $sweeps
+done
+for cfl in 1 100; do
+    ladder cfl-$cfl --surface 8 --layers 8 --cfl $cfl
+done
+valid ladder "$mcpi" --surface 40 --layers 30 --ladder --seconds 0.1 && ran ladder
+tail -n 40 ladder.out
+valid default "$mcpi" --seconds 0.02
+
+# The boundary rows of a colour first, then the others: sub-ranges, and columns that are ghosts.
+if why=$(have_mpi); then
+    two="$mpirun -n 2 $mcpi --device 0 --share-device --surface 10 --layers 10 --seconds 0"
+    for rung in $gpu_rungs; do
+        valid two-$rung $two --rung $rung
+        valid two-fp16-$rung $two --rung $rung --offdiagonal fp16 --block-size 6
+    done
+    valid two-sweep $two --rung six-rows --exchange sweep
+    valid two-local $two --rung six-rows --colouring local --exchange sweep
+else
+    echo "not on two ranks: $why"
+fi
+echo "without the sanitizers: $SECONDS s"
+
+# Catches what may pass unseen: reads out of bounds, a barrier or a lane that is missing, memory
+# that was never set. nb = 7 needs two passes over a block, 5 leaves lanes idle.
+if [ "${RT_SANITIZE:-0}" = 1 ]; then
+    command -v compute-sanitizer >/dev/null || fail "RT_SANITIZE=1, and no compute-sanitizer on PATH"
+    for tool in memcheck racecheck initcheck synccheck; do
+        for rung in $cuda_rungs; do
+            for form in "5 fp32" "7 fp16"; do
+                set -- $form
+                name=$tool-$rung-$1
+                valid $name compute-sanitizer --tool $tool --error-exitcode 9 --log-file $name.log \
+                    "$mcpi" --device 0 --rung $rung --surface 4 --layers 5 --block-size $1 \
+                    --offdiagonal $2 --sweeps 2 --seconds 0
+                grep -qE 'SUMMARY: 0 (errors|hazards)' $name.log ||
+                    fail "$name: $(tail -n 20 $name.log)"
+            done
+        done
+        echo "$tool: $SECONDS s"
+    done
+fi
+
+exit $failed

@@ -1,0 +1,51 @@
+# mpi.sh - fun3d-mcpi on 1, 2, 3 and 4 ranks: the same dQ, bit by bit, in the default mode; every rung
+# that can run on a CPU verified with ghosts in play; and the price of the modes that save messages.
+. "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
+why=$(have_mpi) || skip "$why"
+run="--device cpu --threads 1 --seconds 0"
+double="--offdiagonal fp64 --dq fp64 --accumulate fp64"
+
+for n in 1 2 3 4; do
+    valid ladder-$n $mpirun -n $n "$mcpi" $run $small --ladder
+    valid double-$n $mpirun -n $n "$mcpi" $run $small $double --rung cpu-simd
+done
+for n in 2 3 4; do
+    for kind in ladder double; do
+        [ -n "$(fingerprint $kind-1)" ] && [ "$(fingerprint $kind-$n)" = "$(fingerprint $kind-1)" ] ||
+            fail "$kind: dQ on $n ranks is '$(fingerprint $kind-$n)', on one '$(fingerprint $kind-1)'"
+    done
+done
+[ "$(fingerprint ladder-1)" != "$(fingerprint double-1)" ] || fail "the fingerprint says nothing"
+
+# Fewer messages, slower convergence: both residuals are told, and the default's is the smaller one.
+for mode in "--exchange sweep" "--colouring local"; do
+    valid price $mpirun -n 4 "$mcpi" $run $small $mode --ladder
+    sed -n 's/^price .* \([^ ]*\) with global .* \([^ ]*\) as asked$/\1 \2/p' price.out |
+        awk '$1 > 0 && $2 > $1 && $2 < 0.1 { good = 1 } END { exit !good }' ||
+        fail "$mode: $(grep '^price' price.out)"
+done
+grep -q '^price' ladder-4.out && fail "a price of the default: $(grep '^price' ladder-4.out)"
+
+matrix_file chain.mtx 60
+valid matrix $mpirun -n 3 "$mcpi" $run --mesh chain.mtx --rung cpu-simd
+file=$(ls "$inputs"/cube*.su2 | head -n 1)
+valid file $mpirun -n 2 "$mcpi" $run --mesh "$file" --rung cpu-simd
+
+# Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
+if [ -x "$top/tests/mutants/mcpi_mutants" ]; then
+    mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/mcpi_mutants" 2>&1 | tail -n 1)
+    echo "$mutants"
+    case $mutants in
+        "fun3d-mcpi: "*" mutants, "*" rated INVALID") ;;
+        *) fail "mutants on two ranks: $mutants" ;;
+    esac
+    [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
+fi
+
+matrix_file two.mtx 10
+refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx
+refused 2 "missing.su2" $mpirun -n 2 "$mcpi" $run --mesh missing.su2
+sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
+refused 2 "pivot.mtx" $mpirun -n 3 "$mcpi" $run --mesh pivot.mtx
+
+exit $failed

@@ -1,0 +1,346 @@
+/*
+ * test_sweeps.c - what sweeps must do, whoever works them out: items 2, 4, 5, 6 and 8 of the
+ * specification's verification, for every rung that can run here.
+ *
+ * That a rung agrees with the reference shows only that both make the same mistakes. Here what is
+ * wanted comes from elsewhere: a solution that is known, a symmetry, convergence, levels that were
+ * measured with another program. Each check has a twin that is wrong on purpose (a block
+ * transposed, a row in the wrong colour, sweeps that leave O out) and must not pass: a check that
+ * cannot fail shows nothing. RT_CHECK_LONG: item 6 at the specification's size too.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "mcpi_test.h"
+
+/* --- a rung, a problem, sweeps --- */
+
+static size_t values(const mcpi_problem_t *p)
+{
+    return (size_t)((p->part->rows + p->part->ghosts) * p->nb);
+}
+
+/* dQ after so many sweeps from 0, with the problem's R; to be freed. */
+static double *sweep(mcpi_problem_t *p, const rt_rung_t *rung, int64_t sweeps)
+{
+    double *dq = RT_NEW(double, values(p), RT_HOST);
+    mcpi_solver_t *s = mcpi_solver_new(p, rung);
+    memset(dq, 0, values(p) * sizeof *dq);
+    mcpi_put_dq(s, dq);
+    mcpi_sweeps(s, sweeps);
+    rt_device_synchronize();
+    mcpi_get_dq(s, dq);
+    mcpi_solver_destroy(s);
+    return dq;
+}
+
+static double residual(mcpi_problem_t *p, const rt_rung_t *rung, int64_t sweeps)
+{
+    double *dq = sweep(p, rung, sweeps);
+    const double r = mcpi_residual(p->matrix, p->matrix->R, dq);
+    RT_FREE(dq, RT_HOST);
+    return r;
+}
+
+/* --- 2: a known solution --- */
+
+/* Largest |dQ - dQ*|; dQ* is in (-1, 1). */
+static double solution_error(const mcpi_problem_t *p, const double *dq)
+{
+    double most = 0;
+    for (int64_t v = 0; v < p->part->rows * p->nb; v++)
+        most = fmax(most, rt_finite(dq[v]) ? fabs(dq[v] - p->exact[v]) : INFINITY);
+    return most;
+}
+
+/* The block whose off-diagonal part is largest. */
+static int64_t largest_block(const mcpi_system_t *system)
+{
+    const int64_t nb2 = system->nb * system->nb;
+    int64_t at = 0;
+    double most = -1;
+    for (int64_t v = 0; v < system->part->start[system->part->rows] * nb2; v++) {
+        const double x = fabs(mcpi_value(system->O, system->type, v));
+        if (x > most && v % nb2 % (system->nb + 1) != 0) {
+            most = x;
+            at = v / nb2;
+        }
+    }
+    return at;
+}
+
+static void transpose(mcpi_system_t *system, int64_t block)
+{
+    const int nb = system->nb;
+    double *O = (double *)system->O + block * nb * nb;
+    for (int i = 0; i < nb; i++)
+        for (int j = 0; j < i; j++) {
+            const double x = O[i * nb + j];
+            O[i * nb + j] = O[j * nb + i];
+            O[j * nb + i] = x;
+        }
+}
+
+static void manufactured(const char *settings)
+{
+    mcpi_test_t t;
+    mcpi_test_new(&t, &mcpi_app, settings);
+    mcpi_problem_t *p = t.problem;
+    const int64_t block = largest_block(p->system);
+    for (int i = 0; i < MCPI_RUNGS; i++) {
+        const rt_rung_t *rung = &mcpi_ladder[i];
+        if (!mcpi_test_can_run(&t, rung))
+            continue;
+        double *dq = sweep(p, rung, 200);
+        CHECK(mcpi_residual(p->matrix, p->matrix->R, dq) < 1e-12);
+        CHECK(solution_error(p, dq) < 1e-9);
+        RT_FREE(dq, RT_HOST);
+
+        transpose(p->system, block);
+        dq = sweep(p, rung, 200);
+        CHECK(!(mcpi_residual(p->matrix, p->matrix->R, dq) < 1e-12));
+        CHECK(!(solution_error(p, dq) < 1e-9));
+        RT_FREE(dq, RT_HOST);
+        transpose(p->system, block);
+    }
+    mcpi_test_destroy(&t);
+}
+
+/* --- 4: rows of a colour in another order --- */
+
+/* A problem with the same rows elsewhere: old row i is new row to[i]. Columns of a row stay in
+ * their order, so each row is the same sum. One rank. */
+typedef struct {
+    mcpi_problem_t problem;
+    mcpi_part_t part;
+    mcpi_system_t system;
+} moved_t;
+
+static void moved_new(moved_t *m, const mcpi_problem_t *p, const int32_t *to)
+{
+    const mcpi_part_t *old = p->part;
+    const int64_t rows = old->rows, nb = p->nb, nb2 = nb * nb;
+    const size_t size = mcpi_type_size(p->system->type), block = (size_t)nb2 * size;
+    m->problem = *p;
+    m->problem.part = &m->part;
+    m->problem.system = &m->system;
+    m->problem.oracle = NULL;
+    m->part = *old;
+    m->system = *p->system;
+    m->system.part = &m->part;
+    m->part.start = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
+    m->part.column = RT_NEW(int32_t, (size_t)old->start[rows], RT_HOST);
+    m->system.exponent = RT_NEW(int, (size_t)rows, RT_HOST);
+    m->system.O = rt_alloc((size_t)old->start[rows], block, RT_HOST);
+    m->system.LU = RT_NEW(double, (size_t)(rows * nb2), RT_HOST);
+    m->system.R = RT_NEW(double, (size_t)(rows * nb), RT_HOST);
+    m->part.start[0] = 0;
+    for (int64_t i = 0; i < rows; i++)
+        m->part.start[to[i] + 1] = old->start[i + 1] - old->start[i];
+    for (int64_t i = 0; i < rows; i++)
+        m->part.start[i + 1] += m->part.start[i];
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t from = old->start[i], at = m->part.start[to[i]];
+        const int64_t n = old->start[i + 1] - from;
+        for (int64_t b = 0; b < n; b++)
+            m->part.column[at + b] = to[old->column[from + b]];
+        memcpy((char *)m->system.O + (size_t)at * block,
+               (const char *)p->system->O + (size_t)from * block, (size_t)n * block);
+        memcpy(m->system.LU + to[i] * nb2, p->system->LU + i * nb2, (size_t)nb2 * sizeof(double));
+        memcpy(m->system.R + to[i] * nb, p->system->R + i * nb, (size_t)nb * sizeof(double));
+        m->system.exponent[to[i]] = p->system->exponent[i];
+    }
+}
+
+static void moved_destroy(moved_t *m)
+{
+    RT_FREE(m->part.start, RT_HOST);
+    RT_FREE(m->part.column, RT_HOST);
+    RT_FREE(m->system.exponent, RT_HOST);
+    RT_FREE(m->system.O, RT_HOST);
+    RT_FREE(m->system.LU, RT_HOST);
+    RT_FREE(m->system.R, RT_HOST);
+}
+
+static void swap(int32_t *to, int64_t i, int64_t j)
+{
+    const int32_t x = to[i];
+    to[i] = to[j];
+    to[j] = x;
+}
+
+static bool same_bits(const mcpi_problem_t *p, const double *dq, const double *moved,
+                      const int32_t *to)
+{
+    const size_t nb = (size_t)p->nb;
+    for (size_t i = 0; i < (size_t)p->part->rows; i++)
+        if (memcmp(dq + i * nb, moved + (size_t)to[i] * nb, nb * sizeof *dq) != 0)
+            return false;
+    return true;
+}
+
+/* Random inside each colour; wrong: and the first row of a colour with a neighbour in the next. */
+static void permute(const mcpi_part_t *part, bool wrong, int32_t *to)
+{
+    for (int64_t i = 0; i < part->rows; i++)
+        to[i] = (int32_t)i;
+    for (int c = 0; c < part->colours; c++) {
+        const int64_t first = part->colour_start[c];
+        for (int64_t i = part->colour_start[c + 1] - 1; i > first; i--)
+            swap(to, i, first + (int64_t)(rt_hash((uint64_t)i, 5) % (uint64_t)(i - first + 1)));
+    }
+    for (int64_t b = part->start[0]; wrong && b < part->start[1]; b++)
+        if (part->column[b] >= part->colour_start[1]) {
+            swap(to, 0, part->column[b]);
+            return;
+        }
+}
+
+static void permuted(const char *settings)
+{
+    mcpi_test_t t;
+    mcpi_test_new(&t, &mcpi_app, settings);
+    mcpi_problem_t *p = t.problem;
+    int32_t *to = RT_NEW(int32_t, (size_t)p->part->rows, RT_HOST);
+    for (int i = 0; i < 2 * MCPI_RUNGS; i++) {
+        const rt_rung_t *rung = &mcpi_ladder[i / 2];
+        if (!mcpi_test_can_run(&t, rung))
+            continue;
+        moved_t m;
+        const bool wrong = i % 2;
+        permute(p->part, wrong, to);
+        moved_new(&m, p, to);
+        double *dq = sweep(p, rung, 4), *moved = sweep(&m.problem, rung, 4);
+        CHECK(same_bits(p, dq, moved, to) == !wrong);
+        RT_FREE(dq, RT_HOST);
+        RT_FREE(moved, RT_HOST);
+        moved_destroy(&m);
+    }
+    RT_FREE(to, RT_HOST);
+    mcpi_test_destroy(&t);
+}
+
+/* --- 5: convergence --- */
+
+/* Does the residual fall from each sampled sweep to the next, starting at 1? */
+static bool falls(mcpi_problem_t *p, const rt_rung_t *rung)
+{
+    static const int64_t sample[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+    mcpi_solver_t *s = mcpi_solver_new(p, rung);
+    double *dq = RT_NEW(double, values(p), RT_HOST), last = 1;
+    memset(dq, 0, values(p) * sizeof *dq);
+    mcpi_put_dq(s, dq);
+    bool all = true;
+    for (int i = 0; i < (int)(sizeof sample / sizeof *sample); i++) {
+        mcpi_sweeps(s, sample[i] - (i > 0 ? sample[i - 1] : 0));
+        rt_device_synchronize();
+        mcpi_get_dq(s, dq);
+        const double r = mcpi_residual(p->matrix, p->matrix->R, dq);
+        all = all && rt_finite(r) && r < last;
+        last = r;
+    }
+    RT_FREE(dq, RT_HOST);
+    mcpi_solver_destroy(s);
+    return all;
+}
+
+/* The twin: O left out. */
+static void diagonal_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    const int nb = view->nb;
+    for (int64_t i = first; i < last; i++)
+        mcpi_solve_block(nb, view->LU + i * nb * nb, view->R + i * nb, (double *)dq + i * nb);
+}
+
+static void convergence(const char *settings)
+{
+    static const mcpi_kernels_t kernels = {.rows = diagonal_rows, .always_fp64 = true};
+    static const rt_rung_t diagonal = {"diagonal", RT_CPU, "", "a fault", &kernels};
+    mcpi_test_t t;
+    mcpi_test_new(&t, &mcpi_app, settings);
+    for (int i = 0; i < MCPI_RUNGS; i++)
+        if (mcpi_test_can_run(&t, &mcpi_ladder[i]))
+            CHECK(falls(t.problem, &mcpi_ladder[i]));
+    CHECK(!falls(t.problem, &diagonal));
+    mcpi_test_destroy(&t);
+}
+
+/* --- 6: what precision costs --- */
+
+typedef struct {
+    const char *types;          /* settings */
+    double after_15, after_200; /* residual */
+} level_t;
+
+/* R = A 1. Random dQ* would do for any other check, but it has nothing smooth in it, which is what
+ * sweeps are slow to find: its residual falls a hundred times lower in 15 sweeps. */
+static void make_smooth(mcpi_problem_t *p)
+{
+    const mcpi_matrix_t *A = p->matrix;
+    const int64_t nb = p->nb, nb2 = nb * nb, *start = p->part->start;
+    for (int64_t i = 0; i < p->part->rows; i++) {
+        double *R = A->R + i * nb;
+        memset(R, 0, (size_t)nb * sizeof *R);
+        for (int64_t v = 0; v < nb2; v++)
+            R[v % nb] += A->D[i * nb2 + v];
+        for (int64_t v = start[i] * nb2; v < start[i + 1] * nb2; v++)
+            R[v % nb] += A->O[v];
+        for (int64_t k = 0; k < nb; k++)
+            p->system->R[i * nb + k] = ldexp(R[k], -p->system->exponent[i]);
+    }
+}
+
+static const rt_rung_t *fast_rung(void)
+{
+    return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");
+}
+
+static bool is_near(double got, double want)
+{
+    const bool exact = want < 1e-12; /* nothing but roundings: may be less */
+    return got < 3 * want && (exact || got > want / 3);
+}
+
+/* is_full: of the size that the levels after 15 sweeps are for. */
+static void precision(const char *mesh, bool is_full, const level_t *level, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char settings[256];
+        mcpi_test_t t;
+        snprintf(settings, sizeof settings, "%s cfl=10 %s", mesh, level[i].types);
+        mcpi_test_new(&t, &mcpi_app, settings);
+        make_smooth(t.problem);
+        const double after_15 = residual(t.problem, fast_rung(), 15);
+        const double after_200 = residual(t.problem, fast_rung(), 200);
+        const bool near = (!is_full || is_near(after_15, level[i].after_15)) &&
+                          is_near(after_200, level[i].after_200);
+        CHECK(near);
+        for (int j = 0; j < n; j++) /* and no other type has that level */
+            CHECK(i == j || !is_near(after_200, level[j].after_200));
+        if (!near || getenv("RT_CHECK_VERBOSE"))
+            printf("%s: %.3g after 15 sweeps, %.3g after 200\n", settings, after_15, after_200);
+        mcpi_test_destroy(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    /* the specification's, for 43,700 rows: fewer converge faster, to the same levels */
+    static const level_t levels[] = {
+        {"offdiagonal=fp64 dq=fp64 accumulate=fp64", 2.06e-2, 1e-14},
+        {"offdiagonal=fp32", 2.06e-2, 4e-7},
+        {"offdiagonal=fp16", 2.07e-2, 4.2e-4},
+        {"offdiagonal=bf16", 2.10e-2, 3.4e-3},
+    };
+    mcpi_test_start("test_sweeps", &argc, &argv);
+    manufactured("surface=5 layers=7 cfl=10 offdiagonal=fp64 dq=fp64 accumulate=fp64");
+    manufactured("surface=4 layers=5 cfl=10 block-size=7 offdiagonal=fp64 dq=fp64 accumulate=fp64");
+    permuted("surface=5 layers=7");
+    permuted("surface=4 layers=6 block-size=4 offdiagonal=fp16 order=random");
+    convergence("surface=6 layers=8 cfl=10");
+    convergence("surface=6 layers=8 cfl=1 offdiagonal=fp64 dq=fp64 accumulate=fp64 block-size=6");
+    precision("surface=9 layers=14", false, levels, 4);
+    if (getenv("RT_CHECK_LONG"))
+        precision("surface=29 layers=25", true, levels, 4);
+    return mcpi_test_stop(check_done());
+}
