@@ -21,6 +21,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_report.h common/rt_report.c \
 	common/rt_scan.h common/rt_scan.c \
 	common/rt_sort.h common/rt_sort.c \
+	common/rt_threads.h \
 	common/rt_timer.h common/rt_timer.c \
 	common/rt_verify.h common/rt_verify.c \
 	common/rt_work.h common/rt_work.c

@@ -59,9 +59,11 @@ rt_mesh_t *rt_mesh_read(const char *path, unsigned types, char *why, size_t len)
 rt_mesh_t *rt_mesh_parse(const char *name, const void *data, size_t bytes, unsigned types,
                          char *why, size_t len);
 
-/* First element (type and number from 0) that is inverted or flat, has a vertex out of range or
- * twice, or a vertex whose coordinate is not finite: one line into why, false. An element is
- * inverted if one of the tetrahedra at its corners has no positive volume. */
+/* First vertex whose coordinate is not finite, or else first element (type and number from 0) that
+ * is inverted or flat or has a vertex out of range or twice: one line into why, false. An element
+ * is inverted if one of the tetrahedra at its corners is; a tetrahedron is flat if its determinant
+ * (6 V) is below 1e-13 of the longest edge cubed, and V has to be within 1e-30 .. 1e30 m^3. Of
+ * boundary faces, vertex numbers only. */
 bool rt_mesh_check(const rt_mesh_t *mesh, char *why, size_t len);
 
 #ifdef __cplusplus

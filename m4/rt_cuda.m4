@@ -60,6 +60,8 @@ AC_DEFUN([RT_CUDA_TRY], [
   set dummy $CXX
   rt_ccbin=$[]2
   RT_NVCCFLAGS="-std=c++17 -ccbin $rt_ccbin$rt_gencode -Xcompiler -Wall,-Wextra"
+  # Host code of .cu files packs what a kernel wants: on all cores, as the C files do.
+  AS_IF([test "x$OPENMP_CFLAGS" = x-fopenmp], [RT_NVCCFLAGS="$RT_NVCCFLAGS -Xcompiler -fopenmp"])
 
   AC_MSG_CHECKING([whether CUDA works])
   echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; } __global__ void k() {}' >conftest.cu

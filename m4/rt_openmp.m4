@@ -7,8 +7,9 @@ AC_DEFUN([RT_OPENMP], [
     [rt_have_openmp=1])
   AS_IF([test "x$enable_openmp" = xyes && test $rt_have_openmp = 0],
     [AC_MSG_ERROR([--enable-openmp was asked for, but $rt_why_openmp (with clang: apt install libomp-dev)])])
-  # Without the runtime, keep `omp simd`: it needs none, and the other pragmas stay silent.
+  # Without the runtime, keep `omp simd`: it needs none. The other pragmas are to stay silent.
   AS_IF([test $rt_have_openmp = 0],
     [OPENMP_CFLAGS=
-     RT_ADD_CFLAG([OPENMP_CFLAGS], [-fopenmp-simd])])
+     RT_ADD_CFLAG([OPENMP_CFLAGS], [-fopenmp-simd])
+     RT_ADD_CFLAG([OPENMP_CFLAGS], [-Wno-unknown-pragmas])])
 ])

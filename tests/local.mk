@@ -48,6 +48,7 @@ rt_scripts = \
 	tests/fun3d-mcpi/cli.sh \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/mpi.sh \
+	tests/fun3d-mcpi/peers.sh \
 	tests/nekbone/cli.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
@@ -74,7 +75,7 @@ tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
 
-rt_mcpi_ldadd = apps/fun3d-mcpi/libmcpi.a $(RT_LIBS)
+rt_mcpi_ldadd = $(mcpi_libs)
 tests_fun3d_mcpi_test_blocks_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_mtx_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_rows_LDADD = $(rt_mcpi_ldadd)

@@ -107,9 +107,9 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed);
  * order, near 4 in a random one. */
 double alya_mesh_spread(const alya_mesh_t *mesh);
 
-/* mesh/check.c. First element (its number from 0) that is inverted or flat, has a node out of range
- * or twice, or a coordinate that is not finite: one line into why, false. Coordinates are checked
- * first. Flat: det below 1e-13 of the longest edge cubed, or V outside 1e-30 .. 1e30 m^3. */
+/* mesh/check.c. First node whose coordinate is not finite, or else first element that is inverted
+ * or flat or has a node out of range or twice: one line into why, false; as rt_mesh_check, in whose
+ * words nodes are vertices. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len);
 /* Sets ALYA_BOUNDARY on the nodes of faces that only one element has (whole mesh on one rank). */
 void alya_mesh_find_boundary(alya_mesh_t *mesh);

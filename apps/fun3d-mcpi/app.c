@@ -3,6 +3,7 @@
  */
 #include "config.h"
 #include "mcpi.h"
+#include "peers/peers.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,6 +12,7 @@ static const char *const types[] = {"fp64", "fp32", "fp16", "bf16", NULL};
 static const char *const precisions[] = {"fp64", "fp32", NULL};
 static const char *const orders[] = {"natural", "rcm", "hilbert", "random", NULL};
 static const char *const colourings[] = {"global", "local", NULL};
+static const char *const solutions[] = {"random", "constant", NULL};
 static const char *const exchanges[] = {"colour", "sweep", NULL};
 
 #define AT(member) offsetof(mcpi_config_t, member)
@@ -22,9 +24,9 @@ static const rt_opt_t options[] = {
     {"surface", RT_OPT_INT, AT(surface), "N",
      "wing: 2N^2+2N+1 vertices on the surface; the paper's size is 104, with 51 layers", "29", 2,
      30000, NULL},
-    {"layers", RT_OPT_INT, AT(layers), "N", "wing: layers of cells on it", "24", 1, 100000, NULL},
+    {"layers", RT_OPT_INT, AT(layers), "N", "wing: layers of cells on it", "24", 2, 100000, NULL},
     {"walls", RT_OPT_STRING, AT(walls), "LIST",
-     "tags of the boundary faces of a mesh file that are walls; of the wing: 1", "1", 0, 0, NULL},
+     "tags of the boundary faces that are walls, or none; of the wing: 1", "1", 0, 0, NULL},
     {"block-size", RT_OPT_INT, AT(nb), "N",
      "unknowns a vertex: 5 compressible flow, 4 incompressible, 6 and 7 with turbulence", "5",
      MCPI_MIN_NB, MCPI_MAX_NB, NULL},
@@ -45,6 +47,9 @@ static const rt_opt_t options[] = {
      "slower convergence",
      "colour", 0, 0, exchanges},
     {"sweeps", RT_OPT_INT, AT(sweeps), "N", "of a solve", "15", 1, 1e6, NULL},
+    {"solution", RT_OPT_CHOICE, AT(solution), NULL,
+     "the dQ behind R = A dQ; random: in (-1, 1) by vertex; constant: 1, which is slower to find",
+     "random", 0, 0, solutions},
     {"cfl", RT_OPT_REAL, AT(cfl), "X",
      "Courant number of the pseudo-time step: larger is less diagonally dominant", "10", 1e-3, 1e6,
      NULL},
@@ -135,9 +140,10 @@ static void describe(const rt_run_t *run, FILE *out)
     else
         fprintf(out, "a wing of surface %lld and %lld layers: %lld rows\n", (long long)cfg->surface,
                 (long long)cfg->layers, (long long)cfg->rows);
-    fprintf(out, "              O %s, dQ %s, sums %s, D and R fp64; rows in %s order\n",
+    fprintf(out,
+            "              O %s, dQ %s, sums %s, D and R fp64; rows in %s order; %s solution\n",
             types[cfg->offdiagonal], precisions[cfg->dq], precisions[cfg->accumulate],
-            orders[cfg->order]);
+            orders[cfg->order], solutions[cfg->solution]);
     if (!cfg->is_matrix)
         fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", cfg->cfl, cfg->mach,
                 cfg->reynolds);
@@ -221,6 +227,12 @@ static void result(const void *solver, json_t *out)
     rt_json_real(out, "seconds_rung_set_up", s->seconds_set_up);
 }
 
+static void compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
+{
+    mcpi_compare(run, outcomes, out);
+    mcpi_peers_compare(run, outcomes, out);
+}
+
 /* The last is the paper's size. */
 static const char *const roofline_cases[] = {"surface=29 layers=24", "surface=52 layers=26",
                                              "surface=74 layers=40", "surface=104 layers=51", NULL};
@@ -249,7 +261,7 @@ const rt_app_t mcpi_app = {
     .verify_after = mcpi_verify_after,
     .result = result,
     .note = note,
-    .compare = mcpi_compare,
+    .compare = compare,
     .roofline_cases = roofline_cases,
     .roofline_settings = "sweeps=15",
     .paper = mcpi_paper,

@@ -3,7 +3,8 @@
 
 bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
 apps_fun3d_mcpi_fun3d_mcpi_SOURCES = apps/fun3d-mcpi/main.c
-apps_fun3d_mcpi_fun3d_mcpi_LDADD = apps/fun3d-mcpi/libmcpi.a $(RT_LIBS)
+mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
+apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 
 noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
@@ -21,7 +22,9 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/matrix/rows.h \
 	apps/fun3d-mcpi/matrix/system.c \
 	apps/fun3d-mcpi/cpu/reference.c \
-	apps/fun3d-mcpi/cpu/cpu_simd.c
+	apps/fun3d-mcpi/cpu/cpu_simd.c \
+	apps/fun3d-mcpi/peers/peers.h \
+	apps/fun3d-mcpi/peers/peers.c
 apps_fun3d_mcpi_libmcpi_a_LIBADD =
 
 if HAVE_CUDA
@@ -33,6 +36,16 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
 	apps/fun3d-mcpi/cuda/streamed.cu \
 	apps/fun3d-mcpi/cuda/staged.cu
+endif
+
+if HAVE_PETSC
+apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/petsc.c
+# petsc.h includes mpi.h: for this file alone
+apps/fun3d-mcpi/peers/petsc.o: CC = $(RT_MPI_CC)
+apps/fun3d-mcpi/peers/petsc.o: AM_CPPFLAGS += $(PETSC_CPPFLAGS)
+endif
+if HAVE_CUSPARSE
+apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/cusparse.cu
 endif
 
 mcpi_kokkos_sources = \

@@ -44,6 +44,11 @@ typedef enum {
     MCPI_COLOUR_LOCAL   /* each rank colours its own rows; neighbours on other ranks may have the
                            same colour, and are then taken from the exchange before */
 } mcpi_colouring_t;
+/* dQ* behind R = A dQ*. */
+typedef enum {
+    MCPI_SOLUTION_RANDOM,  /* in (-1, 1), a function of the vertex */
+    MCPI_SOLUTION_CONSTANT /* 1: smooth, which is what sweeps are slow to find */
+} mcpi_solution_t;
 typedef enum {
     MCPI_EXCHANGE_COLOUR, /* ghosts are brought up to date after every colour */
     MCPI_EXCHANGE_SWEEP   /* after every sweep: fewer messages, slower convergence */
@@ -52,10 +57,10 @@ typedef enum {
 typedef struct {
     const char *mesh;        /* "wing", or a file */
     int64_t surface, layers; /* wing: n of the octahedron (2n^2+2n+1 vertices a layer), layers */
-    const char *walls;       /* boundary tags of a mesh file that are walls: "1,3" */
+    const char *walls;       /* boundary tags that are walls: "1,3", or "none" */
     int64_t nb;              /* block size, 4 .. 7 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
-    int order, colouring, exchange;
+    int order, colouring, exchange, solution;
     int64_t sweeps;
     double cfl, mach, reynolds;
 
@@ -98,6 +103,8 @@ mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh);
 /* First row without a neighbour, with one out of range, twice, itself, or not there in return: one
  * line into why (rows are named by their number from 0, as vertices), false. */
 bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len);
+/* Its place in the row's list (an index of graph->neighbour), -1 if it is not there. */
+int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour);
 void mcpi_graph_destroy(mcpi_graph_t *graph);
 /* nnz_off by the specification's formula: 2V + 2T + 9P + 5Y - 2 + (Fb + 2Qb). Hexahedra: not in it,
  * -1 if the mesh has any. Holds for meshes whose volume is a ball (Euler characteristic 1). */
@@ -177,6 +184,9 @@ typedef struct {
     uint64_t seed;
 } mcpi_flow_t;
 mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);
+/* Is `walls` a list of tags, each of which some boundary face has? "none", NULL: there are no
+ * walls. One line into why, false, if not: mcpi_flow_new wants this to have been asked. */
+bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
 
 /* matrix/mtx.c. Matrix Market, coordinate, real, general, square; nb x nb blocks (size divisible by
  * nb, else refused); a block with one entry is there. Every block row needs its diagonal block.
@@ -190,6 +200,7 @@ mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, 
 /* The exact matrix, FP64, not scaled. */
 typedef struct {
     int nb;
+    bool of_file; /* rows are those of a matrix file; else vertices */
     mcpi_part_t *part;
     double *D; /* [rows][nb*nb] column-major */
     double *O; /* [start[rows]][nb*nb] column-major */
@@ -210,8 +221,8 @@ typedef struct {
 } mcpi_system_t;
 
 /* matrix/system.c. Factors without pivoting. A pivot below 1e-12 max|D| of its row, or what is not
- * finite, or (16 bits) overflows: one line into why that names the vertex, NULL. vertex[rows of the
- * whole system] names rows. */
+ * finite, or overflows the type of O: one line into why that names the row, NULL. vertex[rows of
+ * the whole system]: its number there. */
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
                                char *why, size_t len);
 void mcpi_system_destroy(mcpi_system_t *system);
@@ -301,7 +312,7 @@ typedef struct {
     /* Residual after the sweeps, with the default exchange and colouring and with those asked for;
      * 0 where that is the same. */
     double price_default, price_asked;
-    /* Residual after so many sweeps, from dQ = 0. */
+    /* mcpi_residual after so many sweeps, from dQ = 0. */
     int samples;
     int64_t sample_sweep[MCPI_SAMPLES];
     double sample_residual[MCPI_SAMPLES];
@@ -316,8 +327,9 @@ void mcpi_problem_destroy(void *problem);
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
                           rt_space_t space);
 void mcpi_halo_destroy(rt_halo_t **halo, int colours);
-/* ||R - A dQ|| / ||R|| with the exact FP64 matrix, over all ranks; dq host [rows + ghosts][nb],
- * whose ghosts are up to date. Collective. */
+/* ||R - A dQ|| / ||R|| with the exact FP64 matrix, over all ranks: Euclidean norms of all values,
+ * neither scaled nor weighted, so that the rows of large cells count most. dq host [rows +
+ * ghosts][nb], whose ghosts are up to date. Collective. */
 double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
 /* Reads the mesh or matrix file, once, on every rank: cfg->source, is_matrix, rows and blocks,
  * exact, and local_*. Refuses what cannot be used. Collective. */

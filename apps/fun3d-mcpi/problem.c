@@ -5,14 +5,14 @@
  * then only the blocks of its own rows: no message is needed, and nothing depends on the number of
  * ranks. Price: graph and flow, about 800 bytes a row, are on every rank while the problem is made.
  *
- * The answer dQ* is known: random in (-1, 1), a function of the vertex, so it is the same in any
- * order of rows. R = A dQ*, FP64, diagonal first, then the columns in their order.
+ * The answer dQ* is known, and a function of the vertex, so it is the same in any order of rows. R
+ * = A dQ*, FP64, diagonal first, then the columns in their order.
  */
 #include "config.h"
 #include "mcpi.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
+#include "rt_threads.h"
 
 /* --- where blocks come from --- */
 
@@ -42,6 +42,9 @@ static mcpi_source_t *wing_source(const mcpi_config_t *cfg)
 {
     mcpi_wing_t wing = {.n = cfg->surface, .layers = cfg->layers, .first = 1e-4, .seed = 1};
     rt_mesh_t *mesh = mcpi_wing_new(&wing);
+    char why[256];
+    if (!mcpi_walls_check(mesh, cfg->walls, why, sizeof why))
+        rt_refuse(RT_USAGE, "%s", why);
     mcpi_source_t *source = flow_on(mesh, cfg);
     rt_mesh_destroy(mesh);
     return source;
@@ -57,7 +60,8 @@ static mcpi_source_t *file_source(const mcpi_config_t *cfg, char *why, size_t le
         return NULL;
     char fault[256];
     mcpi_source_t *source = NULL;
-    if (rt_mesh_check(mesh, fault, sizeof fault))
+    if (rt_mesh_check(mesh, fault, sizeof fault) &&
+        mcpi_walls_check(mesh, cfg->walls, fault, sizeof fault))
         source = flow_on(mesh, cfg);
     else
         snprintf(why, len, "%.200s: %s", cfg->mesh, fault);
@@ -161,11 +165,12 @@ static void count_exactly(const mcpi_problem_t *p, mcpi_config_t *cfg)
 
 /* --- blocks and right-hand side --- */
 
-static mcpi_matrix_t *new_matrix(mcpi_part_t *part, int nb)
+static mcpi_matrix_t *new_matrix(mcpi_part_t *part, int nb, bool of_file)
 {
     const size_t rows = (size_t)part->rows, blocks = (size_t)part->start[part->rows];
     mcpi_matrix_t *m = RT_NEW(mcpi_matrix_t, 1, RT_HOST);
     m->nb = nb;
+    m->of_file = of_file;
     m->part = part;
     m->D = RT_NEW(double, rows *(size_t)(nb * nb), RT_HOST);
     m->O = RT_NEW(double, blocks *(size_t)(nb * nb), RT_HOST);
@@ -183,11 +188,11 @@ static void fill_blocks(const mcpi_problem_t *p, const mcpi_source_t *source)
     for (int64_t v = 0; v < graph->rows; v++)
         if (graph->start[v + 1] - graph->start[v] > widest)
             widest = graph->start[v + 1] - graph->start[v];
-    const int threads = omp_get_max_threads();
+    const int threads = rt_threads();
     double *scratch = RT_NEW(double, (size_t)(threads * (widest + 1) * nb2), RT_HOST);
 #pragma omp parallel num_threads(threads)
     {
-        double *blocks = scratch + omp_get_thread_num() * (widest + 1) * nb2;
+        double *blocks = scratch + rt_thread() * (widest + 1) * nb2;
 #pragma omp for schedule(dynamic, 256)
         for (int64_t row = 0; row < part->rows; row++) {
             const int64_t vertex = p->order->vertex[part->global[row]];
@@ -227,12 +232,13 @@ static void fill_right_hand_side(mcpi_problem_t *p)
     const int nb = p->nb;
     const int64_t all = part->rows + part->ghosts;
     const uint64_t seed = (uint64_t)p->run->opt.seed + 31;
+    const bool constant = p->config->solution == MCPI_SOLUTION_CONSTANT;
     double *x = RT_NEW(double, (size_t)(all * nb), RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < all; row++) {
         const uint64_t vertex = (uint64_t)p->order->vertex[part->global[row]];
         for (int i = 0; i < nb; i++)
-            x[row * nb + i] = rt_random(vertex * (uint64_t)nb + (uint64_t)i, seed);
+            x[row * nb + i] = constant ? 1 : rt_random(vertex * (uint64_t)nb + (uint64_t)i, seed);
     }
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < part->rows; row++) {
@@ -339,7 +345,7 @@ static void print_set_up(const mcpi_problem_t *p)
         "mean\n",
         (long long)p->config->blocks, (double)p->config->blocks / (double)p->config->rows,
         p->part->colours, p->imbalance);
-    printf("residual      ");
+    printf("residual      |R - A dQ| / |R| ");
     for (int i = 0; i < p->samples; i++)
         printf("%s%lld: %.3g", i ? ", " : "after sweep ", (long long)p->sample_sweep[i],
                p->sample_residual[i]);
@@ -368,7 +374,7 @@ void *mcpi_problem_new(const rt_run_t *run)
     make_order(p, source);
     count_exactly(p, cfg);
     p->seconds_colour = since(&begin);
-    p->matrix = new_matrix(p->part, p->nb);
+    p->matrix = new_matrix(p->part, p->nb, cfg->is_matrix);
     fill_blocks(p, source);
     mcpi_source_destroy(source);
     fill_right_hand_side(p);

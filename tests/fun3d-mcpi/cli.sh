@@ -28,10 +28,21 @@ awk -v a="$(residual long-fp32)" -v b="$(residual long-fp16)" -v c="$(residual l
     fail "residuals of fp32, fp16, bf16: $(residual long-fp32) $(residual long-fp16) $(residual long-bf16)"
 
 # --- files ---
-for file in "$inputs"/cube*.msh "$inputs"/cube*.su2; do
-    [ -e "$file" ] || continue
-    valid file "$mcpi" $cpu --mesh "$file" --rung cpu-simd
+for file in "$inputs"/alya-rhs/cube*.msh "$inputs"/alya-rhs/cube*.su2; do
+    valid file "$mcpi" $cpu --mesh "$file" --walls none --rung cpu-simd
 done
+for suffix in msh su2 b8.ugrid lb8.ugrid; do
+    valid mixed-$suffix "$mcpi" $cpu --mesh "$samples/mixed.$suffix" --rung cpu-simd
+    [ -n "$(fingerprint mixed-msh)" ] && [ "$(fingerprint mixed-$suffix)" = "$(fingerprint mixed-msh)" ] ||
+        fail "mixed.$suffix: dQ is '$(fingerprint mixed-$suffix)', of mixed.msh '$(fingerprint mixed-msh)'"
+done
+grep -q ' 54 rows, 618 off-diagonal blocks' mixed-msh.out || fail "mixed.msh: $(grep '^problem' mixed-msh.out)"
+for walls in 2 1,2 none; do
+    valid walls "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --rung cpu-simd
+    [ "$(fingerprint walls)" != "$(fingerprint mixed-su2)" ] || fail "--walls $walls changes nothing"
+done
+valid ring "$mcpi" $cpu --mesh "$samples/ring.mtx" --ladder
+grep -q ' 8 rows, 20 off-diagonal blocks' ring.out || fail "ring.mtx: $(grep '^problem' ring.out)"
 matrix_file chain.mtx 60
 valid matrix "$mcpi" $cpu --mesh chain.mtx --ladder
 grep -q ' 12 rows, 22 off-diagonal blocks' matrix.out || fail "chain.mtx: $(grep '^problem' matrix.out)"
@@ -46,18 +57,25 @@ done
 valid ladder "$mcpi" --device cpu $small --seconds 0.02 --ladder
 grep -q '^beside the slides' ladder.out || fail "--ladder prints no comparison with the slides"
 valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
-valid two "$mcpi" $cpu $small --threads 2 --rung cpu-simd
-[ -n "$(fingerprint one)" ] && [ "$(fingerprint one)" = "$(fingerprint two)" ] ||
-    fail "dQ depends on the number of threads: '$(fingerprint one)' '$(fingerprint two)'"
+if "$mcpi" $cpu --surface 2 --layers 2 --threads 2 2>&1 | grep -q 'no OpenMP'; then
+    echo "not on two threads: this build has no OpenMP"
+else
+    valid two "$mcpi" $cpu $small --threads 2 --rung cpu-simd
+    [ -n "$(fingerprint one)" ] && [ "$(fingerprint one)" = "$(fingerprint two)" ] ||
+        fail "dQ depends on the number of threads: '$(fingerprint one)' '$(fingerprint two)'"
+fi
 valid other "$mcpi" $cpu $small --seed 2 --rung cpu-simd
 [ "$(fingerprint one)" != "$(fingerprint other)" ] || fail "--seed changes nothing"
+valid constant "$mcpi" $cpu $small --solution constant --rung cpu-simd
+awk -v a="$(residual constant)" -v b="$(residual one)" 'BEGIN { exit !(a > b && b > 0) }' ||
+    fail "a constant solution is found as fast as a random one: $(residual constant), $(residual one)"
 "$mcpi" --list --device cpu >list.out || fail "--list ends with $?"
 grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
 
 # --- bad input: one line, status 2, nothing left behind ---
 refused 2 "--surface 0: out of range" "$mcpi" $cpu --surface 0
 refused 2 "use less of either" "$mcpi" $cpu --surface 30000
-refused 2 "--layers 0: out of range" "$mcpi" $cpu --layers 0
+refused 2 "--layers 1: out of range" "$mcpi" $cpu --layers 1
 refused 2 "--block-size 3: out of range" "$mcpi" $cpu --block-size 3
 refused 2 "--block-size 8: out of range" "$mcpi" $cpu --block-size 8
 refused 2 "--offdiagonal fp8: " "$mcpi" $cpu --offdiagonal fp8
@@ -78,6 +96,19 @@ head -c 300 chain.mtx >short.mtx
 refused 2 "short.mtx" "$mcpi" $cpu --mesh short.mtx
 sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
 refused 2 "pivot.mtx" "$mcpi" $cpu --mesh pivot.mtx
+refused 2 "--surface 1: out of range" "$mcpi" $cpu --surface 1
+refused 2 "--solution smooth: " "$mcpi" $cpu --solution smooth
+for walls in 7 1,7; do
+    refused 2 "--walls $walls: of 61 boundary faces none has the tag 7" "$mcpi" $cpu \
+        --mesh "$samples/mixed.su2" --walls $walls
+done
+refused 2 "--walls 3,7: of 459 boundary faces none has the tag 7" "$mcpi" $cpu $small --walls 3,7
+refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls 1,x
+refused 2 "40 rows: no multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
+bad_files
+while read -r file text; do
+    refused 2 "$text" "$mcpi" $cpu --mesh "$file" --json bad.json
+done <bad.list
 refused 3 "--rung staged cannot run here" "$mcpi" $cpu --rung staged
 refused 2 "there is no such rung" "$mcpi" $cpu --rung fastest
 

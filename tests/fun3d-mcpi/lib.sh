@@ -1,6 +1,7 @@
 # lib.sh - what the scripts of fun3d-mcpi share, beside what all apps do.
 app=fun3d-mcpi
-inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs/alya-rhs
+inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
+samples=$inputs/fun3d-mcpi
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 mcpi=$program
 small="--surface 6 --layers 5"
@@ -15,6 +16,59 @@ fingerprint()
 residual()
 {
     sed -n 's/^residual .*, [0-9]*: \([^;]*\);.*/\1/p' "$1.out"
+}
+
+# ring FILE PROGRAM: the sample matrix, 8 block rows of 5, with each entry as this awk program leaves it:
+# a and b are its block row and block column from 0; `next` leaves it out.
+ring()
+{
+    awk "NR <= 3 { next } { a = int((\$1 - 1) / 5); b = int((\$2 - 1) / 5) } $2 { print }" \
+        "$samples/ring.mtx" >ring.entries
+    { head -n 2 "$samples/ring.mtx"; echo 40 40 "$(wc -l <ring.entries)"; cat ring.entries; } >"$1"
+    rm ring.entries
+}
+
+# bad_files: files that cannot be used, and in bad.list a line for each: its name, and what must be said.
+bad_files()
+{
+    ring singular.mtx 'a == 2 && b == 2 { $3 = 1 }'
+    ring nearly.mtx 'a == 2 && b == 2 { $3 = $1 == $2 && $1 > 11 ? "1.0000000000001" : 1 }'
+    ring zero.mtx '$1 == 16 && $2 == 16 { $3 = 0 }'
+    ring alone.mtx 'a != b && (a == 3 || b == 3) { next }'
+    ring oneway.mtx 'a == 0 && b == 4 { next }'
+    ring diagonal.mtx 'a == 5 && b == 5 { next }'
+    ring column.mtx '$1 == 7 && $2 == 9 { $2 = 41 }'
+    ring twice.mtx '$1 == 7 && $2 == 9 { $2 = 8 }'
+    ring value.mtx '$1 == 7 && $2 == 9 { $3 = "nan" }'
+    sed 's/^40 40 700$/40 40 900/' "$samples/ring.mtx" >count.mtx
+    for suffix in mtx su2 msh lb8.ugrid; do
+        : >empty.$suffix
+    done
+    sed 's/^10 \([0-9]*\) \([0-9]*\)\(.* 0\)$/10 \2 \1\3/' "$samples/mixed.su2" >inverted.su2
+    printf '%s\n' "NDIME= 3" "NELEM= 1" "12 0 1 2 3 4 5 6 7" "NPOIN= 8" "0 0 0" "1 0 0" "1 1 0" "0 1 0" \
+        "0 0 0" "1 0 0" "1 1 0" "0 1 0" "NMARK= 1" "MARKER_TAG= wall" "MARKER_ELEMS= 1" "9 0 3 2 1" >flat.su2
+    head -c 2000 "$samples/mixed.lb8.ugrid" >short.lb8.ugrid
+    cp "$samples/mixed.lb8.ugrid" other.b8.ugrid
+    cat >bad.list <<-END
+	singular.mtx block row 2 (rows 11 to 15): pivot 2 of its diagonal block
+	nearly.mtx block row 2 (rows 11 to 15): pivot 2 of its diagonal block
+	zero.mtx block row 3 (rows 16 to 20): pivot 1 of its diagonal block
+	alone.mtx row 3 has no neighbour
+	oneway.mtx row 4 has neighbour 0, which does not have it in return
+	diagonal.mtx block row 5 (rows 26 to 30) has no diagonal block
+	column.mtx column 41: must be 1 to 40
+	twice.mtx row 7, column 8 stands twice
+	value.mtx row 7, column 9: the value is not finite
+	count.mtx the file ends here
+	empty.mtx the file is empty
+	empty.su2 the file is empty
+	empty.msh the file is empty
+	empty.lb8.ugrid the file is empty
+	inverted.su2 tetrahedron 0 is inverted
+	flat.su2 hexahedron 0 is flat
+	short.lb8.ugrid the counts ask for
+	other.b8.ugrid written in the other byte order
+	END
 }
 
 # matrix_file FILE N: a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.

@@ -5,11 +5,13 @@ why=$(have_mpi) || skip "$why"
 run="--device cpu --threads 1 --seconds 0"
 double="--offdiagonal fp64 --dq fp64 --accumulate fp64"
 
-for n in 1 2 3 4; do
+long=${RT_CHECK_LONG:-0}
+each=$([ "$long" = 0 ] && echo "1 2 4" || echo "1 2 3 4 5 8")
+for n in $each; do
     valid ladder-$n $mpirun -n $n "$mcpi" $run $small --ladder
     valid double-$n $mpirun -n $n "$mcpi" $run $small $double --rung cpu-simd
 done
-for n in 2 3 4; do
+for n in ${each#1 }; do
     for kind in ladder double; do
         [ -n "$(fingerprint $kind-1)" ] && [ "$(fingerprint $kind-$n)" = "$(fingerprint $kind-1)" ] ||
             fail "$kind: dQ on $n ranks is '$(fingerprint $kind-$n)', on one '$(fingerprint $kind-1)'"
@@ -19,7 +21,7 @@ done
 
 # Fewer messages, slower convergence: both residuals are told, and the default's is the smaller one.
 for mode in "--exchange sweep" "--colouring local"; do
-    valid price $mpirun -n 4 "$mcpi" $run $small $mode --ladder
+    valid price $mpirun -n 4 "$mcpi" $run $small $mode --rung cpu-simd
     sed -n 's/^price .* \([^ ]*\) with global .* \([^ ]*\) as asked$/\1 \2/p' price.out |
         awk '$1 > 0 && $2 > $1 && $2 < 0.1 { good = 1 } END { exit !good }' ||
         fail "$mode: $(grep '^price' price.out)"
@@ -28,8 +30,14 @@ grep -q '^price' ladder-4.out && fail "a price of the default: $(grep '^price' l
 
 matrix_file chain.mtx 60
 valid matrix $mpirun -n 3 "$mcpi" $run --mesh chain.mtx --rung cpu-simd
-file=$(ls "$inputs"/cube*.su2 | head -n 1)
-valid file $mpirun -n 2 "$mcpi" $run --mesh "$file" --rung cpu-simd
+files=$([ "$long" = 0 ] && echo ring.mtx mixed.lb8.ugrid || (cd "$samples" && ls ring* mixed*))
+for file in $files; do
+    valid file-1 "$mcpi" $run --mesh "$samples/$file" --rung cpu-simd
+    valid file-3 $mpirun -n 3 "$mcpi" $run --mesh "$samples/$file" --rung cpu-simd
+    [ -n "$(fingerprint file-1)" ] && [ "$(fingerprint file-3)" = "$(fingerprint file-1)" ] ||
+        fail "$file: dQ on 3 ranks is '$(fingerprint file-3)', on one '$(fingerprint file-1)'"
+done
+valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
 
 # Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
 if [ -x "$top/tests/mutants/mcpi_mutants" ]; then
@@ -47,5 +55,14 @@ refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx
 refused 2 "missing.su2" $mpirun -n 2 "$mcpi" $run --mesh missing.su2
 sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
 refused 2 "pivot.mtx" $mpirun -n 3 "$mcpi" $run --mesh pivot.mtx
+refused 2 "fewer than the 9 ranks" $mpirun -n 9 "$mcpi" $run --mesh "$samples/ring.mtx"
+refused 2 "none has the tag 7" $mpirun -n 2 "$mcpi" $run $small --walls 7
+refused 2 "not a list" $mpirun -n 2 "$mcpi" $run --mesh "$samples/mixed.su2" --walls 1,x
+refused 2 "no multiple of the block size" $mpirun -n 2 "$mcpi" $run --mesh "$samples/ring.mtx" --block-size 7
+# one for each place where ranks find it out
+bad_files
+for file in singular.mtx oneway.mtx empty.mtx inverted.su2; do
+    refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json
+done
 
 exit $failed

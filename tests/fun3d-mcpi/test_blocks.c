@@ -62,6 +62,41 @@ static rt_mesh_t *one_element(rt_element_t type, double moved)
     return mesh;
 }
 
+/* The cell whose first vertex is o: six tetrahedra, along all ways through it. */
+static void add_tetrahedra(rt_mesh_t *mesh, int32_t o, const int step[3])
+{
+    static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1},
+                                    {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
+    for (int p = 0; p < 6; p++) {
+        int32_t v[4] = {o};
+        for (int m = 0; m < 3; m++)
+            v[m + 1] = v[m] + step[order[p][m]];
+        if (p >= 3) { /* odd permutations turn it inside out */
+            const int32_t other = v[1];
+            v[1] = v[2];
+            v[2] = other;
+        }
+        add(mesh, RT_TETRAHEDRON, v);
+    }
+}
+
+/* The cell of these corners: a vertex in its middle, and six pyramids whose bases face it. */
+static void add_pyramids(rt_mesh_t *mesh, const int32_t h[8], double moved)
+{
+    static const int face[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
+                                   {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+    const int32_t apex = (int32_t)mesh->vertices++;
+    for (int d = 0; d < 3; d++) {
+        mesh->x[3 * apex + d] = moved * rt_random((uint64_t)(3 * apex + d), 1);
+        for (int m = 0; m < 8; m++)
+            mesh->x[3 * apex + d] += mesh->x[3 * h[m] + d] / 8;
+    }
+    for (int f = 0; f < 6; f++) {
+        const int32_t v[5] = {h[face[f][0]], h[face[f][3]], h[face[f][2]], h[face[f][1]], apex};
+        add(mesh, RT_PYRAMID, v);
+    }
+}
+
 /* Cells of a unit cube, n each way; vertices inside are moved. Of tetrahedra: six a cell. Mixed:
  * hexahedra, a stack of prisms, and a stack of cells that are six pyramids each. Bottom: wall. */
 static rt_mesh_t *cube(int n, bool mixed)
@@ -83,33 +118,9 @@ static rt_mesh_t *cube(int n, bool mixed)
         const int32_t h[8] = {o,         o + 1,         o + 1 + s,         o + s,
                               o + s * s, o + 1 + s * s, o + 1 + s + s * s, o + s + s * s};
         if (!mixed) {
-            static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1},
-                                            {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
-            for (int p = 0; p < 6; p++) {
-                int32_t v[4] = {o};
-                for (int m = 0; m < 3; m++)
-                    v[m + 1] = v[m] + step[order[p][m]];
-                if (p >= 3) { /* odd permutations turn it inside out */
-                    const int32_t other = v[1];
-                    v[1] = v[2];
-                    v[2] = other;
-                }
-                add(mesh, RT_TETRAHEDRON, v);
-            }
+            add_tetrahedra(mesh, o, step);
         } else if (i == 0 && j == 0) {
-            static const int face[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
-                                           {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
-            const int32_t apex = (int32_t)mesh->vertices++;
-            for (int d = 0; d < 3; d++) {
-                mesh->x[3 * apex + d] = 0.1 / n * rt_random((uint64_t)(3 * apex + d), 1);
-                for (int m = 0; m < 8; m++)
-                    mesh->x[3 * apex + d] += mesh->x[3 * h[m] + d] / 8;
-            }
-            for (int f = 0; f < 6; f++) { /* bases face the apex */
-                const int32_t v[5] = {h[face[f][0]], h[face[f][3]], h[face[f][2]], h[face[f][1]],
-                                      apex};
-                add(mesh, RT_PYRAMID, v);
-            }
+            add_pyramids(mesh, h, 0.1 / n);
         } else if (i == 1 && j == 1) {
             const int32_t one[6] = {h[0], h[1], h[2], h[4], h[5], h[6]};
             const int32_t two[6] = {h[0], h[2], h[3], h[4], h[6], h[7]};
@@ -427,7 +438,6 @@ static void check_magnitude(int nb, const double *q, const double n[3])
 /* --- rows --- */
 
 typedef struct {
-    int nb;
     double *D, *O; /* all rows, as mcpi_matrix_t has them */
 } rows_t;
 
@@ -435,7 +445,7 @@ static rows_t rows_new(const mcpi_source_t *source)
 {
     const mcpi_graph_t *g = source->graph;
     const int nb2 = source->nb * source->nb;
-    rows_t r = {source->nb, RT_NEW(double, (size_t)(g->rows * nb2), RT_HOST),
+    rows_t r = {RT_NEW(double, (size_t)(g->rows * nb2), RT_HOST),
                 RT_NEW(double, (size_t)(g->start[g->rows] * nb2), RT_HOST)};
     rt_fill(r.O, RT_HOST, 0xff, (size_t)(g->start[g->rows] * nb2) * sizeof(double));
     rt_fill(r.D, RT_HOST, 0xff, (size_t)(g->rows * nb2) * sizeof(double));
@@ -914,12 +924,26 @@ static void check_wing(void)
     rt_mesh_destroy(mesh);
 }
 
+static void check_lists(const rt_mesh_t *mesh)
+{
+    static const char *const good[] = {"1", "1,1", "none"};
+    static const char *const bad[] = {"1,x", "1,", "x", "none,1", "-1,x", "1 2", "1;2"};
+    char why[256] = "";
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(mcpi_walls_check(mesh, good[i], why, sizeof why) && why[0] == '\0');
+    CHECK(mcpi_walls_check(mesh, NULL, why, sizeof why) && why[0] == '\0');
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK(!mcpi_walls_check(mesh, bad[i], why, sizeof why));
+        CHECK(strstr(why, bad[i]) && strchr(why, '\n') == NULL);
+    }
+    CHECK(!mcpi_walls_check(mesh, "1,12", why, sizeof why));
+    CHECK(strstr(why, "none has the tag 12"));
+}
+
 int main(void)
 {
     rt_mesh_t *tets = cube(3, false), *mixed = cube(3, true);
-    /* before there are threads, which a child does not have */
-    CHECK_DIES(RT_USAGE, "--walls 1,x: not a list", { flow_on(tets, 5, "1,x"); });
-    CHECK_DIES(RT_USAGE, "--walls 1,: not a list", { flow_on(tets, 5, "1,"); });
+    check_lists(tets);
     for (int nb = MCPI_MIN_NB; nb <= MCPI_MAX_NB; nb++)
         for (uint64_t seed = 0; seed < 8; seed++) {
             double q[MCPI_MAX_NB], n[3];

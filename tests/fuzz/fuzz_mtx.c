@@ -7,9 +7,8 @@
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/matrix/{mtx,graph}.c common/rt_scan.c \
  *       -o B/fuzz_mtx
- *   mkdir B/corpus && printf '%%%%MatrixMarket matrix coordinate real general\n8 8 4\n1 1 2\n5 5
- * 2\n\ 1 5 1\n5 1 1\n ' >B/corpus/two B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600
- * B/corpus
+ *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
+ *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
  * Memory comes straight from malloc: see fuzz_rt_mesh.c.
  */

@@ -7,7 +7,7 @@
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_rt_mesh.c common/rt_{scan,mesh,mesh_gmsh,mesh_su2,mesh_ugrid}.c \
  *       -o B/fuzz_rt_mesh
- *   mkdir B/corpus && cp $(ls -d inputs/alya-rhs/cube* | grep -v py) B/corpus
+ *   mkdir B/corpus && cp inputs/alya-rhs/cube*[^y] inputs/fun3d-mcpi/mixed* B/corpus
  *   RT_CORPUS=B/corpus B/tests/common/test_mesh
  *   B/fuzz_rt_mesh -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *

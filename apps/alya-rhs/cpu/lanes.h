@@ -16,9 +16,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 #include "../alya.h"
+#include "rt_threads.h"
 
 #define ALYA_INLINE static inline __attribute__((always_inline))
 #define ALYA_LANES  _Pragma("omp simd") for (int lane = 0; lane < ALYA_VECTOR_DIM; lane++)
@@ -79,7 +79,7 @@ ALYA_INLINE size_t alya_workspace_length(int values)
 static inline void alya_workspaces_new(alya_view_t *view, int values)
 {
     alya_workspaces_t *all = RT_NEW(alya_workspaces_t, 1, RT_HOST);
-    all->threads = omp_get_max_threads();
+    all->threads = rt_threads();
     all->length = alya_workspace_length(values);
     all->w = RT_NEW(double, (size_t)all->threads * all->length, RT_HOST);
     memset(all->w, 0, (size_t)all->threads * all->length * sizeof *all->w);
@@ -97,9 +97,8 @@ static inline void alya_workspaces_destroy(alya_view_t *view)
 
 static inline void alya_workspaces_memory(int values, double bytes[RT_SPACES])
 {
-    bytes[RT_HOST] += sizeof(alya_workspaces_t) + (double)omp_get_max_threads() *
-                                                      (double)alya_workspace_length(values) *
-                                                      sizeof(double);
+    bytes[RT_HOST] += sizeof(alya_workspaces_t) +
+                      (double)rt_threads() * (double)alya_workspace_length(values) * sizeof(double);
 }
 
 /* Zeroes r, then all chunks of one colour, then of the next. The chunk function comes as a pointer
@@ -108,11 +107,12 @@ static inline void alya_run(const alya_view_t *view, const alya_job_t *job, int 
                             const alya_workspaces_t *all, alya_chunk_fn *fn)
 {
     const alya_schedule_t *s = view->schedule;
-    int threads = all ? all->threads : omp_get_max_threads();
+    const int threads = all ? all->threads : rt_threads();
     int64_t length = view->nodes * r_stride;
+    (void)threads; /* without OpenMP */
 #pragma omp parallel num_threads(threads)
     {
-        double *w = all ? all->w + (size_t)omp_get_thread_num() * all->length : NULL;
+        double *w = all ? all->w + (size_t)rt_thread() * all->length : NULL;
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < length; i++)
             job->r[i] = 0;

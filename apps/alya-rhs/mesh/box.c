@@ -212,8 +212,10 @@ static void make_cells(set_t *cells, const part_t *part)
     set_new(cells, low, size);
     for (int b = 0; b < part->blocks; b++) {
         const block_t *block = &part->block[b];
-        /* blocks may have words in common, columns of one block have not */
-#pragma omp parallel for collapse(2) schedule(static) if (block_cells(block) > SERIAL)
+        const bool large = block_cells(block) > SERIAL;
+        (void)large; /* without OpenMP */
+                     /* blocks may have words in common, columns of one block have not */
+#pragma omp parallel for collapse(2) schedule(static) if (large)
         for (int64_t i = block->low[0]; i < block->high[0]; i++)
             for (int64_t j = block->low[1]; j < block->high[1]; j++)
                 for (int64_t k = block->low[2] - low[2]; k < block->high[2] - low[2]; k++)

@@ -2,10 +2,10 @@
  * check.c - is a mesh fit for use, and where is its boundary? And its end.
  */
 #include "config.h"
-#include "rt_sort.h"
 #include "mesh.h"
+#include "rt_mesh.h"
+#include "rt_sort.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,104 +23,14 @@ void alya_mesh_destroy(alya_mesh_t *mesh)
 
 /* --- faults --- */
 
-static const double flat = 1e-13, least_volume = 1e-30, most_volume = 1e30;
-
-static bool has_finite_coordinates(const alya_mesh_t *mesh, int64_t n)
-{
-    return rt_finite(mesh->x[3 * n]) && rt_finite(mesh->x[3 * n + 1]) &&
-           rt_finite(mesh->x[3 * n + 2]);
-}
-
-static double longest_edge(const alya_mesh_t *mesh, const int32_t *node)
-{
-    double square = 0;
-    for (int a = 0; a < 4; a++)
-        for (int b = a + 1; b < 4; b++) {
-            double sum = 0;
-            for (int d = 0; d < 3; d++) {
-                double edge = mesh->x[3 * (int64_t)node[b] + d] - mesh->x[3 * (int64_t)node[a] + d];
-                sum += edge * edge;
-            }
-            square = fmax(square, sum);
-        }
-    return sqrt(square);
-}
-
-typedef enum { SOUND, OUT_OF_RANGE, TWICE, INVERTED, FLAT, VOLUME } fault_t;
-
-/* What is wrong with element e, and the node or the figure that shows it. */
-static fault_t element_fault(const alya_mesh_t *mesh, int64_t e, double *figure)
-{
-    const int32_t *node = mesh->connectivity + 4 * e;
-    for (int a = 0; a < 4; a++) {
-        *figure = node[a];
-        if (node[a] < 0 || node[a] >= mesh->nodes)
-            return OUT_OF_RANGE;
-    }
-    for (int a = 0; a < 4; a++)
-        for (int b = 0; b < a; b++) {
-            *figure = node[a];
-            if (node[a] == node[b])
-                return TWICE;
-        }
-    double edge[3][3];
-    alya_edges(mesh, node, edge);
-    const double det = alya_determinant(edge), longest = longest_edge(mesh, node);
-    *figure = det / 6;
-    if (!rt_finite(det)) /* of finite coordinates: too large */
-        return VOLUME;
-    if (fabs(det) < flat * longest * longest * longest)
-        return FLAT;
-    if (det < 0)
-        return INVERTED;
-    return *figure < least_volume || *figure > most_volume ? VOLUME : SOUND;
-}
-
-static void describe(const alya_mesh_t *mesh, int64_t e, char *why, size_t len)
-{
-    double figure = 0;
-    switch (element_fault(mesh, e, &figure)) {
-    case OUT_OF_RANGE:
-        snprintf(why, len, "element %" PRId64 " has node %.0f, and nodes are 0 to %" PRId64, e,
-                 figure, mesh->nodes - 1);
-        break;
-    case TWICE:
-        snprintf(why, len, "element %" PRId64 " has node %.0f twice", e, figure);
-        break;
-    case INVERTED:
-        snprintf(why, len, "element %" PRId64 " is inverted: its volume is %g m^3", e, figure);
-        break;
-    case FLAT:
-        snprintf(why, len, "element %" PRId64 " is flat: its volume is %g m^3", e, figure);
-        break;
-    default:
-        snprintf(why, len, "element %" PRId64 " has a volume of %g m^3, outside %g to %g", e,
-                 figure, least_volume, most_volume);
-        break;
-    }
-}
-
+/* By the common check, over the same arrays. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len)
 {
-    int64_t first = INT64_MAX;
-#pragma omp parallel for schedule(static) reduction(min : first)
-    for (int64_t n = 0; n < mesh->nodes; n++)
-        if (n < first && !has_finite_coordinates(mesh, n))
-            first = n;
-    if (first < INT64_MAX) {
-        snprintf(why, len, "node %" PRId64 " has a coordinate that is not finite", first);
-        return false;
-    }
-#pragma omp parallel for schedule(static) reduction(min : first)
-    for (int64_t e = 0; e < mesh->elements; e++) {
-        double figure;
-        if (e < first && element_fault(mesh, e, &figure) != SOUND)
-            first = e;
-    }
-    if (first == INT64_MAX)
-        return true;
-    describe(mesh, first, why, len);
-    return false;
+    const rt_mesh_t view = {.vertices = mesh->nodes,
+                            .x = mesh->x,
+                            .elements[RT_TETRAHEDRON] = mesh->elements,
+                            .element[RT_TETRAHEDRON] = mesh->connectivity};
+    return rt_mesh_check(&view, why, len);
 }
 
 /* --- twins --- */

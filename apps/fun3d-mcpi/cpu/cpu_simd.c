@@ -12,9 +12,9 @@
  */
 #include "config.h"
 #include "../mcpi.h"
-#include <omp.h>
 #include <string.h>
-#if defined(__F16C__) && defined(__AVX2__)
+#include "rt_threads.h"
+#if defined(__AVX512F__) || (defined(__F16C__) && defined(__AVX2__))
 #include <immintrin.h>
 #endif
 
@@ -61,7 +61,11 @@ INLINE void load_vec32(const void *O, mcpi_type_t type, int64_t at, vec32_t *v)
     if (type == MCPI_FP64) {
         vec64_t wide;
         memcpy(&wide, (const double *)O + at, sizeof wide);
+#if defined(__AVX512F__)
+        *v = (vec32_t)_mm512_cvtpd_ps((__m512d)wide);
+#else
         *v = __builtin_convertvector(wide, vec32_t);
+#endif
     } else if (type == MCPI_FP16) {
         from_fp16((const uint16_t *)O + at, v);
     } else if (type == MCPI_BF16) {
@@ -78,7 +82,11 @@ INLINE void load_vec64(const void *O, mcpi_type_t type, int64_t at, vec64_t *v)
     } else {
         vec32_t narrow;
         load_vec32(O, type, at, &narrow);
+#if defined(__AVX512F__)
+        *v = (vec64_t)_mm512_cvtps_pd((__m256)narrow); /* gcc 12: two halves, put together again */
+#else
         *v = __builtin_convertvector(narrow, vec64_t);
+#endif
     }
 }
 
@@ -105,15 +113,26 @@ INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
 /* dQ = D^-1 b, both factors FP64. */
 INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_type, int64_t at)
 {
-    UNROLL for (int j = 0; j < nb; j++) UNROLL for (int i = j + 1; i < nb; i++) b[i] -=
-        LU[j * nb + i] * b[j];
-    UNROLL for (int j = nb - 1; j >= 0; j--)
-    {
-        b[j] *= LU[j * nb + j];
-        UNROLL for (int i = 0; i < j; i++) b[i] -= LU[j * nb + i] * b[j];
+    UNROLL
+    for (int j = 0; j < nb; j++) {
+        UNROLL
+        for (int i = j + 1; i < nb; i++)
+            b[i] -= LU[j * nb + i] * b[j];
     }
-    UNROLL for (int i = 0; i < nb; i++) if (dq_type == MCPI_FP64)((double *)dq)[at + i] = b[i];
-    else((float *)dq)[at + i] = (float)b[i];
+    UNROLL
+    for (int j = nb - 1; j >= 0; j--) {
+        b[j] *= LU[j * nb + j];
+        UNROLL
+        for (int i = 0; i < j; i++)
+            b[i] -= LU[j * nb + i] * b[j];
+    }
+    UNROLL
+    for (int i = 0; i < nb; i++) {
+        if (dq_type == MCPI_FP64)
+            ((double *)dq)[at + i] = b[i];
+        else
+            ((float *)dq)[at + i] = (float)b[i];
+    }
 }
 
 /* sum[j] += column j of block k of O times value j of dQ. */
@@ -191,7 +210,7 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     const int64_t n = last - first;
 #pragma omp parallel
     {
-        const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+        const int64_t threads = rt_threads_here(), me = rt_thread();
         range(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
     }
 }

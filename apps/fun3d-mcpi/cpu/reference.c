@@ -1,26 +1,42 @@
 /*
- * reference.c - a row after the other, a block after the other, everything FP64 but what O is
- * stored in. The oracle for all other rungs.
+ * reference.c - the definition: dr = R - sum O dQ, block after block in the order of the columns,
+ * then L and U; everything FP64 but what O is stored in. The oracle for all other rungs.
  *
- * Idea: none but the definition: dr = R - sum O dQ, in the order of the columns, then L and U.
- * Advantage: anyone can check it against the paper's formula. Price: one thread, and a conversion
- * of every value of O through a function that asks for its type.
+ * Advantage: anyone can check it against the paper's formula. Threads share the rows of a colour,
+ * which do not depend on each other, because the oracle is asked often. Price: every block is
+ * converted to FP64 before it is used, and nothing is a vector.
  */
 #include "config.h"
 #include "../mcpi.h"
 #include <math.h>
 
-/* sum += |O| |dQ| if `size` is not NULL; dr -= O dQ. */
+static void load_block(const mcpi_system_t *system, int64_t k, double *block)
+{
+    const int n = system->nb * system->nb;
+    if (system->type == MCPI_FP64)
+        for (int i = 0; i < n; i++)
+            block[i] = ((const double *)system->O)[k * n + i];
+    else if (system->type == MCPI_FP32)
+        for (int i = 0; i < n; i++)
+            block[i] = ((const float *)system->O)[k * n + i];
+    else
+        for (int i = 0; i < n; i++)
+            block[i] = mcpi_value(system->O, system->type, k * n + i);
+}
+
+/* dr -= O dQ; size += |O| |dQ| if it is not NULL. */
 static void subtract_block(const mcpi_system_t *system, int64_t k, const double *dq, double *dr,
                            double *size)
 {
     const int nb = system->nb;
+    double block[MCPI_MAX_NB2];
+    load_block(system, k, block);
     for (int j = 0; j < nb; j++)
         for (int i = 0; i < nb; i++) {
-            const double o = mcpi_value(system->O, system->type, (k * nb + j) * nb + i);
-            dr[i] -= o * dq[j];
+            const double product = block[j * nb + i] * dq[j];
+            dr[i] -= product;
             if (size)
-                size[i] += fabs(o * dq[j]);
+                size[i] += fabs(product);
         }
 }
 
@@ -43,6 +59,7 @@ void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t f
 {
     const int nb = system->nb;
     const mcpi_part_t *part = system->part;
+#pragma omp parallel for schedule(static)
     for (int64_t row = first; row < last; row++) {
         double dr[MCPI_MAX_NB], size[MCPI_MAX_NB];
         for (int i = 0; i < nb; i++) {

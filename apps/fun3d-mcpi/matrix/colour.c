@@ -42,7 +42,8 @@ static inline uint8_t lowest(uint64_t set)
     return NONE;
 }
 
-static void greedy(const mcpi_graph_t *graph, uint8_t *colour)
+/* name: what messages call each row, NULL: its number. */
+static void greedy(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colour)
 {
     if (graph->rows > 0)
         memset(colour, NONE, (size_t)graph->rows);
@@ -52,7 +53,7 @@ static void greedy(const mcpi_graph_t *graph, uint8_t *colour)
             rt_refuse(RT_USAGE,
                       "row %" PRId64 " has neighbours of %d colours, and there are no more: the "
                       "matrix is too dense for sweeps by colour",
-                      i, MCPI_MAX_COLOURS);
+                      name ? name[i] : i, MCPI_MAX_COLOURS);
     }
 }
 
@@ -98,11 +99,12 @@ static int iterate(const mcpi_graph_t *graph, int colours, uint8_t *colour, int3
     return count_colours(graph, colour, size);
 }
 
-static int find_colours(const mcpi_graph_t *graph, uint8_t *colour, int32_t *list)
+static int find_colours(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colour,
+                        int32_t *list)
 {
     enum { PASSES = 6 };
     int64_t size[MCPI_MAX_COLOURS];
-    greedy(graph, colour);
+    greedy(graph, name, colour);
     int colours = count_colours(graph, colour, size);
     for (int pass = 0; pass < PASSES && colours > 2; pass++)
         colours = iterate(graph, colours, colour, list);
@@ -265,7 +267,7 @@ static void balance(const mcpi_graph_t *graph, uint8_t *colour, int colours, int
 int mcpi_colour(const mcpi_graph_t *graph, uint8_t *colour)
 {
     int32_t *list = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int colours = find_colours(graph, colour, list);
+    int colours = find_colours(graph, NULL, colour, list);
     balance(graph, colour, colours, list);
     RT_FREE(list, RT_HOST);
     return colours;
@@ -324,7 +326,7 @@ static int colour_own(const mcpi_graph_t *graph, const int32_t *owner, int rank,
             own_colour[i] = colour[list[i]];
         balance(own, own_colour, colours, scratch);
     } else {
-        colours = find_colours(own, own_colour, scratch);
+        colours = find_colours(own, list, own_colour, scratch);
     }
     for (int64_t i = 0; i < rows; i++)
         colour[list[i]] = own_colour[i];

@@ -30,6 +30,7 @@
  * 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
  */
 #include "config.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,19 +147,6 @@ static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **st
     *start = at;
 }
 
-static int64_t entry_of(const mcpi_graph_t *graph, int32_t vertex, int32_t neighbour)
-{
-    int64_t low = graph->start[vertex], high = graph->start[vertex + 1] - 1;
-    while (low < high) {
-        const int64_t middle = (low + high) / 2;
-        if (graph->neighbour[middle] < neighbour)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Viscous flux out of a's part of the element: through all its dual faces, with the element's
  * gradient. L_ab = sum_c (n_ac . s_b) / volume. */
 static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int32_t vertex,
@@ -180,7 +168,7 @@ static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int
             f->diagonal[vertex] += L;
             continue;
         }
-        const int64_t entry = entry_of(graph, vertex, of[b]);
+        const int64_t entry = mcpi_graph_find(graph, vertex, of[b]);
         add_scaled(1, share.n[b], f->n + 3 * entry);
         f->viscous[entry] += L;
     }
@@ -228,24 +216,64 @@ static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 
 /* --- walls --- */
 
+/* The next tag of a list; *at goes behind it and its comma. False: that is no tag. */
+static bool next_tag(const char **at, long *tag)
+{
+    char *end;
+    *tag = strtol(*at, &end, 10);
+    if (end == *at || (*end != '\0' && *end != ',') || (*end == ',' && end[1] == '\0'))
+        return false;
+    *at = *end ? end + 1 : end;
+    return true;
+}
+
+/* The first tag, "" if there is none. */
+static const char *first_tag(const char *walls)
+{
+    return walls && strcmp(walls, "none") != 0 ? walls : "";
+}
+
+static bool has_tag(const rt_mesh_t *mesh, long tag)
+{
+    for (int t = 0; t < RT_FACES; t++)
+        for (int64_t f = 0; f < mesh->faces[t]; f++)
+            if (mesh->tag[t][f] == tag)
+                return true;
+    return false;
+}
+
+bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
+{
+    for (const char *at = first_tag(walls); *at;) {
+        long tag;
+        if (!next_tag(&at, &tag)) {
+            snprintf(why, len, "--walls %s: not a list of boundary tags such as 1,3, nor none",
+                     walls);
+            return false;
+        }
+        if (!has_tag(mesh, tag)) {
+            snprintf(why, len,
+                     "--walls %s: of %" PRId64 " boundary faces none has the tag %ld; without "
+                     "walls: --walls none",
+                     walls, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_wall(const char *walls, int32_t tag)
 {
-    for (const char *at = walls; at && *at;) {
-        char *end;
-        const long number = strtol(at, &end, 10);
-        if (end == at || (*end != '\0' && *end != ',') || (*end == ',' && end[1] == '\0'))
-            rt_refuse(RT_USAGE, "--walls %s: not a list of boundary tags such as 1,3", walls);
+    long number;
+    for (const char *at = first_tag(walls); *at && next_tag(&at, &number);)
         if (number == tag)
             return true;
-        at = *end ? end + 1 : end;
-    }
     return false;
 }
 
 static void find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
 {
     memset(wall, 0, (size_t)mesh->vertices);
-    is_wall(walls, -1); /* refuses what is no list, even if there are no faces */
     for (int t = 0; t < RT_FACES; t++) {
         const int size = rt_face_size((rt_face_t)t);
         for (int64_t f = 0; f < mesh->faces[t]; f++)

@@ -261,9 +261,9 @@ static fault_t list_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which)
     return SOUND;
 }
 
-static bool has_neighbour(const mcpi_graph_t *graph, int64_t i, int64_t neighbour)
+int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour)
 {
-    int64_t low = graph->start[i], high = graph->start[i + 1];
+    int64_t low = graph->start[row], high = graph->start[row + 1];
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (graph->neighbour[middle] < neighbour)
@@ -271,7 +271,7 @@ static bool has_neighbour(const mcpi_graph_t *graph, int64_t i, int64_t neighbou
         else
             high = middle;
     }
-    return low < graph->start[i + 1] && graph->neighbour[low] == neighbour;
+    return low < graph->start[row + 1] && graph->neighbour[low] == neighbour ? low : -1;
 }
 
 /* Once all lists ascend. */
@@ -279,7 +279,7 @@ static fault_t return_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which
 {
     for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
         *which = graph->neighbour[k];
-        if (!has_neighbour(graph, *which, i))
+        if (mcpi_graph_find(graph, *which, (int32_t)i) < 0)
             return ONE_WAY;
     }
     return SOUND;
@@ -316,7 +316,7 @@ static void describe(int64_t i, fault_t fault, int32_t which, int64_t rows, char
 bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len)
 {
     int64_t first = INT64_MAX;
-    int32_t which;
+    int32_t which = -1;
 #pragma omp parallel for schedule(static) reduction(min : first) private(which)
     for (int64_t i = 0; i < graph->rows; i++)
         if (i < first && list_fault(graph, i, &which) != SOUND)

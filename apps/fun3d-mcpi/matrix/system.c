@@ -13,6 +13,7 @@
  */
 #include "config.h"
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,27 +232,35 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
     return *where < 0 ? GOOD : D_PIVOT;
 }
 
-static void explain(fault_t fault, mcpi_type_t type, int32_t vertex, int where, double size,
+/* As the user knows it: block rows from 0, rows of a file from 1. */
+static void name_row(const mcpi_matrix_t *matrix, int64_t vertex, char *row, size_t len)
+{
+    const int nb = matrix->nb;
+    if (matrix->of_file)
+        snprintf(row, len, "block row %" PRId64 " (rows %" PRId64 " to %" PRId64 ")", vertex,
+                 vertex * nb + 1, (vertex + 1) * nb);
+    else
+        snprintf(row, len, "vertex %" PRId64, vertex);
+}
+
+static void explain(fault_t fault, mcpi_type_t type, const char *row, int where, double size,
                     char *why, size_t len)
 {
     static const char *const name[] = {"diagonal block", "off-diagonal blocks", "right-hand side"};
     if (fault <= R_INFINITE)
-        snprintf(why, len, "vertex %d: not all of its %s is finite", vertex,
-                 name[fault - D_INFINITE]);
+        snprintf(why, len, "%s: not all of its %s is finite", row, name[fault - D_INFINITE]);
     else if (fault == D_TINY)
-        snprintf(why, len, "vertex %d: its diagonal block is zero (largest entry %.3g)", vertex,
-                 size);
+        snprintf(why, len, "%s: its diagonal block is zero (largest entry %.3g)", row, size);
     else if (fault == O_OVERFLOW)
         snprintf(why, len,
-                 "vertex %d: an off-diagonal entry, %.3g with the row scaled to a diagonal of 1 to "
+                 "%s: an off-diagonal entry, %.3g with the row scaled to a diagonal of 1 to "
                  "2, overflows %s",
-                 vertex, size, mcpi_type_name(type));
+                 row, size, mcpi_type_name(type));
     else
-        snprintf(
-            why, len,
-            "vertex %d: pivot %d of its diagonal block is %.3g of the largest entry, less than "
-            "%.0e, and blocks are factored without pivoting",
-            vertex, where + 1, size, least_pivot);
+        snprintf(why, len,
+                 "%s: pivot %d of its diagonal block is %.3g of the largest entry, less than "
+                 "%.0e, and blocks are factored without pivoting",
+                 row, where + 1, size, least_pivot);
 }
 
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
@@ -279,8 +288,10 @@ mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, co
         return s;
     int where = 0;
     double size = 0;
+    char row[80];
+    name_row(matrix, vertex[part->global[bad]], row, sizeof row);
     const fault_t fault = make_row(s, matrix, bad, &where, &size);
-    explain(fault, type, vertex[part->global[bad]], where, size, why, len);
+    explain(fault, type, row, where, size, why, len);
     mcpi_system_destroy(s);
     return NULL;
 }

@@ -490,7 +490,7 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
     surface_t s;
     RT_EXPECT(wing->n >= 2 && wing->layers >= 2, RT_USAGE,
               "a wing needs n and layers of at least 2");
-    RT_EXPECT(wing->n < 20000 && wing->layers < INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
+    RT_EXPECT(wing->n < 20000 && wing->layers <= INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
               "a wing can have 2147483647 tetrahedra");
     RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
               "first layer from 0 to %g body lengths, growth not negative", far_away);

@@ -1,0 +1,143 @@
+/*
+ * petsc.c - PETSc's MatSOR: block Gauss-Seidel by rows, on A in block CSR (MATSEQBAIJ).
+ *
+ * Idea: rows in the order of the colours, so that forward sweeps with omega = 1 are our sweeps, in
+ * another order of additions only: a row of a colour reads no other row of it. Every sweep starts
+ * from the dQ there is, as ours do: told that it is zero, PETSc would leave half of O out of the
+ * first. D is inverted once, by PETSc, before anything is timed.
+ *
+ * The one file beside rt_comm.c that sees mpi.h, because petsc.h includes it. If no launcher
+ * started this process, MPI is not started either, and PETSc starts it for itself, as one rank, and
+ * ends it; else it uses the MPI there is and leaves it running. MPI cannot be started twice in a
+ * process, and so PETSc neither.
+ */
+#include "config.h"
+#include <petscmat.h>
+#include <string.h>
+#include "peers.h"
+
+/* PETSc's own handler would print a traceback and return; nothing here could go on. */
+#define PETSC(call)                                                                  \
+    do {                                                                             \
+        const PetscErrorCode status = (call);                                        \
+        RT_EXPECT(status == 0, status == PETSC_ERR_MEM ? RT_MEMORY : RT_ENVIRONMENT, \
+                  "PETSc: %s: error %d", #call, (int)status);                        \
+    } while (0)
+
+typedef struct {
+    Mat A;
+    Vec R, dq;
+} petsc_t;
+
+static void memory(const mcpi_config_t *cfg, double bytes[RT_SPACES])
+{
+    const double N = (double)cfg->rows, B = (double)cfg->blocks, nb = (double)cfg->nb;
+    /* A; inverses and copies of D; columns and four lists of rows; vectors */
+    bytes[RT_HOST] += (double)sizeof(PetscScalar) * (nb * nb * (B + 3 * N) + 2 * nb * N) +
+                      (double)sizeof(PetscInt) * (B + 5 * N);
+}
+
+/* Blocks of a row are one behind the other and each by columns: PETSc's column-oriented row. */
+static void fill(Mat A, const mcpi_matrix_t *matrix)
+{
+    const mcpi_part_t *part = matrix->part;
+    const int64_t nb2 = (int64_t)matrix->nb * matrix->nb;
+    PetscInt most = 0;
+    for (int64_t row = 0; row < part->rows; row++) {
+        const PetscInt length = (PetscInt)(part->start[row + 1] - part->start[row]);
+        most = length > most ? length : most;
+    }
+    PetscInt *column = RT_NEW(PetscInt, (size_t)most + 1, RT_HOST);
+    PETSC(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_FALSE));
+    for (int64_t row = 0; row < part->rows; row++) {
+        const PetscInt me = (PetscInt)row;
+        PetscInt n = 0;
+        for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
+            column[n++] = part->column[k];
+        PETSC(MatSetValuesBlocked(A, 1, &me, n, column, matrix->O + part->start[row] * nb2,
+                                  INSERT_VALUES));
+        PETSC(MatSetValuesBlocked(A, 1, &me, 1, &me, matrix->D + row * nb2, INSERT_VALUES));
+    }
+    RT_FREE(column, RT_HOST);
+    PETSC(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PETSC(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+}
+
+static Mat new_matrix(const mcpi_matrix_t *matrix)
+{
+    const mcpi_part_t *part = matrix->part;
+    const PetscInt n = (PetscInt)(part->rows * matrix->nb);
+    PetscInt *length = RT_NEW(PetscInt, (size_t)part->rows, RT_HOST);
+    for (int64_t row = 0; row < part->rows; row++)
+        length[row] = (PetscInt)(part->start[row + 1] - part->start[row] + 1);
+    Mat A;
+    PETSC(MatCreateSeqBAIJ(PETSC_COMM_SELF, matrix->nb, n, n, 0, length, &A));
+    RT_FREE(length, RT_HOST);
+    fill(A, matrix);
+    return A;
+}
+
+static void *begin(const mcpi_problem_t *p, const double *x, char *why, size_t len)
+{
+    (void)x;
+    PetscBool ended;
+    PETSC(PetscFinalized(&ended));
+    if (ended) {
+        snprintf(why, len, "PETSc was ended in this process and cannot be started again");
+        return NULL;
+    }
+    /* A fault is ours to tell; and no options of other programs. */
+    PETSC(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
+    PETSC(PetscInitializeNoArguments());
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    petsc_t *s = RT_NEW(petsc_t, 1, RT_HOST);
+    s->A = new_matrix(p->matrix);
+    PETSC(MatCreateVecs(s->A, &s->dq, &s->R));
+    PetscScalar *R;
+    PETSC(VecGetArray(s->R, &R));
+    memcpy(R, p->matrix->R, (size_t)(p->part->rows * p->nb) * sizeof *R);
+    PETSC(VecRestoreArray(s->R, &R));
+    return s;
+}
+
+static double run(void *state, int64_t sweeps)
+{
+    petsc_t *s = state;
+    const double begun = rt_clock();
+    PETSC(VecSet(s->dq, 0));
+    PETSC(MatSOR(s->A, s->R, 1, SOR_LOCAL_FORWARD_SWEEP, 0, (PetscInt)sweeps, 1, s->dq));
+    return rt_clock() - begun;
+}
+
+static void result(const void *state, double *values)
+{
+    const petsc_t *s = state;
+    const PetscScalar *dq;
+    PetscInt n;
+    PETSC(VecGetLocalSize(s->dq, &n));
+    PETSC(VecGetArrayRead(s->dq, &dq));
+    memcpy(values, dq, (size_t)n * sizeof *values);
+    PETSC(VecRestoreArrayRead(s->dq, &dq));
+}
+
+static void end(void *state)
+{
+    petsc_t *s = state;
+    PETSC(VecDestroy(&s->R));
+    PETSC(VecDestroy(&s->dq));
+    PETSC(MatDestroy(&s->A));
+    RT_FREE(s, RT_HOST);
+    PETSC(PetscPopErrorHandler());
+    PETSC(PetscFinalize());
+}
+
+const mcpi_peer_t mcpi_peer_petsc = {.name = "PETSc MatSOR",
+                                     .job = "sweep, fp64, one core",
+                                     .sweeps = true,
+                                     .kind = RT_CPU,
+                                     .allowed = 1e-10,
+                                     .memory = memory,
+                                     .begin = begin,
+                                     .run = run,
+                                     .result = result,
+                                     .end = end};

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes the sample inputs of fun3d-mcpi: one small mesh of mixed elements in every format, and a matrix.
+
+The mesh: 3 x 3 x 2 cells with a bent bottom, the wall. From left to right hexahedra, prisms, and
+cells with a vertex in the middle: pyramids towards the prisms and at the top, tetrahedra elsewhere.
+Every file holds the same mesh, in the same order, so dQ must be the same to the last bit. Tags: 1
+wall (bottom), 2 the rest. The matrix: 5 x 5 blocks, a ring of 8 cells with two
+chords. Usage: python3 samples.py [folder]
+"""
+import itertools
+import math
+import struct
+import sys
+
+NX, NY, NZ = 3, 3, 2
+points = []
+for k, j, i in itertools.product(range(NZ + 1), range(NY + 1), range(NX + 1)):
+    x, y = i / NX, j / NY
+    points.append((x, y, (k / NZ) ** 1.5 + (1 - k / NZ) * 0.08 * math.sin(3 * x) * math.cos(2 * y)))
+
+
+def at(i, j, k):
+    return i + (NX + 1) * (j + (NY + 1) * k)
+
+
+def volume(a, b, c, d):
+    u, v, w = ([points[q][m] - points[a][m] for m in range(3)] for q in (b, c, d))
+    return (u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2])
+            + u[2] * (v[0] * w[1] - v[1] * w[0]))
+
+
+# Vertices of the elements in CGNS order, those of faces seen from outside.
+tets, pyramids, prisms, hexas = [], [], [], []
+
+
+def add_tet(a, b, c, d):
+    tets.append((a, b, c, d) if volume(a, b, c, d) > 0 else (a, c, b, d))
+
+
+# Faces of a cell with corners 0..7, seen from outside.
+CELL = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
+
+
+def split(face):
+    """Two triangles, by the diagonal from the face's least vertex, as both cells beside it do."""
+    s = face.index(min(face))
+    a, b, c, d = face[s:] + face[:s]
+    return (a, b, c), (a, c, d)
+
+
+triangulated = set()
+
+
+def add_star(h, keep):
+    """A vertex in the middle; pyramids on the faces `keep`, tetrahedra on the others."""
+    points.append(tuple(sum(points[v][m] for v in h) / 8 for m in range(3)))
+    centre = len(points) - 1
+    for f, corners in enumerate(CELL):
+        face = tuple(h[c] for c in corners)
+        if f in keep:
+            pyramids.append(face[::-1] + (centre,))
+        else:
+            triangulated.add(frozenset(face))
+            for triangle in split(face):
+                add_tet(*triangle, centre)
+
+
+boundary = []
+for k, j, i in itertools.product(range(NZ), range(NY), range(NX)):
+    h = [at(i, j, k), at(i + 1, j, k), at(i + 1, j + 1, k), at(i, j + 1, k)]
+    h += [v + (NX + 1) * (NY + 1) for v in h]
+    outside = [f for f, o in enumerate((k == 0, k == NZ - 1, j == 0, i == NX - 1, j == NY - 1, i == 0)) if o]
+    if i == 0:
+        hexas.append(tuple(h))
+    elif i == 1:
+        prisms.append((h[0], h[1], h[2], h[4], h[5], h[6]))
+        prisms.append((h[0], h[2], h[3], h[4], h[6], h[7]))
+    elif k == 0:  # quads towards the prisms only
+        add_star(h, {5})
+    else:  # a pyramid on the top too
+        add_star(h, {5, 1})
+    for f in outside:
+        face = tuple(h[c] for c in CELL[f])
+        tag = 1 if f == 0 else 2
+        if i == 1 and f in (0, 1):  # ends of the prisms
+            p = h[:4] if f == 0 else h[4:]
+            halves = ((p[0], p[1], p[2]), (p[0], p[2], p[3]))
+            boundary += [(t[::-1] if f == 0 else t, tag) for t in halves]
+        elif frozenset(face) in triangulated:
+            boundary += [(t, tag) for t in split(face)]
+        else:
+            boundary.append((face, tag))
+boundary.sort(key=lambda b: len(b[0]))
+triangles = [b for b in boundary if len(b[0]) == 3]
+quads = [b for b in boundary if len(b[0]) == 4]
+
+
+def gmsh22():
+    out = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"wall\"\n2 2 \"far\"\n3 3 \"fluid\"\n$EndPhysicalNames\n"
+    out += "$Nodes\n%d\n" % len(points)
+    out += "".join("%d %r %r %r\n" % (v + 1, *p) for v, p in enumerate(points)) + "$EndNodes\n"
+    rows = [(2, t, f) for f, t in triangles] + [(3, t, f) for f, t in quads]
+    rows += [(kind, 3, e) for kind, group in ((4, tets), (5, hexas), (6, prisms), (7, pyramids)) for e in group]
+    out += "$Elements\n%d\n" % len(rows)
+    for n, (kind, tag, vertices) in enumerate(rows):
+        out += "%d %d 2 %d %d %s\n" % (n + 1, kind, tag, tag, " ".join(str(v + 1) for v in vertices))
+    return (out + "$EndElements\n").encode()
+
+
+def su2():
+    rows = [(kind, e) for kind, group in ((10, tets), (12, hexas), (13, prisms), (14, pyramids)) for e in group]
+    out = "NDIME= 3\nNELEM= %d\n" % len(rows)
+    out += "".join("%d %s %d\n" % (kind, " ".join(map(str, e)), n) for n, (kind, e) in enumerate(rows))
+    out += "NPOIN= %d\n" % len(points) + "".join("%r %r %r %d\n" % (*p, v) for v, p in enumerate(points))
+    out += "NMARK= 2\n"
+    for tag, name in ((1, "wall"), (2, "far")):
+        faces = [f for f, t in boundary if t == tag]
+        out += "MARKER_TAG= %s\nMARKER_ELEMS= %d\n" % (name, len(faces))
+        out += "".join("%d %s\n" % (5 if len(f) == 3 else 9, " ".join(map(str, f))) for f in faces)
+    return out.encode()
+
+
+def ugrid(order):
+    """A pyramid stands there as a prism whose last node fell onto the third: see rt_mesh_ugrid.c."""
+    counts = [len(g) for g in (points, triangles, quads, tets, pyramids, prisms, hexas)]
+    turned = [(p[0], p[3], p[4], p[1], p[2]) for p in pyramids]
+    nodes = [v + 1 for group in ([f for f, _ in triangles], [f for f, _ in quads]) for f in group for v in f]
+    tags = [t for _, t in triangles + quads]
+    cells = [v + 1 for group in (tets, turned, prisms, hexas) for e in group for v in e]
+    return (struct.pack(order + "7i", *counts)
+            + b"".join(struct.pack(order + "3d", *p) for p in points)
+            + struct.pack(order + "%di" % len(nodes + tags + cells), *nodes, *tags, *cells))
+
+
+def matrix():
+    n, nb = 8, 5
+    pairs = {(i, (i + s) % n) for i in range(n) for s in (1, n - 1)} | {(0, 4), (4, 0), (2, 6), (6, 2)}
+    rows = []
+    for i, j in sorted(pairs | {(i, i) for i in range(n)}):
+        for r, c in itertools.product(range(nb), repeat=2):
+            a, b = nb * i + r, nb * j + c
+            rows.append((a + 1, b + 1, 12 + i if a == b else round(math.sin(1 + a + 2 * b), 6)))
+    out = "%%%%MatrixMarket matrix coordinate real general\n%% 5 x 5 blocks\n%d %d %d\n" % (n * nb, n * nb, len(rows))
+    return (out + "".join("%d %d %r\n" % row for row in rows)).encode()
+
+
+folder = sys.argv[1] if len(sys.argv) > 1 else "."
+for name, data in (("mixed.msh", gmsh22()), ("mixed.su2", su2()), ("mixed.b8.ugrid", ugrid(">")),
+                   ("mixed.lb8.ugrid", ugrid("<")), ("ring.mtx", matrix())):
+    with open(folder + "/" + name, "wb") as file:
+        file.write(data)

@@ -1,0 +1,96 @@
+# Libraries that fun3d-mcpi is timed beside. They are no part of it, so they are off unless asked
+# for, and what was asked for and cannot be used is an error.
+
+# RT_PETSC: --with-petsc[=DIR or MODULE of pkg-config]; sets rt_have_petsc, PETSC_CPPFLAGS (for one
+# file alone: petsc.h includes mpi.h), PETSC_LIBS. After RT_MPI.
+AC_DEFUN([RT_PETSC], [
+  AC_ARG_WITH([petsc], [AS_HELP_STRING([--with-petsc@<:@=DIR|MODULE@:>@],
+    [time PETSc's MatSOR beside fun3d-mcpi (installed in DIR, or a module of pkg-config) @<:@no@:>@])],
+    [], [with_petsc=no])
+  PETSC_CPPFLAGS= PETSC_LIBS= rt_have_petsc=0 rt_petsc_version=
+  rt_why_petsc="off unless --with-petsc is given"
+  AS_IF([test "x$with_petsc" != xno], [
+    AC_CHECK_PROGS([PKG_CONFIG], [pkg-config pkgconf], [pkg-config])
+    AC_MSG_CHECKING([for PETSc])
+    rt_modules="petsc PETSc" rt_where= rt_save_path=$PKG_CONFIG_PATH
+    AS_CASE([$with_petsc], [yes|check], [],
+      [/*], [rt_where=$with_petsc
+             PKG_CONFIG_PATH=$with_petsc/lib/pkgconfig:$with_petsc${PETSC_ARCH:+/$PETSC_ARCH}/lib/pkgconfig],
+      [rt_modules=$with_petsc])
+    export PKG_CONFIG_PATH
+    rt_c= rt_l=
+    for rt_m in $rt_modules; do
+      # Asked for one PETSc by its DIR, do not come back with another.
+      AS_CASE([`$PKG_CONFIG --variable=pcfiledir "$rt_m" 2>/dev/null`], [$rt_where/*], [
+        rt_c=`$PKG_CONFIG --cflags "$rt_m"` rt_l=`$PKG_CONFIG --libs "$rt_m"`
+        rt_petsc_version=`$PKG_CONFIG --modversion "$rt_m"`
+        break])
+    done
+    PKG_CONFIG_PATH=$rt_save_path
+    AS_IF([test "x$rt_l" = x], [AS_CASE([$with_petsc],
+      [/*], [rt_c=-I$with_petsc/include rt_l="-L$with_petsc/lib -lpetsc"])])
+    # Its headers are not held to our warnings; optimisation flags of its build are not wanted.
+    for rt_f in $rt_c; do
+      AS_CASE([$rt_f], [-I*], [PETSC_CPPFLAGS="$PETSC_CPPFLAGS -isystem `AS_ECHO(["$rt_f"]) | sed 's/^-I//'`"])
+    done
+    for rt_f in $rt_l; do
+      AS_CASE([$rt_f], [-L/*], [rt_f="$rt_f -Wl,-rpath,`AS_ECHO(["$rt_f"]) | sed 's/^-L//'`"])
+      PETSC_LIBS="$PETSC_LIBS $rt_f"
+    done
+    AS_IF([test $rt_have_mpi = 1], [rt_petsc_mpi="$MPICC, and PETSc needs the same"],
+      [rt_petsc_mpi="none, $rt_why_mpi"])
+    rt_petsc_tried="$PETSC_CPPFLAGS$PETSC_LIBS"
+    rt_save_CC=$CC rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS
+    CC=$RT_MPI_CC CPPFLAGS="$CPPFLAGS $PETSC_CPPFLAGS $MPI_CFLAGS" LIBS="$PETSC_LIBS $MPI_LIBS $LIBS"
+    AS_IF([test "x$rt_l" != x], [AC_LINK_IFELSE([AC_LANG_PROGRAM([
+@%:@include <petscmat.h>
+@%:@if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
+@%:@error not a PETSc of real doubles
+@%:@endif
+      ], [return PetscInitializeNoArguments() || !&MatSOR;])], [rt_have_petsc=1])])
+    CC=$rt_save_CC CPPFLAGS=$rt_save_CPPFLAGS LIBS=$rt_save_LIBS
+    AS_IF([test $rt_have_petsc = 1], [
+      PETSC_CPPFLAGS="$PETSC_CPPFLAGS $MPI_CFLAGS"
+      AC_MSG_RESULT([${rt_petsc_version:-yes}:$PETSC_CPPFLAGS$PETSC_LIBS])
+    ], [
+      AC_MSG_RESULT([no])
+      PETSC_CPPFLAGS= PETSC_LIBS=
+      AS_IF([test "x$rt_l" = x],
+        [RT_NOT_FOUND([petsc], [$PKG_CONFIG knows no module named any of: $rt_modules (apt install petsc-dev, or --with-petsc=DIR)])],
+        [RT_NOT_FOUND([petsc], [a program with petscmat.h, real doubles and$rt_petsc_tried does not compile and link; see config.log (MPI: $rt_petsc_mpi)])])
+    ])
+  ])
+  AC_SUBST([PETSC_CPPFLAGS])
+  AC_SUBST([PETSC_LIBS])
+  AM_CONDITIONAL([HAVE_PETSC], [test $rt_have_petsc = 1])
+])
+
+# RT_CUSPARSE: --with-cusparse; sets rt_have_cusparse, CUSPARSE_LIBS. It comes with the CUDA toolkit
+# that RT_CUDA found. Shared, so that a program with it needs the toolkit where it runs.
+AC_DEFUN([RT_CUSPARSE], [
+  AC_ARG_WITH([cusparse], [AS_HELP_STRING([--with-cusparse],
+    [time cuSPARSE's bsrmv beside fun3d-mcpi; needs CUDA @<:@no@:>@])],
+    [], [with_cusparse=no])
+  CUSPARSE_LIBS= rt_have_cusparse=0 rt_why_cusparse="off unless --with-cusparse is given"
+  AS_IF([test "x$with_cusparse" != xno && test $rt_have_cuda = 0],
+    [RT_NOT_FOUND([cusparse], [it needs CUDA: $rt_why_cuda])])
+  AS_IF([test "x$with_cusparse" != xno], [
+    AC_MSG_CHECKING([for cuSPARSE])
+    # What it needs itself lies beside it.
+    CUSPARSE_LIBS="-L$rt_libdir -Wl,-rpath,$rt_libdir -Wl,-rpath-link,$rt_libdir -lcusparse"
+    rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS
+    CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS" LIBS="$CUSPARSE_LIBS $CUDA_LIBS $LIBS"
+    AC_LANG_PUSH([C++])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([@%:@include <cusparse.h>],
+      [cusparseHandle_t h; return cusparseCreate(&h) || !&cusparseSbsrmv;])], [rt_have_cusparse=1])
+    AC_LANG_POP([C++])
+    CPPFLAGS=$rt_save_CPPFLAGS LIBS=$rt_save_LIBS
+    AS_IF([test $rt_have_cusparse = 1], [AC_MSG_RESULT([yes])], [
+      AC_MSG_RESULT([no])
+      RT_NOT_FOUND([cusparse], [a program with cusparseSbsrmv, cusparse.h of $rt_top and $CUSPARSE_LIBS does not compile and link; see config.log])
+      CUSPARSE_LIBS=
+    ])
+  ])
+  AC_SUBST([CUSPARSE_LIBS])
+  AM_CONDITIONAL([HAVE_CUSPARSE], [test $rt_have_cusparse = 1])
+])
