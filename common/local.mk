@@ -29,7 +29,7 @@ common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
-	common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu
+	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu
 endif
 
 rt_kokkos_sources = common/rt_kokkos.cpp common/rt_halo_kokkos.cpp

@@ -27,6 +27,7 @@
 
 #include "../patches.h"
 #include "element.cuh"
+#include "rt_async.cuh"
 #include "rt_cuda.cuh"
 
 /* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; what
@@ -60,93 +61,6 @@ typedef struct {
     const unsigned char *record;
 } alya_patch_lists_t;
 
-/* --- barriers and copies in shared memory --- */
-
-__device__ __forceinline__ unsigned alya_shared(const void *p)
-{
-    return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
-__device__ __forceinline__ void alya_barrier_init(uint64_t *barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(alya_shared(barrier)), "r"(arrivals)
-                 : "memory");
-}
-
-__device__ __forceinline__ void alya_barrier_arrive(uint64_t *barrier)
-{
-    asm volatile("{\n\t.reg .b64 state;\n\t"
-                 "mbarrier.arrive.shared.b64 state, [%0];\n\t}" ::"r"(alya_shared(barrier))
-                 : "memory");
-}
-
-/* Waits for the end of the phase with this parity. */
-__device__ __forceinline__ void alya_barrier_wait(uint64_t *barrier, int parity)
-{
-    unsigned done;
-    do {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(done)
-                     : "r"(alya_shared(barrier)), "r"(parity)
-                     : "memory");
-#else
-        asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(done)
-                     : "r"(alya_shared(barrier)), "r"(parity)
-                     : "memory");
-#endif
-    } while (!done);
-}
-
-/* 16 bytes, not through L1: a neighbour in another patch is found in L2. */
-__device__ __forceinline__ void alya_copy16(void *shared, const void *global)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(alya_shared(shared)), "l"(global)
-                 : "memory");
-}
-
-/* Arrives at the barrier when all alya_copy16 of this thread have. */
-__device__ __forceinline__ void alya_copies_arrive(uint64_t *barrier)
-{
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(alya_shared(barrier))
-                 : "memory");
-}
-
-/* A warp (t = 0 ..) copies a record, and the barrier's phase ends when it is there. Before compute
- * capability 9.0 there is no bulk copy, and each thread takes its part. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define ALYA_RECORD_ARRIVALS 32
-#else
-#define ALYA_RECORD_ARRIVALS 1
-#endif
-__device__ __forceinline__ void alya_copy_record(void *shared, const unsigned char *global,
-                                                 unsigned bytes, uint64_t *barrier, int t)
-{
-#if __CUDA_ARCH__ >= 900
-    if (t == 0) {
-        asm volatile("{\n\t.reg .b64 state;\n\t"
-                     "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n\t}" ::"r"(
-                         alya_shared(barrier)),
-                     "r"(bytes)
-                     : "memory");
-        asm volatile(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-            "[%3];" ::"r"(alya_shared(shared)),
-            "l"(global), "r"(bytes), "r"(alya_shared(barrier))
-            : "memory");
-    }
-#else
-    for (unsigned b = 16 * t; b < bytes; b += 16 * 32)
-        alya_copy16(static_cast<unsigned char *>(shared) + b, global + b);
-    alya_copies_arrive(barrier);
-#endif
-}
-
 /* --- the three tasks --- */
 
 /* Shared memory of a block, and the block's patches: number i is patch blockIdx.x + i gridDim.x. */
@@ -179,11 +93,11 @@ template <class K> struct alya_patch_block_t {
     /* For the use of a place that patch i makes, and (free) for the end of the use before. */
     __device__ __forceinline__ void wait_full(uint64_t *barrier, int places, int i) const
     {
-        alya_barrier_wait(barrier + i % places, i / places % 2);
+        rt_barrier_wait(barrier + i % places, i / places % 2);
     }
     __device__ __forceinline__ void wait_free(uint64_t *barrier, int places, int i) const
     {
-        alya_barrier_wait(barrier + i % places, (i / places + 1) % 2); /* at first it is free */
+        rt_barrier_wait(barrier + i % places, (i / places + 1) % 2); /* at first it is free */
     }
 };
 
@@ -241,7 +155,7 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
             alya_patch_load<K>(block.record(i) + at.local, block.node(i), e, x, u);
             alya_element_closed<form, T>(x, u, constants, r);
         }
-        alya_barrier_arrive(block.node_free + i % K::node_places);
+        rt_barrier_arrive(block.node_free + i % K::node_places);
         block.wait_free(block.stage_free, K::stages, i);
         if (e < elements) {
             T *stage = block.stage(i) + e;
@@ -251,7 +165,7 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
                 for (int c = 0; c < 3; c++)
                     stage[c * K::stage + a * K::elements] = r[a][c];
         }
-        alya_barrier_arrive(block.stage_full + i % K::stages);
+        rt_barrier_arrive(block.stage_full + i % K::stages);
     }
 }
 
@@ -307,8 +221,8 @@ __device__ __forceinline__ void alya_patch_summing(const alya_patch_block_t<K> &
         for (; slice < slices; slice += K::summing)
             alya_patch_sum<K>(block.record(i), at, rows, slice, block.stage(i), r);
         slice -= slices;
-        alya_barrier_arrive(block.stage_free + i % K::stages);
-        alya_barrier_arrive(block.record_free + i % K::records);
+        rt_barrier_arrive(block.stage_free + i % K::stages);
+        rt_barrier_arrive(block.record_free + i % K::records);
     }
 }
 
@@ -325,9 +239,9 @@ __device__ __forceinline__ void alya_patch_fetching(const alya_patch_block_t<K> 
         block.wait_free(block.record_free, K::records, i);
         const int64_t patch = blockIdx.x + static_cast<int64_t>(i) * gridDim.x;
         const uint32_t from = lists.offset[patch], bytes = 16 * (lists.offset[patch + 1] - from);
-        alya_copy_record(const_cast<unsigned char *>(block.record(i)),
-                         lists.record + 16 * static_cast<size_t>(from), bytes,
-                         block.record_full + i % K::records, lane);
+        rt_bulk_copy<false>(const_cast<unsigned char *>(block.record(i)),
+                            lists.record + 16 * static_cast<size_t>(from), bytes,
+                            block.record_full + i % K::records, lane);
     };
     for (int i = w; i < ahead; i += K::fetching)
         fetch_record(i);
@@ -340,12 +254,12 @@ __device__ __forceinline__ void alya_patch_fetching(const alya_patch_block_t<K> 
         const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
         double *to = block.node(i) + 2 * part;
         block.wait_free(block.node_free, K::node_places, i);
-        /* 10 nodes at a time, 3 lanes each */
+        /* 10 nodes at a time, 3 lanes each; a neighbour in another patch is found in L2 */
 #pragma unroll 8
         for (unsigned n = lane < 30 ? lane / 3 : nodes; n < nodes; n += 10)
-            alya_copy16(to + 6 * n,
-                        packed + 6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + 2 * part);
-        alya_copies_arrive(block.node_full + i % K::node_places);
+            rt_copy16(to + 6 * n,
+                      packed + 6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + 2 * part);
+        rt_copies_arrive(block.node_full + i % K::node_places);
         fetch_record(i + ahead);
     }
 }
@@ -360,20 +274,18 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
     const alya_patch_block_t<K> block(alya_patch_shared, lists.patches);
     if (threadIdx.x == 0) {
         for (int i = 0; i < K::records; i++) {
-            alya_barrier_init(block.record_full + i, ALYA_RECORD_ARRIVALS);
-            alya_barrier_init(block.record_free + i, 32 * K::summing);
+            rt_barrier_init(block.record_full + i, RT_BULK_ARRIVALS);
+            rt_barrier_init(block.record_free + i, 32 * K::summing);
         }
         for (int i = 0; i < K::node_places; i++) {
-            alya_barrier_init(block.node_full + i, 32);
-            alya_barrier_init(block.node_free + i, 32 * K::computing);
+            rt_barrier_init(block.node_full + i, 32);
+            rt_barrier_init(block.node_free + i, 32 * K::computing);
         }
         for (int i = 0; i < K::stages; i++) {
-            alya_barrier_init(block.stage_full + i, 32 * K::computing);
-            alya_barrier_init(block.stage_free + i, 32 * K::summing);
+            rt_barrier_init(block.stage_full + i, 32 * K::computing);
+            rt_barrier_init(block.stage_free + i, 32 * K::summing);
         }
-#if __CUDA_ARCH__ >= 900 /* the bulk copies see them too */
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+        rt_barriers_made();
     }
     for (int k = threadIdx.x; k < K::stages * 3 * ALYA_PATCH_BANKS; k += K::threads)
         block.stage(k / (3 * ALYA_PATCH_BANKS))[k / ALYA_PATCH_BANKS % 3 * K::stage +

@@ -15,6 +15,7 @@
 #include "config.h"
 #include <cstring>
 #include "mcpi_cuda.cuh"
+#include "rt_async.cuh"
 
 /* --- the record --- */
 
@@ -28,7 +29,7 @@ struct mcpi_record_layout_t {
     unsigned start, column, O, LU, R, end;
 };
 
-static constexpr unsigned round16(unsigned bytes)
+__host__ __device__ static constexpr unsigned round16(unsigned bytes)
 {
     return (bytes + 15) / 16 * 16;
 }
@@ -48,11 +49,11 @@ layout_of(int nb, unsigned size, unsigned stride, unsigned rows, unsigned blocks
 {
     mcpi_record_layout_t at = {};
     at.start = sizeof(mcpi_record_head_t);
-    at.column = at.start + (2 * (rows + 1) + 15) / 16 * 16;
-    at.O = at.column + (4 * blocks + 15) / 16 * 16;
-    at.LU = at.O + (size * stride * blocks + 15) / 16 * 16;
+    at.column = at.start + round16(2 * (rows + 1));
+    at.O = at.column + round16(4 * blocks);
+    at.LU = at.O + round16(size * stride * blocks);
     at.R = at.LU + static_cast<unsigned>(8 * nb * nb) * rows;
-    at.end = (at.R + static_cast<unsigned>(8 * nb) * rows + 15) / 16 * 16;
+    at.end = round16(at.R + static_cast<unsigned>(8 * nb) * rows);
     return at;
 }
 
@@ -85,80 +86,7 @@ struct mcpi_staged_lists_t {
     unsigned *arrived;      /* blocks at the grid's barrier */
 };
 
-/* --- barriers and copies --- */
-
-__device__ __forceinline__ unsigned shared_address(const void *p)
-{
-    return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
-/* One arrival a record, or one a lane; the bulk copies see them too. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define RECORD_ARRIVALS 32
-#else
-#define RECORD_ARRIVALS 1
-#endif
-__device__ __forceinline__ void init_barriers(uint64_t *barrier, int n)
-{
-    for (int k = 0; k < n; k++)
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier + k)),
-                     "r"(RECORD_ARRIVALS)
-                     : "memory");
-#if __CUDA_ARCH__ >= 900
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void wait_phase(uint64_t *barrier, unsigned parity)
-{
-    unsigned done;
-    do {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(done)
-                     : "r"(shared_address(barrier)), "r"(parity)
-                     : "memory");
-#else
-        asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(done)
-                     : "r"(shared_address(barrier)), "r"(parity)
-                     : "memory");
-#endif
-    } while (!done);
-}
-
-/* The warp starts to copy a record; the barrier's phase ends when it is there. Read once a sweep,
- * so L2 may forget it first. Before compute capability 9.0 each lane copies its part. */
-__device__ __forceinline__ void fetch_record(unsigned char *to, const unsigned char *from,
-                                             unsigned bytes, uint64_t *barrier, int lane)
-{
-#if __CUDA_ARCH__ >= 900
-    if (lane == 0) {
-        uint64_t policy;
-        asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-        asm volatile("{\n\t.reg .b64 state;\n\t"
-                     "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n\t}" ::"r"(
-                         shared_address(barrier)),
-                     "r"(bytes)
-                     : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                     ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
-                     "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
-                     : "memory");
-    }
-#else
-    for (unsigned b = 16 * lane; b < bytes; b += 16 * 32)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to + b)),
-                     "l"(from + b)
-                     : "memory");
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(barrier))
-                 : "memory");
-#endif
-}
+/* --- between colours --- */
 
 /* All blocks of the grid, which must all be resident. What they wrote before is seen by all after
  * it, in L1 too: the fence lets go of what L1 holds. */
@@ -337,8 +265,11 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
         reinterpret_cast<typename K::Sum *>(mine + K::ring * K::record_bytes);
     double *right = reinterpret_cast<double *>(mine + K::ring * K::record_bytes + K::product_bytes);
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
-    if (lane == 0)
-        init_barriers(full, K::ring);
+    if (lane == 0) {
+        for (unsigned k = 0; k < K::ring; k++)
+            rt_barrier_init(full + k, RT_BULK_ARRIVALS);
+        rt_barriers_made();
+    }
     __syncwarp();
 
     const auto range = [&](int colour) {
@@ -365,9 +296,9 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             return;
         const uint32_t from = lists.offset[ahead_chunk],
                        bytes = 16 * (lists.offset[ahead_chunk + 1] - from);
-        fetch_record(mine + fetched % K::ring * K::record_bytes,
-                     lists.record + 16 * static_cast<size_t>(from), bytes, full + fetched % K::ring,
-                     lane);
+        rt_bulk_copy<true>(mine + fetched % K::ring * K::record_bytes,
+                           lists.record + 16 * static_cast<size_t>(from), bytes,
+                           full + fetched % K::ring, lane);
         fetched++;
         ahead_chunk += K::warps;
     };
@@ -383,7 +314,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             }
             const int2 chunks = range(colour);
             for (int chunk = chunks.x + warp; chunk < chunks.y; chunk += K::warps) {
-                wait_phase(full + done % K::ring, done / K::ring % 2);
+                rt_barrier_wait(full + done % K::ring, done / K::ring % 2);
                 sweep_record<K>(mine + done % K::ring * K::record_bytes, product, right, dq, lane);
                 __syncwarp(); /* everybody has read the record */
                 done++;
@@ -536,8 +467,6 @@ static void staged_launch(const mcpi_view_t *view, int colours, int64_t sweeps, 
     typename K::Q *to = static_cast<typename K::Q *>(dq);
     mcpi_staged_lists_t lists = data->lists;
     const auto kernel = staged_sweeps<K>;
-    RT_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
     RT_CUDA(cudaMemsetAsync(lists.arrived, 0, sizeof *lists.arrived, rt_stream()));
     void *arguments[] = {&lists, &colours, &sweeps, &first, &last, &to};
     /* cooperative: all blocks are resident, or the launch fails */
