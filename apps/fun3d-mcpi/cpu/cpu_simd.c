@@ -92,11 +92,6 @@ INLINE void load_vec64(const void *O, mcpi_type_t type, int64_t at, vec64_t *v)
 
 /* --- rows --- */
 
-INLINE size_t size_of(mcpi_type_t type)
-{
-    return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
-}
-
 INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
 {
     return type == MCPI_FP64 ? ((const double *)dq)[at] : ((const float *)dq)[at];
@@ -159,7 +154,7 @@ INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_
                 BLOCK(VEC, REAL, view->O, block);                                           \
             if (copied) { /* eight lanes from its last column on would end beyond O */      \
                 double copy[MCPI_MAX_NB2 + LANES] = {0};                                    \
-                const size_t bytes = (size_t)(nb * nb) * size_of(type);                     \
+                const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);              \
                 memcpy(copy, (const char *)view->O + (size_t)block * bytes, bytes);         \
                 BLOCK(VEC, REAL, copy, 0);                                                  \
             }                                                                               \

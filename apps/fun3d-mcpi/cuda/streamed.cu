@@ -172,6 +172,7 @@ struct mcpi_streamed_data_t {
     mcpi_replay_t replay; /* first, for mcpi_replay_sweeps */
     mcpi_streamed_rows_t rows;
     int64_t values; /* of R */
+    int64_t blocks; /* that the GPU holds at once */
 };
 
 static void streamed_rows_of(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
@@ -181,16 +182,22 @@ static void streamed_rows_of(const mcpi_view_t *view, int64_t first, int64_t las
         return;
     mcpi_fixed_form(view, [&](auto form) {
         using K = mcpi_streamed_t<decltype(form)>;
-        int resident = 0;
-        RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, streamed_rows<K>,
-                                                              32 * WARPS, 0));
-        const int64_t most = static_cast<int64_t>(resident) * rt_device_gpu()->multiprocessors,
-                      needed = (last - first + WARPS - 1) / WARPS;
+        const int64_t needed = (last - first + WARPS - 1) / WARPS;
         streamed_rows<K>
-            <<<static_cast<unsigned>(needed < most ? needed : most), 32 * WARPS, 0, rt_stream()>>>(
-                data->rows, first, last, static_cast<typename K::X *>(dq));
+            <<<static_cast<unsigned>(needed < data->blocks ? needed : data->blocks), 32 * WARPS, 0,
+               rt_stream()>>>(data->rows, first, last, static_cast<typename K::X *>(dq));
     });
     RT_CUDA_LAUNCHED();
+}
+
+static int64_t resident_blocks(const mcpi_view_t *view)
+{
+    int resident = 0;
+    mcpi_fixed_form(view, [&](auto form) {
+        RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &resident, streamed_rows<mcpi_streamed_t<decltype(form)>>, 32 * WARPS, 0));
+    });
+    return static_cast<int64_t>(resident) * rt_device_gpu()->multiprocessors;
 }
 
 static void streamed_set_up(mcpi_view_t *view)
@@ -227,6 +234,7 @@ static void streamed_set_up(mcpi_view_t *view)
         memset(to + bytes, 0, (16 - bytes % 16) % 16);
     }
     data->values = part->rows * system->nb;
+    data->blocks = resident_blocks(view);
     data->rows.start = static_cast<const int32_t *>(rt_clone(start, rows + 1, 4, RT_DEVICE));
     data->rows.offset = static_cast<const uint32_t *>(rt_clone(offset, rows + 1, 4, RT_DEVICE));
     data->rows.column = static_cast<const int32_t *>(
