@@ -1,31 +1,11 @@
 /*
- * alya_test.h - what the tests of alya-rhs share: start and stop, and which rungs can run here.
- *
- * The tests run every rung that this machine can run: on one with a GPU the CUDA rungs too.
+ * alya_test.h - what the tests of alya-rhs share: a problem, and which rungs can run here.
  */
 #ifndef ALYA_TEST_H
 #define ALYA_TEST_H
 
 #include "apps/alya-rhs/alya.h"
-#include "tests/common/check.h"
-
-/* `device` as --device. Every rung of the ladder can be asked afterwards whether it can run. */
-static inline void alya_test_start(const char *name, int *argc, char ***argv)
-{
-    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
-    rt_error_set_program(name);
-    rt_comm_init(argc, argv);
-    rt_device_select(device ? device : "auto", true, 0);
-    rt_kokkos_start(rt_device_cpu()->threads, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
-}
-
-static inline int alya_test_stop(int status)
-{
-    rt_kokkos_finish();
-    rt_device_release();
-    rt_comm_finish();
-    return status;
-}
+#include "tests/common/app_test.h"
 
 static inline bool alya_test_can_run(const rt_rung_t *rung)
 {

@@ -26,14 +26,7 @@ fi
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/alya-rhs/test_mesh" >mesh.out 2>&1 ||
     fail "test_mesh on three ranks: $(cat mesh.out)"
 
-# Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
-mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/alya_mutants" 2>&1 | tail -n 1)
-echo "$mutants"
-case $mutants in
-    "alya-rhs: "*" mutants, "*" rated INVALID") ;;
-    *) fail "mutants on two ranks: $mutants" ;;
-esac
-[ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
+mutants_on_two_ranks alya_mutants
 
 refused 2 "is fewer cells than the 2 ranks" $mpirun -n 2 "$alya" --device cpu --cells 1x1x1
 refused 2 "missing.msh" $mpirun -n 2 "$alya" --device cpu --mesh missing.msh

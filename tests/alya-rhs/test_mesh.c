@@ -738,7 +738,7 @@ static void check_boxes(void)
 
 int main(int argc, char **argv)
 {
-    alya_test_start("test_mesh", &argc, &argv);
+    app_test_start("test_mesh", &argc, &argv);
     alya_box_t box = {.cells = {11, 9, 7}, .growth = 1.1, .jitter = 0.1, .seed = 1};
     /* one rank's mesh is only returned, whatever this was built with */
     for (int metis = 0; metis <= (RT_HAVE_METIS != 0 || rt_comm_size() == 1); metis++)
@@ -773,5 +773,5 @@ int main(int argc, char **argv)
         check_memory("cells=24x20x16 steps=1");
         check_memory("mesh=box cells=24x20x16");
     }
-    return alya_test_stop(check_done());
+    return app_test_stop(check_done());
 }

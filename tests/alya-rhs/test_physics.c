@@ -649,7 +649,7 @@ static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
 
 int main(int argc, char **argv)
 {
-    alya_test_start("test_physics", &argc, &argv);
+    app_test_start("test_physics", &argc, &argv);
     alya_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
     alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
@@ -669,5 +669,5 @@ int main(int argc, char **argv)
     }
     alya_test_destroy(&t);
     manufactured();
-    return alya_test_stop(check_done());
+    return app_test_stop(check_done());
 }

@@ -66,3 +66,16 @@ have_mpi()
         *"this build has no MPI"*) echo "this build has no MPI"; return 1 ;;
     esac
 }
+
+# mutants_on_two_ranks FILE: the app's wrong programs are found out on two ranks too, and all ranks agree
+# on it or this would hang.
+mutants_on_two_ranks()
+{
+    mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" 2>&1 | tail -n 1)
+    echo "$mutants"
+    case $mutants in
+        "$app: "*" mutants, "*" rated INVALID") ;;
+        *) fail "mutants on two ranks: $mutants" ;;
+    esac
+    [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
+}

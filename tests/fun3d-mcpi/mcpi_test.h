@@ -1,31 +1,11 @@
 /*
- * mcpi_test.h - what the tests of fun3d-mcpi share: start and stop, and which rungs can run here.
- *
- * The tests run every rung that this machine can run: on one with a GPU the CUDA rungs too.
+ * mcpi_test.h - what the tests of fun3d-mcpi share: a problem, and which rungs can run here.
  */
 #ifndef MCPI_TEST_H
 #define MCPI_TEST_H
 
 #include "apps/fun3d-mcpi/mcpi.h"
-#include "tests/common/check.h"
-
-/* `device` as --device. Every rung of the ladder can be asked afterwards whether it can run. */
-static inline void mcpi_test_start(const char *name, int *argc, char ***argv)
-{
-    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
-    rt_error_set_program(name);
-    rt_comm_init(argc, argv);
-    rt_device_select(device ? device : "auto", true, 0);
-    rt_kokkos_start(rt_device_cpu()->threads, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
-}
-
-static inline int mcpi_test_stop(int status)
-{
-    rt_kokkos_finish();
-    rt_device_release();
-    rt_comm_finish();
-    return status;
-}
+#include "tests/common/app_test.h"
 
 /* A run with these settings and its problem; seconds 0: verify, solve once, verify. */
 typedef struct {

@@ -39,16 +39,7 @@ for file in $files; do
 done
 valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
 
-# Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
-if [ -x "$top/tests/mutants/mcpi_mutants" ]; then
-    mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/mcpi_mutants" 2>&1 | tail -n 1)
-    echo "$mutants"
-    case $mutants in
-        "fun3d-mcpi: "*" mutants, "*" rated INVALID") ;;
-        *) fail "mutants on two ranks: $mutants" ;;
-    esac
-    [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
-fi
+mutants_on_two_ranks mcpi_mutants
 
 matrix_file two.mtx 10
 refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx

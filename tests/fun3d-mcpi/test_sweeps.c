@@ -314,7 +314,7 @@ int main(int argc, char **argv)
         {"offdiagonal=fp16", 2.07e-2, 4.2e-4},
         {"offdiagonal=bf16", 2.10e-2, 3.4e-3},
     };
-    mcpi_test_start("test_sweeps", &argc, &argv);
+    app_test_start("test_sweeps", &argc, &argv);
     manufactured("surface=5 layers=7 cfl=10 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     manufactured("surface=4 layers=5 cfl=10 block-size=7 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     permuted("surface=5 layers=7");
@@ -324,5 +324,5 @@ int main(int argc, char **argv)
     precision("surface=9 layers=14", false, levels, 4);
     if (getenv("RT_CHECK_LONG"))
         precision("surface=29 layers=25", true, levels, 4);
-    return mcpi_test_stop(check_done());
+    return app_test_stop(check_done());
 }

@@ -23,14 +23,7 @@ ranks 4 1x4x1 jammed
 grep -A 1 '^kokkos ' <("$nekbone" --list --device cpu) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
 ranks 2 1x2x1 reference
 
-# Wrong programs are found out on two ranks too, and all ranks agree on it or this would hang.
-mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/nekbone_mutants" 2>&1 | tail -n 1)
-echo "$mutants"
-case $mutants in
-    "nekbone: "*" mutants, "*" rated INVALID") ;;
-    *) fail "mutants on two ranks: $mutants" ;;
-esac
-[ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
+mutants_on_two_ranks nekbone_mutants
 
 refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --device cpu --elements 3x3x3 --degree 2
 refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --device cpu --ranks 3x1x1

@@ -1,31 +1,11 @@
 /*
- * nek_test.h - what the tests of nekbone share: start and stop, and which rungs can run here.
- *
- * The tests run every rung that this machine can run: on one with a GPU the CUDA rungs too.
+ * nek_test.h - what the tests of nekbone share: a problem, and which rungs can run here.
  */
 #ifndef NEK_TEST_H
 #define NEK_TEST_H
 
 #include "apps/nekbone/nekbone.h"
-#include "tests/common/check.h"
-
-/* `device` as --device. Every rung of the ladder can be asked afterwards whether it can run. */
-static inline void nek_test_start(const char *name, int *argc, char ***argv)
-{
-    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
-    rt_error_set_program(name);
-    rt_comm_init(argc, argv);
-    rt_device_select(device ? device : "auto", true, 0);
-    rt_kokkos_start(rt_device_cpu()->threads, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
-}
-
-static inline int nek_test_stop(int status)
-{
-    rt_kokkos_finish();
-    rt_device_release();
-    rt_comm_finish();
-    return status;
-}
+#include "tests/common/app_test.h"
 
 /* Can this rung run here, and this many points a direction? */
 static inline bool nek_test_can_run(const rt_rung_t *rung, int n)

@@ -192,11 +192,11 @@ static void check_convergence(void)
 
 int main(int argc, char **argv)
 {
-    nek_test_start("test_operator", &argc, &argv);
+    app_test_start("test_operator", &argc, &argv);
     for (int degree = 1; degree < NEK_MAX_N; degree++) {
         check_rungs(degree, 0);
         check_rungs(degree, 0.2);
     }
     check_convergence();
-    return nek_test_stop(check_done());
+    return app_test_stop(check_done());
 }

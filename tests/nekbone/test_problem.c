@@ -317,7 +317,7 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
-    nek_test_start("test_problem", &argc, &argv);
+    app_test_start("test_problem", &argc, &argv);
     check_refusals();
     for (int n = NEK_MIN_N; n <= NEK_MAX_N; n++)
         check_gll(n);
@@ -334,5 +334,5 @@ int main(int argc, char **argv)
     check_numbering("elements=3x1x2 degree=2", (const int64_t[]){3, 1, 1});
     check_right_hand_side();
     check_halo();
-    return nek_test_stop(check_done());
+    return app_test_stop(check_done());
 }

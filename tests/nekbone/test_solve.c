@@ -156,7 +156,7 @@ static void check_memory(const char *settings, const char *only)
 
 int main(int argc, char **argv)
 {
-    nek_test_start("test_solve", &argc, &argv);
+    app_test_start("test_solve", &argc, &argv);
     check_problems();
     check_history();
     check_repeatable();
@@ -168,5 +168,5 @@ int main(int argc, char **argv)
     check_memory("elements=2x2x2 degree=23 iterations=3", NULL);
     check_memory("elements=6x6x6 degree=7 iterations=3 communication=no", NULL);
     check_memory("elements=1x1x1 degree=3 iterations=16000", "jammed"); /* histories count too */
-    return nek_test_stop(check_done());
+    return app_test_stop(check_done());
 }

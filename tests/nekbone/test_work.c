@@ -126,11 +126,11 @@ static void check_shared(const char *settings)
 
 int main(int argc, char **argv)
 {
-    nek_test_start("test_work", &argc, &argv);
+    app_test_start("test_work", &argc, &argv);
     check_by_hand();
     check_shared("elements=3x4x2 degree=4 iterations=7");
     check_shared("elements=4x4x4 degree=1");
     check_shared("elements=1x6x1 degree=9");
     check_shared("elements=2x2x3 degree=15 deform=0.1");
-    return nek_test_stop(check_done());
+    return app_test_stop(check_done());
 }
