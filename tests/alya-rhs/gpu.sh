@@ -16,6 +16,13 @@ ran()
     done
 }
 
+if sanitizing; then
+    for rung in B P RS RSP RSPR closed coalesced patch mixed; do
+        sanitized $rung "$alya" --device 0 --rung $rung --cells 10x7x5 --seconds 0
+    done
+    [ $RT_SANITIZE != only ] || exit $failed
+fi
+
 for cells in 1x1x1 2x1x1 8x7x5 24x20x14; do
     valid cells-$cells "$alya" --cells $cells --ladder --seconds 0 && ran cells-$cells
 done
@@ -40,20 +47,6 @@ if why=$(have_mpi); then
     done
 else
     echo "not on two ranks: $why"
-fi
-echo "without the sanitizers: $SECONDS s"
-
-if [ "${RT_SANITIZE:-0}" = 1 ]; then
-    command -v compute-sanitizer >/dev/null || fail "RT_SANITIZE=1, and no compute-sanitizer on PATH"
-    for tool in memcheck racecheck initcheck synccheck; do
-        for rung in B P RS RSP RSPR closed coalesced patch mixed; do
-            name=$tool-$rung
-            valid $name compute-sanitizer --tool $tool --error-exitcode 9 --log-file $name.log \
-                "$alya" --device 0 --rung $rung --cells 10x7x5 --seconds 0
-            grep -qE 'SUMMARY: 0 (errors|hazards)' $name.log || fail "$name: $(tail -n 20 $name.log)"
-        done
-        echo "$tool: $SECONDS s"
-    done
 fi
 
 exit $failed

@@ -67,6 +67,35 @@ have_mpi()
     esac
 }
 
+# Whether the sanitizers are wanted: RT_SANITIZE=1, or =only for nothing else.
+sanitizing()
+{
+    [ "${RT_SANITIZE:-0}" != 0 ] || return 1
+    command -v compute-sanitizer >/dev/null || { fail "RT_SANITIZE is set, and no compute-sanitizer on PATH"; exit 1; }
+}
+
+# sanitized NAME COMMAND...: each tool of compute-sanitizer finds nothing, all four at once. Catches what may pass unseen: reads
+# out of bounds, a barrier that is missing or that some threads skip, memory that was never set.
+sanitized()
+{
+    under=$1
+    shift
+    jobs=
+    for tool in memcheck racecheck initcheck synccheck; do
+        (
+            failed=0
+            valid $tool-$under compute-sanitizer --tool $tool --error-exitcode 9 --log-file $tool-$under.log "$@"
+            grep -qE 'SUMMARY: 0 (errors|hazards)' $tool-$under.log || fail "$tool: $(tail -n 20 $tool-$under.log)"
+            exit $failed
+        ) &
+        jobs="$jobs $!"
+    done
+    for job in $jobs; do
+        wait $job || failed=1
+    done
+    echo "sanitized: $under, $SECONDS s"
+}
+
 # mutants_on_two_ranks FILE: the app's wrong programs are found out on two ranks too, and all ranks agree
 # on it or this would hang.
 mutants_on_two_ranks()

@@ -6,7 +6,7 @@ built=$("$mcpi" --device cpu $small --ladder --seconds 0.01 --windows 1 | grep '
 # agrees NAME PEER: the table of NAME has a row of the peer, and it says so.
 agrees()
 {
-    grep "^$2 " "$1.out" | grep -q ' agrees ' || fail "$1: $2: $(grep "^$2" "$1.out")"
+    grep "^$2 " "$1.out" | grep -qE ' agrees( |$)' || fail "$1: $2: $(grep "^$2" "$1.out")"
 }
 
 ours="--ladder --seconds 0.02 --windows 2"

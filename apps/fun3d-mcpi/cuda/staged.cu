@@ -6,11 +6,13 @@
  * one while it works on this one, into a ring of its own, so no warp waits for another. Out of
  * shared memory a lane takes a whole block, whose stride in banks is odd; no sum is split until the
  * blocks of a row are added up. Only dQ is gathered from memory, through L1: the chunks of a
- * multiprocessor are neighbours, and ask for the same dQ again and again. Colours are separated by
- * a barrier of the whole grid, so the kernel goes through all sweeps without the host. Advantage:
- * the memory sees long, regular reads, whatever the rows' lengths are. Price: O is packed at set-up
- * and cannot be shared with other rungs; a row must fit into a record; a barrier a colour, in which
- * the last warps are waited for.
+ * multiprocessor are neighbours, and ask for the same dQ again and again. With few warps on a
+ * multiprocessor nobody else hides what a warp waits for, so it asks early: dQ of the next record
+ * is on its way to registers during this one, and so is where the record after that lies. A
+ * colour waits for the one before, but only where neighbours are: the kernel goes through all
+ * sweeps without the host. Advantage: the memory sees long, regular reads, whatever the rows'
+ * lengths are. Price: O is packed at set-up and cannot be shared with other rungs; a row must fit
+ * into a record; blocks wait for each other once a colour.
  */
 #include "config.h"
 #include <cstring>
@@ -44,12 +46,17 @@ static constexpr unsigned stride_of(int nb, unsigned size)
     return n % 2 ? n : n + 1;
 }
 
+__host__ __device__ static constexpr unsigned column_at(unsigned rows)
+{
+    return static_cast<unsigned>(sizeof(mcpi_record_head_t)) + round16(2 * (rows + 1));
+}
+
 __host__ __device__ static constexpr mcpi_record_layout_t
 layout_of(int nb, unsigned size, unsigned stride, unsigned rows, unsigned blocks)
 {
     mcpi_record_layout_t at = {};
     at.start = sizeof(mcpi_record_head_t);
-    at.column = at.start + round16(2 * (rows + 1));
+    at.column = column_at(rows);
     at.O = at.column + round16(4 * blocks);
     at.LU = at.O + round16(size * stride * blocks);
     at.R = at.LU + static_cast<unsigned>(8 * nb * nb) * rows;
@@ -63,19 +70,26 @@ template <class Form> struct staged_t {
     using Sum = typename Form::A;
     static constexpr int nb = Form::nb, nb2 = Form::nb2;
     static constexpr unsigned size = sizeof(O), stride = stride_of(nb, size);
-    /* About 7 KB of O in a record, in multiples of 8 blocks; and rows of meshes must fit: 32. */
-    static constexpr unsigned wanted = 7200 / (size * stride) / 8 * 8;
-    static constexpr unsigned blocks = wanted < 32 ? 32 : wanted > 96 ? 96 : wanted, rows = 8;
+    /* Blocks of 5x5: 96 of 16 bits, 64 in FP32, 40 in FP64, fewer if they are larger, so that about
+     * 12 warps find room; rows of meshes must fit, most of which have 15 neighbours and more. */
+    static constexpr unsigned O_bytes = size == 2 ? 4800 : size == 4 ? 6400 : 8000;
+    static constexpr unsigned wanted = O_bytes / (size * stride) / 8 * 8;
+    static constexpr unsigned blocks = wanted < 32   ? 32
+                                       : wanted > 96 ? 96
+                                                     : wanted,
+                              rows = (blocks + 15) / 16;
     static constexpr unsigned record_bytes = layout_of(nb, size, stride, rows, blocks).end;
-    static constexpr unsigned ring = 2; /* records of a warp */
+    static constexpr unsigned ring = 2;                        /* records of a warp */
+    static constexpr unsigned loads = (blocks * nb + 31) / 32; /* of a lane, of dQ of a record */
     static constexpr unsigned product_bytes = round16(blocks * nb * sizeof(Sum)),
-                              right_bytes = rows * nb * 8,
+                              right_bytes = round16(rows * nb * 8),
                               warp_bytes = ring * record_bytes + product_bytes + right_bytes + 16;
     /* More than 190 KB of shared memory would take L1 from the gather. */
     static constexpr unsigned fitting = 190 * 1024 / warp_bytes;
     static constexpr unsigned warps = fitting > 12 ? 12 : fitting;
     static constexpr unsigned shared_bytes = warps * warp_bytes;
-    static_assert(warps >= 2, "a block has a few warps");
+    static_assert(warps >= 2 && warp_bytes % 16 == 0,
+                  "a block has a few warps, copies are aligned");
 };
 
 /* What a kernel gets. */
@@ -83,42 +97,59 @@ struct mcpi_staged_lists_t {
     const unsigned char *record;
     const uint32_t *offset; /* [chunks + 1] in units of 16 bytes */
     const int32_t *colour;  /* [colours + 1] first chunk of each */
-    unsigned *arrived;      /* blocks at the grid's barrier */
+    unsigned *ended;        /* [blocks * MCPI_FLAG_APART] steps that a block has ended */
+    /* Neighbours of block b, those who have rows whose dQ it reads:
+     * near[near_start[b]] .. near[near_start[b + 1] - 1]. */
+    const int32_t *near_start, *near;
 };
+
+/* Flags lie in sectors of their own. */
+enum { MCPI_FLAG_APART = 8 };
 
 /* --- between colours --- */
 
-/* All blocks of the grid, which must all be resident. What they wrote before is seen by all after
- * it, in L1 too: the fence lets go of what L1 holds. */
-__device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned target)
+/* Blocks of the grid go through the same steps, a colour each. A block begins step k when those
+ * whose rows are neighbours of its own have ended step k - 1: they have then written all that it
+ * reads, and read all that it overwrites, for neighbours are so mutually. Others may be steps
+ * behind: nobody waits for the slowest of all. What the threads of a block wrote before is in its
+ * release; what they read later is not older than what the acquire saw, L1 has forgotten. */
+__device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists, unsigned step)
 {
-    __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned count;
-        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
-        do
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                         : "=r"(count)
-                         : "l"(arrived)
+    if (threadIdx.x < 32) {
+        if (threadIdx.x == 0)
+            asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(lists.ended +
+                                                                     blockIdx.x * MCPI_FLAG_APART),
+                         "r"(step)
                          : "memory");
-        while (count < target);
+        const int end = lists.near_start[blockIdx.x + 1];
+        for (int k = lists.near_start[blockIdx.x] + static_cast<int>(threadIdx.x); k < end;
+             k += 32) {
+            const unsigned *flag = lists.ended + lists.near[k] * MCPI_FLAG_APART;
+            unsigned ended;
+            do
+                asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                             : "=r"(ended)
+                             : "l"(flag)
+                             : "memory");
+            while (ended < step);
+        }
     }
     __syncthreads();
-    __threadfence();
 }
 
-/* Through L1, and not taken for constant: it changes from colour to colour. */
+/* Through L1, and not taken for constant: it changes from colour to colour. The compiler leaves it
+ * where it stands among barriers, which are volatile too. */
 __device__ __forceinline__ float gather(const float *p)
 {
     float x;
-    asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(x) : "l"(p) : "memory");
+    asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(x) : "l"(p));
     return x;
 }
 __device__ __forceinline__ double gather(const double *p)
 {
     double x;
-    asm volatile("ld.global.ca.f64 %0, [%1];" : "=d"(x) : "l"(p) : "memory");
+    asm volatile("ld.global.ca.f64 %0, [%1];" : "=d"(x) : "l"(p));
     return x;
 }
 
@@ -173,10 +204,29 @@ __device__ __forceinline__ void multiply(const typename K::O *O, unsigned block,
 
 /* --- the kernel --- */
 
-/* A record that is in shared memory: dQ of its rows. */
+/* Asks for all dQ that a record multiplies: value 32 k + lane is on its way to x[k]. */
 template <class K>
-__device__ __forceinline__ void sweep_record(const unsigned char *record, typename K::Sum *product,
-                                             double *right, typename K::Q *dq, int lane)
+__device__ __forceinline__ void gather_record(const unsigned char *record, const typename K::Q *dq,
+                                              typename K::Q (&x)[K::loads], int lane)
+{
+    constexpr int nb = K::nb;
+    const mcpi_record_head_t head = *reinterpret_cast<const mcpi_record_head_t *>(record);
+    const int32_t *column =
+        reinterpret_cast<const int32_t *>(record + column_at(static_cast<unsigned>(head.rows)));
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(K::loads); k++) {
+        const int t = 32 * k + lane;
+        if (t < head.blocks * nb)
+            x[k] = gather(dq + static_cast<size_t>(column[t / nb]) * nb + t % nb);
+    }
+}
+
+/* A record that is in shared memory, and dQ that it multiplies: dQ of its rows. Calls next() as
+ * soon as x is free. */
+template <class K, class Next>
+__device__ __forceinline__ void
+sweep_record(const unsigned char *record, typename K::Sum *product, double *right,
+             typename K::Q *dq, const typename K::Q (&x)[K::loads], int lane, Next next)
 {
     using Sum = typename K::Sum;
     constexpr int nb = K::nb;
@@ -185,26 +235,16 @@ __device__ __forceinline__ void sweep_record(const unsigned char *record, typena
         layout_of(nb, K::size, K::stride, static_cast<unsigned>(head.rows),
                   static_cast<unsigned>(head.blocks));
     const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
-    const int32_t *column = reinterpret_cast<const int32_t *>(record + at.column);
     const typename K::O *O = reinterpret_cast<const typename K::O *>(record + at.O);
     const double *LU = reinterpret_cast<const double *>(record + at.LU);
     const double *R = reinterpret_cast<const double *>(record + at.R);
-
-    /* All loads of a lane are on their way before the first is used. */
-    constexpr int loads = (K::blocks * nb + 31) / 32;
-    typename K::Q x[loads];
 #pragma unroll
-    for (int k = 0; k < loads; k++) {
-        const int t = 32 * k + lane;
-        if (t < head.blocks * nb)
-            x[k] = gather(dq + static_cast<size_t>(column[t / nb]) * nb + t % nb);
-    }
-#pragma unroll
-    for (int k = 0; k < loads; k++) {
+    for (int k = 0; k < static_cast<int>(K::loads); k++) {
         const int t = 32 * k + lane;
         if (t < head.blocks * nb)
             product[t] = static_cast<Sum>(x[k]);
     }
+    next();
     __syncwarp();
     for (int b = lane; b < head.blocks; b += 32) {
         Sum in[nb], sum[nb];
@@ -245,12 +285,47 @@ __device__ __forceinline__ void sweep_record(const unsigned char *record, typena
 }
 
 /* Chunks of a colour that a block takes: a range, so that they are neighbours. */
-__device__ __forceinline__ int2 share(int first, int last)
+__host__ __device__ __forceinline__ int2 share_of(int first, int last, unsigned block,
+                                                  unsigned blocks)
 {
     const int64_t n = last - first;
-    return make_int2(first + static_cast<int>(n * blockIdx.x / gridDim.x),
-                     first + static_cast<int>(n * (blockIdx.x + 1) / gridDim.x));
+    return make_int2(first + static_cast<int>(n * block / blocks),
+                     first + static_cast<int>(n * (block + 1) / blocks));
 }
+
+__device__ __forceinline__ int2 share(int first, int last)
+{
+    return share_of(first, last, blockIdx.x, gridDim.x);
+}
+
+/* The chunks of this block, in the order of all its sweeps, as one warp of it meets them: every
+ * K::warps-th, across the ends of colours and sweeps. */
+struct mcpi_staged_walk_t {
+    const int *colour; /* [colours + 1] shared memory */
+    int colours;
+    int64_t sweeps; /* left, this one included: 0 at the end */
+    int at;         /* colour */
+    int2 chunks;    /* of the colour */
+    int chunk;      /* >= chunks.y: none is left in this colour */
+
+    __device__ __forceinline__ mcpi_staged_walk_t(const int *colour_, int colours_, int64_t sweeps_,
+                                                  int first)
+        : colour(colour_), colours(colours_), sweeps(sweeps_), at(0),
+          chunks(share(colour[0], colour[1])), chunk(chunks.x + first)
+    {
+    }
+
+    __device__ __forceinline__ void next_colour()
+    {
+        const int beyond = chunk - chunks.y;
+        if (++at == colours) {
+            at = 0;
+            sweeps--;
+        }
+        chunks = share(colour[at], colour[at + 1]);
+        chunk = chunks.x + beyond;
+    }
+};
 
 /* With colours == 0: chunks first .. last - 1, once. */
 template <class K>
@@ -259,68 +334,73 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
                   typename K::Q *dq)
 {
     extern __shared__ __align__(128) unsigned char staged_shared[];
+    __shared__ int colour_start[MCPI_MAX_COLOURS + 1];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned char *mine = staged_shared + warp * K::warp_bytes;
     typename K::Sum *product =
         reinterpret_cast<typename K::Sum *>(mine + K::ring * K::record_bytes);
     double *right = reinterpret_cast<double *>(mine + K::ring * K::record_bytes + K::product_bytes);
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
+    const int phases = colours == 0 ? 1 : colours;
+    for (int c = threadIdx.x; c <= phases; c += blockDim.x)
+        colour_start[c] = colours > 0 ? lists.colour[c] : c == 0 ? first : last;
     if (lane == 0) {
         for (unsigned k = 0; k < K::ring; k++)
             rt_barrier_init(full + k, RT_BULK_ARRIVALS);
         rt_barriers_made();
     }
-    __syncwarp();
+    __syncthreads();
 
-    const auto range = [&](int colour) {
-        return colours == 0 ? share(first, last)
-                            : share(lists.colour[colour], lists.colour[colour + 1]);
-    };
-    const int phases = colours == 0 ? 1 : colours;
-    /* The next record to fetch: it may be of a later colour, or of the next sweep. */
-    int64_t ahead_sweep = 0;
-    int ahead_colour = 0;
-    int2 ahead = range(0);
-    int ahead_chunk = ahead.x + warp;
-    unsigned fetched = 0, done = 0;
-    const auto fetch = [&]() {
-        while (ahead_sweep < sweeps && ahead_chunk >= ahead.y) {
-            if (++ahead_colour == phases) {
-                ahead_colour = 0;
-                ahead_sweep++;
-            }
-            ahead = range(ahead_colour);
-            ahead_chunk = ahead.x + warp;
+    /* The next record to fetch, of a later colour or of the next sweep it may be, and where it
+     * lies: looked up one record before that is asked for. */
+    mcpi_staged_walk_t ahead(colour_start, phases, sweeps, warp);
+    uint32_t from = 0, to = 0;
+    const auto look_up = [&]() {
+        while (ahead.sweeps > 0 && ahead.chunk >= ahead.chunks.y)
+            ahead.next_colour();
+        if (ahead.sweeps > 0) {
+            from = __ldg(lists.offset + ahead.chunk);
+            to = __ldg(lists.offset + ahead.chunk + 1);
         }
-        if (ahead_sweep == sweeps)
-            return;
-        const uint32_t from = lists.offset[ahead_chunk],
-                       bytes = 16 * (lists.offset[ahead_chunk + 1] - from);
-        rt_bulk_copy<true>(mine + fetched % K::ring * K::record_bytes,
-                           lists.record + 16 * static_cast<size_t>(from), bytes,
-                           full + fetched % K::ring, lane);
-        fetched++;
-        ahead_chunk += K::warps;
     };
+    const auto fetch = [&](unsigned slot) {
+        if (ahead.sweeps > 0)
+            rt_bulk_copy<true>(mine + slot * K::record_bytes,
+                               lists.record + 16 * static_cast<size_t>(from), 16 * (to - from),
+                               full + slot, lane);
+        ahead.chunk += K::warps;
+        look_up();
+    };
+    look_up();
     for (unsigned k = 0; k < K::ring; k++)
-        fetch();
+        fetch(k);
 
-    unsigned target = 0;
-    for (int64_t sweep = 0; sweep < sweeps; sweep++)
-        for (int colour = 0; colour < phases; colour++) {
-            if (sweep > 0 || colour > 0) {
-                target += gridDim.x;
-                grid_barrier(lists.arrived, target);
-            }
-            const int2 chunks = range(colour);
-            for (int chunk = chunks.x + warp; chunk < chunks.y; chunk += K::warps) {
-                rt_barrier_wait(full + done % K::ring, done / K::ring % 2);
-                sweep_record<K>(mine + done % K::ring * K::record_bytes, product, right, dq, lane);
-                __syncwarp(); /* everybody has read the record */
-                done++;
-                fetch();
-            }
+    typename K::Q x[K::loads];
+    unsigned done = 0, step = 0;
+    const auto gather_next = [&]() {
+        const unsigned slot = done % K::ring;
+        rt_barrier_wait(full + slot, done / K::ring % 2);
+        gather_record<K>(mine + slot * K::record_bytes, dq, x, lane);
+    };
+    for (mcpi_staged_walk_t here(colour_start, phases, sweeps, warp);;) {
+        if (here.chunk < here.chunks.y)
+            gather_next();
+        while (here.chunk < here.chunks.y) {
+            const unsigned slot = done % K::ring;
+            here.chunk += K::warps;
+            done++;
+            sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, lane, [&]() {
+                if (here.chunk < here.chunks.y)
+                    gather_next();
+            });
+            __syncwarp(); /* everybody has read the record */
+            fetch(slot);
         }
+        here.next_colour();
+        if (here.sweeps == 0)
+            break;
+        end_step(lists, ++step);
+    }
 }
 
 /* --- host --- */
@@ -395,6 +475,57 @@ static void pack(const mcpi_system_t *system, int64_t row, int64_t end, unsigned
            sizeof(double) * K::nb * static_cast<size_t>(head.rows));
 }
 
+/* Which blocks of the grid have rows that are neighbours: data->lists.near. */
+static void find_near(const mcpi_part_t *part, const int32_t *colour, mcpi_staged_data_t *data)
+{
+    const size_t blocks = data->blocks, rows = static_cast<size_t>(part->rows);
+    uint16_t *owner = RT_NEW(uint16_t, rows, RT_HOST);
+    uint8_t *is_near = RT_NEW(uint8_t, blocks * blocks, RT_HOST);
+    int32_t *start = RT_NEW(int32_t, blocks + 1, RT_HOST);
+    memset(is_near, 0, blocks * blocks);
+    const auto rows_of = [&](int c, size_t block, int64_t *first, int64_t *end) {
+        const int2 chunks = share_of(colour[c], colour[c + 1], static_cast<unsigned>(block),
+                                     static_cast<unsigned>(blocks));
+        *first = data->first_row[chunks.x];
+        *end = data->first_row[chunks.y];
+    };
+    for (int c = 0; c < part->colours; c++)
+        for (size_t b = 0; b < blocks; b++) {
+            int64_t row, end;
+            for (rows_of(c, b, &row, &end); row < end; row++)
+                owner[row] = static_cast<uint16_t>(b);
+        }
+#pragma omp parallel for schedule(static)
+    for (size_t b = 0; b < blocks; b++)
+        for (int c = 0; c < part->colours; c++) {
+            int64_t row, end;
+            for (rows_of(c, b, &row, &end); row < end; row++)
+                for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
+                    if (part->column[k] < part->rows) /* else a ghost: no kernel writes it */
+                        is_near[b * blocks + owner[part->column[k]]] = 1;
+        }
+    start[0] = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        start[b + 1] = start[b];
+        for (size_t other = 0; other < blocks; other++)
+            start[b + 1] += other != b && is_near[b * blocks + other];
+    }
+    int32_t *near = RT_NEW(int32_t, static_cast<size_t>(start[blocks]), RT_HOST);
+    int32_t *next = near;
+    for (size_t b = 0; b < blocks; b++)
+        for (size_t other = 0; other < blocks; other++)
+            if (other != b && is_near[b * blocks + other])
+                *next++ = static_cast<int32_t>(other);
+    data->lists.near_start =
+        static_cast<const int32_t *>(rt_clone(start, blocks + 1, sizeof *start, RT_DEVICE));
+    data->lists.near = static_cast<const int32_t *>(
+        rt_clone(near, static_cast<size_t>(start[blocks]), sizeof *near, RT_DEVICE));
+    RT_FREE(near, RT_HOST);
+    RT_FREE(start, RT_HOST);
+    RT_FREE(is_near, RT_HOST);
+    RT_FREE(owner, RT_HOST);
+}
+
 template <class K> static void staged_set_up_of(mcpi_view_t *view)
 {
     const mcpi_system_t *system = view->system;
@@ -439,13 +570,11 @@ template <class K> static void staged_set_up_of(mcpi_view_t *view)
         static_cast<const uint32_t *>(rt_clone(offset, n + 1, sizeof *offset, RT_DEVICE));
     data->lists.colour = static_cast<const int32_t *>(
         rt_clone(colour, static_cast<size_t>(part->colours) + 1, sizeof *colour, RT_DEVICE));
-    data->lists.arrived = RT_NEW(unsigned, 1, RT_DEVICE);
     data->right_at = static_cast<uint64_t *>(rt_clone(right_at, rows, sizeof *right_at, RT_DEVICE));
     data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
     RT_FREE(record, RT_HOST);
     RT_FREE(right_at, RT_HOST);
     RT_FREE(offset, RT_HOST);
-    RT_FREE(colour, RT_HOST);
 
     const auto kernel = staged_sweeps<K>;
     int resident = 0;
@@ -456,6 +585,9 @@ template <class K> static void staged_set_up_of(mcpi_view_t *view)
     RT_EXPECT(resident > 0, RT_ENVIRONMENT,
               "this GPU has too little shared memory: %u bytes a block", K::shared_bytes);
     data->blocks = static_cast<unsigned>(resident * rt_device_gpu()->multiprocessors);
+    data->lists.ended = RT_NEW(unsigned, data->blocks *MCPI_FLAG_APART, RT_DEVICE);
+    find_near(part, colour, data);
+    RT_FREE(colour, RT_HOST);
     view->data = data;
 }
 
@@ -467,7 +599,8 @@ static void staged_launch(const mcpi_view_t *view, int colours, int64_t sweeps, 
     typename K::Q *to = static_cast<typename K::Q *>(dq);
     mcpi_staged_lists_t lists = data->lists;
     const auto kernel = staged_sweeps<K>;
-    RT_CUDA(cudaMemsetAsync(lists.arrived, 0, sizeof *lists.arrived, rt_stream()));
+    RT_CUDA(cudaMemsetAsync(lists.ended, 0, data->blocks * MCPI_FLAG_APART * sizeof *lists.ended,
+                            rt_stream()));
     void *arguments[] = {&lists, &colours, &sweeps, &first, &last, &to};
     /* cooperative: all blocks are resident, or the launch fails */
     RT_CUDA(cudaLaunchCooperativeKernel(kernel, dim3(data->blocks), dim3(32 * K::warps), arguments,
@@ -487,7 +620,9 @@ static void staged_tear_down(mcpi_view_t *view)
     RT_FREE(data->lists.record, RT_DEVICE);
     RT_FREE(data->lists.offset, RT_DEVICE);
     RT_FREE(data->lists.colour, RT_DEVICE);
-    RT_FREE(data->lists.arrived, RT_DEVICE);
+    RT_FREE(data->lists.ended, RT_DEVICE);
+    RT_FREE(data->lists.near_start, RT_DEVICE);
+    RT_FREE(data->lists.near, RT_DEVICE);
     RT_FREE(data->right_at, RT_DEVICE);
     RT_FREE(data->right, RT_DEVICE);
     RT_FREE(data->first_row, RT_HOST);
@@ -552,7 +687,7 @@ static void staged_sweeps_all(const mcpi_view_t *view, int64_t sweeps, void *dq)
     });
 }
 
-/* Records: what the system has, and 16 to 48 bytes a chunk, of 3 rows at the least. */
+/* Records: what the system has, and 32 to 77 bytes a chunk, of 2 or 3 rows at the least. */
 static void staged_memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
     const double nb = static_cast<double>(config->nb),
