@@ -22,6 +22,9 @@ static const rt_opt_t common_options[] = {
      "run this rung (default: the fastest processor's last)", NULL, 0, 0, NULL},
     {"ladder", RT_OPT_FLAG, AT(ladder), NULL,
      "run every rung that can run here, one after the other", NULL, 0, 0, NULL},
+    {"only", RT_OPT_STRING, AT(only), "NAME",
+     "of --ladder: the ladder of this name, of an app that has several (see --list)", NULL, 0, 0,
+     NULL},
     {"roofline", RT_OPT_FLAG, AT(roofline), NULL,
      "the paper's measured roofline, and each rung's share of it, over the paper's sizes", NULL, 0,
      0, NULL},
@@ -204,6 +207,31 @@ static const rt_rung_t *default_rung(const rt_run_t *run)
     return &run->app->ladder[0]; /* and let it be refused with its reason */
 }
 
+/* Whether the ladder of this rung is asked for. */
+static bool on_ladder(const rt_rung_t *rung, const char *only)
+{
+    return !only || (rung->ladder && strcmp(rung->ladder, only) == 0);
+}
+
+static void check_only(const rt_app_t *app, const rt_options_t *opt)
+{
+    char names[256] = "";
+    size_t used = 0;
+    if (!opt->ladder)
+        rt_refuse(RT_USAGE, "--only %s chooses one of the ladders of --ladder: give that too",
+                  opt->only);
+    for (int i = 0; i < app->n_rungs; i++) {
+        const rt_rung_t *rung = &app->ladder[i];
+        if (rung->ladder && on_ladder(rung, opt->only))
+            return;
+        if (rung->ladder && rt_ladder_first(app->ladder, i) == i && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                                     rung->ladder);
+    }
+    rt_refuse(RT_USAGE, "--only %s: there is no such ladder; known: %s", opt->only,
+              used ? names : "none, this app has one ladder");
+}
+
 static void check_options(const rt_run_t *run)
 {
     char names[512];
@@ -213,6 +241,10 @@ static void check_options(const rt_run_t *run)
                   rung_names(run->app, names, sizeof names));
     if (opt->rung && opt->ladder)
         rt_refuse(RT_USAGE, "--rung and --ladder exclude each other: --ladder runs all rungs");
+    if (opt->only)
+        check_only(run->app, opt);
+    if (opt->roofline && !run->app->roofline_cases)
+        rt_refuse(RT_USAGE, "--roofline: the paper of %s has none", run->app->name);
     if (opt->roofline && opt->seconds <= 0)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !run->app->picture)
@@ -378,7 +410,7 @@ static int choose_rungs(job_t *job, bool *chosen)
     int count = 0;
     for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_rung_t *rung = &run->app->ladder[i];
-        chosen[i] = !only || only == rung;
+        chosen[i] = only ? only == rung : on_ladder(rung, run->opt.only);
         if (!chosen[i])
             continue;
         const char *obstacle = rt_run_obstacle(run, rung, only != NULL);
@@ -398,18 +430,34 @@ static int choose_rungs(job_t *job, bool *chosen)
     return count;
 }
 
-static void print_table(const job_t *job)
+/* The higher of both: what disturbed one measurement must not flatter the rungs. 0: unknown. */
+static double arithmetic_ceiling(const rt_ceilings_t *early, const rt_ceilings_t *late,
+                                 rt_arithmetic_t arithmetic)
+{
+    switch (arithmetic) {
+    case RT_FMA64:
+        return fmax(early->fma64, late->fma64);
+    case RT_FMA32:
+        return fmax(early->fma32, late->fma32);
+    case RT_MMA16:
+        break;
+    }
+    return 0;
+}
+
+/* Of the ladder whose rungs are begin .. end - 1. */
+static void print_table(const job_t *job, int begin, int end)
 {
     const rt_app_t *app = job->run->app;
-    rt_work_t first; /* for the names, which all rungs share */
+    rt_work_t first; /* for the names, which all its rungs share */
     char columns[160];
-    app->work(job->run, &app->ladder[0], &first);
+    app->work(job->run, &app->ladder[begin], &first);
     snprintf(columns, sizeof columns,
              "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|"
              "GFlop/s|of ceiling|step|<over|<verdict",
              first.point);
     rt_table_t *t = rt_table_new(columns);
-    for (int i = 0; i < app->n_rungs; i++) {
+    for (int i = begin; i < end; i++) {
         const rt_outcome_t *out = &job->out[i];
         if (!out->rung)
             continue;
@@ -419,10 +467,9 @@ static void print_table(const job_t *job)
         rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
         if (out->verdict.valid && s > 0) {
             const int gpu = rt_run_processor(out->rung) == RT_CUDA;
-            /* The higher of both: what disturbed one measurement must not flatter the rungs. */
             const rt_ceilings_t *early = &job->before[gpu], *late = &job->after[gpu];
             const double bandwidth = fmax(best_bandwidth(early), best_bandwidth(late));
-            const double fma64 = fmax(early->fma64, late->fma64);
+            const double fma = arithmetic_ceiling(early, late, work->arithmetic);
             double ranks = rt_comm_size(), bytes = rt_work_bytes(work), flops = rt_work_flops(work);
             rt_table_cell(t, "%.2f", s * 1e6);
             rt_table_cell(t, "%.1f %%", 100 * out->spread);
@@ -431,7 +478,10 @@ static void print_table(const job_t *job)
             rt_table_cell(t, "%.1f", bytes / s * 1e-9);
             rt_table_cell(t, "%.1f %%", 100 * bytes / s / ranks / bandwidth);
             rt_table_cell(t, "%.2f", flops / s * 1e-9);
-            rt_table_cell(t, "%.1f %%", 100 * flops / s / ranks / fma64);
+            if (fma > 0)
+                rt_table_cell(t, "%.1f %%", 100 * flops / s / ranks / fma);
+            else
+                rt_table_cell(t, "-");
             const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
             const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
             if (before && before->rung && before->seconds_per_unit > 0)
@@ -446,12 +496,25 @@ static void print_table(const job_t *job)
         rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
         rt_table_row(t);
     }
-    printf("\na unit is one %s; FOM: the work that every rung is credited with; GB/s and GFlop/s: "
-           "what "
-           "the rung does\n\n",
-           first.unit);
+    const char *name = app->ladder[begin].ladder;
+    printf("\n%s%sa unit is one %s; FOM: the work that every rung is credited with; GB/s and "
+           "GFlop/s: what the rung does\n\n",
+           name ? name : "", name ? ": " : "", first.unit);
     rt_table_print(t, stdout);
     rt_table_destroy(t);
+}
+
+/* One table for each ladder of which something ran. */
+static void print_tables(const job_t *job)
+{
+    const rt_app_t *app = job->run->app;
+    for (int begin = 0, end; begin < app->n_rungs; begin = end) {
+        bool any = false;
+        for (end = begin; end < app->n_rungs && rt_ladder_first(app->ladder, end) == begin; end++)
+            any = any || job->out[end].rung;
+        if (any)
+            print_table(job, begin, end);
+    }
 }
 
 static rt_status_t run_job(rt_run_t *run, json_t *root)
@@ -478,7 +541,7 @@ static rt_status_t run_job(rt_run_t *run, json_t *root)
     if (run->opt.seconds > 0)
         measure_ceilings(&job, job.after, "after");
     if (is_root() && run->opt.seconds > 0)
-        print_table(&job);
+        print_tables(&job);
     if (is_root() && run->opt.ladder && !run->opt.quiet && app->compare)
         app->compare(run, job.out, stdout);
     free(chosen);

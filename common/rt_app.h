@@ -28,7 +28,7 @@ extern "C" {
 /* The options that all apps share; see --help for what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    const char *rung, *size, *case_file, *device, *transport, *json, *picture;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
     int64_t threads, seed, windows;
     double seconds;
 } rt_options_t;
@@ -84,6 +84,9 @@ struct rt_app {
     /* Judge what the last solve left behind. */
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
 
+    /* Flops and bytes of the last solve, where they are not known beforehand (iterations until it
+     * converges): corrects what `work` said. May be NULL. */
+    void (*work_done)(const void *solver, rt_work_t *work);
     /* More of the result for the JSON file (residual history, ...); may be NULL. Called for an
      * INVALID run too, so it must leave out what is not finite. */
     void (*result)(const void *solver, json_t *out);

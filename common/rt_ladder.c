@@ -42,12 +42,26 @@ const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name
     return NULL;
 }
 
+static bool same_ladder(const rt_rung_t *a, const rt_rung_t *b)
+{
+    return a->ladder == b->ladder || (a->ladder && b->ladder && strcmp(a->ladder, b->ladder) == 0);
+}
+
+int rt_ladder_first(const rt_rung_t *ladder, int i)
+{
+    while (i > 0 && same_ladder(&ladder[i - 1], &ladder[i]))
+        i--;
+    return i;
+}
+
 void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const rt_rung_t *rung),
                      FILE *out)
 {
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
         const char *why_not = rt_rung_why_not(rung);
+        if (rung->ladder && rt_ladder_first(ladder, i) == i)
+            fprintf(out, "%s%s:\n", i ? "\n" : "", rung->ladder);
         fprintf(out, "%-12s %-7s %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
         const char *more = note ? note(rung) : NULL;
         if (more)

@@ -6,7 +6,9 @@
  *   RUNG(layered, CUDA, shared, nek_layered, "one layer of the element at a time: ...")
  *        name     kind  after   kernels      what changed since the rung before, and why
  *
- * A rung whose kind was not built in stays listed, with the reason.
+ * A rung whose kind was not built in stays listed, with the reason. An app with several jobs has a
+ * ladder for each (gfnn-wave: its operator, its predictor, its solve), one after the other in
+ * ladder.def.
  */
 #ifndef RT_LADDER_H
 #define RT_LADDER_H
@@ -26,6 +28,7 @@ typedef struct {
     const char *after;   /* rung that it is compared with; "" for the first */
     const char *idea;    /* one line */
     const void *kernels; /* the app's function table; NULL: not in this build */
+    const char *ladder;  /* which of the app's ladders; NULL if it has one */
 } rt_rung_t;
 
 /* In rungs.c: #define RUNG(name, kind, after, table, idea) {#name, RT_##kind, after,
@@ -46,6 +49,8 @@ typedef struct {
 const char *rt_rung_why_not(const rt_rung_t *rung);
 /* Where its arrays live. */
 rt_space_t rt_rung_space(const rt_rung_t *rung);
+/* The first rung of the ladder that ladder[i] is on, if there are several; else 0. */
+int rt_ladder_first(const rt_rung_t *ladder, int i);
 /* The rung of that name, or NULL. */
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
 /* --list: name, device, idea; what `note` (may be NULL) says; for a rung that cannot run, why. */

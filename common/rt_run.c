@@ -91,6 +91,8 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
         app->solve(solver);
     }
     app->verify_after(solver, &out->verdict);
+    if (app->work_done)
+        app->work_done(solver, &out->work);
     if (run->opt.profile)
         profile_rung(run, solver, out);
     if (run->opt.picture && app->picture)

@@ -11,6 +11,10 @@
 extern "C" {
 #endif
 
+/* Of which rate the share of the ceiling is taken: fused multiply-adds of FP64, of FP32, or what
+ * tensor cores do with 16-bit values and FP32 sums (that ceiling is not measured). */
+typedef enum { RT_FMA64, RT_FMA32, RT_MMA16 } rt_arithmetic_t;
+
 enum { RT_MAX_WORK = 24 };
 typedef struct {
     const char *kernel;          /* the timer's name too */
@@ -28,6 +32,7 @@ typedef struct {
     /* What this rung does. */
     rt_work_line_t line[RT_MAX_WORK];
     int n;
+    rt_arithmetic_t arithmetic; /* that most flops are done in */
     /* The measured roofline: arrays touched a unit, and bytes of one on this rank. */
     int loads_and_stores, distinct_arrays;
     double array_bytes;

@@ -3,7 +3,7 @@
 #include "alya.h"
 
 #define RUNG(name, kind, after, table, idea) \
-    {#name, RT_##kind, after, idea, RT_TABLE_##kind(table)},
+    {#name, RT_##kind, after, idea, RT_TABLE_##kind(table), NULL},
 const rt_rung_t alya_ladder[ALYA_RUNGS] = {
 #include "ladder.def"
 };

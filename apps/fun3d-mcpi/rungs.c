@@ -3,7 +3,7 @@
 #include "mcpi.h"
 
 #define RUNG(name, kind, after, table, idea) \
-    {#name, RT_##kind, after, idea, RT_TABLE_##kind(table)},
+    {#name, RT_##kind, after, idea, RT_TABLE_##kind(table), NULL},
 const rt_rung_t mcpi_ladder[MCPI_RUNGS] = {
 #include "ladder.def"
 };

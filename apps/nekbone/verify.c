@@ -323,7 +323,8 @@ static double true_residual(const nek_problem_t *p, const double *b, const doubl
     return sqrt(oracle_dot(p, w, w));
 }
 
-static const rt_rung_t reference_rung = {"reference", RT_CPU, "", "the oracle", &nek_reference};
+static const rt_rung_t reference_rung = {"reference",  RT_CPU,         "",
+                                         "the oracle", &nek_reference, NULL};
 
 void nek_reference_solve(nek_problem_t *p)
 {

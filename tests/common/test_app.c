@@ -183,9 +183,9 @@ static void result(const void *solver, json_t *out)
 static const char *const roofline_cases[] = {"n=50", "n=70", NULL};
 static const int table = 1;
 static const rt_rung_t ladder[] = {
-    {"plain", RT_CPU, "", "one after the other", &table},
-    {"fast", RT_CPU, "plain", "the same, with a better name", &table},
-    {"absent", RT_CUDA, "fast", "not in any build", NULL},
+    {"plain", RT_CPU, "", "one after the other", &table, NULL},
+    {"fast", RT_CPU, "plain", "the same, with a better name", &table, NULL},
+    {"absent", RT_CUDA, "fast", "not in any build", NULL, NULL},
 };
 
 static const rt_app_t fake = {.name = "fake",
@@ -215,6 +215,7 @@ static const rt_app_t fake = {.name = "fake",
 
 /* --- a run --- */
 
+static const rt_app_t *tested = &fake;
 static char out[65536], err[8192];
 
 static void read_back(FILE *file, char *text, size_t len)
@@ -244,7 +245,7 @@ static int run(const char *arguments)
         alarm(CHECK_SECONDS);
         dup2(fileno(file[0]), STDOUT_FILENO);
         dup2(fileno(file[1]), STDERR_FILENO);
-        exit(rt_app_main(&fake, argc, argv));
+        exit(rt_app_main(tested, argc, argv));
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
@@ -356,6 +357,55 @@ static void check_without_run(void)
     CHECK(strstr(out, "--fault") && strstr(out, "--rung NAME"));
     CHECK(run("--version") == 0);
     CHECK(strstr(out, "fake (Rooftop) " PACKAGE_VERSION) != NULL);
+}
+
+/* An app with two ladders: a table for each, and --only for one of them; what the last solve turned
+ * out to be replaces what was expected. */
+static void work_done(const void *solver, rt_work_t *work)
+{
+    (void)solver;
+    work->points = 1e15;
+}
+
+static size_t most_digits(const char *text)
+{
+    size_t most = 0;
+    for (; *text; text++)
+        most = strspn(text, "0123456789") > most ? strspn(text, "0123456789") : most;
+    return most;
+}
+
+static void check_ladders(void)
+{
+    static const rt_rung_t ladders[] = {
+        {"plain", RT_CPU, "", "one after the other", &table, "squares"},
+        {"fast", RT_CPU, "plain", "the same, with a better name", &table, "squares"},
+        {"other", RT_CPU, "", "another job", &table, "cubes"},
+    };
+    rt_app_t two = fake;
+    two.ladder = ladders;
+    two.roofline_cases = NULL;
+    two.work_done = work_done;
+    tested = &two;
+    CHECK(run("--ladder --seconds 0.01") == 0);
+    const char *squares = strstr(out, "\nsquares: a unit is one pass"),
+               *cubes = strstr(out, "\ncubes: a unit is one pass");
+    CHECK(squares && cubes && squares < cubes);
+    CHECK(squares && strstr(squares, "\nplain ") && strstr(squares, "\nplain ") < cubes &&
+          strstr(squares, "\nfast ") < cubes && strstr(squares, "\nother ") > cubes);
+    CHECK(cubes && !strstr(cubes, "\nplain ") && !strstr(cubes, "\nfast "));
+    CHECK(cubes && most_digits(cubes) > 12); /* 1e15 points a unit */
+    CHECK(run("--ladder --only cubes --seconds 0") == 0);
+    CHECK(strstr(out, "other (cpu)") && !strstr(out, "plain (cpu)"));
+    CHECK(run("--list") == 0);
+    CHECK(strstr(out, "squares:\nplain ") && strstr(out, "\ncubes:\nother "));
+    CHECK(run("--seconds 0 --quiet") == 0); /* the last of all: the job that the app is for */
+    CHECK(shared->seeds == 1);
+    check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
+    check_refused("--only cubes", RT_USAGE, "give that too");
+    check_refused("--roofline", RT_USAGE, "has none");
+    tested = &fake;
+    check_refused("--ladder --only cubes", RT_USAGE, "this app has one ladder");
 }
 
 static void check_refusals(void)
@@ -473,6 +523,7 @@ int main(void)
     check_wrong_runs();
     check_without_run();
     check_refusals();
+    check_ladders();
     check_sizes();
     check_json();
     check_roofline();

@@ -12,12 +12,12 @@ static const int table = 1; /* stands for a function table */
 
 /* In the order of a ladder; "second" twice, so that the order of a search shows. */
 static const rt_rung_t ladder[] = {
-    {"first", RT_CPU, "", "the plain loop", &table},
-    {"second", RT_CPU, "first", "one idea more", &table},
-    {"second", RT_CPU, "first", "never found", &table},
-    {"built", RT_CUDA, "second", "on a GPU", RT_TABLE_CUDA(table)},
-    {"missing", RT_CUDA, "second", "not in any build", NULL},
-    {"portable", RT_KOKKOS, "first", "anywhere", RT_TABLE_KOKKOS(table)},
+    {"first", RT_CPU, "", "the plain loop", &table, NULL},
+    {"second", RT_CPU, "first", "one idea more", &table, NULL},
+    {"second", RT_CPU, "first", "never found", &table, NULL},
+    {"built", RT_CUDA, "second", "on a GPU", RT_TABLE_CUDA(table), NULL},
+    {"missing", RT_CUDA, "second", "not in any build", NULL, NULL},
+    {"portable", RT_KOKKOS, "first", "anywhere", RT_TABLE_KOKKOS(table), NULL},
 };
 enum { RUNGS = sizeof ladder / sizeof *ladder };
 
@@ -48,6 +48,19 @@ static void check_why_not(void)
     else
         CHECK(contains(rt_rung_why_not(&ladder[3]), "this build has no CUDA"));
     CHECK_TEXT(rt_rung_why_not(&ladder[5]), rt_kokkos_why_not());
+}
+
+/* Rungs of one ladder stand together. */
+static void check_first(void)
+{
+    char again[] = "operator"; /* the same name elsewhere in memory */
+    const rt_rung_t two[] = {{"a", RT_CPU, "", "", &table, "operator"},
+                             {"b", RT_CPU, "", "", &table, again},
+                             {"c", RT_CPU, "", "", &table, "solve"},
+                             {"d", RT_CPU, "", "", &table, NULL}};
+    CHECK(rt_ladder_first(two, 0) == 0 && rt_ladder_first(two, 1) == 0);
+    CHECK(rt_ladder_first(two, 2) == 2 && rt_ladder_first(two, 3) == 3);
+    CHECK(rt_ladder_first(ladder, RUNGS - 1) == 0);
 }
 
 static void check_space(void)
@@ -92,6 +105,7 @@ int main(int argc, char **argv)
     rt_kokkos_start(1, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
     check_find();
     check_why_not();
+    check_first();
     check_space();
     check_print();
     rt_kokkos_finish();

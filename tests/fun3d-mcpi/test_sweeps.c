@@ -255,7 +255,7 @@ static void diagonal_rows(const mcpi_view_t *view, int64_t first, int64_t last, 
 static void convergence(const char *settings)
 {
     static const mcpi_kernels_t kernels = {.rows = diagonal_rows, .always_fp64 = true};
-    static const rt_rung_t diagonal = {"diagonal", RT_CPU, "", "a fault", &kernels};
+    static const rt_rung_t diagonal = {"diagonal", RT_CPU, "", "a fault", &kernels, NULL};
     mcpi_test_t t;
     mcpi_test_new(&t, &mcpi_app, settings);
     for (int i = 0; i < MCPI_RUNGS; i++)

@@ -76,7 +76,7 @@ static bool is_root(void)
 static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, case_t *c,
                        rt_outcome_t *out)
 {
-    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant)};
+    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant), NULL};
     rt_app_t app = *suite->app;
     rt_run_t *run = &c->run;
     app.ladder = &rung;
