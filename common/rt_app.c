@@ -440,6 +440,7 @@ static double arithmetic_ceiling(const rt_ceilings_t *early, const rt_ceilings_t
     case RT_FMA32:
         return fmax(early->fma32, late->fma32);
     case RT_MMA16:
+    case RT_MIXED:
         break;
     }
     return 0;

@@ -64,7 +64,9 @@ AC_DEFUN([RT_CUDA_TRY], [
   AS_IF([test "x$OPENMP_CFLAGS" = x-fopenmp], [RT_NVCCFLAGS="$RT_NVCCFLAGS -Xcompiler -fopenmp"])
 
   AC_MSG_CHECKING([whether CUDA works])
-  echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; } __global__ void k() {}' >conftest.cu
+  # Kernels take element matrices as arguments: more than 4 KB, which came with CUDA 12.1.
+  echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; }
+struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}' >conftest.cu
   # nvcc says where its toolkit is, whatever links and wrappers lead to it.
   rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
   rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
@@ -86,6 +88,6 @@ AC_DEFUN([RT_CUDA_TRY], [
     CUOBJDUMP=`AS_DIRNAME(["$NVCC"])`/cuobjdump
   ], [
     CUDA_CPPFLAGS= CUDA_LIBS= rt_cuda_archs=
-    RT_NOT_FOUND([cuda], [$NVCC -ccbin $rt_ccbin (toolkit $rt_top) with $CXX does not compile and link a CUDA program; see config.log])
+    RT_NOT_FOUND([cuda], [$NVCC -ccbin $rt_ccbin (toolkit $rt_top) with $CXX does not compile and link a CUDA program of CUDA 12.1 or later; see config.log])
   ])
 ])

@@ -35,6 +35,17 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
 	tests/fun3d-mcpi/test_wing
+rt_gfnn_tests = \
+	tests/gfnn-wave/test_box \
+	tests/gfnn-wave/test_element \
+	tests/gfnn-wave/test_iterations \
+	tests/gfnn-wave/test_model \
+	tests/gfnn-wave/test_operator \
+	tests/gfnn-wave/test_physics \
+	tests/gfnn-wave/test_predictor \
+	tests/gfnn-wave/test_solve \
+	tests/gfnn-wave/test_vectors \
+	tests/gfnn-wave/test_weights
 rt_mutants = \
 	tests/mutants/alya_mutants \
 	tests/mutants/mcpi_mutants \
@@ -49,13 +60,19 @@ rt_scripts = \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/mpi.sh \
 	tests/fun3d-mcpi/peers.sh \
+	tests/gfnn-wave/cli.sh \
+	tests/gfnn-wave/gpu.sh \
+	tests/gfnn-wave/mpi.sh \
+	tests/gfnn-wave/train.sh \
 	tests/nekbone/cli.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
 	tests/nekbone/mpi.sh
 
-check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) $(rt_mutants)
-TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) $(rt_mutants) $(rt_scripts)
+check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
+	$(rt_gfnn_tests) $(rt_mutants)
+TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
+	$(rt_gfnn_tests) $(rt_mutants) $(rt_scripts)
 
 rt_nekbone_ldadd = apps/nekbone/libnekbone.a $(RT_LIBS)
 tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
@@ -84,6 +101,18 @@ tests_fun3d_mcpi_test_wing_LDADD = $(rt_mcpi_ldadd)
 tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
 tests_mutants_mcpi_mutants_LDADD = $(rt_mcpi_ldadd)
 
+rt_gfnn_ldadd = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
+tests_gfnn_wave_test_box_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_element_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_iterations_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_model_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_operator_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_physics_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_predictor_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_solve_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_vectors_LDADD = $(rt_gfnn_ldadd)
+tests_gfnn_wave_test_weights_LDADD = $(rt_gfnn_ldadd)
+
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_scripts) \
 	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.supp \
@@ -111,7 +140,8 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_mpi_yield_when_idle=1; export OMPI_MCA_mpi_yield_when_idle;
 
 # The scripts run the app itself.
-check_DATA = apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/nekbone/nekbone
+check_DATA = apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gfnn-wave \
+	apps/nekbone/nekbone
 
 # Tests that have a long form look for RT_CHECK_LONG.
 check-long:

@@ -76,7 +76,8 @@ static bool is_root(void)
 static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, case_t *c,
                        rt_outcome_t *out)
 {
-    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant), NULL};
+    const char *ladder = suite->ladder ? suite->ladder(mutant) : NULL;
+    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant), ladder};
     rt_app_t app = *suite->app;
     rt_run_t *run = &c->run;
     app.ladder = &rung;

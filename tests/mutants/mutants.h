@@ -45,6 +45,8 @@ typedef struct {
     void (*solve)(void *solver);
     /* The mutant's function table. */
     const void *(*kernels)(const rt_mutant_t *mutant);
+    /* Which of the app's ladders it is on; NULL if the app has one. */
+    const char *(*ladder)(const rt_mutant_t *mutant);
     /* Before and after a run: sets the fault that the suite's code asks for, counters to 0, and
      * takes memory; gives it back, and leaves no fault behind, for the honest rungs. */
     void (*begin)(const rt_mutant_t *mutant, void *problem);

@@ -1,0 +1,330 @@
+/*
+ * box.c - which nodes a rank has, how its arrays lie in memory, and who needs which ghosts.
+ *
+ * The nodes of the whole box are cut along planes, x y z apart from each other, so a rank's part is
+ * three ranges and what is around it follows from arithmetic: nobody is asked anything. A ghost is
+ * known by the number of its node in the whole box, after wrapping. So rt_halo needs no notion of
+ * neighbours: boxes may be thinner than the halo is deep, a ghost may come from two boxes away, and
+ * a periodic box may be its own neighbour on every side.
+ */
+#include "config.h"
+#include "gfnn.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- arrays --- */
+
+/* 4 values: 32 bytes of doubles, 8 of 16-bit floats. */
+static int64_t round_up(int64_t n)
+{
+    return (n + 3) / 4 * 4;
+}
+
+gfnn_grid_t gfnn_grid(const int64_t n[3], int64_t halo)
+{
+    gfnn_grid_t g = {.n = {n[0], n[1], n[2]}, .halo = halo};
+    const int64_t left = round_up(halo);
+    g.pitch = round_up(left + n[0] + halo);
+    g.slab = g.pitch * (n[1] + 2 * halo);
+    g.plane = g.slab * (n[2] + 2 * halo);
+    g.origin = left + halo * g.pitch + halo * g.slab;
+    return g;
+}
+
+rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type)
+{
+    return (rt_field_t){data, type, 3, 1, grid->plane};
+}
+
+/* --- ranks --- */
+
+/* The first nodes % ranks boxes have one node more. */
+static int64_t first_of(int64_t nodes, int64_t ranks, int64_t place)
+{
+    const int64_t more = nodes % ranks;
+    return nodes / ranks * place + (place < more ? place : more);
+}
+
+gfnn_box_t gfnn_box(const gfnn_config_t *cfg, int rank)
+{
+    const int *r = cfg->n_ranks;
+    gfnn_box_t box = {.faces = cfg->faces,
+                      .place = {rank % r[0], rank / r[0] % r[1], rank / (r[0] * r[1])}};
+    for (int d = 0; d < 3; d++) {
+        box.ranks[d] = r[d];
+        box.N[d] = cfg->n_nodes[d];
+        box.E[d] = cfg->n_elements[d];
+        box.first[d] = first_of(box.N[d], r[d], box.place[d]);
+        box.n[d] = first_of(box.N[d], r[d], box.place[d] + 1) - box.first[d];
+    }
+    box.fine = gfnn_grid(box.n, 1);
+    box.wide = gfnn_grid(box.n, GFNN_HALO);
+    box.bare = gfnn_grid(box.n, 0);
+    return box;
+}
+
+/* Nodes a side of the largest box. */
+static void largest(const gfnn_config_t *cfg, const int ranks[3], int64_t n[3])
+{
+    for (int d = 0; d < 3; d++)
+        n[d] = (cfg->n_nodes[d] + ranks[d] - 1) / ranks[d];
+}
+
+/* Nodes on the sides of the largest box that lie towards other ranks. */
+static double surface(const gfnn_config_t *cfg, const int ranks[3])
+{
+    int64_t n[3];
+    double sum = 0;
+    largest(cfg, ranks, n);
+    for (int d = 0; d < 3; d++)
+        if (ranks[d] > 1)
+            sum += 2 * (double)n[(d + 1) % 3] * (double)n[(d + 2) % 3];
+    return sum;
+}
+
+static bool fits(const gfnn_config_t *cfg, const int ranks[3])
+{
+    return ranks[0] <= cfg->n_nodes[0] && ranks[1] <= cfg->n_nodes[1] &&
+           ranks[2] <= cfg->n_nodes[2];
+}
+
+/* Of equals the one with the fewest cuts in x, then in y: rows stay long. */
+static void choose(gfnn_config_t *cfg, int ranks)
+{
+    double least = INFINITY;
+    for (int px = 1; px <= ranks; px++)
+        for (int py = 1; ranks % px == 0 && py <= ranks / px; py++) {
+            const int p[3] = {px, py, ranks / px / py};
+            if (ranks / px % py != 0 || !fits(cfg, p) || !(surface(cfg, p) < least))
+                continue;
+            least = surface(cfg, p);
+            memcpy(cfg->n_ranks, p, sizeof p);
+        }
+    if (isinf(least))
+        rt_refuse(RT_USAGE,
+                  "%d ranks cannot share a box of %lldx%lldx%lld nodes so that each has one at "
+                  "least: use fewer ranks or more --elements",
+                  ranks, (long long)cfg->n_nodes[0], (long long)cfg->n_nodes[1],
+                  (long long)cfg->n_nodes[2]);
+}
+
+static void parse(gfnn_config_t *cfg, int ranks)
+{
+    int *p = cfg->n_ranks, end = 0;
+    if (sscanf(cfg->ranks, "%6dx%6dx%6d%n", &p[0], &p[1], &p[2], &end) != 3 ||
+        cfg->ranks[end] != '\0' || p[0] < 1 || p[1] < 1 || p[2] < 1)
+        rt_refuse(RT_USAGE, "--ranks %s: must be auto, or boxes along x, y and z such as 2x2x1",
+                  cfg->ranks);
+    if ((double)p[0] * p[1] * p[2] != ranks)
+        rt_refuse(RT_USAGE, "--ranks %s is %.0f boxes, and %d ranks run: each needs one",
+                  cfg->ranks, (double)p[0] * p[1] * p[2], ranks);
+    for (int d = 0; d < 3; d++)
+        if (p[d] > cfg->n_nodes[d])
+            rt_refuse(RT_USAGE,
+                      "--ranks %s: %d ranks along %c cannot share %lld nodes, as each needs one at "
+                      "least: use fewer there or more --elements",
+                      cfg->ranks, p[d], "xyz"[d], (long long)cfg -> n_nodes[d]);
+}
+
+/* The whole box. Along a periodic direction of one or two elements an element would meet itself, or
+ * another one on both sides, which no longer is the medium that was asked for. */
+static void check_elements(const gfnn_config_t *cfg)
+{
+    const int64_t least = cfg->faces == GFNN_PERIODIC ? 3 : 1;
+    for (int d = 0; d < 3; d++)
+        if (cfg->n_elements[d] < least)
+            rt_refuse(RT_USAGE, "--elements %lldx%lldx%lld: %lld along %c, and %s",
+                      (long long)cfg->n_elements[0], (long long)cfg->n_elements[1],
+                      (long long)cfg->n_elements[2], (long long)cfg->n_elements[d], "xyz"[d],
+                      least == 3 ? "periodic faces need 3, or an element meets the same one on "
+                                   "both sides: use more, or --faces free"
+                                 : "there must be 1 at least");
+}
+
+void gfnn_box_choose(gfnn_config_t *cfg, int ranks)
+{
+    int64_t n[3];
+    check_elements(cfg);
+    if (strcmp(cfg->ranks, "auto") == 0)
+        choose(cfg, ranks);
+    else
+        parse(cfg, ranks);
+    largest(cfg, cfg->n_ranks, n);
+    /* rt_halo and kernels number the values of a component with 32 bits */
+    const double values =
+        ((double)n[0] + 10) * ((double)n[1] + 2 * GFNN_HALO) * ((double)n[2] + 2 * GFNN_HALO);
+    if (values > INT32_MAX)
+        rt_refuse(
+            RT_USAGE,
+            "--elements %lldx%lldx%lld is up to %.3g nodes a rank with its ghosts, and a rank "
+            "can number 2147483647: use fewer elements or more ranks",
+            (long long)cfg->n_elements[0], (long long)cfg->n_elements[1],
+            (long long)cfg->n_elements[2], values);
+}
+
+/* --- halo --- */
+
+/* A box along one direction: positions -width .. n + width - 1, each at [position + width]. */
+typedef struct {
+    int64_t length;
+    int64_t *node; /* in the whole box, after wrapping; -1: beyond a face, no node */
+    int *holders;  /* boxes along this direction that have it, as own or as a ghost */
+    bool *open;    /* a ghost here, or own and a ghost somewhere */
+} line_t;
+
+static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
+{
+    const int64_t N = box->N[d];
+    if (box->faces != GFNN_PERIODIC)
+        return i >= 0 && i < N ? i : -1;
+    return (i % N + N) % N;
+}
+
+/* What each box of this direction holds, by node of the whole box. */
+static void count_holders(const gfnn_box_t *box, int d, int width, int *holders, bool *ghost)
+{
+    const int64_t N = box->N[d];
+    int *last = RT_NEW(int, (size_t)N, RT_HOST); /* box that was counted last: one may wrap */
+    for (int64_t i = 0; i < N; i++) {
+        last[i] = -1;
+        holders[i] = 0;
+        ghost[i] = false;
+    }
+    for (int place = 0; place < box->ranks[d]; place++) {
+        const int64_t first = first_of(N, box->ranks[d], place);
+        const int64_t end = first_of(N, box->ranks[d], place + 1);
+        for (int64_t i = first - width; i < end + width; i++) {
+            const int64_t node = wrap(box, d, i);
+            if (node < 0)
+                continue;
+            holders[node] += last[node] != place;
+            last[node] = place;
+            ghost[node] = ghost[node] || i < first || i >= end;
+        }
+    }
+    RT_FREE(last, RT_HOST);
+}
+
+static line_t line_new(const gfnn_box_t *box, int d, int width)
+{
+    const size_t N = (size_t)box->N[d], length = (size_t)(box->n[d] + 2 * width);
+    int *holders = RT_NEW(int, N, RT_HOST);
+    bool *ghost = RT_NEW(bool, N, RT_HOST);
+    count_holders(box, d, width, holders, ghost);
+    line_t line = {.length = (int64_t)length,
+                   .node = RT_NEW(int64_t, length, RT_HOST),
+                   .holders = RT_NEW(int, length, RT_HOST),
+                   .open = RT_NEW(bool, length, RT_HOST)};
+    for (int64_t i = 0; i < line.length; i++) {
+        const int64_t node = wrap(box, d, box->first[d] + i - width);
+        line.node[i] = node;
+        line.holders[i] = node < 0 ? 0 : holders[node];
+        line.open[i] = node >= 0 && (i < width || i >= width + box->n[d] || ghost[node]);
+    }
+    RT_FREE(holders, RT_HOST);
+    RT_FREE(ghost, RT_HOST);
+    return line;
+}
+
+static void line_destroy(line_t *line)
+{
+    RT_FREE(line->node, RT_HOST);
+    RT_FREE(line->holders, RT_HOST);
+    RT_FREE(line->open, RT_HOST);
+}
+
+/* A position is an entry if it is one of a node, and open along any direction: own nodes that are
+ * closed along all three are nobody's ghosts. The counts are products, as the box is one. */
+void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared)
+{
+    int64_t alone = 1, closed = 1, nodes = 1, copies = 1;
+    for (int d = 0; d < 3; d++) {
+        int64_t of_alone = 0, of_closed = 0, of_nodes = 0, of_copies = 0;
+        line_t line = line_new(box, d, width);
+        for (int64_t i = 0; i < line.length; i++) {
+            of_nodes += line.node[i] >= 0;
+            of_copies += line.holders[i];
+            of_alone += line.holders[i] == 1;
+            of_closed += line.node[i] >= 0 && !line.open[i];
+        }
+        line_destroy(&line);
+        alone *= of_alone;
+        closed *= of_closed;
+        nodes *= of_nodes;
+        copies *= of_copies;
+    }
+    *local = alone - closed;
+    *shared = copies - nodes; /* once for every other rank that has it: see rt_halo_predict */
+}
+
+static int64_t count_entries(const line_t line[3])
+{
+    int64_t nodes = 1, closed = 1;
+    for (int d = 0; d < 3; d++) {
+        int64_t of_nodes = 0, of_closed = 0;
+        for (int64_t i = 0; i < line[d].length; i++) {
+            of_nodes += line[d].node[i] >= 0;
+            of_closed += line[d].node[i] >= 0 && !line[d].open[i];
+        }
+        nodes *= of_nodes;
+        closed *= of_closed;
+    }
+    return nodes - closed;
+}
+
+typedef struct {
+    int64_t n, *index, *gid;
+    uint8_t *owner;
+} entries_t;
+
+static void list_row(const gfnn_box_t *box, const gfnn_grid_t *grid, int width, const line_t *line,
+                     int64_t j, int64_t k, entries_t *e)
+{
+    const bool open = line[1].open[j] || line[2].open[k];
+    const bool own = j >= width && j < width + box->n[1] && k >= width && k < width + box->n[2];
+    const int64_t at = gfnn_at(grid, -width, j - width, k - width);
+    const int64_t gid = box->N[0] * (line[1].node[j] + box->N[1] * line[2].node[k]);
+    for (int64_t i = 0; i < line[0].length; i++) {
+        if (line[0].node[i] < 0 || !(open || line[0].open[i]))
+            continue;
+        e->index[e->n] = at + i;
+        e->gid[e->n] = gid + line[0].node[i];
+        e->owner[e->n++] = own && i >= width && i < width + box->n[0];
+    }
+}
+
+rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
+                         const char *transport, rt_kind_t kind, rt_space_t space)
+{
+    RT_EXPECT(width >= 1 && width <= grid->halo, RT_USAGE, "%d deep in arrays of halo %lld", width,
+              (long long)grid->halo);
+    if (box->faces != GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1)
+        return NULL;
+    line_t line[3];
+    for (int d = 0; d < 3; d++)
+        line[d] = line_new(box, d, width);
+    const int64_t n = count_entries(line);
+    entries_t e = {.index = RT_NEW(int64_t, (size_t)n, RT_HOST),
+                   .gid = RT_NEW(int64_t, (size_t)n, RT_HOST),
+                   .owner = RT_NEW(uint8_t, (size_t)n, RT_HOST)};
+    for (int64_t k = 0; k < line[2].length; k++)
+        for (int64_t j = 0; j < line[1].length; j++)
+            if (line[1].node[j] >= 0 && line[2].node[k] >= 0)
+                list_row(box, grid, width, line, j, k, &e);
+    const rt_halo_desc_t desc = {.n = e.n,
+                                 .index = e.index,
+                                 .gid = e.gid,
+                                 .owner = e.owner,
+                                 .max_components = 3,
+                                 .kind = kind,
+                                 .space = space,
+                                 .transport = transport};
+    rt_halo_t *halo = rt_halo_new(&desc);
+    RT_FREE(e.index, RT_HOST);
+    RT_FREE(e.gid, RT_HOST);
+    RT_FREE(e.owner, RT_HOST);
+    for (int d = 0; d < 3; d++)
+        line_destroy(&line[d]);
+    return halo;
+}

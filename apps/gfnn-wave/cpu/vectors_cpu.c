@@ -1,0 +1,543 @@
+/*
+ * vectors_cpu.c - the loops of conjugate gradients that are neither A nor P, on the CPU.
+ *
+ * Threads share the rows (j, k) of the box, and one takes its rows of all three components, as the
+ * operators do, so that a thread finds its layers in its own memory. A row is one vector loop. Each
+ * row has its own partial sum and these are added pairwise: the result has the same bits for any
+ * number of threads.
+ *
+ * The 3x3 blocks D are sums over the eight elements around a node. Their inverses are kept, FP32,
+ * 6 values a node: what they cost in traffic a lookup by eight ids would cost in gathers, and bj is
+ * not what this app is about.
+ */
+#include "config.h"
+#include "../gfnn.h"
+#include <math.h>
+#include <string.h>
+#include "../predictor/half.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
+
+typedef struct {
+    float *inverse; /* [BLOCK][bare.plane] */
+    double *sums;   /* [2][rows] */
+} data_t;
+
+static int64_t rows_of(const gfnn_grid_t *g)
+{
+    return g->n[1] * g->n[2];
+}
+
+static int64_t row_at(const gfnn_grid_t *g, int64_t row)
+{
+    return gfnn_at(g, 0, row % g->n[1], row / g->n[1]);
+}
+
+static double sum_pairwise(const double *x, int64_t n)
+{
+    if (n <= 2)
+        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
+    return sum_pairwise(x, n / 2) + sum_pairwise(x + n / 2, n - n / 2);
+}
+
+/* --- what the preconditioner gets --- */
+
+/* low[at ..] = scale x[0 .. n - 1] */
+static void lower_row(int64_t n, double scale, const double *restrict x, int precision, int64_t at,
+                      void *low)
+{
+    if (precision == GFNN_FP16) {
+        uint16_t *restrict y = (uint16_t *)low + at;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            y[i] = gfnn_to_half((float)(scale * x[i]));
+    } else {
+        float *restrict y = (float *)low + at;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            y[i] = (float)(scale * x[i]);
+    }
+}
+
+static void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+{
+    const gfnn_grid_t *g = &view->box->wide;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            const float *restrict from = x + at;
+            uint16_t *restrict to = (uint16_t *)low + at;
+#pragma omp simd
+            for (int64_t i = 0; i < g->n[0]; i++)
+                to[i] = gfnn_to_half(scale * from[i]);
+        }
+}
+
+/* --- FP64 --- */
+
+static void fill(const gfnn_view_t *view, double value, double *x)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++)
+            for (int64_t i = 0, at = row_at(g, row) + c * g->plane; i < g->n[0]; i++)
+                x[at + i] = value;
+}
+
+static double dot_row(int64_t n, const double *restrict x, const double *restrict y)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+static double dot(const gfnn_view_t *view, const double *x, const double *y)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+    const data_t *data = view->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++) {
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            sum += dot_row(g->n[0], x + at, y + at);
+        }
+        data->sums[row] = sum;
+    }
+    return sum_pairwise(data->sums, rows_of(g));
+}
+
+static void axpby_row(int64_t n, double a, const double *restrict x, double b, double *restrict y)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = a * x[i] + b * y[i];
+}
+
+/* As in BLAS, y is not read if b = 0: it may be NaN. */
+static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            if (b != 0)
+                axpby_row(g->n[0], a, x + at, b, y + at);
+            else
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    y[at + i] = a * x[at + i];
+        }
+}
+
+static double update_row(int64_t n, double alpha, const double *restrict p,
+                         const double *restrict q, double *restrict x, double *restrict r)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        x[i] += alpha * p[i];
+        const double value = r[i] - alpha * q[i];
+        r[i] = value;
+        sum += value * value;
+    }
+    return sum;
+}
+
+static double update(const gfnn_view_t *view, double alpha, const double *p, const double *q,
+                     double *x, double *r, double scale, int precision, void *low)
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const data_t *data = view->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++) {
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            sum += update_row(g->n[0], alpha, p + at, q + at, x + at, r + at);
+            if (low)
+                lower_row(g->n[0], scale, r + at, precision, row_at(wide, row) + c * wide->plane,
+                          low);
+        }
+        data->sums[row] = sum;
+    }
+    return sum_pairwise(data->sums, rows_of(g));
+}
+
+/* Not in the loop of an iteration. */
+static double largest_row(int64_t n, const double *r)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double size = fabs(r[i]);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+static double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const double *from = r + row_at(g, row) + c * g->plane;
+            const double size = largest_row(g->n[0], from);
+            most = size > most ? size : most;
+            lower_row(g->n[0], scale, from, precision, row_at(wide, row) + c * wide->plane, low);
+        }
+    return most;
+}
+
+/* --- FP64 with FP32 --- */
+
+static double mixed_dot_row(int64_t n, const float *restrict z, const double *restrict r)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)z[i] * r[i];
+    return sum;
+}
+
+static void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q,
+                 double sums[2])
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const data_t *data = view->data;
+    const int64_t rows = rows_of(g);
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows; row++) {
+        double zr = 0, zq = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            const float *from = z + row_at(wide, row) + c * wide->plane;
+            zr += mixed_dot_row(g->n[0], from, r + at);
+            zq += q ? mixed_dot_row(g->n[0], from, q + at) : 0;
+        }
+        data->sums[row] = zr;
+        data->sums[rows + row] = zq;
+    }
+    sums[0] = sum_pairwise(data->sums, rows);
+    sums[1] = sum_pairwise(data->sums + rows, rows);
+}
+
+static void direction_row(int64_t n, double scale, const float *restrict z, double beta,
+                          double *restrict p)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        p[i] = scale * (double)z[i] + beta * p[i];
+}
+
+static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++)
+            direction_row(g->n[0], scale, z + row_at(wide, row) + c * wide->plane, beta,
+                          p + row_at(g, row) + c * g->plane);
+}
+
+/* --- FP32 --- */
+
+static void fill32(const gfnn_view_t *view, float value, float *z)
+{
+    const gfnn_grid_t *g = &view->box->wide;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++)
+            for (int64_t i = 0, at = row_at(g, row) + c * g->plane; i < g->n[0]; i++)
+                z[at + i] = value;
+}
+
+/* What is multiplied by 0 is not read: it may be NaN, or y NULL. */
+INLINE void combine_row(int64_t n, float a, const float *restrict x, float b,
+                        const float *restrict y, float c, float *restrict s)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        s[i] = a * x[i] + (b != 0 ? b * y[i] : 0) + (c != 0 ? c * s[i] : 0);
+}
+
+static void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y,
+                      float c, float *s)
+{
+    const gfnn_grid_t *g = &view->box->wide;
+    const int64_t n = g->n[0];
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int component = 0; component < 3; component++) {
+            const int64_t at = row_at(g, row) + component * g->plane;
+            if (b == 0 && c == 0)
+                combine_row(n, a, x + at, 0, NULL, 0, s + at);
+            else if (b == 0)
+                combine_row(n, a, x + at, 0, NULL, c, s + at);
+            else if (c == 0)
+                combine_row(n, a, x + at, b, y + at, 0, s + at);
+            else
+                combine_row(n, a, x + at, b, y + at, c, s + at);
+        }
+}
+
+static double dot32(const gfnn_view_t *view, const float *x, const float *y)
+{
+    const gfnn_grid_t *g = &view->box->wide;
+    const data_t *data = view->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++) {
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t i = at; i < at + g->n[0]; i++)
+                sum += (double)x[i] * (double)y[i];
+        }
+        data->sums[row] = sum;
+    }
+    return sum_pairwise(data->sums, rows_of(g));
+}
+
+INLINE void jacobi_row(int64_t n, const float *restrict inverse, int64_t bare, float omega,
+                       const float *restrict r, int64_t wide, bool add, float *restrict z)
+{
+    const float *restrict xx = inverse, *restrict yy = inverse + bare;
+    const float *restrict zz = inverse + 2 * bare, *restrict xy = inverse + 3 * bare;
+    const float *restrict yz = inverse + 4 * bare, *restrict zx = inverse + 5 * bare;
+    const float *restrict r1 = r + wide, *restrict r2 = r + 2 * wide;
+    float *restrict z1 = z + wide, *restrict z2 = z + 2 * wide;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const float d0 = xx[i] * r[i] + xy[i] * r1[i] + zx[i] * r2[i];
+        const float d1 = xy[i] * r[i] + yy[i] * r1[i] + yz[i] * r2[i];
+        const float d2 = zx[i] * r[i] + yz[i] * r1[i] + zz[i] * r2[i];
+        z[i] = (add ? z[i] : 0) + omega * d0;
+        z1[i] = (add ? z1[i] : 0) + omega * d1;
+        z2[i] = (add ? z2[i] : 0) + omega * d2;
+    }
+}
+
+/* The form is that of set_up. */
+static void jacobi32(const gfnn_view_t *view, const gfnn_form_t *form, float omega, const float *r,
+                     bool add, float *z)
+{
+    const gfnn_grid_t *wide = &view->box->wide, *bare = &view->box->bare;
+    const data_t *data = view->data;
+    (void)form;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(wide); row++) {
+        const int64_t at = row_at(wide, row);
+        const float *inverse = data->inverse + row_at(bare, row);
+        if (add)
+            jacobi_row(wide->n[0], inverse, bare->plane, omega, r + at, wide->plane, true, z + at);
+        else
+            jacobi_row(wide->n[0], inverse, bare->plane, omega, r + at, wide->plane, false, z + at);
+    }
+}
+
+/* --- Newmark --- */
+
+static void before_row(int64_t n, double of_v, double rayleigh_b, const double *restrict u,
+                       const double *restrict v, const double *restrict a, double *restrict x1,
+                       double *restrict x2)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        x1[i] = a[i] + of_v * v[i];
+        x2[i] = rayleigh_b * v[i] - u[i];
+    }
+}
+
+static void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
+                           const double *u, const double *v, const double *a, double *x1,
+                           double *x2)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            before_row(g->n[0], 4 / dt + rayleigh_a, rayleigh_b, u + at, v + at, a + at, x1 + at,
+                       x2 + at);
+        }
+}
+
+static void after_row(int64_t n, double dt, const double *restrict du, double *restrict u,
+                      double *restrict v, double *restrict a)
+{
+    const double f1 = 2 / dt, f2 = 4 / (dt * dt);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        u[i] += du[i];
+        a[i] = f2 * du[i] - 2 * f1 * v[i] - a[i];
+        v[i] = f1 * du[i] - v[i];
+    }
+}
+
+static void newmark_after(const gfnn_view_t *view, double dt, const double *du, double *u,
+                          double *v, double *a)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            after_row(g->n[0], dt, du + at, u + at, v + at, a + at);
+        }
+}
+
+/* --- mirror faces --- */
+
+static bool is_held(const gfnn_box_t *box, int c, int64_t at)
+{
+    const int64_t node = box->first[c] + at;
+    return box->faces == GFNN_MIRROR && (node == 0 || node == box->N[c] - 1);
+}
+
+/* The component normal to a face, on the face. */
+static void hold(const gfnn_view_t *view, double *x, float *z)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_grid_t *fine = &box->fine, *wide = &box->wide;
+    if (box->faces != GFNN_MIRROR)
+        return;
+    for (int c = 0; c < 3; c++)
+        for (int64_t layer = 0; layer<box->n[c]; layer += box->n[c]> 1 ? box->n[c] - 1 : 1) {
+            if (!is_held(box, c, layer))
+                continue;
+            int64_t lo[3] = {0}, hi[3] = {box->n[0], box->n[1], box->n[2]};
+            lo[c] = layer;
+            hi[c] = layer + 1;
+            for (int64_t k = lo[2]; k < hi[2]; k++)
+                for (int64_t j = lo[1]; j < hi[1]; j++)
+                    for (int64_t i = lo[0]; i < hi[0]; i++) {
+                        if (x)
+                            x[c * fine->plane + gfnn_at(fine, i, j, k)] = 0;
+                        if (z)
+                            z[c * wide->plane + gfnn_at(wide, i, j, k)] = 0;
+                    }
+        }
+}
+
+/* --- diagonal blocks --- */
+
+/* By corner: block = sum over the eight elements of w fixed + Vs^2 shear. */
+typedef struct {
+    double fixed[8][BLOCK], shear[8][BLOCK];
+} corners_t;
+
+static corners_t corners(const gfnn_form_t *form)
+{
+    static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
+    double fixed[24][24], shear[24][24];
+    corners_t result;
+    gfnn_element_matrix(form, 1, 0, fixed);
+    gfnn_element_matrix(form, 0, 1, shear);
+    for (int a = 0; a < 8; a++)
+        for (int b = 0; b < BLOCK; b++) {
+            result.fixed[a][b] = fixed[3 * a + row[b]][3 * a + column[b]];
+            result.shear[a][b] = shear[3 * a + row[b]][3 * a + column[b]];
+        }
+    return result;
+}
+
+/* Inverse of the block of the components that are not held; the others, which are 0 in r, are
+ * apart. */
+static void invert(const double B[BLOCK], const bool held[3], double inverse[BLOCK])
+{
+    double D[BLOCK];
+    memcpy(D, B, sizeof D);
+    for (int c = 0; c < 3; c++)
+        if (held[c]) {
+            D[c] = 1;
+            D[3 + c] = D[3 + (c + 2) % 3] = 0; /* xy yz zx: with the next, and the one before */
+        }
+    const double xx = D[1] * D[2] - D[4] * D[4];
+    const double xy = D[4] * D[5] - D[3] * D[2];
+    const double zx = D[3] * D[4] - D[1] * D[5];
+    const double det = D[0] * xx + D[3] * xy + D[5] * zx;
+    inverse[0] = xx / det;
+    inverse[1] = (D[0] * D[2] - D[5] * D[5]) / det;
+    inverse[2] = (D[0] * D[1] - D[3] * D[3]) / det;
+    inverse[3] = xy / det;
+    inverse[4] = (D[3] * D[5] - D[0] * D[4]) / det;
+    inverse[5] = zx / det;
+}
+
+static void invert_node(const gfnn_view_t *view, const corners_t *part, int64_t i, int64_t j,
+                        int64_t k, float *inverse)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_materials_t *materials = view->materials;
+    const bool held[3] = {is_held(box, 0, i), is_held(box, 1, j), is_held(box, 2, k)};
+    double D[BLOCK] = {0}, result[BLOCK];
+    for (int a = 0; a < 8; a++) { /* the element of which this node is corner a */
+        const int64_t at = gfnn_at(&box->wide, i - (a & 1), j - (a >> 1 & 1), k - (a >> 2));
+        const double w = materials->w[view->id[at]], square = materials->square[view->id[at]];
+        for (int b = 0; b < BLOCK; b++)
+            D[b] += w * part->fixed[a][b] + square * part->shear[a][b];
+    }
+    invert(D, held, result);
+    for (int b = 0; b < BLOCK; b++)
+        inverse[b * box->bare.plane] = (float)result[b];
+}
+
+static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
+{
+    const gfnn_grid_t *bare = &view->box->bare;
+    const corners_t part = corners(form);
+    data_t *data = RT_NEW(data_t, 1, RT_HOST);
+    data->inverse = RT_NEW(float, BLOCK *(size_t)bare->plane, RT_HOST);
+    data->sums = RT_NEW(double, 2 * (size_t)rows_of(bare), RT_HOST);
+    view->data = data;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(bare); row++)
+        for (int64_t i = 0; i < bare->n[0]; i++)
+            invert_node(view, &part, i, row % bare->n[1], row / bare->n[1],
+                        data->inverse + row_at(bare, row) + i);
+}
+
+static void tear_down(gfnn_view_t *view)
+{
+    data_t *data = view->data;
+    if (data) {
+        RT_FREE(data->inverse, RT_HOST);
+        RT_FREE(data->sums, RT_HOST);
+    }
+    RT_FREE(data, RT_HOST);
+    view->data = NULL;
+}
+
+static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    (void)cfg;
+    bytes[RT_HOST] += sizeof(data_t) + BLOCK * sizeof(float) * (double)box->bare.plane +
+                      2 * sizeof(double) * (double)rows_of(&box->bare);
+}
+
+const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,
+                                         .fill32 = fill32,
+                                         .dot = dot,
+                                         .axpby = axpby,
+                                         .update = update,
+                                         .pack = pack,
+                                         .dots = dots,
+                                         .direction = direction,
+                                         .jacobi32 = jacobi32,
+                                         .combine32 = combine32,
+                                         .dot32 = dot32,
+                                         .narrow = narrow,
+                                         .newmark_before = newmark_before,
+                                         .newmark_after = newmark_after,
+                                         .hold = hold,
+                                         .set_up = set_up,
+                                         .tear_down = tear_down,
+                                         .memory = memory};

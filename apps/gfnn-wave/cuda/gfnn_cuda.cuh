@@ -1,0 +1,363 @@
+/*
+ * gfnn_cuda.cuh - what the CUDA rungs of gfnn-wave's operator share: what a kernel is told about
+ * the box, passes over elements that add to their nodes, layers of nodes that are fetched ahead
+ * into shared memory, and dot products whose order of additions is fixed.
+ */
+#ifndef GFNN_CUDA_CUH
+#define GFNN_CUDA_CUH
+
+#include "../gfnn.h"
+#include "rt_async.cuh"
+#include "rt_cuda.cuh"
+#include "rt_mem.h"
+
+/* The operators of the rungs, for solves that are made of them. */
+extern "C" const gfnn_operator_t gfnn_operator_coloured, gfnn_operator_atomic,
+    gfnn_operator_recompute, gfnn_operator_node, gfnn_operator_parity;
+
+/* --- the box --- */
+
+/* A grid in 32 bits, which gfnn_box_choose sees to that they suffice for one component. */
+struct gfnn_lines_t {
+    int pitch, slab, origin;
+    int64_t plane;
+
+    explicit gfnn_lines_t(const gfnn_grid_t &g)
+        : pitch(static_cast<int>(g.pitch)), slab(static_cast<int>(g.slab)),
+          origin(static_cast<int>(g.origin)), plane(g.plane)
+    {
+    }
+    __device__ __forceinline__ int at(int i, int j, int k) const
+    {
+        return origin + k * slab + j * pitch + i;
+    }
+};
+
+/* w and Vs^2 of a material: one load. */
+struct __align__(16) gfnn_material_t
+{
+    double w, square;
+};
+
+/* What set_up makes for all operator rungs. */
+struct gfnn_operator_data_t {
+    gfnn_material_t *material; /* [GFNN_MAX_IDS], device */
+    double *partial;           /* device: a sum a block, */
+    unsigned *ticket;          /* and how many blocks have left theirs; NULL if there are no dots */
+    int multiprocessors;
+};
+
+/* y = A x over the nodes lo .. hi - 1: what every kernel takes. */
+template <class T> struct gfnn_job_t {
+    gfnn_lines_t nodes, elements;
+    int n[3], lo[3], hi[3];
+    const uint8_t *id;
+    const gfnn_material_t *material;
+    const T *x;
+    T *y;
+
+    gfnn_job_t(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_region_t *region,
+               const T *x_, T *y_)
+        : nodes(grid), elements(view->box->wide), id(view->id),
+          material(static_cast<const gfnn_operator_data_t *>(view->data)->material), x(x_), y(y_)
+    {
+        for (int d = 0; d < 3; d++) {
+            n[d] = static_cast<int>(view->box->n[d]);
+            lo[d] = static_cast<int>(region->lo[d]);
+            hi[d] = static_cast<int>(region->hi[d]);
+        }
+    }
+    bool empty() const
+    {
+        return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2];
+    }
+    __device__ __forceinline__ bool own(int i, int j, int k) const
+    {
+        return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2];
+    }
+};
+
+/* The hooks of the operator's table; blocks: for how many at most there may be a dot product. */
+static inline void gfnn_operator_data_new(gfnn_view_t *view, size_t blocks)
+{
+    gfnn_operator_data_t *data = RT_NEW(gfnn_operator_data_t, 1, RT_HOST);
+    gfnn_material_t material[GFNN_MAX_IDS];
+    for (int id = 0; id < GFNN_MAX_IDS; id++)
+        material[id] = {view->materials->w[id], view->materials->square[id]};
+    *data = gfnn_operator_data_t();
+    data->material = static_cast<gfnn_material_t *>(
+        rt_clone(material, GFNN_MAX_IDS, sizeof *material, RT_DEVICE));
+    if (blocks > 0) {
+        const unsigned none = 0;
+        data->partial = RT_NEW(double, blocks, RT_DEVICE);
+        data->ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
+    }
+    int device;
+    RT_CUDA(cudaGetDevice(&device));
+    RT_CUDA(cudaDeviceGetAttribute(&data->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    view->data = data;
+}
+
+static inline void gfnn_operator_set_up(gfnn_view_t *view)
+{
+    gfnn_operator_data_new(view, 0);
+}
+
+static inline void gfnn_operator_tear_down(gfnn_view_t *view)
+{
+    gfnn_operator_data_t *data = static_cast<gfnn_operator_data_t *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->material, RT_DEVICE);
+    RT_FREE(data->partial, RT_DEVICE);
+    RT_FREE(data->ticket, RT_DEVICE);
+    RT_FREE(view->data, RT_HOST);
+}
+
+static inline void gfnn_operator_memory(const gfnn_config_t *, const gfnn_box_t *,
+                                        double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += sizeof(gfnn_operator_data_t);
+    bytes[RT_DEVICE] += sizeof(gfnn_material_t) * GFNN_MAX_IDS;
+}
+
+/* --- passes over elements --- */
+
+/* Element number t of those that touch the nodes lo .. hi - 1, in steps of `step` from `from`:
+ * false if there are not that many. */
+static __device__ __forceinline__ bool gfnn_element_at(unsigned t, const int lo[3], const int hi[3],
+                                                       const int from[3], int step, int at[3])
+{
+    unsigned rest = t;
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+        const unsigned here = static_cast<unsigned>(hi[d] - lo[d] + step - from[d]) / step;
+        at[d] = lo[d] - 1 + from[d] + step * static_cast<int>(d < 2 ? rest % here : rest);
+        rest /= here;
+    }
+    return at[2] < hi[2];
+}
+
+static __device__ __forceinline__ void gfnn_gather(const gfnn_job_t<double> &job, const int at[3],
+                                                   double (&u)[24])
+{
+    const double *x = job.x + job.nodes.at(at[0], at[1], at[2]);
+#pragma unroll
+    for (int a = 0; a < 8; a++) {
+        const int corner = (a >> 2) * job.nodes.slab + (a >> 1 & 1) * job.nodes.pitch + (a & 1);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            u[3 * a + c] = __ldg(x + c * job.nodes.plane + corner);
+    }
+}
+
+static __device__ __forceinline__ gfnn_material_t gfnn_material_at(const gfnn_job_t<double> &job,
+                                                                   const int at[3])
+{
+    return job.material[job.id[job.elements.at(at[0], at[1], at[2])]];
+}
+
+/* add(address in y, row of the element) for the corners that are nodes of the region. */
+template <class Add>
+__device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, const int at[3],
+                                             Add add)
+{
+    double *y = job.y + job.nodes.at(at[0], at[1], at[2]);
+#pragma unroll
+    for (int a = 0; a < 8; a++) {
+        if (!job.own(at[0] + (a & 1), at[1] + (a >> 1 & 1), at[2] + (a >> 2)))
+            continue;
+        const int corner = (a >> 2) * job.nodes.slab + (a >> 1 & 1) * job.nodes.pitch + (a & 1);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            add(y + c * job.nodes.plane + corner, 3 * a + c);
+    }
+}
+
+/* Elements that touch the region, of those that begin at `from` in steps of `step`. */
+static inline size_t gfnn_elements(const gfnn_job_t<double> &job, const int from[3], int step)
+{
+    size_t count = 1;
+    for (int d = 0; d < 3; d++)
+        count *= static_cast<size_t>(job.hi[d] - job.lo[d] + step - from[d]) / step;
+    return count;
+}
+
+/* y = 0 over the region, before kernels that only add. */
+enum { GFNN_CLEAR_THREADS = 128 };
+static __global__ void gfnn_clear_kernel(const gfnn_job_t<double> job)
+{
+    const int i = job.lo[0] + static_cast<int>(blockIdx.x) * GFNN_CLEAR_THREADS + threadIdx.x;
+    const int j = job.lo[1] + blockIdx.y, k = job.lo[2] + blockIdx.z;
+    if (i >= job.hi[0])
+        return;
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        job.y[c * job.nodes.plane + job.nodes.at(i, j, k)] = 0;
+}
+
+static inline void gfnn_clear(const gfnn_job_t<double> &job)
+{
+    const dim3 blocks(rt_blocks(job.hi[0] - job.lo[0], GFNN_CLEAR_THREADS), job.hi[1] - job.lo[1],
+                      job.hi[2] - job.lo[2]);
+    gfnn_clear_kernel<<<blocks, GFNN_CLEAR_THREADS, 0, rt_stream()>>>(job);
+    RT_CUDA_LAUNCHED();
+}
+
+/* The element matrix in its two parts: w fixed + square varying. A kernel takes it by value, for
+ * arguments live in constant memory, where a product finds its operand for nothing. (9 KB: CUDA
+ * 12.1 lets arguments be that large.) */
+struct gfnn_matrices_t {
+    double fixed[24][24], varying[24][24];
+
+    explicit gfnn_matrices_t(const gfnn_form_t *form)
+    {
+        gfnn_element_matrix(form, 1, 0, fixed);
+        gfnn_element_matrix(form, 0, 1, varying);
+    }
+};
+
+/* Row r of the element matrix times u. */
+static __device__ __forceinline__ double gfnn_dense_row(const gfnn_matrices_t &matrices,
+                                                        const gfnn_material_t &material, int r,
+                                                        const double (&u)[24])
+{
+    double fixed = 0, varying = 0;
+#pragma unroll
+    for (int q = 0; q < 24; q++) {
+        fixed += matrices.fixed[r][q] * u[q];
+        varying += matrices.varying[r][q] * u[q];
+    }
+    return material.w * fixed + material.square * varying;
+}
+
+/* --- layers of nodes, fetched ahead --- */
+
+enum { GFNN_LEAST_LAYERS = 4 }; /* of a block, if there are as many */
+
+/* A block climbs through the layers of a column of nodes, columns x rows wide. `slots` layers are
+ * in shared memory: layer number l, at height first + l, in slot l % slots. They come in pieces of
+ * 16 bytes at 16-byte boundaries, so a row may begin up to 12 bytes before the first column.
+ * Instead of what lies beyond the box and its ghosts comes a copy of what is there: no node of the
+ * box has to do with it. */
+template <class T, int columns, int rows, int slots, int threads> struct gfnn_layers_t {
+    static constexpr int unit = 16 / sizeof(T);
+    static constexpr int pieces = (columns + 2 * unit - 2) / unit; /* of a row */
+    static constexpr int pitch = pieces * unit, component = rows * pitch, layer = 3 * component;
+    static constexpr int all = 3 * rows * pieces, each = (all + threads - 1) / threads;
+    static constexpr size_t bytes = sizeof(T) * layer * slots;
+
+    T *memory;
+    uint64_t *full; /* [slots] */
+    const T *source;
+    unsigned piece[each]; /* of the next layer, this thread's, from source */
+    unsigned step;        /* pieces from layer to layer */
+    int skip;             /* columns in memory before the first */
+
+    /* All threads; __syncthreads has to follow. */
+    __device__ __forceinline__ gfnn_layers_t(const gfnn_job_t<T> &job, T *memory_, uint64_t *full_,
+                                             int column, int row, int first)
+        : memory(memory_), full(full_), source(job.x),
+          step(static_cast<unsigned>(job.nodes.slab) / unit), skip(column & (unit - 1))
+    {
+        const int last = (job.n[0] - (column - skip)) / unit, last_row = job.n[1] - row;
+        const unsigned start = job.nodes.at(column - skip, row, first) / unit;
+        const unsigned plane = static_cast<unsigned>(job.nodes.plane / unit);
+#pragma unroll
+        for (int q = 0; q < each; q++) {
+            const int number = threadIdx.x + q * threads, r = number / pieces;
+            piece[q] = start + r / rows * plane + min(number % pieces, last) +
+                       min(r % rows, last_row) * (job.nodes.pitch / unit);
+        }
+        if (threadIdx.x == 0) {
+            for (int s = 0; s < slots; s++)
+                rt_barrier_init(full + s, threads);
+            rt_barriers_made();
+        }
+    }
+
+    /* Sends for the next layer; all threads. Nobody may still read what was in the slot. */
+    __device__ __forceinline__ void fetch(int slot)
+    {
+        T *to = memory + slot * layer + threadIdx.x * unit;
+#pragma unroll
+        for (int q = 0; q < each; q++) {
+            if ((q + 1) * threads <= all || threadIdx.x + q * threads < all)
+                rt_copy16(to + q * threads * unit, source + static_cast<uint64_t>(piece[q]) * unit);
+            piece[q] += step;
+        }
+        rt_copies_arrive(full + slot);
+    }
+
+    /* First column and row of the layer in a slot. */
+    __device__ __forceinline__ const T *at(int slot) const
+    {
+        return memory + slot * layer + skip;
+    }
+    /* The same once it is there; parity: of how often the slot was filled before. */
+    __device__ __forceinline__ const T *wait(int slot, int parity) const
+    {
+        rt_barrier_wait(full + slot, parity);
+        return at(slot);
+    }
+};
+
+/* Layers a block climbs through, so that `tiles` columns of `layers` layers keep the device busy:
+ * `resident` blocks run at once, and each has as much to do as `extra` layers more. Short chunks
+ * repeat work where they meet; a last, half empty round of blocks costs as much as a full one. */
+struct gfnn_chunk_t {
+    int layers;
+    double cost; /* layers, one round after the other */
+};
+static inline gfnn_chunk_t gfnn_chunk(int64_t tiles, int layers, int64_t resident, double extra)
+{
+    gfnn_chunk_t best = {layers, 0};
+    for (int chunks = 1; chunks == 1 || chunks <= layers / GFNN_LEAST_LAYERS; chunks++) {
+        const int each = (layers + chunks - 1) / chunks;
+        const int64_t blocks = tiles * ((layers + each - 1) / each);
+        const int64_t rounds = (blocks + resident - 1) / resident;
+        const double cost = static_cast<double>(rounds) * (each + extra);
+        if (chunks == 1 || cost < best.cost)
+            best = {each, cost};
+    }
+    return best;
+}
+
+/* Shared memory beyond 48 KB has to be asked for. */
+template <class Kernel> void gfnn_allow_shared(Kernel *kernel, size_t bytes)
+{
+    RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)));
+}
+
+/* --- dot products --- */
+
+/* *dot = sum of `mine` over all threads of the grid, which all call. The block that comes last adds
+ * what the others left, in the order of the blocks: equal input gives equal bits. */
+template <int threads>
+__device__ __forceinline__ void gfnn_grid_sum(double mine, double *partial, unsigned *ticket,
+                                              double *dot)
+{
+    __shared__ bool last;
+    const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+    const double sum = rt_block_sum<threads>(mine);
+    if (threadIdx.x == 0) {
+        partial[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = sum;
+        __threadfence();
+        last = atomicAdd(ticket, 1u) == blocks - 1;
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+    double all = 0;
+    for (unsigned b = threadIdx.x; b < blocks; b += threads)
+        all += __ldcg(partial + b);
+    all = rt_block_sum<threads>(all);
+    if (threadIdx.x == 0) {
+        *dot = all;
+        *ticket = 0;
+    }
+}
+
+#endif

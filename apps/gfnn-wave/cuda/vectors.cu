@@ -1,0 +1,527 @@
+/*
+ * vectors.cu - the loops of conjugate gradients that are neither A nor P, on the GPU.
+ *
+ * Each is one pass at the speed of memory, and what can share a pass does: x, r, r . r and the
+ * 16-bit copy of r for the predictor are one. A warp takes a row of the box, since ghosts are not
+ * to be touched. A sum ends in the kernel that makes its terms: blocks leave partial sums, the last
+ * one adds them in order and writes to page-locked memory, so equal input gives equal bits, and
+ * the host waits for one number.
+ *
+ * The 3x3 blocks D are made on the fly from the eight ids around a node: a byte a node, where six
+ * stored values would be 24. By the symmetry of the cube an element adds the same to all three
+ * diagonal entries, and to the others one value with the signs of the corner: two numbers an id.
+ */
+#include "config.h"
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "gfnn_cuda.cuh"
+
+/* The grid is as large as the device: RESIDENT blocks a multiprocessor, with 40 registers. */
+enum { THREADS = 256, WARPS = THREADS / 32, RESIDENT = 6 };
+
+/* What an element adds to the block of its corner. */
+struct entries_t {
+    float diagonal, cross;
+};
+
+/* What set_up makes. */
+struct data_t {
+    unsigned blocks;          /* of the grid */
+    double *partial;          /* device [2][blocks] */
+    unsigned *ticket;         /* device [2] */
+    unsigned long long *most; /* device */
+    double *result;           /* pinned [2] */
+    entries_t *entries;       /* device [GFNN_MAX_IDS] */
+};
+
+struct rows_t {
+    gfnn_lines_t fine, wide;
+    int n[3];
+
+    explicit rows_t(const gfnn_box_t *box) : fine(box->fine), wide(box->wide)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(box->n[d]);
+    }
+};
+
+/* body(place on `fine`, place on `wide`) of every component of every own node, `ahead` values of a
+ * row at once: kernels with many arrays have enough loads under way with fewer. */
+template <int ahead, class Body>
+static __device__ __forceinline__ void each_value(const rows_t &g, Body body)
+{
+    const unsigned rows = 3u * g.n[1] * g.n[2], step = gridDim.x * WARPS;
+    for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
+        const unsigned layer = row / g.n[1], j = row % g.n[1];
+        const unsigned c = layer / g.n[2], k = layer % g.n[2];
+        const int64_t fine = c * g.fine.plane + g.fine.at(0, j, k);
+        const int64_t wide = c * g.wide.plane + g.wide.at(0, j, k);
+#pragma unroll ahead
+        for (int i = threadIdx.x % 32; i < g.n[0]; i += 32)
+            body(fine + i, wide + i);
+    }
+}
+
+/* What a kernel with a sum gets. */
+struct sum_t {
+    double *partial;
+    unsigned *ticket;
+    double *result;
+};
+
+static sum_t sum_of(const data_t *data, int number)
+{
+    return {data->partial + number * data->blocks, data->ticket + number, data->result + number};
+}
+
+static __device__ __forceinline__ void finish(double mine, const sum_t &sum)
+{
+    gfnn_grid_sum<THREADS>(mine, sum.partial, sum.ticket, sum.result);
+}
+
+static double fetch(const data_t *data, int number)
+{
+    RT_CUDA(cudaStreamSynchronize(rt_stream()));
+    return static_cast<volatile double *>(data->result)[number];
+}
+
+static const data_t *data_of(const gfnn_view_t *view)
+{
+    return static_cast<const data_t *>(view->data);
+}
+
+static __device__ __forceinline__ void store_low(float *low, int64_t at, float value)
+{
+    low[at] = value;
+}
+
+static __device__ __forceinline__ void store_low(__half *low, int64_t at, float value)
+{
+    low[at] = __float2half_rn(value);
+}
+
+/* Calls f(low) with the type that `precision` says. */
+template <class F> static void fixed_low(int precision, void *low, F f)
+{
+    if (precision == GFNN_FP16)
+        f(static_cast<__half *>(low));
+    else
+        f(static_cast<float *>(low));
+}
+
+/* --- kernels --- */
+
+template <bool is_fine, class T>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    fill_kernel(rows_t g, T value, T *__restrict__ x)
+{
+    each_value<4>(g, [=](int64_t fine, int64_t wide) { x[is_fine ? fine : wide] = value; });
+}
+
+template <bool is_fine, class T>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    dot_kernel(rows_t g, const T *__restrict__ x, const T *__restrict__ y, sum_t sum)
+{
+    double mine = 0;
+    each_value<4>(g, [&](int64_t fine, int64_t wide) {
+        const int64_t at = is_fine ? fine : wide;
+        mine += static_cast<double>(x[at]) * static_cast<double>(y[at]);
+    });
+    finish(mine, sum);
+}
+
+/* As in BLAS, y is not read if b = 0: it may be NaN. */
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    axpby_kernel(rows_t g, double a, const double *__restrict__ x, double b, double *__restrict__ y)
+{
+    each_value<4>(g, [=](int64_t at, int64_t) { y[at] = a * x[at] + (b != 0 ? b * y[at] : 0); });
+}
+
+template <class Low>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    update_kernel(rows_t g, double alpha, const double *__restrict__ p,
+                  const double *__restrict__ q, double *__restrict__ x, double *__restrict__ r,
+                  double scale, Low *__restrict__ low, sum_t sum)
+{
+    double mine = 0;
+    each_value<4>(g, [&](int64_t at, int64_t wide) {
+        const double value = r[at] - alpha * q[at];
+        x[at] += alpha * p[at];
+        r[at] = value;
+        if (low)
+            store_low(low, wide, static_cast<float>(scale * value));
+        mine += value * value;
+    });
+    finish(mine, sum);
+}
+
+/* The largest |r| as bits: doubles above 0 are in the order of their bits, and NaN is above all. */
+template <class Low>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    pack_kernel(rows_t g, const double *__restrict__ r, double scale, Low *__restrict__ low,
+                unsigned long long *most)
+{
+    unsigned long long mine = 0;
+    each_value<4>(g, [&](int64_t at, int64_t wide) {
+        const double value = r[at];
+        store_low(low, wide, static_cast<float>(scale * value));
+        const unsigned long long bits = __double_as_longlong(fabs(value));
+        mine = bits > mine ? bits : mine;
+    });
+    for (int offset = 16; offset > 0; offset /= 2) {
+        const unsigned long long other = __shfl_down_sync(0xffffffffu, mine, offset);
+        mine = other > mine ? other : mine;
+    }
+    if (threadIdx.x % 32 == 0)
+        atomicMax(most, mine);
+}
+
+template <bool two>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    dots_kernel(rows_t g, const float *__restrict__ z, const double *__restrict__ r,
+                const double *__restrict__ q, sum_t first, sum_t second)
+{
+    double zr = 0, zq = 0;
+    each_value<2>(g, [&](int64_t at, int64_t wide) {
+        const double value = z[wide];
+        zr += value * r[at];
+        if (two)
+            zq += value * q[at];
+    });
+    finish(zr, first);
+    if (two)
+        finish(zq, second);
+}
+
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    direction_kernel(rows_t g, double scale, const float *__restrict__ z, double beta,
+                     double *__restrict__ p)
+{
+    each_value<4>(g, [=](int64_t at, int64_t wide) {
+        p[at] = scale * z[wide] + (beta != 0 ? beta * p[at] : 0);
+    });
+}
+
+/* What is multiplied by 0 is not read. */
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    combine_kernel(rows_t g, float a, const float *__restrict__ x, float b,
+                   const float *__restrict__ y, float c, float *__restrict__ s)
+{
+    each_value<4>(g, [=](int64_t, int64_t at) {
+        s[at] = a * x[at] + (b != 0 ? b * y[at] : 0) + (c != 0 ? c * s[at] : 0);
+    });
+}
+
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    narrow_kernel(rows_t g, float scale, const float *__restrict__ x, __half *__restrict__ low)
+{
+    each_value<4>(g, [=](int64_t, int64_t at) { store_low(low, at, scale * x[at]); });
+}
+
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    before_kernel(rows_t g, double of_v, double rayleigh_b, const double *__restrict__ u,
+                  const double *__restrict__ v, const double *__restrict__ a,
+                  double *__restrict__ x1, double *__restrict__ x2)
+{
+    each_value<2>(g, [=](int64_t at, int64_t) {
+        const double velocity = v[at];
+        x1[at] = a[at] + of_v * velocity;
+        x2[at] = rayleigh_b * velocity - u[at];
+    });
+}
+
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    after_kernel(rows_t g, double dt, const double *__restrict__ du, double *__restrict__ u,
+                 double *__restrict__ v, double *__restrict__ a)
+{
+    const double f1 = 2 / dt, f2 = 4 / (dt * dt);
+    each_value<2>(g, [=](int64_t at, int64_t) {
+        const double change = du[at], velocity = v[at];
+        u[at] += change;
+        a[at] = f2 * change - 2 * f1 * velocity - a[at];
+        v[at] = f1 * change - velocity;
+    });
+}
+
+/* --- fill .. newmark: the table's functions --- */
+
+/* Every kernel over rows has this grid. */
+template <class... P, class... A>
+static void launch(void (*kernel)(rows_t, P...), const gfnn_view_t *view, A... arguments)
+{
+    kernel<<<data_of(view)->blocks, THREADS, 0, rt_stream()>>>(rows_t(view->box), arguments...);
+    RT_CUDA_LAUNCHED();
+}
+
+static void fill(const gfnn_view_t *view, double value, double *x)
+{
+    launch(fill_kernel<true, double>, view, value, x);
+}
+
+static void fill32(const gfnn_view_t *view, float value, float *z)
+{
+    launch(fill_kernel<false, float>, view, value, z);
+}
+
+static double dot(const gfnn_view_t *view, const double *x, const double *y)
+{
+    launch(dot_kernel<true, double>, view, x, y, sum_of(data_of(view), 0));
+    return fetch(data_of(view), 0);
+}
+
+static double dot32(const gfnn_view_t *view, const float *x, const float *y)
+{
+    launch(dot_kernel<false, float>, view, x, y, sum_of(data_of(view), 0));
+    return fetch(data_of(view), 0);
+}
+
+static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
+{
+    launch(axpby_kernel, view, a, x, b, y);
+}
+
+static double update(const gfnn_view_t *view, double alpha, const double *p, const double *q,
+                     double *x, double *r, double scale, int precision, void *low)
+{
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        launch(update_kernel<Low>, view, alpha, p, q, x, r, scale, typed, sum_of(data_of(view), 0));
+    });
+    return fetch(data_of(view), 0);
+}
+
+static double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
+{
+    const data_t *data = data_of(view);
+    RT_CUDA(cudaMemsetAsync(data->most, 0, sizeof *data->most, rt_stream()));
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        launch(pack_kernel<Low>, view, r, scale, typed, data->most);
+    });
+    RT_CUDA(cudaMemcpyAsync(data->result, data->most, sizeof *data->most, cudaMemcpyDeviceToHost,
+                            rt_stream()));
+    return fetch(data, 0);
+}
+
+static void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q,
+                 double sums[2])
+{
+    const data_t *data = data_of(view);
+    if (q)
+        launch(dots_kernel<true>, view, z, r, q, sum_of(data, 0), sum_of(data, 1));
+    else
+        launch(dots_kernel<false>, view, z, r, q, sum_of(data, 0), sum_of(data, 1));
+    sums[0] = fetch(data, 0);
+    sums[1] = q ? fetch(data, 1) : 0;
+}
+
+static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+{
+    launch(direction_kernel, view, scale, z, beta, p);
+}
+
+static void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y,
+                      float c, float *s)
+{
+    launch(combine_kernel, view, a, x, b, y, c, s);
+}
+
+static void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+{
+    launch(narrow_kernel, view, scale, x, static_cast<__half *>(low));
+}
+
+static void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
+                           const double *u, const double *v, const double *a, double *x1,
+                           double *x2)
+{
+    launch(before_kernel, view, 4 / dt + rayleigh_a, rayleigh_b, u, v, a, x1, x2);
+}
+
+static void newmark_after(const gfnn_view_t *view, double dt, const double *du, double *u,
+                          double *v, double *a)
+{
+    launch(after_kernel, view, dt, du, u, v, a);
+}
+
+/* --- mirror faces --- */
+
+/* First and last own layer in each direction: held[2 d], held[2 d + 1]. */
+struct held_t {
+    bool at[6];
+
+    explicit held_t(const gfnn_box_t *box)
+    {
+        for (int d = 0; d < 3; d++) {
+            at[2 * d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
+            at[2 * d + 1] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
+        }
+    }
+    __device__ __forceinline__ bool here(int d, int i, int n) const
+    {
+        return (at[2 * d] && i == 0) || (at[2 * d + 1] && i == n - 1);
+    }
+};
+
+/* Component d of the layer whose normal is d: a thread a node of it. */
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    hold_kernel(const __grid_constant__ rows_t g, int d, int layer, double *x, float *z)
+{
+    const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+    const unsigned node = blockIdx.x * THREADS + threadIdx.x;
+    if (node >= static_cast<unsigned>(g.n[a]) * g.n[b])
+        return;
+    const int s = node % g.n[a], t = node / g.n[a];
+    const int i = d == 0 ? layer : s, j = d == 0 ? s : d == 1 ? layer : t, k = d == 2 ? layer : t;
+    if (x)
+        x[d * g.fine.plane + g.fine.at(i, j, k)] = 0;
+    if (z)
+        z[d * g.wide.plane + g.wide.at(i, j, k)] = 0;
+}
+
+static void hold(const gfnn_view_t *view, double *x, float *z)
+{
+    const rows_t g(view->box);
+    const held_t held(view->box);
+    for (int face = 0; face < 6; face++) {
+        if (!held.at[face])
+            continue;
+        const int d = face / 2, layer = face % 2 ? g.n[d] - 1 : 0;
+        const size_t nodes = static_cast<size_t>(g.n[(d + 1) % 3]) * g.n[(d + 2) % 3];
+        hold_kernel<<<rt_blocks(nodes, THREADS), THREADS, 0, rt_stream()>>>(g, d, layer, x, z);
+        RT_CUDA_LAUNCHED();
+    }
+}
+
+/* --- diagonal blocks --- */
+
+struct block_t {
+    float x, y, z, xy, yz, zx;
+};
+
+/* The block of a node; id: of the element whose lowest corner the node is. An element on the lower
+ * side in a direction has the node at its upper corner, where the sign is +. */
+static __device__ __forceinline__ block_t block_of(const uint8_t *id, const gfnn_lines_t &lines,
+                                                   const entries_t *entries)
+{
+    float diagonal = 0, sum[4], difference[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        const uint8_t *row = id - (e & 1) * lines.pitch - (e >> 1) * lines.slab;
+        const entries_t lower = entries[__ldg(row - 1)], upper = entries[__ldg(row)];
+        diagonal += lower.diagonal + upper.diagonal;
+        sum[e] = lower.cross + upper.cross;
+        difference[e] = lower.cross - upper.cross;
+    }
+    block_t D;
+    D.x = D.y = D.z = diagonal;
+    D.xy = (difference[1] - difference[0]) + (difference[3] - difference[2]);
+    D.zx = (difference[2] - difference[0]) + (difference[3] - difference[1]);
+    D.yz = (sum[0] - sum[1]) + (sum[3] - sum[2]);
+    return D;
+}
+
+/* A warp a row; z = omega D^-1 r. Components that are held are not part of D. */
+template <bool add>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    jacobi_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+                  const entries_t *__restrict__ all, float omega, const float *__restrict__ r,
+                  float *__restrict__ z)
+{
+    __shared__ entries_t entries[GFNN_MAX_IDS];
+    for (int t = threadIdx.x; t < GFNN_MAX_IDS; t += THREADS)
+        entries[t] = all[t];
+    __syncthreads();
+    const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * WARPS;
+    for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
+        const int j = row % g.n[1], k = row / g.n[1];
+        const bool hold_y = held.here(1, j, g.n[1]), hold_z = held.here(2, k, g.n[2]);
+        for (int i = threadIdx.x % 32; i < g.n[0]; i += 32) {
+            const int at = g.wide.at(i, j, k);
+            const bool hold_x = held.here(0, i, g.n[0]);
+            block_t D = block_of(id + at, g.wide, entries);
+            D.xy = hold_x || hold_y ? 0 : D.xy;
+            D.yz = hold_y || hold_z ? 0 : D.yz;
+            D.zx = hold_z || hold_x ? 0 : D.zx;
+            const float x = hold_x ? 0 : r[at], y = hold_y ? 0 : r[at + g.wide.plane];
+            const float w = hold_z ? 0 : r[at + 2 * g.wide.plane];
+            /* The matrix of cofactors over the determinant. */
+            const float xx = D.y * D.z - D.yz * D.yz, xy = D.yz * D.zx - D.xy * D.z;
+            const float zx = D.xy * D.yz - D.y * D.zx, yy = D.x * D.z - D.zx * D.zx;
+            const float yz = D.xy * D.zx - D.x * D.yz, zz = D.x * D.y - D.xy * D.xy;
+            const float scale = omega / (D.x * xx + D.xy * xy + D.zx * zx);
+            const float result[3] = {xx * x + xy * y + zx * w, xy * x + yy * y + yz * w,
+                                     zx * x + yz * y + zz * w};
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                float *to = z + c * g.wide.plane + at;
+                *to = (add ? *to : 0) + scale * result[c];
+            }
+        }
+    }
+}
+
+/* The form is that of set_up. */
+static void jacobi32(const gfnn_view_t *view, const gfnn_form_t *, float omega, const float *r,
+                     bool add, float *z)
+{
+    const entries_t *entries = data_of(view)->entries;
+    const held_t held(view->box);
+    if (add)
+        launch(jacobi_kernel<true>, view, held, view->id, entries, omega, r, z);
+    else
+        launch(jacobi_kernel<false>, view, held, view->id, entries, omega, r, z);
+}
+
+/* --- set up --- */
+
+static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
+{
+    data_t *data = RT_NEW(data_t, 1, RT_HOST);
+    entries_t entries[GFNN_MAX_IDS];
+    const unsigned none[2] = {0, 0};
+    int device, multiprocessors;
+    RT_CUDA(cudaGetDevice(&device));
+    RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    data->blocks = static_cast<unsigned>(multiprocessors) * RESIDENT;
+    for (int id = 0; id < GFNN_MAX_IDS; id++) {
+        double A[24][24];
+        gfnn_element_matrix(form, view->materials->w[id], view->materials->square[id], A);
+        entries[id] = {static_cast<float>(A[0][0]), static_cast<float>(A[0][1])};
+    }
+    data->partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
+    data->ticket = static_cast<unsigned *>(rt_clone(none, 2, sizeof *none, RT_DEVICE));
+    data->most = RT_NEW(unsigned long long, 1, RT_DEVICE);
+    data->result = RT_NEW(double, 2, RT_PINNED);
+    data->entries =
+        static_cast<entries_t *>(rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, RT_DEVICE));
+    view->data = data;
+}
+
+static void tear_down(gfnn_view_t *view)
+{
+    data_t *data = static_cast<data_t *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->partial, RT_DEVICE);
+    RT_FREE(data->ticket, RT_DEVICE);
+    RT_FREE(data->most, RT_DEVICE);
+    RT_FREE(data->result, RT_PINNED);
+    RT_FREE(data->entries, RT_DEVICE);
+    RT_FREE(view->data, RT_HOST);
+}
+
+/* Partial sums depend on the device, and are little: two for each block. */
+static void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
+{
+    const rt_gpu_t *gpu = rt_device_gpu();
+    const double blocks = gpu ? gpu->multiprocessors * RESIDENT : 0;
+    bytes[RT_HOST] += sizeof(data_t);
+    bytes[RT_PINNED] += 2 * sizeof(double);
+    bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + 2 * sizeof(unsigned) +
+                        sizeof(unsigned long long) + sizeof(entries_t) * GFNN_MAX_IDS;
+}
+
+extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
+    fill,      fill32, dot,    axpby,          update,        pack, dots,   direction, jacobi32,
+    combine32, dot32,  narrow, newmark_before, newmark_after, hold, set_up, tear_down, memory};

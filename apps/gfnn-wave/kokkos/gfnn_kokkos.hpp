@@ -1,0 +1,130 @@
+/*
+ * gfnn_kokkos.hpp - what the Kokkos rungs of gfnn-wave share: what a kernel is told about a grid,
+ * and how many values one thread works on at a time.
+ */
+#ifndef GFNN_KOKKOS_HPP
+#define GFNN_KOKKOS_HPP
+
+#include "rt_kokkos.hpp"
+#include <cstring>
+#include "../gfnn.h"
+
+/* Parts of the rungs, of which solve_kokkos.cpp makes a whole solve. */
+extern "C" {
+extern const gfnn_operator_t gfnn_operator_kokkos;
+extern const gfnn_predictor_t gfnn_predictor_kokkos[GFNN_PRECISIONS];
+extern const gfnn_vectors_t gfnn_vectors_kokkos;
+}
+
+/* On a CPU a thread works on a vector of neighbours in x, as wide as the machine's registers, on a
+ * GPU on one value: there the neighbours are its neighbours. */
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL) || \
+    defined(KOKKOS_ENABLE_OPENMPTARGET) || !defined(__GNUC__)
+#define GFNN_VECTOR 0
+#elif defined(__AVX512F__)
+#define GFNN_VECTOR 64
+#elif defined(__AVX__)
+#define GFNN_VECTOR 32
+#else
+#define GFNN_VECTOR 16
+#endif
+
+/* Loops whose arrays are to be registers. */
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__clang__)
+#define GFNN_UNROLL _Pragma("unroll")
+#elif GFNN_VECTOR
+#define GFNN_UNROLL _Pragma("GCC unroll 16")
+#else
+#define GFNN_UNROLL
+#endif
+
+namespace gfnn_kokkos
+{
+
+#if GFNN_VECTOR
+typedef double doubles_t __attribute__((vector_size(GFNN_VECTOR)));
+typedef float floats_t __attribute__((vector_size(GFNN_VECTOR)));
+/* In memory they lie at any value of an array. */
+typedef double doubles_at_t __attribute__((vector_size(GFNN_VECTOR), aligned(8), may_alias));
+typedef float floats_at_t __attribute__((vector_size(GFNN_VECTOR), aligned(4), may_alias));
+#else
+typedef double doubles_t;
+typedef float floats_t;
+typedef double doubles_at_t;
+typedef float floats_at_t;
+#endif
+
+template <class T> struct values_of;
+template <> struct values_of<double> {
+    using type = doubles_t;
+    using at = doubles_at_t;
+    enum { lanes = sizeof(doubles_t) / sizeof(double) };
+};
+template <> struct values_of<float> {
+    using type = floats_t;
+    using at = floats_at_t;
+    enum { lanes = sizeof(floats_t) / sizeof(float) };
+};
+
+/* All lanes. Vectors go through pointers: how they are passed by value depends on the machine. */
+template <class T> KOKKOS_FORCEINLINE_FUNCTION void load(const T *p, typename values_of<T>::type *v)
+{
+    *v = *reinterpret_cast<const typename values_of<T>::at *>(p);
+}
+
+/* The first `lanes`; if `whole`, which a compiler is to know, all of them. */
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void load(const T *p, bool whole, int lanes,
+                                      typename values_of<T>::type *v)
+{
+    if (whole) {
+        load(p, v);
+        return;
+    }
+    T some[values_of<T>::lanes];
+    for (int l = 0; l < values_of<T>::lanes; l++)
+        some[l] = l < lanes ? p[l] : 0;
+    load(some, v);
+}
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store(T *p, int lanes, const typename values_of<T>::type *v)
+{
+    if (lanes >= values_of<T>::lanes) {
+        *reinterpret_cast<typename values_of<T>::at *>(p) = *v;
+        return;
+    }
+    const T *from = reinterpret_cast<const T *>(v);
+    for (int l = 0; l < lanes; l++)
+        p[l] = from[l];
+}
+
+/* To be read soon: a GPU has other threads to run meanwhile. */
+KOKKOS_FORCEINLINE_FUNCTION void ahead(const void *p)
+{
+#if GFNN_VECTOR
+    __builtin_prefetch(p);
+#else
+    (void)p;
+#endif
+}
+
+/* A grid in 32 bits, which gfnn_box_choose sees to that they suffice for one component. */
+struct lines_t {
+    int pitch, slab, origin;
+    int64_t plane;
+
+    explicit lines_t(const gfnn_grid_t &g)
+        : pitch(static_cast<int>(g.pitch)), slab(static_cast<int>(g.slab)),
+          origin(static_cast<int>(g.origin)), plane(g.plane)
+    {
+    }
+    KOKKOS_FORCEINLINE_FUNCTION int at(int i, int j, int k) const
+    {
+        return origin + k * slab + j * pitch + i;
+    }
+};
+
+} // namespace gfnn_kokkos
+
+#endif

@@ -1,0 +1,582 @@
+/*
+ * vectors_kokkos.cpp - the loops of conjugate gradients that are neither A nor P, in Kokkos.
+ *
+ * Each is one RangePolicy and one pass through memory. On a CPU an index is a row of the box, and
+ * the row is a vector loop; on a GPU 32 indices share a row, so that neighbours read neighbours.
+ * What can share a pass does: x, r, r . r and the 16-bit copy of r for the predictor are one. Sums
+ * are Kokkos's own: they have the same bits from run to run, not with other numbers of threads.
+ *
+ * The inverses of the 3x3 blocks D are kept, FP32, 6 values a node: on a CPU the eight ids around a
+ * node cannot be looked up by vectors.
+ */
+#include "config.h"
+#include "gfnn_kokkos.hpp"
+
+/* The values of a row do not depend on each other, but for the sum that is named. */
+#define GFNN_PRAGMA(p) _Pragma(#p)
+#if GFNN_VECTOR && defined(_OPENMP)
+#define GFNN_SIMD(...) GFNN_PRAGMA(omp simd __VA_ARGS__)
+#elif GFNN_VECTOR && !defined(__clang__)
+#define GFNN_SIMD(...) GFNN_PRAGMA(GCC ivdep)
+#else
+#define GFNN_SIMD(...)
+#endif
+
+namespace
+{
+
+using namespace gfnn_kokkos;
+using rt_kokkos::on_host;
+using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+
+enum {
+    SHARE = on_host ? 1 : 32, /* indices of a row */
+    BLOCK = 6                 /* xx yy zz xy yz zx of a symmetric 3x3 block */
+};
+
+struct Data {
+    rt_space_t space;
+    float *inverse; /* [BLOCK][bare.plane] */
+};
+
+const Data *data_of(const gfnn_view_t *view)
+{
+    return static_cast<const Data *>(view->data);
+}
+
+/* --- rows --- */
+
+struct Rows {
+    lines_t fine, wide, bare;
+    int n[3];
+
+    explicit Rows(const gfnn_box_t *box) : fine(box->fine), wide(box->wide), bare(box->bare)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(box->n[d]);
+    }
+    int64_t indices() const
+    {
+        return static_cast<int64_t>(n[1]) * n[2] * SHARE;
+    }
+};
+
+/* What an index has to do: i = first, first + SHARE, ... of row (j, k). */
+struct Row {
+    int first, j, k;
+
+    KOKKOS_FORCEINLINE_FUNCTION Row(const Rows &rows, int64_t index)
+    {
+        const int row = static_cast<int>(index / SHARE);
+        first = static_cast<int>(index % SHARE);
+        j = row % rows.n[1];
+        k = row / rows.n[1];
+    }
+};
+
+/* body(place on `fine`, place on `wide`) of all values. It is copied first: of what lies in memory
+ * a compiler fears that the loop changes it. */
+template <class Body> struct Each {
+    Rows rows;
+    Body body;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
+    {
+        const Row row(rows, index);
+        const Body here = body;
+        for (int c = 0; c < 3; c++) {
+            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            GFNN_SIMD()
+            for (int i = row.first; i < rows.n[0]; i += SHARE)
+                here(fine + i, wide + i);
+        }
+    }
+};
+
+/* The sum of what body returns. */
+template <class Body> struct Sum {
+    Rows rows;
+    Body body;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
+    {
+        const Row row(rows, index);
+        const Body here = body;
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            GFNN_SIMD(reduction(+ : sum))
+            for (int i = row.first; i < rows.n[0]; i += SHARE)
+                sum += here(fine + i, wide + i);
+        }
+        total += sum;
+    }
+};
+
+/* The largest; not wanted in every iteration. */
+template <class Body> struct Largest {
+    Rows rows;
+    Body body;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
+    {
+        const Row row(rows, index);
+        const Body here = body;
+        double most = total;
+        for (int c = 0; c < 3; c++) {
+            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            for (int i = row.first; i < rows.n[0]; i += SHARE) {
+                const double size = here(fine + i, wide + i);
+                most = size > most ? size : most;
+            }
+        }
+        total = most;
+    }
+};
+
+Range range_of(const Rows &rows)
+{
+    return Range(rt_kokkos::exec(), 0, rows.indices());
+}
+
+template <class Body> void each(const gfnn_view_t *view, const Body &body)
+{
+    const Rows rows(view->box);
+    Kokkos::parallel_for("gfnn vectors", range_of(rows), Each<Body>{rows, body});
+}
+
+template <class Body> double sum(const gfnn_view_t *view, const Body &body)
+{
+    const Rows rows(view->box);
+    double result = 0;
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Sum<Body>{rows, body}, result);
+    return result;
+}
+
+/* --- what the preconditioner gets --- */
+
+struct None {
+}; /* it gets nothing */
+
+KOKKOS_FORCEINLINE_FUNCTION void put(None *, int64_t, double)
+{
+}
+KOKKOS_FORCEINLINE_FUNCTION void put(float *low, int64_t at, double value)
+{
+    low[at] = static_cast<float>(value);
+}
+/* As gfnn_to_half, for any processor: to the nearest, ties to even; above 65504 infinite. */
+KOKKOS_FORCEINLINE_FUNCTION void put(uint16_t *low, int64_t at, double value)
+{
+    const float single = static_cast<float>(value);
+    uint32_t bits, shifted;
+    memcpy(&bits, &single, sizeof bits);
+    const uint32_t size = bits & 0x7fffffffu;
+    const uint32_t normal = (size - (112u << 23) + 0xfffu + (size >> 13 & 1u)) >> 13;
+    /* beside 0.5 a float's last bit is worth 2^-24, as that of a denormal half is */
+    const float beside = (single < 0 ? -single : single) + 0.5f;
+    memcpy(&shifted, &beside, sizeof shifted);
+    const uint32_t beyond = size > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    const uint32_t half = size >= 0x47800000u  ? beyond
+                          : size < 0x38800000u ? shifted - 0x3f000000u
+                                               : normal;
+    low[at] = static_cast<uint16_t>(half | (bits >> 16 & 0x8000u));
+}
+
+template <class Low> struct Update {
+    double alpha, scale;
+    const double *p, *q;
+    double *x, *r;
+    Low *low;
+
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t wide) const
+    {
+        const double value = r[at] - alpha * q[at];
+        x[at] += alpha * p[at];
+        r[at] = value;
+        put(low, wide, scale * value);
+        return value * value;
+    }
+};
+
+double update(const gfnn_view_t *view, double alpha, const double *p, const double *q, double *x,
+              double *r, double scale, int precision, void *low)
+{
+    if (!low)
+        return sum(view, Update<None>{alpha, scale, p, q, x, r, nullptr});
+    if (precision == GFNN_FP16)
+        return sum(view, Update<uint16_t>{alpha, scale, p, q, x, r, static_cast<uint16_t *>(low)});
+    return sum(view, Update<float>{alpha, scale, p, q, x, r, static_cast<float *>(low)});
+}
+
+template <class Low> struct Pack {
+    double scale;
+    const double *r;
+    Low *low;
+
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t wide) const
+    {
+        put(low, wide, scale * r[at]);
+        return r[at] < 0 ? -r[at] : r[at];
+    }
+};
+
+template <class Low> double pack(const gfnn_view_t *view, const double *r, double scale, Low *low)
+{
+    const Rows rows(view->box);
+    double most = 0;
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
+                            Largest<Pack<Low>>{rows, {scale, r, low}}, Kokkos::Max<double>(most));
+    return most;
+}
+
+double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
+{
+    return precision == GFNN_FP16 ? pack(view, r, scale, static_cast<uint16_t *>(low))
+                                  : pack(view, r, scale, static_cast<float *>(low));
+}
+
+void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+{
+    uint16_t *to = static_cast<uint16_t *>(low);
+    each(
+        view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * x[at]); });
+}
+
+/* --- FP64 --- */
+
+void fill(const gfnn_view_t *view, double value, double *x)
+{
+    each(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t) { x[at] = value; });
+}
+
+double dot(const gfnn_view_t *view, const double *x, const double *y)
+{
+    return sum(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t) { return x[at] * y[at]; });
+}
+
+/* As in BLAS, y is not read if b = 0: it may be NaN. */
+void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
+{
+    if (b != 0)
+        each(
+            view, KOKKOS_LAMBDA(int64_t at, int64_t) { y[at] = a * x[at] + b * y[at]; });
+    else
+        each(
+            view, KOKKOS_LAMBDA(int64_t at, int64_t) { y[at] = a * x[at]; });
+}
+
+void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
+                    const double *u, const double *v, const double *a, double *x1, double *x2)
+{
+    const double of_v = 4 / dt + rayleigh_a;
+    each(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t) {
+            const double velocity = v[at];
+            x1[at] = a[at] + of_v * velocity;
+            x2[at] = rayleigh_b * velocity - u[at];
+        });
+}
+
+void newmark_after(const gfnn_view_t *view, double dt, const double *du, double *u, double *v,
+                   double *a)
+{
+    const double f1 = 2 / dt, f2 = 4 / (dt * dt);
+    each(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t) {
+            const double change = du[at], velocity = v[at];
+            u[at] += change;
+            a[at] = f2 * change - 2 * f1 * velocity - a[at];
+            v[at] = f1 * change - velocity;
+        });
+}
+
+/* --- FP64 with FP32 --- */
+
+/* z . r and z . q: two sums of one pass. */
+struct Dots {
+    Rows rows;
+    const float *z;
+    const double *r, *q;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &zr, double &zq) const
+    {
+        const Row row(rows, index);
+        const float *low = z;
+        const double *one = r, *other = q;
+        double first = 0, second = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            GFNN_SIMD(reduction(+ : first, second))
+            for (int i = row.first; i < rows.n[0]; i += SHARE) {
+                const double value = static_cast<double>(low[wide + i]);
+                first += value * one[fine + i];
+                second += value * other[fine + i];
+            }
+        }
+        zr += first;
+        zq += second;
+    }
+};
+
+void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q, double sums[2])
+{
+    const Rows rows(view->box);
+    double zq;
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Dots{rows, z, r, q ? q : r}, sums[0],
+                            zq);
+    sums[1] = q ? zq : 0;
+}
+
+void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+{
+    each(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
+            p[at] = scale * static_cast<double>(z[wide]) + beta * p[at];
+        });
+}
+
+/* --- FP32 --- */
+
+void fill32(const gfnn_view_t *view, float value, float *z)
+{
+    each(
+        view, KOKKOS_LAMBDA(int64_t, int64_t at) { z[at] = value; });
+}
+
+/* What is multiplied by 0 is not read: it may be NaN, or y NULL. */
+template <bool with_y, bool with_s> struct Combine {
+    float a, b, c;
+    const float *x, *y;
+    float *s;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t, int64_t at) const
+    {
+        s[at] = a * x[at] + (with_y ? b * y[at] : 0) + (with_s ? c * s[at] : 0);
+    }
+};
+
+void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y, float c,
+               float *s)
+{
+    if (b != 0 && c != 0)
+        each(view, Combine<true, true>{a, b, c, x, y, s});
+    else if (b != 0)
+        each(view, Combine<true, false>{a, b, c, x, y, s});
+    else if (c != 0)
+        each(view, Combine<false, true>{a, b, c, x, y, s});
+    else
+        each(view, Combine<false, false>{a, b, c, x, y, s});
+}
+
+double dot32(const gfnn_view_t *view, const float *x, const float *y)
+{
+    return sum(
+        view, KOKKOS_LAMBDA(int64_t, int64_t at) {
+            return static_cast<double>(x[at]) * static_cast<double>(y[at]);
+        });
+}
+
+template <bool add> struct Jacobi {
+    Rows rows;
+    const float *inverse;
+    float omega;
+    const float *r;
+    float *z;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
+    {
+        const Row row(rows, index);
+        const int64_t plane = rows.wide.plane, at = rows.wide.at(0, row.j, row.k);
+        const float *D = inverse + rows.bare.at(0, row.j, row.k);
+        const float *xx = D, *yy = D + rows.bare.plane, *zz = D + 2 * rows.bare.plane;
+        const float *xy = D + 3 * rows.bare.plane, *yz = D + 4 * rows.bare.plane;
+        const float *zx = D + 5 * rows.bare.plane;
+        const float *r0 = r + at, *r1 = r0 + plane, *r2 = r1 + plane;
+        float *z0 = z + at, *z1 = z0 + plane, *z2 = z1 + plane;
+        GFNN_SIMD()
+        for (int i = row.first; i < rows.n[0]; i += SHARE) {
+            const float d0 = xx[i] * r0[i] + xy[i] * r1[i] + zx[i] * r2[i];
+            const float d1 = xy[i] * r0[i] + yy[i] * r1[i] + yz[i] * r2[i];
+            const float d2 = zx[i] * r0[i] + yz[i] * r1[i] + zz[i] * r2[i];
+            z0[i] = (add ? z0[i] : 0) + omega * d0;
+            z1[i] = (add ? z1[i] : 0) + omega * d1;
+            z2[i] = (add ? z2[i] : 0) + omega * d2;
+        }
+    }
+};
+
+/* The form is that of set_up. */
+void jacobi32(const gfnn_view_t *view, const gfnn_form_t *, float omega, const float *r, bool add,
+              float *z)
+{
+    const Rows rows(view->box);
+    const float *inverse = data_of(view)->inverse;
+    if (add)
+        Kokkos::parallel_for("gfnn vectors", range_of(rows),
+                             Jacobi<true>{rows, inverse, omega, r, z});
+    else
+        Kokkos::parallel_for("gfnn vectors", range_of(rows),
+                             Jacobi<false>{rows, inverse, omega, r, z});
+}
+
+/* --- mirror faces --- */
+
+/* Are the first and last own layer of each direction on a mirror? */
+struct Held {
+    bool low[3], high[3];
+
+    explicit Held(const gfnn_box_t *box)
+    {
+        for (int d = 0; d < 3; d++) {
+            low[d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
+            high[d] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
+        }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION bool here(const Rows &rows, int d, int i) const
+    {
+        return (low[d] && i == 0) || (high[d] && i == rows.n[d] - 1);
+    }
+};
+
+void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
+{
+    const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2, n = rows.n[a];
+    Kokkos::parallel_for(
+        "gfnn hold", Range(rt_kokkos::exec(), 0, static_cast<int64_t>(n) * rows.n[b]),
+        KOKKOS_LAMBDA(int64_t node) {
+            const int s = static_cast<int>(node % n), t = static_cast<int>(node / n);
+            const int i = d == 0 ? layer : s, j = d == 1 ? layer : d == 0 ? s : t;
+            const int k = d == 2 ? layer : t;
+            if (x)
+                x[d * rows.fine.plane + rows.fine.at(i, j, k)] = 0;
+            if (z)
+                z[d * rows.wide.plane + rows.wide.at(i, j, k)] = 0;
+        });
+}
+
+/* The component normal to a face, on the face. */
+void hold(const gfnn_view_t *view, double *x, float *z)
+{
+    const Rows rows(view->box);
+    const Held held(view->box);
+    for (int d = 0; d < 3; d++) {
+        if (held.low[d])
+            hold_layer(rows, d, 0, x, z);
+        if (held.high[d])
+            hold_layer(rows, d, rows.n[d] - 1, x, z);
+    }
+}
+
+/* --- diagonal blocks --- */
+
+/* What an element adds to the block of its corner: by the symmetry of the cube the same to all
+ * three diagonal entries, and to the others one value, with the signs of the corner. */
+struct entries_t {
+    double diagonal, cross;
+};
+
+struct Invert {
+    Rows rows;
+    Held held;
+    const uint8_t *id;
+    const entries_t *entries;
+    float *inverse;
+
+    KOKKOS_FORCEINLINE_FUNCTION void block(int i, int j, int k, double D[BLOCK]) const
+    {
+        for (int b = 0; b < BLOCK; b++)
+            D[b] = 0;
+        for (int a = 0; a < 8; a++) { /* the element of which this node is corner a */
+            const int x = a & 1, y = a >> 1 & 1, z = a >> 2;
+            const entries_t part = entries[id[rows.wide.at(i - x, j - y, k - z)]];
+            for (int c = 0; c < 3; c++)
+                D[c] += part.diagonal;
+            D[3] += x == y ? part.cross : -part.cross;
+            D[4] += y == z ? part.cross : -part.cross;
+            D[5] += z == x ? part.cross : -part.cross;
+        }
+    }
+
+    /* The inverse of the block of what is not held; rows of what is are 0. */
+    KOKKOS_FORCEINLINE_FUNCTION void node(int i, int j, int k, float *to) const
+    {
+        const bool here[3] = {held.here(rows, 0, i), held.here(rows, 1, j), held.here(rows, 2, k)};
+        double D[BLOCK];
+        block(i, j, k, D);
+        for (int c = 0; c < 3; c++)
+            if (here[c]) {
+                D[c] = 1;
+                D[3 + c] = D[3 + (c + 2) % 3] = 0; /* with the next, and the one before */
+            }
+        const double xx = D[1] * D[2] - D[4] * D[4];
+        const double xy = D[4] * D[5] - D[3] * D[2];
+        const double zx = D[3] * D[4] - D[1] * D[5];
+        const double scale = 1 / (D[0] * xx + D[3] * xy + D[5] * zx);
+        const double cofactors[BLOCK] = {here[0] ? 0 : xx,
+                                         here[1] ? 0 : D[0] * D[2] - D[5] * D[5],
+                                         here[2] ? 0 : D[0] * D[1] - D[3] * D[3],
+                                         xy,
+                                         D[3] * D[5] - D[0] * D[4],
+                                         zx};
+        for (int b = 0; b < BLOCK; b++)
+            to[b * rows.bare.plane] = static_cast<float>(cofactors[b] * scale);
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
+    {
+        const Row row(rows, index);
+        for (int i = row.first; i < rows.n[0]; i += SHARE)
+            node(i, row.j, row.k, inverse + rows.bare.at(i, row.j, row.k));
+    }
+};
+
+void set_up(gfnn_view_t *view, const gfnn_form_t *form)
+{
+    const Rows rows(view->box);
+    Data *data = RT_NEW(Data, 1, RT_HOST);
+    entries_t entries[GFNN_MAX_IDS];
+    for (int id = 0; id < GFNN_MAX_IDS; id++) {
+        double A[24][24];
+        gfnn_element_matrix(form, view->materials->w[id], view->materials->square[id], A);
+        entries[id] = {A[0][0], A[0][1]};
+    }
+    data->space = rt_kokkos_space();
+    data->inverse = RT_NEW(float, BLOCK *static_cast<size_t>(rows.bare.plane), data->space);
+    entries_t *there =
+        static_cast<entries_t *>(rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, data->space));
+    Kokkos::parallel_for("gfnn blocks", range_of(rows),
+                         Invert{rows, Held(view->box), view->id, there, data->inverse});
+    rt_kokkos_fence();
+    RT_FREE(there, data->space);
+    view->data = data;
+}
+
+void tear_down(gfnn_view_t *view)
+{
+    Data *data = static_cast<Data *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->inverse, data->space);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += sizeof(Data);
+    bytes[rt_kokkos_space()] += BLOCK * sizeof(float) * static_cast<double>(box->bare.plane) +
+                                GFNN_MAX_IDS * sizeof(entries_t);
+}
+
+} // namespace
+
+extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = {
+    fill,      fill32, dot,    axpby,          update,        pack, dots,   direction, jacobi32,
+    combine32, dot32,  narrow, newmark_before, newmark_after, hold, set_up, tear_down, memory};

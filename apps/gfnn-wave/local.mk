@@ -1,0 +1,84 @@
+# gfnn-wave. Everything but main.c is a library, so that tests can link it.
+# A new rung: its file here, and a line in ladder.def.
+
+bin_PROGRAMS += apps/gfnn-wave/gfnn-wave
+apps_gfnn_wave_gfnn_wave_SOURCES = apps/gfnn-wave/main.c
+apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
+
+noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
+apps_gfnn_wave_libgfnn_a_SOURCES = \
+	apps/gfnn-wave/gfnn.h apps/gfnn-wave/ladder.def apps/gfnn-wave/parity.h \
+	apps/gfnn-wave/app.c apps/gfnn-wave/box.c apps/gfnn-wave/element.c \
+	apps/gfnn-wave/oracle.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
+	apps/gfnn-wave/problem.c apps/gfnn-wave/rungs.c apps/gfnn-wave/solve.c \
+	apps/gfnn-wave/solver.h apps/gfnn-wave/verify.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/model/head.c \
+	apps/gfnn-wave/model/model.c \
+	apps/gfnn-wave/model/voxel.c \
+	apps/gfnn-wave/predictor/fit.c \
+	apps/gfnn-wave/predictor/half.h \
+	apps/gfnn-wave/predictor/infer.c \
+	apps/gfnn-wave/predictor/weights.c \
+	apps/gfnn-wave/cpu/cpu.h \
+	apps/gfnn-wave/cpu/net_reference.c \
+	apps/gfnn-wave/cpu/net_simd.c \
+	apps/gfnn-wave/cpu/op_reference.c \
+	apps/gfnn-wave/cpu/op_simd.c \
+	apps/gfnn-wave/cpu/op_simd32.c \
+	apps/gfnn-wave/cpu/op_simd_rows.h \
+	apps/gfnn-wave/cpu/solves_cpu.c \
+	apps/gfnn-wave/cpu/vectors_cpu.c
+apps_gfnn_wave_libgfnn_a_LIBADD =
+
+# Where the trained networks are: beside the sources, or where make install puts them.
+apps/gfnn-wave/predictor/weights.o: AM_CPPFLAGS += \
+	-DGFNN_SRCDIR='"$(abs_top_srcdir)"' -DGFNN_DATADIR='"$(pkgdatadir)"'
+
+if HAVE_CUDA
+apps_gfnn_wave_libgfnn_a_SOURCES += \
+	apps/gfnn-wave/cuda/gfnn_cuda.cuh \
+	apps/gfnn-wave/cuda/gfnn_net.cuh \
+	apps/gfnn-wave/cuda/op_coloured.cu \
+	apps/gfnn-wave/cuda/op_atomic.cu \
+	apps/gfnn-wave/cuda/op_recompute.cu \
+	apps/gfnn-wave/cuda/op_node.cu \
+	apps/gfnn-wave/cuda/op_parity.cu \
+	apps/gfnn-wave/cuda/net_direct.cu \
+	apps/gfnn-wave/cuda/net_unrolled.cu \
+	apps/gfnn-wave/cuda/net_tiled.cu \
+	apps/gfnn-wave/cuda/net_tensor.cu \
+	apps/gfnn-wave/cuda/vectors.cu \
+	apps/gfnn-wave/cuda/solve_cuda.cu
+endif
+
+gfnn_kokkos_sources = \
+	apps/gfnn-wave/kokkos/op_kokkos.cpp \
+	apps/gfnn-wave/kokkos/net_kokkos.cpp \
+	apps/gfnn-wave/kokkos/solve_kokkos.cpp \
+	apps/gfnn-wave/kokkos/vectors_kokkos.cpp
+EXTRA_DIST += $(gfnn_kokkos_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp apps/gfnn-wave/kokkos/gfnn_kokkos.hpp
+if HAVE_KOKKOS
+apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
+endif
+
+gfnn_inputsdir = $(pkgdatadir)/inputs/gfnn-wave
+dist_gfnn_inputs_DATA = $(wildcard $(srcdir)/inputs/gfnn-wave/*)
+gfnn_docdir = $(docdir)/gfnn-wave
+dist_gfnn_doc_DATA = $(wildcard $(srcdir)/apps/gfnn-wave/*.md)
+
+# make bench: the ladders of operator and predictor in both forms, then a step with every
+# preconditioner, on 256^3 elements.
+gfnn_bench = apps/gfnn-wave/gfnn-wave --elements 256x256x256
+gfnn_bench_solves = "bj" "cheb --degree 3" "cheb --degree 5" "cheb --degree 7" "gf8" "gfm --kernels 2" \
+	"gfm --kernels 4" "gfm --kernels 8" "gfm --kernels 2 --smooth 1" "gfm --kernels 8 --smooth 1"
+bench: bench-gfnn
+bench-gfnn: apps/gfnn-wave/gfnn-wave
+	@for only in operator predictor "predictor --precond gf8"; do \
+	    echo "== gfnn-wave --elements 256x256x256 --ladder --only $$only"; \
+	    $(gfnn_bench) --ladder --only $$only || exit 1; \
+	done
+	@for precond in $(gfnn_bench_solves); do \
+	    echo "== gfnn-wave --elements 256x256x256 --precond $$precond"; \
+	    $(gfnn_bench) --precond $$precond || exit 1; \
+	done
+.PHONY: bench-gfnn

@@ -1,0 +1,327 @@
+/*
+ * picture.c - --picture: u and the materials of all nodes for ParaView, or an image of |u| in the
+ * plane of the source (y), laid over the tissues in grey.
+ *
+ * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 takes the
+ * layers of one rank after the other and puts their rows there. For an image every rank knows its
+ * own pixels, and the largest value of a pixel is the picture's.
+ *
+ * Rank 0 writes. A failure is its own: it goes on taking part in what is collective, and says one
+ * line at the end. The file is there whole or not at all.
+ */
+#include "config.h"
+#include "gfnn.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "rt_draft.h"
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+#include <png.h>
+#endif
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+const char *gfnn_picture_why_not(const char *path)
+{
+    if (ends_with(path, ".vti") || ends_with(path, ".ppm"))
+        return NULL;
+    if (!ends_with(path, ".png"))
+        return "the name must end in .vti (u and the materials, for ParaView), or in .ppm or .png "
+               "(an image of |u| in the plane of the source)";
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+    return NULL;
+#else
+    return "this build has no libpng; use .ppm";
+#endif
+}
+
+static void end_file(rt_draft_t *draft, const char *path)
+{
+    const int error = rt_draft_end(draft);
+    if (error)
+        fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
+                error == EINVAL ? "it is not an ordinary file" : strerror(error));
+}
+
+/* A node is shown with the material of the element above it in x, y and z, or the last one. */
+static uint8_t material(const gfnn_problem_t *p, int64_t i, int64_t j, int64_t k)
+{
+    int64_t at[3] = {i, j, k};
+    for (int d = 0; d < 3; d++)
+        at[d] -= p->box.first[d] + at[d] == p->box.E[d];
+    return p->model->id[gfnn_at(&p->box.wide, at[0], at[1], at[2])];
+}
+
+/* --- .vti: VTK's XML for images, arrays as raw bytes after the text --- */
+
+enum { VECTOR = 3 * sizeof(float), VALUES = VECTOR + 1 }; /* bytes of u, and with the material */
+
+typedef struct {
+    rt_draft_t draft;
+    int64_t at[2]; /* where the values of u and of the materials begin in the file */
+} vti_t;
+
+/* Each array is its size in bytes (UInt64), then its values. */
+static void vti_begin(vti_t *v, const gfnn_problem_t *p, const char *path)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n"
+        "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"%s\" "
+        "header_type=\"UInt64\">\n"
+        "<ImageData WholeExtent=\"0 %lld 0 %lld 0 %lld\" Origin=\"0 0 0\" "
+        "Spacing=\"%.9g %.9g %.9g\">\n"
+        "<Piece Extent=\"0 %lld 0 %lld 0 %lld\">\n"
+        "<PointData Vectors=\"u\" Scalars=\"material\">\n"
+        "<DataArray type=\"Float32\" Name=\"u\" NumberOfComponents=\"3\" format=\"appended\" "
+        "offset=\"0\"/>\n"
+        "<DataArray type=\"UInt8\" Name=\"material\" format=\"appended\" offset=\"%llu\"/>\n"
+        "</PointData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
+    static const char last[] = "\n</AppendedData>\n</VTKFile>\n";
+    const int64_t *N = p->box.N;
+    const uint64_t nodes = (uint64_t)(N[0] * N[1] * N[2]), bytes[2] = {VECTOR * nodes, nodes};
+    const uint16_t one = 1;
+    const char *order = *(const unsigned char *)&one ? "LittleEndian" : "BigEndian";
+    const long long x = N[0] - 1, y = N[1] - 1, z = N[2] - 1;
+    const double ds = p->cfg->ds;
+    char head[sizeof text + 256];
+    const int length = snprintf(head, sizeof head, text, order, x, y, z, ds, ds, ds, x, y, z,
+                                (unsigned long long)(sizeof(uint64_t) + bytes[0]));
+    v->at[0] = length + (int64_t)sizeof(uint64_t);
+    v->at[1] = v->at[0] + (int64_t)(bytes[0] + sizeof(uint64_t));
+    rt_draft_begin(&v->draft, path);
+    rt_draft_put(&v->draft, 0, head, (size_t)length);
+    for (int i = 0; i < 2; i++)
+        rt_draft_put(&v->draft, v->at[i] - (int64_t)sizeof(uint64_t), &bytes[i], sizeof bytes[i]);
+    rt_draft_put(&v->draft, v->at[1] + (int64_t)bytes[1], last, sizeof last - 1);
+}
+
+/* Layer k of this rank: u of all its nodes, then their materials. */
+static void pack_layer(const gfnn_problem_t *p, const double *u, int64_t k, unsigned char *layer)
+{
+    const gfnn_grid_t *g = &p->box.fine;
+    unsigned char *ids = layer + VECTOR * g->n[0] * g->n[1];
+    for (int64_t j = 0; j < g->n[1]; j++)
+        for (int64_t i = 0; i < g->n[0]; i++) {
+            const int64_t at = gfnn_at(g, i, j, k), node = j * g->n[0] + i;
+            const float value[3] = {(float)u[at], (float)u[g->plane + at],
+                                    (float)u[2 * g->plane + at]};
+            memcpy(layer + VECTOR * node, value, sizeof value);
+            ids[node] = material(p, i, j, k);
+        }
+}
+
+static void put_layer(vti_t *v, const gfnn_box_t *from, int64_t k, const unsigned char *layer)
+{
+    const int64_t *n = from->n, *N = from->N;
+    const unsigned char *ids = layer + VECTOR * n[0] * n[1];
+    for (int64_t j = 0; j < n[1]; j++) {
+        const int64_t node =
+            ((from->first[2] + k) * N[1] + from->first[1] + j) * N[0] + from->first[0];
+        rt_draft_put(&v->draft, v->at[0] + VECTOR * node, layer + VECTOR * j * n[0],
+                     (size_t)(VECTOR * n[0]));
+        rt_draft_put(&v->draft, v->at[1] + node, ids + j * n[0], (size_t)n[0]);
+    }
+}
+
+static void write_vti(const gfnn_problem_t *p, const double *u, const char *path)
+{
+    const bool writer = rt_comm_rank() == 0;
+    const size_t ranks = (size_t)rt_comm_size();
+    const int64_t mine = VALUES * p->box.n[0] * p->box.n[1];
+    unsigned char *layer = RT_NEW(unsigned char, (size_t)mine, RT_HOST);
+    int64_t *send = RT_NEW(int64_t, ranks, RT_HOST), *recv = RT_NEW(int64_t, ranks, RT_HOST);
+    vti_t *v = RT_NEW(vti_t, 1, RT_HOST);
+    memset(send, 0, ranks * sizeof *send);
+    if (writer)
+        vti_begin(v, p, path);
+    for (int rank = 0; rank < rt_comm_size(); rank++) {
+        const gfnn_box_t from = gfnn_box(p->cfg, rank);
+        send[0] = rt_comm_rank() == rank ? mine : 0;
+        for (int64_t k = 0; k < from.n[2]; k++) {
+            if (send[0] > 0)
+                pack_layer(p, u, k, layer);
+            void *got = rt_comm_exchange(layer, send, 1, recv);
+            if (writer)
+                put_layer(v, &from, k, got);
+            free(got);
+        }
+    }
+    if (writer)
+        end_file(&v->draft, path);
+    RT_FREE(v, RT_HOST);
+    RT_FREE(send, RT_HOST);
+    RT_FREE(recv, RT_HOST);
+    RT_FREE(layer, RT_HOST);
+}
+
+/* --- the plane of the source, a value a node --- */
+
+typedef struct {
+    int64_t n[2];      /* nodes along x and z */
+    double *u, *shade; /* [z][x]: |u|, and Vs of the material, m/s; -1: not of this rank */
+} slice_t;
+
+static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
+{
+    const gfnn_grid_t *g = &p->box.fine;
+    const int64_t plane = (int64_t)(0.6 * (double)p->box.E[1] + 0.5); /* as gfnn_source */
+    const int64_t j = plane - p->box.first[1];
+    if (j < 0 || j >= g->n[1])
+        return;
+    for (int64_t k = 0; k < g->n[2]; k++)
+        for (int64_t i = 0; i < g->n[0]; i++) {
+            const int64_t at = gfnn_at(g, i, j, k);
+            const int64_t pixel = (p->box.first[2] + k) * s->n[0] + p->box.first[0] + i;
+            double square = 0;
+            for (int c = 0; c < 3; c++)
+                square += u[c * g->plane + at] * u[c * g->plane + at];
+            if (square >= 0) /* never for NaN: such a pixel stays empty */
+                s->u[pixel] = sqrt(square);
+            s->shade[pixel] = p->model->materials.vs[material(p, i, j, k)];
+        }
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the strongest colour stands for: |u| that all but one in 200 nodes are below; what is next
+ * to the source is far above the rest. */
+static double top_of_scale(const slice_t *s)
+{
+    const size_t n = (size_t)(s->n[0] * s->n[1]);
+    double *value = RT_NEW(double, n, RT_HOST);
+    memcpy(value, s->u, n * sizeof *value);
+    qsort(value, n, sizeof *value, compare_values);
+    const double top = value[n - 1 - n / 200];
+    RT_FREE(value, RT_HOST);
+    return top;
+}
+
+/* Grey, the lighter the stiffer; the wave from red to yellow, which covers it where it is strong.
+ * The root makes a wave of a tenth visible. */
+static void colour(double vs, double softest, double stiffest, double share, unsigned char rgb[3])
+{
+    static const double weak[3] = {178, 24, 43}, strong[3] = {253, 231, 80};
+    const double grey = 70 + 150 * (stiffest > softest ? (vs - softest) / (stiffest - softest) : 1);
+    const double root = sqrt(fmin(fmax(share, 0), 1)), cover = fmin(1, 1.6 * root);
+    for (int i = 0; i < 3; i++) {
+        const double wave = weak[i] + (strong[i] - weak[i]) * root * root;
+        rgb[i] = (unsigned char)(grey + (wave - grey) * cover + 0.5);
+    }
+}
+
+/* --- image files --- */
+
+typedef struct {
+    int width, height;
+    unsigned char *rgb; /* [height][width][3], from the top down */
+} image_t;
+
+/* A node is a square of pixels, so that a small box is a picture too. */
+static image_t paint(const slice_t *s)
+{
+    enum { WIDTH = 576 };
+    const int zoom = s->n[0] < WIDTH ? (int)(WIDTH / s->n[0]) : 1;
+    image_t image = {zoom * (int)s->n[0], zoom * (int)s->n[1], NULL};
+    const int64_t pixels = (int64_t)image.width * image.height;
+    const double top = top_of_scale(s);
+    double softest = INFINITY, stiffest = 0;
+    for (int64_t i = 0; i < s->n[0] * s->n[1]; i++) {
+        softest = fmin(softest, s->shade[i]);
+        stiffest = fmax(stiffest, s->shade[i]);
+    }
+    image.rgb = RT_NEW(unsigned char, 3 * (size_t)pixels, RT_HOST);
+    for (int64_t at = 0; at < pixels; at++) {
+        const int64_t x = at % image.width / zoom, y = at / image.width / zoom;
+        const int64_t node = (s->n[1] - 1 - y) * s->n[0] + x;
+        colour(s->shade[node], softest, stiffest, top > 0 ? s->u[node] / top : 0,
+               image.rgb + 3 * at);
+    }
+    return image;
+}
+
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+static void write_png(const image_t *image, rt_draft_t *draft)
+{
+    png_image png;
+    memset(&png, 0, sizeof png);
+    png.version = PNG_IMAGE_VERSION;
+    png.width = (png_uint_32)image->width;
+    png.height = (png_uint_32)image->height;
+    png.format = PNG_FORMAT_RGB;
+    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
+    unsigned char *file = RT_NEW(unsigned char, bytes, RT_HOST);
+    if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
+        rt_draft_put(draft, 0, file, bytes);
+    else if (!draft->error)
+        draft->error = ENOMEM; /* there is no other way to fail in memory */
+    RT_FREE(file, RT_HOST);
+}
+#endif
+
+static void write_ppm(const image_t *image, rt_draft_t *draft)
+{
+    char head[64];
+    const int length = snprintf(head, sizeof head, "P6\n%d %d\n255\n", image->width, image->height);
+    rt_draft_put(draft, 0, head, (size_t)length);
+    rt_draft_put(draft, length, image->rgb,
+                 (size_t)3 * (size_t)image->width * (size_t)image->height);
+}
+
+static void write_image(const slice_t *s, const char *path)
+{
+    image_t image = paint(s);
+    rt_draft_t *draft = RT_NEW(rt_draft_t, 1, RT_HOST);
+    rt_draft_begin(draft, path);
+#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
+    if (ends_with(path, ".png"))
+        write_png(&image, draft);
+    else
+#endif
+        write_ppm(&image, draft);
+    end_file(draft, path);
+    RT_FREE(image.rgb, RT_HOST);
+    RT_FREE(draft, RT_HOST);
+}
+
+static void draw_slice(const gfnn_problem_t *p, const double *u, const char *path)
+{
+    slice_t s = {{p->box.N[0], p->box.N[2]}, NULL, NULL};
+    const size_t pixels = (size_t)(s.n[0] * s.n[1]);
+    s.u = RT_NEW(double, pixels, RT_HOST);
+    s.shade = RT_NEW(double, pixels, RT_HOST);
+    for (size_t i = 0; i < pixels; i++)
+        s.u[i] = s.shade[i] = -1;
+    take_slice(p, u, &s);
+    rt_comm_max(s.u, (int)pixels);
+    rt_comm_max(s.shade, (int)pixels);
+    if (rt_comm_rank() == 0)
+        write_image(&s, path);
+    RT_FREE(s.u, RT_HOST);
+    RT_FREE(s.shade, RT_HOST);
+}
+
+void gfnn_picture(const void *solver, const char *path)
+{
+    const gfnn_solver_t *s = solver;
+    const gfnn_problem_t *p = s->problem;
+    const size_t values = 3 * (size_t)p->box.fine.plane;
+    if (s->kernels->ladder != GFNN_LADDER_SOLVE)
+        return;
+    double *u = RT_NEW(double, values, RT_HOST);
+    rt_copy(u, RT_HOST, s->u, s->space, values * sizeof *u);
+    if (ends_with(path, ".vti"))
+        write_vti(p, u, path);
+    else
+        draw_slice(p, u, path);
+    RT_FREE(u, RT_HOST);
+}

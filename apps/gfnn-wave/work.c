@@ -1,0 +1,450 @@
+/*
+ * work.c - what an operator, a predictor and a time step must do, counted term by term before
+ * anything is measured, beside the specification's iteration counts and the paper's figures.
+ *
+ * Operator, y = A x in FP64. Credited to every rung, an element (as many as nodes, but for faces):
+ *
+ *     187 flops     what the symmetries of a cube leave (parity.h)
+ *     49 bytes      x read once (24), y written once (24), id (1)
+ *
+ * The paper counts what its kernel does, so that more flops look better; here the line of a rung
+ * says that (1152: a 24x24 product; 2304: one for each of both matrices; ...), and the figure of
+ * merit is the same work for all.
+ *
+ * Predictor, z = P r, a node, by the definition:
+ *
+ *     gfm    2 * 9 * 343 M flops for the sums over neighbours and components, 6 M for c
+ *     gf8    343 * 36: two weights a + b . s/3 (12), six products G_ij times one of them, nine
+ *            multiplications and additions (18)
+ *     bytes  r read once (12, or 6 in FP16), z written (12), coefficients (4 each)
+ *
+ * Time step. Nobody knows the iterations beforehand, and a preconditioner is there to need fewer.
+ * So every rung and preconditioner is credited with the same step: that of CGBJ, in the iterations
+ * that the oracle's own CGBJ needed in this run. Twice the figure of merit is half the time to
+ * solution, whatever was saved. The lines say what was done, with the iterations of the last solve.
+ * Before there is one, a step of a single iteration stands for it.
+ *
+ *     a node              flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
+ *     an iteration
+ *       operator, p.Ap    187+6   p; q; id                                                49
+ *       update            18      p q x r; x r, r low                                    144 + low
+ *       dots              12      z r q                                                   60
+ *       direction         12      z p; p                                                  60
+ *       bj                15      r low; z; id                                            25
+ *       a polynomial of degree d: d - 1 times A in FP32 (193 flops, 25 bytes), bj and 6 more flops
+ *       gf8, gfm          as above; with --smooth twice bj and A in FP32 beside
+ *     a step
+ *       newmark           30 + 42 u v a; two vectors; du u v a; u v a                    288
+ *       right-hand side   2 operators and their sum (9, 72)
+ */
+#include "config.h"
+#include "solver.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOUBLES = 3 * sizeof(double), FLOATS = 3 * sizeof(float), HALVES = 3 * sizeof(uint16_t) };
+enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1, OPERATOR32_BYTES = 2 * FLOATS + 1 };
+
+/* What a rung's operator does, flops an element, where it is not PARITY. */
+static const struct {
+    const char *rung;
+    double flops;
+} inside[] = {
+    {"reference", 1152},      {"solve-reference", 1152}, /* a product with one matrix */
+    {"dense-coloured", 2304}, {"dense-atomic", 2304},    /* with two */
+    {"recompute", 700},       {"node", 1686},
+};
+
+static double inside_operator(const rt_rung_t *rung)
+{
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (strcmp(inside[i].rung, rung->name) == 0)
+            return inside[i].flops;
+    return PARITY;
+}
+
+static double product(const int64_t n[3])
+{
+    return (double)n[0] * (double)n[1] * (double)n[2];
+}
+
+/* Bytes of r as the rung's predictor reads it. */
+static double low_bytes(const gfnn_config_t *cfg, const rt_rung_t *rung)
+{
+    const bool half = gfnn_precision_of(rung->kernels, cfg) == GFNN_FP16;
+    return gfnn_has_network(cfg) && half ? HALVES : FLOATS;
+}
+
+static double coefs_of(const gfnn_config_t *cfg)
+{
+    return cfg->precond == GFNN_GF8 ? 8 : (double)cfg->kernels;
+}
+
+static double predictor_flops(const gfnn_config_t *cfg)
+{
+    if (cfg->precond == GFNN_GF8)
+        return 36 * GFNN_STENCIL;
+    return (2 * 9 * GFNN_STENCIL + 6) * (double)cfg->kernels;
+}
+
+/* gf8's reference and the tensor cores follow the definition; the others weigh r first: two
+ * multiply-adds for the weights, six products, nine multiply-adds a neighbour. */
+static double inside_predictor(const gfnn_config_t *cfg, const rt_rung_t *rung)
+{
+    const bool weighs = cfg->precond == GFNN_GF8 && strcmp(rung->name, "predict-reference") != 0 &&
+                        strcmp(rung->name, "tensor") != 0;
+    return weighs ? 28 * GFNN_STENCIL : predictor_flops(cfg);
+}
+
+static double predictor_read(const gfnn_config_t *cfg, const rt_rung_t *rung)
+{
+    return low_bytes(cfg, rung) + 4 * coefs_of(cfg);
+}
+
+/* --- a time step --- */
+
+enum { UPDATE = 18, DOTS = 12, DIRECTION = 12, BJ = 15, NEWMARK = 72, FORCE = 9 };
+enum { BJ_BYTES = 2 * FLOATS + 1, VECTORS_BYTES = 6 * DOUBLES + 2 * (2 * DOUBLES + FLOATS) };
+
+/* Credited: CGBJ, r low in FP32. */
+static double cgbj_flops(double elements, double nodes, double iterations)
+{
+    return iterations * ((PARITY + 6) * elements + (UPDATE + DOTS + DIRECTION + BJ) * nodes) +
+           2 * PARITY * elements + (NEWMARK + FORCE) * nodes;
+}
+
+static double cgbj_bytes(double nodes, double iterations)
+{
+    return nodes * (iterations * (OPERATOR_BYTES + VECTORS_BYTES + FLOATS + BJ_BYTES) +
+                    2 * OPERATOR_BYTES + 12 * DOUBLES + 3 * DOUBLES);
+}
+
+/* Lines of a solve, a step; named as solve.c's timers. */
+static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double iterations,
+                        rt_work_t *work)
+{
+    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    const double A = inside_operator(rung) * E, low = low_bytes(cfg, rung);
+    /* FP32: inner iterations of their own (p, q, r, x, z), each with the preconditioner */
+    const double each = iterations * (cfg->inner > 0 ? (double)cfg->inner : 1);
+    double single = cfg->inner > 0 ? each : 0, jacobi = 0;
+    if (cfg->precond == GFNN_CHEB) {
+        single += each * (double)(cfg->degree - 1);
+        jacobi = each * (double)cfg->degree;
+    } else if (cfg->precond == GFNN_BJ) {
+        jacobi = each;
+    } else if (gfnn_has_network(cfg)) {
+        single += 2 * each * (double)cfg->smooth;
+        jacobi = 2 * each * (double)cfg->smooth;
+    }
+    rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
+    rt_work_add(work, "update", iterations, UPDATE * N, 4 * DOUBLES * N, (2 * DOUBLES + low) * N);
+    rt_work_add(work, "dots", iterations, DOTS * N, (2 * DOUBLES + FLOATS) * N, 0);
+    rt_work_add(work, "direction", iterations, DIRECTION * N, (DOUBLES + FLOATS) * N, DOUBLES * N);
+    if (single > 0)
+        rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
+    if (jacobi > 0)
+        rt_work_add(work, "jacobi", jacobi, BJ * N, (FLOATS + 1) * N, FLOATS * N);
+    if (gfnn_has_network(cfg))
+        rt_work_add(work, "predictor", each, predictor_flops(cfg) * N,
+                    predictor_read(cfg, rung) * N, FLOATS * N);
+    rt_work_add(work, "newmark", 1, (NEWMARK + FORCE) * N, (3 + 4 + 2) * DOUBLES * N,
+                (2 + 3 + 1) * DOUBLES * N);
+}
+
+static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double credited,
+                       double iterations, rt_work_t *work)
+{
+    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    const double bytes = cgbj_bytes(N, credited);
+    /* --roofline copies two halves of what a step touches, each once */
+    *work = (rt_work_t){.unit = "time step",
+                        .units = (double)cfg->steps,
+                        .flops = cgbj_flops(E, N, credited),
+                        .bytes = bytes,
+                        .points = N,
+                        .point = "node",
+                        .loads_and_stores = 2,
+                        .distinct_arrays = 2,
+                        .array_bytes = bytes / 2 / rt_comm_size()};
+    solve_lines(cfg, rung, iterations, work);
+    if (gfnn_has_network(cfg) || gfnn_needs_apply32(cfg))
+        work->arithmetic = RT_MIXED;
+}
+
+/* --- an application --- */
+
+static void apply_work(const gfnn_config_t *cfg, bool predictor, double flops, double read,
+                       double written, double done, rt_work_t *work)
+{
+    const double N = product(cfg->n_nodes), bytes = (read + written) * N;
+    *work = (rt_work_t){.unit = "application",
+                        .units = (double)cfg->steps,
+                        .flops = flops,
+                        .bytes = bytes,
+                        .points = N,
+                        .point = "node",
+                        .loads_and_stores = 2,
+                        .distinct_arrays = 2,
+                        .array_bytes = bytes / 2 / rt_comm_size()};
+    rt_work_add(work, predictor ? "predictor" : "operator", 1, done, read * N, written * N);
+}
+
+void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+{
+    const gfnn_config_t *cfg = run->config;
+    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    if (strcmp(rung->ladder, "solve") == 0) {
+        solve_work(cfg, rung, 1, 1, work);
+    } else if (strcmp(rung->ladder, "operator") == 0) {
+        apply_work(cfg, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E, work);
+    } else {
+        const double flops = predictor_flops(cfg) * N;
+        apply_work(cfg, true, flops, predictor_read(cfg, rung), FLOATS,
+                   inside_predictor(cfg, rung) * N, work);
+        const bool tensor = strcmp(rung->name, "tensor") == 0;
+        work->arithmetic = tensor ? RT_MMA16 : RT_FMA32;
+    }
+}
+
+void gfnn_work_done(const void *solver, rt_work_t *work)
+{
+    const gfnn_solver_t *s = solver;
+    const gfnn_problem_t *p = s->problem;
+    if (s->kernels->ladder != GFNN_LADDER_SOLVE || s->steps < 1 || !p->oracle)
+        return;
+    solve_work(p->cfg, s->rung, fmax(1, (double)p->oracle->iterations_bj),
+               (double)s->iterations / (double)s->steps, work);
+}
+
+/* --- memory --- */
+
+/* Bytes of this rank's arrays. */
+typedef struct {
+    gfnn_box_t box;
+    double fine, wide, low;   /* a vector of doubles, floats, 16-bit floats */
+    double ids, coefs, model; /* materials; coefficients; a voxel file while it is read */
+} arrays_t;
+
+/* Of the rank that has most. */
+static arrays_t arrays(const gfnn_config_t *cfg)
+{
+    arrays_t a = {.box = gfnn_box(cfg, 0)};
+    for (int rank = 1; rank < rt_comm_size(); rank++) {
+        const gfnn_box_t box = gfnn_box(cfg, rank);
+        if (box.wide.plane > a.box.wide.plane)
+            a.box = box;
+    }
+    const double plane = (double)a.box.wide.plane;
+    a.fine = DOUBLES * (double)a.box.fine.plane;
+    a.wide = FLOATS * plane;
+    a.low = HALVES * plane;
+    a.ids = plane;
+    a.coefs = gfnn_has_network(cfg) ? 4 * coefs_of(cfg) * (double)a.box.bare.plane : 0;
+    if (strcmp(cfg->model, "head") != 0 && strcmp(cfg->model, "uniform") != 0)
+        a.model = product(cfg->n_elements);
+    return a;
+}
+
+/* Of a halo, and while it is made: lists of its entries beside rt_halo's own. */
+static double halo_memory(const arrays_t *a, int width, rt_space_t space)
+{
+    int64_t local, shared;
+    gfnn_halo_count(&a->box, width, &local, &shared);
+    return local + shared > 0 ? (double)rt_halo_predict(local, shared, 3, space) : 0;
+}
+
+static double halo_set_up(const arrays_t *a, int width)
+{
+    int64_t local, shared;
+    gfnn_halo_count(&a->box, width, &local, &shared);
+    return local + shared > 0
+               ? (double)rt_halo_predict_setup(local, shared) + 17 * (double)(local + shared)
+               : 0;
+}
+
+/* What solve.c allocates in the rung's space, halos aside. */
+static double solver_memory(const gfnn_config_t *cfg, const rt_rung_t *rung, const arrays_t *a,
+                            rt_space_t space)
+{
+    const bool network = gfnn_has_network(cfg),
+               half = gfnn_precision_of(rung->kernels, cfg) == GFNN_FP16;
+    const double copied = space == RT_HOST ? 0 : a->ids + a->coefs;
+    const double low = half ? a->low : a->wide;
+    if (strcmp(rung->ladder, "operator") == 0)
+        return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
+    if (strcmp(rung->ladder, "predictor") == 0)
+        return copied + 2 * a->wide + low;
+    int wide = (gfnn_is_plain(cfg) ? 0 : 1) + (gfnn_needs_apply32(cfg) ? 2 : 0);
+    wide += (gfnn_is_plain(cfg) || gfnn_reads_low(cfg) ? 0 : 1) + (cfg->inner > 0 ? 3 : 0);
+    return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
+}
+
+/* Its halos, in a space; *deepest: the widest of them. */
+static double solver_halos(const gfnn_config_t *cfg, const rt_rung_t *rung, const arrays_t *a,
+                           rt_space_t space, int *deepest)
+{
+    const bool solve = strcmp(rung->ladder, "solve") == 0;
+    const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(cfg);
+    const int fine = strcmp(rung->ladder, "predictor") != 0;
+    const int narrow = fine + (solve && gfnn_needs_apply32(cfg));
+    *deepest = predicts ? GFNN_ND : 1;
+    return narrow * halo_memory(a, 1, space) + predicts * halo_memory(a, GFNN_ND, space);
+}
+
+/* While a rung is verified, on the host: see verify.c. The oracle, once it is there, stays. */
+static double verify_memory(const rt_rung_t *rung, const arrays_t *a, bool network)
+{
+    const double wide = 2 * a->wide; /* in double */
+    const double operate = 5 * a->fine;
+    const double predict = network ? 4 * wide + fmax(a->wide, halo_set_up(a, GFNN_ND)) : 0;
+    if (strcmp(rung->ladder, "operator") == 0)
+        return operate;
+    if (strcmp(rung->ladder, "predictor") == 0)
+        return predict;
+    enum { ORACLE = 4, MAKING = 10, LAST_STEP = 12 }; /* vectors */
+    const double single = 5 * a->fine + a->wide + wide;
+    const double solve = (ORACLE + (MAKING > LAST_STEP ? MAKING : LAST_STEP)) * a->fine;
+    return fmax(fmax(operate, predict) + ORACLE * a->fine, fmax(single + ORACLE * a->fine, solve));
+}
+
+/* What the kernels allocate for themselves. */
+static void kernels_memory(const gfnn_config_t *cfg, const gfnn_kernels_t *kernels,
+                           rt_space_t space, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    const gfnn_solver_t like = {.kernels = kernels, .space = space};
+    const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, cfg)];
+    if (kernels->op && kernels->op->memory)
+        kernels->op->memory(cfg, box, bytes);
+    if (gfnn_has_network(cfg) && predictor && predictor->memory)
+        predictor->memory(cfg, box, bytes);
+    if (gfnn_vectors_of(&like)->memory)
+        gfnn_vectors_of(&like)->memory(cfg, box, bytes);
+}
+
+/*
+ * Of one rank. The host has the start state, the materials, the coefficients and the network, and a
+ * halo for the judge; while it is made, a voxel file too. Then either the deepest halo of a rung is
+ * made, which takes many lists, or the rung is judged, which takes up to 16 vectors.
+ */
+void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    enum { SMALL = 1 << 18 }; /* a network and what else does not grow */
+    const gfnn_config_t *cfg = run->config;
+    const gfnn_kernels_t *kernels = rung->kernels;
+    const rt_space_t space = rt_rung_space(rung);
+    const arrays_t a = arrays(cfg);
+    double own[RT_SPACES] = {0};
+    int deepest;
+    const double problem =
+        3 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + (double)SMALL;
+    own[space] = solver_memory(cfg, rung, &a, space) + solver_halos(cfg, rung, &a, space, &deepest);
+    if (space == RT_DEVICE)
+        own[RT_PINNED] = solver_halos(cfg, rung, &a, RT_PINNED, &deepest);
+    if (kernels)
+        kernels_memory(cfg, kernels, space, &a.box, own);
+    const double kept = problem + own[RT_HOST];
+    memcpy(bytes, own, sizeof own);
+    bytes[RT_HOST] = fmax(fmax(problem + a.model, kept + halo_set_up(&a, deepest)),
+                          kept + verify_memory(rung, &a, gfnn_has_network(cfg)));
+}
+
+/* --- beside the specification and the paper --- */
+
+/* Iterations to 1e-8 on the head, of the specification, for Vp dt/ds = 3 and 4. */
+typedef struct {
+    int precond, parameter, smooth; /* parameter: M or the degree */
+    int count[2];
+} known_t;
+static const known_t known[] = {
+    {GFNN_NONE, 0, 0, {74, 81}}, {GFNN_BJ, 0, 0, {40, 42}},  {GFNN_CHEB, 3, 0, {14, 15}},
+    {GFNN_CHEB, 5, 0, {9, 9}},   {GFNN_CHEB, 7, 0, {7, 7}},  {GFNN_GF8, 0, 0, {13, 15}},
+    {GFNN_GFM, 2, 0, {12, 13}},  {GFNN_GFM, 4, 0, {10, 12}}, {GFNN_GFM, 8, 0, {9, 10}},
+    {GFNN_GFM, 2, 1, {8, 9}},    {GFNN_GFM, 8, 1, {6, 8}},
+};
+
+/* 0 or 1: the named cases, which are the head with the defaults but for dt; -1: another. */
+static int named_case(const gfnn_config_t *cfg)
+{
+    const bool head = strcmp(cfg->model, "head") == 0 && cfg->model_seed == 0 &&
+                      cfg->faces == GFNN_PERIODIC && cfg->tolerance == 1e-8;
+    const bool medium = cfg->ds == 1e-3 && cfg->vp == 200 && cfg->damping <= 0.001;
+    if (!head || !medium || cfg->inner > 0 || cfg->coef == GFNN_COEF_CONST)
+        return -1;
+    return fabs(cfg->dt - 15e-6) < 1e-12 ? 0 : fabs(cfg->dt - 20e-6) < 1e-12 ? 1 : -1;
+}
+
+static int count_of(const gfnn_config_t *cfg, int precond, int which)
+{
+    const int64_t parameter = precond == GFNN_GFM    ? cfg->kernels
+                              : precond == GFNN_CHEB ? cfg->degree
+                                                     : 0;
+    const int64_t smooth = precond >= GFNN_GF8 ? cfg->smooth : 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].precond == precond && known[i].parameter == parameter &&
+            known[i].smooth == smooth)
+            return known[i].count[which];
+    return 0;
+}
+
+/* The seed's figures, A100: shares of its peaks. */
+const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung)
+{
+    static const struct {
+        const char *rung, *text;
+    } paper[] = {
+        {"recompute", "72 to 75 % of the FP64 peak, A100, by its own count"},
+        {"unrolled", "49 % of the FP32 peak, A100"},
+    };
+    (void)run;
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
+        if (strcmp(paper[i].rung, rung->name) == 0)
+            return paper[i].text;
+    return "";
+}
+
+static void count_cell(rt_table_t *t, int count)
+{
+    if (count > 0)
+        rt_table_cell(t, "%d", count);
+    else
+        rt_table_cell(t, "-");
+}
+
+/* Solves alone: iterations a step, which the line of update has. */
+void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
+{
+    const gfnn_config_t *cfg = run->config;
+    const int which = named_case(cfg);
+    rt_table_t *t = rt_table_new("<rung|iterations a step|specification|of bj there|"
+                                 "ms a step|us an iteration");
+    int rows = 0;
+    for (int i = 0; i < GFNN_RUNGS; i++) {
+        const rt_outcome_t *o = &outcomes[i];
+        if (!o->rung || strcmp(o->rung->ladder, "solve") != 0 || !o->verdict.valid)
+            continue;
+        double iterations = 0;
+        for (int k = 0; k < o->work.n; k++)
+            if (strcmp(o->work.line[k].kernel, "update") == 0)
+                iterations = o->work.line[k].calls;
+        rt_table_cell(t, "%s", o->rung->name);
+        rt_table_cell(t, "%.2f", iterations);
+        count_cell(t, which >= 0 ? count_of(cfg, cfg->precond, which) : 0);
+        count_cell(t, which >= 0 ? count_of(cfg, GFNN_BJ, which) : 0);
+        if (o->seconds_per_unit > 0 && iterations > 0) {
+            rt_table_cell(t, "%.3f", 1e3 * o->seconds_per_unit);
+            rt_table_cell(t, "%.2f", 1e6 * o->seconds_per_unit / iterations);
+        }
+        rt_table_row(t);
+        rows++;
+    }
+    if (rows > 0) {
+        fprintf(out,
+                "\niterations to |A du - f| = %g |f|; the specification's are of a random f "
+                "on the head\n\n",
+                cfg->tolerance);
+        rt_table_print(t, out);
+    }
+    rt_table_destroy(t);
+}

@@ -1,0 +1,81 @@
+/*
+ * fuzz_voxel.c - libFuzzer target: any bytes as a voxel file. Nothing may be read out of bounds,
+ * and what is accepted must be a model in which every voxel has a material. By hand, in a build
+ * folder B of a configured tree, from the root of the sources:
+ *
+ *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
+ *       -Icommon tests/fuzz/fuzz_voxel.c apps/gfnn-wave/model/voxel.c common/rt_scan.c \
+ *       -o B/fuzz_voxel
+ *   mkdir B/corpus && cp inputs/gfnn-wave/ball.voxels B/corpus
+ *   B/fuzz_voxel -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
+ *
+ * Memory comes straight from malloc: see fuzz_rt_mesh.c.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apps/gfnn-wave/gfnn.h"
+
+void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
+{
+    (void)space;
+    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
+}
+
+void rt_free(void *ptr, rt_space_t space)
+{
+    (void)space;
+    free(ptr);
+}
+
+char *rt_mem_format(double bytes, char *buf, size_t len)
+{
+    snprintf(buf, len, "%.0f bytes", bytes);
+    return buf;
+}
+
+bool rt_finite(double x)
+{
+    return isfinite(x);
+}
+
+static void expect(bool held)
+{
+    if (!held)
+        abort();
+}
+
+static void check_materials(const gfnn_materials_t *m)
+{
+    expect(m->ids > 0 && m->ids <= GFNN_OUTSIDE);
+    for (int i = 0; i < m->ids; i++) {
+        expect(isfinite(m->vs[i]) && m->vs[i] > 0 && m->w[i] == 1);
+        for (const char *c = m->name[i]; c && *c; c++)
+            expect(*c >= ' ' && *c <= '~');
+    }
+    for (int i = m->ids; i < GFNN_MAX_IDS; i++)
+        expect(m->vs[i] == 0 && m->w[i] == 0 && m->square[i] == 0 && !m->name[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char why[512];
+    gfnn_voxels_t v, header;
+    const bool good = gfnn_voxel_parse("fuzz", data, bytes, false, &v, why, sizeof why);
+    expect(good == (why[0] == '\0') && strchr(why, '\n') == NULL);
+    /* of the header alone no less is asked, but for ids without a material */
+    const bool short_good = gfnn_voxel_parse("fuzz", data, bytes, true, &header, why, sizeof why);
+    expect(!header.id && (short_good || !good));
+    if (good) {
+        check_materials(&v.materials);
+        expect(memcmp(v.E, header.E, sizeof v.E) == 0 && v.ds == header.ds && v.ds > 0);
+        for (int64_t i = 0; i < v.E[0] * v.E[1] * v.E[2]; i++)
+            expect(v.id[i] < v.materials.ids);
+    }
+    gfnn_voxel_free(&v);
+    gfnn_voxel_free(&header);
+    return 0;
+}

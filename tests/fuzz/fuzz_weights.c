@@ -1,0 +1,121 @@
+/*
+ * fuzz_weights.c - libFuzzer target: any bytes as a trained file of gfnn-wave. Nothing may be read
+ * out of bounds, and what is accepted must be finite and of sizes that hold together. A CRC that is
+ * right is put at the end, or hardly any input would get past it. By hand, in a build folder B of a
+ * configured tree, from the root of the sources:
+ *
+ *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
+ *       -Icommon '-DGFNN_SRCDIR="."' '-DGFNN_DATADIR="."' tests/fuzz/fuzz_weights.c \
+ *       apps/gfnn-wave/predictor/weights.c common/rt_scan.c -lm -o B/fuzz_weights
+ *   mkdir B/corpus && cp inputs/gfnn-wave/gfm2*.gfnn B/corpus
+ *   B/fuzz_weights -timeout=10 -rss_limit_mb=2048 -max_len=200000 -max_total_time=600 B/corpus
+ *
+ * Memory comes straight from malloc: see fuzz_rt_mesh.c. The bytes go through a file, as the reader
+ * takes nothing else; it reads all of it into memory of its size, so that AddressSanitizer sees the
+ * end.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "apps/gfnn-wave/gfnn.h"
+
+void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
+{
+    (void)space;
+    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
+}
+
+void rt_free(void *ptr, rt_space_t space)
+{
+    (void)space;
+    free(ptr);
+}
+
+char *rt_mem_format(double bytes, char *buf, size_t len)
+{
+    snprintf(buf, len, "%.0f bytes", bytes);
+    return buf;
+}
+
+void rt_refuse(rt_status_t status, const char *fmt, ...)
+{
+    (void)status, (void)fmt;
+    abort();
+}
+
+bool rt_finite(double x)
+{
+    return isfinite(x);
+}
+
+static void expect(bool held)
+{
+    if (!held)
+        abort();
+}
+
+/* The bytes with a CRC for the last four, in a file that is gone with the program. */
+static const char *store(const uint8_t *data, size_t bytes)
+{
+    static char path[64];
+    static int file = -1;
+    uint32_t crc = ~0u;
+    if (file < 0) {
+        char name[] = "/tmp/fuzz_weights.XXXXXX";
+        file = mkstemp(name);
+        expect(file >= 0 && unlink(name) == 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    }
+    for (size_t k = 0; k + 4 < bytes; k++) {
+        crc ^= data[k];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (0xedb88320u & -(crc & 1));
+    }
+    crc = ~crc;
+    expect(ftruncate(file, 0) == 0 && pwrite(file, data, bytes, 0) == (ssize_t)bytes);
+    for (int k = 0; bytes > 4 && k < 4; k++) {
+        const uint8_t byte = (uint8_t)(crc >> 8 * k);
+        expect(pwrite(file, &byte, 1, (off_t)bytes - 4 + k) == 1);
+    }
+    return path;
+}
+
+static void expect_finite(const float *values, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        expect(isfinite(values[k]));
+}
+
+static void expect_network(const gfnn_mlp_t *mlp, int outputs)
+{
+    expect(mlp->layers >= 1 && mlp->layers <= 4 && mlp->width[0] == GFNN_INPUTS);
+    expect(mlp->width[mlp->layers] == outputs);
+    for (int l = 0; l < mlp->layers; l++) {
+        expect_finite(mlp->W[l], (int64_t)mlp->width[l] * mlp->width[l + 1]);
+        expect_finite(mlp->b[l], mlp->width[l + 1]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char why[512];
+    gfnn_weights_t *w = gfnn_weights_read(store(data, bytes), why, sizeof why);
+    expect((w == NULL) == (why[0] != '\0') && strchr(why, '\n') == NULL);
+    if (!w)
+        return 0;
+    expect(w->kernels >= 1 && w->kernels <= GFNN_MAX_KERNELS && w->coefs <= GFNN_MAX_COEF);
+    expect(w->form == GFNN_GF8 ? w->kernels == 1 && w->coefs == 8 : w->coefs == w->kernels);
+    expect_finite(w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);
+    expect_network(&w->reg, w->coefs);
+    expect_network(&w->cls, w->classes);
+    expect_finite(w->centroid, (int64_t)w->classes * w->coefs);
+    for (int i = 0; i < w->coefs; i++)
+        expect(isfinite(w->mean[i]) && w->whiten[i][i] > 0);
+    expect(w->vs_min < w->vs_max && w->dt > 0 && w->ds > 0 && w->vp > 0);
+    gfnn_weights_free(w);
+    return 0;
+}

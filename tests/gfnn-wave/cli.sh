@@ -1,0 +1,102 @@
+# cli.sh - what gfnn-wave says and how it ends: good runs of every kind, and bad input.
+. "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
+cpu="--device cpu --threads 1 --seconds 0"
+
+# --- every preconditioner, face, coefficient, form and precision ---
+for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8" "bj --inner 2" \
+    "gfm --inner 2" "gfm --smooth 1" "gf8 --smooth 1"; do
+    valid precond "$gfnn" $cpu $small --precond $precond --rung solve-simd
+done
+for faces in periodic free mirror; do
+    valid faces-$faces "$gfnn" $cpu $small --faces $faces --ladder
+done
+for coef in const galerkin nn-reg nn-class; do
+    valid coef-$coef "$gfnn" $cpu $small --coef $coef --rung solve-simd
+done
+for precision in fp32 fp16; do
+    valid precision "$gfnn" $cpu $small --precision $precision --ladder --only predictor
+done
+valid dt "$gfnn" $cpu $small --dt 15e-6 --rung solve-simd
+valid plane "$gfnn" $cpu --elements 20x4x4 --model uniform --vs 50 --source plane --precond bj --rung solve-simd
+valid seed "$gfnn" $cpu $small --model-seed 3 --rung solve-simd
+valid voxels "$gfnn" $cpu --model "$samples/ball.voxels" --precond bj --rung solve-simd
+valid odd "$gfnn" $cpu --elements 3x5x7 --steps 1 --ladder
+
+# A network needs a third of bj's iterations, 16 bits cost none, and they are in the report.
+report="$gfnn $cpu --elements 16x16x16 --steps 2 --rung solve-simd --json"
+for precision in fp32 fp16; do
+    valid $precision $report $precision.json --precision $precision
+done
+valid bj $report bj.json --precond bj
+for file in fp16 fp32 bj; do
+    [ -n "$(iterations $file.json)" ] || fail "$file.json has no iterations"
+done
+[ "$(iterations fp16.json)" = "$(iterations fp32.json)" ] ||
+    fail "iterations of fp16 $(iterations fp16.json), of fp32 $(iterations fp32.json)"
+set -- $(iterations fp16.json) $(iterations bj.json)
+[ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
+
+# --- what is said ---
+valid tiny "$gfnn" --device cpu --size tiny --seconds 0.01 --steps 1 --precond bj --rung cpu-simd --json tiny.json
+awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
+    END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.1 * used) }' tiny.json ||
+    fail "--size tiny: $(grep -m 2 -e predicted -e high_water tiny.json)"
+valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.02 --ladder
+for ladder in operator predictor solve; do
+    grep -q "^$ladder: a unit is one" ladder.out || fail "--ladder has no table of $ladder"
+done
+grep -q '^iterations to' ladder.out || fail "--ladder says nothing on iterations"
+"$gfnn" --help >help.out || fail "--help ends with $?"
+for option in elements model precond coef weights tolerance; do
+    grep -q -e "--$option" help.out || fail "--help says nothing on --$option"
+done
+"$gfnn" --list --device cpu >list.out || fail "--list ends with $?"
+grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
+
+# --- pictures ---
+valid vti "$gfnn" $cpu $small --rung solve-simd --picture wave.vti
+head -c 100 wave.vti | grep -q ImageData || fail "wave.vti is no VTK file"
+# 960 nodes of 13 bytes, two counts, and the end
+[ $(($(wc -c <wave.vti) - $(head -n 11 wave.vti | wc -c) - 1)) = $((960 * 13 + 2 * 8 + 28)) ] ||
+    fail "wave.vti has $(wc -c <wave.vti) bytes"
+valid ppm "$gfnn" $cpu $small --rung solve-simd --picture wave.ppm
+[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 576 384 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
+refused 2 "--picture wave.jpg" "$gfnn" $cpu --picture wave.jpg
+refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
+
+# --- bad input: one line, status 2, nothing left behind ---
+refused 2 "--elements 0: out of range" "$gfnn" $cpu --elements 0
+refused 2 "periodic faces need 3" "$gfnn" $cpu --elements 2x8x8
+refused 2 "a rank can number 2147483647" "$gfnn" $cpu --elements 2000
+refused 2 "--ranks 2x1x1 is 2 boxes" "$gfnn" $cpu --ranks 2x1x1
+refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
+refused 2 "--kernels 3: shipped are" "$gfnn" $cpu --kernels 3
+refused 2 "--kernels 9: out of range" "$gfnn" $cpu --kernels 9
+refused 2 "--smooth 1: sweeps before and after a network" "$gfnn" $cpu --precond bj --smooth 1
+refused 2 "--inner 2: inner iterations" "$gfnn" $cpu --precond none --inner 2
+refused 2 "--vs 150 is above --vp 200 / sqrt(2) = 141.421" "$gfnn" $cpu --model uniform --vs 150
+refused 2 "Vs" "$gfnn" $cpu --vp 160
+refused 2 "--tolerance 1e-15: out of range" "$gfnn" $cpu --tolerance 1e-15
+refused 2 "--frequency 20000: a period is 2.5 time steps" "$gfnn" $cpu --frequency 20000
+refused 2 "--source plane" "$gfnn" $cpu --source plane
+refused 2 "--precond ilu: " "$gfnn" $cpu --precond ilu
+refused 2 "--faces open: " "$gfnn" $cpu --faces open
+refused 2 "--dt nan" "$gfnn" $cpu --dt nan
+refused 2 "gfm2-dt18us" "$gfnn" $cpu --dt 18e-6
+refused 2 "missing.gfnn" "$gfnn" $cpu --weights missing.gfnn
+echo "not a network" >bad.gfnn
+refused 2 "bad.gfnn" "$gfnn" $cpu --weights bad.gfnn
+refused 2 "has no network" "$gfnn" $cpu --weights bad.gfnn --precond bj
+refused 2 "missing.voxels" "$gfnn" $cpu --model missing.voxels
+echo "not a model" >bad.voxels
+refused 2 "bad.voxels" "$gfnn" $cpu --model bad.voxels
+refused 2 "--elements 4x4x4: " "$gfnn" $cpu --model "$samples/ball.voxels" --elements 4x4x4
+refused 2 "--ds 0.5: " "$gfnn" $cpu --model "$samples/ball.voxels" --ds 0.5
+refused 2 "--size is for models that are made" "$gfnn" $cpu --model "$samples/ball.voxels" --size tiny
+refused 2 "it applies a network" "$gfnn" $cpu --precond bj --rung predict-simd
+refused 2 "--roofline: each of the three ladders" "$gfnn" --device cpu --roofline
+refused 2 "there is no such ladder" "$gfnn" $cpu --ladder --only everything
+refused 2 "there is no such rung" "$gfnn" $cpu --rung fastest
+refused 3 "--rung parity cannot run here" "$gfnn" $cpu --rung parity
+
+exit $failed

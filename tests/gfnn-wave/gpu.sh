@@ -1,0 +1,83 @@
+# gpu.sh - every rung that runs on a GPU: faces, forms, precisions, odd sizes, every preconditioner; two ranks on one GPU;
+# with RT_SANITIZE=1 also compute-sanitizer.
+. "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
+"$gfnn" --list >list.out
+reason=$(grep -A 2 '^dense-coloured ' list.out | sed -n 's/^ *absent: //p')
+[ -z "$reason" ] || skip "$reason"
+
+operators="dense-coloured dense-atomic recompute node parity"
+predictors="direct unrolled tiled tensor"
+solves="solve-cuda"
+cuda_rungs="$operators $predictors $solves"
+if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
+    operators="$operators kokkos"
+    predictors="$predictors predict-kokkos"
+    solves="$solves solve-kokkos"
+fi
+
+# ladder NAME OPTION...: all rungs of these ladders, none of the GPU's left out.
+ladder()
+{
+    name=$1
+    shift
+    valid "$name" $gfnn --seconds 0 --ladder "$@" || return
+    for rung in $operators $predictors $solves; do
+        case " $* " in
+            *" --only operator "*) in_list $rung $operators || continue ;;
+            *" --only predictor "*) in_list $rung $predictors || continue ;;
+            *" --only solve "*) in_list $rung $solves || continue ;;
+        esac
+        grep -q "^$rung (" "$name.out" || fail "$name: $rung did not run"
+    done
+}
+
+in_list()
+{
+    wanted=$1
+    shift
+    case " $* " in *" $wanted "*) ;; *) false ;; esac
+}
+
+if sanitizing; then # a box that no tile fits
+    for rung in $cuda_rungs; do
+        sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
+    done
+    [ $RT_SANITIZE != only ] || exit $failed
+fi
+
+# From less than a tile to more than fill a GPU at once, and no multiple of anything.
+for size in 3x3x3 4x5x7 33x17x9 64x8x64 65x67x63 130x40x50; do
+    ladder size-$size --elements $size --steps 2
+done
+for faces in free mirror; do
+    ladder $faces --elements 37x18x23 --faces $faces
+done
+for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
+    ladder form --elements 37x18x23 --only predictor --precond $form
+done
+for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --inner 2" "bj --inner 3" \
+    "gfm --precision fp32"; do
+    ladder precond --elements 37x18x23 --steps 3 --only solve --precond $precond
+done
+valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
+valid ladder "$gfnn" --elements 64x64x64 --ladder --seconds 0.1
+tail -n 60 ladder.out
+valid default "$gfnn" --seconds 0.02
+
+# The same iterations on a CPU and a GPU.
+valid cpu "$gfnn" --device cpu --elements 24x24x24 --rung solve-simd --seconds 0 --json cpu.json
+valid gpu "$gfnn" --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.json
+[ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
+    fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
+
+# Interior and boundary in regions of their own, halos 1 and 3 deep.
+if why=$(have_mpi); then
+    gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
+    ladder two --elements 30x22x18 --steps 2
+    ladder two-free --elements 30x22x18 --steps 2 --faces free
+    ladder two-smooth --elements 30x22x18 --steps 2 --only solve --smooth 1
+else
+    echo "not on two ranks: $why"
+fi
+
+exit $failed

@@ -1,0 +1,51 @@
+# mpi.sh - gfnn-wave on 1, 2 and 4 ranks: the same iterations, the same displacements to rounding, every
+# CPU rung verified with ghosts of other ranks in play, and the same materials in the picture.
+. "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
+why=$(have_mpi) || skip "$why"
+run="--device cpu --threads 1 --seconds 0 --elements 14x12x10 --steps 2"
+
+long=${RT_CHECK_LONG:-0}
+each=$([ "$long" = 0 ] && echo "2 4" || echo "2 3 4 5 8")
+for faces in periodic free mirror; do
+    for precond in bj gfm; do
+        valid one "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json one.json
+        for n in $each; do
+            valid many $mpirun -n $n "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json many.json
+            what="$faces faces, $precond, $n ranks"
+            [ -n "$(iterations one.json)" ] && [ "$(iterations many.json)" = "$(iterations one.json)" ] ||
+                fail "$what: iterations '$(iterations many.json)', on one rank '$(iterations one.json)'"
+            [ "$(number many.json iterations_cgbj)" = "$(number one.json iterations_cgbj)" ] ||
+                fail "$what: other iterations of the oracle"
+            for norm in norm_du norm_u; do # the oracle's, which the rung was compared with
+                close "$(number many.json $norm)" "$(number one.json $norm)" 1e-9 ||
+                    fail "$what: $norm is '$(number many.json $norm)', on one rank '$(number one.json $norm)'"
+            done
+        done
+    done
+done
+for n in $each; do
+    valid ladder-$n $mpirun -n $n "$gfnn" $run --ladder
+done
+# boxes of one's own choice; boxes thinner than the predictor's reach
+valid slabs $mpirun -n 4 "$gfnn" $run --ranks 1x1x4 --rung solve-simd
+valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve-simd
+valid smooth $mpirun -n 2 "$gfnn" $run --smooth 1 --rung solve-simd
+valid plane $mpirun -n 2 "$gfnn" $run --elements 20x4x4 --model uniform --source plane --rung solve-simd
+valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \
+    --rung solve-simd
+
+# Materials are the last 1680 bytes before the end (28 bytes).
+for n in 1 4; do
+    valid picture-$n $mpirun -n $n "$gfnn" $run --precond bj --rung solve-simd --picture wave-$n.vti
+    tail -c $((1680 + 28)) wave-$n.vti >materials-$n
+done
+cmp materials-1 materials-4 || fail "the materials of the picture depend on the ranks"
+
+[ ! -x "$top/tests/mutants/gfnn_mutants" ] || mutants_on_two_ranks gfnn_mutants
+
+refused 2 "--ranks 3x1x1 is 3 boxes" $mpirun -n 2 "$gfnn" $run --ranks 3x1x1
+refused 2 "cannot share" $mpirun -n 4 "$gfnn" $run --elements 3x9x9 --ranks 4x1x1
+refused 2 "missing.gfnn" $mpirun -n 2 "$gfnn" $run --weights missing.gfnn
+refused 2 "missing.voxels" $mpirun -n 2 "$gfnn" $run --model missing.voxels
+
+exit $failed

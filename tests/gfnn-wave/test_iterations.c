@@ -1,0 +1,96 @@
+/*
+ * test_iterations.c - how many iterations each preconditioner needs: a regression test, for
+ * weights, kernels and coefficients that are slightly wrong still converge, only later.
+ *
+ * A head that no network has seen, periodic, a random right-hand side, to 1e-8. The long form
+ * (RT_CHECK_LONG=1) is the specification's case, 48^3 elements, both named time steps, within 2 of
+ * its table; the short form a smaller box, where counts are what they were when this was written.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "apps/gfnn-wave/gfnn.h"
+#include "tests/common/check.h"
+
+/* Of the specification's table at Vp dt/ds = 4 and 3; of 20^3 elements at 4; 0: not in it. */
+typedef struct {
+    const char *settings;
+    int at_4, at_3, small;
+} expected_t;
+static const expected_t expected[] = {
+    {"precond=bj", 42, 40, 42},
+    {"precond=cheb degree=3", 15, 14, 15},
+    {"precond=cheb degree=5", 9, 9, 9},
+    {"precond=cheb degree=7", 7, 7, 7},
+    {"precond=gf8", 15, 13, 14},
+    {"precond=gf8 coef=galerkin", 15, 13, 14},
+    {"precond=gfm kernels=2", 13, 12, 14},
+    {"precond=gfm kernels=2 precision=fp32", 13, 12, 14},
+    {"precond=gfm kernels=2 coef=nn-class", 13, 12, 14},
+    {"precond=gfm kernels=2 coef=galerkin", 13, 12, 14},
+    {"precond=gfm kernels=4", 12, 10, 13},
+    {"precond=gfm kernels=8", 10, 9, 11},
+    {"precond=gfm kernels=2 smooth=1", 9, 8, 9},
+    {"precond=gfm kernels=8 smooth=1", 8, 6, 8},
+    {"precond=gfm kernels=2 inner=3", 0, 0, 5},
+};
+
+static void put_random(gfnn_solver_t *s)
+{
+    const gfnn_grid_t *g = &s->problem->box.fine;
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++) {
+                    const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
+                    s->f[at] = rt_random((uint64_t)at, 2021);
+                }
+}
+
+static int64_t iterations(const char *settings)
+{
+    rt_run_t run;
+    rt_run_init(&run, &gfnn_app, settings);
+    void *problem = gfnn_problem_new(&run);
+    gfnn_solver_t *s =
+        gfnn_solver_new(problem, rt_ladder_find(gfnn_ladder, GFNN_RUNGS, "solve-simd"));
+    put_random(s);
+    const int64_t n = gfnn_cg(s);
+    gfnn_solver_destroy(s);
+    gfnn_problem_destroy(problem);
+    rt_run_destroy(&run);
+    return n;
+}
+
+static void check_case(const expected_t *e, const char *box, int count, int margin)
+{
+    char settings[256];
+    if (count == 0)
+        return;
+    snprintf(settings, sizeof settings, "%s model-seed=7 %s", box, e->settings);
+    const int64_t got = iterations(settings);
+    const bool held = got >= count - margin && got <= count + margin;
+    printf("%-50s %3lld iterations, %d expected%s\n", settings + strlen(box) + 14, (long long)got,
+           count, held ? "" : "  <--");
+    CHECK(held);
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_long = getenv("RT_CHECK_LONG") != NULL;
+    rt_error_set_program("test_iterations");
+    rt_comm_init(&argc, &argv);
+    rt_device_select("cpu", true, is_long ? 0 : 1);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const expected_t *e = &expected[i];
+        if (is_long) {
+            check_case(e, "elements=48x48x48 dt=20e-6", e->at_4, 2);
+            check_case(e, "elements=48x48x48 dt=15e-6", e->at_3, 2);
+        } else {
+            check_case(e, "elements=20x20x20 dt=20e-6", e->small, 1);
+        }
+    }
+    rt_device_release();
+    rt_comm_finish();
+    return check_done();
+}

@@ -1,0 +1,454 @@
+/*
+ * test_model.c - the head against the prototype that the iteration counts come from, ids beyond the
+ * box, parts of several ranks against the whole, and voxel files: a good one, and that one broken
+ * in every way.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "gfnn_test.h"
+
+static char why[512];
+
+/* --- the head --- */
+
+/* Voxels of each tissue, and the sum of voxel number times id, of the nominal head: from the NumPy
+ * prototype. Catches any change of a radius, a fold, the order of painting, or a swap of axes. */
+static void test_head(void)
+{
+    static const struct {
+        int n;
+        int64_t count[8], moment;
+    } heads[] = {{24, {9220, 922, 1094, 494, 993, 1003, 48, 50}, 97362409},
+                 {33, {24015, 2321, 2850, 1352, 2548, 2603, 130, 118}, 657636063},
+                 {48, {73900, 7194, 8852, 3974, 7893, 8041, 376, 362}, 6221361524}};
+    for (int h = 0; h < 3; h++) {
+        const int n = heads[h].n;
+        int64_t count[8] = {0}, moment = 0, number = 0;
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                for (int i = 0; i < n; i++) {
+                    const int id = gfnn_head_id((i + .5) / n * 2 - 1, (j + .5) / n * 2 - 1,
+                                                (k + .5) / n * 2 - 1, 0);
+                    count[id]++;
+                    moment += number++ * id;
+                }
+        CHECK(memcmp(count, heads[h].count, sizeof count) == 0);
+        CHECK(moment == heads[h].moment);
+    }
+}
+
+/* Heads of other seeds differ from the nominal one and from each other, but not by much; they lie
+ * within the box, and along every ray the skull is in the scalp, and the fluid in the skull. */
+static void test_seeds(void)
+{
+    enum { N = 32, SEEDS = 6 };
+    static uint8_t head[SEEDS][N * N * N];
+    for (int s = 0; s < SEEDS; s++) {
+        int64_t wrong = 0, differ = 0, moment[3] = {0};
+        for (int at = 0; at < N * N * N; at++) {
+            const double x = (at % N + .5) / N * 2 - 1, y = (at / N % N + .5) / N * 2 - 1,
+                         z = (at / (N * N) + .5) / N * 2 - 1;
+            head[s][at] = (uint8_t)gfnn_head_id(x, y, z, (uint64_t)s);
+            differ += s > 0 && head[s][at] != head[s - 1][at];
+            for (int d = 0; d < 3 && head[s][at] > 0; d++)
+                moment[d] += (int64_t)(N * (const double[]){x, y, z}[d]);
+        }
+        for (int d = 0; d < 3; d++) /* only the nominal head is its own mirror image, in x */
+            CHECK(s == 0 ? d > 0 || moment[d] == 0 : llabs(moment[d]) > N);
+        CHECK(s == 0 || (differ > N * N * N / 200 && differ < N * N * N / 4));
+        for (int face = 0; face < 300; face++) { /* on the surface of the box */
+            double p[3] = {rt_random((uint64_t)face, 1), rt_random((uint64_t)face, 2),
+                           rt_random((uint64_t)face, 3)};
+            p[face % 3] = face % 2 ? 1 : -1;
+            wrong += gfnn_head_id(p[0], p[1], p[2], (uint64_t)s) != 0;
+            int last = 0; /* towards the middle: 0 1 2 3 4, and then whatever is in there */
+            for (double t = 1; t > 0.5 && last < 4; t -= 0.001) {
+                const int id = gfnn_head_id(t * p[0], t * p[1], t * p[2], (uint64_t)s);
+                wrong += id < 5 && id != last && id != last + 1;
+                last = id;
+            }
+        }
+        CHECK(wrong == 0);
+    }
+    CHECK(memcmp(head[1], head[2], sizeof head[1]) != 0);
+}
+
+/* --- a rank's part --- */
+
+static int64_t wrapped(int64_t i, int64_t n, int faces)
+{
+    if (faces == GFNN_PERIODIC)
+        return (i % n + n) % n;
+    return i >= 0 && i < n ? i : -1;
+}
+
+/* Id of an element of the whole box, by what the model is defined as. */
+static int defined(const gfnn_config_t *cfg, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t e[3] = {wrapped(i, cfg->n_elements[0], cfg->faces),
+                          wrapped(j, cfg->n_elements[1], cfg->faces),
+                          wrapped(k, cfg->n_elements[2], cfg->faces)};
+    double x[3];
+    for (int d = 0; d < 3; d++) {
+        if (e[d] < 0)
+            return GFNN_OUTSIDE;
+        x[d] = ((double)e[d] + .5) / (double)cfg->n_elements[d] * 2 - 1;
+    }
+    if (strcmp(cfg->model, "uniform") == 0)
+        return 0;
+    return gfnn_head_id(x[0], x[1], x[2], (uint64_t)cfg->model_seed);
+}
+
+/* Catches ids that are not wrapped, or wrapped by the number of nodes; elements beyond a face that
+ * are there; a part that starts at another place than its nodes. */
+static void check_parts(const gfnn_config_t *cfg, int ranks)
+{
+    for (int rank = 0; rank < ranks; rank++) {
+        const gfnn_box_t box = gfnn_box(cfg, rank);
+        gfnn_model_t *model = gfnn_model_new(cfg, &box);
+        int64_t wrong = 0;
+        for (int64_t k = -3; k < box.n[2] + 3; k++)
+            for (int64_t j = -3; j < box.n[1] + 3; j++)
+                for (int64_t i = -3; i < box.n[0] + 3; i++)
+                    wrong += model->id[gfnn_at(&box.wide, i, j, k)] !=
+                             defined(cfg, box.first[0] + i, box.first[1] + j, box.first[2] + k);
+        CHECK(wrong == 0);
+        gfnn_model_destroy(model);
+    }
+}
+
+static void test_parts(void)
+{
+    static const int64_t sizes[][3] = {{20, 14, 17}, {4, 3, 5}, {3, 9, 4}};
+    for (int s = 0; s < 3; s++)
+        for (int faces = GFNN_PERIODIC; faces < GFNN_FACES; faces++)
+            for (int seed = 0; seed < 2; seed++)
+                for (int ranks = 1; ranks <= 8; ranks *= 2) {
+                    gfnn_config_t cfg =
+                        gfnn_test_config(sizes[s][0], sizes[s][1], sizes[s][2], faces);
+                    cfg.model = seed ? "head" : "uniform";
+                    cfg.model_seed = seed * ranks;
+                    gfnn_box_choose(&cfg, ranks);
+                    check_parts(&cfg, ranks);
+                }
+}
+
+static void test_materials(void)
+{
+    static const double head[] = {50, 70, 120, 50, 80, 100, 55, 90};
+    gfnn_config_t cfg = gfnn_test_config(8, 8, 8, GFNN_PERIODIC);
+    const gfnn_box_t box = gfnn_box(&cfg, 0);
+    gfnn_model_t *model = gfnn_model_new(&cfg, &box);
+    const gfnn_materials_t *m = &model->materials;
+    CHECK(m->ids == 1 && m->vs[0] == 80 && m->w[0] == 1 && m->square[0] == 6400 && !m->name[0]);
+    CHECK(m->w[GFNN_OUTSIDE] == 0 && m->square[GFNN_OUTSIDE] == 0 && m->vs[GFNN_OUTSIDE] == 0);
+    CHECK_TEXT(model->text, "uniform, Vs 80 m/s");
+    gfnn_model_destroy(model);
+    cfg.model = "head";
+    cfg.model_seed = 3;
+    model = gfnn_model_new(&cfg, &box);
+    m = &model->materials;
+    CHECK(m->ids == 8 && memcmp(m->vs, head, sizeof head) == 0);
+    CHECK(m->square[2] == 14400 && m->w[7] == 1 && m->w[8] == 0 && m->w[GFNN_OUTSIDE] == 0);
+    CHECK_TEXT(m->name[2], "skull");
+    CHECK_TEXT(model->text, "head of seed 3, 8 materials, Vs 50 to 120 m/s");
+    gfnn_model_destroy(model);
+    gfnn_model_destroy(NULL);
+}
+
+/* --- voxel files --- */
+
+enum { NX = 3, NY = 2, NZ = 4, VOXELS = NX * NY * NZ, MOST = 1 << 13 };
+static char *guarded; /* MOST bytes, behind which no access is allowed */
+static char file[MOST];
+static size_t size;
+
+static uint8_t voxel(int i, int j, int k)
+{
+    static const uint8_t ids[] = {0, 5, 200, 255};
+    return ids[(i + 2 * j + 3 * k + i * k) % 4];
+}
+
+static void write_file(void)
+{
+    size = (size_t)snprintf(file, sizeof file,
+                            "gfnn-voxels 1\n# comment\nsize %d %d %d\nspacing 0.002\n"
+                            "material 200 120 outer shell\nmaterial 0 50\nmaterial 5 80.5 core\n"
+                            "material 255 60 last\ndata\n",
+                            NX, NY, NZ);
+    for (int k = 0; k < NZ; k++)
+        for (int j = 0; j < NY; j++)
+            for (int i = 0; i < NX; i++)
+                file[size++] = (char)voxel(i, j, k);
+}
+
+static bool parse(const char *data, size_t n, gfnn_voxels_t *voxels)
+{
+    const size_t before = rt_mem_used(RT_HOST);
+    char *at = guarded + MOST - n;
+    memcpy(at, data, n);
+    const bool good = gfnn_voxel_parse("v", at, n, false, voxels, why, sizeof why);
+    const bool one_line = strncmp(why, "v: ", 3) == 0 && strlen(why) > 3 && !strchr(why, '\n');
+    if (!good && !(rt_mem_used(RT_HOST) == before && one_line && !voxels->id)) {
+        fprintf(stderr, "    %s\n", why);
+        CHECK(!"a refusal frees all and has one line");
+    }
+    return good;
+}
+
+/* Catches x, y and z mixed up, ids that are not renumbered, materials in the order of the lines. */
+static bool is_the_model(const gfnn_voxels_t *v)
+{
+    static const double vs[] = {50, 80.5, 120, 60};
+    static const char *const name[] = {NULL, "core", "outer shell", "last"};
+    static const uint8_t id[] = {0, 5, 200, 255};
+    const gfnn_materials_t *m = &v->materials;
+    bool same = v->E[0] == NX && v->E[1] == NY && v->E[2] == NZ && v->ds == 0.002 && m->ids == 4;
+    for (int i = 0; same && i < 4; i++)
+        same = m->vs[i] == vs[i] && m->w[i] == 1 && m->square[i] == vs[i] * vs[i] &&
+               (name[i] ? m->name[i] && strcmp(name[i], m->name[i]) == 0 : !m->name[i]);
+    for (int i = 0; same && i < VOXELS; i++)
+        same = v->id[i] < 4 && id[v->id[i]] == voxel(i % NX, i / NX % NY, i / (NX * NY));
+    return same && m->w[4] == 0 && m->w[GFNN_OUTSIDE] == 0;
+}
+
+static void test_good(void)
+{
+    gfnn_voxels_t v;
+    CHECK(parse(file, size, &v) && is_the_model(&v));
+    gfnn_voxel_free(&v);
+    CHECK(gfnn_voxel_parse("v", file, size, true, &v, why, sizeof why));
+    CHECK(!v.id && v.E[2] == NZ && v.ds == 0.002 && v.materials.ids == 4);
+    gfnn_voxel_free(&v);
+}
+
+/* Every start of the file is refused. */
+static void test_cut(void)
+{
+    gfnn_voxels_t v;
+    for (size_t n = 0; n < size; n++)
+        CHECK(!parse(file, n, &v));
+    CHECK(strstr(why, "23 bytes follow on the line \"data\", and 3x2x4 voxels are 24") != NULL);
+}
+
+/* Turned bits may give another model, but one whose ids all have a material. */
+static void test_bits(void)
+{
+    static char broken[MOST];
+    size_t refused = 0, unsound = 0;
+    memcpy(broken, file, size);
+    for (size_t i = 0; i < size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            gfnn_voxels_t v;
+            broken[i] = (char)(file[i] ^ (1 << bit));
+            if (parse(broken, size, &v)) {
+                for (int64_t q = 0; q < v.E[0] * v.E[1] * v.E[2]; q++)
+                    unsound += v.id[q] >= v.materials.ids;
+                unsound += !(v.ds > 0) || v.E[0] * v.E[1] * v.E[2] != VOXELS;
+                gfnn_voxel_free(&v);
+            } else {
+                refused++;
+            }
+            broken[i] = file[i];
+        }
+    CHECK(unsound == 0);
+    CHECK(refused > 4 * size);
+}
+
+/* With the first `old` changed to `new`: refused with this text, or (NULL) still the same. */
+static void check_change(const char *old, const char *new, const char *wanted)
+{
+    static char broken[MOST];
+    gfnn_voxels_t v;
+    const char *at = strstr(file, old);
+    CHECK(at != NULL);
+    if (!at)
+        return;
+    const size_t i = (size_t)(at - file), n = size + strlen(new) - strlen(old);
+    memcpy(broken, file, i);
+    memcpy(broken + i, new, strlen(new));
+    memcpy(broken + i + strlen(new), at + strlen(old), size - i - strlen(old));
+    const bool good = parse(broken, n, &v);
+    if (!wanted) {
+        CHECK(good && is_the_model(&v));
+    } else {
+        if (good || !strstr(why, wanted))
+            fprintf(stderr, "    %s: %s\n", new, good ? "accepted" : why);
+        CHECK(!good && strstr(why, wanted));
+    }
+    if (good)
+        gfnn_voxel_free(&v);
+}
+
+static void test_messages(void)
+{
+    check_change("gfnn-voxels", "gfnn-voxel", "v: no voxel file, whose first line is");
+    check_change("voxels 1", "voxels 2", "line 1: version 2 of the format: only 1");
+    check_change("voxels 1", "voxels", "line 1: the version of the format is missing");
+    check_change("size 3 2 4", "size 3 2", "line 3: voxels along z is missing");
+    check_change("size 3 2 4", "size 3 2 4 1", "line 3: the line should end before \"1\"");
+    check_change("size 3 2 4", "size 3 0 4", "line 3: 0 voxels along y: must be 1 to");
+    check_change("size 3 2 4", "size -3 2 4", "line 3: -3 voxels along x: must be 1 to");
+    check_change("size 3 2 4", "size 2147483648 2 4", "line 3: 2147483648 voxels along x");
+    check_change("size 3 2 4", "size 2147483647 2147483647 2147483647", "voxels are 990352");
+    check_change("size 3 2 4", "size 3 2 3", "6 bytes follow on the last of 3x2x3 voxels");
+    check_change("size 3 2 4", "size 3 2 5", "24 bytes follow on the line \"data\", and 3x2x5");
+    check_change("size 3 2 4\n", "", "no line \"size NX NY NZ\" before the data");
+    check_change("size 3 2 4", "size 3 2 4\nsize 3 2 4", "line 4: a second line \"size\"");
+    check_change("size 3", "sizes 3", "line 3: \"sizes\": a line starts with size, spacing");
+    check_change("spacing 0.002\n", "", "no line \"spacing DS\" before the data");
+    check_change("spacing 0.002", "spacing 0", "line 4: spacing 0: the side of a voxel");
+    check_change("spacing 0.002", "spacing -1", "line 4: spacing -1");
+    check_change("spacing 0.002", "spacing inf", "line 4: spacing inf");
+    check_change("spacing 0.002", "spacing 1mm", "line 4: \"1mm\" is not a number");
+    check_change("spacing", "spacing 1\nspacing", "line 5: a second line \"spacing\"");
+    check_change("material 5 80.5", "material 5 0", "line 7: material 5: Vs 0 m/s must be above");
+    check_change("material 5 80.5", "material 5 -1", "line 7: material 5: Vs -1 m/s must be");
+    check_change("material 5 80.5", "material 5 nan", "line 7: material 5: Vs nan");
+    check_change("material 5 80.5", "material 5 core", "line 7: \"core\" is not a number");
+    check_change("material 5 80.5 core", "material 5", "line 7: the material's Vs in m/s is miss");
+    check_change("material 5 ", "material 256 ", "line 7: material 256: an id is a byte, 0 to 255");
+    check_change("material 5 ", "material -1 ", "line 7: material -1: an id is a byte");
+    check_change("material 5 ", "material 200 ", "line 7: material 200 again, after line 5");
+    check_change("material 5 ", "material 6 ", "voxel (1, 0, 0), from 0, has id 5, and there is");
+    check_change("outer shell", "outer\tshell", "line 5: character 6 of the name of material 200");
+    check_change("outer shell", "0123456789 123456789 123456789 12", "33 characters: 31 are");
+    check_change("\ndata\n", "\n", "line 9: \"?");
+    check_change("# comment\n", "", NULL);
+    check_change("# comment\n", "\n \t\n#\n  # again\n", NULL);
+    check_change("outer shell\n", "  outer shell \r\n", NULL);
+    check_change("\ndata\n", "\ndata \r\n", NULL);
+}
+
+static void test_structure(void)
+{
+    gfnn_voxels_t v;
+    char text[8192];
+    CHECK(!gfnn_voxel_parse("v", NULL, 0, false, &v, why, sizeof why));
+    CHECK_TEXT(why, "v: the file is empty");
+    static const char none[] = "gfnn-voxels 1\nsize 1 1 1\nspacing 1\ndata\n7";
+    CHECK(!parse(none, strlen(none), &v));
+    CHECK_TEXT(why, "v: no line \"material ID VS\" before the data");
+    size_t n = (size_t)snprintf(text, sizeof text, "gfnn-voxels 1\nsize 1 1 1\nspacing 1\n");
+    for (int id = 255; id >= 0; id--)
+        n += (size_t)snprintf(text + n, sizeof text - n, "material %d %d\n", id, id + 1);
+    n += (size_t)snprintf(text + n, sizeof text - n, "data\n7");
+    CHECK(!parse(text, n, &v) && strstr(why, "256 materials: at most 255"));
+    char *line = strstr(text, "material 0 "); /* 255 are as many as can be */
+    memset(line, '#', 8);
+    CHECK(parse(text, n, &v) && v.materials.ids == 255 && v.id[0] == '7' - 1);
+    CHECK(v.materials.vs['7' - 1] == '7' + 1);
+    gfnn_voxel_free(&v);
+    memcpy(text, file, size);
+    text[size - 1] = 77;
+    CHECK(!parse(text, size, &v) && strstr(why, "voxel (2, 1, 3), from 0, has id 77, and"));
+    CHECK(!gfnn_voxel_read("/nonexistent.voxels", false, &v, why, sizeof why));
+    CHECK(strstr(why, "No such file"));
+}
+
+/* Run on as many ranks as there are: rank 0 deals the file out. */
+static void test_sample(void)
+{
+    const char *path = gfnn_test_input("ball.voxels");
+    int64_t E[3], count[3] = {0};
+    double ds;
+    gfnn_voxels_t v;
+    gfnn_voxel_extents(path, E, &ds);
+    CHECK(E[0] == 12 && E[1] == 10 && E[2] == 8 && ds == 1e-3);
+    CHECK(gfnn_voxel_read(path, false, &v, why, sizeof why));
+    for (int64_t i = 0; i < 960; i++)
+        count[v.id[i] % 3]++;
+    CHECK(v.materials.ids == 3 && count[0] == 811 && count[1] == 44 && count[2] == 105);
+    for (int faces = GFNN_PERIODIC; faces < GFNN_FACES; faces++) {
+        gfnn_config_t cfg = gfnn_test_config(E[0], E[1], E[2], faces);
+        cfg.model = path;
+        const gfnn_box_t box = gfnn_box(&cfg, rt_comm_rank());
+        gfnn_model_t *model = gfnn_model_new(&cfg, &box);
+        int64_t wrong = 0;
+        for (int64_t k = -3; k < box.n[2] + 3; k++)
+            for (int64_t j = -3; j < box.n[1] + 3; j++)
+                for (int64_t i = -3; i < box.n[0] + 3; i++) {
+                    const int64_t x = wrapped(box.first[0] + i, E[0], faces),
+                                  y = wrapped(box.first[1] + j, E[1], faces),
+                                  z = wrapped(box.first[2] + k, E[2], faces);
+                    const bool there = x >= 0 && y >= 0 && z >= 0;
+                    wrong += model->id[gfnn_at(&box.wide, i, j, k)] !=
+                             (there ? v.id[x + E[0] * (y + E[1] * z)] : GFNN_OUTSIDE);
+                }
+        CHECK(wrong == 0);
+        CHECK(model->materials.ids == 3 && model->materials.square[2] == 14400);
+        CHECK_TEXT(model->materials.name[1], "core");
+        CHECK(strstr(model->text, "ball.voxels, 3 materials, Vs 50 to 120 m/s") != NULL);
+        gfnn_model_destroy(model);
+    }
+    gfnn_voxel_free(&v);
+}
+
+static void check_refused(const gfnn_config_t *cfg, const char *text)
+{
+    const gfnn_box_t box = gfnn_box(cfg, 0);
+    CHECK_DIES(RT_USAGE, text, { gfnn_model_new(cfg, &box); });
+}
+
+static void test_refusals(void)
+{
+    gfnn_config_t cfg = gfnn_test_config(12, 10, 8, GFNN_FREE);
+    cfg.vs = 141.5;
+    check_refused(&cfg, "Vs 141.5 m/s must be above 0 and at most Vp / sqrt(2) = 141.4 (beyond");
+    cfg.vs = 0;
+    check_refused(&cfg, "Vs 0 m/s must be above 0");
+    cfg.vs = NAN;
+    check_refused(&cfg, "must be above 0");
+    cfg.model = "haed";
+    check_refused(&cfg, "--model haed: there are head, uniform, and files; no such file is there");
+    cfg.model = gfnn_test_input("samples.py");
+    check_refused(&cfg, "samples.py: no voxel file");
+    cfg.model = gfnn_test_input("ball.voxels");
+    cfg.vp = 169;
+    check_refused(&cfg, "Vs 120 m/s of the shell must be above 0 and at most Vp / sqrt(2) = 119.5");
+    cfg.vp = 170;
+    cfg.ds = 2e-3;
+    check_refused(&cfg, "ball.voxels has voxels of 0.001 m, not 0.002 m: leave --ds out");
+    cfg = gfnn_test_config(12, 10, 9, GFNN_FREE);
+    cfg.model = gfnn_test_input("ball.voxels");
+    check_refused(&cfg, "ball.voxels has 12x10x8 voxels, not 12x10x9: leave --elements out");
+    int64_t E[3];
+    double ds;
+    CHECK_DIES(RT_USAGE, "--model /: not a regular file", { gfnn_voxel_extents("/", E, &ds); });
+}
+
+static void one_rank(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *block = NULL;
+    if (posix_memalign(&block, page, MOST + page) != 0 ||
+        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
+        perror("a guarded page"), exit(EXIT_FAILURE);
+    guarded = block;
+    write_file();
+    test_head();
+    test_seeds();
+    test_parts();
+    test_materials();
+    test_good();
+    test_cut();
+    test_bits();
+    test_messages();
+    test_structure();
+    test_refusals();
+    mprotect(guarded + MOST, page,
+             PROT_READ | PROT_WRITE); /* LeakSanitizer looks into all blocks */
+    free(block);
+}
+
+int main(int argc, char **argv)
+{
+    app_test_start("test_model", &argc, &argv);
+    if (rt_comm_size() == 1)
+        one_rank();
+    test_sample();
+    CHECK(rt_mem_used(RT_HOST) == 0);
+    return app_test_stop(check_done());
+}

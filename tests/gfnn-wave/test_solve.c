@@ -1,0 +1,383 @@
+/*
+ * test_solve.c - conjugate gradients, their preconditioners and Newmark's method, on boxes small
+ * enough to be solved by elimination.
+ */
+#include "config.h"
+#include <math.h>
+#include "gfnn_test.h"
+
+typedef struct {
+    rt_run_t run;
+    gfnn_config_t *cfg;
+    gfnn_problem_t *problem;
+    gfnn_solver_t *s;
+    const gfnn_grid_t *g;
+    size_t values; /* of a vector on fine */
+} bench_t;
+
+/* A network of one kernel, nobody's Green's function: about D^-1, with random values around it and
+ * coefficients that differ from node to node, so that P is not symmetric. */
+typedef enum { NO_NETWORK, NETWORK, SMOOTHED } network_use_t;
+static gfnn_weights_t network;
+static float kernel[9 * GFNN_STENCIL];
+
+static void give_network(bench_t *b, network_use_t use)
+{
+    const size_t plane = (size_t)b->problem->box.bare.plane;
+    for (int q = 0; q < 9 * GFNN_STENCIL; q++) {
+        const bool centre = q % GFNN_STENCIL == GFNN_STENCIL / 2 && q / GFNN_STENCIL % 4 == 0;
+        kernel[q] = (float)(0.003 * rt_random((uint64_t)q, 7)) + (centre ? 0.25f : 0);
+    }
+    network = (gfnn_weights_t){.form = GFNN_GFM, .kernels = 1, .coefs = 1, .K = kernel};
+    b->problem->weights = &network;
+    b->problem->coef = RT_NEW(float, plane, RT_HOST);
+    for (size_t i = 0; i < plane; i++)
+        b->problem->coef[i] = (float)(1 + 0.3 * rt_random(i, 8));
+    b->cfg->precond = GFNN_GFM; /* in the settings it would read a file */
+    b->cfg->smooth = use == SMOOTHED;
+}
+
+static void bench_new(bench_t *b, const char *rung, const char *settings, network_use_t use)
+{
+    rt_run_init(&b->run, &gfnn_app, settings);
+    b->run.opt.quiet = true;
+    b->cfg = b->run.config;
+    b->problem = gfnn_problem_new(&b->run);
+    if (use != NO_NETWORK)
+        give_network(b, use);
+    b->s = gfnn_solver_new(b->problem, rt_ladder_find(gfnn_ladder, GFNN_RUNGS, rung));
+    b->g = &b->problem->box.fine;
+    b->values = 3 * (size_t)b->g->plane;
+}
+
+static void bench_destroy(bench_t *b)
+{
+    gfnn_solver_destroy(b->s);
+    b->problem->weights = NULL; /* was not allocated */
+    gfnn_problem_destroy(b->problem);
+    rt_run_destroy(&b->run);
+}
+
+/* Own value number q: component, z, y, x. */
+static int64_t position(const gfnn_grid_t *g, int64_t q)
+{
+    const int64_t i = q % g->n[0], j = q / g->n[0] % g->n[1], k = q / g->n[0] / g->n[1] % g->n[2];
+    return q / (g->n[0] * g->n[1] * g->n[2]) * g->plane + gfnn_at(g, i, j, k);
+}
+
+static int64_t own_values(const gfnn_grid_t *g)
+{
+    return 3 * g->n[0] * g->n[1] * g->n[2];
+}
+
+static void random_force(bench_t *b, double *f)
+{
+    memset(f, 0, b->values * sizeof *f);
+    for (int64_t q = 0; q < own_values(b->g); q++)
+        f[position(b->g, q)] = 1e-9 * rt_random((uint64_t)q, 3); /* far from 1, as a wave's is */
+    gfnn_vectors_cpu.hold(&b->s->view_vec, f, NULL);
+}
+
+static double norm(const gfnn_grid_t *g, const double *x)
+{
+    double sum = 0;
+    for (int64_t q = 0; q < own_values(g); q++)
+        sum += x[position(g, q)] * x[position(g, q)];
+    return sqrt(sum);
+}
+
+/* |x - y| / |y| */
+static double difference(const gfnn_grid_t *g, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t q = 0; q < own_values(g); q++) {
+        const int64_t at = position(g, q);
+        sum += (x[at] - y[at]) * (x[at] - y[at]);
+    }
+    return sqrt(sum) / norm(g, y);
+}
+
+/* --- against elimination --- */
+
+/* A x = f by Cholesky, A column by column from the definition. Held values are 0. */
+static void eliminate(bench_t *b, const double *f, double *x)
+{
+    const int64_t n = own_values(b->g);
+    double *A = RT_NEW(double, (size_t)(n * n), RT_HOST), *y = RT_NEW(double, (size_t)n, RT_HOST);
+    double *e = RT_NEW(double, b->values, RT_HOST), *Ae = RT_NEW(double, b->values, RT_HOST);
+    memset(Ae, 0, b->values * sizeof *Ae);
+    for (int64_t q = 0; q < n; q++) {
+        memset(e, 0, b->values * sizeof *e);
+        e[position(b->g, q)] = 1;
+        gfnn_oracle_apply(b->problem, &b->problem->step.A, false, e, Ae);
+        for (int64_t p = 0; p < n; p++)
+            A[p * n + q] = Ae[position(b->g, p)];
+        if (A[q * n + q] == 0)
+            A[q * n + q] = 1; /* held */
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double sum = f[position(b->g, i)];
+        for (int64_t j = 0; j <= i; j++) {
+            double entry = A[i * n + j];
+            for (int64_t k = 0; k < j; k++)
+                entry -= A[i * n + k] * A[j * n + k];
+            A[i * n + j] = i == j ? sqrt(entry) : entry / A[j * n + j];
+        }
+        for (int64_t j = 0; j < i; j++)
+            sum -= A[i * n + j] * y[j];
+        y[i] = sum / A[i * n + i];
+    }
+    for (int64_t i = n - 1; i >= 0; i--) {
+        for (int64_t j = i + 1; j < n; j++)
+            y[i] -= A[j * n + i] * y[j];
+        y[i] /= A[i * n + i];
+        x[position(b->g, i)] = y[i];
+    }
+    RT_FREE(A, RT_HOST);
+    RT_FREE(y, RT_HOST);
+    RT_FREE(e, RT_HOST);
+    RT_FREE(Ae, RT_HOST);
+}
+
+/* Every preconditioner finds the same x: a wrong one costs iterations, so these are bounded too.
+ * Catches an alpha, a beta or a scale that is not that of the method. */
+static void check_solution(const char *settings, network_use_t use, int64_t most)
+{
+    static const char *const rungs[] = {"solve-reference", "solve-simd"};
+    for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
+        bench_t b;
+        bench_new(&b, rungs[i], settings, use);
+        double *f = RT_NEW(double, b.values, RT_HOST), *want = RT_NEW(double, b.values, RT_HOST);
+        random_force(&b, f);
+        memset(want, 0, b.values * sizeof *want);
+        eliminate(&b, f, want);
+        rt_copy(b.s->f, b.s->space, f, RT_HOST, b.values * sizeof *f);
+        const int64_t iterations = gfnn_cg(b.s);
+        const double error = difference(b.g, b.s->x, want);
+        CHECK(iterations <= most && b.s->residual < b.cfg->tolerance);
+        CHECK(error < 1e-7);
+        if (iterations > most || !(error < 1e-7) || getenv("RT_CHECK_VERBOSE"))
+            printf("%s, %s: %lld iterations, error %.2e\n", rungs[i], settings,
+                   (long long)iterations, error);
+        RT_FREE(f, RT_HOST);
+        RT_FREE(want, RT_HOST);
+        bench_destroy(&b);
+    }
+}
+
+/* --- the flexible beta --- */
+
+/* z = B r as gfnn_cg gets it, but on the host and with r's largest value 1. */
+static void precondition(bench_t *b, const double *r, double *z)
+{
+    const gfnn_grid_t *wide = &b->problem->box.wide;
+    double most = 0;
+    for (int64_t q = 0; q < own_values(b->g); q++)
+        most = fmax(most, fabs(r[position(b->g, q)]));
+    for (int64_t q = 0; q < own_values(b->g); q++)
+        b->s->r32[position(wide, q)] = (float)(r[position(b->g, q)] / most);
+    gfnn_precondition(b->s);
+    for (int64_t q = 0; q < own_values(b->g); q++)
+        z[position(b->g, q)] = most * (double)b->s->z[position(wide, q)];
+}
+
+static double dot(const bench_t *b, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t q = 0; q < own_values(b->g); q++)
+        sum += x[position(b->g, q)] * y[position(b->g, q)];
+    return sum;
+}
+
+/* `iterations` of the textbook's flexible method, which keeps the residual before; or, if not
+ * flexible, with Fletcher's and Reeves' beta. */
+static void textbook(bench_t *b, const double *f, int64_t iterations, bool flexible, double *x)
+{
+    double *vectors[5];
+    for (int i = 0; i < 5; i++) {
+        vectors[i] = RT_NEW(double, b->values, RT_HOST);
+        memset(vectors[i], 0, b->values * sizeof(double));
+    }
+    double *r = vectors[0], *before = vectors[1], *z = vectors[2], *p = vectors[3], *q = vectors[4];
+    double zr = 0;
+    memset(x, 0, b->values * sizeof *x);
+    memcpy(r, f, b->values * sizeof *r);
+    for (int64_t k = 0; k < iterations; k++) {
+        precondition(b, r, z);
+        const double now = dot(b, z, r), other = flexible ? dot(b, z, before) : 0;
+        const double beta = k == 0 ? 0 : (now - other) / zr;
+        zr = now;
+        for (size_t i = 0; i < b->values; i++)
+            p[i] = z[i] + beta * p[i];
+        gfnn_oracle_apply(b->problem, &b->problem->step.A, false, p, q);
+        const double alpha = zr / dot(b, p, q);
+        memcpy(before, r, b->values * sizeof *r);
+        for (size_t i = 0; i < b->values; i++) {
+            x[i] += alpha * p[i];
+            r[i] -= alpha * q[i];
+        }
+    }
+    for (int i = 0; i < 5; i++)
+        RT_FREE(vectors[i], RT_HOST);
+}
+
+static void check_flexible(void)
+{
+    bench_t b;
+    bench_new(&b, "solve-simd", "elements=6x5x7 precond=bj precision=fp32 max-iterations=6",
+              NETWORK);
+    double *f = RT_NEW(double, b.values, RT_HOST), *x = RT_NEW(double, b.values, RT_HOST);
+    random_force(&b, f);
+    memcpy(b.s->f, f, b.values * sizeof *f);
+    CHECK(gfnn_cg(b.s) == 6);
+    CHECK(b.s->residual > b.cfg->tolerance); /* not converged to the one solution yet */
+    double *got = RT_NEW(double, b.values, RT_HOST);
+    memcpy(got, b.s->x, b.values * sizeof *got);
+    textbook(&b, f, 6, true, x);
+    CHECK(difference(b.g, got, x) < 1e-6);
+    textbook(&b, f, 6, false, x);
+    CHECK(difference(b.g, got, x) > 1e-4);
+    RT_FREE(f, RT_HOST);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(got, RT_HOST);
+    bench_destroy(&b);
+}
+
+/* --- ends --- */
+
+static void check_ends(const char *settings)
+{
+    bench_t b;
+    bench_new(&b, "solve-simd", settings, NO_NETWORK);
+    gfnn_solver_t *s = b.s;
+    gfnn_vectors_cpu.fill(&s->view_vec, 0, s->f);
+    gfnn_vectors_cpu.fill(&s->view_vec, NAN, s->x);
+    CHECK(gfnn_cg(s) == 0);
+    CHECK(s->residual == 0 && norm(b.g, s->x) == 0);
+    random_force(&b, s->f);
+    b.cfg->max_iterations = 2;
+    CHECK(gfnn_cg(s) == 2);
+    CHECK(s->residual >= b.cfg->tolerance && s->residual < 1);
+    b.cfg->max_iterations = 100000000; /* a NaN that did not stop it would take days */
+    s->f[position(b.g, 5)] = NAN;
+    CHECK(gfnn_cg(s) == 100000000);
+    CHECK(!rt_finite(s->residual));
+    bench_destroy(&b);
+}
+
+/* --- time --- */
+
+/* Kinetic and strain energy, in units of rho ds^3. */
+static double energy(bench_t *b)
+{
+    gfnn_solver_t *s = b->s;
+    const gfnn_step_t *step = &b->problem->step;
+    gfnn_apply(s, &step->M, s->v, s->q);
+    double sum = dot(b, s->v, s->q);
+    gfnn_apply(s, &step->K, s->u, s->q);
+    return (sum + dot(b, s->u, s->q)) / 2;
+}
+
+/* Without damping the energy of a free wave stays; with it, it falls. Catches a wrong factor in f
+ * or in the updates of u, v and a. */
+static void check_energy(void)
+{
+    bench_t b;
+    bench_new(&b, "solve-simd",
+              "elements=12x3x3 model=uniform source=plane precond=bj damping=0 steps=100 "
+              "tolerance=1e-13",
+              NO_NETWORK);
+    const double before = energy(&b);
+    gfnn_solve(b.s);
+    CHECK(before > 0 && b.s->steps == 100);
+    const double drift = fabs(energy(&b) / before - 1);
+    CHECK(drift < 1e-12);
+    if (getenv("RT_CHECK_VERBOSE"))
+        printf("energy: drift %.2e after 100 steps\n", drift);
+    bench_destroy(&b);
+
+    bench_new(&b, "solve-simd",
+              "elements=12x3x3 model=uniform source=plane precond=bj damping=0.02 steps=10 "
+              "tolerance=1e-12",
+              NO_NETWORK);
+    double last = energy(&b);
+    const double first = last;
+    bool falls = true;
+    for (int i = 0; i < 5; i++) {
+        gfnn_solve(b.s); /* goes on from where it is */
+        const double now = energy(&b);
+        falls = falls && now < last;
+        last = now;
+    }
+    CHECK(falls && last < 0.99 * first && last > 0.1 * first);
+    bench_destroy(&b);
+}
+
+/* --- solves --- */
+
+static bool is_same(const double *x, const double *y, size_t values)
+{
+    return memcmp(x, y, values * sizeof *x) == 0;
+}
+
+/* A solve begins where spoil puts it, leaves the same bits each time, and nothing of an earlier one
+ * can be taken for its result. */
+static void check_spoil(void)
+{
+    bench_t b;
+    bench_new(&b, "solve-simd", "elements=6x5x7 precond=bj steps=3 faces=free", NO_NETWORK);
+    gfnn_solver_t *s = b.s;
+    double *u = RT_NEW(double, b.values, RT_HOST);
+    gfnn_solve(s);
+    memcpy(u, s->u, b.values * sizeof *u);
+    CHECK(norm(b.g, u) > 0 && s->steps == 3);
+    CHECK(s->iterations == s->history[0] + s->history[1] + s->history[2]);
+    gfnn_spoil(s);
+    CHECK(norm(b.g, s->u) == 0 && s->steps == 0 && s->history[0] == -1);
+    CHECK(rt_count_nonfinite(s->x, b.values) == (size_t)own_values(b.g));
+    gfnn_solve(s);
+    CHECK(is_same(u, s->u, b.values));
+    RT_FREE(u, RT_HOST);
+    bench_destroy(&b);
+
+    bench_new(&b, "cpu-simd", "elements=6x5x7 precond=bj steps=2 faces=mirror", NO_NETWORK);
+    s = b.s;
+    double *x = RT_NEW(double, b.values, RT_HOST);
+    const double scale = s->scale;
+    gfnn_spoil(s);
+    CHECK(s->scale != scale && s->scale >= 0.5 && s->scale <= 2);
+    CHECK(rt_count_nonfinite(s->q, b.values) == (size_t)own_values(b.g));
+    gfnn_input(s, x);
+    CHECK(is_same(x, s->x, b.values));
+    gfnn_solve(s);
+    CHECK(s->steps == 2 && rt_count_nonfinite(s->q, b.values) == 0);
+    RT_FREE(x, RT_HOST);
+    bench_destroy(&b);
+}
+
+int main(int argc, char **argv)
+{
+    app_test_start("test_solve", &argc, &argv);
+    check_solution("elements=4x3x5 precond=none", NO_NETWORK, 60);
+    check_solution("elements=4x3x5 precond=bj", NO_NETWORK, 40);
+    check_solution("elements=3x2x3 precond=bj faces=free", NO_NETWORK, 45);
+    check_solution("elements=3x2x3 precond=bj faces=mirror", NO_NETWORK, 45);
+    check_solution("elements=4x3x5 precond=cheb degree=3", NO_NETWORK, 20);
+    check_solution("elements=3x2x3 precond=cheb degree=5 faces=mirror", NO_NETWORK, 14);
+    check_solution("elements=4x3x5 precond=cheb degree=1", NO_NETWORK, 40);
+    check_solution("elements=4x3x5 precond=bj inner=3", NO_NETWORK, 20);
+    check_solution("elements=3x2x3 precond=cheb degree=2 inner=2 faces=mirror", NO_NETWORK, 20);
+    check_solution("elements=4x3x5 precond=bj precision=fp32", NETWORK, 75);
+    check_solution("elements=4x3x5 precond=bj precision=fp16", NETWORK, 75);
+    check_solution("elements=4x3x5 precond=bj precision=fp32", SMOOTHED, 25);
+    check_solution("elements=3x2x3 precond=bj precision=fp16 faces=mirror", SMOOTHED, 25);
+    check_solution("elements=4x3x5 precond=bj precision=fp16 inner=2", NETWORK, 45);
+    check_solution("elements=4x3x5 precond=bj precision=fp32 inner=2", SMOOTHED, 20);
+    check_flexible();
+    check_ends("elements=4x3x5 precond=none");
+    check_ends("elements=4x3x5 precond=bj");
+    check_ends("elements=4x3x5 precond=cheb inner=2");
+    check_energy();
+    check_spoil();
+    return app_test_stop(check_done());
+}

@@ -1,0 +1,451 @@
+/*
+ * test_vectors.c - the CPU's loops over vectors, each against a plain loop written from its line in
+ * gfnn.h. Ghosts and padding hold a mark that must be there afterwards; sums must have the same
+ * bits on one thread and on two.
+ */
+#include "config.h"
+#include <float.h>
+#include <math.h>
+#include "gfnn_test.h"
+#if RT_HAVE_OPENMP
+#include <omp.h>
+#endif
+
+static const gfnn_vectors_t *const V = &gfnn_vectors_cpu;
+static const double MARK = 77;
+
+/* A box with all its arrays' own values in one order: component, z, y, x. */
+typedef struct {
+    gfnn_config_t cfg;
+    gfnn_box_t box;
+    gfnn_model_t *model;
+    gfnn_form_t form;
+    gfnn_view_t view;
+    int64_t n;
+    int64_t *fine, *wide; /* [n] where they are */
+} bench_t;
+
+static int64_t *positions(const gfnn_grid_t *g)
+{
+    int64_t *at = RT_NEW(int64_t, (size_t)(3 * g->n[0] * g->n[1] * g->n[2]), RT_HOST), q = 0;
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    at[q++] = c * g->plane + gfnn_at(g, i, j, k);
+    return at;
+}
+
+static void bench_new(bench_t *b, int faces)
+{
+    b->cfg = gfnn_test_config(11, 6, 5, faces);
+    b->cfg.model = "head";
+    b->box = gfnn_box(&b->cfg, 0);
+    b->model = gfnn_model_new(&b->cfg, &b->box);
+    b->form = gfnn_step(&b->cfg).A;
+    b->view = (gfnn_view_t){RT_CPU, RT_HOST, &b->box, &b->model->materials, b->model->id, NULL};
+    b->n = 3 * b->box.n[0] * b->box.n[1] * b->box.n[2];
+    b->fine = positions(&b->box.fine);
+    b->wide = positions(&b->box.wide);
+    V->set_up(&b->view, &b->form);
+}
+
+static void bench_destroy(bench_t *b)
+{
+    V->tear_down(&b->view);
+    gfnn_model_destroy(b->model);
+    RT_FREE(b->fine, RT_HOST);
+    RT_FREE(b->wide, RT_HOST);
+}
+
+/* The mark everywhere, random own values. */
+static double *new64(const bench_t *b, uint64_t seed)
+{
+    const size_t values = 3 * (size_t)b->box.fine.plane;
+    double *x = RT_NEW(double, values, RT_HOST);
+    for (size_t i = 0; i < values; i++)
+        x[i] = MARK;
+    for (int64_t q = 0; q < b->n; q++)
+        x[b->fine[q]] = rt_random((uint64_t)q, seed);
+    return x;
+}
+
+static float *new32(const bench_t *b, uint64_t seed)
+{
+    const size_t values = 3 * (size_t)b->box.wide.plane;
+    float *x = RT_NEW(float, values, RT_HOST);
+    for (size_t i = 0; i < values; i++)
+        x[i] = (float)MARK;
+    for (int64_t q = 0; q < b->n; q++)
+        x[b->wide[q]] = (float)rt_random((uint64_t)q, seed);
+    return x;
+}
+
+static uint16_t *new16(const bench_t *b)
+{
+    const size_t values = 3 * (size_t)b->box.wide.plane;
+    uint16_t *x = RT_NEW(uint16_t, values, RT_HOST);
+    for (size_t i = 0; i < values; i++)
+        x[i] = 77;
+    return x;
+}
+
+/* Is the mark still in all that is not own? */
+#define DEFINE_MARKED(NAME, TYPE, GRID)                                   \
+    static bool NAME(const bench_t *b, const TYPE *x)                     \
+    {                                                                     \
+        const int64_t values = 3 * b->box.GRID.plane;                     \
+        bool *own = RT_NEW(bool, (size_t)values, RT_HOST), marked = true; \
+        memset(own, 0, (size_t)values);                                   \
+        for (int64_t q = 0; q < b->n; q++)                                \
+            own[b->GRID[q]] = true;                                       \
+        for (int64_t i = 0; i < values; i++)                              \
+            marked = marked && (own[i] || x[i] == (TYPE)77);              \
+        RT_FREE(own, RT_HOST);                                            \
+        return marked;                                                    \
+    }
+DEFINE_MARKED(marked64, double, fine)
+DEFINE_MARKED(marked32, float, wide)
+DEFINE_MARKED(marked16, uint16_t, wide)
+
+static bool is_near(double got, double want, double tolerance)
+{
+    return rt_finite(got) && fabs(got - want) <= tolerance;
+}
+
+/* --- FP64 --- */
+
+static void check_fine(const bench_t *b)
+{
+    double *x = new64(b, 1), *y = new64(b, 2), *want = new64(b, 2);
+    double sum = 0;
+    bool same = true;
+    for (int64_t q = 0; q < b->n; q++)
+        sum += x[b->fine[q]] * y[b->fine[q]];
+    CHECK(is_near(V->dot(&b->view, x, y), sum, 1e-12));
+
+    V->axpby(&b->view, 1.5, x, -0.25, y);
+    for (int64_t q = 0; q < b->n; q++)
+        same = same && is_near(y[b->fine[q]], 1.5 * x[b->fine[q]] - 0.25 * want[b->fine[q]],
+                               4 * DBL_EPSILON);
+    CHECK(same && marked64(b, y));
+
+    V->fill(&b->view, NAN, y);
+    CHECK(marked64(b, y) && rt_count_nonfinite(y, 3 * (size_t)b->box.fine.plane) == (size_t)b->n);
+    V->axpby(&b->view, 2, x, 0, y); /* and y is not read */
+    for (int64_t q = 0; q < b->n; q++)
+        same = same && y[b->fine[q]] == 2 * x[b->fine[q]];
+    CHECK(same && marked64(b, x));
+    RT_FREE(x, RT_HOST);
+    RT_FREE(y, RT_HOST);
+    RT_FREE(want, RT_HOST);
+}
+
+static void check_update(const bench_t *b)
+{
+    const double alpha = 0.375, scale = 8;
+    double *p = new64(b, 1), *q = new64(b, 2), *x = new64(b, 3), *r = new64(b, 4);
+    double *x0 = new64(b, 3), *r0 = new64(b, 4), sum = 0;
+    float *low = new32(b, 5);
+    const double got = V->update(&b->view, alpha, p, q, x, r, scale, GFNN_FP32, low);
+    bool same = true;
+    for (int64_t i = 0; i < b->n; i++) {
+        const int64_t at = b->fine[i];
+        const double want = r0[at] - alpha * q[at];
+        sum += want * want;
+        same = same && is_near(x[at], x0[at] + alpha * p[at], 4 * DBL_EPSILON) &&
+               is_near(r[at], want, 4 * DBL_EPSILON) && low[b->wide[i]] == (float)(scale * r[at]);
+    }
+    CHECK(same && is_near(got, sum, 1e-12 * sum));
+    CHECK(marked64(b, x) && marked64(b, r) && marked32(b, low));
+    const double again = V->update(&b->view, 0, p, q, x, r, 1, GFNN_FP32, NULL);
+    CHECK(is_near(again, sum, 1e-12 * sum));
+    RT_FREE(p, RT_HOST);
+    RT_FREE(q, RT_HOST);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(r, RT_HOST);
+    RT_FREE(x0, RT_HOST);
+    RT_FREE(r0, RT_HOST);
+    RT_FREE(low, RT_HOST);
+}
+
+static void check_mixed(const bench_t *b)
+{
+    double *r = new64(b, 1), *q = new64(b, 2), *p = new64(b, 3), *p0 = new64(b, 3);
+    float *z = new32(b, 4);
+    double want[2] = {0}, got[2] = {NAN, NAN}, only[2] = {NAN, NAN};
+    bool same = true;
+    for (int64_t i = 0; i < b->n; i++) {
+        want[0] += (double)z[b->wide[i]] * r[b->fine[i]];
+        want[1] += (double)z[b->wide[i]] * q[b->fine[i]];
+    }
+    V->dots(&b->view, z, r, q, got);
+    V->dots(&b->view, z, r, NULL, only);
+    CHECK(is_near(got[0], want[0], 1e-12) && is_near(got[1], want[1], 1e-12));
+    CHECK(only[0] == got[0]);
+    V->direction(&b->view, 0.5, z, -3, p);
+    for (int64_t i = 0; i < b->n; i++)
+        same = same && is_near(p[b->fine[i]], 0.5 * (double)z[b->wide[i]] - 3 * p0[b->fine[i]],
+                               8 * DBL_EPSILON);
+    CHECK(same && marked64(b, p));
+    r[b->fine[b->n / 2]] = -9;
+    CHECK(V->pack(&b->view, r, 2, GFNN_FP32, z) == 9);
+    for (int64_t i = 0; i < b->n; i++)
+        same = same && z[b->wide[i]] == (float)(2 * r[b->fine[i]]);
+    CHECK(same && marked32(b, z));
+    RT_FREE(r, RT_HOST);
+    RT_FREE(q, RT_HOST);
+    RT_FREE(p, RT_HOST);
+    RT_FREE(p0, RT_HOST);
+    RT_FREE(z, RT_HOST);
+}
+
+/* --- FP32 --- */
+
+static void check_wide(const bench_t *b)
+{
+    static const float factor[][3] = {{2, -3, 0.5f}, {2, 0, -1}, {2, -3, 0}, {2, 0, 0}};
+    float *x = new32(b, 1), *y = new32(b, 2), *s0 = new32(b, 3);
+    double sum = 0;
+    for (int64_t q = 0; q < b->n; q++)
+        sum += (double)x[b->wide[q]] * (double)y[b->wide[q]];
+    CHECK(is_near(V->dot32(&b->view, x, y), sum, 1e-12));
+    for (size_t f = 0; f < sizeof factor / sizeof *factor; f++) {
+        const float a = factor[f][0], of_y = factor[f][1], of_s = factor[f][2];
+        float *s = new32(b, 3);
+        bool same = true;
+        if (of_s == 0) /* is not read */
+            V->fill32(&b->view, NAN, s);
+        V->combine32(&b->view, a, x, of_y, of_y != 0 ? y : NULL, of_s, s);
+        for (int64_t q = 0; q < b->n; q++) {
+            const int64_t at = b->wide[q];
+            const float want = a * x[at] + of_y * y[at] + of_s * s0[at];
+            same = same && is_near((double)s[at], (double)want, 8 * (double)FLT_EPSILON);
+        }
+        CHECK(same && marked32(b, s));
+        RT_FREE(s, RT_HOST);
+    }
+    V->fill32(&b->view, 4, y);
+    CHECK(marked32(b, y) && y[b->wide[0]] == 4 && y[b->wide[b->n - 1]] == 4);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(y, RT_HOST);
+    RT_FREE(s0, RT_HOST);
+}
+
+/* --- 16 bits --- */
+
+/* What x is as a 16-bit float, by arithmetic: 11 binary digits, or multiples of 2^-24. */
+static double rounded_half(double x)
+{
+    int exponent;
+    if (!rt_finite(x) || x == 0)
+        return x;
+    frexp(x, &exponent);
+    const int last = exponent - 11 > -24 ? exponent - 11 : -24;
+    const double value = ldexp(rint(ldexp(x, -last)), last);
+    return fabs(value) > 65504 ? copysign(INFINITY, x) : value;
+}
+
+static double half_value(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 0    ? ldexp(fraction, -24)
+                        : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                         : ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 ? -size : size;
+}
+
+static void check_half(const bench_t *b)
+{
+    static const double special[] = {0,         1,        1 + 0x1p-11, 1 + 3 * 0x1p-11, 65504,
+                                     65519,     65520,    1e9,         0x1p-14,         0x1p-24,
+                                     0x1.8p-24, 0x1p-25,  0x1p-26,     0x1.ffcp-15,     0x1.ffep-15,
+                                     -0.1,      -0x1p-20, INFINITY};
+    double *r = new64(b, 1);
+    float *x = new32(b, 2);
+    uint16_t *packed = new16(b), *narrowed = new16(b);
+    const int n = (int)(sizeof special / sizeof *special);
+    for (int64_t q = 0; q < b->n; q++) { /* all magnitudes, and each special value in every lane */
+        double value = ldexp(r[b->fine[q]], (int)(q % 44) - 27);
+        if (q / n % 2)
+            value = special[(q + q / n) % n];
+        r[b->fine[q]] = value / 4;
+        x[b->wide[q]] = (float)value / 4;
+    }
+    V->pack(&b->view, r, 4, GFNN_FP16, packed);
+    V->narrow(&b->view, 4, x, narrowed);
+    bool same = true, same_narrowed = true;
+    for (int64_t q = 0; q < b->n; q++) {
+        const double want = rounded_half((double)(float)(4 * r[b->fine[q]]));
+        same = same && half_value(packed[b->wide[q]]) == want;
+        same_narrowed = same_narrowed && narrowed[b->wide[q]] == packed[b->wide[q]];
+    }
+    CHECK(same && same_narrowed);
+    CHECK(marked16(b, packed) && marked16(b, narrowed));
+    V->narrow(&b->view, NAN, x, narrowed);
+    CHECK(isnan(half_value(narrowed[b->wide[7]])));
+    RT_FREE(r, RT_HOST);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(packed, RT_HOST);
+    RT_FREE(narrowed, RT_HOST);
+}
+
+/* --- diagonal blocks, mirror faces --- */
+
+static bool is_held(const gfnn_box_t *box, int c, const int64_t at[3])
+{
+    return box->faces == GFNN_MIRROR && (at[c] == 0 || at[c] == box->N[c] - 1);
+}
+
+/* D of the node: the corners of the eight elements around it. */
+static void block(const bench_t *b, const int64_t at[3], double D[3][3])
+{
+    memset(D, 0, 9 * sizeof(double));
+    for (int a = 0; a < 8; a++) {
+        const int id =
+            b->model->id[gfnn_at(&b->box.wide, at[0] - a % 2, at[1] - a / 2 % 2, at[2] - a / 4)];
+        double A[24][24];
+        gfnn_element_matrix(&b->form, b->model->materials.w[id], b->model->materials.square[id], A);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                D[i][j] += A[3 * a + i][3 * a + j];
+    }
+}
+
+/* D z = r in the components that are not held, and z = 0 in the others. */
+static bool solves_block(const bench_t *b, const int64_t at[3], const float *r, const float *z)
+{
+    const gfnn_grid_t *g = &b->box.wide;
+    const int64_t node = gfnn_at(g, at[0], at[1], at[2]);
+    double D[3][3];
+    bool solved = true;
+    block(b, at, D);
+    for (int i = 0; i < 3; i++) {
+        double sum = -(double)r[i * g->plane + node], size = fabs(sum);
+        for (int j = 0; j < 3; j++) {
+            sum += D[i][j] * (double)z[j * g->plane + node];
+            size += fabs(D[i][j] * (double)z[j * g->plane + node]);
+        }
+        if (is_held(&b->box, i, at))
+            solved = solved && z[i * g->plane + node] == 0;
+        else
+            solved = solved && is_near(sum, 0, 16 * (double)FLT_EPSILON * size);
+    }
+    return solved;
+}
+
+static void check_jacobi(const bench_t *b)
+{
+    const int64_t *n = b->box.n;
+    float *r = new32(b, 1), *z = new32(b, 2), *twice = new32(b, 3), *before = new32(b, 3);
+    double *x = new64(b, 4);
+    V->hold(&b->view, x, r);
+    V->jacobi32(&b->view, &b->form, 1, r, false, z);
+    bool solved = true, held = true, same = true;
+    for (int64_t k = 0; k < n[2]; k++)
+        for (int64_t j = 0; j < n[1]; j++)
+            for (int64_t i = 0; i < n[0]; i++) {
+                const int64_t at[3] = {i, j, k};
+                solved = solved && solves_block(b, at, r, z);
+                for (int c = 0; c < 3; c++) {
+                    const bool hold = is_held(&b->box, c, at);
+                    held =
+                        held &&
+                        (x[c * b->box.fine.plane + gfnn_at(&b->box.fine, i, j, k)] == 0) == hold &&
+                        (r[c * b->box.wide.plane + gfnn_at(&b->box.wide, i, j, k)] == 0) == hold;
+                }
+            }
+    CHECK(solved && marked32(b, z));
+    CHECK(held && marked64(b, x) && marked32(b, r));
+    V->jacobi32(&b->view, &b->form, 0.5f, r, true, twice);
+    for (int64_t q = 0; q < b->n; q++) {
+        const float want = before[b->wide[q]] + 0.5f * z[b->wide[q]];
+        same = same && is_near((double)twice[b->wide[q]], (double)want, 1e-6);
+    }
+    CHECK(same && marked32(b, twice));
+    RT_FREE(r, RT_HOST);
+    RT_FREE(z, RT_HOST);
+    RT_FREE(twice, RT_HOST);
+    RT_FREE(before, RT_HOST);
+    RT_FREE(x, RT_HOST);
+}
+
+/* --- Newmark --- */
+
+static void check_newmark(const bench_t *b)
+{
+    const double dt = 0.5, ra = 3, rb = 0.125;
+    double *u = new64(b, 1), *v = new64(b, 2), *a = new64(b, 3), *du = new64(b, 4);
+    double *u0 = new64(b, 1), *v0 = new64(b, 2), *a0 = new64(b, 3);
+    double *x1 = new64(b, 5), *x2 = new64(b, 6);
+    bool before = true, after = true;
+    V->newmark_before(&b->view, dt, ra, rb, u, v, a, x1, x2);
+    V->newmark_after(&b->view, dt, du, u, v, a);
+    for (int64_t q = 0; q < b->n; q++) {
+        const int64_t i = b->fine[q];
+        const double eps = 64 * DBL_EPSILON;
+        before = before && is_near(x1[i], a0[i] + (4 / dt + ra) * v0[i], eps) &&
+                 is_near(x2[i], rb * v0[i] - u0[i], eps);
+        after = after && is_near(u[i], u0[i] + du[i], eps) &&
+                is_near(a[i], -a0[i] - 4 * v0[i] / dt + 4 * du[i] / (dt * dt), eps) &&
+                is_near(v[i], -v0[i] + 2 * du[i] / dt, eps);
+    }
+    CHECK(before && marked64(b, x1) && marked64(b, x2));
+    CHECK(after && marked64(b, u) && marked64(b, v) && marked64(b, a));
+    double *const all[] = {u, v, a, du, u0, v0, a0, x1, x2};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        rt_free(all[i], RT_HOST);
+}
+
+/* --- sums --- */
+
+enum { SUMS = 5 };
+static void sums_with(const bench_t *b, int threads, double sums[SUMS])
+{
+#if RT_HAVE_OPENMP
+    omp_set_num_threads(threads);
+#else
+    (void)threads;
+#endif
+    double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3), *p = new64(b, 5);
+    float *z = new32(b, 4);
+    sums[0] = V->dot(&b->view, x, y);
+    V->dots(&b->view, z, x, y, sums + 1);
+    sums[3] = V->dot32(&b->view, z, z);
+    sums[4] = V->update(&b->view, 0.3, p, y, x, r, 1, GFNN_FP32, NULL);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(y, RT_HOST);
+    RT_FREE(p, RT_HOST);
+    RT_FREE(r, RT_HOST);
+    RT_FREE(z, RT_HOST);
+}
+
+/* Catches a reduction whose order is that of the threads. */
+static void check_reproducible(const bench_t *b)
+{
+    double one[SUMS], more[SUMS];
+    sums_with(b, 1, one);
+    for (int threads = 2; threads <= 5; threads++) {
+        sums_with(b, threads, more);
+        CHECK(memcmp(one, more, sizeof one) == 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    app_test_start("test_vectors", &argc, &argv);
+    for (int faces = 0; faces < GFNN_FACES; faces++) {
+        bench_t b;
+        bench_new(&b, faces);
+        check_fine(&b);
+        check_update(&b);
+        check_mixed(&b);
+        check_wide(&b);
+        check_half(&b);
+        check_jacobi(&b);
+        check_newmark(&b);
+        check_reproducible(&b);
+        bench_destroy(&b);
+    }
+    return app_test_stop(check_done());
+}

@@ -1,0 +1,163 @@
+# train.sh - the shipped weights files are whole and say what they should; train-gfnn makes such a file, the
+# same bytes twice, and says in one line what is wrong with its options.
+set -u
+top=$(cd "${abs_top_srcdir:-.}" && pwd)
+train=$top/tools/train-gfnn/train-gfnn
+inputs=$top/inputs/gfnn-wave
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/train-gfnn_XXXXXX") || exit 1
+trap 'cd /; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+skip()
+{
+    echo "skipped: $*"
+    exit 77
+}
+
+# The Python that train-gfnn takes.
+has='import importlib.util, sys; sys.exit(any(importlib.util.find_spec(m) is None for m in sys.argv[1:]))'
+python=
+for p in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+    "$p" -c "$has" torch numpy 2>/dev/null && { python=$p torch=1; break; }
+done
+[ -n "$python" ] || { torch=0; python=$(command -v python3) || skip "no python3"; }
+
+# read.py FILE FORM DT: the structure by the README's table, with nothing of the writer's. Without NumPy the
+# sizes, the header and the CRC; with it what the numbers mean.
+cat >read.py <<'END'
+import struct, sys, zlib
+path, form, dt = sys.argv[1], sys.argv[2], float(sys.argv[3])
+data = open(path, 'rb').read()
+at = 0
+
+def take(kind, count):
+    global at
+    values = struct.unpack_from(f'<{count}{kind}', data, at)
+    at += struct.calcsize(f'<{count}{kind}')
+    return values
+
+def check(right, text):
+    if not right:
+        sys.exit(f'{path}: {text}')
+
+check(len(data) < 250000, f'{len(data)} bytes')
+check(zlib.crc32(data[:-4]) == struct.unpack('<I', data[-4:])[0], 'CRC')
+check(data[:4] == b'GFNN', 'magic')
+at = 4
+M, coefs = (1, 8) if form == 'gf8' else (int(form[3:]),) * 2
+header = take('I', 8)
+check(header == (1, 3, 3 if form == 'gf8' else 4, M, coefs, 2, 2, 16), f'header {header}')
+check(take('I', 6) == (216, 64, coefs, 216, 64, 16), 'widths')
+case = take('d', 9)
+check(case == (200, 1e-3, dt, 1000, 1e-3, 500, 5000, 50, 120), f'case {case}')
+K, mean, L = take('f', M * 9 * 343), take('d', coefs), take('d', coefs**2)
+reg = take('f', 216 * 64), take('f', 64), take('f', 64 * coefs), take('f', coefs)
+cls = take('f', 216 * 64), take('f', 64), take('f', 64 * 16), take('f', 16)
+centroid = take('f', 16 * coefs)
+check(at == len(data) - 4, f'{len(data) - 4 - at} bytes too many')
+try:
+    import numpy as np
+except ImportError:
+    sys.exit()
+
+K = np.array(K).reshape(M, 3, 3, 7, 7, 7)
+L = np.array(L).reshape(coefs, coefs)
+check(np.isfinite(K).all() and (np.triu(L, 1) == 0).all() and (np.diag(L) > 0).all(), 'L is not lower triangular')
+# Of a kernel that has the cube's symmetries: x and y exchanged, x and z exchanged, x turned round.
+for m in range(M if M < 5 else M - 3):
+    k = K[m]
+    tiny = 1e-5 * abs(k).max()
+    sign = np.array([-1, 1, 1])
+    turned = (k * np.outer(sign, sign)[:, :, None, None, None])[..., ::-1]
+    check(abs(turned - k).max() < tiny, f'kernel {m}: x turned round')
+    for order, axes in (((1, 0, 2), (0, 1, 2, 4, 3)), ((2, 1, 0), (0, 1, 4, 3, 2))):
+        check(abs(k[np.ix_(order, order)].transpose(axes) - k).max() < tiny, f'kernel {m}: axes exchanged')
+check(form != 'gf8' or (K[0] == K[0].transpose(1, 0, 2, 3, 4)).all(), 'G_ij is not G_ji')
+# Of the three that are a vector: the one of x (or of y, z) is odd in x.
+for m in range(M - 3, M) if M >= 5 else ():
+    sign = np.ones(3)
+    sign[m - (M - 3)] = -1
+    turned = np.flip(K[m] * np.outer(sign, sign)[:, :, None, None, None], 4 - (m - (M - 3)))
+    check(abs(turned + K[m]).max() < 1e-5 * abs(K[m]).max(), f'kernel {m} is not odd')
+if len(sys.argv) > 4:
+    sys.exit()
+# What has been learnt, in a uniform medium of Vs = 50, 80 and 120.
+def value(net, x):
+    W1, b1, W2, b2 = map(np.array, net)
+    return W2.reshape(-1, 64) @ np.maximum(W1.reshape(64, 216) @ x + b1, 0) + b2
+for vs, known in ((50, (1, 0)), (80, (1, 0, 0, 0) * 2), (120, (0, 1))):
+    x = np.full(216, (vs**2 - 2500) / 11900)
+    y, ych = value(reg, x), np.array(centroid).reshape(16, coefs)[value(cls, x).argmax()]
+    c, other = (np.array(mean) + np.linalg.solve(L.T, v) for v in (y, ych))
+    if form == 'gfm2' and vs != 80 or form == 'gf8' and vs == 80:
+        check(abs(c - known).max() < 0.1, f'nn-reg, Vs = {vs}: {c}, not {known}')
+        check(abs(other - known).max() < 0.4, f'nn-class, Vs = {vs}: {other}, not {known}')
+    z = L.T @ (c - other)
+    check(z @ z < 0.1 * (L.T @ c) @ (L.T @ c), f'Vs = {vs}: nn-reg has {c}, nn-class {other}')
+END
+
+# --- what is shipped ---
+for form in gf8 gfm2 gfm4 gfm8; do
+    for us in 20 15; do
+        "$python" read.py "$inputs/$form-dt${us}us.gfnn" $form ${us}e-6 || fail "$form-dt${us}us.gfnn"
+    done
+done
+[ $failed = 0 ] || exit 1
+[ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
+
+# --- training ---
+# made NAME FORM: a very small file.
+made()
+{
+    timeout 60 "$train" --form $2 --dt 20e-6 --samples 16 --epochs 1 --output "$1" >"$1.out" 2>&1 ||
+        fail "$2: $(tail -n 1 "$1.out")"
+}
+
+# Together: most of the time they import torch.
+for job in "a gfm2" "b gfm2" "c gf8"; do
+    made $job &
+done
+wait
+cmp a b || fail "trained twice, not the same bytes"
+"$python" read.py a gfm2 20e-6 untrained || fail "what train-gfnn wrote"
+"$python" read.py c gf8 20e-6 untrained || fail "what train-gfnn wrote"
+ls -- *.part 2>/dev/null && fail "a part of a file is left"
+# The kernels are those of the shipped files, whatever was trained on.
+"$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"
+import sys
+import numpy as np
+a, b = (np.fromfile(path, '<f4', 2 * 9 * 343, offset=132) for path in sys.argv[1:])
+sys.exit(not abs(a - b).max() < 1e-6 * abs(b).max())
+END
+
+# --- bad options ---
+# refused TEXT OPTION...: one line that says so, status 2.
+refused()
+{
+    text=$1
+    shift
+    "$train" "$@" >out 2>&1
+    got=$?
+    [ $got = 2 ] && [ "$(wc -l <out)" = 1 ] && grep -qF -e "$text" out || fail "$*: $got, $(cat out)"
+}
+refused "--form is missing"
+refused "invalid choice: 'gfm9'" --form gfm9 --dt 20e-6 --output d
+refused "invalid number above 0 value: 'nan'" --form gfm2 --dt nan --output d
+refused "cannot write into nowhere" --form gfm2 --dt 20e-6 --output nowhere/d
+refused "above Vp / sqrt(2)" --form gfm2 --dt 20e-6 --vs-max 150 --output d
+refused "exclude each other" --all --dt 20e-6
+refused "unrecognized arguments: --sample" --form gfm2 --dt 20e-6 --output d --sample
+# Without torch: one line, what to install, status 3.
+mkdir fake && echo 'raise ImportError("none", name="torch")' >fake/torch.py
+PYTHONPATH=$work/fake "$train" --form gfm2 --dt 20e-6 --output d >out 2>&1
+got=$?
+[ $got = 3 ] && [ "$(wc -l <out)" = 1 ] && grep -qF "apt-get install python3-torch" out ||
+    fail "without torch: $got, $(cat out)"
+exit $failed

@@ -1,0 +1,143 @@
+"""Kernels K[m][i][j][z][y][x]: row i of the predictor reads component j of r, 3 nodes to each side.
+
+Galerkin kernel: row i is the g on the 7^3 nodes of the stencil for which g A g - 2 g_i(0) is least, that
+is A g = e_i on those nodes. It is not the Green's function cut off, which is twice as far from the best.
+"""
+from itertools import permutations, product
+
+import numpy as np
+
+ND = 3
+W = 2 * ND + 1  # nodes a side of the stencil
+P = W + 1       # elements a side that touch them
+
+
+def corners(u):
+    """u [n][3][P+1][P+1][P+1] at the corners of the P^3 elements: [n][P][P][P][24]."""
+    parts = [u[:, c, a >> 2:P + (a >> 2), (a >> 1 & 1):P + (a >> 1 & 1), (a & 1):P + (a & 1)]
+             for a in range(8) for c in range(3)]
+    return np.stack(parts, -1)
+
+
+def add_corners(v):
+    """The transpose of corners()."""
+    u = np.zeros((len(v), 3) + (P + 1,) * 3)
+    for a in range(8):
+        for c in range(3):
+            u[:, c, a >> 2:P + (a >> 2), (a >> 1 & 1):P + (a >> 1 & 1), (a & 1):P + (a & 1)] += v[..., 3 * a + c]
+    return u
+
+
+def inner(u):
+    return u[:, :, 1:-1, 1:-1, 1:-1]
+
+
+def apply(E0, E1, mu, g):
+    """A g on the nodes of the stencil, g [n][3][7][7][7] being 0 beyond; mu = Vs^2 [n][8][8][8]."""
+    u = corners(np.pad(g, ((0, 0), (0, 0)) + ((1, 1),) * 3))
+    v = u.reshape(-1, 24) @ np.hstack([E0, E1])
+    v = v.reshape(u.shape[:-1] + (48,))
+    return inner(add_corners(v[..., :24] + mu[..., None] * v[..., 24:]))
+
+
+def diagonal(E0, E1, mu):
+    return inner(add_corners(np.diag(E0) + mu[..., None] * np.diag(E1)))
+
+
+def galerkin_rows(E0, E1, mu, row, tolerance=1e-8):
+    """Row row[n] of the Galerkin kernel of each patch mu[n]: [n][3][7][7][7]. Jacobi CG, all at once."""
+    dot = lambda a, b: np.einsum('ncxyz,ncxyz->n', a, b)[:, None, None, None, None]
+    g = np.zeros((len(mu), 3, W, W, W))
+    r = g.copy()
+    r[np.arange(len(mu)), row, ND, ND, ND] = 1
+    diag = diagonal(E0, E1, mu)
+    z = r / diag
+    p, rz = z, dot(r, z)
+    for _ in range(500):
+        q = apply(E0, E1, mu, p)
+        alpha = rz / dot(p, q)
+        g = g + alpha * p
+        r = r - alpha * q
+        if dot(r, r).max() < tolerance**2:
+            return g
+        z = r / diag
+        old, rz = rz, dot(r, z)
+        p = z + rz / old * p
+    raise ArithmeticError('no Galerkin kernel: CG does not converge')
+
+
+def uniform(E0, E1, vs):
+    """Galerkin kernel of a uniform medium: [3][3][7][7][7]."""
+    return galerkin_rows(E0, E1, np.full((3, P, P, P), vs**2), np.arange(3))
+
+
+def images(K):
+    """K [n][3][3][z][y][x] as each of the 48 rotations and reflections R of the cube leaves it: R moves the
+    neighbours and turns the components, R^T K(R s) R. With perm and sign: (R v)_a = sign[a] v_perm[a]."""
+    K = K.transpose(0, 1, 2, 5, 4, 3)  # x first, as the components
+    for perm in permutations(range(3)):
+        back = np.argsort(perm)
+        for sign in product((1, -1), repeat=3):
+            moved = np.flip(K, [3 + a for a in range(3) if sign[a] < 0]).transpose(0, 1, 2, *(3 + back))
+            turned = moved[:, back][:, :, back] * np.outer(sign, sign)[back][:, back, None, None, None]
+            yield perm, sign, turned.transpose(0, 1, 2, 5, 4, 3)
+
+
+def scalars(K):
+    """The part of each K that all of the cube's symmetries leave as it is: [1][n]... ."""
+    return sum(image for _, _, image in images(K))[None] / 48
+
+
+def vectors(K):
+    """The parts of each K that the symmetries turn as the components x, y, z of a vector: [3][3 n]... ."""
+    n = len(K)
+    parts = np.zeros((3, 3 * n) + K.shape[1:])
+    for perm, sign, image in images(K):
+        for a in range(3):
+            parts[perm[a], a * n:(a + 1) * n] += sign[a] * image / 16
+    return parts
+
+
+def leading(E0, E1, middle, parts, count):
+    """The `count` combinations of the snapshots parts [d][n]... that hold most of their energy in the medium
+    mu = middle, d kernels each: [count d][3][3][7][7][7]. Those of one combination turn into each other."""
+    X = parts[0]
+    mu = np.full((1, P, P, P), middle)
+    energy = sum(np.einsum('ncxyz,mcxyz->nm', X[:, i], apply(E0, E1, mu, X[:, i]), optimize=True)
+                 for i in range(3))
+    value, vector = np.linalg.eigh((energy + energy.T) / 2)
+    chosen = vector[:, ::-1][:, :count] / np.sqrt(value[::-1][:count])
+    return np.einsum('nm,dnijzyx->mdijzyx', chosen, parts, optimize=True).reshape(-1, 3, 3, W, W, W)
+
+
+def principal(E0, E1, patches, case, M):
+    """M kernels that span best, in energy, the Galerkin kernels of these patches mu and of uniform media.
+
+    The set is that of all orientations of each patch, so what it spans has the cube's symmetries. Its
+    principal kernels are scalars, which answer to how stiff a place is; the first that are not come three
+    at a time, as a vector: they answer to the direction in which it gets stiffer. From M = 5 on a set has
+    one such three. Each kernel is even or odd in x, in y and in z.
+    """
+    speeds = np.linspace(case.vs_min, case.vs_max, 7)
+    mu = np.concatenate([patches, np.broadcast_to((speeds**2)[:, None, None, None], (7, P, P, P))])
+    weight = np.concatenate([np.ones(len(patches)), np.full(7, 0.25 * np.sqrt(len(patches)))])
+    row = np.arange(3)  # all three: a coefficient serves them together
+    X = np.stack([galerkin_rows(E0, E1, np.stack([patch] * 3), row, 1e-6) for patch in mu])
+    X *= weight[:, None, None, None, None, None]
+    middle = case.vs_min * case.vs_max
+    if M < 5:
+        K = leading(E0, E1, middle, scalars(X), M)
+    else:
+        K = np.concatenate([leading(E0, E1, middle, scalars(X), M - 3), leading(E0, E1, middle, vectors(X), 1)])
+    largest = np.abs(K).reshape(M, -1).argmax(1)
+    return K * np.sign(K.reshape(M, -1)[np.arange(M), largest])[:, None, None, None, None, None]
+
+
+def kernels(form, E0, E1, case, base, patches):
+    """Kernels of gf8 or of gfm<M>: [M][3][3][7][7][7]."""
+    if form == 'gf8':
+        G = uniform(E0, E1, base)  # as the Green's function it stands for: G_ij = G_ji, which a stencil of
+        return (G + G.transpose(1, 0, 2, 3, 4))[None] / 2  # finite reach leaves only nearly so
+    if form == 'gfm2':
+        return np.stack([uniform(E0, E1, vs) for vs in (case.vs_min, case.vs_max)])
+    return principal(E0, E1, patches, case, int(form[3:]))

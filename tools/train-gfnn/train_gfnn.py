@@ -1,0 +1,137 @@
+"""Trains the network of gfnn-wave's preconditioner: from nothing to a weights file. See README.md."""
+import argparse
+import math
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+# One thread in the BLAS: the same sums, so the same bits, whatever the number of cores.
+for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
+    os.environ[name] = '1'
+
+FORMS = ('gf8', 'gfm2', 'gfm3', 'gfm4', 'gfm5', 'gfm6', 'gfm7', 'gfm8')
+SHIPPED = [(form, dt) for form in ('gf8', 'gfm2', 'gfm4', 'gfm8') for dt in (20e-6, 15e-6)]
+INPUTS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../inputs/gfnn-wave'))
+
+
+def end(status, text):
+    print(f'train-gfnn: {text}', file=sys.stderr)
+    sys.exit(status)
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        end(2, f'{message}; see --help')
+
+
+def number(text):
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError
+    return value
+
+
+def not_negative(text):
+    return 0.0 if float(text) == 0 else number(text)
+
+
+def count(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+for kind, said in ((number, 'number above 0'), (not_negative, 'number from 0'), (count, 'count from 1')):
+    kind.__name__ = said  # argparse: "invalid <said> value: 'x'"
+
+
+def options():
+    p = Parser(prog='train-gfnn', description='Trains a weights file of gfnn-wave.', allow_abbrev=False)
+    p.add_argument('--form', choices=FORMS, help='of the predictor')
+    p.add_argument('--dt', type=number, metavar='S', help='time step')
+    p.add_argument('--output', metavar='FILE', help='the weights file')
+    p.add_argument('--all', action='store_true', help='all shipped files instead, into inputs/gfnn-wave')
+    for name, value, text in (('ds', 1e-3, 'side of an element (m)'), ('vp', 200.0, 'P-wave speed (m/s)'),
+                              ('rho', 1000.0, 'density (kg/m^3)'), ('f1', 500.0, 'frequency (Hz) at which it is that'),
+                              ('f2', 5000.0, 'and the other'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
+                              ('vs-max', 120.0, 'largest'), ('base', 80.0, "Vs of gf8's kernel")):
+        p.add_argument(f'--{name}', type=number, default=value, metavar='X', help=f'{text}; {value:g}')
+    p.add_argument('--damping', type=not_negative, default=1e-3, metavar='H', help='h; 0.001')
+    p.add_argument('--samples', type=count, default=2600, metavar='N', help='patches a training model; 2600')
+    p.add_argument('--epochs', type=count, default=25, metavar='N', help='25')
+    p.add_argument('--seed', type=count, default=1, metavar='N', help='1')
+    return p, p.parse_args()
+
+
+def check(p, o):
+    """Refuses what does not fit together, before a minute of work."""
+    if o.all:
+        for name in ('form', 'dt', 'output'):
+            if getattr(o, name) is not None:
+                p.error(f'--all and --{name} exclude each other')
+    for name in ('form', 'dt', 'output'):
+        if not o.all and getattr(o, name) is None:
+            p.error(f'--{name} is missing')
+    if o.vs_min >= o.vs_max:
+        p.error(f'--vs-min {o.vs_min:g} is not below --vs-max {o.vs_max:g}')
+    if o.vs_max > o.vp / math.sqrt(2):
+        p.error(f'--vs-max {o.vs_max:g} is above Vp / sqrt(2) = {o.vp / math.sqrt(2):g}: lambda would be negative')
+    if not o.vs_min <= o.base <= o.vs_max:
+        p.error(f'--base {o.base:g} is not in the range of Vs, {o.vs_min:g} to {o.vs_max:g}')
+    if o.samples < 16:
+        p.error(f'--samples {o.samples}: at least 16')
+    folder = INPUTS if o.all else os.path.dirname(o.output) or '.'
+    if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+        p.error(f'cannot write into {folder}')
+    if not o.all and os.path.isdir(o.output):
+        p.error(f'--output {o.output} is a folder')
+
+
+def train(form, dt, path, o):
+    """One file, from the element matrices to the bytes."""
+    import numpy as np
+    import element, fit, kernels, media, network, weights
+    start = time.monotonic()
+    case = element.Case(o.vp, o.ds, dt, o.rho, o.damping, o.f1, o.f2, o.vs_min, o.vs_max)
+    E0, E1 = element.affine(case)
+    rng = np.random.default_rng(o.seed)
+    mu = media.sample(rng, case, o.samples)
+    K = kernels.kernels(form, E0, E1, case, o.base, mu[rng.choice(len(mu), min(250, len(mu)), replace=False)])
+    K = K.astype(np.float32).astype(np.float64)  # the fit is of the kernels as the file has them
+    solve = fit.Fit(fit.basis(form, K), E0, E1)
+    c, N = solve(mu)
+    mean, L = c.mean(0), np.linalg.cholesky(N / len(mu))
+    print(f'{form}, dt = {dt * 1e6:g} us: {len(K)} kernels, {len(mu)} patches, {time.monotonic() - start:.0f} s',
+          flush=True)
+    reg, cls, centroid = network.both(network.inputs(mu, case), (c - mean) @ L, o.epochs, o.seed)
+    # How far from the fit, on models that were not trained on: energy lost, of what varies from node to node.
+    unseen = media.sample(np.random.default_rng(o.seed + 1), case, max(16, o.samples // 10))
+    y = (solve(unseen)[0] - mean) @ L
+    x = network.inputs(unseen, case)
+    lost = lambda guess: 100 * ((guess - y)**2).sum() / (y**2).sum()
+    print(f'  unexplained: {lost(reg(x).detach().numpy()):.2f} % by nn-reg, '
+          f'{lost(centroid[cls(x).argmax(1).numpy()]):.2f} % by nn-class', flush=True)
+    weights.write(path, weights.pack(form, case, K, mean, L, network.layers(reg), network.layers(cls), centroid))
+    print(f'  {path}: {os.path.getsize(path)} bytes, {time.monotonic() - start:.0f} s', flush=True)
+
+
+def main():
+    p, o = options()
+    check(p, o)
+    try:
+        import numpy, torch
+    except ImportError as error:
+        end(3, f'{error.name} is missing: install PyTorch and NumPy (Debian: apt-get install python3-torch)')
+    try:
+        if o.all:
+            for form, dt in SHIPPED:
+                train(form, dt, os.path.join(INPUTS, f'{form}-dt{dt * 1e6:.0f}us.gfnn'), o)
+        else:
+            train(o.form, o.dt, o.output, o)
+    except (ArithmeticError, OSError) as error:
+        end(1, error)
+
+
+main()

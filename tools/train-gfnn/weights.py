@@ -1,0 +1,34 @@
+"""The weights file, little endian, its parts one after the other; README.md has the table."""
+import os
+import struct
+import zlib
+
+import numpy as np
+
+VERSION, ND = 1, 3
+FORMS = dict(gf8=3, gfm=4)
+
+
+def pack(form, case, K, mean, L, reg, cls, centroid):
+    """The bytes of a file. reg, cls: [(W, b)]."""
+    nets = [[reg[0][0].shape[1]] + [W.shape[0] for W, _ in reg], [cls[0][0].shape[1]] + [W.shape[0] for W, _ in cls]]
+    parts = [b'GFNN', struct.pack('<8I', VERSION, ND, FORMS[form[:3]], len(K), len(mean), len(reg), len(cls),
+                                  len(centroid))]
+    parts += [struct.pack(f'<{len(widths)}I', *widths) for widths in nets]
+    parts += [struct.pack('<9d', case.vp, case.ds, case.dt, case.rho, case.damping, case.f1, case.f2, case.vs_min,
+                          case.vs_max)]
+    single = [array for net in (reg, cls) for layer in net for array in layer] + [centroid]
+    parts += [K.astype('<f4').tobytes(), mean.astype('<f8').tobytes(), L.astype('<f8').tobytes()]
+    parts += [array.astype('<f4').tobytes() for array in single]
+    if not all(np.isfinite(array).all() for array in [K, mean, L] + single):
+        raise ArithmeticError('a weight is not finite')
+    content = b''.join(parts)
+    return content + struct.pack('<I', zlib.crc32(content))
+
+
+def write(path, content):
+    """Whole or not at all."""
+    part = f'{path}.part'
+    with open(part, 'wb') as file:
+        file.write(content)
+    os.replace(part, path)
