@@ -12,6 +12,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_error.h common/rt_error.c \
 	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
 	common/rt_hilbert.h common/rt_hilbert.c \
+	common/rt_image.h common/rt_image.c \
 	common/rt_kokkos.h \
 	common/rt_ladder.h common/rt_ladder.c \
 	common/rt_mem.h common/rt_mem.c \

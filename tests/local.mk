@@ -10,6 +10,7 @@ rt_common_tests = \
 	tests/common/test_device \
 	tests/common/test_error \
 	tests/common/test_halo \
+	tests/common/test_image \
 	tests/common/test_ladder \
 	tests/common/test_mem \
 	tests/common/test_mesh \
@@ -48,6 +49,7 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_weights
 rt_mutants = \
 	tests/mutants/alya_mutants \
+	tests/mutants/gfnn_mutants \
 	tests/mutants/mcpi_mutants \
 	tests/mutants/nekbone_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
@@ -112,6 +114,9 @@ tests_gfnn_wave_test_predictor_LDADD = $(rt_gfnn_ldadd)
 tests_gfnn_wave_test_solve_LDADD = $(rt_gfnn_ldadd)
 tests_gfnn_wave_test_vectors_LDADD = $(rt_gfnn_ldadd)
 tests_gfnn_wave_test_weights_LDADD = $(rt_gfnn_ldadd)
+
+tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_shared)
+tests_mutants_gfnn_mutants_LDADD = $(rt_gfnn_ldadd)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_scripts) \

@@ -11,42 +11,18 @@
  */
 #include "config.h"
 #include "alya.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_draft.h"
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-#include <png.h>
-#endif
-
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-    return n > m && strcmp(path + n - m, ending) == 0;
-}
+#include "rt_image.h"
 
 const char *alya_picture_why_not(const char *path)
 {
-    if (ends_with(path, ".vtu") || ends_with(path, ".ppm"))
+    if (rt_image_ends_with(path, ".vtu"))
         return NULL;
-    if (!ends_with(path, ".png"))
-        return "the name must end in .vtu (the mesh, u and r, for ParaView), or in .ppm or .png "
-               "(an image of the speed in the plane y = 0)";
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-    return NULL;
-#else
-    return "this build has no libpng; use .ppm";
-#endif
-}
-
-static void end_file(rt_draft_t *draft, const char *path)
-{
-    const int error = rt_draft_end(draft);
-    if (error)
-        fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
-                error == EINVAL ? "it is not an ordinary file" : strerror(error));
+    return rt_image_why_not(path, "the name must end in .vtu (the mesh, u and r, for ParaView), or "
+                                  "in .ppm or .png (an image of the speed in the plane y = 0)");
 }
 
 /* --- .vtu: VTK's XML for unstructured grids, arrays as raw bytes after the text --- */
@@ -60,14 +36,10 @@ typedef struct {
     int64_t at[ARRAYS];      /* where each array's values begin in the file */
 } vtu_t;
 
-/* Each array is its size in bytes (UInt64), then its values. */
 static void vtu_begin(vtu_t *v, const char *path)
 {
     static const char text[] =
-        "<?xml version=\"1.0\"?>\n"
-        "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
-        "header_type=\"UInt64\">\n<UnstructuredGrid>\n"
-        "<Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n"
+        "<UnstructuredGrid>\n<Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n"
         "<PointData Vectors=\"velocity\">\n"
         "<DataArray type=\"Float64\" Name=\"velocity\" NumberOfComponents=\"3\" "
         "format=\"appended\" offset=\"%lld\"/>\n"
@@ -78,27 +50,17 @@ static void vtu_begin(vtu_t *v, const char *path)
         "<DataArray type=\"Int64\" Name=\"connectivity\" format=\"appended\" offset=\"%lld\"/>\n"
         "<DataArray type=\"Int64\" Name=\"offsets\" format=\"appended\" offset=\"%lld\"/>\n"
         "<DataArray type=\"UInt8\" Name=\"types\" format=\"appended\" offset=\"%lld\"/>\n"
-        "</Cells>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_";
-    static const char last[] = "\n</AppendedData>\n</VTKFile>\n";
+        "</Cells>\n</Piece>\n</UnstructuredGrid>\n";
     const uint64_t field = (uint64_t)v->nodes * 3 * sizeof(double);
     const uint64_t elements = (uint64_t)v->elements;
     const uint64_t bytes[ARRAYS] = {field, field, field, 32 * elements, 8 * elements, elements};
-    const uint16_t one = 1;
-    const char *order = *(const unsigned char *)&one ? "LittleEndian" : "BigEndian";
-    char head[sizeof text + 256];
-    long long offset[ARRAYS + 1] = {0};
+    char body[sizeof text + 256];
+    long long offset[ARRAYS];
     for (int i = 0; i < ARRAYS; i++)
-        offset[i + 1] = offset[i] + (long long)(sizeof(uint64_t) + bytes[i]);
-    int length =
-        snprintf(head, sizeof head, text, order, (long long)v->nodes, (long long)v->elements,
-                 offset[0], offset[1], offset[2], offset[3], offset[4], offset[5]);
-    rt_draft_begin(&v->draft, path);
-    rt_draft_put(&v->draft, 0, head, (size_t)length);
-    for (int i = 0; i < ARRAYS; i++) {
-        v->at[i] = length + offset[i] + (int64_t)sizeof(uint64_t);
-        rt_draft_put(&v->draft, length + offset[i], &bytes[i], sizeof bytes[i]);
-    }
-    rt_draft_put(&v->draft, length + offset[ARRAYS], last, sizeof last - 1);
+        offset[i] = (long long)rt_vtk_offset(bytes, i);
+    snprintf(body, sizeof body, text, (long long)v->nodes, (long long)v->elements, offset[0],
+             offset[1], offset[2], offset[3], offset[4], offset[5]);
+    rt_vtk_begin(&v->draft, path, "UnstructuredGrid", body, bytes, ARRAYS, v->at);
 }
 
 /* Where each cell's nodes end, and what each cell is: known without the mesh. */
@@ -177,7 +139,7 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
         nodes += n;
     }
     if (writer)
-        end_file(&v->draft, path);
+        rt_image_end_file(&v->draft, path);
     RT_FREE(v, RT_HOST);
 }
 
@@ -312,27 +274,9 @@ static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
     }
 }
 
-/* --- colours --- */
+/* --- an image of it --- */
 
-/* Viridis, in eight pieces: equal steps look equal, and it can be read without colour. Of few
- * shades: the file of a smooth picture is twice as large. */
-static void colour(double share, unsigned char rgb[3])
-{
-    static const unsigned char knot[9][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
-                                             {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
-                                             {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
-    const double shades = 96, at = 8 * round(shades * fmin(fmax(share, 0), 1)) / shades;
-    int k = at < 7 ? (int)at : 7;
-    for (int i = 0; i < 3; i++)
-        rgb[i] = (unsigned char)(knot[k][i] + (at - k) * (knot[k + 1][i] - knot[k][i]) + 0.5);
-}
-
-typedef struct {
-    int width, height;
-    unsigned char *rgb; /* [height][width][3], from the top down */
-} image_t;
-
-static void paint(const slice_t *s, double most, image_t *image)
+static void paint(const slice_t *s, double most, rt_image_t *image)
 {
     static const unsigned char ground[3] = {128, 128, 128}, outside[3] = {236, 236, 236};
     for (int i = 0; i < s->width; i++) {
@@ -343,152 +287,44 @@ static void paint(const slice_t *s, double most, image_t *image)
             double v = s->speed[(int64_t)j * s->width + i];
             unsigned char *rgb = image->rgb + 3 * ((int64_t)(s->height - 1 - j) * image->width + i);
             if (v >= 0)
-                colour(most > 0 ? v / most : 0, rgb);
+                rt_image_viridis(most > 0 ? v / most : 0, rgb);
             else
                 memcpy(rgb, s->ground && j < first && first < s->height ? ground : outside, 3);
         }
     }
 }
 
-/* Black text in letters of 3 x 5 dots, a dot 2 x 2 pixels. Only what %.3g and the unit need. */
-static void write_text(image_t *image, int x, int y, const char *text)
-{
-    static const char letters[] = "0123456789.+-e/ms";
-    static const char dots[][16] = {"111101101101111", "010110010010111", "111001111100111",
-                                    "111001111001111", "101101111001001", "111100111001111",
-                                    "111100111101111", "111001010010010", "111101111101111",
-                                    "111101111001111", "000000000000010", "000010111010000",
-                                    "000000111000000", "011101111100011", "001001010100100",
-                                    "000111111101101", "011100010001110"};
-    for (; *text; text++, x += 8) {
-        const char *found = strchr(letters, *text);
-        for (int i = 0; found && i < 60; i++) { /* pixels of 6 x 10 */
-            int px = x + i % 6, py = y + i / 6;
-            bool inside = px >= 0 && px < image->width && py >= 0 && py < image->height;
-            if (inside && dots[found - letters][i / 6 / 2 * 3 + i % 6 / 2] == '1')
-                memset(image->rgb + 3 * ((int64_t)py * image->width + px), 0, 3);
-        }
-    }
-}
-
-/* 1, 2 or 5 times a power of ten: what divides a scale into at most `most` parts. */
-static double round_step(double extent, int most)
-{
-    double step = pow(10, floor(log10(extent / most)));
-    for (int i = 0; step * most < extent * (1 - 1e-9); i++)
-        step *= i % 3 == 1 ? 2.5 : 2; /* 1, 2, 5, 10 */
-    return step;
-}
-
-static void write_number(image_t *image, int x, int y, double value, const char *unit)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.3g%s", value == 0 ? 0 : value, unit); /* not -0 */
-    write_text(image, x, y, text);
-}
-
-static void fill(image_t *image, int left, int top, int width, int height, unsigned char grey)
-{
-    for (int y = top; y < top + height; y++)
-        memset(image->rgb + 3 * ((int64_t)y * image->width + left), grey, 3 * (size_t)width);
-}
-
 /* x below the picture and z at its right, in metres. */
-static void paint_axes(const slice_t *s, image_t *image)
+static void paint_axes(const slice_t *s, rt_image_t *image)
 {
     const int size[2] = {s->width, s->height};
     for (int d = 0; d < 2; d++) {
-        const double extent = size[d] / s->pixels[d], step = round_step(extent, 8 - 2 * d);
+        const double extent = size[d] / s->pixels[d], step = rt_image_step(extent, 8 - 2 * d);
         const double first = ceil(s->low[d] / step), last = floor((s->low[d] + extent) / step);
         for (double k = first; k <= last; k++) {
             const int at = (int)((k * step - s->low[d]) * s->pixels[d]);
             const char *unit = k == last ? " m" : "";
             if (d == 0) {
                 const int x = at < s->width ? at : s->width - 1;
-                fill(image, x, s->height, 1, 5, 0);
-                write_number(image, x < 12 ? 0 : x - 12, s->height + 9, k * step, unit);
+                rt_image_fill(image, x, s->height, 1, 5, 0);
+                rt_image_number(image, x < 12 ? 0 : x - 12, s->height + 9, k * step, unit);
             } else {
                 const int y = at < s->height ? s->height - 1 - at : 0;
-                fill(image, s->width, y, 5, 1, 0);
-                write_number(image, s->width + 9, y < 5 ? 0 : y - 5, k * step, unit);
+                rt_image_fill(image, s->width, y, 5, 1, 0);
+                rt_image_number(image, s->width + 9, y < 5 ? 0 : y - 5, k * step, unit);
             }
         }
     }
 }
 
-/* At the right: what the colours mean. */
-static void paint_bar(const slice_t *s, double most, image_t *image)
-{
-    const int left = s->width + 64, top = 24, bottom = s->height - 12;
-    for (int y = top; y < bottom; y++)
-        for (int x = left; x < left + 16; x++)
-            colour((double)(bottom - 1 - y) / (bottom - 1 - top),
-                   image->rgb + 3 * ((int64_t)y * image->width + x));
-    const double step = most > 0 ? round_step(most, 8) : 1;
-    for (int k = 0; k * step <= most * (1 + 1e-9); k++) {
-        const int y = bottom - 1 - (int)((bottom - 1 - top) * (most > 0 ? k * step / most : 0));
-        fill(image, left + 16, y, 4, 1, 0);
-        write_number(image, left + 24, y - 5, k * step, "");
-    }
-    write_text(image, left, 4, "m/s");
-}
-
-/* --- image files --- */
-
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-static void write_png(const image_t *image, rt_draft_t *draft)
-{
-    png_image png;
-    memset(&png, 0, sizeof png);
-    png.version = PNG_IMAGE_VERSION;
-    png.width = (png_uint_32)image->width;
-    png.height = (png_uint_32)image->height;
-    png.format = PNG_FORMAT_RGB;
-    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
-    unsigned char *file = RT_NEW(unsigned char, bytes, RT_HOST);
-    if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
-        rt_draft_put(draft, 0, file, bytes);
-    else if (!draft->error)
-        draft->error = ENOMEM; /* there is no other way to fail in memory */
-    RT_FREE(file, RT_HOST);
-}
-#endif
-
-static void write_ppm(const image_t *image, rt_draft_t *draft)
-{
-    char head[64];
-    int length = snprintf(head, sizeof head, "P6\n%d %d\n255\n", image->width, image->height);
-    rt_draft_put(draft, 0, head, (size_t)length);
-    rt_draft_put(draft, length, image->rgb,
-                 (size_t)3 * (size_t)image->width * (size_t)image->height);
-}
-
 static void write_image(const slice_t *s, double most, const char *path)
 {
-    image_t image = {.width = s->width + BAR, .height = s->height + FOOT};
-    rt_draft_t *draft = RT_NEW(rt_draft_t, 1, RT_HOST);
-    image.rgb =
-        RT_NEW(unsigned char, (size_t)3 * (size_t)image.width * (size_t)image.height, RT_HOST);
-    fill(&image, 0, 0, image.width, image.height, 255);
+    rt_image_t image = rt_image_new(s->width + BAR, s->height + FOOT, 255);
     paint(s, most, &image);
     paint_axes(s, &image);
-    paint_bar(s, most, &image);
-    rt_draft_begin(draft, path);
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-    if (ends_with(path, ".png"))
-        write_png(&image, draft);
-    else
-#endif
-        write_ppm(&image, draft);
-    end_file(draft, path);
-    RT_FREE(image.rgb, RT_HOST);
-    RT_FREE(draft, RT_HOST);
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    rt_image_bar(&image, s->width + 64, 24, s->height - 12, most, "m/s");
+    rt_image_write(&image, path);
+    rt_image_free(&image);
 }
 
 /* What the lightest colour stands for: the largest speed, unless it is a spike, far above what all
@@ -497,12 +333,11 @@ static double top_of_scale(const slice_t *s)
 {
     const int pixels = s->width * s->height;
     double *value = RT_NEW(double, (size_t)pixels, RT_HOST);
-    int n = 0;
+    size_t n = 0;
     for (int i = 0; i < pixels; i++)
         if (s->speed[i] >= 0)
             value[n++] = s->speed[i];
-    qsort(value, (size_t)n, sizeof *value, compare_values);
-    const double most = n > 0 ? value[n - 1] : 0, usual = n > 0 ? value[n - 1 - n / 200] : 0;
+    const double usual = rt_image_usual_most(value, n), most = n > 0 ? value[n - 1] : 0;
     RT_FREE(value, RT_HOST);
     return most > 1.25 * usual && usual > 0 ? usual : most;
 }
@@ -527,7 +362,7 @@ static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, cons
 double alya_picture_memory(const alya_config_t *config, const char *path)
 {
     const double field = 3 * sizeof(double) * (double)config->nodes;
-    if (ends_with(path, ".vtu"))
+    if (rt_image_ends_with(path, ".vtu"))
         return field + 8. / 3 * field + 4 * BLOCK * sizeof(int64_t) + sizeof(vtu_t);
     const bool hill = strcmp(config->mesh, "hill") == 0;
     return field + 2 * sizeof(double) * LONG_SIDE * (hill ? SHORT_SIDE : LONG_SIDE);
@@ -543,7 +378,7 @@ void alya_picture(const void *solver, const char *path)
         rt_refuse(RT_USAGE, "--picture %.400s: %s", path, why);
     double *u = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
     alya_get(s, s->u, s->u_stride, u);
-    if (ends_with(path, ".vtu")) {
+    if (rt_image_ends_with(path, ".vtu")) {
         double *r = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
         alya_get(s, s->r, s->kernels->r_stride, r);
         write_vtu(mesh, u, r, path);

@@ -23,6 +23,10 @@ static const rt_opt_t options[] = {
      NULL},
     {"model-seed", RT_OPT_INT, AT(model_seed), "N",
      "head: 0 the nominal one, else one of its own proportions", "0", 0, 9e15, NULL},
+    {"heads", RT_OPT_EXTENTS, AT(heads), "NXxNYxNZ",
+     "head: so many side by side fill the box; for weak scaling 2x1x1, 2x2x1 and so on, with a box "
+     "that grows as they do",
+     "1x1x1", 1, 65536, NULL},
     {"vs", RT_OPT_REAL, AT(vs), "X", "uniform: speed of S waves, m/s", "80", 1e-3, 1e5, NULL},
     {"ds", RT_OPT_REAL, AT(ds), "X", "edge of an element, m", "1e-3", 1e-9, 1e6, NULL},
     {"dt", RT_OPT_REAL, AT(dt), "X", "time step, s", "20e-6", 1e-12, 1e6, NULL},
@@ -151,6 +155,28 @@ static void take_voxels(gfnn_config_t *cfg)
     cfg->ds = ds;
 }
 
+static bool one_head(const gfnn_config_t *cfg)
+{
+    return cfg->heads[0] == 1 && cfg->heads[1] == 1 && cfg->heads[2] == 1;
+}
+
+static void check_heads(const gfnn_config_t *cfg)
+{
+    const int64_t *n = cfg->heads, *E = cfg->n_elements;
+    if (one_head(cfg))
+        return;
+    if (strcmp(cfg->model, "head") != 0)
+        rt_refuse(RT_USAGE, "--heads %lldx%lldx%lld: only --model head can be repeated, not %s",
+                  (long long)n[0], (long long)n[1], (long long)n[2], cfg->model);
+    for (int d = 0; d < 3; d++)
+        if (E[d] % n[d] != 0)
+            rt_refuse(RT_USAGE,
+                      "--heads %lldx%lldx%lld: a box of %lldx%lldx%lld elements cannot be divided "
+                      "so; change --elements",
+                      (long long)n[0], (long long)n[1], (long long)n[2], (long long)E[0],
+                      (long long)E[1], (long long)E[2]);
+}
+
 static const char *refuse(const rt_run_t *run, const rt_rung_t *rung);
 
 static double most_memory(const rt_run_t *run)
@@ -223,6 +249,7 @@ static void configure(rt_run_t *run, double target)
     } else if (target > 0) {
         choose_cubes(run, target);
     }
+    check_heads(cfg);
     check_physics(cfg);
     count_nodes(cfg);
     gfnn_box_choose(cfg, rt_comm_size());
@@ -235,6 +262,9 @@ static void describe(const rt_run_t *run, FILE *out)
     const long long steps = (long long)cfg->steps;
     fprintf(out, "problem       %lld implicit time step%s of elastic waves, ", steps,
             steps > 1 ? "s" : "");
+    if (!one_head(cfg))
+        fprintf(out, "%lldx%lldx%lld times ", (long long)cfg->heads[0], (long long)cfg->heads[1],
+                (long long)cfg->heads[2]);
     if (strcmp(cfg->model, "uniform") == 0)
         fprintf(out, "uniform, Vs %g m/s", cfg->vs);
     else if (cfg->model_seed && !from_file(cfg))

@@ -77,6 +77,7 @@ typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
 typedef struct {
     const char *model;      /* "head", "uniform", or a voxel file */
     int64_t model_seed;     /* head: 0 the nominal one, else a head of its own proportions */
+    int64_t heads[3];       /* head: so many of it fill the box, x y z */
     double vs;              /* uniform */
     double ds, dt;          /* m, s */
     double vp, rho;         /* m/s, kg/m^3 */
@@ -266,13 +267,18 @@ typedef struct {
      * on `wide`: what the preconditioner gets. */
     double (*update)(const gfnn_view_t *view, double alpha, const double *p, const double *q,
                      double *x, double *r, double scale, int precision, void *low);
+    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass x += alpha p,
+     * r -= alpha q, z = scale * D^-1 r, sums[0] = r . r, sums[1] = z . r. If alpha is 0, x, p and q
+     * are not touched. */
+    void (*update_bj)(const gfnn_view_t *view, double alpha, const double *p, const double *q,
+                      double *x, double *r, double scale, float *z, double sums[2]);
     /* low = scale * r; returns the largest |r| of this rank. */
     double (*pack)(const gfnn_view_t *view, const double *r, double scale, int precision,
                    void *low);
     /* sums[0] = z . r, sums[1] = z . q. q may be NULL. */
     void (*dots)(const gfnn_view_t *view, const float *z, const double *r, const double *q,
                  double sums[2]);
-    /* p = scale z + beta p */
+    /* p = scale z + beta p; p is not read if beta is 0 */
     void (*direction)(const gfnn_view_t *view, double scale, const float *z, double beta,
                       double *p);
     /* z = omega D^-1 r, or z += ... if add; D: the 3x3 diagonal blocks of the form. */
@@ -294,7 +300,11 @@ typedef struct {
                           double *v, double *a);
     /* Zero the components that mirror faces hold. One of both may be NULL. */
     void (*hold)(const gfnn_view_t *view, double *x, float *z);
-    void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form); /* of A: for jacobi32 */
+    /* Ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x on `fine`
+     * if type is RT_F64, else on `wide`. What a halo does, without its lists. */
+    void (*wrap)(const gfnn_view_t *view, int width, rt_type_t type, void *x);
+    /* form: of A, for jacobi32 and update_bj */
+    void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES]);
 } gfnn_vectors_t;
@@ -422,7 +432,8 @@ typedef struct {
     rt_space_t space;
     gfnn_view_t view_op, view_net, view_vec; /* a data pointer each */
     gfnn_network_t network;
-    rt_halo_t *halo_fine, *halo_wide1, *halo_wide3, *halo_low; /* low: FP16 */
+    /* low: FP16; all NULL on one rank */
+    rt_halo_t *halo_fine, *halo_wide1, *halo_wide3, *halo_low;
     uint8_t *id;
     /* operator ladder: x, q. predictor ladder: r or low, z. solve: all. */
     double *u, *v, *a, *x, *r, *p, *q, *f; /* on fine; x is du */
@@ -435,8 +446,8 @@ typedef struct {
     double residual;                   /* of the recurrence, last step: |r| / |f| */
     int64_t history[GFNN_MAX_HISTORY]; /* iterations of each step */
     double spectrum[2];                /* bounds of D^-1 A, for cheb */
-    double scale;                      /* operator and predictor ladders: of the input, new
-                                          after each spoil */
+    double scale;                      /* of the input, new after each spoil; of a solve: of its
+                                          start, its source, and so of u, v, a and du */
     uint64_t solves;
 } gfnn_solver_t;
 void *gfnn_solver_new(void *problem, const rt_rung_t *rung);
@@ -456,7 +467,8 @@ void gfnn_input(const gfnn_solver_t *s, double *x);
 /* Solves A x = f from x = 0 (s->f in, s->x and s->r out); returns iterations, max_iterations if it
  * did not converge. */
 int64_t gfnn_cg(gfnn_solver_t *s);
-/* z = B r for the preconditioner asked for, r in s->r32 (and s->low if 16 bits), result in s->z. */
+/* z = B r for the preconditioner asked for, r in s->r32 (and s->low if 16 bits), result in s->z.
+ * Not for bj without inner iterations, which has no r32: gfnn_cg does it in passing. */
 void gfnn_precondition(gfnn_solver_t *s);
 /* Largest eigenvalue of D^-1 A by power iterations, and the lower bound cheb uses. */
 void gfnn_spectrum(gfnn_solver_t *s);
@@ -466,13 +478,14 @@ void gfnn_spectrum(gfnn_solver_t *s);
 /* Newmark with conjugate gradients and exact 3x3 blocks (CGBJ), apart from solve.c. Its operator is
  * cpu-simd, once that has agreed with the reference in this very run. */
 typedef struct gfnn_oracle {
-    double *du;            /* of the first step, to 1e-11 or better */
-    double *last;          /* that of the last step */
-    double norm;           /* |du| over all ranks */
-    gfnn_state_t end;      /* after all steps */
-    double end_norm[3];    /* |u|, |v|, |a| */
-    int64_t iterations_bj; /* of the first step, to the run's tolerance */
-    double operator_error; /* cpu-simd against the reference, of its rounding bound */
+    double *du;             /* of the first step, to 1e-11 or better */
+    double *last;           /* that of the last step */
+    double most_u, most_du; /* the largest |u| and |du| of all steps */
+    double norm;            /* |du| over all ranks */
+    gfnn_state_t end;       /* after all steps */
+    double end_norm[3];     /* |u|, |v|, |a| */
+    int64_t iterations_bj;  /* of the first step, to the run's tolerance */
+    double operator_error;  /* cpu-simd against the reference, of its rounding bound */
 } gfnn_oracle_t;
 /* Collective. */
 gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *problem);

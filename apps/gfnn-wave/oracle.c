@@ -358,6 +358,8 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
             made->iterations_bj = iterations;
         }
         advance(&o, made->last, &made->end);
+        made->most_u = fmax(made->most_u, sqrt(dot(&o, made->end.u, made->end.u)));
+        made->most_du = fmax(made->most_du, sqrt(dot(&o, made->last, made->last)));
     }
     made->norm = sqrt(dot(&o, made->du, made->du));
     const double *end[3] = {made->end.u, made->end.v, made->end.a};

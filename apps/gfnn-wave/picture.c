@@ -11,42 +11,19 @@
  */
 #include "config.h"
 #include "gfnn.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_draft.h"
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-#include <png.h>
-#endif
-
-static bool ends_with(const char *path, const char *ending)
-{
-    const size_t n = strlen(path), m = strlen(ending);
-    return n > m && strcmp(path + n - m, ending) == 0;
-}
+#include "rt_image.h"
 
 const char *gfnn_picture_why_not(const char *path)
 {
-    if (ends_with(path, ".vti") || ends_with(path, ".ppm"))
+    if (rt_image_ends_with(path, ".vti"))
         return NULL;
-    if (!ends_with(path, ".png"))
-        return "the name must end in .vti (u and the materials, for ParaView), or in .ppm or .png "
-               "(an image of |u| in the plane of the source)";
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-    return NULL;
-#else
-    return "this build has no libpng; use .ppm";
-#endif
-}
-
-static void end_file(rt_draft_t *draft, const char *path)
-{
-    const int error = rt_draft_end(draft);
-    if (error)
-        fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
-                error == EINVAL ? "it is not an ordinary file" : strerror(error));
+    return rt_image_why_not(path,
+                            "the name must end in .vti (u and the materials, for ParaView), or "
+                            "in .ppm or .png (an image of |u| in the plane of the source)");
 }
 
 /* A node is shown with the material of the element above it in x, y and z, or the last one. */
@@ -67,38 +44,25 @@ typedef struct {
     int64_t at[2]; /* where the values of u and of the materials begin in the file */
 } vti_t;
 
-/* Each array is its size in bytes (UInt64), then its values. */
 static void vti_begin(vti_t *v, const gfnn_problem_t *p, const char *path)
 {
     static const char text[] =
-        "<?xml version=\"1.0\"?>\n"
-        "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"%s\" "
-        "header_type=\"UInt64\">\n"
         "<ImageData WholeExtent=\"0 %lld 0 %lld 0 %lld\" Origin=\"0 0 0\" "
         "Spacing=\"%.9g %.9g %.9g\">\n"
         "<Piece Extent=\"0 %lld 0 %lld 0 %lld\">\n"
         "<PointData Vectors=\"u\" Scalars=\"material\">\n"
         "<DataArray type=\"Float32\" Name=\"u\" NumberOfComponents=\"3\" format=\"appended\" "
-        "offset=\"0\"/>\n"
-        "<DataArray type=\"UInt8\" Name=\"material\" format=\"appended\" offset=\"%llu\"/>\n"
-        "</PointData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
-    static const char last[] = "\n</AppendedData>\n</VTKFile>\n";
+        "offset=\"%lld\"/>\n"
+        "<DataArray type=\"UInt8\" Name=\"material\" format=\"appended\" offset=\"%lld\"/>\n"
+        "</PointData>\n</Piece>\n</ImageData>\n";
     const int64_t *N = p->box.N;
     const uint64_t nodes = (uint64_t)(N[0] * N[1] * N[2]), bytes[2] = {VECTOR * nodes, nodes};
-    const uint16_t one = 1;
-    const char *order = *(const unsigned char *)&one ? "LittleEndian" : "BigEndian";
     const long long x = N[0] - 1, y = N[1] - 1, z = N[2] - 1;
     const double ds = p->cfg->ds;
-    char head[sizeof text + 256];
-    const int length = snprintf(head, sizeof head, text, order, x, y, z, ds, ds, ds, x, y, z,
-                                (unsigned long long)(sizeof(uint64_t) + bytes[0]));
-    v->at[0] = length + (int64_t)sizeof(uint64_t);
-    v->at[1] = v->at[0] + (int64_t)(bytes[0] + sizeof(uint64_t));
-    rt_draft_begin(&v->draft, path);
-    rt_draft_put(&v->draft, 0, head, (size_t)length);
-    for (int i = 0; i < 2; i++)
-        rt_draft_put(&v->draft, v->at[i] - (int64_t)sizeof(uint64_t), &bytes[i], sizeof bytes[i]);
-    rt_draft_put(&v->draft, v->at[1] + (int64_t)bytes[1], last, sizeof last - 1);
+    char body[sizeof text + 256];
+    snprintf(body, sizeof body, text, x, y, z, ds, ds, ds, x, y, z,
+             (long long)rt_vtk_offset(bytes, 0), (long long)rt_vtk_offset(bytes, 1));
+    rt_vtk_begin(&v->draft, path, "ImageData", body, bytes, 2, v->at);
 }
 
 /* Layer k of this rank: u of all its nodes, then their materials. */
@@ -153,7 +117,7 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const char *path
         }
     }
     if (writer)
-        end_file(&v->draft, path);
+        rt_image_end_file(&v->draft, path);
     RT_FREE(v, RT_HOST);
     RT_FREE(send, RT_HOST);
     RT_FREE(recv, RT_HOST);
@@ -187,12 +151,6 @@ static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
         }
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the strongest colour stands for: |u| that all but one in 200 nodes are below; what is next
  * to the source is far above the rest. */
 static double top_of_scale(const slice_t *s)
@@ -200,8 +158,7 @@ static double top_of_scale(const slice_t *s)
     const size_t n = (size_t)(s->n[0] * s->n[1]);
     double *value = RT_NEW(double, n, RT_HOST);
     memcpy(value, s->u, n * sizeof *value);
-    qsort(value, n, sizeof *value, compare_values);
-    const double top = value[n - 1 - n / 200];
+    const double top = rt_image_usual_most(value, n);
     RT_FREE(value, RT_HOST);
     return top;
 }
@@ -219,19 +176,12 @@ static void colour(double vs, double softest, double stiffest, double share, uns
     }
 }
 
-/* --- image files --- */
-
-typedef struct {
-    int width, height;
-    unsigned char *rgb; /* [height][width][3], from the top down */
-} image_t;
-
 /* A node is a square of pixels, so that a small box is a picture too. */
-static image_t paint(const slice_t *s)
+static rt_image_t paint(const slice_t *s)
 {
     enum { WIDTH = 576 };
     const int zoom = s->n[0] < WIDTH ? (int)(WIDTH / s->n[0]) : 1;
-    image_t image = {zoom * (int)s->n[0], zoom * (int)s->n[1], NULL};
+    rt_image_t image = rt_image_new(zoom * (int)s->n[0], zoom * (int)s->n[1], 255);
     const int64_t pixels = (int64_t)image.width * image.height;
     const double top = top_of_scale(s);
     double softest = INFINITY, stiffest = 0;
@@ -239,7 +189,6 @@ static image_t paint(const slice_t *s)
         softest = fmin(softest, s->shade[i]);
         stiffest = fmax(stiffest, s->shade[i]);
     }
-    image.rgb = RT_NEW(unsigned char, 3 * (size_t)pixels, RT_HOST);
     for (int64_t at = 0; at < pixels; at++) {
         const int64_t x = at % image.width / zoom, y = at / image.width / zoom;
         const int64_t node = (s->n[1] - 1 - y) * s->n[0] + x;
@@ -247,50 +196,6 @@ static image_t paint(const slice_t *s)
                image.rgb + 3 * at);
     }
     return image;
-}
-
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-static void write_png(const image_t *image, rt_draft_t *draft)
-{
-    png_image png;
-    memset(&png, 0, sizeof png);
-    png.version = PNG_IMAGE_VERSION;
-    png.width = (png_uint_32)image->width;
-    png.height = (png_uint_32)image->height;
-    png.format = PNG_FORMAT_RGB;
-    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
-    unsigned char *file = RT_NEW(unsigned char, bytes, RT_HOST);
-    if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
-        rt_draft_put(draft, 0, file, bytes);
-    else if (!draft->error)
-        draft->error = ENOMEM; /* there is no other way to fail in memory */
-    RT_FREE(file, RT_HOST);
-}
-#endif
-
-static void write_ppm(const image_t *image, rt_draft_t *draft)
-{
-    char head[64];
-    const int length = snprintf(head, sizeof head, "P6\n%d %d\n255\n", image->width, image->height);
-    rt_draft_put(draft, 0, head, (size_t)length);
-    rt_draft_put(draft, length, image->rgb,
-                 (size_t)3 * (size_t)image->width * (size_t)image->height);
-}
-
-static void write_image(const slice_t *s, const char *path)
-{
-    image_t image = paint(s);
-    rt_draft_t *draft = RT_NEW(rt_draft_t, 1, RT_HOST);
-    rt_draft_begin(draft, path);
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-    if (ends_with(path, ".png"))
-        write_png(&image, draft);
-    else
-#endif
-        write_ppm(&image, draft);
-    end_file(draft, path);
-    RT_FREE(image.rgb, RT_HOST);
-    RT_FREE(draft, RT_HOST);
 }
 
 static void draw_slice(const gfnn_problem_t *p, const double *u, const char *path)
@@ -304,8 +209,11 @@ static void draw_slice(const gfnn_problem_t *p, const double *u, const char *pat
     take_slice(p, u, &s);
     rt_comm_max(s.u, (int)pixels);
     rt_comm_max(s.shade, (int)pixels);
-    if (rt_comm_rank() == 0)
-        write_image(&s, path);
+    if (rt_comm_rank() == 0) {
+        rt_image_t image = paint(&s);
+        rt_image_write(&image, path);
+        rt_image_free(&image);
+    }
     RT_FREE(s.u, RT_HOST);
     RT_FREE(s.shade, RT_HOST);
 }
@@ -319,7 +227,9 @@ void gfnn_picture(const void *solver, const char *path)
         return;
     double *u = RT_NEW(double, values, RT_HOST);
     rt_copy(u, RT_HOST, s->u, s->space, values * sizeof *u);
-    if (ends_with(path, ".vti"))
+    for (size_t i = 0; i < values; i++)
+        u[i] /= s->scale;
+    if (rt_image_ends_with(path, ".vti"))
         write_vti(p, u, path);
     else
         draw_slice(p, u, path);

@@ -1,11 +1,15 @@
 /*
  * precond.c - preconditioners: z = B r, all of it in FP32 or below.
  *
- *   bj    z = D^-1 r, D the 3x3 diagonal blocks
- *   cheb  a polynomial in D^-1 A of the given degree (in r: degree - 1 products with A), the best
- * one on an interval of eigenvalues gf8, gfm   z = P r, the network; with --smooth between two
- * damped Jacobi sweeps: z = w D^-1 r;  z += P (r - A z);  z += w D^-1 (r - A z)
- *   --inner k  z after k iterations of conjugate gradients of their own, with any of these
+ *   bj        z = D^-1 r, D the 3x3 diagonal blocks: in --inner; alone gfnn_cg does it in passing
+ *
+ *   cheb      a polynomial in D^-1 A of the given degree (in r: degree - 1 products with A), the
+ *             best one on an interval of eigenvalues
+ *
+ *   gf8, gfm  z = P r, the network; with --smooth between two damped Jacobi sweeps:
+ *             z = w D^-1 r;  z += P (r - A z);  z += w D^-1 (r - A z)
+ *
+ *   --inner k z after k iterations of conjugate gradients of their own, with any of these
  *
  * The outer iterations are in FP64 and judge by their own residual, so what B gets wrong costs
  * iterations and never accuracy. Price of all but bj and the bare network: products with A, in FP32
@@ -33,9 +37,9 @@ static void add32(gfnn_solver_t *s, float a, const float *x, float c, float *y)
 
 static void jacobi(gfnn_solver_t *s, float omega, const float *r, bool add, float *z)
 {
-    start(s, "vectors");
+    start(s, "jacobi");
     gfnn_vectors_of(s)->jacobi32(&s->view_vec, &s->problem->step.A, omega, r, add, z);
-    rt_timer_stop("vectors");
+    rt_timer_stop("jacobi");
 }
 
 /* t32 = r - A z */

@@ -42,6 +42,18 @@ static inline bool gfnn_is_plain(const gfnn_config_t *cfg)
     return cfg->precond == GFNN_NONE;
 }
 
+/* Is B = D^-1 and nothing more, which update_bj does in passing? */
+static inline bool gfnn_is_fused(const gfnn_config_t *cfg)
+{
+    return cfg->precond == GFNN_BJ && cfg->inner == 0;
+}
+
+/* Do conjugate gradients hand r to the preconditioner in FP32? */
+static inline bool gfnn_needs_r32(const gfnn_config_t *cfg)
+{
+    return !gfnn_is_plain(cfg) && !gfnn_is_fused(cfg) && !gfnn_reads_low(cfg);
+}
+
 /* Vectors of a solver: a solve's own, else those of the space. */
 const gfnn_vectors_t *gfnn_vectors_of(const gfnn_solver_t *s);
 

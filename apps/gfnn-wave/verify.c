@@ -19,14 +19,16 @@
  * differences of a Hadamard transform, whose intermediate values are at most 8 times as large,
  * fewer than 256 roundings of |A| |x| are made. The definition itself makes 192. The predictor sums
  * 1029 products a kernel in FP32; with FP16 kernels each product has a relative error of up to
- * 2^-11, and r is the same for both. The specification's 1e-5 and 5e-3 hold beside, for P r as a
- * whole; for its worst value, whose error is 2 to 3 times the mean one, three times as much.
+ * 2^-11, and r is the same for both. The specification's 1e-5 and 5e-3 of the largest hold beside
+ * for the worst value, yes or no, for honest errors come within a factor of 7; and of |P r| for P r
+ * as a whole.
  *
  * With a residual of tol |f| a step's du has an error of tol |A^-1 r| |f| / |r|: measured with
- * point sources, up to 5 tol |du|, and up to 2 tol a step in what is there after all steps. The
- * specification asks for 1e-7 where tol is 1e-8; the bound grows with looser tolerances, and is 100
- * tol for tighter ones, so that no step on the way is much worse than the last, whose residual is
- * looked at.
+ * point sources, up to 5 tol |du|, and 8 in small boxes with free faces. u carries it on, v 2 / dt
+ * and a 4 / dt^2 times that, also when the wave has gone and they are small: so each is compared
+ * with the largest |u| or |du| that there was. The specification asks for 1e-7 where tol is 1e-8;
+ * the bound grows with looser tolerances, and is 100 tol for tighter ones, so that no step on the
+ * way is much worse than the last, whose residual is looked at.
  *
  * This file is compiled with -fno-fast-math.
  */
@@ -396,7 +398,8 @@ static void verify_operator(const bench_t *b)
 
 /* --- the predictor --- */
 
-/* The 16-bit float nearest to x, which is below 2^15 in magnitude: its value and its bits. */
+/* Apart from half.h, which it judges: the 16-bit float nearest to x, which is below 2^15 in
+ * magnitude: its value and its bits. */
 static uint16_t half_bits(double *x)
 {
     int exponent;
@@ -466,7 +469,7 @@ static void check_z(const bench_t *b, const double *want, const double *got, con
     const double bound = b->s->network.precision == GFNN_FP16 ? HALF : SINGLE;
     rt_verdict_check(b->verdict, whole, difference(g, got, want, scratch, b->wide) / norm(g, want),
                      bound);
-    rt_verdict_check(b->verdict, worst, t->difference / t->largest, 3 * bound);
+    rt_verdict_true(b->verdict, worst, t->difference <= bound * t->largest);
 }
 
 static void verify_predictor(const bench_t *b)
@@ -524,11 +527,19 @@ static void get(const bench_t *b, const double *from, double *to)
     rt_copy(to, RT_HOST, from, b->s->space, b->fine * sizeof *to);
 }
 
-/* Of |du|, and for every step of what is there after all. */
-static double solution_bound(const bench_t *b)
+/* The same of a solve whose start and source are s->scale times the problem's. */
+static void get_scaled(const bench_t *b, const double *from, double *to)
+{
+    get(b, from, to);
+    for (size_t i = 0; i < b->fine; i++)
+        to[i] /= b->s->scale;
+}
+
+/* After so many steps: every step may add the error of one, and the next carry it on. */
+static double solution_bound(const bench_t *b, int64_t steps)
 {
     const double tolerance = b->p->cfg->tolerance;
-    return fmax(10 * tolerance, fmin(SOLUTION, 100 * tolerance));
+    return (double)(steps + 1) * fmax(10 * tolerance, fmin(SOLUTION, 100 * tolerance));
 }
 
 /* A x = f for the first step's f, by the rung, with its preconditioner. */
@@ -546,7 +557,8 @@ static void verify_first_step(const bench_t *b)
                      oracle->operator_error, 1);
     rt_verdict_true(b->verdict, "converged", iterations < b->p->cfg->max_iterations);
     rt_verdict_check(b->verdict, "du of the first step = the oracle's (of |du|)",
-                     difference(g, du, oracle->du, t, b->fine) / oracle->norm, solution_bound(b));
+                     difference(g, du, oracle->du, t, b->fine) / oracle->norm,
+                     solution_bound(b, 1));
     rt_verdict_true(b->verdict, "|f - A du| by the definition, below the tolerance",
                     true_residual(b, f, du, t) <= 1.01 * b->p->cfg->tolerance + RECURRENCE);
     RT_FREE(f, RT_HOST);
@@ -577,25 +589,26 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
 
 static void verify_state(const bench_t *b)
 {
-    static const char *const names[4] = {"u after all steps = the oracle's (of |u|)",
-                                         "v after all steps = the oracle's (of |v|)",
-                                         "a after all steps = the oracle's (of |a|)",
-                                         "du of the last step = the oracle's (of |du|)"};
+    static const char *const names[4] = {
+        "u after all steps = the oracle's (of the largest |u|)",
+        "v after all steps = the oracle's (of 2 |du| / dt)",
+        "a after all steps = the oracle's (of 4 |du| / dt^2)",
+        "du of the last step = the oracle's (of the largest |du|)"};
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
     gfnn_state_t end = {host_vector(b->fine), host_vector(b->fine), host_vector(b->fine)};
     double *du = host_vector(b->fine), *t = host_vector(b->fine);
-    get(b, b->s->u, end.u);
-    get(b, b->s->v, end.v);
-    get(b, b->s->a, end.a);
-    get(b, b->s->x, du);
+    get_scaled(b, b->s->u, end.u);
+    get_scaled(b, b->s->v, end.v);
+    get_scaled(b, b->s->a, end.a);
+    get_scaled(b, b->s->x, du);
     const double *got[4] = {end.u, end.v, end.a, du},
                  *want[4] = {oracle->end.u, oracle->end.v, oracle->end.a, oracle->last};
-    /* every step may add the error of one, and the next carry it on */
+    const double dt = b->p->cfg->dt, step = oracle->most_du;
+    const double size[4] = {oracle->most_u, 2 * step / dt, 4 * step / (dt * dt), step};
     for (int i = 0; i < 4; i++)
-        rt_verdict_check(b->verdict, names[i],
-                         difference(g, got[i], want[i], t, b->fine) / norm(g, want[i]),
-                         solution_bound(b) * (double)(b->p->cfg->steps + 1));
+        rt_verdict_check(b->verdict, names[i], difference(g, got[i], want[i], t, b->fine) / size[i],
+                         solution_bound(b, b->p->cfg->steps));
     verify_last_step(b, &end, du);
     rt_verdict_true(b->verdict, "the same, as the solver saw it",
                     b->s->residual <= b->p->cfg->tolerance);

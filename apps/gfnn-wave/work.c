@@ -28,14 +28,18 @@
  *     an iteration
  *       operator, p.Ap    187+6   p; q; id                                                49
  *       update            18      p q x r; x r, r low                                    144 + low
- *       dots              12      z r q                                                   60
- *       direction         12      z p; p                                                  60
- *       bj                15      r low; z; id                                            25
- *       a polynomial of degree d: d - 1 times A in FP32 (193 flops, 25 bytes), bj and 6 more flops
- *       gf8, gfm          as above; with --smooth twice bj and A in FP32 beside
+ *       update of bj      39      p q x r; x r, z; id: B, z.r and all                    157
+ *       dots              12      z r q: z.r and z.q                                      60
+ *       the same of cheb  6       z r: it is symmetric                                    36
+ *       direction         6       z p; p                                                  60
+ *       jacobi            15      r low; z; id                                            25
+ *       a polynomial of degree d: d - 1 times A in FP32 (193 flops, 25 bytes), and d times jacobi
+ *       gf8, gfm          as above; with --smooth twice jacobi and A in FP32 beside
  *     a step
- *       newmark           30 + 42 u v a; two vectors; du u v a; u v a                    288
- *       right-hand side   2 operators and their sum (9, 72)
+ *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
+ *       force             9       2 operators and their sum                               72
+ *
+ * Factors that are powers of two, by which r and z are scaled, are not counted.
  */
 #include "config.h"
 #include "solver.h"
@@ -104,53 +108,72 @@ static double predictor_read(const gfnn_config_t *cfg, const rt_rung_t *rung)
 
 /* --- a time step --- */
 
-enum { UPDATE = 18, DOTS = 12, DIRECTION = 12, BJ = 15, NEWMARK = 72, FORCE = 9 };
-enum { BJ_BYTES = 2 * FLOATS + 1, VECTORS_BYTES = 6 * DOUBLES + 2 * (2 * DOUBLES + FLOATS) };
+enum { UPDATE = 18, DOT = 6, DIRECTION = 6, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
+enum { BEFORE = 12, AFTER = 21, FORCE = 9 };
+enum { UPDATE_BJ_BYTES = 6 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 2 * DOUBLES + FLOATS };
 
-/* Credited: CGBJ, r low in FP32. */
+/* Credited: CGBJ, in three passes an iteration. */
 static double cgbj_flops(double elements, double nodes, double iterations)
 {
-    return iterations * ((PARITY + 6) * elements + (UPDATE + DOTS + DIRECTION + BJ) * nodes) +
-           2 * PARITY * elements + (NEWMARK + FORCE) * nodes;
+    return iterations * ((PARITY + 6) * elements + (UPDATE_BJ + DIRECTION) * nodes) +
+           2 * PARITY * elements + (BEFORE + FORCE + AFTER) * nodes;
 }
 
 static double cgbj_bytes(double nodes, double iterations)
 {
-    return nodes * (iterations * (OPERATOR_BYTES + VECTORS_BYTES + FLOATS + BJ_BYTES) +
+    return nodes * (iterations * (OPERATOR_BYTES + UPDATE_BJ_BYTES + DIRECTION_BYTES) +
                     2 * OPERATOR_BYTES + 12 * DOUBLES + 3 * DOUBLES);
 }
 
-/* Lines of a solve, a step; named as solve.c's timers. */
+/* Vectors of conjugate gradients. */
+static void vector_lines(const gfnn_config_t *cfg, double iterations, rt_work_t *work)
+{
+    const double N = product(cfg->n_nodes);
+    const double low = gfnn_reads_low(cfg) ? HALVES : gfnn_needs_r32(cfg) ? FLOATS : 0;
+    const int sums = gfnn_has_network(cfg) || cfg->inner > 0 ? 2 : 1;
+    const bool plain = gfnn_is_plain(cfg);
+    if (gfnn_is_fused(cfg))
+        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (4 * DOUBLES + 1) * N,
+                    (2 * DOUBLES + FLOATS) * N);
+    else
+        rt_work_add(work, "update", iterations, UPDATE * N, 4 * DOUBLES * N,
+                    (2 * DOUBLES + low) * N);
+    if (!plain && !gfnn_is_fused(cfg))
+        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * DOUBLES + FLOATS) * N, 0);
+    rt_work_add(work, "direction", iterations, DIRECTION * N,
+                (DOUBLES + (plain ? DOUBLES : FLOATS)) * N, DOUBLES * N);
+}
+
+/* Lines of a solve, a step; named as the timers of solve.c and precond.c. */
 static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double iterations,
                         rt_work_t *work)
 {
     const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
-    const double A = inside_operator(rung) * E, low = low_bytes(cfg, rung);
+    const double A = inside_operator(rung) * E;
     /* FP32: inner iterations of their own (p, q, r, x, z), each with the preconditioner */
     const double each = iterations * (cfg->inner > 0 ? (double)cfg->inner : 1);
     double single = cfg->inner > 0 ? each : 0, jacobi = 0;
     if (cfg->precond == GFNN_CHEB) {
         single += each * (double)(cfg->degree - 1);
         jacobi = each * (double)cfg->degree;
-    } else if (cfg->precond == GFNN_BJ) {
+    } else if (cfg->precond == GFNN_BJ && !gfnn_is_fused(cfg)) {
         jacobi = each;
     } else if (gfnn_has_network(cfg)) {
         single += 2 * each * (double)cfg->smooth;
         jacobi = 2 * each * (double)cfg->smooth;
     }
     rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
-    rt_work_add(work, "update", iterations, UPDATE * N, 4 * DOUBLES * N, (2 * DOUBLES + low) * N);
-    rt_work_add(work, "dots", iterations, DOTS * N, (2 * DOUBLES + FLOATS) * N, 0);
-    rt_work_add(work, "direction", iterations, DIRECTION * N, (DOUBLES + FLOATS) * N, DOUBLES * N);
+    vector_lines(cfg, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
     if (jacobi > 0)
-        rt_work_add(work, "jacobi", jacobi, BJ * N, (FLOATS + 1) * N, FLOATS * N);
+        rt_work_add(work, "jacobi", jacobi, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
     if (gfnn_has_network(cfg))
         rt_work_add(work, "predictor", each, predictor_flops(cfg) * N,
                     predictor_read(cfg, rung) * N, FLOATS * N);
-    rt_work_add(work, "newmark", 1, (NEWMARK + FORCE) * N, (3 + 4 + 2) * DOUBLES * N,
-                (2 + 3 + 1) * DOUBLES * N);
+    rt_work_add(work, "newmark before", 1, BEFORE * N, 3 * DOUBLES * N, 2 * DOUBLES * N);
+    rt_work_add(work, "force", 1, FORCE * N, 2 * DOUBLES * N, DOUBLES * N);
+    rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
 static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double credited,
@@ -258,6 +281,8 @@ static double halo_memory(const arrays_t *a, int width, rt_space_t space)
 static double halo_set_up(const arrays_t *a, int width)
 {
     int64_t local, shared;
+    if (width == 0)
+        return 0;
     gfnn_halo_count(&a->box, width, &local, &shared);
     return local + shared > 0
                ? (double)rt_halo_predict_setup(local, shared) + 17 * (double)(local + shared)
@@ -277,11 +302,11 @@ static double solver_memory(const gfnn_config_t *cfg, const rt_rung_t *rung, con
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
     int wide = (gfnn_is_plain(cfg) ? 0 : 1) + (gfnn_needs_apply32(cfg) ? 2 : 0);
-    wide += (gfnn_is_plain(cfg) || gfnn_reads_low(cfg) ? 0 : 1) + (cfg->inner > 0 ? 3 : 0);
+    wide += (gfnn_needs_r32(cfg) ? 1 : 0) + (cfg->inner > 0 ? 3 : 0);
     return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
-/* Its halos, in a space; *deepest: the widest of them. */
+/* Its halos, in a space; *deepest: the widest of them. One rank has none. */
 static double solver_halos(const gfnn_config_t *cfg, const rt_rung_t *rung, const arrays_t *a,
                            rt_space_t space, int *deepest)
 {
@@ -289,7 +314,9 @@ static double solver_halos(const gfnn_config_t *cfg, const rt_rung_t *rung, cons
     const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(cfg);
     const int fine = strcmp(rung->ladder, "predictor") != 0;
     const int narrow = fine + (solve && gfnn_needs_apply32(cfg));
-    *deepest = predicts ? GFNN_ND : 1;
+    *deepest = rt_comm_size() == 1 ? 0 : predicts ? GFNN_ND : 1;
+    if (*deepest == 0)
+        return 0;
     return narrow * halo_memory(a, 1, space) + predicts * halo_memory(a, GFNN_ND, space);
 }
 
@@ -303,7 +330,7 @@ static double verify_memory(const rt_rung_t *rung, const arrays_t *a, bool netwo
         return operate;
     if (strcmp(rung->ladder, "predictor") == 0)
         return predict;
-    enum { ORACLE = 4, MAKING = 10, LAST_STEP = 12 }; /* vectors */
+    enum { ORACLE = 5, MAKING = 10, LAST_STEP = 12 }; /* vectors */
     const double single = 5 * a->fine + a->wide + wide;
     const double solve = (ORACLE + (MAKING > LAST_STEP ? MAKING : LAST_STEP)) * a->fine;
     return fmax(fmax(operate, predict) + ORACLE * a->fine, fmax(single + ORACLE * a->fine, solve));
@@ -325,8 +352,9 @@ static void kernels_memory(const gfnn_config_t *cfg, const gfnn_kernels_t *kerne
 
 /*
  * Of one rank. The host has the start state, the materials, the coefficients and the network, and a
- * halo for the judge; while it is made, a voxel file too. Then either the deepest halo of a rung is
- * made, which takes many lists, or the rung is judged, which takes up to 16 vectors.
+ * halo for the judge; while they are made, a voxel file too, or the halo's lists. Then either the
+ * deepest halo of a rung is made, which takes many lists, or the rung is judged, which takes up to
+ * 16 vectors.
  */
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -346,7 +374,8 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         kernels_memory(cfg, kernels, space, &a.box, own);
     const double kept = problem + own[RT_HOST];
     memcpy(bytes, own, sizeof own);
-    bytes[RT_HOST] = fmax(fmax(problem + a.model, kept + halo_set_up(&a, deepest)),
+    const double making = fmax(a.model, halo_set_up(&a, 1));
+    bytes[RT_HOST] = fmax(fmax(problem + making, kept + halo_set_up(&a, deepest)),
                           kept + verify_memory(rung, &a, gfnn_has_network(cfg)));
 }
 

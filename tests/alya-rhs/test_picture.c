@@ -6,12 +6,12 @@
  * that what a point or a pixel must hold follows from where it is.
  */
 #include "config.h"
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "tests/common/check.h"
+#include "tests/common/files.h"
 #include "apps/alya-rhs/alya.h"
 
 enum { WIDTH = 1248, HEIGHT = 400, INSIDE = 1104, FOOT = 24 };
@@ -25,17 +25,6 @@ static const char *in_folder(const char *name)
     next = (next + 1) % 4;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
     return path[next];
-}
-
-static int files_in_folder(void)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    if (dir)
-        closedir(dir);
-    return n;
 }
 
 /* The whole file, zero-terminated; to be freed. */
@@ -262,7 +251,7 @@ static void test_vtu(void)
     size_t head = (size_t)(strstr(file, "\n_") + 2 - file);
     CHECK(bytes == head + 6 * 8 + (size_t)(72 * n + 41 * m) + sizeof last - 1);
     CHECK(strcmp(file + bytes - (sizeof last - 1), last) == 0);
-    CHECK(files_in_folder() == 1);
+    CHECK(test_files_in(folder) == 1);
     unlink(path);
     free(file);
 }
@@ -319,7 +308,7 @@ static void test_ppm(const int cells[3])
     CHECK(is_colour(rgb + 3 * (INSIDE + 2), 255, 255, 255, 0)); /* before the bar */
     CHECK(is_colour(rgb + 3 * ((HEIGHT - 13) * WIDTH + INSIDE + 72), 68, 1, 84, 0));
     CHECK(is_colour(rgb + 3 * (24 * WIDTH + INSIDE + 72), 253, 231, 37, 0));
-    CHECK(files_in_folder() == 1);
+    CHECK(test_files_in(folder) == 1);
     unlink(path);
     free(rgb);
 }
@@ -427,7 +416,7 @@ static void test_ending(void)
     world_t *w = small_box("box");
     CHECK_DIES(RT_USAGE, "a.jpg: the name must end in .vtu",
                { alya_picture(&w->solver, in_folder("a.jpg")); });
-    CHECK(files_in_folder() == 0);
+    CHECK(test_files_in(folder) == 0);
     world_destroy(w);
 }
 
@@ -454,7 +443,7 @@ static void check_fails(const world_t *w, const char *path, const char *cause, i
     CHECK(held);
     if (!held)
         fprintf(stderr, "    got: %s", got);
-    CHECK(files_in_folder() == files);
+    CHECK(test_files_in(folder) == files);
 }
 
 /* A disk that is full: files may have 1000 bytes. The file of that name stays as it is. */

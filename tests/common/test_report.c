@@ -7,13 +7,13 @@
  * /dev/full would replace /dev/full).
  */
 #include "config.h"
-#include <dirent.h>
 #include <float.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "check.h"
+#include "files.h"
 #include "rt_error.h"
 #include "rt_report.h"
 
@@ -44,18 +44,6 @@ static const char *get_file(const char *path)
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
     return text;
-}
-
-/* Entries of the folder: one more than expected is a temporary file left behind. */
-static int files_in_folder(void)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    if (dir)
-        closedir(dir);
-    return n;
 }
 
 static unsigned mode_of(const char *path)
@@ -156,7 +144,7 @@ static void test_probe(void)
     CHECK(mode_of(path) == 0640);
     rt_report_probe(in_folder("new.json"));
     CHECK(get_file(in_folder("new.json")) == NULL);
-    CHECK(files_in_folder() == 1);
+    CHECK(test_files_in(folder) == 1);
 
     CHECK_DIES(RT_USAGE, "no/x.json': its folder", { rt_report_probe(in_folder("no/x.json")); });
     CHECK_DIES(RT_USAGE, "it is a folder", { rt_report_probe(folder); });
@@ -169,7 +157,7 @@ static void test_probe(void)
     memset(endless, 'n', sizeof endless);
     endless[4999] = '\0';
     CHECK_DIES(RT_USAGE, "too long", { rt_report_probe(endless); });
-    CHECK(files_in_folder() == 1);
+    CHECK(test_files_in(folder) == 1);
     CHECK(unlink(path) == 0);
 }
 
@@ -196,7 +184,7 @@ static void test_no_permission(void)
         rt_report_probe(beside);
     });
     CHECK(chmod(folder, 0700) == 0);
-    CHECK(files_in_folder() == 1 && unlink(path) == 0);
+    CHECK(test_files_in(folder) == 1 && unlink(path) == 0);
 }
 
 static void test_write(void)
@@ -222,7 +210,7 @@ static void test_write(void)
     CHECK_TEXT(get_file(path), text);
     struct stat s;
     CHECK(lstat(in_folder("link.json"), &s) == 0 && S_ISLNK(s.st_mode));
-    CHECK(files_in_folder() == 2);
+    CHECK(test_files_in(folder) == 2);
     CHECK(unlink(in_folder("link.json")) == 0 && unlink(path) == 0);
 
     /* A path without a folder is beside us. */
@@ -232,7 +220,7 @@ static void test_write(void)
     CHECK(rt_report_write("b.json", root) == 0);
     CHECK(chdir(here) == 0);
     CHECK_TEXT(get_file(in_folder("b.json")), text);
-    CHECK(files_in_folder() == 1 && unlink(in_folder("b.json")) == 0);
+    CHECK(test_files_in(folder) == 1 && unlink(in_folder("b.json")) == 0);
     json_decref(root);
 }
 
@@ -258,7 +246,7 @@ static void test_replaced_not_overwritten(void)
 
 static void fails_to_write(const char *path, const json_t *root, const char *why)
 {
-    int before = files_in_folder();
+    int before = test_files_in(folder);
     catch_stderr();
     int result = rt_report_write(path, root);
     const char *line = caught_stderr();
@@ -266,7 +254,7 @@ static void fails_to_write(const char *path, const json_t *root, const char *why
     CHECK(is_one_line(line) && strstr(line, why) != NULL);
     if (!strstr(line, why))
         fprintf(stderr, "    got: %s", line);
-    CHECK(files_in_folder() == before);
+    CHECK(test_files_in(folder) == before);
 }
 
 static void test_write_fails(void)
@@ -412,7 +400,7 @@ int main(void)
     test_disk_full();
     test_table();
     test_large_table();
-    CHECK(files_in_folder() == 0);
+    CHECK(test_files_in(folder) == 0);
     CHECK(rmdir(folder) == 0);
     return check_done();
 }

@@ -19,6 +19,8 @@ done
 valid dt "$gfnn" $cpu $small --dt 15e-6 --rung solve-simd
 valid plane "$gfnn" $cpu --elements 20x4x4 --model uniform --vs 50 --source plane --precond bj --rung solve-simd
 valid seed "$gfnn" $cpu $small --model-seed 3 --rung solve-simd
+valid heads "$gfnn" $cpu --elements 24x20x8 --heads 2x2x1 --steps 1 --rung solve-simd
+grep -q 'waves, 2x2x1 times head: 24x20x8 elements' heads.out || fail "--heads 2x2x1: $(head -n 5 heads.out)"
 valid voxels "$gfnn" $cpu --model "$samples/ball.voxels" --precond bj --rung solve-simd
 valid odd "$gfnn" $cpu --elements 3x5x7 --steps 1 --ladder
 
@@ -68,6 +70,11 @@ refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
 refused 2 "--elements 0: out of range" "$gfnn" $cpu --elements 0
 refused 2 "periodic faces need 3" "$gfnn" $cpu --elements 2x8x8
 refused 2 "a rank can number 2147483647" "$gfnn" $cpu --elements 2000
+refused 2 "--heads 5x1x1: a box of 48x48x48 elements cannot be divided so" "$gfnn" $cpu --heads 5x1x1
+refused 2 "--heads 2x2: not three extents" "$gfnn" $cpu --heads 2x2
+refused 2 "--heads 0: out of range" "$gfnn" $cpu --heads 0
+refused 2 "--heads 1x2x1: only --model head can be repeated" "$gfnn" $cpu --heads 1x2x1 --model uniform
+refused 2 "--heads 1x2x1: only --model head can be repeated" "$gfnn" $cpu --heads 1x2x1 --model "$samples/ball.voxels"
 refused 2 "--ranks 2x1x1 is 2 boxes" "$gfnn" $cpu --ranks 2x1x1
 refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
 refused 2 "--kernels 3: shipped are" "$gfnn" $cpu --kernels 3

@@ -14,6 +14,7 @@ static inline gfnn_config_t gfnn_test_config(int64_t nx, int64_t ny, int64_t nz,
 {
     const int64_t more = faces == GFNN_PERIODIC ? 0 : 1;
     gfnn_config_t cfg = {.model = "uniform",
+                         .heads = {1, 1, 1},
                          .vs = 80,
                          .ds = 1e-3,
                          .dt = 20e-6,

@@ -94,7 +94,8 @@ static int defined(const gfnn_config_t *cfg, int64_t i, int64_t j, int64_t k)
     for (int d = 0; d < 3; d++) {
         if (e[d] < 0)
             return GFNN_OUTSIDE;
-        x[d] = ((double)e[d] + .5) / (double)cfg->n_elements[d] * 2 - 1;
+        const int64_t each = cfg->n_elements[d] / cfg->heads[d];
+        x[d] = ((double)(e[d] % each) + .5) / (double)each * 2 - 1;
     }
     if (strcmp(cfg->model, "uniform") == 0)
         return 0;
@@ -122,6 +123,7 @@ static void check_parts(const gfnn_config_t *cfg, int ranks)
 static void test_parts(void)
 {
     static const int64_t sizes[][3] = {{20, 14, 17}, {4, 3, 5}, {3, 9, 4}};
+    static const int64_t heads[][3] = {{2, 2, 1}, {1, 1, 1}, {1, 3, 2}};
     for (int s = 0; s < 3; s++)
         for (int faces = GFNN_PERIODIC; faces < GFNN_FACES; faces++)
             for (int seed = 0; seed < 2; seed++)
@@ -130,9 +132,38 @@ static void test_parts(void)
                         gfnn_test_config(sizes[s][0], sizes[s][1], sizes[s][2], faces);
                     cfg.model = seed ? "head" : "uniform";
                     cfg.model_seed = seed * ranks;
+                    if (ranks >= 4)
+                        memcpy(cfg.heads, heads[s], sizeof cfg.heads);
                     gfnn_box_choose(&cfg, ranks);
                     check_parts(&cfg, ranks);
                 }
+}
+
+/* 2 x 3 heads side by side are each the head that fills a box of that size. Catches a head that is
+ * stretched over them all, numbers of x and y mixed up, and a copy that is turned. */
+static void test_heads(void)
+{
+    enum { NX = 12, NY = 10, NZ = 16 };
+    gfnn_config_t one = gfnn_test_config(NX, NY, NZ, GFNN_FREE);
+    gfnn_config_t many = gfnn_test_config(2 * NX, 3 * NY, NZ, GFNN_FREE);
+    one.model = many.model = "head";
+    one.model_seed = many.model_seed = 5;
+    many.heads[0] = 2;
+    many.heads[1] = 3;
+    const gfnn_box_t box = gfnn_box(&one, 0), whole = gfnn_box(&many, 0);
+    gfnn_model_t *head = gfnn_model_new(&one, &box), *heads = gfnn_model_new(&many, &whole);
+    int64_t wrong = 0, tissue = 0;
+    for (int64_t k = 0; k < NZ; k++)
+        for (int64_t j = 0; j < 3 * NY; j++)
+            for (int64_t i = 0; i < 2 * NX; i++) {
+                const uint8_t id = heads->id[gfnn_at(&whole.wide, i, j, k)];
+                wrong += id != head->id[gfnn_at(&box.wide, i % NX, j % NY, k)];
+                tissue += id > 0;
+            }
+    CHECK(wrong == 0);
+    CHECK(tissue > 6 * NX * NY * NZ / 5);
+    gfnn_model_destroy(head);
+    gfnn_model_destroy(heads);
 }
 
 static void test_materials(void)
@@ -431,6 +462,7 @@ static void one_rank(void)
     test_head();
     test_seeds();
     test_parts();
+    test_heads();
     test_materials();
     test_good();
     test_cut();

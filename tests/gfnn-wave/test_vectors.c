@@ -169,6 +169,46 @@ static void check_update(const bench_t *b)
     RT_FREE(low, RT_HOST);
 }
 
+/* update and jacobi32 in one; without a step, x, p and q are not even read. */
+static void check_update_bj(const bench_t *b)
+{
+    const double alpha = 0.375, scale = 8;
+    double *p = new64(b, 1), *q = new64(b, 2), *x = new64(b, 3), *r = new64(b, 4);
+    double *x0 = new64(b, 3), *r0 = new64(b, 4), got[2] = {NAN, NAN}, again[2] = {NAN, NAN}, zr = 0;
+    float *z = new32(b, 5), *low = new32(b, 6), *want = new32(b, 7);
+    V->hold(&b->view, r, NULL);
+    V->hold(&b->view, r0, NULL);
+    V->hold(&b->view, q, NULL);
+    const double rr = V->update(&b->view, alpha, p, q, x0, r0, scale, GFNN_FP32, low);
+    V->jacobi32(&b->view, &b->form, 1, low, false, want);
+    V->update_bj(&b->view, alpha, p, q, x, r, scale, z, got);
+    bool same = true, same_z = true;
+    for (int64_t i = 0; i < b->n; i++) {
+        const int64_t at = b->fine[i], wide = b->wide[i];
+        same = same && is_near(x[at], x0[at], 4 * DBL_EPSILON) &&
+               is_near(r[at], r0[at], 4 * DBL_EPSILON);
+        same_z = same_z && is_near((double)z[wide], (double)want[wide], 1e-5);
+        zr += (double)z[wide] * r[at];
+    }
+    CHECK(same && same_z);
+    CHECK(is_near(got[0], rr, 1e-12 * rr) && is_near(got[1], zr, 1e-12 * zr));
+    CHECK(marked64(b, x) && marked64(b, r) && marked32(b, z));
+    V->fill(&b->view, NAN, p);
+    V->fill(&b->view, NAN, q);
+    V->fill32(&b->view, NAN, z);
+    V->update_bj(&b->view, 0, p, q, x, r, scale, z, again);
+    CHECK(is_near(again[0], rr, 1e-12 * rr) && is_near(again[1], zr, 1e-12 * zr));
+    for (int64_t i = 0; i < b->n; i++)
+        same = same && is_near(x[b->fine[i]], x0[b->fine[i]], 4 * DBL_EPSILON);
+    CHECK(same);
+    double *const fine[] = {p, q, x, r, x0, r0};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        rt_free(fine[i], RT_HOST);
+    RT_FREE(z, RT_HOST);
+    RT_FREE(low, RT_HOST);
+    RT_FREE(want, RT_HOST);
+}
+
 static void check_mixed(const bench_t *b)
 {
     double *r = new64(b, 1), *q = new64(b, 2), *p = new64(b, 3), *p0 = new64(b, 3);
@@ -188,6 +228,11 @@ static void check_mixed(const bench_t *b)
         same = same && is_near(p[b->fine[i]], 0.5 * (double)z[b->wide[i]] - 3 * p0[b->fine[i]],
                                8 * DBL_EPSILON);
     CHECK(same && marked64(b, p));
+    V->fill(&b->view, NAN, p);
+    V->direction(&b->view, 0.5, z, 0, p); /* and p is not read */
+    for (int64_t i = 0; i < b->n; i++)
+        same = same && p[b->fine[i]] == 0.5 * (double)z[b->wide[i]]; /* exact */
+    CHECK(same);
     r[b->fine[b->n / 2]] = -9;
     CHECK(V->pack(&b->view, r, 2, GFNN_FP32, z) == 9);
     for (int64_t i = 0; i < b->n; i++)
@@ -397,9 +442,60 @@ static void check_newmark(const bench_t *b)
         rt_free(all[i], RT_HOST);
 }
 
+/* --- ghosts --- */
+
+/* Which node a position along direction d is or is an image of; -1: further than `width` out. */
+static int64_t node_at(const bench_t *b, int d, int64_t i, int width)
+{
+    const int64_t n = b->box.N[d];
+    return i < -width || i >= n + width ? -1 : (i + n) % n;
+}
+
+/* Own values are their numbers: ghosts get those of their nodes, and what lies beyond them keeps
+ * the mark, 7777, which no value has. */
+#define DEFINE_CHECK_WRAP(NAME, TYPE, GRID, RT_TYPE)                                             \
+    static void NAME(const bench_t *b, int width)                                                \
+    {                                                                                            \
+        const gfnn_grid_t *g = &b->box.GRID;                                                     \
+        const int64_t *n = g->n, halo = g->halo;                                                 \
+        TYPE *x = RT_NEW(TYPE, 3 * (size_t)g->plane, RT_HOST);                                   \
+        for (int64_t i = 0; i < 3 * g->plane; i++)                                               \
+            x[i] = 7777;                                                                         \
+        for (int64_t q = 0; q < b->n; q++)                                                       \
+            x[b->GRID[q]] = (TYPE)q;                                                             \
+        V->wrap(&b->view, width, RT_TYPE, x);                                                    \
+        bool same = true;                                                                        \
+        for (int c = 0; c < 3; c++)                                                              \
+            for (int64_t k = -halo; k < n[2] + halo; k++)                                        \
+                for (int64_t j = -halo; j < n[1] + halo; j++)                                    \
+                    for (int64_t i = -halo; i < n[0] + halo; i++) {                              \
+                        const int64_t at[3] = {node_at(b, 0, i, width), node_at(b, 1, j, width), \
+                                               node_at(b, 2, k, width)};                         \
+                        const bool beyond = at[0] < 0 || at[1] < 0 || at[2] < 0;                 \
+                        const int64_t q = ((c * n[2] + at[2]) * n[1] + at[1]) * n[0] + at[0];    \
+                        const TYPE want = (TYPE)(beyond ? 7777 : q);                             \
+                        same = same && x[c * g->plane + gfnn_at(g, i, j, k)] == want;            \
+                    }                                                                            \
+        CHECK(same);                                                                             \
+        RT_FREE(x, RT_HOST);                                                                     \
+    }
+DEFINE_CHECK_WRAP(check_wrap64, double, fine, RT_F64)
+DEFINE_CHECK_WRAP(check_wrap32, float, wide, RT_F32)
+DEFINE_CHECK_WRAP(check_wrap16, uint16_t, wide, RT_F16)
+
+static void check_wrap(const bench_t *b)
+{
+    if (b->box.faces != GFNN_PERIODIC)
+        return;
+    check_wrap64(b, 1);
+    check_wrap32(b, 1);
+    check_wrap32(b, GFNN_ND);
+    check_wrap16(b, GFNN_ND);
+}
+
 /* --- sums --- */
 
-enum { SUMS = 5 };
+enum { SUMS = 7 };
 static void sums_with(const bench_t *b, int threads, double sums[SUMS])
 {
 #if RT_HAVE_OPENMP
@@ -413,6 +509,7 @@ static void sums_with(const bench_t *b, int threads, double sums[SUMS])
     V->dots(&b->view, z, x, y, sums + 1);
     sums[3] = V->dot32(&b->view, z, z);
     sums[4] = V->update(&b->view, 0.3, p, y, x, r, 1, GFNN_FP32, NULL);
+    V->update_bj(&b->view, 0.3, p, y, x, r, 1, z, sums + 5);
     RT_FREE(x, RT_HOST);
     RT_FREE(y, RT_HOST);
     RT_FREE(p, RT_HOST);
@@ -439,11 +536,13 @@ int main(int argc, char **argv)
         bench_new(&b, faces);
         check_fine(&b);
         check_update(&b);
+        check_update_bj(&b);
         check_mixed(&b);
         check_wide(&b);
         check_half(&b);
         check_jacobi(&b);
         check_newmark(&b);
+        check_wrap(&b);
         check_reproducible(&b);
         bench_destroy(&b);
     }

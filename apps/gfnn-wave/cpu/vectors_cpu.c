@@ -136,14 +136,15 @@ static void axpby(const gfnn_view_t *view, double a, const double *x, double b, 
         }
 }
 
+/* All is read before anything is written: where pages begin alike, a store seems to meet a load. */
 static double update_row(int64_t n, double alpha, const double *restrict p,
                          const double *restrict q, double *restrict x, double *restrict r)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++) {
-        x[i] += alpha * p[i];
-        const double value = r[i] - alpha * q[i];
+        const double value = r[i] - alpha * q[i], moved = x[i] + alpha * p[i];
+        x[i] = moved;
         r[i] = value;
         sum += value * value;
     }
@@ -168,6 +169,55 @@ static double update(const gfnn_view_t *view, double alpha, const double *p, con
         data->sums[row] = sum;
     }
     return sum_pairwise(data->sums, rows_of(g));
+}
+
+/* z = scale D^-1 r in FP32; returns z . r. */
+static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
+                     const double *restrict r, int64_t fine, float *restrict z, int64_t wide)
+{
+    const float *restrict xx = inverse, *restrict yy = inverse + bare;
+    const float *restrict zz = inverse + 2 * bare, *restrict xy = inverse + 3 * bare;
+    const float *restrict yz = inverse + 4 * bare, *restrict zx = inverse + 5 * bare;
+    const double *restrict r1 = r + fine, *restrict r2 = r + 2 * fine;
+    float *restrict z1 = z + wide, *restrict z2 = z + 2 * wide;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        const float s0 = (float)(scale * r[i]), s1 = (float)(scale * r1[i]);
+        const float s2 = (float)(scale * r2[i]);
+        const float d0 = xx[i] * s0 + xy[i] * s1 + zx[i] * s2;
+        const float d1 = xy[i] * s0 + yy[i] * s1 + yz[i] * s2;
+        const float d2 = zx[i] * s0 + yz[i] * s1 + zz[i] * s2;
+        z[i] = d0;
+        z1[i] = d1;
+        z2[i] = d2;
+        sum += (double)d0 * r[i] + (double)d1 * r1[i] + (double)d2 * r2[i];
+    }
+    return sum;
+}
+
+/* A row is still in the cache when its z is made. */
+static void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q,
+                      double *x, double *r, double scale, float *z, double sums[2])
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide, *bare = &view->box->bare;
+    const data_t *data = view->data;
+    const int64_t rows = rows_of(g), n = g->n[0];
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows; row++) {
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            sum += alpha != 0 ? update_row(n, alpha, p + at, q + at, x + at, r + at)
+                              : dot_row(n, r + at, r + at);
+        }
+        data->sums[row] = sum;
+        data->sums[rows + row] =
+            bj_row(n, data->inverse + row_at(bare, row), bare->plane, scale, r + row_at(g, row),
+                   g->plane, z + row_at(wide, row), wide->plane);
+    }
+    sums[0] = sum_pairwise(data->sums, rows);
+    sums[1] = sum_pairwise(data->sums + rows, rows);
 }
 
 /* Not in the loop of an iteration. */
@@ -229,12 +279,12 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
     sums[1] = sum_pairwise(data->sums + rows, rows);
 }
 
-static void direction_row(int64_t n, double scale, const float *restrict z, double beta,
+INLINE void direction_row(int64_t n, double scale, const float *restrict z, double beta,
                           double *restrict p)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        p[i] = scale * (double)z[i] + beta * p[i];
+        p[i] = scale * (double)z[i] + (beta != 0 ? beta * p[i] : 0);
 }
 
 static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
@@ -242,9 +292,14 @@ static void direction(const gfnn_view_t *view, double scale, const float *z, dou
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(g); row++)
-        for (int c = 0; c < 3; c++)
-            direction_row(g->n[0], scale, z + row_at(wide, row) + c * wide->plane, beta,
-                          p + row_at(g, row) + c * g->plane);
+        for (int c = 0; c < 3; c++) {
+            const float *from = z + row_at(wide, row) + c * wide->plane;
+            double *to = p + row_at(g, row) + c * g->plane;
+            if (beta != 0)
+                direction_row(g->n[0], scale, from, beta, to);
+            else
+                direction_row(g->n[0], scale, from, 0, to);
+        }
 }
 
 /* --- FP32 --- */
@@ -427,6 +482,81 @@ static void hold(const gfnn_view_t *view, double *x, float *z)
         }
 }
 
+/* --- ghosts --- */
+
+/* A row of a component with its ghosts, from the row of own values that it is or is an image of. */
+INLINE void wrap_row(size_t size, int64_t n, int width, const char *from, char *to)
+{
+    const int64_t step = (int64_t)size;
+    if (to != from)
+        memcpy(to, from, (size_t)n * size);
+    for (int64_t i = 1; i <= width; i++) {
+        memcpy(to - i * step, from + (n - i) * step, size);
+        memcpy(to + (n + i - 1) * step, from + (i - 1) * step, size);
+    }
+}
+
+static void wrap_row64(int64_t n, int width, const char *from, char *to)
+{
+    wrap_row(8, n, width, from, to);
+}
+
+static void wrap_row32(int64_t n, int width, const char *from, char *to)
+{
+    wrap_row(4, n, width, from, to);
+}
+
+static void wrap_row16(int64_t n, int width, const char *from, char *to)
+{
+    wrap_row(2, n, width, from, to);
+}
+
+static int64_t wrapped(int64_t i, int64_t n)
+{
+    return i < 0 ? i + n : i >= n ? i - n : i;
+}
+
+/* Of the 2 width places before and after 0 .. n - 1, number i. */
+static int64_t beyond(int64_t i, int width, int64_t n)
+{
+    return i < width ? i - width : i - width + n;
+}
+
+/* Row (j, k) of a component. */
+typedef void wrap_row_t(int64_t n, int width, const char *from, char *to);
+static void wrap_at(const gfnn_grid_t *g, int width, wrap_row_t *of_row, int64_t size, int64_t j,
+                    int64_t k, char *x)
+{
+    const int64_t to = gfnn_at(g, 0, j, k);
+    const int64_t from = gfnn_at(g, 0, wrapped(j, g->n[1]), wrapped(k, g->n[2]));
+    of_row(g->n[0], width, x + size * from, x + size * to);
+}
+
+/* A thread has the ghosts of its own rows; rows that are all ghosts, first those in layers below
+ * and above, then those beside, are dealt out one by one. */
+static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
+{
+    const gfnn_grid_t *g = type == RT_F64 ? &view->box->fine : &view->box->wide;
+    wrap_row_t *const of_row = type == RT_F64   ? wrap_row64
+                               : type == RT_F32 ? wrap_row32
+                                                : wrap_row16;
+    const int64_t size = type == RT_F64 ? 8 : type == RT_F32 ? 4 : 2, both = 2 * width;
+    const int64_t n1 = g->n[1], n2 = g->n[2];
+#pragma omp parallel
+    for (int c = 0; c < 3; c++) {
+        char *const y = (char *)x + size * c * g->plane;
+#pragma omp for schedule(static) nowait
+        for (int64_t row = 0; row < n1 * n2; row++)
+            wrap_at(g, width, of_row, size, row % n1, row / n1, y);
+#pragma omp for schedule(static, 1) nowait
+        for (int64_t row = 0; row < both * (n1 + both); row++)
+            wrap_at(g, width, of_row, size, row / both - width, beyond(row % both, width, n2), y);
+#pragma omp for schedule(static, 1) nowait
+        for (int64_t row = 0; row < both * n2; row++)
+            wrap_at(g, width, of_row, size, beyond(row % both, width, n1), row / both, y);
+    }
+}
+
 /* --- diagonal blocks --- */
 
 /* By corner: block = sum over the eight elements of w fixed + Vs^2 shear. */
@@ -528,6 +658,7 @@ const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,
                                          .dot = dot,
                                          .axpby = axpby,
                                          .update = update,
+                                         .update_bj = update_bj,
                                          .pack = pack,
                                          .dots = dots,
                                          .direction = direction,
@@ -538,6 +669,7 @@ const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,
                                          .newmark_before = newmark_before,
                                          .newmark_after = newmark_after,
                                          .hold = hold,
+                                         .wrap = wrap,
                                          .set_up = set_up,
                                          .tear_down = tear_down,
                                          .memory = memory};

@@ -2,10 +2,10 @@
  * vectors.cu - the loops of conjugate gradients that are neither A nor P, on the GPU.
  *
  * Each is one pass at the speed of memory, and what can share a pass does: x, r, r . r and the
- * 16-bit copy of r for the predictor are one. A warp takes a row of the box, since ghosts are not
- * to be touched. A sum ends in the kernel that makes its terms: blocks leave partial sums, the last
- * one adds them in order and writes to page-locked memory, so equal input gives equal bits, and
- * the host waits for one number.
+ * 16-bit copy of r for the predictor are one; so are x, r, z of the diagonal blocks and both sums.
+ * A warp takes a row of the box, since ghosts are not to be touched. A sum ends in the kernel that
+ * makes its terms: blocks leave partial sums, the last one adds them in order and writes to
+ * page-locked memory, so equal input gives equal bits, and the host waits for one number.
  *
  * The 3x3 blocks D are made on the fly from the eight ids around a node: a byte a node, where six
  * stored values would be 24. By the symmetry of the cube an element adds the same to all three
@@ -18,6 +18,9 @@
 
 /* The grid is as large as the device: RESIDENT blocks a multiprocessor, with 40 registers. */
 enum { THREADS = 256, WARPS = THREADS / 32, RESIDENT = 6 };
+/* Of update_bj, which keeps a block of the diagonal and a dozen values on their way: 64 registers.
+ */
+enum { RESIDENT_BJ = 4 };
 
 /* What an element adds to the block of its corner. */
 struct entries_t {
@@ -79,10 +82,16 @@ static __device__ __forceinline__ void finish(double mine, const sum_t &sum)
     gfnn_grid_sum<THREADS>(mine, sum.partial, sum.ticket, sum.result);
 }
 
-static double fetch(const data_t *data, int number)
+static double fetch(const data_t *data)
 {
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return static_cast<volatile double *>(data->result)[number];
+    return static_cast<volatile double *>(data->result)[0];
+}
+
+static void fetch_both(const data_t *data, double sums[2])
+{
+    sums[0] = fetch(data);
+    sums[1] = static_cast<volatile double *>(data->result)[1];
 }
 
 static const data_t *data_of(const gfnn_view_t *view)
@@ -266,13 +275,13 @@ static void fill32(const gfnn_view_t *view, float value, float *z)
 static double dot(const gfnn_view_t *view, const double *x, const double *y)
 {
     launch(dot_kernel<true, double>, view, x, y, sum_of(data_of(view), 0));
-    return fetch(data_of(view), 0);
+    return fetch(data_of(view));
 }
 
 static double dot32(const gfnn_view_t *view, const float *x, const float *y)
 {
     launch(dot_kernel<false, float>, view, x, y, sum_of(data_of(view), 0));
-    return fetch(data_of(view), 0);
+    return fetch(data_of(view));
 }
 
 static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
@@ -287,7 +296,7 @@ static double update(const gfnn_view_t *view, double alpha, const double *p, con
         using Low = std::remove_pointer_t<decltype(typed)>;
         launch(update_kernel<Low>, view, alpha, p, q, x, r, scale, typed, sum_of(data_of(view), 0));
     });
-    return fetch(data_of(view), 0);
+    return fetch(data_of(view));
 }
 
 static double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
@@ -300,7 +309,7 @@ static double pack(const gfnn_view_t *view, const double *r, double scale, int p
     });
     RT_CUDA(cudaMemcpyAsync(data->result, data->most, sizeof *data->most, cudaMemcpyDeviceToHost,
                             rt_stream()));
-    return fetch(data, 0);
+    return fetch(data);
 }
 
 static void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q,
@@ -311,8 +320,9 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
         launch(dots_kernel<true>, view, z, r, q, sum_of(data, 0), sum_of(data, 1));
     else
         launch(dots_kernel<false>, view, z, r, q, sum_of(data, 0), sum_of(data, 1));
-    sums[0] = fetch(data, 0);
-    sums[1] = q ? fetch(data, 1) : 0;
+    fetch_both(data, sums);
+    if (!q)
+        sums[1] = 0;
 }
 
 static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
@@ -393,6 +403,92 @@ static void hold(const gfnn_view_t *view, double *x, float *z)
     }
 }
 
+/* --- ghosts --- */
+
+static __device__ __forceinline__ int wrapped(int i, int n)
+{
+    return i < 0 ? i + n : i >= n ? i - n : i;
+}
+
+/* Of the 2 width places before and after 0 .. n - 1, number i. */
+static __device__ __forceinline__ int beyond(int i, int width, int n)
+{
+    return i < width ? i - width : i - width + n;
+}
+
+/* A thread a ghost, of all components: those of whole layers below and above; of whole rows beside;
+ * and those at the two ends of rows of own values. All but the last lie side by side. */
+struct ghosts_t {
+    gfnn_lines_t lines;
+    int n[3], width;
+    unsigned below, beside, ends; /* how many */
+
+    ghosts_t(const gfnn_grid_t &g, int width_) : lines(g), width(width_)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(g.n[d]);
+        below = 2u * width * (n[0] + 2 * width) * (n[1] + 2 * width);
+        beside = 2u * width * (n[0] + 2 * width) * n[2];
+        ends = 2u * width * n[1] * n[2];
+    }
+    __device__ __forceinline__ void place(unsigned t, int at[3]) const
+    {
+        const unsigned both = 2 * width, length = n[0] + both, rows = n[1] + both;
+        if (t < below) {
+            at[0] = static_cast<int>(t % length) - width;
+            at[1] = static_cast<int>(t / length % rows) - width;
+            at[2] = beyond(t / length / rows, width, n[2]);
+        } else if (t - below < beside) {
+            t -= below;
+            at[0] = static_cast<int>(t % length) - width;
+            at[1] = beyond(t / length % both, width, n[1]);
+            at[2] = t / length / both;
+        } else {
+            t -= below + beside;
+            at[0] = beyond(t % both, width, n[0]);
+            at[1] = t / both % n[1];
+            at[2] = t / both / n[1];
+        }
+    }
+};
+
+template <class T> static __global__ void wrap_kernel(const ghosts_t g, T *x)
+{
+    const unsigned t = blockIdx.x * THREADS + threadIdx.x;
+    int at[3];
+    if (t >= g.below + g.beside + g.ends)
+        return;
+    g.place(t, at);
+    const int to = g.lines.at(at[0], at[1], at[2]);
+    const int from =
+        g.lines.at(wrapped(at[0], g.n[0]), wrapped(at[1], g.n[1]), wrapped(at[2], g.n[2]));
+    T value[3];
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        value[c] = x[from + c * g.lines.plane];
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        x[to + c * g.lines.plane] = value[c];
+}
+
+template <class T> static void wrap_all(const ghosts_t &g, T *x)
+{
+    const size_t ghosts = static_cast<size_t>(g.below) + g.beside + g.ends;
+    wrap_kernel<T><<<rt_blocks(ghosts, THREADS), THREADS, 0, rt_stream()>>>(g, x);
+    RT_CUDA_LAUNCHED();
+}
+
+static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
+{
+    const ghosts_t g(type == RT_F64 ? view->box->fine : view->box->wide, width);
+    if (type == RT_F64)
+        wrap_all(g, static_cast<double *>(x));
+    else if (type == RT_F32)
+        wrap_all(g, static_cast<float *>(x));
+    else
+        wrap_all(g, static_cast<uint16_t *>(x));
+}
+
 /* --- diagonal blocks --- */
 
 struct block_t {
@@ -421,12 +517,28 @@ static __device__ __forceinline__ block_t block_of(const uint8_t *id, const gfnn
     return D;
 }
 
-/* A warp a row; z = omega D^-1 r. Components that are held are not part of D. */
-template <bool add>
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    jacobi_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
-                  const entries_t *__restrict__ all, float omega, const float *__restrict__ r,
-                  float *__restrict__ z)
+/* Of D the block of what is not held: scale D^-1 r, r being 0 in what is. */
+static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3], float scale,
+                                                   const float r[3], float z[3])
+{
+    D.xy = hold[0] || hold[1] ? 0 : D.xy;
+    D.yz = hold[1] || hold[2] ? 0 : D.yz;
+    D.zx = hold[2] || hold[0] ? 0 : D.zx;
+    const float x = hold[0] ? 0 : r[0], y = hold[1] ? 0 : r[1], w = hold[2] ? 0 : r[2];
+    /* The matrix of cofactors over the determinant. */
+    const float xx = D.y * D.z - D.yz * D.yz, xy = D.yz * D.zx - D.xy * D.z;
+    const float zx = D.xy * D.yz - D.y * D.zx, yy = D.x * D.z - D.zx * D.zx;
+    const float yz = D.xy * D.zx - D.x * D.yz, zz = D.x * D.y - D.xy * D.xy;
+    const float over = scale / (D.x * xx + D.xy * xy + D.zx * zx);
+    z[0] = over * (xx * x + xy * y + zx * w);
+    z[1] = over * (xy * x + yy * y + yz * w);
+    z[2] = over * (zx * x + yz * y + zz * w);
+}
+
+/* body(place on `fine`, place on `wide`, block, what is held) of every own node, a warp a row. */
+template <class Body>
+static __device__ __forceinline__ void
+each_block(const rows_t &g, const held_t &held, const uint8_t *id, const entries_t *all, Body body)
 {
     __shared__ entries_t entries[GFNN_MAX_IDS];
     for (int t = threadIdx.x; t < GFNN_MAX_IDS; t += THREADS)
@@ -437,28 +549,82 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
         const int j = row % g.n[1], k = row / g.n[1];
         const bool hold_y = held.here(1, j, g.n[1]), hold_z = held.here(2, k, g.n[2]);
         for (int i = threadIdx.x % 32; i < g.n[0]; i += 32) {
-            const int at = g.wide.at(i, j, k);
-            const bool hold_x = held.here(0, i, g.n[0]);
-            block_t D = block_of(id + at, g.wide, entries);
-            D.xy = hold_x || hold_y ? 0 : D.xy;
-            D.yz = hold_y || hold_z ? 0 : D.yz;
-            D.zx = hold_z || hold_x ? 0 : D.zx;
-            const float x = hold_x ? 0 : r[at], y = hold_y ? 0 : r[at + g.wide.plane];
-            const float w = hold_z ? 0 : r[at + 2 * g.wide.plane];
-            /* The matrix of cofactors over the determinant. */
-            const float xx = D.y * D.z - D.yz * D.yz, xy = D.yz * D.zx - D.xy * D.z;
-            const float zx = D.xy * D.yz - D.y * D.zx, yy = D.x * D.z - D.zx * D.zx;
-            const float yz = D.xy * D.zx - D.x * D.yz, zz = D.x * D.y - D.xy * D.xy;
-            const float scale = omega / (D.x * xx + D.xy * xy + D.zx * zx);
-            const float result[3] = {xx * x + xy * y + zx * w, xy * x + yy * y + yz * w,
-                                     zx * x + yz * y + zz * w};
-#pragma unroll
-            for (int c = 0; c < 3; c++) {
-                float *to = z + c * g.wide.plane + at;
-                *to = (add ? *to : 0) + scale * result[c];
-            }
+            const bool hold[3] = {held.here(0, i, g.n[0]), hold_y, hold_z};
+            const int wide = g.wide.at(i, j, k);
+            body(g.fine.at(i, j, k), wide, block_of(id + wide, g.wide, entries), hold);
         }
     }
+}
+
+/* z = omega D^-1 r */
+template <bool add>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    jacobi_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+                  const entries_t *__restrict__ all, float omega, const float *__restrict__ r,
+                  float *__restrict__ z)
+{
+    each_block(g, held, id, all, [=](int, int at, const block_t &D, const bool hold[3]) {
+        const float here[3] = {r[at], r[at + g.wide.plane], r[at + 2 * g.wide.plane]};
+        float result[3];
+        solve_block(D, hold, omega, here, result);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            float *to = z + c * g.wide.plane + at;
+            *to = (add ? *to : 0) + result[c];
+        }
+    });
+}
+
+/* As update_kernel, and z = scale D^-1 r. If not `moves`, alpha is 0, and x, p, q are not touched.
+ */
+template <bool moves>
+static __global__ void __launch_bounds__(THREADS, RESIDENT_BJ)
+    update_bj_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+                     const entries_t *__restrict__ all, double alpha, const double *__restrict__ p,
+                     const double *__restrict__ q, double *__restrict__ x, double *__restrict__ r,
+                     double scale, float *__restrict__ z, sum_t first, sum_t second)
+{
+    double rr = 0, zr = 0;
+    each_block(g, held, id, all, [&](int fine, int wide, const block_t &D, const bool hold[3]) {
+        double value[3], moved[3];
+        float low[3], result[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++) { /* all loads are under way before anything is stored */
+            const int64_t at = fine + c * g.fine.plane;
+            value[c] = moves ? r[at] - alpha * q[at] : r[at];
+            moved[c] = moves ? x[at] + alpha * p[at] : 0;
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = fine + c * g.fine.plane;
+            if (moves) {
+                x[at] = moved[c];
+                r[at] = value[c];
+            }
+            low[c] = static_cast<float>(scale * value[c]);
+            rr += value[c] * value[c];
+        }
+        solve_block(D, hold, 1, low, result);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            z[wide + c * g.wide.plane] = result[c];
+            zr += result[c] * value[c];
+        }
+    });
+    finish(rr, first);
+    finish(zr, second);
+}
+
+static void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q,
+                      double *x, double *r, double scale, float *z, double sums[2])
+{
+    const data_t *data = data_of(view);
+    auto *const kernel = alpha != 0 ? update_bj_kernel<true> : update_bj_kernel<false>;
+    kernel<<<data->blocks / RESIDENT * RESIDENT_BJ, THREADS, 0, rt_stream()>>>(
+        rows_t(view->box), held_t(view->box), view->id, data->entries, alpha, p, q, x, r, scale, z,
+        sum_of(data, 0), sum_of(data, 1));
+    RT_CUDA_LAUNCHED();
+    fetch_both(data, sums);
 }
 
 /* The form is that of set_up. */
@@ -523,5 +689,6 @@ static void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SP
 }
 
 extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
-    fill,      fill32, dot,    axpby,          update,        pack, dots,   direction, jacobi32,
-    combine32, dot32,  narrow, newmark_before, newmark_after, hold, set_up, tear_down, memory};
+    fill,          fill32,    dot,      axpby,     update,    update_bj, pack,
+    dots,          direction, jacobi32, combine32, dot32,     narrow,    newmark_before,
+    newmark_after, hold,      wrap,     set_up,    tear_down, memory};

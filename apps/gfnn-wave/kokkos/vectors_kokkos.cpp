@@ -3,8 +3,9 @@
  *
  * Each is one RangePolicy and one pass through memory. On a CPU an index is a row of the box, and
  * the row is a vector loop; on a GPU 32 indices share a row, so that neighbours read neighbours.
- * What can share a pass does: x, r, r . r and the 16-bit copy of r for the predictor are one. Sums
- * are Kokkos's own: they have the same bits from run to run, not with other numbers of threads.
+ * What can share a pass does: x, r, r . r and the 16-bit copy of r for the predictor are one; so
+ * are x, r, z of the diagonal blocks and both sums. Sums are Kokkos's own: they have the same bits
+ * from run to run, not with other numbers of threads.
  *
  * The inverses of the 3x3 blocks D are kept, FP32, 6 values a node: on a CPU the eight ids around a
  * node cannot be looked up by vectors.
@@ -336,10 +337,16 @@ void dots(const gfnn_view_t *view, const float *z, const double *r, const double
 
 void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
 {
-    each(
-        view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
-            p[at] = scale * static_cast<double>(z[wide]) + beta * p[at];
-        });
+    if (beta != 0)
+        each(
+            view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
+                p[at] = scale * static_cast<double>(z[wide]) + beta * p[at];
+            });
+    else
+        each(
+            view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
+                p[at] = scale * static_cast<double>(z[wide]);
+            });
 }
 
 /* --- FP32 --- */
@@ -424,6 +431,142 @@ void jacobi32(const gfnn_view_t *view, const gfnn_form_t *, float omega, const f
     else
         Kokkos::parallel_for("gfnn vectors", range_of(rows),
                              Jacobi<false>{rows, inverse, omega, r, z});
+}
+
+/* One pass of update and jacobi: on a CPU z is made from a row that is still in the cache, on a GPU
+ * from what a thread has just written. If not `moves`, alpha is 0, and x, p, q are not touched. */
+template <bool moves> struct UpdateBj {
+    Rows rows;
+    const float *inverse;
+    double alpha;
+    const double *p, *q;
+    double *x, *r;
+    double scale;
+    float *z;
+
+    KOKKOS_FORCEINLINE_FUNCTION double move(const Row &row, int64_t at) const
+    {
+        const double *p0 = p + at, *q0 = q + at, factor = alpha;
+        double *x0 = x + at, *r0 = r + at, sum = 0;
+        GFNN_SIMD(reduction(+ : sum))
+        for (int i = row.first; i < rows.n[0]; i += SHARE) {
+            const double value = moves ? r0[i] - factor * q0[i] : r0[i];
+            const double moved = moves ? x0[i] + factor * p0[i] : 0;
+            if (moves) {
+                x0[i] = moved;
+                r0[i] = value;
+            }
+            sum += value * value;
+        }
+        return sum;
+    }
+
+    KOKKOS_FORCEINLINE_FUNCTION double solve(const Row &row, int64_t fine) const
+    {
+        const int64_t wide = rows.wide.at(0, row.j, row.k);
+        const float *D = inverse + rows.bare.at(0, row.j, row.k);
+        const float *xx = D, *yy = D + rows.bare.plane, *zz = D + 2 * rows.bare.plane;
+        const float *xy = D + 3 * rows.bare.plane, *yz = D + 4 * rows.bare.plane;
+        const float *zx = D + 5 * rows.bare.plane;
+        const double *r0 = r + fine, *r1 = r0 + rows.fine.plane, *r2 = r1 + rows.fine.plane;
+        float *z0 = z + wide, *z1 = z0 + rows.wide.plane, *z2 = z1 + rows.wide.plane;
+        const double factor = scale;
+        double sum = 0;
+        GFNN_SIMD(reduction(+ : sum))
+        for (int i = row.first; i < rows.n[0]; i += SHARE) {
+            const float s0 = static_cast<float>(factor * r0[i]);
+            const float s1 = static_cast<float>(factor * r1[i]);
+            const float s2 = static_cast<float>(factor * r2[i]);
+            const float d0 = xx[i] * s0 + xy[i] * s1 + zx[i] * s2;
+            const float d1 = xy[i] * s0 + yy[i] * s1 + yz[i] * s2;
+            const float d2 = zx[i] * s0 + yz[i] * s1 + zz[i] * s2;
+            z0[i] = d0;
+            z1[i] = d1;
+            z2[i] = d2;
+            sum += static_cast<double>(d0) * r0[i] + static_cast<double>(d1) * r1[i] +
+                   static_cast<double>(d2) * r2[i];
+        }
+        return sum;
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &rr, double &zr) const
+    {
+        const Row row(rows, index);
+        const int64_t fine = rows.fine.at(0, row.j, row.k);
+        for (int c = 0; c < 3; c++)
+            rr += move(row, fine + c * rows.fine.plane);
+        zr += solve(row, fine);
+    }
+};
+
+void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q, double *x,
+               double *r, double scale, float *z, double sums[2])
+{
+    const Rows rows(view->box);
+    const float *inverse = data_of(view)->inverse;
+    if (alpha != 0)
+        Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
+                                UpdateBj<true>{rows, inverse, alpha, p, q, x, r, scale, z}, sums[0],
+                                sums[1]);
+    else
+        Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
+                                UpdateBj<false>{rows, inverse, alpha, p, q, x, r, scale, z},
+                                sums[0], sums[1]);
+}
+
+/* --- ghosts --- */
+
+/* An index has its share of a row with its ghosts, the rows that are all ghosts among them. */
+template <class T> struct Wrap {
+    lines_t lines;
+    int n[3], width;
+    T *x;
+
+    Wrap(const gfnn_grid_t &g, int width_, void *x_)
+        : lines(g), width(width_), x(static_cast<T *>(x_))
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(g.n[d]);
+    }
+    int64_t indices() const
+    {
+        return static_cast<int64_t>(n[1] + 2 * width) * (n[2] + 2 * width) * SHARE;
+    }
+    KOKKOS_FORCEINLINE_FUNCTION int wrapped(int d, int i) const
+    {
+        return i < 0 ? i + n[d] : i >= n[d] ? i - n[d] : i;
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
+    {
+        const int row = static_cast<int>(index / SHARE), first = static_cast<int>(index % SHARE);
+        const int j = row % (n[1] + 2 * width) - width, k = row / (n[1] + 2 * width) - width;
+        const bool own = wrapped(1, j) == j && wrapped(2, k) == k;
+        const int skipped = own ? n[0] : 0; /* own values: the ghosts before and after them only */
+        for (int c = 0; c < 3; c++) {
+            T *to = x + c * lines.plane + lines.at(0, j, k);
+            const T *from = x + c * lines.plane + lines.at(0, wrapped(1, j), wrapped(2, k));
+            for (int q = first; q < n[0] + 2 * width - skipped; q += SHARE) {
+                const int i = q < width ? q - width : q - width + skipped;
+                to[i] = from[wrapped(0, i)];
+            }
+        }
+    }
+};
+
+template <class T> void wrap(const Wrap<T> &ghosts)
+{
+    Kokkos::parallel_for("gfnn ghosts", Range(rt_kokkos::exec(), 0, ghosts.indices()), ghosts);
+}
+
+void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
+{
+    if (type == RT_F64)
+        wrap(Wrap<double>(view->box->fine, width, x));
+    else if (type == RT_F32)
+        wrap(Wrap<float>(view->box->wide, width, x));
+    else
+        wrap(Wrap<uint16_t>(view->box->wide, width, x));
 }
 
 /* --- mirror faces --- */
@@ -578,5 +721,6 @@ void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES
 } // namespace
 
 extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = {
-    fill,      fill32, dot,    axpby,          update,        pack, dots,   direction, jacobi32,
-    combine32, dot32,  narrow, newmark_before, newmark_after, hold, set_up, tear_down, memory};
+    fill,          fill32,    dot,      axpby,     update,    update_bj, pack,
+    dots,          direction, jacobi32, combine32, dot32,     narrow,    newmark_before,
+    newmark_after, hold,      wrap,     set_up,    tear_down, memory};

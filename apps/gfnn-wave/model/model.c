@@ -169,17 +169,24 @@ static void around_destroy(around_t *a)
         RT_FREE(a->element[d], RT_HOST);
 }
 
-/* Of the middle of element e of E, in (-1, 1). */
-static double middle(int64_t e, int64_t E)
+/* Of the middle of element e of E, in (-1, 1) of the head that it is in. */
+static double middle(int64_t e, int64_t E, int64_t heads)
 {
-    return ((double)e + 0.5) / (double)E * 2 - 1;
+    const int64_t each = E / heads;
+    return ((double)(e % each) + 0.5) / (double)each * 2 - 1;
+}
+
+static int head_id(const gfnn_config_t *cfg, int64_t ex, int64_t ey, int64_t ez)
+{
+    const int64_t *E = cfg->n_elements, *n = cfg->heads;
+    return gfnn_head_id(middle(ex, E[0], n[0]), middle(ey, E[1], n[1]), middle(ez, E[2], n[2]),
+                        (uint64_t)cfg->model_seed);
 }
 
 static void fill_made(const gfnn_config_t *cfg, const gfnn_box_t *box, const around_t *a,
                       uint8_t *id)
 {
     const bool head = strcmp(cfg->model, "head") == 0;
-    const uint64_t seed = (uint64_t)cfg->model_seed;
 #pragma omp parallel for collapse(2) schedule(dynamic, 16)
     for (int64_t k = 0; k < a->length[2]; k++)
         for (int64_t j = 0; j < a->length[1]; j++) {
@@ -188,10 +195,7 @@ static void fill_made(const gfnn_config_t *cfg, const gfnn_box_t *box, const aro
             for (int64_t i = 0; ey >= 0 && ez >= 0 && i < a->length[0]; i++) {
                 const int64_t ex = a->element[0][i];
                 if (ex >= 0)
-                    row[i] =
-                        head ? (uint8_t)gfnn_head_id(middle(ex, box->E[0]), middle(ey, box->E[1]),
-                                                     middle(ez, box->E[2]), seed)
-                             : 0;
+                    row[i] = head ? (uint8_t)head_id(cfg, ex, ey, ez) : 0;
             }
         }
 }
