@@ -103,6 +103,22 @@ static bool memory_fits(const rt_run_t *run, const rt_rung_t *rung, char *text, 
     return too_much == 0;
 }
 
+double rt_run_most_memory(const rt_run_t *run)
+{
+    const rt_app_t *app = run->app;
+    double most = 0;
+    for (int i = 0; i < app->n_rungs; i++) {
+        const rt_rung_t *rung = &app->ladder[i];
+        double bytes[RT_SPACES];
+        if ((run->opt.rung && strcmp(run->opt.rung, rung->name) != 0) || rt_rung_why_not(rung) ||
+            (app->refuse && app->refuse(run, rung)))
+            continue;
+        app->memory(run, rung, bytes);
+        most = fmax(most, bytes[rt_rung_space(rung)]);
+    }
+    return most;
+}
+
 const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal)
 {
     static char text[512];

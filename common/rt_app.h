@@ -126,6 +126,10 @@ struct rt_outcome {
 void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
                  json_t *extra);
 
+/* For an app's configure, which looks for extents that fit: most bytes, where their arrays live, of
+ * the rungs that are asked for and can run. */
+double rt_run_most_memory(const rt_run_t *run);
+
 /* Sets up a run with an app's defaults and the given "name=value ..." settings; for tests. */
 void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings);
 void rt_run_destroy(rt_run_t *run);

@@ -1,6 +1,6 @@
 /*
- * rt_threads.h - how many threads there are, and which one this is; one without OpenMP. Include
- * config.h first.
+ * rt_threads.h - how many threads there are and shall be, and which one this is; one without
+ * OpenMP. Include config.h first.
  */
 #ifndef RT_THREADS_H
 #define RT_THREADS_H
@@ -16,6 +16,16 @@ static inline int rt_threads(void)
     return omp_get_max_threads();
 #else
     return 1;
+#endif
+}
+
+/* For those to come. */
+static inline void rt_threads_set(int threads)
+{
+#if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
+    omp_set_num_threads(threads);
+#else
+    (void)threads;
 #endif
 }
 

@@ -60,21 +60,6 @@ static const rt_opt_t options[] = {
 
 /* --- sizes --- */
 
-static double most_memory(const rt_run_t *run)
-{
-    double most = 0;
-    for (int i = 0; i < ALYA_RUNGS; i++) {
-        const rt_rung_t *rung = &alya_ladder[i];
-        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
-        if (!asked || rt_rung_why_not(rung))
-            continue;
-        double bytes[RT_SPACES];
-        alya_memory(run, rung, bytes);
-        most = fmax(most, bytes[rt_rung_space(rung)]);
-    }
-    return most;
-}
-
 static void count_box(alya_config_t *cfg)
 {
     const alya_box_t box = alya_box(cfg);
@@ -113,7 +98,7 @@ static void choose_cells(rt_run_t *run, double target)
             cfg->elements = 6 * cfg->cells[0] * cfg->cells[1] * cfg->cells[2];
             cfg->nodes = (cfg->cells[0] + 1) * (cfg->cells[1] + 1) * (cfg->cells[2] + 1);
         }
-        if (small && most_memory(run) <= target)
+        if (small && rt_run_most_memory(run) <= target)
             low = scale;
         else
             high = scale;

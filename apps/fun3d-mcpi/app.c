@@ -60,21 +60,6 @@ static const rt_opt_t options[] = {
 
 /* --- sizes --- */
 
-static double most_memory(const rt_run_t *run)
-{
-    double most = 0;
-    for (int i = 0; i < MCPI_RUNGS; i++) {
-        const rt_rung_t *rung = &mcpi_ladder[i];
-        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
-        if (!asked || rt_rung_why_not(rung))
-            continue;
-        double bytes[RT_SPACES];
-        mcpi_memory(run, rung, bytes);
-        most = fmax(most, bytes[rt_rung_space(rung)]);
-    }
-    return most;
-}
-
 /* Of the wing of these extents; false if it is more than row numbers of 32 bits can hold. */
 static bool count_wing(mcpi_config_t *cfg)
 {
@@ -97,7 +82,7 @@ static void choose_wing(rt_run_t *run, double target)
         double scale = (low + high) / 2;
         cfg->surface = (int64_t)fmax(4, 104 * scale);
         cfg->layers = (int64_t)fmax(6, 51 * scale);
-        if (count_wing(cfg) && most_memory(run) <= target)
+        if (count_wing(cfg) && rt_run_most_memory(run) <= target)
             low = scale;
         else
             high = scale;

@@ -177,23 +177,6 @@ static void check_heads(const gfnn_config_t *cfg)
                       (long long)E[1], (long long)E[2]);
 }
 
-static const char *refuse(const rt_run_t *run, const rt_rung_t *rung);
-
-static double most_memory(const rt_run_t *run)
-{
-    double most = 0;
-    for (int i = 0; i < GFNN_RUNGS; i++) {
-        const rt_rung_t *rung = &gfnn_ladder[i];
-        const bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
-        if (!asked || rt_rung_why_not(rung) || refuse(run, rung))
-            continue;
-        double bytes[RT_SPACES];
-        gfnn_memory(run, rung, bytes);
-        most = fmax(most, bytes[rt_rung_space(rung)]);
-    }
-    return most;
-}
-
 /* A cube for each rank, of the largest edge whose memory is below the target. */
 static void choose_cubes(rt_run_t *run, double target)
 {
@@ -210,7 +193,7 @@ static void choose_cubes(rt_run_t *run, double target)
         for (int d = 0; d < 3; d++)
             cfg->n_elements[d] = STEP * edge * cfg->n_ranks[d];
         count_nodes(cfg);
-        if (most_memory(run) <= target)
+        if (rt_run_most_memory(run) <= target)
             low = edge;
         else
             high = edge;

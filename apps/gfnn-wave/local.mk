@@ -9,7 +9,8 @@ noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/gfnn.h apps/gfnn-wave/ladder.def apps/gfnn-wave/parity.h \
 	apps/gfnn-wave/app.c apps/gfnn-wave/box.c apps/gfnn-wave/element.c \
-	apps/gfnn-wave/oracle.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
+	apps/gfnn-wave/judge.h apps/gfnn-wave/judge_verify.c apps/gfnn-wave/oracle.c \
+	apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
 	apps/gfnn-wave/problem.c apps/gfnn-wave/rungs.c apps/gfnn-wave/solve.c \
 	apps/gfnn-wave/solver.h apps/gfnn-wave/verify.c apps/gfnn-wave/work.c \
 	apps/gfnn-wave/model/head.c \

@@ -10,7 +10,7 @@
  */
 #include "config.h"
 #include "cpu/cpu.h"
-#include "gfnn.h"
+#include "judge.h"
 #include <math.h>
 #include <string.h>
 
@@ -23,46 +23,12 @@ typedef struct {
     gfnn_view_t view; /* of cpu-simd */
     double *inverse;  /* [BLOCK][plane] of the diagonal blocks of A */
     double *f, *r, *z, *q, *d, *x1;
-    double *layer; /* [own layers] sums of each */
     size_t values; /* of a vector */
 } oracle_t;
 
 typedef struct {
     double a[24][24];
 } element_t;
-
-static double *vector_new(const gfnn_grid_t *g)
-{
-    const size_t values = 3 * (size_t)g->plane;
-    double *x = RT_NEW(double, values, RT_HOST);
-    memset(x, 0, values * sizeof *x);
-    return x;
-}
-
-/* --- sums over own nodes of all ranks, layer by layer: the same on any number of threads --- */
-
-static double dot(const oracle_t *o, const double *x, const double *y)
-{
-    const gfnn_grid_t *g = o->g;
-#pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < g->n[2]; k++) {
-        double sum = 0;
-        for (int c = 0; c < 3; c++)
-            for (int64_t j = 0; j < g->n[1]; j++) {
-                const int64_t row = c * g->plane + gfnn_at(g, 0, j, k);
-                double part = 0;
-                for (int64_t i = 0; i < g->n[0]; i++)
-                    part += x[row + i] * y[row + i];
-                sum += part;
-            }
-        o->layer[k] = sum;
-    }
-    double sum = 0;
-    for (int64_t k = 0; k < g->n[2]; k++)
-        sum += o->layer[k];
-    rt_comm_sum(&sum, 1);
-    return sum;
-}
 
 /* y = a x + b y, ghosts too */
 static void axpby(const oracle_t *o, double a, const double *x, double b, double *y)
@@ -74,25 +40,9 @@ static void axpby(const oracle_t *o, double a, const double *x, double b, double
 
 /* --- faces and operators --- */
 
-/* Components that mirror faces hold are zero. */
-static void hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x)
-{
-    if (box->faces != GFNN_MIRROR)
-        return;
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < g->n[2]; k++)
-            for (int64_t j = 0; j < g->n[1]; j++)
-                for (int64_t i = 0; i < g->n[0]; i++) {
-                    const int64_t at[3] = {i, j, k};
-                    const int64_t node = box->first[c] + at[c];
-                    if (node == 0 || node == box->N[c] - 1)
-                        x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
-                }
-}
-
 static void make_ready(const gfnn_problem_t *p, double *x)
 {
-    hold(&p->box, &p->box.fine, x);
+    gfnn_judge_hold(&p->box, &p->box.fine, x);
     if (p->halo_fine) {
         const rt_field_t field = gfnn_field(&p->box.fine, x, RT_F64);
         rt_halo_do(p->halo_fine, RT_HALO_COPY, &field);
@@ -104,7 +54,7 @@ void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool ab
 {
     make_ready(p, x);
     gfnn_apply_reference(&p->box, &p->model->materials, p->model->id, form, absolute, x, y);
-    hold(&p->box, &p->box.fine, y);
+    gfnn_judge_hold(&p->box, &p->box.fine, y);
 }
 
 /* By cpu-simd. */
@@ -114,44 +64,21 @@ static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double 
     const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
     make_ready(o->p, x);
     gfnn_operator_simd.apply(&o->view, form, &all, x, y);
-    hold(box, o->g, y);
+    gfnn_judge_hold(box, o->g, y);
 }
 
 /* Largest difference of cpu-simd and the reference, over 256 unit roundoffs of |A| |x|, which is
  * more than any order of the sums of 192 products can lose. */
 static double compare_operator(const oracle_t *o)
 {
-    const gfnn_grid_t *g = o->g;
-    const gfnn_box_t *box = &o->p->box;
     double worst = 0, *bound = o->f, *want = o->r, *got = o->q, *x = o->d;
     for (uint64_t sample = 0; sample < 2; sample++) {
-        for (int c = 0; c < 3; c++)
-            for (int64_t k = 0; k < g->n[2]; k++)
-                for (int64_t j = 0; j < g->n[1]; j++)
-                    for (int64_t i = 0; i < g->n[0]; i++) {
-                        const int64_t node =
-                            ((box->first[2] + k) * box->N[1] + box->first[1] + j) * box->N[0] +
-                            box->first[0] + i;
-                        x[c * g->plane + gfnn_at(g, i, j, k)] =
-                            rt_random((uint64_t)(3 * node + c), sample + 77);
-                    }
+        gfnn_judge_draw(&o->p->box, o->g, sample + 77, x);
         gfnn_oracle_apply(o->p, &o->p->step.A, true, x, bound);
         gfnn_oracle_apply(o->p, &o->p->step.A, false, x, want);
         apply(o, &o->p->step.A, x, got);
-        for (int c = 0; c < 3; c++)
-            for (int64_t k = 0; k < g->n[2]; k++)
-                for (int64_t j = 0; j < g->n[1]; j++)
-                    for (int64_t i = 0; i < g->n[0]; i++) {
-                        const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
-                        const double error = fabs(got[at] - want[at]);
-                        const double share = error == 0 ? 0 : error / (256 * RT_EPS * bound[at]);
-                        /* what is not finite stays */
-                        worst = !rt_finite(worst) || share <= worst ? worst : share;
-                    }
+        worst = fmax(worst, gfnn_judge_compare(o->g, want, got, bound, 256 * RT_EPS).worst);
     }
-    if (!rt_finite(worst))
-        worst = 1e300;
-    rt_comm_max(&worst, 1);
     return worst;
 }
 
@@ -212,7 +139,7 @@ static void precondition(const oracle_t *o, const double *r, double *z)
         z[n + i] = b[3 * n + i] * x + b[n + i] * y + b[4 * n + i] * w;
         z[2 * n + i] = b[5 * n + i] * x + b[4 * n + i] * y + b[2 * n + i] * w;
     }
-    hold(&o->p->box, o->g, z);
+    gfnn_judge_hold(&o->p->box, o->g, z);
 }
 
 /* --- solve --- */
@@ -221,25 +148,25 @@ static void precondition(const oracle_t *o, const double *r, double *z)
  * the run's own tolerance. */
 static int64_t solve(const oracle_t *o, double *x)
 {
-    const double limit = sqrt(dot(o, o->f, o->f)), asked = o->p->cfg->tolerance;
+    const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->cfg->tolerance;
     const double least = fmin(TOLERANCE, asked);
     int64_t iterations = 0, counted = 0;
     memset(x, 0, o->values * sizeof *x);
     memcpy(o->r, o->f, o->values * sizeof *o->r);
     precondition(o, o->r, o->z);
     memcpy(o->d, o->z, o->values * sizeof *o->d);
-    double rz = dot(o, o->r, o->z), left = limit;
+    double rz = gfnn_judge_dot(o->g, o->r, o->z), left = limit;
     while (left > least * limit && iterations < 10000) {
         apply(o, &o->p->step.A, o->d, o->q);
-        const double alpha = rz / dot(o, o->d, o->q);
+        const double alpha = rz / gfnn_judge_dot(o->g, o->d, o->q);
         axpby(o, alpha, o->d, 1, x);
         axpby(o, -alpha, o->q, 1, o->r);
-        left = sqrt(dot(o, o->r, o->r));
+        left = sqrt(gfnn_judge_dot(o->g, o->r, o->r));
         iterations++;
         if (counted == 0 && left < asked * limit)
             counted = iterations;
         precondition(o, o->r, o->z);
-        const double next = dot(o, o->r, o->z);
+        const double next = gfnn_judge_dot(o->g, o->r, o->z);
         axpby(o, 1, o->z, next / rz, o->d);
         rz = next;
     }
@@ -270,7 +197,7 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
     const gfnn_force_t source = gfnn_source(cfg, &p->box, step, time);
     if (source.at >= 0)
         f[source.at] += source.value;
-    hold(&p->box, &p->box.fine, f);
+    gfnn_judge_hold(&p->box, &p->box.fine, f);
 }
 
 static void by_reference(const void *with, const gfnn_form_t *form, double *x, double *y)
@@ -285,7 +212,7 @@ static void by_simd(const void *with, const gfnn_form_t *form, double *x, double
 
 void gfnn_oracle_force(const gfnn_problem_t *p, const gfnn_state_t *state, double time, double *f)
 {
-    double *x = vector_new(&p->box.fine), *y = vector_new(&p->box.fine);
+    double *x = gfnn_judge_vector(&p->box.fine), *y = gfnn_judge_vector(&p->box.fine);
     force(p, state, time, by_reference, p, x, y, f);
     RT_FREE(x, RT_HOST);
     RT_FREE(y, RT_HOST);
@@ -304,7 +231,7 @@ static void advance(const oracle_t *o, const double *du, gfnn_state_t *s)
 
 static double *copy_of(const oracle_t *o, const double *x)
 {
-    double *made = vector_new(o->g);
+    double *made = gfnn_judge_vector(o->g);
     memcpy(made, x, o->values * sizeof *made);
     return made;
 }
@@ -321,15 +248,14 @@ static void work_new(oracle_t *o)
         gfnn_operator_simd.set_up(&o->view);
     double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-        *each[i] = vector_new(o->g);
-    o->layer = RT_NEW(double, (size_t)o->g->n[2], RT_HOST);
+        *each[i] = gfnn_judge_vector(o->g);
     o->inverse = RT_NEW(double, BLOCK *(size_t)o->g->plane, RT_HOST);
     memset(o->inverse, 0, BLOCK * (size_t)o->g->plane * sizeof(double));
 }
 
 static void work_destroy(oracle_t *o)
 {
-    double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1, &o->inverse, &o->layer};
+    double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1, &o->inverse};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         RT_FREE(*each[i], RT_HOST);
     if (gfnn_operator_simd.tear_down)
@@ -348,8 +274,8 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
     make_blocks(&o);
     made->end =
         (gfnn_state_t){copy_of(&o, p->start.u), copy_of(&o, p->start.v), copy_of(&o, p->start.a)};
-    made->du = vector_new(o.g);
-    made->last = vector_new(o.g);
+    made->du = gfnn_judge_vector(o.g);
+    made->last = gfnn_judge_vector(o.g);
     for (int64_t step = 0; step < p->cfg->steps; step++) {
         force(p, &made->end, (double)(step + 1) * p->cfg->dt, by_simd, &o, o.x1, o.q, o.f);
         const int64_t iterations = solve(&o, made->last);
@@ -358,13 +284,13 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
             made->iterations_bj = iterations;
         }
         advance(&o, made->last, &made->end);
-        made->most_u = fmax(made->most_u, sqrt(dot(&o, made->end.u, made->end.u)));
-        made->most_du = fmax(made->most_du, sqrt(dot(&o, made->last, made->last)));
+        made->most_u = fmax(made->most_u, sqrt(gfnn_judge_dot(o.g, made->end.u, made->end.u)));
+        made->most_du = fmax(made->most_du, sqrt(gfnn_judge_dot(o.g, made->last, made->last)));
     }
-    made->norm = sqrt(dot(&o, made->du, made->du));
+    made->norm = sqrt(gfnn_judge_dot(o.g, made->du, made->du));
     const double *end[3] = {made->end.u, made->end.v, made->end.a};
     for (int t = 0; t < 3; t++)
-        made->end_norm[t] = sqrt(dot(&o, end[t], end[t]));
+        made->end_norm[t] = sqrt(gfnn_judge_dot(o.g, end[t], end[t]));
     work_destroy(&o);
     return made;
 }

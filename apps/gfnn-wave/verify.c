@@ -33,7 +33,7 @@
  * This file is compiled with -fno-fast-math.
  */
 #include "config.h"
-#include "gfnn.h"
+#include "judge.h"
 #include <math.h>
 #include <string.h>
 
@@ -61,144 +61,9 @@ static bench_t bench(void *solver, uint64_t seed, rt_verdict_t *verdict)
     return b;
 }
 
-static double *host_vector(size_t values)
-{
-    double *x = RT_NEW(double, values, RT_HOST);
-    memset(x, 0, values * sizeof *x);
-    return x;
-}
-
-static double worst_of(double value)
-{
-    if (!rt_finite(value))
-        value = 1e300;
-    rt_comm_max(&value, 1);
-    return value;
-}
-
-/* --- fields --- */
-
-static bool is_held(const gfnn_box_t *box, int c, int64_t i, int64_t j, int64_t k)
-{
-    const int64_t at[3] = {i, j, k}, node = box->first[c] + at[c];
-    return box->faces == GFNN_MIRROR && (node == 0 || node == box->N[c] - 1);
-}
-
-/* A ghost that no exchange writes: beyond a face that is not periodic. */
-static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
-{
-    const int64_t at[3] = {i, j, k};
-    if (box->faces == GFNN_PERIODIC)
-        return false;
-    for (int d = 0; d < 3; d++)
-        if (box->first[d] + at[d] < 0 || box->first[d] + at[d] >= box->N[d])
-            return true;
-    return false;
-}
-
-/* Random in (-1, 1), the same of a node on any number of ranks; NaN in ghosts that the halo is to
- * bring; 0 in those beyond a face, and where a mirror holds. */
-static void draw(const bench_t *b, const gfnn_grid_t *g, uint64_t salt, double *x)
-{
-    const gfnn_box_t *box = b->box;
-    const int64_t h = g->halo;
-    memset(x, 0, 3 * (size_t)g->plane * sizeof *x);
-#pragma omp parallel for schedule(static) collapse(2)
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = -h; k < g->n[2] + h; k++)
-            for (int64_t j = -h; j < g->n[1] + h; j++)
-                for (int64_t i = -h; i < g->n[0] + h; i++) {
-                    const bool own =
-                        i >= 0 && i < g->n[0] && j >= 0 && j < g->n[1] && k >= 0 && k < g->n[2];
-                    const int64_t node =
-                        ((box->first[2] + k) * box->N[1] + box->first[1] + j) * box->N[0] +
-                        box->first[0] + i;
-                    double value = NAN;
-                    if (is_outside(box, i, j, k))
-                        value = 0;
-                    else if (own)
-                        value = is_held(box, c, i, j, k)
-                                    ? 0
-                                    : rt_random((uint64_t)(3 * node + c), b->seed + salt);
-                    x[c * g->plane + gfnn_at(g, i, j, k)] = value;
-                }
-}
-
-typedef struct {
-    double worst;               /* |got - want| / (factor bound) */
-    double largest, difference; /* |want|, |got - want| */
-} compare_t;
-
-/* The larger; what is not finite stays, whatever it is compared with. */
-static double worse(double a, double b)
-{
-    return !rt_finite(a) || b <= a ? a : b;
-}
-
-/* A value whose bound is 0 must be exact. */
-static void compare_row(const double *want, const double *got, const double *bound, double factor,
-                        int64_t n, compare_t *t)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const double error = fabs(got[i] - want[i]);
-        t->largest = fmax(t->largest, fabs(want[i]));
-        t->difference = worse(t->difference, error);
-        if (bound && error != 0)
-            t->worst = worse(t->worst, error / (factor * bound[i]));
-    }
-}
-
-/* Own values; worst of all ranks. */
-static compare_t compare(const gfnn_grid_t *g, const double *want, const double *got,
-                         const double *bound, double factor)
-{
-    compare_t t = {0, 0, 0};
-#pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < g->n[2]; k++) {
-        compare_t layer = {0, 0, 0};
-        for (int c = 0; c < 3; c++)
-            for (int64_t j = 0; j < g->n[1]; j++) {
-                const int64_t at = c * g->plane + gfnn_at(g, 0, j, k);
-                compare_row(want + at, got + at, bound ? bound + at : NULL, factor, g->n[0],
-                            &layer);
-            }
-#pragma omp critical
-        {
-            t.worst = worse(t.worst, layer.worst);
-            t.largest = worse(t.largest, layer.largest);
-            t.difference = worse(t.difference, layer.difference);
-        }
-    }
-    t.worst = worst_of(t.worst);
-    t.difference = worst_of(t.difference);
-    rt_comm_max(&t.largest, 1);
-    return t;
-}
-
-/* Layer by layer: the same on any number of threads. */
-static double dot(const gfnn_grid_t *g, const double *x, const double *y)
-{
-    double *layer = RT_NEW(double, (size_t)g->n[2], RT_HOST), sum = 0;
-#pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < g->n[2]; k++) {
-        layer[k] = 0;
-        for (int c = 0; c < 3; c++)
-            for (int64_t j = 0; j < g->n[1]; j++) {
-                const int64_t row = c * g->plane + gfnn_at(g, 0, j, k);
-                for (int64_t i = row; i < row + g->n[0]; i++)
-                    layer[k] += x[i] * y[i];
-            }
-    }
-    for (int64_t k = 0; k < g->n[2]; k++)
-        sum += layer[k];
-    RT_FREE(layer, RT_HOST);
-    rt_comm_sum(&sum, 1);
-    return sum;
-}
-
 static double norm(const gfnn_grid_t *g, const double *x)
 {
-    return sqrt(dot(g, x, x));
+    return sqrt(gfnn_judge_dot(g, x, x));
 }
 
 static double difference(const gfnn_grid_t *g, const double *x, const double *y, double *scratch,
@@ -207,17 +72,6 @@ static double difference(const gfnn_grid_t *g, const double *x, const double *y,
     for (size_t i = 0; i < values; i++)
         scratch[i] = x[i] - y[i];
     return norm(g, scratch);
-}
-
-/* What mirror faces hold is zero in results too: the solver sees to it. */
-static void hold(const bench_t *b, const gfnn_grid_t *g, double *x)
-{
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < g->n[2]; k++)
-            for (int64_t j = 0; j < g->n[1]; j++)
-                for (int64_t i = 0; i < g->n[0]; i++)
-                    if (is_held(b->box, c, i, j, k))
-                        x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
 }
 
 /* --- the operator --- */
@@ -265,18 +119,19 @@ static const double ROUNDINGS = 256;
 static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *name, uint64_t salt)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    double *x = host_vector(b->fine), *want = host_vector(b->fine), *got = host_vector(b->fine),
-           *bound = host_vector(b->fine);
-    draw(b, g, salt, x);
+    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
+           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine);
+    gfnn_judge_draw(b->box, g, b->seed + salt, x);
     const bool whole = rung_apply(b, form, x, got);
     gfnn_oracle_apply(b->p, form, false, x, want);
     gfnn_oracle_apply(b->p, form, true, x, bound);
-    rt_verdict_check(b->verdict, name, compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
+    rt_verdict_check(b->verdict, name,
+                     gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
     rt_verdict_true(b->verdict, "no ghost of y touched", whole);
     if (b->s->kernels->op->reproducible) {
         rung_apply(b, form, x, want);
         rt_verdict_true(b->verdict, "the same bits twice, as it claims",
-                        compare(g, got, want, NULL, 0).difference == 0);
+                        gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
     }
     RT_FREE(x, RT_HOST);
     RT_FREE(want, RT_HOST);
@@ -289,13 +144,14 @@ static void verify_symmetry(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_form_t *A = &b->p->step.A;
-    double *x = host_vector(b->fine), *y = host_vector(b->fine), *t = host_vector(b->fine);
-    draw(b, g, 11, x);
-    draw(b, g, 12, y);
+    double *x = gfnn_judge_vector(&b->box->fine), *y = gfnn_judge_vector(&b->box->fine),
+           *t = gfnn_judge_vector(&b->box->fine);
+    gfnn_judge_draw(b->box, g, b->seed + 11, x);
+    gfnn_judge_draw(b->box, g, b->seed + 12, y);
     rung_apply(b, A, x, t);
-    const double yAx = dot(g, y, t);
+    const double yAx = gfnn_judge_dot(g, y, t);
     rung_apply(b, A, y, t);
-    const double xAy = dot(g, x, t), size = norm(g, x) * norm(g, t);
+    const double xAy = gfnn_judge_dot(g, x, t), size = norm(g, x) * norm(g, t);
     rt_verdict_check(b->verdict, "x.Ay = y.Ax (of |x| |Ay|)", fabs(xAy - yAx) / size,
                      ROUNDINGS * RT_EPS);
     RT_FREE(x, RT_HOST);
@@ -309,9 +165,10 @@ static void verify_fused(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_region_t all = {{0, 0, 0}, {g->n[0], g->n[1], g->n[2]}};
-    double *x = host_vector(b->fine), *y = host_vector(b->fine), *apart = host_vector(b->fine),
-           *bound = host_vector(b->fine), got = NAN, *sum = RT_NEW(double, 1, s->space);
-    draw(b, g, 21, x);
+    double *x = gfnn_judge_vector(&b->box->fine), *y = gfnn_judge_vector(&b->box->fine),
+           *apart = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine),
+           got = NAN, *sum = RT_NEW(double, 1, s->space);
+    gfnn_judge_draw(b->box, g, b->seed + 21, x);
     rung_apply(b, &b->p->step.A, x, apart); /* x's ghosts are up to date now */
     rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
     rt_fill(s->q, s->space, 0xff, b->fine * sizeof *y);
@@ -319,11 +176,11 @@ static void verify_fused(const bench_t *b)
     rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
     rt_comm_sum(&got, 1);
     rt_copy(y, RT_HOST, s->q, s->space, b->fine * sizeof *y);
-    hold(b, g, y);
+    gfnn_judge_hold(b->box, g, y);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x with x.Ax (of its rounding bound)",
-                     compare(g, apart, y, bound, 2 * ROUNDINGS * RT_EPS).worst, 1);
-    const double want = dot(g, x, y);
+                     gfnn_judge_compare(g, apart, y, bound, 2 * ROUNDINGS * RT_EPS).worst, 1);
+    const double want = gfnn_judge_dot(g, x, y);
     rt_verdict_check(b->verdict, "x.Ax with it (of |x| |Ax|)",
                      fabs(got - want) / (norm(g, x) * norm(g, y)), ROUNDINGS * RT_EPS);
     RT_FREE(sum, s->space);
@@ -338,9 +195,10 @@ static void verify_single(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *fine = &b->box->fine, *wide = &b->box->wide;
     float *low = RT_NEW(float, b->wide, RT_HOST);
-    double *x = host_vector(b->fine), *want = host_vector(b->fine), *got = host_vector(b->fine),
-           *bound = host_vector(b->fine), *on_wide = host_vector(b->wide);
-    draw(b, wide, 31, on_wide);
+    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
+           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine),
+           *on_wide = gfnn_judge_vector(&b->box->wide);
+    gfnn_judge_draw(b->box, wide, b->seed + 31, on_wide);
     for (size_t i = 0; i < b->wide; i++)
         low[i] = (float)on_wide[i];
     for (int c = 0; c < 3; c++)
@@ -362,7 +220,7 @@ static void verify_single(const bench_t *b)
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x in FP32 (of its rounding bound)",
-                     compare(fine, want, got, bound, ROUNDINGS * 0x1p-24).worst, 1);
+                     gfnn_judge_compare(fine, want, got, bound, ROUNDINGS * 0x1p-24).worst, 1);
     rt_fill(s->d32, s->space, 0, b->wide * sizeof *low);
     rt_fill(s->t32, s->space, 0, b->wide * sizeof *low);
     RT_FREE(low, RT_HOST);
@@ -462,7 +320,7 @@ static void bring_wide(const bench_t *b, double *r)
 }
 
 /* z as a whole, and its worst value, which compare found. */
-static void check_z(const bench_t *b, const double *want, const double *got, const compare_t *t,
+static void check_z(const bench_t *b, const double *want, const double *got, const gfnn_judged_t *t,
                     const char *whole, const char *worst, double *scratch)
 {
     const gfnn_grid_t *g = &b->box->wide;
@@ -477,25 +335,25 @@ static void verify_predictor(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->wide;
     const bool half = s->network.precision == GFNN_FP16;
-    double *r = host_vector(b->wide), *want = host_vector(b->wide), *got = host_vector(b->wide),
-           *bound = host_vector(b->wide);
+    double *r = gfnn_judge_vector(&b->box->wide), *want = gfnn_judge_vector(&b->box->wide),
+           *got = gfnn_judge_vector(&b->box->wide), *bound = gfnn_judge_vector(&b->box->wide);
     gfnn_network_t host = s->network;
     host.c = b->p->coef;
-    draw(b, g, 41, r);
+    gfnn_judge_draw(b->box, g, b->seed + 41, r);
     rung_predict(b, r, got);
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
     gfnn_predict_reference(b->box, &host, true, r, bound);
     const double roundings = (GFNN_STENCIL * 3 + 16) * 0x1p-24 + (half ? 0x1p-11 : 0);
-    hold(b, g, want);
-    const compare_t t = compare(g, want, got, bound, roundings);
+    gfnn_judge_hold(b->box, g, want);
+    const gfnn_judged_t t = gfnn_judge_compare(g, want, got, bound, roundings);
     rt_verdict_check(b->verdict, "P r (of its rounding bound)", t.worst, 1);
     check_z(b, want, got, &t, "P r (of |P r|)", "P r, one value (of the largest)", bound);
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
     if (predictor->reproducible) {
         rung_predict(b, r, want);
         rt_verdict_true(b->verdict, "the same bits twice, as it claims",
-                        compare(g, got, want, NULL, 0).difference == 0);
+                        gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
     }
     rt_fill(s->z, s->space, 0, b->wide * sizeof(float));
     RT_FREE(r, RT_HOST);
@@ -548,7 +406,8 @@ static void verify_first_step(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
-    double *f = host_vector(b->fine), *du = host_vector(b->fine), *t = host_vector(b->fine);
+    double *f = gfnn_judge_vector(&b->box->fine), *du = gfnn_judge_vector(&b->box->fine),
+           *t = gfnn_judge_vector(&b->box->fine);
     gfnn_oracle_force(b->p, &b->p->start, b->p->cfg->dt, f);
     rt_copy(s->f, s->space, f, RT_HOST, b->fine * sizeof *f);
     const int64_t iterations = gfnn_cg(s);
@@ -570,8 +429,9 @@ static void verify_first_step(const bench_t *b)
 static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *du)
 {
     const double dt = b->p->cfg->dt;
-    gfnn_state_t before = {host_vector(b->fine), host_vector(b->fine), host_vector(b->fine)};
-    double *f = host_vector(b->fine), *t = host_vector(b->fine);
+    gfnn_state_t before = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
+                           gfnn_judge_vector(&b->box->fine)};
+    double *f = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
     for (size_t i = 0; i < b->fine; i++) {
         before.u[i] = end->u[i] - du[i];
         before.v[i] = 2 * du[i] / dt - end->v[i];
@@ -596,8 +456,9 @@ static void verify_state(const bench_t *b)
         "du of the last step = the oracle's (of the largest |du|)"};
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
-    gfnn_state_t end = {host_vector(b->fine), host_vector(b->fine), host_vector(b->fine)};
-    double *du = host_vector(b->fine), *t = host_vector(b->fine);
+    gfnn_state_t end = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
+                        gfnn_judge_vector(&b->box->fine)};
+    double *du = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
     get_scaled(b, b->s->u, end.u);
     get_scaled(b, b->s->v, end.v);
     get_scaled(b, b->s->a, end.a);
@@ -642,14 +503,14 @@ void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 static void verify_operator_left(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    double *x = host_vector(b->fine), *want = host_vector(b->fine), *got = host_vector(b->fine),
-           *bound = host_vector(b->fine);
+    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
+           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine);
     gfnn_input(b->s, x);
     get(b, b->s->q, got);
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x left behind (of its rounding bound)",
-                     compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
+                     gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
     RT_FREE(x, RT_HOST);
     RT_FREE(want, RT_HOST);
     RT_FREE(got, RT_HOST);
@@ -660,7 +521,8 @@ static void verify_predictor_left(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->wide;
     const bool half = b->s->network.precision == GFNN_FP16;
-    double *r = host_vector(b->wide), *want = host_vector(b->wide), *got = host_vector(b->wide);
+    double *r = gfnn_judge_vector(&b->box->wide), *want = gfnn_judge_vector(&b->box->wide),
+           *got = gfnn_judge_vector(&b->box->wide);
     float *low = RT_NEW(float, b->wide, RT_HOST);
     gfnn_network_t host = b->s->network;
     host.c = b->p->coef;
@@ -675,8 +537,8 @@ static void verify_predictor_left(const bench_t *b)
     rt_copy(low, RT_HOST, b->s->z, b->s->space, b->wide * sizeof *low);
     for (size_t i = 0; i < b->wide; i++)
         got[i] = low[i];
-    hold(b, g, want);
-    const compare_t t = compare(g, want, got, NULL, 0);
+    gfnn_judge_hold(b->box, g, want);
+    const gfnn_judged_t t = gfnn_judge_compare(g, want, got, NULL, 0);
     check_z(b, want, got, &t, "P r left behind (of |P r|)",
             "P r left behind, one value (of the largest)", r);
     RT_FREE(low, RT_HOST);

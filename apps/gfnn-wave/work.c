@@ -176,21 +176,27 @@ static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double 
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
-static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double credited,
-                       double iterations, rt_work_t *work)
+/* A unit, of which a solve has as many as steps. */
+static void credit(const gfnn_config_t *cfg, const char *unit, double flops, double bytes,
+                   rt_work_t *work)
 {
-    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
-    const double bytes = cgbj_bytes(N, credited);
-    /* --roofline copies two halves of what a step touches, each once */
-    *work = (rt_work_t){.unit = "time step",
+    /* --roofline copies two halves of what a unit touches, each once */
+    *work = (rt_work_t){.unit = unit,
                         .units = (double)cfg->steps,
-                        .flops = cgbj_flops(E, N, credited),
+                        .flops = flops,
                         .bytes = bytes,
-                        .points = N,
+                        .points = product(cfg->n_nodes),
                         .point = "node",
                         .loads_and_stores = 2,
                         .distinct_arrays = 2,
                         .array_bytes = bytes / 2 / rt_comm_size()};
+}
+
+static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double credited,
+                       double iterations, rt_work_t *work)
+{
+    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    credit(cfg, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
     solve_lines(cfg, rung, iterations, work);
     if (gfnn_has_network(cfg) || gfnn_needs_apply32(cfg))
         work->arithmetic = RT_MIXED;
@@ -201,16 +207,8 @@ static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double c
 static void apply_work(const gfnn_config_t *cfg, bool predictor, double flops, double read,
                        double written, double done, rt_work_t *work)
 {
-    const double N = product(cfg->n_nodes), bytes = (read + written) * N;
-    *work = (rt_work_t){.unit = "application",
-                        .units = (double)cfg->steps,
-                        .flops = flops,
-                        .bytes = bytes,
-                        .points = N,
-                        .point = "node",
-                        .loads_and_stores = 2,
-                        .distinct_arrays = 2,
-                        .array_bytes = bytes / 2 / rt_comm_size()};
+    const double N = product(cfg->n_nodes);
+    credit(cfg, "application", flops, (read + written) * N, work);
     rt_work_add(work, predictor ? "predictor" : "operator", 1, done, read * N, written * N);
 }
 

@@ -9,9 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "rt_threads.h"
 #include "rt_hilbert.h"
 #include "rt_sort.h"
 #include "apps/alya-rhs/mesh/mesh.h"
@@ -411,15 +409,6 @@ static void check_by_first_use(const alya_mesh_t *mesh)
     CHECK(bad == 0);
 }
 
-static void set_threads(int threads)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
-}
-
 static alya_mesh_t *ordered(const alya_box_t *box, alya_order_t order, uint64_t seed)
 {
     alya_mesh_t *mesh = alya_box_new(box, 0, 1);
@@ -460,10 +449,10 @@ static void check_order(const alya_box_t *box, const alya_mesh_t *made, alya_ord
               (order == ALYA_RANDOM_ELEMENTS));
         alya_mesh_destroy(other);
     }
-    set_threads(3);
+    rt_threads_set(3);
     other = ordered(box, order, 7);
     CHECK(equal(mesh, other)); /* other threads */
-    set_threads(1);
+    rt_threads_set(1);
     alya_mesh_destroy(other);
     alya_mesh_destroy(mesh);
 }

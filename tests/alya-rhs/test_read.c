@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "apps/alya-rhs/alya.h"
 #include "tests/common/check.h"
+#include "tests/common/guarded.h"
 
 enum { FILES = 5, SU2 = 4, MOST = 1 << 16 };
 static const char *const names[FILES] = {"cube-2.2.msh", "cube-2.2-binary.msh", "cube-4.1.msh",
@@ -26,12 +26,7 @@ static char why[512];
 static void load(void)
 {
     const char *root = getenv("abs_top_srcdir");
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *block = NULL;
-    if (posix_memalign(&block, page, MOST + page) != 0 ||
-        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    guarded = block;
+    guarded = guarded_new(MOST);
     for (int f = 0; f < FILES; f++) {
         snprintf(path[f], sizeof path[f], "%s/inputs/alya-rhs/%s", root ? root : ".", names[f]);
         FILE *file = fopen(path[f], "rb");
@@ -45,9 +40,7 @@ static void load(void)
 /* Who looks for leaks at the end reads that page too. */
 static void unload(void)
 {
-    if (mprotect(guarded + MOST, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    free(guarded);
+    guarded_free(guarded, MOST);
 }
 
 /* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within

@@ -67,6 +67,16 @@ have_mpi()
     esac
 }
 
+# ran NAME RUNG...: the ladder of NAME has verified these rungs, and none was left out.
+ran()
+{
+    name=$1
+    shift
+    for rung in "$@"; do
+        grep -q "^$rung (" "$name.out" || fail "$name: $rung did not run"
+    done
+}
+
 # Whether the sanitizers are wanted: RT_SANITIZE=1, or =only for nothing else.
 sanitizing()
 {

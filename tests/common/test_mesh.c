@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "common/rt_mem.h"
 #include "common/rt_mesh.h"
 #include "common/rt_verify.h"
 #include "tests/common/check.h"
+#include "tests/common/guarded.h"
 
 enum { MOST = 1 << 14, TETS = 1 << RT_TETRAHEDRON };
 typedef enum {
@@ -303,12 +303,7 @@ static void write_ugrid(form_t f, const int32_t *pyramid_nodes)
 
 static void make_files(void)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *block = NULL; /* never freed: the page stays forbidden until the end */
-    if (posix_memalign(&block, page, MOST + page) != 0 ||
-        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    guarded = block;
+    guarded = guarded_new(MOST);
     write_gmsh2(GMSH2);
     write_gmsh2(GMSH2_BINARY);
     write_gmsh4(GMSH4);
@@ -628,7 +623,6 @@ int main(void)
     test_check();
     test_files();
     CHECK(rt_mem_used(RT_HOST) == 0);
-    /* LeakSanitizer looks into all blocks */
-    mprotect(guarded + MOST, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
+    guarded_free(guarded, MOST);
     return check_done();
 }

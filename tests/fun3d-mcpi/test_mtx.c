@@ -5,9 +5,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "apps/fun3d-mcpi/mcpi.h"
 #include "tests/common/check.h"
+#include "tests/common/guarded.h"
 
 enum { NB = 4, ROWS = 3, N = NB * ROWS, MOST = 1 << 13 };
 static char *guarded; /* MOST bytes, behind which no access is allowed */
@@ -213,12 +213,7 @@ static void test_structure(void)
 
 int main(void)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *block = NULL;
-    if (posix_memalign(&block, page, MOST + page) != 0 ||
-        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    guarded = block;
+    guarded = guarded_new(MOST);
     write_file();
     test_good();
     test_cut();
@@ -226,8 +221,6 @@ int main(void)
     test_messages();
     test_structure();
     CHECK(rt_mem_used(RT_HOST) == 0);
-    mprotect(guarded + MOST, page,
-             PROT_READ | PROT_WRITE); /* LeakSanitizer looks into all blocks */
-    free(block);
+    guarded_free(guarded, MOST);
     return check_done();
 }

@@ -8,22 +8,11 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "rt_threads.h"
 #include "rt_hilbert.h"
 #include "rt_sort.h"
 #include "apps/fun3d-mcpi/mcpi.h"
 #include "../common/check.h"
-
-static void use_threads(int threads)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
-}
 
 static bool same(const void *a, const void *b, int64_t n, size_t size)
 {
@@ -263,7 +252,7 @@ static void check_mesh(rt_mesh_t *mesh)
     mcpi_graph_t *want = graph_by_pairs(mesh);
     char why[200];
     for (int threads = 1; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh);
         CHECK(same_graphs(graph, want));
         CHECK(mcpi_graph_check(graph, why, sizeof why));
@@ -377,7 +366,7 @@ static void check_refusals(void)
     large->neighbour[large->start[7001] - 1] = (int32_t)large->rows;
     large->neighbour[large->start[6001]] = (int32_t)large->rows;
     for (int threads = 1; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         CHECK(!mcpi_graph_check(large, why, sizeof why));
         CHECK(strstr(why, "row 6001 ") == why);
     }
@@ -420,7 +409,7 @@ static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
 {
     uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
     uint8_t *again = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
-    use_threads(1);
+    rt_threads_set(1);
     const int colours = mcpi_colour(graph, colour);
     bool used[MCPI_MAX_COLOURS] = {false}, all = true;
     int64_t outside = 0;
@@ -435,7 +424,7 @@ static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
     CHECK(edges_inside(graph, colour, NULL) == 0);
     CHECK(mcpi_colour_imbalance(graph, colour, colours) <= imbalance);
     for (int threads = 2; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         CHECK(mcpi_colour(graph, again) == colours);
         CHECK(same(colour, again, graph->rows, 1));
     }
@@ -496,7 +485,7 @@ static void check_local(mcpi_graph_t *graph, int ranks, int most, bool shared)
     uint8_t *again = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
     int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
     mcpi_partition(graph, NULL, ranks, owner);
-    use_threads(1);
+    rt_threads_set(1);
     const int colours = mcpi_colour_local(graph, owner, colour);
     CHECK(colours <= most);
     CHECK(edges_inside(graph, colour, owner) == 0);
@@ -515,7 +504,7 @@ static void check_local(mcpi_graph_t *graph, int ranks, int most, bool shared)
         CHECK((double)largest * colours <= 1.01 * (double)rows + colours);
     }
     for (int threads = 2; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         CHECK(mcpi_colour_local(graph, owner, again) == colours);
         CHECK(same(colour, again, graph->rows, 1));
     }
@@ -544,7 +533,7 @@ static bool same_orders(const mcpi_order_t *a, const mcpi_order_t *b)
 static mcpi_order_t *make_order(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
                                 mcpi_row_order_t order, const double *x, uint64_t seed)
 {
-    use_threads(1);
+    rt_threads_set(1);
     mcpi_order_t *o = mcpi_order_new(graph, colour, colours, order, x, seed);
     int64_t bad = 0;
     CHECK(o->rows == graph->rows && o->colours == colours);
@@ -557,7 +546,7 @@ static mcpi_order_t *make_order(const mcpi_graph_t *graph, const uint8_t *colour
             bad += colour[o->vertex[i]] != c;
     CHECK(bad == 0);
     for (int threads = 2; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         mcpi_order_t *again = mcpi_order_new(graph, colour, colours, order, x, seed);
         CHECK(same_orders(o, again));
         mcpi_order_destroy(again);
@@ -662,7 +651,7 @@ static void check_partition(void)
     int32_t owner[ROWS], again[ROWS];
     int64_t bad = 0, cut = 0, count[7] = {0};
     for (int threads = 1; threads <= 3; threads++) {
-        use_threads(threads);
+        rt_threads_set(threads);
         mcpi_partition(graph, x, 8, threads == 1 ? owner : again);
         CHECK(threads == 1 || same(owner, again, ROWS, sizeof *owner));
     }
@@ -805,12 +794,12 @@ static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, in
     else
         mcpi_partition(graph, NULL, ranks, owner);
     for (int rank = 0; rank < ranks; rank++) {
-        use_threads(1);
+        rt_threads_set(1);
         part[rank] = mcpi_part_new(graph, o, owner, rank);
         CHECK(bad_rows(part[rank], o, owner, rank) == 0);
         CHECK(bad_columns(graph, part[rank], o) == 0);
         for (int threads = 2; threads <= 3; threads++) {
-            use_threads(threads);
+            rt_threads_set(threads);
             mcpi_part_t *again = mcpi_part_new(graph, o, owner, rank);
             CHECK(same_parts(part[rank], again));
             mcpi_part_destroy(again);

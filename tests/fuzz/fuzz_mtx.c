@@ -10,7 +10,7 @@
  *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
  *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz_rt_mesh.c.
+ * Memory comes straight from malloc: see fuzz.h.
  */
 #include "config.h"
 #include <math.h>
@@ -18,24 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/fun3d-mcpi/mcpi.h"
-
-void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
-{
-    (void)space;
-    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
-}
-
-void rt_free(void *ptr, rt_space_t space)
-{
-    (void)space;
-    free(ptr);
-}
-
-char *rt_mem_format(double bytes, char *buf, size_t len)
-{
-    snprintf(buf, len, "%.0f bytes", bytes);
-    return buf;
-}
+#include "tests/fuzz/fuzz.h"
 
 void *rt_alloc_at(size_t n, size_t size, rt_space_t space, const char *file, int line)
 {
@@ -51,11 +34,6 @@ void rt_die_at(const char *file, int line, const char *expression, rt_status_t s
     abort();
 }
 
-bool rt_finite(double x)
-{
-    return isfinite(x);
-}
-
 void mcpi_source_destroy(mcpi_source_t *source)
 {
     if (!source)
@@ -63,12 +41,6 @@ void mcpi_source_destroy(mcpi_source_t *source)
     source->destroy(source);
     mcpi_graph_destroy(source->graph);
     free(source);
-}
-
-static void expect(bool held)
-{
-    if (!held)
-        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -10,9 +10,6 @@
  *   mkdir B/corpus && cp inputs/alya-rhs/cube*[^y] inputs/fun3d-mcpi/mixed* B/corpus
  *   RT_CORPUS=B/corpus B/tests/common/test_mesh
  *   B/fuzz_rt_mesh -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
- *
- * Memory comes straight from malloc here instead of from rt_mem.c, so that AddressSanitizer sees
- * the end of each array, and no other library is needed.
  */
 #include "config.h"
 #include <math.h>
@@ -22,29 +19,7 @@
 #include "common/rt_mem.h"
 #include "common/rt_mesh.h"
 #include "common/rt_verify.h"
-
-void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
-{
-    (void)space;
-    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
-}
-
-void rt_free(void *ptr, rt_space_t space)
-{
-    (void)space;
-    free(ptr);
-}
-
-char *rt_mem_format(double bytes, char *buf, size_t len)
-{
-    snprintf(buf, len, "%.0f bytes", bytes);
-    return buf;
-}
-
-bool rt_finite(double x)
-{
-    return isfinite(x);
-}
+#include "tests/fuzz/fuzz.h"
 
 size_t rt_count_nonfinite(const double *x, size_t n)
 {
@@ -52,12 +27,6 @@ size_t rt_count_nonfinite(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         count += !isfinite(x[i]);
     return count;
-}
-
-static void expect(bool held)
-{
-    if (!held)
-        abort();
 }
 
 static volatile int32_t tags_sum; /* so that all tags are touched */

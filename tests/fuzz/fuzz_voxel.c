@@ -9,7 +9,7 @@
  *   mkdir B/corpus && cp inputs/gfnn-wave/ball.voxels B/corpus
  *   B/fuzz_voxel -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz_rt_mesh.c.
+ * Memory comes straight from malloc: see fuzz.h.
  */
 #include "config.h"
 #include <math.h>
@@ -17,35 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
-
-void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
-{
-    (void)space;
-    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
-}
-
-void rt_free(void *ptr, rt_space_t space)
-{
-    (void)space;
-    free(ptr);
-}
-
-char *rt_mem_format(double bytes, char *buf, size_t len)
-{
-    snprintf(buf, len, "%.0f bytes", bytes);
-    return buf;
-}
-
-bool rt_finite(double x)
-{
-    return isfinite(x);
-}
-
-static void expect(bool held)
-{
-    if (!held)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_materials(const gfnn_materials_t *m)
 {

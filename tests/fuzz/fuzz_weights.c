@@ -10,7 +10,7 @@
  *   mkdir B/corpus && cp inputs/gfnn-wave/gfm2*.gfnn B/corpus
  *   B/fuzz_weights -timeout=10 -rss_limit_mb=2048 -max_len=200000 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz_rt_mesh.c. The bytes go through a file, as the reader
+ * Memory comes straight from malloc: see fuzz.h. The bytes go through a file, as the reader
  * takes nothing else; it reads all of it into memory of its size, so that AddressSanitizer sees the
  * end.
  */
@@ -21,40 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 #include "apps/gfnn-wave/gfnn.h"
-
-void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
-{
-    (void)space;
-    return n == 0 || size == 0 || n > SIZE_MAX / size ? NULL : malloc(n * size);
-}
-
-void rt_free(void *ptr, rt_space_t space)
-{
-    (void)space;
-    free(ptr);
-}
-
-char *rt_mem_format(double bytes, char *buf, size_t len)
-{
-    snprintf(buf, len, "%.0f bytes", bytes);
-    return buf;
-}
+#include "tests/fuzz/fuzz.h"
 
 void rt_refuse(rt_status_t status, const char *fmt, ...)
 {
     (void)status, (void)fmt;
     abort();
-}
-
-bool rt_finite(double x)
-{
-    return isfinite(x);
-}
-
-static void expect(bool held)
-{
-    if (!held)
-        abort();
 }
 
 /* The bytes with a CRC for the last four, in a file that is gone with the program. */

@@ -15,27 +15,14 @@ if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
     solves="$solves solve-kokkos"
 fi
 
-# ladder NAME OPTION...: all rungs of these ladders, none of the GPU's left out.
+all="$operators $predictors $solves"
+
+# ladder NAME RUNGS OPTION...: these rungs of the GPU, none left out.
 ladder()
 {
-    name=$1
-    shift
-    valid "$name" $gfnn --seconds 0 --ladder "$@" || return
-    for rung in $operators $predictors $solves; do
-        case " $* " in
-            *" --only operator "*) in_list $rung $operators || continue ;;
-            *" --only predictor "*) in_list $rung $predictors || continue ;;
-            *" --only solve "*) in_list $rung $solves || continue ;;
-        esac
-        grep -q "^$rung (" "$name.out" || fail "$name: $rung did not run"
-    done
-}
-
-in_list()
-{
-    wanted=$1
-    shift
-    case " $* " in *" $wanted "*) ;; *) false ;; esac
+    name=$1 rungs=$2
+    shift 2
+    valid "$name" $gfnn --seconds 0 --ladder "$@" && ran "$name" $rungs
 }
 
 if sanitizing; then # a box that no tile fits
@@ -47,17 +34,17 @@ fi
 
 # From less than a tile to more than fill a GPU at once, and no multiple of anything.
 for size in 3x3x3 4x5x7 33x17x9 64x8x64 65x67x63 130x40x50; do
-    ladder size-$size --elements $size --steps 2
+    ladder size-$size "$all" --elements $size --steps 2
 done
 for faces in free mirror; do
-    ladder $faces --elements 37x18x23 --faces $faces
+    ladder $faces "$all" --elements 37x18x23 --faces $faces
 done
 for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
-    ladder form --elements 37x18x23 --only predictor --precond $form
+    ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
 done
 for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --inner 2" "bj --inner 3" \
     "gfm --precision fp32"; do
-    ladder precond --elements 37x18x23 --steps 3 --only solve --precond $precond
+    ladder precond "$solves" --elements 37x18x23 --steps 3 --only solve --precond $precond
 done
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
 valid ladder "$gfnn" --elements 64x64x64 --ladder --seconds 0.1
@@ -73,9 +60,9 @@ valid gpu "$gfnn" --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.j
 # Interior and boundary in regions of their own, halos 1 and 3 deep.
 if why=$(have_mpi); then
     gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
-    ladder two --elements 30x22x18 --steps 2
-    ladder two-free --elements 30x22x18 --steps 2 --faces free
-    ladder two-smooth --elements 30x22x18 --steps 2 --only solve --smooth 1
+    ladder two "$all" --elements 30x22x18 --steps 2
+    ladder two-free "$all" --elements 30x22x18 --steps 2 --faces free
+    ladder two-smooth "$solves" --elements 30x22x18 --steps 2 --only solve --smooth 1
 else
     echo "not on two ranks: $why"
 fi

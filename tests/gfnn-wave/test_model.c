@@ -6,8 +6,8 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "gfnn_test.h"
+#include "tests/common/guarded.h"
 
 static char why[512];
 
@@ -452,12 +452,7 @@ static void test_refusals(void)
 
 static void one_rank(void)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *block = NULL;
-    if (posix_memalign(&block, page, MOST + page) != 0 ||
-        mprotect((char *)block + MOST, page, PROT_NONE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    guarded = block;
+    guarded = guarded_new(MOST);
     write_file();
     test_head();
     test_seeds();
@@ -470,9 +465,7 @@ static void one_rank(void)
     test_messages();
     test_structure();
     test_refusals();
-    mprotect(guarded + MOST, page,
-             PROT_READ | PROT_WRITE); /* LeakSanitizer looks into all blocks */
-    free(block);
+    guarded_free(guarded, MOST);
 }
 
 int main(int argc, char **argv)

@@ -9,9 +9,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "rt_threads.h"
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "../common/check.h"
 
@@ -20,15 +18,6 @@
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static inline
 #include "apps/gfnn-wave/parity.h"
-
-static void use_threads(int threads)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
-}
 
 /* --- what is wanted --- */
 
@@ -410,7 +399,7 @@ static void test_threads(const gfnn_operator_t *op)
     float *y32 = RT_NEW(float, t->values32, RT_HOST);
     op->set_up ? op->set_up(&t->view) : (void)0;
     for (int run = 0; run < 4; run++) {
-        use_threads((int[4]){1, 2, 3, 6}[run]);
+        rt_threads_set((int[4]){1, 2, 3, 6}[run]);
         forget(t, &all);
         if (op->apply_dot)
             op->apply_dot(&t->view, &form, &all, t->x, t->y, &dot[run]);
@@ -425,7 +414,7 @@ static void test_threads(const gfnn_operator_t *op)
         CHECK(memcmp(y32, t->y32, t->values32 * sizeof *y32) == 0);
         CHECK(memcmp(&dot[0], &dot[run], sizeof *dot) == 0);
     }
-    use_threads(1);
+    rt_threads_set(1);
     op->tear_down ? op->tear_down(&t->view) : (void)0;
     RT_FREE(y32, RT_HOST);
     case_destroy(t);
@@ -451,7 +440,7 @@ static void test_absolute(void)
 int main(void)
 {
     make_matrices();
-    use_threads(1); /* many small boxes: more would only wait for each other */
+    rt_threads_set(1); /* many small boxes: more would only wait for each other */
     test_parity();
     test_absolute();
     const gfnn_kernels_t *rung[2] = {&gfnn_op_reference, &gfnn_op_simd};

@@ -9,11 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "apps/gfnn-wave/gfnn.h"
 #include "apps/gfnn-wave/predictor/half.h"
 #include "rt_threads.h"
 #include "tests/common/check.h"
+#include "tests/common/guarded.h"
 
 static const gfnn_kernels_t *const rungs[] = {&gfnn_net_reference, &gfnn_net_simd};
 enum { RUNGS = sizeof rungs / sizeof *rungs };
@@ -93,17 +93,15 @@ static void destroy(case_t *t)
     RT_FREE(t->r, RT_HOST);
 }
 
-/* r as this precision, ending where a page begins that may not be touched; for release. */
-static void *guarded(const case_t *t, int precision, void **block)
+/* r as this precision, ending where a page begins that may not be touched. */
+static size_t bytes_of(const case_t *t, int precision)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = precision == GFNN_FP16 ? 2 : 4;
-    const size_t bytes = (t->values * size + page - 1) / page * page;
-    char *end = NULL;
-    if (posix_memalign(block, page, bytes + page) == 0)
-        end = (char *)*block + bytes;
-    if (!end || mprotect(end, page, PROT_NONE) != 0)
-        perror("a guarded page"), exit(EXIT_FAILURE);
-    void *r = end - t->values * size;
+    return t->values * (precision == GFNN_FP16 ? 2 : 4);
+}
+
+static void *guarded(const case_t *t, int precision)
+{
+    void *r = guarded_new(bytes_of(t, precision));
     for (size_t q = 0; q < t->values; q++)
         if (precision == GFNN_FP16)
             ((uint16_t *)r)[q] = gfnn_to_half((float)t->r[q]);
@@ -112,18 +110,11 @@ static void *guarded(const case_t *t, int precision, void **block)
     return r;
 }
 
-static void release(void *r, const case_t *t, int precision, void *block)
-{
-    char *end = (char *)r + t->values * (precision == GFNN_FP16 ? 2 : 4);
-    mprotect(end, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
-    free(block);
-}
-
 static void apply(case_t *t, const gfnn_kernels_t *rung, int precision)
 {
     const gfnn_predictor_t *predictor = rung->predictor[precision];
     gfnn_view_t view = {.kind = RT_CPU, .space = RT_HOST, .box = &t->box};
-    void *block, *r = guarded(t, precision, &block);
+    void *r = guarded(t, precision);
     CHECK(predictor->forms >> t->network.form & 1 && predictor->precisions >> precision & 1);
     t->network.precision = precision;
     for (size_t q = 0; q < t->values; q++)
@@ -131,7 +122,7 @@ static void apply(case_t *t, const gfnn_kernels_t *rung, int precision)
     predictor->set_up(&view, &t->network);
     predictor->apply(&view, &t->network, r, t->z);
     predictor->tear_down(&view);
-    release(r, t, precision, block);
+    guarded_free(r, bytes_of(t, precision));
 }
 
 /* --- what is wanted --- */

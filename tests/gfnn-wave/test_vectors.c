@@ -7,9 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include "gfnn_test.h"
-#if RT_HAVE_OPENMP
-#include <omp.h>
-#endif
+#include "rt_threads.h"
 
 static const gfnn_vectors_t *const V = &gfnn_vectors_cpu;
 static const double MARK = 77;
@@ -498,11 +496,7 @@ static void check_wrap(const bench_t *b)
 enum { SUMS = 7 };
 static void sums_with(const bench_t *b, int threads, double sums[SUMS])
 {
-#if RT_HAVE_OPENMP
-    omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
+    rt_threads_set(threads);
     double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3), *p = new64(b, 5);
     float *z = new32(b, 4);
     sums[0] = V->dot(&b->view, x, y);

@@ -1,25 +1,8 @@
 # train.sh - the shipped weights files are whole and say what they should; train-gfnn makes such a file, the
 # same bytes twice, and says in one line what is wrong with its options.
-set -u
-top=$(cd "${abs_top_srcdir:-.}" && pwd)
-train=$top/tools/train-gfnn/train-gfnn
-inputs=$top/inputs/gfnn-wave
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/train-gfnn_XXXXXX") || exit 1
-trap 'cd /; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
-
-skip()
-{
-    echo "skipped: $*"
-    exit 77
-}
+. "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
+inputs=$samples
+train=${samples%/inputs/*}/tools/train-gfnn/train-gfnn
 
 # The Python that train-gfnn takes.
 has='import importlib.util, sys; sys.exit(any(importlib.util.find_spec(m) is None for m in sys.argv[1:]))'

@@ -11,16 +11,6 @@ grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokko
 grep -A 1 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
-# ran NAME RUNG...: the ladder of NAME has verified these rungs, and none was left out.
-ran()
-{
-    name=$1
-    shift
-    for rung in "$@"; do
-        grep -q "^$rung (" "$name.out" || fail "$name: $rung did not run"
-    done
-}
-
 if sanitizing; then # by an instantiated n, and by the kernel for any n
     for case in global-9 global-17 shared-9 layered-9 layered-17; do
         sanitized $case "$nekbone" --device 0 --rung ${case%-*} --degree ${case#*-} --elements 2x2x2 \

@@ -8,9 +8,7 @@
  */
 #include "config.h"
 #include <math.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "rt_threads.h"
 #include <stdlib.h>
 #include <string.h>
 #include "peers.h"
@@ -37,15 +35,6 @@ typedef struct {
     mcpi_problem_t problem; /* the FP64 one, with another system */
     mcpi_solver_t *solver;
 } runner_t;
-
-static void use_threads(int threads)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -251,9 +240,9 @@ static void compare_sweeps(comparison_t *c, const mcpi_peer_t *peer, void *state
     runner_begin(&ours[n++], c->p, c->run, c->p->config);
     if (cfg->offdiagonal != MCPI_FP64 || cfg->dq != MCPI_FP64 || cfg->accumulate != MCPI_FP64)
         runner_begin(&ours[n++], c->p, c->run, cfg);
-    use_threads(1);
+    rt_threads_set(1);
     const double seconds = take_turns(c, peer, state, ours, n);
-    use_threads(rt_device_cpu()->threads);
+    rt_threads_set(rt_device_cpu()->threads);
     peer->result(state, c->have);
     mcpi_get_dq(ours[0].solver, c->want);
 
