@@ -24,6 +24,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_sort.h common/rt_sort.c \
 	common/rt_threads.h \
 	common/rt_timer.h common/rt_timer.c \
+	common/rt_tune.h common/rt_tune.c \
 	common/rt_verify.h common/rt_verify.c \
 	common/rt_work.h common/rt_work.c
 common_librooftop_a_LIBADD =

@@ -20,6 +20,7 @@
 #include "rt_report.h"
 #include "rt_work.h"
 #include "rt_ladder.h"
+#include "rt_tune.h"
 #include "rt_app.h"
 
 #endif

@@ -18,6 +18,7 @@
 #include "rt_ladder.h"
 #include "rt_mem.h"
 #include "rt_opt.h"
+#include "rt_tune.h"
 #include "rt_verify.h"
 #include "rt_work.h"
 
@@ -37,7 +38,7 @@ typedef struct rt_app rt_app_t;
 typedef struct rt_outcome rt_outcome_t;
 
 /* One run, as every hook sees it. */
-typedef struct {
+typedef struct rt_run {
     const rt_app_t *app;
     rt_options_t opt;
     void *config;     /* the app's own options: config_size bytes, written by its option table */
@@ -98,6 +99,13 @@ struct rt_app {
     /* After the table of --ladder: what the app has to say on its rungs side by side, the paper's
      * own ladder for one. outcomes[n_rungs]; rung NULL: did not run. Rank 0; may be NULL. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
+
+    /* What a tuner may choose for a rung, and why values cannot go together in this run (NULL: they
+     * can; `choice` has an index of a value for each parameter); the point that a choice is made
+     * for, returns the number of coordinates. All NULL: nothing to tune. See rt_tune.h. */
+    const rt_parameter_t *(*parameters)(const rt_rung_t *rung, int *count);
+    const char *(*refuse_choice)(const rt_run_t *run, const rt_rung_t *rung, const int *choice);
+    int (*tune_point)(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES]);
 
     /* --roofline: the cases of the study, each "name=value name=value", NULL-terminated, run when
      * the user gave no extents of his own; and the paper's figure for a rung (text, "" if none). */

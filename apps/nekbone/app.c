@@ -106,23 +106,6 @@ static void place_rank(nek_config_t *cfg)
     cfg->points = cfg->local_elements * cfg->n * cfg->n * cfg->n;
 }
 
-/* Most memory that any rung of this run takes where its arrays live. */
-static double memory_needed(const rt_run_t *run)
-{
-    double most = 0;
-    for (int i = 0; i < NEK_RUNGS; i++) {
-        const rt_rung_t *rung = &nek_ladder[i];
-        bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
-        if (!asked || rt_rung_why_not(rung))
-            continue;
-        double bytes[RT_SPACES];
-        nek_memory(run, rung, bytes);
-        if (bytes[rt_rung_space(rung)] > most)
-            most = bytes[rt_rung_space(rung)];
-    }
-    return most;
-}
-
 /* Grows the box of each rank, x first, while it stays below the target. */
 static void choose_elements(rt_run_t *run, double target)
 {
@@ -136,7 +119,7 @@ static void choose_elements(rt_run_t *run, double target)
         for (int d = 0; d < 3; d++)
             cfg->elements[d] = next[d] * cfg->ranks[d];
         place_rank(cfg);
-        if (grown > 0 && (cfg->points > INT32_MAX || memory_needed(run) > target))
+        if (grown > 0 && (cfg->points > INT32_MAX || rt_run_most_memory(run) > target))
             break;
         memcpy(local, next, sizeof local);
     }
@@ -201,7 +184,29 @@ static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
     const nek_kernels_t *kernels = rung->kernels;
     if (kernels && kernels->max_n && cfg->n > kernels->max_n)
         return kernels->max_n_reason;
-    return NULL;
+    return kernels && kernels->refuse ? kernels->refuse(cfg) : NULL;
+}
+
+static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
+{
+    const nek_kernels_t *kernels = rung->kernels;
+    *count = kernels ? kernels->n_parameters : 0;
+    return kernels ? kernels->parameters : NULL;
+}
+
+static const char *refuse_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
+{
+    const nek_kernels_t *kernels = rung->kernels;
+    return kernels->refuse_choice ? kernels->refuse_choice(run->config, choice) : NULL;
+}
+
+/* What a choice was made for: fast kernels change with n, and with what fits into the caches. */
+static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const nek_config_t *cfg = run->config;
+    point[0] = (rt_coordinate_t){"n", cfg->n, 8};
+    point[1] = (rt_coordinate_t){"elements", (double)cfg->local_elements, 1};
+    return 2;
 }
 
 static void result(const void *solver, json_t *out)
@@ -270,6 +275,9 @@ const rt_app_t nek_app = {
     .solve = nek_solve,
     .verify_after = nek_verify_after,
     .result = result,
+    .parameters = parameters,
+    .refuse_choice = refuse_choice,
+    .tune_point = tune_point,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
     .paper = paper,

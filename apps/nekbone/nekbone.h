@@ -77,7 +77,9 @@ typedef struct {
     double (*dot)(const nek_mesh_t *mesh, const double *x, const double *y);
 } nek_vector_t;
 
-/* The function table of a rung. */
+typedef struct nek_solver nek_solver_t;
+
+/* The function table of a rung. What may be NULL says what happens then. */
 typedef struct {
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_mesh_t *mesh, const double *u, double *w);
@@ -85,6 +87,26 @@ typedef struct {
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
     int max_n;          /* most points a direction, 0: NEK_MAX_N */
     const char *max_n_reason;
+
+    /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
+     * from s->b to x, r, history, alpha and beta, whatever they held before; p and w are its own to
+     * use. NULL: nek_solve's loop over ax and vector. */
+    void (*cg)(nek_solver_t *s);
+    /* What only this rung needs, in s->data: made when all else of the solver is there, and given
+     * back before it goes. memory adds the bytes of it on one rank. NULL: nothing. */
+    void (*set_up)(nek_solver_t *s);
+    void (*tear_down)(nek_solver_t *s);
+    void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
+    /* Why the rung cannot run this problem, beyond max_n, or NULL. NULL: it can. */
+    const char *(*refuse)(const nek_config_t *config);
+    /* The kernels of an iteration with flops and bytes (rt_work_add), by P stored and S shared
+     * points of the whole mesh. NULL: those of nek_solve. */
+    void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
+    /* What a tuner may choose for it; n_parameters 0: nothing. s->choice has what is in force. */
+    const rt_parameter_t *parameters;
+    int n_parameters;
+    /* Why these values, one a parameter, cannot go together in this problem, or NULL. */
+    const char *(*refuse_choice)(const nek_config_t *config, const int *choice);
 } nek_kernels_t;
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;
@@ -137,10 +159,12 @@ void nek_random_field(const nek_config_t *config, uint64_t seed, double *u);
 void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_t *with_ranks);
 
 /* --- solve.c: the conjugate gradients, over a rung's function table --- */
-typedef struct {
+struct nek_solver {
     nek_problem_t *problem;
     const rt_rung_t *rung;
     const nek_kernels_t *kernels;
+    const int *choice; /* [kernels->n_parameters] indices of values, of the run */
+    void *data;        /* kernels->set_up's */
     rt_space_t space;
     nek_mesh_t mesh; /* arrays in `space` */
     rt_halo_t *halo;
@@ -150,7 +174,7 @@ typedef struct {
     double *b, *x, *r, *p, *w; /* [points], in `space` */
     double *history;           /* [config iterations + 1], host: |r_k| = sqrt(sum c r r) */
     double *alpha, *beta;      /* [config iterations], host: coefficients of the last solve */
-} nek_solver_t;
+};
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
 void nek_solver_destroy(void *solver);

@@ -59,12 +59,17 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
     s->alpha = RT_NEW(double, iterations, RT_HOST);
     s->beta = RT_NEW(double, iterations, RT_HOST);
+    s->choice = rt_tune_choice(p->run, rung);
+    if (s->kernels->set_up)
+        s->kernels->set_up(s);
     return s;
 }
 
 void nek_solver_destroy(void *solver)
 {
     nek_solver_t *s = solver;
+    if (s->kernels->tear_down)
+        s->kernels->tear_down(s);
     if (s->space != RT_HOST) {
         RT_FREE(s->mesh.D, s->space);
         RT_FREE(s->mesh.G, s->space);
@@ -113,6 +118,10 @@ void nek_solve(void *solver)
     rt_kind_t kind = s->rung->kind;
     size_t bytes = (size_t)m->points * sizeof(double);
 
+    if (s->kernels->cg) {
+        s->kernels->cg(s);
+        return;
+    }
     rt_copy(s->r, s->space, s->b, s->space, bytes);
     rt_fill(s->x, s->space, 0, bytes);
     rt_fill(s->p, s->space, 0, bytes);

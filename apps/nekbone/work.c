@@ -47,10 +47,7 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     for (int d = 0; d < 3; d++)
         work->points *= (double)(cfg->elements[d] * cfg->degree + 1);
 
-    double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
-    rt_work_add(work, "update_p", 1, 2 * P, 2 * VALUE * P, VALUE * P);
-    rt_work_add(work, "ax", 1, (12 * n + 15) * P, (7 + spilled) * VALUE * P,
-                (1 + spilled) * VALUE * P);
+    double S = 0;
     if (cfg->communication) {
         nek_config_t whole = *cfg; /* one rank that holds everything */
         int64_t shared, none;
@@ -60,9 +57,18 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         }
         whole.points = (int64_t)P;
         nek_shared_points(&whole, &shared, &none);
-        double S = (double)shared;
-        rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
+        S = (double)shared;
     }
+    if (kernels && kernels->work) {
+        kernels->work(cfg, P, S, work);
+        return;
+    }
+    double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
+    rt_work_add(work, "update_p", 1, 2 * P, 2 * VALUE * P, VALUE * P);
+    rt_work_add(work, "ax", 1, (12 * n + 15) * P, (7 + spilled) * VALUE * P,
+                (1 + spilled) * VALUE * P);
+    if (cfg->communication)
+        rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
     rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);
     rt_work_add(work, "update_xr", 1, 7 * P, 5 * VALUE * P, 2 * VALUE * P);
 }
@@ -114,6 +120,13 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
             host_solver = 4.0 * (double)(local + shared);
         }
         making = larger(making, problem + array + making_halo);
+    }
+    if (kernels && kernels->memory) {
+        double own[RT_SPACES] = {0};
+        kernels->memory(cfg, own);
+        host_solver += own[RT_HOST];
+        bytes[RT_PINNED] += own[RT_PINNED];
+        bytes[RT_DEVICE] += own[RT_DEVICE];
     }
     const double solving = problem + array + host_solver + 5 * array + partial;
     bytes[RT_HOST] = larger(solving, making) + small;
