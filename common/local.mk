@@ -13,6 +13,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
 	common/rt_hilbert.h common/rt_hilbert.c \
 	common/rt_image.h common/rt_image.c \
+	common/rt_inputs.h common/rt_inputs.c \
 	common/rt_kokkos.h \
 	common/rt_ladder.h common/rt_ladder.c \
 	common/rt_mem.h common/rt_mem.c \
@@ -24,7 +25,8 @@ common_librooftop_a_SOURCES = \
 	common/rt_sort.h common/rt_sort.c \
 	common/rt_threads.h \
 	common/rt_timer.h common/rt_timer.c \
-	common/rt_tune.h common/rt_tune.c \
+	common/rt_tune.h common/rt_tune.c common/rt_tune_search.c \
+	common/rt_tune_file.h common/rt_tune_file.c \
 	common/rt_verify.h common/rt_verify.c \
 	common/rt_work.h common/rt_work.c
 common_librooftop_a_LIBADD =
@@ -41,6 +43,9 @@ common_librooftop_a_LIBADD += $(rt_kokkos_sources:.cpp=.o)
 else
 common_librooftop_a_SOURCES += common/rt_kokkos_absent.c
 endif
+
+# Where the files are that ship with an app: beside the sources, or where make install puts them.
+common/rt_inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
 
 # The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
 common/rt_comm.o: CC = $(RT_MPI_CC)

@@ -19,7 +19,8 @@ static const rt_opt_t common_options[] = {
     {"list", RT_OPT_ACTION, AT(list), NULL,
      "the rungs: name, device, what each changes, and why one is absent", NULL, 0, 0, NULL},
     {"rung", RT_OPT_STRING, AT(rung), "NAME",
-     "run this rung (default: the fastest processor's last)", NULL, 0, 0, NULL},
+     "run this rung (default: the fastest by the tuning file, else the fastest processor's last)",
+     NULL, 0, 0, NULL},
     {"ladder", RT_OPT_FLAG, AT(ladder), NULL,
      "run every rung that can run here, one after the other", NULL, 0, 0, NULL},
     {"only", RT_OPT_STRING, AT(only), "NAME",
@@ -49,6 +50,24 @@ static const rt_opt_t common_options[] = {
     {"windows", RT_OPT_INT, AT(windows), "N", "timed windows; the median counts", "5", 1, 64, NULL},
     {"profile", RT_OPT_FLAG, AT(profile), NULL, "one more solve, kernel by kernel", NULL, 0, 0,
      NULL},
+    {"tune", RT_OPT_FLAG, AT(tune), NULL,
+     "first find the fastest launch parameters of --rung, or of every rung and the fastest of "
+     "these, and keep them in the tuning file",
+     NULL, 0, 0, NULL},
+    {"tune-seconds", RT_OPT_REAL, AT(tune_seconds), "S",
+     "that --tune may take; implies it (Open MPI's mpirun has a --tune of its own, and complains)",
+     "60", 0.01, 864000, NULL},
+    {"isolated", RT_OPT_FLAG, AT(isolated), NULL,
+     "of --tune: time kernels alone instead of inside the application; else: use what was tuned so",
+     NULL, 0, 0, NULL},
+    {"tuning", RT_OPT_STRING, AT(tuning), "FILE",
+     "tuned parameters to use, and to add to with --tune; none: the defaults (default: "
+     "~/.cache/rooftop/APP.tuning, else the one that ships with the program, if there is one)",
+     NULL, 0, 0, NULL},
+    {"no-tuning", RT_OPT_ACTION, AT(no_tuning), NULL, "the same as --tuning none", NULL, 0, 0,
+     NULL},
+    {"choose", RT_OPT_STRING, AT(choose), "NAME=VALUE,...",
+     "values of launch parameters (see --list), whatever was tuned", NULL, 0, 0, NULL},
     {"json", RT_OPT_STRING, AT(json), "FILE", "write the result for programs", NULL, 0, 0, NULL},
     {"picture", RT_OPT_STRING, AT(picture), "FILE", "write a picture of the solution", NULL, 0, 0,
      NULL},
@@ -91,8 +110,13 @@ static bool memory_fits(const rt_run_t *run, const rt_rung_t *rung, char *text, 
     char a[32], b[32], c[32], d[32];
     run->app->memory(run, rung, need);
     double host = sum_host(need), device = rt_mem_device_is_emulated() ? 0 : need[RT_DEVICE];
-    double host_free = (double)rt_mem_available(RT_HOST) / rt_comm_local_size();
-    double device_free = device > 0 ? (double)rt_mem_available(RT_DEVICE) : INFINITY;
+    /* What this rank holds already, a problem that rungs share, is in what they need. */
+    double held[RT_SPACES];
+    for (int s = 0; s < RT_SPACES; s++)
+        held[s] = (double)rt_mem_used((rt_space_t)s);
+    double host_free = (double)rt_mem_available(RT_HOST) / rt_comm_local_size() + sum_host(held);
+    double device_free =
+        device > 0 ? (double)rt_mem_available(RT_DEVICE) + held[RT_DEVICE] : INFINITY;
     double too_much = host > host_free || device > device_free;
     rt_comm_max(&too_much, 1);
     int used = snprintf(text, len, "host %s of %s free", rt_mem_format(host, a, sizeof a),
@@ -131,6 +155,11 @@ const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fat
     why = rt_rung_why_not(rung);
     if (why && fatal)
         rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name, why);
+    if (why)
+        return why;
+    why = rt_tuning_obstacle(run, rung);
+    if (why && fatal)
+        rt_refuse(RT_USAGE, "--rung %s cannot run this problem with --choose %s", rung->name, why);
     if (why)
         return why;
     char need[256];
@@ -184,11 +213,11 @@ static void configure(rt_run_t *run)
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_run_option_sets(run, sets);
     if (!run->opt.size || rt_opt_given(sets, RT_OPTION_SETS, run->app->size_option)) {
-        run->app->configure(run, 0);
+        rt_run_configure(run, 0);
         return;
     }
     double target = size_target(run);
-    run->app->configure(run, target);
+    rt_run_configure(run, target);
     /* The device may hold more than the host can generate and check: shrink until both do. */
     for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_rung_t *rung = &run->app->ladder[i];
@@ -196,7 +225,7 @@ static void configure(rt_run_t *run)
         bool asked = !run->opt.rung || strcmp(run->opt.rung, rung->name) == 0;
         while (asked && !rt_rung_why_not(rung) && target > 0x1p20 &&
                !memory_fits(run, rung, need, sizeof need))
-            run->app->configure(run, target *= 0.95);
+            rt_run_configure(run, target *= 0.95);
     }
 }
 
@@ -211,8 +240,7 @@ static const char *rung_names(const rt_app_t *app, char *text, size_t len)
     return text;
 }
 
-/* The last rung of the fastest kind of processor that can run this problem. */
-static const rt_rung_t *default_rung(const rt_run_t *run)
+const rt_rung_t *rt_run_default_rung(const rt_run_t *run)
 {
     static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
@@ -223,8 +251,7 @@ static const rt_rung_t *default_rung(const rt_run_t *run)
     return &run->app->ladder[0]; /* and let it be refused with its reason */
 }
 
-/* Whether the ladder of this rung is asked for. */
-static bool on_ladder(const rt_rung_t *rung, const char *only)
+bool rt_run_on_ladder(const rt_rung_t *rung, const char *only)
 {
     return !only || (rung->ladder && strcmp(rung->ladder, only) == 0);
 }
@@ -238,7 +265,7 @@ static void check_only(const rt_app_t *app, const rt_options_t *opt)
                   opt->only);
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
-        if (rung->ladder && on_ladder(rung, opt->only))
+        if (rung->ladder && rt_run_on_ladder(rung, opt->only))
             return;
         if (rung->ladder && rt_ladder_first(app->ladder, i) == i && used < sizeof names)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
@@ -259,6 +286,7 @@ static void check_options(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--rung and --ladder exclude each other: --ladder runs all rungs");
     if (opt->only)
         check_only(run->app, opt);
+    rt_tuning_check(run);
     if (opt->roofline && !run->app->roofline_cases)
         rt_refuse(RT_USAGE, "--roofline: the paper of %s has none", run->app->name);
     if (opt->roofline && opt->seconds <= 0)
@@ -402,13 +430,17 @@ static void run_one(job_t *job, int i)
         printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
         fflush(stdout);
     }
+    if (is_root())
+        rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
     run->bandwidth = best_bandwidth(&job->before[rt_run_processor(rung) == RT_CUDA]);
     rt_run_rung(run, job->problem, rung, out, row);
     job->valid = job->valid && out->verdict.valid;
     if (!is_root())
         return;
-    if (row)
+    if (row) {
         json_rung(out, row);
+        rt_tuning_json(run, rung, row);
+    }
     if (!run->opt.quiet || !out->verdict.valid) {
         rt_verdict_print(&out->verdict, stdout);
         print_memory(out);
@@ -422,11 +454,11 @@ static int choose_rungs(job_t *job, bool *chosen)
     const rt_rung_t *only = run->opt.ladder ? NULL
                             : run->opt.rung
                                 ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung)
-                                : default_rung(run);
+                                : rt_tuning_fastest(run, rt_run_default_rung(run));
     int count = 0;
     for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_rung_t *rung = &run->app->ladder[i];
-        chosen[i] = only ? only == rung : on_ladder(rung, run->opt.only);
+        chosen[i] = only ? only == rung : rt_run_on_ladder(rung, run->opt.only);
         if (!chosen[i])
             continue;
         const char *obstacle = rt_run_obstacle(run, rung, only != NULL);
@@ -597,6 +629,24 @@ static void json_environment(json_t *root, const rt_run_t *run)
     rt_json_int(options, "seed", run->opt.seed);
 }
 
+/* --list: what else there is to say on a rung. */
+static void list_more(const void *app, const rt_rung_t *rung, FILE *out)
+{
+    const rt_app_t *a = app;
+    const char *note = a->note ? a->note(rung) : NULL;
+    int count = 0;
+    const rt_parameter_t *parameter = a->parameters ? a->parameters(rung, &count) : NULL;
+    if (note)
+        fprintf(out, "%-20s %s\n", "", note);
+    for (int p = 0; p < count; p++) {
+        fprintf(out, "%-20s %s:", "", parameter[p].name);
+        for (int v = 0; parameter[p].values[v]; v++)
+            fprintf(out, "%s %s%s", v ? "," : "", parameter[p].values[v],
+                    v == parameter[p].initial ? " (default)" : "");
+        fprintf(out, "; %s\n", parameter[p].about);
+    }
+}
+
 static rt_status_t report(rt_run_t *run, json_t *root, rt_status_t status)
 {
     if (!is_root())
@@ -624,17 +674,21 @@ static void start_devices(const rt_run_t *run, const char *program)
 static rt_status_t run_program(rt_run_t *run)
 {
     json_t *root = NULL;
+    rt_tuning_read(run);
     configure(run);
     if (is_root() && !run->opt.quiet)
         print_header(run);
     if (!run->opt.quiet)
         rt_device_print(stdout);
+    if (is_root()) /* that something is wrong with a file is said in any case */
+        rt_tuning_print(run, run->opt.quiet ? stderr : stdout);
     if (run->opt.json && is_root()) {
         root = json_object();
         json_environment(root, run);
     }
+    rt_status_t tuned = run->opt.tune ? rt_tune_search(run, root) : RT_OK;
     rt_status_t status = run->opt.roofline ? rt_study_roofline(run, root) : run_job(run, root);
-    return report(run, root, status);
+    return report(run, root, status == RT_OK ? tuned : status);
 }
 
 int rt_app_main(const rt_app_t *app, int argc, char **argv)
@@ -648,8 +702,10 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     rt_comm_init(&argc, &argv);
     run.config = calloc(1, app->config_size);
     RT_EXPECT(run.config, RT_MEMORY, "no memory for the options");
+    rt_tuning_new(&run);
     rt_run_option_sets(&run, sets);
     rt_opt_parse(sets, RT_OPTION_SETS, argc, argv);
+    run.opt.tune = run.opt.tune || rt_opt_given(sets, RT_OPTION_SETS, "tune-seconds");
     if (run.opt.help) {
         if (is_root())
             rt_opt_help(stdout, app->name, app->purpose, sets, RT_OPTION_SETS);
@@ -662,10 +718,11 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
         if (!run.opt.list)
             status = run_program(&run);
         else if (is_root())
-            rt_ladder_print(app->ladder, app->n_rungs, app->note, stdout);
+            rt_ladder_print(app->ladder, app->n_rungs, list_more, app, stdout);
         rt_kokkos_finish();
         rt_device_release();
     }
+    rt_tuning_destroy(&run);
     free(run.config);
     rt_comm_finish();
     return (int)status;

@@ -29,9 +29,11 @@ extern "C" {
 /* The options that all apps share; see --help for what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
+    bool tune, isolated, no_tuning;
     const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
+    const char *tuning, *choose;
     int64_t threads, seed, windows;
-    double seconds;
+    double seconds, tune_seconds;
 } rt_options_t;
 
 typedef struct rt_app rt_app_t;
@@ -43,6 +45,7 @@ typedef struct rt_run {
     rt_options_t opt;
     void *config;     /* the app's own options: config_size bytes, written by its option table */
     double bandwidth; /* bytes/s, the highest ceiling of the rung's processor; 0: not measured */
+    struct rt_tuning *tuning; /* what rt_tune_choice answers; copies of the run share it */
 } rt_run_t;
 
 struct rt_app {
@@ -101,11 +104,15 @@ struct rt_app {
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 
     /* What a tuner may choose for a rung, and why values cannot go together in this run (NULL: they
-     * can; `choice` has an index of a value for each parameter); the point that a choice is made
-     * for, returns the number of coordinates. All NULL: nothing to tune. See rt_tune.h. */
+     * can; `choice` has an index of a value for each parameter; the answer is the same on all
+     * ranks); the point that a choice is made for, returns the number of coordinates. All NULL:
+     * nothing to tune; refuse_choice alone NULL: all go together. See rt_tune.h. */
     const rt_parameter_t *(*parameters)(const rt_rung_t *rung, int *count);
     const char *(*refuse_choice)(const rt_run_t *run, const rt_rung_t *rung, const int *choice);
     int (*tune_point)(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES]);
+    /* Seconds on this rank of so many calls of what the parameters change, one after the other on
+     * the solver's own data and with nothing between them: for --isolated. NULL: it has none. */
+    double (*isolated)(void *solver, int calls);
 
     /* --roofline: the cases of the study, each "name=value name=value", NULL-terminated, run when
      * the user gave no extents of his own; and the paper's figure for a rung (text, "" if none). */

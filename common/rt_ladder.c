@@ -54,8 +54,9 @@ int rt_ladder_first(const rt_rung_t *ladder, int i)
     return i;
 }
 
-void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const rt_rung_t *rung),
-                     FILE *out)
+void rt_ladder_print(const rt_rung_t *ladder, int n,
+                     void (*more)(const void *context, const rt_rung_t *rung, FILE *out),
+                     const void *context, FILE *out)
 {
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
@@ -63,9 +64,8 @@ void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const r
         if (rung->ladder && rt_ladder_first(ladder, i) == i)
             fprintf(out, "%s%s:\n", i ? "\n" : "", rung->ladder);
         fprintf(out, "%-12s %-7s %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
-        const char *more = note ? note(rung) : NULL;
         if (more)
-            fprintf(out, "%-20s %s\n", "", more);
+            more(context, rung, out);
         if (why_not)
             fprintf(out, "%-20s absent: %s\n", "", why_not);
         else if (rung->kind == RT_KOKKOS)

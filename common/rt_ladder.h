@@ -53,9 +53,12 @@ rt_space_t rt_rung_space(const rt_rung_t *rung);
 int rt_ladder_first(const rt_rung_t *ladder, int i);
 /* The rung of that name, or NULL. */
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
-/* --list: name, device, idea; what `note` (may be NULL) says; for a rung that cannot run, why. */
-void rt_ladder_print(const rt_rung_t *ladder, int n, const char *(*note)(const rt_rung_t *rung),
-                     FILE *out);
+/* --list: name, device, idea; what `more` (may be NULL) has to say; for a rung that cannot run,
+ * why.
+ */
+void rt_ladder_print(const rt_rung_t *ladder, int n,
+                     void (*more)(const void *context, const rt_rung_t *rung, FILE *out),
+                     const void *context, FILE *out);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 #include "rt.h"
 #include "rt_driver.h"
 
-enum { MOST_WINDOWS = 64 };
+enum { MOST_WINDOWS = 64, TRIAL_WINDOWS = 3 };
 
 static int compare(const void *a, const void *b)
 {
@@ -29,28 +29,58 @@ static double timed_solve(const rt_app_t *app, void *solver)
     return seconds;
 }
 
-/* Warm-up, then windows of whole solves; fills the outcome's times. */
-static void time_rung(const rt_run_t *run, void *solver, rt_outcome_t *out)
+/* Median and spread of windows[n], which are sorted. */
+static void judge_windows(double *windows, int n, int solves, rt_outcome_t *out)
 {
-    const rt_app_t *app = run->app;
-    double one = timed_solve(app, solver), warm = one;
-    for (double least = 0.2 * run->opt.seconds; warm < least;)
-        warm += one = timed_solve(app, solver);
-
-    double windows[MOST_WINDOWS] = {0};
-    int n = (int)run->opt.windows;
-    int solves = (int)fmax(1, ceil(run->opt.seconds / n / fmax(one, 1e-9)));
-    for (int i = 0; i < n; i++) {
-        windows[i] = 0;
-        for (int k = 0; k < solves; k++)
-            windows[i] += timed_solve(app, solver);
-        windows[i] /= solves * out->work.units;
-    }
     qsort(windows, (size_t)n, sizeof *windows, compare);
     out->seconds_per_unit = n % 2 ? windows[n / 2] : (windows[n / 2 - 1] + windows[n / 2]) / 2;
     out->spread = (windows[n - 1] - windows[0]) / out->seconds_per_unit;
     out->windows = n;
     out->solves = n * solves;
+}
+
+/* Warm-up, then n windows of whole solves; fills the outcome's times. One window with one solve if
+ * the warm-up took more than give_up seconds a unit (0: never). */
+static void time_rung(const rt_app_t *app, void *solver, double seconds, int n, double give_up,
+                      rt_outcome_t *out)
+{
+    double one = timed_solve(app, solver), warm = one;
+    const bool hopeless = give_up > 0 && one > give_up * out->work.units;
+    for (double least = 0.2 * seconds; warm < least && !hopeless;)
+        warm += one = timed_solve(app, solver);
+
+    double windows[MOST_WINDOWS] = {0};
+    n = hopeless ? 1 : n;
+    int solves = hopeless ? 1 : (int)fmax(1, ceil(seconds / n / fmax(one, 1e-9)));
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < solves; k++)
+            windows[i] += timed_solve(app, solver);
+        windows[i] /= solves * out->work.units;
+    }
+    judge_windows(windows, n, solves, out);
+}
+
+/* Seconds of so many calls of the kernel alone, of the slowest rank. */
+static double timed_calls(const rt_app_t *app, void *solver, int calls)
+{
+    double seconds = app->isolated(solver, calls);
+    rt_comm_max(&seconds, 1);
+    return seconds;
+}
+
+/* The same of the kernel alone; a unit is a call. */
+static void time_isolated(const rt_app_t *app, void *solver, double seconds, int n,
+                          rt_outcome_t *out)
+{
+    double windows[MOST_WINDOWS] = {0};
+    int calls = 1;
+    double took = timed_calls(app, solver, calls);
+    while (took < 0.2 * seconds && calls < 1 << 24)
+        took = timed_calls(app, solver, calls *= 2);
+    calls = (int)fmax(1, ceil(seconds / n / fmax(took / calls, 1e-9)));
+    for (int i = 0; i < n; i++)
+        windows[i] = timed_calls(app, solver, calls) / calls;
+    judge_windows(windows, n, calls, out);
 }
 
 /* One more solve with the timers on, to say where the time went. */
@@ -70,8 +100,9 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
     rt_timer_print(stdout, run->bandwidth);
 }
 
-void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
-                 json_t *extra)
+/* Set up, and verified before anything is timed. */
+static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                        rt_outcome_t *out)
 {
     const rt_app_t *app = run->app;
     memset(out, 0, sizeof *out);
@@ -84,12 +115,25 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
     /* A seed of its own for each rung and run, so that no kernel can be right by heart. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
     app->verify_before(solver, seed, &out->verdict);
-    if (run->opt.seconds > 0 && out->verdict.valid) {
-        time_rung(run, solver, out);
-    } else {
-        app->spoil(solver);
-        app->solve(solver);
-    }
+    return solver;
+}
+
+/* What is not timed is solved once, from an output that was made unusable. */
+static void solve_once(const rt_app_t *app, void *solver)
+{
+    app->spoil(solver);
+    app->solve(solver);
+}
+
+void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
+                 json_t *extra)
+{
+    const rt_app_t *app = run->app;
+    void *solver = begin_rung(run, problem, rung, out);
+    if (run->opt.seconds > 0 && out->verdict.valid)
+        time_rung(app, solver, run->opt.seconds, (int)run->opt.windows, 0, out);
+    else
+        solve_once(app, solver);
     app->verify_after(solver, &out->verdict);
     if (app->work_done)
         app->work_done(solver, &out->work);
@@ -102,6 +146,25 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
     app->solver_destroy(solver);
     for (int s = 0; s < RT_SPACES; s++)
         out->high_water[s] = (double)rt_mem_high_water((rt_space_t)s);
+}
+
+void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                  const rt_trial_t *trial, rt_outcome_t *out)
+{
+    const rt_app_t *app = run->app;
+    void *solver = begin_rung(run, problem, rung, out);
+    if (out->verdict.valid && !trial->isolated) {
+        time_rung(app, solver, trial->seconds, TRIAL_WINDOWS, trial->give_up, out);
+    } else {
+        solve_once(app, solver); /* so that the kernel alone has data of a solve */
+        if (out->verdict.valid)
+            time_isolated(app, solver, trial->seconds, TRIAL_WINDOWS, out);
+        solve_once(app, solver);
+    }
+    app->verify_after(solver, &out->verdict);
+    if (app->work_done)
+        app->work_done(solver, &out->work);
+    app->solver_destroy(solver);
 }
 
 /* --- a run without a command line --- */
@@ -117,13 +180,24 @@ void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
     rt_run_option_sets(run, sets);
     rt_opt_parse(sets, RT_OPTION_SETS, 1, argv);
     rt_run_assign(run, settings);
-    run->app->configure(run, 0);
+    rt_tuning_new(run);
+    rt_tuning_check(run);
+    if (run->opt.tuning) /* a test must not depend on what this machine's user has tuned */
+        rt_tuning_read(run);
+    rt_run_configure(run, 0);
 }
 
 void rt_run_destroy(rt_run_t *run)
 {
+    rt_tuning_destroy(run);
     free(run->config);
     run->config = NULL;
+}
+
+void rt_run_configure(rt_run_t *run, double target_bytes)
+{
+    run->app->configure(run, target_bytes);
+    rt_tuning_resolve(run);
 }
 
 void rt_run_assign(rt_run_t *run, const char *settings)

@@ -291,3 +291,20 @@ char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len)
         RT_FREE(data, RT_HOST);
     return data;
 }
+
+uint32_t rt_scan_crc32(const void *data, size_t bytes)
+{
+    /* of four bits each */
+    static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                       0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    const unsigned char *byte = data;
+    uint32_t crc = ~UINT32_C(0);
+    for (size_t k = 0; k < bytes; k++) {
+        crc ^= byte[k];
+        crc = crc >> 4 ^ table[crc & 15];
+        crc = crc >> 4 ^ table[crc & 15];
+    }
+    return ~crc;
+}

@@ -58,6 +58,9 @@ bool rt_scan_word(rt_scan_t *s, const char *word);
 /* The text up to the next blank, printable and cut to fit: for messages. */
 const char *rt_scan_quote(const rt_scan_t *s, char *buf, size_t len);
 
+/* CRC-32 (that of zip, PNG and Ethernet) of these bytes. */
+uint32_t rt_scan_crc32(const void *data, size_t bytes);
+
 /* Binary: n items of `size` bytes are there. `what` names them in the message. */
 bool rt_scan_need(rt_scan_t *s, int64_t n, int64_t size, const char *what);
 /* Copies bytes that are known to be there. */

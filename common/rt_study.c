@@ -57,6 +57,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_json_real(row, "share", roofline / seconds);
     rt_json_real(row, "share_by_bytes_moved", moved * roofline / seconds);
     rt_json_text(row, "paper", paper);
+    rt_tuning_json(study->run, out->rung, row);
 }
 
 /* All rungs of the fastest processor here, at the run's present size. */
@@ -82,6 +83,8 @@ static void study_case(study_t *study, const char *name)
                                          (size_t)work.array_bytes, run->opt.seconds);
             problem = app->problem_new(run);
         }
+        if (rt_comm_rank() == 0)
+            rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
         rt_run_rung(run, problem, rung, &out, NULL);
         add_row(study, &out, roofline, name);
         if (!out.verdict.valid && rt_comm_rank() == 0)
@@ -107,7 +110,7 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
     for (; *cases; cases++) {
         if (!one)
             rt_run_assign(run, *cases);
-        app->configure(run, 0);
+        rt_run_configure(run, 0);
         study_case(&study, *cases);
     }
     if (study.rows_made == 0)

@@ -182,6 +182,13 @@ typedef struct {
     double tolerance;  /* of sum |r_e|, see verify.c */
 } alya_kernels_t;
 
+/* cpu/schedule.c. What a tuner may choose for the rungs on the CPU, but for the oracle, whose sums
+ * stay as they are: elements of a chunk. How many that is; for other rungs those of the problem's
+ * own schedule. */
+enum { ALYA_CHUNK = 512 };
+const rt_parameter_t *alya_parameters(const rt_rung_t *rung, int *count);
+int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice);
+
 #define ALYA_TOLERANCE       1e-13
 #define ALYA_TOLERANCE_MIXED 1e-5
 
@@ -253,7 +260,6 @@ typedef struct {
     double seconds_mesh, seconds_order, seconds_rest;
 } alya_problem_t;
 
-enum { ALYA_CHUNK = 512 }; /* elements of a chunk of the schedule */
 void *alya_problem_new(const rt_run_t *run);
 void alya_problem_destroy(void *problem);
 alya_physics_t alya_physics(const alya_config_t *config);
@@ -279,6 +285,7 @@ struct alya_solver {
     alya_view_t view;
     rt_halo_t *halo;
     bool own_halo;
+    alya_schedule_t *own_schedule; /* in chunks of another size than the problem's, or NULL */
     alya_physics_t physics;
     double *record; /* [nodes][packed], or NULL */
     double *x, *u;  /* views of record, or arrays [nodes][3] */

@@ -161,6 +161,13 @@ static const char *note(const rt_rung_t *rung)
                                  : "sums by atomics: the last bits vary from run to run";
 }
 
+static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const alya_config_t *cfg = run->config;
+    point[0] = (rt_coordinate_t){"elements", (double)cfg->elements, 1};
+    return 1;
+}
+
 static void result(const void *solver, json_t *out)
 {
     const alya_solver_t *s = solver;
@@ -198,6 +205,8 @@ const rt_app_t alya_app = {
     .result = result,
     .picture = alya_picture,
     .note = note,
+    .parameters = alya_parameters,
+    .tune_point = tune_point,
     .compare = alya_compare,
     .roofline_cases = roofline_cases,
     .roofline_settings = "assemblies=3",

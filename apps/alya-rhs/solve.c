@@ -151,6 +151,9 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
                             .elements = p->mesh->elements,
                             .nodes = p->mesh->nodes,
                             .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
+    const int64_t chunk = alya_chunk_elements(rung, rt_tune_choice(p->run, rung));
+    if (chunk != ALYA_CHUNK)
+        s->view.schedule = s->own_schedule = alya_schedule_new(p->mesh, chunk);
     new_arrays(s);
     choose_witnesses(s);
     if (s->kernels->set_up)
@@ -184,6 +187,7 @@ void alya_solver_destroy(void *solver)
     RT_FREE(s->witness, s->space);
     RT_FREE(s->before, s->space);
     RT_FREE(s->mass_step, s->space);
+    alya_schedule_destroy(s->own_schedule);
     RT_FREE(s, RT_HOST);
 }
 

@@ -215,7 +215,10 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     }
     bytes[space] += solver_memory(cfg, kernels, space == RT_HOST) + lists[space];
 
-    double problem = mesh_memory(E, N) + alya_schedule_memory((int64_t)E, (int64_t)N, &scheduling);
+    const double schedule = alya_schedule_memory((int64_t)E, (int64_t)N, &scheduling);
+    const bool own_schedule = alya_chunk_elements(rung, rt_tune_choice(run, rung)) != ALYA_CHUNK;
+    bytes[RT_HOST] += own_schedule ? schedule : 0;
+    double problem = mesh_memory(E, N) + schedule;
     const double making_problem = problem + fmax(scheduling, making_halo);
     problem += halo + 3 * VALUE * N + (steps ? VALUE * N : 0);
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
@@ -223,7 +226,7 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
     const char *picture = run->opt.picture;
     const double drawing = picture ? alya_picture_memory(cfg, picture) + bytes[RT_HOST] : 0;
-    double setting_up = 0;
+    double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
     problem += 32768; /* what is small */

@@ -164,6 +164,22 @@ static const char *note(const rt_rung_t *rung)
                                  : "the last bits vary from run to run";
 }
 
+static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
+{
+    *count = rung->kernels == &mcpi_cpu_simd ? MCPI_SIMD_PARAMETERS : 0;
+    return mcpi_simd_parameters;
+}
+
+/* What a block's bytes depend on, and how many of them there are to be kept in a cache. */
+static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const mcpi_config_t *cfg = run->config;
+    point[0] = (rt_coordinate_t){"nb", (double)cfg->nb, 4};
+    point[1] = (rt_coordinate_t){"bytes", (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal), 4};
+    point[2] = (rt_coordinate_t){"rows", (double)cfg->local_rows, 1};
+    return 3;
+}
+
 /* --- result --- */
 
 static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t *out)
@@ -246,6 +262,8 @@ const rt_app_t mcpi_app = {
     .verify_after = mcpi_verify_after,
     .result = result,
     .note = note,
+    .parameters = parameters,
+    .tune_point = tune_point,
     .compare = compare,
     .roofline_cases = roofline_cases,
     .roofline_settings = "sweeps=15",

@@ -254,6 +254,7 @@ typedef struct {
     const void *O;         /* [blocks][nb*nb] column-major, of type offdiagonal */
     const double *LU;      /* [rows][nb*nb] column-major */
     double *R;             /* [rows][nb] */
+    const int *choice;     /* what is in force for the rung; zeros if it has nothing to choose */
     void *data;            /* what set_up made */
 } mcpi_view_t;
 
@@ -276,6 +277,10 @@ typedef struct {
     /* Bit t: this rung takes O of type t; 0: all. */
     unsigned types;
 } mcpi_kernels_t;
+
+/* cpu/cpu_simd.c: what a tuner may choose for cpu-simd; the first values are the initial ones. */
+enum { MCPI_SIMD_PARAMETERS = 2 };
+extern const rt_parameter_t mcpi_simd_parameters[MCPI_SIMD_PARAMETERS];
 
 #define RUNG(name, kind, after, table, idea) extern const mcpi_kernels_t table;
 #include "ladder.def"

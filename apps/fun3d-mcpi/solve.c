@@ -118,7 +118,8 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
                             .rows = p->part->rows,
                             .ghosts = p->part->ghosts,
                             .colours = p->part->colours,
-                            .colour_start = p->part->colour_start};
+                            .colour_start = p->part->colour_start,
+                            .choice = rt_tune_choice(p->run, rung)};
     s->R = RT_NEW(double, (size_t)(p->part->rows * p->nb), RT_HOST);
     new_matrix_arrays(s);
     s->dq = rt_alloc(dq_values(s), mcpi_type_size(s->view.dq_type), s->space);

@@ -20,6 +20,7 @@ grep -q '"elements"' tiny.json || fail "--json does not say how many elements"
 valid ladder "$alya" --device cpu --cells 8x7x5 --seconds 0.02 --ladder
 grep -q 'B / this' ladder.out || fail "--ladder prints no comparison with the paper"
 # a random order is put in order at set-up, unless that is not wanted
+valid chunk "$alya" $cpu --cells 12x8x6 --ladder --choose chunk=64
 valid random "$alya" $cpu --cells 30x30x8 --order random-all --rung cpu-closed
 grep -q '^set-up .*reordering' random.out || fail "no word on the time of set-up"
 

@@ -78,7 +78,7 @@ static void check_print(void)
     CHECK(file != NULL);
     if (!file)
         return;
-    rt_ladder_print(ladder, RUNGS, NULL, file);
+    rt_ladder_print(ladder, RUNGS, NULL, NULL, file);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);

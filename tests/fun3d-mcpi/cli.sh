@@ -41,6 +41,7 @@ for walls in 2 1,2 none; do
     valid walls "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --rung cpu-simd
     [ "$(fingerprint walls)" != "$(fingerprint mixed-su2)" ] || fail "--walls $walls changes nothing"
 done
+valid ahead "$mcpi" $cpu $small --rung cpu-simd --choose ahead=16,rows=16
 valid ring "$mcpi" $cpu --mesh "$samples/ring.mtx" --ladder
 grep -q ' 8 rows, 20 off-diagonal blocks' ring.out || fail "ring.mtx: $(grep '^problem' ring.out)"
 matrix_file chain.mtx 60

@@ -119,6 +119,24 @@ static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t mos
     RT_FREE(start, RT_HOST);
 }
 
+/* A small chunk stays in the first cache and spreads well over threads; a large one has fewer nodes
+ * on its edge, and there are fewer colours to wait for. */
+const rt_parameter_t *alya_parameters(const rt_rung_t *rung, int *count)
+{
+    static const char *const values[] = {"64", "128", "256", "512", "1024", "2048", "4096", NULL};
+    static const rt_parameter_t chunk = {"chunk", "elements that a thread takes at a time", values,
+                                         3};
+    *count = rung->kind == RT_CPU && rung->kernels != &alya_reference;
+    return &chunk;
+}
+
+int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice)
+{
+    int count;
+    alya_parameters(rung, &count);
+    return count ? INT64_C(64) << choice[0] : ALYA_CHUNK;
+}
+
 alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)
 {
     int64_t elements = mesh->elements, groups = (elements + most - 1) / most;

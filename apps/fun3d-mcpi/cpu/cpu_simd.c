@@ -130,6 +130,36 @@ INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_
     }
 }
 
+INLINE size_t bytes_of(mcpi_type_t type)
+{
+    return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
+}
+
+/* --- what may be chosen --- */
+
+/* The stream of blocks breaks off at the end of each thread's rows, and at each colour's: how far
+ * ahead to ask for it, beyond what the processor does of itself. Rows handed out as threads ask for
+ * them even out what the others on the machine take from one; in equal parts they stay with the
+ * thread whose memory they are in. */
+static const char *const ahead_values[] = {"0", "4", "8", "16", "32", "64", NULL};
+static const int64_t blocks_ahead[] = {0, 4, 8, 16, 32, 64};
+static const char *const rows_values[] = {"equal", "16", "64", "256", "1024", NULL};
+static const int rows_asked[] = {0, 16, 64, 256, 1024};
+enum { AHEAD, ROWS };
+const rt_parameter_t mcpi_simd_parameters[MCPI_SIMD_PARAMETERS] = {
+    [AHEAD] = {"ahead", "blocks of O that are asked for before they are used", ahead_values, 0},
+    [ROWS] = {"rows", "that a thread takes at a time; equal: its share, at once", rows_values, 0}};
+
+/* To the caches: the lines of block k of O. */
+INLINE void ask_for(const void *O, mcpi_type_t type, int nb, int64_t k)
+{
+    const int64_t bytes = nb * nb * (int64_t)bytes_of(type);
+    const char *at = (const char *)O + k * bytes;
+    UNROLL
+    for (int64_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch(at + line);
+}
+
 /* sum[j] += column j of block k of O times value j of dQ. */
 #define BLOCK(VEC, REAL, O, k)                                       \
     do {                                                             \
@@ -146,12 +176,16 @@ INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_
                             int nb, mcpi_type_t type, mcpi_type_t dq_type)                  \
     {                                                                                       \
         const int64_t last_block = (int64_t)view->start[view->rows] - 1;                    \
+        const int64_t ahead = blocks_ahead[view->choice[AHEAD]];                            \
         for (int64_t row = first; row < last; row++) {                                      \
             VEC##_t sum[MCPI_MAX_NB] = {{0}};                                               \
             int64_t block = view->start[row], end = view->start[row + 1];                   \
             const bool copied = end > last_block && end > block;                            \
-            for (end -= copied; block < end; block++)                                       \
+            for (end -= copied; block < end; block++) {                                     \
+                if (ahead > 0 && block + ahead <= last_block)                               \
+                    ask_for(view->O, type, nb, block + ahead);                              \
                 BLOCK(VEC, REAL, view->O, block);                                           \
+            }                                                                               \
             if (copied) { /* eight lanes from its last column on would end beyond O */      \
                 double copy[MCPI_MAX_NB2 + LANES] = {0};                                    \
                 const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);              \
@@ -203,6 +237,13 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     range_fn *range = range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
                               [view->accumulate == MCPI_FP32];
     const int64_t n = last - first;
+    const int chunk = rows_asked[view->choice[ROWS]];
+    if (chunk > 0) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (int64_t row = first; row < last; row += chunk)
+            range(view, row, row + chunk < last ? row + chunk : last, dq);
+        return;
+    }
 #pragma omp parallel
     {
         const int64_t threads = rt_threads_here(), me = rt_thread();

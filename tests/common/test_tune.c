@@ -1,0 +1,696 @@
+/*
+ * test_tune.c - the tuner, with an app whose times are made up.
+ *
+ * Time does not pass here: this program has a clock of its own, which solves, set-up and
+ * verification move on by what the app says they take. So what the search finds does not depend on
+ * the machine, a time limit can be tested to the second, and a minute takes a moment.
+ */
+#include "config.h"
+#include <math.h>
+#include <time.h>
+#include "app_test.h"
+#include "rt_driver.h"
+
+/* --- a clock that is moved by hand --- */
+
+static double now = 1000;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    (void)id;
+    now += 1e-8; /* who waits for it to move is not kept waiting for ever */
+    t->tv_sec = (time_t)now;
+    t->tv_nsec = (long)((now - (double)t->tv_sec) * 1e9);
+    return 0;
+}
+
+/* --- the app --- */
+
+static const char *const six[] = {"1", "2", "4", "8", "16", "32", NULL};
+static const char *const three[] = {"x", "y", "z", NULL};
+static const char *const kernels[] = {"plain", "good", "broken", "lazy", "huge", NULL};
+static const rt_parameter_t few[] = {{"block", "elements a block", six, 0},
+                                     {"loop", "order of loops", three, 2},
+                                     {"kernel", "which", kernels, 0}};
+static const rt_parameter_t many[] = {{"a", "", six, 0}, {"b", "", six, 0}, {"c", "", six, 0},
+                                      {"d", "", six, 0}, {"e", "", six, 0}, {"f", "", six, 0},
+                                      {"g", "", six, 0}, {"h", "", six, 0}};
+
+/* What the app is like, for the test at hand. */
+static struct {
+    double noise;         /* of a solve, relative */
+    bool flat;            /* all choices take the same time */
+    bool has_broken;      /* values broken, lazy and huge are allowed */
+    double set_up, later; /* seconds of the default, and of others as many times */
+    int64_t solvers;      /* alive */
+    int64_t unproved;     /* solves of a solver that was not verified first */
+    int64_t trials, solves, isolated;
+    uint64_t draws;
+} toy;
+
+typedef struct {
+    int64_t n, elements;
+} config_t;
+#define AT(member) offsetof(config_t, member)
+static const rt_opt_t options[] = {
+    {"n", RT_OPT_INT, AT(n), "N", "points", "10", 1, 1000, NULL},
+    {"elements", RT_OPT_INT, AT(elements), "N", "elements", "512", 1, 1000000, NULL}};
+
+typedef struct {
+    const rt_run_t *run;
+    const rt_rung_t *rung;
+    int choice[RT_TUNE_PARAMETERS];
+    double *memory;
+    bool verified, right;
+} solver_t;
+
+static const int table = 1;
+static const rt_rung_t ladder[] = {{"bare", RT_CPU, "", "nothing to choose", &table, NULL},
+                                   {"few", RT_CPU, "bare", "90 combinations", &table, NULL},
+                                   {"many", RT_CPU, "few", "1679616 combinations", &table, NULL}};
+enum { BARE, FEW, MANY, RUNGS };
+
+static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
+{
+    *count = rung == &ladder[FEW] ? 3 : rung == &ladder[MANY] ? 8 : 0;
+    return rung == &ladder[FEW] ? few : many;
+}
+
+/* Seconds of a solve without noise. The best of `few` is block=8 loop=x kernel=good, which its
+ * constraint makes a neighbour of nothing better; of `many` 3 for all, where pairs pull together.
+ */
+static double truth(const rt_rung_t *rung, const int *choice)
+{
+    double t = 1;
+    if (toy.flat || rung == &ladder[BARE])
+        return 1e-3;
+    if (rung == &ladder[FEW]) {
+        t += 0.2 * fabs(choice[0] - 3.0) + 0.1 * choice[1];
+        t *= choice[2] == 0 ? 1 : choice[2] == 1 ? 0.8 : 0.1;
+    } else {
+        for (int p = 0; p < 8; p++)
+            t += 0.1 * fabs(choice[p] - 3.0) + 0.05 * fabs((double)choice[p] - choice[(p + 1) % 8]);
+    }
+    return 1e-3 * t;
+}
+
+static const char *refuse_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
+{
+    const config_t *cfg = run->config;
+    if (rung != &ladder[FEW])
+        return NULL;
+    if (choice[2] > 1 && !toy.has_broken)
+        return "this kernel is not for this test";
+    if (choice[0] == 4 && choice[1] == 0)
+        return "16 does not go with x";
+    return cfg->n > 20 && choice[0] == 0 ? "a block of 1 is too small for n > 20" : NULL;
+}
+
+static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const config_t *cfg = run->config;
+    point[0] = (rt_coordinate_t){"n", (double)cfg->n, 8};
+    point[1] = (rt_coordinate_t){"elements", (double)cfg->elements, 1};
+    return 2;
+}
+
+static void configure(rt_run_t *run, double target)
+{
+    (void)run, (void)target;
+}
+
+static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] = 4096;
+    bytes[RT_PINNED] = bytes[RT_DEVICE] = 0;
+    if (rung == &ladder[FEW] && rt_tune_choice(run, rung)[2] == 4)
+        bytes[RT_HOST] = 1e18;
+}
+
+static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
+{
+    (void)run, (void)rung;
+    *out = (rt_work_t){.unit = "pass", .point = "point", .units = 1, .flops = 1, .bytes = 8};
+    out->points = out->loads_and_stores = out->distinct_arrays = 1;
+    out->array_bytes = 4096;
+    rt_work_add(out, "pass", 1, 1, 8, 0);
+}
+
+static void *problem_new(const rt_run_t *run)
+{
+    return (void *)run;
+}
+
+static void problem_destroy(void *problem)
+{
+    (void)problem;
+}
+
+static void *solver_new(void *problem, const rt_rung_t *rung)
+{
+    solver_t *s = RT_NEW(solver_t, 1, RT_HOST);
+    *s = (solver_t){.run = problem, .rung = rung};
+    memcpy(s->choice, rt_tune_choice(s->run, rung), sizeof s->choice);
+    CHECK(rung != &ladder[FEW] || s->choice[2] != 4); /* it was said not to fit */
+    s->memory = RT_NEW(double, 16, RT_HOST);
+    toy.solvers++;
+    toy.trials++;
+    const bool initial = s->choice[0] == 0 && s->choice[1] == (rung == &ladder[FEW] ? 2 : 0);
+    now += toy.set_up * (initial ? 1 : toy.later);
+    return s;
+}
+
+static void solver_destroy(void *solver)
+{
+    solver_t *s = solver;
+    toy.solvers--;
+    RT_FREE(s->memory, RT_HOST);
+    RT_FREE(s, RT_HOST);
+}
+
+/* "broken" is wrong from the beginning, "lazy" only in what a timed solve leaves behind. */
+static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
+{
+    solver_t *s = solver;
+    (void)seed;
+    s->verified = true;
+    rt_verdict_true(verdict, "kernel", s->rung != &ladder[FEW] || s->choice[2] != 2);
+}
+
+static void spoil(void *solver)
+{
+    ((solver_t *)solver)->right = false;
+}
+
+static double noisy(const solver_t *s)
+{
+    return truth(s->rung, s->choice) * (1 + toy.noise * rt_random(toy.draws++, 1));
+}
+
+static void solve(void *solver)
+{
+    solver_t *s = solver;
+    toy.solves++;
+    toy.unproved += !s->verified;
+    s->right = s->rung != &ladder[FEW] || s->choice[2] < 3;
+    now += noisy(s);
+}
+
+static void verify_after(void *solver, rt_verdict_t *verdict)
+{
+    rt_verdict_true(verdict, "answer", ((solver_t *)solver)->right);
+}
+
+/* Alone, the order of what is best is another one: block=1 loop=z kernel=plain. */
+static double isolated(void *solver, int calls)
+{
+    const solver_t *s = solver;
+    toy.isolated += calls;
+    const double seconds = (5 - noisy(s) * 1e3) * 1e-6 * calls;
+    now += seconds;
+    return seconds;
+}
+
+static void describe(const rt_run_t *run, FILE *out)
+{
+    (void)run;
+    fprintf(out, "problem       none\n");
+}
+
+static const rt_app_t app = {.name = "toy",
+                             .purpose = "nothing",
+                             .options = options,
+                             .n_options = 2,
+                             .config_size = sizeof(config_t),
+                             .ladder = ladder,
+                             .n_rungs = RUNGS,
+                             .size_option = "n",
+                             .configure = configure,
+                             .describe = describe,
+                             .memory = memory,
+                             .work = work,
+                             .problem_new = problem_new,
+                             .problem_destroy = problem_destroy,
+                             .solver_new = solver_new,
+                             .solver_destroy = solver_destroy,
+                             .verify_before = verify_before,
+                             .spoil = spoil,
+                             .solve = solve,
+                             .verify_after = verify_after,
+                             .parameters = parameters,
+                             .refuse_choice = refuse_choice,
+                             .tune_point = tune_point,
+                             .isolated = isolated};
+
+/* --- searches --- */
+
+static char path[64], why[1024];
+
+static void fresh_toy(int seed)
+{
+    memset(&toy, 0, sizeof toy);
+    toy.draws = (uint64_t)seed << 32;
+    toy.later = 1;
+    toy.noise = 0.02;
+    toy.set_up = 0.01;
+}
+
+/* A search of an app that is as `toy` says; the choice in force afterwards and the status. Without
+ * a file, unless the settings name one: each would have to reach the disk. */
+static rt_status_t tuned(const char *settings, const rt_rung_t *rung, int *choice)
+{
+    char all[256];
+    rt_run_t run;
+    snprintf(all, sizeof all, "tune=yes quiet=yes seconds=0.02 tuning=none %s", settings);
+    rt_run_init(&run, &app, all);
+    const size_t used = rt_mem_used(RT_HOST);
+    toy.trials = toy.unproved = 0;
+    const rt_status_t status = rt_tune_search(&run, NULL);
+    memcpy(choice, rt_tune_choice(&run, rung), RT_TUNE_PARAMETERS * sizeof *choice);
+    CHECK(toy.solvers == 0 && rt_mem_used(RT_HOST) == used);
+    CHECK(toy.unproved == 0 && toy.trials > 0);
+    rt_run_destroy(&run);
+    return status;
+}
+
+static void check_optimum(void)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    char settings[128];
+    for (int seed = 1; seed <= 4; seed++) {
+        fresh_toy(seed);
+        snprintf(settings, sizeof settings, "rung=few seed=%d tune-seconds=60", seed);
+        const double begin = now;
+        CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+        CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
+        CHECK(now - begin < 60);
+        /* all 34 that are allowed, and the finals */
+        CHECK(toy.trials >= 34 + 3 * 2 && toy.trials <= 34 + 7 * 5);
+    }
+    /* More than can be tried: down the coordinates. */
+    for (int seed = 1; seed <= 4; seed++) {
+        fresh_toy(seed);
+        toy.noise = 0.002;
+        snprintf(settings, sizeof settings, "rung=many seed=%d tune-seconds=120", seed);
+        CHECK(tuned(settings, &ladder[MANY], choice) == RT_OK);
+        int away = 0;
+        for (int p = 0; p < 8; p++)
+            away += choice[p] != 3;
+        CHECK(away == 0);
+    }
+}
+
+/* The limit is kept but for the trial that is under way, however long one takes. */
+static void check_time(void)
+{
+    static const double limit[] = {0.05, 1, 7, 40}, set_up[] = {0.001, 0.1, 3};
+    int choice[RT_TUNE_PARAMETERS];
+    char settings[128];
+    for (int l = 0; l < 4; l++)
+        for (int k = 0; k < 3; k++) {
+            fresh_toy(k);
+            toy.set_up = set_up[k];
+            snprintf(settings, sizeof settings, "tune-seconds=%g", limit[l]);
+            double begin = now;
+            CHECK(tuned(settings, &ladder[MANY], choice) == RT_OK);
+            CHECK(now - begin <= limit[l] + 1.2 * set_up[k] + 0.1);
+            toy.later = 3; /* all seem to fit, and do not */
+            snprintf(settings, sizeof settings, "rung=few tune-seconds=%g", limit[l]);
+            begin = now;
+            CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+            CHECK(now - begin <= limit[l] + 1.2 * 3 * set_up[k] + 0.1);
+        }
+}
+
+/* However noisy, and whatever the time: what is chosen is not slower than the default. */
+static void check_never_slower(void)
+{
+    int choice[RT_TUNE_PARAMETERS], initial[RT_TUNE_PARAMETERS] = {0, 2, 0}, changed = 0;
+    char settings[128];
+    for (int seed = 1; seed <= 20; seed++) {
+        fresh_toy(seed);
+        toy.noise = 0.01 * seed;
+        snprintf(settings, sizeof settings, "rung=few seed=%d tune-seconds=%d", seed, seed % 7 + 1);
+        CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+        CHECK(truth(&ladder[FEW], choice) <= truth(&ladder[FEW], initial));
+    }
+    for (int seed = 1; seed <= 20; seed++) {
+        fresh_toy(seed);
+        toy.flat = true;
+        toy.noise = 0.05;
+        snprintf(settings, sizeof settings, "rung=few seed=%d tune-seconds=30", seed);
+        CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+        changed += memcmp(choice, initial, 3 * sizeof *choice) != 0;
+    }
+    CHECK(changed <= 2); /* nothing to gain: the default stays */
+}
+
+/* Wrong kernels are the fastest by far: found out, told, and never chosen. */
+static void check_wrong_kernels(void)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    fresh_toy(1);
+    toy.has_broken = true;
+    CHECK(tuned("rung=few tune-seconds=100", &ladder[FEW], choice) == RT_INVALID);
+    CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
+    /* one of which nobody can tell before it was timed, by hand */
+    rt_run_t run;
+    rt_outcome_t out;
+    rt_run_init(&run, &app, "rung=few choose=kernel=lazy,block=2 seconds=0.01");
+    rt_run_rung(&run, &run, &ladder[FEW], &out, NULL);
+    CHECK(!out.verdict.valid && strcmp(out.verdict.check[1].name, "answer") == 0);
+    rt_run_destroy(&run);
+}
+
+static void check_isolated(void)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    rt_run_t run;
+    char settings[128];
+    fresh_toy(1);
+    toy.noise = 0.001;
+    remove(path);
+    snprintf(settings, sizeof settings, "rung=few tune-seconds=60 tuning=%s", path);
+    CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+    CHECK(toy.isolated == 0);
+    strcat(settings, " isolated=yes");
+    CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
+    CHECK(toy.isolated > 0 && choice[0] == 0 && choice[1] == 2 && choice[2] == 0);
+    /* both stand in the file, and each is for its own */
+    snprintf(settings, sizeof settings, "tuning=%s isolated=yes", path);
+    rt_run_init(&run, &app, settings);
+    CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 0);
+    rt_run_destroy(&run);
+    settings[strlen(settings) - strlen(" isolated=yes")] = '\0';
+    rt_run_init(&run, &app, settings);
+    CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 3);
+    rt_run_destroy(&run);
+}
+
+/* --- what is in force --- */
+
+static void write_text(const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(text, 1, bytes, file) == bytes && fclose(file) == 0);
+}
+
+/* An entry for this machine, of `rung` at (n, elements). */
+static rt_tune_entry_t entry_of(const rt_rung_t *rung, double n, double elements, double seconds,
+                                const char *block)
+{
+    rt_tune_entry_t e = {.program = "toy", .version = "1", .device = rt_device_cpu()->model};
+    e.rung = rung->name;
+    e.date = "2025-01-31T12:00:00Z";
+    e.threads = rt_device_cpu()->threads;
+    e.ranks = 1;
+    e.coordinates = 2;
+    e.point[0].name = "n";
+    e.point[0].value = n;
+    e.point[1].name = "elements";
+    e.point[1].value = elements;
+    e.seconds = seconds;
+    if (rung == &ladder[FEW]) {
+        e.parameters = 3;
+        e.choice[0].name = "block";
+        e.choice[0].value = block;
+        e.choice[1].name = "loop";
+        e.choice[1].value = "y";
+        e.choice[2].name = "kernel";
+        e.choice[2].value = "good";
+    }
+    return e;
+}
+
+static void write_entries(const rt_tune_entry_t *entry, int n)
+{
+    size_t bytes;
+    char *text = rt_tune_file_text(NULL, entry, n, &bytes);
+    write_text(text, bytes);
+    free(text);
+}
+
+/* What a run with the file says, as one text; its choice for the rung `few`. */
+static const char *said(const char *settings, int *choice)
+{
+    static char text[8192];
+    char all[256];
+    rt_run_t run;
+    FILE *out = tmpfile();
+    snprintf(all, sizeof all, "tuning=%s %s", path, settings);
+    rt_run_init(&run, &app, all);
+    rt_tuning_print(&run, out);
+    rt_tuning_print_rung(&run, &ladder[FEW], false, out);
+    memcpy(choice, rt_tune_choice(&run, &ladder[FEW]), RT_TUNE_PARAMETERS * sizeof *choice);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = '\0';
+    fclose(out);
+    rt_run_destroy(&run);
+    return text;
+}
+
+static bool is_default(const int *choice)
+{
+    return choice[0] == 0 && choice[1] == 2 && choice[2] == 0;
+}
+
+static void check_nearest(void)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    const rt_rung_t *rung = &ladder[FEW];
+    rt_tune_entry_t e[] = {entry_of(rung, 10, 256, 1, "2"), entry_of(rung, 10, 1024, 1, "4"),
+                           entry_of(rung, 12, 600, 1, "8"), entry_of(rung, 10, 256, 1, "16")};
+    e[3].device = "Another Processor"; /* which nobody here has */
+    write_entries(e, 4);
+    const char *text = said("n=10 elements=256", choice);
+    CHECK(choice[0] == 1 && choice[1] == 1 && choice[2] == 1);
+    CHECK(!strstr(text, "nearest") && strstr(text, "few: block=2 loop=y kernel=good"));
+    text = said("n=10 elements=300", choice);
+    CHECK(choice[0] == 1);
+    CHECK(strstr(text, "n=10 elements=300: nearest tuned point is n=10 elements=256\n") != NULL);
+    said("n=10 elements=600", choice); /* log(1024/600) < 8 log(12/10) */
+    CHECK(choice[0] == 2);
+    said("n=13 elements=300", choice);
+    CHECK(choice[0] == 3);
+    said("n=13 elements=300 tuning=none", choice);
+    CHECK(is_default(choice));
+
+    e[0].ranks = 2; /* of other ranks: as far as a factor of elements */
+    write_entries(e, 1);
+    text = said("n=10 elements=256", choice);
+    CHECK(choice[0] == 1 && strstr(text, "n=10 elements=256 ranks=2\n") != NULL);
+
+    e[0].threads++;
+    write_entries(e, 1);
+    text = said("n=10 elements=256", choice);
+    CHECK(is_default(choice) && strstr(text, "has nothing of toy for this device") != NULL);
+}
+
+static void check_entries_refused(void)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    const rt_rung_t *rung = &ladder[FEW];
+    rt_tune_entry_t good = entry_of(rung, 10, 512, 1, "2"), e = good;
+    e.choice[0].value = "3";
+    write_entries(&e, 1);
+    const char *text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, "line 2 is not used: block of few has no value 3"));
+    e = good;
+    e.choice[0].name = "blocks";
+    write_entries(&e, 1);
+    text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, "line 2 is not used: few has no parameter blocks"));
+    e = good;
+    e.parameters = 2;
+    write_entries(&e, 1);
+    text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, "kernel of few is missing"));
+    e = good;
+    e.choice[0].value = "16", e.choice[1].value = "x";
+    write_entries(&e, 1);
+    text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, "16 does not go with x"));
+    e = good;
+    e.rung = "gone";
+    write_entries(&e, 1);
+    text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, "line 2 is not used: there is no rung gone"));
+    e = good; /* points of other coordinates cannot be compared */
+    e.point[1].name = "rows";
+    write_entries(&e, 1);
+    said("", choice);
+    CHECK(is_default(choice));
+}
+
+/* The fastest of the rungs that were timed at the nearest point. */
+static void check_default_rung(void)
+{
+    rt_run_t run;
+    char settings[96];
+    rt_tune_entry_t e[] = {
+        entry_of(&ladder[BARE], 10, 512, 3, ""), entry_of(&ladder[FEW], 10, 512, 2, "2"),
+        entry_of(&ladder[FEW], 10, 4096, 9, "4"), entry_of(&ladder[BARE], 10, 4096, 3, "")};
+    snprintf(settings, sizeof settings, "tuning=%s", path);
+    write_entries(e, 4);
+    rt_run_init(&run, &app, settings);
+    CHECK(rt_run_default_rung(&run) == &ladder[MANY]);
+    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[FEW]);
+    rt_run_destroy(&run);
+    snprintf(settings, sizeof settings, "tuning=%s elements=3000", path);
+    rt_run_init(&run, &app, settings);
+    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[BARE]);
+    rt_run_destroy(&run);
+    write_entries(e, 1); /* one rung alone is not the fastest of anything */
+    rt_run_init(&run, &app, settings);
+    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[MANY]);
+    rt_run_destroy(&run);
+}
+
+static void check_choose(void)
+{
+    rt_run_t run;
+    rt_run_init(&run, &app, "choose=block=8,b=32");
+    CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 3 && rt_tune_choice(&run, &ladder[FEW])[1] == 2);
+    CHECK(rt_tune_choice(&run, &ladder[MANY])[1] == 5);
+    CHECK(rt_run_obstacle(&run, &ladder[FEW], false) == NULL);
+    rt_run_destroy(&run);
+    rt_run_init(&run, &app, "choose=block=16,loop=x");
+    CHECK(strstr(rt_run_obstacle(&run, &ladder[FEW], false), "16 does not go with x") != NULL);
+    rt_run_destroy(&run);
+    rt_run_init(&run, &app, "n=30"); /* the initial block=1 is refused: the next best */
+    CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 1 && rt_tune_choice(&run, &ladder[FEW])[1] == 2);
+    rt_run_destroy(&run);
+    CHECK_DIES(RT_USAGE, "has no such parameter; known: block, loop, kernel, a, b",
+               { rt_run_init(&run, &app, "choose=blok=8"); });
+    CHECK_DIES(RT_USAGE, "there is no such value; known: 1, 2, 4, 8, 16, 32",
+               { rt_run_init(&run, &app, "choose=block=7"); });
+    CHECK_DIES(RT_USAGE, "known: none", { rt_run_init(&run, &app, "rung=bare choose=block=8"); });
+    CHECK_DIES(RT_USAGE, "not NAME=VALUE", { rt_run_init(&run, &app, "choose=block"); });
+    CHECK_DIES(RT_USAGE, "--tune and --choose exclude",
+               { rt_run_init(&run, &app, "tune=yes choose=block=8"); });
+    CHECK_DIES(RT_USAGE, "/no/such.tuning: No such file",
+               { rt_run_init(&run, &app, "tuning=/no/such.tuning"); });
+    CHECK_DIES(RT_USAGE, "Is a directory", { rt_run_init(&run, &app, "tuning=/tmp"); });
+}
+
+/* --- the file --- */
+
+static void check_round_trip(void)
+{
+    size_t bytes, again;
+    rt_tune_entry_t e[] = {entry_of(&ladder[FEW], 10, 0.1, 1.23456789e-5, "2"),
+                           entry_of(&ladder[BARE], 3, 1e9, 7, "")};
+    e[0].device = "A GPU, 100% \"new\": x=y";
+    e[0].choice[1].value = "a:b,c d";
+    e[1].isolated = true;
+    char *text = rt_tune_file_text(NULL, e, 2, &bytes);
+    rt_tune_file_t *file = rt_tune_file_parse("f", text, bytes, why, sizeof why);
+    CHECK(file && file->entries == 2 && *why == '\0');
+    if (!file)
+        exit(check_done());
+    const rt_tune_entry_t *r = file->entry;
+    CHECK(rt_tune_entry_same(&r[0], &e[0]) && rt_tune_entry_same(&r[1], &e[1]));
+    CHECK(!rt_tune_entry_same(&r[0], &r[1]));
+    CHECK_TEXT(r[0].device, e[0].device);
+    CHECK_TEXT(r[0].choice[1].value, "a:b,c d");
+    CHECK(r[0].seconds == 1.23456789e-5 && r[0].point[1].value == 0.1 && r[0].parameters == 3);
+    CHECK(r[1].isolated && !r[0].isolated && r[1].parameters == 0 && r[0].line == 2);
+
+    /* an entry of the same key is replaced, the others stay; and the bytes do not change */
+    char *same = rt_tune_file_text(file, NULL, 0, &again);
+    CHECK(again == bytes && memcmp(same, text, bytes) == 0);
+    free(same);
+    e[0].seconds = 5;
+    same = rt_tune_file_text(file, e, 1, &again);
+    rt_tune_file_t *changed = rt_tune_file_parse("f", same, again, why, sizeof why);
+    CHECK(changed && changed->entries == 2 && changed->entry[1].seconds == 5 &&
+          changed->entry[0].seconds == 7);
+    rt_tune_file_free(changed);
+    rt_tune_file_free(file);
+    free(same);
+    free(text);
+}
+
+/* Nothing of a damaged file is believed: every beginning of it, every bit of it. */
+static void check_damage(void)
+{
+    size_t bytes;
+    rt_tune_entry_t e[] = {entry_of(&ladder[FEW], 10, 512, 1e-3, "2"),
+                           entry_of(&ladder[BARE], 10, 512, 2e-3, "")};
+    char *text = rt_tune_file_text(NULL, e, 2, &bytes), *copy = malloc(bytes + 1);
+    int accepted = 0, silent = 0;
+    for (size_t n = 0; n < bytes; n++) {
+        why[0] = '\0';
+        char *part = malloc(n + 1); /* of its size, for AddressSanitizer */
+        memcpy(part, text, n);
+        rt_tune_file_t *file = rt_tune_file_parse("f", part, n, why, sizeof why);
+        accepted += file != NULL;
+        silent += why[0] == '\0' || strchr(why, '\n') != NULL;
+        rt_tune_file_free(file);
+        free(part);
+    }
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        memcpy(copy, text, bytes);
+        copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
+        why[0] = '\0';
+        rt_tune_file_t *file = rt_tune_file_parse("f", copy, bytes, why, sizeof why);
+        accepted += file != NULL;
+        silent += why[0] == '\0' || strchr(why, '\n') != NULL;
+        rt_tune_file_free(file);
+    }
+    char *second = memchr(text, '\n', bytes); /* a line less, and no bit wrong */
+    char *third = second ? memchr(second + 1, '\n', bytes - (size_t)(second + 1 - text)) : NULL;
+    CHECK(third != NULL);
+    const size_t head = (size_t)(second + 1 - text), tail = bytes - (size_t)(third + 1 - text);
+    memcpy(copy, text, head);
+    memcpy(copy + head, third + 1, tail);
+    accepted += rt_tune_file_parse("f", copy, head + tail, why, sizeof why) != NULL;
+    CHECK(accepted == 0 && silent == 0);
+
+    int choice[RT_TUNE_PARAMETERS];
+    text[bytes / 2] ^= 4;
+    write_text(text, bytes);
+    const char *words = said("", choice);
+    CHECK(is_default(choice) && strstr(words, "not used: ") && strstr(words, "line 2: the check"));
+    fresh_toy(1);
+    char settings[96];
+    snprintf(settings, sizeof settings, "rung=few tune-seconds=1 tuning=%s", path);
+    CHECK_DIES(RT_USAGE, "--tune cannot add to", { tuned(settings, &ladder[FEW], choice); });
+    write_text("rooftop-tuning 2 crc=00000000\n", 30);
+    words = said("", choice);
+    CHECK(is_default(choice) && strstr(words, "line 1: is of format 2, and this program reads 1"));
+    write_text("threads = 4\n", 12);
+    words = said("", choice);
+    CHECK(is_default(choice) && strstr(words, "this is no tuning file"));
+    write_text("", 0);
+    words = said("", choice);
+    CHECK(is_default(choice) && strstr(words, "lines are missing at its end"));
+    free(copy);
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    char folder[] = "/tmp/rt_tune_XXXXXX";
+    if (!mkdtemp(folder)) {
+        perror("mkdtemp");
+        return EXIT_FAILURE;
+    }
+    snprintf(path, sizeof path, "%s/toy.tuning", folder);
+    app_test_start("toy", &argc, &argv);
+    fresh_toy(1);
+    check_round_trip();
+    check_damage();
+    check_nearest();
+    check_entries_refused();
+    check_default_rung();
+    check_choose();
+    check_optimum();
+    check_time();
+    check_never_slower();
+    check_wrong_kernels();
+    check_isolated();
+    remove(path);
+    CHECK(rmdir(folder) == 0); /* no temporary file was left */
+    return app_test_stop(check_done());
+}
