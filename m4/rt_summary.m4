@@ -13,6 +13,8 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
   RT_SUMMARY_LINE([metis],  [METIS ], [yes])
   RT_SUMMARY_LINE([png],    [libpng], [yes])
+  RT_SUMMARY_LINE([blas],   [BLAS  ], [$BLAS_LIBS])
+  RT_SUMMARY_LINE([libxsmm], [libxsmm], [yes])
   AS_IF([test "x$with_petsc" != xno], [RT_SUMMARY_LINE([petsc], [PETSc ], [$rt_petsc_version])])
   AS_IF([test "x$with_cusparse" != xno], [RT_SUMMARY_LINE([cusparse], [cuSPARSE], [yes])])
   echo

@@ -209,6 +209,16 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     return 2;
 }
 
+/* Ax alone, on whatever the last solve has left. */
+static double isolated(void *solver, int calls)
+{
+    nek_solver_t *s = solver;
+    const double begin = rt_window_begin();
+    for (int k = 0; k < calls; k++)
+        s->kernels->ax(&s->mesh, s->p, s->w);
+    return rt_window_end(begin);
+}
+
 static void result(const void *solver, json_t *out)
 {
     const nek_solver_t *s = solver;
@@ -278,6 +288,7 @@ const rt_app_t nek_app = {
     .parameters = parameters,
     .refuse_choice = refuse_choice,
     .tune_point = tune_point,
+    .isolated = isolated,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
     .paper = paper,

@@ -3,7 +3,8 @@
 
 bin_PROGRAMS += apps/nekbone/nekbone
 apps_nekbone_nekbone_SOURCES = apps/nekbone/main.c
-apps_nekbone_nekbone_LDADD = apps/nekbone/libnekbone.a $(RT_LIBS)
+nekbone_libs = apps/nekbone/libnekbone.a $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
+apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
@@ -11,9 +12,17 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/verify.c \
 	apps/nekbone/work.c apps/nekbone/rungs.c \
 	apps/nekbone/cpu/reference.c \
+	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
+	apps/nekbone/cpu/small.c \
+	apps/nekbone/cpu/small_fixed.c \
+	apps/nekbone/cpu/small_library.c \
+	apps/nekbone/cpu/scalar.c \
+	apps/nekbone/cpu/vector.c \
 	apps/nekbone/cpu/jammed.c \
-	apps/nekbone/cpu/vector.c
+	apps/nekbone/cpu/fused.c \
+	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
+apps/nekbone/cpu/small_library.o: AM_CPPFLAGS += $(LIBXSMM_CPPFLAGS) $(BLAS_CPPFLAGS)
 
 if HAVE_CUDA
 apps_nekbone_libnekbone_a_SOURCES += \
@@ -21,6 +30,13 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/global.cu \
 	apps/nekbone/cuda/shared.cu \
 	apps/nekbone/cuda/layered.cu \
+	apps/nekbone/cuda/nek_line.cuh apps/nekbone/cuda/nek_gather.cuh \
+	apps/nekbone/cuda/nek_scalars.cuh \
+	apps/nekbone/cuda/packed.cu \
+	apps/nekbone/cuda/fused.cu \
+	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
+	apps/nekbone/cuda/trilinear.cu \
+	apps/nekbone/cuda/resident.cu \
 	apps/nekbone/cuda/vector.cu
 endif
 
@@ -36,6 +52,9 @@ nekbone_inputsdir = $(pkgdatadir)/inputs/nekbone
 dist_nekbone_inputs_DATA = $(wildcard $(srcdir)/inputs/nekbone/*)
 nekbone_docdir = $(docdir)/nekbone
 dist_nekbone_doc_DATA = $(wildcard $(srcdir)/apps/nekbone/*.md)
+
+# The study of CRESTA D3.5.2 (docs/auto-tuning.md).
+dist_bin_SCRIPTS = tools/nek-study
 
 # make bench: the ladder at 64 to 4096 elements of degree 9.
 bench: bench-nekbone

@@ -57,9 +57,10 @@ typedef struct {
     /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
      * products and the mask M in one array */
     const double *c;
-    double *scratch; /* [scratch_arrays][points] of the rung's kernels */
-    double *partial; /* [partial_size] partial sums of inner products */
-    double *result;  /* [1] pinned: result of an inner product */
+    double *scratch;   /* [scratch_arrays][points] of the rung's kernels */
+    double *partial;   /* [partial_size] partial sums of inner products */
+    double *result;    /* [1] pinned: result of an inner product */
+    const int *choice; /* the rung's parameters, as nek_solver_t has them; NULL: no tuning */
 } nek_mesh_t;
 
 /* Vector work of CG, done where the arrays live. Scalars come back to the host, nothing else does.
@@ -110,6 +111,8 @@ typedef struct {
 } nek_kernels_t;
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;
+/* The sum of x[n], host memory, in a tree: the same bits whoever made the terms. */
+double nek_sum_pairwise(const double *x, int64_t n);
 #define RUNG(name, kind, after, table, idea) extern const nek_kernels_t table;
 #include "ladder.def"
 #undef RUNG
@@ -191,6 +194,9 @@ void nek_reference_solve(nek_problem_t *problem);
 
 /* --- work.c --- */
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+/* The kernels of nek_solve; ax reads and writes so many arrays of all points. */
+void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
+                  rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 
 #ifdef __cplusplus

@@ -16,7 +16,8 @@
  *   shift           2  (lambda p, + w), 3 (c w p, sum)         read w p c; write w           32
  *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
  *
- * `global` also writes ur, us, ut to memory and reads them again: 48 more.
+ * `global` also writes ur, us, ut to memory and reads them again: 48 more. `vector` has seven
+ * sweeps in place of ax (cpu/vector.c), rungs that fuse lines have a count of their own.
  */
 #include "config.h"
 #include "nekbone.h"
@@ -64,9 +65,14 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         return;
     }
     double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
+    nek_work_add(cfg, P, S, 7 + spilled, 1 + spilled, work);
+}
+
+void nek_work_add(const nek_config_t *cfg, double P, double S, double ax_read, double ax_written,
+                  rt_work_t *work)
+{
     rt_work_add(work, "update_p", 1, 2 * P, 2 * VALUE * P, VALUE * P);
-    rt_work_add(work, "ax", 1, (12 * n + 15) * P, (7 + spilled) * VALUE * P,
-                (1 + spilled) * VALUE * P);
+    rt_work_add(work, "ax", 1, (12 * cfg->n + 15) * P, ax_read * VALUE * P, ax_written * VALUE * P);
     if (cfg->communication)
         rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
     rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);

@@ -10,7 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "apps/nekbone/cpu/small.h"
 #include "apps/nekbone/nekbone.h"
+#include "rt_threads.h"
 #include "tests/mutants/mutants.h"
 
 typedef enum {
@@ -56,8 +58,33 @@ typedef enum {
     LEFT_OVER,
     NAN_IN_X,
     SCALED,
-    ONE_POINT
+    ONE_POINT,
+    /* the operator as small products */
+    PRODUCT_SWAPPED,
+    PRODUCT_TRANSPOSED,
+    PRODUCT_NOT_ADDED,
+    PRODUCT_ADDED,
+    PRODUCT_OTHER_N,
+    PRODUCT_LAST_LAYER,
+    /* conjugate gradients in one pass */
+    PASS_STALE_BETA,
+    PASS_R_SKIPPED,
+    PASS_X_SKIPPED,
+    PASS_LAST_X,
+    PASS_LAST_R,
+    PASS_SUM_SKIPPED,
+    PASS_PV_WEIGHTED,
+    PASS_RV_OLD,
+    PASS_VV_UNASSEMBLED,
+    PASS_LAMBDA_EACH_COPY,
+    PASS_MASK_MISSING,
+    PASS_LAST_ELEMENT,
+    PASS_THREADS
 } fault_t;
+
+/* Which program a mutant is: nek_solve's lines with one fault, that with an operator of small
+ * products, or CG in one pass; the last in the short solve of verify.c too. */
+enum { LINES, PRODUCTS, ONE_PASS, ONE_PASS_ALWAYS };
 
 enum { BENT, BENT_7, STRAIGHT, LONG, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
@@ -109,9 +136,30 @@ static const rt_mutant_t mutants[] = {
     {SCALED, "x too large by 1e-9", BENT, false, 0},
     {SCALED, "x too large by 1e-9 after a long run", LONG, false, 0},
     {ONE_POINT, "x off by 1e-6 in one point", BENT, false, 0},
+    {PRODUCT_SWAPPED, "a small product with its factors swapped", BENT, false, PRODUCTS},
+    {PRODUCT_TRANSPOSED, "a small product with D transposed", BENT, false, PRODUCTS},
+    {PRODUCT_NOT_ADDED, "a small product that forgets what was there", BENT, false, PRODUCTS},
+    {PRODUCT_ADDED, "a small product added to what was there", BENT, false, PRODUCTS},
+    {PRODUCT_OTHER_N, "a small product made for n - 1", BENT, false, PRODUCTS},
+    {PRODUCT_LAST_LAYER, "small products of all layers but the last", BENT, false, PRODUCTS},
+    {PASS_STALE_BETA, "one pass: beta of the iteration before, once", BENT, false, ONE_PASS},
+    {PASS_R_SKIPPED, "one pass: r not updated in one iteration", BENT, false, ONE_PASS},
+    {PASS_X_SKIPPED, "one pass: x that is late misses one p", BENT, false, ONE_PASS},
+    {PASS_X_SKIPPED, "one pass: the same in a long run", LONG, false, ONE_PASS},
+    {PASS_LAST_X, "one pass: last update of x forgotten", BENT, false, ONE_PASS},
+    {PASS_LAST_R, "one pass: r left behind one iteration late", BENT, false, ONE_PASS},
+    {PASS_SUM_SKIPPED, "one pass: no gather-scatter in one iteration", STRAIGHT, false, ONE_PASS},
+    {PASS_PV_WEIGHTED, "one pass: p.v of an element weighted", BENT, false, ONE_PASS},
+    {PASS_RV_OLD, "one pass: r.v of the iteration before", BENT, false, ONE_PASS},
+    {PASS_VV_UNASSEMBLED, "one pass: v.v before the gather-scatter", BENT, false, ONE_PASS},
+    {PASS_LAMBDA_EACH_COPY, "one pass: lambda p added at each copy", STRAIGHT, false, ONE_PASS},
+    {PASS_MASK_MISSING, "one pass: v not zero on the boundary", STRAIGHT, false, ONE_PASS},
+    {PASS_LAST_ELEMENT, "one pass: last element left out of r.v", BENT, false, ONE_PASS},
+    {PASS_THREADS, "one pass: sums that depend on the threads", BENT, false, ONE_PASS_ALWAYS},
 };
 
 static fault_t fault; /* of the mutant that runs */
+static int variant;   /* and which program it is */
 static int solves;    /* that it has done */
 static int ax_calls;
 
@@ -180,6 +228,43 @@ static void faulty_ax(const nek_mesh_t *m, const double *u, double *w)
     if (fault == INFINITY_IN_AX)
         w[last + n3 / 2] = INFINITY;
     ax_calls++;
+}
+
+/* The operator as cpu/scalar.c has it. */
+static void faulty_products(const nek_mesh_t *m, const double *u, double *w)
+{
+    static double Dt[NEK_MAX_N * NEK_MAX_N], ur[NEK_MAX_N3], us[NEK_MAX_N3], ut[NEK_MAX_N3];
+    const int n = m->n, n2 = n * n, n3 = n2 * n;
+    const nek_product_t along_i = nek_product(NULL, NEK_TALL, n, false),
+                        add_i = nek_product(NULL, NEK_TALL, n, fault == PRODUCT_ADDED),
+                        along_j =
+                            nek_product(NULL, NEK_SQUARE, n - (fault == PRODUCT_OTHER_N), false),
+                        add_j = nek_product(NULL, NEK_SQUARE, n, true),
+                        along_k = nek_product(NULL, NEK_LONG, n, false),
+                        add_k = nek_product(NULL, NEK_LONG, n, fault != PRODUCT_NOT_ADDED);
+    memset(us, 0, sizeof us); /* what a fault leaves out is zero, not what happens to lie there */
+    for (int q = 0; q < n2; q++)
+        Dt[q % n * n + q / n] = m->D[q];
+    for (int64_t e = 0; e < m->elements; e++) {
+        const double *ue = u + e * n3;
+        double *we = w + e * n3;
+        const int layers = n - (fault == PRODUCT_LAST_LAYER);
+        along_i.run(&along_i, ue, Dt, ur);
+        for (int k = 0; k < layers; k++) {
+            const double *layer = ue + k * n2;
+            bool swap = fault == PRODUCT_SWAPPED;
+            along_j.run(&along_j, swap ? layer : m->D, swap ? m->D : layer, us + k * n2);
+        }
+        along_k.run(&along_k, fault == PRODUCT_TRANSPOSED ? Dt : m->D, ue, ut);
+        nek_apply_factors(n3, m->G + e * 6 * n3, ur, us, ut);
+        memset(we, 0, (size_t)n3 * sizeof *we);
+        if (fault == PRODUCT_ADDED)
+            memcpy(we, ue, (size_t)n3 * sizeof *we);
+        add_i.run(&add_i, ur, m->D, we);
+        for (int k = 0; k < n; k++)
+            add_j.run(&add_j, Dt, us + k * n2, we + k * n2);
+        add_k.run(&add_k, Dt, ut, we);
+    }
 }
 
 /* --- vector work --- */
@@ -330,6 +415,116 @@ static void faulty_cg(nek_solver_t *s)
     }
 }
 
+/* sum of c x y, or of x y if c is NULL, over the first `points`; in one go or, with the fault, in
+ * as many pieces as there are threads. */
+static double plain_sum(int64_t points, const double *c, const double *x, const double *y)
+{
+    const int64_t pieces = fault == PASS_THREADS ? rt_threads() : 1;
+    double total = 0;
+    for (int64_t i = 0; i < pieces; i++) {
+        double sum = 0;
+        for (int64_t q = points * i / pieces; q < points * (i + 1) / pieces; q++)
+            sum += (c ? c[q] : 1) * x[q] * y[q];
+        total += sum;
+    }
+    return total;
+}
+
+/* Scalars of a solve in one pass, of this iteration and the one before. */
+typedef struct {
+    double alpha, beta, old_alpha, old_beta, old_rv;
+    bool late; /* x lacks old_alpha times the p of the iteration before the last, too */
+} one_pass_t;
+
+/* x, which is up to two iterations late: p before the last is (p - r) / beta. */
+static void catch_up(nek_solver_t *s, one_pass_t *t, bool miss)
+{
+    const double more = t->late && !miss ? t->old_alpha / t->old_beta : 0;
+    for (int64_t q = 0; q < s->mesh.points; q++)
+        s->x[q] += t->alpha * s->p[q] + more * (s->p[q] - s->r[q]);
+    t->late = false;
+}
+
+/* r, p and v of iteration k, the sums that need no assembled v, and the one that does. */
+static void one_pass(nek_solver_t *s, const one_pass_t *t, int k, double sum[4])
+{
+    const nek_mesh_t *m = &s->mesh;
+    const int64_t n3 = m->n * m->n * m->n;
+    const bool add = s->halo && !(fault == PASS_SUM_SKIPPED && k == 10);
+    double *v = s->w;
+    for (int64_t q = 0; q < m->points; q++) {
+        if (!(fault == PASS_R_SKIPPED && k == 10))
+            s->r[q] -= t->alpha * v[q];
+        s->p[q] = s->r[q] + t->beta * s->p[q];
+    }
+    nek_reference.ax(m, s->p, v);
+    for (int64_t q = 0; q < m->points; q++) {
+        const double share = fault == PASS_LAMBDA_EACH_COPY ? 1 : m->c[q];
+        v[q] += s->lambda * share * s->p[q];
+        if (m->c[q] == 0 && fault != PASS_MASK_MISSING)
+            v[q] = 0;
+    }
+    sum[0] = plain_sum(m->points, m->c, s->r, s->r);
+    sum[1] = plain_sum(m->points, fault == PASS_PV_WEIGHTED ? m->c : NULL, s->p, v);
+    sum[2] = plain_sum(m->points - (fault == PASS_LAST_ELEMENT ? n3 : 0), NULL, s->r, v);
+    sum[3] = plain_sum(m->points, m->c, v, v);
+    rt_field_t field = rt_field_f64(v);
+    if (add)
+        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+    if (fault != PASS_VV_UNASSEMBLED)
+        sum[3] = plain_sum(m->points, m->c, v, v);
+    rt_comm_sum(sum, 4);
+}
+
+/* cpu/fused.c's algorithm, one line after the other. */
+static void faulty_one_pass(nek_solver_t *s)
+{
+    const nek_mesh_t *m = &s->mesh;
+    const size_t bytes = (size_t)m->points * sizeof(double);
+    one_pass_t t = {0, 0, 0, 0, 0, false};
+    memcpy(s->r, s->b, bytes);
+    memset(s->x, 0, bytes);
+    memset(s->p, 0, bytes);
+    memset(s->w, 0, bytes);
+    for (int k = 0; k < s->iterations; k++) {
+        double sum[4];
+        if (k > 0 && !t.late && t.beta > 0.05)
+            t.late = true, t.old_alpha = t.alpha; /* and old_beta is the beta of this pass */
+        else if (k > 0)
+            catch_up(s, &t, fault == PASS_X_SKIPPED && k > 10 && k < 16);
+        t.old_beta = t.beta;
+        one_pass(s, &t, k, sum);
+        const double rr = sum[0], rv = fault == PASS_RV_OLD && k > 0 ? t.old_rv : sum[2];
+        const double alpha = sum[1] > 0 ? rr / sum[1] : 0;
+        double next = rr - 2 * alpha * rv + alpha * alpha * sum[3];
+        if (fault == HONEST && !(next > 0.06 * rr)) {
+            double *r = copy_of(s->r, m->points);
+            for (int64_t q = 0; q < m->points; q++)
+                r[q] -= alpha * s->w[q];
+            next = nek_vector_cpu.dot(m, r, r);
+            rt_comm_sum(&next, 1);
+            free(r);
+        }
+        s->history[k] = sqrt(rr);
+        s->alpha[k] = t.alpha = alpha;
+        s->beta[k] = t.beta;
+        if (!(fault == PASS_STALE_BETA && k == 10))
+            t.beta = rr > 0 ? next / rr : 0;
+        t.old_rv = sum[2];
+    }
+    if (fault != PASS_LAST_X)
+        catch_up(s, &t, false);
+    double *r = copy_of(s->r, m->points);
+    for (int64_t q = 0; q < m->points; q++)
+        s->r[q] -= t.alpha * s->w[q];
+    double rr = plain_sum(m->points, m->c, s->r, s->r);
+    rt_comm_sum(&rr, 1);
+    s->history[s->iterations] = sqrt(rr);
+    if (fault == PASS_LAST_R)
+        memcpy(s->r, r, bytes);
+    free(r);
+}
+
 /* Only so many iterations; the history goes on as the reference's. */
 static void cut_short(nek_solver_t *s, int iterations)
 {
@@ -368,7 +563,10 @@ static void faulty_solve(void *solver)
         cut_short(s, solves > 1 ? s->iterations / 2 : s->iterations);
         return;
     default:
-        faulty_cg(s);
+        if (variant == ONE_PASS || variant == ONE_PASS_ALWAYS)
+            faulty_one_pass(s);
+        else
+            faulty_cg(s);
     }
     if (fault == NAN_IN_X && rt_comm_rank() == 0)
         s->x[s->mesh.points / 2] = NAN;
@@ -389,15 +587,19 @@ static const void *kernels(const rt_mutant_t *mutant)
                                         .shift = faulty_shift,
                                         .update_xr = faulty_update_xr,
                                         .dot = faulty_dot};
-    static const nek_kernels_t table = {.ax = faulty_ax, .vector = &vector};
-    (void)mutant;
-    return &table;
+    static const nek_kernels_t tables[] = {
+        [LINES] = {.ax = faulty_ax, .vector = &vector},
+        [PRODUCTS] = {.ax = faulty_products, .vector = &vector},
+        [ONE_PASS] = {.ax = faulty_ax, .vector = &vector},
+        [ONE_PASS_ALWAYS] = {.ax = faulty_ax, .vector = &vector, .cg = faulty_one_pass}};
+    return &tables[mutant->variant];
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)
 {
     (void)problem;
     fault = (fault_t)mutant->fault;
+    variant = mutant->variant;
     solves = ax_calls = 0;
 }
 
@@ -409,6 +611,8 @@ static void end(void)
 static const rt_mutant_t honest[] = {
     {HONEST, "mutant without a fault", RT_EVERY_PROBLEM, true, 0},
     {ONE_N_WRONG, "wrong for n = 7, with n = 6", BENT, false, 0},
+    {HONEST, "mutant of small products without a fault", RT_EVERY_PROBLEM, false, PRODUCTS},
+    {HONEST, "mutant in one pass without a fault", RT_EVERY_PROBLEM, true, ONE_PASS_ALWAYS},
 };
 
 static const rt_mutants_t suite = {.app = &nek_app,

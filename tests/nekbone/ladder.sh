@@ -10,9 +10,13 @@ rows()
 valid small "$nekbone" --elements 4x4x4 --degree 7 --ladder --seconds 0.05 --json small.json
 rows small
 rows small | grep -q '^reference VALID$' || fail "no row of reference"
-rows small | grep -q '^jammed VALID$' || fail "no row of jammed"
-# each of the six rungs has either a row or a reason
-[ $(($(rows small | wc -l) + $(grep -c '^not run ' small.out))) = 6 ] ||
+for rung in scalar vector jammed cpu-fused; do
+    rows small | grep -q "^$rung VALID\$" || fail "no row of $rung"
+done
+# each rung has either a row or a reason
+rungs=$("$nekbone" --list | grep -c '^[a-z-]*  *\(cpu\|cuda\|kokkos\) ')
+[ "$rungs" -ge 9 ] || fail "--list has $rungs rungs"
+[ $(($(rows small | wc -l) + $(grep -c '^not run ' small.out))) = "$rungs" ] ||
     fail "rungs without a row or a reason: $(cat small.out)"
 grep -q '^ceilings .*before' small.out || fail "no ceilings"
 

@@ -85,6 +85,30 @@ static void check_by_hand(void)
     CHECK(rt_work_flops(&work) == 3510);
     rt_run_destroy(&run);
 
+    /* seven sweeps of `vector`: 17 arrays read, 9 written */
+    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
+    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "vector"), &work);
+    CHECK(work.n == 5);
+    check_line(&work, "ax", 2754, 17 * 432, 9 * 432);
+    check_line(&work, "shift", 270, 1296, 432);
+    rt_run_destroy(&run);
+
+    /* one pass of `cpu-fused`: r, v, p, six factors and every second time x read; r, p, v and every
+     * second time x written. 2 + 2 + 3 + 2 + 36 + 15 + 3 + 4 = 67 flops a point. v.v: v read, and
+     * written where it is shared; the last update once in 10 iterations. */
+    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 iterations=10");
+    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "cpu-fused"), &work);
+    CHECK(work.n == 3);
+    check_line(&work, "pass", 67 * 54, 9.5 * 432, 3.5 * 432);
+    check_line(&work, "gather-scatter", 18 + 3 * 54, 432, 144);
+    CHECK(line(&work, "last update") && line(&work, "last update")->calls == 0.1);
+    CHECK(rt_work_bytes(&work) == 13 * 432 + 432 + 144 + 0.1 * 6 * 432);
+    rt_run_destroy(&run);
+    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 communication=no");
+    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "cpu-fused"), &work);
+    check_line(&work, "gather-scatter", 3 * 54, 432, 0);
+    rt_run_destroy(&run);
+
     /* three arrays spilled by `global`: 24 bytes more written, and read again */
     const rt_rung_t *global = rt_ladder_find(nek_ladder, NEK_RUNGS, "global");
     if (global->kernels) {

@@ -3,21 +3,25 @@
  *
  * Idea: the loops of Listing 1 reordered so that i, the fastest index, is innermost and
  * independent, in one function that is compiled once for each n = 2 .. 24. The compiler then knows
- * every trip count: it unrolls, keeps a line of n sums in vector registers and drops the remainder
- * code. The k-derivative of the whole element is a product [n x n] [n x n^2] whose rows are n^2
- * long. Advantage: no strided access, no sum across a vector, every loaded value used n times from
- * L1. Price: the code of 23 element sizes in the binary; an n that is no multiple of the vector
- * length wastes lanes at the end of each line.
+ * every trip count: it unrolls, keeps values in vector registers and drops the remainder code. The
+ * k-derivative of the whole element is a product [n x n] [n x n^2] whose rows are n^2 long.
+ *
+ * In two forms: `lines`, below, leaves it to the compiler what is kept in registers: at best a line
+ * of n sums, so each multiply-add waits for one value of D from L1. `tiles` (tiles.h) keeps several
+ * rows there. `any-n` is `lines` with n at run time, for comparison.
+ *
+ * Advantage: no strided access, no sum across a vector, every loaded value used n times from L1.
+ * Price: the code of 23 element sizes in the binary; an n that is no multiple of the vector length
+ * wastes lanes at the end of each line.
  */
 #include "config.h"
 #include "../nekbone.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "tiles.h"
 
 /* out[j][i] (+)= sum_l M[l][i] in[j][l] for `rows` lines j: derivative along i. A line of `out`
  * stays in registers while the values of a line of `in` are broadcast. */
-INLINE void along_i(const int n, const int rows, const double *restrict M,
-                    const double *restrict in, double *restrict out, const int add)
+NEK_INLINE void along_i(const int n, const int rows, const double *restrict M,
+                        const double *restrict in, double *restrict out, const int add)
 {
     for (int j = 0; j < rows; j++) {
         double line[NEK_MAX_N];
@@ -32,8 +36,8 @@ INLINE void along_i(const int n, const int rows, const double *restrict M,
 }
 
 /* out[j][i] (+)= sum_l M[j][l] in[l][i], lines of `length`: derivative along j or k. */
-INLINE void along_rows(const int n, const int length, const double *restrict M,
-                       const double *restrict in, double *restrict out, const int add)
+NEK_INLINE void along_rows(const int n, const int length, const double *restrict M,
+                           const double *restrict in, double *restrict out, const int add)
 {
     for (int j = 0; j < n; j++) {
         for (int i = 0; i < length; i++) {
@@ -45,8 +49,8 @@ INLINE void along_rows(const int n, const int length, const double *restrict M,
     }
 }
 
-INLINE void element(const int n, const double *restrict D, const double *restrict Dt,
-                    const double *restrict G, const double *restrict u, double *restrict w)
+NEK_INLINE void element(const int n, const double *restrict D, const double *restrict Dt,
+                        const double *restrict G, const double *restrict u, double *restrict w)
 {
     const int n2 = n * n, n3 = n2 * n;
     double ut[NEK_MAX_N3] __attribute__((aligned(64)));
@@ -71,40 +75,62 @@ INLINE void element(const int n, const double *restrict D, const double *restric
     along_rows(n, n2, Dt, ut, w, 1);
 }
 
-/* One function for each n: the constant reaches every loop bound above. */
-/* clang-format off */
-#define FOR_EACH_N(X) \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) \
-    X(19) X(20) X(21) X(22) X(23) X(24)
-/* clang-format on */
-
-typedef void element_fn(const double *D, const double *Dt, const double *G, const double *u,
+/* One function for each n: the constant reaches every loop bound above. And one for any n. */
+typedef void element_fn(int n, const double *D, const double *Dt, const double *G, const double *u,
                         double *w);
 
-#define DEFINE(N)                                                                                \
-    static void element_##N(const double *D, const double *Dt, const double *G, const double *u, \
-                            double *w)                                                           \
-    {                                                                                            \
-        element(N, D, Dt, G, u, w);                                                              \
-    }
-FOR_EACH_N(DEFINE)
+static void lines_any(int n, const double *D, const double *Dt, const double *G, const double *u,
+                      double *w)
+{
+    element(n, D, Dt, G, u, w);
+}
 
-#define ENTRY(N) [N] = element_##N,
-static element_fn *const element_of[NEK_MAX_N + 1] = {FOR_EACH_N(ENTRY)};
+#define DEFINE(N)                                                                    \
+    static void lines_##N(int n, const double *D, const double *Dt, const double *G, \
+                          const double *u, double *w)                                \
+    {                                                                                \
+        (void)n;                                                                     \
+        element(N, D, Dt, G, u, w);                                                  \
+    }                                                                                \
+    static void tiles_##N(int n, const double *D, const double *Dt, const double *G, \
+                          const double *u, double *w)                                \
+    {                                                                                \
+        (void)n;                                                                     \
+        nek_tiles_element(N, D, Dt, G, u, w, NULL);                                  \
+    }
+NEK_FOR_EACH_N(DEFINE)
+
+enum { TILES, LINES, ANY_N };
+#define ENTRY(N) [N] = {tiles_##N, lines_##N, lines_any},
+static element_fn *const element_of[NEK_MAX_N + 1][3] = {NEK_FOR_EACH_N(ENTRY)};
 
 /* The loop over elements calls through a pointer on purpose: inside an OpenMP region the compiler
  * would pass n in memory, and it would be no constant any more. */
-static void jammed_ax(const nek_mesh_t *m, const double *u, double *w)
+static void every_element(const nek_mesh_t *m, element_fn *element_n, const double *u, double *w)
 {
     const int n = m->n, n3 = n * n * n;
-    element_fn *element_n = element_of[n];
     double Dt[NEK_MAX_N * NEK_MAX_N];
-    for (int i = 0; i < n; i++)
-        for (int l = 0; l < n; l++)
-            Dt[l * n + i] = m->D[i * n + l];
+    nek_transpose(n, m->D, Dt);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < m->elements; e++)
-        element_n(m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
+        element_n(n, m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
 }
 
-const nek_kernels_t nek_jammed = {.ax = jammed_ax, .vector = &nek_vector_cpu};
+void nek_tiles_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    every_element(m, element_of[m->n][TILES], u, w);
+}
+
+static void jammed_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    every_element(m, element_of[m->n][m->choice ? m->choice[0] : TILES], u, w);
+}
+
+static const char *const loops[] = {[TILES] = "tiles", [LINES] = "lines", [ANY_N] = "any-n", NULL};
+static const rt_parameter_t parameters[] = {
+    {"loops", "tiles of several rows, a line at a time, or that with n at run time", loops, TILES}};
+
+const nek_kernels_t nek_jammed = {.ax = jammed_ax,
+                                  .vector = &nek_vector_cpu,
+                                  .parameters = parameters,
+                                  .n_parameters = sizeof parameters / sizeof *parameters};

@@ -1,95 +1,74 @@
 /*
- * vector.c - the vector work of CG on the CPU.
+ * vector.c - the operator as products of the whole mesh.
  *
- * Sums run over blocks of a fixed length, one partial sum a block, and the partial sums are added
- * pairwise: the result has the same bits for any number of threads, and its rounding error grows
- * with the logarithm of the length, not with the length.
+ * Idea (CRESTA D3.5.2, section 3.3): a product takes all elements at once, C(i) = A(i) B or
+ * C(i) = A B(i) with the small matrix fixed, and is one call for the mesh. That is what a machine
+ * needs that has more lanes than an element has points.
+ * Advantage: the longest loops there are, over elements and layers. Price: between two products an
+ * array of the whole mesh goes to memory and comes back; on a CPU, once it leaves the cache, this
+ * undoes what the scalar version won.
  */
 #include "config.h"
-#include "../nekbone.h"
+#include "small.h"
+#include "tiles.h"
 
-enum { BLOCK = 1024 };
-
-static int64_t blocks(int64_t points)
+/* C(i) = A(i) B, i < count */
+static void each_times(const nek_product_t *p, int64_t count, const double *A, const double *B,
+                       double *C)
 {
-    return (points + BLOCK - 1) / BLOCK;
-}
-
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static double sum_pairwise(const double *x, int64_t n)
-{
-    if (n <= 2)
-        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
-    return sum_pairwise(x, n / 2) + sum_pairwise(x + n / 2, n - n / 2);
-}
-
-static void update_p(const nek_mesh_t *m, double beta, const double *restrict r, double *restrict p)
-{
-#pragma omp parallel for simd schedule(static)
-    for (int64_t q = 0; q < m->points; q++)
-        p[q] = r[q] + beta * p[q];
-}
-
-static double shift(const nek_mesh_t *m, double lambda, const double *restrict p,
-                    double *restrict w)
-{
-    const double *restrict c = m->c;
+    const int64_t a = (int64_t)p->rows * p->n, c = (int64_t)p->rows * p->columns;
 #pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(m->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, m->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++) {
-            double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
-            w[q] = s;
-            sum += c[q] * s * p[q];
-        }
-        m->partial[b] = sum;
-    }
-    return sum_pairwise(m->partial, blocks(m->points));
+    for (int64_t i = 0; i < count; i++)
+        p->run(p, A + i * a, B, C + i * c);
 }
 
-static double update_xr(const nek_mesh_t *m, double alpha, const double *restrict p,
-                        const double *restrict w, double *restrict x, double *restrict r)
+/* C(i) = A B(i), i < count */
+static void times_each(const nek_product_t *p, int64_t count, const double *A, const double *B,
+                       double *C)
 {
-    const double *restrict c = m->c;
+    const int64_t b = (int64_t)p->n * p->columns, c = (int64_t)p->rows * p->columns;
 #pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(m->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, m->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++) {
-            x[q] += alpha * p[q];
-            double s = r[q] - alpha * w[q];
-            r[q] = s;
-            sum += c[q] * s * s;
-        }
-        m->partial[b] = sum;
-    }
-    return sum_pairwise(m->partial, blocks(m->points));
+    for (int64_t i = 0; i < count; i++)
+        p->run(p, A, B + i * b, C + i * c);
 }
 
-static double dot(const nek_mesh_t *m, const double *x, const double *y)
+static void vector_ax(const nek_mesh_t *m, const double *u, double *w)
 {
-    const double *restrict c = m->c;
+    const int n = m->n, n3 = n * n * n;
+    const nek_product_t along_i = nek_product_chosen(m, NEK_TALL, false),
+                        along_j = nek_product_chosen(m, NEK_SQUARE, false),
+                        along_k = nek_product_chosen(m, NEK_LONG, false),
+                        add_j = nek_product_chosen(m, NEK_SQUARE, true),
+                        add_k = nek_product_chosen(m, NEK_LONG, true);
+    double Dt[NEK_MAX_N * NEK_MAX_N];
+    double *ur = m->scratch, *us = ur + m->points, *ut = us + m->points;
+    nek_transpose(n, m->D, Dt);
+    each_times(&along_i, m->elements, u, Dt, ur);
+    times_each(&along_j, m->elements * n, m->D, u, us);
+    times_each(&along_k, m->elements, m->D, u, ut);
 #pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(m->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, m->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++)
-            sum += c[q] * x[q] * y[q];
-        m->partial[b] = sum;
-    }
-    return sum_pairwise(m->partial, blocks(m->points));
+    for (int64_t e = 0; e < m->elements; e++)
+        nek_apply_factors(n3, m->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
+    each_times(&along_i, m->elements, ur, m->D, w);
+    times_each(&add_j, m->elements * n, Dt, us, w);
+    times_each(&add_k, m->elements, Dt, ut, w);
 }
 
-const nek_vector_t nek_vector_cpu = {.partial_size = blocks,
-                                     .update_p = update_p,
-                                     .shift = shift,
-                                     .update_xr = update_xr,
-                                     .dot = dot};
+/*
+ *   sweep                      arrays read                 written
+ *   3 products with D          3  (u each time)            3  (ur, us, ut)
+ *   factors                    9  (ur, us, ut, 6 of G)     3
+ *   3 products with D^T        5  (ur, us, ut, w twice)    3  (w each time)
+ */
+static void vector_work(const nek_config_t *cfg, double P, double S, rt_work_t *work)
+{
+    nek_work_add(cfg, P, S, 17, 9, work);
+}
+
+const nek_kernels_t nek_vector = {.ax = vector_ax,
+                                  .vector = &nek_vector_cpu,
+                                  .scratch_arrays = 3,
+                                  .work = vector_work,
+                                  .parameters = nek_small_parameters,
+                                  .n_parameters = NEK_CASES,
+                                  .refuse_choice = nek_small_refuse};

@@ -1,0 +1,56 @@
+/*
+ * scalar.c - the operator of an element as six small matrix products.
+ *
+ * Idea (CRESTA D3.5.2, section 3.2): the sums of Listing 1 are products with the small matrix D, in
+ * three shapes, and matrix products are what libraries and compilers are best at. Each goes to the
+ * version that suits its shape and n; see small.h.
+ * Advantage: the sums are fast without a line that knows of elements, and any new version can be
+ * plugged in; an element's intermediate values stay in cache. Price: each product is a call that
+ * reads its operands from L1 or L2 again, and the four short vectors of an element lie on the
+ * stack.
+ */
+#include "config.h"
+#include "small.h"
+#include "tiles.h"
+
+/* The six products. */
+typedef struct {
+    nek_product_t along_i, along_j, along_k, add_j, add_k;
+} products_t;
+
+static void element(const products_t *t, const double *D, const double *Dt, const double *G,
+                    const double *u, double *w)
+{
+    const int n = t->along_i.n, n2 = n * n, n3 = n2 * n;
+    double ur[NEK_MAX_N3], us[NEK_MAX_N3], ut[NEK_MAX_N3];
+    t->along_i.run(&t->along_i, u, Dt, ur);
+    for (int k = 0; k < n; k++)
+        t->along_j.run(&t->along_j, D, u + k * n2, us + k * n2);
+    t->along_k.run(&t->along_k, D, u, ut);
+    nek_apply_factors(n3, G, ur, us, ut);
+    t->along_i.run(&t->along_i, ur, D, w);
+    for (int k = 0; k < n; k++)
+        t->add_j.run(&t->add_j, Dt, us + k * n2, w + k * n2);
+    t->add_k.run(&t->add_k, Dt, ut, w);
+}
+
+static void scalar_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    const int n = m->n, n3 = n * n * n;
+    const products_t t = {.along_i = nek_product_chosen(m, NEK_TALL, false),
+                          .along_j = nek_product_chosen(m, NEK_SQUARE, false),
+                          .along_k = nek_product_chosen(m, NEK_LONG, false),
+                          .add_j = nek_product_chosen(m, NEK_SQUARE, true),
+                          .add_k = nek_product_chosen(m, NEK_LONG, true)};
+    double Dt[NEK_MAX_N * NEK_MAX_N];
+    nek_transpose(n, m->D, Dt);
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < m->elements; e++)
+        element(&t, m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
+}
+
+const nek_kernels_t nek_scalar = {.ax = scalar_ax,
+                                  .vector = &nek_vector_cpu,
+                                  .parameters = nek_small_parameters,
+                                  .n_parameters = NEK_CASES,
+                                  .refuse_choice = nek_small_refuse};

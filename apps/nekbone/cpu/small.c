@@ -1,0 +1,122 @@
+/*
+ * small.c - which versions of the small products there are, and which one is taken.
+ *
+ * The first two are here: plain loops over an n that is known when the program runs. They differ in
+ * the order of the loops alone. `loops` sums one value after the other, so that B is read down its
+ * columns and a compiler that may not reorder sums cannot use vectors; `rows` adds whole rows of B,
+ * which lie in order, but has C in and out of the registers for every l.
+ */
+#include "config.h"
+#include "small.h"
+
+static void loops(const nek_product_t *p, const double *restrict A, const double *restrict B,
+                  double *restrict C)
+{
+    for (int r = 0; r < p->rows; r++)
+        for (int c = 0; c < p->columns; c++) {
+            double sum = p->add ? C[r * p->columns + c] : 0;
+            for (int l = 0; l < p->n; l++)
+                sum += A[r * p->n + l] * B[l * p->columns + c];
+            C[r * p->columns + c] = sum;
+        }
+}
+
+static void rows(const nek_product_t *p, const double *restrict A, const double *restrict B,
+                 double *restrict C)
+{
+    for (int r = 0; r < p->rows; r++) {
+        double *restrict row = C + r * p->columns;
+        for (int c = 0; c < p->columns && !p->add; c++)
+            row[c] = 0;
+        for (int l = 0; l < p->n; l++) {
+            double a = A[r * p->n + l];
+#pragma omp simd
+            for (int c = 0; c < p->columns; c++)
+                row[c] += a * B[l * p->columns + c];
+        }
+    }
+}
+
+static void prepare_loops(nek_product_t *product, nek_case_t which)
+{
+    (void)which;
+    product->run = loops;
+}
+
+static void prepare_rows(nek_product_t *product, nek_case_t which)
+{
+    (void)which;
+    product->run = rows;
+}
+
+const nek_small_t nek_small_loops = {"loops", "one sum after the other, run-time n", prepare_loops,
+                                     NULL};
+const nek_small_t nek_small_rows = {"rows", "whole rows added, run-time n", prepare_rows, NULL};
+
+const nek_small_t *const nek_small[NEK_SMALL] = {
+    &nek_small_loops,   &nek_small_rows,  &nek_small_rows_n, &nek_small_sums_n,
+    &nek_small_tiles_n, &nek_small_dgemm, &nek_small_xsmm};
+
+/* The best of those that every build has, on a Zen 4 core: below half a vector there is nothing to
+ * keep, and a row of 9 is a vector and one value more. */
+static const nek_small_t *automatic(nek_case_t which, int n)
+{
+    bool sums = n <= 4 || (n == 9 && which != NEK_LONG);
+    return sums ? &nek_small_sums_n : &nek_small_tiles_n;
+}
+
+nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, bool add)
+{
+    nek_product_t product = {.n = n,
+                             .rows = which == NEK_TALL ? n * n : n,
+                             .columns = which == NEK_LONG ? n * n : n,
+                             .add = add};
+    if (!version)
+        version = automatic(which, n);
+    version->prepare(&product, which);
+    return product;
+}
+
+static const char *const values[] = {"auto",    "loops", "rows", "rows-n", "sums-n",
+                                     "tiles-n", "dgemm", "xsmm", NULL};
+
+const rt_parameter_t nek_small_parameters[NEK_CASES] = {
+    {"mxm1", "product [n^2 x n] [n x n]", values, 0},
+    {"mxm2", "product [n x n] [n x n], n times", values, 0},
+    {"mxm3", "product [n x n] [n x n^2]", values, 0},
+};
+
+/* Of a value of the parameters; NULL: auto. */
+static const nek_small_t *version_of(int value)
+{
+    return value == 0 ? NULL : nek_small[value - 1];
+}
+
+const char *nek_small_refuse(const nek_config_t *config, const int *choice)
+{
+    (void)config;
+    for (int i = 0; i < NEK_CASES; i++) {
+        const nek_small_t *version = version_of(choice[i]);
+        if (version && !version->prepare)
+            return version->why_not;
+    }
+    return NULL;
+}
+
+nek_product_t nek_product_chosen(const nek_mesh_t *mesh, nek_case_t which, bool add)
+{
+    int value = mesh->choice ? mesh->choice[which] : 0;
+    return nek_product(version_of(value), which, mesh->n, add);
+}
+
+void nek_apply_factors(int64_t points, const double *restrict G, double *restrict ur,
+                       double *restrict us, double *restrict ut)
+{
+#pragma omp simd
+    for (int64_t q = 0; q < points; q++) {
+        double wr = ur[q], ws = us[q], wt = ut[q];
+        ur[q] = G[q] * wr + G[points + q] * ws + G[2 * points + q] * wt;
+        us[q] = G[points + q] * wr + G[3 * points + q] * ws + G[4 * points + q] * wt;
+        ut[q] = G[2 * points + q] * wr + G[4 * points + q] * ws + G[5 * points + q] * wt;
+    }
+}

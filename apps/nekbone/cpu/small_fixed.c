@@ -1,0 +1,105 @@
+/*
+ * small_fixed.c - the small products with n known at compile time, 2 .. 24.
+ *
+ * The loops of small.c again, but now the compiler knows every trip count. `rows-n` keeps a row of
+ * C in registers while rows of B are added; `sums-n` has the sum over l innermost and unrolled, and
+ * vectors across the columns: good for long rows. `tiles-n` says which values stay in registers
+ * instead of hoping for it (tiles.h). Price: code for each n, case, and with or without C added.
+ */
+#include "config.h"
+#include "small.h"
+#include "tiles.h"
+
+NEK_INLINE void rows_fixed(const int rows, const int columns, const int n, const double *restrict A,
+                           const double *restrict B, double *restrict C, const int add)
+{
+    for (int r = 0; r < rows; r++) {
+        double row[NEK_MAX_N * NEK_MAX_N];
+        for (int c = 0; c < columns; c++)
+            row[c] = add ? C[r * columns + c] : 0;
+        for (int l = 0; l < n; l++)
+            for (int c = 0; c < columns; c++)
+                row[c] += A[r * n + l] * B[l * columns + c];
+        for (int c = 0; c < columns; c++)
+            C[r * columns + c] = row[c];
+    }
+}
+
+NEK_INLINE void sums_fixed(const int rows, const int columns, const int n, const double *restrict A,
+                           const double *restrict B, double *restrict C, const int add)
+{
+    for (int r = 0; r < rows; r++)
+#pragma omp simd
+        for (int c = 0; c < columns; c++) {
+            double sum = add ? C[r * columns + c] : 0;
+            for (int l = 0; l < n; l++)
+                sum += A[r * n + l] * B[l * columns + c];
+            C[r * columns + c] = sum;
+        }
+}
+
+NEK_INLINE void tiles_fixed(const int rows, const int columns, const int n,
+                            const double *restrict A, const double *restrict B, double *restrict C,
+                            const int add)
+{
+    nek_tiles(rows, columns, n, A, B, C, add);
+}
+
+#define DEFINE(body, suffix, N, rows, columns)                                                  \
+    static void body##_##suffix##_##N(const nek_product_t *p, const double *A, const double *B, \
+                                      double *C)                                                \
+    {                                                                                           \
+        (void)p;                                                                                \
+        body(rows, columns, N, A, B, C, 0);                                                     \
+    }                                                                                           \
+    static void body##_##suffix##_add_##N(const nek_product_t *p, const double *A,              \
+                                          const double *B, double *C)                           \
+    {                                                                                           \
+        (void)p;                                                                                \
+        body(rows, columns, N, A, B, C, 1);                                                     \
+    }
+#define DEFINE_CASES(body, N)      \
+    DEFINE(body, tall, N, N *N, N) \
+    DEFINE(body, square, N, N, N)  \
+    DEFINE(body, long, N, N, N *N)
+#define DEFINE_ROWS(N)  DEFINE_CASES(rows_fixed, N)
+#define DEFINE_SUMS(N)  DEFINE_CASES(sums_fixed, N)
+#define DEFINE_TILES(N) DEFINE_CASES(tiles_fixed, N)
+NEK_FOR_EACH_N(DEFINE_ROWS)
+NEK_FOR_EACH_N(DEFINE_SUMS)
+NEK_FOR_EACH_N(DEFINE_TILES)
+
+typedef void run_fn(const nek_product_t *product, const double *A, const double *B, double *C);
+
+#define ENTRY(body, N)                                 \
+    [N] = {{body##_tall_##N, body##_tall_add_##N},     \
+           {body##_square_##N, body##_square_add_##N}, \
+           {body##_long_##N, body##_long_add_##N}},
+#define ENTRY_ROWS(N)  ENTRY(rows_fixed, N)
+#define ENTRY_SUMS(N)  ENTRY(sums_fixed, N)
+#define ENTRY_TILES(N) ENTRY(tiles_fixed, N)
+static run_fn *const rows_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_ROWS)};
+static run_fn *const sums_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_SUMS)};
+static run_fn *const tiles_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_TILES)};
+
+static void prepare_rows(nek_product_t *product, nek_case_t which)
+{
+    product->run = rows_of[product->n][which][product->add];
+}
+
+static void prepare_sums(nek_product_t *product, nek_case_t which)
+{
+    product->run = sums_of[product->n][which][product->add];
+}
+
+static void prepare_tiles(nek_product_t *product, nek_case_t which)
+{
+    product->run = tiles_of[product->n][which][product->add];
+}
+
+const nek_small_t nek_small_rows_n = {"rows-n", "a row of C in registers, n compiled in",
+                                      prepare_rows, NULL};
+const nek_small_t nek_small_sums_n = {
+    "sums-n", "sums unrolled, vectors across columns, n compiled in", prepare_sums, NULL};
+const nek_small_t nek_small_tiles_n = {"tiles-n", "several rows of C in registers, n compiled in",
+                                       prepare_tiles, NULL};

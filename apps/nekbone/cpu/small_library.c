@@ -1,0 +1,66 @@
+/*
+ * small_library.c - the small products by libraries: dgemm of BLAS, and libxsmm.
+ *
+ * BLAS is made for large matrices, and pays for that with every call: arguments are checked, blocks
+ * copied. For n beyond 14 or so that stops to matter (CRESTA D3.5.2, section 4.4). libxsmm writes
+ * the code of exactly this product when it is first asked for it. What the build lacks stays in the
+ * list, with the reason.
+ */
+#include "config.h"
+#include "small.h"
+
+#if RT_HAVE_BLAS
+#include <cblas.h>
+
+static void dgemm(const nek_product_t *p, const double *A, const double *B, double *C)
+{
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->rows, p->columns, p->n, 1, A, p->n, B,
+                p->columns, p->add ? 1 : 0, C, p->columns);
+}
+
+static void prepare_dgemm(nek_product_t *product, nek_case_t which)
+{
+    (void)which;
+    /* The threads are ours, one a product: more below each would fight for the same cores. */
+#if RT_HAVE_OPENBLAS
+    openblas_set_num_threads(1);
+#endif
+    product->run = dgemm;
+}
+
+const nek_small_t nek_small_dgemm = {"dgemm", "BLAS: " RT_BLAS_LIBS, prepare_dgemm, NULL};
+#else
+const nek_small_t nek_small_dgemm = {
+    "dgemm", "BLAS", NULL,
+    "this build has no BLAS: install one with cblas.h (apt install libopenblas-dev) and run "
+    "configure again, or give --with-blas=DIR"};
+#endif
+
+#if RT_HAVE_LIBXSMM
+#include <libxsmm.h>
+
+/* Its matrices have columns first: C^T = B^T A^T. */
+static void xsmm(const nek_product_t *p, const double *A, const double *B, double *C)
+{
+    ((libxsmm_dmmfunction)p->code)(B, A, C);
+}
+
+static void prepare_xsmm(nek_product_t *product, nek_case_t which)
+{
+    const libxsmm_blasint n = product->n, rows = product->rows, columns = product->columns;
+    const double one = 1, beta = product->add ? 1 : 0;
+    const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+    product->code = (void (*)(void))libxsmm_dmmdispatch(columns, rows, n, &columns, &n, &columns,
+                                                        &one, &beta, &flags, &prefetch);
+    product->run = xsmm;
+    if (!product->code) /* it makes no code for this processor */
+        nek_small_rows_n.prepare(product, which);
+}
+
+const nek_small_t nek_small_xsmm = {"xsmm", "libxsmm " LIBXSMM_VERSION, prepare_xsmm, NULL};
+#else
+const nek_small_t nek_small_xsmm = {
+    "xsmm", "libxsmm", NULL,
+    "this build has no libxsmm: install it (apt install libxsmm-dev) and run configure again, or "
+    "give --with-libxsmm=DIR"};
+#endif

@@ -1,0 +1,143 @@
+/*
+ * test_small.c - every version of the small products against plain loops: all cases, all n, with
+ * and without C added.
+ *
+ * The rungs that are made of them are compared with the reference elsewhere, but only with the
+ * choice in force. Here a version that is wrong for one n, in one case, or that forgets what was in
+ * C or what may lie beyond it, shows by itself.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "apps/nekbone/cpu/small.h"
+#include "nek_test.h"
+
+enum { MOST = NEK_MAX_N3, GUARD = 16 };
+
+/* C in the middle of NaNs: they must stay. */
+static double A[MOST], B[MOST], C[GUARD + MOST + GUARD], before[MOST];
+
+static bool untouched(const double *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rt_finite(from[i]))
+            return false;
+    return true;
+}
+
+/* Largest error in units of the rounding of a sum, over all of C; infinite outside of it. */
+static double error_of(const nek_small_t *version, nek_case_t which, int n, bool add)
+{
+    const int rows = which == NEK_TALL ? n * n : n, columns = which == NEK_LONG ? n * n : n;
+    double *c = C + GUARD, most = 0;
+    for (int i = 0; i < GUARD + MOST + GUARD; i++)
+        C[i] = NAN;
+    for (int i = 0; i < rows * n; i++)
+        A[i] = rt_random((uint64_t)i, 1);
+    for (int i = 0; i < n * columns; i++)
+        B[i] = rt_random((uint64_t)i, 2);
+    for (int i = 0; i < rows * columns && add; i++) /* else it is NaN, and may not be read */
+        c[i] = before[i] = rt_random((uint64_t)i, 3);
+    const nek_product_t product = nek_product(version, which, n, add);
+    product.run(&product, A, B, c);
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < columns; k++) {
+            long double sum = add ? before[r * columns + k] : 0, size = fabsl(sum);
+            for (int l = 0; l < n; l++) {
+                sum += (long double)A[r * n + l] * B[l * columns + k];
+                size += fabsl((long double)A[r * n + l] * B[l * columns + k]);
+            }
+            double error = fabs(c[r * columns + k] - (double)sum) / (RT_EPS * (double)size);
+            most = fmax(most, rt_finite(c[r * columns + k]) ? error : INFINITY);
+        }
+    bool whole = untouched(C, GUARD) && untouched(c + rows * columns, GUARD);
+    return whole ? most : INFINITY;
+}
+
+static void check_versions(void)
+{
+    for (int v = -1; v < NEK_SMALL; v++) { /* -1: auto */
+        const nek_small_t *version = v < 0 ? NULL : nek_small[v];
+        if (version && !version->prepare) {
+            printf("%s: %s\n", version->name, version->why_not);
+            CHECK(strstr(version->why_not, "configure") != NULL);
+            continue;
+        }
+        for (int n = NEK_MIN_N; n <= NEK_MAX_N; n++)
+            for (nek_case_t which = 0; which < NEK_CASES; which++)
+                for (int add = 0; add < 2; add++) {
+                    double error = error_of(version, which, n, add);
+                    CHECK(error <= n + 2);
+                    if (error > n + 2)
+                        printf("%s: case %d, n = %d%s: %g\n", version ? version->name : "auto",
+                               which + 1, n, add ? ", added" : "", error);
+                }
+    }
+}
+
+/* Each value of a parameter is the version of that name; what this build lacks is refused, with the
+ * reason. Catches a list of names that is not in the order of the versions. */
+static void check_choices(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=2x1x1 degree=4");
+    for (int i = 0; i < NEK_CASES; i++) {
+        const rt_parameter_t *parameter = &nek_small_parameters[i];
+        CHECK_TEXT(parameter->values[0], "auto");
+        CHECK(parameter->initial == 0);
+        CHECK(parameter->values[NEK_SMALL + 1] == NULL);
+        for (int v = 0; v < NEK_SMALL; v++) {
+            int choice[NEK_CASES] = {0};
+            choice[i] = v + 1;
+            CHECK_TEXT(parameter->values[v + 1], nek_small[v]->name);
+            const char *refused = nek_small_refuse(t.config, choice);
+            CHECK_TEXT(refused, nek_small[v]->prepare ? NULL : nek_small[v]->why_not);
+        }
+    }
+    nek_test_destroy(&t);
+}
+
+/* w = A u by each version in all cases at once, as scalar and vector do it, on a bent box. Catches
+ * a choice that goes to the wrong case. */
+static void check_rungs(const char *name)
+{
+    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);
+    const nek_kernels_t *kernels = rung->kernels;
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=2x2x1 degree=6 deform=0.3");
+    const size_t points = (size_t)t.config->points;
+    nek_mesh_t mesh = t.problem->mesh;
+    double *u = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
+    double *want = RT_NEW(double, points, RT_HOST);
+    mesh.scratch = RT_NEW(double, points *(size_t)kernels->scratch_arrays, RT_HOST);
+    nek_random_field(t.config, 5, u);
+    nek_reference.ax(&mesh, u, want);
+    for (int c = 0; c < (NEK_SMALL + 1) * (NEK_SMALL + 1) * (NEK_SMALL + 1); c++) {
+        const int all = NEK_SMALL + 1;
+        const int choice[NEK_CASES] = {c % all, c / all % all, c / (all * all)};
+        if (kernels->refuse_choice(t.config, choice))
+            continue;
+        mesh.choice = choice;
+        rt_fill(w, RT_HOST, 0xff, points * sizeof(double));
+        kernels->ax(&mesh, u, w);
+        double most = 0;
+        for (size_t q = 0; q < points; q++)
+            most = fmax(most, fabs(w[q] - want[q]));
+        CHECK(most <= 1e-11 && rt_count_nonfinite(w, points) == 0);
+    }
+    RT_FREE(u, RT_HOST);
+    RT_FREE(w, RT_HOST);
+    RT_FREE(want, RT_HOST);
+    RT_FREE(mesh.scratch, RT_HOST);
+    nek_test_destroy(&t);
+}
+
+int main(int argc, char **argv)
+{
+    app_test_start("test_small", &argc, &argv);
+    check_versions();
+    check_choices();
+    check_rungs("scalar");
+    check_rungs("vector");
+    return app_test_stop(check_done());
+}

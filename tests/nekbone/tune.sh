@@ -1,0 +1,131 @@
+# tune.sh - --tune writes a file that later runs use, or refuse with a word and go on without.
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$work/cache
+small="--device cpu --elements 2x2x2 --degree 3 --iterations 10"
+quick="$small --seconds 0.002 --windows 1"
+tune="$small --seconds 0.005 --windows 1 --tune --tune-seconds"
+
+# says NAME TEXT: the output of that run does.
+says()
+{
+    grep -qF -e "$2" "$1.out" || fail "$1 does not say '$2' but: $(grep tun "$1.out")"
+}
+
+# defaults NAME: a run with the file of tunings n.tuning is valid with the defaults.
+defaults()
+{
+    valid "$1" "$nekbone" $quick --rung scalar --tuning n.tuning --json n.json
+    grep -q '"choice_from": "default"' n.json || fail "$1: $(grep choice_from n.json)"
+    grep -q '"mxm1": "auto"' n.json || fail "$1: another choice than the default: $(grep mxm n.json)"
+}
+
+# entry CHOICE [RUNG [DEVICE [N]]]: a line for n.tuning of this machine, without its check.
+entry()
+{
+    echo "format=1 program=nekbone version=0 device=${3:-$device} threads=1 ranks=1" \
+        "point=n:${4:-4},elements:8 rung=${2:-scalar} choice=$1 measured=inside seconds=1e-6 date=now"
+}
+
+# checked: each line of stdin with the CRC-32 that ends it, by the gzip that every system has.
+checked()
+{
+    while IFS= read -r line; do
+        crc=$(printf '%s' "$line" | gzip -c | tail -c 8 | od -An -tx4 -N4 | tr -d ' ')
+        echo "$line crc=$crc"
+    done
+}
+
+# file LINE...: n.tuning of these entries.
+file()
+{
+    { echo "rooftop-tuning 1"; printf '%s\n' "$@"; echo "entries=$#"; } | checked >n.tuning
+}
+
+# --- what makes no sense ---
+refused 2 "--tuning none.tuning: No such file" "$nekbone" $quick --tuning none.tuning
+refused 2 "--tuning .: Is a directory" "$nekbone" $quick --tuning .
+refused 2 "exclude each other" "$nekbone" $quick --tuning a --no-tuning
+refused 2 "give --seconds more than 0" "$nekbone" $tune 1 --seconds 0
+refused 2 "folder is not there" "$nekbone" $tune 1 --tuning nowhere/a.tuning
+refused 2 "has no such parameter; known: mxm1, mxm2, mxm3" "$nekbone" $quick --rung scalar --choose mxm4=dgemm
+refused 2 "there is no such value; known: auto, " "$nekbone" $quick --rung scalar --choose mxm1=fast
+"$nekbone" --list | grep -q '^  *mxm1: auto (default), ' || fail "--list does not tell of parameters"
+
+# --- a search, which makes folders and a file where the next run finds them ---
+valid tuned "$nekbone" $tune 0.6 --rung scalar
+says tuned "scalar: tried "
+says tuned "written to $work/cache/rooftop/nekbone.tuning"
+cached=cache/rooftop/nekbone.tuning
+[ "$(wc -l <$cached)" = 3 ] || fail "the file is not of one entry: $(cat $cached)"
+[ "$(ls -A cache/rooftop)" = nekbone.tuning ] || fail "more than the file is left: $(ls -A cache/rooftop)"
+device=$(sed -n 's/.* device=\([^ ]*\) .*/\1/p' $cached)
+checked <<<"$(sed 's/ crc=.*//' $cached)" | cmp -s - $cached || fail "the checks are not CRC-32"
+valid used "$nekbone" $quick --rung scalar --json n.json
+if grep -q '"choice_from": "file"' n.json; then
+    grep -o 'choice=[^ ]*' $cached | tr ',=' '\n\n' | while IFS=: read -r name value; do
+        [ -z "$value" ] || grep -q "\"$name\": \"$value\"" n.json || echo "$name is not $value"
+    done >wrong.txt
+    [ -s wrong.txt ] && fail "another choice than that of the file: $(cat wrong.txt)"
+else
+    fail "the user's file is not used: $(grep choice_from n.json)"
+fi
+valid ignored "$nekbone" $quick --rung scalar --no-tuning --json n.json
+grep -q '"choice_from": "default"' n.json || fail "--no-tuning uses a file"
+
+# --- every rung, so that the best of them is the default; entries of before stay ---
+cp $cached n.tuning
+valid all "$nekbone" $tune 1 --tuning n.tuning --degree 4
+grep -q 'point=n:4,.* rung=scalar ' n.tuning || fail "an entry of before is gone"
+best=$(sed -n 's/.*point=n:5,.* rung=\([^ ]*\) .* seconds=\([^ ]*\) .*/\2 \1/p' n.tuning | sort -g | head -n 1)
+grep -q "^${best#* } (cpu)" all.out || fail "not ${best#* } is run but $(grep '(cpu)' all.out)"
+valid isolated "$nekbone" $tune 0.3 --rung jammed --isolated --tuning n.tuning
+grep -q 'rung=jammed .* measured=isolated' n.tuning || fail "no entry measured alone"
+
+# --- another point: the nearest, which is said ---
+file "$(entry mxm1:loops,mxm2:rows,mxm3:loops)"
+valid near "$nekbone" $quick --rung scalar --degree 4 --tuning n.tuning --json n.json
+says near "n=5 elements=8: nearest tuned point is n=4 elements=8"
+says near "scalar: mxm1=loops mxm2=rows mxm3=loops (n.tuning, the nearest point)"
+grep -q '"choice_from": "nearest"' n.json || fail "near: $(grep choice_from n.json)"
+valid forced "$nekbone" $quick --rung scalar --tuning n.tuning --choose mxm2=loops
+says forced "scalar: mxm1=loops mxm2=loops mxm3=loops (--choose)"
+
+# --- what ships with the program is used where the user has nothing of his own ---
+mkdir -p inputs/nekbone && mv n.tuning inputs/nekbone/nekbone.tuning
+valid own env ROOFTOP_INPUTS="$work/inputs" "$nekbone" $quick --rung scalar
+grep -q "$work/inputs" own.out && fail "what ships comes before the user's own: $(grep ^tuning own.out)"
+valid shipped env ROOFTOP_INPUTS="$work/inputs" XDG_CACHE_HOME=/nowhere "$nekbone" $quick --rung scalar
+says shipped "mxm1=loops mxm2=rows mxm3=loops ($work/inputs/nekbone/nekbone.tuning)"
+
+# --- what cannot be used is refused with a word, and the run goes on ---
+file "$(entry mxm1:loops,mxm2:rows,mxm3:loops scalar Other)"
+defaults other && says other "has nothing of nekbone for this device"
+file "$(entry mxm1:loops,mxm2:rows,mxm3:loops vectors)"
+defaults gone && says gone "line 2 is not used: there is no rung vectors"
+file "$(entry mxm1:loops,mxm2:fast,mxm3:loops)"
+defaults value && says value "mxm2 of scalar has no value fast"
+file "$(entry mxm1:loops,mxm2:rows,mxm3:loops)"
+sed -i 's/mxm2:rows/mxm2:loops/' n.tuning
+defaults edited && says edited "n.tuning: line 2: the check at its end is wrong"
+head -n 2 n.tuning | sed 's/mxm2:loops/mxm2:rows/' >short && mv short n.tuning
+defaults short && says short "lines are missing at its end"
+echo "rooftop-tuning 2" | checked >n.tuning
+defaults format && says format "line 1: is of format 2"
+head -c 1000 "$nekbone" >n.tuning
+defaults binary && says binary "not used: "
+refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
+: >n.tuning
+defaults empty && says empty "not used: "
+
+# --- ranks decide alike, or this would hang; their entry is their own ---
+if why=$(have_mpi); then
+    rm n.tuning
+    valid ranks $mpirun -n 2 "$nekbone" ${tune/--tune / } 0.5 --rung scalar --threads 1 --tuning n.tuning
+    grep -q ' ranks=2 point=n:4,elements:4 rung=scalar ' n.tuning || fail "no entry of two ranks"
+    valid again $mpirun -n 2 "$nekbone" $quick --rung scalar --threads 1 --tuning n.tuning --json n.json
+    grep -q '"choice_from": "file"' n.json || fail "two ranks: $(grep choice_from n.json)"
+else
+    echo "$why: not tried on two ranks"
+fi
+
+exit $failed
