@@ -1,7 +1,8 @@
 /*
  * rt_async.cuh - barriers in shared memory (mbarrier) and copies into it that threads do not wait
  * for, for kernels that fetch ahead. A barrier goes from phase to phase: one ends when all have
- * arrived that it was made for, and all bytes that were expected.
+ * arrived that it was made for, and all bytes that were expected. And kernels that start before the
+ * one before them has ended.
  *
  * Bulk copies are of compute capability 9.0; before that the threads of a warp copy in parts.
  */
@@ -9,7 +10,7 @@
 #define RT_ASYNC_CUH
 
 #include <cstdint>
-#include <cuda_runtime.h>
+#include "rt_cuda.cuh"
 
 __device__ __forceinline__ unsigned rt_shared_address(const void *p)
 {
@@ -70,6 +71,14 @@ __device__ __forceinline__ void rt_copy16(void *shared, const void *global)
                  : "memory");
 }
 
+/* The first `bytes` of 16, 0 to 16; the rest of the 16 in shared memory becomes 0. */
+__device__ __forceinline__ void rt_copy16_part(void *shared, const void *global, unsigned bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(rt_shared_address(shared)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
 /* Arrives at the barrier when all rt_copy16 of this thread have. */
 __device__ __forceinline__ void rt_copies_arrive(uint64_t *barrier)
 {
@@ -115,6 +124,45 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
         rt_copy16(static_cast<unsigned char *>(shared) + b, global + b);
     rt_copies_arrive(barrier);
 #endif
+}
+
+/* For kernels launched with rt_launch_chained. What stands before rt_wait_for_previous may run
+ * while the kernel before still does, and must not touch what that one writes; after it, everything
+ * that one wrote is there. rt_let_next_start: the next kernel's blocks may take the places that
+ * become free. */
+__device__ __forceinline__ void rt_wait_for_previous()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void rt_let_next_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Starts a kernel that calls rt_wait_for_previous. Code made for less than compute capability 9.0
+ * has no such call to make, and then the launch is an ordinary one. */
+template <class... Parameters, class... Arguments>
+void rt_launch_chained(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                       size_t shared, Arguments &&...arguments)
+{
+    cudaFuncAttributes made;
+    RT_CUDA(cudaFuncGetAttributes(&made, kernel));
+    cudaLaunchAttribute early[1];
+    early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early[0].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = rt_stream();
+    config.attrs = early;
+    config.numAttrs = made.ptxVersion >= 90 ? 1 : 0;
+    RT_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 
 #endif

@@ -5,14 +5,15 @@
 reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 
-gpu_rungs="global shared layered"
+gpu_rungs="global shared layered packed fused trilinear onepass resident"
 grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
 
 grep -A 1 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
 if sanitizing; then # by an instantiated n, and by the kernel for any n
-    for case in global-9 global-17 shared-9 layered-9 layered-17; do
+    for case in global-9 global-17 shared-9 layered-9 layered-17 packed-4 packed-9 fused-4 fused-9 \
+        trilinear-9 onepass-4 onepass-9 onepass-12 resident-9 resident-12; do
         sanitized $case "$nekbone" --device 0 --rung ${case%-*} --degree ${case#*-} --elements 2x2x2 \
             --iterations 2 --seconds 0
     done
@@ -23,6 +24,8 @@ for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
     for deform in 0 0.2; do
         rungs=$gpu_rungs
         [ $degree -le 9 ] || rungs=${rungs/shared/} # a thread a point: at most 10^3 of them
+        [ $degree -le 15 ] || rungs=${rungs/packed fused trilinear onepass resident/} # whole lines
+        [ $deform = 0 ] || rungs=${rungs/trilinear/} # 8 vertices
         name=d$degree-$deform
         valid $name "$nekbone" --ladder --elements 3x2x2 --degree $degree --deform $deform \
             --iterations 20 --seconds 0
@@ -31,19 +34,47 @@ for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
 done
 valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
 valid off "$nekbone" --ladder --elements 4x4x4 --degree 9 --no-communication --seconds 0
+# x is updated in two ways, late or at once; more iterations than a graph holds; boxes of all shapes.
+valid few "$nekbone" --ladder --elements 2x2x2 --degree 2 --iterations 1100 --seconds 0
+valid last "$nekbone" --ladder --elements 4x4x4 --degree 5 --iterations 1 --seconds 0
+valid strong "$nekbone" --ladder --elements 3x3x2 --degree 4 --lambda 1000000 --iterations 15 --seconds 0
+for box in 1x1x1 7x1x1 1x5x2 5x3x4; do
+    valid box-$box "$nekbone" --ladder --elements $box --degree 5 --iterations 15 --seconds 0
+done
+# What a tuner may choose, each value of it.
+for factors in cached streamed bulk; do
+    for rung in packed fused onepass; do
+        for degree in 3 9; do
+            valid $rung-$factors-$degree "$nekbone" --rung $rung --choose factors=$factors \
+                --elements 5x4x3 --degree $degree --deform 0.2 --iterations 20 --seconds 0
+        done
+    done
+done
+for elements in 1 2 3 5; do
+    valid onepass-$elements "$nekbone" --rung onepass --choose elements=$elements --elements 5x4x3 \
+        --degree 4 --iterations 20 --seconds 0
+done
+for groups in 1 3; do
+    valid resident-$groups "$nekbone" --rung resident --choose groups=$groups --elements 4x3x3 \
+        --degree 9 --deform 0.2 --iterations 50 --seconds 0
+done
 valid ladder "$nekbone" --ladder --elements 8x8x8 --degree 9 --seconds 0.1 --json ladder.json
-ran ladder $gpu_rungs
+ran ladder ${gpu_rungs/resident/} # that needs a GPU that 512 elements fit on
 tail -n 12 ladder.out
 valid tiny "$nekbone" --ladder --size tiny --seconds 0.02
 valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile
-grep -q '^layered (cuda)' default.out || fail "the default on a GPU is not layered"
+grep -q '^resident (cuda)' default.out || fail "the default on a GPU, small mesh, is not resident"
+valid default_large "$nekbone" --elements 16x16x16 --degree 3 --seconds 0.02
+grep -q '^onepass (cuda)' default_large.out || fail "the default on a GPU is not onepass"
 
 # Memory of the device: as predicted within 5 %, and below 64 MiB.
-valid memory "$nekbone" --device 0 --rung layered --size tiny --seconds 0
-grep '^memory .*(predicted' memory.out | tr -d '()' | awk '
-    { for (i = 1; i < NF; i++) if ($i == "device") { used = $(i + 1); unit = $(i + 2); want = $(i + 4) } }
-    END { exit !(unit == "MiB" && used <= 64 && used > 32 && used >= 0.95 * want && used <= 1.05 * want) }' ||
-    fail "--size tiny on the device: $(grep '^memory' memory.out)"
+for rung in layered onepass; do
+    valid memory "$nekbone" --device 0 --rung $rung --size tiny --seconds 0
+    grep '^memory .*(predicted' memory.out | tr -d '()' | awk '
+        { for (i = 1; i < NF; i++) if ($i == "device") { used = $(i + 1); unit = $(i + 2); want = $(i + 4) } }
+        END { exit !(unit == "MiB" && used <= 64 && used > 32 && used >= 0.95 * want && used <= 1.05 * want) }' ||
+        fail "$rung --size tiny on the device: $(grep '^memory' memory.out)"
+done
 # A GPU that is not wanted is not used.
 valid cpu "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0
 grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device cpu: a GPU is in use"
@@ -51,7 +82,8 @@ grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device c
 # Two ranks, one GPU: the same history as one rank.
 if why=$(have_mpi); then
     problem="--elements 4x4x4 --degree 7 --deform 0.2 --iterations 40 --seconds 0"
-    for rung in $gpu_rungs; do
+    two_ranks=${gpu_rungs/trilinear/} # bent
+    for rung in ${two_ranks/resident/}; do # within one GPU
         valid one-$rung "$nekbone" $problem --rung $rung --json one.json
         for transport in staged auto; do
             name=two-$rung-$transport
@@ -67,6 +99,9 @@ fi
 
 refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2
+refused 2 "do not fit: n <= 16" "$nekbone" --rung onepass --degree 16 --elements 2x2x2
+refused 2 "fit on this GPU, and these are 4096" "$nekbone" --rung resident --elements 16x16x16
+refused 2 "bends the edges" "$nekbone" --rung trilinear --elements 2x2x2 --deform 0.2
 valid leaves_out "$nekbone" --ladder --degree 10 --elements 2x2x2 --seconds 0
 grep -q '^not run *shared: .*n <= 10' leaves_out.out || fail "a ladder does not say why shared is out"
 refused 4 "device " "$nekbone" --device 0 --rung layered --elements 125x125x125

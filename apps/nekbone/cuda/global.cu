@@ -72,4 +72,4 @@ static void global_ax(const nek_mesh_t *m, const double *u, double *w)
         launch<0>(m, u, w);
 }
 
-extern "C" const nek_kernels_t nek_global = {global_ax, &nek_vector_cuda, 3, 0, nullptr};
+extern "C" const nek_kernels_t nek_global = nek_operator_rung(global_ax, 3);

@@ -190,4 +190,4 @@ static void layered_ax(const nek_mesh_t *m, const double *u, double *w)
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const nek_kernels_t nek_layered = {layered_ax, &nek_vector_cuda, 0, 0, nullptr};
+extern "C" const nek_kernels_t nek_layered = nek_operator_rung(layered_ax);

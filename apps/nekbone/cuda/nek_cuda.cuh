@@ -21,12 +21,29 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
     }
 }
 
-/* Shared memory beyond 48 KB has to be asked for. */
+/* Shared memory beyond 48 KB has to be asked for; several such blocks want all there is. */
 template <class Kernel> void nek_allow_shared(Kernel *kernel, size_t bytes)
 {
-    if (bytes > 48 * 1024)
-        RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(bytes)));
+    if (bytes <= 48 * 1024)
+        return;
+    RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)));
+    RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared));
+}
+
+/* The table of a rung whose own is the operator; CG is nek_solve's. */
+constexpr nek_kernels_t nek_operator_rung(void (*ax)(const nek_mesh_t *, const double *, double *),
+                                          int scratch_arrays = 0, int max_n = 0,
+                                          const char *max_n_reason = nullptr)
+{
+    nek_kernels_t t = {};
+    t.ax = ax;
+    t.vector = &nek_vector_cuda;
+    t.scratch_arrays = scratch_arrays;
+    t.max_n = max_n;
+    t.max_n_reason = max_n_reason;
+    return t;
 }
 
 #endif

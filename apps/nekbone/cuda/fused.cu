@@ -1,0 +1,283 @@
+/*
+ * fused.cu - CG in three kernels an iteration that the host does not wait for.
+ *
+ * Idea: what touches the same arrays becomes one kernel, and every inner product is formed where
+ * its terms are.
+ *
+ *     element   x += alpha p (of the iteration before),  p = r + beta p,  v = D^T G D p + lambda p
+ *               on the element,  p.v                      read x p r, 6 factors; write x p v   96
+ *     gather    v = Q Q^T v; alpha                                                            ~18
+ *     update    r -= alpha v;  r.r, beta                  read r v; write r                    24
+ *
+ * p.v needs no assembly: the sum over elements of p_e.v_e is the global product. alpha and beta
+ * stay on the GPU, the mask and the weights of shared points follow from where a thread is, and the
+ * whole solve is one CUDA graph (nek_scalars.cuh). Advantage: 138 bytes a point instead of 176 and
+ * more, and no time between kernels. Price: r and v make another round trip for beta alone; on
+ * several ranks the host waits for each sum.
+ */
+#include "config.h"
+#include "nek_gather.cuh"
+
+/* Registers a thread needs: p, r, x and a line on its way, and the rest. */
+constexpr int registers(int n)
+{
+    return 8 * n + 48;
+}
+
+/* What the element and update kernels see. */
+typedef struct {
+    const double *G, *b;
+    double *x, *r, *p, *v;
+    const nek_outside_t *outside;
+    int elements, per_block;
+    double lambda, half; /* half: weight of a shared face's points */
+    nek_scalars_t scalars;
+} fused_t;
+
+struct form_alpha {
+    enum { count = 1, norm = false };
+    static __device__ void form(const nek_scalars_t &s, int it, const double (&sum)[1])
+    {
+        nek_put(s, NEK_ALPHA, it, sum[0] > 0 ? nek_get(s, NEK_RR, it) / sum[0] : 0);
+    }
+};
+
+struct form_beta {
+    enum { count = 1 };
+    static __device__ void form(const nek_scalars_t &s, int it, const double (&sum)[1])
+    {
+        const double before = it < 0 ? 0 : nek_get(s, NEK_RR, it);
+        nek_put(s, NEK_RR, it + 1, sum[0]);
+        nek_put(s, NEK_BETA, it + 1, before > 0 ? sum[0] / before : 0);
+    }
+};
+
+template <int n, nek_source source>
+__global__ void __launch_bounds__(nek_shape<n>::threads,
+                                  nek_blocks_of(nek_shape<n>::threads, registers(n)))
+    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a, int it)
+{
+    using factors_t = nek_factors<n, source>;
+    constexpr bool once = factors_t::once;
+    constexpr int n2 = n * n, n3 = n2 * n;
+    extern __shared__ __align__(128) double memory[];
+    const nek_place<n> at(a.elements, a.per_block, memory + a.per_block * factors_t::shared);
+    factors_t factors(a.G, at, a.elements, a.per_block, memory);
+    const nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
+    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
+    double *const x = a.x + own, *const r = a.r + own, *const p = a.p + own;
+
+    rt_wait_for_previous();
+    const double alpha = it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0;
+    const double beta = nek_get(a.scalars, NEK_BETA, it);
+    double u[n], w[n], sum[1] = {0};
+    {
+        double r_k[n], x_k[n];
+#pragma unroll
+        for (int k = 0; k < n; k++) { /* all loads before any store */
+            r_k[k] = nek_load<once>(r + k * n2);
+            u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
+            x_k[k] = it > 1 ? nek_load<once>(x + k * n2) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            x_k[k] += alpha * u[k];
+            u[k] = r_k[k] + beta * u[k];
+            if (at.active) {
+                nek_store<once>(x + k * n2, x_k[k]);
+                nek_store<once>(p + k * n2, u[k]);
+            }
+        }
+    }
+    nek_line_operator(D, at, factors, u, w);
+    if (at.active) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            const double value = v.is_masked(k) ? 0 : w[k] + a.lambda * v.c(k) * u[k];
+            sum[0] += u[k] * value;
+            *v.at(k) = value;
+        }
+    }
+    rt_let_next_start();
+    nek_leave_sums(a.scalars, sum);
+}
+
+/* r -= alpha v and r.r; it = -1: r = b. Blocks take elements in turn, so that few sums are left. */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    update(const __grid_constant__ fused_t a, int it)
+{
+    constexpr int n2 = n * n, n3 = n2 * n;
+    const int own = threadIdx.x / n2, t = threadIdx.x - own * n2;
+    double sum[1] = {0};
+    rt_wait_for_previous();
+    const double alpha = it < 0 ? 0 : nek_get(a.scalars, NEK_ALPHA, it);
+    for (int e = blockIdx.x * a.per_block + own; own < a.per_block && e < a.elements;
+         e += gridDim.x * a.per_block) {
+        const nek_column<n> v(a.v, a.elements, e, t % n, t / n, a.outside[e], a.half);
+        double *const r = a.r + static_cast<size_t>(e) * n3 + t;
+        const double *const from = it < 0 ? a.b + (r - a.r) : r;
+        double r_k[n], v_k[n];
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            r_k[k] = from[k * n2];
+            v_k[k] = it < 0 ? 0 : *v.at(k);
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            r_k[k] -= alpha * v_k[k];
+            r[k * n2] = r_k[k];
+            sum[0] += v.c(k) * r_k[k] * r_k[k];
+        }
+    }
+    rt_let_next_start();
+    nek_finish_sums<form_beta>(a.scalars, it, sum);
+}
+
+/* x += alpha p of the last iteration */
+__global__ void finish(const fused_t a, int64_t points, int iterations)
+{
+    const int64_t q = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+    rt_wait_for_previous();
+    if (q < points)
+        a.x[q] =
+            (iterations > 1 ? a.x[q] : 0) + nek_get(a.scalars, NEK_ALPHA, iterations - 1) * a.p[q];
+}
+
+/* --- the solve --- */
+
+typedef struct {
+    fused_t fused;
+    nek_exchange_t exchange;
+    nek_launch_t launch;
+    nek_replay_t replay;
+    unsigned update_blocks;
+} data_t;
+
+template <int n, nek_source source> constexpr size_t bytes(int per_block)
+{
+    return nek_line_bytes<n>(per_block, nek_factors<n, source>::shared, 0);
+}
+
+template <int n, nek_source source>
+static void iterations(const nek_solver_t *s, const data_t *d, int first, int last)
+{
+    const nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
+    const fused_t &a = d->fused;
+    const size_t shared = bytes<n, source>(a.per_block);
+    auto update_r = [&](int it) {
+        rt_launch_chained(update<n>, d->update_blocks, d->launch.threads, 0, a, it);
+        nek_add_ranks<form_beta>(a.scalars, it);
+    };
+    if (first == 0)
+        update_r(-1);
+    for (int it = first; it < last; it++) {
+        rt_launch_chained(element<n, source>, d->launch.blocks, d->launch.threads, shared, D, a,
+                          it);
+        nek_exchange<n, form_alpha>(d->exchange, a.scalars, a.v, it);
+        update_r(it);
+    }
+    if (last == s->iterations)
+        rt_launch_chained(finish, rt_blocks(static_cast<size_t>(s->mesh.points), 256), 256, 0, a,
+                          s->mesh.points, last);
+}
+
+static void cg(nek_solver_t *s)
+{
+    data_t *d = static_cast<data_t *>(s->data);
+    d->fused.lambda = s->lambda;
+    auto enqueue = [=](int first, int last) {
+        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+            nek_with_source(d->launch.source,
+                            [&](auto source) { iterations<n(), source()>(s, d, first, last); });
+        });
+    };
+    nek_run_solve(&d->replay, &d->fused.scalars, s, enqueue);
+}
+
+static void set_up(nek_solver_t *s)
+{
+    data_t *d = new data_t();
+    s->data = d;
+    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
+        constexpr int n = N();
+        d->launch = nek_make_launch(&s->mesh, true, [](int per_block) {
+            return nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
+                           bytes<n, NEK_BULK>(per_block));
+        });
+        nek_with_source(d->launch.source, [&](auto source) {
+            nek_allow_shared(element<n, source()>, bytes<n, source()>(d->launch.per_block));
+        });
+        d->exchange = nek_exchange_new<n>(s);
+        const int fit = nek_fit(update<n>, static_cast<int>(d->launch.threads), 0);
+        d->update_blocks =
+            nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
+    });
+    const nek_config_t *config = s->problem->config;
+    d->fused = {s->mesh.G,
+                s->b,
+                s->x,
+                s->r,
+                s->p,
+                s->w,
+                d->exchange.outside,
+                static_cast<int>(s->mesh.elements),
+                d->launch.per_block,
+                s->lambda,
+                config->communication ? 0.5 : 1.0,
+                nek_scalars_new(s->iterations, static_cast<int>(d->launch.blocks))};
+}
+
+static void tear_down(nek_solver_t *s)
+{
+    data_t *d = static_cast<data_t *>(s->data);
+    nek_replay_drop(&d->replay);
+    nek_scalars_destroy(&d->fused.scalars);
+    nek_exchange_destroy(&d->exchange);
+    delete d;
+}
+
+/* --- what it takes --- */
+
+static constexpr int extra(int)
+{
+    return 0;
+}
+
+static const char *refuse(const nek_config_t *config)
+{
+    return nek_refuse_line(config, extra);
+}
+
+static const char *refuse_choice(const nek_config_t *config, const int *choice)
+{
+    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
+                                  choice[NEK_FACTORS] == 1 + NEK_BULK, extra);
+}
+
+static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
+{
+    const double value = sizeof(double), n = config->n;
+    /* operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2 */
+    rt_work_add(work, "element", 1, (9 * n + 23) * P, 9 * value * P, 3 * value * P);
+    if (config->communication)
+        rt_work_add(work, "gather", 1, S, value * S, value * S);
+    rt_work_add(work, "update", 1, 5 * P, 2 * value * P, value * P);
+}
+
+static constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
+    t.cg = cg;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = nek_split_memory;
+    t.refuse = refuse;
+    t.work = work;
+    t.parameters = nek_line_parameters;
+    t.n_parameters = NEK_LINE_PARAMETERS;
+    t.refuse_choice = refuse_choice;
+    return t;
+}
+
+extern "C" const nek_kernels_t nek_fused = table();

@@ -1,0 +1,468 @@
+/*
+ * nek_gather.cuh - v = A p with the points that elements share apart from those they do not, and
+ * Q Q^T on it.
+ *
+ * In element order a face i = 0 is n^2 single values, each in a sector of its own. Here v begins
+ * with the surfaces of all elements and ends with their interiors:
+ *
+ *     surface of an element    6 faces of m^2 points (m = n - 2): i = 0, i = n-1, j = 0, ...
+ *                              12 edges of m: four along k, four along i, four along j
+ *                              8 corners
+ *     interior                 m^3
+ *
+ * which is as many values as before, so v takes the place of w. A face looks the same from both
+ * sides: Q Q^T adds two arrays of m^2 values, four of m at an edge, eight values at a corner, and
+ * the interiors are not touched. With one rank no index is stored a point: a face is known by where
+ * it begins in either element. With several ranks it is rt_halo's work, over the surfaces.
+ *
+ * Price: a kernel's threads write v in pieces.
+ */
+#ifndef NEK_GATHER_CUH
+#define NEK_GATHER_CUH
+
+#include <vector>
+#include "nek_line.cuh"
+#include "nek_scalars.cuh"
+
+template <int n> struct nek_split {
+    static constexpr int m = n - 2, face = m * m, edges = 6 * face, corners = edges + 12 * m;
+    static constexpr int surface = corners + 8, interior = m * m * m;
+
+    /* Position of a point in its element's surface, -1 for one inside. */
+    static __host__ __device__ __forceinline__ int at(int i, int j, int k)
+    {
+        const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1, K = k == 0 || k == n - 1;
+        const int a = i > 0, b = j > 0, c = k > 0;
+        if (I && J && K)
+            return corners + a + 2 * b + 4 * c;
+        if (I && J)
+            return edges + (a + 2 * b) * m + k - 1;
+        if (J && K)
+            return edges + (4 + b + 2 * c) * m + i - 1;
+        if (K && I)
+            return edges + (8 + c + 2 * a) * m + j - 1;
+        if (I)
+            return a * face + (k - 1) * m + j - 1;
+        if (J)
+            return (2 + b) * face + (k - 1) * m + i - 1;
+        if (K)
+            return (4 + c) * face + (j - 1) * m + i - 1;
+        return -1;
+    }
+};
+
+/* Which sides of an element are on the boundary of the box, a bit each: x0 x1 y0 y1 z0 z1. */
+typedef uint8_t nek_outside_t;
+
+/* Column (i, j) of an element in v, with weights c and mask M of its points. */
+template <int n> struct nek_column {
+    double *first, *rest, *last; /* points k = 0; 1, 2, ..; n - 1 */
+    int step;
+    bool ring; /* on a side of the element */
+    bool masked, masked_first, masked_last;
+    double weight, end; /* of its inner points; of its ends relative to that */
+
+    /* half: weight of a shared face's points, 1/2, or 1 if nothing is shared */
+    __device__ __forceinline__ nek_column(double *v, int elements, int e, int i, int j,
+                                          unsigned outside, double half)
+    {
+        using split = nek_split<n>;
+        const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1;
+        double *surface = v + static_cast<size_t>(e) * split::surface;
+        double *interior = v + static_cast<size_t>(elements) * split::surface +
+                           static_cast<size_t>(e) * split::interior;
+        ring = I || J;
+        first = surface + split::at(i, j, 0);
+        last = surface + split::at(i, j, n - 1);
+        rest = ring ? surface + split::at(i, j, 1) : interior + (j - 1) * split::m + i - 1;
+        step = !ring ? split::face : I && J ? 1 : split::m;
+        masked = (i == 0 && (outside & 1)) || (i == n - 1 && (outside & 2)) ||
+                 (j == 0 && (outside & 4)) || (j == n - 1 && (outside & 8));
+        masked_first = masked || (outside & 16);
+        masked_last = masked || (outside & 32);
+        weight = (I ? half : 1) * (J ? half : 1);
+        end = half;
+    }
+    __device__ __forceinline__ double *at(int k) const
+    {
+        return k == 0 ? first : k == n - 1 ? last : rest + (k - 1) * step;
+    }
+    __device__ __forceinline__ double c(int k) const
+    {
+        return k == 0 || k == n - 1 ? weight * end : weight;
+    }
+    __device__ __forceinline__ bool is_masked(int k) const
+    {
+        return k == 0 ? masked_first : k == n - 1 ? masked_last : masked;
+    }
+    __device__ __forceinline__ bool is_inside(int k) const
+    {
+        return !ring && k > 0 && k < n - 1;
+    }
+};
+
+/* --- Q Q^T --- */
+
+/* Where the copies of shared faces, edges and corners begin in v. Copies of an edge: pairs along
+ * one direction, so that (0 + 1) + (2 + 3); of a corner [8][corners]. */
+typedef struct {
+    const int2 *face;
+    const int4 *edge;
+    const int *corner;
+    int faces, edges, corners;
+    int elements;
+    bool by_ranks; /* Q Q^T has been done by a halo: only the norm is wanted */
+} nek_gather_t;
+
+/* The copies of one face: values or pairs of them. */
+template <int n> using nek_unit = std::conditional_t<n % 2 == 0, double2, double>;
+template <int n> constexpr int nek_unit_values = n % 2 == 0 ? 2 : 1;
+
+__device__ __forceinline__ double nek_sum(double a, double b)
+{
+    return a + b;
+}
+__device__ __forceinline__ double2 nek_sum(double2 a, double2 b)
+{
+    return make_double2(a.x + b.x, a.y + b.y);
+}
+__device__ __forceinline__ double nek_square(double a)
+{
+    return a * a;
+}
+__device__ __forceinline__ double nek_square(double2 a)
+{
+    return a.x * a.x + a.y * a.y;
+}
+
+/* Weighted squares of the surfaces, for points whose copies may be on other ranks. */
+template <int n>
+__device__ __forceinline__ double nek_surface_norm(const nek_gather_t &g, const double *v)
+{
+    using split = nek_split<n>;
+    const int64_t all = static_cast<int64_t>(g.elements) * split::surface;
+    const int step = gridDim.x * blockDim.x;
+    double sum = 0;
+    for (int64_t q = blockIdx.x * blockDim.x + threadIdx.x; q < all; q += step) {
+        const int at = static_cast<int>(q % split::surface);
+        const double c = at < split::edges ? 0.5 : at < split::corners ? 0.25 : 0.125;
+        sum += c * v[q] * v[q];
+    }
+    return sum;
+}
+
+/*
+ * v = Q Q^T v and the scalars that follow from the sums of the element kernel; Scalars::norm: the
+ * last of them gets |v|^2 of the shared points, each counted once. What is known before v is (where
+ * the copies are) is read while the element kernel still runs; then all loads of a thread are under
+ * way before the first addition. A thread's first FACES pieces of faces, its edge point and its
+ * corner are in registers; what a larger mesh has beyond those is done after them.
+ */
+template <int n, class Scalars>
+__global__ void __launch_bounds__(NEK_ADDING_THREADS)
+    nek_gather_kernel(const nek_gather_t g, const nek_scalars_t s, double *v, int it)
+{
+    using split = nek_split<n>;
+    using unit = nek_unit<n>;
+    constexpr int FACES = 4, a_unit = nek_unit_values<n>, a_face = split::face / a_unit;
+    const int step = gridDim.x * NEK_ADDING_THREADS,
+              id = blockIdx.x * NEK_ADDING_THREADS + threadIdx.x;
+    const int units = g.faces * a_face, edge_points = g.edges * split::m;
+    double sums[Scalars::count] = {}, norm = 0;
+
+    auto face_of = [&](int z) {
+        if constexpr (a_face == 0)
+            return make_int2(-1, -1);
+        else {
+            if (z >= units)
+                return make_int2(-1, -1);
+            const int f = z / a_face, at = (z - f * a_face) * a_unit;
+            const int2 start = __ldg(g.face + f);
+            return make_int2(start.x + at, start.y + at);
+        }
+    };
+    auto edge_of = [&](int z) {
+        if (split::m == 0 || z >= edge_points)
+            return make_int4(-1, -1, -1, -1);
+        const int f = z / (split::m > 0 ? split::m : 1), at = z - f * split::m;
+        const int4 start = __ldg(g.edge + f);
+        return make_int4(start.x + at, start.y + at, start.z + at, start.w + at);
+    };
+    auto value = [&](int at) { return __ldcg(v + at); };
+    auto piece = [&](int at) { return __ldcg(reinterpret_cast<const unit *>(v + at)); };
+    auto put_piece = [&](const int2 &at, unit sum) {
+        *reinterpret_cast<unit *>(v + at.x) = sum;
+        *reinterpret_cast<unit *>(v + at.y) = sum;
+        norm += nek_square(sum);
+    };
+    auto put_edge = [&](const int4 &at, double sum) {
+        v[at.x] = v[at.y] = v[at.z] = v[at.w] = sum;
+        norm += sum * sum;
+    };
+    auto faces = [&](const int2(&at)[FACES], unit(&sum)[FACES]) {
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            if (at[c].x >= 0)
+                sum[c] = nek_sum(piece(at[c].x), piece(at[c].y));
+    };
+    auto edge = [&](const int4 &at) {
+        return (value(at.x) + value(at.y)) + (value(at.z) + value(at.w));
+    };
+    auto corner = [&](const int(&at)[8]) {
+        double of[8];
+#pragma unroll
+        for (int q = 0; q < 8; q++)
+            of[q] = value(at[q]);
+        return ((of[0] + of[1]) + (of[2] + of[3])) + ((of[4] + of[5]) + (of[6] + of[7]));
+    };
+    auto corner_of = [&](int z, int(&at)[8]) {
+#pragma unroll
+        for (int q = 0; q < 8; q++)
+            at[q] = __ldg(g.corner + q * g.corners + z);
+    };
+    auto put_corner = [&](const int(&at)[8], double sum) {
+#pragma unroll
+        for (int q = 0; q < 8; q++)
+            v[at[q]] = sum;
+        norm += sum * sum;
+    };
+
+    int2 at[FACES];
+    unit face_sum[FACES];
+#pragma unroll
+    for (int c = 0; c < FACES; c++)
+        at[c] = face_of(id + c * step);
+    /* the last threads have fewer faces, so edges are theirs first; corners begin in the middle */
+    const int z4 = step - 1 - id, z8 = id < step / 2 ? id + step - step / 2 : id - step / 2;
+    const int4 at4 = edge_of(z4);
+    int at8[8];
+    if (z8 < g.corners)
+        corner_of(z8, at8);
+
+    rt_wait_for_previous();
+    double edge_sum = 0, corner_sum = 0;
+    faces(at, face_sum);
+    if (at4.x >= 0)
+        edge_sum = edge(at4);
+    if (z8 < g.corners)
+        corner_sum = corner(at8);
+    nek_take_sums(s, sums);
+#pragma unroll
+    for (int c = 0; c < FACES; c++)
+        if (at[c].x >= 0)
+            put_piece(at[c], face_sum[c]);
+    if (at4.x >= 0)
+        put_edge(at4, edge_sum);
+    if (z8 < g.corners)
+        put_corner(at8, corner_sum);
+
+    for (int z = id + FACES * step; z < units; z += FACES * step) {
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            at[c] = face_of(z + c * step);
+        faces(at, face_sum);
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            if (at[c].x >= 0)
+                put_piece(at[c], face_sum[c]);
+    }
+    for (int z = z4 + step; z < edge_points; z += step) {
+        const int4 more = edge_of(z);
+        put_edge(more, edge(more));
+    }
+    for (int z = z8 + step; z < g.corners; z += step) {
+        corner_of(z, at8);
+        put_corner(at8, corner(at8));
+    }
+    if constexpr (Scalars::norm)
+        sums[Scalars::count - 1] += g.by_ranks ? nek_surface_norm<n>(g, v) : norm;
+    rt_let_next_start();
+    nek_finish_sums<Scalars>(s, it, sums);
+}
+
+/* --- what the rungs keep of it --- */
+
+typedef struct {
+    nek_gather_t gather;
+    nek_outside_t *outside; /* [elements] on the device */
+    rt_halo_t *halo;        /* several ranks: over v; else NULL */
+    unsigned blocks;        /* of nek_gather_kernel */
+} nek_exchange_t;
+
+/* Position of local element e in the box of this rank, and its sides on the boundary of the whole.
+ */
+static inline nek_outside_t nek_place_element(const nek_config_t *cfg, int64_t e, int64_t at[3])
+{
+    at[0] = e % cfg->local[0];
+    at[1] = e / cfg->local[0] % cfg->local[1];
+    at[2] = e / (cfg->local[0] * cfg->local[1]);
+    unsigned outside = 0;
+    for (int d = 0; d < 3; d++) {
+        const int64_t whole = cfg->first[d] + at[d];
+        outside |= (whole == 0 ? 1u : 0u) << 2 * d;
+        outside |= (whole == cfg->elements[d] - 1 ? 2u : 0u) << 2 * d;
+    }
+    return static_cast<nek_outside_t>(outside);
+}
+
+/* Fills the lists of one rank: an element is named by its copy with the highest sides. */
+template <int n>
+void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vector<int4> *edges,
+                     std::vector<int> *corners)
+{
+    using split = nek_split<n>;
+    const int64_t stride[3] = {1, cfg->local[0], cfg->local[0] * cfg->local[1]};
+    for (int64_t e = 0; e < cfg->local_elements; e++) {
+        int64_t at[3];
+        const unsigned outside = nek_place_element(cfg, e, at);
+        auto start = [&](int64_t of, int position) {
+            return static_cast<int>(of * split::surface + position);
+        };
+        auto has_next = [&](int d) { return !(outside & 2u << 2 * d); };
+        for (int d = 0; d < 3; d++)
+            if (has_next(d) && split::face > 0)
+                faces->push_back(make_int2(start(e, (2 * d + 1) * split::face),
+                                           start(e + stride[d], 2 * d * split::face)));
+        /* edges along k, i, j: four of each, by the sides of the two directions after it */
+        for (int g = 0; g < 3; g++) {
+            const int d = (g + 2) % 3, d1 = (d + 1) % 3, d2 = (d + 2) % 3;
+            if (!has_next(d1) || !has_next(d2) || split::m == 0)
+                continue;
+            int of[4];
+            for (int q = 0; q < 4; q++)
+                of[q] = start(e + (q & 1) * stride[d1] + (q >> 1) * stride[d2],
+                              split::edges + (4 * g + 3 - q) * split::m);
+            edges->push_back(make_int4(of[0], of[1], of[2], of[3]));
+        }
+        if (has_next(0) && has_next(1) && has_next(2))
+            for (int q = 0; q < 8; q++)
+                corners->push_back(
+                    start(e + (q & 1) * stride[0] + (q >> 1 & 1) * stride[1] + (q >> 2) * stride[2],
+                          split::corners + 7 - q));
+    }
+}
+
+/* Q Q^T over v between ranks. Points that only this element has, or of the boundary, stay out. */
+template <int n> rt_halo_t *nek_split_halo(const nek_solver_t *s)
+{
+    const nek_config_t *cfg = s->problem->config;
+    std::vector<int64_t> index, gid;
+    const double *c = s->problem->c;
+    for (int64_t e = 0; e < cfg->local_elements; e++)
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                for (int i = 0; i < n; i++, c++)
+                    if (*c > 0 && *c < 1) {
+                        index.push_back(e * nek_split<n>::surface + nek_split<n>::at(i, j, k));
+                        gid.push_back(nek_global_index(cfg, e, i, j, k));
+                    }
+    rt_halo_desc_t desc = {};
+    desc.n = static_cast<int64_t>(index.size());
+    desc.index = index.data();
+    desc.gid = gid.data();
+    desc.max_components = 1;
+    desc.kind = s->rung->kind;
+    desc.space = s->space;
+    desc.transport = s->problem->run->opt.transport;
+    return rt_halo_new(&desc);
+}
+
+template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
+{
+    const nek_config_t *cfg = s->problem->config;
+    const auto elements = static_cast<size_t>(cfg->local_elements);
+    std::vector<nek_outside_t> outside(elements);
+    std::vector<int2> faces;
+    std::vector<int4> edges;
+    std::vector<int> corners, planes;
+    nek_exchange_t x = {};
+    for (size_t e = 0; e < elements; e++) {
+        int64_t at[3];
+        outside[e] = nek_place_element(cfg, static_cast<int64_t>(e), at);
+    }
+    x.outside = static_cast<nek_outside_t *>(rt_clone(outside.data(), elements, 1, RT_DEVICE));
+    x.gather.elements = static_cast<int>(elements);
+    if (cfg->communication && rt_comm_size() > 1)
+        x.halo = nek_split_halo<n>(s);
+    else if (cfg->communication)
+        nek_list_shared<n>(cfg, &faces, &edges, &corners);
+    x.gather.by_ranks = x.halo;
+    x.gather.faces = static_cast<int>(faces.size());
+    x.gather.edges = static_cast<int>(edges.size());
+    x.gather.corners = static_cast<int>(corners.size() / 8);
+    for (size_t q = 0; q < 8; q++)
+        for (size_t z = 0; z < corners.size() / 8; z++)
+            planes.push_back(corners[8 * z + q]);
+    x.gather.face =
+        static_cast<const int2 *>(rt_clone(faces.data(), faces.size(), sizeof(int2), RT_DEVICE));
+    x.gather.edge =
+        static_cast<const int4 *>(rt_clone(edges.data(), edges.size(), sizeof(int4), RT_DEVICE));
+    x.gather.corner =
+        static_cast<const int *>(rt_clone(planes.data(), planes.size(), sizeof(int), RT_DEVICE));
+
+    /* two pieces of a face a thread, or the surfaces' norm; at most four blocks a multiprocessor */
+    const size_t work = x.halo ? elements * nek_split<n>::surface / 4
+                               : faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
+    const unsigned needed = rt_blocks(work, NEK_ADDING_THREADS);
+    x.blocks = nek_adding_blocks(4 * rt_device_gpu()->multiprocessors, needed > 0 ? needed : 1);
+    return x;
+}
+
+static inline void nek_exchange_destroy(nek_exchange_t *x)
+{
+    RT_FREE(x->outside, RT_DEVICE);
+    RT_FREE(x->gather.face, RT_DEVICE);
+    RT_FREE(x->gather.edge, RT_DEVICE);
+    RT_FREE(x->gather.corner, RT_DEVICE);
+    if (x->halo)
+        rt_halo_destroy(x->halo);
+}
+
+static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+{
+    const int64_t *l = cfg->local;
+    double inner[3];
+    for (int d = 0; d < 3; d++)
+        inner[d] = static_cast<double>(l[d] - 1);
+    bytes[RT_DEVICE] += static_cast<double>(cfg->local_elements) * sizeof(nek_outside_t);
+    if (!cfg->communication)
+        return;
+    if (rt_comm_size() > 1) {
+        int64_t on_rank, with_ranks;
+        nek_shared_points(cfg, &on_rank, &with_ranks);
+        bytes[RT_DEVICE] += static_cast<double>(rt_halo_predict(on_rank, with_ranks, 1, RT_DEVICE));
+        bytes[RT_PINNED] += static_cast<double>(rt_halo_predict(on_rank, with_ranks, 1, RT_PINNED));
+        bytes[RT_HOST] += 4.0 * static_cast<double>(on_rank + with_ranks);
+        return;
+    }
+    for (int d = 0; d < 3; d++) {
+        const int d1 = (d + 1) % 3, d2 = (d + 2) % 3;
+        const double across = static_cast<double>(l[d1] * l[d2]);
+        if (cfg->n > 2)
+            bytes[RT_DEVICE] += inner[d] * across * sizeof(int2) +
+                                inner[d1] * inner[d2] * static_cast<double>(l[d]) * sizeof(int4);
+    }
+    bytes[RT_DEVICE] += inner[0] * inner[1] * inner[2] * 8 * sizeof(int);
+}
+
+/* v = Q Q^T v, the norm, and what Scalars makes of the sums. */
+template <int n, class Scalars>
+void nek_exchange(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
+{
+    if (x.halo) {
+        rt_field_t field = rt_field_f64(v);
+        rt_halo_do(x.halo, RT_HALO_SUM, &field);
+    }
+    rt_launch_chained(nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather, s,
+                      v, it);
+    nek_add_ranks<Scalars>(s, it);
+}
+
+/* Memory of a rung that has nothing of its own but this and the scalars. */
+static inline void nek_split_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+{
+    nek_exchange_memory(cfg, bytes);
+    nek_scalars_memory(cfg, cfg->local_elements / nek_elements_a_block(cfg->n) + 1, bytes);
+}
+
+#endif

@@ -1,0 +1,464 @@
+/*
+ * nek_line.cuh - the operator of an element by lines, for the rungs from `packed` on.
+ *
+ * A thread has column (i, j) of the element in registers and multiplies whole lines: its column
+ * (wt), then line t of those along i, then line t of those along j, which come from shared memory,
+ * are multiplied in registers, and go back in place. So a value is read from shared memory once a
+ * product instead of n times, and D, the same for all threads at each step of the unrolled code, is
+ * a kernel argument: an operand from the constant bank costs nothing. Five barriers' worth of work
+ * in four barriers an element, where `layered` has 2 n.
+ *
+ *   D by halves. The GLL points are symmetric, so D(n-1-i, n-1-l) = -D(i, l): the even half of a
+ *   line has an odd derivative and the other way round. Two products of half the size each:
+ *   n^2 / 2 multiplications a line instead of n^2, for 2 n additions.
+ *   Layouts without bank conflicts. Lines along i lie `row` apart, lines along j start at
+ *   j * plane + i; the two pitches are such that 16 lanes of 8 bytes, or 8 lanes of 16, always
+ *   touch all 32 banks once.
+ *   Elements a block. n^2 threads rarely fill warps; several elements together do.
+ */
+#ifndef NEK_LINE_CUH
+#define NEK_LINE_CUH
+
+#include "nek_cuda.cuh"
+#include "rt_async.cuh"
+
+/* D [0] and its transpose [1] by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with minus;
+ * the middle of an odd n belongs to the even half of a line. */
+template <int n> struct nek_halves {
+    static constexpr int half = n / 2, most = (n + 1) / 2;
+    double even[2][half * most], odd[2][most * half];
+};
+
+template <int n> nek_halves<n> nek_halve(const double *D)
+{
+    constexpr int half = n / 2, most = (n + 1) / 2;
+    nek_halves<n> h;
+    for (int t = 0; t < 2; t++) {
+        auto at = [=](int i, int l) { return t ? D[l * n + i] : D[i * n + l]; };
+        for (int i = 0; i < most; i++)
+            for (int l = 0; l < most; l++) {
+                if (i < half)
+                    h.even[t][i * most + l] =
+                        l == n - 1 - l ? at(i, l) : (at(i, l) + at(i, n - 1 - l)) / 2;
+                if (l < half)
+                    h.odd[t][i * half + l] = (at(i, l) - at(i, n - 1 - l)) / 2;
+            }
+    }
+    return h;
+}
+
+/* b = D a, or D^T a */
+template <int transposed, int n>
+__device__ __forceinline__ void nek_line_product(const nek_halves<n> &D, const double (&a)[n],
+                                                 double (&b)[n])
+{
+    constexpr int half = n / 2, most = (n + 1) / 2;
+    double even[most], odd[half], from_even[half], from_odd[most];
+#pragma unroll
+    for (int l = 0; l < half; l++) {
+        even[l] = a[l] + a[n - 1 - l];
+        odd[l] = a[l] - a[n - 1 - l];
+    }
+    if constexpr (n % 2 == 1)
+        even[half] = a[half];
+#pragma unroll
+    for (int i = 0; i < most; i++) {
+        if (i < half)
+            from_even[i] = 0;
+        from_odd[i] = 0;
+    }
+#pragma unroll
+    for (int l = 0; l < most; l++)
+#pragma unroll
+        for (int i = 0; i < most; i++) {
+            if (i < half)
+                from_even[i] += D.even[transposed][i * most + l] * even[l];
+            if (l < half)
+                from_odd[i] += D.odd[transposed][i * half + l] * odd[l];
+        }
+#pragma unroll
+    for (int i = 0; i < half; i++) {
+        b[i] = from_odd[i] + from_even[i];
+        b[n - 1 - i] = from_odd[i] - from_even[i];
+    }
+    if constexpr (n % 2 == 1)
+        b[half] = from_odd[half];
+}
+
+/* Smallest number from `least` on that is `rest` modulo 16. */
+constexpr int nek_pitch(int least, int rest)
+{
+    return least + ((rest - least) % 16 + 16) % 16;
+}
+
+constexpr int nek_whole_warps(int threads)
+{
+    return (threads + 31) / 32 * 32;
+}
+
+template <int n> struct nek_shape {
+    static constexpr int n2 = n * n, n3 = n2 * n;
+    /* Lines along i: an odd number of 16 bytes, or of 8 if n is odd and they are read so. */
+    static constexpr int row = n % 4 == 0 ? n + 2 : n;
+    /* 16 lanes with consecutive t find 16 banks at j * plane + i as they do at t. */
+    static constexpr int plane = nek_pitch(n2, n);
+    static constexpr int rows = n2 * row, planes = nek_pitch(n * plane, n2);
+    /* Threads that kernels are compiled for. */
+    static constexpr int threads = n2 <= 128 ? 128 : nek_whole_warps(n2);
+};
+
+/* Elements a block: 64 to 128 threads, most lanes in use, and the fewest of those. */
+constexpr int nek_elements_a_block(int n)
+{
+    int best = 1;
+    for (int count = 1; count * n * n <= 128; count++) {
+        const int threads = nek_whole_warps(count * n * n), most = nek_whole_warps(best * n * n);
+        if (most < 64 || (threads <= 128 && count * most > best * threads))
+            best = count;
+    }
+    return best;
+}
+
+/* Blocks of nek_shape<n>::threads that a multiprocessor's registers hold, `registers` a thread. */
+constexpr int nek_blocks_of(int threads, int registers)
+{
+    const int blocks = 65536 / (threads * registers);
+    return blocks > 0 ? blocks : 1;
+}
+
+/* Where a thread works. Idle threads have active = false and the place of another. */
+template <int n> struct nek_place {
+    int e, i, j, t;
+    bool active;
+    double *rows, *planes; /* of its element */
+
+    /* `memory`: rows, then planes, of `per_block` elements */
+    __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
+    {
+        using shape = nek_shape<n>;
+        int own = threadIdx.x / shape::n2;
+        e = blockIdx.x * per_block + own;
+        active = own < per_block && e < elements;
+        t = threadIdx.x - own * shape::n2;
+        if (!active) {
+            t = own = 0;
+            e = blockIdx.x * per_block;
+        }
+        i = t % n;
+        j = t / n;
+        rows = memory + own * shape::rows;
+        planes = memory + per_block * shape::rows + own * shape::planes;
+    }
+};
+
+/* A line in place becomes D or D^T times it. */
+template <int transposed, int n>
+__device__ __forceinline__ void nek_row_in_place(const nek_halves<n> &D, double *line)
+{
+    double a[n], b[n];
+    if constexpr (n % 2 == 0) {
+        double2 *two = reinterpret_cast<double2 *>(line);
+#pragma unroll
+        for (int l = 0; l < n; l += 2) {
+            const double2 pair = two[l / 2];
+            a[l] = pair.x;
+            a[l + 1] = pair.y;
+        }
+        nek_line_product<transposed>(D, a, b);
+#pragma unroll
+        for (int l = 0; l < n; l += 2)
+            two[l / 2] = make_double2(b[l], b[l + 1]);
+    } else {
+#pragma unroll
+        for (int l = 0; l < n; l++)
+            a[l] = line[l];
+        nek_line_product<transposed>(D, a, b);
+#pragma unroll
+        for (int l = 0; l < n; l++)
+            line[l] = b[l];
+    }
+}
+
+template <int transposed, int step, int n>
+__device__ __forceinline__ void nek_column_in_place(const nek_halves<n> &D, double *line)
+{
+    double a[n], b[n];
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        a[l] = line[l * step];
+    nek_line_product<transposed>(D, a, b);
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        line[l * step] = b[l];
+}
+
+/* w = D^T G D u on the columns of a block's elements. All threads must call. factors.wait() comes
+ * before the first factors.load(k, g), which gives rr rs rt ss st tt of point k of the column. The
+ * shared memory may be used again after a barrier. */
+template <int n, class Factors>
+__device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
+                                                  Factors &factors, const double (&u)[n],
+                                                  double (&w)[n])
+{
+    using shape = nek_shape<n>;
+    double *const row = at.rows + at.t * shape::row, *const plane =
+                                                         at.planes + at.j * shape::plane + at.i;
+    double *const r = at.rows + at.j * shape::row + at.i, *const s = at.planes + at.t;
+    constexpr int r_step = n * shape::row, s_step = shape::plane;
+    double wt[n];
+    if (at.active) {
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            r[k * r_step] = s[k * s_step] = u[k];
+    }
+    __syncthreads();
+    if (at.active) {
+        nek_row_in_place<0>(D, row);
+        nek_column_in_place<0, n>(D, plane);
+    }
+    nek_line_product<0>(D, u, wt);
+    __syncthreads();
+    factors.wait();
+    if (at.active) {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            double g[6];
+            factors.load(k, g);
+            const double wr = r[k * r_step], ws = s[k * s_step];
+            r[k * r_step] = g[0] * wr + g[1] * ws + g[2] * wt[k];
+            s[k * s_step] = g[1] * wr + g[3] * ws + g[4] * wt[k];
+            wt[k] = g[2] * wr + g[4] * ws + g[5] * wt[k];
+        }
+    }
+    __syncthreads();
+    nek_line_product<1>(D, wt, w);
+    if (at.active) {
+        nek_row_in_place<1>(D, row);
+        nek_column_in_place<1, n>(D, plane);
+    }
+    __syncthreads();
+    if (at.active) {
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            w[k] += r[k * r_step] + s[k * s_step];
+    }
+}
+
+/* --- where the factors come from --- */
+
+/* once: L2 may forget it first. */
+template <bool once> __device__ __forceinline__ double nek_load(const double *p)
+{
+    if constexpr (once)
+        return __ldcs(p);
+    else
+        return *p;
+}
+
+template <bool once> __device__ __forceinline__ void nek_store(double *p, double value)
+{
+    if constexpr (once)
+        __stcs(p, value);
+    else
+        *p = value;
+}
+
+/* What a kernel is compiled for: is everything that an iteration reads once kept out of L2's way?
+ */
+enum nek_source { NEK_CACHED, NEK_STREAMED, NEK_BULK };
+
+/* Read where they are used. Not `const __restrict__`: through L1, in whole sectors all the same. */
+template <int n, nek_source source> struct nek_factors {
+    using from_t = const double *;
+    static constexpr bool once = source != NEK_CACHED;
+    static constexpr int shared = 0;    /* doubles an element */
+    static constexpr int registers = 0; /* besides those of vectors */
+    const double *G;
+    __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int, int, double *)
+        : G(all + static_cast<size_t>(at.e) * 6 * nek_shape<n>::n3 + at.t)
+    {
+    }
+    __device__ __forceinline__ void wait() const
+    {
+    }
+    __device__ __forceinline__ void load(int k, double (&g)[6]) const
+    {
+#pragma unroll
+        for (int m = 0; m < 6; m++)
+            g[m] = nek_load<once>(G + m * nek_shape<n>::n3 + k * nek_shape<n>::n2);
+    }
+};
+
+/* Fetched into shared memory by one copy for the block, which is under way while the first products
+ * are formed, and which takes no registers: much is in flight with few blocks. */
+template <int n> struct nek_factors<n, NEK_BULK> {
+    using from_t = const double *;
+    static constexpr bool once = true;
+    static constexpr int shared = 6 * nek_shape<n>::n3, registers = 0;
+    const double *G;
+    uint64_t *barrier;
+    __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int elements,
+                                           int per_block, double *memory)
+    {
+        __shared__ uint64_t arrived;
+        barrier = &arrived;
+        const int first = blockIdx.x * per_block;
+        G = memory + (at.e - first) * shared + at.t;
+        if (threadIdx.x >= 32)
+            return;
+        if (threadIdx.x == 0) {
+            rt_barrier_init(barrier, RT_BULK_ARRIVALS);
+            rt_barriers_made();
+        }
+        __syncwarp();
+        const int count = elements - first < per_block ? elements - first : per_block;
+        const double *from = all + static_cast<size_t>(first) * shared;
+        rt_bulk_copy<true>(memory, reinterpret_cast<const unsigned char *>(from),
+                           count * shared * static_cast<int>(sizeof(double)), barrier, threadIdx.x);
+    }
+    __device__ __forceinline__ void wait() const
+    {
+        rt_barrier_wait(barrier, 0);
+    }
+    __device__ __forceinline__ void load(int k, double (&g)[6]) const
+    {
+#pragma unroll
+        for (int m = 0; m < 6; m++)
+            g[m] = G[m * nek_shape<n>::n3 + k * nek_shape<n>::n2];
+    }
+};
+
+/* --- how a kernel is launched --- */
+
+/* Bytes of a block: what the factors take, rows and planes, and `extra` doubles an element. */
+template <int n> constexpr size_t nek_line_bytes(int per_block, int factors, int extra)
+{
+    using shape = nek_shape<n>;
+    return sizeof(double) * per_block * (factors + shape::rows + shape::planes + extra);
+}
+
+typedef struct {
+    nek_source source;
+    int per_block;
+    unsigned blocks, threads;
+} nek_launch_t;
+
+/* Parameters of a rung that uses this operator; the second for those that read factors. */
+static const char *const nek_per_block_values[] = {"auto", "1", "2",  "3",  "4",  "5",  "6",
+                                                   "7",    "8", "14", "16", "24", "32", nullptr};
+static const char *const nek_source_values[] = {"auto", "cached", "streamed", "bulk", nullptr};
+static const rt_parameter_t nek_line_parameters[] = {
+    {"elements", "elements a block", nek_per_block_values, 0},
+    {"factors",
+     "how they are read: as all else, past the cache (evict-first), or by a bulk copy into shared "
+     "memory",
+     nek_source_values, 0}};
+enum { NEK_PER_BLOCK, NEK_FACTORS, NEK_LINE_PARAMETERS };
+
+static inline int nek_choice_per_block(int n, const int *choice)
+{
+    const int value = choice[NEK_PER_BLOCK];
+    return value == 0 ? nek_elements_a_block(n) : atoi(nek_per_block_values[value]);
+}
+
+/* Shared memory that a block may have, on this GPU, or on an H100 where there is none. */
+static inline size_t nek_most_shared()
+{
+    int device, bytes = 227 * 1024;
+    if (rt_device_gpu()) {
+        RT_CUDA(cudaGetDevice(&device));
+        RT_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    }
+    return static_cast<size_t>(bytes);
+}
+
+/* extra(n): doubles an element beside the operator's. */
+template <class Extra>
+const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bool bulk,
+                                   Extra extra)
+{
+    const char *reason = nullptr;
+    nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto N) {
+        constexpr int n = N();
+        if (per_block * n * n > nek_shape<n>::threads)
+            reason = "that many elements are more threads than the block is made for";
+        else if (nek_line_bytes<n>(per_block, bulk ? 6 * n * n * n : 0, extra(n)) >
+                 nek_most_shared())
+            reason = "a block cannot have that much shared memory";
+    });
+    return reason;
+}
+
+/* Does a block of one element fit? */
+template <class Extra> const char *nek_refuse_line(const nek_config_t *config, Extra extra)
+{
+    return config->n <= NEK_FIXED_N &&
+                   nek_refuse_line_choice(config, nek_elements_a_block(config->n), false, extra)
+               ? "an element of that degree does not fit into the shared memory of this GPU"
+               : nullptr;
+}
+
+#define NEK_LINE_MAX_N_REASON                                                               \
+    "lines are kept in registers, and more than 16 points a direction do not fit: n <= 16 " \
+    "(degree <= 15); use layered"
+
+/*
+ * What "auto" means for the factors, from measurements on an H200: a bulk copy where a
+ * multiprocessor still holds three blocks and there are many rounds of them (at n = 10 from 2048
+ * elements on; with fewer, four blocks without it share the work more evenly); else plain loads,
+ * past L2 when the arrays of an iteration are more than it holds.
+ */
+static inline nek_source nek_choose_source(const nek_mesh_t *m, unsigned blocks, int bulk_resident)
+{
+    const rt_gpu_t *gpu = rt_device_gpu();
+    const double bytes = 10.0 * sizeof(double) * static_cast<double>(m->points);
+    if (bulk_resident >= 3 && blocks > 4u * bulk_resident * gpu->multiprocessors)
+        return NEK_BULK;
+    return bytes > 2.0 * static_cast<double>(gpu->l2) ? NEK_STREAMED : NEK_CACHED;
+}
+
+/* Makes the launch for a choice. resident(per_block): blocks with bulk copies a multiprocessor
+ * holds, 0: they do not fit. */
+template <class Resident>
+nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, Resident resident)
+{
+    static const int automatic[NEK_LINE_PARAMETERS] = {0};
+    const int *choice = m->choice ? m->choice : automatic;
+    nek_launch_t l;
+    l.per_block = nek_choice_per_block(m->n, choice);
+    l.blocks = rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(l.per_block));
+    l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * m->n * m->n));
+    l.source = NEK_CACHED;
+    if (sources && choice[NEK_FACTORS] > 0)
+        l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
+    else if (sources)
+        l.source = nek_choose_source(m, l.blocks, resident(l.per_block));
+    return l;
+}
+
+/* Blocks of a kernel that a multiprocessor holds. */
+template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
+{
+    int blocks = 0;
+    if (shared > nek_most_shared())
+        return 0;
+    nek_allow_shared(kernel, shared);
+    RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+    return blocks;
+}
+
+/* Calls f(std::integral_constant<nek_source, ...>()). */
+template <class F> void nek_with_source(nek_source source, F f)
+{
+    if (source == NEK_CACHED)
+        f(std::integral_constant<nek_source, NEK_CACHED>());
+    else if (source == NEK_STREAMED)
+        f(std::integral_constant<nek_source, NEK_STREAMED>());
+    else
+        f(std::integral_constant<nek_source, NEK_BULK>());
+}
+
+/* The operator alone (packed.cu): what the rungs after it are checked with, too. */
+void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w);
+
+#endif

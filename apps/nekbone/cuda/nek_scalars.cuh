@@ -1,0 +1,269 @@
+/*
+ * nek_scalars.cuh - the scalars of a CG that stays on the GPU: inner products, alpha, beta, and a
+ * solve as one CUDA graph.
+ *
+ * A kernel that makes terms of inner products leaves one partial sum a block. The kernel after it
+ * adds them, and the block of that one which finishes last adds what its blocks found, in order,
+ * and forms alpha and beta, which later kernels read. So equal input gives equal bits, and the host
+ * waits once a solve. The scalars go to page-locked host memory too, where the history is read when
+ * the solve is over.
+ *
+ * On several ranks the host fetches the sums, adds those of all ranks, and starts a kernel of one
+ * thread that forms the scalars as the last block does on one rank.
+ */
+#ifndef NEK_SCALARS_CUH
+#define NEK_SCALARS_CUH
+
+#include "nek_cuda.cuh"
+#include "rt_async.cuh"
+
+/* Most sums at a time, and most blocks of a kernel that adds. */
+enum { NEK_SUMS = 4, NEK_ADDING_BLOCKS = 1024, NEK_ADDING_THREADS = 256 };
+
+enum { NEK_RR, NEK_ALPHA, NEK_BETA, NEK_SCALARS };
+
+typedef struct {
+    double *device, *host; /* [NEK_SCALARS][iterations + 1] */
+    int iterations;
+    double *partial; /* [NEK_SUMS][blocks] of the element kernel */
+    int blocks;
+    double *second; /* [NEK_SUMS][NEK_ADDING_BLOCKS] of the kernel that adds those */
+    unsigned *done; /* its blocks that have finished; returns to 0 */
+    double *sums; /* [NEK_SUMS] page-locked: of this rank, for the host to add up; one rank: NULL */
+} nek_scalars_t;
+
+__device__ __forceinline__ double nek_get(const nek_scalars_t &s, int which, int k)
+{
+    return __ldcg(s.device + which * (s.iterations + 1) + k);
+}
+
+__device__ __forceinline__ void nek_put(const nek_scalars_t &s, int which, int k, double value)
+{
+    s.device[which * (s.iterations + 1) + k] = value;
+    s.host[which * (s.iterations + 1) + k] = value;
+}
+
+/* Each becomes the sum over the block, in thread 0. Whole warps; all threads must call. */
+template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum)[count])
+{
+    __shared__ double of_warp[count][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+    __syncthreads(); /* all have read what the call before left */
+#pragma unroll
+    for (int q = 0; q < count; q++) {
+        sum[q] = rt_warp_sum(sum[q]);
+        if (lane == 0)
+            of_warp[q][warp] = sum[q];
+    }
+    __syncthreads();
+    if (warp == 0) {
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            sum[q] = rt_warp_sum(lane < warps ? of_warp[q][lane] : 0.0);
+    }
+}
+
+/* For the element kernel: sums of its threads to partial. */
+template <int count>
+__device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, double (&sum)[count])
+{
+    nek_block_sums(sum);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            s.partial[q * s.blocks + blockIdx.x] = sum[q];
+    }
+}
+
+/* For the kernel after it: this thread's share of those partial sums. */
+template <int count>
+__device__ __forceinline__ void nek_take_sums(const nek_scalars_t &s, double (&sum)[count])
+{
+    const int step = gridDim.x * blockDim.x;
+    for (int b = blockIdx.x * blockDim.x + threadIdx.x; b < s.blocks; b += step)
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            sum[q] += __ldcg(s.partial + q * s.blocks + b);
+}
+
+/* Adds what all threads of the grid bring; the block that is last calls Scalars::form(s, it, sums),
+ * or, on several ranks, leaves the sums to the host. */
+template <class Scalars>
+__device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
+                                                double (&sum)[Scalars::count])
+{
+    constexpr int count = Scalars::count;
+    __shared__ bool last;
+    nek_block_sums(sum);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            s.second[q * NEK_ADDING_BLOCKS + blockIdx.x] = sum[q];
+        __threadfence(); /* the sums are visible before the count is */
+        last = atomicAdd(s.done, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        sum[q] = 0;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            sum[q] += __ldcg(s.second + q * NEK_ADDING_BLOCKS + b);
+    nek_block_sums(sum);
+    if (threadIdx.x != 0)
+        return;
+    *s.done = 0;
+    if (!s.sums) {
+        Scalars::form(s, it, sum);
+        return;
+    }
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        s.sums[q] = sum[q];
+}
+
+typedef struct {
+    double of[NEK_SUMS];
+} nek_sums_t;
+
+/* One thread, on several ranks: the sums are of all ranks now. */
+template <class Scalars> __global__ void nek_form_scalars(nek_scalars_t s, int it, nek_sums_t all)
+{
+    double sum[Scalars::count];
+    for (int q = 0; q < Scalars::count; q++)
+        sum[q] = all.of[q];
+    Scalars::form(s, it, sum);
+}
+
+/* Blocks of a kernel that ends in nek_finish_sums: what can be there at once, and no more than
+ * there is work for. */
+static inline unsigned nek_adding_blocks(int resident, unsigned needed)
+{
+    const int most = resident < NEK_ADDING_BLOCKS ? resident : static_cast<int>(NEK_ADDING_BLOCKS);
+    return needed < static_cast<unsigned>(most) ? needed : static_cast<unsigned>(most);
+}
+
+/* After a kernel that ended in nek_finish_sums. One rank: all is done. */
+template <class Scalars> void nek_add_ranks(const nek_scalars_t &s, int it)
+{
+    nek_sums_t all = {};
+    if (!s.sums)
+        return;
+    RT_CUDA(cudaStreamSynchronize(rt_stream()));
+    for (int q = 0; q < Scalars::count; q++)
+        all.of[q] = static_cast<volatile double *>(s.sums)[q];
+    rt_comm_sum(all.of, Scalars::count);
+    nek_form_scalars<Scalars><<<1, 1, 0, rt_stream()>>>(s, it, all);
+    RT_CUDA_LAUNCHED();
+}
+
+static inline size_t nek_scalars_doubles(int64_t iterations, int64_t blocks)
+{
+    return static_cast<size_t>(NEK_SCALARS * (iterations + 1) + NEK_SUMS * blocks +
+                               NEK_SUMS * NEK_ADDING_BLOCKS + 1);
+}
+
+static inline nek_scalars_t nek_scalars_new(int iterations, int blocks)
+{
+    nek_scalars_t s = {};
+    const size_t scalars = NEK_SCALARS * (static_cast<size_t>(iterations) + 1);
+    s.iterations = iterations;
+    s.blocks = blocks;
+    const size_t all = nek_scalars_doubles(iterations, blocks);
+    s.device = RT_NEW(double, all, RT_DEVICE);
+    rt_fill(s.device, RT_DEVICE, 0, all * sizeof(double));
+    s.partial = s.device + scalars;
+    s.second = s.partial + NEK_SUMS * static_cast<size_t>(blocks);
+    s.done = reinterpret_cast<unsigned *>(s.second + NEK_SUMS * NEK_ADDING_BLOCKS);
+    s.host = RT_NEW(double, scalars + NEK_SUMS, RT_PINNED);
+    s.sums = rt_comm_size() > 1 ? s.host + scalars : nullptr;
+    return s;
+}
+
+static inline void nek_scalars_destroy(nek_scalars_t *s)
+{
+    RT_FREE(s->device, RT_DEVICE);
+    RT_FREE(s->host, RT_PINNED);
+}
+
+static inline void nek_scalars_memory(const nek_config_t *config, int64_t blocks,
+                                      double bytes[RT_SPACES])
+{
+    bytes[RT_DEVICE] +=
+        sizeof(double) * static_cast<double>(nek_scalars_doubles(config->iterations, blocks));
+    bytes[RT_PINNED] +=
+        sizeof(double) * static_cast<double>(NEK_SCALARS * (config->iterations + 1) + NEK_SUMS);
+}
+
+/* History and coefficients of `s`, when the stream is idle. */
+static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *s)
+{
+    const double *rr = scalars->host, *alpha = rr + scalars->iterations + 1;
+    const double *beta = alpha + scalars->iterations + 1;
+    for (int k = 0; k <= s->iterations; k++)
+        s->history[k] = sqrt(rr[k]);
+    for (int k = 0; k < s->iterations; k++) {
+        s->alpha[k] = alpha[k];
+        s->beta[k] = beta[k];
+    }
+}
+
+/* --- a solve as one graph --- */
+
+/* A graph does not grow beyond that; iterations after it are started one by one. */
+enum { NEK_GRAPH_ITERATIONS = 1024 };
+
+typedef struct {
+    cudaGraphExec_t graph; /* NULL: none yet */
+    int iterations;        /* of the solve that it was made for */
+} nek_replay_t;
+
+static inline void nek_replay_drop(nek_replay_t *replay)
+{
+    if (replay->graph)
+        RT_CUDA(cudaGraphExecDestroy(replay->graph));
+    replay->graph = nullptr;
+}
+
+/* enqueue(first, last) puts iterations first .. last - 1 of a solve on the stream, and after the
+ * last of all what ends it. Kernels of a small mesh are shorter than a launch from the host:
+ * captured, they follow one another on the device. Relaxed: the first launch of a kernel may have
+ * to load its code. */
+template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, Enqueue enqueue)
+{
+    const int captured = iterations < NEK_GRAPH_ITERATIONS ? iterations : NEK_GRAPH_ITERATIONS;
+    if (!replay->graph || replay->iterations != iterations) {
+        cudaGraph_t graph;
+        nek_replay_drop(replay);
+        RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
+        enqueue(0, captured);
+        RT_CUDA(cudaStreamEndCapture(rt_stream(), &graph));
+        RT_CUDA(cudaGraphInstantiateWithFlags(&replay->graph, graph, 0));
+        RT_CUDA(cudaGraphDestroy(graph));
+        replay->iterations = iterations;
+    }
+    RT_CUDA(cudaGraphLaunch(replay->graph, rt_stream()));
+    if (captured < iterations)
+        enqueue(captured, iterations);
+}
+
+/* A solve: one rank replays it; with several the host takes part in every sum. */
+template <class Enqueue>
+void nek_run_solve(nek_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
+                   Enqueue enqueue)
+{
+    rt_timer_start("cg", s->rung->kind);
+    if (scalars->sums)
+        enqueue(0, s->iterations);
+    else
+        nek_replay(replay, s->iterations, enqueue);
+    rt_timer_stop("cg");
+    RT_CUDA(cudaStreamSynchronize(rt_stream()));
+    nek_scalars_tell(scalars, s);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * onepass.cu - the whole of an iteration in one pass over vectors and factors, and Q Q^T.
+ *
+ * Idea: `fused` reads r and v once more only because beta needs the new r. Kronbichler et al. get
+ * beta from sums of the pass before (onepass.cuh). Advantage: 114 bytes a point instead of 138, and
+ * two kernels an iteration; on several ranks one sum over ranks. Price: three more inner products,
+ * one array of shared memory, and x is late by up to two steps.
+ *
+ * The factors, half of all bytes, come by bulk copy where that leaves enough blocks: the copy is
+ * under way while r, p and v are fetched and the first products are formed, and it takes no
+ * registers. Where it does not pay (few elements: the fewer blocks a multiprocessor holds, the less
+ * evenly it is filled), plain loads.
+ */
+#include "config.h"
+#include "onepass.cuh"
+
+using data_t = onepass_data<const double *>;
+
+static void cg(nek_solver_t *s)
+{
+    data_t *d = static_cast<data_t *>(s->data);
+    d->pass.lambda = s->lambda;
+    auto enqueue = [=](int first, int last) {
+        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+            nek_with_source(d->launch.source, [&](auto source) {
+                onepass_iterations<n(), nek_factors<n(), source()>>(s, d, first, last);
+            });
+        });
+    };
+    nek_run_solve(&d->replay, &d->pass.scalars, s, enqueue);
+}
+
+static void set_up(nek_solver_t *s)
+{
+    data_t *d = new data_t();
+    s->data = d;
+    d->pass.factors = s->mesh.G;
+    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
+        constexpr int n = N();
+        d->launch = nek_make_launch(&s->mesh, true, [](int per_block) {
+            using factors_t = nek_factors<n, NEK_BULK>;
+            return nek_fit(onepass_element<n, factors_t>, nek_whole_warps(per_block * n * n),
+                           onepass_bytes<n, factors_t>(per_block));
+        });
+        nek_with_source(d->launch.source, [&](auto source) {
+            using factors_t = nek_factors<n, source()>;
+            nek_allow_shared(onepass_element<n, factors_t>,
+                             onepass_bytes<n, factors_t>(d->launch.per_block));
+        });
+        onepass_set_up<n>(s, d);
+    });
+}
+
+static void tear_down(nek_solver_t *s)
+{
+    onepass_tear_down(static_cast<data_t *>(s->data));
+}
+
+static const char *refuse(const nek_config_t *config)
+{
+    return nek_refuse_line(config, onepass_extra);
+}
+
+static const char *refuse_choice(const nek_config_t *config, const int *choice)
+{
+    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
+                                  choice[NEK_FACTORS] == 1 + NEK_BULK, onepass_extra);
+}
+
+static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
+{
+    onepass_work(config, P, S, 6 * sizeof(double), 0, work);
+}
+
+static constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
+    t.cg = cg;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = nek_split_memory;
+    t.refuse = refuse;
+    t.work = work;
+    t.parameters = nek_line_parameters;
+    t.n_parameters = NEK_LINE_PARAMETERS;
+    t.refuse_choice = refuse_choice;
+    return t;
+}
+
+extern "C" const nek_kernels_t nek_onepass = table();

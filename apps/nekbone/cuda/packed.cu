@@ -1,0 +1,118 @@
+/*
+ * packed.cu - the operator by lines (nek_line.cuh): no lane idle, D from the constant bank.
+ *
+ * Idea: `layered` is bound by shared memory, which it reads 4 n times a point. Here a thread holds
+ * whole lines in registers, so shared memory is touched a dozen times a point; D comes with the
+ * instruction, and by halves costs half the multiplications; elements too small to fill warps share
+ * a block. Advantage: what is left is reading u and the factors, once, and writing w. Price: a
+ * line's 2 n registers three times over, n fixed when compiling, n <= 16; and CG around it is as
+ * before: everything else is still read and written line by line of nek_solve.
+ */
+#include "config.h"
+#include <cstring>
+#include "nek_line.cuh"
+
+/* Registers a thread needs: three lines of doubles, and the rest. */
+constexpr int registers(int n)
+{
+    return 6 * n + 52;
+}
+
+template <int n, nek_source source>
+__global__ void __launch_bounds__(nek_shape<n>::threads,
+                                  nek_blocks_of(nek_shape<n>::threads, registers(n)))
+    element(const __grid_constant__ nek_halves<n> D, const double *G, const double *u_all,
+            double *w_all, int elements, int per_block)
+{
+    using factors_t = nek_factors<n, source>;
+    constexpr int n2 = n * n, n3 = n2 * n;
+    extern __shared__ __align__(128) double memory[];
+    const nek_place<n> at(elements, per_block, memory + per_block * factors_t::shared);
+    factors_t factors(G, at, elements, per_block, memory);
+    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
+    double u[n], w[n];
+#pragma unroll
+    for (int k = 0; k < n; k++)
+        u[k] = nek_load<factors_t::once>(u_all + own + k * n2);
+    nek_line_operator(D, at, factors, u, w);
+    if (at.active) {
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            w_all[own + k * n2] = w[k];
+    }
+}
+
+template <int n, nek_source source> size_t bytes(int per_block)
+{
+    return nek_line_bytes<n>(per_block, nek_factors<n, source>::shared, 0);
+}
+
+/* The launch of the last call: to find one takes longer than a small kernel. */
+static struct {
+    int n, choice[NEK_LINE_PARAMETERS];
+    int64_t elements;
+    nek_launch_t launch;
+} last;
+
+template <int n> static void find_launch(const nek_mesh_t *m)
+{
+    static const int automatic[NEK_LINE_PARAMETERS] = {0};
+    const int *choice = m->choice ? m->choice : automatic;
+    if (last.n == n && last.elements == m->elements &&
+        memcmp(last.choice, choice, sizeof last.choice) == 0)
+        return;
+    last.n = n;
+    last.elements = m->elements;
+    memcpy(last.choice, choice, sizeof last.choice);
+    last.launch = nek_make_launch(m, true, [](int per_block) {
+        return nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
+                       bytes<n, NEK_BULK>(per_block));
+    });
+    nek_with_source(last.launch.source, [&](auto source) {
+        nek_allow_shared(element<n, source()>, bytes<n, source()>(last.launch.per_block));
+    });
+}
+
+void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    const nek_launch_t &l = last.launch;
+    const bool known = nek_fixed_n<NEK_FIXED_N>(m->n, [&](auto N) {
+        constexpr int n = N();
+        find_launch<n>(m);
+        nek_with_source(l.source, [&](auto source) {
+            const size_t shared = bytes<n, source()>(l.per_block);
+            element<n, source()><<<l.blocks, l.threads, shared, rt_stream()>>>(
+                nek_halve<n>(m->D_host), m->G, u, w, static_cast<int>(m->elements), l.per_block);
+        });
+    });
+    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", m->n);
+    RT_CUDA_LAUNCHED();
+}
+
+static constexpr int extra(int)
+{
+    return 0;
+}
+
+static const char *refuse(const nek_config_t *config)
+{
+    return nek_refuse_line(config, extra);
+}
+
+static const char *refuse_choice(const nek_config_t *config, const int *c)
+{
+    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, c),
+                                  c[NEK_FACTORS] == 1 + NEK_BULK, extra);
+}
+
+static constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
+    t.refuse = refuse;
+    t.parameters = nek_line_parameters;
+    t.n_parameters = NEK_LINE_PARAMETERS;
+    t.refuse_choice = refuse_choice;
+    return t;
+}
+
+extern "C" const nek_kernels_t nek_packed = table();

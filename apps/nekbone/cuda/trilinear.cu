@@ -1,0 +1,185 @@
+/*
+ * trilinear.cu - onepass with the geometric factors computed, not read.
+ *
+ * Idea: the six factors are half of what `onepass` reads. In an element that is the trilinear image
+ * of a cube they follow from its 8 vertices: a thread forms the parts of the Jacobian that its
+ * column has in common, once, and the rest at each point. Advantage: 66 bytes a point instead of
+ * 114. Price: about 80 flops a point and a division; and it solves fewer problems than the other
+ * rungs: curved elements have no such vertices. So it is reported apart: not a better way to do the
+ * same, but what knowing more about the mesh is worth.
+ *
+ * Here that is a straight box. Nothing is made of its elements being cubes.
+ */
+#include "config.h"
+#include "onepass.cuh"
+
+/* Vertices [elements][8][3] of x, y, z, the first direction fastest, and points and weights. */
+struct vertices_t {
+    const double *xyz;
+    double z[NEK_FIXED_N], w[NEK_FIXED_N];
+};
+
+template <int n> struct trilinear_t {
+    using from_t = vertices_t;
+    static constexpr bool once = true;
+    static constexpr int shared = 24;                /* vertices of an element */
+    static constexpr int registers = n < 7 ? 36 : 0; /* more lines hide them */
+    const vertices_t &of;
+    const double *vertices;
+    int i, j;
+    double r0[3], r1[3], s0[3], s1[3]; /* dx/dr and dx/ds at either end of the column */
+    double t[3], weight;               /* dx/dt, the same all along it */
+
+    __device__ __forceinline__ trilinear_t(const vertices_t &from, const nek_place<n> &at, int,
+                                           int per_block, double *memory)
+        : of(from), vertices(memory + (at.e - blockIdx.x * per_block) * shared), i(at.i), j(at.j)
+    {
+        double *const own = memory + (at.e - blockIdx.x * per_block) * shared;
+        for (int q = at.t; at.active && q < shared; q += n * n)
+            own[q] = __ldg(from.xyz + static_cast<size_t>(at.e) * shared + q);
+    }
+    /* Only now, past barriers: before it every register is taken by vectors on their way. */
+    __device__ __forceinline__ void wait()
+    {
+        const double r = of.z[i], s = of.z[j];
+        const double a = (1 - r) / 2, b = (1 + r) / 2, c = (1 - s) / 2, d = (1 + s) / 2;
+#pragma unroll
+        for (int q = 0; q < 3; q++) {
+            double x[8];
+#pragma unroll
+            for (int l = 0; l < 8; l++)
+                x[l] = vertices[3 * l + q];
+            r0[q] = ((x[1] - x[0]) * c + (x[3] - x[2]) * d) / 2;
+            r1[q] = ((x[5] - x[4]) * c + (x[7] - x[6]) * d) / 2;
+            s0[q] = ((x[2] - x[0]) * a + (x[3] - x[1]) * b) / 2;
+            s1[q] = ((x[6] - x[4]) * a + (x[7] - x[5]) * b) / 2;
+            t[q] = (((x[4] - x[0]) * a + (x[5] - x[1]) * b) * c +
+                    ((x[6] - x[2]) * a + (x[7] - x[3]) * b) * d) /
+                   2;
+        }
+        weight = of.w[i] * of.w[j];
+    }
+    /* G = weight / det * C C^T, rows of C the cross products of two of dx/dr, dx/ds, dx/dt */
+    __device__ __forceinline__ void load(int k, double (&g)[6]) const
+    {
+        const double low = (1 - of.z[k]) / 2, high = (1 + of.z[k]) / 2;
+        double r[3], s[3], C[3][3];
+#pragma unroll
+        for (int q = 0; q < 3; q++) {
+            r[q] = r0[q] * low + r1[q] * high;
+            s[q] = s0[q] * low + s1[q] * high;
+        }
+#pragma unroll
+        for (int q = 0; q < 3; q++) {
+            const int q1 = (q + 1) % 3, q2 = (q + 2) % 3;
+            C[0][q] = s[q1] * t[q2] - s[q2] * t[q1];
+            C[1][q] = t[q1] * r[q2] - t[q2] * r[q1];
+            C[2][q] = r[q1] * s[q2] - r[q2] * s[q1];
+        }
+        const double det = r[0] * C[0][0] + r[1] * C[0][1] + r[2] * C[0][2];
+        const double f = weight * of.w[k] / det;
+#pragma unroll
+        for (int c = 0, m = 0; c < 3; c++)
+#pragma unroll
+            for (int d = c; d < 3; d++, m++)
+                g[m] = f * (C[c][0] * C[d][0] + C[c][1] * C[d][1] + C[c][2] * C[d][2]);
+    }
+};
+
+/* Bytes and flops for the factors of a point: the vertices, once an element; r and s 18, C 27, det
+ * 5, f 2, G 36. */
+enum { VERTEX_BYTES = 24 * sizeof(double), FLOPS = 88 };
+
+using data_t = onepass_data<vertices_t>;
+
+static void cg(nek_solver_t *s)
+{
+    data_t *d = static_cast<data_t *>(s->data);
+    d->pass.lambda = s->lambda;
+    auto enqueue = [=](int first, int last) {
+        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+            onepass_iterations<n(), trilinear_t<n()>>(s, d, first, last);
+        });
+    };
+    nek_run_solve(&d->replay, &d->pass.scalars, s, enqueue);
+}
+
+/* Of a straight box: elements of edge 2. */
+static double *make_vertices(const nek_config_t *config)
+{
+    std::vector<double> xyz;
+    for (int64_t e = 0; e < config->local_elements; e++) {
+        int64_t at[3];
+        nek_place_element(config, e, at);
+        for (int vertex = 0; vertex < 8; vertex++)
+            for (int d = 0; d < 3; d++)
+                xyz.push_back(2.0 *
+                              static_cast<double>(config->first[d] + at[d] + (vertex >> d & 1)));
+    }
+    return static_cast<double *>(rt_clone(xyz.data(), xyz.size(), sizeof(double), RT_DEVICE));
+}
+
+static void set_up(nek_solver_t *s)
+{
+    data_t *d = new data_t();
+    double D[NEK_MAX_N * NEK_MAX_N];
+    s->data = d;
+    d->pass.factors.xyz = make_vertices(s->problem->config);
+    nek_gll(s->mesh.n, d->pass.factors.z, d->pass.factors.w, D);
+    d->launch = nek_make_launch(&s->mesh, false, [](int) { return 0; });
+    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+        nek_allow_shared(onepass_element<n(), trilinear_t<n()>>,
+                         onepass_bytes<n(), trilinear_t<n()>>(d->launch.per_block));
+        onepass_set_up<n()>(s, d);
+    });
+}
+
+static void tear_down(nek_solver_t *s)
+{
+    data_t *d = static_cast<data_t *>(s->data);
+    RT_FREE(d->pass.factors.xyz, RT_DEVICE);
+    onepass_tear_down(d);
+}
+
+static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
+{
+    nek_split_memory(config, bytes);
+    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * VERTEX_BYTES;
+}
+
+static const char *refuse(const nek_config_t *config)
+{
+    if (config->deform != 0)
+        return "its elements are known by their 8 vertices, and --deform bends the edges between "
+               "them; use onepass";
+    return nek_refuse_line(config, onepass_extra);
+}
+
+static const char *refuse_choice(const nek_config_t *config, const int *choice)
+{
+    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice), false,
+                                  onepass_extra);
+}
+
+static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
+{
+    const double n3 = config->n * config->n * config->n;
+    onepass_work(config, P, S, VERTEX_BYTES / n3, FLOPS, work);
+}
+
+static constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
+    t.cg = cg;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = needed_memory;
+    t.refuse = refuse;
+    t.work = work;
+    t.parameters = nek_line_parameters;
+    t.n_parameters = NEK_FACTORS; /* not how they are read */
+    t.refuse_choice = refuse_choice;
+    return t;
+}
+
+extern "C" const nek_kernels_t nek_trilinear = table();
