@@ -325,6 +325,26 @@ static const char *note(const rt_rung_t *rung)
                 : "the last bits vary from run to run";
 }
 
+const rt_parameter_t *gfnn_parameters(const rt_rung_t *rung, int *count)
+{
+    const gfnn_kernels_t *kernels = rung->kernels;
+    const gfnn_operator_t *op = kernels ? kernels->op : NULL;
+    *count = op ? op->n_parameters : 0;
+    return op ? op->parameters : NULL;
+}
+
+/* Rows that a tile is cut from, and what there is to be kept in a cache. */
+static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const gfnn_config_t *cfg = run->config;
+    double nodes = 1;
+    for (int d = 0; d < 3; d++)
+        nodes *= (double)cfg->n_nodes[d] / cfg->n_ranks[d];
+    point[0] = (rt_coordinate_t){"x", (double)cfg->n_nodes[0] / cfg->n_ranks[0], 1};
+    point[1] = (rt_coordinate_t){"nodes", nodes, 1};
+    return 2;
+}
+
 /* --- result --- */
 
 static void result(const void *solver, json_t *out)
@@ -386,6 +406,8 @@ const rt_app_t gfnn_app = {
     .result = result,
     .picture = gfnn_picture,
     .note = note,
+    .parameters = gfnn_parameters,
+    .tune_point = tune_point,
     .compare = gfnn_compare,
     .roofline_cases = roofline_cases,
     .roofline_settings = "steps=1",

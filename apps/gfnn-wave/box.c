@@ -15,17 +15,18 @@
 
 /* --- arrays --- */
 
-/* 4 values: 32 bytes of doubles, 8 of 16-bit floats. */
-static int64_t round_up(int64_t n)
+/* `fine` and `bare` hold doubles and floats, `wide` 16-bit floats too: 16 bytes at least. */
+static int64_t round_up(int64_t n, int64_t halo)
 {
-    return (n + 3) / 4 * 4;
+    const int64_t unit = halo > 1 ? 8 : 4;
+    return (n + unit - 1) / unit * unit;
 }
 
 gfnn_grid_t gfnn_grid(const int64_t n[3], int64_t halo)
 {
     gfnn_grid_t g = {.n = {n[0], n[1], n[2]}, .halo = halo};
-    const int64_t left = round_up(halo);
-    g.pitch = round_up(left + n[0] + halo);
+    const int64_t left = round_up(halo, halo);
+    g.pitch = round_up(left + n[0] + halo, halo);
     g.slab = g.pitch * (n[1] + 2 * halo);
     g.plane = g.slab * (n[2] + 2 * halo);
     g.origin = left + halo * g.pitch + halo * g.slab;

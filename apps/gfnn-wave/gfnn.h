@@ -104,7 +104,8 @@ typedef struct {
 /* Arrays over nodes, or over elements, which are numbered as the node at their lower corner: x
  * fastest, with `halo` more on every side. The value of (i, j, k), -halo <= i < n[0] + halo, is at
  * origin + k slab + j pitch + i; a vector has its components a plane apart (SoA). Rows of own
- * values begin at multiples of 4 values; pitch, slab and plane are multiples of 4. */
+ * values begin at multiples of 4 values (with a halo of more than 1: of 8); so are pitch, slab and
+ * plane. */
 typedef struct {
     int64_t n[3];
     int64_t halo, pitch, slab, plane, origin;
@@ -201,6 +202,7 @@ typedef struct {
     const gfnn_materials_t *materials; /* host */
     const uint8_t *id;                 /* on box->wide, in `space` */
     void *data;                        /* what set_up made */
+    const int *choice;                 /* what is in force for the rung; NULL: its initial values */
 } gfnn_view_t;
 
 /* Own nodes from lo to hi - 1. */
@@ -224,6 +226,9 @@ typedef struct {
     void (*memory)(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES]);
     bool whole;        /* takes regions of all own nodes only (it scatters) */
     bool reproducible; /* the same bits from run to run */
+    /* What a tuner may choose; view->choice has what is in force. */
+    const rt_parameter_t *parameters;
+    int n_parameters;
 } gfnn_operator_t;
 
 /* The predictor's kernels and coefficients: what P is.
@@ -254,7 +259,7 @@ typedef struct {
 } gfnn_predictor_t;
 
 /* Vectors of a solve: all loops of the CG that are not A or P, over own nodes. x, p, q, r: double
- * on `fine`. z, d, s: float on `wide`. Sums are of this rank alone. "Held" components (mirror
+ * on `fine`. z and what is float: on `wide`. Sums are of this rank alone. "Held" components (mirror
  * faces) are 0 in p, q, r, z already. */
 typedef struct {
     /* x = 0 etc. */
@@ -263,34 +268,37 @@ typedef struct {
     double (*dot)(const gfnn_view_t *view, const double *x, const double *y);
     /* y = a x + b y */
     void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
-    /* x += alpha p, r -= alpha q; returns r . r. If low is not NULL, low = scale * r in `precision`
-     * on `wide`: what the preconditioner gets. */
-    double (*update)(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                     double *x, double *r, double scale, int precision, void *low);
-    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass x += alpha p,
-     * r -= alpha q, z = scale * D^-1 r, sums[0] = r . r, sums[1] = z . r. If alpha is 0, x, p and q
-     * are not touched. */
-    void (*update_bj)(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                      double *x, double *r, double scale, float *z, double sums[2]);
+    /* r -= alpha q; returns r . r. If low is not NULL, low = scale * r in `precision` on `wide`:
+     * what the preconditioner gets. */
+    double (*update)(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                     double scale, int precision, void *low);
+    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass r -= alpha q,
+     * z = scale * D^-1 r, sums[0] = r . r, sums[1] = z . r. If alpha is 0, q is not read. */
+    void (*update_bj)(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                      double scale, float *z, double sums[2]);
     /* low = scale * r; returns the largest |r| of this rank. */
     double (*pack)(const gfnn_view_t *view, const double *r, double scale, int precision,
                    void *low);
     /* sums[0] = z . r, sums[1] = z . q. q may be NULL. */
     void (*dots)(const gfnn_view_t *view, const float *z, const double *r, const double *q,
                  double sums[2]);
-    /* p = scale z + beta p; p is not read if beta is 0 */
-    void (*direction)(const gfnn_view_t *view, double scale, const float *z, double beta,
-                      double *p);
-    /* z = omega D^-1 r, or z += ... if add; D: the 3x3 diagonal blocks of the form. */
-    void (*jacobi32)(const gfnn_view_t *view, const gfnn_form_t *form, float omega, const float *r,
-                     bool add, float *z);
-    /* s = a x + b y + c s, all float on `wide`. */
-    void (*combine32)(const gfnn_view_t *view, float a, const float *x, float b, const float *y,
-                      float c, float *s);
+    /* The step along p that is still due, x += alpha p, and the next p = scale z + beta p. If alpha
+     * and beta are 0, x and p are not read, nor x written. */
+    void (*direction)(const gfnn_view_t *view, double alpha, double *x, double scale,
+                      const float *z, double beta, double *p);
+    /* The same for B = 1: p = r + beta p. */
+    void (*direction_plain)(const gfnn_view_t *view, double alpha, double *x, const double *r,
+                            double beta, double *p);
+    /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. z, old or y NULL: 0.
+     * If a is 0, old is not read. out may be z or old. */
+    void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
+                     float omega, const float *r, const float *y, float *out);
+    /* y = a x + b y, float on `wide`; y is not read if b is 0. */
+    void (*axpby32)(const gfnn_view_t *view, float a, const float *x, float b, float *y);
     /* Summed in double. */
     double (*dot32)(const gfnn_view_t *view, const float *x, const float *y);
-    /* 16-bit copy of a float vector, scaled. */
-    void (*narrow)(const gfnn_view_t *view, float scale, const float *x, void *low);
+    /* low = scale (x - y) in 16 bits, of float vectors; y NULL: 0. */
+    void (*narrow)(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low);
     /* Newmark, specification "Numerics": x1 = a + (4/dt + rayleigh) v, x2 = b v - u; and after the
      * solve u += du, a = -a - 4 v/dt + 4 du/dt^2, v = -v + 2 du/dt. */
     void (*newmark_before)(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
@@ -303,13 +311,19 @@ typedef struct {
     /* Ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x on `fine`
      * if type is RT_F64, else on `wide`. What a halo does, without its lists. */
     void (*wrap)(const gfnn_view_t *view, int width, rt_type_t type, void *x);
-    /* form: of A, for jacobi32 and update_bj */
+    /* form: of A, for D of smooth32 and update_bj */
     void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES]);
 } gfnn_vectors_t;
 /* cpu/vectors_cpu.c; cuda/vectors.cu */
 extern const gfnn_vectors_t gfnn_vectors_cpu, gfnn_vectors_cuda;
+
+/* cpu/op_simd.c: height and width of a tile, in nodes, by its parameters; choice NULL: the initial
+ * values. */
+void gfnn_simd_tile(const int *choice, int64_t tile[2]);
+/* What a tuner may choose for a rung; *count 0: nothing. */
+const rt_parameter_t *gfnn_parameters(const rt_rung_t *rung, int *count);
 
 typedef enum { GFNN_LADDER_OPERATOR, GFNN_LADDER_PREDICTOR, GFNN_LADDER_SOLVE } gfnn_ladder_id_t;
 /* A rung's function table: one of three, or for a solve all. */
@@ -368,8 +382,7 @@ void gfnn_weights_free(gfnn_weights_t *weights);
 /* Refuses with both values if the file is not for this run: form, M, ds, dt, Vp, range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *cfg,
                         const gfnn_materials_t *materials, const char *path);
-/* The file of --weights shipped: looked for in $GFNN_INPUTS, beside the program's sources
- * (srcdir/inputs/gfnn-wave) and where make install put it. */
+/* The file of --weights shipped: looked for in $GFNN_INPUTS, and where rt_inputs.h says. */
 void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len);
 /* Coefficients of every own node by the network, c [coefs][box->bare.plane] host. reg or class by
  * cfg->coef. The input is Vs^2 of the 6^3 elements about the node (z slowest, x fastest), scaled by
@@ -424,7 +437,7 @@ typedef struct {
 gfnn_force_t gfnn_source(const gfnn_config_t *cfg, const gfnn_box_t *box, const gfnn_step_t *step,
                          double time);
 
-enum { GFNN_MAX_HISTORY = 1024 };
+enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
 typedef struct {
     gfnn_problem_t *problem;
     const rt_rung_t *rung;
@@ -437,9 +450,12 @@ typedef struct {
     uint8_t *id;
     /* operator ladder: x, q. predictor ladder: r or low, z. solve: all. */
     double *u, *v, *a, *x, *r, *p, *q, *f; /* on fine; x is du */
-    float *z, *r32, *s32, *d32, *t32;      /* on wide */
+    float *z, *r32, *s32, *t32;            /* on wide */
+    float *other;                          /* of two z, or z and what is added to it */
     float *p32, *q32;                      /* the same, of --inner */
-    void *low;                             /* 16 bits on wide */
+    void *low;                             /* 16 bits on wide, GFNN_LOW_SKIP values into its
+                                              memory: where the predictor's rows begin, 3 nodes
+                                              before a row's first, is a multiple of 16 bytes */
     double *dots;                          /* in `space`, sums that apply_dot leaves */
     /* Of the last solve. */
     int64_t steps, iterations, last_iterations;

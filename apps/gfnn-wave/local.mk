@@ -31,10 +31,6 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/cpu/vectors_cpu.c
 apps_gfnn_wave_libgfnn_a_LIBADD =
 
-# Where the trained networks are: beside the sources, or where make install puts them.
-apps/gfnn-wave/predictor/weights.o: AM_CPPFLAGS += \
-	-DGFNN_SRCDIR='"$(abs_top_srcdir)"' -DGFNN_DATADIR='"$(pkgdatadir)"'
-
 if HAVE_CUDA
 apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/gfnn_cuda.cuh \

@@ -27,26 +27,30 @@ static void start(const gfnn_solver_t *s, const char *name)
     rt_timer_start(name, s->rung->kind);
 }
 
-/* s = a x + c s */
-static void add32(gfnn_solver_t *s, float a, const float *x, float c, float *y)
+/* y = a x + b y */
+static void add32(gfnn_solver_t *s, float a, const float *x, float b, float *y)
 {
     start(s, "vectors");
-    gfnn_vectors_of(s)->combine32(&s->view_vec, a, x, 0, x, c, y);
+    gfnn_vectors_of(s)->axpby32(&s->view_vec, a, x, b, y);
     rt_timer_stop("vectors");
 }
 
-static void jacobi(gfnn_solver_t *s, float omega, const float *r, bool add, float *z)
+/* z = omega D^-1 r */
+static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)
 {
     start(s, "jacobi");
-    gfnn_vectors_of(s)->jacobi32(&s->view_vec, &s->problem->step.A, omega, r, add, z);
+    gfnn_vectors_of(s)->smooth32(&s->view_vec, NULL, 0, NULL, omega, r, NULL, z);
     rt_timer_stop("jacobi");
 }
 
-/* t32 = r - A z */
-static void residual(gfnn_solver_t *s, const float *r, float *z)
+/* out = z + a (z - old) + omega D^-1 (r - A z) */
+static void sweep(gfnn_solver_t *s, float *z, float a, const float *old, float omega,
+                  const float *r, float *out)
 {
     gfnn_apply32(s, &s->problem->step.A, z, s->t32);
-    add32(s, 1, r, -1, s->t32);
+    start(s, "smooth");
+    gfnn_vectors_of(s)->smooth32(&s->view_vec, z, a, old, omega, r, s->t32, out);
+    rt_timer_stop("smooth");
 }
 
 static double dot32(gfnn_solver_t *s, const float *x, const float *y)
@@ -60,47 +64,64 @@ static double dot32(gfnn_solver_t *s, const float *x, const float *y)
 
 /* --- Chebyshev --- */
 
-/* As in Saad's book, with directions d_k = c_k e_k: c_k is chosen so that e_k = e_(k-1) + ...,
- * which jacobi32 can do in passing. */
+/* Three terms: z_(k+1) from z_k and z_(k-1), in whose place it comes. z_0 = 0; the last is in z. */
 static void chebyshev(gfnn_solver_t *s, const float *r, float *z)
 {
+    const int64_t degree = s->problem->cfg->degree;
     const double centre = (s->spectrum[1] + s->spectrum[0]) / 2;
     const double radius = (s->spectrum[1] - s->spectrum[0]) / 2;
-    double rho = radius / centre, c = 1;
-    jacobi(s, (float)(1 / centre), r, false, z);
-    jacobi(s, (float)(1 / centre), r, false, s->d32);
-    for (int64_t k = 1; k < s->problem->cfg->degree; k++) {
+    float *now = degree % 2 ? z : s->other, *old = degree % 2 ? s->other : z;
+    double rho = radius / centre;
+    jacobi(s, (float)(1 / centre), r, now);
+    for (int64_t k = 1; k < degree; k++) {
         const double next = 1 / (2 * centre / radius - rho);
-        residual(s, r, z);
-        c *= next * rho;
-        jacobi(s, (float)(2 * next / radius / c), s->t32, true, s->d32);
-        add32(s, (float)c, s->d32, 1, z);
+        sweep(s, now, (float)(next * rho), k > 1 ? old : NULL, (float)(2 * next / radius), r, old);
+        float *const newest = old;
+        old = now;
+        now = newest;
         rho = next;
     }
 }
 
 /* --- the network --- */
 
+/* low = x - y, y NULL: 0 */
+static void narrow(gfnn_solver_t *s, const float *x, const float *y)
+{
+    start(s, "vectors");
+    gfnn_vectors_of(s)->narrow(&s->view_vec, 1, x, y, s->low);
+    rt_timer_stop("vectors");
+}
+
 static void network(gfnn_solver_t *s, float *r, float *z)
 {
     if (s->network.precision == GFNN_FP16) {
-        start(s, "vectors");
-        gfnn_vectors_of(s)->narrow(&s->view_vec, 1, r, s->low);
-        rt_timer_stop("vectors");
+        narrow(s, r, NULL);
         gfnn_predict_from(s, s->low, z);
     } else {
         gfnn_predict_from(s, r, z);
     }
 }
 
+/* P (r - A z), in `other` */
+static void correction(gfnn_solver_t *s, const float *r, float *z)
+{
+    gfnn_apply32(s, &s->problem->step.A, z, s->t32);
+    if (s->network.precision == GFNN_FP16) {
+        narrow(s, r, s->t32);
+        gfnn_predict_from(s, s->low, s->other);
+    } else {
+        add32(s, 1, r, -1, s->t32);
+        gfnn_predict_from(s, s->t32, s->other);
+    }
+}
+
 static void smoothed_network(gfnn_solver_t *s, float *r, float *z)
 {
-    jacobi(s, DAMPING, r, false, z);
-    residual(s, r, z);
-    network(s, s->t32, s->d32);
-    add32(s, 1, s->d32, 1, z);
-    residual(s, r, z);
-    jacobi(s, DAMPING, s->t32, true, z);
+    jacobi(s, DAMPING, r, z);
+    correction(s, r, z);
+    add32(s, 1, s->other, 1, z);
+    sweep(s, z, 0, NULL, DAMPING, r, z);
 }
 
 /* --- any of them --- */
@@ -109,7 +130,7 @@ static void one_of(gfnn_solver_t *s, float *r, float *z)
 {
     const gfnn_config_t *cfg = s->problem->cfg;
     if (cfg->precond == GFNN_BJ)
-        jacobi(s, 1, r, false, z);
+        jacobi(s, 1, r, z);
     else if (cfg->precond == GFNN_CHEB)
         chebyshev(s, r, z);
     else if (cfg->smooth > 0)
@@ -190,13 +211,12 @@ void gfnn_spectrum(gfnn_solver_t *s)
     enum { ITERATIONS = 40 };
     const gfnn_config_t *cfg = s->problem->cfg;
     const double margin = 1.03, courant = cfg->vp * cfg->dt / cfg->ds;
-    double largest = 1;
     random_vector(s, s->z);
+    double largest = sqrt(dot32(s, s->z, s->z));
     for (int i = 0; i < ITERATIONS; i++) {
         gfnn_apply32(s, &s->problem->step.A, s->z, s->t32);
-        jacobi(s, 1, s->t32, false, s->z);
+        jacobi(s, (float)(1 / largest), s->t32, s->z);
         largest = sqrt(dot32(s, s->z, s->z));
-        add32(s, 0, s->t32, (float)(1 / largest), s->z);
     }
     s->spectrum[1] = margin * largest;
     s->spectrum[0] = s->spectrum[1] / (3 + 3 * courant);

@@ -13,13 +13,14 @@
  *
  *     z = B r                                        precond.c
  *     z.r, z.q                                       dots
- *     p = z + beta p                                 direction
+ *     x += alpha p, p = z + beta p                   direction
  *     q = A p, p.q                                   operator
- *     x += alpha p, r -= alpha q, r.r, low = r       update
+ *     r -= alpha q, r.r, low = r                     update
  *
- * With blocks of the diagonal for B, z and z.r are part of the update (update_bj), so that this
- * rival of the networks is at its best: three passes an iteration. On one rank periodic ghosts are
- * images of own values, and no halo is made (wrap).
+ * x is a step behind: its part of an iteration waits until the next one reads p anyway. With blocks
+ * of the diagonal for B, z and z.r are part of the update (update_bj), so that this rival of the
+ * networks is at its best: three passes an iteration. On one rank periodic ghosts are images of own
+ * values, and no halo is made (wrap).
  *
  * A network is not symmetric, so beta is Polak's and Ribiere's, z.(r - r_old) / z_old.r_old. As
  * r - r_old = -alpha q, that is -alpha z.q / z_old.r_old: nothing has to be kept. B works on FP32
@@ -70,7 +71,8 @@ static float *wide_new(const gfnn_solver_t *s)
 
 static void *low_new(const gfnn_solver_t *s)
 {
-    return zeroed(3 * (size_t)s->problem->box.wide.plane, sizeof(uint16_t), s->space);
+    const size_t values = 3 * (size_t)s->problem->box.wide.plane + GFNN_LOW_SKIP;
+    return (uint16_t *)zeroed(values, sizeof(uint16_t), s->space) + GFNN_LOW_SKIP;
 }
 
 static rt_halo_t *halo_new(const gfnn_solver_t *s, const gfnn_grid_t *grid, int width)
@@ -112,7 +114,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
         bool needed;
     } wide[] = {{&s->z, !gfnn_is_plain(cfg)},
                 {&s->r32, gfnn_needs_r32(cfg)},
-                {&s->d32, apply32},
+                {&s->other, gfnn_needs_other(cfg)},
                 {&s->t32, apply32},
                 {&s->s32, inner},
                 {&s->p32, inner},
@@ -201,7 +203,14 @@ void *gfnn_solver_new(void *problem, const rt_rung_t *rung)
     s->space = rt_rung_space(rung);
     const size_t elements = (size_t)p->box.wide.plane;
     s->id = s->space == RT_HOST ? p->model->id : rt_clone(p->model->id, elements, 1, s->space);
-    const gfnn_view_t view = {rung->kind, s->space, &p->box, &p->model->materials, s->id, NULL};
+    int choices;
+    gfnn_parameters(rung, &choices);
+    const gfnn_view_t view = {.kind = rung->kind,
+                              .space = s->space,
+                              .box = &p->box,
+                              .materials = &p->model->materials,
+                              .id = s->id,
+                              .choice = choices > 0 ? rt_tune_choice(p->run, rung) : NULL};
     s->view_op = s->view_net = s->view_vec = view;
     const gfnn_ladder_id_t ladder = s->kernels->ladder;
     gfnn_vectors_of(s)->set_up(&s->view_vec, &p->step.A);
@@ -237,10 +246,12 @@ void gfnn_solver_destroy(void *solver)
     rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
     for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
         rt_halo_destroy(halos[i]);
-    void *const arrays[] = {s->u,   s->v,   s->a,   s->x,   s->r,   s->p,   s->q,   s->f,   s->z,
-                            s->r32, s->s32, s->d32, s->t32, s->p32, s->q32, s->low, s->dots};
+    void *const arrays[] = {s->u, s->v,   s->a,   s->x,   s->r,     s->p,   s->q,   s->f,
+                            s->z, s->r32, s->s32, s->t32, s->other, s->p32, s->q32, s->dots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         rt_free(arrays[i], s->space);
+    if (s->low)
+        rt_free((uint16_t *)s->low - GFNN_LOW_SKIP, s->space);
     if (s->space != RT_HOST) {
         RT_FREE(s->network.c, s->space);
         RT_FREE(s->id, s->space);
@@ -418,7 +429,7 @@ typedef struct {
     double alpha, beta, rz; /* rz: z . r */
 } cg_t;
 
-/* x and r go along p; r . r, and what z is made from, or z itself and z . r. */
+/* r follows the step along p; r . r, and what z is made from, or z itself and z . r. */
 static void update(gfnn_solver_t *s, cg_t *cg)
 {
     const gfnn_vectors_t *v = gfnn_vectors_of(s);
@@ -427,10 +438,9 @@ static void update(gfnn_solver_t *s, cg_t *cg)
     if (!cg->plain) /* the largest |r| is taken to have fallen as the norm */
         cg->scale = unit_scale(cg->most * sqrt(cg->rr / cg->ff));
     if (cg->fused)
-        v->update_bj(&s->view_vec, cg->alpha, s->p, s->q, s->x, s->r, cg->scale, s->z, sums);
+        v->update_bj(&s->view_vec, cg->alpha, s->q, s->r, cg->scale, s->z, sums);
     else
-        sums[0] = v->update(&s->view_vec, cg->alpha, s->p, s->q, s->x, s->r, cg->scale,
-                            cg->precision, cg->low);
+        sums[0] = v->update(&s->view_vec, cg->alpha, s->q, s->r, cg->scale, cg->precision, cg->low);
     rt_comm_sum(sums, cg->fused ? 2 : 1);
     cg->rr = sums[0];
     cg->zr = sums[1];
@@ -482,7 +492,7 @@ static void precondition(gfnn_solver_t *s, cg_t *cg, bool first)
     rt_timer_stop("dots");
 }
 
-/* p = z + beta p. */
+/* x += alpha p of the iteration before, p = z + beta p. */
 static void turn(gfnn_solver_t *s, cg_t *cg, bool first)
 {
     const gfnn_vectors_t *v = gfnn_vectors_of(s);
@@ -497,13 +507,13 @@ static void turn(gfnn_solver_t *s, cg_t *cg, bool first)
         cg->beta = 0;
     start(s, "direction");
     if (cg->plain)
-        v->axpby(&s->view_vec, 1, s->r, cg->beta, s->p);
+        v->direction_plain(&s->view_vec, cg->alpha, s->x, s->r, cg->beta, s->p);
     else
-        v->direction(&s->view_vec, 1 / cg->scale, s->z, cg->beta, s->p);
+        v->direction(&s->view_vec, cg->alpha, s->x, 1 / cg->scale, s->z, cg->beta, s->p);
     rt_timer_stop("direction");
 }
 
-/* Along p to the least error. */
+/* Along p to the least error; x does not follow yet. */
 static void move(gfnn_solver_t *s, cg_t *cg)
 {
     cg->alpha = cg->rz / apply_dot(s);
@@ -511,23 +521,31 @@ static void move(gfnn_solver_t *s, cg_t *cg)
     s->residual = sqrt(cg->rr / cg->ff);
 }
 
+/* The step that x has not done. */
+static void arrive(gfnn_solver_t *s, const cg_t *cg)
+{
+    start(s, "direction");
+    gfnn_vectors_of(s)->axpby(&s->view_vec, cg->alpha, s->p, 1, s->x);
+    rt_timer_stop("direction");
+}
+
 int64_t gfnn_cg(gfnn_solver_t *s)
 {
     const gfnn_config_t *cfg = s->problem->cfg;
+    int64_t iteration = 0;
     cg_t cg;
     begin(s, &cg);
     s->residual = cg.ff == 0 ? 0 : 1;
     if (cg.ff == 0)
         return 0;
-    for (int64_t iteration = 1; iteration <= cfg->max_iterations; iteration++) {
-        turn(s, &cg, iteration == 1);
+    do {
+        turn(s, &cg, iteration == 0);
         move(s, &cg);
-        if (s->residual < cfg->tolerance)
-            return iteration;
-        if (!rt_finite(s->residual))
-            break;
-    }
-    return cfg->max_iterations;
+        iteration++;
+    } while (iteration < cfg->max_iterations && !(s->residual < cfg->tolerance) &&
+             rt_finite(s->residual));
+    arrive(s, &cg);
+    return s->residual < cfg->tolerance ? iteration : cfg->max_iterations;
 }
 
 /* --- time steps --- */
@@ -625,9 +643,9 @@ static void new_input(gfnn_solver_t *s)
     if (s->kernels->ladder == GFNN_LADDER_OPERATOR)
         v->axpby(&s->view_vec, s->scale, s->f, 0, s->x);
     else if (s->low)
-        v->narrow(&s->view_vec, (float)s->scale, s->s32, s->low);
+        v->narrow(&s->view_vec, (float)s->scale, s->s32, NULL, s->low);
     else
-        v->combine32(&s->view_vec, (float)s->scale, s->s32, 0, s->s32, 0, s->r32);
+        v->axpby32(&s->view_vec, (float)s->scale, s->s32, 0, s->r32);
 }
 
 /* The same for the state that time begins with, and the source. By a power of two: no bit of a

@@ -19,6 +19,12 @@ static inline bool gfnn_needs_apply32(const gfnn_config_t *cfg)
            (gfnn_has_network(cfg) && cfg->smooth > 0);
 }
 
+/* Does it have a second z? */
+static inline bool gfnn_needs_other(const gfnn_config_t *cfg)
+{
+    return cfg->precond == GFNN_CHEB || (gfnn_has_network(cfg) && cfg->smooth > 0);
+}
+
 /* What r is rounded to for a rung: as asked; on the ladder of predictors a rung that does not take
  * that shows what it takes, so that all stand side by side. */
 static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_config_t *cfg)

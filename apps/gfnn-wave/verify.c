@@ -207,9 +207,9 @@ static void verify_single(const bench_t *b)
                 for (int64_t i = 0; i < fine->n[0]; i++)
                     x[c * fine->plane + gfnn_at(fine, i, j, k)] =
                         low[c * wide->plane + gfnn_at(wide, i, j, k)];
-    rt_copy(s->d32, s->space, low, RT_HOST, b->wide * sizeof *low);
+    rt_copy(s->z, s->space, low, RT_HOST, b->wide * sizeof *low);
     rt_fill(s->t32, s->space, 0xff, b->wide * sizeof *low);
-    gfnn_apply32(s, &b->p->step.A, s->d32, s->t32);
+    gfnn_apply32(s, &b->p->step.A, s->z, s->t32);
     rt_copy(low, RT_HOST, s->t32, s->space, b->wide * sizeof *low);
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < fine->n[2]; k++)
@@ -221,7 +221,7 @@ static void verify_single(const bench_t *b)
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x in FP32 (of its rounding bound)",
                      gfnn_judge_compare(fine, want, got, bound, ROUNDINGS * 0x1p-24).worst, 1);
-    rt_fill(s->d32, s->space, 0, b->wide * sizeof *low);
+    rt_fill(s->z, s->space, 0, b->wide * sizeof *low);
     rt_fill(s->t32, s->space, 0, b->wide * sizeof *low);
     RT_FREE(low, RT_HOST);
     RT_FREE(x, RT_HOST);
@@ -249,7 +249,7 @@ static void verify_operator(const bench_t *b)
     verify_symmetry(b);
     if (b->s->kernels->op->apply_dot)
         verify_fused(b);
-    if (b->s->kernels->op->apply32 && b->s->d32 && b->s->t32)
+    if (b->s->kernels->op->apply32 && b->s->t32)
         verify_single(b);
     clean(b);
 }

@@ -27,14 +27,18 @@
  *     a node              flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
  *     an iteration
  *       operator, p.Ap    187+6   p; q; id                                                49
- *       update            18      p q x r; x r, r low                                    144 + low
- *       update of bj      39      p q x r; x r, z; id: B, z.r and all                    157
+ *       update            12      q r; r, r low                                           72 + low
+ *       update of bj      33      q r; r, z; id: B, z.r and all                           85
  *       dots              12      z r q: z.r and z.q                                      60
  *       the same of cheb  6       z r: it is symmetric                                    36
- *       direction         6       z p; p                                                  60
+ *       direction         12      z p x; p x: the step along p before, too               108
  *       jacobi            15      r low; z; id                                            25
- *       a polynomial of degree d: d - 1 times A in FP32 (193 flops, 25 bytes), and d times jacobi
- *       gf8, gfm          as above; with --smooth twice jacobi and A in FP32 beside
+ *       smooth            21      z r A z; z; id: z + D^-1 (r - A z)                      49
+ *       the same of cheb  30      z, that before, r A z; z; id                            61
+ *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) and
+ *                         smooth, whose first has nothing before z
+ *       gf8, gfm          as above; with --smooth jacobi, smooth and twice A in FP32 beside
+ *     The first direction has no x, but when the last is done, x has a step to go: x p; x.
  *     a step
  *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
  *       force             9       2 operators and their sum                               72
@@ -108,9 +112,10 @@ static double predictor_read(const gfnn_config_t *cfg, const rt_rung_t *rung)
 
 /* --- a time step --- */
 
-enum { UPDATE = 18, DOT = 6, DIRECTION = 6, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
+enum { UPDATE = 12, DOT = 6, DIRECTION = 12, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
+enum { SMOOTH = JACOBI + 6, OF_BEFORE = 9 };
 enum { BEFORE = 12, AFTER = 21, FORCE = 9 };
-enum { UPDATE_BJ_BYTES = 6 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 2 * DOUBLES + FLOATS };
+enum { UPDATE_BJ_BYTES = 3 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 4 * DOUBLES + FLOATS };
 
 /* Credited: CGBJ, in three passes an iteration. */
 static double cgbj_flops(double elements, double nodes, double iterations)
@@ -133,15 +138,29 @@ static void vector_lines(const gfnn_config_t *cfg, double iterations, rt_work_t 
     const int sums = gfnn_has_network(cfg) || cfg->inner > 0 ? 2 : 1;
     const bool plain = gfnn_is_plain(cfg);
     if (gfnn_is_fused(cfg))
-        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (4 * DOUBLES + 1) * N,
-                    (2 * DOUBLES + FLOATS) * N);
+        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * DOUBLES + 1) * N,
+                    (DOUBLES + FLOATS) * N);
     else
-        rt_work_add(work, "update", iterations, UPDATE * N, 4 * DOUBLES * N,
-                    (2 * DOUBLES + low) * N);
+        rt_work_add(work, "update", iterations, UPDATE * N, 2 * DOUBLES * N, (DOUBLES + low) * N);
     if (!plain && !gfnn_is_fused(cfg))
         rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * DOUBLES + FLOATS) * N, 0);
     rt_work_add(work, "direction", iterations, DIRECTION * N,
-                (DOUBLES + (plain ? DOUBLES : FLOATS)) * N, DOUBLES * N);
+                (2 * DOUBLES + (plain ? DOUBLES : FLOATS)) * N, 2 * DOUBLES * N);
+}
+
+/* Sweeps of a polynomial or around a network, `each` times: FP32. */
+static void sweep_lines(const gfnn_config_t *cfg, double each, rt_work_t *work)
+{
+    const double N = product(cfg->n_nodes), plain = 3 * FLOATS + 1;
+    const double more = (double)cfg->degree - 1;
+    if (cfg->precond == GFNN_CHEB || (cfg->precond == GFNN_BJ && !gfnn_is_fused(cfg)) ||
+        (gfnn_has_network(cfg) && cfg->smooth > 0))
+        rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
+    if (cfg->precond == GFNN_CHEB && more > 0) /* the first has nothing before z */
+        rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
+                    (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
+    else if (gfnn_has_network(cfg) && cfg->smooth > 0)
+        rt_work_add(work, "smooth", each, SMOOTH * N, plain * N, FLOATS * N);
 }
 
 /* Lines of a solve, a step; named as the timers of solve.c and precond.c. */
@@ -152,22 +171,16 @@ static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double 
     const double A = inside_operator(rung) * E;
     /* FP32: inner iterations of their own (p, q, r, x, z), each with the preconditioner */
     const double each = iterations * (cfg->inner > 0 ? (double)cfg->inner : 1);
-    double single = cfg->inner > 0 ? each : 0, jacobi = 0;
-    if (cfg->precond == GFNN_CHEB) {
+    double single = cfg->inner > 0 ? each : 0;
+    if (cfg->precond == GFNN_CHEB)
         single += each * (double)(cfg->degree - 1);
-        jacobi = each * (double)cfg->degree;
-    } else if (cfg->precond == GFNN_BJ && !gfnn_is_fused(cfg)) {
-        jacobi = each;
-    } else if (gfnn_has_network(cfg)) {
+    else if (gfnn_has_network(cfg))
         single += 2 * each * (double)cfg->smooth;
-        jacobi = 2 * each * (double)cfg->smooth;
-    }
     rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
     vector_lines(cfg, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
-    if (jacobi > 0)
-        rt_work_add(work, "jacobi", jacobi, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
+    sweep_lines(cfg, each, work);
     if (gfnn_has_network(cfg))
         rt_work_add(work, "predictor", each, predictor_flops(cfg) * N,
                     predictor_read(cfg, rung) * N, FLOATS * N);
@@ -260,7 +273,7 @@ static arrays_t arrays(const gfnn_config_t *cfg)
     const double plane = (double)a.box.wide.plane;
     a.fine = DOUBLES * (double)a.box.fine.plane;
     a.wide = FLOATS * plane;
-    a.low = HALVES * plane;
+    a.low = HALVES * plane + GFNN_LOW_SKIP * sizeof(uint16_t);
     a.ids = plane;
     a.coefs = gfnn_has_network(cfg) ? 4 * coefs_of(cfg) * (double)a.box.bare.plane : 0;
     if (strcmp(cfg->model, "head") != 0 && strcmp(cfg->model, "uniform") != 0)
@@ -299,7 +312,7 @@ static double solver_memory(const gfnn_config_t *cfg, const rt_rung_t *rung, con
         return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
-    int wide = (gfnn_is_plain(cfg) ? 0 : 1) + (gfnn_needs_apply32(cfg) ? 2 : 0);
+    int wide = (gfnn_is_plain(cfg) ? 0 : 1) + gfnn_needs_apply32(cfg) + gfnn_needs_other(cfg);
     wide += (gfnn_needs_r32(cfg) ? 1 : 0) + (cfg->inner > 0 ? 3 : 0);
     return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }

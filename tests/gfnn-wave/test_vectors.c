@@ -41,7 +41,11 @@ static void bench_new(bench_t *b, int faces)
     b->box = gfnn_box(&b->cfg, 0);
     b->model = gfnn_model_new(&b->cfg, &b->box);
     b->form = gfnn_step(&b->cfg).A;
-    b->view = (gfnn_view_t){RT_CPU, RT_HOST, &b->box, &b->model->materials, b->model->id, NULL};
+    b->view = (gfnn_view_t){.kind = RT_CPU,
+                            .space = RT_HOST,
+                            .box = &b->box,
+                            .materials = &b->model->materials,
+                            .id = b->model->id};
     b->n = 3 * b->box.n[0] * b->box.n[1] * b->box.n[2];
     b->fine = positions(&b->box.fine);
     b->wide = positions(&b->box.wide);
@@ -142,74 +146,65 @@ static void check_fine(const bench_t *b)
 static void check_update(const bench_t *b)
 {
     const double alpha = 0.375, scale = 8;
-    double *p = new64(b, 1), *q = new64(b, 2), *x = new64(b, 3), *r = new64(b, 4);
-    double *x0 = new64(b, 3), *r0 = new64(b, 4), sum = 0;
+    double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4), sum = 0;
     float *low = new32(b, 5);
-    const double got = V->update(&b->view, alpha, p, q, x, r, scale, GFNN_FP32, low);
+    const double got = V->update(&b->view, alpha, q, r, scale, GFNN_FP32, low);
     bool same = true;
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t at = b->fine[i];
         const double want = r0[at] - alpha * q[at];
         sum += want * want;
-        same = same && is_near(x[at], x0[at] + alpha * p[at], 4 * DBL_EPSILON) &&
-               is_near(r[at], want, 4 * DBL_EPSILON) && low[b->wide[i]] == (float)(scale * r[at]);
+        same = same && is_near(r[at], want, 4 * DBL_EPSILON) &&
+               low[b->wide[i]] == (float)(scale * r[at]);
     }
     CHECK(same && is_near(got, sum, 1e-12 * sum));
-    CHECK(marked64(b, x) && marked64(b, r) && marked32(b, low));
-    const double again = V->update(&b->view, 0, p, q, x, r, 1, GFNN_FP32, NULL);
+    CHECK(marked64(b, r) && marked32(b, low));
+    const double again = V->update(&b->view, 0, q, r, 1, GFNN_FP32, NULL);
     CHECK(is_near(again, sum, 1e-12 * sum));
-    RT_FREE(p, RT_HOST);
     RT_FREE(q, RT_HOST);
-    RT_FREE(x, RT_HOST);
     RT_FREE(r, RT_HOST);
-    RT_FREE(x0, RT_HOST);
     RT_FREE(r0, RT_HOST);
     RT_FREE(low, RT_HOST);
 }
 
-/* update and jacobi32 in one; without a step, x, p and q are not even read. */
+/* update and D^-1 in one; without a step, q is not even read. */
 static void check_update_bj(const bench_t *b)
 {
     const double alpha = 0.375, scale = 8;
-    double *p = new64(b, 1), *q = new64(b, 2), *x = new64(b, 3), *r = new64(b, 4);
-    double *x0 = new64(b, 3), *r0 = new64(b, 4), got[2] = {NAN, NAN}, again[2] = {NAN, NAN}, zr = 0;
+    double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4);
+    double got[2] = {NAN, NAN}, again[2] = {NAN, NAN}, zr = 0;
     float *z = new32(b, 5), *low = new32(b, 6), *want = new32(b, 7);
     V->hold(&b->view, r, NULL);
     V->hold(&b->view, r0, NULL);
     V->hold(&b->view, q, NULL);
-    const double rr = V->update(&b->view, alpha, p, q, x0, r0, scale, GFNN_FP32, low);
-    V->jacobi32(&b->view, &b->form, 1, low, false, want);
-    V->update_bj(&b->view, alpha, p, q, x, r, scale, z, got);
+    const double rr = V->update(&b->view, alpha, q, r0, scale, GFNN_FP32, low);
+    V->smooth32(&b->view, NULL, 0, NULL, 1, low, NULL, want);
+    V->update_bj(&b->view, alpha, q, r, scale, z, got);
     bool same = true, same_z = true;
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t at = b->fine[i], wide = b->wide[i];
-        same = same && is_near(x[at], x0[at], 4 * DBL_EPSILON) &&
-               is_near(r[at], r0[at], 4 * DBL_EPSILON);
+        same = same && is_near(r[at], r0[at], 4 * DBL_EPSILON);
         same_z = same_z && is_near((double)z[wide], (double)want[wide], 1e-5);
         zr += (double)z[wide] * r[at];
     }
     CHECK(same && same_z);
     CHECK(is_near(got[0], rr, 1e-12 * rr) && is_near(got[1], zr, 1e-12 * zr));
-    CHECK(marked64(b, x) && marked64(b, r) && marked32(b, z));
-    V->fill(&b->view, NAN, p);
+    CHECK(marked64(b, r) && marked32(b, z));
     V->fill(&b->view, NAN, q);
     V->fill32(&b->view, NAN, z);
-    V->update_bj(&b->view, 0, p, q, x, r, scale, z, again);
+    V->update_bj(&b->view, 0, q, r, scale, z, again);
     CHECK(is_near(again[0], rr, 1e-12 * rr) && is_near(again[1], zr, 1e-12 * zr));
-    for (int64_t i = 0; i < b->n; i++)
-        same = same && is_near(x[b->fine[i]], x0[b->fine[i]], 4 * DBL_EPSILON);
-    CHECK(same);
-    double *const fine[] = {p, q, x, r, x0, r0};
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        rt_free(fine[i], RT_HOST);
+    RT_FREE(q, RT_HOST);
+    RT_FREE(r, RT_HOST);
+    RT_FREE(r0, RT_HOST);
     RT_FREE(z, RT_HOST);
     RT_FREE(low, RT_HOST);
     RT_FREE(want, RT_HOST);
 }
 
-static void check_mixed(const bench_t *b)
+static void check_dots(const bench_t *b)
 {
-    double *r = new64(b, 1), *q = new64(b, 2), *p = new64(b, 3), *p0 = new64(b, 3);
+    double *r = new64(b, 1), *q = new64(b, 2);
     float *z = new32(b, 4);
     double want[2] = {0}, got[2] = {NAN, NAN}, only[2] = {NAN, NAN};
     bool same = true;
@@ -221,16 +216,6 @@ static void check_mixed(const bench_t *b)
     V->dots(&b->view, z, r, NULL, only);
     CHECK(is_near(got[0], want[0], 1e-12) && is_near(got[1], want[1], 1e-12));
     CHECK(only[0] == got[0]);
-    V->direction(&b->view, 0.5, z, -3, p);
-    for (int64_t i = 0; i < b->n; i++)
-        same = same && is_near(p[b->fine[i]], 0.5 * (double)z[b->wide[i]] - 3 * p0[b->fine[i]],
-                               8 * DBL_EPSILON);
-    CHECK(same && marked64(b, p));
-    V->fill(&b->view, NAN, p);
-    V->direction(&b->view, 0.5, z, 0, p); /* and p is not read */
-    for (int64_t i = 0; i < b->n; i++)
-        same = same && p[b->fine[i]] == 0.5 * (double)z[b->wide[i]]; /* exact */
-    CHECK(same);
     r[b->fine[b->n / 2]] = -9;
     CHECK(V->pack(&b->view, r, 2, GFNN_FP32, z) == 9);
     for (int64_t i = 0; i < b->n; i++)
@@ -238,7 +223,41 @@ static void check_mixed(const bench_t *b)
     CHECK(same && marked32(b, z));
     RT_FREE(r, RT_HOST);
     RT_FREE(q, RT_HOST);
-    RT_FREE(p, RT_HOST);
+    RT_FREE(z, RT_HOST);
+}
+
+/* x goes along p as it was, and p on from there: catches a step along the new p, one of another
+ * length, and one before there is a p. */
+static void check_direction(const bench_t *b, bool plain)
+{
+    static const double factor[][2] = {{0.75, -3}, {0.75, 0}, {0, -3}, {0, 0}};
+    double *r = new64(b, 1), *x0 = new64(b, 2), *p0 = new64(b, 3);
+    float *z = new32(b, 4);
+    for (size_t f = 0; f < sizeof factor / sizeof *factor; f++) {
+        const double alpha = factor[f][0], beta = factor[f][1], scale = plain ? 1 : 0.5;
+        const bool first = alpha == 0 && beta == 0;
+        double *x = new64(b, 2), *p = new64(b, 3);
+        bool same = true;
+        if (first) /* p is not read */
+            V->fill(&b->view, NAN, p);
+        if (plain)
+            V->direction_plain(&b->view, alpha, x, r, beta, p);
+        else
+            V->direction(&b->view, alpha, x, scale, z, beta, p);
+        for (int64_t i = 0; i < b->n; i++) {
+            const int64_t at = b->fine[i];
+            const double from = scale * (plain ? r[at] : (double)z[b->wide[i]]);
+            same = same && is_near(x[at], x0[at] + alpha * p0[at], 4 * DBL_EPSILON) &&
+                   is_near(p[at], from + beta * p0[at], 8 * DBL_EPSILON) &&
+                   (!first || p[at] == from); /* exact */
+        }
+        CHECK(same && marked64(b, x) && marked64(b, p));
+        RT_FREE(x, RT_HOST);
+        RT_FREE(p, RT_HOST);
+    }
+    CHECK(marked64(b, r) && marked32(b, z));
+    RT_FREE(r, RT_HOST);
+    RT_FREE(x0, RT_HOST);
     RT_FREE(p0, RT_HOST);
     RT_FREE(z, RT_HOST);
 }
@@ -247,32 +266,30 @@ static void check_mixed(const bench_t *b)
 
 static void check_wide(const bench_t *b)
 {
-    static const float factor[][3] = {{2, -3, 0.5f}, {2, 0, -1}, {2, -3, 0}, {2, 0, 0}};
-    float *x = new32(b, 1), *y = new32(b, 2), *s0 = new32(b, 3);
+    static const float factor[][2] = {{2, -3}, {2, 0}};
+    float *x = new32(b, 1), *y0 = new32(b, 2);
     double sum = 0;
     for (int64_t q = 0; q < b->n; q++)
-        sum += (double)x[b->wide[q]] * (double)y[b->wide[q]];
-    CHECK(is_near(V->dot32(&b->view, x, y), sum, 1e-12));
+        sum += (double)x[b->wide[q]] * (double)y0[b->wide[q]];
+    CHECK(is_near(V->dot32(&b->view, x, y0), sum, 1e-12));
     for (size_t f = 0; f < sizeof factor / sizeof *factor; f++) {
-        const float a = factor[f][0], of_y = factor[f][1], of_s = factor[f][2];
-        float *s = new32(b, 3);
+        float *y = new32(b, 2);
         bool same = true;
-        if (of_s == 0) /* is not read */
-            V->fill32(&b->view, NAN, s);
-        V->combine32(&b->view, a, x, of_y, of_y != 0 ? y : NULL, of_s, s);
+        if (factor[f][1] == 0) /* is not read */
+            V->fill32(&b->view, NAN, y);
+        V->axpby32(&b->view, factor[f][0], x, factor[f][1], y);
         for (int64_t q = 0; q < b->n; q++) {
             const int64_t at = b->wide[q];
-            const float want = a * x[at] + of_y * y[at] + of_s * s0[at];
-            same = same && is_near((double)s[at], (double)want, 8 * (double)FLT_EPSILON);
+            const float want = factor[f][0] * x[at] + factor[f][1] * y0[at];
+            same = same && is_near((double)y[at], (double)want, 8 * (double)FLT_EPSILON);
         }
-        CHECK(same && marked32(b, s));
-        RT_FREE(s, RT_HOST);
+        CHECK(same && marked32(b, y));
+        RT_FREE(y, RT_HOST);
     }
-    V->fill32(&b->view, 4, y);
-    CHECK(marked32(b, y) && y[b->wide[0]] == 4 && y[b->wide[b->n - 1]] == 4);
+    V->fill32(&b->view, 4, y0);
+    CHECK(marked32(b, y0) && y0[b->wide[0]] == 4 && y0[b->wide[b->n - 1]] == 4);
     RT_FREE(x, RT_HOST);
-    RT_FREE(y, RT_HOST);
-    RT_FREE(s0, RT_HOST);
+    RT_FREE(y0, RT_HOST);
 }
 
 /* --- 16 bits --- */
@@ -316,7 +333,7 @@ static void check_half(const bench_t *b)
         x[b->wide[q]] = (float)value / 4;
     }
     V->pack(&b->view, r, 4, GFNN_FP16, packed);
-    V->narrow(&b->view, 4, x, narrowed);
+    V->narrow(&b->view, 4, x, NULL, narrowed);
     bool same = true, same_narrowed = true;
     for (int64_t q = 0; q < b->n; q++) {
         const double want = rounded_half((double)(float)(4 * r[b->fine[q]]));
@@ -325,8 +342,17 @@ static void check_half(const bench_t *b)
     }
     CHECK(same && same_narrowed);
     CHECK(marked16(b, packed) && marked16(b, narrowed));
-    V->narrow(&b->view, NAN, x, narrowed);
+    float *y = new32(b, 3);
+    V->narrow(&b->view, 4, x, y, narrowed);
+    for (int64_t q = 0; q < b->n; q++) {
+        const float want = 4 * (x[b->wide[q]] - y[b->wide[q]]);
+        same_narrowed =
+            same_narrowed && half_value(narrowed[b->wide[q]]) == rounded_half((double)want);
+    }
+    CHECK(same_narrowed && marked16(b, narrowed));
+    V->narrow(&b->view, NAN, x, NULL, narrowed);
     CHECK(isnan(half_value(narrowed[b->wide[7]])));
+    RT_FREE(y, RT_HOST);
     RT_FREE(r, RT_HOST);
     RT_FREE(x, RT_HOST);
     RT_FREE(packed, RT_HOST);
@@ -377,14 +403,15 @@ static bool solves_block(const bench_t *b, const int64_t at[3], const float *r, 
     return solved;
 }
 
-static void check_jacobi(const bench_t *b)
+/* D^-1 alone, which the next is measured by. */
+static void check_blocks(const bench_t *b)
 {
     const int64_t *n = b->box.n;
-    float *r = new32(b, 1), *z = new32(b, 2), *twice = new32(b, 3), *before = new32(b, 3);
+    float *r = new32(b, 1), *z = new32(b, 2);
     double *x = new64(b, 4);
     V->hold(&b->view, x, r);
-    V->jacobi32(&b->view, &b->form, 1, r, false, z);
-    bool solved = true, held = true, same = true;
+    V->smooth32(&b->view, NULL, 0, NULL, 1, r, NULL, z);
+    bool solved = true, held = true;
     for (int64_t k = 0; k < n[2]; k++)
         for (int64_t j = 0; j < n[1]; j++)
             for (int64_t i = 0; i < n[0]; i++) {
@@ -400,17 +427,53 @@ static void check_jacobi(const bench_t *b)
             }
     CHECK(solved && marked32(b, z));
     CHECK(held && marked64(b, x) && marked32(b, r));
-    V->jacobi32(&b->view, &b->form, 0.5f, r, true, twice);
-    for (int64_t q = 0; q < b->n; q++) {
-        const float want = before[b->wide[q]] + 0.5f * z[b->wide[q]];
-        same = same && is_near((double)twice[b->wide[q]], (double)want, 1e-6);
-    }
-    CHECK(same && marked32(b, twice));
     RT_FREE(r, RT_HOST);
     RT_FREE(z, RT_HOST);
-    RT_FREE(twice, RT_HOST);
-    RT_FREE(before, RT_HOST);
     RT_FREE(x, RT_HOST);
+}
+
+/* Where the result goes. */
+typedef enum { APART, TO_Z, TO_OLD, PLACES } place_t;
+
+/* z + a (z - old) + omega D^-1 (r - y), each of z, old and y given or not. */
+static void check_smooth_of(const bench_t *b, int given, float a, place_t place)
+{
+    const float omega = 0.75f;
+    float *z = new32(b, 2), *old = new32(b, 3), *r = new32(b, 4), *y = new32(b, 5);
+    float *d = new32(b, 6), *solved = new32(b, 7), *z0 = new32(b, 2), *old0 = new32(b, 3);
+    float *const out = place == TO_Z ? z : place == TO_OLD ? old : new32(b, 8);
+    const bool with_z = given & 1, with_old = given & 2, with_y = given & 4;
+    bool same = true;
+    V->hold(&b->view, NULL, r);
+    V->hold(&b->view, NULL, y);
+    for (int64_t q = 0; q < b->n; q++)
+        d[b->wide[q]] = r[b->wide[q]] - (with_y ? y[b->wide[q]] : 0);
+    V->smooth32(&b->view, NULL, 0, NULL, 1, d, NULL, solved);
+    if (a == 0) /* old is not read */
+        V->fill32(&b->view, NAN, old);
+    V->smooth32(&b->view, with_z ? z : NULL, a, with_old ? old : NULL, omega, r, with_y ? y : NULL,
+                out);
+    for (int64_t q = 0; q < b->n; q++) {
+        const int64_t at = b->wide[q];
+        const double of_z = with_z ? (double)z0[at] : 0, of_old = with_old ? (double)old0[at] : 0;
+        const double want = of_z + (double)a * (of_z - of_old) + (double)(omega * solved[at]);
+        same = same && is_near((double)out[at], want, 4e-6);
+    }
+    CHECK(same && marked32(b, out) && marked32(b, z) && marked32(b, old));
+    if (place == APART)
+        rt_free(out, RT_HOST);
+    float *const all[] = {z, old, r, y, d, solved, z0, old0};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        rt_free(all[i], RT_HOST);
+}
+
+static void check_smooth(const bench_t *b)
+{
+    for (int given = 0; given < 8; given++)
+        for (int place = APART; place < PLACES; place++) {
+            check_smooth_of(b, given, 0.625f, (place_t)place);
+            check_smooth_of(b, given, 0, (place_t)place);
+        }
 }
 
 /* --- Newmark --- */
@@ -497,16 +560,15 @@ enum { SUMS = 7 };
 static void sums_with(const bench_t *b, int threads, double sums[SUMS])
 {
     rt_threads_set(threads);
-    double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3), *p = new64(b, 5);
+    double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3);
     float *z = new32(b, 4);
     sums[0] = V->dot(&b->view, x, y);
     V->dots(&b->view, z, x, y, sums + 1);
     sums[3] = V->dot32(&b->view, z, z);
-    sums[4] = V->update(&b->view, 0.3, p, y, x, r, 1, GFNN_FP32, NULL);
-    V->update_bj(&b->view, 0.3, p, y, x, r, 1, z, sums + 5);
+    sums[4] = V->update(&b->view, 0.3, y, r, 1, GFNN_FP32, NULL);
+    V->update_bj(&b->view, 0.3, y, r, 1, z, sums + 5);
     RT_FREE(x, RT_HOST);
     RT_FREE(y, RT_HOST);
-    RT_FREE(p, RT_HOST);
     RT_FREE(r, RT_HOST);
     RT_FREE(z, RT_HOST);
 }
@@ -531,10 +593,13 @@ int main(int argc, char **argv)
         check_fine(&b);
         check_update(&b);
         check_update_bj(&b);
-        check_mixed(&b);
+        check_dots(&b);
+        check_direction(&b, false);
+        check_direction(&b, true);
         check_wide(&b);
         check_half(&b);
-        check_jacobi(&b);
+        check_blocks(&b);
+        check_smooth(&b);
         check_newmark(&b);
         check_wrap(&b);
         check_reproducible(&b);

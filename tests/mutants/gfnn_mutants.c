@@ -82,6 +82,11 @@ typedef enum {
     OPERATOR_OFF,
     STALE_GHOSTS,
     NOT_HELD,
+    LAST_STEP_OF_X,
+    ALPHA_BEFORE,
+    NO_X,
+    OLD_UNUSED,
+    PRODUCT_UNUSED,
     /* time steps */
     STEP_FEWER,
     STEP_MORE,
@@ -105,7 +110,7 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, GFM, HALF, GF8, SMOOTH, PROBLEMS };
+enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, SMOOTH, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [BJ] = "elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
     [FREE] = "elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
@@ -113,6 +118,7 @@ static const char *const settings[PROBLEMS] = {
     [DAMPED] = "elements=6x5x6 steps=3 precond=bj damping=0.05 model-seed=3 tolerance=1e-11",
     [COARSE] = "elements=6x6x5 steps=3 precond=bj tolerance=1e-9",
     [CHEB] = "elements=7x6x5 steps=2 precond=cheb degree=3 tolerance=1e-11",
+    [FEW] = "elements=7x6x5 steps=2 precond=cheb degree=5 tolerance=1e-11 max-iterations=13",
     [GFM] = "elements=7x6x5 steps=2 precond=gfm precision=fp32 tolerance=1e-11",
     [HALF] = "elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
     [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
@@ -210,6 +216,13 @@ static const rt_mutant_t mutants[] = {
     {STALE_GHOSTS, "the same with a network", GFM, false, SOLVE},
     {NOT_HELD, "mirror faces not held", MIRROR, false, SOLVE},
     {NOT_HELD, "mirror faces not held, network", SMOOTH, false, SOLVE},
+    {LAST_STEP_OF_X, "x without the last step along p", COARSE, false, SOLVE},
+    {LAST_STEP_OF_X, "the same with a network", GFM, false, SOLVE},
+    {ALPHA_BEFORE, "x goes the length of the iteration before", BJ, false, SOLVE},
+    {ALPHA_BEFORE, "the same without a preconditioner", MIRROR, false, SOLVE},
+    {NO_X, "x not moved in one iteration", CHEB, false, SOLVE},
+    {OLD_UNUSED, "polynomial: z before left out", FEW, false, SOLVE},
+    {PRODUCT_UNUSED, "polynomial: A z left out", FEW, false, SOLVE},
     {STEP_FEWER, "one step fewer", BJ, false, SOLVE},
     {STEP_MORE, "one step more", BJ, false, SOLVE},
     {STEP_MORE, "two steps for one", GF8, false, SOLVE},
@@ -248,6 +261,9 @@ static int variant;
 static bool solving;          /* in a timed solve */
 static bool last_step;        /* the last time step has begun */
 static int64_t solves, calls; /* timed solves; calls of the operator in this one */
+static int64_t directions;    /* in this step */
+static double alpha_before;   /* of the direction before */
+static const double *du;      /* the solver's x */
 static int64_t victim;        /* element, in the grid `wide` */
 static const gfnn_box_t *box; /* of the problem */
 static double *kept[KEPT];
@@ -583,6 +599,44 @@ static void solve_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
     RT_FREE(seen, RT_HOST);
 }
 
+/* The step of x that the last iteration left over. */
+static void solve_axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
+{
+    if (!in_solve(LAST_STEP_OF_X) || y != du)
+        gfnn_vectors_cpu.axpby(view, a, x, b, y);
+}
+
+/* x's part of it; the fourth of each step is that of the third iteration. */
+static double faulty_alpha(double alpha)
+{
+    const double before = alpha_before;
+    alpha_before = alpha;
+    directions++;
+    return in_solve(ALPHA_BEFORE) && before != 0 ? before
+           : in_solve(NO_X) && directions == 4   ? 0
+                                                 : alpha;
+}
+
+static void solve_direction(const gfnn_view_t *view, double alpha, double *x, double scale,
+                            const float *z, double beta, double *p)
+{
+    gfnn_vectors_cpu.direction(view, faulty_alpha(alpha), x, scale, z, beta, p);
+}
+
+static void solve_direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
+                                  double beta, double *p)
+{
+    gfnn_vectors_cpu.direction_plain(view, faulty_alpha(alpha), x, r, beta, p);
+}
+
+/* A wrong polynomial finds x too, only later than honest ones may. */
+static void solve_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                           float omega, const float *r, const float *y, float *out)
+{
+    gfnn_vectors_cpu.smooth32(view, z, in_solve(OLD_UNUSED) ? 0 : a, old, omega, r,
+                              in_solve(PRODUCT_UNUSED) ? NULL : y, out);
+}
+
 static void solve_hold(const gfnn_view_t *view, double *x, float *z)
 {
     if (!in_solve(NOT_HELD))
@@ -627,7 +681,7 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 
 static void newmark(gfnn_solver_t *s)
 {
-    const double dt = s->problem->cfg->dt, *du = s->x;
+    const double dt = s->problem->cfg->dt;
     for (int64_t i = 0; i < values_of(); i++) {
         const double v = s->v[i];
         const double times = fault == U_TWICE ? 2 : fault == U_NOT_UPDATED && last_step ? 0 : 1;
@@ -650,7 +704,9 @@ static void faulty_cg(gfnn_solver_t *s)
     if (fault == LOOSE || claims || (fault == LOOSE_BUT_LAST && !last_step))
         cfg.tolerance *= fault == LOOSE_BUT_LAST ? 1e4 : 100;
     p->cfg = &cfg;
-    calls = 0;
+    calls = directions = 0;
+    alpha_before = 0;
+    du = s->x;
     s->last_iterations = gfnn_cg(s);
     if (fault == ITERATION_FEWER) {
         cfg.max_iterations = s->last_iterations - 1;
@@ -837,6 +893,10 @@ static const void *kernels(const rt_mutant_t *mutant)
     solve_op.whole = true;
     vectors = gfnn_vectors_cpu;
     vectors.hold = solve_hold;
+    vectors.axpby = solve_axpby;
+    vectors.direction = solve_direction;
+    vectors.direction_plain = solve_direction_plain;
+    vectors.smooth32 = solve_smooth32;
     of_solve = gfnn_solve_simd;
     of_solve.op = &solve_op;
     of_solve.vectors = &vectors;

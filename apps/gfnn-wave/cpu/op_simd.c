@@ -8,6 +8,19 @@
 #define INTEGER    int64_t
 #include "op_simd_rows.h"
 
+/* The layers of x and y above and below a tile should stay in the second cache; a tile that is not
+ * high works out a row of elements more for every few of its own. */
+static const char *const heights[] = {"6", "12", "24", "48", "96", NULL};
+static const char *const widths[] = {"64", "128", "256", NULL};
+static const rt_parameter_t parameters[] = {{"tile-rows", "rows of nodes in a tile", heights, 2},
+                                            {"tile-width", "nodes in such a row", widths, 2}};
+
+void gfnn_simd_tile(const int *choice, int64_t tile[2])
+{
+    tile[0] = INT64_C(6) << (choice ? choice[0] : parameters[0].initial);
+    tile[1] = INT64_C(64) << (choice ? choice[1] : parameters[1].initial);
+}
+
 /* Constants inside a parallel region are none: so they are passed outside of it. */
 static void part_plain(const job_t *job, const gfnn_region_t *part)
 {
@@ -82,5 +95,7 @@ const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
                                             .set_up = set_up,
                                             .tear_down = tear_down,
                                             .memory = memory,
-                                            .reproducible = true};
+                                            .reproducible = true,
+                                            .parameters = parameters,
+                                            .n_parameters = sizeof parameters / sizeof *parameters};
 const gfnn_kernels_t gfnn_op_simd = {.ladder = GFNN_LADDER_OPERATOR, .op = &gfnn_operator_simd};

@@ -7,8 +7,8 @@
  * made once for both, as is the way back. (parity.h speaks of layers in z; the cube does not know
  * z from y, so it is called with the two, and their components, exchanged.) What a row leaves for
  * the next, 24 vectors a block, stays in the first cache, and the layers of x and y above and below
- * a layer of elements stay in the second: a tile of at most ROWS by CHUNK nodes, layer after layer
- * in z. The elements below a node set its y, those above add to it.
+ * a layer of elements stay in the second: a tile of nodes in y and x (24 by 256, unless another is
+ * chosen), layer after layer in z. The elements below a node set its y, those above add to it.
  *
  * A block of elements is as wide as a vector and begins where a block of nodes does: these get its
  * left corners, and its right ones moved up by a lane, where the last one of the block before comes
@@ -45,9 +45,8 @@ void gfnn_simd_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
 
 enum {
     LANES = VECTOR / sizeof(REAL),
-    LEFT = -1, /* in place of a number of lanes: one element in all lanes */
-    CHUNK = 256,
-    ROWS = 24,
+    LEFT = -1,   /* in place of a number of lanes: one element in all lanes */
+    CHUNK = 256, /* the widest tile */
     BLOCKS = CHUNK / LANES + 2
 };
 typedef REAL vec_t __attribute__((vector_size(VECTOR)));
@@ -87,7 +86,8 @@ typedef struct {
     REAL *y;
     REAL mass, bulk; /* as parity.h scales them */
     REAL shear[GFNN_MAX_IDS], w[GFNN_MAX_IDS];
-    double *row; /* [n[2]][n[1]]: x . y of a row of nodes; NULL if nobody asks */
+    int64_t tile[2]; /* nodes in y and in x */
+    double *row;     /* [n[2]][n[1]]: x . y of a row of nodes; NULL if nobody asks */
 } job_t;
 
 /* What a block of elements leaves for that of the next row, by x-z modes; components x, z, y. */
@@ -274,13 +274,14 @@ INLINE void tiles(const job_t *job, const gfnn_region_t *part, bool with_dot)
 {
     chunk_t chunk;
     memset(&chunk, 0, sizeof chunk);
-    for (int64_t j = part->lo[1]; j < part->hi[1]; j += ROWS)
-        for (int64_t i = part->lo[0]; i < part->hi[0]; i += CHUNK) {
+    const int64_t rows = job->tile[0], width = job->tile[1];
+    for (int64_t j = part->lo[1]; j < part->hi[1]; j += rows)
+        for (int64_t i = part->lo[0]; i < part->hi[0]; i += width) {
             gfnn_region_t tile = *part;
             tile.lo[0] = i;
-            tile.hi[0] = part->hi[0] - i < CHUNK ? part->hi[0] : i + CHUNK;
+            tile.hi[0] = part->hi[0] - i < width ? part->hi[0] : i + width;
             tile.lo[1] = j;
-            tile.hi[1] = part->hi[1] - j < ROWS ? part->hi[1] : j + ROWS;
+            tile.hi[1] = part->hi[1] - j < rows ? part->hi[1] : j + rows;
             for (int64_t k = part->lo[2] - 1; k < part->hi[2]; k++)
                 layer(job, &tile, k, with_dot, &chunk);
         }
@@ -291,6 +292,7 @@ static job_t job_of(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn
 {
     const gfnn_materials_t *materials = view->materials;
     job_t job = {.grid = grid, .wide = &view->box->wide, .id = view->id, .x = x, .y = y};
+    gfnn_simd_tile(view->choice, job.tile);
     job.mass = (REAL)(form->mass / GFNN_PARITY_MASS);
     job.bulk = (REAL)(form->bulk / GFNN_PARITY_STIFF);
     for (int m = 0; m <= materials->ids; m++) {

@@ -61,18 +61,25 @@ static void lower_row(int64_t n, double scale, const double *restrict x, int pre
     }
 }
 
-static void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+INLINE void narrow_row(bool with_y, int64_t n, float scale, const float *restrict x,
+                       const float *restrict y, uint16_t *restrict low)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        low[i] = gfnn_to_half(scale * (with_y ? x[i] - y[i] : x[i]));
+}
+
+static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
 {
     const gfnn_grid_t *g = &view->box->wide;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(g); row++)
         for (int c = 0; c < 3; c++) {
             const int64_t at = row_at(g, row) + c * g->plane;
-            const float *restrict from = x + at;
-            uint16_t *restrict to = (uint16_t *)low + at;
-#pragma omp simd
-            for (int64_t i = 0; i < g->n[0]; i++)
-                to[i] = gfnn_to_half(scale * from[i]);
+            if (y)
+                narrow_row(true, g->n[0], scale, x + at, y + at, (uint16_t *)low + at);
+            else
+                narrow_row(false, g->n[0], scale, x + at, NULL, (uint16_t *)low + at);
         }
 }
 
@@ -136,23 +143,20 @@ static void axpby(const gfnn_view_t *view, double a, const double *x, double b, 
         }
 }
 
-/* All is read before anything is written: where pages begin alike, a store seems to meet a load. */
-static double update_row(int64_t n, double alpha, const double *restrict p,
-                         const double *restrict q, double *restrict x, double *restrict r)
+static double update_row(int64_t n, double alpha, const double *restrict q, double *restrict r)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++) {
-        const double value = r[i] - alpha * q[i], moved = x[i] + alpha * p[i];
-        x[i] = moved;
+        const double value = r[i] - alpha * q[i];
         r[i] = value;
         sum += value * value;
     }
     return sum;
 }
 
-static double update(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                     double *x, double *r, double scale, int precision, void *low)
+static double update(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                     double scale, int precision, void *low)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
     const data_t *data = view->data;
@@ -161,7 +165,7 @@ static double update(const gfnn_view_t *view, double alpha, const double *p, con
         double sum = 0;
         for (int c = 0; c < 3; c++) {
             const int64_t at = row_at(g, row) + c * g->plane;
-            sum += update_row(g->n[0], alpha, p + at, q + at, x + at, r + at);
+            sum += update_row(g->n[0], alpha, q + at, r + at);
             if (low)
                 lower_row(g->n[0], scale, r + at, precision, row_at(wide, row) + c * wide->plane,
                           low);
@@ -197,8 +201,8 @@ static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, dou
 }
 
 /* A row is still in the cache when its z is made. */
-static void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                      double *x, double *r, double scale, float *z, double sums[2])
+static void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                      double scale, float *z, double sums[2])
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide, *bare = &view->box->bare;
     const data_t *data = view->data;
@@ -208,8 +212,7 @@ static void update_bj(const gfnn_view_t *view, double alpha, const double *p, co
         double sum = 0;
         for (int c = 0; c < 3; c++) {
             const int64_t at = row_at(g, row) + c * g->plane;
-            sum += alpha != 0 ? update_row(n, alpha, p + at, q + at, x + at, r + at)
-                              : dot_row(n, r + at, r + at);
+            sum += alpha != 0 ? update_row(n, alpha, q + at, r + at) : dot_row(n, r + at, r + at);
         }
         data->sums[row] = sum;
         data->sums[rows + row] =
@@ -279,26 +282,52 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
     sums[1] = sum_pairwise(data->sums + rows, rows);
 }
 
-INLINE void direction_row(int64_t n, double scale, const float *restrict z, double beta,
-                          double *restrict p)
+/* All is read before anything is written: where pages begin alike, a store seems to meet a load. */
+INLINE void direction_row(int64_t n, bool plain, bool first, double alpha, double *restrict x,
+                          double scale, const float *restrict z, const double *restrict r,
+                          double beta, double *restrict p)
 {
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        p[i] = scale * (double)z[i] + (beta != 0 ? beta * p[i] : 0);
+    for (int64_t i = 0; i < n; i++) {
+        const double next = plain ? r[i] : scale * (double)z[i];
+        const double before = first ? 0 : p[i], moved = first ? 0 : x[i] + alpha * before;
+        if (!first)
+            x[i] = moved;
+        p[i] = first ? next : next + beta * before;
+    }
 }
 
-static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+static void direction(const gfnn_view_t *view, double alpha, double *x, double scale,
+                      const float *z, double beta, double *p)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const bool first = alpha == 0 && beta == 0;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(g); row++)
         for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
             const float *from = z + row_at(wide, row) + c * wide->plane;
-            double *to = p + row_at(g, row) + c * g->plane;
-            if (beta != 0)
-                direction_row(g->n[0], scale, from, beta, to);
+            if (first)
+                direction_row(g->n[0], false, true, 0, NULL, scale, from, NULL, 0, p + at);
             else
-                direction_row(g->n[0], scale, from, 0, to);
+                direction_row(g->n[0], false, false, alpha, x + at, scale, from, NULL, beta,
+                              p + at);
+        }
+}
+
+static void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
+                            double beta, double *p)
+{
+    const gfnn_grid_t *g = &view->box->fine;
+    const bool first = alpha == 0 && beta == 0;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(g); row++)
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = row_at(g, row) + c * g->plane;
+            if (first)
+                direction_row(g->n[0], true, true, 0, NULL, 1, NULL, r + at, 0, p + at);
+            else
+                direction_row(g->n[0], true, false, alpha, x + at, 1, NULL, r + at, beta, p + at);
         }
 }
 
@@ -314,32 +343,22 @@ static void fill32(const gfnn_view_t *view, float value, float *z)
                 z[at + i] = value;
 }
 
-/* What is multiplied by 0 is not read: it may be NaN, or y NULL. */
-INLINE void combine_row(int64_t n, float a, const float *restrict x, float b,
-                        const float *restrict y, float c, float *restrict s)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        s[i] = a * x[i] + (b != 0 ? b * y[i] : 0) + (c != 0 ? c * s[i] : 0);
-}
-
-static void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y,
-                      float c, float *s)
+/* As axpby. */
+static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
 {
     const gfnn_grid_t *g = &view->box->wide;
-    const int64_t n = g->n[0];
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(g); row++)
-        for (int component = 0; component < 3; component++) {
-            const int64_t at = row_at(g, row) + component * g->plane;
-            if (b == 0 && c == 0)
-                combine_row(n, a, x + at, 0, NULL, 0, s + at);
-            else if (b == 0)
-                combine_row(n, a, x + at, 0, NULL, c, s + at);
-            else if (c == 0)
-                combine_row(n, a, x + at, b, y + at, 0, s + at);
+        for (int c = 0; c < 3; c++) {
+            const float *restrict from = x + row_at(g, row) + c * g->plane;
+            float *restrict to = y + row_at(g, row) + c * g->plane;
+            if (b != 0)
+#pragma omp simd
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    to[i] = a * from[i] + b * to[i];
             else
-                combine_row(n, a, x + at, b, y + at, c, s + at);
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    to[i] = a * from[i];
         }
 }
 
@@ -361,40 +380,70 @@ static double dot32(const gfnn_view_t *view, const float *x, const float *y)
     return sum_pairwise(data->sums, rows_of(g));
 }
 
-INLINE void jacobi_row(int64_t n, const float *restrict inverse, int64_t bare, float omega,
-                       const float *restrict r, int64_t wide, bool add, float *restrict z)
+INLINE float from_to(bool with_z, const float *z, float a, bool with_old, const float *old,
+                     int64_t at)
 {
-    const float *restrict xx = inverse, *restrict yy = inverse + bare;
-    const float *restrict zz = inverse + 2 * bare, *restrict xy = inverse + 3 * bare;
-    const float *restrict yz = inverse + 4 * bare, *restrict zx = inverse + 5 * bare;
-    const float *restrict r1 = r + wide, *restrict r2 = r + 2 * wide;
-    float *restrict z1 = z + wide, *restrict z2 = z + 2 * wide;
+    const float here = with_z ? z[at] : 0;
+    return here + a * (here - (with_old ? old[at] : 0));
+}
+
+/* out may be z or old, so none of these three is `restrict`; a value depends on its own place
+ * alone, which is all that simd asks for. */
+INLINE void smooth_row(bool with_z, bool with_old, bool with_y, int64_t n, const float *inverse,
+                       int64_t bare, const float *z, float a, const float *old, float omega,
+                       const float *r, const float *y, int64_t wide, float *out)
+{
+    const float *xx = inverse, *yy = xx + bare, *zz = yy + bare;
+    const float *xy = zz + bare, *yz = xy + bare, *zx = yz + bare;
+    const int64_t next = 2 * wide;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        const float d0 = xx[i] * r[i] + xy[i] * r1[i] + zx[i] * r2[i];
-        const float d1 = xy[i] * r[i] + yy[i] * r1[i] + yz[i] * r2[i];
-        const float d2 = zx[i] * r[i] + yz[i] * r1[i] + zz[i] * r2[i];
-        z[i] = (add ? z[i] : 0) + omega * d0;
-        z1[i] = (add ? z1[i] : 0) + omega * d1;
-        z2[i] = (add ? z2[i] : 0) + omega * d2;
+        const float d0 = r[i] - (with_y ? y[i] : 0);
+        const float d1 = r[i + wide] - (with_y ? y[i + wide] : 0);
+        const float d2 = r[i + next] - (with_y ? y[i + next] : 0);
+        const float s0 = from_to(with_z, z, a, with_old, old, i);
+        const float s1 = from_to(with_z, z, a, with_old, old, i + wide);
+        const float s2 = from_to(with_z, z, a, with_old, old, i + next);
+        out[i] = s0 + omega * (xx[i] * d0 + xy[i] * d1 + zx[i] * d2);
+        out[i + wide] = s1 + omega * (xy[i] * d0 + yy[i] * d1 + yz[i] * d2);
+        out[i + next] = s2 + omega * (zx[i] * d0 + yz[i] * d1 + zz[i] * d2);
     }
 }
 
-/* The form is that of set_up. */
-static void jacobi32(const gfnn_view_t *view, const gfnn_form_t *form, float omega, const float *r,
-                     bool add, float *z)
+/* A loop for every choice of what there is. */
+typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const float *z, float a,
+                          const float *old, float omega, const float *r, const float *y,
+                          int64_t wide, float *out);
+#define DEFINE_SMOOTH(NAME, Z, OLD, Y)                                                            \
+    static void NAME(int64_t n, const float *inverse, int64_t bare, const float *z, float a,      \
+                     const float *old, float omega, const float *r, const float *y, int64_t wide, \
+                     float *out)                                                                  \
+    {                                                                                             \
+        smooth_row(Z, OLD, Y, n, inverse, bare, z, a, old, omega, r, y, wide, out);               \
+    }
+DEFINE_SMOOTH(smooth_r, 0, 0, 0)
+DEFINE_SMOOTH(smooth_ry, 0, 0, 1)
+DEFINE_SMOOTH(smooth_o, 0, 1, 0)
+DEFINE_SMOOTH(smooth_oy, 0, 1, 1)
+DEFINE_SMOOTH(smooth_z, 1, 0, 0)
+DEFINE_SMOOTH(smooth_zy, 1, 0, 1)
+DEFINE_SMOOTH(smooth_zo, 1, 1, 0)
+DEFINE_SMOOTH(smooth_zoy, 1, 1, 1)
+
+static void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                     float omega, const float *r, const float *y, float *out)
 {
+    static smooth_row_t *const of_row[8] = {smooth_r, smooth_ry, smooth_o,  smooth_oy,
+                                            smooth_z, smooth_zy, smooth_zo, smooth_zoy};
     const gfnn_grid_t *wide = &view->box->wide, *bare = &view->box->bare;
     const data_t *data = view->data;
-    (void)form;
+    const bool with_old = old && a != 0;
+    smooth_row_t *const smooth = of_row[4 * (z != NULL) + 2 * with_old + (y != NULL)];
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(wide); row++) {
         const int64_t at = row_at(wide, row);
-        const float *inverse = data->inverse + row_at(bare, row);
-        if (add)
-            jacobi_row(wide->n[0], inverse, bare->plane, omega, r + at, wide->plane, true, z + at);
-        else
-            jacobi_row(wide->n[0], inverse, bare->plane, omega, r + at, wide->plane, false, z + at);
+        smooth(wide->n[0], data->inverse + row_at(bare, row), bare->plane, z ? z + at : NULL, a,
+               with_old ? old + at : NULL, omega, r + at, y ? y + at : NULL, wide->plane, out + at);
     }
 }
 
@@ -662,8 +711,9 @@ const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,
                                          .pack = pack,
                                          .dots = dots,
                                          .direction = direction,
-                                         .jacobi32 = jacobi32,
-                                         .combine32 = combine32,
+                                         .direction_plain = direction_plain,
+                                         .smooth32 = smooth32,
+                                         .axpby32 = axpby32,
                                          .dot32 = dot32,
                                          .narrow = narrow,
                                          .newmark_before = newmark_before,

@@ -258,8 +258,20 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
     __device__ __forceinline__ gfnn_layers_t(const gfnn_job_t<T> &job, T *memory_, uint64_t *full_,
                                              int column, int row, int first)
         : memory(memory_), full(full_), source(job.x),
-          step(static_cast<unsigned>(job.nodes.slab) / unit), skip(column & (unit - 1))
+          step(static_cast<unsigned>(job.nodes.slab) / unit)
     {
+        begin(job, column, row, first);
+        if (threadIdx.x == 0) {
+            for (int s = 0; s < slots; s++)
+                rt_barrier_init(full + s, threads);
+            rt_barriers_made();
+        }
+    }
+
+    /* The next layer is to be the first of this column; all threads. */
+    __device__ __forceinline__ void begin(const gfnn_job_t<T> &job, int column, int row, int first)
+    {
+        skip = column & (unit - 1);
         const int last = (job.n[0] - (column - skip)) / unit, last_row = job.n[1] - row;
         const unsigned start = job.nodes.at(column - skip, row, first) / unit;
         const unsigned plane = static_cast<unsigned>(job.nodes.plane / unit);
@@ -268,11 +280,6 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
             const int number = threadIdx.x + q * threads, r = number / pieces;
             piece[q] = start + r / rows * plane + min(number % pieces, last) +
                        min(r % rows, last_row) * (job.nodes.pitch / unit);
-        }
-        if (threadIdx.x == 0) {
-            for (int s = 0; s < slots; s++)
-                rt_barrier_init(full + s, threads);
-            rt_barriers_made();
         }
     }
 

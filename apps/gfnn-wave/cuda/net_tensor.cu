@@ -2,21 +2,24 @@
  * net_tensor.cu - z = P r as a matrix product on tensor cores: FP16 r and K, FP32 sums.
  *
  * Row n of A is what node n sees: 7 x 7 x 7 nodes, 3 components. Column (i, m) of B is K_m[i]. A is
- * never made: of a line of r its rows are windows, which overlap, so the fragments of A that
- * mma.sync wants are read from r itself, if r's components follow each other in memory. Every value
- * is used often:
+ * never made: of a row of r its rows are windows, which overlap, so the fragments of A that
+ * mma.sync wants are read from r itself: a fragment is words of two neighbouring nodes, and which
+ * word a lane takes is free, as long as B has its rows in the same order. Every value is used
+ * often:
  *   - S nodes that are neighbours in x share a row of A, a window of S + 6 nodes, and have columns
  *     of their own, shifted in B: 24 columns a line (48 for eight kernels), where 3 M are few;
  *   - a fragment serves the seven dy of B, all in registers, for the 4 or 8 lines of output that a
  *     warp has in registers too;
  *   - planes of r go through a ring in shared memory, two or four outputs' planes at a time.
  * Advantage: ten times the rate of FP32, for 1.2 to 1.5 times the operations (windows have zeros in
- * B). Price: 16 bits; registers and shared memory (208 KB for two kernels) for one block of 8 warps
- * a multiprocessor; lines of r are packed first, 12 bytes a node.
+ * B). Price: 16 bits; registers and shared memory (213 KB for two kernels) for one block a
+ * multiprocessor.
  *
  * What keeps the tensor cores from waiting: the fragment of the next line is loaded during this
  * one. B of the next step comes in during this step, for b[dy] is used for the last time before
- * the last lines begin: no more registers are needed than for one step.
+ * the last lines begin: no more registers are needed than for one step. Planes are sent for in the
+ * middle of a warp's work, and warps meet only where one needs what another has to make room for:
+ * so one of the two that share a tensor core writes z while the other multiplies.
  *
  * gf8 is linear in its eight coefficients, thus a network of eight kernels, of which four have
  * i = j only and four the rest. Its lines stay apart by component: component j has to do with the
@@ -31,19 +34,14 @@
 #include <cuda_fp16.h>
 #include "gfnn_net.cuh"
 
-enum { WARPS = 8, THREADS = 32 * WARPS };
-
-static __host__ __device__ constexpr int round16(int n)
-{
-    return (n + 15) / 16 * 16;
-}
+enum { WARPS = 8, THREADS = 32 * WARPS, BARRIER_BYTES = 64 };
 
 /* M = 0: gf8. */
 template <int M> struct shape_t {
     static constexpr bool gf8 = M == 0;
     static constexpr int S = M == 2 ? 4 : 2;
-    /* Of r in a line, and lines of a row (y, z): gf8 has one for each component. */
-    static constexpr int components = gf8 ? 1 : 3, lines = gf8 ? 3 : 1;
+    /* A line is what meets the same columns: all components, but of gf8 one. */
+    static constexpr int lines = gf8 ? 3 : 1;
     /* Tiles of 8 columns; those that a line has to do with. */
     static constexpr int tiles = gf8 || M == 8 ? 6 : 3, line_tiles = gf8 ? 3 : tiles;
     /* Columns of a node in a tile are spread over so many lanes, two each; nodes of a tile. */
@@ -58,25 +56,48 @@ template <int M> struct shape_t {
     static constexpr int warps_y = tiles == 6 ? 4 : 2, warps_z = WARPS / warps_y;
     static constexpr int width = 16 * S, height = rows * warps_y; /* nodes of a block */
 
-    /* A window in chunks of 8 values. A step takes two chunks, be they of two planes. */
-    static constexpr int chunks = (components * (S + 6) + 7) / 8, all_chunks = GFNN_W * chunks;
+    /* A window of S + 6 nodes and the components of a line, in chunks of 4 words, that is 8 values.
+     * A step takes two chunks, be they of two planes. */
+    static constexpr int chunks = gf8 ? 1 : M == 2 ? 4 : 3, all_chunks = GFNN_W * chunks;
     static constexpr int steps = (all_chunks + 1) / 2;
-    /* Rows g and g + 8 of A are windows apart g and apart g + next: so that what a warp loads at
-     * once, 4 words each of 8 windows, lies in different banks (or is the same word). */
-    static constexpr int apart = M == 2 ? 2 : 1, next = M == 2 ? 1 : 8;
 
-    /* In shared memory: words from window to window, bytes of a line, a row, a plane. */
-    static constexpr int window_words = S * components / 2;
-    static constexpr int line_bytes = round16(4 * (15 * window_words + 4 * chunks));
-    static constexpr int row_bytes = lines * line_bytes;
-    static constexpr int ring_rows = height + 6, plane_bytes = ring_rows * row_bytes;
-    static constexpr int ring = 2 * warps_z + 6;
-    static constexpr int step_pairs = 7 * line_tiles * 32; /* of B: uint2 */
+    /* In shared memory, in words: from window to window; from row to row of nodes; where in a row
+     * the components begin. */
+    static constexpr int window_words = S / 2;
+    static constexpr int pieces = (width + 6 + 7) / 8; /* of 16 bytes, of a component */
+    static constexpr int row_words = M == 2 ? 116 : 60;
+    static __host__ __device__ constexpr int begin(int component)
+    {
+        return M != 2 ? 20 * component : component == 0 ? 0 : component == 1 ? 80 : 36;
+    }
+    static constexpr int ring_rows = height + 6, plane_words = ring_rows * row_words;
+    static constexpr int ring = 2 * warps_z + 6;                /* planes */
+    static constexpr int step_pairs = GFNN_W * line_tiles * 32; /* of B: uint2 */
     static constexpr int b_bytes = lines * steps * step_pairs * 8;
-    static constexpr int shared_bytes = b_bytes + ring * plane_bytes;
-    static_assert(shared_bytes <= 227 * 1024 && b_bytes % 16 == 0, "fits");
-    static_assert(4 * window_words == 2 * S * components, "windows begin at words");
+    static constexpr int shared_bytes = BARRIER_BYTES + b_bytes + ring * plane_words * 4;
+    static_assert(shared_bytes <= 227 * 1024 && b_bytes % 16 == 0 && row_words % 4 == 0, "fits");
+    static_assert(M == 2 ? pieces == 9 : pieces == 5, "components do not overlap");
 };
+
+/* Which word of a window lane t of a quarter warp takes for a chunk; component of a line. Eight
+ * windows at once, and so what a warp loads, are to lie in different banks or be the same word.
+ * With 2 words from window to window (M = 2, 5 words a component) words w and w + 1 of all windows
+ * fill banks w .. w + 15: two components whose beginnings are 16 banks apart go together. Of the
+ * last chunk the fourth word is none of the window's: B is 0 there. */
+struct word_t {
+    int component, word;
+    bool none;
+};
+template <int M> static __host__ __device__ constexpr word_t word_at(int chunk, int t)
+{
+    if (M == 0)
+        return {0, t, false};
+    if (M != 2)
+        return {chunk, t, false};
+    return chunk == 3   ? word_t{t < 3 ? t : 2, t < 3 ? 4 : 3, t == 3}
+           : chunk == 2 ? word_t{2, t, false}
+                        : word_t{t / 2, 2 * chunk + t % 2, false};
+}
 
 /* Calls f(std::integral_constant<int, M>()): M = 1 runs as 2. */
 template <class F> static void fixed_shape(int form, int64_t kernels, F f)
@@ -87,8 +108,7 @@ template <class F> static void fixed_shape(int form, int64_t kernels, F f)
 
 /* What set_up makes. */
 struct data_t {
-    uint4 *B;      /* fragments, in the order of steps */
-    __half *lines; /* r, [z][y][line], ghosts too, zeros at the end of lines */
+    uint4 *B; /* fragments, in the order of steps */
     float scale[GFNN_MAX_COEF];
     int multiprocessors;
 };
@@ -145,12 +165,12 @@ static float value_at(const gfnn_network_t *network, const float *scale, int lin
                       int dy, int t, int column)
 {
     using H = shape_t<M>;
-    const int chunk = 2 * step + k / 8, in_window = chunk % H::chunks * 8 + k % 8;
-    const int node = in_window / H::components;
-    const int j = H::gf8 ? line : in_window % H::components;
+    const int chunk = 2 * step + k / 8;
+    const word_t w = word_at<M>(chunk % H::chunks, k % 8 / 2);
+    const int j = H::gf8 ? line : w.component, node = 2 * w.word + k % 2;
     const column_t c = column_at<M>(line, t, column);
     const int dx = node - c.s;
-    if (chunk >= H::all_chunks || dx < 0 || dx >= GFNN_W || scale[c.q] == 0)
+    if (w.none || chunk >= H::all_chunks || dx < 0 || dx >= GFNN_W || scale[c.q] == 0)
         return 0;
     return kernel_at(network, c.q, c.i, j, dx, dy, chunk / H::chunks) / scale[c.q];
 }
@@ -170,78 +190,15 @@ template <int M> static void make_B(const gfnn_network_t *network, const float *
                     }
 }
 
-/* --- lines of r --- */
-
-/* Values from line to line: blocks read whole ones, the last beyond the box. */
-template <int M> static int line_values(const int64_t nodes[3])
-{
-    using H = shape_t<M>;
-    const int blocks = static_cast<int>(rt_blocks(nodes[0], H::width));
-    return (blocks - 1) * H::width * H::components + H::line_bytes / 2;
-}
-
-template <int M> static size_t all_values(const int64_t nodes[3])
-{
-    return static_cast<size_t>(line_values<M>(nodes)) * shape_t<M>::lines * (nodes[1] + 6) *
-           (nodes[2] + 6);
-}
-
-struct pack_job_t {
-    gfnn_lines_t wide;
-    int n[3], values;
-    const __half *r;
-    __half *lines;
-};
-
-static __device__ __forceinline__ unsigned two_halves(__half low, __half high)
-{
-    return __half_as_ushort(low) | static_cast<unsigned>(__half_as_ushort(high)) << 16;
-}
-
-/* A block a row; a thread two nodes, which are three words of a line. Nodes beyond the ghosts are
- * 0: they are in windows of nodes of the box, where B is 0, but NaN would go through. */
-enum { PACK_THREADS = 128 };
-template <int M>
-__global__ void __launch_bounds__(PACK_THREADS) pack(const __grid_constant__ pack_job_t job)
-{
-    using H = shape_t<M>;
-    const int rows = job.n[1] + 2 * GFNN_ND;
-    const int j = blockIdx.x % rows - GFNN_ND, k = blockIdx.x / rows - GFNN_ND;
-    const __half *from = job.r + job.wide.at(-GFNN_ND, j, k);
-    const int nodes = job.n[0] + 2 * GFNN_ND, all = job.values / H::components;
-    unsigned *line = reinterpret_cast<unsigned *>(job.lines + static_cast<int64_t>(blockIdx.x) *
-                                                                  H::lines * job.values);
-    for (int x = 2 * threadIdx.x; x + 1 < all; x += 2 * PACK_THREADS) {
-        __half a[3], b[3];
-#pragma unroll
-        for (int c = 0; c < 3; c++) {
-            a[c] = x < nodes ? from[c * job.wide.plane + x] : __half(0);
-            b[c] = x + 1 < nodes ? from[c * job.wide.plane + x + 1] : __half(0);
-        }
-        if (H::gf8) {
-#pragma unroll
-            for (int c = 0; c < 3; c++)
-                line[c * (job.values / 2) + x / 2] = two_halves(a[c], b[c]);
-        } else {
-            line[x / 2 * 3] = two_halves(a[0], a[1]);
-            line[x / 2 * 3 + 1] = two_halves(a[2], b[0]);
-            line[x / 2 * 3 + 2] = two_halves(b[1], b[2]);
-        }
-    }
-    /* What does not fill two nodes. */
-    for (int w = all / 2 * H::components + threadIdx.x; w < job.values / 2; w += PACK_THREADS)
-        line[w] = 0;
-}
-
 /* --- the product --- */
 
 struct job_t {
     gfnn_lines_t wide, bare;
     gfnn_tiling_t tiling;
     int n[3], depth; /* planes of a block */
-    int coefs, values;
+    int coefs;
     const uint4 *B;
-    const __half *lines;
+    const __half *r;
     const float *coef;
     float *z;
     float scale[GFNN_MAX_COEF];
@@ -258,16 +215,18 @@ static __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4]
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y));
 }
 
-/* Waits for all rt_copy16 of this thread. */
-static __device__ __forceinline__ void copies_wait()
-{
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /* Where in shared memory this lane's words of a step's two chunks begin. */
 struct windows_t {
     const unsigned *low, *high;
 };
+
+/* Word of this lane for a chunk of a line, from the beginning of its window. */
+template <int M> static __device__ __forceinline__ int lane_word(int chunk, int line)
+{
+    using H = shape_t<M>;
+    const word_t w = word_at<M>(chunk, threadIdx.x % 4);
+    return H::begin(H::gf8 ? line : w.component) + w.word;
+}
 
 /* Of step `step` in all lines' steps; first: the ring's slot of the warp's lowest plane. */
 template <int M>
@@ -279,7 +238,7 @@ static __device__ __forceinline__ windows_t windows_of(const unsigned *ring, int
     const auto at = [&](int c) {
         int slot = first + c / H::chunks;
         slot -= slot >= H::ring ? H::ring : 0;
-        return ring + (slot * H::plane_bytes + line * H::line_bytes) / 4 + c % H::chunks * 4;
+        return ring + slot * H::plane_words + lane_word<M>(c % H::chunks, line);
     };
     return {at(chunk), at(next)};
 }
@@ -288,7 +247,7 @@ template <int M>
 static __device__ __forceinline__ void load_A(const windows_t &w, int row, unsigned (&a)[4])
 {
     using H = shape_t<M>;
-    const int at = row * (H::row_bytes / 4), below = at + H::next * H::window_words;
+    const int at = row * H::row_words, below = at + 8 * H::window_words;
     a[0] = w.low[at];
     a[1] = w.low[below];
     a[2] = w.high[at];
@@ -335,21 +294,23 @@ static __device__ __forceinline__ void step(sums_t<M> &sum, columns_t<M> &B, uns
     }
 }
 
-/* The steps of lines `line` and after. */
-template <int M, int line>
+/* The steps of lines `line` and after; half_way() is called once. */
+template <int M, int line, class HalfWay>
 static __device__ __forceinline__ void all_steps(sums_t<M> &sum, columns_t<M> &B, unsigned (&a)[4],
                                                  const unsigned *ring, int first,
-                                                 const uint2 *own_B)
+                                                 const uint2 *own_B, HalfWay half_way)
 {
     using H = shape_t<M>;
 #pragma unroll 1
     for (int s = line * H::steps; s < (line + 1) * H::steps; s++) {
         const int next = s + 1 < H::lines * H::steps ? s + 1 : 0;
+        if (line == H::lines / 2 && s == H::lines * H::steps / 2)
+            half_way();
         step<M, line>(sum, B, a, windows_of<M>(ring, first, s), windows_of<M>(ring, first, next),
                       own_B + next * H::step_pairs);
     }
     if constexpr (line + 1 < H::lines)
-        all_steps<M, line + 1>(sum, B, a, ring, first, own_B);
+        all_steps<M, line + 1>(sum, B, a, ring, first, own_B, half_way);
 }
 
 /* --- outputs --- */
@@ -358,7 +319,7 @@ static __device__ __forceinline__ void all_steps(sums_t<M> &sum, columns_t<M> &B
 template <int M> static __device__ __forceinline__ int node_at(int n)
 {
     using H = shape_t<M>;
-    return n / H::fold * H::next * H::S + n % H::fold;
+    return n / H::fold * 8 * H::S + n % H::fold;
 }
 
 /* What a lane has to do with: for its first plane and row, the first node that it has a part of,
@@ -373,7 +334,7 @@ template <int M> struct outputs_t {
     __device__ __forceinline__ outputs_t(const job_t &job, int x0, int j, int k)
     {
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, share = t % H::spread;
-        const int i = x0 + H::S * H::apart * g + (H::fold == 1 ? t / H::spread : 0);
+        const int i = x0 + H::S * g + (H::fold == 1 ? t / H::spread : 0);
 #pragma unroll
         for (int u = 0; u < H::parts; u++)
 #pragma unroll
@@ -452,63 +413,125 @@ static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M
         }
 }
 
+/* A block, in shared memory. Steps in z are of warps_z planes. full[s % 2]: the planes of step s
+ * are there; done[s % 2]: nobody reads those any more that only steps up to s need. */
+template <int M> struct block_t {
+    using H = shape_t<M>;
+    uint64_t *full, *done, *has_B;
+    uint4 *B;
+    unsigned *ring;
+    int x0, y0, z0, depth;
+
+    __device__ __forceinline__ block_t(const job_t &job, void *shared)
+        : full(static_cast<uint64_t *>(shared)), done(full + 2), has_B(full + 4),
+          B(reinterpret_cast<uint4 *>(full + BARRIER_BYTES / 8)),
+          ring(reinterpret_cast<unsigned *>(B + H::b_bytes / 16))
+    {
+        const int3 tile = gfnn_tile(job.tiling);
+        x0 = tile.x * H::width;
+        y0 = tile.y * H::height;
+        z0 = tile.z * job.depth;
+        depth = min(job.depth, job.n[2] - z0);
+    }
+};
+
+/* A thread's part of bringing planes, of which number 0 is three below the block's own: a place in
+ * every eighth row, or sixteenth. Beyond the ghosts come zeros: what lies there is in the windows
+ * of nodes of the box, where B is 0, but NaN would go through. */
+template <int M> struct bring_t {
+    using H = shape_t<M>;
+    static constexpr int pieces = 3 * H::pieces, at_once = 32 / pieces;
+    const __half *from;
+    unsigned *to;
+    int first_row, rows;
+    unsigned bytes;
+
+    __device__ __forceinline__ bring_t(const job_t &job, const block_t<M> &b)
+    {
+        const int lane = threadIdx.x % 32, c = lane % pieces / H::pieces, piece = lane % H::pieces;
+        const int there = job.n[0] + 2 * GFNN_ND - b.x0 - 8 * piece;
+        bytes = 2 * max(0, min(8, there));
+        from = job.r + c * job.wide.plane +
+               job.wide.at(b.x0 - GFNN_ND, b.y0 - GFNN_ND, b.z0 - GFNN_ND) +
+               (there > 0 ? 8 * piece : 0);
+        to = b.ring + H::begin(c) + piece * 4;
+        first_row = threadIdx.x / 32 * at_once + lane / pieces;
+        rows = lane < at_once * pieces ? job.n[1] + 2 * GFNN_ND - b.y0 : 0;
+    }
+    /* Those that step s is the first to need. */
+    __device__ __forceinline__ void planes(const job_t &job, const block_t<M> &b, int s) const
+    {
+        const int begin = s > 0 ? s * H::warps_z + 6 : 0;
+        const int count = min((s + 1) * H::warps_z, b.depth) + 6 - begin;
+        for (int r = first_row; r < count * H::ring_rows; r += WARPS * at_once) {
+            const int plane = begin + r / H::ring_rows, row = r % H::ring_rows;
+            if (row < rows)
+                rt_copy16_part(to + plane % H::ring * H::plane_words + row * H::row_words,
+                               from + plane * job.wide.slab + row * job.wide.pitch, bytes);
+        }
+        rt_copies_arrive(b.full + s % 2);
+    }
+};
+
 template <int M>
 __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ job_t job)
 {
     using H = shape_t<M>;
-    extern __shared__ uint4 shared[];
-    char *ring = reinterpret_cast<char *>(shared) + H::b_bytes;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int wy = warp % H::warps_y, wz = warp / H::warps_y;
-    const int3 tile = gfnn_tile(job.tiling);
-    const int x0 = tile.x * H::width, y0 = tile.y * H::height, z0 = tile.z * job.depth;
-    const int depth = job.depth < job.n[2] - z0 ? job.depth : job.n[2] - z0;
-
-    /* Planes p .. p + count - 1 of those that the block needs, 0 being three below its own. */
-    const auto fetch = [&](int p, int count) {
-        constexpr int pieces = H::line_bytes / 16, row_pieces = H::row_bytes / 16;
-        for (int e = threadIdx.x; e < count * H::ring_rows * row_pieces; e += THREADS) {
-            const int piece = e % row_pieces, row = e / row_pieces % H::ring_rows;
-            const int plane = p + e / (row_pieces * H::ring_rows);
-            if (plane >= depth + 6 || y0 + row >= job.n[1] + 6)
-                continue;
-            const int64_t from =
-                (static_cast<int64_t>(z0 + plane) * (job.n[1] + 6) + y0 + row) * H::lines +
-                piece / pieces;
-            rt_copy16(ring + plane % H::ring * H::plane_bytes + row * H::row_bytes + piece * 16,
-                      job.lines + from * job.values + x0 * H::components + piece % pieces * 8);
+    extern __shared__ __align__(128) unsigned char shared[];
+    const block_t<M> block(job, shared);
+    const bring_t<M> bring(job, block);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int wy = warp % H::warps_y, wz = warp / H::warps_y, j = block.y0 + wy * H::rows;
+    if (threadIdx.x == 0) {
+        for (int b = 0; b < 2; b++) {
+            rt_barrier_init(block.full + b, THREADS);
+            rt_barrier_init(block.done + b, WARPS);
         }
-    };
+        rt_barrier_init(block.has_B, THREADS);
+    }
+    __syncthreads();
+    bring.planes(job, block, 0);
     for (int e = threadIdx.x; e < H::b_bytes / 16; e += THREADS)
-        rt_copy16(shared + e, job.B + e);
-    fetch(0, H::warps_z + 6);
+        rt_copy16(block.B + e, job.B + e);
+    rt_copies_arrive(block.has_B);
 
-    const uint2 *own_B = reinterpret_cast<const uint2 *>(shared) + lane;
-    const unsigned *own_ring = reinterpret_cast<const unsigned *>(ring) +
-                               wy * H::rows * (H::row_bytes / 4) + H::apart * g * H::window_words +
-                               t;
-    const int j = y0 + wy * H::rows;
-    const outputs_t<M> out(job, x0, j, z0 + wz);
+    const uint2 *own_B = reinterpret_cast<const uint2 *>(block.B) + lane;
+    const unsigned *own_ring =
+        block.ring + wy * H::rows * H::row_words + lane / 4 * H::window_words;
+    const outputs_t<M> out(job, block.x0, j, block.z0 + wz);
+    rt_barrier_wait(block.has_B, 0);
 #pragma unroll 1
-    for (int z = 0; z < depth; z += H::warps_z) {
-        copies_wait();
-        __syncthreads(); /* planes up to z + warps_z + 5 are there; those below z are free */
-        fetch(z + H::warps_z + 6, H::warps_z);
-        if (z + wz >= depth || j >= job.n[1])
-            continue;
+    for (int s = 0; s * H::warps_z < block.depth; s++) {
+        const int z = s * H::warps_z, first = (z + wz) % H::ring;
+        const bool has = z + wz < block.depth && j < job.n[1];
+        const auto send_for_more = [&] {
+            if (z + H::warps_z >= block.depth)
+                return;
+            if (s > 0)
+                rt_barrier_wait(block.done + (s - 1) % 2, (s - 1) / 2 & 1);
+            bring.planes(job, block, s + 1);
+        };
         sums_t<M> sum;
-        columns_t<M> B;
-        unsigned a[4];
+        rt_barrier_wait(block.full + s % 2, s / 2 & 1);
+        if (has) {
+            columns_t<M> B;
+            unsigned a[4];
 #pragma unroll
-        for (int e = 0; e < H::rows * H::tiles * 4; e++)
-            sum.d[e / (H::tiles * 4)][e / 4 % H::tiles][e % 4] = 0;
+            for (int e = 0; e < H::rows * H::tiles * 4; e++)
+                sum.d[e / (H::tiles * 4)][e / 4 % H::tiles][e % 4] = 0;
 #pragma unroll
-        for (int e = 0; e < GFNN_W * H::line_tiles; e++)
-            B.b[e / H::line_tiles][e % H::line_tiles] = own_B[e * 32];
-        const int first = (z + wz) % H::ring;
-        load_A<M>(windows_of<M>(own_ring, first, 0), 0, a);
-        all_steps<M, 0>(sum, B, a, own_ring, first, own_B);
-        store<M>(job, out, sum, job.n[1] - j, z);
+            for (int e = 0; e < GFNN_W * H::line_tiles; e++)
+                B.b[e / H::line_tiles][e % H::line_tiles] = own_B[e * 32];
+            load_A<M>(windows_of<M>(own_ring, first, 0), 0, a);
+            all_steps<M, 0>(sum, B, a, own_ring, first, own_B, send_for_more);
+        } else {
+            send_for_more();
+        }
+        __syncwarp();
+        if (lane == 0)
+            rt_barrier_arrive(block.done + s % 2);
+        if (has)
+            store<M>(job, out, sum, job.n[1] - j, z);
     }
 }
 
@@ -538,13 +561,8 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
     using H = shape_t<M>;
     const data_t *data = static_cast<const data_t *>(view->data);
     const gfnn_box_t *box = view->box;
-    const int values = line_values<M>(box->n);
     const int n[3] = {static_cast<int>(box->n[0]), static_cast<int>(box->n[1]),
                       static_cast<int>(box->n[2])};
-    const pack_job_t lines = {gfnn_lines_t(box->wide), {n[0], n[1], n[2]}, values, r, data->lines};
-    pack<M><<<(n[1] + 6) * (n[2] + 6), PACK_THREADS, 0, rt_stream()>>>(lines);
-    RT_CUDA_LAUNCHED();
-
     const int depth = depth_of<M>(box->n, data->multiprocessors);
     job_t job = {gfnn_lines_t(box->wide),
                  gfnn_lines_t(box->bare),
@@ -552,9 +570,8 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
                  {n[0], n[1], n[2]},
                  depth,
                  network->coefs,
-                 values,
                  data->B,
-                 data->lines,
+                 r,
                  network->c,
                  z,
                  {}};
@@ -584,7 +601,6 @@ static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
         make_B<M()>(network, data->scale, B);
         data->B = static_cast<uint4 *>(rt_clone(B, bytes, 1, RT_DEVICE));
         RT_FREE(B, RT_HOST);
-        data->lines = RT_NEW(__half, all_values<M()>(view->box->n), RT_DEVICE);
     });
     view->data = data;
 }
@@ -595,17 +611,14 @@ static void tear_down(gfnn_view_t *view)
     if (!data)
         return;
     RT_FREE(data->B, RT_DEVICE);
-    RT_FREE(data->lines, RT_DEVICE);
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *cfg, const gfnn_box_t *, double bytes[RT_SPACES])
 {
     bytes[RT_HOST] += sizeof(data_t);
-    fixed_shape(cfg->precond, cfg->kernels, [&](auto M) {
-        bytes[RT_DEVICE] +=
-            shape_t<M()>::b_bytes + sizeof(__half) * static_cast<double>(all_values<M()>(box->n));
-    });
+    fixed_shape(cfg->precond, cfg->kernels,
+                [&](auto M) { bytes[RT_DEVICE] += shape_t<M()>::b_bytes; });
 }
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor[GFNN_PRECISIONS] = {

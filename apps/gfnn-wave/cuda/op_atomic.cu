@@ -40,8 +40,15 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const gfnn_operator_t gfnn_operator_atomic = {
-    apply, nullptr, nullptr, gfnn_operator_set_up, gfnn_operator_tear_down, gfnn_operator_memory,
-    true,  false};
+extern "C" const gfnn_operator_t gfnn_operator_atomic = {apply,
+                                                         nullptr,
+                                                         nullptr,
+                                                         gfnn_operator_set_up,
+                                                         gfnn_operator_tear_down,
+                                                         gfnn_operator_memory,
+                                                         true,
+                                                         false,
+                                                         nullptr,
+                                                         0};
 extern "C" const gfnn_kernels_t gfnn_op_atomic = {
     GFNN_LADDER_OPERATOR, &gfnn_operator_atomic, {}, nullptr};

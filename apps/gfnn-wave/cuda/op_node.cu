@@ -57,17 +57,24 @@ struct stencil_t {
     }
 };
 
-/* Of the four elements around a node in one layer: are all there? */
-static __device__ __forceinline__ bool load_square(const gfnn_job_t<double> &job, int i, int j,
-                                                   int k, double (&square)[4])
+/* Of the four elements around a node in one layer: id: of the first. */
+static __device__ __forceinline__ void load_ids(const gfnn_job_t<double> &job, const uint8_t *id,
+                                                int (&number)[4])
 {
-    const uint8_t *id = job.id + job.elements.at(i - 1, j - 1, k);
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        number[e] = __ldg(id + (e >> 1) * job.elements.pitch + (e & 1));
+}
+
+/* Are all there? */
+static __device__ __forceinline__ bool squares(const gfnn_job_t<double> &job,
+                                               const int (&number)[4], double (&square)[4])
+{
     bool there = true;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        const int number = __ldg(id + (e >> 1) * job.elements.pitch + (e & 1));
-        there = there && number != GFNN_OUTSIDE;
-        square[e] = __ldg(&job.material[number].square);
+        there = there && number[e] != GFNN_OUTSIDE;
+        square[e] = __ldg(&job.material[number[e]].square);
     }
     return there;
 }
@@ -144,36 +151,39 @@ static __device__ __forceinline__ void any(const gfnn_job_t<double> &job,
     }
 }
 
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    apply_kernel(const __grid_constant__ gfnn_job_t<double> job,
-                 const __grid_constant__ gfnn_matrices_t matrices,
-                 const __grid_constant__ stencil_t stencil, double scale, int chunk)
+/* A block's part of a column of nodes: `layers` of them from (x0, y0, first). x has fetched
+ * `before` layers of other columns. */
+static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
+                                             const gfnn_matrices_t &matrices,
+                                             const stencil_t &stencil, double scale, layers_t &x,
+                                             unsigned before, int x0, int y0, int first, int layers)
 {
-    extern __shared__ __align__(128) unsigned char block_memory[];
-    const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
-    const int x0 = job.lo[0] + static_cast<int>(blockIdx.x) * TX;
-    const int y0 = job.lo[1] + static_cast<int>(blockIdx.y) * TY;
-    const int first = job.lo[2] + static_cast<int>(blockIdx.z) * chunk;
-    const int layers = min(chunk, job.hi[2] - first);
-    layers_t x(job, reinterpret_cast<double *>(block_memory + BARRIER_BYTES),
-               reinterpret_cast<uint64_t *>(block_memory), x0 - 1, y0 - 1, first - 1);
-    __syncthreads();
+    const auto slot = [=](int l) { return (before + l) % SLOTS; };
+    const auto parity = [=](int l) { return (before + l) / SLOTS % 2; };
     for (int l = 0; l < 3; l++)
-        x.fetch(l);
+        x.fetch(slot(l));
 
+    const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
     const bool own = x0 + tx < job.hi[0] && y0 + ty < job.hi[1];
     const int i = min(x0 + tx, job.hi[0] - 1), j = min(y0 + ty, job.hi[1] - 1);
     const int mine = ty * layers_t::pitch + tx;
     double lower[4], upper[4];
-    bool there = load_square(job, i, j, first - 1, lower);
-    const double *layer[3] = {x.wait(0, 0) + mine, x.wait(1, 0) + mine, nullptr};
+    const uint8_t *id = job.id + job.elements.at(i - 1, j - 1, first - 1);
+    int number[4];
+    load_ids(job, id, number);
+    bool there = squares(job, number, lower);
+    load_ids(job, id += job.elements.slab, number);
+    const double *layer[3] = {x.wait(slot(0), parity(0)) + mine, x.wait(slot(1), parity(1)) + mine,
+                              nullptr};
     double *y = job.y + job.nodes.at(i, j, first);
     for (int l = 0; l < layers; l++) {
-        const bool there_above = load_square(job, i, j, first + l, upper);
-        layer[2] = x.wait((l + 2) % SLOTS, (l + 2) / SLOTS & 1) + mine;
+        /* Which way to go depends on them: they have been on their way for a layer. */
+        const bool there_above = squares(job, number, upper);
+        load_ids(job, id += job.elements.slab, number);
+        layer[2] = x.wait(slot(l + 2), parity(l + 2)) + mine;
         __syncthreads(); /* all are done with layer l - 1, which makes room */
         if (l + 3 < layers + 2)
-            x.fetch((l + 3) % SLOTS);
+            x.fetch(slot(l + 3));
         double sum[3] = {};
         if (__all_sync(0xffffffffu, there && there_above)) {
             const double square[8] = {lower[0], lower[1], lower[2], lower[3],
@@ -196,6 +206,37 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
 }
 
+/* All layers of all columns, one after the other, in equal parts for the blocks: as many as run at
+ * once, so that none is left for a second round. */
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    apply_kernel(const __grid_constant__ gfnn_job_t<double> job,
+                 const __grid_constant__ gfnn_matrices_t matrices,
+                 const __grid_constant__ stencil_t stencil, double scale, int columns_x, int work)
+{
+    extern __shared__ __align__(128) unsigned char block_memory[];
+    const int layers = job.hi[2] - job.lo[2];
+    const auto part = [=](unsigned block) {
+        return static_cast<int>(static_cast<int64_t>(work) * block / gridDim.x);
+    };
+    const auto x0 = [&](int at) { return job.lo[0] + at / layers % columns_x * TX; };
+    const auto y0 = [&](int at) { return job.lo[1] + at / layers / columns_x * TY; };
+    int at = part(blockIdx.x);
+    const int end = part(blockIdx.x + 1);
+    layers_t x(job, reinterpret_cast<double *>(block_memory + BARRIER_BYTES),
+               reinterpret_cast<uint64_t *>(block_memory), x0(at) - 1, y0(at) - 1,
+               job.lo[2] + at % layers - 1);
+    for (unsigned before = 0;;) {
+        const int count = min(layers - at % layers, end - at);
+        __syncthreads();
+        climb(job, matrices, stencil, scale, x, before, x0(at), y0(at), job.lo[2] + at % layers,
+              count);
+        if ((at += count) == end)
+            return;
+        before += count + 2;
+        x.begin(job, x0(at) - 1, y0(at) - 1, job.lo[2] - 1);
+    }
+}
+
 static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                   const double *x, double *y)
 {
@@ -205,20 +246,27 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     if (job.empty())
         return;
     const gfnn_matrices_t matrices(form);
-    const int layers = job.hi[2] - job.lo[2];
-    dim3 blocks(rt_blocks(job.hi[0] - job.lo[0], TX), rt_blocks(job.hi[1] - job.lo[1], TY));
-    const int chunk = gfnn_chunk(static_cast<int64_t>(blocks.x) * blocks.y, layers,
-                                 static_cast<int64_t>(RESIDENT) * data->multiprocessors, 1)
-                          .layers;
-    blocks.z = rt_blocks(layers, chunk);
+    const int columns_x = rt_blocks(job.hi[0] - job.lo[0], TX);
+    const int columns = columns_x * rt_blocks(job.hi[1] - job.lo[1], TY);
+    const int work = columns * (job.hi[2] - job.lo[2]);
+    const unsigned resident = RESIDENT * data->multiprocessors;
+    const unsigned most = rt_blocks(work, GFNN_LEAST_LAYERS);
+    const unsigned blocks = resident < most ? resident : most;
     gfnn_allow_shared(apply_kernel, bytes);
     apply_kernel<<<blocks, THREADS, bytes, rt_stream()>>>(job, matrices, stencil_t(matrices),
-                                                          form->shear / 72, chunk);
+                                                          form->shear / 72, columns_x, work);
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const gfnn_operator_t gfnn_operator_node = {
-    apply, nullptr, nullptr, gfnn_operator_set_up, gfnn_operator_tear_down, gfnn_operator_memory,
-    false, true};
+extern "C" const gfnn_operator_t gfnn_operator_node = {apply,
+                                                       nullptr,
+                                                       nullptr,
+                                                       gfnn_operator_set_up,
+                                                       gfnn_operator_tear_down,
+                                                       gfnn_operator_memory,
+                                                       false,
+                                                       true,
+                                                       nullptr,
+                                                       0};
 extern "C" const gfnn_kernels_t gfnn_op_node = {
     GFNN_LADDER_OPERATOR, &gfnn_operator_node, {}, nullptr};

@@ -11,7 +11,7 @@
  * bytes are the least there are. Price: a block has a rim of elements on two sides that its
  * neighbours have too; a thread keeps three layers in registers, so only 16 warps of doubles fit on
  * a multiprocessor. They have to hide all latencies, and so nothing waits longer than it must:
- *   - layers of x come by asynchronous copies, two layers ahead;
+ *   - layers of x come by asynchronous copies, four layers ahead;
  *   - the factors of a material are made once, in a table in shared memory;
  *   - the exchange between rows is one layer late, and its barrier has an arrival and a wait that
  *     are most of a layer apart.
@@ -105,10 +105,11 @@ template <class T_, int lanes_, int rows_, int warps_, int resident_> struct sha
     static constexpr int lanes = lanes_, rows = rows_, warps = warps_, resident = resident_;
     static constexpr int threads = 32 * warps, height = threads / lanes * rows;
     static constexpr int own_columns = lanes - 1, own_rows = height - 1;
-    static constexpr int slots = 5;
+    /* Layers of x: sent for so long before they are needed; the last two are still read. */
+    static constexpr int ahead = 4, slots = 8;
     using layers = gfnn_layers_t<T, lanes + 1, height + 1, slots, threads>;
     /* shared memory: barriers, factors, strips that rows hand on (two of them), layers */
-    static constexpr size_t at_factors = 64;
+    static constexpr size_t at_factors = 128;
     static constexpr size_t at_strips = at_factors + GFNN_MAX_IDS * sizeof(factors_t<T>);
     static constexpr size_t at_layers = at_strips + sizeof(T) * 2 * 3 * threads;
     static constexpr size_t bytes = at_layers + layers::bytes;
@@ -200,7 +201,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     const int x0 = job.lo[0] + static_cast<int>(blockIdx.x) * S::own_columns - 1;
     const int y0 = job.lo[1] + static_cast<int>(blockIdx.y) * S::own_rows - 1;
     const int z0 = job.lo[2] + static_cast<int>(blockIdx.z) * chunk;
-    const int top = min(chunk, job.hi[2] - z0) + 1;
+    const unsigned top = min(chunk, job.hi[2] - z0) + 1;
     if (threadIdx.x == 0)
         rt_barrier_init(handed, S::warps);
     typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0,
@@ -208,7 +209,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     for (int id = threadIdx.x; id < GFNN_MAX_IDS; id += S::threads)
         factors[id] = factors_of<T>(scaled, job.material[id]);
     __syncthreads();
-    for (int l = 0; l < 3; l++)
+    for (unsigned l = 0; l <= S::ahead && l <= top; l++)
         x.fetch(l);
 
     const int i = x0 + column, j = y0 + row; /* lower corner of the first element */
@@ -229,7 +230,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     T *y = job.y + job.nodes.at(i, j, z0);
     double sum = 0;
     /* the nodes of layer l in the first row; from: where x has them */
-    const auto settle = [&](int l, const T *from) {
+    const auto settle = [&](unsigned l, const T *from) {
         const T *strip = strips + ((l + 1) & 1) * 3 * S::threads - S::lanes;
 #pragma unroll
         for (int c = 0; own[0] && c < 3; c++) {
@@ -242,11 +243,10 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     };
 
     mine.transform(x.wait(0, 0) + at, mine.below);
-    int slot = 1, parity = 0; /* of layer l */
 #pragma unroll 2
-    for (int l = 1; l <= top; l++) {
+    for (unsigned l = 1; l <= top; l++) {
         T above[rows][3][4], done[rows][3][4];
-        mine.transform(x.wait(slot, parity) + at, above);
+        mine.transform(x.wait(l % slots, l / slots % 2) + at, above);
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             const factors_t<T> &f = factors[number[r]];
@@ -257,9 +257,9 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
         if (l > 1) /* all warps have handed on, so none reads what was before */
             rt_barrier_wait(handed, l & 1);
         if (l > 2)
-            settle(l - 2, x.at(slot < 2 ? slot + slots - 2 : slot - 2) + at);
-        if (l + 2 <= top)
-            x.fetch(slot + 2 < slots ? slot + 2 : slot + 2 - slots);
+            settle(l - 2, x.at((l - 2) % slots) + at);
+        if (l + S::ahead <= top)
+            x.fetch((l + S::ahead) % slots);
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             T before, behind = 0;
@@ -277,16 +277,21 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
         __syncwarp();
         if (threadIdx.x % 32 == 0)
             rt_barrier_arrive(handed);
-        parity ^= slot == slots - 1;
-        slot = slot == slots - 1 ? 0 : slot + 1;
     }
     rt_barrier_wait(handed, (top + 1) & 1);
-    settle(top - 1, x.at(slot < 2 ? slot + slots - 2 : slot - 2) + at);
+    settle(top - 1, x.at((top - 1) % slots) + at);
     if (dot)
         gfnn_grid_sum<S::threads>(sum, partial, ticket, product);
 }
 
 /* --- launch --- */
+
+/* What a tuner may choose. */
+static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
+static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
+static const rt_parameter_t parameters[] = {
+    {"tile", "nodes in x and y that a block writes", tiles, 0},
+    {"layers", "layers that a block climbs through at most", chunks, 0}};
 
 /* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
  * overlap with communication asks for, waste little. */
@@ -310,14 +315,17 @@ struct plan_t {
 
 /* A block's layer of nodes is written in pieces of own_columns, which begin and end within a sector
  * of memory: about one node more. */
-template <class S> static plan_t plan(const int lo[3], const int hi[3], int multiprocessors)
+template <class S>
+static plan_t plan(const int lo[3], const int hi[3], const int *choice, int multiprocessors)
 {
     plan_t p;
     const int layers = hi[2] - lo[2];
     p.blocks =
         dim3(rt_blocks(hi[0] - lo[0], S::own_columns), rt_blocks(hi[1] - lo[1], S::own_rows));
-    const gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
-                                          static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
+    gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
+                                    static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
+    if (choice && choice[1] > 0)
+        chunk.layers = 4 << choice[1];
     p.blocks.z = rt_blocks(layers, chunk.layers);
     p.chunk = chunk.layers;
     p.cost = chunk.cost * (1 + 1.0 / S::own_columns);
@@ -348,12 +356,18 @@ static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gf
             rt_fill(product, view->space, 0, sizeof *product);
         return;
     }
-    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, data->multiprocessors);
-    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, data->multiprocessors);
-    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, data->multiprocessors);
-    if (row.cost <= square.cost && row.cost <= narrow.cost)
+    const int *choice = view->choice, here = data->multiprocessors;
+    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, choice, here);
+    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, choice, here);
+    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, choice, here);
+    int tile = choice ? choice[0] : 0;
+    if (tile == 0)
+        tile = row.cost <= square.cost && row.cost <= narrow.cost ? 1
+               : square.cost <= narrow.cost                       ? 2
+                                                                  : 3;
+    if (tile == 1)
         launch<typename shapes::long_t, dot>(job, form, data, row, product);
-    else if (square.cost <= narrow.cost)
+    else if (tile == 2)
         launch<typename shapes::square_t, dot>(job, form, data, square, product);
     else
         launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product);
@@ -405,6 +419,7 @@ static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes
 }
 
 extern "C" const gfnn_operator_t gfnn_operator_parity = {
-    apply, apply32, apply_dot, set_up, gfnn_operator_tear_down, memory, false, true};
+    apply,  apply32, apply_dot, set_up,     gfnn_operator_tear_down,
+    memory, false,   true,      parameters, sizeof parameters / sizeof *parameters};
 extern "C" const gfnn_kernels_t gfnn_op_parity = {
     GFNN_LADDER_OPERATOR, &gfnn_operator_parity, {}, nullptr};

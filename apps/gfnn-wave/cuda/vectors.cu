@@ -1,15 +1,18 @@
 /*
  * vectors.cu - the loops of conjugate gradients that are neither A nor P, on the GPU.
  *
- * Each is one pass at the speed of memory, and what can share a pass does: x, r, r . r and the
- * 16-bit copy of r for the predictor are one; so are x, r, z of the diagonal blocks and both sums.
- * A warp takes a row of the box, since ghosts are not to be touched. A sum ends in the kernel that
- * makes its terms: blocks leave partial sums, the last one adds them in order and writes to
- * page-locked memory, so equal input gives equal bits, and the host waits for one number.
+ * Each is one pass at the speed of memory, and what can share a pass does: r, r . r and the 16-bit
+ * copy of r for the predictor are one; so are r, z of the diagonal blocks and both sums; and x with
+ * the next p. A warp takes a row of the box, since ghosts are not to be touched. A sum ends in the
+ * kernel that makes its terms: blocks leave partial sums, the last one adds them in order and
+ * writes to page-locked memory, so equal input gives equal bits, and the host waits for one number.
  *
  * The 3x3 blocks D are made on the fly from the eight ids around a node: a byte a node, where six
  * stored values would be 24. By the symmetry of the cube an element adds the same to all three
  * diagonal entries, and to the others one value with the signs of the corner: two numbers an id.
+ * Neighbours in x share four of their elements. So a lane, which has two nodes, sums up those at
+ * its own two places in x, and the lane before hands it the sum that it needs beside: four ids a
+ * node are looked up and not eight.
  */
 #include "config.h"
 #include <cuda_fp16.h>
@@ -18,12 +21,12 @@
 
 /* The grid is as large as the device: RESIDENT blocks a multiprocessor, with 40 registers. */
 enum { THREADS = 256, WARPS = THREADS / 32, RESIDENT = 6 };
-/* Of update_bj, which keeps a block of the diagonal and a dozen values on their way: 64 registers.
- */
-enum { RESIDENT_BJ = 4 };
+/* With D, of which a lane keeps two, and a dozen pairs of values on their way: 64 registers. */
+enum { RESIDENT_BLOCKS = 4 };
 
 /* What an element adds to the block of its corner. */
-struct entries_t {
+struct __align__(8) entries_t
+{
     float diagonal, cross;
 };
 
@@ -48,21 +51,47 @@ struct rows_t {
     }
 };
 
-/* body(place on `fine`, place on `wide`) of every component of every own node, `ahead` values of a
- * row at once: kernels with many arrays have enough loads under way with fewer. */
-template <int ahead, class Body>
-static __device__ __forceinline__ void each_value(const rows_t &g, Body body)
+/* A warp's share: row by row of every component. */
+template <class Body> static __device__ __forceinline__ void each_row(const rows_t &g, Body body)
 {
     const unsigned rows = 3u * g.n[1] * g.n[2], step = gridDim.x * WARPS;
     for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
         const unsigned layer = row / g.n[1], j = row % g.n[1];
         const unsigned c = layer / g.n[2], k = layer % g.n[2];
-        const int64_t fine = c * g.fine.plane + g.fine.at(0, j, k);
-        const int64_t wide = c * g.wide.plane + g.wide.at(0, j, k);
+        body(c * g.fine.plane + g.fine.at(0, j, k), c * g.wide.plane + g.wide.at(0, j, k));
+    }
+}
+
+/* body(place on `fine`, place on `wide`) of every component of every own node, `ahead` values of a
+ * row at once: for what only reads, or only writes. */
+template <int ahead, class Body>
+static __device__ __forceinline__ void each_value(const rows_t &g, Body body)
+{
+    each_row(g, [&](int64_t fine, int64_t wide) {
 #pragma unroll ahead
         for (int i = threadIdx.x % 32; i < g.n[0]; i += 32)
             body(fine + i, wide + i);
-    }
+    });
+}
+
+/* store(places, load(places)), `ahead` values loaded before one is stored: a compiler cannot know
+ * that what is loaded next is not what was stored. */
+template <int ahead, class Load, class Store>
+static __device__ __forceinline__ void each_ahead(const rows_t &g, Load load, Store store)
+{
+    each_row(g, [&](int64_t fine, int64_t wide) {
+        for (int first = threadIdx.x % 32; first < g.n[0]; first += 32 * ahead) {
+            decltype(load(fine, wide)) value[ahead];
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                if (first + 32 * a < g.n[0])
+                    value[a] = load(fine + first + 32 * a, wide + first + 32 * a);
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                if (first + 32 * a < g.n[0])
+                    store(fine + first + 32 * a, wide + first + 32 * a, value[a]);
+        }
+    });
 }
 
 /* What a kernel with a sum gets. */
@@ -143,24 +172,32 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     axpby_kernel(rows_t g, double a, const double *__restrict__ x, double b, double *__restrict__ y)
 {
-    each_value<4>(g, [=](int64_t at, int64_t) { y[at] = a * x[at] + (b != 0 ? b * y[at] : 0); });
+    each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t) {
+            return double2{x[at], b != 0 ? b * y[at] : 0};
+        },
+        [=](int64_t at, int64_t, double2 v) { y[at] = a * v.x + v.y; });
 }
 
 template <class Low>
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    update_kernel(rows_t g, double alpha, const double *__restrict__ p,
-                  const double *__restrict__ q, double *__restrict__ x, double *__restrict__ r,
+    update_kernel(rows_t g, double alpha, const double *__restrict__ q, double *__restrict__ r,
                   double scale, Low *__restrict__ low, sum_t sum)
 {
     double mine = 0;
-    each_value<4>(g, [&](int64_t at, int64_t wide) {
-        const double value = r[at] - alpha * q[at];
-        x[at] += alpha * p[at];
-        r[at] = value;
-        if (low)
-            store_low(low, wide, static_cast<float>(scale * value));
-        mine += value * value;
-    });
+    each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t) {
+            return double2{r[at], q[at]};
+        },
+        [&](int64_t at, int64_t wide, double2 v) {
+            const double value = v.x - alpha * v.y;
+            r[at] = value;
+            if (low)
+                store_low(low, wide, static_cast<float>(scale * value));
+            mine += value * value;
+        });
     finish(mine, sum);
 }
 
@@ -202,29 +239,51 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
         finish(zq, second);
 }
 
+/* z on `wide`, or r, which is T of `fine`. */
+template <bool first, class T>
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    direction_kernel(rows_t g, double scale, const float *__restrict__ z, double beta,
-                     double *__restrict__ p)
+    direction_kernel(rows_t g, double alpha, double *__restrict__ x, double scale,
+                     const T *__restrict__ z, double beta, double *__restrict__ p)
 {
-    each_value<4>(g, [=](int64_t at, int64_t wide) {
-        p[at] = scale * z[wide] + (beta != 0 ? beta * p[at] : 0);
-    });
+    struct value_t {
+        T z;
+        double p, x;
+    };
+    each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t wide) {
+            return value_t{z[sizeof(T) == sizeof(double) ? at : wide], first ? 0 : p[at],
+                           first ? 0 : x[at]};
+        },
+        [=](int64_t at, int64_t, const value_t &v) {
+            if (!first)
+                x[at] = v.x + alpha * v.p;
+            p[at] = first ? scale * v.z : scale * v.z + beta * v.p;
+        });
 }
 
-/* What is multiplied by 0 is not read. */
+/* As axpby. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    combine_kernel(rows_t g, float a, const float *__restrict__ x, float b,
-                   const float *__restrict__ y, float c, float *__restrict__ s)
+    axpby32_kernel(rows_t g, float a, const float *__restrict__ x, float b, float *__restrict__ y)
 {
-    each_value<4>(g, [=](int64_t, int64_t at) {
-        s[at] = a * x[at] + (b != 0 ? b * y[at] : 0) + (c != 0 ? c * s[at] : 0);
-    });
+    each_ahead<4>(
+        g,
+        [=](int64_t, int64_t at) {
+            return float2{x[at], b != 0 ? b * y[at] : 0};
+        },
+        [=](int64_t, int64_t at, float2 v) { y[at] = a * v.x + v.y; });
 }
 
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    narrow_kernel(rows_t g, float scale, const float *__restrict__ x, __half *__restrict__ low)
+    narrow_kernel(rows_t g, float scale, const float *__restrict__ x, const float *__restrict__ y,
+                  __half *__restrict__ low)
 {
-    each_value<4>(g, [=](int64_t, int64_t at) { store_low(low, at, scale * x[at]); });
+    each_ahead<4>(
+        g,
+        [=](int64_t, int64_t at) {
+            return float2{x[at], y ? y[at] : 0};
+        },
+        [=](int64_t, int64_t at, float2 v) { store_low(low, at, scale * (v.x - v.y)); });
 }
 
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
@@ -232,11 +291,15 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
                   const double *__restrict__ v, const double *__restrict__ a,
                   double *__restrict__ x1, double *__restrict__ x2)
 {
-    each_value<2>(g, [=](int64_t at, int64_t) {
-        const double velocity = v[at];
-        x1[at] = a[at] + of_v * velocity;
-        x2[at] = rayleigh_b * velocity - u[at];
-    });
+    each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t) {
+            return double3{u[at], v[at], a[at]};
+        },
+        [=](int64_t at, int64_t, const double3 &old) {
+            x1[at] = old.z + of_v * old.y;
+            x2[at] = rayleigh_b * old.y - old.x;
+        });
 }
 
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
@@ -244,12 +307,19 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
                  double *__restrict__ v, double *__restrict__ a)
 {
     const double f1 = 2 / dt, f2 = 4 / (dt * dt);
-    each_value<2>(g, [=](int64_t at, int64_t) {
-        const double change = du[at], velocity = v[at];
-        u[at] += change;
-        a[at] = f2 * change - 2 * f1 * velocity - a[at];
-        v[at] = f1 * change - velocity;
-    });
+    struct state_t {
+        double du, u, v, a;
+    };
+    each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t) {
+            return state_t{du[at], u[at], v[at], a[at]};
+        },
+        [=](int64_t at, int64_t, const state_t &old) {
+            u[at] = old.u + old.du;
+            a[at] = f2 * old.du - 2 * f1 * old.v - old.a;
+            v[at] = f1 * old.du - old.v;
+        });
 }
 
 /* --- fill .. newmark: the table's functions --- */
@@ -289,12 +359,12 @@ static void axpby(const gfnn_view_t *view, double a, const double *x, double b, 
     launch(axpby_kernel, view, a, x, b, y);
 }
 
-static double update(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                     double *x, double *r, double scale, int precision, void *low)
+static double update(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                     double scale, int precision, void *low)
 {
     fixed_low(precision, low, [&](auto *typed) {
         using Low = std::remove_pointer_t<decltype(typed)>;
-        launch(update_kernel<Low>, view, alpha, p, q, x, r, scale, typed, sum_of(data_of(view), 0));
+        launch(update_kernel<Low>, view, alpha, q, r, scale, typed, sum_of(data_of(view), 0));
     });
     return fetch(data_of(view));
 }
@@ -325,20 +395,35 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
         sums[1] = 0;
 }
 
-static void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+template <class T>
+static void turn(const gfnn_view_t *view, double alpha, double *x, double scale, const T *z,
+                 double beta, double *p)
 {
-    launch(direction_kernel, view, scale, z, beta, p);
+    const bool first = alpha == 0 && beta == 0;
+    launch(first ? direction_kernel<true, T> : direction_kernel<false, T>, view, alpha, x, scale, z,
+           beta, p);
 }
 
-static void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y,
-                      float c, float *s)
+static void direction(const gfnn_view_t *view, double alpha, double *x, double scale,
+                      const float *z, double beta, double *p)
 {
-    launch(combine_kernel, view, a, x, b, y, c, s);
+    turn(view, alpha, x, scale, z, beta, p);
 }
 
-static void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+static void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
+                            double beta, double *p)
 {
-    launch(narrow_kernel, view, scale, x, static_cast<__half *>(low));
+    turn(view, alpha, x, 1, r, beta, p);
+}
+
+static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
+{
+    launch(axpby32_kernel, view, a, x, b, y);
+}
+
+static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
+{
+    launch(narrow_kernel, view, scale, x, y, static_cast<__half *>(low));
 }
 
 static void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
@@ -491,30 +576,40 @@ static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
 
 /* --- diagonal blocks --- */
 
+/* A node's block: the diagonal entries are one. */
 struct block_t {
-    float x, y, z, xy, yz, zx;
+    float diagonal, xy, yz, zx;
 };
 
-/* The block of a node; id: of the element whose lowest corner the node is. An element on the lower
- * side in a direction has the node at its upper corner, where the sign is +. */
-static __device__ __forceinline__ block_t block_of(const uint8_t *id, const gfnn_lines_t &lines,
-                                                   const entries_t *entries)
+/* The sum over the four elements that are at one place in x around a row of nodes. Entries have the
+ * signs of nodes that are at the upper ends in x; at the lower ends xy and zx have the others. */
+static __device__ __forceinline__ block_t column_of(const entries_t *entries, const unsigned id[4])
 {
-    float diagonal = 0, sum[4], difference[4];
+    entries_t here[4];
 #pragma unroll
-    for (int e = 0; e < 4; e++) {
-        const uint8_t *row = id - (e & 1) * lines.pitch - (e >> 1) * lines.slab;
-        const entries_t lower = entries[__ldg(row - 1)], upper = entries[__ldg(row)];
-        diagonal += lower.diagonal + upper.diagonal;
-        sum[e] = lower.cross + upper.cross;
-        difference[e] = lower.cross - upper.cross;
-    }
-    block_t D;
-    D.x = D.y = D.z = diagonal;
-    D.xy = (difference[1] - difference[0]) + (difference[3] - difference[2]);
-    D.zx = (difference[2] - difference[0]) + (difference[3] - difference[1]);
-    D.yz = (sum[0] - sum[1]) + (sum[3] - sum[2]);
-    return D;
+    for (int e = 0; e < 4; e++) /* e & 1: before the row in y; e & 2: in z */
+        here[e] = entries[id[e]];
+    block_t column;
+    column.diagonal = (here[0].diagonal + here[1].diagonal) + (here[2].diagonal + here[3].diagonal);
+    column.xy = (here[1].cross - here[0].cross) + (here[3].cross - here[2].cross);
+    column.yz = (here[0].cross - here[1].cross) + (here[3].cross - here[2].cross);
+    column.zx = (here[2].cross - here[0].cross) + (here[3].cross - here[1].cross);
+    return column;
+}
+
+/* The node between two of them. */
+static __device__ __forceinline__ block_t between(const block_t &lower, const block_t &upper)
+{
+    return {lower.diagonal + upper.diagonal, lower.xy - upper.xy, lower.yz + upper.yz,
+            lower.zx - upper.zx};
+}
+
+/* What the lane before has, lane 0 what lane 31 has. */
+static __device__ __forceinline__ block_t rotated(const block_t &mine)
+{
+    const int from = (threadIdx.x + 31) % 32;
+    return {__shfl_sync(0xffffffffu, mine.diagonal, from), __shfl_sync(0xffffffffu, mine.xy, from),
+            __shfl_sync(0xffffffffu, mine.yz, from), __shfl_sync(0xffffffffu, mine.zx, from)};
 }
 
 /* Of D the block of what is not held: scale D^-1 r, r being 0 in what is. */
@@ -526,117 +621,235 @@ static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3]
     D.zx = hold[2] || hold[0] ? 0 : D.zx;
     const float x = hold[0] ? 0 : r[0], y = hold[1] ? 0 : r[1], w = hold[2] ? 0 : r[2];
     /* The matrix of cofactors over the determinant. */
-    const float xx = D.y * D.z - D.yz * D.yz, xy = D.yz * D.zx - D.xy * D.z;
-    const float zx = D.xy * D.yz - D.y * D.zx, yy = D.x * D.z - D.zx * D.zx;
-    const float yz = D.xy * D.zx - D.x * D.yz, zz = D.x * D.y - D.xy * D.xy;
-    const float over = scale / (D.x * xx + D.xy * xy + D.zx * zx);
+    const float d = D.diagonal, xx = d * d - D.yz * D.yz, xy = D.yz * D.zx - D.xy * d;
+    const float zx = D.xy * D.yz - d * D.zx, yy = d * d - D.zx * D.zx;
+    const float yz = D.xy * D.zx - d * D.yz, zz = d * d - D.xy * D.xy;
+    const float over = __fdividef(scale, d * xx + D.xy * xy + D.zx * zx);
     z[0] = over * (xx * x + xy * y + zx * w);
     z[1] = over * (xy * x + yy * y + yz * w);
     z[2] = over * (zx * x + yz * y + zz * w);
 }
 
-/* body(place on `fine`, place on `wide`, block, what is held) of every own node, a warp a row. */
-template <class Body>
-static __device__ __forceinline__ void
-each_block(const rows_t &g, const held_t &held, const uint8_t *id, const entries_t *all, Body body)
+/* Two neighbours in x of each component. Own rows begin at multiples of 8 values, and the second of
+ * a pair may be a ghost: it can be read, but must not be written. */
+static __device__ __forceinline__ float2 pair_at(const float *x)
+{
+    return *reinterpret_cast<const float2 *>(x);
+}
+static __device__ __forceinline__ double2 pair_at(const double *x)
+{
+    return *reinterpret_cast<const double2 *>(x);
+}
+template <class T, class Pair>
+static __device__ __forceinline__ void store_pair(T *x, bool both, const T value[2])
+{
+    if (both)
+        *reinterpret_cast<Pair *>(x) = {value[0], value[1]};
+    else
+        *x = value[0];
+}
+
+/* For every pair of own nodes, a warp a row: job.load(place on `fine`, place on `wide`), which
+ * comes before anything is stored; job.node(0 or 1, block, what is held, is it own?) of both; and
+ * job.store(places, are both own?). */
+template <class Job>
+static __device__ __forceinline__ void each_block(const rows_t &g, const held_t &held,
+                                                  const uint8_t *id, const entries_t *all, Job &job)
 {
     __shared__ entries_t entries[GFNN_MAX_IDS];
     for (int t = threadIdx.x; t < GFNN_MAX_IDS; t += THREADS)
         entries[t] = all[t];
     __syncthreads();
+    const int lane = threadIdx.x % 32, last = g.n[0] - 1;
     const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * WARPS;
     for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
         const int j = row % g.n[1], k = row / g.n[1];
         const bool hold_y = held.here(1, j, g.n[1]), hold_z = held.here(2, k, g.n[2]);
-        for (int i = threadIdx.x % 32; i < g.n[0]; i += 32) {
-            const bool hold[3] = {held.here(0, i, g.n[0]), hold_y, hold_z};
-            const int wide = g.wide.at(i, j, k);
-            body(g.fine.at(i, j, k), wide, block_of(id + wide, g.wide, entries), hold);
+        const uint8_t *of_row = id + g.wide.at(0, j, k);
+        unsigned first[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            first[e] = __ldg(of_row - (e & 1) * g.wide.pitch - (e >> 1) * g.wide.slab - 1);
+        block_t before = {}; /* what lane 31 had, for lane 0 */
+        for (int i = 2 * lane; i - 2 * lane <= last; i += 64) {
+            const bool here = i <= last, both = i < last;
+            const int fine = g.fine.at(i, j, k), wide = g.wide.at(i, j, k);
+            block_t lower = {}, upper = {};
+            if (here) {
+                unsigned of_lower[4], of_upper[4];
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    const int at = i - (e & 1) * g.wide.pitch - (e >> 1) * g.wide.slab;
+                    const uchar2 two = __ldg(reinterpret_cast<const uchar2 *>(of_row + at));
+                    of_lower[e] = two.x;
+                    of_upper[e] = two.y;
+                }
+                job.load(fine, wide);
+                lower = column_of(entries, of_lower);
+                upper = column_of(entries, of_upper);
+            }
+            if (i < 64) /* looked up after the loads above are under way */
+                before = column_of(entries, first);
+            const block_t from = rotated(upper), beside = lane == 0 ? before : from;
+            before = from;
+            if (here) {
+                const bool hold[3] = {held.here(0, i, g.n[0]), hold_y, hold_z};
+                const bool hold_next[3] = {held.here(0, i + 1, g.n[0]), hold_y, hold_z};
+                job.node(0, between(beside, lower), hold, true);
+                job.node(1, between(lower, upper), hold_next, both);
+                job.store(fine, wide, both);
+            }
         }
     }
 }
 
-/* z = omega D^-1 r */
-template <bool add>
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
-    jacobi_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
-                  const entries_t *__restrict__ all, float omega, const float *__restrict__ r,
-                  float *__restrict__ z)
-{
-    each_block(g, held, id, all, [=](int, int at, const block_t &D, const bool hold[3]) {
-        const float here[3] = {r[at], r[at + g.wide.plane], r[at + 2 * g.wide.plane]};
+/* out = z + a (z - old) + omega D^-1 (r - y) */
+template <bool with_z, bool with_old, bool with_y> struct smooth_t {
+    const float *z, *old, *r, *y;
+    float a, omega;
+    float *out;
+    int64_t plane;
+    float d[3][2], s[3][2]; /* r - y; z + a (z - old), and then what is stored */
+
+    __device__ __forceinline__ void load(int, int wide)
+    {
+        float2 of_r[3], of_y[3], of_z[3], of_old[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = wide + c * plane;
+            of_r[c] = pair_at(r + at);
+            of_y[c] = with_y ? pair_at(y + at) : float2{0, 0};
+            of_z[c] = with_z ? pair_at(z + at) : float2{0, 0};
+            of_old[c] = with_old ? pair_at(old + at) : float2{0, 0};
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            d[c][0] = of_r[c].x - of_y[c].x;
+            d[c][1] = of_r[c].y - of_y[c].y;
+            s[c][0] = of_z[c].x + a * (of_z[c].x - of_old[c].x);
+            s[c][1] = of_z[c].y + a * (of_z[c].y - of_old[c].y);
+        }
+    }
+    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool)
+    {
+        const float here[3] = {d[0][n], d[1][n], d[2][n]};
         float result[3];
         solve_block(D, hold, omega, here, result);
 #pragma unroll
-        for (int c = 0; c < 3; c++) {
-            float *to = z + c * g.wide.plane + at;
-            *to = (add ? *to : 0) + result[c];
-        }
-    });
-}
+        for (int c = 0; c < 3; c++)
+            s[c][n] += result[c];
+    }
+    __device__ __forceinline__ void store(int, int wide, bool both)
+    {
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            store_pair<float, float2>(out + c * plane + wide, both, s[c]);
+    }
+};
 
-/* As update_kernel, and z = scale D^-1 r. If not `moves`, alpha is 0, and x, p, q are not touched.
- */
-template <bool moves>
-static __global__ void __launch_bounds__(THREADS, RESIDENT_BJ)
-    update_bj_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
-                     const entries_t *__restrict__ all, double alpha, const double *__restrict__ p,
-                     const double *__restrict__ q, double *__restrict__ x, double *__restrict__ r,
-                     double scale, float *__restrict__ z, sum_t first, sum_t second)
+template <bool with_z, bool with_old, bool with_y>
+static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+    smooth_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+                  const entries_t *__restrict__ all, const float *z, float a, const float *old,
+                  float omega, const float *r, const float *y, float *out)
 {
-    double rr = 0, zr = 0;
-    each_block(g, held, id, all, [&](int fine, int wide, const block_t &D, const bool hold[3]) {
-        double value[3], moved[3];
-        float low[3], result[3];
-#pragma unroll
-        for (int c = 0; c < 3; c++) { /* all loads are under way before anything is stored */
-            const int64_t at = fine + c * g.fine.plane;
-            value[c] = moves ? r[at] - alpha * q[at] : r[at];
-            moved[c] = moves ? x[at] + alpha * p[at] : 0;
-        }
-#pragma unroll
-        for (int c = 0; c < 3; c++) {
-            const int64_t at = fine + c * g.fine.plane;
-            if (moves) {
-                x[at] = moved[c];
-                r[at] = value[c];
-            }
-            low[c] = static_cast<float>(scale * value[c]);
-            rr += value[c] * value[c];
-        }
-        solve_block(D, hold, 1, low, result);
-#pragma unroll
-        for (int c = 0; c < 3; c++) {
-            z[wide + c * g.wide.plane] = result[c];
-            zr += result[c] * value[c];
-        }
-    });
-    finish(rr, first);
-    finish(zr, second);
+    smooth_t<with_z, with_old, with_y> job = {z, old, r, y, a, omega, out, g.wide.plane, {}, {}};
+    each_block(g, held, id, all, job);
 }
 
-static void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q,
-                      double *x, double *r, double scale, float *z, double sums[2])
+/* r -= alpha q, z = scale D^-1 r, and both sums. If not `moves`, alpha is 0, and q is not read. */
+template <bool moves> struct update_t {
+    const double *q;
+    double *r;
+    float *z;
+    double alpha, scale;
+    int64_t of_fine, of_wide; /* from component to component */
+    double rr, zr;
+    double value[3][2];
+    float result[3][2];
+
+    __device__ __forceinline__ void load(int fine, int)
+    {
+        double2 of_r[3], of_q[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            of_r[c] = pair_at(r + fine + c * of_fine);
+            of_q[c] = moves ? pair_at(q + fine + c * of_fine) : double2{0, 0};
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            value[c][0] = moves ? of_r[c].x - alpha * of_q[c].x : of_r[c].x;
+            value[c][1] = moves ? of_r[c].y - alpha * of_q[c].y : of_r[c].y;
+        }
+    }
+    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool own)
+    {
+        float low[3], of_node[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            low[c] = static_cast<float>(scale * value[c][n]);
+        solve_block(D, hold, 1, low, of_node);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            result[c][n] = of_node[c];
+            rr += own ? value[c][n] * value[c][n] : 0;
+            zr += own ? of_node[c] * value[c][n] : 0;
+        }
+    }
+    __device__ __forceinline__ void store(int fine, int wide, bool both)
+    {
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            if (moves)
+                store_pair<double, double2>(r + fine + c * of_fine, both, value[c]);
+            store_pair<float, float2>(z + wide + c * of_wide, both, result[c]);
+        }
+    }
+};
+
+template <bool moves>
+static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+    update_bj_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+                     const entries_t *__restrict__ all, double alpha, const double *__restrict__ q,
+                     double *__restrict__ r, double scale, float *__restrict__ z, sum_t first,
+                     sum_t second)
+{
+    update_t<moves> job = {q, r, z, alpha, scale, g.fine.plane, g.wide.plane, 0, 0, {}, {}};
+    each_block(g, held, id, all, job);
+    finish(job.rr, first);
+    finish(job.zr, second);
+}
+
+/* Every kernel with D has this grid. */
+template <class... P, class... A>
+static void launch_blocks(void (*kernel)(rows_t, held_t, const uint8_t *, const entries_t *, P...),
+                          const gfnn_view_t *view, A... arguments)
 {
     const data_t *data = data_of(view);
-    auto *const kernel = alpha != 0 ? update_bj_kernel<true> : update_bj_kernel<false>;
-    kernel<<<data->blocks / RESIDENT * RESIDENT_BJ, THREADS, 0, rt_stream()>>>(
-        rows_t(view->box), held_t(view->box), view->id, data->entries, alpha, p, q, x, r, scale, z,
-        sum_of(data, 0), sum_of(data, 1));
+    kernel<<<data->blocks / RESIDENT * RESIDENT_BLOCKS, THREADS, 0, rt_stream()>>>(
+        rows_t(view->box), held_t(view->box), view->id, data->entries, arguments...);
     RT_CUDA_LAUNCHED();
+}
+
+static void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                      double scale, float *z, double sums[2])
+{
+    const data_t *data = data_of(view);
+    launch_blocks(alpha != 0 ? update_bj_kernel<true> : update_bj_kernel<false>, view, alpha, q, r,
+                  scale, z, sum_of(data, 0), sum_of(data, 1));
     fetch_both(data, sums);
 }
 
-/* The form is that of set_up. */
-static void jacobi32(const gfnn_view_t *view, const gfnn_form_t *, float omega, const float *r,
-                     bool add, float *z)
+static void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                     float omega, const float *r, const float *y, float *out)
 {
-    const entries_t *entries = data_of(view)->entries;
-    const held_t held(view->box);
-    if (add)
-        launch(jacobi_kernel<true>, view, held, view->id, entries, omega, r, z);
-    else
-        launch(jacobi_kernel<false>, view, held, view->id, entries, omega, r, z);
+    static constexpr decltype(&smooth_kernel<true, true, true>) choice[8] = {
+        smooth_kernel<false, false, false>, smooth_kernel<false, false, true>,
+        smooth_kernel<false, true, false>,  smooth_kernel<false, true, true>,
+        smooth_kernel<true, false, false>,  smooth_kernel<true, false, true>,
+        smooth_kernel<true, true, false>,   smooth_kernel<true, true, true>};
+    const int number = (z ? 4 : 0) + (old && a != 0 ? 2 : 0) + (y ? 1 : 0);
+    launch_blocks(choice[number], view, z, a, old, omega, r, y, out);
 }
 
 /* --- set up --- */
@@ -689,6 +902,8 @@ static void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SP
 }
 
 extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
-    fill,          fill32,    dot,      axpby,     update,    update_bj, pack,
-    dots,          direction, jacobi32, combine32, dot32,     narrow,    newmark_before,
-    newmark_after, hold,      wrap,     set_up,    tear_down, memory};
+    fill,          fill32,  dot,   axpby,     update,
+    update_bj,     pack,    dots,  direction, direction_plain,
+    smooth32,      axpby32, dot32, narrow,    newmark_before,
+    newmark_after, hold,    wrap,  set_up,    tear_down,
+    memory};

@@ -450,7 +450,7 @@ void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
 
 } // namespace
 
-extern "C" const gfnn_operator_t gfnn_operator_kokkos = {apply,     apply32, apply_dot, set_up,
-                                                         tear_down, memory,  false,     true};
+extern "C" const gfnn_operator_t gfnn_operator_kokkos = {
+    apply, apply32, apply_dot, set_up, tear_down, memory, false, true, nullptr, 0};
 extern "C" const gfnn_kernels_t gfnn_op_kokkos = {
     GFNN_LADDER_OPERATOR, &gfnn_operator_kokkos, {}, &gfnn_vectors_kokkos};

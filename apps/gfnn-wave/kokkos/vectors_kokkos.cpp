@@ -3,9 +3,9 @@
  *
  * Each is one RangePolicy and one pass through memory. On a CPU an index is a row of the box, and
  * the row is a vector loop; on a GPU 32 indices share a row, so that neighbours read neighbours.
- * What can share a pass does: x, r, r . r and the 16-bit copy of r for the predictor are one; so
- * are x, r, z of the diagonal blocks and both sums. Sums are Kokkos's own: they have the same bits
- * from run to run, not with other numbers of threads.
+ * What can share a pass does: r, r . r and the 16-bit copy of r for the predictor are one; so are
+ * r, z of the diagonal blocks and both sums; and x with the next p. Sums are Kokkos's own: they
+ * have the same bits from run to run, not with other numbers of threads.
  *
  * The inverses of the 3x3 blocks D are kept, FP32, 6 values a node: on a CPU the eight ids around a
  * node cannot be looked up by vectors.
@@ -189,28 +189,27 @@ KOKKOS_FORCEINLINE_FUNCTION void put(uint16_t *low, int64_t at, double value)
 
 template <class Low> struct Update {
     double alpha, scale;
-    const double *p, *q;
-    double *x, *r;
+    const double *q;
+    double *r;
     Low *low;
 
     KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t wide) const
     {
         const double value = r[at] - alpha * q[at];
-        x[at] += alpha * p[at];
         r[at] = value;
         put(low, wide, scale * value);
         return value * value;
     }
 };
 
-double update(const gfnn_view_t *view, double alpha, const double *p, const double *q, double *x,
-              double *r, double scale, int precision, void *low)
+double update(const gfnn_view_t *view, double alpha, const double *q, double *r, double scale,
+              int precision, void *low)
 {
     if (!low)
-        return sum(view, Update<None>{alpha, scale, p, q, x, r, nullptr});
+        return sum(view, Update<None>{alpha, scale, q, r, nullptr});
     if (precision == GFNN_FP16)
-        return sum(view, Update<uint16_t>{alpha, scale, p, q, x, r, static_cast<uint16_t *>(low)});
-    return sum(view, Update<float>{alpha, scale, p, q, x, r, static_cast<float *>(low)});
+        return sum(view, Update<uint16_t>{alpha, scale, q, r, static_cast<uint16_t *>(low)});
+    return sum(view, Update<float>{alpha, scale, q, r, static_cast<float *>(low)});
 }
 
 template <class Low> struct Pack {
@@ -240,11 +239,15 @@ double pack(const gfnn_view_t *view, const double *r, double scale, int precisio
                                   : pack(view, r, scale, static_cast<float *>(low));
 }
 
-void narrow(const gfnn_view_t *view, float scale, const float *x, void *low)
+void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
 {
     uint16_t *to = static_cast<uint16_t *>(low);
-    each(
-        view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * x[at]); });
+    if (y)
+        each(
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * (x[at] - y[at])); });
+    else
+        each(
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * x[at]); });
 }
 
 /* --- FP64 --- */
@@ -335,18 +338,45 @@ void dots(const gfnn_view_t *view, const float *z, const double *r, const double
     sums[1] = q ? zq : 0;
 }
 
-void direction(const gfnn_view_t *view, double scale, const float *z, double beta, double *p)
+/* z on `wide`, or r, which is T of `fine`. */
+template <bool first, class T> struct Direction {
+    double alpha;
+    double *x;
+    double scale;
+    const T *z;
+    double beta;
+    double *p;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t at, int64_t wide) const
+    {
+        const double next = scale * static_cast<double>(z[sizeof(T) == sizeof(double) ? at : wide]);
+        const double before = first ? 0 : p[at], moved = first ? 0 : x[at] + alpha * before;
+        if (!first)
+            x[at] = moved;
+        p[at] = first ? next : next + beta * before;
+    }
+};
+
+template <class T>
+void turn(const gfnn_view_t *view, double alpha, double *x, double scale, const T *z, double beta,
+          double *p)
 {
-    if (beta != 0)
-        each(
-            view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
-                p[at] = scale * static_cast<double>(z[wide]) + beta * p[at];
-            });
+    if (alpha == 0 && beta == 0)
+        each(view, Direction<true, T>{alpha, x, scale, z, beta, p});
     else
-        each(
-            view, KOKKOS_LAMBDA(int64_t at, int64_t wide) {
-                p[at] = scale * static_cast<double>(z[wide]);
-            });
+        each(view, Direction<false, T>{alpha, x, scale, z, beta, p});
+}
+
+void direction(const gfnn_view_t *view, double alpha, double *x, double scale, const float *z,
+               double beta, double *p)
+{
+    turn(view, alpha, x, scale, z, beta, p);
+}
+
+void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r, double beta,
+                     double *p)
+{
+    turn(view, alpha, x, 1, r, beta, p);
 }
 
 /* --- FP32 --- */
@@ -357,29 +387,15 @@ void fill32(const gfnn_view_t *view, float value, float *z)
         view, KOKKOS_LAMBDA(int64_t, int64_t at) { z[at] = value; });
 }
 
-/* What is multiplied by 0 is not read: it may be NaN, or y NULL. */
-template <bool with_y, bool with_s> struct Combine {
-    float a, b, c;
-    const float *x, *y;
-    float *s;
-
-    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t, int64_t at) const
-    {
-        s[at] = a * x[at] + (with_y ? b * y[at] : 0) + (with_s ? c * s[at] : 0);
-    }
-};
-
-void combine32(const gfnn_view_t *view, float a, const float *x, float b, const float *y, float c,
-               float *s)
+/* As axpby. */
+void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
 {
-    if (b != 0 && c != 0)
-        each(view, Combine<true, true>{a, b, c, x, y, s});
-    else if (b != 0)
-        each(view, Combine<true, false>{a, b, c, x, y, s});
-    else if (c != 0)
-        each(view, Combine<false, true>{a, b, c, x, y, s});
+    if (b != 0)
+        each(
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { y[at] = a * x[at] + b * y[at]; });
     else
-        each(view, Combine<false, false>{a, b, c, x, y, s});
+        each(
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { y[at] = a * x[at]; });
 }
 
 double dot32(const gfnn_view_t *view, const float *x, const float *y)
@@ -390,12 +406,22 @@ double dot32(const gfnn_view_t *view, const float *x, const float *y)
         });
 }
 
-template <bool add> struct Jacobi {
+/* out may be z or old: a value depends on its own place alone. */
+template <bool with_z, bool with_old, bool with_y> struct Smooth {
     Rows rows;
-    const float *inverse;
+    const float *inverse, *z;
+    float a;
+    const float *old;
     float omega;
-    const float *r;
-    float *z;
+    const float *r, *y;
+    float *out;
+
+    KOKKOS_FORCEINLINE_FUNCTION float from(const float *z0, float factor, const float *old0,
+                                           int64_t at) const
+    {
+        const float here = with_z ? z0[at] : 0;
+        return here + factor * (here - (with_old ? old0[at] : 0));
+    }
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
     {
@@ -405,57 +431,69 @@ template <bool add> struct Jacobi {
         const float *xx = D, *yy = D + rows.bare.plane, *zz = D + 2 * rows.bare.plane;
         const float *xy = D + 3 * rows.bare.plane, *yz = D + 4 * rows.bare.plane;
         const float *zx = D + 5 * rows.bare.plane;
-        const float *r0 = r + at, *r1 = r0 + plane, *r2 = r1 + plane;
-        float *z0 = z + at, *z1 = z0 + plane, *z2 = z1 + plane;
+        const float *r0 = r + at, *y0 = y + at, *z0 = z + at, *old0 = old + at;
+        const float damping = omega, factor = a;
+        float *to = out + at;
         GFNN_SIMD()
         for (int i = row.first; i < rows.n[0]; i += SHARE) {
-            const float d0 = xx[i] * r0[i] + xy[i] * r1[i] + zx[i] * r2[i];
-            const float d1 = xy[i] * r0[i] + yy[i] * r1[i] + yz[i] * r2[i];
-            const float d2 = zx[i] * r0[i] + yz[i] * r1[i] + zz[i] * r2[i];
-            z0[i] = (add ? z0[i] : 0) + omega * d0;
-            z1[i] = (add ? z1[i] : 0) + omega * d1;
-            z2[i] = (add ? z2[i] : 0) + omega * d2;
+            const int64_t j = i + plane, k = j + plane;
+            const float d0 = r0[i] - (with_y ? y0[i] : 0);
+            const float d1 = r0[j] - (with_y ? y0[j] : 0);
+            const float d2 = r0[k] - (with_y ? y0[k] : 0);
+            const float s0 = from(z0, factor, old0, i), s1 = from(z0, factor, old0, j);
+            const float s2 = from(z0, factor, old0, k);
+            to[i] = s0 + damping * (xx[i] * d0 + xy[i] * d1 + zx[i] * d2);
+            to[j] = s1 + damping * (xy[i] * d0 + yy[i] * d1 + yz[i] * d2);
+            to[k] = s2 + damping * (zx[i] * d0 + yz[i] * d1 + zz[i] * d2);
         }
     }
 };
 
-/* The form is that of set_up. */
-void jacobi32(const gfnn_view_t *view, const gfnn_form_t *, float omega, const float *r, bool add,
-              float *z)
+/* What there is not lies anywhere, say at r: it is not read. */
+template <bool with_z, bool with_old, bool with_y>
+void smooth(const gfnn_view_t *view, const float *z, float a, const float *old, float omega,
+            const float *r, const float *y, float *out)
 {
     const Rows rows(view->box);
-    const float *inverse = data_of(view)->inverse;
-    if (add)
-        Kokkos::parallel_for("gfnn vectors", range_of(rows),
-                             Jacobi<true>{rows, inverse, omega, r, z});
-    else
-        Kokkos::parallel_for("gfnn vectors", range_of(rows),
-                             Jacobi<false>{rows, inverse, omega, r, z});
+    Kokkos::parallel_for("gfnn vectors", range_of(rows),
+                         Smooth<with_z, with_old, with_y>{rows, data_of(view)->inverse,
+                                                          with_z ? z : r, a, with_old ? old : r,
+                                                          omega, r, with_y ? y : r, out});
 }
 
-/* One pass of update and jacobi: on a CPU z is made from a row that is still in the cache, on a GPU
- * from what a thread has just written. If not `moves`, alpha is 0, and x, p, q are not touched. */
+void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old, float omega,
+              const float *r, const float *y, float *out)
+{
+    using smooth_t = void(const gfnn_view_t *, const float *, float, const float *, float,
+                          const float *, const float *, float *);
+    static smooth_t *const choice[8] = {smooth<false, false, false>, smooth<false, false, true>,
+                                        smooth<false, true, false>,  smooth<false, true, true>,
+                                        smooth<true, false, false>,  smooth<true, false, true>,
+                                        smooth<true, true, false>,   smooth<true, true, true>};
+    const int number = (z ? 4 : 0) + (old && a != 0 ? 2 : 0) + (y ? 1 : 0);
+    choice[number](view, z, a, old, omega, r, y, out);
+}
+
+/* One pass of update and D^-1: on a CPU z is made from a row that is still in the cache, on a GPU
+ * from what a thread has just written. If not `moves`, alpha is 0, and q is not read. */
 template <bool moves> struct UpdateBj {
     Rows rows;
     const float *inverse;
     double alpha;
-    const double *p, *q;
-    double *x, *r;
+    const double *q;
+    double *r;
     double scale;
     float *z;
 
     KOKKOS_FORCEINLINE_FUNCTION double move(const Row &row, int64_t at) const
     {
-        const double *p0 = p + at, *q0 = q + at, factor = alpha;
-        double *x0 = x + at, *r0 = r + at, sum = 0;
+        const double *q0 = q + at, factor = alpha;
+        double *r0 = r + at, sum = 0;
         GFNN_SIMD(reduction(+ : sum))
         for (int i = row.first; i < rows.n[0]; i += SHARE) {
             const double value = moves ? r0[i] - factor * q0[i] : r0[i];
-            const double moved = moves ? x0[i] + factor * p0[i] : 0;
-            if (moves) {
-                x0[i] = moved;
+            if (moves)
                 r0[i] = value;
-            }
             sum += value * value;
         }
         return sum;
@@ -499,19 +537,19 @@ template <bool moves> struct UpdateBj {
     }
 };
 
-void update_bj(const gfnn_view_t *view, double alpha, const double *p, const double *q, double *x,
-               double *r, double scale, float *z, double sums[2])
+void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r, double scale,
+               float *z, double sums[2])
 {
     const Rows rows(view->box);
     const float *inverse = data_of(view)->inverse;
     if (alpha != 0)
         Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<true>{rows, inverse, alpha, p, q, x, r, scale, z}, sums[0],
+                                UpdateBj<true>{rows, inverse, alpha, q, r, scale, z}, sums[0],
                                 sums[1]);
     else
         Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<false>{rows, inverse, alpha, p, q, x, r, scale, z},
-                                sums[0], sums[1]);
+                                UpdateBj<false>{rows, inverse, alpha, q, r, scale, z}, sums[0],
+                                sums[1]);
 }
 
 /* --- ghosts --- */
@@ -721,6 +759,8 @@ void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES
 } // namespace
 
 extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = {
-    fill,          fill32,    dot,      axpby,     update,    update_bj, pack,
-    dots,          direction, jacobi32, combine32, dot32,     narrow,    newmark_before,
-    newmark_after, hold,      wrap,     set_up,    tear_down, memory};
+    fill,          fill32,  dot,   axpby,     update,
+    update_bj,     pack,    dots,  direction, direction_plain,
+    smooth32,      axpby32, dot32, narrow,    newmark_before,
+    newmark_after, hold,    wrap,  set_up,    tear_down,
+    memory};

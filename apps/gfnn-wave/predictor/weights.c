@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rt_inputs.h"
 #include "rt_scan.h"
 
 enum {
@@ -64,20 +65,6 @@ static bool take_floats(rt_scan_t *s, int64_t n, float *to, const char *what)
         }
     }
     return true;
-}
-
-/* zlib's: x^32 + ... reflected. */
-static uint32_t crc_of(const char *data, size_t bytes)
-{
-    uint32_t table[256], crc = ~0u;
-    for (uint32_t k = 0; k < 256; k++) {
-        table[k] = k;
-        for (int bit = 0; bit < 8; bit++)
-            table[k] = table[k] >> 1 ^ (table[k] & 1 ? 0xedb88320u : 0);
-    }
-    for (size_t k = 0; k < bytes; k++)
-        crc = crc >> 8 ^ table[(crc ^ (unsigned char)data[k]) & 0xff];
-    return ~crc;
 }
 
 /* --- sizes --- */
@@ -169,7 +156,7 @@ static bool whole(rt_scan_t *s, const gfnn_weights_t *w)
     rt_scan_t last = *s;
     last.at = s->end - CRC_BYTES;
     const uint32_t want = take_u32(&last);
-    const uint32_t got = crc_of(s->start, (size_t)(s->end - s->start) - CRC_BYTES);
+    const uint32_t got = rt_scan_crc32(s->start, (size_t)(s->end - s->start) - CRC_BYTES);
     return got == want || rt_scan_fail_file(s, "damaged: its CRC is %08x, and not %08x", got, want);
 }
 
@@ -319,7 +306,7 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *cfg,
 
 /* --- the files that ship --- */
 
-enum { MAX_FOLDERS = 3, MAX_NAMES = 16, MAX_NAME = 80 };
+enum { MAX_FOLDERS = 1 + RT_INPUTS_FOLDERS, MAX_NAMES = 16, MAX_NAME = 80 };
 
 typedef struct {
     char name[MAX_NAMES][MAX_NAME];
@@ -359,10 +346,10 @@ RT_NORETURN static void refuse_shipped(const char *wanted, const char *const *fo
         strcat(text, k > 0 ? ", " : "");
         strcat(text, names.name[k]);
     }
-    rt_refuse(RT_USAGE, "no %s ships with the program%s%s (looked in %s%s%s%s%s): %s", wanted,
+    rt_refuse(RT_USAGE, "no %s ships with the program%s%s (looked in %s%s%s%s%s%s%s): %s", wanted,
               names.n > 0 ? ", but " : "", text, folder[0], folders > 1 ? ", " : "",
               folders > 1 ? folder[1] : "", folders > 2 ? ", " : "", folders > 2 ? folder[2] : "",
-              remedy);
+              folders > 3 ? ", " : "", folders > 3 ? folder[3] : "", remedy);
 }
 
 static bool is_there(const char *path)
@@ -385,8 +372,7 @@ void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len)
     } else {
         if (inputs && *inputs)
             folder[folders++] = inputs;
-        folder[folders++] = GFNN_SRCDIR "/inputs/gfnn-wave";
-        folder[folders++] = GFNN_DATADIR "/inputs/gfnn-wave";
+        folders += rt_inputs_folders("gfnn-wave", folder + folders);
         if (cfg->precond == GFNN_GFM)
             snprintf(kernels, sizeof kernels, "%lld", (long long)cfg->kernels);
         snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(cfg->precond), kernels,
