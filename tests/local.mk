@@ -17,10 +17,12 @@ rt_common_tests = \
 	tests/common/test_opt \
 	tests/common/test_report \
 	tests/common/test_timer \
+	tests/common/test_tune \
 	tests/common/test_verify
 rt_nekbone_tests = \
 	tests/nekbone/test_operator \
 	tests/nekbone/test_problem \
+	tests/nekbone/test_small \
 	tests/nekbone/test_solve \
 	tests/nekbone/test_work
 rt_alya_tests = \
@@ -69,16 +71,19 @@ rt_scripts = \
 	tests/nekbone/cli.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
-	tests/nekbone/mpi.sh
+	tests/nekbone/mpi.sh \
+	tests/nekbone/study.sh \
+	tests/nekbone/tune.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants)
 TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants) $(rt_scripts)
 
-rt_nekbone_ldadd = apps/nekbone/libnekbone.a $(RT_LIBS)
+rt_nekbone_ldadd = $(nekbone_libs)
 tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_problem_LDADD = $(rt_nekbone_ldadd)
+tests_nekbone_test_small_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
 tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
@@ -129,7 +134,9 @@ SH_LOG_COMPILER = bash
 # MPI as root, more ranks than cores, no ptrace in containers; no binding, or the tests that run side
 # by side would all sit on core 0; threads sleep when they wait, or those of one test would burn the
 # cores of another. Open MPI 4 reads OMPI_MCA_*, Open MPI 5 the PRTE_MCA_* ones.
+# What was tuned here must not be in force: a cache that is not there.
 AM_TESTS_ENVIRONMENT = \
+	XDG_CACHE_HOME='$(abs_top_builddir)/tests/none'; export XDG_CACHE_HOME; \
 	MPIRUN='$(MPIRUN)'; export MPIRUN; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
 	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
