@@ -64,9 +64,12 @@ AC_DEFUN([RT_CUDA_TRY], [
   AS_IF([test "x$OPENMP_CFLAGS" = x-fopenmp], [RT_NVCCFLAGS="$RT_NVCCFLAGS -Xcompiler -fopenmp"])
 
   AC_MSG_CHECKING([whether CUDA works])
-  # Kernels take element matrices as arguments: more than 4 KB, which came with CUDA 12.1.
+  # Kernels take element matrices as arguments: more than 4 KB, which came with CUDA 12.1. And 16
+  # bytes are stored as one, .b128 of PTX, which came with CUDA 12.3.
   echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; }
-struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}' >conftest.cu
+struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}
+__global__ void pair(long long *p) { asm volatile(
+  "{.reg .b128 q; mov.b128 q, {%1, %1}; st.relaxed.gpu.global.b128 @<:@%0@:>@, q;}" :: "l"(p), "l"(*p)); }' >conftest.cu
   # nvcc says where its toolkit is, whatever links and wrappers lead to it.
   rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
   rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
@@ -88,6 +91,6 @@ struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}' >conf
     CUOBJDUMP=`AS_DIRNAME(["$NVCC"])`/cuobjdump
   ], [
     CUDA_CPPFLAGS= CUDA_LIBS= rt_cuda_archs=
-    RT_NOT_FOUND([cuda], [$NVCC -ccbin $rt_ccbin (toolkit $rt_top) with $CXX does not compile and link a CUDA program of CUDA 12.1 or later; see config.log])
+    RT_NOT_FOUND([cuda], [$NVCC -ccbin $rt_ccbin (toolkit $rt_top) with $CXX does not compile and link a CUDA program of CUDA 12.3 or later; see config.log])
   ])
 ])

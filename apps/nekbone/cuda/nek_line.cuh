@@ -402,25 +402,8 @@ template <class Extra> const char *nek_refuse_line(const nek_config_t *config, E
     "lines are kept in registers, and more than 16 points a direction do not fit: n <= 16 " \
     "(degree <= 15); use layered"
 
-/*
- * What "auto" means for the factors, from measurements on an H200: a bulk copy where a
- * multiprocessor still holds three blocks and there are many rounds of them (at n = 10 from 2048
- * elements on; with fewer, four blocks without it share the work more evenly); else plain loads,
- * past L2 when the arrays of an iteration are more than it holds.
- */
-static inline nek_source nek_choose_source(const nek_mesh_t *m, unsigned blocks, int bulk_resident)
-{
-    const rt_gpu_t *gpu = rt_device_gpu();
-    const double bytes = 10.0 * sizeof(double) * static_cast<double>(m->points);
-    if (bulk_resident >= 3 && blocks > 4u * bulk_resident * gpu->multiprocessors)
-        return NEK_BULK;
-    return bytes > 2.0 * static_cast<double>(gpu->l2) ? NEK_STREAMED : NEK_CACHED;
-}
-
-/* Makes the launch for a choice. resident(per_block): blocks with bulk copies a multiprocessor
- * holds, 0: they do not fit. */
-template <class Resident>
-nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, Resident resident)
+/* Makes the launch for a choice; source: of the factors, if that is "auto" or not a parameter. */
+static inline nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, nek_source source)
 {
     static const int automatic[NEK_LINE_PARAMETERS] = {0};
     const int *choice = m->choice ? m->choice : automatic;
@@ -428,11 +411,9 @@ nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, Resident residen
     l.per_block = nek_choice_per_block(m->n, choice);
     l.blocks = rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(l.per_block));
     l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * m->n * m->n));
-    l.source = NEK_CACHED;
+    l.source = source;
     if (sources && choice[NEK_FACTORS] > 0)
         l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
-    else if (sources)
-        l.source = nek_choose_source(m, l.blocks, resident(l.per_block));
     return l;
 }
 
@@ -460,5 +441,7 @@ template <class F> void nek_with_source(nek_source source, F f)
 
 /* The operator alone (packed.cu): what the rungs after it are checked with, too. */
 void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w);
+/* The same for a rung whose parameters are not nek_line_parameters: m->choice is not looked at. */
+void nek_packed_ax_auto(const nek_mesh_t *m, const double *u, double *w);
 
 #endif

@@ -2,14 +2,14 @@
  * onepass.cu - the whole of an iteration in one pass over vectors and factors, and Q Q^T.
  *
  * Idea: `fused` reads r and v once more only because beta needs the new r. Kronbichler et al. get
- * beta from sums of the pass before (onepass.cuh). Advantage: 114 bytes a point instead of 138, and
+ * beta from sums of the pass before (onepass.cuh). Advantage: 111 bytes a point instead of 127, and
  * two kernels an iteration; on several ranks one sum over ranks. Price: three more inner products,
  * one array of shared memory, and x is late by up to two steps.
  *
- * The factors, half of all bytes, come by bulk copy where that leaves enough blocks: the copy is
- * under way while r, p and v are fetched and the first products are formed, and it takes no
- * registers. Where it does not pay (few elements: the fewer blocks a multiprocessor holds, the less
- * evenly it is filled), plain loads.
+ * The factors, half of all bytes, are read as all else. A bulk copy would be under way while r, p
+ * and v are fetched and the first products are formed, and takes no registers; but its shared
+ * memory costs a block a multiprocessor: at n = 10 on an H200, us an iteration, 39.6 against 42.6
+ * with the copy at 1024 elements, 130 against 142 at 4096.
  */
 #include "config.h"
 #include "onepass.cuh"
@@ -37,11 +37,7 @@ static void set_up(nek_solver_t *s)
     d->pass.factors = s->mesh.G;
     nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
         constexpr int n = N();
-        d->launch = nek_make_launch(&s->mesh, true, [](int per_block) {
-            using factors_t = nek_factors<n, NEK_BULK>;
-            return nek_fit(onepass_element<n, factors_t>, nek_whole_warps(per_block * n * n),
-                           onepass_bytes<n, factors_t>(per_block));
-        });
+        d->launch = nek_make_launch(&s->mesh, true, NEK_CACHED);
         nek_with_source(d->launch.source, [&](auto source) {
             using factors_t = nek_factors<n, source()>;
             nek_allow_shared(onepass_element<n, factors_t>,

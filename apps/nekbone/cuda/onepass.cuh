@@ -8,7 +8,7 @@
  *               local terms of r.r, p.v, r.v and v.v       read r p v, 6 factors; write r p v    96
  *               every second time x += alpha p + alpha' p', p' = (p - r) / beta of the iteration
  *               before                                     read and write x, half                 8
- *     gather    v = Q Q^T v, |v|^2 of the shared points; alpha, beta                            ~10
+ *     gather    v = Q Q^T v, |v|^2 of the shared points; alpha, beta                              7
  *
  * All sums are of the same pass, so beta cannot be r.r of the new r: it is formed from
  * |r - alpha v|^2 = r.r - 2 alpha r.v + alpha^2 v.v, and the next pass computes r.r again, from r

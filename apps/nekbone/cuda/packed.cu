@@ -47,6 +47,24 @@ template <int n, nek_source source> size_t bytes(int per_block)
     return nek_line_bytes<n>(per_block, nek_factors<n, source>::shared, 0);
 }
 
+/*
+ * What "auto" means for the factors: a bulk copy where a multiprocessor still holds three blocks
+ * and there are many rounds of them (at n = 10 from 2112 elements on); else plain loads, past L2
+ * when the arrays of an iteration are more than it holds.
+ */
+template <int n> static nek_source automatic_source(const nek_mesh_t *m, const int *choice)
+{
+    const rt_gpu_t *gpu = rt_device_gpu();
+    const int per_block = nek_choice_per_block(n, choice);
+    const int64_t blocks = (m->elements + per_block - 1) / per_block;
+    const int fit = nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
+                            bytes<n, NEK_BULK>(per_block));
+    const double iteration = 10.0 * sizeof(double) * static_cast<double>(m->points);
+    if (fit >= 3 && blocks > int64_t{4} * fit * gpu->multiprocessors)
+        return NEK_BULK;
+    return iteration > 2.0 * static_cast<double>(gpu->l2) ? NEK_STREAMED : NEK_CACHED;
+}
+
 /* The launch of the last call: to find one takes longer than a small kernel. */
 static struct {
     int n, choice[NEK_LINE_PARAMETERS];
@@ -64,10 +82,7 @@ template <int n> static void find_launch(const nek_mesh_t *m)
     last.n = n;
     last.elements = m->elements;
     memcpy(last.choice, choice, sizeof last.choice);
-    last.launch = nek_make_launch(m, true, [](int per_block) {
-        return nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
-                       bytes<n, NEK_BULK>(per_block));
-    });
+    last.launch = nek_make_launch(m, true, automatic_source<n>(m, choice));
     nek_with_source(last.launch.source, [&](auto source) {
         nek_allow_shared(element<n, source()>, bytes<n, source()>(last.launch.per_block));
     });
@@ -87,6 +102,13 @@ void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w)
     });
     RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", m->n);
     RT_CUDA_LAUNCHED();
+}
+
+void nek_packed_ax_auto(const nek_mesh_t *m, const double *u, double *w)
+{
+    nek_mesh_t automatic = *m;
+    automatic.choice = nullptr;
+    nek_packed_ax(&automatic, u, w);
 }
 
 static constexpr int extra(int)

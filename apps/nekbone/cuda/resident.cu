@@ -10,13 +10,14 @@
  *     w = A r;  gamma = r.r,  delta = r.w                               one exchange
  *     beta = gamma / gamma',  alpha = gamma / (delta - beta gamma / alpha')
  *
- * There is no barrier and no flag: a value travels with the number of its iteration in the same 16
+ * There is no barrier and no flag: a value travels with the number of its turn in the same 16
  * bytes, and whoever needs it reads until the number is right. Copies of a shared point are added
  * in an order in which all its elements get the same bits.
  *
  * Two kernels. `apart`, while every element has a multiprocessor to itself: three groups of
  * threads, one for each direction, with vectors and factors in registers. `together`: one group an
- * element, several elements a multiprocessor, vectors in shared memory, factors from L2.
+ * element, several elements a multiprocessor, vectors in shared memory, and the factors too while
+ * that has room for them, else from L2.
  *
  * Advantage: microseconds an iteration. Price: one rank, small meshes; all blocks must be on the
  * GPU at once (a cooperative launch); s follows w by recurrence, so r may part from b - A x sooner.
@@ -24,7 +25,8 @@
 #include "config.h"
 #include "nek_gather.cuh"
 
-/* Two words that are written and read as one. */
+/* Two words that are written and read as one: PTX promises that of .b128, not of a vector of two.
+ */
 typedef struct {
     long long value, mark;
 } pair_t;
@@ -48,11 +50,16 @@ static __device__ __forceinline__ pair_t load_pair(const pair_t *at)
     return of;
 }
 
-/* Hides where an index comes from: what follows from it is computed where it is used, and does not
+/* Hides where a value comes from: what follows from it is computed where it is used, and does not
  * stay in registers through the operator. */
-static __device__ __forceinline__ void hide(int &index)
+static __device__ __forceinline__ void hide(int &value)
 {
-    asm volatile("" : "+r"(index));
+    asm volatile("" : "+r"(value));
+}
+
+static __device__ __forceinline__ void hide(double &value)
+{
+    asm volatile("" : "+d"(value));
 }
 
 /* What all blocks see. */
@@ -60,31 +67,40 @@ typedef struct {
     const double *G, *b;
     double *x, *r;
     const nek_outside_t *outside;
-    pair_t *surface;         /* [2][elements][surface]: value, iteration; by turns */
-    pair_t *sums;            /* [2][elements]: gamma and delta of each, see `phase` */
+    pair_t *surface;         /* [2][elements][surface]: value, turn */
+    pair_t *sums;            /* [2][elements]: gamma and delta of each, see with_phase */
     int elements, stride[3]; /* from an element to the next in x, y, z */
     int iterations;
     bool alone; /* no gather-scatter */
     double lambda, half;
-    long long first; /* mark of iteration 0, larger than all of earlier solves */
+    long long first; /* turn of iteration 0: turns go on from one solve to the next */
     nek_scalars_t scalars;
 } resident_t;
 
-/* The sums leave no room for a mark: the last two bits of either say which iteration it is of,
- * modulo 4. The slots hold either the iteration wanted or the one two before, or at the start ones
- * only, which are phase 3 and not wanted then. Costs four units in the last place of a part. */
-static __device__ __forceinline__ long long with_phase(double x, int it)
+/* The sums leave no room for a mark: the last two bits of either say which turn they are of, modulo
+ * 4. The slots hold either the turn wanted or the one two before, or at the very start ones only,
+ * which are phase 3 and not wanted then. Costs four units in the last place of a part. */
+static __device__ __forceinline__ long long with_phase(double x, long long turn)
 {
-    return (__double_as_longlong(x) & ~3LL) | (it & 3);
+    return (__double_as_longlong(x) & ~3LL) | (turn & 3);
 }
 
-static __device__ __forceinline__ bool has_phase(const pair_t &sums, int it)
+static __device__ __forceinline__ double without_phase(long long part)
 {
-    return (sums.value & 3) == (it & 3) && (sums.mark & 3) == (it & 3);
+    return __longlong_as_double(part & ~3LL);
 }
 
-/* Where an element's neighbours keep the copies of its surface points: one of a point on a face,
- * three on an edge, seven at a corner; as positions in `surface`, -1 where there is none. */
+static __device__ __forceinline__ bool has_phase(const pair_t &sums, long long turn)
+{
+    return (((sums.value ^ turn) | (sums.mark ^ turn)) & 3) == 0;
+}
+
+/*
+ * Where an element's neighbours keep the copies of its surface points: one of a point on a face,
+ * three on an edge, seven at a corner; as positions in `surface`. Where there is no neighbour the
+ * point is on the boundary, so that all its copies are zero: its own position stands there, and
+ * nothing has to be asked.
+ */
 template <int n> struct links {
     using split = nek_split<n>;
     static constexpr int count = split::edges + 3 * 12 * split::m + 7 * 8;
@@ -97,14 +113,14 @@ template <int n> struct links {
                                     : split::edges + 3 * 12 * split::m + 7 * (q - split::corners);
     }
 
-    static __device__ void fill(const resident_t &a, unsigned outside, int *link)
+    static __device__ void fill(const resident_t &a, unsigned outside, unsigned *link)
     {
         constexpr int m = split::m > 0 ? split::m : 1, face = split::face > 0 ? split::face : 1;
         for (int q = threadIdx.x; q < split::surface; q += blockDim.x) {
-            int *const to = link + first(q);
+            unsigned *const to = link + first(q);
             if (q < split::edges) {
                 const int side = q / face;
-                to[0] = at(a, outside, 1 << side / 2, side % 2 ? 7 : 0,
+                to[0] = at(a, outside, 1 << side / 2, side % 2 ? 7 : 0, q,
                            q + (side % 2 ? -split::face : split::face));
             } else if (q < split::corners) {
                 /* edges along z, x, y; the two other directions in cyclic order */
@@ -112,168 +128,85 @@ template <int n> struct links {
                 const int d1 = (d + 1) % 3, d2 = (d + 2) % 3, first = q - edge % 4 * m;
                 const int high = (edge & 1) << d1 | (edge >> 1 & 1) << d2;
                 for (int c = 1; c < 4; c++)
-                    to[c - 1] = at(a, outside, (c & 1) << d1 | c >> 1 << d2, high,
+                    to[c - 1] = at(a, outside, (c & 1) << d1 | c >> 1 << d2, high, q,
                                    first + (edge % 4 ^ c) * m);
             } else {
                 const int high = q - split::corners;
                 for (int c = 1; c < 8; c++)
-                    to[c - 1] = at(a, outside, c, high, split::corners + (high ^ c));
+                    to[c - 1] = at(a, outside, c, high, q, split::corners + (high ^ c));
             }
         }
     }
 
   private:
     /* Position `to` of the neighbour across the directions in `across` (bits x y z), on the side of
-     * higher coordinate where `high` says so. */
-    static __device__ int at(const resident_t &a, unsigned outside, int across, int high, int to)
+     * higher coordinate where `high` says so; without one, position `from` of this element. */
+    static __device__ unsigned at(const resident_t &a, unsigned outside, int across, int high,
+                                  int from, int to)
     {
         int there = blockIdx.x;
         for (int d = 0; d < 3; d++)
             if (across >> d & 1) {
                 const int up = high >> d & 1;
-                if (a.alone || (outside >> (2 * d + up) & 1))
-                    return -1;
+                if (outside >> (2 * d + up) & 1)
+                    return blockIdx.x * split::surface + from;
                 there += up ? a.stride[d] : -a.stride[d];
             }
         return there * split::surface + to;
     }
 };
 
-/* A copy on its way, from theirs[link] (asked for and waited for with the same). What is not shared
- * counts as zero. */
-static __device__ __forceinline__ pair_t ask(const pair_t *theirs, int link, long long mark)
-{
-    return link >= 0 ? load_pair(theirs + link) : pair_t{0, mark};
-}
-
-static __device__ __forceinline__ double wait(pair_t got, const pair_t *theirs, const int *link,
-                                              long long mark)
-{
-    while (got.mark != mark)
-        got = load_pair(theirs + *link);
-    return __longlong_as_double(got.value);
-}
-
-/* Sums over the block in two steps, with one barrier of the caller between them. */
-template <int threads> struct block_sums {
-    double of_warp[2][threads / 32];
+/* Sums over the block in two steps, with one barrier of the caller between them; the first `adding`
+ * warps have terms. */
+template <int adding> struct block_sums {
+    double2 of_warp[adding];
     __device__ __forceinline__ void put(double a, double b)
     {
         a = rt_warp_sum(a);
         b = rt_warp_sum(b);
-        if (threadIdx.x % 32 == 0) {
-            of_warp[0][threadIdx.x / 32] = a;
-            of_warp[1][threadIdx.x / 32] = b;
-        }
+        if (threadIdx.x % 32 == 0)
+            of_warp[threadIdx.x / 32] = make_double2(a, b);
     }
+    /* In up to four chains, since an addition takes long and its successor waits for it. */
     __device__ __forceinline__ void get(double &a, double &b) const
     {
-        a = b = 0;
+        constexpr int chains = adding < 4 ? adding : 4;
+        double2 sum[chains];
 #pragma unroll
-        for (int w = 0; w < threads / 32; w++) {
-            a += of_warp[0][w];
-            b += of_warp[1][w];
+        for (int w = 0; w < adding; w++) {
+            const double2 part = of_warp[w];
+            double2 &to = sum[w % chains];
+            to = w < chains ? part : make_double2(to.x + part.x, to.y + part.y);
+        }
+        a = sum[0].x;
+        b = sum[0].y;
+#pragma unroll
+        for (int c = 1; c < chains; c++) {
+            a += sum[c].x;
+            b += sum[c].y;
         }
     }
 };
 
-/*
- * Surfaces and sums of iteration `it`: `surface`, in shared memory, becomes Q Q^T of it, and gamma
- * and delta the sums over all elements, of which a thread asks for SUMS at once. What the element
- * has to give has been stored, its terms of the sums are in `own` before the call, and the caller
- * has passed a barrier since. All that is wanted is asked for before any of it is waited for. Ends
- * with a barrier.
- */
-template <int n, int threads, int SUMS>
-__device__ __forceinline__ void exchange(const resident_t &a, int it, const int *link,
-                                         double *surface, const block_sums<threads> &own,
-                                         block_sums<threads> &all, double &gamma, double &delta)
-{
-    using split = nek_split<n>;
-    constexpr int FACES = (split::edges + threads - 1) / threads;
-    int id = threadIdx.x;
-    hide(id);
-    const long long mark = a.first + it;
-    const pair_t *theirs = a.surface + static_cast<size_t>(it & 1) * a.elements * split::surface;
-    pair_t *const sums = a.sums + (it & 1) * a.elements;
-    /* the last time there are no surfaces to exchange */
-    const int faces = it < a.iterations ? split::edges : 0;
-    const int points = it < a.iterations ? split::surface : 0;
-    pair_t face[FACES > 0 ? FACES : 1], copy[7], part[SUMS];
-
-    auto ask_copies = [&](int q) {
-        const int *to = link + links<n>::first(q);
-#pragma unroll
-        for (int c = 0; c < 7; c++)
-            if (c < 3 || q >= split::corners)
-                copy[c] = ask(theirs, to[c], mark);
-    };
-    /* in the same order for all that share the point: pairs across one direction first */
-    auto add_copies = [&](int q) {
-        const int *to = link + links<n>::first(q);
-        auto of = [&](int c) { return wait(copy[c], theirs, to + c, mark); };
-        double sum = (surface[q] + of(0)) + (of(1) + of(2));
-        if (q >= split::corners)
-            sum += (of(3) + of(4)) + (of(5) + of(6));
-        surface[q] = sum;
-    };
-
-    if (id == 0) {
-        double c, d;
-        own.get(c, d);
-        store_pair(sums + blockIdx.x, {with_phase(c, it), with_phase(d, it)});
-    }
-#pragma unroll
-    for (int c = 0; c < FACES; c++)
-        if (id + c * threads < faces)
-            face[c] = ask(theirs, link[id + c * threads], mark);
-    if (split::edges + id < points)
-        ask_copies(split::edges + id);
-#pragma unroll
-    for (int c = 0; c < SUMS; c++)
-        if (id + c * threads < a.elements)
-            part[c] = load_pair(sums + id + c * threads);
-#pragma unroll
-    for (int c = 0; c < FACES; c++)
-        if (id + c * threads < faces)
-            surface[id + c * threads] += wait(face[c], theirs, link + id + c * threads, mark);
-    if (split::edges + id < points)
-        add_copies(split::edges + id);
-    for (int q = split::edges + id + threads; q < points; q += threads) {
-        ask_copies(q);
-        add_copies(q);
-    }
-
-    double c = 0, d = 0;
-    auto add_part = [&](pair_t of, int from) {
-        while (!has_phase(of, it))
-            of = load_pair(sums + from);
-        c += __longlong_as_double(of.value);
-        d += __longlong_as_double(of.mark);
-    };
-#pragma unroll
-    for (int q = 0; q < SUMS; q++)
-        if (id + q * threads < a.elements)
-            add_part(part[q], id + q * threads);
-    for (int q = id + SUMS * threads; q < a.elements; q += threads)
-        add_part(load_pair(sums + q), q);
-    all.put(c, d);
-    __syncthreads();
-    all.get(gamma, delta);
-}
-
-/* A gamma that is zero but for underflow and the bits of `phase`; and p.Ap as a share of r.Ar that
+/* A gamma that is zero but for underflow; and p.Ap as a share of r.Ar that
  * is rounding error: after convergence to the last bit the recurrence starts again from p = r. */
 static constexpr double NOTHING = 1e-290, LEAST_DOWN = 1e-6;
 
-/* The coefficients, the same bits in every thread of every block. */
+/* The coefficients, the same bits in every thread of every block. With p'.Ap' at hand beta gamma /
+ * alpha' is beta^2 p'.Ap', and with 1 / gamma' too a single division waits for the sums. */
 struct coefficients {
-    double alpha = 0, beta = 0, before = 0;
+    double alpha = 0, beta = 0;
+    double before = 0, inverse = 0, down = 0; /* gamma', 1 / gamma', p'.Ap' */
+
+    /* What is known before the sums are. */
+    __device__ __forceinline__ void prepare()
+    {
+        inverse = before > NOTHING && alpha > 0 ? 1 / before : 0;
+    }
     __device__ __forceinline__ void next(const resident_t &a, int it, double gamma, double delta)
     {
-        const bool on = gamma > NOTHING && before > NOTHING && alpha > 0;
-        beta = on ? gamma / before : 0;
-        double down = on ? delta - beta * gamma / alpha : delta; /* p.Ap */
+        beta = gamma > NOTHING ? gamma * inverse : 0;
+        down = delta - beta * beta * down;
         if (!(down > LEAST_DOWN * delta)) {
             beta = 0;
             down = delta;
@@ -282,25 +215,181 @@ struct coefficients {
         before = gamma;
         if (blockIdx.x > 0 || threadIdx.x > 0)
             return;
-        double *host = a.scalars.host;
-        host[it] = gamma;
-        host[a.iterations + 1 + it] = alpha;
-        host[2 * (a.iterations + 1) + it] = beta;
+        double *const to = a.scalars.device + it;
+        to[NEK_RR * (a.iterations + 1)] = gamma;
+        to[NEK_ALPHA * (a.iterations + 1)] = alpha;
+        to[NEK_BETA * (a.iterations + 1)] = beta;
+    }
+    /* After the last: to the host, which is too far away for every iteration. */
+    static __device__ void tell(const resident_t &a)
+    {
+        __syncthreads();
+        if (blockIdx.x == 0)
+            for (int q = threadIdx.x; q < NEK_SCALARS * (a.iterations + 1); q += blockDim.x)
+                a.scalars.host[q] = a.scalars.device[q];
     }
 };
+
+/* Warps that add the sums of all elements. */
+template <int threads> constexpr int adding_warps = threads < 128 ? threads / 32 : 4;
+
+/*
+ * Surfaces and sums of iteration `it`: `surface`, in shared memory, becomes Q Q^T of it, and `by`
+ * what follows from the sums over all elements. What the element has to give has been stored, its
+ * terms of the sums are in `own` before the call, and the caller has passed a barrier since. All
+ * that is wanted is asked for before any of it is waited for, of the sums SUMS a thread. Passes a
+ * barrier.
+ */
+template <int n, int threads, int SUMS>
+__device__ __forceinline__ void exchange(const resident_t &a, int it, const unsigned *link,
+                                         double *surface, const block_sums<threads / 32> &own,
+                                         block_sums<adding_warps<threads>> &all, coefficients &by)
+{
+    using split = nek_split<n>;
+    constexpr int FACES = (split::edges + threads - 1) / threads,
+                  adding = 32 * adding_warps<threads>;
+    int id = threadIdx.x;
+    hide(id);
+    const long long turn = a.first + it;
+    const unsigned slot = static_cast<unsigned>(turn & 1) * a.elements; /* the first of this turn */
+    const unsigned surface_slot = slot * split::surface;
+    auto theirs = [&](unsigned at) { return a.surface + (surface_slot + at); };
+    auto sums = [&](unsigned of) { return a.sums + (slot + of); };
+    const bool surfaces = it < a.iterations && !a.alone; /* none the last time */
+    /* from zero: else what a thread does not ask for is kept in registers for the next turn */
+    pair_t face[FACES > 0 ? FACES : 1] = {}, copy[7] = {}, part[SUMS] = {};
+    unsigned other[FACES > 0 ? FACES : 1] = {}, others[7] = {}; /* where they are */
+
+    /* piece c of so many, where each thread has one */
+    auto has = [&](int c, int pieces) {
+        return (c + 1) * threads <= pieces || id + c * threads < pieces;
+    };
+    auto wait = [&](pair_t got, unsigned at) {
+        while (got.mark != turn)
+            got = load_pair(theirs(at));
+        return __longlong_as_double(got.value);
+    };
+    /* edges and corners, from the last thread on: the first ones have the sums */
+    const int rest = split::edges + threads - 1 - id;
+    auto ask = [&](int q) {
+        const unsigned *to = link + links<n>::first(q);
+#pragma unroll
+        for (int c = 0; c < 7; c++)
+            if (c < 3 || q >= split::corners)
+                others[c] = to[c];
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            copy[c] = load_pair(theirs(others[c]));
+        if (q >= split::corners)
+#pragma unroll
+            for (int c = 3; c < 7; c++)
+                copy[c] = load_pair(theirs(others[c]));
+    };
+    /* in the same order for all that share the point: pairs across one direction first */
+    auto add = [&](int q) {
+        auto of = [&](int c) { return wait(copy[c], others[c]); };
+        double sum = (surface[q] + of(0)) + (of(1) + of(2));
+        if (q >= split::corners)
+            sum += (of(3) + of(4)) + (of(5) + of(6));
+        surface[q] = sum;
+    };
+
+    if (id == 0) {
+        double gamma, delta;
+        own.get(gamma, delta);
+        store_pair(sums(blockIdx.x), {with_phase(gamma, turn), with_phase(delta, turn)});
+    }
+    if (surfaces) {
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            if (has(c, split::edges))
+                other[c] = link[id + c * threads];
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            if (has(c, split::edges))
+                face[c] = load_pair(theirs(other[c]));
+        if (rest < split::surface)
+            ask(rest);
+    }
+    if (id < adding)
+#pragma unroll
+        for (int c = 0; c < SUMS; c++)
+            if (id + c * adding < a.elements)
+                part[c] = load_pair(sums(id + c * adding));
+    by.prepare();
+    if (surfaces) {
+#pragma unroll
+        for (int c = 0; c < FACES; c++)
+            if (has(c, split::edges))
+                surface[id + c * threads] += wait(face[c], other[c]);
+        if (rest < split::surface)
+            add(rest);
+        if constexpr (split::surface - split::edges > threads)
+            for (int q = rest + threads; q < split::surface; q += threads) {
+                ask(q);
+                add(q);
+            }
+    }
+    if (id < adding) {
+        double gamma = 0, delta = 0;
+        auto add_part = [&](pair_t of, int from) {
+            while (!has_phase(of, turn))
+                of = load_pair(sums(from));
+            gamma += without_phase(of.value);
+            delta += without_phase(of.mark);
+        };
+#pragma unroll
+        for (int c = 0; c < SUMS; c++)
+            if (id + c * adding < a.elements)
+                add_part(part[c], id + c * adding);
+        for (int q = id + SUMS * adding; q < a.elements; q += adding)
+            add_part(load_pair(sums(q)), q);
+        all.put(gamma, delta);
+    }
+    __syncthreads();
+    double gamma, delta;
+    all.get(gamma, delta);
+    by.next(a, it, gamma, delta);
+}
 
 /* Shared memory of a block: doubles, and the links. */
 template <int n> constexpr size_t resident_bytes(int doubles)
 {
-    return sizeof(double) * doubles + sizeof(int) * links<n>::count;
+    return sizeof(double) * doubles + sizeof(unsigned) * links<n>::count;
 }
 
 /* --- one group of threads an element, several elements a multiprocessor --- */
 
+/* Where w of column (i, j) is kept, as positions in the surface of its element: points inside,
+ * which nobody else wants, are in the operator's memory before it, at negative positions. */
+template <int n> struct places {
+    int first, rest, last, step; /* points k = 0; 1, 2, ..; n - 1 */
+    bool ring;                   /* all of them are on the surface */
+
+    /* inside, inside_step: of point k = 0 and from there to the next, if it is not on a side */
+    __device__ __forceinline__ places(int i, int j, int inside, int inside_step)
+    {
+        using split = nek_split<n>;
+        const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1;
+        ring = I || J;
+        first = split::at(i, j, 0);
+        last = split::at(i, j, n - 1);
+        rest = ring ? split::at(i, j, 1) : inside + inside_step;
+        step = !ring ? inside_step : I && J ? 1 : split::m;
+    }
+    __device__ __forceinline__ int at(int k) const
+    {
+        return k == 0 ? first : k == n - 1 ? last : rest + (k - 1) * step;
+    }
+};
+
 template <int n> constexpr int together_threads = nek_whole_warps(n *n);
-template <int n>
-constexpr int together_doubles =
-    nek_shape<n>::rows + nek_shape<n>::planes + nek_split<n>::surface + 4 * nek_shape<n>::n3;
+template <int n, nek_source source> constexpr size_t together_bytes()
+{
+    using shape = nek_shape<n>;
+    return resident_bytes<n>(nek_factors<n, source>::shared + shape::rows + shape::planes +
+                             nek_split<n>::surface + 4 * shape::n3);
+}
 /* As many blocks as shared memory holds, but no fewer than 128 registers. */
 constexpr int together_blocks(int threads, size_t bytes)
 {
@@ -310,25 +399,27 @@ constexpr int together_blocks(int threads, size_t bytes)
     return blocks > 0 ? blocks : 1;
 }
 
-template <int n>
+template <int n, nek_source source>
 __global__ void __launch_bounds__(together_threads<n>,
-                                  together_blocks(together_threads<n>,
-                                                  resident_bytes<n>(together_doubles<n>)))
+                                  together_blocks(together_threads<n>, together_bytes<n, source>()))
     together(const __grid_constant__ nek_halves<n> D, const __grid_constant__ resident_t a)
 {
     using shape = nek_shape<n>;
     using split = nek_split<n>;
+    using factors_t = nek_factors<n, source>;
     constexpr int n2 = n * n, n3 = n2 * n, threads = together_threads<n>;
+    constexpr int adding = adding_warps<threads>;
     extern __shared__ __align__(128) double memory[];
-    __shared__ block_sums<threads> own;
-    __shared__ block_sums<threads> all;
-    const nek_place<n> at(a.elements, 1, memory);
-    nek_factors<n, NEK_CACHED> factors(a.G, at, a.elements, 1, memory);
-    double *const surface = memory + shape::rows + shape::planes;
-    double *const r = surface + split::surface + at.t, *const p = r + n3, *const s = p + n3;
-    double *const x = s + n3;
-    int *const link = reinterpret_cast<int *>(memory + together_doubles<n>);
-    nek_column<n> place(surface, 1, 0, at.i, at.j, a.outside[at.e], a.half);
+    __shared__ block_sums<threads / 32> own;
+    __shared__ block_sums<adding> all;
+    const nek_place<n> at(a.elements, 1, memory + factors_t::shared);
+    factors_t factors(a.G, at, a.elements, 1, memory);
+    double *const surface = memory + factors_t::shared + shape::rows + shape::planes;
+    double *const vectors = surface + split::surface;
+    double *const r = vectors + at.t, *const p = r + n3, *const s = p + n3, *const x = s + n3;
+    unsigned *const link = reinterpret_cast<unsigned *>(vectors + 4 * n3);
+    nek_column<n> weight(surface, 1, 0, at.i, at.j, a.outside[at.e], a.half);
+    places<n> place(at.i, at.j, static_cast<int>(at.planes - surface) + at.t, shape::plane);
     const size_t first = static_cast<size_t>(at.e) * n3 + at.t;
     coefficients by;
     double u[n], w[n];
@@ -338,49 +429,55 @@ __global__ void __launch_bounds__(together_threads<n>,
 #pragma unroll
         for (int k = 0; k < n; k++) {
             r[k * n2] = a.b[first + k * n2];
-            p[k * n2] = s[k * n2] = x[k * n2] = w[k] = 0;
+            p[k * n2] = s[k * n2] = x[k * n2] = 0;
         }
     }
     for (int it = 0; it <= a.iterations; it++) {
-        pair_t *const mine =
-            a.surface + (static_cast<size_t>(it & 1) * a.elements + at.e) * split::surface;
         double gamma = 0, delta = 0;
         hide(place.step);
+        hide(weight.weight);
         if (at.active) {
+            if (it > 0) {
 #pragma unroll
-            for (int k = 0; k < n; k++) {
-                double r_k = r[k * n2];
-                if (it > 0) {
-                    const double w_k = place.is_inside(k) ? w[k] : *place.at(k);
-                    const double p_k = r_k + by.beta * p[k * n2], s_k = w_k + by.beta * s[k * n2];
+                for (int k = 0; k < n; k++) {
+                    const double r_k = r[k * n2], p_k = r_k + by.beta * p[k * n2];
+                    const double s_k = surface[place.at(k)] + by.beta * s[k * n2];
                     p[k * n2] = p_k;
                     s[k * n2] = s_k;
                     x[k * n2] += by.alpha * p_k;
-                    r[k * n2] = r_k -= by.alpha * s_k;
+                    r[k * n2] = r_k - by.alpha * s_k;
                 }
-                u[k] = r_k;
-                gamma += place.c(k) * r_k * r_k;
             }
-        }
-        if (it < a.iterations)
-            nek_line_operator(D, at, factors, u, w);
-        hide(place.step);
-        if (at.active && it < a.iterations) {
 #pragma unroll
             for (int k = 0; k < n; k++) {
-                w[k] = place.is_masked(k) ? 0 : w[k] + a.lambda * place.c(k) * u[k];
-                delta += u[k] * w[k];
-                if (!place.is_inside(k)) {
-                    store_pair(mine + (place.at(k) - surface),
-                               {__double_as_longlong(w[k]), a.first + it});
-                    *place.at(k) = w[k];
+                u[k] = r[k * n2];
+                gamma += weight.c(k) * u[k] * u[k];
+            }
+        }
+        if (it < a.iterations) {
+            nek_line_operator(D, at, factors, u, w);
+            hide(place.step);
+            hide(weight.weight);
+            const long long turn = a.first + it;
+            const unsigned mine =
+                (static_cast<unsigned>(turn & 1) * a.elements + at.e) * split::surface;
+            if (at.active) {
+                /* r from shared memory: u need not be kept through the operator */
+#pragma unroll
+                for (int k = 0; k < n; k++) {
+                    const double r_k = r[k * n2];
+                    w[k] = weight.is_masked(k) ? 0 : w[k] + a.lambda * weight.c(k) * r_k;
+                    delta += r_k * w[k];
+                    surface[place.at(k)] = w[k];
+                    if (k == 0 || k == n - 1 || place.ring)
+                        store_pair(a.surface + (mine + place.at(k)),
+                                   {__double_as_longlong(w[k]), turn});
                 }
             }
         }
         own.put(gamma, delta);
         __syncthreads();
-        exchange<n, threads, 4>(a, it, link, surface, own, all, gamma, delta);
-        by.next(a, it, gamma, delta);
+        exchange<n, threads, 4>(a, it, link, surface, own, all, by);
     }
     if (at.active) {
 #pragma unroll
@@ -389,6 +486,7 @@ __global__ void __launch_bounds__(together_threads<n>,
             a.r[first + k * n2] = r[k * n2];
         }
     }
+    coefficients::tell(a);
 }
 
 /* --- three groups of threads an element, one element a multiprocessor --- */
@@ -397,10 +495,11 @@ enum { APART_MAX_N = 11 }; /* registers */
 
 template <int n> constexpr int apart_threads = 3 * nek_whole_warps(n *n);
 template <int n>
-constexpr int apart_doubles =
-    nek_shape<n>::rows + nek_shape<n>::planes + nek_shape<n>::n3 + nek_split<n>::surface;
+constexpr size_t apart_bytes = resident_bytes<n>(nek_shape<n>::rows + 2 * nek_shape<n>::planes +
+                                                 nek_split<n>::surface);
 
-/* Group g multiplies lines along i, j or k, and keeps layers g, g + 3, ... of the vectors. */
+/* Group g multiplies lines along i, j or k, and keeps layers g, g + 3, ... of the vectors. Lines
+ * along k are laid out as those along j, so that one code multiplies both. */
 template <int n>
 __global__ void __launch_bounds__(apart_threads<n>, 1)
     apart(const __grid_constant__ nek_halves<n> D, const __grid_constant__ resident_t a)
@@ -408,78 +507,84 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
     using shape = nek_shape<n>;
     using split = nek_split<n>;
     constexpr int n2 = n * n, n3 = n2 * n, threads = apart_threads<n>, layers = (n + 2) / 3;
+    constexpr int adding = adding_warps<threads>;
     extern __shared__ __align__(128) double memory[];
-    __shared__ block_sums<threads> own;
-    __shared__ block_sums<threads> all;
+    __shared__ block_sums<threads / 32> own;
+    __shared__ block_sums<adding> all;
     const int group = threadIdx.x / (threads / 3), lane = threadIdx.x % (threads / 3);
+    int layer = group; /* the first */
     const bool active = lane < n2;
     const int t = active ? lane : 0, i = t % n, j = t / n, e = blockIdx.x;
     double *const rows = memory, *const planes = rows + shape::rows;
-    double *const columns = planes + shape::planes, *const surface = columns + n3;
-    double *const line = group == 0   ? rows + t * shape::row
-                         : group == 1 ? planes + j * shape::plane + i
-                                      : columns + t;
-    double *const at_row = rows + j * shape::row + i, *const at_plane = planes + t;
-    double *const at_column = columns + t;
-    constexpr int row_step = n * shape::row, plane_step = shape::plane;
-    int *const link = reinterpret_cast<int *>(memory + apart_doubles<n>);
-    nek_column<n> place(surface, 1, 0, i, j, a.outside[e], a.half);
-    const size_t first = static_cast<size_t>(e) * n3 + t;
+    double *const columns = planes + shape::planes, *const surface = columns + shape::planes;
+    double *const line =
+        group == 0 ? rows + t * shape::row : (group == 1 ? planes : columns) + j * shape::plane + i;
+    /* this thread's first layer, and from there to the next */
+    double *const in_rows = rows + (group * n + j) * shape::row + i;
+    double *const in_planes = planes + group * shape::plane + t;
+    double *const in_columns = columns + j * shape::plane + group * n + i;
+    constexpr int next_row = 3 * n * shape::row, next_plane = 3 * shape::plane, next_column = 3 * n;
+    unsigned *const link = reinterpret_cast<unsigned *>(surface + split::surface);
+    nek_column<n> column(surface, 1, 0, i, j, a.outside[e], a.half);
+    const size_t first = static_cast<size_t>(e) * n3 + group * n2 + t;
     coefficients by;
-    double r[layers], p[layers], s[layers], x[layers], w[layers], g[layers][6];
+    int at[layers]; /* where w is, as in places */
+    unsigned masked = 0;
+    double r[layers], p[layers], s[layers], x[layers], g[layers][6];
 
-    links<n>::fill(a, a.outside[e], link);
-#pragma unroll
-    for (int l = 0; l < layers; l++) {
-        const int k = group + 3 * l;
-        const bool on = active && k < n;
-        r[l] = on ? a.b[first + k * n2] : 0;
-        p[l] = s[l] = x[l] = w[l] = 0;
-#pragma unroll
-        for (int m = 0; m < 6; m++)
-            g[l][m] = on ? a.G[(static_cast<size_t>(e) * 6 + m) * n3 + k * n2 + t] : 0;
-    }
-    /* body(l, k) for this thread's layers */
+    /* body(l) for this thread's layers */
     auto each_layer = [&](auto body) {
+        if (!active)
+            return;
 #pragma unroll
         for (int l = 0; l < layers; l++)
-            if (active && group + 3 * l < n)
-                body(l, group + 3 * l);
+            if (3 * l + 2 < n || group + 3 * l < n)
+                body(l);
     };
     auto multiply = [&](auto transposed) {
         constexpr int T = decltype(transposed)::value;
-        if (!active)
-            return;
-        if (group == 0)
+        if (active && group == 0)
             nek_row_in_place<T>(D, line);
-        else if (group == 1)
+        else if (active)
             nek_column_in_place<T, n>(D, line);
-        else
-            nek_column_in_place<T, n2>(D, line);
     };
+    auto weight = [&](int l) { return column.c(layer + 3 * l); };
+
+    links<n>::fill(a, a.outside[e], link);
+    each_layer([&](int l) {
+        const int k = group + 3 * l;
+        at[l] = split::at(i, j, k);
+        if (at[l] < 0)
+            at[l] = static_cast<int>(in_planes + l * next_plane - surface);
+        masked |= (column.is_masked(k) ? 1u : 0u) << l;
+        r[l] = a.b[first + 3 * l * n2];
+        p[l] = s[l] = x[l] = 0;
+#pragma unroll
+        for (int m = 0; m < 6; m++)
+            g[l][m] = a.G[first + 5 * static_cast<size_t>(e) * n3 + m * n3 + 3 * l * n2];
+    });
     for (int it = 0; it <= a.iterations; it++) {
-        pair_t *const mine =
-            a.surface + (static_cast<size_t>(it & 1) * a.elements + e) * split::surface;
         double gamma = 0, delta = 0;
-        hide(place.step);
-        each_layer([&](int l, int k) {
-            if (it > 0) {
-                const double w_k = place.is_inside(k) ? w[l] : *place.at(k);
+        hide(layer);
+        hide(column.weight);
+        if (it > 0)
+            each_layer([&](int l) {
                 p[l] = r[l] + by.beta * p[l];
-                s[l] = w_k + by.beta * s[l];
+                s[l] = surface[at[l]] + by.beta * s[l];
                 x[l] += by.alpha * p[l];
                 r[l] -= by.alpha * s[l];
-            }
-            gamma += place.c(k) * r[l] * r[l];
-            at_row[k * row_step] = at_plane[k * plane_step] = at_column[k * n2] = r[l];
+            });
+        each_layer([&](int l) {
+            gamma += weight(l) * r[l] * r[l];
+            in_rows[l * next_row] = in_planes[l * next_plane] = in_columns[l * next_column] = r[l];
         });
         if (it < a.iterations) {
             __syncthreads();
             multiply(std::integral_constant<int, 0>());
             __syncthreads();
-            each_layer([&](int l, int k) {
-                double &wr = at_row[k * row_step], &ws = at_plane[k * plane_step];
-                double &wt = at_column[k * n2];
+            each_layer([&](int l) {
+                double &wr = in_rows[l * next_row], &ws = in_planes[l * next_plane];
+                double &wt = in_columns[l * next_column];
                 const double ur = g[l][0] * wr + g[l][1] * ws + g[l][2] * wt;
                 const double us = g[l][1] * wr + g[l][3] * ws + g[l][4] * wt;
                 wt = g[l][2] * wr + g[l][4] * ws + g[l][5] * wt;
@@ -489,28 +594,30 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
             __syncthreads();
             multiply(std::integral_constant<int, 1>());
             __syncthreads();
-            hide(place.step);
-            each_layer([&](int l, int k) {
+            hide(layer);
+            hide(column.weight);
+            const long long turn = a.first + it;
+            const unsigned mine =
+                (static_cast<unsigned>(turn & 1) * a.elements + e) * split::surface;
+            each_layer([&](int l) {
                 const double sum =
-                    at_row[k * row_step] + at_plane[k * plane_step] + at_column[k * n2];
-                w[l] = place.is_masked(k) ? 0 : sum + a.lambda * place.c(k) * r[l];
-                delta += r[l] * w[l];
-                if (!place.is_inside(k)) {
-                    store_pair(mine + (place.at(k) - surface),
-                               {__double_as_longlong(w[l]), a.first + it});
-                    *place.at(k) = w[l];
-                }
+                    in_rows[l * next_row] + in_planes[l * next_plane] + in_columns[l * next_column];
+                const double w = masked >> l & 1 ? 0 : sum + a.lambda * weight(l) * r[l];
+                delta += r[l] * w;
+                surface[at[l]] = w;
+                if (at[l] >= 0)
+                    store_pair(a.surface + (mine + at[l]), {__double_as_longlong(w), turn});
             });
         }
         own.put(gamma, delta);
         __syncthreads();
-        exchange<n, threads, 1>(a, it, link, surface, own, all, gamma, delta);
-        by.next(a, it, gamma, delta);
+        exchange<n, threads, 2>(a, it, link, surface, own, all, by);
     }
-    each_layer([&](int l, int k) {
-        a.x[first + k * n2] = x[l];
-        a.r[first + k * n2] = r[l];
+    each_layer([&](int l) {
+        a.x[first + 3 * l * n2] = x[l];
+        a.r[first + 3 * l * n2] = r[l];
     });
+    coefficients::tell(a);
 }
 
 /* --- the solve --- */
@@ -522,28 +629,40 @@ static const rt_parameter_t parameters[] = {
      "with vectors in registers (n <= 11, an element a multiprocessor)",
      groups_values, 0}};
 
+enum form { HELD, TOGETHER, APART }; /* held: together, with the factors in shared memory too */
+
+/* That a block can have on any GPU: 227 KB, less what is static. */
+enum { MOST_SHARED = 226 * 1024 };
+
 typedef struct {
     resident_t resident;
-    bool apart;
+    form how;
 } data_t;
 
-/* How many elements fit on this GPU, with three groups or with one. */
-template <int n> static int capacity(bool three)
+/* Calls f(kernel, threads, bytes) for that form, if it is made for n. */
+template <int n, class F> static void with_form(form how, F f)
 {
-    int blocks = 0;
+    constexpr size_t held = together_bytes<n, NEK_BULK>();
+    if (how == TOGETHER)
+        f(together<n, NEK_CACHED>, together_threads<n>, together_bytes<n, NEK_CACHED>());
+    if constexpr (held <= MOST_SHARED)
+        if (how == HELD)
+            f(together<n, NEK_BULK>, together_threads<n>, held);
     if constexpr (n <= APART_MAX_N)
-        if (three)
-            blocks = nek_fit(apart<n>, apart_threads<n>, resident_bytes<n>(apart_doubles<n>));
-    if (!three)
-        blocks = nek_fit(together<n>, together_threads<n>, resident_bytes<n>(together_doubles<n>));
-    return blocks * rt_device_gpu()->multiprocessors;
+        if (how == APART)
+            f(apart<n>, apart_threads<n>, apart_bytes<n>);
 }
 
-static int capacity_of(int n, bool three)
+/* How many elements fit on this GPU. */
+static int capacity(int n, form how)
 {
-    int elements = 0;
-    nek_fixed_n<NEK_FIXED_N>(n, [&](auto N) { elements = capacity<N()>(three); });
-    return elements;
+    int blocks = 0;
+    nek_fixed_n<NEK_FIXED_N>(n, [&](auto N) {
+        with_form<N()>(how, [&](auto kernel, int threads, size_t bytes) {
+            blocks = nek_fit(kernel, threads, bytes);
+        });
+    });
+    return blocks * rt_device_gpu()->multiprocessors;
 }
 
 template <int n> static void launch(const nek_solver_t *s, data_t *d)
@@ -551,17 +670,11 @@ template <int n> static void launch(const nek_solver_t *s, data_t *d)
     nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
     const auto elements = static_cast<unsigned>(s->mesh.elements);
     void *arguments[] = {&D, &d->resident};
-    if constexpr (n <= APART_MAX_N) {
-        if (d->apart) {
-            RT_CUDA(cudaLaunchCooperativeKernel(apart<n>, dim3(elements), dim3(apart_threads<n>),
-                                                arguments, resident_bytes<n>(apart_doubles<n>),
-                                                rt_stream()));
-            return;
-        }
-    }
-    RT_CUDA(cudaLaunchCooperativeKernel(together<n>, dim3(elements), dim3(together_threads<n>),
-                                        arguments, resident_bytes<n>(together_doubles<n>),
-                                        rt_stream()));
+    with_form<n>(d->how, [&](auto kernel, int threads, size_t bytes) {
+        RT_CUDA(cudaLaunchCooperativeKernel(kernel, dim3(elements),
+                                            dim3(static_cast<unsigned>(threads)), arguments, bytes,
+                                            rt_stream()));
+    });
 }
 
 static void cg(nek_solver_t *s)
@@ -571,7 +684,6 @@ static void cg(nek_solver_t *s)
     rt_timer_start("cg", s->rung->kind);
     a.lambda = s->lambda;
     a.iterations = a.scalars.iterations = s->iterations;
-    RT_CUDA(cudaMemsetAsync(a.sums, 0xff, 2 * sizeof(pair_t) * a.elements, rt_stream()));
     nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) { launch<n()>(s, d); });
     a.first += s->iterations + 1;
     rt_timer_stop("cg");
@@ -604,8 +716,9 @@ static void set_up(nek_solver_t *s)
     a.r = s->r;
     a.outside = static_cast<nek_outside_t *>(rt_clone(outside.data(), elements, 1, RT_DEVICE));
     a.surface = RT_NEW(pair_t, surfaces, RT_DEVICE);
-    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* mark 0 is of no iteration */
+    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* turn 0 is of no iteration */
     a.sums = RT_NEW(pair_t, 2 * elements, RT_DEVICE);
+    rt_fill(a.sums, RT_DEVICE, 0xff, 2 * elements * sizeof(pair_t));
     a.elements = static_cast<int>(elements);
     a.stride[0] = 1;
     a.stride[1] = static_cast<int>(config->local[0]);
@@ -615,7 +728,12 @@ static void set_up(nek_solver_t *s)
     a.first = 1;
     a.scalars = nek_scalars_new(s->iterations, 0);
     const int groups = s->choice ? s->choice[0] : 0;
-    d->apart = groups == 2 || (groups == 0 && a.elements <= capacity_of(config->n, true));
+    auto fits = [&](form how) { return a.elements <= capacity(config->n, how); };
+    d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(HELD) ? HELD : TOGETHER;
+    nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto n) {
+        with_form<n()>(d->how,
+                       [](auto kernel, int, size_t bytes) { nek_allow_shared(kernel, bytes); });
+    });
 }
 
 static void tear_down(nek_solver_t *s)
@@ -638,12 +756,12 @@ static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
     nek_scalars_memory(config, 0, bytes);
 }
 
-static const char *refuse_for(const nek_config_t *config, bool three)
+static const char *refuse_for(const nek_config_t *config, form how)
 {
     static char reason[160];
     if (!rt_device_gpu() || config->n > NEK_FIXED_N)
         return nullptr; /* there are other reasons */
-    const int fit = capacity_of(config->n, three);
+    const int fit = capacity(config->n, how);
     if (config->local_elements <= fit)
         return nullptr;
     snprintf(reason, sizeof reason,
@@ -657,16 +775,18 @@ static const char *refuse(const nek_config_t *config)
 {
     if (rt_comm_size() > 1)
         return "blocks exchange their surfaces within one GPU: one rank only; use onepass";
-    const char *reason = refuse_for(config, false);
-    return reason && refuse_for(config, true) ? refuse_for(config, false) : nullptr;
+    return refuse_for(config, APART) ? refuse_for(config, TOGETHER) : nullptr;
 }
 
 static const char *refuse_choice(const nek_config_t *config, const int *choice)
 {
-    return choice[0] == 0 ? nullptr : refuse_for(config, choice[0] == 2);
+    if (choice[0] == 2 && config->n > APART_MAX_N)
+        return "three groups keep vectors and factors in registers, and more than 11 points a "
+               "direction do not fit";
+    return choice[0] == 0 ? nullptr : refuse_for(config, choice[0] == 2 ? APART : TOGETHER);
 }
 
-/* On chip the vectors cost nothing; the factors are read from L2 or stay in registers. Between
+/* On chip the vectors cost nothing; the factors are read from L2 or stay there too. Between
  * elements: the surfaces, with their marks, written and read. */
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
@@ -677,7 +797,7 @@ static void work(const nek_config_t *config, double P, double S, rt_work_t *work
 
 static constexpr nek_kernels_t table()
 {
-    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
+    nek_kernels_t t = nek_operator_rung(nek_packed_ax_auto, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
     t.cg = cg;
     t.set_up = set_up;
     t.tear_down = tear_down;
