@@ -256,10 +256,6 @@ typedef struct {
     unsigned forms;      /* bit GFNN_GF8, bit GFNN_GFM */
     unsigned precisions; /* bit of each gfnn_precision_t that r may have */
     bool reproducible;
-    /* apply, and while z is there sums[0] = z . u, sums[1] = z . v over own nodes; u and v: double
-     * on `fine`; v NULL: sums[1] = 0. NULL: gfnn_vectors_t.dots does that in a pass of its own. */
-    void (*apply_dots)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
-                       float *z, const double *u, const double *v, double sums[2]);
 } gfnn_predictor_t;
 
 /* Vectors of a solve: all loops of the CG that are not A or P, over own nodes. x, p, q, r: double
@@ -480,9 +476,6 @@ void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
 /* s->z = P r, r in s->low (16 bits) or s->r32 by the network's precision; brings the ghosts of r.
  */
 void gfnn_predict(gfnn_solver_t *s);
-/* The same of s->low, and sums = z . s->r and z . q on this rank (q NULL: 0), if the rung has it in
- * one; false: nothing was done. */
-bool gfnn_predict_dots(gfnn_solver_t *s, const double *q, double sums[2]);
 /* Operator and predictor ladders: what the last gfnn_solve was given, host doubles on box->fine or
  * box->wide (before rounding to r's precision): rt_random of 3 node + component, times s->scale; 0
  * where a mirror holds. */

@@ -390,37 +390,17 @@ static double apply_dot(gfnn_solver_t *s)
     return sum;
 }
 
-/* sums NULL: not wanted. */
-static void predict(gfnn_solver_t *s, void *r, float *z, const double *q, double *sums)
+void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
 {
     const gfnn_grid_t *wide = &s->problem->box.wide;
-    const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
     const bool half = s->network.precision == GFNN_FP16;
     const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, GFNN_ND,
                              gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
     bring(s, &ghosts);
     start(s, "predictor");
-    if (sums)
-        predictor->apply_dots(&s->view_net, &s->network, r, z, s->r, q, sums);
-    else
-        predictor->apply(&s->view_net, &s->network, r, z);
+    s->kernels->predictor[s->network.precision]->apply(&s->view_net, &s->network, r, z);
     rt_timer_stop("predictor");
     gfnn_vectors_of(s)->hold(&s->view_vec, NULL, z);
-}
-
-void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
-{
-    predict(s, r, z, NULL, NULL);
-}
-
-bool gfnn_predict_dots(gfnn_solver_t *s, const double *q, double sums[2])
-{
-    const bool has = s->kernels->predictor[GFNN_FP16] &&
-                     s->kernels->predictor[GFNN_FP16]->apply_dots &&
-                     gfnn_reads_low(s->problem->cfg);
-    if (has)
-        predict(s, s->low, s->z, q, sums);
-    return has;
 }
 
 void gfnn_predict(gfnn_solver_t *s)
@@ -503,16 +483,13 @@ static void begin(gfnn_solver_t *s, cg_t *cg)
 static void precondition(gfnn_solver_t *s, cg_t *cg, bool first)
 {
     double sums[2];
-    const double *q = cg->flexible && !first ? s->q : NULL;
-    if (!gfnn_predict_dots(s, q, sums)) {
-        gfnn_precondition(s);
-        start(s, "dots");
-        gfnn_vectors_of(s)->dots(&s->view_vec, s->z, s->r, q, sums);
-        rt_timer_stop("dots");
-    }
+    gfnn_precondition(s);
+    start(s, "dots");
+    gfnn_vectors_of(s)->dots(&s->view_vec, s->z, s->r, cg->flexible && !first ? s->q : NULL, sums);
     rt_comm_sum(sums, 2);
     cg->zr = sums[0];
     cg->zq = sums[1];
+    rt_timer_stop("dots");
 }
 
 /* x += alpha p of the iteration before, p = z + beta p. */

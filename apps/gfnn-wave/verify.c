@@ -330,42 +330,6 @@ static void check_z(const bench_t *b, const double *want, const double *got, con
     rt_verdict_true(b->verdict, worst, t->difference <= bound * t->largest);
 }
 
-/* z . r and z . q by a rung that has them with z, against those of the z that it leaves, r and q
- * being random. Of a solve whose network reads its residual in 16 bits. */
-static void verify_dots(const bench_t *b)
-{
-    gfnn_solver_t *s = b->s;
-    double sums[2], *u = gfnn_judge_vector(&b->box->fine), *v = gfnn_judge_vector(&b->box->fine);
-    const gfnn_grid_t *fine = &b->box->fine, *wide = &b->box->wide;
-    gfnn_judge_draw(b->box, fine, b->seed + 43, u);
-    gfnn_judge_draw(b->box, fine, b->seed + 47, v);
-    if (s->r && s->q) {
-        rt_copy(s->r, s->space, u, RT_HOST, b->fine * sizeof *u);
-        rt_copy(s->q, s->space, v, RT_HOST, b->fine * sizeof *v);
-    }
-    if (s->r && s->q && gfnn_predict_dots(s, s->q, sums)) {
-        float *z = RT_NEW(float, b->wide, RT_HOST);
-        double *got = gfnn_judge_vector(&b->box->fine);
-        rt_copy(z, RT_HOST, s->z, s->space, b->wide * sizeof *z);
-        for (int c = 0; c < 3; c++)
-            for (int64_t k = 0; k < fine->n[2]; k++)
-                for (int64_t j = 0; j < fine->n[1]; j++)
-                    for (int64_t i = 0; i < fine->n[0]; i++)
-                        got[c * fine->plane + gfnn_at(fine, i, j, k)] =
-                            z[c * wide->plane + gfnn_at(wide, i, j, k)];
-        rt_comm_sum(sums, 2);
-        const double size = norm(fine, got);
-        const double zu = fabs(sums[0] - gfnn_judge_dot(fine, got, u)) / (size * norm(fine, u));
-        const double zv = fabs(sums[1] - gfnn_judge_dot(fine, got, v)) / (size * norm(fine, v));
-        rt_verdict_check(b->verdict, "z.r and z.q with z (of |z| |r|)", fmax(zu, zv),
-                         ROUNDINGS * RT_EPS);
-        RT_FREE(z, RT_HOST);
-        RT_FREE(got, RT_HOST);
-    }
-    RT_FREE(u, RT_HOST);
-    RT_FREE(v, RT_HOST);
-}
-
 static void verify_predictor(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
@@ -385,7 +349,6 @@ static void verify_predictor(const bench_t *b)
     const gfnn_judged_t t = gfnn_judge_compare(g, want, got, bound, roundings);
     rt_verdict_check(b->verdict, "P r (of its rounding bound)", t.worst, 1);
     check_z(b, want, got, &t, "P r (of |P r|)", "P r, one value (of the largest)", bound);
-    verify_dots(b);
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
     if (predictor->reproducible) {
         rung_predict(b, r, want);

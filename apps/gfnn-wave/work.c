@@ -131,14 +131,9 @@ static double cgbj_bytes(double nodes, double iterations)
 }
 
 /* Vectors of conjugate gradients. */
-static void vector_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double iterations,
-                         rt_work_t *work)
+static void vector_lines(const gfnn_config_t *cfg, double iterations, rt_work_t *work)
 {
     const double N = product(cfg->n_nodes);
-    const gfnn_kernels_t *kernels = rung->kernels;
-    /* z is still there where the predictor makes them */
-    const bool with_z = gfnn_reads_low(cfg) && kernels && kernels->predictor[GFNN_FP16] &&
-                        kernels->predictor[GFNN_FP16]->apply_dots;
     const double low = gfnn_reads_low(cfg) ? HALVES : gfnn_needs_r32(cfg) ? FLOATS : 0;
     const int sums = gfnn_has_network(cfg) || cfg->inner > 0 ? 2 : 1;
     const bool plain = gfnn_is_plain(cfg);
@@ -148,8 +143,7 @@ static void vector_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double
     else
         rt_work_add(work, "update", iterations, UPDATE * N, 2 * DOUBLES * N, (DOUBLES + low) * N);
     if (!plain && !gfnn_is_fused(cfg))
-        rt_work_add(work, with_z ? "dots, with the predictor" : "dots", iterations, sums * DOT * N,
-                    (sums * DOUBLES + (with_z ? 0 : FLOATS)) * N, 0);
+        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * DOUBLES + FLOATS) * N, 0);
     rt_work_add(work, "direction", iterations, DIRECTION * N,
                 (2 * DOUBLES + (plain ? DOUBLES : FLOATS)) * N, 2 * DOUBLES * N);
 }
@@ -183,7 +177,7 @@ static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double 
     else if (gfnn_has_network(cfg))
         single += 2 * each * (double)cfg->smooth;
     rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
-    vector_lines(cfg, rung, iterations, work);
+    vector_lines(cfg, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
     sweep_lines(cfg, each, work);

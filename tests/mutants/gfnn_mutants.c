@@ -64,8 +64,6 @@ typedef enum {
     NO_OFFDIAGONAL,
     Z_ROW_SKIPPED,
     Z_SCALED,
-    ZQ_ROW_SKIPPED,
-    ZQ_OF_R,
     SLOPE_SIGN,
     DIAGONAL_FOR_ALL,
     /* what a ladder of single kernels leaves behind */
@@ -195,8 +193,6 @@ static const rt_mutant_t mutants[] = {
     {ONE_VALUE, "operator: one value changed afterwards", BJ, false, OPERATOR},
     {FLOAT_IN_WINDOWS, "operator: FP32 in the timed solve", BJ, true, OPERATOR},
     {HALF_IN_WINDOWS, "operator: half of the nodes in the timed solve", BJ, true, OPERATOR},
-    {ZQ_ROW_SKIPPED, "z.q with z: row left out", HALF, false, SOLVE},
-    {ZQ_OF_R, "z.q with z: of r", HALF, false, SOLVE},
     {NOTHING, "predictor: nothing done", GFM, false, PREDICTOR},
     {NOTHING_SECOND, "predictor: nothing done from the second solve on", GFM, true, PREDICTOR},
     {FIRST_ANSWER, "predictor: answer of the first solve", GFM, true, PREDICTOR},
@@ -535,25 +531,6 @@ static void predict(const gfnn_view_t *view, const gfnn_network_t *network, cons
                         (float)(fault == HALF_Z ? half(value) : value);
                 }
             }
-}
-
-/* apply_dots, of cpu-simd's predictor. */
-static void predict_dots(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
-                         float *z, const double *u, const double *v, double sums[2])
-{
-    const gfnn_grid_t *g = &box->fine, *wide = &box->wide;
-    gfnn_solve_simd.predictor[GFNN_FP16]->apply(view, network, r, z);
-    sums[0] = sums[1] = 0;
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < g->n[2]; k++)
-            for (int64_t j = 0; j < g->n[1]; j++)
-                for (int64_t i = 0; i < g->n[0]; i++) {
-                    const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
-                    const double here = (double)z[c * wide->plane + gfnn_at(wide, i, j, k)];
-                    sums[0] += here * u[at];
-                    if (v && !is_forgotten(ZQ_ROW_SKIPPED, j, k))
-                        sums[1] += here * (fault == ZQ_OF_R ? u : v)[at];
-                }
 }
 
 /* --- tables of a solve: cpu-simd, with what happens in the timed solve only --- */
@@ -909,9 +886,6 @@ static const void *kernels(const rt_mutant_t *mutant)
     static gfnn_operator_t solve_op;
     static gfnn_vectors_t vectors;
     static gfnn_kernels_t of_solve;
-    static gfnn_predictor_t half_net;
-    half_net = *gfnn_solve_simd.predictor[GFNN_FP16];
-    half_net.apply_dots = predict_dots;
     solve_op = gfnn_operator_simd;
     solve_op.apply = solve_apply;
     solve_op.apply32 = solve_apply32;
@@ -926,7 +900,6 @@ static const void *kernels(const rt_mutant_t *mutant)
     of_solve = gfnn_solve_simd;
     of_solve.op = &solve_op;
     of_solve.vectors = &vectors;
-    of_solve.predictor[GFNN_FP16] = &half_net;
     return mutant->variant == UNCLAIMED   ? &of_unclaimed
            : mutant->variant == PREDICTOR ? &of_predictor
            : mutant->variant == SOLVE     ? &of_solve

@@ -111,9 +111,6 @@ struct data_t {
     uint4 *B; /* fragments, in the order of steps */
     float scale[GFNN_MAX_COEF];
     int multiprocessors;
-    double *partial;  /* device [2][blocks] */
-    unsigned *ticket; /* device [2] */
-    double *result;   /* pinned [2] */
 };
 
 /* --- B --- */
@@ -205,12 +202,6 @@ struct job_t {
     const float *coef;
     float *z;
     float scale[GFNN_MAX_COEF];
-    /* of apply_dots: z . u and z . v */
-    gfnn_lines_t fine;
-    const double *u, *v;
-    double *partial;
-    unsigned *ticket;
-    double *result;
 };
 
 /* d += A B: 16 x 8 += 16 x 16 times 16 x 8. With g = lane / 4 and t = lane % 4 a lane has of A
@@ -339,7 +330,6 @@ template <int M> struct outputs_t {
     float scale[H::parts][2];
     bool inside[H::nodes], stores[H::nodes / H::spread];
     float *z;
-    int fine; /* where u and v have its first node */
 
     __device__ __forceinline__ outputs_t(const job_t &job, int x0, int j, int k)
     {
@@ -358,7 +348,6 @@ template <int M> struct outputs_t {
             inside[n] = i + node_at<M>(n) < job.n[0];
         const int own = H::spread == 1 ? 0 : node_at<M>(share);
         z = job.z + job.wide.at(i + own, j, k);
-        fine = job.fine.at(i + own, j, k);
 #pragma unroll
         for (int n = 0; n < H::nodes / H::spread; n++)
             stores[n] = i + own + node_at<M>(n) < job.n[0];
@@ -380,18 +369,14 @@ template <int spread, int nodes> static __device__ __forceinline__ void add_lane
     }
 }
 
-/* z = sums, which are by kernel, times coefficients. All of these are asked for at once; u and v of
- * a row while z of the row is made. */
-template <int M, bool dots>
+/* z = sums, which are by kernel, times coefficients. All of these are asked for at once. */
+template <int M>
 static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M> &out,
-                                             const sums_t<M> &sum, int rows, int plane,
-                                             double (&dot)[2])
+                                             const sums_t<M> &sum, int rows, int plane)
 {
     using H = shape_t<M>;
-    constexpr int own = H::nodes / H::spread;
     float c[H::rows][H::nodes][2 * H::parts];
-    float *to = out.z + plane * job.wide.slab;
-    int64_t fine = out.fine + plane * job.fine.slab;
+    float *to[3];
 #pragma unroll
     for (int e = 0; e < 2 * H::parts; e++) {
         const float *from = out.coef[e / 2][e % 2] + plane * job.bare.slab;
@@ -402,15 +387,10 @@ static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M
                 c[row][n][e] = row < rows && out.inside[n] ? __ldg(from + node_at<M>(n)) : 0;
     }
 #pragma unroll
-    for (int row = 0; row < H::rows; row++, to += job.wide.pitch, fine += job.fine.pitch) {
-        double u[3][own], v[3][own];
+    for (int w = 0; w < 3; w++)
+        to[w] = out.z + w * job.wide.plane + plane * job.wide.slab;
 #pragma unroll
-        for (int e = 0; dots && e < 3 * own; e++) {
-            const bool here = row < rows && out.stores[e % own];
-            const int64_t at = fine + e / own * job.fine.plane + node_at<M>(e % own);
-            u[e / own][e % own] = here ? __ldg(job.u + at) : 0;
-            v[e / own][e % own] = here ? __ldg(job.v + at) : 0;
-        }
+    for (int row = 0; row < H::rows; row++)
 #pragma unroll
         for (int w = 0; w < 3; w++) {
             float z[H::nodes];
@@ -426,17 +406,11 @@ static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M
             }
             add_lanes<H::spread>(z);
 #pragma unroll
-            for (int n = 0; n < own; n++) {
-                if (row >= rows || !out.stores[n])
-                    continue;
-                to[w * job.wide.plane + node_at<M>(n)] = z[n];
-                if (dots) {
-                    dot[0] += u[w][n] * static_cast<double>(z[n]);
-                    dot[1] += v[w][n] * static_cast<double>(z[n]);
-                }
-            }
+            for (int n = 0; n < H::nodes / H::spread; n++)
+                if (row < rows && out.stores[n])
+                    to[w][node_at<M>(n)] = z[n];
+            to[w] += job.wide.pitch;
         }
-    }
 }
 
 /* A block, in shared memory. Steps in z are of warps_z planes. full[s % 2]: the planes of step s
@@ -499,7 +473,7 @@ template <int M> struct bring_t {
     }
 };
 
-template <int M, bool dots>
+template <int M>
 __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ job_t job)
 {
     using H = shape_t<M>;
@@ -525,7 +499,6 @@ __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ j
     const unsigned *own_ring =
         block.ring + wy * H::rows * H::row_words + lane / 4 * H::window_words;
     const outputs_t<M> out(job, block.x0, j, block.z0 + wz);
-    double dot[2] = {0, 0};
     rt_barrier_wait(block.has_B, 0);
 #pragma unroll 1
     for (int s = 0; s * H::warps_z < block.depth; s++) {
@@ -558,11 +531,7 @@ __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ j
         if (lane == 0)
             rt_barrier_arrive(block.done + s % 2);
         if (has)
-            store<M, dots>(job, out, sum, job.n[1] - j, z, dot);
-    }
-    if constexpr (dots) {
-        gfnn_grid_sum<THREADS>(dot[0], job.partial, job.ticket, job.result);
-        gfnn_grid_sum<THREADS>(dot[1], job.partial + gridDim.x, job.ticket + 1, job.result + 1);
+            store<M>(job, out, sum, job.n[1] - j, z);
     }
 }
 
@@ -586,15 +555,8 @@ template <int M> static int depth_of(const int64_t nodes[3], int multiprocessors
     return best * H::warps_z;
 }
 
-template <int M> static gfnn_tiling_t tiling_of(const gfnn_box_t *box, int depth)
-{
-    return gfnn_tiling(box->n, shape_t<M>::width, shape_t<M>::height, depth);
-}
-
-/* u NULL: without products. */
-template <int M, bool dots>
-static void run(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z,
-                const double *u, const double *v)
+template <int M>
+static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __half *r, float *z)
 {
     using H = shape_t<M>;
     const data_t *data = static_cast<const data_t *>(view->data);
@@ -604,55 +566,30 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const vo
     const int depth = depth_of<M>(box->n, data->multiprocessors);
     job_t job = {gfnn_lines_t(box->wide),
                  gfnn_lines_t(box->bare),
-                 tiling_of<M>(box, depth),
+                 gfnn_tiling(box->n, H::width, H::height, depth),
                  {n[0], n[1], n[2]},
                  depth,
                  network->coefs,
                  data->B,
-                 static_cast<const __half *>(r),
+                 r,
                  network->c,
                  z,
-                 {},
-                 gfnn_lines_t(box->fine),
-                 u,
-                 v ? v : u,
-                 data->partial,
-                 data->ticket,
-                 data->result};
+                 {}};
     memcpy(job.scale, data->scale, sizeof job.scale);
-    gfnn_allow_shared(multiply<M, dots>, H::shared_bytes);
-    multiply<M, dots><<<job.tiling.blocks(), THREADS, H::shared_bytes, rt_stream()>>>(job);
+    gfnn_allow_shared(multiply<M>, H::shared_bytes);
+    multiply<M><<<job.tiling.blocks(), THREADS, H::shared_bytes, rt_stream()>>>(job);
     RT_CUDA_LAUNCHED();
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
     fixed_shape(network->form, network->kernels,
-                [&](auto M) { run<M(), false>(view, network, r, z, nullptr, nullptr); });
-}
-
-static void apply_dots(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
-                       float *z, const double *u, const double *v, double sums[2])
-{
-    const data_t *data = static_cast<const data_t *>(view->data);
-    fixed_shape(network->form, network->kernels,
-                [&](auto M) { run<M(), true>(view, network, r, z, u, v); });
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    sums[0] = static_cast<volatile double *>(data->result)[0];
-    sums[1] = v ? static_cast<volatile double *>(data->result)[1] : 0;
-}
-
-/* Two sums of each block. */
-template <int M> static size_t partial_sums(const gfnn_box_t *box, int multiprocessors)
-{
-    return 2 *
-           static_cast<size_t>(tiling_of<M>(box, depth_of<M>(box->n, multiprocessors)).blocks());
+                [&](auto M) { run<M()>(view, network, static_cast<const __half *>(r), z); });
 }
 
 static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
-    const unsigned none[2] = {0, 0};
     for (int q = 0; q < GFNN_MAX_COEF; q++)
         data->scale[q] = largest(network, q);
     int device;
@@ -664,11 +601,7 @@ static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
         make_B<M()>(network, data->scale, B);
         data->B = static_cast<uint4 *>(rt_clone(B, bytes, 1, RT_DEVICE));
         RT_FREE(B, RT_HOST);
-        data->partial =
-            RT_NEW(double, partial_sums<M()>(view->box, data->multiprocessors), RT_DEVICE);
     });
-    data->ticket = static_cast<unsigned *>(rt_clone(none, 2, sizeof *none, RT_DEVICE));
-    data->result = RT_NEW(double, 2, RT_PINNED);
     view->data = data;
 }
 
@@ -678,26 +611,18 @@ static void tear_down(gfnn_view_t *view)
     if (!data)
         return;
     RT_FREE(data->B, RT_DEVICE);
-    RT_FREE(data->partial, RT_DEVICE);
-    RT_FREE(data->ticket, RT_DEVICE);
-    RT_FREE(data->result, RT_PINNED);
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *cfg, const gfnn_box_t *, double bytes[RT_SPACES])
 {
-    const rt_gpu_t *gpu = rt_device_gpu();
     bytes[RT_HOST] += sizeof(data_t);
-    bytes[RT_PINNED] += 2 * sizeof(double);
-    fixed_shape(cfg->precond, cfg->kernels, [&](auto M) {
-        bytes[RT_DEVICE] +=
-            shape_t<M()>::b_bytes + 2 * sizeof(unsigned) +
-            (gpu ? sizeof(double) * partial_sums<M()>(box, gpu->multiprocessors) : 0);
-    });
+    fixed_shape(cfg->precond, cfg->kernels,
+                [&](auto M) { bytes[RT_DEVICE] += shape_t<M()>::b_bytes; });
 }
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor[GFNN_PRECISIONS] = {
-    {}, {apply, set_up, tear_down, memory, GFNN_FORMS_BOTH, 1 << GFNN_FP16, true, apply_dots}};
+    {}, {apply, set_up, tear_down, memory, GFNN_FORMS_BOTH, 1 << GFNN_FP16, true}};
 
 extern "C" const gfnn_kernels_t gfnn_net_tensor = {GFNN_LADDER_PREDICTOR,
                                                    nullptr,

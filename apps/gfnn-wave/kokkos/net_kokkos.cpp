@@ -352,8 +352,8 @@ constexpr unsigned both = 1u << GFNN_GF8 | 1u << GFNN_GFM;
 } // namespace
 
 extern "C" const gfnn_predictor_t gfnn_predictor_kokkos[GFNN_PRECISIONS] = {
-    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP32, true, nullptr},
-    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP16, true, nullptr}};
+    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP32, true},
+    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP16, true}};
 extern "C" const gfnn_kernels_t gfnn_net_kokkos = {
     GFNN_LADDER_PREDICTOR,
     nullptr,
