@@ -381,6 +381,7 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     gpu->major = prop.major;
     gpu->minor = prop.minor;
     gpu->multiprocessors = prop.multiProcessorCount;
+    gpu->shared = prop.sharedMemPerBlockOptin;
     gpu->memory = prop.totalGlobalMem;
     gpu->l2 = (size_t)prop.l2CacheSize;
     gpu->clock_ghz = attribute(cudaDevAttrClockRate, ordinal) * 1e-6; /* CUDA gives kHz */

@@ -28,6 +28,7 @@ typedef struct {
     int multiprocessors;
     size_t memory;       /* bytes */
     size_t l2;           /* bytes */
+    size_t shared;       /* bytes of shared memory that a block may ask for */
     int driver, runtime; /* CUDA versions as 13000 */
     double clock_ghz;    /* boost clock of the multiprocessors */
 } rt_gpu_t;

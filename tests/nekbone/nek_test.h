@@ -7,13 +7,6 @@
 #include "apps/nekbone/nekbone.h"
 #include "tests/common/app_test.h"
 
-/* Can this rung run here, and this many points a direction? */
-static inline bool nek_test_can_run(const rt_rung_t *rung, int n)
-{
-    const nek_kernels_t *kernels = rung->kernels;
-    return !rt_rung_why_not(rung) && (kernels->max_n == 0 || n <= kernels->max_n);
-}
-
 /* A run with these settings and its problem; seconds 0: verify, solve once, verify. */
 typedef struct {
     rt_run_t run;
@@ -27,6 +20,12 @@ static inline void nek_test_new(nek_test_t *t, const rt_app_t *app, const char *
     t->run.opt.seconds = 0;
     t->config = t->run.config;
     t->problem = nek_problem_new(&t->run);
+}
+
+/* Can this rung run here, and this problem? */
+static inline bool nek_test_can_run(const rt_run_t *run, const rt_rung_t *rung)
+{
+    return !rt_rung_why_not(rung) && !run->app->refuse(run, rung);
 }
 
 static inline void nek_test_destroy(nek_test_t *t)

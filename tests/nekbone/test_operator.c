@@ -86,7 +86,7 @@ static void check_rungs(int degree, double deform)
     check_reference(&t);
     for (int i = 0; i < NEK_RUNGS; i++) {
         const rt_rung_t *rung = &nek_ladder[i];
-        if (!nek_test_can_run(rung, degree + 1))
+        if (!nek_test_can_run(&t.run, rung))
             continue;
         rt_outcome_t out;
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
@@ -147,6 +147,7 @@ static double wave_error(nek_test_t *t, const rt_rung_t *rung, double *u)
     return most;
 }
 
+/* 0 of a rung that cannot run here, or not this problem. */
 static double solve_wave(const rt_rung_t *rung, int degree, double deform)
 {
     char settings[128];
@@ -155,7 +156,7 @@ static double solve_wave(const rt_rung_t *rung, int degree, double deform)
              degree, deform, 60 + 20 * degree);
     nek_test_new(&t, &nek_app, settings);
     double *u = RT_NEW(double, (size_t)t.config->points, RT_HOST);
-    double error = wave_error(&t, rung, u);
+    double error = nek_test_can_run(&t.run, rung) ? wave_error(&t, rung, u) : 0;
     RT_FREE(u, RT_HOST);
     nek_test_destroy(&t);
     return error;
@@ -186,8 +187,7 @@ static void check_convergence(void)
         CHECK(bent <= bent_before / 4);
     }
     for (int i = 0; i < NEK_RUNGS; i++) /* and the rungs agree on the solution */
-        if (nek_test_can_run(&nek_ladder[i], 8))
-            CHECK(solve_wave(&nek_ladder[i], 7, 0.1) <= 9.3e-08);
+        CHECK(solve_wave(&nek_ladder[i], 7, 0.1) <= 9.3e-08);
 }
 
 int main(int argc, char **argv)

@@ -47,7 +47,7 @@ static void check_problems(void)
         nek_test_t t;
         nek_test_new(&t, &nek_app, problems[i]);
         for (int r = 0; r < NEK_RUNGS; r++)
-            if (nek_test_can_run(&nek_ladder[r], t.config->n))
+            if (nek_test_can_run(&t.run, &nek_ladder[r]))
                 check_valid(&t, &nek_ladder[r], problems[i]);
         nek_test_destroy(&t);
     }
@@ -65,7 +65,7 @@ static void check_history(void)
     CHECK(want[40] < 1e-2 * want[0]); /* it converges, or the comparison is of nothing */
     CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
     for (int r = 0; r < NEK_RUNGS; r++) {
-        if (!nek_test_can_run(&nek_ladder[r], t.config->n))
+        if (!nek_test_can_run(&t.run, &nek_ladder[r]))
             continue;
         nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
         double most = 0;
@@ -86,7 +86,7 @@ static void check_repeatable(void)
     const int threads_before = rt_threads();
     nek_test_new(&t, &nek_app, "elements=3x3x3 degree=6 iterations=30");
     for (int r = 0; r < NEK_RUNGS; r++) {
-        if (!nek_test_can_run(&nek_ladder[r], t.config->n))
+        if (!nek_test_can_run(&t.run, &nek_ladder[r]))
             continue;
         nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
         double first[31];
@@ -174,7 +174,7 @@ static void check_memory(const char *settings, const char *only)
     for (int r = 0; r < NEK_RUNGS; r++) {
         const rt_rung_t *rung = &nek_ladder[r];
         bool asked = only ? strcmp(only, rung->name) == 0 : !same_arrays(rung);
-        if (!asked || !nek_test_can_run(rung, degree + 1))
+        if (!asked || !nek_test_can_run(&run, rung))
             continue;
         rt_outcome_t out;
         rt_mem_reset_high_water();

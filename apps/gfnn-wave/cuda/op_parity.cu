@@ -203,7 +203,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     const int z0 = job.lo[2] + static_cast<int>(blockIdx.z) * chunk;
     const unsigned top = min(chunk, job.hi[2] - z0) + 1;
     if (threadIdx.x == 0)
-        rt_barrier_init(handed, S::warps);
+        rt_barrier_init(handed, S::threads);
     typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0,
                          z0 - 1);
     for (int id = threadIdx.x; id < GFNN_MAX_IDS; id += S::threads)
@@ -274,9 +274,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
             }
             strips[((l & 1) * 3 + c) * S::threads] = behind;
         }
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            rt_barrier_arrive(handed);
+        rt_barrier_arrive(handed);
     }
     rt_barrier_wait(handed, (top + 1) & 1);
     settle(top - 1, x.at((top - 1) % slots) + at);

@@ -364,12 +364,8 @@ static inline int nek_choice_per_block(int n, const int *choice)
 /* Shared memory that a block may have, on this GPU, or on an H100 where there is none. */
 static inline size_t nek_most_shared()
 {
-    int device, bytes = 227 * 1024;
-    if (rt_device_gpu()) {
-        RT_CUDA(cudaGetDevice(&device));
-        RT_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    }
-    return static_cast<size_t>(bytes);
+    const rt_gpu_t *gpu = rt_device_gpu();
+    return gpu ? gpu->shared : 227 * 1024;
 }
 
 /* extra(n): doubles an element beside the operator's. */
