@@ -188,6 +188,15 @@ void kokkos_ax(const nek_mesh_t *m, const double *u, double *w)
 #undef CASE
 }
 
+/* The operator and the vectors; CG is nek_solve's. */
+constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = {};
+    t.ax = kokkos_ax;
+    t.vector = &nek_vector_kokkos;
+    return t;
+}
+
 } // namespace
 
-extern "C" const nek_kernels_t nek_kokkos = {kokkos_ax, &nek_vector_kokkos, 0, 0, nullptr};
+extern "C" const nek_kernels_t nek_kokkos = table();
