@@ -754,7 +754,8 @@ int main(int argc, char **argv)
         check_hub();
     }
     if (rt_comm_size() == 1) {
-        check_memory("cells=48x40x28");
+        if (getenv("RT_CHECK_LONG"))
+            check_memory("cells=48x40x28");
         check_memory("cells=24x20x16 order=hilbert");
         check_memory("cells=24x20x16 order=random-all");
         check_memory("cells=24x20x16 order=random-all reorder=no");
