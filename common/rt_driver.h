@@ -36,6 +36,8 @@ typedef struct {
 void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
                   const rt_trial_t *trial, rt_outcome_t *out);
 
+/* Of x[n], n > 0; sorts them. */
+double rt_run_median(double *x, int n);
 /* --roofline. Returns the exit status. */
 rt_status_t rt_study_roofline(rt_run_t *run, json_t *root);
 

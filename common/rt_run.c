@@ -17,6 +17,12 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double rt_run_median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
 /* Seconds of one solve. What it should write is made unusable first, outside the timed part, so
  * that a solve that does nothing leaves nothing. The slowest rank counts. */
 static double timed_solve(const rt_app_t *app, void *solver)
@@ -29,11 +35,10 @@ static double timed_solve(const rt_app_t *app, void *solver)
     return seconds;
 }
 
-/* Median and spread of windows[n], which are sorted. */
+/* Median and spread of windows[n]; sorts them. */
 static void judge_windows(double *windows, int n, int solves, rt_outcome_t *out)
 {
-    qsort(windows, (size_t)n, sizeof *windows, compare);
-    out->seconds_per_unit = n % 2 ? windows[n / 2] : (windows[n / 2 - 1] + windows[n / 2]) / 2;
+    out->seconds_per_unit = rt_run_median(windows, n);
     out->spread = (windows[n - 1] - windows[0]) / out->seconds_per_unit;
     out->windows = n;
     out->solves = n * solves;

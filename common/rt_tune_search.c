@@ -287,18 +287,11 @@ static void search_coordinates(search_t *s, double end)
 
 /* --- the finals --- */
 
-static int compare_double(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const double *x, int n)
 {
     double copy[MOST_ROUNDS];
     memcpy(copy, x, (size_t)n * sizeof *x);
-    qsort(copy, (size_t)n, sizeof *copy, compare_double);
-    return n % 2 ? copy[n / 2] : (copy[n / 2 - 1] + copy[n / 2]) / 2;
+    return rt_run_median(copy, n);
 }
 
 /* Twice the standard error of the median of x, from the median distance to it, and never less than

@@ -57,10 +57,12 @@ typedef struct {
     /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
      * products and the mask M in one array */
     const double *c;
-    double *scratch;   /* [scratch_arrays][points] of the rung's kernels */
-    double *partial;   /* [partial_size] partial sums of inner products */
-    double *result;    /* [1] pinned: result of an inner product */
-    const int *choice; /* the rung's parameters, as nek_solver_t has them; NULL: no tuning */
+    double *scratch; /* [scratch_arrays][points] of the rung's kernels */
+    double *partial; /* [partial_size] partial sums of inner products */
+    double *result;  /* [1] pinned: result of an inner product */
+    /* [n_parameters] what is in force of the rung's parameters, indices of values; NULL: no tuning
+     */
+    const int *choice;
 } nek_mesh_t;
 
 /* Vector work of CG, done where the arrays live. Scalars come back to the host, nothing else does.
@@ -103,7 +105,7 @@ typedef struct {
     /* The kernels of an iteration with flops and bytes (rt_work_add), by P stored and S shared
      * points of the whole mesh. NULL: those of nek_solve. */
     void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
-    /* What a tuner may choose for it; n_parameters 0: nothing. s->choice has what is in force. */
+    /* What a tuner may choose for it; n_parameters 0: nothing. mesh.choice has what is in force. */
     const rt_parameter_t *parameters;
     int n_parameters;
     /* Why these values, one a parameter, cannot go together in this problem, or NULL. */
@@ -166,8 +168,7 @@ struct nek_solver {
     nek_problem_t *problem;
     const rt_rung_t *rung;
     const nek_kernels_t *kernels;
-    const int *choice; /* [kernels->n_parameters] indices of values, of the run */
-    void *data;        /* kernels->set_up's */
+    void *data; /* kernels->set_up's */
     rt_space_t space;
     nek_mesh_t mesh; /* arrays in `space` */
     rt_halo_t *halo;

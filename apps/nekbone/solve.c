@@ -59,7 +59,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
     s->alpha = RT_NEW(double, iterations, RT_HOST);
     s->beta = RT_NEW(double, iterations, RT_HOST);
-    s->choice = s->mesh.choice = rt_tune_choice(p->run, rung);
+    s->mesh.choice = rt_tune_choice(p->run, rung);
     if (s->kernels->set_up)
         s->kernels->set_up(s);
     return s;

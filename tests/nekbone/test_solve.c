@@ -126,7 +126,7 @@ static void check_parameters(void)
                 nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
                 rt_verdict_t verdict;
                 rt_verdict_clear(&verdict);
-                s->choice = s->mesh.choice = choice;
+                s->mesh.choice = choice;
                 nek_verify_before(s, 7, &verdict);
                 nek_spoil(s);
                 nek_solve(s);

@@ -339,7 +339,7 @@ static void fused_cg(nek_solver_t *s)
 {
     fused_t *f = s->data;
     const size_t bytes = (size_t)s->mesh.points * sizeof(double);
-    step_t t = {.lambda = s->lambda, .ahead = s->choice[0] == AHEAD};
+    step_t t = {.lambda = s->lambda, .ahead = s->mesh.choice[0] == AHEAD};
     arrears_t arrears = {false, 0};
     double old_beta = 0;
     memcpy(f->r, s->b, bytes);

@@ -727,7 +727,7 @@ static void set_up(nek_solver_t *s)
     a.half = config->communication ? 0.5 : 1.0;
     a.first = 1;
     a.scalars = nek_scalars_new(s->iterations, 0);
-    const int groups = s->choice ? s->choice[0] : 0;
+    const int groups = s->mesh.choice ? s->mesh.choice[0] : 0;
     auto fits = [&](form how) { return a.elements <= capacity(config->n, how); };
     d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(HELD) ? HELD : TOGETHER;
     nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto n) {
