@@ -57,8 +57,29 @@ static bool poisoning(void)
     return poison_all;
 }
 
-/* In parallel, because the first touch decides on which NUMA node a page lives, and the arrays of a
- * Kokkos rung on CPUs may be such blocks. */
+/* Large blocks are touched in parallel: the first touch decides on which NUMA node a page lives,
+ * and the kernel clears a page when it is touched, which takes one thread a second for each GB or
+ * two. */
+enum { PIECE = 1 << 20 };
+
+static void host_set(void *dst, int byte, size_t bytes)
+{
+#if RT_HAVE_OPENMP
+#pragma omp parallel for schedule(static) if (bytes > PIECE)
+#endif
+    for (size_t at = 0; at < bytes; at += PIECE)
+        memset((char *)dst + at, byte, bytes - at < PIECE ? bytes - at : PIECE);
+}
+
+static void host_move(void *dst, const void *src, size_t bytes)
+{
+#if RT_HAVE_OPENMP
+#pragma omp parallel for schedule(static) if (bytes > PIECE)
+#endif
+    for (size_t at = 0; at < bytes; at += PIECE)
+        memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
+}
+
 static void poison_host(void *ptr, size_t bytes)
 {
     uint64_t *word = ptr;
@@ -208,13 +229,13 @@ static void host_copy(void *dst, rt_space_t dst_space, const void *src, rt_space
 {
     (void)dst_space;
     (void)src_space;
-    memcpy(dst, src, bytes);
+    host_move(dst, src, bytes);
 }
 
 static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
 {
     (void)space;
-    memset(dst, byte, bytes);
+    host_set(dst, byte, bytes);
 }
 
 static const backend_t host_backend = {host_alloc, host_release, host_copy, host_fill,
@@ -266,7 +287,7 @@ static void cuda_copy(void *dst, rt_space_t dst_space, const void *src, rt_space
                       size_t bytes)
 {
     if (dst_space == RT_HOST && src_space == RT_HOST) {
-        memcpy(dst, src, bytes); /* the stream never touches pageable memory behind our back */
+        host_move(dst, src, bytes); /* the stream never touches pageable memory behind our back */
         return;
     }
     RT_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, rt_stream()));
@@ -278,7 +299,7 @@ static void cuda_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     if (space == RT_DEVICE)
         RT_CUDA(cudaMemsetAsync(dst, byte, bytes, rt_stream()));
     else
-        memset(dst, byte, bytes);
+        host_set(dst, byte, bytes);
 }
 
 static size_t cuda_available(rt_space_t space)
@@ -336,7 +357,7 @@ static void kokkos_fill(void *dst, rt_space_t space, int byte, size_t bytes)
 {
     static char seed[1 << 20];
     if (space != RT_DEVICE) {
-        memset(dst, byte, bytes);
+        host_set(dst, byte, bytes);
         return;
     }
     memset(seed, byte, sizeof seed);

@@ -6,13 +6,12 @@
 #include "config.h"
 #include "judge.h"
 #include <math.h>
-#include <string.h>
 
 double *gfnn_judge_vector(const gfnn_grid_t *g)
 {
     const size_t values = 3 * (size_t)g->plane;
     double *x = RT_NEW(double, values, RT_HOST);
-    memset(x, 0, values * sizeof *x);
+    rt_fill(x, RT_HOST, 0, values * sizeof *x);
     return x;
 }
 
@@ -49,7 +48,7 @@ static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x)
 {
     const int64_t h = g->halo;
-    memset(x, 0, 3 * (size_t)g->plane * sizeof *x);
+    rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
 #pragma omp parallel for schedule(static) collapse(2)
     for (int c = 0; c < 3; c++)
         for (int64_t k = -h; k < g->n[2] + h; k++)

@@ -12,7 +12,6 @@
 #include "cpu/cpu.h"
 #include "judge.h"
 #include <math.h>
-#include <string.h>
 
 enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
 static const double TOLERANCE = 1e-11;
@@ -151,10 +150,10 @@ static int64_t solve(const oracle_t *o, double *x)
     const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->cfg->tolerance;
     const double least = fmin(TOLERANCE, asked);
     int64_t iterations = 0, counted = 0;
-    memset(x, 0, o->values * sizeof *x);
-    memcpy(o->r, o->f, o->values * sizeof *o->r);
+    rt_fill(x, RT_HOST, 0, o->values * sizeof *x);
+    rt_copy(o->r, RT_HOST, o->f, RT_HOST, o->values * sizeof *o->r);
     precondition(o, o->r, o->z);
-    memcpy(o->d, o->z, o->values * sizeof *o->d);
+    rt_copy(o->d, RT_HOST, o->z, RT_HOST, o->values * sizeof *o->d);
     double rz = gfnn_judge_dot(o->g, o->r, o->z), left = limit;
     while (left > least * limit && iterations < 10000) {
         apply(o, &o->p->step.A, o->d, o->q);
@@ -232,7 +231,7 @@ static void advance(const oracle_t *o, const double *du, gfnn_state_t *s)
 static double *copy_of(const oracle_t *o, const double *x)
 {
     double *made = gfnn_judge_vector(o->g);
-    memcpy(made, x, o->values * sizeof *made);
+    rt_copy(made, RT_HOST, x, RT_HOST, o->values * sizeof *made);
     return made;
 }
 
@@ -250,7 +249,7 @@ static void work_new(oracle_t *o)
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         *each[i] = gfnn_judge_vector(o->g);
     o->inverse = RT_NEW(double, BLOCK *(size_t)o->g->plane, RT_HOST);
-    memset(o->inverse, 0, BLOCK * (size_t)o->g->plane * sizeof(double));
+    rt_fill(o->inverse, RT_HOST, 0, BLOCK * (size_t)o->g->plane * sizeof(double));
 }
 
 static void work_destroy(oracle_t *o)
@@ -270,7 +269,7 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
     *made = (gfnn_oracle_t){.operator_error = compare_operator(&o)};
     double **clean[] = {&o.f, &o.r, &o.q, &o.d}; /* ghosts that the comparison left behind */
     for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
-        memset(*clean[i], 0, o.values * sizeof(double));
+        rt_fill(*clean[i], RT_HOST, 0, o.values * sizeof(double));
     make_blocks(&o);
     made->end =
         (gfnn_state_t){copy_of(&o, p->start.u), copy_of(&o, p->start.v), copy_of(&o, p->start.a)};
@@ -280,7 +279,7 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
         force(p, &made->end, (double)(step + 1) * p->cfg->dt, by_simd, &o, o.x1, o.q, o.f);
         const int64_t iterations = solve(&o, made->last);
         if (step == 0) {
-            memcpy(made->du, made->last, o.values * sizeof *made->du);
+            rt_copy(made->du, RT_HOST, made->last, RT_HOST, o.values * sizeof *made->du);
             made->iterations_bj = iterations;
         }
         advance(&o, made->last, &made->end);

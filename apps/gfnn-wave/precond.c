@@ -18,7 +18,6 @@
 #include "config.h"
 #include "solver.h"
 #include <math.h>
-#include <string.h>
 
 static const float DAMPING = 0.5f; /* of the Jacobi sweeps: 0.4 and 0.6 need one iteration more */
 
@@ -186,7 +185,7 @@ static void random_vector(gfnn_solver_t *s, float *x)
     const gfnn_grid_t *g = &box->wide;
     const size_t values = 3 * (size_t)g->plane;
     float *host = RT_NEW(float, values, RT_HOST);
-    memset(host, 0, values * sizeof *host);
+    rt_fill(host, RT_HOST, 0, values * sizeof *host);
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < g->n[2]; k++)
             for (int64_t j = 0; j < g->n[1]; j++)

@@ -156,7 +156,8 @@ void gfnn_input(const gfnn_solver_t *s, double *x)
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
     const gfnn_grid_t *g = fine ? &box->fine : &box->wide;
     const uint64_t seed = (uint64_t)s->problem->run->opt.seed + 77;
-    memset(x, 0, 3 * (size_t)g->plane * sizeof *x);
+    rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
+#pragma omp parallel for collapse(2) schedule(static)
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < g->n[2]; k++)
             for (int64_t j = 0; j < g->n[1]; j++)
@@ -184,6 +185,7 @@ static void first_input(gfnn_solver_t *s)
         rt_copy(s->f, s->space, x, RT_HOST, values * sizeof *x);
     } else {
         float *rounded = RT_NEW(float, values, RT_HOST);
+#pragma omp parallel for schedule(static)
         for (size_t i = 0; i < values; i++)
             rounded[i] = (float)x[i];
         rt_copy(s->s32, s->space, rounded, RT_HOST, values * sizeof *rounded);

@@ -69,6 +69,7 @@ static double norm(const gfnn_grid_t *g, const double *x)
 static double difference(const gfnn_grid_t *g, const double *x, const double *y, double *scratch,
                          size_t values)
 {
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
         scratch[i] = x[i] - y[i];
     return norm(g, scratch);
@@ -89,8 +90,10 @@ static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *
     const gfnn_grid_t *g = &b->box->fine;
     gfnn_solver_t *s = b->s;
     const double mark = 0x1.5p7;
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->fine; i++)
         y[i] = mark;
+#pragma omp parallel for schedule(static) collapse(2)
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < g->n[2]; k++)
             for (int64_t j = 0; j < g->n[1]; j++)
@@ -102,6 +105,7 @@ static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *
     rt_copy(y, RT_HOST, s->q, s->space, b->fine * sizeof *y);
     bool whole = true;
     const int64_t h = g->halo;
+#pragma omp parallel for schedule(static) collapse(2) reduction(&& : whole)
     for (int c = 0; c < 3; c++)
         for (int64_t k = -h; k < g->n[2] + h; k++)
             for (int64_t j = -h; j < g->n[1] + h; j++)
@@ -199,8 +203,10 @@ static void verify_single(const bench_t *b)
            *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine),
            *on_wide = gfnn_judge_vector(&b->box->wide);
     gfnn_judge_draw(b->box, wide, b->seed + 31, on_wide);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
         low[i] = (float)on_wide[i];
+#pragma omp parallel for schedule(static) collapse(2)
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < fine->n[2]; k++)
             for (int64_t j = 0; j < fine->n[1]; j++)
@@ -211,6 +217,7 @@ static void verify_single(const bench_t *b)
     rt_fill(s->t32, s->space, 0xff, b->wide * sizeof *low);
     gfnn_apply32(s, &b->p->step.A, s->z, s->t32);
     rt_copy(low, RT_HOST, s->t32, s->space, b->wide * sizeof *low);
+#pragma omp parallel for schedule(static) collapse(2)
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < fine->n[2]; k++)
             for (int64_t j = 0; j < fine->n[1]; j++)
@@ -281,12 +288,14 @@ static void put_input(const bench_t *b, double *r)
     gfnn_solver_t *s = b->s;
     if (s->network.precision == GFNN_FP16) {
         uint16_t *low = RT_NEW(uint16_t, b->wide, RT_HOST);
+#pragma omp parallel for schedule(static)
         for (size_t i = 0; i < b->wide; i++)
             low[i] = rt_finite(r[i]) ? half_bits(&r[i]) : 0x7e00;
         rt_copy(s->low, s->space, low, RT_HOST, b->wide * sizeof *low);
         RT_FREE(low, RT_HOST);
     } else {
         float *low = RT_NEW(float, b->wide, RT_HOST);
+#pragma omp parallel for schedule(static)
         for (size_t i = 0; i < b->wide; i++)
             r[i] = low[i] = (float)r[i];
         rt_copy(s->r32, s->space, low, RT_HOST, b->wide * sizeof *low);
@@ -303,6 +312,7 @@ static void rung_predict(const bench_t *b, double *r, double *z)
     rt_fill(s->z, s->space, 0xff, b->wide * sizeof *low);
     gfnn_predict(s);
     rt_copy(low, RT_HOST, s->z, s->space, b->wide * sizeof *low);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
         z[i] = low[i];
     RT_FREE(low, RT_HOST);
@@ -391,6 +401,7 @@ static void get(const bench_t *b, const double *from, double *to)
 static void get_scaled(const bench_t *b, const double *from, double *to)
 {
     get(b, from, to);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->fine; i++)
         to[i] /= b->s->scale;
 }
@@ -434,6 +445,7 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
     gfnn_state_t before = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
                            gfnn_judge_vector(&b->box->fine)};
     double *f = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->fine; i++) {
         before.u[i] = end->u[i] - du[i];
         before.v[i] = 2 * du[i] / dt - end->v[i];
@@ -529,6 +541,7 @@ static void verify_predictor_left(const bench_t *b)
     gfnn_network_t host = b->s->network;
     host.c = b->p->coef;
     gfnn_input(b->s, r);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
         if (half)
             half_bits(&r[i]);
@@ -537,6 +550,7 @@ static void verify_predictor_left(const bench_t *b)
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
     rt_copy(low, RT_HOST, b->s->z, b->s->space, b->wide * sizeof *low);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
         got[i] = low[i];
     gfnn_judge_hold(b->box, g, want);

@@ -58,6 +58,35 @@ static __device__ __forceinline__ int3 gfnn_tile(const gfnn_tiling_t &t)
     return make_int3(blockIdx.x % t.n[0], row % t.n[1], row / t.n[1]);
 }
 
+/* Layers of a block that walks along z in steps of `layers`, one block at a time on a
+ * multiprocessor: enough blocks to fill the device in whole waves, and few starts, each as long as
+ * `start` steps. */
+static inline int gfnn_depth(const int64_t nodes[3], int width, int height, int layers, int start,
+                             int multiprocessors)
+{
+    const int steps = static_cast<int>(rt_blocks(nodes[2], layers));
+    const int64_t columns = gfnn_tiling(nodes, width, height, static_cast<int>(nodes[2])).blocks();
+    int best = steps;
+    int64_t least = INT64_MAX;
+    for (int each = steps; each >= 1; each--) {
+        const int64_t blocks = columns * rt_blocks(steps, each);
+        const int64_t waves = (blocks + multiprocessors - 1) / multiprocessors;
+        if (waves * (each + start) < least) {
+            least = waves * (each + start);
+            best = each;
+        }
+    }
+    return best * layers;
+}
+
+static inline int gfnn_multiprocessors()
+{
+    int device, multiprocessors;
+    RT_CUDA(cudaGetDevice(&device));
+    RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    return multiprocessors;
+}
+
 /* --- K --- */
 
 /* Floats of a tap, filled up to whole 16 bytes. gf8: G xx yy zz xy yz zx. gfm: [i][j][m]. */

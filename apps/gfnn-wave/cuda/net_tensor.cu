@@ -535,26 +535,6 @@ __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ j
     }
 }
 
-/* Planes of a block: enough blocks to fill the device in whole waves, and few starts, at which a
- * block waits for B and its first planes, as long as about three of its plane steps take. */
-template <int M> static int depth_of(const int64_t nodes[3], int multiprocessors)
-{
-    using H = shape_t<M>;
-    const int steps = static_cast<int>(rt_blocks(nodes[2], H::warps_z));
-    const gfnn_tiling_t flat = gfnn_tiling(nodes, H::width, H::height, static_cast<int>(nodes[2]));
-    int best = steps;
-    int64_t least = INT64_MAX;
-    for (int each = steps; each >= 1; each--) {
-        const int64_t blocks = static_cast<int64_t>(flat.blocks()) * rt_blocks(steps, each);
-        const int64_t waves = (blocks + multiprocessors - 1) / multiprocessors;
-        if (waves * (each + 3) < least) {
-            least = waves * (each + 3);
-            best = each;
-        }
-    }
-    return best * H::warps_z;
-}
-
 template <int M>
 static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __half *r, float *z)
 {
@@ -563,7 +543,8 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
     const gfnn_box_t *box = view->box;
     const int n[3] = {static_cast<int>(box->n[0]), static_cast<int>(box->n[1]),
                       static_cast<int>(box->n[2])};
-    const int depth = depth_of<M>(box->n, data->multiprocessors);
+    /* A block waits for B and its first planes as long as about three plane steps take. */
+    const int depth = gfnn_depth(box->n, H::width, H::height, H::warps_z, 3, data->multiprocessors);
     job_t job = {gfnn_lines_t(box->wide),
                  gfnn_lines_t(box->bare),
                  gfnn_tiling(box->n, H::width, H::height, depth),
@@ -592,9 +573,7 @@ static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
     for (int q = 0; q < GFNN_MAX_COEF; q++)
         data->scale[q] = largest(network, q);
-    int device;
-    RT_CUDA(cudaGetDevice(&device));
-    RT_CUDA(cudaDeviceGetAttribute(&data->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    data->multiprocessors = gfnn_multiprocessors();
     fixed_shape(network->form, network->kernels, [&](auto M) {
         constexpr size_t bytes = shape_t<M()>::b_bytes;
         __half *B = RT_NEW(__half, bytes / sizeof(__half), RT_HOST);
