@@ -8,7 +8,9 @@ common_librooftop_a_SOURCES = \
 	common/rt_comm.h common/rt_comm.c \
 	common/rt_cuda.h \
 	common/rt_device.h common/rt_device.c \
+	common/rt_digest.h common/rt_digest.c \
 	common/rt_draft.h common/rt_draft.c \
+	common/rt_energy.h common/rt_energy.c \
 	common/rt_error.h common/rt_error.c \
 	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
 	common/rt_hilbert.h common/rt_hilbert.c \
@@ -19,9 +21,12 @@ common_librooftop_a_SOURCES = \
 	common/rt_mem.h common/rt_mem.c \
 	common/rt_mesh.h common/rt_mesh_file.h common/rt_mesh.c \
 	common/rt_mesh_gmsh.c common/rt_mesh_su2.c common/rt_mesh_ugrid.c \
+	common/rt_nccl.h common/rt_nccl.c \
 	common/rt_opt.h common/rt_opt.c \
+	common/rt_plausible.c \
 	common/rt_report.h common/rt_report.c \
 	common/rt_scan.h common/rt_scan.c \
+	common/rt_sha256.h common/rt_sha256.c \
 	common/rt_sort.h common/rt_sort.c \
 	common/rt_threads.h \
 	common/rt_timer.h common/rt_timer.c \
@@ -33,7 +38,12 @@ common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
-	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu
+	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu \
+	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu
+endif
+
+if HAVE_NVRTC
+common_librooftop_a_SOURCES += common/rt_nvrtc.h common/rt_nvrtc.c
 endif
 
 rt_kokkos_sources = common/rt_kokkos.cpp common/rt_halo_kokkos.cpp
@@ -46,6 +56,8 @@ endif
 
 # Where the files are that ship with an app: beside the sources, or where make install puts them.
 common/rt_inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
+
+common/rt_nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 
 # The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
 common/rt_comm.o: CC = $(RT_MPI_CC)

@@ -19,13 +19,16 @@ static const rt_opt_t common_options[] = {
     {"list", RT_OPT_ACTION, AT(list), NULL,
      "the rungs: name, device, what each changes, and why one is absent", NULL, 0, 0, NULL},
     {"rung", RT_OPT_STRING, AT(rung), "NAME",
-     "run this rung (default: the fastest by the tuning file, else the fastest processor's last)",
+     "run this rung (default: the fastest by the tuning file, else what the app knows to be fast "
+     "at "
+     "this size, else the fastest processor's last)",
      NULL, 0, 0, NULL},
     {"ladder", RT_OPT_FLAG, AT(ladder), NULL,
      "run every rung that can run here, one after the other", NULL, 0, 0, NULL},
     {"only", RT_OPT_STRING, AT(only), "NAME",
-     "of --ladder: the ladder of this name, of an app that has several (see --list)", NULL, 0, 0,
-     NULL},
+     "of --ladder: the ladder of this name, of an app that has several (see --list); or the rungs "
+     "that run on the cpu or gpu",
+     NULL, 0, 0, NULL},
     {"roofline", RT_OPT_FLAG, AT(roofline), NULL,
      "the paper's measured roofline, and each rung's share of it, over the paper's sizes", NULL, 0,
      0, NULL},
@@ -43,11 +46,26 @@ static const rt_opt_t common_options[] = {
     {"threads", RT_OPT_INT, AT(threads), "N", "OpenMP threads of a rank (default: its cores)", NULL,
      1, 65536, NULL},
     {"transport", RT_OPT_STRING, AT(transport), "NAME",
-     "halo messages: auto, staged, gpu-aware (nccl: not in this version)", "auto", 0, 0, NULL},
+     "halo messages: auto (the fastest), staged (MPI, from the host's memory), gpu-aware (MPI, "
+     "from "
+     "the GPU's), nccl (on the GPU's stream), none",
+     "auto", 0, 0, NULL},
     {"seed", RT_OPT_INT, AT(seed), "N", "of all random input", "1", 0, 9e15, NULL},
+    {"nonce", RT_OPT_STRING, AT(nonce), "TEXT",
+     "a word of whoever asked for this run: makes the seed, and is in the seal of --json", NULL, 0,
+     0, NULL},
+    {"digest", RT_OPT_ACTION, AT(digest), NULL,
+     "make the problem, print the digest of its inputs and end", NULL, 0, 0, NULL},
     {"seconds", RT_OPT_REAL, AT(seconds), "S",
      "of timing for each rung, in all its windows; 0: verify only", "0.3", 0, 86400, NULL},
-    {"windows", RT_OPT_INT, AT(windows), "N", "timed windows; the median counts", "5", 1, 64, NULL},
+    {"windows", RT_OPT_INT, AT(windows), "N",
+     "timed windows; the median counts (fewer where they take four times --seconds)", "5", 1,
+     RT_MAX_WINDOWS, NULL},
+    {"window", RT_OPT_REAL, AT(window), "S",
+     "least length of a window; 0: --seconds divided by --windows", "0", 0, 86400, NULL},
+    {"warm-up", RT_OPT_REAL, AT(warm_up), "S",
+     "least length of what runs before the first window; 0: a fifth of what the windows take", "0",
+     0, 86400, NULL},
     {"profile", RT_OPT_FLAG, AT(profile), NULL, "one more solve, kernel by kernel", NULL, 0, 0,
      NULL},
     {"tune", RT_OPT_FLAG, AT(tune), NULL,
@@ -240,20 +258,44 @@ static const char *rung_names(const rt_app_t *app, char *text, size_t len)
     return text;
 }
 
-const rt_rung_t *rt_run_default_rung(const rt_run_t *run)
+/* The first that can run of those that the app names for this kind of processor, or NULL. */
+static const rt_rung_t *suggested_rung(const rt_run_t *run, rt_kind_t kind, char *why, size_t len)
+{
+    const rt_app_t *app = run->app;
+    const char *const *names = app->default_rungs ? app->default_rungs(run, kind, why, len) : NULL;
+    for (; names && *names; names++) {
+        const rt_rung_t *rung = rt_ladder_find(app->ladder, app->n_rungs, *names);
+        if (rung && rung->kind == kind && !rt_run_obstacle(run, rung, false))
+            return rung;
+    }
+    return NULL;
+}
+
+const rt_rung_t *rt_run_default_rung(const rt_run_t *run, char *why, size_t len)
 {
     static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS};
-    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+    char reason[128] = "";
+    if (why)
+        *why = '\0';
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        const rt_rung_t *rung = suggested_rung(run, order[k], reason, sizeof reason);
+        if (rung && why)
+            snprintf(why, len, "%s", reason);
+        if (rung)
+            return rung;
         for (int i = run->app->n_rungs - 1; i >= 0; i--)
             if (run->app->ladder[i].kind == order[k] &&
                 !rt_run_obstacle(run, &run->app->ladder[i], false))
                 return &run->app->ladder[i];
+    }
     return &run->app->ladder[0]; /* and let it be refused with its reason */
 }
 
 bool rt_run_on_ladder(const rt_rung_t *rung, const char *only)
 {
-    return !only || (rung->ladder && strcmp(rung->ladder, only) == 0);
+    if (!only || (rung->ladder && strcmp(rung->ladder, only) == 0))
+        return true;
+    return strcmp(only, rt_run_processor(rung) == RT_CUDA ? "gpu" : "cpu") == 0;
 }
 
 static void check_only(const rt_app_t *app, const rt_options_t *opt)
@@ -265,14 +307,14 @@ static void check_only(const rt_app_t *app, const rt_options_t *opt)
                   opt->only);
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
-        if (rung->ladder && rt_run_on_ladder(rung, opt->only))
+        if (rt_run_on_ladder(rung, opt->only))
             return;
         if (rung->ladder && rt_ladder_first(app->ladder, i) == i && used < sizeof names)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                      rung->ladder);
     }
-    rt_refuse(RT_USAGE, "--only %s: there is no such ladder; known: %s", opt->only,
-              used ? names : "none, this app has one ladder");
+    rt_refuse(RT_USAGE, "--only %s: there is no such ladder; known: %s%scpu, gpu", opt->only, names,
+              used ? ", " : "");
 }
 
 static void check_options(const rt_run_t *run)
@@ -293,6 +335,8 @@ static void check_options(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !run->app->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
+    if (opt->digest && opt->json)
+        rt_refuse(RT_USAGE, "--digest makes the problem and runs nothing: leave --json out");
     if (opt->json)
         rt_report_probe(opt->json);
     if (opt->picture)
@@ -335,11 +379,6 @@ static void print_ceilings(const char *when, const rt_ceilings_t *c)
     printf("\n");
 }
 
-static double best_bandwidth(const rt_ceilings_t *c)
-{
-    return fmax(c->copy, fmax(c->triad, c->read));
-}
-
 /* Everything that a run of rungs collects. */
 typedef struct {
     rt_run_t *run;
@@ -347,7 +386,8 @@ typedef struct {
     rt_outcome_t *out; /* [n_rungs] in the order of the ladder; rung NULL: did not run */
     rt_ceilings_t before[2], after[2]; /* RT_CPU, RT_CUDA */
     bool used[2];
-    json_t *root, *rungs;
+    json_t *root, *rungs, *absent; /* absent: rungs that were wanted and cannot run */
+    json_t **row;                  /* [n_rungs] of rungs */
     bool valid;
 } job_t;
 
@@ -373,10 +413,35 @@ static void measure_ceilings(job_t *job, rt_ceilings_t *c, const char *when)
     }
 }
 
+static const double steady_spread = 0.03; /* above it, a rung is marked */
+
+static const char *const arithmetic_names[] = {
+    [RT_FMA64] = "fp64", [RT_FMA32] = "fp32", [RT_MMA16] = "fp16-tensor", [RT_MIXED] = "mixed"};
+
+/* What a reader needs to repeat the sums: the figure of merit is the credited work by the median.
+ */
+static void json_times(const rt_outcome_t *out, json_t *row)
+{
+    rt_json_real(row, "credited_flop_per_unit", out->work.flops);
+    json_t *windows = rt_json_array(row, "window_seconds");
+    for (int i = 0; i < out->windows; i++)
+        rt_json_append_real(windows, out->window_seconds[i]);
+    rt_json_real(row, "warm_up_seconds", out->warm_up_seconds);
+    rt_json_real(row, "timed_seconds", out->timed_seconds);
+    rt_json_bool(row, "spread_flag", out->spread > steady_spread);
+    if (out->energy.source) {
+        rt_json_real(row, "energy_joules", out->energy.joules);
+        rt_json_real(row, "energy_seconds", out->energy.seconds);
+        rt_json_text(row, "energy_source", out->energy.source);
+    }
+}
+
 static void json_rung(const rt_outcome_t *out, json_t *row)
 {
     rt_json_text(row, "name", out->rung->name);
     rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
+    rt_json_text(row, "after", out->rung->after);
+    rt_json_text(row, "idea", out->rung->idea);
     rt_json_bool(row, "valid", out->verdict.valid);
     json_t *checks = rt_json_array(row, "checks");
     for (int i = 0; i < out->verdict.n; i++) {
@@ -388,6 +453,10 @@ static void json_rung(const rt_outcome_t *out, json_t *row)
             rt_json_real(o, "value", c->value);
         rt_json_real(o, "bound", c->bound);
     }
+    if (out->plausible == RT_NOT_JUDGED)
+        rt_json_text(row, "plausible", NULL);
+    else
+        rt_json_bool(row, "plausible", out->plausible == RT_PLAUSIBLE);
     json_t *memory = rt_json_object(row, "memory_bytes");
     for (int s = 0; s < RT_SPACES; s++) {
         json_t *o = rt_json_object(memory, rt_space_name((rt_space_t)s));
@@ -398,10 +467,12 @@ static void json_rung(const rt_outcome_t *out, json_t *row)
         return;
     const rt_work_t *work = &out->work;
     rt_json_text(row, "unit", work->unit);
+    rt_json_text(row, "arithmetic", arithmetic_names[work->arithmetic]);
     rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
     rt_json_real(row, "spread", out->spread);
     rt_json_int(row, "windows", out->windows);
     rt_json_int(row, "solves", out->solves);
+    json_times(out, row);
     rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
     rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
     rt_json_real(row, "bytes_per_s", rt_work_bytes(work) / out->seconds_per_unit);
@@ -425,36 +496,43 @@ static void run_one(job_t *job, int i)
     rt_run_t *run = job->run;
     const rt_rung_t *rung = &run->app->ladder[i];
     rt_outcome_t *out = &job->out[i];
-    json_t *row = is_root() && job->rungs ? rt_json_append_object(job->rungs) : NULL;
+    if (is_root() && job->rungs)
+        job->row[i] = rt_json_append_object(job->rungs);
     if (is_root() && !run->opt.quiet) {
         printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
         fflush(stdout);
     }
     if (is_root())
         rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
-    run->bandwidth = best_bandwidth(&job->before[rt_run_processor(rung) == RT_CUDA]);
-    rt_run_rung(run, job->problem, rung, out, row);
+    run->bandwidth = rt_bandwidth_ceiling(&job->before[rt_run_processor(rung) == RT_CUDA]);
+    rt_run_rung(run, job->problem, rung, out, job->row[i]);
     job->valid = job->valid && out->verdict.valid;
-    if (!is_root())
-        return;
-    if (row) {
-        json_rung(out, row);
-        rt_tuning_json(run, rung, row);
-    }
-    if (!run->opt.quiet || !out->verdict.valid) {
+    if (is_root() && (!run->opt.quiet || !out->verdict.valid)) {
         rt_verdict_print(&out->verdict, stdout);
+        if (*out->conclusion)
+            printf("solve         %s\n", out->conclusion);
         print_memory(out);
     }
+}
+
+/* The one to run, and a line on why if no one asked for it. */
+static const rt_rung_t *the_rung(const rt_run_t *run)
+{
+    char why[128];
+    if (run->opt.rung)
+        return rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung);
+    const rt_rung_t *fallback = rt_run_default_rung(run, why, sizeof why);
+    const rt_rung_t *rung = rt_tuning_fastest(run, fallback);
+    if (rung == fallback && *why && is_root() && !run->opt.quiet)
+        printf("default       %s for %s\n", rung->name, why);
+    return rung;
 }
 
 /* Prints what each rung will need, before anything is allocated; which can run. */
 static int choose_rungs(job_t *job, bool *chosen)
 {
     const rt_run_t *run = job->run;
-    const rt_rung_t *only = run->opt.ladder ? NULL
-                            : run->opt.rung
-                                ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung)
-                                : rt_tuning_fastest(run, rt_run_default_rung(run));
+    const rt_rung_t *only = run->opt.ladder ? NULL : the_rung(run);
     int count = 0;
     for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_rung_t *rung = &run->app->ladder[i];
@@ -465,6 +543,12 @@ static int choose_rungs(job_t *job, bool *chosen)
         if (obstacle) {
             if (is_root())
                 printf("not run       %s: %s\n", rung->name, obstacle);
+            if (job->absent) {
+                json_t *row = rt_json_append_object(job->absent);
+                rt_json_text(row, "name", rung->name);
+                rt_json_text(row, "kind", rt_kind_name(rung->kind));
+                rt_json_text(row, "why", obstacle);
+            }
             chosen[i] = false;
             continue;
         }
@@ -478,20 +562,35 @@ static int choose_rungs(job_t *job, bool *chosen)
     return count;
 }
 
-/* The higher of both: what disturbed one measurement must not flatter the rungs. 0: unknown. */
-static double arithmetic_ceiling(const rt_ceilings_t *early, const rt_ceilings_t *late,
-                                 rt_arithmetic_t arithmetic)
+static rt_ceilings_t ceilings_of(const job_t *job, const rt_rung_t *rung)
 {
-    switch (arithmetic) {
-    case RT_FMA64:
-        return fmax(early->fma64, late->fma64);
-    case RT_FMA32:
-        return fmax(early->fma32, late->fma32);
-    case RT_MMA16:
-    case RT_MIXED:
-        break;
+    const int gpu = rt_run_processor(rung) == RT_CUDA;
+    return rt_ceilings_best(&job->before[gpu], &job->after[gpu]);
+}
+
+/* When all ceilings are known: is every figure possible? And with that each rung's row is whole. */
+static void finish_rung(job_t *job, int i)
+{
+    const rt_run_t *run = job->run;
+    rt_outcome_t *out = &job->out[i];
+    const rt_ceilings_t measured = ceilings_of(job, out->rung);
+    rt_ceilings_t again;
+    const bool repeated = rt_plausible_judge(out, &measured, &again);
+    job->valid = job->valid && out->verdict.valid;
+    if (!is_root())
+        return;
+    if (repeated) {
+        printf("\n%s goes beyond the ceilings that were measured before and after; once more:\n",
+               out->rung->name);
+        print_ceilings("again", &again);
+        rt_verdict_print(&out->verdict, stdout);
     }
-    return 0;
+    if (!job->row[i])
+        return;
+    json_rung(out, job->row[i]);
+    rt_tuning_json(run, out->rung, job->row[i]);
+    if (repeated)
+        json_ceilings(job->row[i], "ceilings_again", &again);
 }
 
 /* Of the ladder whose rungs are begin .. end - 1. */
@@ -515,10 +614,9 @@ static void print_table(const job_t *job, int begin, int end)
         rt_table_cell(t, "%s", out->rung->name);
         rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
         if (out->verdict.valid && s > 0) {
-            const int gpu = rt_run_processor(out->rung) == RT_CUDA;
-            const rt_ceilings_t *early = &job->before[gpu], *late = &job->after[gpu];
-            const double bandwidth = fmax(best_bandwidth(early), best_bandwidth(late));
-            const double fma = arithmetic_ceiling(early, late, work->arithmetic);
+            const rt_ceilings_t ceilings = ceilings_of(job, out->rung);
+            const double bandwidth = rt_bandwidth_ceiling(&ceilings);
+            const double fma = rt_arithmetic_ceiling(&ceilings, work->arithmetic);
             double ranks = rt_comm_size(), bytes = rt_work_bytes(work), flops = rt_work_flops(work);
             rt_table_cell(t, "%.2f", s * 1e6);
             rt_table_cell(t, "%.1f %%", 100 * out->spread);
@@ -553,6 +651,30 @@ static void print_table(const job_t *job, int begin, int end)
     rt_table_destroy(t);
 }
 
+/* Below the tables: which figures to take with care, and the energy where there is a meter. */
+static void print_remarks(const job_t *job)
+{
+    int marked = 0;
+    for (int i = 0; i < job->run->app->n_rungs; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (!out->rung || !out->verdict.valid || out->spread <= steady_spread)
+            continue;
+        printf("%s%s %.1f %%", marked++ ? ", " : "\nunsteady      ", out->rung->name,
+               100 * out->spread);
+    }
+    if (marked)
+        printf(": windows differ by more than %.0f %%; use longer ones (--window), or a machine "
+               "with nothing else to do\n",
+               100 * steady_spread);
+    for (int i = 0; i < job->run->app->n_rungs; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (out->rung && out->verdict.valid && out->energy.source)
+            printf("energy        %s: %.3g J in %.3g s, %.3g W (%s)\n", out->rung->name,
+                   out->energy.joules, out->energy.seconds,
+                   out->energy.joules / out->energy.seconds, out->energy.source);
+    }
+}
+
 /* One table for each ladder of which something ran. */
 static void print_tables(const job_t *job)
 {
@@ -564,6 +686,44 @@ static void print_tables(const job_t *job)
         if (any)
             print_table(job, begin, end);
     }
+    print_remarks(job);
+}
+
+/* Of the problem, which the seed has a part in even where the app says no more. Collective. */
+static void digest_inputs(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1])
+{
+    rt_digest_t digest;
+    rt_digest_begin(&digest);
+    rt_digest_text(&digest, "program", run->app->name);
+    rt_digest_int(&digest, "seed", run->opt.seed);
+    if (run->app->digest)
+        run->app->digest(problem, &digest);
+    rt_digest_end(&digest, hex);
+}
+
+/* --digest */
+static void print_digest(const rt_run_t *run)
+{
+    char hex[RT_SHA256_DIGITS + 1];
+    void *problem = run->app->problem_new(run);
+    digest_inputs(run, problem, hex);
+    run->app->problem_destroy(problem);
+    if (is_root())
+        printf("%s\n", hex);
+}
+
+static void report_inputs(const job_t *job)
+{
+    char hex[RT_SHA256_DIGITS + 1];
+    const rt_options_t *opt = &job->run->opt;
+    if (!opt->json && !opt->nonce)
+        return;
+    digest_inputs(job->run, job->problem, hex);
+    if (job->root)
+        rt_json_text(job->root, "inputs_digest", hex);
+    if (is_root() && opt->nonce && !opt->quiet)
+        printf("inputs        nonce '%s', seed %lld, digest %s\n", opt->nonce, (long long)opt->seed,
+               hex);
 }
 
 static rt_status_t run_job(rt_run_t *run, json_t *root)
@@ -572,15 +732,19 @@ static rt_status_t run_job(rt_run_t *run, json_t *root)
     job_t job = {.run = run, .root = root, .valid = true};
     bool *chosen = calloc((size_t)app->n_rungs, sizeof *chosen);
     job.out = calloc((size_t)app->n_rungs, sizeof *job.out);
-    RT_EXPECT(chosen && job.out, RT_MEMORY, "no memory for %d rungs", app->n_rungs);
-    if (root)
+    job.row = calloc((size_t)app->n_rungs, sizeof *job.row);
+    RT_EXPECT(chosen && job.out && job.row, RT_MEMORY, "no memory for %d rungs", app->n_rungs);
+    if (root) {
         job.rungs = rt_json_array(root, "rungs");
+        job.absent = rt_json_array(root, "absent");
+    }
     if (choose_rungs(&job, chosen) == 0)
         rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
     if (run->opt.seconds > 0)
         measure_ceilings(&job, job.before, "before");
     rt_mem_reset_high_water();
     job.problem = app->problem_new(run);
+    report_inputs(&job);
     for (int i = 0; i < app->n_rungs; i++)
         if (chosen[i]) {
             run_one(&job, i);
@@ -589,12 +753,16 @@ static rt_status_t run_job(rt_run_t *run, json_t *root)
     app->problem_destroy(job.problem);
     if (run->opt.seconds > 0)
         measure_ceilings(&job, job.after, "after");
+    for (int i = 0; i < app->n_rungs; i++)
+        if (chosen[i])
+            finish_rung(&job, i);
     if (is_root() && run->opt.seconds > 0)
         print_tables(&job);
     if (is_root() && run->opt.ladder && !run->opt.quiet && app->compare)
         app->compare(run, job.out, stdout);
     free(chosen);
     free(job.out);
+    free(job.row);
     return job.valid ? RT_OK : RT_INVALID;
 }
 
@@ -605,6 +773,7 @@ static void json_environment(json_t *root, const rt_run_t *run)
     char now[32], value[256];
     time_t t = time(NULL);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+    rt_json_int(root, "schema", 1);
     rt_json_text(root, "program", run->app->name);
     rt_json_text(root, "version", PACKAGE_VERSION);
     rt_json_text(root, "date", now);
@@ -621,6 +790,8 @@ static void json_environment(json_t *root, const rt_run_t *run)
     const rt_gpu_t *gpu = rt_device_gpu();
     rt_json_text(root, "gpu", gpu ? gpu->name : "");
     rt_json_int(root, "gpu_driver", gpu ? gpu->driver : 0);
+    rt_json_text(root, "nonce", run->opt.nonce ? run->opt.nonce : "");
+    rt_json_int(root, "seed", run->opt.seed);
     json_t *options = rt_json_object(root, "options");
     for (int i = 0; i < run->app->n_options; i++) {
         rt_opt_value(&run->app->options[i], run->config, value, sizeof value);
@@ -655,7 +826,8 @@ static rt_status_t report(rt_run_t *run, json_t *root, rt_status_t status)
     bool written = true;
     if (root) {
         rt_json_text(root, "verdict", verdict);
-        written = rt_report_write(run->opt.json, root) == 0;
+        const char *nonce = run->opt.nonce ? run->opt.nonce : "";
+        written = rt_report_write(run->opt.json, root, nonce) == 0;
         json_decref(root);
     }
     printf("\n%s: %s%s\n", run->app->name, verdict, written ? "" : ", but --json was not written");
@@ -667,8 +839,24 @@ static void start_devices(const rt_run_t *run, const char *program)
     rt_device_select(run->opt.device, run->opt.share_device, (int)run->opt.threads);
     const rt_gpu_t *gpu = rt_device_gpu();
     rt_kokkos_start(rt_device_cpu()->threads, gpu ? gpu->ordinal : -1);
-    if (gpu && rt_comm_size() > 1 && strcmp(run->opt.transport, "staged") != 0)
+    if (gpu && rt_comm_size() > 1 &&
+        (strcmp(run->opt.transport, "auto") == 0 || strcmp(run->opt.transport, "gpu-aware") == 0))
         rt_comm_probe_gpu_aware(program);
+}
+
+/* The nonce makes the seed. It goes into a JSON file and comes back as the same bytes. */
+static void take_nonce(rt_run_t *run, const rt_opt_set_t *sets)
+{
+    rt_options_t *opt = &run->opt;
+    if (!opt->nonce)
+        return;
+    if (rt_opt_given(sets, RT_OPTION_SETS, "seed"))
+        rt_refuse(RT_USAGE, "--nonce and --seed exclude each other: the nonce makes the seed");
+    json_t *text = json_string(opt->nonce);
+    if (!text)
+        rt_refuse(RT_USAGE, "--nonce: not UTF-8; give it letters and digits");
+    json_decref(text);
+    opt->seed = rt_seed_of_nonce(opt->nonce);
 }
 
 static rt_status_t run_program(rt_run_t *run)
@@ -676,6 +864,10 @@ static rt_status_t run_program(rt_run_t *run)
     json_t *root = NULL;
     rt_tuning_read(run);
     configure(run);
+    if (run->opt.digest) {
+        print_digest(run);
+        return RT_OK;
+    }
     if (is_root() && !run->opt.quiet)
         print_header(run);
     if (!run->opt.quiet)
@@ -706,6 +898,8 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     rt_run_option_sets(&run, sets);
     rt_opt_parse(sets, RT_OPTION_SETS, argc, argv);
     run.opt.tune = run.opt.tune || rt_opt_given(sets, RT_OPTION_SETS, "tune-seconds");
+    run.opt.quiet = run.opt.quiet || run.opt.digest;
+    take_nonce(&run, sets);
     if (run.opt.help) {
         if (is_root())
             rt_opt_help(stdout, app->name, app->purpose, sets, RT_OPTION_SETS);

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "rt_digest.h"
+#include "rt_energy.h"
 #include "rt_ladder.h"
 #include "rt_mem.h"
 #include "rt_opt.h"
@@ -29,11 +31,11 @@ extern "C" {
 /* The options that all apps share; see --help for what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    bool tune, isolated, no_tuning;
+    bool tune, isolated, no_tuning, digest;
     const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
-    const char *tuning, *choose;
+    const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
-    double seconds, tune_seconds;
+    double seconds, tune_seconds, warm_up, window;
 } rt_options_t;
 
 typedef struct rt_app rt_app_t;
@@ -75,6 +77,10 @@ struct rt_app {
      * rungs. */
     void *(*problem_new)(const rt_run_t *run);
     void (*problem_destroy)(void *problem);
+    /* What was generated or read, as facts and sets of items (rt_digest.h says what may go in): the
+     * same for any number of ranks and threads, and on any device. The program's name and the seed
+     * are in it already. Collective; may be NULL. */
+    void (*digest)(const void *problem, rt_digest_t *digest);
     /* A rung's arrays, where it wants them. */
     void *(*solver_new)(void *problem, const rt_rung_t *rung);
     void (*solver_destroy)(void *solver);
@@ -94,8 +100,17 @@ struct rt_app {
     /* More of the result for the JSON file (residual history, ...); may be NULL. Called for an
      * INVALID run too, so it must leave out what is not finite. */
     void (*result)(const void *solver, json_t *out);
+    /* A line on what the last solve came to (iterations, residual); may be NULL. Also called for an
+     * INVALID run. */
+    void (*conclude)(const void *solver, char *text, size_t len);
     /* Writes --picture; NULL if the app has none. */
     void (*picture)(const void *solver, const char *path);
+
+    /* Which rung to run if neither --rung nor the tuning file says: of those on that kind of
+     * processor, as RT_CUDA or RT_CPU, the names of some, the best for this run first, then NULL;
+     * the first that can run is taken, and `why` told with it ("512000 points, as measured on
+     * ..."). The hook or its answer NULL: the ladder's last that can run. */
+    const char *const *(*default_rungs)(const rt_run_t *run, rt_kind_t kind, char *why, size_t len);
 
     /* One more line on a rung for --list (a claim, a limit), or NULL; may be NULL. */
     const char *(*note)(const rt_rung_t *rung);
@@ -125,6 +140,8 @@ struct rt_app {
 int rt_app_main(const rt_app_t *app, int argc, char **argv);
 
 /* One rung from set-up to verdict, as the driver runs it; the mutant tests use it too. */
+enum { RT_MAX_WINDOWS = 64 };
+typedef enum { RT_NOT_JUDGED, RT_PLAUSIBLE, RT_IMPLAUSIBLE } rt_plausible_t;
 struct rt_outcome {
     const rt_rung_t *rung;
     const char *skipped; /* why it did not run, or NULL */
@@ -132,8 +149,13 @@ struct rt_outcome {
     double seconds_per_unit;                            /* median of the windows */
     double spread;                                      /* (max - min) / median over windows */
     int windows, solves;                                /* windows, and solves in all of them */
+    double window_seconds[RT_MAX_WINDOWS];              /* a unit, in the order of time */
+    double warm_up_seconds, timed_seconds;              /* of solves, in all */
+    rt_energy_t energy;                                 /* of the windows, and what lies between */
+    rt_plausible_t plausible;                           /* by the measured ceilings */
     double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
     rt_work_t work;
+    char conclusion[160]; /* app->conclude's, or "" */
 };
 
 /* The problem exists already; fills *out. With seconds <= 0: verify and solve once, time nothing.

@@ -144,11 +144,12 @@ __device__ __forceinline__ void rt_let_next_start()
 #endif
 }
 
-/* Starts a kernel that calls rt_wait_for_previous. Code made for less than compute capability 9.0
- * has no such call to make, and then the launch is an ordinary one. */
+/* Starts a kernel that calls rt_wait_for_previous; chained: early. Not where it also follows work
+ * of another stream (rt_side_join), for it waits for one kernel only. Code made for less than
+ * compute capability 9.0 has no such call to make, and then the launch is an ordinary one. */
 template <class... Parameters, class... Arguments>
-void rt_launch_chained(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
-                       size_t shared, Arguments &&...arguments)
+void rt_launch(bool chained, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+               size_t shared, Arguments &&...arguments)
 {
     cudaFuncAttributes made;
     RT_CUDA(cudaFuncGetAttributes(&made, kernel));
@@ -161,8 +162,15 @@ void rt_launch_chained(void (*kernel)(Parameters...), unsigned blocks, unsigned 
     config.dynamicSmemBytes = shared;
     config.stream = rt_stream();
     config.attrs = early;
-    config.numAttrs = made.ptxVersion >= 90 ? 1 : 0;
+    config.numAttrs = chained && made.ptxVersion >= 90 ? 1 : 0;
     RT_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+}
+
+template <class... Parameters, class... Arguments>
+void rt_launch_chained(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                       size_t shared, Arguments &&...arguments)
+{
+    rt_launch(true, kernel, blocks, threads, shared, static_cast<Parameters>(arguments)...);
 }
 
 #endif

@@ -28,8 +28,10 @@
 #include "rt_comm.h"
 #include "rt_error.h"
 #include "rt_kokkos.h"
+#include "rt_nccl.h"
 #if RT_HAVE_CUDA
 #include "rt_cuda.h"
+#include "rt_mail.h"
 #endif
 
 enum { LINE = 512, HOST = 256, MAX_GPUS = 64, MAX_CPUS = 4096 };
@@ -38,7 +40,12 @@ static struct {
     rt_cpu_t cpu;
     rt_gpu_t gpu;
     bool has_gpu;
-    void *stream;
+    void *stream; /* in use: main or side */
+    int side_depth;
+#if RT_HAVE_CUDA
+    cudaStream_t main, side;
+    cudaEvent_t forked, joined;
+#endif
     char why_not[LINE];
 } self = {.why_not = "no device was selected yet"};
 
@@ -389,6 +396,32 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
 }
 
+static cudaError_t open_streams(void)
+{
+    int lowest, highest;
+    cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+    if (status == cudaSuccess)
+        status = cudaStreamCreate(&self.main);
+    if (status == cudaSuccess)
+        status = cudaStreamCreateWithPriority(&self.side, cudaStreamDefault, highest);
+    if (status == cudaSuccess)
+        status = cudaEventCreateWithFlags(&self.forked, cudaEventDisableTiming);
+    if (status == cudaSuccess)
+        status = cudaEventCreateWithFlags(&self.joined, cudaEventDisableTiming);
+    self.stream = self.main;
+    return status;
+}
+
+static void close_streams(void)
+{
+    RT_CUDA(self.main ? cudaStreamDestroy(self.main) : cudaSuccess);
+    RT_CUDA(self.side ? cudaStreamDestroy(self.side) : cudaSuccess);
+    RT_CUDA(self.forked ? cudaEventDestroy(self.forked) : cudaSuccess);
+    RT_CUDA(self.joined ? cudaEventDestroy(self.joined) : cudaSuccess);
+    self.main = self.side = NULL;
+    self.forked = self.joined = NULL;
+}
+
 /* Takes GPU `ordinal` of n: context, a kernel that it can run, stream. Or says why not. */
 static void gpu_open(int ordinal, int n, char fault[LINE])
 {
@@ -412,9 +445,7 @@ static void gpu_open(int ordinal, int n, char fault[LINE])
                   ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major, gpu->minor,
                   RT_CUDA_ARCHS);
     } else if (status == cudaSuccess) {
-        cudaStream_t stream = NULL;
-        status = cudaStreamCreate(&stream);
-        self.stream = stream;
+        status = open_streams();
     }
     if (status != cudaSuccess && fault[0] == '\0')
         set_fault(fault, "GPU %d, %s, cannot be used: %s (%s)", ordinal, gpu->name,
@@ -490,13 +521,44 @@ void rt_device_select(const char *option, bool share, int threads)
 
 void rt_device_release(void)
 {
+    rt_nccl_stop();
 #if RT_HAVE_CUDA
-    if (self.stream)
-        RT_CUDA(cudaStreamDestroy((cudaStream_t)self.stream));
+    rt_mail_stop();
+    close_streams();
 #endif
     self.stream = NULL;
     self.has_gpu = false;
     snprintf(self.why_not, sizeof self.why_not, "no device is selected");
+}
+
+void rt_side_begin(void)
+{
+    if (!self.has_gpu || self.side_depth++ > 0)
+        return;
+#if RT_HAVE_CUDA
+    RT_CUDA(cudaEventRecord(self.forked, self.main));
+    RT_CUDA(cudaStreamWaitEvent(self.side, self.forked, 0));
+    self.stream = self.side;
+#endif
+}
+
+void rt_side_end(void)
+{
+    if (!self.has_gpu || --self.side_depth > 0)
+        return;
+#if RT_HAVE_CUDA
+    RT_CUDA(cudaEventRecord(self.joined, self.side));
+    self.stream = self.main;
+#endif
+}
+
+void rt_side_join(void)
+{
+    if (!self.has_gpu || self.side_depth > 0)
+        return;
+#if RT_HAVE_CUDA
+    RT_CUDA(cudaStreamWaitEvent(self.main, self.joined, 0));
+#endif
 }
 
 void rt_device_synchronize(void)

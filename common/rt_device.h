@@ -15,8 +15,9 @@
 extern "C" {
 #endif
 
-/* What runs a rung's loops. */
-typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2 } rt_kind_t;
+/* What runs a rung's loops. NVRTC in a ladder.def: a rung that CUDA runs, built if there is NVRTC.
+ */
+typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2, RT_NVRTC = RT_CUDA } rt_kind_t;
 const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos" */
 
 typedef struct {
@@ -60,6 +61,13 @@ const char *rt_device_why_not(void); /* "" with a GPU, else one line */
 
 /* The one stream on which everything of this rank is ordered: a cudaStream_t, NULL without GPU. */
 void *rt_device_stream(void);
+/* Messages and what goes with them may run beside it. Between begin and end rt_device_stream is a
+ * second stream, of higher priority, which starts when the first is done with all that it was given
+ * before begin; the first goes on, and waits for the second at join. Within begin and end another
+ * begin, end or join changes nothing. Without a GPU they do nothing. */
+void rt_side_begin(void);
+void rt_side_end(void);
+void rt_side_join(void);
 void rt_device_synchronize(void); /* waits for the stream; dies on a pending device error */
 
 /* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective.

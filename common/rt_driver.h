@@ -21,10 +21,11 @@ void rt_run_configure(rt_run_t *run, double target_bytes);
 const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal);
 /* Kind of processor that a rung's arrays are worked on by: RT_CPU or RT_CUDA. */
 rt_kind_t rt_run_processor(const rt_rung_t *rung);
-/* Is this rung on the ladder of that name? NULL: any. */
+/* Is this rung on the ladder of that name, or on that processor (cpu, gpu)? NULL: any. */
 bool rt_run_on_ladder(const rt_rung_t *rung, const char *only);
-/* The last rung of the fastest kind of processor that can run this problem. */
-const rt_rung_t *rt_run_default_rung(const rt_run_t *run);
+/* Of the fastest kind of processor that has a rung which can run this problem: the one the app
+ * names, with its reason in why (if not NULL; "" otherwise), or the last. */
+const rt_rung_t *rt_run_default_rung(const rt_run_t *run, char *why, size_t len);
 
 /* As rt_run_rung, for the tuner: from set-up to verdict with this time for 3 windows, of which one
  * is enough if a unit takes longer than give_up seconds. Alone: what app->isolated does instead of
@@ -38,6 +39,20 @@ void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
 
 /* Of x[n], n > 0; sorts them. */
 double rt_run_median(double *x, int n);
+/* --- rt_plausible.c --- */
+
+/* bytes/s, the highest of the loops; flop/s of that arithmetic. 0: unknown. */
+double rt_bandwidth_ceiling(const rt_ceilings_t *ceilings);
+double rt_arithmetic_ceiling(const rt_ceilings_t *ceilings, rt_arithmetic_t arithmetic);
+/* The higher rates of both. */
+rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b);
+/* Adds to the verdict of a rung, if it is valid so far and was timed long enough to be judged, that
+ * it does not exceed what was measured. True if the ceilings had to be measured again first.
+ * Collective. */
+bool rt_plausible_judge(rt_outcome_t *out, const rt_ceilings_t *measured, rt_ceilings_t *again);
+
+/* --- rt_study.c --- */
+
 /* --roofline. Returns the exit status. */
 rt_status_t rt_study_roofline(rt_run_t *run, json_t *root);
 

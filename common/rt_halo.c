@@ -19,6 +19,7 @@
 #include "rt_comm.h"
 #include "rt_error.h"
 #include "rt_halo_kernels.h"
+#include "rt_nccl.h"
 #include "rt_timer.h"
 
 struct rt_halo {
@@ -49,7 +50,7 @@ struct rt_halo {
     bool active;
     rt_halo_job_t job;
     rt_halo_info_t info;
-    char choice[256];
+    char choice[512];
 };
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -578,7 +579,7 @@ static void make_plan(rt_halo_t *halo, const setup_t *setup)
 
 /* ---- transports ------------------------------------------------------------------------------ */
 
-/* Both transports are MPI; they differ in where the buffers are. */
+/* `staged` and `gpu-aware` are MPI; they differ in where the buffers are. */
 typedef struct {
     rt_request_t *requests;
     int n, tag;
@@ -627,17 +628,39 @@ static void mpi_finish(void *opaque)
     rt_request_wait(state->requests);
 }
 
-const rt_transport_t rt_transport_staged = {"staged",  RT_PINNED, mpi_open,
-                                            mpi_close, mpi_start, mpi_finish};
-const rt_transport_t rt_transport_gpu_aware = {"gpu-aware", RT_DEVICE, mpi_open,
-                                               mpi_close,   mpi_start, mpi_finish};
+static const char *gpu_aware_why_not(int n_peers, const int *peers)
+{
+    (void)n_peers;
+    (void)peers;
+    return rt_comm_gpu_aware() ? NULL : "a probe showed that this MPI cannot move device memory";
+}
+
+const rt_transport_t rt_transport_staged = {.name = "staged",
+                                            .buffer_space = RT_PINNED,
+                                            .open = mpi_open,
+                                            .close = mpi_close,
+                                            .start = mpi_start,
+                                            .finish = mpi_finish};
+const rt_transport_t rt_transport_gpu_aware = {.name = "gpu-aware",
+                                               .buffer_space = RT_DEVICE,
+                                               .open = mpi_open,
+                                               .close = mpi_close,
+                                               .start = mpi_start,
+                                               .finish = mpi_finish,
+                                               .why_not = gpu_aware_why_not};
 
 /* What --transport may name. To add one: its table here, with the reason where it cannot run. */
 static const struct {
     const char *name;
     const rt_transport_t *transport; /* NULL: not in this build */
-} known[] = {
-    {"staged", &rt_transport_staged}, {"gpu-aware", &rt_transport_gpu_aware}, {"nccl", NULL}};
+} known[] = {{"staged", &rt_transport_staged},
+             {"gpu-aware", &rt_transport_gpu_aware},
+#if RT_HAVE_NCCL
+             {"nccl", &rt_transport_nccl}
+#else
+             {"nccl", NULL}
+#endif
+};
 enum { KNOWN = sizeof known / sizeof *known };
 
 static const rt_transport_t *forced;
@@ -652,7 +675,7 @@ static bool on_gpu(const rt_halo_t *halo)
     return halo->plan_space == RT_DEVICE && !rt_mem_device_is_emulated();
 }
 
-/* NULL, or why this transport cannot serve this halo. */
+/* NULL, or why this transport cannot serve this halo. Collective. */
 static const char *why_not(const rt_halo_t *halo, const rt_transport_t *transport)
 {
     if (!transport)
@@ -661,9 +684,7 @@ static const char *why_not(const rt_halo_t *halo, const rt_transport_t *transpor
         return NULL;
     if (!on_gpu(halo))
         return "it moves device memory, and the arrays of this run are in host memory";
-    if (!rt_comm_gpu_aware())
-        return "a probe showed that this MPI cannot move device memory";
-    return NULL;
+    return transport->why_not ? transport->why_not(halo->n_peers, halo->peer) : NULL;
 }
 
 static size_t slot_bytes(const rt_halo_t *halo)
@@ -732,14 +753,17 @@ static void leave(rt_halo_t *halo)
 {
     stage(halo, halo->out[halo->job.op], halo->wire_send, halo->wire_space, halo->packed_send,
           halo->packed_space, job_bytes(halo));
-    halo->kernels->mark(halo->mark);
+    if (!halo->transport->on_stream)
+        halo->kernels->mark(halo->mark);
 }
 
-/* Sends, when what was packed has arrived at the wire. What waits for that waits for all older work
- * of the queue too: nobody reads the receive buffers any more, into which messages now come. */
+/* Sends, when what was packed has arrived at the wire. What waits for that, the host or the stream,
+ * waits for all older work of the queue too: nobody reads the receive buffers any more, into which
+ * messages now come. */
 static void start(rt_halo_t *halo)
 {
-    halo->kernels->wait(halo->mark);
+    if (!halo->transport->on_stream)
+        halo->kernels->wait(halo->mark);
     halo->transport->start(halo->transport_state, halo->wire_send, halo->out[halo->job.op],
                            halo->wire_recv, halo->in[halo->job.op], job_bytes(halo));
 }
@@ -751,58 +775,106 @@ static void arrive(rt_halo_t *halo)
           halo->wire_space, job_bytes(halo));
 }
 
-/* Seconds of one exchange of the largest messages, on the slowest rank: the best of a few. */
-static double time_transport(rt_halo_t *halo, const rt_transport_t *transport)
+/* Value i of the message between two ranks in a trial. */
+static double trial_value(int from, int to, int64_t i)
 {
-    double best = 0;
+    return from + 1000.0 * to + (double)i / 1048576;
+}
+
+/* Fills the messages that go out, or looks whether those that came are what the others filled in.
+ * values: of `n_slots` slots, in host memory. */
+static bool trial_messages(const rt_halo_t *halo, double *values, bool check)
+{
+    const int me = rt_comm_rank();
+    bool right = true;
+    for (int m = 0; m < halo->n_peers; m++) {
+        const rt_halo_range_t *range =
+            &halo->in[RT_HALO_SUM][m]; /* a sum's are the same both ways */
+        const int peer = halo->peer[m];
+        double *value = values + range->first * halo->max_components;
+        for (int64_t i = 0; i < range->count * halo->max_components; i++)
+            if (check)
+                right = right && value[i] == trial_value(peer, me, i);
+            else
+                value[i] = trial_value(me, peer, i);
+    }
+    return right;
+}
+
+/* Exchanges the largest messages a few times, and looks whether what came is right. *seconds: of
+ * one, on the slowest rank, in a row of them as a solver makes; the best of a few rows. Collective.
+ */
+static bool try_transport(rt_halo_t *halo, const rt_transport_t *transport, double *seconds)
+{
+    enum { ROWS = 4, A_ROW = 5 };
+    const size_t bytes = (size_t)halo->n_slots * slot_bytes(halo);
+    double *values = rt_alloc((size_t)halo->n_slots, slot_bytes(halo), RT_HOST), right;
     open_transport(halo, transport);
     halo->job.op = RT_HALO_SUM;
     halo->job.field = (rt_field_t){NULL, RT_F64, halo->max_components, 1, 0};
-    if (halo->n_slots > 0) /* what is sent must exist, whatever it is */
-        rt_fill(halo->packed_send, halo->packed_space, 0, (size_t)halo->n_slots * slot_bytes(halo));
-    for (int repeat = -2; repeat < 5; repeat++) {
+    trial_messages(halo, values, false);
+    if (bytes > 0) {
+        rt_copy(halo->packed_send, halo->packed_space, values, RT_HOST, bytes);
+        rt_fill(halo->packed_recv, halo->packed_space, 0xff, bytes);
+    }
+    *seconds = 0;
+    for (int row = 0; row < ROWS; row++) {
         rt_comm_barrier();
-        double seconds = -rt_clock();
-        leave(halo);
-        start(halo);
-        arrive(halo);
+        double taken = -rt_clock();
+        for (int i = 0; i < A_ROW; i++) {
+            leave(halo);
+            start(halo);
+            arrive(halo);
+        }
         halo->kernels->mark(halo->mark);
         halo->kernels->wait(halo->mark);
-        seconds += rt_clock();
-        rt_comm_max(&seconds, 1);
-        if (repeat == 0 || (repeat > 0 && seconds < best)) /* the first two warm up */
-            best = seconds;
+        taken = (taken + rt_clock()) / A_ROW;
+        rt_comm_max(&taken, 1);
+        if (row == 1 || (row > 1 && taken < *seconds)) /* the first warms up */
+            *seconds = taken;
     }
+    if (bytes > 0)
+        rt_copy(values, RT_HOST, halo->packed_recv, halo->packed_space, bytes);
+    right = trial_messages(halo, values, true);
+    rt_comm_min(&right, 1);
+    RT_FREE(values, RT_HOST);
     close_transport(halo);
-    return best;
+    return right > 0;
 }
+
+static const char wrong_values[] = "it brought wrong values in a trial";
 
 /* The fastest of those that work. Times are the same on all ranks, so the choice is. */
 static const rt_transport_t *fastest(rt_halo_t *halo)
 {
     const rt_transport_t *best = NULL;
-    double best_seconds = 0;
+    const char *why[KNOWN];
+    double best_seconds = 0, seconds = 0;
     int candidates = 0;
-    for (int i = 0; i < KNOWN; i++)
-        candidates += !why_not(halo, known[i].transport);
+    for (int i = 0; i < KNOWN; i++) {
+        why[i] = why_not(halo, known[i].transport);
+        candidates += !why[i];
+    }
     size_t length = 0;
     for (int i = 0; i < KNOWN; i++) {
         char *to = halo->choice + length;
         size_t room = sizeof halo->choice - length;
-        const char *why = why_not(halo, known[i].transport);
-        double seconds = !why && candidates > 1 ? time_transport(halo, known[i].transport) : 0;
-        if (why)
-            snprintf(to, room, "%s%s: %s", i ? "; " : "", known[i].name, why);
+        if (!why[i] && candidates > 1 && !try_transport(halo, known[i].transport, &seconds))
+            why[i] = wrong_values;
+        if (why[i])
+            snprintf(to, room, "%s%s: %s", i ? "; " : "", known[i].name, why[i]);
         else if (candidates > 1)
             snprintf(to, room, "%s%s: %.1f us", i ? "; " : "", known[i].name, 1e6 * seconds);
         else
             snprintf(to, room, "%s%s: the one that works", i ? "; " : "", known[i].name);
         length += strlen(to);
-        if (!why && (!best || seconds < best_seconds)) {
+        if (!why[i] && (!best || seconds < best_seconds)) {
             best = known[i].transport;
             best_seconds = seconds;
         }
     }
+    if (!best)
+        rt_refuse(RT_ENVIRONMENT, "no way for messages between the ranks: %s", halo->choice);
     return best;
 }
 
@@ -830,10 +902,17 @@ static const rt_transport_t *choose_transport(rt_halo_t *halo, const char *name)
     }
     if (i == KNOWN)
         return fastest(halo);
+    if (known[i].transport->buffer_space == RT_DEVICE && !on_gpu(halo) && rt_device_gpu()) {
+        snprintf(halo->choice, sizeof halo->choice, "staged: %s is for what lies on the GPU", name);
+        return &rt_transport_staged;
+    }
+    double seconds;
     const char *why = why_not(halo, known[i].transport);
+    if (!why && !try_transport(halo, known[i].transport, &seconds))
+        why = wrong_values;
     if (why)
         rt_refuse(RT_ENVIRONMENT, "--transport %s: %s; use auto", name, why);
-    snprintf(halo->choice, sizeof halo->choice, "%s: asked for", name);
+    snprintf(halo->choice, sizeof halo->choice, "%s: asked for, %.1f us", name, 1e6 * seconds);
     return known[i].transport;
 }
 
@@ -974,6 +1053,11 @@ void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
     rt_halo_begin(halo, op, field);
     rt_halo_end(halo);
+}
+
+bool rt_halo_on_stream(const rt_halo_t *halo)
+{
+    return halo->kernels->asynchronous && (!halo->transport || halo->transport->on_stream);
 }
 
 /* ---- what it knows --------------------------------------------------------------------------- */

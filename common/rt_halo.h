@@ -17,11 +17,13 @@
  *   rt_halo_end(halo);                          receives, adds and writes back
  *
  * Between begin and end an entry that belongs to a group may be neither read nor written; all other
- * entries of the array are free. One exchange of a halo object at a time.
+ * entries of the array are free. One exchange of a halo object at a time. Exchanges of several
+ * objects may be under way together, if all ranks begin them in the same order.
  *
  * Packing and adding run where the data is (host loops, CUDA or Kokkos kernels, on the device's
  * stream). Groups that live on one rank need no message and are done first; with one rank there is
- * no MPI call.
+ * no MPI call. The messages of transport nccl are on the stream as well: begin and end wait for
+ * nothing and may be captured in a CUDA graph.
  */
 #ifndef RT_HALO_H
 #define RT_HALO_H
@@ -64,9 +66,11 @@ typedef struct {
     int max_components;    /* of the fields that will be exchanged */
     rt_kind_t kind;        /* who packs: must be able to reach `space` */
     rt_space_t space;      /* of the fields */
-    const char *transport; /* "auto" (fastest that works, by timing), "staged", "gpu-aware", "nccl",
-                              "none" (no messages: only the groups' local parts; used where a
-                              paper timed with communication off) */
+    const char *transport; /* "auto" (the fastest of those that bring the right values, by timing),
+                              "staged" (MPI from page-locked memory), "gpu-aware" (MPI from device
+                              memory), "nccl", "none" (no messages: only the groups' local parts;
+                              used where a paper timed with communication off). What is named
+                              for device memory is staged for fields of the host, beside a GPU */
 } rt_halo_desc_t;
 
 /* Collective. Duplicate positions within a rank, or (where `owner` is given) a group with no owner
@@ -80,6 +84,8 @@ void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 void rt_halo_end(rt_halo_t *halo);
 /* begin + end */
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
+/* Does an exchange only put work on the stream? The same on all ranks. */
+bool rt_halo_on_stream(const rt_halo_t *halo);
 
 typedef struct {
     int64_t groups;         /* with more than one copy, of which this rank holds one or more */
@@ -112,7 +118,9 @@ size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared);
 /* A transport moves packed messages between ranks. Public so that a test can put its own between
  * (drop a message, say) and a new one is one table. Buffers are in buffer_space (for fields in host
  * memory: always RT_HOST). `send` and `recv` hold values of bytes_per_value each; message m to rank
- * peer[m] is the range out[m] of `send`, that from it in[m] of `recv`; an empty one is not sent. */
+ * peer[m] is the range out[m] of `send`, that from it in[m] of `recv`; an empty one is not sent.
+ * A transport on the stream only puts work there in start and finish (rt_device.h: on the second
+ * stream); another is started when what was packed is there. */
 typedef struct {
     int64_t first, count;
 } rt_halo_range_t;
@@ -124,6 +132,9 @@ typedef struct {
     void (*start)(void *state, const void *send, const rt_halo_range_t *out, void *recv,
                   const rt_halo_range_t *in, size_t bytes_per_value);
     void (*finish)(void *state);
+    /* NULL, or why it cannot serve these ranks; collective. NULL: it always can. */
+    const char *(*why_not)(int n_peers, const int *peers);
+    bool on_stream;
 } rt_transport_t;
 extern const rt_transport_t rt_transport_staged, rt_transport_gpu_aware;
 /* For tests: use this transport for halos made from now on (NULL: as desc says). */

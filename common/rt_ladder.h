@@ -39,6 +39,11 @@ typedef struct {
 #else
 #define RT_TABLE_CUDA(table) NULL
 #endif
+#if defined(RT_HAVE_NVRTC) && RT_HAVE_NVRTC
+#define RT_TABLE_NVRTC(table) &(table)
+#else
+#define RT_TABLE_NVRTC(table) NULL
+#endif
 #if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
 #define RT_TABLE_KOKKOS(table) &(table)
 #else

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "rt_draft.h"
 #include "rt_error.h"
+#include "rt_sha256.h"
 #include "rt_verify.h"
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -109,17 +110,42 @@ void rt_report_probe(const char *path)
     rt_draft_discard(&draft);
 }
 
-int rt_report_write(const char *path, const json_t *root)
+/* The file's text with its seal, which free gives back; NULL without memory. */
+static char *sealed_text(json_t *root, const char *nonce)
 {
-    rt_draft_t draft;
+    static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+    json_object_del(root, "seal"); /* or it would not be the last */
+    rt_json_text(root, "seal", zeros);
     /* Reals with 17 digits are read back as the same bits. */
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (!text)
+        return NULL;
+    const char end[] = "\"\n}\n"; /* after the last member, with the newline that ends a file */
+    const size_t n = strlen(text);
+    char hex[RT_SHA256_DIGITS + 1], *file = realloc(text, n + 2);
+    if (!file) {
+        free(text);
+        return NULL;
+    }
+    strcpy(file + n, "\n");
+    rt_sha256_t hash;
+    rt_sha256_begin(&hash);
+    rt_sha256_add(&hash, nonce, strlen(nonce));
+    rt_sha256_add(&hash, "\n", 1);
+    rt_sha256_add(&hash, file, n + 1);
+    rt_sha256_end_hex(&hash, hex);
+    memcpy(file + n + 1 - strlen(end) - RT_SHA256_DIGITS, hex, RT_SHA256_DIGITS);
+    return file;
+}
+
+int rt_report_write(const char *path, json_t *root, const char *nonce)
+{
+    rt_draft_t draft;
+    char *text = sealed_text(root, nonce);
     int error = ENOMEM;
     if (text) {
-        const size_t n = strlen(text);
         rt_draft_begin(&draft, path);
-        rt_draft_put(&draft, 0, text, n);
-        rt_draft_put(&draft, (int64_t)n, "\n", 1);
+        rt_draft_put(&draft, 0, text, strlen(text));
         error = rt_draft_end(&draft);
     }
     free(text);

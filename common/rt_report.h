@@ -30,9 +30,12 @@ void rt_json_append_real(json_t *array, double value);
 /* Before a run: refuse (RT_USAGE) a path that could not be written after it: missing folder, a
  * folder, no permission. Leaves nothing behind and an existing file as it is. */
 void rt_report_probe(const char *path);
-/* Rank 0 only. Returns 0, or -1 after one line on stderr (disk full, ...): then `path` is what it
- * was before, and no temporary file is left. */
-int rt_report_write(const char *path, const json_t *root);
+/* Adds the seal as the last member of `root` and writes it: SHA-256 of the nonce, a newline, and
+ * the bytes of the file with zeros for the seal's 64 digits. A file that was changed by hand
+ * afterwards has the wrong one; who changes it with a program can make another, so it is no
+ * signature. Rank 0 only. Returns 0, or -1 after one line on stderr (disk full, ...): then `path`
+ * is what it was before, and no temporary file is left. */
+int rt_report_write(const char *path, json_t *root, const char *nonce);
 
 /* A table of text: right-aligned numbers, left-aligned words, widths from the content. */
 typedef struct rt_table rt_table_t;

@@ -9,7 +9,7 @@
 #include "rt.h"
 #include "rt_driver.h"
 
-enum { MOST_WINDOWS = 64, TRIAL_WINDOWS = 3 };
+enum { TRIAL_WINDOWS = 3 };
 
 static int compare(const void *a, const void *b)
 {
@@ -35,34 +35,66 @@ static double timed_solve(const rt_app_t *app, void *solver)
     return seconds;
 }
 
-/* Median and spread of windows[n]; sorts them. */
-static void judge_windows(double *windows, int n, int solves, rt_outcome_t *out)
+/* Median and spread of the first n windows, which stay in their order. */
+static void judge_windows(int n, int solves, rt_outcome_t *out)
 {
-    out->seconds_per_unit = rt_run_median(windows, n);
-    out->spread = (windows[n - 1] - windows[0]) / out->seconds_per_unit;
+    double sorted[RT_MAX_WINDOWS];
+    memcpy(sorted, out->window_seconds, (size_t)n * sizeof *sorted);
+    out->seconds_per_unit = rt_run_median(sorted, n);
+    out->spread = (sorted[n - 1] - sorted[0]) / out->seconds_per_unit;
     out->windows = n;
-    out->solves = n * solves;
+    out->solves = solves;
 }
 
-/* Warm-up, then n windows of whole solves; fills the outcome's times. One window with one solve if
- * the warm-up took more than give_up seconds a unit (0: never). */
-static void time_rung(const rt_app_t *app, void *solver, double seconds, int n, double give_up,
-                      rt_outcome_t *out)
-{
-    double one = timed_solve(app, solver), warm = one;
-    const bool hopeless = give_up > 0 && one > give_up * out->work.units;
-    for (double least = 0.2 * seconds; warm < least && !hopeless;)
-        warm += one = timed_solve(app, solver);
+/* How long to time. */
+typedef struct {
+    double warm_up; /* least seconds before the first window */
+    double seconds; /* of all windows, about */
+    double window;  /* least of one, 0: what follows from `seconds` */
+    int windows;
+    double give_up; /* one window with one solve, if a unit takes longer; 0: never */
+} plan_t;
 
-    double windows[MOST_WINDOWS] = {0};
-    n = hopeless ? 1 : n;
-    int solves = hopeless ? 1 : (int)fmax(1, ceil(seconds / n / fmax(one, 1e-9)));
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < solves; k++)
-            windows[i] += timed_solve(app, solver);
-        windows[i] /= solves * out->work.units;
+/* What the options ask for. --seconds 0 times nothing, whatever --window says. */
+static plan_t plan_of(const rt_options_t *opt)
+{
+    plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
+    if (plan.seconds > 0 && plan.window > 0)
+        plan.seconds = plan.window * plan.windows;
+    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : 0.2 * plan.seconds;
+    return plan;
+}
+
+/* Warm-up, then windows of whole solves; fills the outcome's times and its energy. */
+static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
+{
+    rt_energy_open(rt_run_processor(out->rung)); /* before the warm-up, which it would undo */
+    double one = timed_solve(app, solver);
+    out->warm_up_seconds = one;
+    const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
+    while (out->warm_up_seconds < plan->warm_up && !hopeless)
+        out->warm_up_seconds += one = timed_solve(app, solver);
+
+    const int n = hopeless ? 1 : plan->windows;
+    const int least =
+        hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(plan->seconds / n / fmax(one, 1e-9)));
+    /* A rung so slow that its first windows took four times what was asked for has no more of them:
+     * nobody waits minutes for the plain loop at the foot of a ladder. */
+    const double most = plan->window > 0 ? INFINITY : 4 * plan->seconds;
+    int solves = 0, i = 0;
+    rt_energy_start();
+    for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
+        double window = 0;
+        int k = 0;
+        for (; k < least || (window < plan->window && !hopeless); k++)
+            window += timed_solve(app, solver);
+        out->window_seconds[i] = window / (k * out->work.units);
+        out->timed_seconds += window;
+        solves += k;
+        rt_energy_sample();
     }
-    judge_windows(windows, n, solves, out);
+    rt_energy_stop(&out->energy);
+    judge_windows(i, solves, out);
 }
 
 /* Seconds of so many calls of the kernel alone, of the slowest rank. */
@@ -77,15 +109,14 @@ static double timed_calls(const rt_app_t *app, void *solver, int calls)
 static void time_isolated(const rt_app_t *app, void *solver, double seconds, int n,
                           rt_outcome_t *out)
 {
-    double windows[MOST_WINDOWS] = {0};
     int calls = 1;
     double took = timed_calls(app, solver, calls);
     while (took < 0.2 * seconds && calls < 1 << 24)
         took = timed_calls(app, solver, calls *= 2);
     calls = (int)fmax(1, ceil(seconds / n / fmax(took / calls, 1e-9)));
     for (int i = 0; i < n; i++)
-        windows[i] = timed_calls(app, solver, calls) / calls;
-    judge_windows(windows, n, calls, out);
+        out->window_seconds[i] = timed_calls(app, solver, calls) / calls;
+    judge_windows(n, n * calls, out);
 }
 
 /* One more solve with the timers on, to say where the time went. */
@@ -135,8 +166,9 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
 {
     const rt_app_t *app = run->app;
     void *solver = begin_rung(run, problem, rung, out);
-    if (run->opt.seconds > 0 && out->verdict.valid)
-        time_rung(app, solver, run->opt.seconds, (int)run->opt.windows, 0, out);
+    const plan_t plan = plan_of(&run->opt);
+    if (plan.seconds > 0 && out->verdict.valid)
+        time_rung(app, solver, &plan, out);
     else
         solve_once(app, solver);
     app->verify_after(solver, &out->verdict);
@@ -148,6 +180,8 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
         app->picture(solver, run->opt.picture);
     if (extra && app->result)
         app->result(solver, extra);
+    if (app->conclude)
+        app->conclude(solver, out->conclusion, sizeof out->conclusion);
     app->solver_destroy(solver);
     for (int s = 0; s < RT_SPACES; s++)
         out->high_water[s] = (double)rt_mem_high_water((rt_space_t)s);
@@ -159,7 +193,11 @@ void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
     const rt_app_t *app = run->app;
     void *solver = begin_rung(run, problem, rung, out);
     if (out->verdict.valid && !trial->isolated) {
-        time_rung(app, solver, trial->seconds, TRIAL_WINDOWS, trial->give_up, out);
+        const plan_t plan = {.warm_up = 0.2 * trial->seconds,
+                             .seconds = trial->seconds,
+                             .windows = TRIAL_WINDOWS,
+                             .give_up = trial->give_up};
+        time_rung(app, solver, &plan, out);
     } else {
         solve_once(app, solver); /* so that the kernel alone has data of a solve */
         if (out->verdict.valid)

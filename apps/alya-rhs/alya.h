@@ -157,6 +157,7 @@ typedef struct {
     const double *x;             /* node n at x + n x_stride: [3] */
     int x_stride;
     const alya_schedule_t *schedule; /* host; NULL for rungs on the GPU */
+    unsigned threads;                /* of a block, of a rung that has most_threads */
     void *data;                      /* what the rung's set_up made, host memory */
 } alya_view_t;
 
@@ -180,14 +181,17 @@ typedef struct {
     int packed, r_stride;
     bool reproducible; /* the same bits from run to run */
     double tolerance;  /* of sum |r_e|, see verify.c */
+    /* On a GPU: most threads of a block, where that is a launch parameter; 0: it is not. */
+    int most_threads;
 } alya_kernels_t;
 
-/* cpu/schedule.c. What a tuner may choose for the rungs on the CPU, but for the oracle, whose sums
- * stay as they are: elements of a chunk. How many that is; for other rungs those of the problem's
- * own schedule. */
+/* cpu/schedule.c. What a tuner may choose. On the CPU, but for the oracle, whose sums stay as they
+ * are: elements of a chunk. How many that is; for other rungs those of the problem's own schedule.
+ * On a GPU, for rungs with most_threads: threads of a block; for others 0. */
 enum { ALYA_CHUNK = 512 };
 const rt_parameter_t *alya_parameters(const rt_rung_t *rung, int *count);
 int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice);
+unsigned alya_block_threads(const rt_rung_t *rung, const int *choice);
 
 #define ALYA_TOLERANCE       1e-13
 #define ALYA_TOLERANCE_MIXED 1e-5
@@ -262,6 +266,7 @@ typedef struct {
 
 void *alya_problem_new(const rt_run_t *run);
 void alya_problem_destroy(void *problem);
+void alya_digest(const void *problem, rt_digest_t *digest);
 alya_physics_t alya_physics(const alya_config_t *config);
 /* What the options say of a mesh that is made. */
 alya_box_t alya_box(const alya_config_t *config);

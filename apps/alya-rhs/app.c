@@ -196,6 +196,7 @@ const rt_app_t alya_app = {
     .work = alya_work,
     .problem_new = alya_problem_new,
     .problem_destroy = alya_problem_destroy,
+    .digest = alya_digest,
     .solver_new = alya_solver_new,
     .solver_destroy = alya_solver_destroy,
     .verify_before = alya_verify_before,

@@ -306,6 +306,46 @@ static void fill_mass(alya_problem_t *p, const alya_config_t *cfg)
         p->mass_step[n] = mesh->flags[n] & ALYA_BOUNDARY ? 0 : p->dt / p->mass_step[n];
 }
 
+/* The elements by the ids of their nodes; of a file, with their coordinates. Coordinates of a
+ * generated mesh and the velocity come from sines and powers, which differ in their last bits from
+ * library to library; they follow from the facts. */
+void alya_digest(const void *problem, rt_digest_t *digest)
+{
+    const alya_problem_t *p = problem;
+    const alya_config_t *cfg = p->config;
+    const alya_mesh_t *mesh = p->mesh;
+    const double physics[] = {cfg->rho,     cfg->mu,      cfg->vreman,  cfg->filter,
+                              cfg->force_x, cfg->force_y, cfg->force_z, cfg->courant};
+    rt_items_t elements = {0, {0}};
+    rt_digest_text(digest, "mesh", cfg->from_file ? "file" : cfg->mesh);
+    for (int d = 0; d < 3 && !cfg->from_file; d++)
+        rt_digest_int(digest, "cells", cfg->cells[d]);
+    rt_digest_real(digest, "growth", cfg->growth);
+    rt_digest_real(digest, "jitter", cfg->jitter);
+    rt_digest_int(digest, "form", cfg->form);
+    rt_digest_int(digest, "steps", cfg->steps);
+    for (size_t i = 0; i < sizeof physics / sizeof *physics; i++)
+        rt_digest_real(digest, "physics", physics[i]);
+#pragma omp parallel
+    {
+        rt_items_t mine = {0, {0}};
+#pragma omp for schedule(static)
+        for (int64_t e = 0; e < mesh->elements; e++) {
+            uint64_t element[16];
+            for (int a = 0; a < 4; a++) {
+                const int32_t node = mesh->connectivity[4 * e + a];
+                element[a] = (uint64_t)mesh->node_id[node];
+                for (int d = 0; d < 3; d++)
+                    element[4 + 3 * a + d] = rt_items_word(mesh->x[3 * (int64_t)node + d]);
+            }
+            rt_items_add(&mine, element, cfg->from_file ? 16 : 4);
+        }
+#pragma omp critical
+        rt_items_merge(&elements, &mine);
+    }
+    rt_digest_items(digest, "elements", &elements);
+}
+
 void *alya_problem_new(const rt_run_t *run)
 {
     alya_config_t *cfg = run->config;

@@ -151,7 +151,9 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
                             .elements = p->mesh->elements,
                             .nodes = p->mesh->nodes,
                             .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
-    const int64_t chunk = alya_chunk_elements(rung, rt_tune_choice(p->run, rung));
+    const int *choice = rt_tune_choice(p->run, rung);
+    s->view.threads = alya_block_threads(rung, choice);
+    const int64_t chunk = alya_chunk_elements(rung, choice);
     if (chunk != ALYA_CHUNK)
         s->view.schedule = s->own_schedule = alya_schedule_new(p->mesh, chunk);
     new_arrays(s);

@@ -166,8 +166,17 @@ static const char *note(const rt_rung_t *rung)
 
 static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
 {
-    *count = rung->kernels == &mcpi_cpu_simd ? MCPI_SIMD_PARAMETERS : 0;
-    return mcpi_simd_parameters;
+    static const char *const blocks[] = {"64", "128", "256", "512", NULL};
+    static const char *const small_blocks[] = {"64", "128", "256", NULL};
+    static const rt_parameter_t threads = {"threads", "of a block", blocks, 1};
+    static const rt_parameter_t few_threads = {"threads", "of a block", small_blocks, 1};
+    const mcpi_kernels_t *kernels = rung->kernels;
+    if (kernels == &mcpi_cpu_simd) {
+        *count = MCPI_SIMD_PARAMETERS;
+        return mcpi_simd_parameters;
+    }
+    *count = kernels && kernels->most_threads > 0;
+    return *count && kernels->most_threads < 512 ? &few_threads : &threads;
 }
 
 /* What a block's bytes depend on, and how many of them there are to be kept in a cache. */
@@ -254,6 +263,7 @@ const rt_app_t mcpi_app = {
     .work = mcpi_work,
     .problem_new = mcpi_problem_new,
     .problem_destroy = mcpi_problem_destroy,
+    .digest = mcpi_digest,
     .solver_new = mcpi_solver_new,
     .solver_destroy = mcpi_solver_destroy,
     .verify_before = mcpi_verify_before,

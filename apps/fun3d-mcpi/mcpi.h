@@ -276,6 +276,9 @@ typedef struct {
     bool reproducible; /* the same bits from run to run */
     /* Bit t: this rung takes O of type t; 0: all. */
     unsigned types;
+    /* On a GPU: most threads of a block, where that is a launch parameter (choice[0]); 0: it is
+     * not. */
+    int most_threads;
 } mcpi_kernels_t;
 
 /* cpu/cpu_simd.c: what a tuner may choose for cpu-simd; the first values are the initial ones. */
@@ -310,9 +313,10 @@ typedef struct {
     mcpi_part_t *part;
     mcpi_matrix_t *matrix;
     mcpi_system_t *system;
-    rt_halo_t **halo; /* [colours] of host FP64 arrays [rows + ghosts][nb]; NULL with one rank */
-    double *exact;    /* [rows][nb] dQ*: R = A dQ* */
-    double imbalance; /* of the colours */
+    rt_halo_t **halo;    /* [colours] of host FP64 arrays [rows + ghosts][nb]; NULL with one rank */
+    double *exact;       /* [rows][nb] dQ*: R = A dQ* */
+    rt_items_t vertices; /* of a mesh file, of this rank's rows, for the digest */
+    double imbalance;    /* of the colours */
     double seconds_mesh, seconds_colour, seconds_blocks, seconds_factor;
     /* Residual after the sweeps, with the default exchange and colouring and with those asked for;
      * 0 where that is the same. */
@@ -328,6 +332,7 @@ typedef struct {
 } mcpi_problem_t;
 void *mcpi_problem_new(const rt_run_t *run);
 void mcpi_problem_destroy(void *problem);
+void mcpi_digest(const void *problem, rt_digest_t *digest);
 /* One halo a colour: ghosts of that colour become what their owners have. */
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
                           rt_space_t space);

@@ -330,6 +330,79 @@ void mcpi_halo_destroy(rt_halo_t **halo, int colours)
     RT_FREE(halo, RT_HOST);
 }
 
+/* --- digest --- */
+
+/* Coordinates of the vertices of a mesh file, of this rank's rows: they are not kept. */
+static void take_vertices(mcpi_problem_t *p, const mcpi_source_t *source)
+{
+    if (!p->config->from_file || !source->x)
+        return;
+    for (int64_t row = 0; row < p->part->rows; row++) {
+        const int64_t vertex = p->order->vertex[p->part->global[row]];
+        const uint64_t item[] = {(uint64_t)vertex, rt_items_word(source->x[3 * vertex]),
+                                 rt_items_word(source->x[3 * vertex + 1]),
+                                 rt_items_word(source->x[3 * vertex + 2])};
+        rt_items_add(&p->vertices, item, 4);
+    }
+}
+
+/* A block of a matrix file, row and column by their vertices. */
+static void add_block(rt_items_t *items, uint64_t row, uint64_t column, int values, const double *B)
+{
+    uint64_t item[2 + MCPI_MAX_NB2] = {row, column};
+    for (int i = 0; i < values; i++)
+        item[2 + i] = rt_items_word(B[i]);
+    rt_items_add(items, item, 2 + values);
+}
+
+/* Graph and answer by vertex, and the blocks of a matrix file. Those of a flow come from roots and
+ * exponentials, and R is a sum of products: both may differ in their last bits from machine to
+ * machine, and follow from the rest. */
+void mcpi_digest(const void *problem, rt_digest_t *digest)
+{
+    const mcpi_problem_t *p = problem;
+    const mcpi_config_t *cfg = p->config;
+    const mcpi_part_t *part = p->part;
+    const int nb = p->nb, values = cfg->is_matrix ? nb * nb : 0;
+    rt_items_t blocks = {0, {0}}, answer = {0, {0}};
+    rt_digest_text(digest, "mesh", cfg->from_file ? "file" : cfg->mesh);
+    if (!cfg->from_file) {
+        rt_digest_int(digest, "surface", cfg->surface);
+        rt_digest_int(digest, "layers", cfg->layers);
+    }
+    rt_digest_text(digest, "walls", cfg->walls);
+    rt_digest_int(digest, "nb", cfg->nb);
+    rt_digest_real(digest, "cfl", cfg->cfl);
+    rt_digest_real(digest, "mach", cfg->mach);
+    rt_digest_real(digest, "reynolds", cfg->reynolds);
+    rt_digest_items(digest, "vertices", &p->vertices);
+#pragma omp parallel
+    {
+        rt_items_t mine = {0, {0}}, dq = {0, {0}};
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < part->rows; row++) {
+            const uint64_t vertex = (uint64_t)p->order->vertex[part->global[row]];
+            uint64_t item[1 + MCPI_MAX_NB] = {vertex};
+            for (int i = 0; i < nb; i++)
+                item[1 + i] = rt_items_word(p->exact[row * nb + i]);
+            rt_items_add(&dq, item, 1 + nb);
+            add_block(&mine, vertex, vertex, values, p->matrix->D + row * nb * nb);
+            for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
+                const int64_t column = part->global[part->column[k]];
+                add_block(&mine, vertex, (uint64_t)p->order->vertex[column], values,
+                          p->matrix->O + k * nb * nb);
+            }
+        }
+#pragma omp critical
+        {
+            rt_items_merge(&blocks, &mine);
+            rt_items_merge(&answer, &dq);
+        }
+    }
+    rt_digest_items(digest, "blocks", &blocks);
+    rt_digest_items(digest, "answer", &answer);
+}
+
 /* --- all of it --- */
 
 static void print_set_up(const mcpi_problem_t *p)
@@ -376,6 +449,7 @@ void *mcpi_problem_new(const rt_run_t *run)
     p->seconds_colour = since(&begin);
     p->matrix = new_matrix(p->part, p->nb, cfg->is_matrix);
     fill_blocks(p, source);
+    take_vertices(p, source);
     mcpi_source_destroy(source);
     fill_right_hand_side(p);
     p->seconds_blocks = since(&begin);

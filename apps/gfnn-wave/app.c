@@ -396,6 +396,7 @@ const rt_app_t gfnn_app = {
     .work = gfnn_work,
     .problem_new = gfnn_problem_new,
     .problem_destroy = gfnn_problem_destroy,
+    .digest = gfnn_digest,
     .solver_new = gfnn_solver_new,
     .solver_destroy = gfnn_solver_destroy,
     .verify_before = gfnn_verify_before,

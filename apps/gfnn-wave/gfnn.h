@@ -427,6 +427,7 @@ typedef struct {
 } gfnn_problem_t;
 void *gfnn_problem_new(const rt_run_t *run);
 void gfnn_problem_destroy(void *problem);
+void gfnn_digest(const void *problem, rt_digest_t *digest);
 /* External force at step number `step` (its end, t = step dt), divided by rho ds^3 * c0/(rho ds^3):
  * adds F / c0 to f, host or device by the view. Point source: Ricker wavelet at the node nearest to
  * (0.6, 0.6, 0.55) of the box, direction z. */

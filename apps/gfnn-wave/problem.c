@@ -97,7 +97,7 @@ static void plane_wave(const gfnn_config_t *cfg, const gfnn_box_t *box, gfnn_sta
 static double *zeros(size_t n)
 {
     double *x = RT_NEW(double, n, RT_HOST);
-    memset(x, 0, n * sizeof *x);
+    rt_fill(x, RT_HOST, 0, n * sizeof *x);
     return x;
 }
 
@@ -135,7 +135,7 @@ static void make_coefficients(gfnn_problem_t *p)
     gfnn_weights_match(p->weights, cfg, &p->model->materials, path);
     const size_t coefs = (size_t)p->weights->coefs;
     p->coef = RT_NEW(float, coefs *plane, RT_HOST);
-    memset(p->coef, 0, coefs * plane * sizeof(float));
+    rt_fill(p->coef, RT_HOST, 0, coefs * plane * sizeof(float));
     if (cfg->coef == GFNN_COEF_GALERKIN)
         gfnn_fit(p->weights, &p->step.A, &p->box, p->model, p->coef);
     else if (cfg->coef != GFNN_COEF_CONST)
@@ -146,6 +146,77 @@ static void make_coefficients(gfnn_problem_t *p)
         for (size_t i = 0; i < coefs * plane; i++)
             p->coef[i] = c[i / plane];
     }
+}
+
+/* --- digest --- */
+
+static void add_floats(rt_digest_t *digest, const char *name, const float *x, int64_t n)
+{
+    rt_items_t items = {0, {0}};
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t item[] = {(uint64_t)i, rt_items_word(x[i])};
+        rt_items_add(&items, item, 2);
+    }
+    if (rt_comm_rank() != 0) /* every rank has them all */
+        items = (rt_items_t){0, {0}};
+    rt_digest_items(digest, name, &items);
+}
+
+static void digest_network(const gfnn_config_t *cfg, const gfnn_weights_t *w, rt_digest_t *digest)
+{
+    const gfnn_mlp_t *mlp[] = {&w->reg, &w->cls};
+    add_floats(digest, "kernels", w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);
+    rt_digest_int(digest, "coefficients", cfg->coef);
+    for (int m = 0; m < 2; m++)
+        for (int l = 0; l < mlp[m]->layers; l++) {
+            const int64_t to = mlp[m]->width[l + 1];
+            add_floats(digest, "weights", mlp[m]->W[l], to * mlp[m]->width[l]);
+            add_floats(digest, "biases", mlp[m]->b[l], to);
+        }
+}
+
+static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *digest)
+{
+    rt_digest_int(digest, "materials", materials->ids);
+    for (int i = 0; i < materials->ids; i++)
+        rt_digest_real(digest, "vs", materials->vs[i]);
+}
+
+/* Materials by element, the medium, the source, and the network as it was read. What a plane wave
+ * begins with is made of cosines, and the coefficients of sums: they follow from these. */
+void gfnn_digest(const void *problem, rt_digest_t *digest)
+{
+    const gfnn_problem_t *p = problem;
+    const gfnn_config_t *cfg = p->cfg;
+    const gfnn_box_t *box = &p->box;
+    const double medium[] = {cfg->ds,      cfg->dt, cfg->vp, cfg->rho,
+                             cfg->damping, cfg->f1, cfg->f2, cfg->frequency};
+    rt_items_t elements = {0, {0}};
+    for (size_t i = 0; i < sizeof medium / sizeof *medium; i++)
+        rt_digest_real(digest, "medium", medium[i]);
+    rt_digest_int(digest, "faces", cfg->faces);
+    rt_digest_int(digest, "source", cfg->source);
+    rt_digest_int(digest, "steps", cfg->steps);
+    digest_materials(&p->model->materials, digest);
+#pragma omp parallel
+    {
+        rt_items_t mine = {0, {0}};
+#pragma omp for schedule(static)
+        for (int64_t k = 0; k < box->n[2]; k++)
+            for (int64_t j = 0; j < box->n[1]; j++)
+                for (int64_t i = 0; i < box->n[0]; i++) {
+                    const uint8_t id = p->model->id[gfnn_at(&box->wide, i, j, k)];
+                    const uint64_t item[] = {(uint64_t)(box->first[0] + i),
+                                             (uint64_t)(box->first[1] + j),
+                                             (uint64_t)(box->first[2] + k), id};
+                    rt_items_add(&mine, item, 4);
+                }
+#pragma omp critical
+        rt_items_merge(&elements, &mine);
+    }
+    rt_digest_items(digest, "elements", &elements);
+    if (p->weights)
+        digest_network(cfg, p->weights, digest);
 }
 
 /* --- all of it --- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define AT(member) offsetof(nek_config_t, member)
+static const char *const preconditioners[] = {[NEK_NONE] = "none", [NEK_JACOBI] = "jacobi", NULL};
 static const rt_opt_t options[] = {
     {"elements", RT_OPT_EXTENTS, AT(elements), "EXxEYxEZ", "elements of the box in x, y, z",
      "8x8x8", 1, 1e9, NULL},
@@ -21,6 +22,12 @@ static const rt_opt_t options[] = {
      "bend the box by a smooth map of this amplitude (element edge 2), so that all six geometric "
      "factors are non-zero",
      "0", -1e6, 1e6, NULL},
+    {"precond", RT_OPT_CHOICE, AT(precond), "NAME",
+     "preconditioner of CG; jacobi: the diagonal of the assembled operator", "none", 0, 0,
+     preconditioners},
+    {"tolerance", RT_OPT_REAL, AT(tolerance), "X",
+     "tell at which iteration |r| was X |b|; the solve does all its iterations", "1e-8", 1e-300, 1,
+     NULL},
     {"ranks", RT_OPT_EXTENTS, AT(ranks), "PXxPYxPZ",
      "box of MPI ranks; 0: the one with the least surface", "0", 0, 1e6, NULL},
     {"communication", RT_OPT_FLAG, AT(communication), NULL,
@@ -176,6 +183,12 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
             (long long)cfg->ranks[0], (long long)cfg->ranks[1], (long long)cfg->ranks[2],
             cfg->communication ? "on" : "OFF");
+    if (cfg->precond != NEK_NONE) /* or it would stand beside figures that it cannot stand beside */
+        fprintf(
+            out,
+            "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
+            "(12 n + 34 and\n              240 without): compare with runs of --precond %s only\n",
+            preconditioners[cfg->precond], preconditioners[cfg->precond]);
 }
 
 static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
@@ -184,6 +197,10 @@ static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
     const nek_kernels_t *kernels = rung->kernels;
     if (kernels && kernels->max_n && cfg->n > kernels->max_n)
         return kernels->max_n_reason;
+    if (kernels && kernels->cg && cfg->precond != NEK_NONE)
+        return rung->kind == RT_CUDA
+                   ? "it fuses the sums of CG without a preconditioner; use packed, or layered"
+                   : "it fuses the sums of CG without a preconditioner; use jammed";
     return kernels && kernels->refuse ? kernels->refuse(cfg) : NULL;
 }
 
@@ -206,7 +223,38 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     const nek_config_t *cfg = run->config;
     point[0] = (rt_coordinate_t){"n", cfg->n, 8};
     point[1] = (rt_coordinate_t){"elements", (double)cfg->local_elements, 1};
-    return 2;
+    if (cfg->precond == NEK_NONE)
+        return 2;
+    point[2] = (rt_coordinate_t){preconditioners[cfg->precond], 1, 1}; /* other times, so a point */
+    return 3;
+}
+
+/*
+ * By the points of a rank, as measured on an H200 at degree 9 (us an iteration):
+ *
+ *   elements       64    256    512   1024   2048   4096   8192
+ *   resident      5.8   12.0   17.7      -      -      -      -
+ *   onepass       9.4          17.8   39.6   70.6    130    246
+ *   fused        13.1          25.4                  164
+ *
+ * Other degrees have not been measured: what fits on chip and what a pass moves go by points too.
+ * `trilinear` solves another class of problems and is nobody's default. CPU: `cpu-fused`, which no
+ * other came near. What cannot run here is passed over (resident: several ranks, or too large for
+ * this GPU).
+ */
+static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, char *why, size_t len)
+{
+    enum { MOST_ON_CHIP = 512 * 1000 };
+    static const char *const small[] = {"resident", "onepass", "packed", "layered", NULL};
+    static const char *const large[] = {"onepass", "packed", "layered", NULL};
+    static const char *const cpu[] = {"cpu-fused", "jammed", NULL};
+    const nek_config_t *cfg = run->config;
+    if (kind == RT_KOKKOS)
+        return NULL;
+    snprintf(why, len,
+             "%lld points a rank: the fastest that can run this, as measured at degree 9 on %s",
+             (long long)cfg->points, kind == RT_CUDA ? "an H200" : "Zen 4");
+    return kind == RT_CPU ? cpu : cfg->points <= MOST_ON_CHIP ? small : large;
 }
 
 /* Ax alone, on whatever the last solve has left. */
@@ -219,13 +267,53 @@ static double isolated(void *solver, int calls)
     return rt_window_end(begin);
 }
 
+/* The iteration at which the residual was `tolerance` of the first, -1: none. */
+static int64_t iterations_needed(const nek_solver_t *s)
+{
+    const double enough = s->problem->config->tolerance * s->history[0];
+    for (int k = 0; k <= s->iterations; k++)
+        if (s->history[k] <= enough)
+            return k;
+    return -1;
+}
+
+/* As the history says, which the verification has compared with the reference's and with b - A x.
+ */
+static void conclude(const void *solver, char *text, size_t len)
+{
+    const nek_solver_t *s = solver;
+    const nek_config_t *cfg = s->problem->config;
+    const int64_t needed = iterations_needed(s);
+    *text = '\0';
+    if (!rt_finite(s->history[s->iterations]) || !rt_finite(s->residual))
+        return;
+    int used = snprintf(text, len, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ",
+                        s->history[0], s->history[s->iterations], s->iterations, s->residual);
+    if (needed >= 0)
+        snprintf(text + used, len - (size_t)used, "%g |b| reached in %lld", cfg->tolerance,
+                 (long long)needed);
+    else
+        snprintf(text + used, len - (size_t)used, "%g |b| not reached", cfg->tolerance);
+}
+
 static void result(const void *solver, json_t *out)
 {
     const nek_solver_t *s = solver;
+    const int64_t needed = iterations_needed(s);
     json_t *history = rt_json_array(out, "residual_history");
     /* up to what is not finite, if the run is INVALID: that cannot be written */
     for (int k = 0; k <= s->iterations && rt_finite(s->history[k]); k++)
         rt_json_append_real(history, s->history[k]);
+    if (needed >= 0)
+        rt_json_int(out, "iterations_to_tolerance", needed);
+    if (rt_finite(s->residual))
+        rt_json_real(out, "true_residual", s->residual);
+    rt_json_text(out, "preconditioner", preconditioners[s->problem->config->precond]);
+    if (s->halo && rt_comm_size() > 1) {
+        rt_json_text(out, "transport", rt_halo_info(s->halo).transport);
+        rt_json_text(out, "transport_choice", rt_halo_info(s->halo).choice);
+        rt_json_text(out, "sums_over_ranks", s->sums ? s->sums : "mpi");
+    }
     rt_json_real(out, "eigen_min", s->problem->eigen_min);
     rt_json_real(out, "eigen_max", s->problem->eigen_max);
 }
@@ -278,6 +366,7 @@ const rt_app_t nek_app = {
     .work = nek_work,
     .problem_new = nek_problem_new,
     .problem_destroy = nek_problem_destroy,
+    .digest = nek_digest,
     .solver_new = nek_solver_new,
     .solver_destroy = nek_solver_destroy,
     .verify_before = nek_verify_before,
@@ -285,6 +374,8 @@ const rt_app_t nek_app = {
     .solve = nek_solve,
     .verify_after = nek_verify_after,
     .result = result,
+    .conclude = conclude,
+    .default_rungs = default_rungs,
     .parameters = parameters,
     .refuse_choice = refuse_choice,
     .tune_point = tune_point,

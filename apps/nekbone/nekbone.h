@@ -9,7 +9,8 @@
  *                          w = sum_l D(l,i) ur(l,j,k) + D(l,j) us(i,l,k) + D(l,k) ut(i,j,l)
  *
  * and the operator of the mesh is A = M (Q Q^T D^T G D + lambda), Q Q^T the gather-scatter that
- * sums the copies of a shared point, M the Dirichlet mask. Everything is FP64.
+ * sums the copies of a shared point, M the Dirichlet mask. Everything is FP64. With --precond
+ * jacobi each step is taken along z = r / diag(A) instead of r.
  *
  * Fields are element-local: u[e][k][j][i], i fastest, n = degree + 1 points a direction; a point
  * that several elements share is stored once in each.
@@ -29,12 +30,17 @@ enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
 /* GPU kernels are instantiated for n = 2 .. NEK_FIXED_N; a run-time-n kernel does the others. */
 enum { NEK_FIXED_N = 16 };
 
+/* --precond */
+typedef enum { NEK_NONE, NEK_JACOBI } nek_precond_t;
+
 /* The options (see --help), and what configure makes of them. */
 typedef struct {
     int64_t elements[3]; /* of the whole mesh, x y z */
     int64_t degree, iterations;
     int64_t ranks[3]; /* 0 0 0: chosen */
     double deform, lambda;
+    int precond; /* nek_precond_t */
+    double tolerance;
     bool communication; /* no: Q Q^T left out, as the paper did for its roofline */
 
     int n;                  /* points a direction */
@@ -57,9 +63,11 @@ typedef struct {
     /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
      * products and the mask M in one array */
     const double *c;
+    /* [points]: 1 / diagonal of A, 0 on the Dirichlet boundary; NULL without a preconditioner */
+    const double *inverse;
     double *scratch; /* [scratch_arrays][points] of the rung's kernels */
     double *partial; /* [partial_size] partial sums of inner products */
-    double *result;  /* [1] pinned: result of an inner product */
+    double *result;  /* [2] pinned: results of inner products */
     /* [n_parameters] what is in force of the rung's parameters, indices of values; NULL: no tuning
      */
     const int *choice;
@@ -78,6 +86,12 @@ typedef struct {
                         double *x, double *r);
     /* returns sum c x y */
     double (*dot)(const nek_mesh_t *mesh, const double *x, const double *y);
+    /* With a preconditioner, in the place of update_p and update_xr; z = inverse r is never stored.
+     * p = z + beta p */
+    void (*update_p_z)(const nek_mesh_t *mesh, double beta, const double *r, double *p);
+    /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
+    void (*update_xr_z)(const nek_mesh_t *mesh, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2]);
 } nek_vector_t;
 
 typedef struct nek_solver nek_solver_t;
@@ -93,7 +107,8 @@ typedef struct {
 
     /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
      * from s->b to x, r, history, alpha and beta, whatever they held before; p and w are its own to
-     * use. NULL: nek_solve's loop over ax and vector. */
+     * use. Such a rung is refused with a preconditioner. NULL: nek_solve's loop over ax and
+     * vector. */
     void (*cg)(nek_solver_t *s);
     /* What only this rung needs, in s->data: made when all else of the solver is there, and given
      * back before it goes. memory adds the bytes of it on one rank. NULL: nothing. */
@@ -131,20 +146,22 @@ extern const rt_app_t nek_app;
 typedef struct {
     const rt_run_t *run;
     const nek_config_t *config;
-    nek_mesh_t mesh;   /* of RT_HOST; scratch unused */
-    double *D, *G, *c; /* what mesh points to */
-    double *b;         /* [points] right-hand side, the same at every copy, 0 on the boundary */
-    rt_halo_t *halo;   /* Q Q^T on host arrays; NULL with communication off */
+    nek_mesh_t mesh;             /* of RT_HOST; scratch unused */
+    double *D, *G, *c, *inverse; /* what mesh points to */
+    double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
+    double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
+    rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
     /* The reference solution, made once by nek_reference_solve. */
     double *x_ref;               /* [points] */
     double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
     double *sensitivity;         /* [iterations + 1] see verify.c; NULL until it is needed */
     double residual_ref;         /* |b - A x_ref|, recomputed */
-    double eigen_min, eigen_max; /* extreme Ritz values of A */
+    double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
 } nek_problem_t;
 
 void *nek_problem_new(const rt_run_t *run);
 void nek_problem_destroy(void *problem);
+void nek_digest(const void *problem, rt_digest_t *digest);
 /* A halo over the shared points for arrays of that kind and space; NULL with communication off. */
 rt_halo_t *nek_halo_new(const nek_config_t *config, const char *transport, rt_kind_t kind,
                         rt_space_t space);
@@ -157,6 +174,8 @@ void nek_gll(int n, double *z, double *w, double *D);
 double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *mass, double *xyz);
 /* Global index of point (i, j, k) of local element e: the same for all copies of a point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);
+/* The diagonal of D^T G D of one element: diag[n^3]. */
+void nek_element_diagonal(int n, const double *D, const double *G, double *diag);
 /* Field u[points] = random(global index, seed), 0 on the Dirichlet boundary. */
 void nek_random_field(const nek_config_t *config, uint64_t seed, double *u);
 /* Stored points of this rank that only elements of this rank share; and those that other ranks have
@@ -173,17 +192,24 @@ struct nek_solver {
     nek_mesh_t mesh; /* arrays in `space` */
     rt_halo_t *halo;
     bool own_halo;
+    const char *sums; /* how ranks add up what a rung's own cg sums; NULL: the host, by MPI */
     int iterations;
     double lambda;
     double *b, *x, *r, *p, *w; /* [points], in `space` */
     double *history;           /* [config iterations + 1], host: |r_k| = sqrt(sum c r r) */
     double *alpha, *beta;      /* [config iterations], host: coefficients of the last solve */
+    double residual;           /* |b - A x| of the last solve, by nek_verify_after */
 };
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
 void nek_solver_destroy(void *solver);
 /* w = A p and the global inner product p.w: kernels, gather-scatter, shift and mask. */
 double nek_apply(nek_solver_t *s, const double *p, double *w);
+/* p = z + beta p; x += alpha p, r -= alpha w with the global r.r and r.z in sum[0] and sum[1]. z is
+ * r / diag(A), or r without a preconditioner. */
+void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p);
+void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
+                   double *r, double sum[2]);
 void nek_solve(void *solver);
 void nek_spoil(void *solver);
 

@@ -294,6 +294,101 @@ static void fill_weights(nek_problem_t *p)
     }
 }
 
+/* --- the diagonal of A, for --precond jacobi --- */
+
+/*
+ * (D^T G D)_qq = e_q . D^T G D e_q, and the gradient of e_q lives on the three lines through
+ * q = (i, j, k): D(l, i) at (l, j, k) along r, and so on. Off q only one of its components is not
+ * zero, so only the factors of the diagonal are met there:
+ *
+ *     sum_l  G_rr(l,j,k) D(l,i)^2 + G_ss(i,l,k) D(l,j)^2 + G_tt(i,j,l) D(l,k)^2
+ *
+ * At q itself all three are: D(i,i), D(j,j), D(k,k), so that the other factors come in, twice each:
+ *
+ *     + 2 (G_rs D(i,i) D(j,j) + G_rt D(i,i) D(k,k) + G_st D(j,j) D(k,k))  at q
+ *
+ * D(i,i) = 0 at GLL points inside and not at the two ends, so this counts on edges and corners of
+ * an element, and is not small there once it is bent. Of the elements around an edge the signs
+ * differ, so that in the assembled diagonal little is left of it as long as the factors are
+ * continuous from one element to the next, as with --deform they almost are.
+ */
+void nek_element_diagonal(int n, const double *D, const double *G, double *diag)
+{
+    const int n2 = n * n, n3 = n2 * n;
+    const double *rr = G, *rs = rr + n3, *rt = rs + n3, *ss = rt + n3, *st = ss + n3, *tt = st + n3;
+    for (int q = 0; q < n3; q++) {
+        const int i = q % n, j = q / n % n, k = q / n2;
+        const double Di = D[i * n + i], Dj = D[j * n + j], Dk = D[k * n + k];
+        double sum = 2 * (rs[q] * Di * Dj + rt[q] * Di * Dk + st[q] * Dj * Dk);
+        for (int l = 0; l < n; l++) {
+            const double dr = D[l * n + i], ds = D[l * n + j], dt = D[l * n + k];
+            sum += rr[q + l - i] * dr * dr + ss[q + (l - j) * n] * ds * ds +
+                   tt[q + (l - k) * n2] * dt * dt;
+        }
+        diag[q] = sum;
+    }
+}
+
+/* inverse = 1 / (Q Q^T diag(D^T G D) + lambda), 0 on the boundary. */
+static void fill_inverse(nek_problem_t *p)
+{
+    const nek_config_t *cfg = p->config;
+    const int64_t n3 = (int64_t)cfg->n * cfg->n * cfg->n;
+    double least = INFINITY, most = 0;
+    p->inverse = RT_NEW(double, (size_t)cfg->points, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < cfg->local_elements; e++)
+        nek_element_diagonal(cfg->n, p->D, p->G + e * 6 * n3, p->inverse + e * n3);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(p->inverse);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    for (int64_t q = 0; q < cfg->points; q++) {
+        const double diag = p->inverse[q] + cfg->lambda;
+        p->inverse[q] = p->c[q] != 0 ? 1 / diag : 0;
+        if (p->c[q] != 0) {
+            least = fmin(least, diag);
+            most = fmax(most, diag);
+        }
+    }
+    rt_comm_min(&least, 1);
+    rt_comm_max(&most, 1);
+    p->diag_min = least;
+    p->diag_max = most;
+}
+
+/* The right-hand side, and the weights, which say where the boundary is and who shares a point: a
+ * power of two each, so that they are the same bits everywhere. D, G and the diagonal are not; they
+ * follow from the facts. */
+void nek_digest(const void *problem, rt_digest_t *digest)
+{
+    const nek_problem_t *p = problem;
+    const nek_config_t *cfg = p->config;
+    const int n = cfg->n;
+    rt_items_t points = {0, {0}};
+    rt_digest_int(digest, "degree", cfg->degree);
+    rt_digest_real(digest, "deform", cfg->deform);
+    rt_digest_real(digest, "lambda", cfg->lambda);
+    for (int d = 0; d < 3; d++)
+        rt_digest_int(digest, "elements", cfg->elements[d]);
+#pragma omp parallel
+    {
+        rt_items_t mine = {0, {0}};
+#pragma omp for schedule(static)
+        for (int64_t e = 0; e < cfg->local_elements; e++)
+            for (int q = 0; q < n * n * n; q++) {
+                const int64_t at = e * n * n * n + q;
+                const uint64_t point[] = {
+                    (uint64_t)nek_global_index(cfg, e, q % n, q / n % n, q / (n * n)),
+                    rt_items_word(p->b[at]), rt_items_word(p->c[at])};
+                rt_items_add(&mine, point, 3);
+            }
+#pragma omp critical
+        rt_items_merge(&points, &mine);
+    }
+    rt_digest_items(digest, "points", &points);
+}
+
 void *nek_problem_new(const rt_run_t *run)
 {
     const nek_config_t *cfg = run->config;
@@ -312,13 +407,17 @@ void *nek_problem_new(const rt_run_t *run)
     fill_weights(p);
     nek_random_field(cfg, (uint64_t)run->opt.seed, p->b);
     p->halo = nek_halo_new(cfg, run->opt.transport, RT_CPU, RT_HOST);
+    p->diag_min = p->diag_max = 1;
+    if (cfg->precond == NEK_JACOBI)
+        fill_inverse(p);
     p->mesh = (nek_mesh_t){.n = cfg->n,
                            .elements = cfg->local_elements,
                            .points = cfg->points,
                            .D = p->D,
                            .D_host = p->D,
                            .G = p->G,
-                           .c = p->c};
+                           .c = p->c,
+                           .inverse = p->inverse};
     return p;
 }
 
@@ -329,6 +428,7 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->D, RT_HOST);
     RT_FREE(p->G, RT_HOST);
     RT_FREE(p->c, RT_HOST);
+    RT_FREE(p->inverse, RT_HOST);
     RT_FREE(p->b, RT_HOST);
     RT_FREE(p->x_ref, RT_HOST);
     RT_FREE(p->history_ref, RT_HOST);

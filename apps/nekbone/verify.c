@@ -4,8 +4,9 @@
  * Before timing, on data drawn from a seed that no rung can know:
  *   each kernel against the reference, point by point, in units of the rounding error that the
  *   kernel's own sums allow; symmetry and positivity of the assembled operator; constants in the
- * null space of the element operator; a short solve with another right-hand side and number of
- *   iterations, and the same again with another number of threads.
+ *   null space of the element operator; the diagonal that preconditions, against e.Ae of points e;
+ *   a short solve with another right-hand side and number of iterations, and the same again with
+ *   another number of threads.
  * After timing, on what the timed run left behind:
  *   the true residual b - A x recomputed by the reference operator, x itself, and the residual
  *   history, against the reference CG at the same iteration; and the residual that the recurrence
@@ -17,6 +18,12 @@
  * of their sums. In CG each step adds an error of that size relative to |r|, amplified by at most
  * sqrt(kappa) along the recurrence, and those of two inner products; kappa = eigen_max / eigen_min
  * comes from the reference's own Lanczos coefficients. This file is compiled with -fno-fast-math.
+ *
+ * With --precond jacobi, d = diag(A), CG is that of d^-1/2 A d^-1/2 on d^-1/2 r: the Lanczos
+ * coefficients are of this matrix, and the recurrence amplifies by the root of its kappa. From
+ * there to norms of r itself and back costs at most (d_max / d_min)^1/2; |A| is at most d_max times
+ * its norm, and |A^-1| at most 1 / d_min times that of its inverse. Without a preconditioner d is
+ * 1. z = r / d adds one rounding a value to the dozens of an operator application.
  */
 #include "config.h"
 #include "nekbone.h"
@@ -165,6 +172,19 @@ static void check_operator(bench_t *t)
     compare_operator(t, "constants in the null space (eps |D'||G||D| 1)");
 }
 
+/* Q Q^T |D^T| |G| |D| |u| + lambda |u| */
+static void assembled_size(const bench_t *t, const double *u, double *size)
+{
+    const nek_problem_t *p = t->p;
+    operator_size(p, u, size);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(size);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    for (int64_t q = 0; q < t->points; q++)
+        size[q] += fabs(p->config->lambda * u[q]);
+}
+
 /* A = M (Q Q^T D^T G D + lambda) with its inner product; symmetric and positive. */
 static void check_assembled(bench_t *t)
 {
@@ -172,17 +192,10 @@ static void check_assembled(bench_t *t)
     nek_solver_t *s = t->s;
     double *x = t->u, *y = t->size; /* size is needed only in the first half */
     nek_random_field(p->config, t->seed + 1, x);
-    double want = oracle_apply(p, x, t->want);
-    operator_size(p, x, t->size);
-    if (p->halo) {
-        rt_field_t field = rt_field_f64(t->size);
-        rt_halo_do(p->halo, RT_HALO_SUM, &field);
-    }
-    double total = 0;
-    for (int64_t q = 0; q < t->points; q++) {
-        t->size[q] += fabs(p->config->lambda * x[q]);
+    double want = oracle_apply(p, x, t->want), total = 0;
+    assembled_size(t, x, t->size);
+    for (int64_t q = 0; q < t->points; q++)
         total += p->c[q] * t->size[q] * fabs(x[q]);
-    }
     rt_comm_sum(&total, 1);
     put(t, x, s->p);
     poison(t, s->w);
@@ -207,7 +220,57 @@ static void check_assembled(bench_t *t)
                      sum_error(xAy, yAx, scale), 16);
 }
 
-/* The vector work: p = r + beta p; x += alpha p, r -= alpha w, r.r
+/*
+ * The diagonal in force against the reference operator. e is 1 at the points of the mesh whose
+ * global coordinates are those of one point modulo 2 degree, so that no two of them are in one
+ * element, and e.Ae of each is found with one application. One point is drawn for each way to lie
+ * inside an element, on a face, an edge, a corner between elements: the factors rs, rt, st come in
+ * only there.
+ */
+static void check_diagonal(bench_t *t)
+{
+    const nek_config_t *cfg = t->p->config;
+    const int64_t m = cfg->degree, n3 = (int64_t)cfg->n * cfg->n * cfg->n;
+    const int64_t extent[3] = {cfg->elements[0] * m + 1, cfg->elements[1] * m + 1,
+                               cfg->elements[2] * m + 1};
+    double most = 0;
+    rt_verdict_true(t->verdict, "the rung has a diagonal", t->s->mesh.inverse != NULL);
+    if (!t->s->mesh.inverse)
+        return;
+    for (int way = 0; way < 8; way++) {
+        int64_t at[3];
+        for (int d = 0; d < 3; d++) {
+            const uint64_t draw = rt_hash((uint64_t)(8 * way + d), t->seed + 8);
+            const bool between = way >> d & 1 && cfg->elements[d] > 1;
+            at[d] = between ? m * (1 + (int64_t)(draw % (uint64_t)(cfg->elements[d] - 1)))
+                            : 1 + (int64_t)(draw % (uint64_t)(extent[d] - 2));
+        }
+        for (int64_t q = 0; q < t->points; q++) {
+            const int in = (int)(q % n3), n = cfg->n;
+            const int64_t g = nek_global_index(cfg, q / n3, in % n, in / n % n, in / (n * n));
+            const int64_t here[3] = {g % extent[0], g / extent[0] % extent[1],
+                                     g / (extent[0] * extent[1])};
+            bool chosen = t->p->c[q] != 0;
+            for (int d = 0; d < 3; d++)
+                chosen = chosen && (here[d] - at[d]) % (2 * m) == 0;
+            t->u[q] = chosen;
+        }
+        oracle_apply(t->p, t->u, t->want);
+        assembled_size(t, t->u, t->size);
+        get(t, t->s->mesh.inverse, t->got);
+        for (int64_t q = 0; q < t->points; q++) {
+            const double diag = 1 / t->got[q];
+            t->got[q] = t->u[q] != 0 ? diag : 0;
+            t->want[q] = t->u[q] != 0 ? t->want[q] : 0;
+        }
+        most = fmax(most, worst(t->points, t->got, t->want, t->size));
+    }
+    rt_verdict_check(t->verdict, "diagonal = e.Ae of points e (eps size)", most,
+                     2 * rounding_steps(cfg->n) + 16);
+}
+
+/* The vector work: p = r + beta p; x += alpha p, r -= alpha w, r.r; with a preconditioner z =
+ * r / diag(A) for the first r, and r.z.
  *
  * r + beta p is one product and one sum, each rounded once: an error of at most
  * eps |beta p| + eps |r + beta p| <= 2 eps (|r| + |beta p|), less if they are fused. Two honest
@@ -220,20 +283,23 @@ static void check_vectors(bench_t *t)
 {
     nek_problem_t *p = t->p;
     nek_solver_t *s = t->s;
-    const nek_vector_t *v = s->kernels->vector;
-    double beta = rt_random(1, t->seed), alpha = rt_random(2, t->seed), total = 0, want = 0;
+    const double *inverse = p->inverse;
+    double beta = rt_random(1, t->seed), alpha = rt_random(2, t->seed);
+    double total[2] = {0, 0}, want[2], sum[2];
 
     nek_random_field(p->config, t->seed + 3, t->u);   /* p */
     nek_random_field(p->config, t->seed + 4, t->got); /* r */
     put(t, t->u, s->p);
     put(t, t->got, s->r);
     for (int64_t q = 0; q < t->points; q++) {
-        t->want[q] = t->got[q] + beta * t->u[q];
-        t->size[q] = fabs(t->got[q]) + fabs(beta * t->u[q]);
+        const double z = inverse ? inverse[q] * t->got[q] : t->got[q];
+        t->want[q] = z + beta * t->u[q];
+        t->size[q] = fabs(z) + fabs(beta * t->u[q]);
     }
-    v->update_p(&s->mesh, beta, s->r, s->p);
+    nek_update_p(s, beta, s->r, s->p);
     get(t, s->p, t->got);
-    rt_verdict_check(t->verdict, "p = r + beta p (eps size)",
+    rt_verdict_check(t->verdict,
+                     inverse ? "p = z + beta p (eps size)" : "p = r + beta p (eps size)",
                      worst(t->points, t->got, t->want, t->size), VECTOR_STEPS);
 
     nek_random_field(p->config, t->seed + 5, t->got); /* x, while r is still in s->r */
@@ -246,8 +312,7 @@ static void check_vectors(bench_t *t)
     }
     nek_random_field(p->config, t->seed + 6, t->got); /* w */
     put(t, t->got, s->w);
-    double rr = v->update_xr(&s->mesh, alpha, s->p, s->w, s->x, s->r);
-    rt_comm_sum(&rr, 1);
+    nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
     get(t, s->x, t->got);
     double x_error = worst(t->points, t->got, t->want, t->size);
 
@@ -256,15 +321,24 @@ static void check_vectors(bench_t *t)
     for (int64_t q = 0; q < t->points; q++) {
         t->want[q] = t->u[q] - alpha * t->got[q];
         t->size[q] = fabs(t->u[q]) + fabs(alpha * t->got[q]);
-        total += p->c[q] * t->size[q] * t->size[q];
+        const double square = p->c[q] * t->size[q] * t->size[q];
+        total[0] += square;
+        total[1] += inverse ? inverse[q] * square : square;
     }
-    want = oracle_dot(p, t->want, t->want);
-    rt_comm_sum(&total, 1);
+    want[0] = oracle_dot(p, t->want, t->want);
+    rt_comm_sum(total, 2);
     get(t, s->r, t->got);
     rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)",
                      fmax(x_error, worst(t->points, t->got, t->want, t->size)), VECTOR_STEPS);
-    rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)", sum_error(rr, want, total),
-                     8 + sum_steps(p->config));
+    rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)",
+                     sum_error(sum[0], want[0], total[0]), 8 + sum_steps(p->config));
+    if (!inverse)
+        return;
+    for (int64_t q = 0; q < t->points; q++)
+        t->got[q] = inverse[q] * t->want[q];
+    want[1] = oracle_dot(p, t->want, t->got);
+    rt_verdict_check(t->verdict, "r.z = reference (eps sum |terms|)",
+                     sum_error(sum[1], want[1], total[1]), 8 + sum_steps(p->config));
 }
 
 /* --- the solve --- */
@@ -349,7 +423,7 @@ static double step_bound(const nek_problem_t *p, int k)
 {
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
     double step = rounding_steps(p->mesh.n) * sqrt(kappa) + 2 * sum_steps(p->config);
-    return (k + 1) * step * RT_EPS;
+    return (k + 1) * step * RT_EPS * sqrt(p->diag_max / p->diag_min);
 }
 
 /* Inner products of the reference, each off by a random relative error of the size that the
@@ -375,6 +449,14 @@ static double nudged_update_xr(const nek_mesh_t *m, double alpha, const double *
     return nudged(nek_vector_cpu.update_xr(m, alpha, p, w, x, r));
 }
 
+static void nudged_update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                               double *x, double *r, double sum[2])
+{
+    nek_vector_cpu.update_xr_z(m, alpha, p, w, x, r, sum);
+    sum[0] = nudged(sum[0]);
+    sum[1] = nudged(sum[1]);
+}
+
 /* |x - want| / |want|; x is overwritten. */
 static double relative_difference(const nek_problem_t *p, double *x, const double *want)
 {
@@ -393,6 +475,7 @@ static void nudged_solve(nek_solver_t *s)
     nek_vector_t vector = nek_vector_cpu;
     vector.shift = nudged_shift;
     vector.update_xr = nudged_update_xr;
+    vector.update_xr_z = nudged_update_xr_z;
     const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector}, *own = s->kernels;
     nudge.size = sum_steps(s->problem->config) * RT_EPS;
     nudge.calls = (uint64_t)rt_comm_rank() << 32;
@@ -518,6 +601,8 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         *arrays[i] = RT_NEW(double, (size_t)t.points, RT_HOST);
     check_operator(&t);
     check_assembled(&t);
+    if (t.p->inverse)
+        check_diagonal(&t);
     check_vectors(&t);
     for (int i = 0; i < 4; i++)
         RT_FREE(*arrays[i], RT_HOST);
@@ -579,8 +664,8 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
     rt_comm_sum(&bad, 1);
     rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
 
-    double residual = true_residual(p, p->b, x, w);
-    double size = p->eigen_max * sqrt(oracle_dot(p, p->x_ref, p->x_ref));
+    const double residual = s->residual = true_residual(p, p->b, x, w);
+    double size = p->eigen_max * p->diag_max * sqrt(oracle_dot(p, p->x_ref, p->x_ref));
     double rounding = rounding_steps(p->mesh.n) * steps * RT_EPS;
     rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
                      fabs(residual - p->residual_ref) /
@@ -589,8 +674,8 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
     check_gap(s, r, w, rounding, size, verdict);
 
     /* the errors of the operator reach x through A^-1, those of the inner products as they are */
-    double bound =
-        rounding * p->eigen_max / p->eigen_min + 2 * sum_steps(p->config) * steps * RT_EPS;
+    double bound = rounding * p->eigen_max / p->eigen_min * p->diag_max / p->diag_min +
+                   2 * sum_steps(p->config) * steps * RT_EPS;
     double error = relative_difference(p, x, p->x_ref);
     RT_FREE(x, RT_HOST); /* before another solver is made: the prediction has no room for both */
     RT_FREE(w, RT_HOST);

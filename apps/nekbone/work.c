@@ -4,7 +4,10 @@
  * P = number of elements * n^3 stored points, S = those of them that elements share.
  *
  * Credited to every rung (Karp et al., section III-A): flops P (12 n + 34), of which the operator
- * is 12 n + 19 and CG 15; bytes 24 reads and 6 writes of 8 bytes = 240 P.
+ * is 12 n + 19 and CG 15; bytes 24 reads and 6 writes of 8 bytes = 240 P. That list has z = r, r.z
+ * and r.r already, so --precond jacobi adds only what makes z = r / diag(A) of it: one product and
+ * one array read, P (12 n + 35) flops and 248 P bytes. Its unit has another name, so that no one
+ * sets the two side by side unawares.
  *
  * Done by the rungs of this ladder, an iteration:
  *
@@ -15,6 +18,9 @@
  *   gather-scatter  1 a shared point                           read index and w; write w     20 S/P
  *   shift           2  (lambda p, + w), 3 (c w p, sum)         read w p c; write w           32
  *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
+ *
+ * With --precond jacobi update_p reads 1 / diag(A) and multiplies by it (1 flop, 8 bytes more), and
+ * update_xr does, and sums r.z (2 flops, 8 bytes more).
  *
  * `global` also writes ur, us, ut to memory and reads them again: 48 more. `vector` has seven
  * sweeps in place of ax (cpu/vector.c), rungs that fuse lines have a count of their own.
@@ -35,15 +41,16 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const nek_config_t *cfg = run->config;
     const nek_kernels_t *kernels = rung->kernels;
-    double P = stored_points(cfg), n = cfg->n;
-    *work = (rt_work_t){.unit = "iteration",
+    const int jacobi = cfg->precond != NEK_NONE;
+    double P = stored_points(cfg);
+    *work = (rt_work_t){.unit = jacobi ? "Jacobi-preconditioned iteration" : "iteration",
                         .units = (double)cfg->iterations,
-                        .flops = P * (12 * n + 34),
-                        .bytes = P * 30 * VALUE,
+                        .flops = P * (12 * cfg->n + 34 + jacobi),
+                        .bytes = P * (30 + jacobi) * VALUE,
                         .points = 1,
                         .point = "point",
-                        .loads_and_stores = 30,
-                        .distinct_arrays = 12, /* x r p w z c and six factors */
+                        .loads_and_stores = 30 + jacobi,
+                        .distinct_arrays = 12 + jacobi, /* x r p w z c, six factors; diagonal */
                         .array_bytes = (double)cfg->points * VALUE};
     for (int d = 0; d < 3; d++)
         work->points *= (double)(cfg->elements[d] * cfg->degree + 1);
@@ -71,12 +78,14 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 void nek_work_add(const nek_config_t *cfg, double P, double S, double ax_read, double ax_written,
                   rt_work_t *work)
 {
-    rt_work_add(work, "update_p", 1, 2 * P, 2 * VALUE * P, VALUE * P);
+    const int jacobi = cfg->precond != NEK_NONE;
+    rt_work_add(work, "update_p", 1, (2 + jacobi) * P, (2 + jacobi) * VALUE * P, VALUE * P);
     rt_work_add(work, "ax", 1, (12 * cfg->n + 15) * P, ax_read * VALUE * P, ax_written * VALUE * P);
     if (cfg->communication)
         rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
     rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);
-    rt_work_add(work, "update_xr", 1, 7 * P, 5 * VALUE * P, 2 * VALUE * P);
+    rt_work_add(work, "update_xr", 1, (7 + 2 * jacobi) * P, (5 + jacobi) * VALUE * P,
+                2 * VALUE * P);
 }
 
 static double larger(double a, double b)
@@ -85,8 +94,9 @@ static double larger(double a, double b)
 }
 
 /*
- * Memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b; a solver x, r,
- * p, w, b and, where it cannot use the host's arrays, G and c again. The most host memory is in use
+ * Memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b, with --precond
+ * jacobi also 1 / diag(A); a solver x, r, p, w, b and, where it cannot use the host's arrays, all
+ * of the problem's but b again. The most host memory is in use
  * in the short solve of verify.c: problem, x_ref, the rung's solver if it lives on the host, and
  * the oracle's. Or, on small n, while a halo is made.
  */
@@ -109,17 +119,18 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         making_halo = 2.0 * (double)(local + shared) * sizeof(int64_t) + /* positions and ids */
                       (double)rt_halo_predict_setup(local, shared);
     }
-    const double problem = 8 * array + halo;
+    const double fixed = (7 + (cfg->precond != NEK_NONE)) * array; /* what the kernels only read */
+    const double problem = fixed + array + halo;
     double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
-    bytes[RT_PINNED] = 3 * VALUE;
+    bytes[RT_PINNED] = 3 * 2 * VALUE;
     if (kernels)
         solver += kernels->scratch_arrays * array +
                   (double)kernels->vector->partial_size(cfg->points) * VALUE;
     if (space == RT_HOST) {
         host_solver = solver;
     } else {
-        bytes[space] = 7 * array + matrix + solver;
+        bytes[space] = fixed + matrix + solver;
         if (cfg->communication) {
             bytes[space] += (double)rt_halo_predict(local, shared, 1, space);
             bytes[RT_PINNED] += (double)rt_halo_predict(local, shared, 1, RT_PINNED);

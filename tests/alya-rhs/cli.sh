@@ -72,6 +72,13 @@ sed 's/^10 0 1 2 4 1/10 1 0 2 3 1/; s/^0.5 0.5 0$/9 9 9/' flat.su2 >inverted.su2
 refused 2 "inverted" "$alya" $cpu --mesh inverted.su2
 sed 's/^10 0 1 2 4 1/10 1 2 0 3 1/' flat.su2 >twins.su2
 refused 2 "element 1 has the same four nodes as element 0" "$alya" $cpu --mesh twins.su2
+# Files of one mesh in several formats have one digest; a coordinate's last bit makes another.
+sed 's/^0.5 0.5 0$/0.5 0.5 -1/; s/^10 0 1 2 4 1/10 1 0 2 4 1/' flat.su2 >whole.su2
+sed 's/^0.5 0.5 -1$/0.5 0.5 -1.0000000000000002/' whole.su2 >moved.su2
+[ "$(digests "$alya $cpu --mesh" "$inputs/cube-4.1.msh" "$inputs/cube.su2" "$inputs/cube-2.2-binary.msh")" = 1 ] ||
+    fail "the digest of a mesh depends on its format"
+[ "$(digests "$alya $cpu --mesh" whole.su2 whole.su2 moved.su2)" = 2 ] ||
+    fail "the digest of a mesh says nothing of its coordinates"
 refused 3 "--rung patch cannot run here" "$alya" $cpu --rung patch
 refused 2 "there is no such rung" "$alya" $cpu --rung fastest
 

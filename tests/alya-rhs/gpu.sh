@@ -27,6 +27,16 @@ done
 for file in "$inputs"/*.su2; do
     valid file "$alya" --mesh "$file" --ladder --seconds 0
 done
+# Threads of a block: the last block of a mesh whose elements are no multiple of it, too.
+for rung in P RS RSP RSPR closed coalesced; do
+    for threads in 64 256; do
+        valid $rung-$threads "$alya" --cells 11x7x5 --rung $rung --choose threads=$threads --seconds 0
+    done
+done
+for rung in P RS RSP closed; do
+    valid $rung-512 "$alya" --cells 11x7x5 --rung $rung --choose threads=512 --seconds 0
+done
+refused 2 "there is no such value; known: 64, 128, 256" "$alya" --rung coalesced --choose threads=512
 valid box "$alya" --mesh box --cells 8x8x8 --jitter 0.1 --ladder --seconds 0
 valid steps "$alya" --cells 12x8x6 --steps 5 --ladder --seconds 0
 valid ladder "$alya" --cells 48x40x28 --ladder --seconds 0.1

@@ -22,6 +22,8 @@ else
     echo "no METIS: $(cat metis.out | tail -n 1)"
 fi
 
+same_inputs "$alya" --device cpu --cells 6x5x4 --order random-all
+
 # Distribution of a mesh, and memory as it is said beforehand.
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/alya-rhs/test_mesh" >mesh.out 2>&1 ||
     fail "test_mesh on three ranks: $(cat mesh.out)"

@@ -67,6 +67,25 @@ have_mpi()
     esac
 }
 
+# digests COMMAND FILE...: how many digests the inputs from these files have; nothing if one has none.
+digests()
+{
+    command=$1
+    shift
+    for file in "$@"; do
+        $command "$file" --digest || return
+    done >digests.out
+    sort -u digests.out | wc -l
+}
+
+# same_inputs PROGRAM ARGUMENTS...: two ranks make the inputs that one makes, by their digest, and another seed makes others.
+same_inputs()
+{
+    one=$("$@" --digest) two=$($mpirun -n 2 "$@" --digest --threads 1)
+    [ ${#one} = 64 ] && [ "$one" = "$two" ] || fail "$*: the digest of its inputs is '$one', on two ranks '$two'"
+    [ "$one" != "$("$@" --digest --seed 7)" ] || fail "$*: the digest of its inputs is the same for another seed"
+}
+
 # ran NAME RUNG...: the ladder of NAME has verified these rungs, and none was left out.
 ran()
 {

@@ -5,11 +5,13 @@
  * calls is written to memory that both share, one letter a hook:
  *
  *   c configure   N n problem   S s solver   B verify_before   p spoil   x solve   A verify_after
- *   R result
+ *   R result   D digest
  */
 #include "config.h"
 #include <math.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include "check.h"
 #include "rt.h"
 
@@ -31,9 +33,10 @@ static void note(char event)
 /* --- the app --- */
 
 /* "second": from the second solve on; "plain": in the first rung of two only */
-typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN } fault_t;
-static const char *const faults[] = {"none",   "nothing", "wrong", "nan",
-                                     "second", "kernel",  "plain", NULL};
+/* "boast": the first rung counts a billion times the flops that it does */
+typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN, BOAST } fault_t;
+static const char *const faults[] = {"none",   "nothing", "wrong", "nan", "second",
+                                     "kernel", "plain",   "boast", NULL};
 
 typedef struct {
     int64_t n;
@@ -83,7 +86,8 @@ static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_S
 static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
 {
     double n = (double)((config_t *)run->config)->n;
-    (void)rung;
+    const int fault = ((config_t *)run->config)->fault;
+    const bool boasts = fault == BOAST && strcmp(rung->name, "plain") == 0;
     *out = (rt_work_t){.unit = "pass",
                        .point = "point",
                        .units = 1,
@@ -93,7 +97,9 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
                        .loads_and_stores = 1,
                        .distinct_arrays = 1,
                        .array_bytes = 8 * n};
-    rt_work_add(out, "square", 1, n, 0, 8 * n);
+    /* beside the boaster one so modest that no other load of the machine makes it look fast */
+    const bool modest = fault == BOAST && !boasts;
+    rt_work_add(out, "square", 1, boasts ? 1e9 * n : n, 0, modest ? n / 100 : 8 * n);
 }
 
 static void *problem_new(const rt_run_t *run)
@@ -106,6 +112,13 @@ static void problem_destroy(void *problem)
 {
     (void)problem;
     note('n');
+}
+
+static void digest_problem(const void *problem, rt_digest_t *digest)
+{
+    const config_t *config = problem;
+    note('D');
+    rt_digest_int(digest, "n", config->n);
 }
 
 static void *solver_new(void *problem, const rt_rung_t *rung)
@@ -203,6 +216,7 @@ static const rt_app_t fake = {.name = "fake",
                               .work = work,
                               .problem_new = problem_new,
                               .problem_destroy = problem_destroy,
+                              .digest = digest_problem,
                               .solver_new = solver_new,
                               .solver_destroy = solver_destroy,
                               .verify_before = verify_before,
@@ -405,7 +419,8 @@ static void check_ladders(void)
     check_refused("--only cubes", RT_USAGE, "give that too");
     check_refused("--roofline", RT_USAGE, "has none");
     tested = &fake;
-    check_refused("--ladder --only cubes", RT_USAGE, "this app has one ladder");
+    check_refused("--ladder --only cubes", RT_USAGE, "no such ladder; known: cpu, gpu");
+    check_refused("--ladder --only gpu", RT_MEMORY, "no rung can run this problem here");
 }
 
 static void check_refusals(void)
@@ -457,7 +472,8 @@ static void check_json(void)
     snprintf(arguments, sizeof arguments,
              "--n 100 --rung plain --windows 3 --seconds 0.001 --json %s", path);
     CHECK(run(arguments) == 0);
-    CHECK_TEXT(check_life(shared->event + 2, 4, 1), "n");
+    CHECK(strncmp(shared->event, "cND", 3) == 0);
+    CHECK_TEXT(check_life(shared->event + 3, 4, 1), "n");
     json_t *root = json_load_file(path, 0, NULL), *rung = first_rung(root);
     CHECK_TEXT(text_of(root, "verdict"), "VALID");
     CHECK_TEXT(text_of(root, "program"), "fake");
@@ -498,6 +514,146 @@ static void check_json(void)
     CHECK(rmdir(folder) == 0); /* nothing else was left there */
 }
 
+/* --- evidence --- */
+
+static char folder[] = "/tmp/rt_evidence_XXXXXX", file[64];
+
+/* The result of a run with these arguments, of which nothing is left on disk. */
+static json_t *result_of(const char *arguments, int status)
+{
+    char all[256];
+    snprintf(all, sizeof all, "%s --json %s", arguments, file);
+    CHECK(run(all) == status);
+    json_t *root = json_load_file(file, 0, NULL);
+    CHECK(root != NULL);
+    unlink(file);
+    return root;
+}
+
+static double real_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* Solves differ, and the windows have almost equally many. */
+static int windows_at_least(const json_t *rung, double least)
+{
+    const json_t *windows = json_object_get(rung, "window_seconds");
+    const double solves = real_of(rung, "solves") / (double)json_array_size(windows);
+    int n = 0;
+    for (size_t i = 0; i < json_array_size(windows); i++)
+        n += json_real_value(json_array_get(windows, i)) * solves >= 0.5 * least;
+    return n;
+}
+
+/* What a reader recomputes: the median, the spread and the figure of merit from the windows. */
+static void check_windows(void)
+{
+    json_t *root = result_of("--rung plain --warm-up 0.02 --window 0.03 --windows 3", 0);
+    const json_t *rung = first_rung(root), *list = json_object_get(rung, "window_seconds");
+    double w[3] = {0};
+    CHECK(json_array_size(list) == 3);
+    for (size_t i = 0; i < 3; i++)
+        w[i] = json_real_value(json_array_get(list, i));
+    const double most = fmax(w[0], fmax(w[1], w[2])), least = fmin(w[0], fmin(w[1], w[2]));
+    const double median = fmax(fmin(w[0], w[1]), fmin(fmax(w[0], w[1]), w[2]));
+    CHECK(least > 0 && real_of(rung, "seconds_per_unit") == median);
+    CHECK(real_of(rung, "spread") == (most - least) / median);
+    CHECK(json_is_true(json_object_get(rung, "spread_flag")) == (most - least > 0.03 * median));
+    CHECK((strstr(out, "unsteady      plain") != NULL) == (most - least > 0.03 * median));
+    CHECK(real_of(rung, "credited_flop_per_unit") == 20000);
+    CHECK(real_of(rung, "fom_flop_per_s") == 20000 / median);
+    CHECK(real_of(rung, "warm_up_seconds") >= 0.02);
+    CHECK(real_of(rung, "timed_seconds") >= 0.09 && windows_at_least(rung, 0.03) == 3);
+    CHECK(json_is_null(json_object_get(rung, "plausible"))); /* too short to be judged */
+    json_decref(root);
+
+    root = result_of("--rung plain --seconds 0 --window 1 --warm-up 1", 0);
+    CHECK(json_object_get(first_rung(root), "window_seconds") == NULL); /* 0 is verify only */
+    json_decref(root);
+}
+
+/* A figure that the machine cannot have reached is no figure; the other rung's is. */
+static void check_plausible(void)
+{
+    json_t *root = result_of("--ladder --fault boast --windows 3 --window 0.07", RT_INVALID);
+    const json_t *rung = first_rung(root),
+                 *next = json_array_get(json_object_get(root, "rungs"), 1);
+    CHECK(json_is_false(json_object_get(rung, "plausible")));
+    CHECK(json_is_false(json_object_get(rung, "valid")));
+    CHECK(json_object_get(rung, "fom_flop_per_s") == NULL);
+    CHECK(json_is_object(json_object_get(rung, "ceilings_again")));
+    CHECK(json_is_true(json_object_get(next, "plausible")));
+    CHECK(json_is_true(json_object_get(next, "valid")));
+    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
+    CHECK(strstr(out, "plausible: at most 102 % of the measured ceiling") != NULL);
+    CHECK(strstr(out, "\nfake: INVALID\n") != NULL);
+    json_decref(root);
+}
+
+/* By `printf rooftop:hello | sha256sum`. */
+static const long long seed_of_hello = 699219423346350485;
+
+static void check_nonce(void)
+{
+    json_t *root = result_of("--n 10 --seconds 0 --nonce hello", 0);
+    CHECK_TEXT(json_object_iter_key(json_object_iter(root)), "schema"); /* the first */
+    CHECK(json_integer_value(json_object_get(root, "schema")) == 1);
+    CHECK_TEXT(text_of(root, "nonce"), "hello");
+    CHECK(json_integer_value(json_object_get(root, "seed")) == seed_of_hello);
+    char digest[80];
+    snprintf(digest, sizeof digest, "%s\n", text_of(root, "inputs_digest"));
+    CHECK(strstr(out, text_of(root, "inputs_digest")) != NULL);
+    CHECK(strlen(text_of(root, "seal")) == 64);
+    json_decref(root);
+
+    CHECK(run("--n 10 --nonce hello --digest --ladder") == 0);
+    CHECK_TEXT(out, digest);
+    CHECK_TEXT(shared->event, "cNDn"); /* no rung was set up */
+    CHECK(run("--n 11 --nonce hello --digest") == 0 && strcmp(out, digest) != 0);
+    CHECK(run("--n 10 --nonce hellO --digest") == 0 && strcmp(out, digest) != 0);
+    CHECK(run("--n 10 --seed 699219 --digest") == 0 && strcmp(out, digest) != 0);
+    root = result_of("--n 10 --seconds 0 --seed 5", 0);
+    CHECK_TEXT(text_of(root, "nonce"), "");
+    CHECK(json_integer_value(json_object_get(root, "seed")) == 5);
+    json_decref(root);
+    check_refused("--nonce hello --seed 5", RT_USAGE, "--nonce and --seed exclude each other");
+    check_refused("--nonce h\xff", RT_USAGE, "--nonce: not UTF-8");
+    check_refused("--digest --json a.json", RT_USAGE, "leave --json out");
+    check_refused("--window -1", RT_USAGE, "--window");
+    check_refused("--warm-up nan", RT_USAGE, "--warm-up");
+}
+
+/* The disk is full when the result is written: one line, status 3, and no part of a file. */
+static void check_full_disk(void)
+{
+    char arguments[128];
+    struct rlimit old, limit;
+    snprintf(arguments, sizeof arguments, "--quiet --n 10 --seconds 0 --json %s", file);
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    limit = old;
+    limit.rlim_cur = 512; /* of any file, also of those that catch the output */
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const int status = run(arguments);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    signal(SIGXFSZ, handler);
+    CHECK(status == RT_ENVIRONMENT);
+    CHECK(lines(err) == 1 && strstr(err, "File too large") != NULL);
+    CHECK_TEXT(out, "\nfake: VALID, but --json was not written\n");
+}
+
+static void check_evidence(void)
+{
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(file, sizeof file, "%s/a.json", folder);
+    check_windows();
+    check_plausible();
+    check_nonce();
+    check_full_disk();
+    CHECK(rmdir(folder) == 0); /* nothing was left there */
+}
+
 static void check_roofline(void)
 {
     CHECK(run("--roofline --device cpu --seconds 0.005") == 0);
@@ -526,6 +682,7 @@ int main(void)
     check_ladders();
     check_sizes();
     check_json();
+    check_evidence();
     check_roofline();
     return check_done();
 }

@@ -533,7 +533,7 @@ static void check_default_rung(void)
     snprintf(settings, sizeof settings, "tuning=%s", path);
     write_entries(e, 4);
     rt_run_init(&run, &app, settings);
-    CHECK(rt_run_default_rung(&run) == &ladder[MANY]);
+    CHECK(rt_run_default_rung(&run, NULL, 0) == &ladder[MANY]);
     CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[FEW]);
     rt_run_destroy(&run);
     snprintf(settings, sizeof settings, "tuning=%s elements=3000", path);

@@ -106,6 +106,12 @@ done
 refused 2 "--walls 3,7: of 459 boundary faces none has the tag 7" "$mcpi" $cpu $small --walls 3,7
 refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls 1,x
 refused 2 "40 rows: no multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
+# Files of one mesh in several formats have one digest; another vertex or value makes another.
+sed 's/^1 1 30$/1 1 31/' chain.mtx >other.mtx
+[ "$(digests "$mcpi $cpu --walls none --mesh" "$samples/mixed.su2" "$samples/mixed.lb8.ugrid" "$samples/mixed.msh")" = 1 ] ||
+    fail "the digest of a mesh depends on its format"
+[ "$(digests "$mcpi $cpu --mesh" chain.mtx chain.mtx other.mtx)" = 2 ] ||
+    fail "the digest of a matrix says nothing of its values"
 bad_files
 while read -r file text; do
     refused 2 "$text" "$mcpi" $cpu --mesh "$file" --json bad.json

@@ -2,7 +2,7 @@
 # GPU; with RT_SANITIZE=1 also compute-sanitizer.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 "$mcpi" --list >list.out
-reason=$(grep -A 2 '^naive ' list.out | sed -n 's/^ *absent: //p')
+reason=$(grep -A 3 '^naive ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 
 cuda_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
@@ -43,6 +43,16 @@ done
 ladder all-fp64 --surface 5 --layers 6 --offdiagonal fp64 --dq fp64 --accumulate fp64
 ladder mixed --surface 5 --layers 6 --offdiagonal bf16 --dq fp64 --accumulate fp64
 
+# Threads of a block.
+for rung in naive warp-shared warp-shuffle six-rows; do
+    for threads in 64 256; do
+        valid $rung-$threads "$mcpi" --rung $rung --choose threads=$threads --surface 7 --layers 6 --seconds 0
+    done
+done
+for rung in naive warp-shared six-rows; do
+    valid $rung-512 "$mcpi" --rung $rung --choose threads=512 --surface 7 --layers 6 --block-size 7 \
+        --accumulate fp64 --seconds 0
+done
 # From rows of which some colours have one, to more than fill a GPU at once.
 for size in "2 2" "2 3" "4 6" "13 11" "40 30"; do
     set -- $size

@@ -37,6 +37,7 @@ for file in $files; do
     [ -n "$(fingerprint file-1)" ] && [ "$(fingerprint file-3)" = "$(fingerprint file-1)" ] ||
         fail "$file: dQ on 3 ranks is '$(fingerprint file-3)', on one '$(fingerprint file-1)'"
 done
+same_inputs "$mcpi" --device cpu $small --colouring local
 valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
 
 mutants_on_two_ranks mcpi_mutants

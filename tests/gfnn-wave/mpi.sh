@@ -28,6 +28,7 @@ done
 for n in ${each:-4}; do
     valid ladder-$n $mpirun -n $n "$gfnn" $run --ladder
 done
+same_inputs "$gfnn" --device cpu --elements 14x12x10 --faces free
 # boxes of one's own choice; boxes thinner than the predictor's reach
 valid slabs $mpirun -n 4 "$gfnn" $run --ranks 1x1x4 --rung solve-simd
 valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve-simd

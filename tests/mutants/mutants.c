@@ -78,7 +78,8 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
                        rt_outcome_t *out)
 {
     const char *ladder = suite->ladder ? suite->ladder(mutant) : NULL;
-    const rt_rung_t rung = {mutant->name, RT_CPU, "", "a fault", suite->kernels(mutant), ladder};
+    const rt_rung_t rung = {mutant->name,           suite->kind, "", "a fault",
+                            suite->kernels(mutant), ladder};
     rt_app_t app = *suite->app;
     rt_run_t *run = &c->run;
     app.ladder = &rung;
@@ -179,10 +180,11 @@ static void judge_honest(const court_t *court)
     }
 }
 
-static void start(const char *app, int *argc, char ***argv)
+static void start(const char *app, const char *device, int *argc, char ***argv)
 {
     char name[64];
-    const char *device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
+    if (!device)
+        device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
     snprintf(name, sizeof name, "%s mutants", app);
     rt_error_set_program(name);
     rt_comm_init(argc, argv);
@@ -193,9 +195,16 @@ static void start(const char *app, int *argc, char ***argv)
 int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv)
 {
     const rt_app_t *app = suite->app;
-    start(app->name, &argc, &argv);
+    bool verbose = false;
+    const char *device = NULL;
+    for (int i = 1; i < argc; i++) {
+        verbose = verbose || strcmp(argv[i], "--verbose") == 0;
+        if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            device = argv[++i];
+    }
+    start(app->name, device, &argc, &argv);
     rt_threads_set(1); /* the problems are tiny; checks that compare threads set them themselves */
-    court_t court = {.suite = suite, .verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0};
+    court_t court = {.suite = suite, .verbose = verbose};
     court.cases = RT_NEW(case_t, (size_t)suite->problems, RT_HOST);
     for (int p = 0; p < suite->problems; p++) {
         case_t *c = &court.cases[p];

@@ -38,6 +38,7 @@ typedef struct {
     int problems;
     const rt_mutant_t *mutants, *honest; /* honest: valid, though they are run as mutants are */
     int n_mutants, n_honest;
+    rt_kind_t kind;   /* of the mutants' rungs, and so where their arrays are */
     int lost_message; /* the fault that is none on one rank, where there are no messages; or 0 */
 
     /* The app's hooks in the place of which a mutant's are run. */
@@ -54,7 +55,8 @@ typedef struct {
 } rt_mutants_t;
 
 /* All honest rungs and programs, then all mutants; prints those that are misjudged, with --verbose
- * all, and the count. Any number of ranks. Returns the exit status. */
+ * all, and the count. --device LIST: on these GPUs. Any number of ranks. Returns the exit status.
+ */
 int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
 
 /* The transport that forgets: what rank 0 receives first arrives as zeros. For

@@ -5,6 +5,11 @@
  * six geometric factors vanish and the others are equal. Faults of the solve itself are put into
  * the timed solve only, not into the kernels that are checked one by one, so that what is left
  * behind must give them away.
+ *
+ * What rungs of a GPU do is here line by line on host memory: x and |r|^2 late as in onepass.cu,
+ * p.v by recurrence as in resident.cu, boundaries that arrive late. And real rungs are wrapped:
+ * they solve, and something is done to what they read or leave behind. On the host that is done to
+ * rungs of the CPU; `nekbone_mutants --device 0` does it to those of the GPU.
  */
 #include "config.h"
 #include <math.h>
@@ -79,20 +84,52 @@ typedef enum {
     PASS_LAMBDA_EACH_COPY,
     PASS_MASK_MISSING,
     PASS_LAST_ELEMENT,
-    PASS_THREADS
+    PASS_THREADS,
+    PASS_RR_NOT_SUMMED,
+    PASS_X_THIRD,
+    PASS_STALE_BOUNDARY,
+    /* A p by recurrence */
+    TWO_PV_WRONG,
+    TWO_SUMS_OLD,
+    TWO_S_SKIPPED,
+    TWO_STALE_BOUNDARY,
+    /* Jacobi's preconditioner */
+    DIAGONAL_CROSS,
+    DIAGONAL_UNASSEMBLED,
+    DIAGONAL_LAMBDA,
+    DIAGONAL_ELEMENT,
+    DIAGONAL_FLOAT,
+    DIAGONAL_NONE,
+    JACOBI_MISSING,
+    JACOBI_HISTORY,
+    JACOBI_RR,
+    JACOBI_Z_OLD,
+    /* around a real rung */
+    WRAP_X_MISSES_STEP,
+    WRAP_R_LATE,
+    WRAP_B_STALE_COPY,
+    WRAP_FACTOR_STALE,
+    WRAP_X_FLOAT,
+    WRAP_HISTORY_FLOAT
 } fault_t;
 
 /* Which program a mutant is: nek_solve's lines with one fault, that with an operator of small
- * products, or CG in one pass; the last in the short solve of verify.c too. */
-enum { LINES, PRODUCTS, ONE_PASS, ONE_PASS_ALWAYS };
+ * products, or CG in one pass; the last in the short solve of verify.c too; CG with A p by
+ * recurrence; from WRAPPED on a real rung, wrapped[variant - WRAPPED]. */
+enum { LINES, PRODUCTS, ONE_PASS, ONE_PASS_ALWAYS, TWO_SUMS, WRAPPED };
+static const char *const wrapped_on_host[] = {"jammed", "cpu-fused", NULL};
+static const char *const wrapped_on_device[] = {"packed", "fused", "onepass", "resident", NULL};
+static const char *const *wrapped = wrapped_on_host;
 
-enum { BENT, BENT_7, STRAIGHT, LONG, PROBLEMS };
+enum { MOST_MUTANTS = 160 };
+enum { BENT, BENT_7, STRAIGHT, LONG, JACOBI, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [BENT] = "elements=4x3x2 degree=5 deform=0.3 iterations=40",
     [BENT_7] = "elements=4x2x2 degree=6 deform=0.3 iterations=20",
     [STRAIGHT] = "elements=4x4x2 degree=9 iterations=60",
     /* far beyond convergence: two honest residual histories have nothing in common there */
-    [LONG] = "elements=4x2x2 degree=4 deform=0.2 lambda=0 iterations=300"};
+    [LONG] = "elements=4x2x2 degree=4 deform=0.2 lambda=0 iterations=300",
+    [JACOBI] = "elements=4x3x2 degree=5 deform=0.3 iterations=40 precond=jacobi"};
 
 static const rt_mutant_t mutants[] = {
     {TERM_DROPPED, "one of the nine products with G dropped", BENT, false, 0},
@@ -156,12 +193,47 @@ static const rt_mutant_t mutants[] = {
     {PASS_MASK_MISSING, "one pass: v not zero on the boundary", STRAIGHT, false, ONE_PASS},
     {PASS_LAST_ELEMENT, "one pass: last element left out of r.v", BENT, false, ONE_PASS},
     {PASS_THREADS, "one pass: sums that depend on the threads", BENT, false, ONE_PASS_ALWAYS},
+    {PASS_RR_NOT_SUMMED, "one pass: |r|^2 never summed, only carried", BENT, false, ONE_PASS},
+    {PASS_X_THIRD, "one pass: x in every third pass, not every second", BENT, false, ONE_PASS},
+    {PASS_STALE_BOUNDARY, "one pass: a boundary of the iteration before", BENT, false, ONE_PASS},
+    {TWO_PV_WRONG, "two sums: p.v by the alpha of the wrong turn, once", BENT, false, TWO_SUMS},
+    {TWO_SUMS_OLD, "two sums: r.w of the turn before, once", BENT, false, TWO_SUMS},
+    {TWO_S_SKIPPED, "two sums: A p not carried on, once", BENT, false, TWO_SUMS},
+    {TWO_STALE_BOUNDARY, "two sums: a boundary of the turn before", BENT, false, TWO_SUMS},
+    {DIAGONAL_CROSS, "diagonal without rs, rt, st", JACOBI, false, LINES},
+    {DIAGONAL_UNASSEMBLED, "diagonal of elements, not assembled", JACOBI, false, LINES},
+    {DIAGONAL_LAMBDA, "diagonal without lambda", JACOBI, false, LINES},
+    {DIAGONAL_ELEMENT, "diagonal of the first element in the last", JACOBI, false, LINES},
+    {DIAGONAL_FLOAT, "diagonal in single precision", JACOBI, false, LINES},
+    {DIAGONAL_NONE, "no diagonal", JACOBI, false, LINES},
+    {JACOBI_MISSING, "no preconditioner in the timed solve", JACOBI, false, LINES},
+    {JACOBI_HISTORY, "no preconditioner, history by heart", JACOBI, false, LINES},
+    {JACOBI_RR, "r.r in the place of r.z", JACOBI, false, LINES},
+    {JACOBI_Z_OLD, "z of the iteration before, once", JACOBI, false, LINES},
+};
+
+/* Around a real rung: each of these to each rung of `wrapped`. */
+static const rt_mutant_t wrappings[] = {
+    {ONE_FEWER, "one iteration fewer, history by heart", BENT, false, 0},
+    {NOTHING_SECOND, "nothing after the warm-up", BENT, true, 0},
+    {LEFT_OVER, "answer left over from the reference run", BENT, false, 0},
+    {NAN_IN_X, "NaN in one point of x", BENT, false, 0},
+    {SCALED, "x too large by 1e-9", BENT, false, 0},
+    {WRAP_X_MISSES_STEP, "x misses one alpha p", BENT, false, 0},
+    {WRAP_R_LATE, "r left behind one iteration late", BENT, false, 0},
+    {WRAP_B_STALE_COPY, "one copy of a shared point stale", BENT, false, 0},
+    {WRAP_FACTOR_STALE, "one factor of an element as in the one before", BENT, false, 0},
+    {WRAP_X_FLOAT, "x in single precision", BENT, false, 0},
+    {WRAP_HISTORY_FLOAT, "history in single precision", BENT, false, 0},
 };
 
 static fault_t fault; /* of the mutant that runs */
 static int variant;   /* and which program it is */
 static int solves;    /* that it has done */
 static int ax_calls;
+/* Of the mutant's problem, from `begin` to `end`: the diagonal with its fault, and what was on the
+ * boundary in the iteration before, as an element has it and assembled. */
+static double *own_inverse, *old_local, *old_sum;
 
 /* --- the operator --- */
 
@@ -319,6 +391,17 @@ static double faulty_update_xr(const nek_mesh_t *m, double alpha, const double *
     return faulty_sum(nek_vector_cpu.update_xr(m, alpha, p, w, x, r));
 }
 
+static void faulty_update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    nek_vector_cpu.update_p_z(m, beta, r, p);
+}
+
+static void faulty_update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                               double *x, double *r, double sum[2])
+{
+    nek_vector_cpu.update_xr_z(m, alpha, p, w, x, r, sum);
+}
+
 static double faulty_dot(const nek_mesh_t *m, const double *x, const double *y)
 {
     return faulty_sum(nek_vector_cpu.dot(m, x, y));
@@ -371,48 +454,102 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
         s->halo = faulty_halo(s->problem->config);
         s->own_halo = true;
     }
+    if (s->mesh.inverse && s->space == RT_HOST)
+        s->mesh.inverse = fault == DIAGONAL_NONE ? NULL : own_inverse;
     own_halo = s->halo;
     return s;
 }
 
 /* --- conjugate gradients --- */
 
+/* 1 / diagonal with a fault. */
+static void fill_inverse(const nek_problem_t *p, double *inverse)
+{
+    const nek_config_t *cfg = p->config;
+    const int n = cfg->n, n2 = n * n, n3 = n2 * n;
+    for (int64_t e = 0; e < cfg->local_elements; e++) {
+        const int64_t from = fault == DIAGONAL_ELEMENT && e == cfg->local_elements - 1 ? 0 : e;
+        const double *G = p->G + from * 6 * n3, *D = p->D;
+        double *diag = inverse + e * n3;
+        nek_element_diagonal(n, D, G, diag);
+        for (int q = 0; fault == DIAGONAL_CROSS && q < n3; q++) {
+            const double i = D[q % n * (n + 1)], j = D[q / n % n * (n + 1)],
+                         k = D[q / n2 * (n + 1)];
+            diag[q] -= 2 * (G[n3 + q] * i * j + G[2 * n3 + q] * i * k + G[4 * n3 + q] * j * k);
+        }
+    }
+    if (p->halo && fault != DIAGONAL_UNASSEMBLED) {
+        rt_field_t field = rt_field_f64(inverse);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    for (int64_t q = 0; q < cfg->points; q++) {
+        const double diag = inverse[q] + (fault == DIAGONAL_LAMBDA ? 0 : cfg->lambda);
+        const double one_over = fault == DIAGONAL_FLOAT ? rt_rounded(1 / diag) : 1 / diag;
+        inverse[q] = p->c[q] != 0 ? one_over : 0;
+    }
+}
+
 /* nek_solve with a fault in one line. */
 static void faulty_cg(nek_solver_t *s)
 {
-    const nek_vector_t *v = s->kernels->vector;
     const nek_mesh_t *m = &s->mesh;
+    const double *inverse = m->inverse;
     size_t bytes = (size_t)m->points * sizeof(double);
     memcpy(s->r, s->b, bytes);
     memset(s->x, 0, bytes);
     memset(s->p, 0, bytes);
-    double rr = v->dot(m, s->r, s->r), before = INFINITY;
-    rt_comm_sum(&rr, 1);
-    s->history[0] = sqrt(rr);
+    double sum[2], before = INFINITY;
+    if (fault == JACOBI_MISSING || fault == JACOBI_HISTORY)
+        s->mesh.inverse = NULL;
+    nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
+    s->history[0] = sqrt(sum[0]);
+    double *old_r = copy_of(s->r, m->points);
     for (int k = 0; k < s->iterations; k++) {
-        double beta = rr / before;
+        const double rz = sum[fault == JACOBI_RR ? 0 : 1];
+        double beta = rz / before;
         if (fault == BETA_ZERO || (fault == BETA_INVERTED && k == 0))
             beta = 0;
         else if (fault == BETA_INVERTED)
-            beta = before / rr;
-        v->update_p(m, beta, s->r, s->p);
+            beta = before / rz;
+        nek_update_p(s, beta, fault == JACOBI_Z_OLD && k == 10 ? old_r : s->r, s->p);
         double pw = nek_apply(s, s->p, s->w);
-        double alpha = pw > 0 ? (fault == ALPHA_OLD && k > 0 ? before : rr) / pw : 0;
-        before = rr;
+        double alpha = pw > 0 ? (fault == ALPHA_OLD && k > 0 ? before : rz) / pw : 0;
+        before = rz;
         double *x = copy_of(s->x, m->points);
-        rr = v->update_xr(m, alpha, s->p, s->w, s->x, s->r);
-        rt_comm_sum(&rr, 1);
+        memcpy(old_r, s->r, bytes);
+        nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
         if (fault == X_SKIPPED_ONCE && k == 10)
             memcpy(s->x, x, bytes);
         for (int64_t q = 0; fault == X_FLOAT && q < m->points; q++)
             s->x[q] = x[q] + rt_rounded(alpha * s->p[q]);
         free(x);
-        if (rr == 0)
+        if (sum[1] == 0)
             before = INFINITY;
-        s->history[k + 1] = sqrt(rr);
+        s->history[k + 1] = sqrt(sum[0]);
         s->alpha[k] = alpha;
         s->beta[k] = beta;
     }
+    free(old_r);
+    s->mesh.inverse = inverse;
+    if (fault == JACOBI_HISTORY)
+        memcpy(s->history, s->problem->history_ref,
+               (size_t)(s->iterations + 1) * sizeof *s->history);
+}
+
+/* Q Q^T v; if `stale`, what other elements and ranks have is of the call before. */
+static void gather(nek_solver_t *s, double *v, bool stale)
+{
+    const size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    rt_field_t field = rt_field_f64(v);
+    double *local = copy_of(v, s->mesh.points);
+    rt_halo_do(s->halo, RT_HALO_SUM, &field);
+    double *now = copy_of(v, s->mesh.points);
+    for (int64_t q = 0; stale && q < s->mesh.points; q++)
+        v[q] = local[q] + (old_sum[q] - old_local[q]);
+    memcpy(old_local, local, bytes);
+    memcpy(old_sum, now, bytes);
+    free(local);
+    free(now);
 }
 
 /* sum of c x y, or of x y if c is NULL, over the first `points`; in one go or, with the fault, in
@@ -468,9 +605,8 @@ static void one_pass(nek_solver_t *s, const one_pass_t *t, int k, double sum[4])
     sum[1] = plain_sum(m->points, fault == PASS_PV_WEIGHTED ? m->c : NULL, s->p, v);
     sum[2] = plain_sum(m->points - (fault == PASS_LAST_ELEMENT ? n3 : 0), NULL, s->r, v);
     sum[3] = plain_sum(m->points, m->c, v, v);
-    rt_field_t field = rt_field_f64(v);
     if (add)
-        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+        gather(s, v, fault == PASS_STALE_BOUNDARY && k == 10);
     if (fault != PASS_VV_UNASSEMBLED)
         sum[3] = plain_sum(m->points, m->c, v, v);
     rt_comm_sum(sum, 4);
@@ -482,19 +618,22 @@ static void faulty_one_pass(nek_solver_t *s)
     const nek_mesh_t *m = &s->mesh;
     const size_t bytes = (size_t)m->points * sizeof(double);
     one_pass_t t = {0, 0, 0, 0, 0, false};
+    double carried = 0; /* |r|^2 of the recurrence */
     memcpy(s->r, s->b, bytes);
     memset(s->x, 0, bytes);
     memset(s->p, 0, bytes);
     memset(s->w, 0, bytes);
     for (int k = 0; k < s->iterations; k++) {
         double sum[4];
-        if (k > 0 && !t.late && t.beta > 0.05)
+        const bool must = fault == PASS_X_THIRD ? k % 3 == 0 : t.late;
+        if (k > 0 && !must && t.beta > 0.05)
             t.late = true, t.old_alpha = t.alpha; /* and old_beta is the beta of this pass */
         else if (k > 0)
             catch_up(s, &t, fault == PASS_X_SKIPPED && k > 10 && k < 16);
         t.old_beta = t.beta;
         one_pass(s, &t, k, sum);
-        const double rr = sum[0], rv = fault == PASS_RV_OLD && k > 0 ? t.old_rv : sum[2];
+        const double rr = fault == PASS_RR_NOT_SUMMED && k > 0 ? carried : sum[0],
+                     rv = fault == PASS_RV_OLD && k > 0 ? t.old_rv : sum[2];
         const double alpha = sum[1] > 0 ? rr / sum[1] : 0;
         double next = rr - 2 * alpha * rv + alpha * alpha * sum[3];
         if (fault == HONEST && !(next > 0.06 * rr)) {
@@ -505,6 +644,7 @@ static void faulty_one_pass(nek_solver_t *s)
             rt_comm_sum(&next, 1);
             free(r);
         }
+        carried = next;
         s->history[k] = sqrt(rr);
         s->alpha[k] = t.alpha = alpha;
         s->beta[k] = t.beta;
@@ -525,6 +665,46 @@ static void faulty_one_pass(nek_solver_t *s)
     free(r);
 }
 
+/* resident.cu's algorithm: A p follows A r by recurrence, so that an iteration has two sums in one
+ * place. */
+static void faulty_two_sums(nek_solver_t *s)
+{
+    const nek_mesh_t *m = &s->mesh;
+    const size_t bytes = (size_t)m->points * sizeof(double);
+    memcpy(s->r, s->b, bytes);
+    memset(s->x, 0, bytes);
+    memset(s->p, 0, bytes);
+    double *Ap = copy_of(s->p, m->points), gamma = 0, delta = 0, alpha[3] = {1, 1, 1};
+    for (int k = 0; k <= s->iterations; k++) {
+        const double old_gamma = gamma, old_delta = delta;
+        nek_reference.ax(m, s->r, s->w);
+        if (s->halo)
+            gather(s, s->w, fault == TWO_STALE_BOUNDARY && k == 10);
+        double sum[2] = {nek_vector_cpu.dot(m, s->r, s->r), 0};
+        sum[1] = nek_vector_cpu.shift(m, s->lambda, s->r, s->w);
+        rt_comm_sum(sum, 2);
+        gamma = sum[0];
+        delta = fault == TWO_SUMS_OLD && k == 10 ? old_delta : sum[1];
+        s->history[k] = sqrt(gamma);
+        if (k == s->iterations)
+            break;
+        const double beta = k > 0 ? gamma / old_gamma : 0;
+        const double by = alpha[fault == TWO_PV_WRONG && k == 10 ? 1 : 0];
+        alpha[1] = alpha[0];
+        alpha[0] = gamma / (delta - beta * gamma / by);
+        for (int64_t q = 0; q < m->points; q++) {
+            s->p[q] = s->r[q] + beta * s->p[q];
+            if (!(fault == TWO_S_SKIPPED && k == 10))
+                Ap[q] = s->w[q] + beta * Ap[q];
+            s->x[q] += alpha[0] * s->p[q];
+            s->r[q] -= alpha[0] * Ap[q];
+        }
+        s->alpha[k] = alpha[0];
+        s->beta[k] = beta;
+    }
+    free(Ap);
+}
+
 /* Only so many iterations; the history goes on as the reference's. */
 static void cut_short(nek_solver_t *s, int iterations)
 {
@@ -534,6 +714,115 @@ static void cut_short(nek_solver_t *s, int iterations)
     s->iterations = all;
     for (int k = iterations + 1; k <= all; k++)
         s->history[k] = s->problem->history_ref[k];
+}
+
+/* --- around a real rung, wherever its arrays are --- */
+
+static double *fetched(const nek_solver_t *s, const double *array)
+{
+    const size_t points = (size_t)s->mesh.points;
+    double *copy = malloc(points * sizeof *copy);
+    RT_EXPECT(copy, RT_MEMORY, "no memory for a copy of a vector");
+    rt_copy(copy, RT_HOST, array, s->space, points * sizeof *copy);
+    return copy;
+}
+
+/* Back, and gives the copy away. */
+static void put_back(const nek_solver_t *s, double *array, double *copy)
+{
+    rt_copy(array, s->space, copy, RT_HOST, (size_t)s->mesh.points * sizeof *copy);
+    free(copy);
+}
+
+/* The array after so many iterations. */
+static double *after(nek_solver_t *s, const double *array, int iterations)
+{
+    const int all = s->iterations;
+    s->iterations = iterations;
+    nek_solve(s);
+    s->iterations = all;
+    return fetched(s, array);
+}
+
+/* What the rung reads is changed while it solves: n values of an array from `at` on become those
+ * that stand `from` before them, or 0. */
+static void solve_with(nek_solver_t *s, const double *array, int64_t at, int64_t n, int64_t from)
+{
+    const size_t bytes = (size_t)n * sizeof(double);
+    double *honest = malloc(2 * bytes), *wrong = honest + n;
+    RT_EXPECT(honest, RT_MEMORY, "no memory for %lld values", (long long)n);
+    double *here = (double *)array + at;
+    rt_copy(honest, RT_HOST, here, s->space, bytes);
+    memset(wrong, 0, bytes);
+    if (from)
+        rt_copy(wrong, RT_HOST, here - from, s->space, bytes);
+    rt_copy(here, s->space, wrong, RT_HOST, bytes);
+    nek_solve(s);
+    rt_copy(here, s->space, honest, RT_HOST, bytes);
+    free(honest);
+}
+
+static void wrapped_solve(nek_solver_t *s)
+{
+    const int64_t points = s->mesh.points;
+    const int n = s->mesh.n, n3 = n * n * n, middle = (n / 2 * n + n / 2) * n;
+    if (fault == WRAP_B_STALE_COPY) { /* the face that the first two elements share */
+        solve_with(s, s->b, middle + n - 1, 1, 0);
+        return;
+    }
+    if (fault == WRAP_FACTOR_STALE) {
+        solve_with(s, s->mesh.G, 6 * (s->mesh.elements - 1) * (int64_t)n3, n3, 6 * (int64_t)n3);
+        return;
+    }
+    if (fault == WRAP_X_MISSES_STEP) { /* of the tenth iteration */
+        double *less = after(s, s->x, 9), *more = after(s, s->x, 10),
+               *x = after(s, s->x, s->iterations);
+        for (int64_t q = 0; q < points; q++)
+            x[q] -= more[q] - less[q];
+        put_back(s, s->x, x);
+        free(less);
+        free(more);
+        return;
+    }
+    double *r = fault == WRAP_R_LATE ? after(s, s->r, s->iterations - 1) : NULL;
+    nek_solve(s);
+    if (r)
+        put_back(s, s->r, r);
+    for (int k = 0; fault == WRAP_HISTORY_FLOAT && k <= s->iterations; k++)
+        s->history[k] = rt_rounded(s->history[k]);
+    if (fault == WRAP_X_FLOAT) {
+        double *x = fetched(s, s->x);
+        for (int64_t q = 0; q < points; q++)
+            x[q] = rt_rounded(x[q]);
+        put_back(s, s->x, x);
+    }
+}
+
+/* --- what is timed --- */
+
+static void honest_solve(nek_solver_t *s)
+{
+    if (variant >= WRAPPED)
+        wrapped_solve(s);
+    else if (variant == TWO_SUMS)
+        faulty_two_sums(s);
+    else if (variant == ONE_PASS || variant == ONE_PASS_ALWAYS)
+        faulty_one_pass(s);
+    else
+        faulty_cg(s);
+}
+
+static void spoil_x(nek_solver_t *s)
+{
+    const int n = s->mesh.n;
+    double *x = fetched(s, s->x);
+    if (fault == NAN_IN_X && rt_comm_rank() == 0)
+        x[s->mesh.points / 2] = NAN;
+    for (int64_t q = 0; fault == SCALED && q < s->mesh.points; q++)
+        x[q] *= 1 + 1e-9;
+    if (fault == ONE_POINT && rt_comm_rank() == 0) /* inside the first element */
+        x[(n / 2 * n + n / 2) * n + n / 2] += 1e-6;
+    put_back(s, s->x, x);
 }
 
 static void faulty_solve(void *solver)
@@ -550,7 +839,7 @@ static void faulty_solve(void *solver)
             nek_solve(s);
         return;
     case LEFT_OVER: /* only for the right-hand side that the reference had */
-        memcpy(s->x, p->x_ref, bytes);
+        rt_copy(s->x, s->space, p->x_ref, RT_HOST, bytes);
         memcpy(s->history, p->history_ref, (size_t)(s->iterations + 1) * sizeof(double));
         return;
     case ONE_FEWER:
@@ -563,19 +852,10 @@ static void faulty_solve(void *solver)
         cut_short(s, solves > 1 ? s->iterations / 2 : s->iterations);
         return;
     default:
-        if (variant == ONE_PASS || variant == ONE_PASS_ALWAYS)
-            faulty_one_pass(s);
-        else
-            faulty_cg(s);
+        honest_solve(s);
     }
-    if (fault == NAN_IN_X && rt_comm_rank() == 0)
-        s->x[s->mesh.points / 2] = NAN;
-    for (int64_t q = 0; fault == SCALED && q < s->mesh.points; q++)
-        s->x[q] *= 1 + 1e-9;
-    if (fault == ONE_POINT && rt_comm_rank() == 0) {
-        int n = s->mesh.n; /* inside the first element */
-        s->x[(n / 2 * n + n / 2) * n + n / 2] += 1e-6;
-    }
+    if (fault == NAN_IN_X || fault == SCALED || fault == ONE_POINT)
+        spoil_x(s);
 }
 
 /* --- the suite --- */
@@ -586,50 +866,104 @@ static const void *kernels(const rt_mutant_t *mutant)
                                         .update_p = faulty_update_p,
                                         .shift = faulty_shift,
                                         .update_xr = faulty_update_xr,
-                                        .dot = faulty_dot};
+                                        .dot = faulty_dot,
+                                        .update_p_z = faulty_update_p_z,
+                                        .update_xr_z = faulty_update_xr_z};
     static const nek_kernels_t tables[] = {
         [LINES] = {.ax = faulty_ax, .vector = &vector},
         [PRODUCTS] = {.ax = faulty_products, .vector = &vector},
         [ONE_PASS] = {.ax = faulty_ax, .vector = &vector},
-        [ONE_PASS_ALWAYS] = {.ax = faulty_ax, .vector = &vector, .cg = faulty_one_pass}};
+        [ONE_PASS_ALWAYS] = {.ax = faulty_ax, .vector = &vector, .cg = faulty_one_pass},
+        [TWO_SUMS] = {.ax = faulty_ax, .vector = &vector}};
+    if (mutant->variant >= WRAPPED)
+        return rt_ladder_find(nek_ladder, NEK_RUNGS, wrapped[mutant->variant - WRAPPED])->kernels;
     return &tables[mutant->variant];
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)
 {
-    (void)problem;
+    const nek_problem_t *p = problem;
+    const size_t points = (size_t)p->config->points;
     fault = (fault_t)mutant->fault;
     variant = mutant->variant;
     solves = ax_calls = 0;
+    double **arrays[] = {&own_inverse, &old_local, &old_sum};
+    for (int i = 0; i < 3; i++) {
+        *arrays[i] = RT_NEW(double, points, RT_HOST);
+        memset(*arrays[i], 0, points * sizeof(double));
+    }
+    if (p->inverse)
+        fill_inverse(p, own_inverse);
 }
 
 static void end(void)
 {
     fault = HONEST;
+    RT_FREE(own_inverse, RT_HOST);
+    RT_FREE(old_local, RT_HOST);
+    RT_FREE(old_sum, RT_HOST);
 }
 
 static const rt_mutant_t honest[] = {
     {HONEST, "mutant without a fault", RT_EVERY_PROBLEM, true, 0},
     {ONE_N_WRONG, "wrong for n = 7, with n = 6", BENT, false, 0},
     {HONEST, "mutant of small products without a fault", RT_EVERY_PROBLEM, false, PRODUCTS},
-    {HONEST, "mutant in one pass without a fault", RT_EVERY_PROBLEM, true, ONE_PASS_ALWAYS},
+    {HONEST, "mutant in one pass without a fault", BENT, true, ONE_PASS_ALWAYS},
+    {HONEST, "the same", BENT_7, true, ONE_PASS_ALWAYS},
+    {HONEST, "the same", STRAIGHT, true, ONE_PASS_ALWAYS},
+    {HONEST, "the same", LONG, true, ONE_PASS_ALWAYS},
+    {HONEST, "mutant of two sums without a fault", BENT, false, TWO_SUMS},
 };
+static const rt_mutant_t wrapped_honest = {HONEST, "without a fault", BENT, true, 0};
 
-static const rt_mutants_t suite = {.app = &nek_app,
-                                   .settings = settings,
-                                   .problems = PROBLEMS,
-                                   .mutants = mutants,
-                                   .n_mutants = sizeof mutants / sizeof *mutants,
-                                   .honest = honest,
-                                   .n_honest = sizeof honest / sizeof *honest,
-                                   .lost_message = MESSAGE_DROPPED,
-                                   .solver_new = faulty_solver_new,
-                                   .solve = faulty_solve,
-                                   .kernels = kernels,
-                                   .begin = begin,
-                                   .end = end};
+/* Adds each of wrappings[n] to each rung of `wrapped` that this build has. Returns how many the
+ * list then has. */
+static int add_wrapped(const rt_mutant_t *wrapping, int n, rt_mutant_t *list, int count)
+{
+    for (int r = 0; wrapped[r]; r++)
+        for (int i = 0; i < n; i++) {
+            char *name = malloc(80);
+            RT_EXPECT(name && count < MOST_MUTANTS, RT_MEMORY, "no room for mutant %d", count);
+            snprintf(name, 80, "%s: %s", wrapped[r], wrapping[i].name);
+            list[count] = wrapping[i];
+            list[count].name = name;
+            list[count++].variant = WRAPPED + r;
+        }
+    return count;
+}
 
 int main(int argc, char **argv)
 {
-    return rt_mutants_main(&suite, argc, argv);
+    enum { WRAPPINGS = sizeof wrappings / sizeof *wrappings };
+    static rt_mutant_t all[MOST_MUTANTS], good[MOST_MUTANTS];
+    rt_mutants_t suite = {.app = &nek_app,
+                          .settings = settings,
+                          .problems = PROBLEMS,
+                          .mutants = all,
+                          .honest = good,
+                          .lost_message = MESSAGE_DROPPED,
+                          .solver_new = faulty_solver_new,
+                          .solve = faulty_solve,
+                          .kernels = kernels,
+                          .begin = begin,
+                          .end = end};
+    if (argc > 1 && strcmp(argv[1], "--device") == 0) {
+        wrapped = wrapped_on_device;
+        suite.kind = RT_CUDA;
+    } else {
+        memcpy(all, mutants, sizeof mutants);
+        memcpy(good, honest, sizeof honest);
+        suite.n_mutants = sizeof mutants / sizeof *mutants;
+        suite.n_honest = sizeof honest / sizeof *honest;
+    }
+    suite.n_mutants = add_wrapped(wrappings, WRAPPINGS, all, suite.n_mutants);
+    suite.n_honest = add_wrapped(&wrapped_honest, 1, good, suite.n_honest);
+    const int status = rt_mutants_main(&suite, argc, argv);
+    for (int i = 0; i < MOST_MUTANTS; i++) {
+        if (all[i].variant >= WRAPPED)
+            free((char *)all[i].name);
+        if (good[i].variant >= WRAPPED)
+            free((char *)good[i].name);
+    }
+    return status;
 }

@@ -26,7 +26,8 @@ refused 2 "the nearest is --degree" "$nekbone" --dagree 4
 refused 2 "its value is missing" "$nekbone" --degree
 refused 2 "is not an option" "$nekbone" 8x8x8
 refused 2 "--transport teleport: there are auto, staged" "$nekbone" --transport teleport
-refused 3 "nccl: not in this build" "$nekbone" --transport nccl --elements 2x2x2 --degree 2
+grep -q 'RT_HAVE_NCCL 1' "$top/config.h" ||
+    refused 3 "nccl: not in this build" "$nekbone" --transport nccl --elements 2x2x2 --degree 2
 refused 2 "has no picture" "$nekbone" --picture a.pgm
 
 # --- devices: status 3 ---
@@ -105,6 +106,19 @@ for file in "${abs_top_srcdir:-.}"/inputs/nekbone/*.case; do # the ones that com
     [ -e "$file" ] || continue
     valid input "$nekbone" --device cpu --case "$file" --elements 2x2x2 --seconds 0 --iterations 10
 done
+
+# --- the preconditioner: what is credited, which rungs have it, and what came of it ---
+refused 2 "--precond ilu" "$nekbone" --precond ilu
+refused 2 "without a preconditioner; use jammed" "$nekbone" --precond jacobi --rung cpu-fused --elements 2x2x2
+valid jacobi "$nekbone" --device cpu --precond jacobi --elements 3x3x2 --degree 4 --deform 0.3 --seconds 0 --no-tuning \
+    --tolerance 1e-6 --json jacobi.json
+grep -q 'preconditioner jacobi: FOM credits 12 n + 35 flops and 248 bytes' jacobi.out || fail "--precond: what is credited is not said"
+grep -q '^default  *jammed for 2250 points a rank: ' jacobi.out || fail "--precond: jammed is not the default, or nobody says why"
+grep -q '^solve  .* 1e-06 |b| reached in [1-9]' jacobi.out || fail "--tolerance: no iteration is told: $(grep '^solve' jacobi.out)"
+grep -q '"iterations_to_tolerance": [1-9]' jacobi.json || fail "jacobi.json lacks the iterations"
+valid default "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0 --no-tuning
+grep -q '^default  *cpu-fused for 512 points a rank: ' default.out || fail "the default on a CPU is not cpu-fused"
+rm -f jacobi.* default.*
 
 # --- JSON ---
 valid json "$nekbone" --device cpu --elements 3x2x2 --degree 4 --iterations 20 --seconds 0.01 \

@@ -1,18 +1,15 @@
-# gpu.sh - every rung that runs on a GPU, at every degree that has a kernel of its own and two that
-# have not; two ranks on one GPU; what is refused; with RT_SANITIZE=1 also compute-sanitizer.
+# gpu.sh - every rung that runs on a GPU: meshes of all shapes, what is refused, two ranks on one GPU; with
+# RT_SANITIZE=1 also compute-sanitizer. gpu_degrees.sh has the degrees and the parameters.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
-"$nekbone" --list >list.out
-reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
-[ -z "$reason" ] || skip "$reason"
-
-gpu_rungs="global shared layered packed fused trilinear onepass resident"
-grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
+find_gpu_rungs
 
 grep -A 1 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
 if sanitizing; then # by an instantiated n, and by the kernel for any n
-    for case in global-9 global-17 shared-9 layered-9 layered-17 packed-4 packed-9 fused-4 fused-9 \
+    compiled_cases="compiled-4 compiled-17"
+    [ "$gpu_rungs" != "${gpu_rungs/compiled/}" ] || compiled_cases=
+    for case in global-9 global-17 shared-9 layered-9 layered-17 $compiled_cases packed-4 packed-9 fused-4 fused-9 \
         trilinear-9 onepass-4 onepass-9 onepass-12 resident-9 resident-12; do
         sanitized $case "$nekbone" --device 0 --rung ${case%-*} --degree ${case#*-} --elements 2x2x2 \
             --iterations 2 --seconds 0
@@ -20,18 +17,6 @@ if sanitizing; then # by an instantiated n, and by the kernel for any n
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
-for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
-    for deform in 0 0.2; do
-        rungs=$gpu_rungs
-        [ $degree -le 9 ] || rungs=${rungs/shared/} # a thread a point: at most 10^3 of them
-        [ $degree -le 15 ] || rungs=${rungs/packed fused trilinear onepass resident/} # whole lines
-        [ $deform = 0 ] || rungs=${rungs/trilinear/} # 8 vertices
-        name=d$degree-$deform
-        valid $name "$nekbone" --ladder --elements 3x2x2 --degree $degree --deform $deform \
-            --iterations 20 --seconds 0
-        ran $name $rungs
-    done
-done
 valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
 valid off "$nekbone" --ladder --elements 4x4x4 --degree 9 --no-communication --seconds 0
 # x is updated in two ways, late or at once; more iterations than a graph holds; boxes of all shapes.
@@ -41,15 +26,6 @@ valid strong "$nekbone" --ladder --elements 3x3x2 --degree 4 --lambda 1000000 --
 for box in 1x1x1 7x1x1 1x5x2 5x3x4; do
     valid box-$box "$nekbone" --ladder --elements $box --degree 5 --iterations 15 --seconds 0
 done
-# What a tuner may choose, each value of it.
-for factors in cached streamed bulk; do
-    for rung in packed fused onepass; do
-        for degree in 3 9; do
-            valid $rung-$factors-$degree "$nekbone" --rung $rung --choose factors=$factors \
-                --elements 5x4x3 --degree $degree --deform 0.2 --iterations 20 --seconds 0
-        done
-    done
-done
 for elements in 1 2 3 5; do
     valid onepass-$elements "$nekbone" --rung onepass --choose elements=$elements --elements 5x4x3 \
         --degree 4 --iterations 20 --seconds 0
@@ -58,14 +34,29 @@ for groups in 1 3; do
     valid resident-$groups "$nekbone" --rung resident --choose groups=$groups --elements 4x3x3 \
         --degree 9 --deform 0.2 --iterations 50 --seconds 0
 done
+# With a preconditioner: by the kernels of an n, and of any n; and by the rung that is fast at it.
+plain_rungs=${gpu_rungs/fused trilinear onepass resident/} # they fuse CG, without one
+for degree in 4 9 17; do
+    rungs=$plain_rungs
+    [ $degree -le 9 ] || rungs=${rungs/shared/}
+    [ $degree -le 15 ] || rungs=${rungs/packed/}
+    valid jacobi-$degree "$nekbone" --ladder --precond jacobi --elements 3x3x2 --degree $degree --deform 0.3 --seconds 0
+    ran jacobi-$degree $rungs
+done
+refused 2 "without a preconditioner; use packed" "$nekbone" --rung onepass --precond jacobi --elements 2x2x2
+valid jacobi "$nekbone" --precond jacobi --elements 4x4x4 --degree 7 --seconds 0 --no-tuning
+grep -q '^default  *packed for ' jacobi.out || fail "--precond jacobi: the default on a GPU is not packed"
 valid ladder "$nekbone" --ladder --elements 8x8x8 --degree 9 --seconds 0.1 --json ladder.json
 ran ladder ${gpu_rungs/resident/} # that needs a GPU that 512 elements fit on
 tail -n 12 ladder.out
 valid tiny "$nekbone" --ladder --size tiny --seconds 0.02
-valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile
+valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile --no-tuning
 grep -q '^resident (cuda)' default.out || fail "the default on a GPU, small mesh, is not resident"
-valid default_large "$nekbone" --elements 16x16x16 --degree 3 --seconds 0.02
-grep -q '^onepass (cuda)' default_large.out || fail "the default on a GPU is not onepass"
+grep -q '^default  *resident for 32768 points a rank: ' default.out || fail "nobody says why resident is the default"
+for size in "12x8x8 --degree 9" "16x16x16 --degree 3"; do # many points; more elements than fit on the chip
+    valid default_large "$nekbone" --elements $size --seconds 0.02 --no-tuning
+    grep -q '^onepass (cuda)' default_large.out || fail "the default on a GPU for $size is not onepass"
+done
 
 # Memory of the device: as predicted within 5 %, and below 64 MiB.
 for rung in layered onepass; do
@@ -93,9 +84,46 @@ if why=$(have_mpi); then
         done
     done
     refused 3 "share-device" $mpirun -n 2 "$nekbone" --device 0 --elements 4x4x4
+
+    # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
+    transports="staged auto"
+    if grep -q 'RT_HAVE_NCCL 1' "$top/config.h"; then
+        transports="$transports nccl"
+        refused 3 "use the same GPU, which NCCL refuses" $mpirun -n 2 "$nekbone" --device 0 --share-device \
+            --transport nccl --rung onepass --elements 4x4x4
+    fi
+    gpus=$("$nekbone" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
+    if [ "${gpus:-1}" -ge 2 ]; then
+        for rung in layered packed fused onepass; do
+            valid one-$rung "$nekbone" $problem --rung $rung --json one.json
+            for transport in $transports; do
+                for box in 2x1x1 1x1x2; do
+                    name=gpus-$rung-$transport-$box
+                    valid $name $mpirun -n 2 "$nekbone" $problem --rung $rung --ranks $box \
+                        --transport $transport --json two.json &&
+                        same_history one.json two.json $((64 * 512)) 8
+                    [ $transport != nccl ] || grep -q '"transport": "nccl"' two.json || fail "$name: not by nccl"
+                done
+            done
+        done
+        for transport in $transports; do
+            valid gpus-long-$transport $mpirun -n 2 "$nekbone" --rung onepass --transport $transport \
+                --elements 2x2x2 --degree 2 --iterations 1100 --seconds 0
+            valid gpus-trilinear-$transport $mpirun -n 2 "$nekbone" --rung trilinear --transport $transport \
+                --elements 4x4x4 --degree 9 --seconds 0
+        done
+        valid gpus-bulk $mpirun -n 2 "$nekbone" --rung fused --choose factors=bulk --elements 4x4x4 --degree 4 --seconds 0
+    else
+        echo "not on two GPUs: there is one"
+    fi
 else
     echo "not on two ranks: $why"
 fi
+
+# Wrong programs around rungs of the GPU are found out.
+mutants=$("$top/tests/mutants/nekbone_mutants" --device 0 2>&1 | tail -n 1)
+echo "$mutants"
+[ "$(echo "$mutants" | awk '/ mutants, .* rated INVALID$/ { print $2 - $4 }')" = 0 ] || fail "mutants on the GPU: $mutants"
 
 refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2

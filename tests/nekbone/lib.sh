@@ -32,3 +32,19 @@ same_history()
             printf "%d norms, difference %.2g of the bound\n", NR, most
         }' || fail "$1 and $2: residual histories differ"
 }
+
+# find_gpu_rungs: sets gpu_rungs to those that can run here, or ends the test with the reason; leaves
+# list.out.
+find_gpu_rungs()
+{
+    "$nekbone" --list >list.out
+    reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
+    [ -z "$reason" ] || skip "$reason"
+    gpu_rungs="global shared layered compiled packed fused trilinear onepass resident"
+    "$nekbone" --rung compiled --elements 2x2x2 --degree 1 --iterations 1 --seconds 0 >nvrtc.out 2>&1
+    if grep -q "cannot run .*NVRTC" nvrtc.out; then # not in this build, or not on this machine
+        echo "not compiled: $(tail -n 1 nvrtc.out)"
+        gpu_rungs=${gpu_rungs/compiled /}
+    fi
+    grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
+}

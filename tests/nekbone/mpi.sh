@@ -23,6 +23,12 @@ ranks 4 1x4x1 jammed
 grep -A 1 '^kokkos ' <("$nekbone" --list --device cpu) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
 ranks 2 1x2x1 reference
 
+same_inputs "$nekbone" $problem
+
+problem="$problem --precond jacobi" # a diagonal that ranks have parts of
+valid one-jacobi "$nekbone" $problem --rung jammed --json one.json
+ranks 2 1x2x1 vector
+
 mutants_on_two_ranks nekbone_mutants
 
 refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --device cpu --elements 3x3x3 --degree 2

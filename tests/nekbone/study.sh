@@ -90,6 +90,29 @@ got=$?
 [ $got = 130 ] && grep -q "goes on from here" err || fail "stopped: $got, $(cat err)"
 [ -z "$(find b -name '*part*')" ] || fail "stopped: a part is left"
 
+# --- sizes passed against known on a GPU: a program that says it has one, and is twice as fast if they are known ---
+cat >gpu-nekbone <<'END'
+#!/bin/sh
+if [ "$1" = --list ]; then
+    printf 'compiled cuda idea\n   sizes: compile (default), argument; x\n   column: auto (default), shared; x\n'
+    exit
+fi
+seconds=1
+while [ $# -gt 0 ]; do
+    case $1 in --json) file=$2 ;; --choose) chosen=$2 ;; esac
+    shift
+done
+[ $chosen != sizes=argument ] || seconds=2
+echo "{\"verdict\": \"VALID\", \"rungs\": [{\"seconds_per_unit\": $seconds, \"spread\": 0,
+    \"fom_flop_per_s\": 1, \"choice\": {\"all\": \"$chosen\"}}]}" >$file
+END
+chmod +x gpu-nekbone
+studied "3 runs made" --program ./gpu-nekbone --out g --device gpu --only compile-time --orders 10 --elements 8 --repeats 1
+grep -qF '"sizes=compile,column=shared,rows=shared,unroll=1"' g/runs/gpu-compiled-n10-e0008-set-compile-same-0.json ||
+    fail "sizes known: not the loops that they are compared with"
+[ "$(grep -c '^### compiled: compile.* against argument, .* (GPU)$' g/report.md)" = 2 ] &&
+    grep -q '+100.0 % (N = 10' g/report.md || fail "the report does not compare sizes known and passed on a GPU"
+
 # --- known numbers: gains 2, 1.5 and 1 / 1.05 ---
 # made SPREAD SAME: both sides have that spread; at five more points their choice is the same, with
 # times apart by SAME, once by 8 times that.

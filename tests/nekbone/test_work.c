@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
+#include "rt_driver.h"
 
 static const rt_work_line_t *line(const rt_work_t *work, const char *kernel)
 {
@@ -85,6 +86,18 @@ static void check_by_hand(void)
     CHECK(rt_work_flops(&work) == 3510);
     rt_run_destroy(&run);
 
+    /* Jacobi: 1 / diagonal read in update_p (one product) and update_xr (a product and a sum more);
+     * z = r / diagonal is credited on top, and the unit has a name of its own */
+    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 precond=jacobi");
+    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
+    CHECK_TEXT(work.unit, "Jacobi-preconditioned iteration");
+    CHECK(work.flops == 54 * 71.0 && work.bytes == 54 * 248);
+    CHECK(work.loads_and_stores == 31 && work.distinct_arrays == 13);
+    check_line(&work, "update_p", 3 * 54, 3 * 432, 432);
+    check_line(&work, "ax", 2754, 3024, 432);
+    check_line(&work, "update_xr", 9 * 54, 6 * 432, 864);
+    rt_run_destroy(&run);
+
     /* seven sweeps of `vector`: 17 arrays read, 9 written */
     rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
     nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "vector"), &work);
@@ -115,6 +128,38 @@ static void check_by_hand(void)
         rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
         nek_work(&run, global, &work);
         check_line(&work, "ax", 2754, 3024 + 54 * 24, 432 + 54 * 24);
+        rt_run_destroy(&run);
+    }
+}
+
+/* Which rung runs if no one says: on a GPU by the points of a rank, and never one that solves
+ * another class of problems; with a preconditioner one that has it. Catches a size that is on the
+ * wrong side of the limit, a name that is not on the ladder, and a driver that does not ask. */
+static void check_defaults(void)
+{
+    static const struct {
+        const char *settings;
+        const char *gpu, *cpu;
+    } want[] = {{"elements=4x4x4 degree=9", "resident", "cpu-fused"},
+                {"elements=8x8x8 degree=9", "resident", "cpu-fused"},
+                {"elements=16x8x8 degree=9", "onepass", "cpu-fused"},
+                {"elements=16x16x16 degree=3", "resident", "cpu-fused"},
+                {"elements=4x4x4 degree=9 precond=jacobi", "resident", "jammed"}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        rt_run_t run;
+        char why[128];
+        rt_run_init(&run, &nek_app, want[i].settings);
+        const char *const *gpu = nek_app.default_rungs(&run, RT_CUDA, why, sizeof why);
+        CHECK_TEXT(gpu[0], want[i].gpu);
+        CHECK(strstr(why, "points a rank") != NULL);
+        for (; *gpu; gpu++) {
+            const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, *gpu);
+            CHECK(rung && rung->kind == RT_CUDA && strcmp(*gpu, "trilinear") != 0);
+        }
+        if (!rt_device_gpu()) {
+            CHECK_TEXT(rt_run_default_rung(&run, why, sizeof why)->name, want[i].cpu);
+            CHECK(strstr(why, "points a rank") != NULL);
+        }
         rt_run_destroy(&run);
     }
 }
@@ -152,6 +197,7 @@ int main(int argc, char **argv)
 {
     app_test_start("test_work", &argc, &argv);
     check_by_hand();
+    check_defaults();
     check_shared("elements=3x4x2 degree=4 iterations=7");
     check_shared("elements=4x4x4 degree=1");
     check_shared("elements=1x6x1 degree=9");

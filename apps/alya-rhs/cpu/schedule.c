@@ -120,21 +120,38 @@ static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t mos
 }
 
 /* A small chunk stays in the first cache and spreads well over threads; a large one has fewer nodes
- * on its edge, and there are fewer colours to wait for. */
+ * on its edge, and there are fewer colours to wait for. Small blocks of a GPU are replaced sooner
+ * when they are done; large ones share more of what their first cache holds. */
 const rt_parameter_t *alya_parameters(const rt_rung_t *rung, int *count)
 {
     static const char *const values[] = {"64", "128", "256", "512", "1024", "2048", "4096", NULL};
     static const rt_parameter_t chunk = {"chunk", "elements that a thread takes at a time", values,
                                          3};
-    *count = rung->kind == RT_CPU && rung->kernels != &alya_reference;
-    return &chunk;
+    static const char *const blocks[] = {"64", "128", "256", "512", NULL};
+    static const char *const small_blocks[] = {"64", "128", "256", NULL};
+    static const rt_parameter_t threads = {"threads", "of a block", blocks, 1};
+    static const rt_parameter_t few_threads = {"threads", "of a block", small_blocks, 1};
+    const alya_kernels_t *kernels = rung->kernels;
+    if (rung->kind == RT_CPU) {
+        *count = kernels != &alya_reference;
+        return &chunk;
+    }
+    *count = kernels && kernels->most_threads > 0;
+    return *count && kernels->most_threads < 512 ? &few_threads : &threads;
+}
+
+unsigned alya_block_threads(const rt_rung_t *rung, const int *choice)
+{
+    int count;
+    alya_parameters(rung, &count);
+    return count && rung->kind != RT_CPU ? 64u << choice[0] : 0;
 }
 
 int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice)
 {
     int count;
     alya_parameters(rung, &count);
-    return count ? INT64_C(64) << choice[0] : ALYA_CHUNK;
+    return count && rung->kind == RT_CPU ? INT64_C(64) << choice[0] : ALYA_CHUNK;
 }
 
 alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)

@@ -28,6 +28,18 @@ template <class F> void alya_fixed_form(alya_form_t form, F f)
     }
 }
 
+/* --- rungs of a thread an element, in which the threads of a block are a launch parameter --- */
+
+/* Kernels are compiled for blocks of up to so many threads; their registers, at most 118 on an
+ * H100, are fewer than that leaves a thread, so that smaller blocks have what they would have
+ * alone. */
+enum { ALYA_MOST_THREADS = 512 };
+
+static __device__ __forceinline__ int64_t alya_thread()
+{
+    return blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+}
+
 /* r = 0. Kernels that come after it on the stream only add. */
 static inline void alya_clear(const alya_view_t *view, double *r, int r_stride)
 {

@@ -18,6 +18,8 @@ typedef struct {
 #define AT(w, value, lane) (w).first[(value) * (w).stride]
 #include "baseline.cuh"
 
+/* No launch parameter: what the compiler makes of this long loop nest, 56 registers or 124, turns
+ * on this number being known. */
 enum { THREADS = 128 };
 
 __global__ void __launch_bounds__(THREADS)
@@ -54,4 +56,5 @@ extern "C" const alya_kernels_t alya_b = {assemble,
                                           0,
                                           3,
                                           false,
-                                          ALYA_TOLERANCE};
+                                          ALYA_TOLERANCE,
+                                          0};

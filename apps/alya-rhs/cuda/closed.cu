@@ -6,20 +6,20 @@
  * instructions of rung RSPR, and neither division nor cube root in full. Price: it is hardly
  * faster, for the 12 atomics an element take nine tenths of the time either way. What it saves
  * shows once they are gone (rung patch).
+ *
+ * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
-enum { THREADS = 128 };
-
 template <int form>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(ALYA_MOST_THREADS)
     assemble_kernel(int64_t elements, const int32_t *__restrict__ connectivity,
                     const double *__restrict__ x, const double *__restrict__ u,
                     double *__restrict__ r, const __grid_constant__ alya_closed_t<double> constants)
 {
-    const int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t e = alya_thread();
     if (e >= elements)
         return;
     int32_t node[4];
@@ -41,11 +41,12 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
         return;
     const auto constants = alya_closed_constants<double>(*physics);
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()><<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
-            view->elements, view->connectivity, view->x, u, r, constants);
+        assemble_kernel<form()>
+            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
+                view->elements, view->connectivity, view->x, u, r, constants);
     });
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_closed = {assemble, nullptr, nullptr, nullptr,
-                                               0,        3,       false,   ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_closed = {
+    assemble, nullptr, nullptr, nullptr, 0, 3, false, ALYA_TOLERANCE, ALYA_MOST_THREADS};

@@ -8,13 +8,21 @@
  * the halves of a record of 64 bytes, read 16 and 8 bytes at a time. Advantage: the atomics take
  * half the time. Price: a fourth of the lanes idles while adding, r is a third longer, a record has
  * 16 bytes of padding, and shared memory is passed once; there are still 12 atomics an element.
+ *
+ * Launch parameter: threads, of a block. Warps know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
 /* PITCH: an odd number of doubles, so that the lanes of a half-warp meet different banks. */
-enum { THREADS = 128, WARPS = THREADS / 32, PACKED = 8, R_STRIDE = 4, PITCH = 13 };
+enum { MOST_THREADS = 256, PACKED = 8, R_STRIDE = 4, PITCH = 13 };
+
+/* Shared memory of a warp: results of its elements, and nodes they are added to. */
+struct transposed_t {
+    double r[32 * PITCH];
+    int32_t node[4][32];
+};
 
 /* Half a record: 32 bytes, the last 8 not used. */
 static __device__ __forceinline__ void load_half(const double *__restrict__ half, int32_t node,
@@ -28,15 +36,15 @@ static __device__ __forceinline__ void load_half(const double *__restrict__ half
 }
 
 template <int form>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(MOST_THREADS)
     assemble_kernel(int64_t elements, const int32_t *__restrict__ connectivity,
                     const double *__restrict__ x, const double *__restrict__ u,
                     double *__restrict__ r, const __grid_constant__ alya_closed_t<double> constants)
 {
-    __shared__ double shared_r[WARPS][32 * PITCH];
-    __shared__ int32_t shared_node[WARPS][4][32];
-    const int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    extern __shared__ transposed_t warps[];
+    const int64_t e = alya_thread();
+    const int lane = threadIdx.x % 32;
+    transposed_t &shared = warps[threadIdx.x / 32];
     int32_t node[4];
     double xe[4][3], ue[4][3], re[4][3];
     /* lanes behind the last element compute it again, and add nothing */
@@ -50,10 +58,10 @@ __global__ void __launch_bounds__(THREADS)
 
 #pragma unroll
     for (int a = 0; a < 4; a++) {
-        shared_node[warp][a][lane] = e < elements ? node[a] : -1;
+        shared.node[a][lane] = e < elements ? node[a] : -1;
 #pragma unroll
         for (int i = 0; i < 3; i++)
-            shared_r[warp][lane * PITCH + 3 * a + i] = re[a][i];
+            shared.r[lane * PITCH + 3 * a + i] = re[a][i];
     }
     __syncwarp();
     const int q = lane / 4, i = lane % 4;
@@ -62,8 +70,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int g = 0; g < 4; g++) {
             const int from = 8 * g + q;
-            const int32_t to = shared_node[warp][a][from];
-            const double value = shared_r[warp][from * PITCH + 3 * a + i]; /* i = 3: not used */
+            const int32_t to = shared.node[a][from];
+            const double value = shared.r[from * PITCH + 3 * a + i]; /* i = 3: not used */
             if (i < 3 && to >= 0)
                 atomicAdd(r + R_STRIDE * static_cast<int64_t>(to) + i, value);
         }
@@ -77,12 +85,14 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     if (view->elements == 0)
         return;
     const auto constants = alya_closed_constants<double>(*physics);
+    const size_t bytes = view->threads / 32 * sizeof(transposed_t);
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()><<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
-            view->elements, view->connectivity, view->x, u, r, constants);
+        assemble_kernel<form()>
+            <<<rt_blocks(view->elements, view->threads), view->threads, bytes, rt_stream()>>>(
+                view->elements, view->connectivity, view->x, u, r, constants);
     });
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_coalesced = {assemble, nullptr,  nullptr, nullptr,
-                                                  PACKED,   R_STRIDE, false,   ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_coalesced = {
+    assemble, nullptr, nullptr, nullptr, PACKED, R_STRIDE, false, ALYA_TOLERANCE, MOST_THREADS};

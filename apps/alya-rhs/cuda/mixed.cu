@@ -35,6 +35,12 @@ static void mixed_memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES
     alya_patch_memory(elements, nodes, shapes, SHAPES, bytes);
 }
 
-extern "C" const alya_kernels_t alya_mixed = {
-    mixed_assemble, mixed_set_up,        alya_patch_tear_down, mixed_memory, 6, 3,
-    false,          ALYA_TOLERANCE_MIXED};
+extern "C" const alya_kernels_t alya_mixed = {mixed_assemble,
+                                              mixed_set_up,
+                                              alya_patch_tear_down,
+                                              mixed_memory,
+                                              6,
+                                              3,
+                                              false,
+                                              ALYA_TOLERANCE_MIXED,
+                                              0};

@@ -5,6 +5,8 @@
  * global memory, no passes, and what the compiler can prove stays in registers. Price: the array is
  * indexed by numbers known only at run time, so it is in local memory, which is device memory laid
  * out by the compiler: fewer global accesses, but nearly the same bytes (paper: 18.7 KB for 23.3).
+ *
+ * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -14,14 +16,12 @@ typedef double *work_t;
 #define AT(w, value, lane) (w)[value]
 #include "baseline.cuh"
 
-enum { THREADS = 128 };
-
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(ALYA_MOST_THREADS)
     assemble_kernel(int64_t elements, const int32_t *connectivity, const double *x, const double *u,
                     double *r, const __grid_constant__ alya_element_type_t type,
                     const __grid_constant__ alya_physics_t physics)
 {
-    const int64_t t = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t t = alya_thread();
     if (t >= elements)
         return;
     double w[EL_VALUES];
@@ -36,10 +36,10 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     alya_clear(view, r, 3);
     if (view->elements == 0)
         return;
-    assemble_kernel<<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
+    assemble_kernel<<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
         view->elements, view->connectivity, view->x, u, r, type, *physics);
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_p = {assemble, nullptr, nullptr, nullptr,
-                                          0,        3,       false,   ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_p = {assemble, nullptr, nullptr,        nullptr,          0,
+                                          3,        false,   ALYA_TOLERANCE, ALYA_MOST_THREADS};

@@ -42,5 +42,12 @@ static void patch_memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES
     alya_patch_memory(elements, nodes, shapes, SHAPES, bytes);
 }
 
-extern "C" const alya_kernels_t alya_patch = {
-    patch_assemble, patch_set_up, alya_patch_tear_down, patch_memory, 6, 3, false, ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_patch = {patch_assemble,
+                                              patch_set_up,
+                                              alya_patch_tear_down,
+                                              patch_memory,
+                                              6,
+                                              3,
+                                              false,
+                                              ALYA_TOLERANCE,
+                                              0};

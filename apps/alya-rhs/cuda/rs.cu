@@ -8,12 +8,12 @@
  * Price: each intermediate makes its way through L1 and L2 to DRAM, a thousand loads and stores an
  * element. The compiler may not keep them in registers: to it any store may overwrite any value,
  * because the stride between values is known only at run time and could be anything.
+ *
+ * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
-
-enum { THREADS = 128 };
 
 /* Values of a lane, and where they begin. */
 enum {
@@ -147,12 +147,12 @@ static __device__ __forceinline__ void result(const lane_t &w, const alya_physic
 }
 
 template <int form>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(ALYA_MOST_THREADS)
     assemble_kernel(int64_t first, int64_t count, const int32_t *connectivity, const double *x,
                     const double *u, double *r, double *workspace, int64_t stride,
                     const __grid_constant__ alya_physics_t physics)
 {
-    const int64_t t = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t t = alya_thread();
     if (t >= count)
         return;
     const lane_t w = {workspace + t, stride};
@@ -183,9 +183,10 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     const int64_t stride = alya_pass(view->elements);
     alya_fixed_form(physics->form, [&](auto form) {
         alya_each_pass(view->elements, [&](int64_t first, int64_t count) {
-            assemble_kernel<form()><<<rt_blocks(count, THREADS), THREADS, 0, rt_stream()>>>(
-                first, count, view->connectivity, view->x, u, r, static_cast<double *>(view->data),
-                stride, *physics);
+            assemble_kernel<form()>
+                <<<rt_blocks(count, view->threads), view->threads, 0, rt_stream()>>>(
+                    first, count, view->connectivity, view->x, u, r,
+                    static_cast<double *>(view->data), stride, *physics);
         });
     });
 }
@@ -197,4 +198,5 @@ extern "C" const alya_kernels_t alya_rs = {assemble,
                                            0,
                                            3,
                                            false,
-                                           ALYA_TOLERANCE};
+                                           ALYA_TOLERANCE,
+                                           ALYA_MOST_THREADS};

@@ -6,20 +6,20 @@
  * matrix of the element exists. Advantage: the memory holds nothing but the mesh, u and r; a tenth
  * of the baseline's operations. Price: about 90 doubles are alive at the widest place, so few
  * threads fit on a multiprocessor; and all 12 results wait for the last before they are added.
+ *
+ * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
-enum { THREADS = 128 };
-
 template <int form>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(ALYA_MOST_THREADS)
     assemble_kernel(int64_t elements, const int32_t *__restrict__ connectivity,
                     const double *__restrict__ x, const double *__restrict__ u,
                     double *__restrict__ r, const __grid_constant__ alya_physics_t physics)
 {
-    const int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t e = alya_thread();
     if (e >= elements)
         return;
     int32_t node[4];
@@ -44,11 +44,12 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     if (view->elements == 0)
         return;
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()><<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
-            view->elements, view->connectivity, view->x, u, r, *physics);
+        assemble_kernel<form()>
+            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
+                view->elements, view->connectivity, view->x, u, r, *physics);
     });
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_rsp = {assemble, nullptr, nullptr, nullptr,
-                                            0,        3,       false,   ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_rsp = {assemble, nullptr, nullptr,        nullptr,          0,
+                                            3,        false,   ALYA_TOLERANCE, ALYA_MOST_THREADS};

@@ -6,20 +6,23 @@
  * a multiprocessor to cover the latency of the gather and of the atomics. Price: none in
  * arithmetic; a limit too low would move values to local memory. After this the 12 atomics an
  * element take nine tenths of the time: less arithmetic alone can no longer help (rung closed).
+ *
+ * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
-enum { THREADS = 128, BLOCKS = 5 /* a multiprocessor: 96 registers */ };
+/* So many threads on a multiprocessor, in blocks of any size, leave a thread 96 registers. */
+enum { MOST_THREADS = 320, BLOCKS = 2 };
 
 template <int form>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+__global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     assemble_kernel(int64_t elements, const int32_t *__restrict__ connectivity,
                     const double *__restrict__ x, const double *__restrict__ u,
                     double *__restrict__ r, const __grid_constant__ alya_physics_t physics)
 {
-    const int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t e = alya_thread();
     if (e >= elements)
         return;
     int32_t node[4];
@@ -38,11 +41,12 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     if (view->elements == 0)
         return;
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()><<<rt_blocks(view->elements, THREADS), THREADS, 0, rt_stream()>>>(
-            view->elements, view->connectivity, view->x, u, r, *physics);
+        assemble_kernel<form()>
+            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
+                view->elements, view->connectivity, view->x, u, r, *physics);
     });
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_rspr = {assemble, nullptr, nullptr, nullptr,
-                                             0,        3,       false,   ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_rspr = {assemble, nullptr, nullptr,        nullptr,     0,
+                                             3,        false,   ALYA_TOLERANCE, MOST_THREADS};

@@ -364,5 +364,5 @@ void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
 
 } // namespace
 
-extern "C" const alya_kernels_t alya_kokkos = {assemble, set_up, tear_down,  memory,
-                                               6,        3,      one_thread, ALYA_TOLERANCE};
+extern "C" const alya_kernels_t alya_kokkos = {assemble, set_up,     tear_down,      memory, 6,
+                                               3,        one_thread, ALYA_TOLERANCE, 0};

@@ -6,19 +6,21 @@
  * threads read blocks that are a whole row of blocks apart, so one load of a warp goes to 32 lines,
  * and the caches must hold all 32 until their last byte has been used; the warp takes as long as
  * its longest row.
+ *
+ * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
 
-enum { THREADS = 128 };
+enum { MOST_THREADS = 512 };
 
 template <class K>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(MOST_THREADS)
     rows_kernel(const mcpi_arrays_t<K> a, int64_t first, int64_t last)
 {
     constexpr int nb = K::nb;
     using A = typename K::A;
-    const int64_t row = first + blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
+    const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
     if (row >= last)
         return;
     A sum[nb] = {};
@@ -50,7 +52,8 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
         return;
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
-        rows_kernel<K><<<rt_blocks(last - first, THREADS), THREADS, 0, rt_stream()>>>(
+        const unsigned threads = mcpi_threads(view);
+        rows_kernel<K><<<rt_blocks(last - first, threads), threads, 0, rt_stream()>>>(
             mcpi_arrays_t<K>(view, dq), first, last);
     });
     RT_CUDA_LAUNCHED();
@@ -65,4 +68,5 @@ extern "C" const mcpi_kernels_t mcpi_naive = {rows,
                                               false,
                                               false,
                                               true,
-                                              0};
+                                              0,
+                                              MOST_THREADS};

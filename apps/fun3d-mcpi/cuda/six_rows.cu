@@ -8,14 +8,16 @@
  * six rows at once. Price: a load of the warp is a column from each of six blocks, runs of 20 bytes
  * that are completed by the next column's load out of L1; and the windows leave the order that was
  * made for the caches, a little: 960 rows are short enough for that.
+ *
+ * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
  */
 #include "config.h"
 #include <algorithm>
 #include "mcpi_cuda.cuh"
 
-/* BLOCKS a multiprocessor: 64 registers, for the loads of two blocks. WINDOW: whole warps, whatever
- * nb is. */
-enum { THREADS = 128, WARPS = THREADS / 32, BLOCKS = 8, WINDOW = 960 };
+/* So many threads on a multiprocessor, in blocks of any size, leave a thread 64 registers, for the
+ * loads of two blocks. WINDOW: whole warps, whatever nb is. */
+enum { MOST_THREADS = 512, BLOCKS = 2, WINDOW = 960 };
 #define ALL_LANES 0xffffffffu
 
 /* What set_up makes. */
@@ -26,7 +28,7 @@ typedef struct {
 
 /* sorted: NULL for rows as they are. */
 template <class K>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+__global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     rows_kernel(const mcpi_arrays_t<K> a, const int32_t *__restrict__ sorted, int64_t first,
                 int64_t last)
 {
@@ -35,7 +37,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int slot = lane / nb, i = lane % nb;
     const int64_t place =
-        first + (blockIdx.x * static_cast<int64_t>(WARPS) + warp) * per_warp + slot;
+        first + (blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp) * per_warp + slot;
     /* lanes without a row come along to the shuffles */
     const bool mine = slot < per_warp && place < last;
     int64_t row = 0;
@@ -92,9 +94,10 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     const int32_t *sorted = is_sorted(view, first, last) ? data->sorted : nullptr;
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
-        const unsigned blocks = rt_blocks(last - first, WARPS * (32 / K::nb));
+        const unsigned threads = mcpi_threads(view);
+        const unsigned blocks = rt_blocks(last - first, threads / 32 * (32 / K::nb));
         rows_kernel<K>
-            <<<blocks, THREADS, 0, rt_stream()>>>(mcpi_arrays_t<K>(view, dq), sorted, first, last);
+            <<<blocks, threads, 0, rt_stream()>>>(mcpi_arrays_t<K>(view, dq), sorted, first, last);
     });
     RT_CUDA_LAUNCHED();
 }
@@ -140,5 +143,9 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
     bytes[RT_HOST] += sorted + sizeof(data_t);
 }
 
-extern "C" const mcpi_kernels_t mcpi_six_rows = {
-    rows, mcpi_replay_sweeps<rows>, set_up, tear_down, nullptr, memory, false, false, true, 0};
+extern "C" const mcpi_kernels_t mcpi_six_rows = {rows,        mcpi_replay_sweeps<rows>,
+                                                 set_up,      tear_down,
+                                                 nullptr,     memory,
+                                                 false,       false,
+                                                 true,        0,
+                                                 MOST_THREADS};

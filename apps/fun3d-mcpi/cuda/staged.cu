@@ -701,8 +701,14 @@ static void staged_memory(const mcpi_config_t *config, double bytes[RT_SPACES])
     bytes[RT_HOST] += records + rows * (8 + 4 + 4);
 }
 
-extern "C" const mcpi_kernels_t mcpi_staged = {staged_rows,   staged_sweeps_all,
-                                               staged_set_up, staged_tear_down,
-                                               staged_put_r,  staged_memory,
-                                               true,          false,
-                                               true,          0};
+extern "C" const mcpi_kernels_t mcpi_staged = {staged_rows,
+                                               staged_sweeps_all,
+                                               staged_set_up,
+                                               staged_tear_down,
+                                               staged_put_r,
+                                               staged_memory,
+                                               true,
+                                               false,
+                                               true,
+                                               0,
+                                               0};

@@ -295,4 +295,5 @@ extern "C" const mcpi_kernels_t mcpi_streamed = {streamed_rows_of,
                                                  true,
                                                  false,
                                                  true,
+                                                 0,
                                                  0};

@@ -8,23 +8,31 @@
  * sum of a few values and the solve, step by step with a barrier of the warp, cost as much time as
  * several blocks. A block of nb = 6 or 7 has more entries than a warp has lanes, and is taken in
  * two passes of 3 and 4 columns.
+ *
+ * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
 
-enum { THREADS = 128, WARPS = THREADS / 32 };
+enum { MOST_THREADS = 512 };
+
+/* Shared memory of a warp. */
+template <class K> struct sums_t {
+    double y[K::nb];
+    typename K::A sum[32];
+};
 
 template <class K>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(MOST_THREADS)
     rows_kernel(const mcpi_arrays_t<K> a, int64_t first, int64_t last)
 {
     constexpr int nb = K::nb;
     using L = mcpi_lanes_t<nb>;
     using A = typename K::A;
-    __shared__ A shared_sum[WARPS][32];
-    __shared__ double shared_y[WARPS][nb];
+    extern __shared__ __align__(8) unsigned char memory[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t row = first + blockIdx.x * static_cast<int64_t>(WARPS) + warp;
+    const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp;
+    sums_t<K> &shared = reinterpret_cast<sums_t<K> *>(memory)[warp];
     if (row >= last) /* the whole warp, and no barrier below is the block's */
         return;
     double d[nb] = {}, y = 0;
@@ -32,22 +40,21 @@ __global__ void __launch_bounds__(THREADS)
         mcpi_load_row<nb>(a.LU + row * K::nb2, lane, d);
         y = __ldcs(a.R + row * nb + lane);
     }
-    shared_sum[warp][lane] =
-        mcpi_lane_sum<K>(a, __ldg(a.start + row), __ldg(a.start + row + 1), lane);
+    shared.sum[lane] = mcpi_lane_sum<K>(a, __ldg(a.start + row), __ldg(a.start + row + 1), lane);
     __syncwarp();
     if (lane < nb) {
         A sum = 0;
 #pragma unroll
         for (int c = 0; c < L::columns; c++)
-            sum += shared_sum[warp][c * nb + lane];
+            sum += shared.sum[c * nb + lane];
         y -= static_cast<double>(sum);
     }
     /* A place is written again only after the barriers of the steps between. */
     y = mcpi_solve_lanes<nb>(d, lane, y, [&](double mine, int j) {
         if (lane == j)
-            shared_y[warp][j] = mine;
+            shared.y[j] = mine;
         __syncwarp();
-        return shared_y[warp][j];
+        return shared.y[j];
     });
     if (lane < nb)
         a.dq[row * nb + lane] = static_cast<typename K::X>(y);
@@ -59,8 +66,9 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
         return;
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
-        rows_kernel<K><<<rt_blocks(last - first, WARPS), THREADS, 0, rt_stream()>>>(
-            mcpi_arrays_t<K>(view, dq), first, last);
+        const unsigned warps = mcpi_threads(view) / 32;
+        rows_kernel<K><<<rt_blocks(last - first, warps), 32 * warps, warps * sizeof(sums_t<K>),
+                         rt_stream()>>>(mcpi_arrays_t<K>(view, dq), first, last);
     });
     RT_CUDA_LAUNCHED();
 }
@@ -74,4 +82,5 @@ extern "C" const mcpi_kernels_t mcpi_warp_shared = {rows,
                                                     false,
                                                     false,
                                                     true,
-                                                    0};
+                                                    0,
+                                                    MOST_THREADS};

@@ -7,11 +7,14 @@
  * a multiplication a step. Price: all 32 lanes have to take part in a shuffle, those without an
  * entry too (they hold zeros and give them to nobody); the 7 idle lanes and the tail of every row
  * are as before.
+ *
+ * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
 
-enum { THREADS = 128, WARPS = THREADS / 32, BLOCKS = 10 /* a multiprocessor: 48 registers */ };
+/* So many threads on a multiprocessor, in blocks of any size, leave a thread 48 registers. */
+enum { MOST_THREADS = 256, BLOCKS = 5 };
 #define ALL_LANES 0xffffffffu
 
 /* The sum over the columns, in lanes 0 .. nb - 1. */
@@ -28,12 +31,12 @@ template <int nb, class A> static __device__ __forceinline__ A sum_columns(A sum
 }
 
 template <class K>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+__global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     rows_kernel(const mcpi_arrays_t<K> a, int64_t first, int64_t last)
 {
     constexpr int nb = K::nb;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t row = first + blockIdx.x * static_cast<int64_t>(WARPS) + warp;
+    const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp;
     if (row >= last) /* the whole warp: the other lanes' shuffles do not miss it */
         return;
     double d[nb] = {}, y = 0;
@@ -56,7 +59,8 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
         return;
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
-        rows_kernel<K><<<rt_blocks(last - first, WARPS), THREADS, 0, rt_stream()>>>(
+        const unsigned warps = mcpi_threads(view) / 32;
+        rows_kernel<K><<<rt_blocks(last - first, warps), 32 * warps, 0, rt_stream()>>>(
             mcpi_arrays_t<K>(view, dq), first, last);
     });
     RT_CUDA_LAUNCHED();
@@ -71,4 +75,5 @@ extern "C" const mcpi_kernels_t mcpi_warp_shuffle = {rows,
                                                      false,
                                                      false,
                                                      true,
-                                                     0};
+                                                     0,
+                                                     MOST_THREADS};

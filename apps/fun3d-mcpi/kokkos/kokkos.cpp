@@ -206,5 +206,5 @@ void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 
 } // namespace
 
-extern "C" const mcpi_kernels_t mcpi_kokkos = {rows,    nullptr, nullptr, nullptr, nullptr,
-                                               nullptr, false,   false,   true,    0};
+extern "C" const mcpi_kernels_t mcpi_kokkos = {rows,  nullptr, nullptr, nullptr, nullptr, nullptr,
+                                               false, false,   true,    0,       0};

@@ -3,7 +3,8 @@
  *
  * Sums run over blocks of a fixed length, one partial sum a block, and the partial sums are added
  * pairwise: the result has the same bits for any number of threads, and its rounding error grows
- * with the logarithm of the length, not with the length.
+ * with the logarithm of the length, not with the length. Where two sums are wanted at once, the
+ * partial sums of the second follow those of the first.
  */
 #include "config.h"
 #include "../nekbone.h"
@@ -13,6 +14,11 @@ enum { BLOCK = 1024 };
 static int64_t blocks(int64_t points)
 {
     return (points + BLOCK - 1) / BLOCK;
+}
+
+static int64_t partial_size(int64_t points)
+{
+    return 2 * blocks(points);
 }
 
 static int64_t min_i64(int64_t a, int64_t b)
@@ -88,8 +94,44 @@ static double dot(const nek_mesh_t *m, const double *x, const double *y)
     return nek_sum_pairwise(m->partial, blocks(m->points));
 }
 
-const nek_vector_t nek_vector_cpu = {.partial_size = blocks,
+static void update_p_z(const nek_mesh_t *m, double beta, const double *restrict r,
+                       double *restrict p)
+{
+    const double *restrict inverse = m->inverse;
+#pragma omp parallel for simd schedule(static)
+    for (int64_t q = 0; q < m->points; q++)
+        p[q] = inverse[q] * r[q] + beta * p[q];
+}
+
+static void update_xr_z(const nek_mesh_t *m, double alpha, const double *restrict p,
+                        const double *restrict w, double *restrict x, double *restrict r,
+                        double sum[2])
+{
+    const double *restrict c = m->c, *restrict inverse = m->inverse;
+    const int64_t count = blocks(m->points);
+#pragma omp parallel for schedule(static)
+    for (int64_t b = 0; b < count; b++) {
+        double rr = 0, rz = 0;
+        int64_t end = min_i64((b + 1) * BLOCK, m->points);
+#pragma omp simd reduction(+ : rr, rz)
+        for (int64_t q = b * BLOCK; q < end; q++) {
+            x[q] += alpha * p[q];
+            double s = r[q] - alpha * w[q], square = c[q] * s * s;
+            r[q] = s;
+            rr += square;
+            rz += inverse[q] * square;
+        }
+        m->partial[b] = rr;
+        m->partial[count + b] = rz;
+    }
+    sum[0] = nek_sum_pairwise(m->partial, count);
+    sum[1] = nek_sum_pairwise(m->partial + count, count);
+}
+
+const nek_vector_t nek_vector_cpu = {.partial_size = partial_size,
                                      .update_p = update_p,
                                      .shift = shift,
                                      .update_xr = update_xr,
-                                     .dot = dot};
+                                     .dot = dot,
+                                     .update_p_z = update_p_z,
+                                     .update_xr_z = update_xr_z};

@@ -13,7 +13,7 @@
  * stay on the GPU, the mask and the weights of shared points follow from where a thread is, and the
  * whole solve is one CUDA graph (nek_scalars.cuh). Advantage: 127 bytes a point instead of 185
  * (n = 10, 4096 elements), and no time between kernels. Price: r and v make another round trip for
- * beta alone; on several ranks the host waits for each sum.
+ * beta alone, and on several ranks two sums over ranks instead of one.
  */
 #include "config.h"
 #include "nek_gather.cuh"
@@ -55,13 +55,14 @@ struct form_beta {
 template <int n, nek_source source>
 __global__ void __launch_bounds__(nek_shape<n>::threads,
                                   nek_blocks_of(nek_shape<n>::threads, registers(n)))
-    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a, int it)
+    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a,
+            const nek_part_t part, int it)
 {
     using factors_t = nek_factors<n, source>;
     constexpr bool once = factors_t::once;
     constexpr int n2 = n * n, n3 = n2 * n;
     extern __shared__ __align__(128) double memory[];
-    const nek_place<n> at(a.elements, a.per_block, memory + a.per_block * factors_t::shared);
+    const nek_place<n> at(part, a.per_block, memory + a.per_block * factors_t::shared);
     factors_t factors(a.G, at, a.elements, a.per_block, memory);
     const nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
     const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
         }
     }
     rt_let_next_start();
-    nek_leave_sums(a.scalars, sum);
+    nek_leave_sums(a.scalars, part.first_block, sum);
 }
 
 /* r -= alpha v and r.r; it = -1: r = b. Blocks take elements in turn, so that few sums are left. */
@@ -172,9 +173,12 @@ static void iterations(const nek_solver_t *s, const data_t *d, int first, int la
     if (first == 0)
         update_r(-1);
     for (int it = first; it < last; it++) {
-        rt_launch_chained(element<n, source>, d->launch.blocks, d->launch.threads, shared, D, a,
-                          it);
-        nek_exchange<n, form_alpha>(d->exchange, a.scalars, a.v, it);
+        nek_elements(d->exchange, a.per_block, a.v,
+                     [&](bool chained, const nek_part_t &part, unsigned blocks) {
+                         rt_launch(chained, element<n, source>, blocks, d->launch.threads, shared,
+                                   D, a, part, it);
+                     });
+        nek_gather<n, form_alpha>(d->exchange, a.scalars, a.v, it);
         update_r(it);
     }
     if (last == s->iterations)
@@ -205,7 +209,7 @@ static void set_up(nek_solver_t *s)
         nek_with_source(d->launch.source, [&](auto source) {
             nek_allow_shared(element<n, source()>, bytes<n, source()>(d->launch.per_block));
         });
-        d->exchange = nek_exchange_new<n>(s);
+        d->exchange = nek_exchange_new<n>(s, d->launch);
         const int fit = nek_fit(update<n>, static_cast<int>(d->launch.threads), 0);
         d->update_blocks =
             nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
@@ -222,7 +226,8 @@ static void set_up(nek_solver_t *s)
                 d->launch.per_block,
                 s->lambda,
                 config->communication ? 0.5 : 1.0,
-                nek_scalars_new(s->iterations, static_cast<int>(d->launch.blocks))};
+                nek_scalars_new(s->iterations, static_cast<int>(d->exchange.element_blocks),
+                                d->exchange.on_stream)};
 }
 
 static void tear_down(nek_solver_t *s)

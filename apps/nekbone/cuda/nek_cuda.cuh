@@ -21,6 +21,13 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
     }
 }
 
+/* Shared memory that a block may have, on this GPU, or on an H100 where there is none. */
+static inline size_t nek_most_shared()
+{
+    const rt_gpu_t *gpu = rt_device_gpu();
+    return gpu ? gpu->shared : 227 * 1024;
+}
+
 /* Shared memory beyond 48 KB has to be asked for; several such blocks want all there is. */
 template <class Kernel> void nek_allow_shared(Kernel *kernel, size_t bytes)
 {

@@ -12,8 +12,12 @@
  *
  * which is as many values as before, so v takes the place of w. A face looks the same from both
  * sides: Q Q^T adds two arrays of m^2 values, four of m at an edge, eight values at a corner, and
- * the interiors are not touched. With one rank no index is stored a point: a face is known by where
- * it begins in either element. With several ranks it is rt_halo's work, over the surfaces.
+ * the interiors are not touched. No index is stored a point: a face is known by where it begins in
+ * either element.
+ *
+ * What other ranks have too is rt_halo's work. Elements that touch such points come first, and
+ * their messages are under way while the others are computed; where the messages are on the stream,
+ * all of that is on the second stream, beside the other elements, and the host takes no part.
  *
  * Price: a kernel's threads write v in pieces.
  */
@@ -110,8 +114,9 @@ typedef struct {
     const int4 *edge;
     const int *corner;
     int faces, edges, corners;
-    int elements;
-    bool by_ranks; /* Q Q^T has been done by a halo: only the norm is wanted */
+    /* Points that other ranks have too: a halo has added them, and only the norm is wanted. */
+    const int *apart;
+    int apart_points;
 } nek_gather_t;
 
 /* The copies of one face: values or pairs of them. */
@@ -135,20 +140,12 @@ __device__ __forceinline__ double nek_square(double2 a)
     return a.x * a.x + a.y * a.y;
 }
 
-/* Weighted squares of the surfaces, for points whose copies may be on other ranks. */
-template <int n>
-__device__ __forceinline__ double nek_surface_norm(const nek_gather_t &g, const double *v)
+/* Square of a point whose copies are partly on other ranks, by the share of one copy. */
+template <int n> __device__ __forceinline__ double nek_share(int position, double value)
 {
     using split = nek_split<n>;
-    const int64_t all = static_cast<int64_t>(g.elements) * split::surface;
-    const int step = gridDim.x * blockDim.x;
-    double sum = 0;
-    for (int64_t q = blockIdx.x * blockDim.x + threadIdx.x; q < all; q += step) {
-        const int at = static_cast<int>(q % split::surface);
-        const double c = at < split::edges ? 0.5 : at < split::corners ? 0.25 : 0.125;
-        sum += c * v[q] * v[q];
-    }
-    return sum;
+    const int at = position % split::surface;
+    return (at < split::edges ? 0.5 : at < split::corners ? 0.25 : 0.125) * value * value;
 }
 
 /*
@@ -238,6 +235,7 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
     int at8[8];
     if (z8 < g.corners)
         corner_of(z8, at8);
+    const int at1 = id < g.apart_points ? __ldg(g.apart + id) : -1;
 
     rt_wait_for_previous();
     double edge_sum = 0, corner_sum = 0;
@@ -246,6 +244,8 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
         edge_sum = edge(at4);
     if (z8 < g.corners)
         corner_sum = corner(at8);
+    if (at1 >= 0)
+        norm += nek_share<n>(at1, value(at1));
     nek_take_sums(s, sums);
 #pragma unroll
     for (int c = 0; c < FACES; c++)
@@ -274,8 +274,12 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
         corner_of(z, at8);
         put_corner(at8, corner(at8));
     }
+    for (int z = id + step; z < g.apart_points; z += step) {
+        const int more = __ldg(g.apart + z);
+        norm += nek_share<n>(more, value(more));
+    }
     if constexpr (Scalars::norm)
-        sums[Scalars::count - 1] += g.by_ranks ? nek_surface_norm<n>(g, v) : norm;
+        sums[Scalars::count - 1] += norm;
     rt_let_next_start();
     nek_finish_sums<Scalars>(s, it, sums);
 }
@@ -284,9 +288,13 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
 
 typedef struct {
     nek_gather_t gather;
-    nek_outside_t *outside; /* [elements] on the device */
-    rt_halo_t *halo;        /* several ranks: over v; else NULL */
-    unsigned blocks;        /* of nek_gather_kernel */
+    const nek_outside_t *outside; /* [elements] on the device */
+    rt_halo_t *halo;              /* several ranks: over the points of v they share; else NULL */
+    bool on_stream;               /* its messages are */
+    const int *order;        /* [elements] on the device: first those of `outer`; may be NULL */
+    nek_part_t outer, inner; /* elements that touch other ranks, and the others; one rank: inner */
+    unsigned element_blocks; /* of a kernel over both */
+    unsigned blocks;         /* of nek_gather_kernel */
 } nek_exchange_t;
 
 /* Position of local element e in the box of this rank, and its sides on the boundary of the whole.
@@ -305,7 +313,21 @@ static inline nek_outside_t nek_place_element(const nek_config_t *cfg, int64_t e
     return static_cast<nek_outside_t>(outside);
 }
 
-/* Fills the lists of one rank: an element is named by its copy with the highest sides. */
+/* Sides behind which another rank goes on, as nek_outside_t. */
+static inline unsigned nek_beside(const nek_config_t *cfg, const int64_t at[3])
+{
+    unsigned beside = 0;
+    for (int d = 0; d < 3; d++) {
+        const bool low = at[d] == 0 && cfg->first[d] > 0;
+        const bool high =
+            at[d] == cfg->local[d] - 1 && cfg->first[d] + cfg->local[d] < cfg->elements[d];
+        beside |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
+    }
+    return beside;
+}
+
+/* Fills the lists of what is shared within this rank: a face, edge or corner is named by its copy
+ * with the highest sides. */
 template <int n>
 void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vector<int4> *edges,
                      std::vector<int> *corners)
@@ -314,11 +336,11 @@ void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vec
     const int64_t stride[3] = {1, cfg->local[0], cfg->local[0] * cfg->local[1]};
     for (int64_t e = 0; e < cfg->local_elements; e++) {
         int64_t at[3];
-        const unsigned outside = nek_place_element(cfg, e, at);
+        nek_place_element(cfg, e, at);
         auto start = [&](int64_t of, int position) {
             return static_cast<int>(of * split::surface + position);
         };
-        auto has_next = [&](int d) { return !(outside & 2u << 2 * d); };
+        auto has_next = [&](int d) { return at[d] + 1 < cfg->local[d]; };
         for (int d = 0; d < 3; d++)
             if (has_next(d) && split::face > 0)
                 faces->push_back(make_int2(start(e, (2 * d + 1) * split::face),
@@ -342,24 +364,49 @@ void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vec
     }
 }
 
-/* Q Q^T over v between ranks. Points that only this element has, or of the boundary, stay out. */
-template <int n> rt_halo_t *nek_split_halo(const nek_solver_t *s)
+/* Q Q^T over what this rank shares with others: position and global id of those points. */
+typedef struct {
+    std::vector<int> elements; /* that have any */
+    std::vector<int> position; /* in v */
+    std::vector<int64_t> gid;
+} nek_apart_t;
+
+template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
 {
     const nek_config_t *cfg = s->problem->config;
-    std::vector<int64_t> index, gid;
-    const double *c = s->problem->c;
-    for (int64_t e = 0; e < cfg->local_elements; e++)
+    nek_apart_t apart;
+    for (int64_t e = 0; e < cfg->local_elements; e++) {
+        int64_t at[3];
+        nek_place_element(cfg, e, at);
+        const unsigned beside = nek_beside(cfg, at);
+        const double *c = s->problem->c + e * n * n * n;
+        if (!beside)
+            continue;
+        apart.elements.push_back(static_cast<int>(e));
         for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++)
-                for (int i = 0; i < n; i++, c++)
-                    if (*c > 0 && *c < 1) {
-                        index.push_back(e * nek_split<n>::surface + nek_split<n>::at(i, j, k));
-                        gid.push_back(nek_global_index(cfg, e, i, j, k));
-                    }
+                for (int i = 0; i < n; i++, c++) {
+                    const int of[3] = {i, j, k};
+                    unsigned on = 0;
+                    for (int d = 0; d < 3; d++)
+                        on |= (of[d] == 0 ? 1u : of[d] == n - 1 ? 2u : 0u) << 2 * d;
+                    if (!(on & beside) || *c == 0) /* a point of the boundary is 0 on all ranks */
+                        continue;
+                    apart.position.push_back(
+                        static_cast<int>(e * nek_split<n>::surface + nek_split<n>::at(i, j, k)));
+                    apart.gid.push_back(nek_global_index(cfg, e, i, j, k));
+                }
+    }
+    return apart;
+}
+
+static inline rt_halo_t *nek_split_halo(const nek_solver_t *s, const nek_apart_t &apart)
+{
+    const std::vector<int64_t> index(apart.position.begin(), apart.position.end());
     rt_halo_desc_t desc = {};
     desc.n = static_cast<int64_t>(index.size());
     desc.index = index.data();
-    desc.gid = gid.data();
+    desc.gid = apart.gid.data();
     desc.max_components = 1;
     desc.kind = s->rung->kind;
     desc.space = s->space;
@@ -367,7 +414,45 @@ template <int n> rt_halo_t *nek_split_halo(const nek_solver_t *s)
     return rt_halo_new(&desc);
 }
 
-template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
+template <class T> const T *nek_to_device(const std::vector<T> &list)
+{
+    return static_cast<const T *>(rt_clone(list.data(), list.size(), sizeof(T), RT_DEVICE));
+}
+
+/* Outer elements first. Where the inner ones follow one another anyway (ranks that are layers in
+ * z), they need no list. in_a_row: a block's elements must follow one another; then, if it has
+ * several, all are outer. */
+static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector<int> &outer,
+                              int per_block, bool in_a_row)
+{
+    const int n_outer = static_cast<int>(outer.size());
+    x->outer = {nullptr, 0, 0, 0};
+    x->inner = {nullptr, 0, elements, 0};
+    if (n_outer > 0 && in_a_row && per_block > 1) {
+        x->outer.end = x->inner.first = elements;
+    } else if (n_outer > 0) {
+        std::vector<int> order(outer);
+        for (int e = 0, next = 0; e < elements; e++)
+            if (next < n_outer && outer[next] == e)
+                next++;
+            else
+                order.push_back(e);
+        const int first = n_outer < elements ? order[n_outer] : 0, last = order.back();
+        x->order = nek_to_device(order);
+        x->outer = {x->order, 0, n_outer, 0};
+        x->inner = {x->order, n_outer, elements, 0};
+        if (last - first + 1 == elements - n_outer)
+            x->inner = {nullptr, first, last + 1, 0};
+    }
+    auto blocks = [=](const nek_part_t &part) {
+        return rt_blocks(static_cast<size_t>(part.end - part.first), per_block);
+    };
+    x->inner.first_block = static_cast<int>(blocks(x->outer));
+    x->element_blocks = blocks(x->outer) + blocks(x->inner);
+}
+
+/* For element kernels launched like that. */
+template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const nek_launch_t &launch)
 {
     const nek_config_t *cfg = s->problem->config;
     const auto elements = static_cast<size_t>(cfg->local_elements);
@@ -375,34 +460,32 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
     std::vector<int2> faces;
     std::vector<int4> edges;
     std::vector<int> corners, planes;
+    nek_apart_t apart;
     nek_exchange_t x = {};
     for (size_t e = 0; e < elements; e++) {
         int64_t at[3];
         outside[e] = nek_place_element(cfg, static_cast<int64_t>(e), at);
     }
-    x.outside = static_cast<nek_outside_t *>(rt_clone(outside.data(), elements, 1, RT_DEVICE));
-    x.gather.elements = static_cast<int>(elements);
-    if (cfg->communication && rt_comm_size() > 1)
-        x.halo = nek_split_halo<n>(s);
-    else if (cfg->communication)
+    if (cfg->communication)
         nek_list_shared<n>(cfg, &faces, &edges, &corners);
-    x.gather.by_ranks = x.halo;
-    x.gather.faces = static_cast<int>(faces.size());
-    x.gather.edges = static_cast<int>(edges.size());
-    x.gather.corners = static_cast<int>(corners.size() / 8);
+    if (cfg->communication && rt_comm_size() > 1) {
+        apart = nek_list_apart<n>(s);
+        x.halo = nek_split_halo(s, apart);
+        x.on_stream = rt_halo_on_stream(x.halo);
+    }
+    nek_divide(&x, static_cast<int>(elements), apart.elements, launch.per_block,
+               launch.source == NEK_BULK);
     for (size_t q = 0; q < 8; q++)
         for (size_t z = 0; z < corners.size() / 8; z++)
             planes.push_back(corners[8 * z + q]);
-    x.gather.face =
-        static_cast<const int2 *>(rt_clone(faces.data(), faces.size(), sizeof(int2), RT_DEVICE));
-    x.gather.edge =
-        static_cast<const int4 *>(rt_clone(edges.data(), edges.size(), sizeof(int4), RT_DEVICE));
-    x.gather.corner =
-        static_cast<const int *>(rt_clone(planes.data(), planes.size(), sizeof(int), RT_DEVICE));
+    x.outside = nek_to_device(outside);
+    x.gather = {nek_to_device(faces),           nek_to_device(edges),
+                nek_to_device(planes),          static_cast<int>(faces.size()),
+                static_cast<int>(edges.size()), static_cast<int>(corners.size() / 8),
+                nek_to_device(apart.position),  static_cast<int>(apart.position.size())};
 
-    /* two pieces of a face a thread, or the surfaces' norm; at most four blocks a multiprocessor */
-    const size_t work = x.halo ? elements * nek_split<n>::surface / 4
-                               : faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
+    /* two pieces of a face a thread; at most four blocks a multiprocessor */
+    const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
     const unsigned needed = rt_blocks(work, NEK_ADDING_THREADS);
     x.blocks = nek_adding_blocks(4 * rt_device_gpu()->multiprocessors, needed > 0 ? needed : 1);
     return x;
@@ -411,6 +494,8 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
 static inline void nek_exchange_destroy(nek_exchange_t *x)
 {
     RT_FREE(x->outside, RT_DEVICE);
+    RT_FREE(x->order, RT_DEVICE);
+    RT_FREE(x->gather.apart, RT_DEVICE);
     RT_FREE(x->gather.face, RT_DEVICE);
     RT_FREE(x->gather.edge, RT_DEVICE);
     RT_FREE(x->gather.corner, RT_DEVICE);
@@ -430,10 +515,10 @@ static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_
     if (rt_comm_size() > 1) {
         int64_t on_rank, with_ranks;
         nek_shared_points(cfg, &on_rank, &with_ranks);
-        bytes[RT_DEVICE] += static_cast<double>(rt_halo_predict(on_rank, with_ranks, 1, RT_DEVICE));
-        bytes[RT_PINNED] += static_cast<double>(rt_halo_predict(on_rank, with_ranks, 1, RT_PINNED));
-        bytes[RT_HOST] += 4.0 * static_cast<double>(on_rank + with_ranks);
-        return;
+        bytes[RT_DEVICE] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_DEVICE));
+        bytes[RT_PINNED] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_PINNED));
+        bytes[RT_HOST] += 4.0 * static_cast<double>(with_ranks);
+        bytes[RT_DEVICE] += sizeof(int) * static_cast<double>(cfg->local_elements + with_ranks);
     }
     for (int d = 0; d < 3; d++) {
         const int d1 = (d + 1) % 3, d2 = (d + 2) % 3;
@@ -445,16 +530,40 @@ static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_
     bytes[RT_DEVICE] += inner[0] * inner[1] * inner[2] * 8 * sizeof(int);
 }
 
-/* v = Q Q^T v, the norm, and what Scalars makes of the sums. */
-template <int n, class Scalars>
-void nek_exchange(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
+/* The element kernel on all elements: launch(chained, part, blocks) starts it on some. And what
+ * other ranks have too of v is added up. */
+template <class Launch>
+void nek_elements(const nek_exchange_t &x, int per_block, double *v, Launch launch)
 {
-    if (x.halo) {
-        rt_field_t field = rt_field_f64(v);
+    rt_field_t field = rt_field_f64(v);
+    auto run = [&](bool chained, const nek_part_t &part) {
+        if (part.end > part.first)
+            launch(chained, part, rt_blocks(static_cast<size_t>(part.end - part.first), per_block));
+    };
+    if (!x.halo) {
+        run(true, x.inner);
+    } else if (x.on_stream) {
+        rt_side_begin();
+        run(false, x.outer);
         rt_halo_do(x.halo, RT_HALO_SUM, &field);
+        rt_side_end();
+        run(true, x.inner);
+        rt_side_join();
+    } else {
+        run(true, x.outer);
+        rt_halo_begin(x.halo, RT_HALO_SUM, &field);
+        run(true, x.inner);
+        rt_halo_end(x.halo);
     }
-    rt_launch_chained(nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather, s,
-                      v, it);
+}
+
+/* After nek_elements: the rest of v = Q Q^T v, the norm, and what Scalars makes of the sums. */
+template <int n, class Scalars>
+void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
+{
+    const bool joined = x.halo && x.on_stream;
+    rt_launch(!joined, nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather, s,
+              v, it);
     nek_add_ranks<Scalars>(s, it);
 }
 
@@ -462,7 +571,7 @@ void nek_exchange(const nek_exchange_t &x, const nek_scalars_t &s, double *v, in
 static inline void nek_split_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
 {
     nek_exchange_memory(cfg, bytes);
-    nek_scalars_memory(cfg, cfg->local_elements / nek_elements_a_block(cfg->n) + 1, bytes);
+    nek_scalars_memory(cfg, cfg->local_elements / nek_elements_a_block(cfg->n) + 2, bytes);
 }
 
 #endif

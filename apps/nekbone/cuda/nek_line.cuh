@@ -126,28 +126,42 @@ constexpr int nek_blocks_of(int threads, int registers)
     return blocks > 0 ? blocks : 1;
 }
 
+/* The elements that one launch works on: first up to end, or those that `order` has there. */
+typedef struct {
+    const int *order; /* of all elements; NULL: as they come */
+    int first, end;
+    int first_block; /* number of its first block among those of all launches */
+} nek_part_t;
+
 /* Where a thread works. Idle threads have active = false and the place of another. */
 template <int n> struct nek_place {
     int e, i, j, t;
+    int own; /* which of the block's elements e is */
     bool active;
     double *rows, *planes; /* of its element */
 
     /* `memory`: rows, then planes, of `per_block` elements */
-    __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
+    __device__ __forceinline__ nek_place(const nek_part_t &part, int per_block, double *memory)
     {
         using shape = nek_shape<n>;
-        int own = threadIdx.x / shape::n2;
-        e = blockIdx.x * per_block + own;
-        active = own < per_block && e < elements;
+        own = threadIdx.x / shape::n2;
+        e = part.first + blockIdx.x * per_block + own;
+        active = own < per_block && e < part.end;
         t = threadIdx.x - own * shape::n2;
         if (!active) {
             t = own = 0;
-            e = blockIdx.x * per_block;
+            e = part.first + blockIdx.x * per_block;
         }
+        if (part.order)
+            e = __ldg(part.order + e);
         i = t % n;
         j = t / n;
         rows = memory + own * shape::rows;
         planes = memory + per_block * shape::rows + own * shape::planes;
+    }
+    __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
+        : nek_place(nek_part_t{nullptr, 0, elements, 0}, per_block, memory)
+    {
     }
 };
 
@@ -302,8 +316,8 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     {
         __shared__ uint64_t arrived;
         barrier = &arrived;
-        const int first = blockIdx.x * per_block;
-        G = memory + (at.e - first) * shared + at.t;
+        const int first = at.e - at.own; /* a block's elements follow one another */
+        G = memory + at.own * shared + at.t;
         if (threadIdx.x >= 32)
             return;
         if (threadIdx.x == 0) {
@@ -359,13 +373,6 @@ static inline int nek_choice_per_block(int n, const int *choice)
 {
     const int value = choice[NEK_PER_BLOCK];
     return value == 0 ? nek_elements_a_block(n) : atoi(nek_per_block_values[value]);
-}
-
-/* Shared memory that a block may have, on this GPU, or on an H100 where there is none. */
-static inline size_t nek_most_shared()
-{
-    const rt_gpu_t *gpu = rt_device_gpu();
-    return gpu ? gpu->shared : 227 * 1024;
 }
 
 /* extra(n): doubles an element beside the operator's. */

@@ -8,14 +8,19 @@
  * waits once a solve. The scalars go to page-locked host memory too, where the history is read when
  * the solve is over.
  *
- * On several ranks the host fetches the sums, adds those of all ranks, and starts a kernel of one
- * thread that forms the scalars as the last block does on one rank.
+ * On several ranks the sums are added in order of rank, in one of three ways. Where messages are on
+ * the stream (transport nccl): that last block sends its sums to the other GPUs and waits for
+ * theirs (rt_mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
+ * thread adds them and forms the scalars. Where they are not, the host fetches the sums, adds those
+ * of all ranks by MPI, and starts that kernel.
  */
 #ifndef NEK_SCALARS_CUH
 #define NEK_SCALARS_CUH
 
 #include "nek_cuda.cuh"
 #include "rt_async.cuh"
+#include "rt_mail.cuh"
+#include "rt_nccl.h"
 
 /* Most sums at a time, and most blocks of a kernel that adds. */
 enum { NEK_SUMS = 4, NEK_ADDING_BLOCKS = 1024, NEK_ADDING_THREADS = 256 };
@@ -29,7 +34,11 @@ typedef struct {
     int blocks;
     double *second; /* [NEK_SUMS][NEK_ADDING_BLOCKS] of the kernel that adds those */
     unsigned *done; /* its blocks that have finished; returns to 0 */
-    double *sums; /* [NEK_SUMS] page-locked: of this rank, for the host to add up; one rank: NULL */
+    /* Several ranks: how the sums of all are added. One rank: all NULL. */
+    rt_mail_t *mail; /* by the last block, or else */
+    double *sums; /* [NEK_SUMS] of this rank: on the device if there is `all`, else page-locked */
+    double *all;  /* [ranks][NEK_SUMS] on the device, gathered by NCCL; NULL: the host adds */
+    int ranks;
 } nek_scalars_t;
 
 __device__ __forceinline__ double nek_get(const nek_scalars_t &s, int which, int k)
@@ -63,15 +72,17 @@ template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum
     }
 }
 
-/* For the element kernel: sums of its threads to partial. */
+/* For the element kernel: sums of its threads to partial. first_block: of this launch among those
+ * of all elements. */
 template <int count>
-__device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, double (&sum)[count])
+__device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, int first_block,
+                                               double (&sum)[count])
 {
     nek_block_sums(sum);
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int q = 0; q < count; q++)
-            s.partial[q * s.blocks + blockIdx.x] = sum[q];
+            s.partial[q * s.blocks + first_block + blockIdx.x] = sum[q];
     }
 }
 
@@ -87,7 +98,7 @@ __device__ __forceinline__ void nek_take_sums(const nek_scalars_t &s, double (&s
 }
 
 /* Adds what all threads of the grid bring; the block that is last calls Scalars::form(s, it, sums),
- * or, on several ranks, leaves the sums to the host. */
+ * or, on several ranks without rt_mail, leaves the sums to nek_add_ranks. */
 template <class Scalars>
 __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
                                                 double (&sum)[Scalars::count])
@@ -114,6 +125,8 @@ __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
         for (int q = 0; q < count; q++)
             sum[q] += __ldcg(s.second + q * NEK_ADDING_BLOCKS + b);
     nek_block_sums(sum);
+    if (s.mail)
+        rt_mail_sum(s.mail, sum);
     if (threadIdx.x != 0)
         return;
     *s.done = 0;
@@ -130,12 +143,15 @@ typedef struct {
     double of[NEK_SUMS];
 } nek_sums_t;
 
-/* One thread, on several ranks: the sums are of all ranks now. */
+/* One thread, on several ranks: the sums are of all ranks now, or stand in s.all. */
 template <class Scalars> __global__ void nek_form_scalars(nek_scalars_t s, int it, nek_sums_t all)
 {
     double sum[Scalars::count];
     for (int q = 0; q < Scalars::count; q++)
-        sum[q] = all.of[q];
+        sum[q] = s.all ? s.all[q] : all.of[q];
+    for (int r = 1; s.all && r < s.ranks; r++)
+        for (int q = 0; q < Scalars::count; q++)
+            sum[q] += s.all[r * Scalars::count + q];
     Scalars::form(s, it, sum);
 }
 
@@ -147,16 +163,20 @@ static inline unsigned nek_adding_blocks(int resident, unsigned needed)
     return needed < static_cast<unsigned>(most) ? needed : static_cast<unsigned>(most);
 }
 
-/* After a kernel that ended in nek_finish_sums. One rank: all is done. */
+/* After a kernel that ended in nek_finish_sums. One rank, or rt_mail: all is done. */
 template <class Scalars> void nek_add_ranks(const nek_scalars_t &s, int it)
 {
     nek_sums_t all = {};
     if (!s.sums)
         return;
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    for (int q = 0; q < Scalars::count; q++)
-        all.of[q] = static_cast<volatile double *>(s.sums)[q];
-    rt_comm_sum(all.of, Scalars::count);
+    if (s.all) {
+        rt_nccl_allgather(s.sums, Scalars::count, s.all);
+    } else {
+        RT_CUDA(cudaStreamSynchronize(rt_stream()));
+        for (int q = 0; q < Scalars::count; q++)
+            all.of[q] = static_cast<volatile double *>(s.sums)[q];
+        rt_comm_sum(all.of, Scalars::count);
+    }
     nek_form_scalars<Scalars><<<1, 1, 0, rt_stream()>>>(s, it, all);
     RT_CUDA_LAUNCHED();
 }
@@ -164,10 +184,11 @@ template <class Scalars> void nek_add_ranks(const nek_scalars_t &s, int it)
 static inline size_t nek_scalars_doubles(int64_t iterations, int64_t blocks)
 {
     return static_cast<size_t>(NEK_SCALARS * (iterations + 1) + NEK_SUMS * blocks +
-                               NEK_SUMS * NEK_ADDING_BLOCKS + 1);
+                               NEK_SUMS * NEK_ADDING_BLOCKS + 1 + NEK_SUMS * (1 + rt_comm_size()));
 }
 
-static inline nek_scalars_t nek_scalars_new(int iterations, int blocks)
+/* on_stream: several ranks add their sums without the host. */
+static inline nek_scalars_t nek_scalars_new(int iterations, int blocks, bool on_stream)
 {
     nek_scalars_t s = {};
     const size_t scalars = NEK_SCALARS * (static_cast<size_t>(iterations) + 1);
@@ -180,7 +201,16 @@ static inline nek_scalars_t nek_scalars_new(int iterations, int blocks)
     s.second = s.partial + NEK_SUMS * static_cast<size_t>(blocks);
     s.done = reinterpret_cast<unsigned *>(s.second + NEK_SUMS * NEK_ADDING_BLOCKS);
     s.host = RT_NEW(double, scalars + NEK_SUMS, RT_PINNED);
-    s.sums = rt_comm_size() > 1 ? s.host + scalars : nullptr;
+    s.ranks = rt_comm_size();
+    if (on_stream && s.ranks > 1)
+        s.mail = rt_mail_get();
+    if (s.ranks == 1 || s.mail)
+        return s;
+    s.sums = s.host + scalars;
+    if (on_stream) {
+        s.sums = s.second + NEK_SUMS * NEK_ADDING_BLOCKS + 1;
+        s.all = s.sums + NEK_SUMS;
+    }
     return s;
 }
 
@@ -251,13 +281,14 @@ template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, E
         enqueue(captured, iterations);
 }
 
-/* A solve: one rank replays it; with several the host takes part in every sum. */
+/* A solve: replayed, unless the host takes part in every sum. */
 template <class Enqueue>
 void nek_run_solve(nek_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
                    Enqueue enqueue)
 {
+    s->sums = scalars->mail ? "gpu to gpu" : scalars->all ? "nccl" : nullptr;
     rt_timer_start("cg", s->rung->kind);
-    if (scalars->sums)
+    if (scalars->sums && !scalars->all)
         enqueue(0, s->iterations);
     else
         nek_replay(replay, s->iterations, enqueue);

@@ -106,13 +106,14 @@ template <int n, class Factors> constexpr int onepass_blocks()
 template <int n, class Factors>
 __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Factors>())
     onepass_element(const __grid_constant__ nek_halves<n> D,
-                    const __grid_constant__ onepass_t<typename Factors::from_t> a, int it)
+                    const __grid_constant__ onepass_t<typename Factors::from_t> a,
+                    const nek_part_t part, int it)
 {
     constexpr bool once = Factors::once;
     constexpr int n2 = n * n, n3 = n2 * n;
     extern __shared__ __align__(128) double memory[];
     double *const lines = memory + a.per_block * Factors::shared;
-    const nek_place<n> at(a.elements, a.per_block, lines);
+    const nek_place<n> at(part, a.per_block, lines);
     Factors factors(a.factors, at, a.elements, a.per_block, memory);
     const nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
     const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
@@ -166,7 +167,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
         }
     }
     rt_let_next_start();
-    nek_leave_sums(a.scalars, sum);
+    nek_leave_sums(a.scalars, part.first_block, sum);
 }
 
 /* After the last iteration: what is left for x, r -= alpha v, r.r. */
@@ -218,9 +219,12 @@ void onepass_iterations(const nek_solver_t *s, const onepass_data<typename Facto
     const nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
     const size_t shared = onepass_bytes<n, Factors>(d->pass.per_block);
     for (int it = first; it < last; it++) {
-        rt_launch_chained(onepass_element<n, Factors>, d->launch.blocks, d->launch.threads, shared,
-                          D, d->pass, it);
-        nek_exchange<n, form_alpha_beta>(d->exchange, d->pass.scalars, d->pass.v, it);
+        nek_elements(d->exchange, d->pass.per_block, d->pass.v,
+                     [&](bool chained, const nek_part_t &part, unsigned blocks) {
+                         rt_launch(chained, onepass_element<n, Factors>, blocks, d->launch.threads,
+                                   shared, D, d->pass, part, it);
+                     });
+        nek_gather<n, form_alpha_beta>(d->exchange, d->pass.scalars, d->pass.v, it);
     }
     if (last == s->iterations) {
         rt_launch_chained(onepass_finish<n, from_t>, d->finish_blocks, d->launch.threads, 0,
@@ -235,7 +239,7 @@ template <int n, class From> void onepass_set_up(nek_solver_t *s, onepass_data<F
     const nek_config_t *config = s->problem->config;
     const int fit = nek_fit(onepass_finish<n, From>, static_cast<int>(d->launch.threads), 0);
     d->finish_blocks = nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
-    d->exchange = nek_exchange_new<n>(s);
+    d->exchange = nek_exchange_new<n>(s, d->launch);
     onepass_t<From> &a = d->pass;
     a.b = s->b;
     a.x = s->x;
@@ -247,7 +251,8 @@ template <int n, class From> void onepass_set_up(nek_solver_t *s, onepass_data<F
     a.per_block = d->launch.per_block;
     a.half = config->communication ? 0.5 : 1.0;
     a.alone = !config->communication;
-    a.scalars = nek_scalars_new(s->iterations, static_cast<int>(d->launch.blocks));
+    a.scalars = nek_scalars_new(s->iterations, static_cast<int>(d->exchange.element_blocks),
+                                d->exchange.on_stream);
 }
 
 template <class From> void onepass_tear_down(onepass_data<From> *d)

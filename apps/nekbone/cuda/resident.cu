@@ -239,6 +239,9 @@ template <int threads> constexpr int adding_warps = threads < 128 ? threads / 32
  * terms of the sums are in `own` before the call, and the caller has passed a barrier since. All
  * that is wanted is asked for before any of it is waited for, of the sums SUMS a thread. Passes a
  * barrier.
+ *
+ * A warp waits as one, until all its lanes have what they want: were each to go on by itself, the
+ * warp would be in pieces when its lanes add their parts, and that costs more than the waiting.
  */
 template <int n, int threads, int SUMS>
 __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsigned *link,
@@ -254,7 +257,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
     const unsigned slot = static_cast<unsigned>(turn & 1) * a.elements; /* the first of this turn */
     const unsigned surface_slot = slot * split::surface;
     auto theirs = [&](unsigned at) { return a.surface + (surface_slot + at); };
-    auto sums = [&](unsigned of) { return a.sums + (slot + of); };
+    auto sums = [&](int of) { return a.sums + (slot + of); };
     const bool surfaces = it < a.iterations && !a.alone; /* none the last time */
     /* from zero: else what a thread does not ask for is kept in registers for the next turn */
     pair_t face[FACES > 0 ? FACES : 1] = {}, copy[7] = {}, part[SUMS] = {};
@@ -264,35 +267,48 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
     auto has = [&](int c, int pieces) {
         return (c + 1) * threads <= pieces || id + c * threads < pieces;
     };
-    auto wait = [&](pair_t got, unsigned at) {
-        while (got.mark != turn)
-            got = load_pair(theirs(at));
-        return __longlong_as_double(got.value);
-    };
-    /* edges and corners, from the last thread on: the first ones have the sums */
-    const int rest = split::edges + threads - 1 - id;
+    /* Copies of a point on an edge, or at a corner. */
+    auto copies = [&](int q) { return q < split::corners ? 3 : q < split::surface ? 7 : 0; };
     auto ask = [&](int q) {
         const unsigned *to = link + links<n>::first(q);
 #pragma unroll
         for (int c = 0; c < 7; c++)
-            if (c < 3 || q >= split::corners)
+            if (c < copies(q))
                 others[c] = to[c];
 #pragma unroll
-        for (int c = 0; c < 3; c++)
-            copy[c] = load_pair(theirs(others[c]));
-        if (q >= split::corners)
-#pragma unroll
-            for (int c = 3; c < 7; c++)
+        for (int c = 0; c < 7; c++)
+            if (c < copies(q))
                 copy[c] = load_pair(theirs(others[c]));
+    };
+    /* Looks again where the turn is not the one wanted; was that so? */
+    auto look = [&](pair_t &got, unsigned at) {
+        const bool late = got.mark != turn;
+        if (late)
+            got = load_pair(theirs(at));
+        return late;
+    };
+    auto wait_for_copies = [&](int q) {
+        bool late;
+        do {
+            late = false;
+#pragma unroll
+            for (int c = 0; c < 7; c++)
+                if (c < copies(q))
+                    late |= look(copy[c], others[c]);
+        } while (__any_sync(~0u, late));
     };
     /* in the same order for all that share the point: pairs across one direction first */
     auto add = [&](int q) {
-        auto of = [&](int c) { return wait(copy[c], others[c]); };
+        auto of = [&](int c) { return __longlong_as_double(copy[c].value); };
+        if (q >= split::surface)
+            return;
         double sum = (surface[q] + of(0)) + (of(1) + of(2));
         if (q >= split::corners)
             sum += (of(3) + of(4)) + (of(5) + of(6));
         surface[q] = sum;
     };
+    /* edges and corners, from the last thread on: the first ones have the sums */
+    const int rest = split::edges + threads - 1 - id;
 
     if (id == 0) {
         double gamma, delta;
@@ -308,8 +324,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
         for (int c = 0; c < FACES; c++)
             if (has(c, split::edges))
                 face[c] = load_pair(theirs(other[c]));
-        if (rest < split::surface)
-            ask(rest);
+        ask(rest);
     }
     if (id < adding)
 #pragma unroll
@@ -318,32 +333,58 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
                 part[c] = load_pair(sums(id + c * adding));
     by.prepare();
     if (surfaces) {
+        bool late;
+        do {
+            late = false;
+#pragma unroll
+            for (int c = 0; c < FACES; c++)
+                if (has(c, split::edges))
+                    late |= look(face[c], other[c]);
+        } while (__any_sync(~0u, late));
 #pragma unroll
         for (int c = 0; c < FACES; c++)
             if (has(c, split::edges))
-                surface[id + c * threads] += wait(face[c], other[c]);
-        if (rest < split::surface)
-            add(rest);
-        if constexpr (split::surface - split::edges > threads)
-            for (int q = rest + threads; q < split::surface; q += threads) {
-                ask(q);
-                add(q);
-            }
+                surface[id + c * threads] += __longlong_as_double(face[c].value);
+        wait_for_copies(rest);
+        add(rest);
+#pragma unroll 1
+        for (int more = threads; more < split::surface - split::edges; more += threads) {
+            ask(rest + more);
+            wait_for_copies(rest + more);
+            add(rest + more);
+        }
     }
     if (id < adding) {
-        double gamma = 0, delta = 0;
-        auto add_part = [&](pair_t of, int from) {
-            while (!has_phase(of, turn))
-                of = load_pair(sums(from));
-            gamma += without_phase(of.value);
-            delta += without_phase(of.mark);
+        auto look_at_sums = [&](pair_t &got, int of) {
+            const bool late = of < a.elements && !has_phase(got, turn);
+            if (late)
+                got = load_pair(sums(of));
+            return late;
         };
+        double gamma = 0, delta = 0;
+        auto add_sums = [&](const pair_t &got, int of) {
+            if (of < a.elements) {
+                gamma += without_phase(got.value);
+                delta += without_phase(got.mark);
+            }
+        };
+        bool late;
+        do {
+            late = false;
+#pragma unroll
+            for (int c = 0; c < SUMS; c++)
+                late |= look_at_sums(part[c], id + c * adding);
+        } while (__any_sync(~0u, late));
 #pragma unroll
         for (int c = 0; c < SUMS; c++)
-            if (id + c * adding < a.elements)
-                add_part(part[c], id + c * adding);
-        for (int q = id + SUMS * adding; q < a.elements; q += adding)
-            add_part(load_pair(sums(q)), q);
+            add_sums(part[c], id + c * adding);
+#pragma unroll 1
+        for (int first = SUMS * adding; first < a.elements; first += adding) {
+            pair_t got = first + id < a.elements ? load_pair(sums(first + id)) : pair_t{};
+            while (__any_sync(~0u, look_at_sums(got, first + id)))
+                ;
+            add_sums(got, first + id);
+        }
         all.put(gamma, delta);
     }
     __syncthreads();
@@ -726,7 +767,7 @@ static void set_up(nek_solver_t *s)
     a.alone = !config->communication;
     a.half = config->communication ? 0.5 : 1.0;
     a.first = 1;
-    a.scalars = nek_scalars_new(s->iterations, 0);
+    a.scalars = nek_scalars_new(s->iterations, 0, false);
     const int groups = s->mesh.choice ? s->mesh.choice[0] : 0;
     auto fits = [&](form how) { return a.elements <= capacity(config->n, how); };
     d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(HELD) ? HELD : TOGETHER;

@@ -30,11 +30,11 @@ template <int n> struct trilinear_t {
     double r0[3], r1[3], s0[3], s1[3]; /* dx/dr and dx/ds at either end of the column */
     double t[3], weight;               /* dx/dt, the same all along it */
 
-    __device__ __forceinline__ trilinear_t(const vertices_t &from, const nek_place<n> &at, int,
-                                           int per_block, double *memory)
-        : of(from), vertices(memory + (at.e - blockIdx.x * per_block) * shared), i(at.i), j(at.j)
+    __device__ __forceinline__ trilinear_t(const vertices_t &from, const nek_place<n> &at, int, int,
+                                           double *memory)
+        : of(from), vertices(memory + at.own * shared), i(at.i), j(at.j)
     {
-        double *const own = memory + (at.e - blockIdx.x * per_block) * shared;
+        double *const own = memory + at.own * shared;
         for (int q = at.t; at.active && q < shared; q += n * n)
             own[q] = __ldg(from.xyz + static_cast<size_t>(at.e) * shared + q);
     }

@@ -26,29 +26,43 @@ static unsigned blocks_for(int64_t points)
 
 static int64_t partial_size(int64_t)
 {
-    return MOST_BLOCKS;
+    return 2 * MOST_BLOCKS;
 }
 
-/* Adds `sum` of all threads of the grid; the last block writes the total to *result. */
-static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
+/* Adds each sum[] of all threads of the grid; the last block writes the totals to result[]. */
+template <int sums>
+static __device__ void finish_sums(const double (&sum)[sums], double *__restrict__ partial,
+                                   double *result)
 {
     __shared__ bool last;
-    sum = rt_block_sum<THREADS>(sum);
+#pragma unroll
+    for (int i = 0; i < sums; i++) {
+        const double of_block = rt_block_sum<THREADS>(sum[i]);
+        if (threadIdx.x == 0)
+            partial[i * gridDim.x + blockIdx.x] = of_block;
+    }
     if (threadIdx.x == 0) {
-        partial[blockIdx.x] = sum;
-        __threadfence(); /* the partial sum is visible before the count is */
+        __threadfence(); /* the partial sums are visible before the count is */
         last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last)
         return;
     __threadfence();
-    sum = 0;
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-        sum += __ldcg(partial + b); /* from L2: other blocks wrote it */
-    sum = rt_block_sum<THREADS>(sum);
-    if (threadIdx.x == 0)
-        *result = sum;
+#pragma unroll
+    for (int i = 0; i < sums; i++) {
+        double total = 0;
+        for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+            total += __ldcg(partial + i * gridDim.x + b); /* from L2: other blocks wrote it */
+        total = rt_block_sum<THREADS>(total);
+        if (threadIdx.x == 0)
+            result[i] = total;
+    }
+}
+
+static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
+{
+    finish_sums<1>({sum}, partial, result);
 }
 
 /* body(q) for all points, spread over the grid. */
@@ -108,11 +122,35 @@ __global__ void __launch_bounds__(THREADS)
     finish_sum(sum, partial, result);
 }
 
-static double fetch(const nek_mesh_t *m)
+__global__ void __launch_bounds__(THREADS)
+    update_p_z_kernel(int64_t points, double beta, const double *__restrict__ inverse,
+                      const double *__restrict__ r, double *__restrict__ p)
+{
+    each_point(points, [=](int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_xr_z_kernel(int64_t points, double alpha, const double *__restrict__ c,
+                       const double *__restrict__ inverse, const double *__restrict__ p,
+                       const double *__restrict__ w, double *__restrict__ x, double *__restrict__ r,
+                       double *partial, double *result)
+{
+    double sum[2] = {0, 0};
+    each_point(points, [&](int64_t q) {
+        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        x[q] += alpha * p[q];
+        r[q] = s;
+        sum[0] += square;
+        sum[1] += inverse[q] * square;
+    });
+    finish_sums(sum, partial, result);
+}
+
+static double fetch(const nek_mesh_t *m, int i = 0)
 {
     RT_CUDA_LAUNCHED();
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return *static_cast<volatile double *>(m->result);
+    return static_cast<volatile double *>(m->result)[i];
 }
 
 static void update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
@@ -143,4 +181,21 @@ static double dot(const nek_mesh_t *m, const double *x, const double *y)
     return fetch(m);
 }
 
-extern "C" const nek_vector_t nek_vector_cuda = {partial_size, update_p, shift, update_xr, dot};
+static void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    update_p_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, beta,
+                                                                          m->inverse, r, p);
+    RT_CUDA_LAUNCHED();
+}
+
+static void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2])
+{
+    update_xr_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(
+        m->points, alpha, m->c, m->inverse, p, w, x, r, m->partial, m->result);
+    sum[0] = fetch(m, 0);
+    sum[1] = fetch(m, 1);
+}
+
+extern "C" const nek_vector_t nek_vector_cuda = {partial_size, update_p,   shift,      update_xr,
+                                                 dot,          update_p_z, update_xr_z};

@@ -69,6 +69,30 @@ double dot(const nek_mesh_t *m, const double *x, const double *y)
     return total;
 }
 
+void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    const double *inverse = m->inverse;
+    Kokkos::parallel_for(
+        "update_p_z", all(m), KOKKOS_LAMBDA(int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+}
+
+void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w, double *x,
+                 double *r, double sum[2])
+{
+    const double *c = m->c, *inverse = m->inverse;
+    Kokkos::parallel_reduce(
+        "update_xr_z", all(m),
+        KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
+            const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+            x[q] += alpha * p[q];
+            r[q] = s;
+            rr += square;
+            rz += inverse[q] * square;
+        },
+        sum[0], sum[1]);
+}
+
 } // namespace
 
-extern "C" const nek_vector_t nek_vector_kokkos = {partial_size, update_p, shift, update_xr, dot};
+extern "C" const nek_vector_t nek_vector_kokkos = {partial_size, update_p,   shift,      update_xr,
+                                                   dot,          update_p_z, update_xr_z};

@@ -1,0 +1,266 @@
+/*
+ * compiled.cu - the operator, compiled by NVRTC for exactly this problem and choice.
+ *
+ * Idea: `layered` is a template, so whatever it could vary would have to be instantiated for each n
+ * when the program is built: 2 layouts, 11 numbers of elements a block and 3 cache hints are 66
+ * kernels an n already. Here one kernel text (compiled_kernel.cuh) is compiled when the problem is
+ * known, and the tuner has what the report (CRESTA D3.5.2) tuned: layout of the threads, elements a
+ * block, layers written out, registers or shared memory, cache hints, limit of registers. The
+ * number of elements and any n are constants. Advantage: only what is used is compiled, and no n is
+ * second-class: `layered` passes n > 16 as an argument, as sizes=argument does here to show what
+ * that costs. Price: 0.2 s (n = 3) to 3 s (n = 24) before the first iteration, a library of a
+ * hundred megabytes where the program runs, and a kernel that is harder to read than the template.
+ *
+ * Without tuning it is `layered`: the same work in the same order, one element a block, and at
+ * n = 10 the same 128 registers.
+ */
+#include "config.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+#include "compiled.h"
+#include "nek_cuda.cuh"
+#include "rt_nvrtc.h"
+#include "compiled_kernel.cuh"
+
+static const char text[] =
+#include "apps/nekbone/cuda/compiled_text.inc"
+    ;
+
+/* --- what a tuner may choose --- */
+
+static const char *const layouts[] = {"columns", "lines", nullptr};
+static const char *const per_block[] = {"1", "2",  "3",  "4",  "5",  "6",
+                                        "8", "12", "16", "24", "32", nullptr};
+static const char *const sizes[] = {"compile", "argument", nullptr};
+static const char *const unroll[] = {"auto", "all", "1", "2", "4", nullptr};
+static const char *const places[] = {"auto", "registers", "shared", nullptr};
+static const char *const matrices[] = {"argument", "shared", nullptr};
+static const char *const hints[] = {"cached", "streamed", "read-only", nullptr};
+static const char *const yes_no[] = {"yes", "no", nullptr};
+static const char *const held[] = {"auto", "1", "2", "3", "4", "5", "6", "8", "12", "16", nullptr};
+
+enum { LAYOUT, PER_BLOCK, SIZES, UNROLL, COLUMN, ROWS, MATRIX, FACTORS, VECTORS, PREFETCH, BLOCKS };
+static const rt_parameter_t parameters[] = {
+    {"layout", "n x n threads climb by layers, as in layered, or have whole lines, as in packed",
+     layouts, 0},
+    {"elements", "elements a block", per_block, 0},
+    {"sizes", "n and the number of elements: known when compiled, or passed", sizes, 0},
+    {"unroll", "layers that are written out at a time; auto: all, if n is known", unroll, 0},
+    {"column", "a thread's columns of u and w; auto: registers, where they can be", places, 0},
+    {"rows", "its row and column of D; auto: registers, where they fit", places, 0},
+    {"matrix", "D(k, l), the same for all threads", matrices, 0},
+    {"factors", "how they are read: as all else, evict-first, or as constant data", hints, 1},
+    {"vectors", "how u is read and w written", hints, 2},
+    {"prefetch", "factors of the next layer are fetched ahead", yes_no, 0},
+    {"blocks", "that a multiprocessor must hold, so that registers are limited; auto: by n", held,
+     0}};
+enum { PARAMETERS = sizeof parameters / sizeof *parameters };
+static const int initial[PARAMETERS] = {0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0};
+
+/* Values of the macros, in compiled_kernel.cuh's words, and what the launch needs. */
+typedef struct {
+    int per_block, threads, blocks, unroll;
+    bool lines, known, column, rows, matrix;
+    size_t shared; /* bytes */
+} variant_t;
+
+/* 32-bit registers that a thread can have if the multiprocessor, 65536 of them, holds so many
+ * blocks. */
+static int registers(int threads, int blocks)
+{
+    const int warps = (threads + 31) / 32;
+    const int most = 65536 / (32 * warps * blocks);
+    return most < 255 ? most : 255;
+}
+
+/* What a thread needs: `layered` counts four lines of doubles, `packed` three. */
+static int wanted(int n, const variant_t &v)
+{
+    return v.lines ? 6 * n + 52 : 48 + (v.column ? 4 * n : 16) + (v.rows ? 4 * n : 0);
+}
+
+static variant_t variant(int n, const int *choice)
+{
+    variant_t v;
+    v.lines = choice[LAYOUT] == 1;
+    v.per_block = atoi(per_block[choice[PER_BLOCK]]);
+    v.threads = v.per_block * n * n;
+    v.known = choice[SIZES] == 0;
+    v.matrix = choice[MATRIX] == 0;
+    const bool all = v.known && choice[UNROLL] <= 1 && choice[COLUMN] != 2;
+    v.unroll = choice[UNROLL] >= 2 ? atoi(unroll[choice[UNROLL]]) : v.known ? n : 1;
+    v.column = choice[COLUMN] == 1 || (choice[COLUMN] == 0 && all);
+    v.rows = v.known;
+    if (choice[ROWS] == 0)
+        v.rows = v.known && wanted(n, v) <= registers(v.threads, 1);
+    else
+        v.rows = choice[ROWS] == 1;
+    v.blocks = choice[BLOCKS] == 0 ? 1 : atoi(held[choice[BLOCKS]]);
+    while (choice[BLOCKS] == 0 && v.blocks < 16 && (v.blocks + 1) * v.threads <= 2048 &&
+           registers(v.threads, v.blocks + 1) >= wanted(n, v))
+        v.blocks++;
+    v.shared = sizeof(double) * nek_compiled_doubles(static_cast<size_t>(n),
+                                                     static_cast<size_t>(v.per_block), v.lines,
+                                                     v.column, v.matrix);
+    return v;
+}
+
+static const char *refuse_choice(const nek_config_t *config, const int *choice)
+{
+    const variant_t v = variant(config->n, choice);
+    if (v.lines && (!v.known || choice[UNROLL] > 1 || choice[COLUMN] == 2 || choice[ROWS] != 0))
+        return "lines are in registers, all written out for a known n: sizes, unroll, column and "
+               "rows are as they are";
+    if (v.column && (!v.known || v.unroll != config->n))
+        return "registers have no index: a column in them needs known sizes and all layers "
+               "written out";
+    if (v.rows && !v.known)
+        return "registers have no index: rows in them need known sizes";
+    if (!v.known && choice[UNROLL] == 1)
+        return "how many layers all are is not known when sizes are passed";
+    if (v.threads > 1024)
+        return "that many elements are more threads than a block can have, 1024";
+    if (v.blocks * v.threads > 2048)
+        return "a multiprocessor holds 2048 threads, and these blocks are more";
+    return v.shared > nek_most_shared() ? "a block cannot have that much shared memory" : nullptr;
+}
+
+/* --- compiling --- */
+
+static std::vector<std::string> macros(int n, int64_t elements, const int *choice)
+{
+    const variant_t v = variant(n, choice);
+    std::vector<std::string> all = {"--std=c++17"};
+    const auto define = [&](const char *name, int64_t value) {
+        all.push_back("-DNEK_" + std::string(name) + "=" + std::to_string(value));
+    };
+    define("KNOWN", v.known);
+    if (v.known) {
+        define("N", n);
+        define("ELEMENTS", elements);
+    }
+    define("PER_BLOCK", v.per_block);
+    define("THREADS", v.threads);
+    define("BLOCKS", v.blocks);
+    define("LINES", v.lines);
+    define("UNROLL", v.unroll);
+    define("COLUMN", v.column);
+    define("ROWS", v.rows);
+    define("MATRIX", v.matrix);
+    define("FACTORS", choice[FACTORS]);
+    define("VECTORS", choice[VECTORS]);
+    define("PREFETCH", choice[PREFETCH] == 0);
+    return all;
+}
+
+static const char *compile(const std::vector<std::string> &options, int capability, void **image,
+                           size_t *bytes)
+{
+    std::vector<const char *> words;
+    for (const std::string &option : options)
+        words.push_back(option.c_str());
+    return rt_nvrtc_compile(text, "compiled_kernel.cuh", capability, words.data(),
+                            static_cast<int>(words.size()), image, bytes);
+}
+
+const char *nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
+                        size_t *bytes)
+{
+    return compile(macros(n, elements, choice), capability, image, bytes);
+}
+
+/* What was compiled in this process: a tuner comes back to the same point. They are some tens of
+ * kilobytes each and stay until the end. */
+typedef struct {
+    std::vector<std::string> options;
+    const void *kernel;
+} program_t;
+static std::vector<program_t> programs;
+
+/* Ends the program, with NVRTC's first error, if the kernel cannot be compiled. */
+static const void *find_kernel(const std::vector<std::string> &options)
+{
+    for (const program_t &p : programs)
+        if (p.options == options)
+            return p.kernel;
+    const rt_gpu_t *gpu = rt_device_gpu();
+    void *image;
+    size_t bytes;
+    const char *why = compile(options, 10 * gpu->major + gpu->minor, &image, &bytes);
+    if (why)
+        rt_refuse(RT_ENVIRONMENT, "--rung compiled cannot run here: %s", why);
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    RT_CUDA(cudaLibraryLoadData(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    RT_CUDA(cudaLibraryGetKernel(&kernel, library, "nek_element"));
+    free(image);
+    programs.push_back({options, reinterpret_cast<const void *>(kernel)});
+    return programs.back().kernel;
+}
+
+/* --- running --- */
+
+/* The launch of the last call: to find one takes longer than a small kernel. */
+static struct {
+    int n, choice[PARAMETERS];
+    int64_t elements;
+    variant_t variant;
+    const void *kernel;
+    double D[NEK_MAX_N * NEK_MAX_N]; /* as large as the argument where n is not known */
+} last;
+
+static void find_launch(const nek_mesh_t *m)
+{
+    const int *choice = m->choice ? m->choice : initial;
+    if (last.n == m->n && last.elements == m->elements &&
+        memcmp(last.choice, choice, sizeof last.choice) == 0)
+        return;
+    last.n = 0; /* it may end here */
+    last.variant = variant(m->n, choice);
+    last.kernel = find_kernel(macros(m->n, m->elements, choice));
+    nek_allow_shared(last.kernel, last.variant.shared);
+    memcpy(last.D, m->D_host, sizeof(double) * static_cast<size_t>(m->n * m->n));
+    memcpy(last.choice, choice, sizeof last.choice);
+    last.elements = m->elements;
+    last.n = m->n;
+}
+
+static void compiled_ax(const nek_mesh_t *m, const double *u, double *w)
+{
+    find_launch(m);
+    const variant_t &v = last.variant;
+    const unsigned blocks =
+        rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(v.per_block));
+    int n = m->n, elements = static_cast<int>(m->elements); /* not taken if they are known */
+    const double *D = m->D, *G = m->G;
+    void *arguments[] = {last.D, &D, &G, &u, &w, &n, &elements};
+    RT_CUDA(cudaLaunchKernel(last.kernel, dim3(blocks), dim3(static_cast<unsigned>(v.threads)),
+                             arguments, v.shared, rt_stream()));
+}
+
+/* Compiles now, so that no iteration waits for it. */
+static void set_up(nek_solver_t *s)
+{
+    find_launch(&s->mesh);
+}
+
+static const char *refuse(const nek_config_t *)
+{
+    return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without: that is what is missing */
+}
+
+static constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = nek_operator_rung(compiled_ax);
+    t.set_up = set_up;
+    t.refuse = refuse;
+    t.parameters = parameters;
+    t.n_parameters = PARAMETERS;
+    t.refuse_choice = refuse_choice;
+    return t;
+}
+
+extern "C" const nek_kernels_t nek_compiled = table();

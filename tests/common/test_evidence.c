@@ -1,0 +1,193 @@
+/*
+ * test_evidence.c - what stands behind a result: SHA-256, the digest of inputs, the seed of a
+ * nonce, and a meter of joules that is made of files.
+ */
+#include "config.h"
+#include <float.h>
+#include <math.h>
+#include <sys/stat.h>
+#include "check.h"
+#include "rt_digest.h"
+#include "rt_energy.h"
+#include "rt_sha256.h"
+
+/* --- SHA-256 --- */
+
+/* In parts of `part` bytes. */
+static const char *hash_of(const char *text, size_t n, size_t part)
+{
+    static char hex[RT_SHA256_DIGITS + 1];
+    rt_sha256_t hash;
+    rt_sha256_begin(&hash);
+    for (size_t at = 0; at < n; at += part)
+        rt_sha256_add(&hash, text + at, part < n - at ? part : n - at);
+    rt_sha256_end_hex(&hash, hex);
+    return hex;
+}
+
+/* The vectors of FIPS 180-4 and NIST; of 56 bytes the length no longer fits into the block. */
+static void test_sha256(void)
+{
+    static const struct {
+        const char *text, *hex;
+    } vectors[] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
+         "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+         "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const size_t n = strlen(vectors[i].text);
+        CHECK_TEXT(hash_of(vectors[i].text, n, n + 1), vectors[i].hex);
+        CHECK_TEXT(hash_of(vectors[i].text, n, 1), vectors[i].hex);
+    }
+    static char million[1000000];
+    memset(million, 'a', sizeof million);
+    CHECK_TEXT(hash_of(million, sizeof million, 1001),
+               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+/* By `printf rooftop:TEXT | sha256sum`: the first 16 digits, without the two highest bits. */
+static void test_nonce(void)
+{
+    CHECK(rt_seed_of_nonce("hello") == 0x9b4205c649cd995);
+    CHECK(rt_seed_of_nonce("tender 2026-11") == 0x21c3cbff2db7ddf0);
+    CHECK(rt_seed_of_nonce("a") > 0 && rt_seed_of_nonce("a") != rt_seed_of_nonce("b"));
+}
+
+/* --- the digest --- */
+
+static void add_value(rt_items_t *items, uint64_t at, double value)
+{
+    const uint64_t item[] = {at, rt_items_word(value)};
+    rt_items_add(items, item, 2);
+}
+
+static const char *digest_of(const rt_items_t *items, double real)
+{
+    static char hex[4][RT_SHA256_DIGITS + 1];
+    static int next;
+    rt_digest_t digest;
+    next = (next + 1) % 4;
+    rt_digest_begin(&digest);
+    rt_digest_text(&digest, "mesh", "box");
+    rt_digest_real(&digest, "real", real);
+    rt_digest_items(&digest, "values", items);
+    rt_digest_end(&digest, hex[next]);
+    return hex[next];
+}
+
+/* Any order and any division give the same; any other value, place or number of items another. */
+static void test_digest(void)
+{
+    rt_items_t forward = {0, {0}}, part[2] = {{0, {0}}, {0, {0}}};
+    for (uint64_t i = 0; i < 100; i++) {
+        add_value(&forward, i, 1.0 / (double)(i + 1));
+        add_value(&part[i % 3 == 0], 99 - i, 1.0 / (double)(100 - i));
+    }
+    rt_items_t merged = part[1];
+    rt_items_merge(&merged, &part[0]);
+    CHECK(merged.count == 100 && forward.count == 100);
+    char whole[RT_SHA256_DIGITS + 1];
+    strcpy(whole, digest_of(&forward, 0.0));
+    CHECK_TEXT(digest_of(&merged, 0.0), whole);
+    CHECK_TEXT(digest_of(&merged, -0.0), whole);
+    CHECK(strcmp(digest_of(&part[0], 0.0), whole) != 0);
+    CHECK(strcmp(digest_of(&forward, DBL_MIN), whole) != 0);
+
+    rt_items_t other = {0, {0}}; /* two values changed places; one has another last bit */
+    rt_items_t bit = {0, {0}};
+    for (uint64_t i = 0; i < 100; i++) {
+        const uint64_t from = i == 3 ? 4 : i == 4 ? 3 : i;
+        const double value = 1.0 / (double)(i + 1);
+        add_value(&other, i, 1.0 / (double)(from + 1));
+        add_value(&bit, i, i == 7 ? nextafter(value, 2) : value);
+    }
+    CHECK(strcmp(digest_of(&other, 0.0), whole) != 0);
+    CHECK(strcmp(digest_of(&bit, 0.0), whole) != 0);
+    for (int lane = 0; lane < RT_DIGEST_LANES; lane++) /* each of the four sums tells them apart */
+        CHECK(other.sum[lane] != forward.sum[lane] && bit.sum[lane] != forward.sum[lane]);
+    CHECK(forward.sum[0] != forward.sum[1]);
+
+    const uint64_t zero[2] = {0, 0}; /* not even an item of zeros goes unseen, nor its length */
+    rt_items_t none = {0, {0}}, one = none, two = none;
+    rt_items_add(&one, zero, 1);
+    rt_items_add(&two, zero, 2);
+    for (int lane = 0; lane < RT_DIGEST_LANES; lane++)
+        CHECK(one.sum[lane] != 0 && one.sum[lane] != two.sum[lane]);
+
+    /* Facts do not run together. */
+    char hex[2][RT_SHA256_DIGITS + 1];
+    for (int i = 0; i < 2; i++) {
+        rt_digest_t digest;
+        rt_digest_begin(&digest);
+        rt_digest_text(&digest, "n", i ? "12" : "1");
+        rt_digest_text(&digest, i ? "m" : "2m", "3");
+        rt_digest_end(&digest, hex[i]);
+    }
+    CHECK(strcmp(hex[0], hex[1]) != 0);
+}
+
+/* --- RAPL --- */
+
+static char folder[] = "/tmp/rt_rapl_XXXXXX";
+
+static void put(const char *domain, const char *file, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, domain);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, domain, file);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void put_domain(const char *domain, const char *name, const char *energy)
+{
+    put(domain, "name", name);
+    put(domain, "energy_uj", energy);
+    put(domain, "max_energy_range_uj", "1000000000\n");
+}
+
+static void test_rapl(void)
+{
+    rt_rapl_t rapl;
+    CHECK(!rt_rapl_open(&rapl, "/nowhere/at/all"));
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(!rt_rapl_open(&rapl, folder));
+    put_domain("intel-rapl:0", "package-0\n", "5000000\n");
+    put_domain("intel-rapl:1", "package-1\n", "999000000\n");
+    put_domain("intel-rapl:0:0", "core\n", "1\n"); /* in its package's figure */
+    put_domain("intel-rapl:0:1", "dram\n", "100\n");
+    put_domain("intel-rapl-mmio:0", "package-0\n", "5000000\n"); /* the same once more */
+    CHECK(rt_rapl_open(&rapl, folder) && rapl.n == 3);
+    rt_rapl_sample(&rapl);
+    CHECK(rapl.joules == 0);
+    put("intel-rapl:0", "energy_uj", "7000000\n");
+    put("intel-rapl:1", "energy_uj", "3000000\n"); /* round once: 4 J */
+    put("intel-rapl:0:0", "energy_uj", "1000001\n");
+    put("intel-rapl:0:1", "energy_uj", "500100\n");
+    rt_rapl_sample(&rapl);
+    CHECK(fabs(rapl.joules - 6.5) < 1e-9 && !rapl.broken);
+    rt_rapl_sample(&rapl);
+    CHECK(fabs(rapl.joules - 6.5) < 1e-9); /* nothing is counted twice */
+    put("intel-rapl:0:1", "energy_uj", "?\n");
+    rt_rapl_sample(&rapl);
+    CHECK(rapl.broken);
+    CHECK(!rt_rapl_open(&rapl, folder)); /* a sum without one of them would be too small */
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+int main(void)
+{
+    test_sha256();
+    test_nonce();
+    test_digest();
+    test_rapl();
+    return check_done();
+}

@@ -1,0 +1,55 @@
+# gpu_degrees.sh - every rung that runs on a GPU, at every degree that has a kernel of its own and two that
+# have not; and every value of every parameter that a tuner may choose.
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
+find_gpu_rungs
+
+for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
+    for deform in 0 0.2; do
+        rungs=$gpu_rungs
+        [ $degree -le 9 ] || rungs=${rungs/shared/} # a thread a point: at most 10^3 of them
+        [ $degree -le 15 ] || rungs=${rungs/packed fused trilinear onepass resident/} # whole lines
+        [ $deform = 0 ] || rungs=${rungs/trilinear/} # 8 vertices
+        name=d$degree-$deform
+        valid $name "$nekbone" --ladder --elements 3x2x2 --degree $degree --deform $deform \
+            --iterations 20 --seconds 0
+        ran $name $rungs
+    done
+done
+# What a tuner may choose, each value of it.
+for factors in cached streamed bulk; do
+    for rung in packed fused onepass; do
+        for degree in 3 9; do
+            valid $rung-$factors-$degree "$nekbone" --rung $rung --choose factors=$factors \
+                --elements 5x4x3 --degree $degree --deform 0.2 --iterations 20 --seconds 0
+        done
+    done
+done
+case $gpu_rungs in
+*compiled*) # each value of each parameter, and what goes through the same place of the text together
+    while read -r choose; do
+        for degree in 2 9; do
+            valid compiled-$degree "$nekbone" --rung compiled --choose $choose --elements 5x4x3 \
+                --degree $degree --deform 0.2 --iterations 20 --seconds 0
+        done
+    done <<'END'
+layout=lines,factors=cached,vectors=cached
+layout=lines,elements=2,matrix=shared,prefetch=no
+sizes=argument
+sizes=argument,unroll=4,matrix=shared,prefetch=no
+sizes=argument,elements=4,unroll=2,vectors=streamed
+column=shared,rows=shared,unroll=1
+column=shared,unroll=2,elements=3,factors=read-only
+rows=shared,matrix=shared,vectors=streamed
+elements=8,blocks=1
+elements=5,blocks=3
+blocks=12
+END
+    valid compiled-23 "$nekbone" --rung compiled --choose layout=lines --elements 2x2x1 --degree 23 --iterations 5 --seconds 0
+    refused 2 "registers have no index" "$nekbone" --rung compiled --choose sizes=argument,column=registers --elements 2x2x2
+    valid compiled-tune "$nekbone" --rung compiled --elements 4x4x4 --degree 5 --iterations 20 --seconds 0.01 \
+        --tune --tune-seconds 2 --tuning compiled.tuning
+    grep -q 'rung=compiled choice=layout:' compiled.tuning || fail "nothing is tuned of compiled: $(cat compiled.tuning)"
+    ;;
+esac
+
+exit $failed
