@@ -9,6 +9,7 @@ rt_common_tests = \
 	tests/common/test_comm \
 	tests/common/test_device \
 	tests/common/test_error \
+	tests/common/test_evidence \
 	tests/common/test_halo \
 	tests/common/test_image \
 	tests/common/test_ladder \
@@ -20,6 +21,7 @@ rt_common_tests = \
 	tests/common/test_tune \
 	tests/common/test_verify
 rt_nekbone_tests = \
+	tests/nekbone/test_compiled \
 	tests/nekbone/test_operator \
 	tests/nekbone/test_problem \
 	tests/nekbone/test_small \
@@ -55,32 +57,41 @@ rt_mutants = \
 	tests/mutants/mcpi_mutants \
 	tests/mutants/nekbone_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
+# The longest, where there is a GPU, come first: they run beside all the others.
+rt_gpu_scripts = \
+	tests/nekbone/gpu_degrees.sh \
+	tests/nekbone/gpu.sh \
+	tests/gfnn-wave/gpu.sh \
+	tests/fun3d-mcpi/gpu.sh \
+	tests/alya-rhs/gpu.sh
 rt_scripts = \
 	tests/alya-rhs/cli.sh \
-	tests/alya-rhs/gpu.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
 	tests/fun3d-mcpi/cli.sh \
-	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/mpi.sh \
 	tests/fun3d-mcpi/peers.sh \
 	tests/gfnn-wave/cli.sh \
-	tests/gfnn-wave/gpu.sh \
 	tests/gfnn-wave/mpi.sh \
 	tests/gfnn-wave/train.sh \
 	tests/nekbone/cli.sh \
-	tests/nekbone/gpu.sh \
 	tests/nekbone/ladder.sh \
 	tests/nekbone/mpi.sh \
 	tests/nekbone/study.sh \
-	tests/nekbone/tune.sh
+	tests/nekbone/tune.sh \
+	tests/suite/browser.sh \
+	tests/suite/climb.sh \
+	tests/suite/report.sh \
+	tests/suite/run.sh \
+	tests/suite/verify.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants)
-TESTS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
+TESTS += $(rt_gpu_scripts) $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants) $(rt_scripts)
 
 rt_nekbone_ldadd = $(nekbone_libs)
+tests_nekbone_test_compiled_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_problem_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_small_LDADD = $(rt_nekbone_ldadd)
@@ -124,9 +135,9 @@ tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_s
 tests_mutants_gfnn_mutants_LDADD = $(rt_gfnn_ldadd)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
-EXTRA_DIST += $(rt_scripts) \
-	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.supp \
-	$(srcdir)/tests/fuzz/*.c)
+EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
+	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp \
+	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
@@ -145,6 +156,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_rmaps_base_oversubscribe=1; export OMPI_MCA_rmaps_base_oversubscribe; \
 	OMPI_MCA_hwloc_base_binding_policy=none; export OMPI_MCA_hwloc_base_binding_policy; \
 	OMPI_MCA_btl_vader_single_copy_mechanism=none; export OMPI_MCA_btl_vader_single_copy_mechanism; \
+	OMPI_MCA_odls_base_sigkill_timeout=0; export OMPI_MCA_odls_base_sigkill_timeout; \
 	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe; export PRTE_MCA_rmaps_default_mapping_policy; \
 	PRTE_MCA_hwloc_default_binding_policy=none; export PRTE_MCA_hwloc_default_binding_policy; \
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS; \

@@ -1,0 +1,33 @@
+# browser.sh - the report in a headless Chromium, at 1280 and 400 px, light and dark: browser.py says what it looks for.
+# Long: RT_CHECK_LONG. ROOFTOP_SHOTS names a folder for the screenshots.
+. "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
+[ "${RT_CHECK_LONG:-0}" != 0 ] || skip "only with make check-long"
+"$python" -c 'import matplotlib' 2>/dev/null || skip "no matplotlib (Debian: python3-matplotlib)"
+chromium=$(command -v chromium || command -v chromium-browser) || skip "no Chromium (Debian: chromium)"
+
+"$python" "$here/tests/suite/samples.py" "$here" || exit 1
+for folder in whole hostile; do
+    ends 0 "$python" "$here/tools/rooftop" report $folder
+    "$python" "$here/tests/suite/browser.py" "$chromium" $folder/report.html ${ROOFTOP_SHOTS-}
+    case $? in
+        0) ;;
+        77) exit 77 ;;
+        *) fail "$folder: the page in Chromium" ;;
+    esac
+done
+
+# What browser.py looks for, it finds: a page that is too wide, has a script that fails, and asks the network.
+cat >bad.html <<'EOF'
+<!DOCTYPE html><title>bad</title><body style="margin:0;background:#fff"><p style="width:2000px;color:#ccc">wide</p>
+<img src="http://127.0.0.1:9/x.png" alt="x"><figure><svg viewBox="0 0 200 100" width="200"><title>plot</title>
+<text x="10" y="50" style="font: 12px sans-serif">one</text><text x="12" y="52" style="font: 12px sans-serif">two</text>
+<text x="195" y="20" style="font: 12px sans-serif">outside</text><text x="10" y="90" style="font: 5px serif">tiny</text>
+</svg></figure><script>nothing.there()</script>
+EOF
+"$python" "$here/tests/suite/browser.py" "$chromium" bad.html >bad.out && fail "nothing is wrong with a bad page"
+for word in "the page is 2000 wide" "too little contrast" "asks for http" "script:" "'two' lies over 'one'" \
+    "'outside': outside of its plot" "'tiny': 5.0 px" "picture not shown"; do
+    grep -qF -e "$word" bad.out || fail "browser.py does not find: $word: $(cat bad.out)"
+done
+
+exit $failed

@@ -1,0 +1,46 @@
+# lib.sh - what the tests of tools/rooftop share: the command, and stand-ins for the programs in ./bin (standin.py).
+app=rooftop
+here=$(cd "${abs_top_srcdir:-.}" && pwd)
+. "$here/tests/common/lib.sh" || exit 1
+python=$(command -v "${PYTHON:-python3}") || skip "no python3"
+python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")') # not a wrapper of it
+[ -n "$python" ] || skip "no Python 3.9 or later"
+export PYTHONPYCACHEPREFIX=$work/.cache # the source may be read-only
+rooftop="$python -S $here/tools/rooftop"
+
+mkdir bin
+{ echo "#!$python -IS"; cat "$here/tests/suite/standin.py"; } >bin/nekbone
+chmod +x bin/nekbone
+for name in alya-rhs fun3d-mcpi gfnn-wave; do
+    ln -s nekbone bin/$name
+done
+
+# ends STATUS COMMAND...: what it says is in out and err.
+ends()
+{
+    status=$1
+    shift
+    "$@" >out 2>err
+    got=$?
+    [ $got = "$status" ] || fail "$*: ended with $got, not $status: $(cat out err)"
+}
+
+# says TEXT: of the last command.
+says()
+{
+    grep -qF -e "$1" out err || fail "does not say '$1' but: $(cat out err)"
+}
+
+# refuses STATUS TEXT ARGUMENT...: one line on stderr that says so, and leaves nothing behind.
+refuses()
+{
+    status=$1 text=$2
+    shift 2
+    rm -f out err
+    before=$(ls -A)
+    ends "$status" $rooftop "$@"
+    [ "$(wc -l <err)" = 1 ] && grep -q '^rooftop: ' err || fail "$*: not one line but: $(cat err)"
+    grep -qF -e "$text" err || fail "$*: does not say '$text' but: $(cat err)"
+    rm -f out err
+    [ "$before" = "$(ls -A)" ] || fail "$*: leaves files behind: $(ls -A)"
+}

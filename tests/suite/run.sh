@@ -1,0 +1,121 @@
+# run.sh - rooftop run with stand-ins for the programs: what counts as a result, and what is left when something is
+# killed.
+. "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
+
+# As it is installed: then the source need not be looked at in each run.
+mkdir -p inst/bin inst/share/rooftop/rooftop_suite inst/share/rooftop/docs/reference
+cp "$here/tools/rooftop" inst/bin
+cp "$here"/tools/rooftop_suite/*.py inst/share/rooftop/rooftop_suite
+cp "$here/docs/result-schema.json" inst/share/rooftop/docs
+cat >inst/share/rooftop/source.json <<'END'
+{"source": {"version": "9", "commit": null, "tree_sha256": null, "changed": ["common/rt_mem.c"], "diff_file": null},
+ "tier": "ported"}
+END
+rooftop="$python -S inst/bin/rooftop"
+one="run --bindir bin --apps nekbone --no-ladders --grace 0.3"
+
+# no_parts FOLDER: no file in it that is only half written.
+no_parts()
+{
+    [ -z "$(find "$1" -name '.part-*')" ] || fail "$1: half a file: $(ls -A "$1")"
+}
+
+# --- a whole run; the seal and the seed are worked out by two hands, so this holds them against each other ---
+ends 0 $rooftop run --bindir bin --official --size small --nonce "buyer 7" --no-ladders --into whole
+says "official, tier ported"
+[ "$(grep -c ' VALID' out)" = 4 ] || fail "not four VALID: $(cat out)"
+no_parts whole
+ends 0 $rooftop verify whole --nonce "buyer 7"
+cp whole/run.json inst/share/rooftop/docs/reference/small.json
+ends 0 $rooftop run --into whole # all is there; but now there is a reference
+says "aggregate: 1.000 of docs/reference/small.json"
+
+# --- what does not count: half a file, a lie, an INVALID, a rank that was killed. Then the same command goes on, with
+# these steps and no others ---
+export STANDIN_LOG=$work/log
+STANDIN=nekbone:truncated,alya-rhs:lie,fun3d-mcpi:invalid,gfnn-wave:killed \
+    ends 1 $rooftop run --bindir bin --no-ladders --into part
+says "nekbone: part/nekbone.json: not a whole JSON file"
+says "alya-rhs: ended with 0, but its verdict is not VALID"
+says "fun3d-mcpi: INVALID: sum = reference"
+says "gfnn-wave: ended by SIGKILL"
+[ "$(ls part/*.json)" = part/run.json ] || fail "a result that is none: $(ls part)"
+no_parts part
+: >log
+STANDIN=gfnn-wave:unsealed ends 1 $rooftop run --into part
+says "gfnn-wave: part/gfnn-wave.json: its seal does not hold"
+ends 0 $rooftop run --into part
+again=$(sort log | uniq -c | tr -s ' \n' ' ')
+[ "$again" = " 1 alya-rhs measured 1 fun3d-mcpi measured 2 gfnn-wave measured 1 nekbone measured " ] ||
+    fail "went on with other steps: $again"
+unset STANDIN_LOG
+
+# --- what is refused: one line that says so; all in one process, for that is where the time would go ---
+cat >refusals <<'END'
+3|too old for --warm-up, --window|STANDIN=old run --bindir bin --official --size small
+2|there is no command 'ran'|ran
+2|invalid choice: 'huge'|run --size huge
+2|unrecognized arguments: --wndows|run --wndows 5
+2|the median is of 5 to 64|run --bindir bin --windows 4
+2|there is no app 'hpl'|run --bindir bin --apps hpl
+2|size small or above|run --bindir bin --official --size tiny
+2|--official and --apps exclude each other|run --bindir bin --official --size small --apps nekbone
+2|must be above 0|run --bindir bin --seconds 0
+2|say where the number of ranks stands|run --bindir bin --launcher mpirun --ranks 2
+2|a folder with other things in it|run --bindir bin --into bin
+3|no program nekbone in nowhere|run --bindir nowhere
+2|other options (--size)|run --into part --size small
+2|no such file|verify nowhere.json
+2|takes two files or more|compare refusals
+END
+before=$(ls -AR part whole; ls)
+"$python" -S - <<'END' || failed=1
+import contextlib, io, os, sys
+sys.path.insert(0, 'inst/share/rooftop')
+from rooftop_suite import cli, programs
+for line in open('refusals').read().splitlines():
+    status, text, words = line.split('|')
+    old, words = words.startswith('STANDIN=old '), words.removeprefix('STANDIN=old ')
+    os.environ['STANDIN'] = 'old' if old else ''
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        got = cli.main(words.split())
+    if old:
+        programs.ask.cache_clear()
+    if got != int(status) or text not in said.getvalue() or said.getvalue().count('\n') != 1:
+        sys.exit(f'failed: {words}: ended with {got} and said: {said.getvalue()}')
+END
+[ "$before" = "$(ls -AR part whole; ls)" ] || fail "refusals leave files: $(ls)"
+
+# --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---
+STANDIN=deaf ends 3 $rooftop $one --into limit --limit 0.3
+says "still running after its time limit of 0.3 s"
+
+# --- SIGTERM, and kill -9 of the suite itself: nothing is left running, and the run goes on ---
+for signal in TERM KILL; do
+    STANDIN=deaf $rooftop $one --into left-$signal >out 2>err-$signal &
+    driver=$!
+    for _ in $(seq 100); do
+        grep -qs working left-$signal/nekbone.out && break
+        sleep 0.05
+    done
+    kill -$signal $driver
+    wait $driver 2>wait.err
+    got=$?
+    [ $signal = KILL ] || [ $got = 143 ] || fail "SIGTERM: ended with $got: $(cat err-TERM)"
+    no_parts left-$signal
+done
+grep -q "rooftop run --into left-TERM goes on" err-TERM || fail "SIGTERM: $(cat err-TERM)"
+ends 0 $rooftop $one --into left-KILL
+alive=$(for process in $(grep -l -a '^sleep.300' /proc/[0-9]*/cmdline 2>/dev/null); do
+    [ "$(readlink "${process%/*}/cwd")" = "$work" ] && echo "$process"; done)
+[ -z "$alive" ] || fail "still running: $alive"
+
+# --- a disk that takes no more: one line, and what was there is whole ---
+(ulimit -f 1; exec $rooftop $one --into full) >out 2>err
+got=$?
+[ $got = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^rooftop: full/.*: File too large' err ||
+    fail "full disk: ended with $got: $(cat err)"
+[ ! -e full ] || no_parts full
+
+exit $failed

@@ -1,0 +1,107 @@
+#!/usr/bin/env -S python3 -IS
+"""Stands in for a program of the suite: says what they say, writes what they write, and misbehaves as STANDIN tells.
+
+STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
+truncated, unsealed, lie (ends with 0, its verdict is INVALID), old (without the options of official runs). It writes
+its own seal and seed, so that the suite's are held against a second hand. One run leaves a line in STANDIN_LOG.
+"""
+import os
+import sys
+
+app = os.path.basename(sys.argv[0])
+told = [word.rpartition(':') for word in os.environ.get('STANDIN', '').split(',')]
+how = ''.join(how for only, _, how in told if only in ('', app))
+words = sys.argv[1:]
+
+
+def value(name, default):
+    return words[words.index(name) + 1] if name in words else default
+
+
+if words == ['--version']:
+    print(f'{app} (Rooftop) 0.1.0\ncompiler      none\nMPI           this build has no MPI')
+    print('CUDA          not in this build')
+    sys.exit()
+if words == ['--help']:
+    print('Usage\n  --json FILE   result\n  --[no-]ladder   all rungs')
+    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --digest')
+    sys.exit()
+if words == ['--list']:
+    print('plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
+          '                     absent: this build has no CUDA')
+    sys.exit()
+
+import hashlib  # noqa: E402: most calls have ended by now, and need not wait for these
+import json  # noqa: E402
+import signal  # noqa: E402
+
+if 'STANDIN_LOG' in os.environ:
+    with open(os.environ['STANDIN_LOG'], 'a') as log:
+        log.write(f'{app} {"ladder" if "--ladder" in words else "measured"}\n')
+if how in ('hang', 'deaf'):
+    if how == 'deaf':
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if os.fork() == 0:  # a rank: in a group of its own, deaf as its parent
+        os.setpgrp()
+    else:
+        print('working', flush=True)
+    os.execvp('sleep', ['sleep', '300'])
+if how == 'killed':
+    os.kill(os.getpid(), signal.SIGKILL)
+
+nonce = value('--nonce', '')
+seed = int(hashlib.sha256(f'rooftop:{nonce}'.encode()).hexdigest()[:16], 16) & 0x3fffffffffffffff if nonce else 1
+digest = hashlib.sha256(f'{app} {seed} {value("--size", "tiny")}'.encode()).hexdigest()
+if '--digest' in words or words[:1] == ['--digest']:
+    print(hashlib.sha256(f'{app} {seed} tiny'.encode()).hexdigest())
+    sys.exit()
+if how == 'fail':
+    print(f'{app}: the GPU is lost')
+    sys.exit(3)
+speed = float(os.environ.get('STANDIN_SPEED', '1'))
+
+
+def rung(name, factor):
+    bad = how in ('invalid', 'lie')
+    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'plausible': True, 'valid': not bad,
+           'checks': [{'name': 'sum = reference', 'held': not bad, 'value': 2.0 if bad else 0.5, 'bound': 1.0}],
+           'memory_bytes': {space: {'predicted': 0.0, 'high_water': 0.0} for space in ('host', 'pinned', 'device')}}
+    windows = [w / factor / speed for w in (0.0100, 0.0101, 0.0100, 0.0102, 0.0100)]
+    median = sorted(windows)[2]
+    row.update({'unit': 'loop', 'arithmetic': 'fp64', 'seconds_per_unit': median,
+                'spread': (max(windows) - min(windows)) / median, 'windows': 5, 'solves': 10,
+                'fom_flop_per_s': 1e7 / median, 'points_per_s': 1e6 / median, 'bytes_per_s': 8e6 / median,
+                'flop_per_s': 1e7 / median,
+                'credited_flop_per_unit': 1e7, 'window_seconds': windows,
+                'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,
+                'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01, 'spread_flag': False})
+    return row
+
+
+ceilings = {'working_set_bytes': 1000, 'copy_bytes_per_s': 1e11, 'triad_bytes_per_s': 1e11, 'read_bytes_per_s': 1e11,
+            'fma64_flop_per_s': 1e12, 'fma32_flop_per_s': 1e12, 'latency_s': 0.0, 'message_bytes_per_s': 0.0}
+result = {'schema': 1, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T00:00:00Z', 'compiler': 'none',
+          'flags': '', 'mpi': 'none', 'host': os.uname().nodename, 'kokkos': 'none', 'kokkos_backend': 'none',
+          'ranks': 1, 'cpu': 'Stand-in', 'threads': 1, 'gpu': '', 'gpu_driver': 0,
+          'options': {'size': value('--size', 'tiny'), 'seed': seed}, 'nonce': nonce, 'seed': seed,
+          'inputs_digest': digest,
+          'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],
+          'absent': [{'name': 'big', 'kind': 'cuda', 'why': 'this build has no CUDA'}],
+          'ceilings_cpu_before': ceilings, 'ceilings_cpu_after': ceilings,
+          'verdict': 'INVALID' if how in ('invalid', 'lie') else 'VALID', 'seal': '0' * 64}
+text = json.dumps(result, indent=2) + '\n'
+if how != 'unsealed':
+    text = text.replace('0' * 64, hashlib.sha256(nonce.encode() + b'\n' + text.encode()).hexdigest())
+path = value('--json', os.devnull)
+try:
+    with open(path, 'w') as file:
+        file.write(text[:-100] if how == 'truncated' else text)
+    if '--picture' in words:
+        with open(value('--picture', ''), 'w') as file:
+            file.write('a picture\n')
+except OSError as error:
+    print(f'{app}: {path}: {error.strerror}')
+    sys.exit(3)
+print(f'  sum = reference  {"2.0  bound 1.0  FAILED" if how == "invalid" else "0.5  bound 1.0  held"}')
+print(f'{app}: {result["verdict"]}')
+sys.exit(1 if how == 'invalid' else 0)

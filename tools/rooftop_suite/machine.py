@@ -1,0 +1,72 @@
+"""What a machine is: asked of the system, never of the programs, so that a result can be held against both."""
+import glob
+import os
+import platform
+import re
+import shutil
+import subprocess
+
+
+def read(path):
+    try:
+        with open(path, encoding='utf-8', errors='replace') as file:
+            return file.read()
+    except OSError:
+        return ''
+
+
+def said(*command):
+    """What a command prints, or ''."""
+    if not shutil.which(command[0]):
+        return ''
+    try:
+        asked = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               encoding='utf-8', errors='replace', timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ''
+    return asked.stdout if asked.returncode == 0 else ''
+
+
+def gpus():
+    """Rows of nvidia-smi, as dicts."""
+    names = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 'clocks.max.sm', 'mig.mode.current',
+             'compute_cap')
+    rows = said('nvidia-smi', f'--query-gpu={",".join(names)}', '--format=csv,noheader').splitlines()
+    return [dict(zip(names, [word.strip() for word in row.split(',')])) for row in rows if row.count(',') >= 7]
+
+
+def memory():
+    """Bytes of memory: (all, available)."""
+    rows = dict(re.findall(r'^(\w+):\s+(\d+) kB', read('/proc/meminfo'), re.M))
+    return int(rows.get('MemTotal', 0)) << 10, int(rows.get('MemAvailable', 0)) << 10
+
+
+def cpu():
+    found = re.search(r'^(?:model name|CPU part|cpu)\s*:\s*(.*)', read('/proc/cpuinfo'), re.M)
+    return found[1] if found else platform.machine()
+
+
+def governors():
+    """Frequency governors of the cores, without doubles."""
+    return sorted({read(path).strip() for path in glob.glob('/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor')})
+
+
+def system():
+    found = re.search(r'^PRETTY_NAME="?([^"\n]*)', read('/etc/os-release'), re.M)
+    return found[1] if found else platform.platform()
+
+
+def launcher():
+    """The first line of mpirun's version."""
+    return (said('mpirun', '--version').splitlines() or [''])[0]
+
+
+def environment():
+    """The "environment" of a run."""
+    return {'host': platform.node(), 'system': system(), 'kernel': platform.release(), 'machine': platform.machine(),
+            'cpu': cpu(), 'cores': len(os.sched_getaffinity(0)), 'memory_bytes': memory()[0], 'gpus': gpus(),
+            'governors': governors(), 'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
+            'python': platform.python_version(),
+            'variables': {name: value for name, value in sorted(os.environ.items())
+                          if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA|NCCL|UCX|SLURM_(N|CPU|GPU|JOB_NUM)|'
+                                      r'KOKKOS|OPENBLAS|MKL)', name)}}

@@ -1,0 +1,526 @@
+"""Plots as SVG that lies in the page itself: real text, colours that are the page's, an id that no other plot has.
+
+Each plot is drawn twice, for wide and for narrow windows, so that its text is as large as the page's on both; CSS shows
+one. The price is twice the bytes. Without matplotlib all functions here return None.
+"""
+import functools
+import html
+import io
+import math
+import re
+import statistics
+
+WIDE, NARROW = 720, 352  # units of the drawing, shown as so many CSS pixels
+SIZE = 12  # of text
+WIDTH = 0.6 * SIZE  # of a letter, on the safe side: which font the reader has is not known here
+LONGEST = 22  # letters of a name
+BESIDE = 10  # units: a label further away needs a line to its point
+NOISY = 3.0  # per cent: more than this of spread is flagged
+
+# Colours that stand for CSS custom properties until the drawing is done.
+TOKENS = {'ink': '#010101', 'soft': '#020202', 'grid': '#030303', 'paper': '#040404', 'cpu': '#050505',
+          'cuda': '#060606', 'kokkos': '#070707', 'bad': '#080808', 'band': '#090909'}
+MARKERS = ('o', 's', 'D', '^', 'v', 'P')
+DASHES = ('-', (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+
+
+@functools.lru_cache(None)
+def matplotlib():
+    """The module, set up; None: it is missing."""
+    try:
+        import matplotlib as found
+        import matplotlib.backends.backend_svg
+        import matplotlib.figure
+        import matplotlib.ticker
+    except ImportError:
+        return None
+    found.rcdefaults()
+    found.rcParams.update({
+        'svg.fonttype': 'none', 'font.size': SIZE, 'axes.labelsize': SIZE, 'xtick.labelsize': SIZE,
+        'ytick.labelsize': SIZE, 'text.color': TOKENS['ink'], 'axes.labelcolor': TOKENS['soft'],
+        'axes.edgecolor': TOKENS['soft'], 'xtick.color': TOKENS['soft'], 'ytick.color': TOKENS['soft'],
+        'axes.spines.top': False, 'axes.spines.right': False, 'axes.linewidth': 0.8, 'grid.color': TOKENS['grid'],
+        'grid.linewidth': 0.8, 'axes.axisbelow': True})
+    if 'text.parse_math' in found.rcParams:
+        found.rcParams['text.parse_math'] = False  # a $ in a name is a $
+    return found
+
+
+def printable(text):
+    """One line, short enough to stand beside a plot. Callers have taken out what XML cannot hold."""
+    if not matplotlib() or 'text.parse_math' not in matplotlib().rcParams:
+        text = text.replace('$', '')
+    text = ' '.join(text.split())
+    return text if len(text) <= LONGEST else text[:LONGEST - 1] + '…'
+
+
+# ---- From a figure to SVG in the page ----
+
+def tag(match, name):
+    """A tag of matplotlib's, made fit to lie in the page."""
+    text = match[0]
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', '', text)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', text)
+    text = re.sub(r'url\(#', f'url(#{name}-', text)
+    text = re.sub(r'font: ((?:\d+ )?[\d.]+px) [^;"]*', r'font: \1 var(--sans)', text)
+    for colour, code in TOKENS.items():
+        text = text.replace(code, f'var(--{colour})')
+    return text
+
+
+def drawn(figure, name, title, what):
+    mpl = matplotlib()
+    mpl.rcParams['svg.hashsalt'] = name
+    file = io.StringIO()
+    mpl.backends.backend_svg.FigureCanvasSVG(figure)
+    figure.savefig(file, format='svg', transparent=True, metadata={'Date': None, 'Creator': None})
+    text = file.getvalue()
+    box = re.search(r'viewBox="([^"]*)"', text)[1]
+    body = text[text.index('>', text.index('<svg')) + 1:]
+    body = re.sub(r'<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>|<defs>\s*</defs>', '', body, flags=re.S)
+    body = re.sub(r'<[^>]*>', lambda match: tag(match, name), body)
+    body = re.sub(r'\n\s*', '\n', body)
+    return (f'<svg viewBox="{box}" role="img" aria-labelledby="{name}-title {name}-what">\n'
+            f'<title id="{name}-title">{html.escape(title)}</title>\n'
+            f'<desc id="{name}-what">{html.escape(what)}</desc>{body}')
+
+
+def both(name, title, what, draw):
+    """draw(width, figure of that width) -> None makes the plot; it sets the figure's height."""
+    if not matplotlib():
+        return None
+    forms = []
+    for form, width in (('wide', WIDE), ('narrow', NARROW)):
+        figure = matplotlib().figure.Figure(dpi=72)
+        draw(width, figure)
+        forms.append(f'<div class="plot {form}">{drawn(figure, f"{name}-{form}", title, what)}</div>')
+    return '\n'.join(forms)
+
+
+def axes(figure, width, height, left=56, right=12, top=10, bottom=44, at=None):
+    """Axes with margins in units; at: (left, bottom, width, height) of a part of the figure."""
+    figure.set_size_inches(width / 72, height / 72)
+    x, y, w, h = at or (0, 0, width, height)
+    return figure.add_axes(((x + left) / width, (y + bottom) / height, (w - left - right) / width,
+                            (h - top - bottom) / height))
+
+
+def above(ax, text, x=0):
+    """Over the top left corner, where it can be read without turning one's head."""
+    return ax.annotate(text, (0, 1), (x, 7), xycoords='axes fraction', textcoords='offset points', ha='left',
+                       va='bottom', color=TOKENS['soft'])
+
+
+# ---- Scales ----
+
+def plain(value, _=None):
+    return f'{value:,.0f}' if value >= 1000 else f'{value:g}'
+
+
+def logarithmic(axis, low, high, room=400):
+    """Ticks at 1, and at 2 and 5 if there are few; plain numbers, no more than there is room for."""
+    ticker = matplotlib().ticker
+    decades = math.log10(high / low)
+    each = WIDTH * max(len(plain(10.0 ** math.floor(math.log10(end)))) for end in (low, high)) + 12
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 2 and room > 6 * each else (1,),
+                                             numticks=max(2, int(room / each))))
+    axis.set_minor_locator(ticker.NullLocator())
+    axis.set_major_formatter(ticker.FuncFormatter(plain))
+
+
+def names_beside(ax, names, left):
+    """Names at the left of rows 0 .. n - 1, the first on top."""
+    ax.set_yticks(range(len(names)), [printable(name) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis='y', length=0, pad=6)
+    for i, label in enumerate(ax.get_yticklabels()):
+        label.set_color(TOKENS['ink'])
+        label.set_gid(f'rung-{i}')
+    ax.spines['left'].set_visible(False)
+    return left
+
+
+def margin(names):
+    return 18 + WIDTH * max(len(printable(name)) for name in names)
+
+
+# ---- The climb ----
+
+def climb(name, title, rungs, unit, scale):
+    """Bars of the figure of merit, the first rung on top. rungs: with name, kind, valid, fom, step ('' or '1.45x')."""
+    values = [rung.fom / scale for rung in rungs if rung.fom]
+    if not values or not matplotlib():
+        return None
+    log = max(values) > 20 * min(values)
+
+    def draw(width, figure):
+        left = margin([rung.name for rung in rungs])
+        top = 26 if len(kinds_of(rungs)) > 1 else 4
+        ax = axes(figure, width, 24 * len(rungs) + 50 + top, left=left, right=26, top=top)
+        room = width - left - 26
+        low = 10 ** math.floor(math.log10(min(values) / 1.5)) if log else 0
+        high = furthest(rungs, scale, low, room)
+        if log:
+            ax.set_xscale('log')
+            logarithmic(ax.xaxis, low, high, room)
+        else:
+            ax.xaxis.set_major_locator(matplotlib().ticker.MaxNLocator(max(2, int(room / 70))))
+            ax.xaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(plain))
+        ax.set_xlim(low, high)
+        for i, rung in enumerate(rungs):
+            value = rung.fom / scale if rung.fom else low
+            if rung.fom:
+                ax.barh(i, value - low, left=low, height=0.66, color=TOKENS[rung.kind])
+            x = 6
+            for words, colour in ends_of(rung, scale):
+                ax.annotate(words, (value, i), (x, 0), textcoords='offset points', va='center',
+                            color=TOKENS[colour])
+                x += WIDTH * len(words) + 8
+        names_beside(ax, [rung.name for rung in rungs], 0)
+        ax.grid(axis='x')
+        ax.set_xlabel(f'{unit}{", logarithmic" if log else ""}', loc='right')
+        legend(ax, kinds_of(rungs), 4 - left)
+
+    said = '; '.join(f'{rung.name}: {figures(rung.fom / scale) if rung.fom else "invalid"}' for rung in rungs)
+    return both(name, title, f'Bars of {unit}, a rung each. {said}', draw)
+
+
+def ends_of(rung, scale):
+    """What stands at the end of a rung's bar: (text, colour) each."""
+    if not rung.valid or not rung.fom:
+        return [('INVALID', 'bad')]
+    return [(figures(rung.fom / scale), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
+
+
+def furthest(rungs, scale, low, room):
+    """The axis' end at which every bar and what stands at its end have room."""
+    ends = []
+    for rung in rungs:
+        words = sum(WIDTH * len(text) + 8 for text, _ in ends_of(rung, scale)) + 8
+        value = rung.fom / scale if rung.fom else low
+        share = max(0.2, 1 - words / room)
+        ends.append(low * (value / low) ** (1 / share) if low else value / share)
+    return max(ends)
+
+
+def figures(value):
+    """Three or four figures of a value."""
+    return f'{value:,.0f}' if value >= 1000 else f'{value:.1f}' if value >= 10 else f'{value:.3g}'
+
+
+def kinds_of(rungs):
+    return [kind for kind in ('cpu', 'cuda', 'kokkos') if any(rung.kind == kind for rung in rungs)]
+
+
+KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos'}
+
+
+def legend(ax, kinds, x):
+    """Which colour is which processor, above the axes; none if there is one kind."""
+    for kind in kinds if len(kinds) > 1 else ():
+        above(ax, f'■ {KINDS[kind]}', x).set_color(TOKENS[kind])
+        x += (len(KINDS[kind]) + 4) * WIDTH
+    return x
+
+
+# ---- The roofline ----
+
+class Places:
+    """Finds room for labels beside points: the nearest place that covers nothing and is nearer to its own point than to
+    any other; to the right of it where that can be."""
+
+    def __init__(self, box, points):
+        self.box, self.points, self.taken = box, points, []
+        for x, y in points:
+            self.take((x - 5, y - 5, x + 5, y + 5))
+
+    def take(self, box, price=150):
+        """price: of covering it, in units of distance."""
+        self.taken.append((box, price))
+
+    def covered(self, box):
+        return sum(price for other, price in self.taken if box[0] < other[2] and other[0] < box[2] and
+                   box[1] < other[3] and other[1] < box[3])
+
+    def cost(self, box, own):
+        if box[0] < self.box[0] or box[1] < self.box[1] or box[2] > self.box[2] or box[3] > self.box[3]:
+            return math.inf
+        mine = distance(own, box)
+        doubt = sum(distance(point, box) < mine + 3 for point in self.points if point != own)
+        return self.covered(box) + (6 if mine > BESIDE else 45) * doubt + mine
+
+    def find(self, own, width, height):
+        """The box of a label for the point."""
+        best, found = math.inf, None
+        for reach in (9, 13, 18, 24, 32, 42, 54, 68, 84, 104, 126, 150):
+            for step in range(24):
+                dx, dy = math.cos(math.pi / 12 * step), math.sin(math.pi / 12 * step)
+                cx = own[0] + dx * (reach + width / 2 * abs(dx) ** 0.5)
+                cy = own[1] + dy * (reach + height / 2)
+                box = (cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2)
+                cost = self.cost(box, own) + 2 * (1 - dx)
+                if cost < best or found is None:
+                    best, found = cost, box
+            if best <= reach + 4:  # further away nothing is better
+                break
+        self.take(found)
+        return found
+
+
+def nearest(point, box):
+    """Of a box, to a point."""
+    return tuple(min(max(v, low), high) for v, low, high in zip(point, box[:2], box[2:]))
+
+
+def distance(point, box):
+    return math.dist(point, nearest(point, box))
+
+
+def roofline(name, title, points, roofs):
+    """points: name, kind, ladder, intensity (flop a byte), rate (GFlop/s). roofs: {'bandwidth': (label, GB/s), 'fp64':
+    (label, GFlop/s), 'fp32': ...}, those that were measured."""
+    if not points or 'bandwidth' not in roofs or not matplotlib():
+        return None
+    bandwidth = roofs['bandwidth'][1]
+    flat = [roofs[key] for key in ('fp64', 'fp32') if key in roofs]
+    ridge = max([rate for _, rate in flat], default=bandwidth) / bandwidth
+    left = min([p.intensity for p in points] + [ridge / 3]) / 2.5
+    furthest_right = max([p.intensity for p in points] + [ridge * 1.6]) * 2.5
+    top = max([rate for _, rate in flat] + [p.rate for p in points]) * 2.2
+    bottom = min([p.rate for p in points] + [top / 300]) / 2.2
+    ladders = sorted({p.ladder for p in points})
+
+    def draw(width, figure):
+        height = 420 if width == WIDE else 400
+        margin_ = 14 + WIDTH * len(plain(10 ** math.floor(math.log10(top))))
+        ax = axes(figure, width, height, left=margin_, right=22, top=26)
+        right = far_enough(flat, bandwidth, left, furthest_right, width - margin_ - 22)
+        ax.set_xscale('log')
+        ax.set_yscale('log')
+        ax.set_xlim(left, right)
+        ax.set_ylim(bottom, top)
+        logarithmic(ax.xaxis, left, right, width - margin_ - 22)
+        logarithmic(ax.yaxis, bottom, top)
+        ax.grid(linewidth=0.5)
+        ax.set_xlabel('flop a byte, by the model')
+        above(ax, 'GFlop/s', 4 - margin_)
+        highest = max([rate for _, rate in flat], default=top)
+        ax.plot((left, highest / bandwidth), (left * bandwidth, highest), color=TOKENS['ink'], linewidth=1.6)
+        for i, (label, rate) in enumerate(flat):
+            ax.plot((rate / bandwidth, right), (rate, rate), color=TOKENS['ink'], linewidth=1.6,
+                    linestyle=DASHES[i])
+        place = at_points(ax, width, height)
+        box = ax.get_position()
+        at = [place(p.intensity, p.rate) for p in points]
+        places = Places((box.x0 * width + 3, box.y0 * height + 2, box.x1 * width - 2, box.y1 * height), at)
+        roof_labels(ax, place, places, roofs, flat, bandwidth, left, right, bottom)
+        for i in sorted(range(len(points)), key=lambda i: at[i][1]):
+            p, text = points[i], printable(points[i].name)
+            ax.plot(p.intensity, p.rate, marker=MARKERS[ladders.index(p.ladder) % len(MARKERS)], markersize=7.5,
+                    color=TOKENS[p.kind], markeredgecolor=TOKENS['paper'], markeredgewidth=0.8, zorder=4)
+            note(ax, text, places.find(at[i], len(text) * WIDTH, SIZE + 2), i, at[i], TOKENS[p.kind])
+        end = legend(ax, kinds_of(points), 48)
+        if len(ladders) > 1:
+            ladder_key(ax, ladders, end)
+
+    said = '; '.join(f'{p.name}: {figures(p.intensity)} flop a byte, {figures(p.rate)} GFlop/s' for p in points)
+    lines = ', '.join(label for label, _ in roofs.values())
+    return both(name, title, f'Ceilings: {lines}. Points: {said}', draw)
+
+
+def far_enough(flat, bandwidth, left, right, room):
+    """The right end of the axis at which the label of each flat roof fits on one side of its ridge."""
+    for label, rate in flat:
+        share = min(0.8, (WIDTH * len(label) + 14) / room)
+        ridge = rate / bandwidth / left
+        if math.log(ridge) / math.log(right / left) < share:
+            right = max(right, left * ridge ** (1 / (1 - share)))
+    return right
+
+
+def at_points(ax, width, height):
+    """(intensity, rate) -> units of the drawing."""
+    box = ax.get_position()
+
+    def share(value, limits):
+        return math.log(value / limits[0]) / math.log(limits[1] / limits[0])
+
+    return lambda x, y: ((box.x0 + box.width * share(x, ax.get_xlim())) * width,
+                         (box.y0 + box.height * share(y, ax.get_ylim())) * height)
+
+
+def roof_labels(ax, place, places, roofs, flat, bandwidth, left, right, bottom):
+    """Along the slope and above the flat parts; their room and that of the lines is taken."""
+    start = max(left, bottom / bandwidth)
+    end = max(rate for _, rate in flat) / bandwidth if flat else right
+    (x0, y0), (x1, y1) = place(start, start * bandwidth), place(end, end * bandwidth)
+    angle = math.atan2(y1 - y0, x1 - x0)
+    label = roofs['bandwidth'][0]
+    length = len(label) * WIDTH
+    ax.annotate(label, (x0, y0), (10 * math.cos(angle) - 5 * math.sin(angle),
+                                  10 * math.sin(angle) + 5 * math.cos(angle)),
+                xycoords='figure pixels', textcoords='offset points', rotation=math.degrees(angle),
+                rotation_mode='anchor', ha='left', va='bottom', color=TOKENS['soft'])
+    steps = max(1, int(math.hypot(x1 - x0, y1 - y0) / 6))
+    for k in range(steps):  # the line and its label, as small boxes
+        x, y = x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps
+        places.take((x - 2, y - 2, x + 3, y + 3), 12)
+        if 6 * k < length + 12:
+            x, y = x - 12 * math.sin(angle), y + 12 * math.cos(angle)
+            places.take((x - 6, y - 6, x + 6, y + 6))
+    for text, rate in flat:
+        (ridge, y), (end, _) = place(rate / bandwidth, rate), place(right, rate)
+        places.take((ridge, y - 2, end, y + 2), 8)
+        length = len(text) * WIDTH
+        beside = (ridge - length - 8, y - 4, ridge - 8, y + 10)
+        rooms = [(x - length, y + 3, x, y + 17) for x in range(int(end) - 2, int(ridge + length), -16)]
+        if beside[0] > places.box[0]:
+            rooms.append(beside)
+        box = min(rooms or [(end - length, y + 3, end, y + 17)], key=places.covered)
+        ax.annotate(text, (box[2], (box[1] + box[3]) / 2), xycoords='figure pixels', ha='right', va='center',
+                    color=TOKENS['soft'])
+        places.take(box)
+
+
+def note(ax, text, box, i, point, colour):
+    """A label, with a fine line to its point if it is not right beside it."""
+    if distance(point, box) > BESIDE:
+        inverse = ax.transAxes.inverted()
+        ends = [inverse.transform(end) for end in (point, nearest(point, box))]
+        ax.plot(*zip(*ends), transform=ax.transAxes, color=colour, linewidth=0.8, zorder=3)
+    centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    ax.annotate(text, centre, xycoords='figure pixels', ha='center', va='center', color=TOKENS['ink'],
+                zorder=5).set_gid(f'halo-{i}')
+
+
+def ladder_key(ax, ladders, x):
+    """Which marker is which ladder, above the axes."""
+    for i, ladder in enumerate(ladders):
+        sign = dict(zip(MARKERS, '●■◆▲▼✚'))[MARKERS[i % len(MARKERS)]]
+        above(ax, f'{sign} {printable(ladder)}', x)
+        x += (len(printable(ladder)) + 3) * WIDTH
+
+
+# ---- Noise ----
+
+def windows(name, title, rungs):
+    """Each timed window of each rung, in per cent of the rung's median. rungs: name, kind, windows (seconds)."""
+    rungs = [rung for rung in rungs if rung.windows]
+    if not rungs or not matplotlib():
+        return None
+    shares = []
+    for rung in rungs:
+        median = statistics.median(rung.windows)
+        shares.append([100 * (s / median - 1) for s in rung.windows])
+    most = max(max(map(abs, row)) for row in shares)
+
+    def draw(width, figure):
+        ax = axes(figure, width, 20 * len(rungs) + 62, left=margin([rung.name for rung in rungs]), right=20)
+        if most > 6 * NOISY:
+            ax.set_xscale('symlog', linthresh=NOISY, linscale=1)
+            ticks = [t for t in (-100, -30, -10, -3, 0, 3, 10, 30, 100, 300, 1000, 3000) if
+                     min(map(min, shares)) * 1.5 <= t <= max(map(max, shares)) * 1.5]
+            if width == NARROW:
+                ticks = [t for t in ticks if t not in (-3, 3, -30, 30, 300)]
+            ax.set_xticks(ticks)
+            ax.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
+        else:
+            reach = max(most, NOISY / 2) * 1.15
+            ax.set_xlim(-reach, reach)
+        ax.xaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(
+            lambda v, _: f'{v:+g}'.replace('-', '−') if v else '0'))
+        ax.axvspan(-NOISY / 2, NOISY / 2, color=TOKENS['band'], linewidth=0)
+        ax.axvline(0, color=TOKENS['soft'], linewidth=0.8)
+        for i, (rung, row) in enumerate(zip(rungs, shares)):
+            ax.plot(row, [i] * len(row), linestyle='none', marker='o', markersize=6, color=TOKENS[rung.kind],
+                    markeredgecolor=TOKENS['paper'], markeredgewidth=0.6, alpha=0.85)
+        names_beside(ax, [rung.name for rung in rungs], 0)
+        ax.set_xlabel('% of the median time', loc='right')
+
+    said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
+    return both(name, title, f'A dot a timed window. {said}', draw)
+
+
+# ---- Histories ----
+
+def history(name, title, series, over, value):
+    """series: {label: [(x, y > 0)]}; logarithmic in y."""
+    series = {label: [p for p in points if p[1] > 0] for label, points in series.items()}
+    series = {label: points for label, points in series.items() if len(points) > 1}
+    if not series or not matplotlib():
+        return None
+    ys = [y for points in series.values() for _, y in points]
+
+    def draw(width, figure):
+        ax = axes(figure, width, 270, left=56, top=26)
+        ax.set_yscale('log')
+        low, high = min(ys) / 1.5, max(ys) * 1.5
+        ax.set_ylim(low, high)
+        logarithmic(ax.yaxis, low, high)
+        ax.yaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(
+            lambda v, _: plain(v) if 1e-3 <= v < 1e5 else f'{v:.0e}'.replace('e-0', 'e-').replace('e+0', 'e')))
+        for i, (label, points) in enumerate(series.items()):
+            ax.plot(*zip(*points), color=TOKENS[('cpu', 'cuda', 'kokkos')[i % 3]], linewidth=1.6,
+                    linestyle=DASHES[i % len(DASHES)], marker='o' if len(points) < 25 else None, markersize=4)
+        for i, label in enumerate(series):
+            ax.annotate(printable(label), (1, 1), (-4, -4 - 16 * i), xycoords='axes fraction',
+                        textcoords='offset points', ha='right', va='top',
+                        color=TOKENS[('cpu', 'cuda', 'kokkos')[i % 3]]).set_gid(f'halo-{i}')
+        ax.grid(linewidth=0.5)
+        ax.set_xlabel(over)
+        above(ax, value, -52)
+
+    said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
+    return both(name, title, f'{value} over {over}. {said}', draw)
+
+
+# ---- Scaling ----
+
+def scaling(name, title, series, unit, scale, over):
+    """series: {'strong': [point]}: ranks, fom, efficiency (a share), exposed (a share or None). Two panels."""
+    series, over = {label: points for label, points in series.items() if points}, printable(over)[:12]
+    if not series or not matplotlib():
+        return None
+    ranks = sorted({p.ranks for points in series.values() for p in points})
+
+    def over_ranks(ax):
+        ax.set_xscale('log', base=2)
+        ax.set_xlim(ranks[0] / 1.3, ranks[-1] * 1.3)
+        ax.set_xticks(ranks, [str(r) for r in ranks])
+        ax.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
+        ax.grid(linewidth=0.5)
+        ax.set_xlabel(over)
+
+    def draw(width, figure):
+        wide = width == WIDE
+        height = 290 if wide else 560
+        places = ((0, 0, width / 2, height), (width / 2, 0, width / 2, height)) if wide else \
+            ((0, height / 2, width, height / 2), (0, 0, width, height / 2))
+        first, second = (axes(figure, width, height, left=62, top=28, at=place) for place in places)
+        first.set_yscale('log')
+        rates = [p.fom / scale for points in series.values() for p in points]
+        for i, (label, points) in enumerate(series.items()):
+            colour, mark = TOKENS[('cpu', 'cuda')[i % 2]], MARKERS[i % len(MARKERS)]
+            x = [p.ranks for p in points]
+            ideal = [points[0].fom / points[0].ranks * r / scale for r in x]
+            rates += ideal
+            first.plot(x, ideal, color=TOKENS['soft'], linewidth=0.8, linestyle=DASHES[1])
+            first.plot(x, [p.fom / scale for p in points], color=colour, marker=mark, markersize=6)
+            second.plot(x, [100 * p.efficiency for p in points], color=colour, marker=mark, markersize=6)
+            exposed = [(p.ranks, 100 * p.exposed) for p in points if p.exposed is not None]
+            if exposed:
+                second.plot(*zip(*exposed), color=colour, linestyle=DASHES[2], marker=mark, markersize=4)
+            first.annotate(f'{"●■"[i % 2]} {label}', (0, 1), (6, -4 - 16 * i), xycoords='axes fraction',
+                           textcoords='offset points', va='top', color=colour).set_gid(f'halo-{i}')
+        first.set_ylim(min(rates) / 1.5, max(rates) * 1.5)
+        logarithmic(first.yaxis, min(rates) / 1.5, max(rates) * 1.5)
+        second.set_ylim(0, 112)
+        above(first, unit, -58)
+        above(second, 'efficiency; dotted: waiting, %', -58)
+        over_ranks(first)
+        over_ranks(second)
+
+    said = '; '.join(f'{label}, {p.ranks}: {100 * p.efficiency:.0f} %' for label, points in series.items()
+                     for p in points)
+    return both(name, title, f'{unit} and efficiency over {over}. {said}', draw)
