@@ -545,7 +545,10 @@ static void test_info(const groups_t *groups, place_t place)
     CHECK(info.shared_entries == shared);
     CHECK(info.neighbours == neighbours);
     CHECK(info.send_values == slots);
-    CHECK_TEXT(info.transport, size > 1 ? "staged" : "none");
+    if (rt_halo_on_stream(halo)) /* it won: GPUs of their own */
+        CHECK(size > 1 && place.kind != RT_CPU);
+    else
+        CHECK_TEXT(info.transport, size > 1 ? "staged" : "none");
     CHECK(strlen(info.choice) > 10);
 
     double counts[MOST];
@@ -613,7 +616,8 @@ static void test_memory(place_t place)
             continue; /* fields on the host: all is there; else what is there is small */
         size_t predicted = rt_halo_predict(local, shared, COMPONENTS, (rt_space_t)space);
         CHECK(grown <= predicted);
-        CHECK(1.4 * (double)grown + 32768 > (double)predicted);
+        if (strcmp(info.transport, "staged") == 0) /* what is predicted for; others take less */
+            CHECK(1.4 * (double)grown + 32768 > (double)predicted);
         if (rank == 0)
             printf("%s: %zu bytes, %zu predicted for %lld + %lld entries\n",
                    rt_space_name((rt_space_t)space), grown, predicted, (long long)local,
