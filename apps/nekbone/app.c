@@ -233,7 +233,7 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
  * By the points of a rank, as measured on an H200 at degree 9 (us an iteration):
  *
  *   elements       64    256    512   1024   2048   4096   8192
- *   resident      5.8   12.0   17.7      -      -      -      -
+ *   resident      3.9    6.8   11.2      -      -      -      -
  *   onepass       9.4          17.8   39.6   70.6    130    246
  *   fused        13.1          25.4                  164
  *
