@@ -291,6 +291,12 @@ static void test_su2(void)
     check_refused(SU2, "NPOIN= 28", "NPOIN= -1", "-1 points");
     check_refused(SU2, "NPOIN= 28", "NPOIN= 29", "\"NMARK=\" is not a number");
     check_refused(SU2, "\n10 1 ", "\n12 1 ", "line 4: element 0 is a hexahedron (type 12)");
+    check_refused(SU2, "\n10 1 ", "\n13 1 ", "line 4: element 0 is a prism (type 13)");
+    check_refused(SU2, "\n10 1 ", "\n24 1 ", "is a tetrahedron of second order (type 24)");
+    check_refused(SU2, "NDIME= 3", "NDIME= 3\nNDIME= 3", "line 3: a second NDIME=");
+    check_refused(SU2, "NPOIN= 28", "NELEM= 1\nNPOIN= 28", "a second NELEM=");
+    check_refused(SU2, "NMARK= ", "NPOIN= 1\n0 0 0\nNMARK= ", "a second NPOIN=");
+    check_refused(SU2, "NMARK= ", "NMARK= 1\nNMARK= ", "a second NMARK=");
     check_refused(SU2, "\n10 1 ", "\n10 28 ", "line 4: there is no node 28: NPOIN= says 28");
     check_refused(SU2, "\n10 1 ", "\n10 -1 ", "line 4: element 0: there is no node -1");
     check_refused(SU2, "9.0 9.0 9.0", "9.0 9.0 inf", "node 0: its z coordinate is not finite");

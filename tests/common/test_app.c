@@ -237,6 +237,7 @@ static const rt_app_t fake = {.name = "fake",
 /* --- a run --- */
 
 static const rt_app_t *tested = &fake;
+static bool no_room; /* the disk of the next run is full */
 static char out[65536], err[8192];
 
 static void read_back(FILE *file, char *text, size_t len)
@@ -266,7 +267,12 @@ static int run(const char *arguments)
         alarm(CHECK_SECONDS);
         dup2(fileno(file[0]), STDOUT_FILENO);
         dup2(fileno(file[1]), STDERR_FILENO);
-        exit(rt_app_main(tested, argc, argv));
+        const int ended = rt_app_main(tested, argc, argv);
+        if (no_room) { /* for what a build for coverage writes at exit */
+            fflush(NULL);
+            _Exit(ended);
+        }
+        exit(ended);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
@@ -377,7 +383,10 @@ static void check_without_run(void)
     CHECK_TEXT(shared->event, "");
     CHECK(strstr(out, "--fault") && strstr(out, "--rung NAME"));
     CHECK(run("--version") == 0);
-    CHECK(strstr(out, "fake (Rooftop) " PACKAGE_VERSION) != NULL);
+    char first[128];
+    snprintf(first, sizeof first, "fake (Rooftop) %s\n", rt_version());
+    CHECK(strncmp(out, first, strlen(first)) == 0);
+    CHECK(rt_version()[0] >= '0' && rt_version()[0] <= '9');
 }
 
 /* An app with two ladders: a table for each, and --only for one of them; what the last solve turned
@@ -642,7 +651,9 @@ static void check_full_disk(void)
     limit.rlim_cur = 512; /* of any file, also of those that catch the output */
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    no_room = true;
     const int status = run(arguments);
+    no_room = false;
     CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
     signal(SIGXFSZ, handler);
     CHECK(status == RT_ENVIRONMENT);

@@ -17,11 +17,11 @@ typedef struct {
     size_t bytes;
 } lossy_t;
 
-static void *lossy_open(int n_peers, const int *peers)
+static void *lossy_open(int n_peers, const int *peers, const size_t *most)
 {
     lossy_t *state = calloc(1, sizeof *state);
     RT_EXPECT(state, RT_MEMORY, "no memory for a transport");
-    state->staged = rt_transport_staged.open(n_peers, peers);
+    state->staged = rt_transport_staged.open(n_peers, peers, most);
     return state;
 }
 

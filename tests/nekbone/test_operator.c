@@ -148,9 +148,9 @@ static void check_rungs(int degree, double deform)
 {
     char settings[128];
     nek_test_t t;
-    int across = degree < 8 ? 3 : 2;
-    snprintf(settings, sizeof settings, "elements=%dx2x%d degree=%d deform=%g iterations=15",
-             across, degree < 16 ? 2 : 1, degree, deform);
+    const char *elements = degree < 8 ? "3x2x2" : degree < 16 ? "2x2x1" : "2x1x1";
+    snprintf(settings, sizeof settings, "elements=%s degree=%d deform=%g iterations=15", elements,
+             degree, deform);
     nek_test_new(&t, &nek_app, settings);
     check_reference(&t);
     for (int i = 0; i < NEK_RUNGS; i++) {

@@ -49,6 +49,9 @@ refused 2 "give --seconds more than 0" "$nekbone" $tune 1 --seconds 0
 refused 2 "folder is not there" "$nekbone" $tune 1 --tuning nowhere/a.tuning
 refused 2 "has no such parameter; known: mxm1, mxm2, mxm3" "$nekbone" $quick --rung scalar --choose mxm4=dgemm
 refused 2 "there is no such value; known: auto, " "$nekbone" $quick --rung scalar --choose mxm1=fast
+refused 2 "--choose mxm1: not NAME=VALUE" "$nekbone" $quick --rung scalar --choose mxm1
+refused 2 "the tuner chooses" "$nekbone" $tune 1 --rung scalar --choose mxm1=dgemm
+refused 2 "tune for one problem" "$nekbone" $tune 1 --roofline
 "$nekbone" --list | grep -q '^  *mxm1: auto (default), ' || fail "--list does not tell of parameters"
 
 # --- a search, which makes folders and a file where the next run finds them ---
@@ -116,6 +119,21 @@ defaults binary && says binary "not used: "
 refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
 : >n.tuning
 defaults empty && says empty "not used: "
+
+# a check that holds does not make sense of a line: what it names is what is wrong
+while IFS='|' read -r edit text; do
+    { echo "rooftop-tuning 1"; entry mxm1:loops,mxm2:rows,mxm3:loops | sed "$edit"; echo entries=1; } | checked >n.tuning
+    defaults wrong && says wrong "n.tuning: line $text"
+done <<'END'
+s/ ranks=1/ ranks=0/|2: ranks=0
+s/ ranks=1/ ranks=one/|2: ranks=one is not a count
+s/inside/outside/|2: measured= is neither inside nor isolated
+s/rung=scalar/rung=sc%2/|2: a % without two digits
+s/1e-6/-1/|2: seconds: "-1" is not a positive number
+s/ device=[^ ]*//|2: device=... is not where it should be
+s/choice=/choice=,/|2: a list that is not NAME:VALUE
+$a entries=1|4: stands behind the line that should be the last
+END
 
 # --- ranks decide alike, or this would hang; their entry is their own ---
 if why=$(have_mpi); then
