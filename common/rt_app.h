@@ -136,6 +136,8 @@ struct rt_app {
     const char *(*paper)(const rt_run_t *run, const rt_rung_t *rung);
 };
 
+/* The version of Rooftop: a release's number, or what git describe said of the source. */
+const char *rt_version(void);
 /* The whole program. Returns the exit status. */
 int rt_app_main(const rt_app_t *app, int argc, char **argv);
 

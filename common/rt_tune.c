@@ -745,7 +745,7 @@ void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t
     const rt_kind_t kind = rt_run_processor(rung);
     memset(entry, 0, sizeof *entry);
     entry->program = run->app->name;
-    entry->version = PACKAGE_VERSION;
+    entry->version = rt_version();
     entry->device = run->tuning->device[kind];
     entry->threads = kind == RT_CUDA ? 0 : run->tuning->threads;
     entry->ranks = rt_comm_size();

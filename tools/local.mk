@@ -11,23 +11,42 @@ dist_lessons_DATA = $(wildcard $(srcdir)/docs/lessons/*.md)
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 
-EXTRA_DIST += tools/gpu-record tools/nek-study $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
+EXTRA_DIST += tools/coverage tools/gpu-record tools/nek-study tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
+
+# bash-completion looks a command up by its name: one file, and the names of the programs beside it.
+completiondir = $(datadir)/bash-completion/completions
+rt_completion = $(DESTDIR)$(completiondir)
+EXTRA_DIST += tools/completion/rooftop.bash
 
 # Without Python the programs install all the same; the tier of their results is then unknown.
 install-data-hook:
-	echo '$(PACKAGE_VERSION)' >'$(DESTDIR)$(pkgdatadir)/VERSION'
+	$(MKDIR_P) '$(rt_completion)'
+	$(INSTALL_DATA) $(srcdir)/tools/completion/rooftop.bash '$(rt_completion)/rooftop'
+	for p in $(bin_PROGRAMS); do ln -sf rooftop '$(rt_completion)'/`basename $$p` || exit 1; done
+	$(SHELL) $(srcdir)/tools/version-gen $(srcdir) >'$(DESTDIR)$(pkgdatadir)/VERSION'
 	$(rt_python) -m rooftop_suite.source judge >'$(DESTDIR)$(pkgdatadir)/source.json' || \
 		rm -f '$(DESTDIR)$(pkgdatadir)/source.json'
 
 uninstall-hook:
+	for p in $(bin_PROGRAMS) rooftop; do rm -f '$(rt_completion)'/`basename $$p`; done
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
 		'$(DESTDIR)$(suitedir)/__pycache__'
 
-# A release says what its files were: docs/run-rules.md, "Source and tier".
-dist-hook:
+# A release says what it is, and what its files were: docs/run-rules.md, "Source and tier".
+dist-hook: rt_dist_version rt_dist_man
 	$(rt_python) -m rooftop_suite.source manifest '$(distdir)' >'$(distdir)/source.sha256'
+
+# The configure that goes into a release must be of this source, not of an earlier commit. (make coverage takes a
+# distdir of another name: no release.)
+rt_dist_version:
+	@v=`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`; \
+	if test "$$v" != '$(PACKAGE_VERSION)' && test '$(distdir)' = '$(PACKAGE)-$(VERSION)'; then \
+	    echo "dist: the source is now $$v, configure was made at $(PACKAGE_VERSION): run ./bootstrap and configure again"; \
+	    exit 1; \
+	fi; \
+	rm -f '$(distdir)/.tarball-version' && echo "$$v" >'$(distdir)/.tarball-version'
 
 manifest:
 	@$(rt_python) -m rooftop_suite.source manifest '$(srcdir)'
 
-.PHONY: manifest
+.PHONY: manifest rt_dist_version

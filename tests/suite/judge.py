@@ -8,7 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(sys.argv[1], 'tools'))
-from rooftop_suite import results, verify  # noqa: E402: needs the path
+from rooftop_suite import results, source, verify  # noqa: E402: needs the path
 
 failed = 0
 
@@ -172,7 +172,28 @@ def schemas():
             fail(f'schema: {name}: own {own}, jsonschema {theirs}, expected {bad}')
 
 
+def releases():
+    """The tier of a release: its build in the source folder changes nothing, an edit of the source does."""
+    def put(path, text):
+        os.makedirs(os.path.dirname(os.path.join('tree', path)), exist_ok=True)
+        with open(os.path.join('tree', path), 'w') as file:
+            file.write(text)
+
+    for path in ('configure.ac', 'common/rt_app.c', 'common/rt_halo.c', 'apps/nekbone/cpu/jammed.c'):
+        put(path, 'as released\n')
+    put(source.MANIFEST, source.manifest('tree'))
+    cases = (('common/rt_app.o', 'baseline'), ('common/librooftop.a', 'baseline'), ('common/rooftop.pc', 'baseline'),
+             ('apps/nekbone/verify.o', 'baseline'), ('apps/nekbone/cuda/compiled_text.inc', 'baseline'),
+             ('common/rt_halo.c', 'ported'), ('apps/nekbone/cpu/new.c', 'optimised'), ('common/rt_app.c', 'invalid'))
+    for path, expected in cases:  # each beside those before it
+        put(path, 'made or changed\n')
+        tier = source.judge_tree('tree')[1]
+        if tier != expected:
+            fail(f'a release with {path} is of tier {tier}, not {expected}')
+
+
 edited_results()
 edited_runs()
+releases()
 schemas()
 sys.exit(failed)

@@ -7,8 +7,8 @@ import argparse
 import importlib
 import math
 import os
-import re
 import signal
+import subprocess
 import sys
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, Interrupted, shipped, source_tree
@@ -55,16 +55,15 @@ for kind, said in ((seconds, 'number from 0'), (count, 'count from 1'), (counts,
 
 
 def version():
-    """As configure has it: from the source, or from what make install wrote."""
+    """Of the source that this lies in, as the programs say theirs, or what make install wrote."""
     tree = source_tree()
     try:
         if not tree:
             with open(shipped('VERSION'), encoding='utf-8') as file:
                 return file.read().strip()
-        with open(os.path.join(tree, 'configure.ac'), encoding='utf-8') as file:
-            found = re.search(r'AC_INIT\(\[[^]]*\],\s*\[([0-9][^]]*)\]', file.read())
-        return found[1] if found else 'unknown'
-    except (OSError, Fault):
+        return subprocess.run(['sh', os.path.join(tree, 'tools', 'version-gen'), tree], check=True, encoding='utf-8',
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60).stdout.strip()
+    except (OSError, Fault, subprocess.SubprocessError):
         return 'unknown'
 
 

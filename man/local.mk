@@ -1,0 +1,33 @@
+# Man pages: --help of each program, with what man/*.h2m adds. Made in a git clone that has help2man; a release
+# ships them (dist-hook), so there nothing is made, and who edits --help there sees the old page.
+rt_pages = man/alya-rhs.1 man/fun3d-mcpi.1 man/gfnn-wave.1 man/nekbone.1 man/rooftop.1
+EXTRA_DIST += man/make-page man/program.h2m $(rt_pages:.1=.h2m)
+
+if HAVE_MAN
+man1_MANS = $(rt_pages)
+endif
+
+if MAKE_MAN
+CLEANFILES += $(rt_pages)
+man/alya-rhs.1: apps/alya-rhs/alya-rhs
+man/fun3d-mcpi.1: apps/fun3d-mcpi/fun3d-mcpi
+man/gfnn-wave.1: apps/gfnn-wave/gfnn-wave
+man/nekbone.1: apps/nekbone/nekbone
+man/rooftop.1: $(srcdir)/tools/rooftop $(dist_suite_DATA) version.h
+$(rt_pages): man/make-page man/program.h2m
+$(rt_pages): man/%.1: man/%.h2m
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)HELP2MAN='$(HELP2MAN)' PYTHON="$${PYTHON:-python3}" $(SHELL) $(srcdir)/man/make-page $(srcdir) \
+		$(filter %/$*,$^) >$@.tmp && mv -f $@.tmp $@
+endif
+
+rt_dist_man: $(man1_MANS)
+	@if test -z '$(man1_MANS)'; then \
+	    echo "dist: this tarball has no man pages, for here is no help2man (apt install help2man)"; \
+	else \
+	    for p in $(man1_MANS); do \
+	        if test -f $$p; then d=; else d=$(srcdir)/; fi; \
+	        cp -f -p $$d$$p '$(distdir)/man/' || exit 1; \
+	    done; \
+	fi
+.PHONY: rt_dist_man

@@ -1,0 +1,52 @@
+# completion.sh - what bash offers for the programs and the suite, from their own --help and --list.
+app=nekbone
+here=$(cd "${abs_top_srcdir:-.}" && pwd)
+. "$here/tests/common/lib.sh" || exit 1
+. "$here/tools/completion/rooftop.bash" || exit 1
+export PYTHONDONTWRITEBYTECODE=1
+
+# offers "WORDS" WORD...: the command line, its last word not finished; the offer is these words and no more.
+offers()
+{
+    wanted=$1
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _rooftop "$1"
+    got=${COMPREPLY[*]}
+    [ "$got" = "$wanted" ] || fail "$*: offers '$got', not '$wanted'"
+}
+
+offers "--rung" "$program" --ru
+offers "jammed" "$program" --rung ja
+offers "jammed" "$program" --rung = ja # --rung=ja
+offers "--no-communication" "$program" --no-c
+offers "--tune --tune-seconds" "$program" --tune
+offers "none jacobi" "$program" --precond ""
+offers "tiny" "$program" --device cpu --size t
+offers "" "$program" --seed ""
+offers "--threads" "$program" --quiet --thr
+touch "a file.json"
+mkdir adir
+offers "a file.json" "$program" --json a\ f
+offers "" "$program" absent
+offers "operator" "$top/apps/gfnn-wave/gfnn-wave" --only o
+offers "galerkin" "$top/apps/gfnn-wave/gfnn-wave" --coef g
+
+# Asked once a shell: the program may be slow to start, on a machine with many GPUs.
+printf '#!/bin/sh\necho asked >>asked\necho "  --slow N    of a slow start"\n' >nekbone
+chmod +x nekbone
+offers "--slow" ./nekbone --s
+offers "--slow" ./nekbone --
+[ "$(wc -l <asked)" = 1 ] || fail "a program is asked $(wc -l <asked) times"
+
+for name in rooftop nekbone alya-rhs fun3d-mcpi gfnn-wave; do
+    complete -p $name >/dev/null || failed=1
+done
+
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+    offers "exercise" "$here/tools/rooftop" ex
+    offers "--official" "$here/tools/rooftop" run --off
+    offers "large" "$here/tools/rooftop" run --size la
+    offers "adir" "$here/tools/rooftop" run --into ad
+fi
+exit $failed

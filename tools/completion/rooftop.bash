@@ -1,0 +1,135 @@
+# Completion of bash for rooftop and the four programs. make install puts it where bash-completion looks; else
+#   source tools/completion/rooftop.bash
+#
+# It knows nothing by itself: options and their values come from PROGRAM --help, rungs from PROGRAM --list, when they
+# are first wanted, and are kept for this shell. So it is right for any build, and old for a program that is rebuilt
+# with other options while the shell lives.
+
+declare -gA _rooftop_kept # "what program" -> text
+
+# _rooftop_ask PROGRAM ARGUMENT...: what it says, kept, in $said. Empty if it cannot be started.
+_rooftop_ask() {
+    local key=$*
+    if [ -z "${_rooftop_kept[$key]+set}" ]; then
+        _rooftop_kept[$key]=$("${1/#\~/$HOME}" "${@:2}" 2>/dev/null </dev/null)
+    fi
+    said=${_rooftop_kept[$key]}
+}
+
+# _rooftop_table: --help on standard input to lines 'OPTION ARGUMENT VALUE...'; ARGUMENT is - where there is none.
+# Values stand as [a, b or c; ...] in a program's help and as {a,b,c} in rooftop's; a description may go on over lines.
+_rooftop_table() {
+    awk '
+        function flush(  values, no) {
+            if (name == "")
+                return
+            values = ""
+            if (match(text, /\[([a-z0-9-]+, )*[a-z0-9-]+ or [a-z0-9-]+[];]/)) {
+                values = substr(text, RSTART + 1, RLENGTH - 2)
+                gsub(/, | or /, " ", values)
+                if (argument == "-")
+                    argument = "VALUE"
+            } else if (argument ~ /^[{].*[}]$/) {
+                values = substr(argument, 2, length(argument) - 2)
+                gsub(/,/, " ", values)
+            }
+            no = sub(/^--\[no-\]/, "--", name)
+            print name, argument, values
+            if (no)
+                print "--no-" substr(name, 3), "-"
+            name = ""
+        }
+        /^  (-[a-z], )?--/ {
+            flush()
+            sub(/^  (-[a-z], )?/, "")
+            split($0, column, /  +/)
+            argument = split(column[1], word, / /) > 1 ? word[2] : "-"
+            name = word[1]
+            text = substr($0, length(column[1]) + 1)
+            next
+        }
+        /^ / { sub(/^ +/, " "); text = text $0; next }
+        { flush() }
+        END { flush() }'
+}
+
+# _rooftop_rungs PROGRAM, _rooftop_ladders PROGRAM: names in --list, in $said.
+_rooftop_rungs() {
+    _rooftop_ask "$1" --list
+    said=$(awk '$2 ~ /^(cpu|cuda|kokkos)$/ && /^[^ ]/ { print $1 }' <<<"$said")
+}
+_rooftop_ladders() {
+    _rooftop_ask "$1" --list
+    said=$(sed -n 's/^\([a-z-]*\):$/\1/p' <<<"$said")
+}
+
+_rooftop_words() { COMPREPLY=($(compgen -W "$1" -- "$current")); }
+_rooftop_files() {
+    compopt -o filenames 2>/dev/null # outside a completion, as in a test, there is nothing to tell
+    mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+# _rooftop_value OPTION PROGRAM: what may follow the option; fails if it takes nothing. $table has the options.
+_rooftop_value() {
+    local said row argument values
+    row=$(grep -m 1 -e "^$1 " <<<"$table") || return 1
+    read -r _ argument values <<<"$row"
+    case $1,$argument in
+    *,-) return 1 ;;
+    --rung,*) _rooftop_rungs "$2"; _rooftop_words "$said" ;;
+    --only,*) _rooftop_ladders "$2"; _rooftop_words "cpu gpu $said" ;;
+    --size,NAME) _rooftop_words "tiny small medium large full" ;;
+    --device,*) _rooftop_words "auto cpu 0" ;;
+    --apps,*) _rooftop_words "$_rooftop_apps" ;;
+    *,FILE | *,PATH) _rooftop_files -f ;;
+    *,DIR) _rooftop_files -d ;;
+    *) if [ -n "$values" ]; then _rooftop_words "$values"; fi ;;
+    esac
+}
+
+_rooftop_apps="nekbone alya-rhs fun3d-mcpi gfnn-wave"
+
+# _rooftop COMMAND: of all five. bash breaks --rung=ja into three words; they are taken as one option and its value.
+_rooftop() {
+    local program=$1 current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} said table command=
+    COMPREPLY=()
+    if [ "$current" = = ]; then
+        current=
+    elif [ "$before" = = ] && [ "$COMP_CWORD" -gt 2 ]; then
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    if [ "${program##*/}" = rooftop ]; then
+        _rooftop_ask "$program" --help
+        if [ "$COMP_CWORD" -lt 2 ]; then
+            _rooftop_words "--help --version $(awk '/^  [a-z]/ { print $1 }' <<<"$said")"
+            return
+        fi
+        command=${COMP_WORDS[1]}
+        _rooftop_ask "$program" "$command" --help
+    else
+        _rooftop_ask "$program" --help
+    fi
+    table=$(_rooftop_table <<<"$said")
+
+    case $before in --*) if _rooftop_value "$before" "$program"; then return; fi ;; esac
+    case $command,$current in
+    *,-*) _rooftop_words "$(awk '{ print $1 }' <<<"$table")" ;;
+    ,*) ;; # the programs take options alone
+    climb,* | scale,*) _rooftop_words "$_rooftop_apps" ;;
+    exercise,* | grade,*)
+        if [ "$COMP_CWORD" = 2 ]; then
+            _rooftop_words "$_rooftop_apps"
+        else
+            _rooftop_files -f
+        fi ;;
+    *) _rooftop_files -f ;;
+    esac
+}
+
+# bash looks a command up by its last part, so these serve apps/nekbone/nekbone too.
+complete -F _rooftop rooftop
+complete -F _rooftop nekbone
+complete -F _rooftop alya-rhs
+complete -F _rooftop fun3d-mcpi
+complete -F _rooftop gfnn-wave
