@@ -1,6 +1,7 @@
-# The runtime that all apps stand on: one static library.
+# The runtime that all apps stand on: one static library, installed with its headers and rooftop.pc, so that an app
+# can be built outside this tree.
 
-noinst_LIBRARIES += common/librooftop.a
+lib_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/rt_app.h common/rt_driver.h common/rt_app.c common/rt_run.c common/rt_study.c \
@@ -33,13 +34,15 @@ common_librooftop_a_SOURCES = \
 	common/rt_tune.h common/rt_tune.c common/rt_tune_search.c \
 	common/rt_tune_file.h common/rt_tune_file.c \
 	common/rt_verify.h common/rt_verify.c \
+	common/rt_version.c \
 	common/rt_work.h common/rt_work.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
 	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu \
-	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu
+	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu \
+	common/rt_peer.h common/rt_peer.cu common/rt_halo_peer.cu
 endif
 
 if HAVE_NVRTC
@@ -53,6 +56,23 @@ common_librooftop_a_LIBADD += $(rt_kokkos_sources:.cpp=.o)
 else
 common_librooftop_a_SOURCES += common/rt_kokkos_absent.c
 endif
+
+# What an app may include; what only the runtime itself includes stays here.
+rt_private_headers = rt_ceiling_loops.h rt_driver.h rt_halo_kernels.h rt_mesh_file.h rt_tune_file.h
+rooftopincludedir = $(includedir)/rooftop
+rooftopinclude_HEADERS = $(filter-out $(rt_private_headers:%=$(srcdir)/common/%), \
+	$(wildcard $(srcdir)/common/*.h $(srcdir)/common/*.cuh $(srcdir)/common/*.hpp))
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = common/rooftop.pc
+
+# Asked each time, written only if it has changed.
+version.h: rt_always
+	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
+	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
+rt_always:
+.PHONY: rt_always
+CLEANFILES += version.h
+common/rt_version.o: version.h
 
 # Where the files are that ship with an app: beside the sources, or where make install puts them.
 common/rt_inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'

@@ -47,8 +47,8 @@ static const rt_opt_t common_options[] = {
      1, 65536, NULL},
     {"transport", RT_OPT_STRING, AT(transport), "NAME",
      "halo messages: auto (the fastest), staged (MPI, from the host's memory), gpu-aware (MPI, "
-     "from "
-     "the GPU's), nccl (on the GPU's stream), none",
+     "from the GPU's), nccl (on the GPU's stream), peer (GPUs of a host write into each other's "
+     "memory), none",
      "auto", 0, 0, NULL},
     {"seed", RT_OPT_INT, AT(seed), "N", "of all random input", "1", 0, 9e15, NULL},
     {"nonce", RT_OPT_STRING, AT(nonce), "TEXT",
@@ -107,7 +107,7 @@ static bool is_root(void)
 static void print_version(const rt_app_t *app)
 {
     printf("%s (Rooftop) %s\ncompiler      %s\nflags         %s\nMPI           %s\n", app->name,
-           PACKAGE_VERSION, RT_CC_ID, RT_CFLAGS, rt_comm_library());
+           rt_version(), RT_CC_ID, RT_CFLAGS, rt_comm_library());
     printf("CUDA          %s\nKokkos        %s %s\n",
            RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build",
            rt_kokkos_version(), rt_kokkos_backend());
@@ -345,7 +345,7 @@ static void check_options(const rt_run_t *run)
 
 static void print_header(const rt_run_t *run)
 {
-    printf("%s %s: %s\n", run->app->name, PACKAGE_VERSION, run->app->purpose);
+    printf("%s %s: %s\n", run->app->name, rt_version(), run->app->purpose);
     if (!run->opt.roofline) /* a study has many problems; its table names them */
         run->app->describe(run, stdout);
     printf("MPI           %s\n", rt_comm_library());
@@ -775,7 +775,7 @@ static void json_environment(json_t *root, const rt_run_t *run)
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
     rt_json_int(root, "schema", 1);
     rt_json_text(root, "program", run->app->name);
-    rt_json_text(root, "version", PACKAGE_VERSION);
+    rt_json_text(root, "version", rt_version());
     rt_json_text(root, "date", now);
     rt_json_text(root, "compiler", RT_CC_ID);
     rt_json_text(root, "flags", RT_CFLAGS);

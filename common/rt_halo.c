@@ -20,6 +20,9 @@
 #include "rt_error.h"
 #include "rt_halo_kernels.h"
 #include "rt_nccl.h"
+#if RT_HAVE_CUDA
+#include "rt_peer.h"
+#endif
 #include "rt_timer.h"
 
 struct rt_halo {
@@ -43,6 +46,7 @@ struct rt_halo {
     void *mark;
     const rt_transport_t *transport; /* NULL: no messages */
     void *transport_state;
+    size_t transport_bytes;          /* of its own on the device */
     void *packed_send, *packed_recv; /* where the kernels run */
     void *wire_send, *wire_recv; /* where the transport takes and leaves them; may be the same */
     rt_space_t packed_space, wire_space;
@@ -586,13 +590,14 @@ typedef struct {
     int peer[];
 } mpi_state_t;
 
-static void *mpi_open(int n_peers, const int *peers)
+static void *mpi_open(int n_peers, const int *peers, const size_t *most)
 {
     /* Opened by all ranks in the same order, so a number of its own keeps the messages of two halos
      * apart that are under way at once. 32767 is the least that MPI allows as the largest tag. */
     static int opened;
     mpi_state_t *state = malloc(sizeof *state + (size_t)n_peers * sizeof *peers);
     RT_EXPECT(state, RT_MEMORY, "no memory for %d neighbours", n_peers);
+    (void)most;
     state->requests = rt_request_new(2 * n_peers);
     state->n = n_peers;
     state->tag = opened++ % 32768;
@@ -656,9 +661,14 @@ static const struct {
 } known[] = {{"staged", &rt_transport_staged},
              {"gpu-aware", &rt_transport_gpu_aware},
 #if RT_HAVE_NCCL
-             {"nccl", &rt_transport_nccl}
+             {"nccl", &rt_transport_nccl},
 #else
-             {"nccl", NULL}
+             {"nccl", NULL},
+#endif
+#if RT_HAVE_CUDA
+             {"peer", &rt_transport_peer}
+#else
+             {"peer", NULL}
 #endif
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -697,8 +707,14 @@ static size_t slot_bytes(const rt_halo_t *halo)
 static void open_transport(rt_halo_t *halo, const rt_transport_t *transport)
 {
     size_t n = (size_t)halo->n_slots, bytes = slot_bytes(halo);
+    const size_t used = rt_mem_used(RT_DEVICE);
+    size_t *most = RT_NEW(size_t, (size_t)halo->n_peers, RT_HOST);
+    for (int m = 0; m < halo->n_peers; m++) /* a sum's are the largest, and the same both ways */
+        most[m] = (size_t)halo->in[RT_HALO_SUM][m].count * bytes;
     halo->transport = transport;
-    halo->transport_state = transport->open(halo->n_peers, halo->peer);
+    halo->transport_state = transport->open(halo->n_peers, halo->peer, most);
+    halo->transport_bytes = rt_mem_used(RT_DEVICE) - used;
+    RT_FREE(most, RT_HOST);
     halo->packed_space = halo->plan_space;
     halo->wire_space = halo->plan_space == RT_HOST ? RT_HOST : transport->buffer_space;
     halo->packed_send = rt_alloc(n, bytes, halo->packed_space);
@@ -723,6 +739,7 @@ static void close_transport(rt_halo_t *halo)
     RT_FREE(halo->packed_send, halo->packed_space);
     RT_FREE(halo->packed_recv, halo->packed_space);
     halo->transport = NULL;
+    halo->transport_bytes = 0;
 }
 
 /* Copies the ranges between packed and wire buffers; neighbouring ranges in one go. */
@@ -893,7 +910,8 @@ static const rt_transport_t *choose_transport(rt_halo_t *halo, const char *name)
     while (i < KNOWN && strcmp(name, known[i].name) != 0)
         i++;
     if (i == KNOWN && strcmp(name, "auto") != 0)
-        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, gpu-aware, nccl, none", name);
+        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, gpu-aware, nccl, peer, none",
+                  name);
     if (i < KNOWN && !known[i].transport)
         rt_refuse(RT_ENVIRONMENT, "--transport %s: not in this build; use auto", name);
     if (rt_comm_size() == 1) {
@@ -953,6 +971,7 @@ static void count_bytes(rt_halo_t *halo)
         info->bytes[halo->packed_space] += buffers;
     if (halo->transport && halo->wire_send != halo->packed_send)
         info->bytes[halo->wire_space] += buffers;
+    info->bytes[RT_DEVICE] += halo->transport_bytes;
     info->neighbours = halo->n_peers;
     info->send_values = halo->n_slots;
     info->transport = halo->transport ? halo->transport->name : "none";
@@ -1085,7 +1104,10 @@ size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt
     if (space == RT_PINNED)
         return buffers + SMALL;
     size_t copies = space == RT_HOST ? (local + shared) * sizeof(int32_t) : 0;
-    return plan + buffers + copies + SMALL;
+    /* Of peer: two places a value, each of twice its bytes. */
+    size_t inbox =
+        space == RT_DEVICE && rt_comm_size() > 1 && !rt_mem_device_is_emulated() ? 2 * buffers : 0;
+    return plan + buffers + inbox + copies + SMALL;
 }
 
 size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared)

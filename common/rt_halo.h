@@ -22,8 +22,8 @@
  *
  * Packing and adding run where the data is (host loops, CUDA or Kokkos kernels, on the device's
  * stream). Groups that live on one rank need no message and are done first; with one rank there is
- * no MPI call. The messages of transport nccl are on the stream as well: begin and end wait for
- * nothing and may be captured in a CUDA graph.
+ * no MPI call. The messages of transports nccl and peer are on the stream as well: begin and end
+ * wait for nothing and may be captured in a CUDA graph.
  */
 #ifndef RT_HALO_H
 #define RT_HALO_H
@@ -68,15 +68,17 @@ typedef struct {
     rt_space_t space;      /* of the fields */
     const char *transport; /* "auto" (the fastest of those that bring the right values, by timing),
                               "staged" (MPI from page-locked memory), "gpu-aware" (MPI from device
-                              memory), "nccl", "none" (no messages: only the groups' local parts;
-                              used where a paper timed with communication off). What is named
-                              for device memory is staged for fields of the host, beside a GPU */
+                              memory), "nccl", "peer" (GPUs of one host write into each other's
+                              memory), "none" (no messages: only the groups' local parts; used
+                              where a paper timed with communication off). What is named for
+                              device memory is staged for fields of the host, beside a GPU */
 } rt_halo_desc_t;
 
 /* Collective. Duplicate positions within a rank, or (where `owner` is given) a group with no owner
  * or two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give `owner`
  * or none does; a rank without entries need not. */
 rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc);
+/* Collective. */
 void rt_halo_destroy(rt_halo_t *halo);
 
 /* Collective over the ranks that share groups. `field` is copied. */
@@ -107,8 +109,8 @@ void rt_halo_multiplicity(const rt_halo_t *halo, double *counts);
  * n_shared: entries whose gid other ranks hold, each counted once for every one of them (a point on
  * a face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
  * object lives; RT_HOST: fields in host memory, everything; RT_DEVICE: fields on the device, what
- * lies there; RT_PINNED: the staging buffers of the latter (on the host such a halo keeps 4 bytes
- * an entry). */
+ * lies there, with the inbox of transport peer; RT_PINNED: the staging buffers of the latter (on
+ * the host such a halo keeps 4 bytes an entry). */
 size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt_space_t space);
 /* Most host bytes in use at any time while rt_halo_new runs, all it takes together, without the
  * packed buffers. Positions must be below 16 times the entries, or the list that finds duplicates
@@ -127,8 +129,10 @@ typedef struct {
 typedef struct {
     const char *name;
     rt_space_t buffer_space; /* where the packed buffers live: RT_PINNED for staged */
-    void *(*open)(int n_peers, const int *peers); /* called by all ranks, in the same order */
-    void (*close)(void *state);
+    /* Called by all ranks, in the same order. most[m]: bytes of the largest message to or from
+     * peers[m], which says the same. */
+    void *(*open)(int n_peers, const int *peers, const size_t *most);
+    void (*close)(void *state); /* likewise */
     void (*start)(void *state, const void *send, const rt_halo_range_t *out, void *recv,
                   const rt_halo_range_t *in, size_t bytes_per_value);
     void (*finish)(void *state);

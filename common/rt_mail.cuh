@@ -8,7 +8,7 @@
  *
  * Advantage: some two microseconds, where a message on the stream takes five to ten and two more
  * launches; the block that has added its rank's partial sums just goes on. Price: one host, at most
- * RT_MAIL_RANKS ranks, and a block that waits for the other GPUs.
+ * RT_PEER_RANKS ranks, and a block that waits for the other GPUs.
  *
  * A box has two places for each sender, used in turn: a rank cannot be a turn ahead of one that has
  * not written, and one that has written has read what lay in the other place.
@@ -18,12 +18,13 @@
 
 #include "rt_cuda.cuh"
 #include "rt_mail.h"
+#include "rt_peer.h"
 
-enum { RT_MAIL_RANKS = 32, RT_MAIL_VALUES = 8 };
+enum { RT_MAIL_VALUES = 8 };
 
 struct rt_mail {
     int rank, ranks;
-    uint4 *box[RT_MAIL_RANKS];   /* of each rank: [2][ranks][RT_MAIL_VALUES] */
+    uint4 *box[RT_PEER_RANKS];   /* of each rank: [2][ranks][RT_MAIL_VALUES] */
     unsigned turn;               /* of the last sum */
     unsigned long long patience; /* nanoseconds until a value that does not come is a NaN */
 };
@@ -52,11 +53,26 @@ __device__ __forceinline__ unsigned long long rt_mail_clock()
     return now;
 }
 
+/* Eight bytes in sixteen, and back. */
+__device__ __forceinline__ uint4 rt_mail_pack(unsigned long long word, unsigned turn)
+{
+    return make_uint4(static_cast<unsigned>(word), turn, static_cast<unsigned>(word >> 32), turn);
+}
+
+__device__ __forceinline__ unsigned long long rt_mail_unpack(uint4 got)
+{
+    return static_cast<unsigned long long>(got.z) << 32 | got.x;
+}
+
+__device__ __forceinline__ bool rt_mail_is_new(uint4 got, unsigned turn)
+{
+    return got.y == turn && got.w == turn;
+}
+
 __device__ __forceinline__ void rt_mail_put(uint4 *to, double value, unsigned turn)
 {
     const long long bits = __double_as_longlong(value);
-    rt_mail_store(
-        to, make_uint4(static_cast<unsigned>(bits), turn, static_cast<unsigned>(bits >> 32), turn));
+    rt_mail_store(to, rt_mail_pack(static_cast<unsigned long long>(bits), turn));
 }
 
 __device__ __forceinline__ double rt_mail_take(const uint4 *from, unsigned turn,
@@ -64,13 +80,12 @@ __device__ __forceinline__ double rt_mail_take(const uint4 *from, unsigned turn,
 {
     const unsigned long long begun = rt_mail_clock();
     uint4 got = rt_mail_load(from);
-    while (got.y != turn || got.w != turn) {
+    while (!rt_mail_is_new(got, turn)) {
         if (rt_mail_clock() - begun > patience)
             return __longlong_as_double(-1); /* a NaN */
         got = rt_mail_load(from);
     }
-    return __longlong_as_double(
-        static_cast<long long>(static_cast<unsigned long long>(got.z) << 32 | got.x));
+    return __longlong_as_double(static_cast<long long>(rt_mail_unpack(got)));
 }
 
 /* sum, of thread 0, becomes the sum over ranks. All threads of the block must call; one block at a
@@ -79,7 +94,7 @@ template <int count> __device__ __forceinline__ void rt_mail_sum(rt_mail *m, dou
 {
     static_assert(count <= RT_MAIL_VALUES, "a place for each value");
     __shared__ double mine[count];
-    __shared__ double of[RT_MAIL_RANKS * count];
+    __shared__ double of[RT_PEER_RANKS * count];
     const int rank = m->rank, ranks = m->ranks;
     const unsigned turn = m->turn + 1;
     const size_t place = static_cast<size_t>(turn % 2) * ranks;

@@ -349,9 +349,10 @@ static const char *halo_why_not(int n_peers, const int *peers)
     return self.why;
 }
 
-static void *halo_open(int n_peers, const int *peers)
+static void *halo_open(int n_peers, const int *peers, const size_t *most)
 {
     peers_t *state = malloc(sizeof *state + (size_t)n_peers * sizeof *peers);
+    (void)most;
     RT_EXPECT(state, RT_MEMORY, "no memory for %d neighbours", n_peers);
     state->n = n_peers;
     if (n_peers > 0)

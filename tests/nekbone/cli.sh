@@ -28,6 +28,8 @@ refused 2 "is not an option" "$nekbone" 8x8x8
 refused 2 "--transport teleport: there are auto, staged" "$nekbone" --transport teleport
 grep -q 'RT_HAVE_NCCL 1' "$top/config.h" ||
     refused 3 "nccl: not in this build" "$nekbone" --transport nccl --elements 2x2x2 --degree 2
+grep -q 'RT_HAVE_CUDA 1' "$top/config.h" ||
+    refused 3 "peer: not in this build" "$nekbone" --transport peer --elements 2x2x2 --degree 2
 refused 2 "has no picture" "$nekbone" --picture a.pgm
 
 # --- devices: status 3 ---

@@ -86,12 +86,14 @@ if why=$(have_mpi); then
     refused 3 "share-device" $mpirun -n 2 "$nekbone" --device 0 --elements 4x4x4
 
     # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
-    transports="staged auto"
+    transports="staged peer auto"
     if grep -q 'RT_HAVE_NCCL 1' "$top/config.h"; then
         transports="$transports nccl"
         refused 3 "use the same GPU, which NCCL refuses" $mpirun -n 2 "$nekbone" --device 0 --share-device \
             --transport nccl --rung onepass --elements 4x4x4
     fi
+    refused 3 "transport peer: ranks 0 and 1 use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
+        --transport peer --rung onepass --elements 4x4x4
     gpus=$("$nekbone" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
     if [ "${gpus:-1}" -ge 2 ]; then
         for rung in layered packed fused onepass; do
@@ -103,6 +105,7 @@ if why=$(have_mpi); then
                         --transport $transport --json two.json &&
                         same_history one.json two.json $((64 * 512)) 8
                     [ $transport != nccl ] || grep -q '"transport": "nccl"' two.json || fail "$name: not by nccl"
+                    [ $transport != peer ] || grep -q '"transport": "peer"' two.json || fail "$name: not by peer"
                 done
             done
         done

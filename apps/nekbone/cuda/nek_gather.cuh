@@ -531,7 +531,10 @@ static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_
 }
 
 /* The element kernel on all elements: launch(chained, part, blocks) starts it on some. And what
- * other ranks have too of v is added up. */
+ * other ranks have too of v is added up. On the stream, that should cost what the second stream's
+ * small kernels take from the inner elements, half a wave more of blocks, and an early start of
+ * nek_gather_kernel, which two streams do not allow; how much each is has not been measured. An
+ * exchange whose blocks find no room beside the inner elements (nccl) comes after them. */
 template <class Launch>
 void nek_elements(const nek_exchange_t &x, int per_block, double *v, Launch launch)
 {

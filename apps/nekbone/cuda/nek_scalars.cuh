@@ -9,8 +9,8 @@
  * the solve is over.
  *
  * On several ranks the sums are added in order of rank, in one of three ways. Where messages are on
- * the stream (transport nccl): that last block sends its sums to the other GPUs and waits for
- * theirs (rt_mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
+ * the stream (transports nccl, peer): that last block sends its sums to the other GPUs and waits
+ * for theirs (rt_mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
  * thread adds them and forms the scalars. Where they are not, the host fetches the sums, adds those
  * of all ranks by MPI, and starts that kernel.
  */
