@@ -334,6 +334,21 @@ void rt_comm_allgather(const void *mine, size_t bytes, void *all)
         memcpy(all, mine, bytes);
 }
 
+int rt_comm_agree(char *line, size_t len)
+{
+    char *all = calloc((size_t)self.size, len);
+    RT_EXPECT(all, RT_MEMORY, "no memory for the lines of %d ranks", self.size);
+    rt_comm_allgather(line, len, all);
+    int r = 0;
+    while (r < self.size && all[(size_t)r * len] == '\0')
+        r++;
+    if (r < self.size)
+        memcpy(line, all + (size_t)r * len, len);
+    const int rank = r < self.size ? r : -1;
+    free(all);
+    return rank;
+}
+
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
 {
     if (self.size > 1)

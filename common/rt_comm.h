@@ -36,6 +36,9 @@ void rt_comm_sum_i64(int64_t *x, int n);
 void rt_comm_bcast(void *data, size_t bytes, int root);
 /* `bytes` from each rank to `all` on every rank, in rank order: all holds size * bytes. */
 void rt_comm_allgather(const void *mine, size_t bytes, void *all);
+/* line[len]: "" or what is wrong on this rank; becomes that of the lowest rank with a fault, on all
+ * of them. Returns that rank, or -1 if there is none. Collective. */
+int rt_comm_agree(char *line, size_t len);
 /* Personalised exchange of `unit`-byte items: send[i] items to rank i start at item
  * sum(nsend[0..i-1]) of `send`. Returns a new array of what came, in rank order (free it with
  * free), and fills nrecv[size]. NULL when nothing came. */

@@ -244,18 +244,12 @@ static plan_t plan_parse(const char *option)
 /* The fault of the lowest rank that has one becomes everybody's. */
 static void agree_on_fault(char fault[LINE])
 {
-    const int size = rt_comm_size();
-    char(*all)[LINE] = calloc((size_t)size, LINE);
-    RT_EXPECT(all, RT_MEMORY, "out of memory for the messages of %d ranks", size);
-    rt_comm_allgather(fault, LINE, all);
-    int r = 0;
-    while (r < size - 1 && all[r][0] == '\0')
-        r++;
-    if (size == 1 || all[r][0] == '\0')
-        memcpy(fault, all[r], LINE);
-    else
-        snprintf(fault, LINE, "rank %d: %.*s", r, LINE - 20, all[r]);
-    free(all);
+    const int rank = rt_comm_agree(fault, LINE);
+    if (rank < 0 || rt_comm_size() == 1)
+        return;
+    char said[LINE];
+    memcpy(said, fault, LINE);
+    snprintf(fault, LINE, "rank %d: %.*s", rank, LINE - 20, said);
 }
 
 #if RT_HAVE_CUDA

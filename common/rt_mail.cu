@@ -70,7 +70,7 @@ void start(char text[RT_PEER_LINE])
         m.box[r] = static_cast<uint4 *>(self.boxes.of[r]);
     self.device = static_cast<rt_mail_t *>(rt_clone(&m, 1, sizeof m, RT_DEVICE));
     try_out(text);
-    if (rt_peer_agree(text)) {
+    if (rt_comm_agree(text, RT_PEER_LINE) >= 0) {
         rt_mail_stop();
         return;
     }

@@ -114,22 +114,6 @@ static void try_out(trial_t *trial, ncclComm_t *comm, char text[LINE])
         trial_destroy(trial);
 }
 
-/* The fault of the lowest rank that has one, for all; false if there is none. */
-static bool agree(char text[LINE])
-{
-    const size_t size = (size_t)rt_comm_size();
-    char(*all)[LINE] = calloc(size, LINE);
-    RT_EXPECT(all, RT_MEMORY, "no memory for the lines of %zu ranks", size);
-    rt_comm_allgather(text, LINE, all);
-    size_t r = 0;
-    while (r < size && all[r][0] == '\0')
-        r++;
-    if (r < size)
-        memcpy(text, all[r], LINE);
-    free(all);
-    return r < size;
-}
-
 static const char *in_words(trial_t *trial, ncclResult_t status)
 {
     snprintf(trial->text, sizeof trial->text, "%s", ncclGetErrorString(status));
@@ -275,7 +259,7 @@ static void start(char text[LINE])
 {
     trial_t *trial;
     check_gpus(text);
-    if (agree(text))
+    if (rt_comm_agree(text, LINE) >= 0)
         return;
     trial = trial_new(start_up, 0, NULL);
     if (rt_comm_rank() == 0) {
@@ -283,14 +267,14 @@ static void start(char text[LINE])
         if (status != ncclSuccess)
             snprintf(text, LINE, "no id: %s", ncclGetErrorString(status));
     }
-    if (agree(text)) {
+    if (rt_comm_agree(text, LINE) >= 0) {
         free(trial->peers);
         free(trial);
         return;
     }
     rt_comm_bcast(&trial->id, sizeof trial->id, 0);
     try_out(trial, &self.comm, text);
-    if (agree(text) && self.comm) {
+    if (rt_comm_agree(text, LINE) >= 0 && self.comm) {
         ncclCommAbort(self.comm);
         self.comm = NULL;
     }
@@ -341,7 +325,7 @@ static const char *halo_why_not(int n_peers, const int *peers)
         return rt_nccl_why_not();
     if (n_peers > 0)
         try_out(trial_new(exchange_known, n_peers, peers), &comm, text);
-    if (!agree(text))
+    if (rt_comm_agree(text, LINE) < 0)
         return NULL;
     snprintf(self.why, sizeof self.why, "%s", text);
     ncclCommAbort(self.comm);

@@ -30,7 +30,7 @@ void check_place(char text[RT_PEER_LINE])
         snprintf(text, RT_PEER_LINE, "the ranks are on several hosts");
     else if (!rt_device_gpu())
         snprintf(text, RT_PEER_LINE, "rank %d has no GPU", rt_comm_rank());
-    if (rt_peer_agree(text))
+    if (rt_comm_agree(text, RT_PEER_LINE) >= 0)
         return;
     using uuid_t = char[sizeof rt_device_gpu()->uuid];
     std::vector<char> all(size * sizeof(uuid_t));
@@ -53,7 +53,7 @@ void open_memory(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE]
         snprintf(text, RT_PEER_LINE, "rank %d cannot share its GPU's memory: %s", me,
                  cudaGetErrorString(status));
     (void)cudaGetLastError();
-    if (rt_peer_agree(text))
+    if (rt_comm_agree(text, RT_PEER_LINE) >= 0)
         return;
     rt_comm_allgather(&mine, sizeof mine, all.data());
     for (int r = 0; r < size && status == cudaSuccess; r++)
@@ -69,26 +69,14 @@ void open_memory(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE]
 
 extern "C" {
 
-bool rt_peer_agree(char text[RT_PEER_LINE])
-{
-    std::vector<char> all(static_cast<size_t>(rt_comm_size()) * RT_PEER_LINE);
-    rt_comm_allgather(text, RT_PEER_LINE, all.data());
-    for (int r = 0; r < rt_comm_size(); r++)
-        if (all[static_cast<size_t>(r) * RT_PEER_LINE]) {
-            memcpy(text, &all[static_cast<size_t>(r) * RT_PEER_LINE], RT_PEER_LINE);
-            return true;
-        }
-    return false;
-}
-
 bool rt_peer_new(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE])
 {
     *memory = {};
     check_place(text);
-    if (rt_peer_agree(text))
+    if (rt_comm_agree(text, RT_PEER_LINE) >= 0)
         return false;
     open_memory(memory, bytes, text);
-    if (!rt_peer_agree(text))
+    if (rt_comm_agree(text, RT_PEER_LINE) < 0)
         return true;
     rt_peer_destroy(memory);
     return false;

@@ -20,9 +20,6 @@ typedef struct {
     void *of[RT_PEER_RANKS];
 } rt_peer_memory_t;
 
-/* text: "" or what is wrong on this rank; becomes that of the lowest rank with a fault, on all.
- * True if there is one. Collective. */
-bool rt_peer_agree(char text[RT_PEER_LINE]);
 /* `bytes` (above 0; each rank its own number) of device memory of each rank, zero. False where it
  * cannot be had: then text says why, the same on all ranks, and nothing is kept. That memory can be
  * opened does not show that what is written arrives: try it. Collective. */

@@ -127,6 +127,19 @@ static void test_messages(void)
     free(in);
 }
 
+/* Catches a fault that is lost, or of another rank than the lowest that has one. */
+static void test_agree(void)
+{
+    const int rank = rt_comm_rank(), size = rt_comm_size();
+    char line[40] = "", want[40];
+    CHECK(rt_comm_agree(line, sizeof line) == -1 && line[0] == '\0');
+    if (rank >= size / 2)
+        snprintf(line, sizeof line, "fault of rank %d", rank);
+    snprintf(want, sizeof want, "fault of rank %d", size / 2);
+    CHECK(rt_comm_agree(line, sizeof line) == size / 2);
+    CHECK_TEXT(line, want);
+}
+
 static void test_identity(void)
 {
     CHECK(rank >= 0 && rank < size);
@@ -209,6 +222,7 @@ int main(int argc, char **argv)
         rt_refuse(RT_ENVIRONMENT, "on purpose, %d ranks", size);
 
     rt_device_select("auto", true, 1);
+    test_agree();
     test_identity();
     test_reductions();
     test_broadcast();
