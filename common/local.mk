@@ -42,7 +42,7 @@ if HAVE_CUDA
 common_librooftop_a_SOURCES += \
 	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu \
 	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu \
-	common/rt_peer.h common/rt_peer.cu common/rt_halo_peer.cu
+	common/rt_peer.h common/rt_peer.cu common/rt_halo_direct.cuh common/rt_halo_peer.cu
 endif
 
 if HAVE_NVRTC

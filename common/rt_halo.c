@@ -52,6 +52,7 @@ struct rt_halo {
     rt_space_t packed_space, wire_space;
     /* The exchange under way */
     bool active;
+    bool handed_over; /* to kernels of the application */
     rt_halo_job_t job;
     rt_halo_info_t info;
     char choice[512];
@@ -1033,6 +1034,7 @@ void rt_halo_destroy(rt_halo_t *halo)
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
     RT_EXPECT(!halo->active, RT_USAGE, "the exchange before this one was not ended");
+    RT_EXPECT(!halo->handed_over, RT_USAGE, "an exchange of a halo that kernels have taken over");
     RT_EXPECT(field->components > 0 && field->components <= halo->max_components, RT_USAGE,
               "%d components in a halo made for %d", field->components, halo->max_components);
     RT_EXPECT(op == RT_HALO_COPY || field->type != RT_F16, RT_USAGE,
@@ -1077,6 +1079,18 @@ void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 bool rt_halo_on_stream(const rt_halo_t *halo)
 {
     return halo->kernels->asynchronous && (!halo->transport || halo->transport->on_stream);
+}
+
+void *rt_halo_hand_over(rt_halo_t *halo, const rt_transport_t *transport,
+                        const rt_halo_plan_t **plan, const rt_halo_range_t **slots)
+{
+    RT_EXPECT(!halo->active, RT_USAGE, "the exchange that was begun was not ended");
+    if (halo->transport != transport)
+        return NULL;
+    halo->handed_over = true;
+    *plan = &halo->plan;
+    *slots = halo->in[RT_HALO_SUM]; /* a sum's are the same both ways */
+    return halo->transport_state;
 }
 
 /* ---- what it knows --------------------------------------------------------------------------- */

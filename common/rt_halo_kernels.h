@@ -66,6 +66,12 @@ typedef struct {
                  size_t bytes);
 } rt_halo_kernels_t;
 
+/* For a transport that lets an application's kernels exchange sums themselves: the state that it
+ * has opened for `halo`, the plan, and the slots of each neighbour. From then on rt_halo_begin
+ * refuses. NULL, and nothing is changed: another transport serves it. */
+void *rt_halo_hand_over(rt_halo_t *halo, const rt_transport_t *transport,
+                        const rt_halo_plan_t **plan, const rt_halo_range_t **slots);
+
 extern const rt_halo_kernels_t rt_halo_kernels_host;
 extern const rt_halo_kernels_t rt_halo_kernels_cuda;   /* in builds with CUDA */
 extern const rt_halo_kernels_t rt_halo_kernels_kokkos; /* in builds with Kokkos */

@@ -33,7 +33,8 @@
 #include <algorithm>
 #include <vector>
 #include "rt_comm.h"
-#include "rt_mail.cuh"
+#include "rt_halo_direct.cuh"
+#include "rt_halo_kernels.h"
 #include "rt_mem.h"
 
 namespace
@@ -65,7 +66,8 @@ struct exchange_t {
 struct state_t {
     int n;
     rt_peer_memory_t inbox;
-    exchange_t exchange; /* but for what one call says */
+    exchange_t exchange;   /* but for what one call says */
+    unsigned *direct_turn; /* of the application's kernels; NULL if none has taken over */
 };
 
 /* Word `at` of a message of `count` values. */
@@ -174,6 +176,14 @@ std::vector<int64_t> tell_places(const state_t *state, const int *peers)
     return start;
 }
 
+unsigned *new_turns(size_t n)
+{
+    unsigned *turn = RT_NEW(unsigned, n, RT_DEVICE);
+    if (n > 0)
+        rt_fill(turn, RT_DEVICE, 0, n * sizeof *turn);
+    return turn;
+}
+
 /* Collective; that these ranks can do it is known. */
 void *peer_open(int n_peers, const int *peers, const size_t *most)
 {
@@ -200,9 +210,7 @@ void *peer_open(int n_peers, const int *peers, const size_t *most)
     x.blocks = static_cast<int>(std::min<int64_t>(
         rt_blocks(static_cast<size_t>(longest), THREADS * AT_ONCE), std::max(room, 1)));
     const size_t turns = static_cast<size_t>(x.blocks) * static_cast<size_t>(n_peers);
-    x.turn = RT_NEW(unsigned, turns, RT_DEVICE);
-    if (turns > 0)
-        rt_fill(x.turn, RT_DEVICE, 0, turns * sizeof *x.turn);
+    x.turn = new_turns(turns);
     x.patience =
         static_cast<unsigned long long *>(rt_clone(&PATIENCE, 1, sizeof PATIENCE, RT_DEVICE));
     return state;
@@ -213,6 +221,7 @@ void peer_close(void *opaque)
     auto *state = static_cast<state_t *>(opaque);
     rt_device_synchronize();
     RT_FREE(state->exchange.turn, RT_DEVICE);
+    RT_FREE(state->direct_turn, RT_DEVICE);
     RT_FREE(state->exchange.patience, RT_DEVICE);
     rt_peer_destroy(&state->inbox);
     delete state;
@@ -271,3 +280,31 @@ const rt_transport_t rt_transport_peer = {
 };
 
 } // extern "C"
+
+bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d)
+{
+    const rt_halo_plan_t *plan;
+    const rt_halo_range_t *slots;
+    auto *state =
+        static_cast<state_t *>(rt_halo_hand_over(halo, &rt_transport_peer, &plan, &slots));
+    *d = {};
+    if (!state)
+        return false;
+    RT_EXPECT(!state->direct_turn, RT_USAGE, "a halo that kernels have taken over already");
+    state->direct_turn = new_turns(blocks);
+    d->groups = plan->n_shared;
+    d->copy_start = plan->copy_start;
+    d->copy = plan->copy;
+    d->slot_start = plan->slot_start;
+    d->slot = plan->slot;
+    d->own_slot = plan->own_slot;
+    d->links = state->n;
+    for (int m = 0; m < state->n; m++) {
+        const link_t &link = state->exchange.link[m];
+        d->link[m] = {static_cast<int32_t>(slots[m].first + slots[m].count),
+                      link.there - slots[m].first, link.here - slots[m].first, link.words};
+    }
+    d->turn = state->direct_turn;
+    d->patience = state->exchange.patience;
+    return true;
+}

@@ -75,17 +75,36 @@ __device__ __forceinline__ void rt_mail_put(uint4 *to, double value, unsigned tu
     rt_mail_store(to, rt_mail_pack(static_cast<unsigned long long>(bits), turn));
 }
 
+__device__ __forceinline__ double rt_mail_value(uint4 got)
+{
+    return __longlong_as_double(static_cast<long long>(rt_mail_unpack(got)));
+}
+
+/* In place of a value that did not come. */
+__device__ __forceinline__ double rt_mail_nothing()
+{
+    return __longlong_as_double(-1); /* a NaN */
+}
+
+/* False: it did not come within `patience` nanoseconds. */
+__device__ __forceinline__ bool rt_mail_wait(const uint4 *from, unsigned turn,
+                                             unsigned long long patience, uint4 *got)
+{
+    const unsigned long long begun = rt_mail_clock();
+    *got = rt_mail_load(from);
+    while (!rt_mail_is_new(*got, turn)) {
+        if (rt_mail_clock() - begun > patience)
+            return false;
+        *got = rt_mail_load(from);
+    }
+    return true;
+}
+
 __device__ __forceinline__ double rt_mail_take(const uint4 *from, unsigned turn,
                                                unsigned long long patience)
 {
-    const unsigned long long begun = rt_mail_clock();
-    uint4 got = rt_mail_load(from);
-    while (!rt_mail_is_new(got, turn)) {
-        if (rt_mail_clock() - begun > patience)
-            return __longlong_as_double(-1); /* a NaN */
-        got = rt_mail_load(from);
-    }
-    return __longlong_as_double(static_cast<long long>(rt_mail_unpack(got)));
+    uint4 got;
+    return rt_mail_wait(from, turn, patience, &got) ? rt_mail_value(got) : rt_mail_nothing();
 }
 
 /* sum, of thread 0, becomes the sum over ranks. All threads of the block must call; one block at a

@@ -21,14 +21,22 @@ skip()
     exit 77
 }
 
-# valid NAME COMMAND...: ends with 0 and VALID as the last word; the output stays in NAME.out.
+# valid NAME COMMAND...: ends with 0 and VALID as the last word; the output stays in NAME.out. Other tests may use the GPU too,
+# and then its ceilings can be measured too low for what a rung does a moment later: that alone is tried again.
 valid()
 {
     name=$1
     shift
-    timeout 300 "$@" >"$name.out" 2>"$name.err"
-    got=$?
-    last=$(tail -n 1 "$name.out")
+    for attempt in 1 2 3; do
+        timeout 300 "$@" >"$name.out" 2>"$name.err"
+        got=$?
+        last=$(tail -n 1 "$name.out")
+        case $got$(grep FAILED "$name.out") in
+            "1  plausible: "*) [ "$(grep -c FAILED "$name.out")" = 1 ] || break ;;
+            *) break ;;
+        esac
+        echo "$name: not plausible on a machine that others use too, attempt $attempt"
+    done
     if [ $got != 0 ] || [ "$last" != "$app: VALID" ]; then
         fail "$*: ended with $got, last line '$last'"
         grep -e FAILED "$name.out"

@@ -549,8 +549,8 @@ static void test_info(const groups_t *groups, place_t place)
     CHECK(info.shared_entries == shared);
     CHECK(info.neighbours == neighbours);
     CHECK(info.send_values == slots);
-    if (rt_halo_on_stream(halo)) /* it won: GPUs of their own */
-        CHECK(size > 1 && place.kind != RT_CPU);
+    if (size > 1 && rt_halo_on_stream(halo)) /* it won: GPUs of their own */
+        CHECK(place.kind != RT_CPU);
     else
         CHECK_TEXT(info.transport, size > 1 ? "staged" : "none");
     CHECK(strlen(info.choice) > 10);

@@ -15,11 +15,17 @@
  * the interiors are not touched. No index is stored a point: a face is known by where it begins in
  * either element.
  *
- * What other ranks have too is rt_halo's work. Elements that touch such points come first, and
- * their messages are under way while the others are computed; where the messages are on the stream,
- * all of that is on the second stream, beside the other elements, and the host takes no part.
+ * What other ranks have too is rt_halo's work, in one of three ways:
  *
- * Price: a kernel's threads write v in pieces.
+ *     peer     GPUs write into each other's memory. The kernel that does Q Q^T sends its rank's
+ *              parts before it adds faces and edges, and takes the others' parts after that: no
+ *              kernel more than on one GPU.
+ *     nccl     Messages on the stream. Elements that touch such points are computed on the second
+ *              stream, and their messages are under way while the first one has the others.
+ *     others   Messages of the host, which waits for what is packed. Elements that touch such
+ *              points come first, and the messages are under way while the others are computed.
+ *
+ * Price: a kernel's threads write v in pieces; and the three ways.
  */
 #ifndef NEK_GATHER_CUH
 #define NEK_GATHER_CUH
@@ -27,6 +33,7 @@
 #include <vector>
 #include "nek_line.cuh"
 #include "nek_scalars.cuh"
+#include "rt_halo_direct.cuh"
 
 template <int n> struct nek_split {
     static constexpr int m = n - 2, face = m * m, edges = 6 * face, corners = edges + 12 * m;
@@ -114,10 +121,18 @@ typedef struct {
     const int4 *edge;
     const int *corner;
     int faces, edges, corners;
-    /* Points that other ranks have too: a halo has added them, and only the norm is wanted. */
+    /* Points that other ranks have too, if a halo has added them and only the norm is wanted. */
     const int *apart;
     int apart_points;
 } nek_gather_t;
+
+/* Blocks a multiprocessor of what adds copies, at most; where they wait for another GPU's, all of
+ * them must fit at once. */
+enum { NEK_GATHER_BLOCKS = 4, NEK_DIRECT_BLOCKS = 3 };
+
+/* In place of rt_halo_direct_t: no points are exchanged by the kernel. */
+typedef struct {
+} nek_no_direct_t;
 
 /* The copies of one face: values or pairs of them. */
 template <int n> using nek_unit = std::conditional_t<n % 2 == 0, double2, double>;
@@ -154,11 +169,16 @@ template <int n> __device__ __forceinline__ double nek_share(int position, doubl
  * the copies are) is read while the element kernel still runs; then all loads of a thread are under
  * way before the first addition. A thread's first FACES pieces of faces, its edge point and its
  * corner are in registers; what a larger mesh has beyond those is done after them.
+ *
+ * Direct = rt_halo_direct_t: points that other ranks have too are told to them before anything else
+ * is added, and what they tell is waited for when all else is done.
  */
-template <int n, class Scalars>
-__global__ void __launch_bounds__(NEK_ADDING_THREADS)
-    nek_gather_kernel(const nek_gather_t g, const nek_scalars_t s, double *v, int it)
+template <int n, class Scalars, class Direct>
+__device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
+                                               [[maybe_unused]] const Direct &d,
+                                               const nek_scalars_t &s, double *v, int it)
 {
+    constexpr bool direct = std::is_same_v<Direct, rt_halo_direct_t>;
     using split = nek_split<n>;
     using unit = nek_unit<n>;
     constexpr int FACES = 4, a_unit = nek_unit_values<n>, a_face = split::face / a_unit;
@@ -236,8 +256,21 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
     if (z8 < g.corners)
         corner_of(z8, at8);
     const int at1 = id < g.apart_points ? __ldg(g.apart + id) : -1;
+    [[maybe_unused]] rt_halo_group_t group = {};
+    if constexpr (direct)
+        if (id < d.groups)
+            group = rt_halo_group(d, id);
 
     rt_wait_for_previous();
+    [[maybe_unused]] unsigned turn = 0;
+    [[maybe_unused]] double own = 0;
+    if constexpr (direct) {
+        turn = rt_halo_turn(d);
+        if (id < d.groups)
+            own = rt_halo_send(d, group, v, turn);
+        for (int z = id + step; z < d.groups; z += step)
+            rt_halo_send(d, rt_halo_group(d, z), v, turn);
+    }
     double edge_sum = 0, corner_sum = 0;
     faces(at, face_sum);
     if (at4.x >= 0)
@@ -278,10 +311,38 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS)
         const int more = __ldg(g.apart + z);
         norm += nek_share<n>(more, value(more));
     }
+    if constexpr (direct) {
+        auto take = [&](const rt_halo_group_t &of, double part) {
+            const double sum = rt_halo_take(d, of, v, turn, part);
+            norm += (of.copies_end - of.copy) * nek_share<n>(of.first_copy, sum);
+        };
+        if (id < d.groups)
+            take(group, own);
+        for (int z = id + step; z < d.groups; z += step) {
+            const rt_halo_group_t more = rt_halo_group(d, z);
+            take(more, rt_halo_own(d, more, v));
+        }
+        rt_halo_turn_over(d, turn);
+    }
     if constexpr (Scalars::norm)
         sums[Scalars::count - 1] += norm;
     rt_let_next_start();
     nek_finish_sums<Scalars>(s, it, sums);
+}
+
+template <int n, class Scalars>
+__global__ void __launch_bounds__(NEK_ADDING_THREADS)
+    nek_gather_kernel(const nek_gather_t g, const nek_scalars_t s, double *v, int it)
+{
+    nek_gather_all<n, Scalars>(g, nek_no_direct_t{}, s, v, it);
+}
+
+template <int n, class Scalars>
+__global__ void __launch_bounds__(NEK_ADDING_THREADS, NEK_DIRECT_BLOCKS)
+    nek_gather_direct_kernel(const nek_gather_t g, const __grid_constant__ rt_halo_direct_t d,
+                             const nek_scalars_t s, double *v, int it)
+{
+    nek_gather_all<n, Scalars>(g, d, s, v, it);
 }
 
 /* --- what the rungs keep of it --- */
@@ -291,6 +352,8 @@ typedef struct {
     const nek_outside_t *outside; /* [elements] on the device */
     rt_halo_t *halo;              /* several ranks: over the points of v they share; else NULL */
     bool on_stream;               /* its messages are */
+    bool is_direct;               /* nek_gather exchanges itself, by: */
+    rt_halo_direct_t direct;
     const int *order;        /* [elements] on the device: first those of `outer`; may be NULL */
     nek_part_t outer, inner; /* elements that touch other ranks, and the others; one rank: inner */
     unsigned element_blocks; /* of a kernel over both */
@@ -364,7 +427,7 @@ void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vec
     }
 }
 
-/* Q Q^T over what this rank shares with others: position and global id of those points. */
+/* What this rank shares with others: elements, and position and global id of those points. */
 typedef struct {
     std::vector<int> elements; /* that have any */
     std::vector<int> position; /* in v */
@@ -468,10 +531,21 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const ne
     }
     if (cfg->communication)
         nek_list_shared<n>(cfg, &faces, &edges, &corners);
+    /* two pieces of a face a thread */
+    const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
+    const unsigned needed = work > 0 ? rt_blocks(work, NEK_ADDING_THREADS) : 1;
+    const int multiprocessors = rt_device_gpu()->multiprocessors;
+    x.blocks = nek_adding_blocks(NEK_GATHER_BLOCKS * multiprocessors, needed);
     if (cfg->communication && rt_comm_size() > 1) {
+        const unsigned blocks = nek_adding_blocks(NEK_DIRECT_BLOCKS * multiprocessors, needed);
         apart = nek_list_apart<n>(s);
         x.halo = nek_split_halo(s, apart);
         x.on_stream = rt_halo_on_stream(x.halo);
+        x.is_direct = rt_halo_direct(x.halo, blocks, &x.direct);
+        if (x.is_direct) {
+            x.blocks = blocks;
+            apart = {}; /* all elements are alike, and no list is needed */
+        }
     }
     nek_divide(&x, static_cast<int>(elements), apart.elements, launch.per_block,
                launch.source == NEK_BULK);
@@ -483,11 +557,6 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const ne
                 nek_to_device(planes),          static_cast<int>(faces.size()),
                 static_cast<int>(edges.size()), static_cast<int>(corners.size() / 8),
                 nek_to_device(apart.position),  static_cast<int>(apart.position.size())};
-
-    /* two pieces of a face a thread; at most four blocks a multiprocessor */
-    const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
-    const unsigned needed = rt_blocks(work, NEK_ADDING_THREADS);
-    x.blocks = nek_adding_blocks(4 * rt_device_gpu()->multiprocessors, needed > 0 ? needed : 1);
     return x;
 }
 
@@ -531,10 +600,11 @@ static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_
 }
 
 /* The element kernel on all elements: launch(chained, part, blocks) starts it on some. And what
- * other ranks have too of v is added up. On the stream, that should cost what the second stream's
- * small kernels take from the inner elements, half a wave more of blocks, and an early start of
- * nek_gather_kernel, which two streams do not allow; how much each is has not been measured. An
- * exchange whose blocks find no room beside the inner elements (nccl) comes after them. */
+ * other ranks have too of v is added up, unless nek_gather does that. On the stream, that costs
+ * what the second stream's small kernels take from the inner elements, half a wave more of blocks,
+ * and an early start of nek_gather_kernel, which two streams do not allow: on two H200s with 2048
+ * elements each, 20 us an iteration where an exchange alone takes 8. An exchange whose blocks find
+ * no room beside the inner elements (nccl) comes after them. */
 template <class Launch>
 void nek_elements(const nek_exchange_t &x, int per_block, double *v, Launch launch)
 {
@@ -543,7 +613,7 @@ void nek_elements(const nek_exchange_t &x, int per_block, double *v, Launch laun
         if (part.end > part.first)
             launch(chained, part, rt_blocks(static_cast<size_t>(part.end - part.first), per_block));
     };
-    if (!x.halo) {
+    if (!x.halo || x.is_direct) {
         run(true, x.inner);
     } else if (x.on_stream) {
         rt_side_begin();
@@ -565,8 +635,12 @@ template <int n, class Scalars>
 void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
 {
     const bool joined = x.halo && x.on_stream;
-    rt_launch(!joined, nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather, s,
-              v, it);
+    if (x.is_direct)
+        rt_launch_chained(nek_gather_direct_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0,
+                          x.gather, x.direct, s, v, it);
+    else
+        rt_launch(!joined, nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather,
+                  s, v, it);
     nek_add_ranks<Scalars>(s, it);
 }
 
