@@ -210,9 +210,14 @@ static void test_gpu(void)
     CHECK(before <= rt_device_gpu()->memory);
     CHECK(rt_try_alloc(before + ((size_t)1 << 30), 1, RT_DEVICE) == NULL);
     rt_device_synchronize(); /* dies if the failed allocation left an error behind */
-    char *quarter = rt_alloc(1, before / 4, RT_DEVICE);
-    CHECK(rt_mem_available(RT_DEVICE) <= before - before / 4);
-    rt_free(quarter, RT_DEVICE);
+    bool less = false; /* other programs may give memory back just then: once in a few tries */
+    for (int attempt = 0; attempt < 10 && !less; attempt++) {
+        const size_t now = rt_mem_available(RT_DEVICE), quarter = now / 4;
+        char *block = rt_alloc(1, quarter, RT_DEVICE);
+        less = rt_mem_available(RT_DEVICE) <= now - quarter;
+        rt_free(block, RT_DEVICE);
+    }
+    CHECK(less);
 }
 
 int main(int argc, char **argv)
