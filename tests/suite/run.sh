@@ -87,6 +87,38 @@ for line in open('refusals').read().splitlines():
 END
 [ "$before" = "$(ls -AR part whole; ls)" ] || fail "refusals leave files: $(ls)"
 
+# --- ranks have their part of the cores, unless somebody else has placed them; and doctor sees when they have not ---
+"$python" -S - <<'END' || failed=1
+import os, platform, sys
+sys.path.insert(0, 'inst/share/rooftop')
+from rooftop_suite import doctor, machine, programs
+for name in [name for name in os.environ if programs.PLACED.match(name)]:
+    del os.environ[name]
+real, mine = machine.cores, programs.launched(['x'], (), 2)
+machine.cores = lambda cpus=None: 16 if cpus is None else len(cpus)
+asked = []
+for library, ranks, placed in (('mpirun (Open MPI) 4.1.6', 2, ''), ('mpirun (Open MPI) 4.1.6', 16, ''), ('HYDRA', 2, ''),
+                               ('mpirun (Open MPI) 4.1.6', 2, 'SLURM_JOB_ID')):
+    machine.launcher = lambda: library
+    os.environ.update({placed: '1'} if placed else {})
+    asked.append(' '.join(programs.launched(['x'], (), ranks)))
+    os.environ.pop(placed, None)
+want = ['mpirun -n 2 --map-by slot:PE=8 --bind-to core x', 'mpirun -n 16 x', 'mpirun -n 2 x', 'mpirun -n 2 x']
+if asked != want or programs.launched(['x'], ['srun', '-n', '{ranks}'], 3) != ['srun', '-n', '3', 'x']:
+    sys.exit(f'failed: launchers: {asked}')
+host = platform.node()
+class Found:
+    def ok(self, *said): return 'OK'
+    note = mend = lambda self, name, text, remedy: text
+say = lambda cores: doctor.check_binding(Found(), ''.join(
+    f'rank {rank}: {host}, CPU, cores {which}, 1 thread\n' for rank, which in enumerate(cores)), len(cores))
+said = [say(['0-7', '8-15']), say(['0', '1']), say(['0-7', '7-15'])]
+if said != ['OK', '2 ranks have 2 of 16 cores', 'ranks 0 and 1 share cores']:
+    sys.exit(f'failed: doctor on binding: {said}')
+if not 1 <= real() <= len(os.sched_getaffinity(0)) or real([0]) != 1:
+    sys.exit(f'failed: this machine has {real()} cores')
+END
+
 # --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---
 STANDIN=deaf ends 3 $rooftop $one --into limit --limit 0.3
 says "still running after its time limit of 0.3 s"

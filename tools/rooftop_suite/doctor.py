@@ -2,6 +2,7 @@
 asked where they run, and device memory is sent through MPI."""
 import json
 import os
+import platform
 import re
 import shlex
 
@@ -160,6 +161,11 @@ def check_binding(found, text, ranks):
     if shared:
         return found.mend('binding', f'ranks {shared[0][0]} and {shared[0][1]} share cores',
                           'mpirun --bind-to core --map-by socket, srun --cpu-bind=cores')
+    here = platform.node().split('.')[0]
+    used = machine.cores(set().union(*(cores_of(mine) for _, host, mine in rows if host.split('.')[0] == here)))
+    if 0 < 4 * used < 3 * machine.cores():
+        return found.note('binding', f'{ranks} ranks have {used} of {machine.cores()} cores',
+                          'mpirun --map-by slot:PE=CORES --bind-to core, srun --cpus-per-task=CORES')
     return found.ok('binding', '; '.join(f'rank {rank}: {host} cores {cores}' for rank, host, cores in rows[:4]) +
                     ('; ..' if ranks > 4 else ''))
 

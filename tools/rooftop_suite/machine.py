@@ -1,4 +1,5 @@
 """What a machine is: asked of the system, never of the programs, so that a result can be held against both."""
+import functools
 import glob
 import os
 import platform
@@ -56,6 +57,15 @@ def system():
     return found[1] if found else platform.platform()
 
 
+def cores(cpus=None):
+    """How many cores these CPUs are, by default those that this process may use: threads of a core count once."""
+    def core(cpu):
+        at = f'/sys/devices/system/cpu/cpu{cpu}/topology'
+        return read(f'{at}/physical_package_id').strip(), read(f'{at}/core_id').strip() or f'cpu{cpu}'
+    return len({core(cpu) for cpu in (os.sched_getaffinity(0) if cpus is None else cpus)})
+
+
+@functools.lru_cache(maxsize=None)
 def launcher():
     """The first line of mpirun's version."""
     return (said('mpirun', '--version').splitlines() or [''])[0]

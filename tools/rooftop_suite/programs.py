@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from . import ENVIRONMENT, USAGE, Fault, results
+from . import ENVIRONMENT, USAGE, Fault, machine, results
 
 APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')
 GRACE = 10.0  # seconds between asking and killing
@@ -122,12 +122,25 @@ def rungs(program):
 
 # ---- Running one ----
 
+PLACED = re.compile(r'(OMPI|PRTE)_MCA_(hwloc_base_binding|rmaps_(base|default)_mapping|orte_default_hostfile)|'
+                    r'(SLURM_JOB_ID|PBS_JOBID|LSB_JOBID|PE_HOSTFILE)$')
+
+
+def mpirun(ranks):
+    """mpirun for ranks of this host, each with its part of the cores: Open MPI by itself gives each of two ranks one
+    core, however many there are. Nothing is added where the environment has placed ranks, or a scheduler will."""
+    words, each = ['mpirun', '-n', str(ranks)], machine.cores() // ranks
+    if each > 1 and 'Open MPI' in machine.launcher() and not any(map(PLACED.match, os.environ)):
+        words += ['--map-by', f'slot:PE={each}', '--bind-to', 'core']
+    return words
+
+
 def launched(command, launcher=(), ranks=1):
     """The command under its launcher: words in which {ranks} stands for the number; by default mpirun if there are
     several ranks, nothing for one."""
     words = [word.replace('{ranks}', str(ranks)) for word in launcher]
     if not words and ranks > 1:
-        words = ['mpirun', '-n', str(ranks)]
+        words = mpirun(ranks)
     return words + list(command)
 
 

@@ -30,7 +30,8 @@ def add_arguments(parser):
     add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing a run (default 2)')
     add('--launcher', metavar='COMMAND', help="starts the ranks: 'srun -n {ranks}' (default: mpirun)")
     add('--device', metavar='LIST', help='cpu, or GPU ordinals')
-    add('--threads', type=int, metavar='N', help='of a rank (default: its cores)')
+    add('--threads', type=int, metavar='N', help='of a rank (default: its part of the cores when the most ranks run, so that a rank '
+        'has the same in all runs; with --launcher, its cores)')
     add('--nonce', metavar='TEXT', help='of the buyer')
     add('--into', metavar='DIR', default='.', help='for scale-APP.json and the runs it is made of (default .)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds of a run (default 1800)')
@@ -59,6 +60,8 @@ class Scaling:
         if self.launcher and not any('{ranks}' in word for word in self.launcher):
             raise Fault(USAGE, "--launcher: say where the number of ranks stands: 'srun -n {ranks}'")
         self.common = ['--seconds', f'{args.seconds:g}', '--profile']
+        if args.threads is None and not self.launcher:
+            args.threads = max(1, machine.cores() // max(self.ranks))
         for name in ('device', 'threads', 'nonce'):
             value = getattr(args, name)
             self.common += [f'--{name}', str(value)] if value is not None else []
