@@ -85,6 +85,7 @@ rt_scripts = \
 	tests/suite/outside.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
+	tests/suite/scale.sh \
 	tests/suite/verify.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \

@@ -1,11 +1,13 @@
 """`rooftop scale`: an app over ranks (a GPU each, where there are GPUs), strong and weak.
 
-Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). Weak: that
+Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)); nekbone's
+elements are made so few less that boxes of all these ranks divide them. Weak: that
 size on every rank; efficiency = FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large.
 The first number of ranks takes the part of 1, if it is larger. Exposed communication is the share of a profiled solve
 that the slowest rank spends in the timers of messages: what work inside did not hide. It is of one solve with the
 timers on, and so a little too large. Results are kept as in `rooftop run`: what is there is not run again.
 """
+import math
 import os
 import re
 import shlex
@@ -41,6 +43,26 @@ def add_arguments(parser):
 def default_ranks():
     most = len(machine.gpus()) or len(os.sched_getaffinity(0))
     return [1 << i for i in range(most.bit_length()) if 1 << i <= most]
+
+
+def divisor(ranks):
+    """What all extents of a box are to be multiples of, so that each of these numbers of ranks has a box that divides it:
+    the prime factors of a number of ranks, shared out evenly over three directions."""
+    needed = {}
+    for number in ranks:
+        factor, rest = 2, number
+        while rest > 1:
+            power = 0
+            while rest % factor == 0:
+                rest, power = rest // factor, power + 1
+            needed[factor] = max(needed.get(factor, 0), -(-power // 3))
+            factor += 1
+    return math.prod(factor ** power for factor, power in needed.items())
+
+
+def divided(extents, by):
+    """'7x9x4' as multiples of `by`, the nearest below."""
+    return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
 
 
 def exposed_share(text):
@@ -98,6 +120,17 @@ class Scaling:
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
         return got.result, got.ended.text
 
+    def fixed(self, ranks, result, text):
+        """A result of the problem that strong scaling divides, what the program said, and the options that name it."""
+        extents = {name: str(result['options'][name]) for name in EXTENTS[self.args.app]}
+        fitting = dict(extents)
+        if self.args.app == 'nekbone':
+            fitting['elements'] = divided(extents['elements'], divisor(self.ranks))
+        size = [word for name, value in fitting.items() for word in (f'--{name}', value)]
+        if fitting != extents:
+            result, text = self.run('strong', ranks, size)
+        return result, text, size
+
     def series(self, kind):
         """Points of one kind. A number of ranks that fails ends it: what came before counts."""
         points, size = [], ['--size', self.args.size]
@@ -111,8 +144,7 @@ class Scaling:
                 points.append({'ranks': ranks, 'valid': False, 'why': str(fault)})
                 break
             if kind == 'strong' and not points:  # the same problem for all
-                size = [word for name in EXTENTS[self.args.app]
-                        for word in (f'--{name}', str(result['options'][name]))]
+                result, text, size = self.fixed(ranks, result, text)
             rung = result['rungs'][0]
             points.append({'ranks': ranks, 'valid': True, 'rung': rung['name'], 'spread': rung['spread'],
                            'seconds_per_unit': rung['seconds_per_unit'], 'fom_flop_per_s': rung['fom_flop_per_s'],
