@@ -1,9 +1,8 @@
 """`rooftop scale`: an app over ranks (a GPU each, where there are GPUs), strong and weak.
 
-Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)); nekbone's
-elements are made so few less that boxes of all these ranks divide them. Weak: that
-size on every rank; efficiency = FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large.
-The first number of ranks takes the part of 1, if it is larger. Exposed communication is the share of a profiled solve
+Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone's has
+a few elements less where boxes of all these ranks would not divide them. Weak: that size on every rank; efficiency =
+FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large. The first number of ranks takes the part of 1, if it is larger. Exposed communication is the share of a profiled solve
 that the slowest rank spends in the timers of messages: what work inside did not hide. It is of one solve with the
 timers on, and so a little too large. Results are kept as in `rooftop run`: what is there is not run again.
 """
@@ -32,8 +31,8 @@ def add_arguments(parser):
     add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing a run (default 2)')
     add('--launcher', metavar='COMMAND', help="starts the ranks: 'srun -n {ranks}' (default: mpirun)")
     add('--device', metavar='LIST', help='cpu, or GPU ordinals')
-    add('--threads', type=int, metavar='N', help='of a rank (default: its part of the cores when the most ranks run, so that a rank '
-        'has the same in all runs; with --launcher, its cores)')
+    add('--threads', type=int, metavar='N', help='of a rank (default: its part of the cores when the most ranks run, '
+        'so that a rank has the same in all runs; with --launcher, its cores)')
     add('--nonce', metavar='TEXT', help='of the buyer')
     add('--into', metavar='DIR', default='.', help='for scale-APP.json and the runs it is made of (default .)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds of a run (default 1800)')
