@@ -41,6 +41,7 @@ common_librooftop_a_LIBADD =
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
 	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu \
+	common/rt_kernels.h common/rt_kernels.c \
 	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu \
 	common/rt_peer.h common/rt_peer.cu common/rt_halo_direct.cuh common/rt_halo_peer.cu
 endif
@@ -58,7 +59,7 @@ common_librooftop_a_SOURCES += common/rt_kokkos_absent.c
 endif
 
 # What an app may include; what only the runtime itself includes stays here.
-rt_private_headers = rt_ceiling_loops.h rt_driver.h rt_halo_kernels.h rt_mesh_file.h rt_tune_file.h
+rt_private_headers = rt_ceiling_loops.h rt_driver.h rt_halo_kernels.h rt_kernels.h rt_mesh_file.h rt_tune_file.h
 rooftopincludedir = $(includedir)/rooftop
 rooftopinclude_HEADERS = $(filter-out $(rt_private_headers:%=$(srcdir)/common/%), \
 	$(wildcard $(srcdir)/common/*.h $(srcdir)/common/*.cuh $(srcdir)/common/*.hpp))

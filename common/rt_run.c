@@ -8,6 +8,7 @@
 #include <string.h>
 #include "rt.h"
 #include "rt_driver.h"
+#include "rt_kernels.h"
 
 enum { TRIAL_WINDOWS = 3 };
 
@@ -147,6 +148,7 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
     app->work(run, rung, &out->work);
     app->memory(run, rung, out->predicted);
 
+    rt_kernels_clear();
     void *solver = app->solver_new(problem, rung);
     /* A seed of its own for each rung and run, so that no kernel can be right by heart. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
@@ -167,15 +169,20 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
     const rt_app_t *app = run->app;
     void *solver = begin_rung(run, problem, rung, out);
     const plan_t plan = plan_of(&run->opt);
+    rt_kernels_mark();
     if (plan.seconds > 0 && out->verdict.valid)
         time_rung(app, solver, &plan, out);
     else
         solve_once(app, solver);
+    if (extra)
+        rt_kernels_json(extra);
     app->verify_after(solver, &out->verdict);
     if (app->work_done)
         app->work_done(solver, &out->work);
     if (run->opt.profile)
         profile_rung(run, solver, out);
+    if (run->opt.profile && rt_comm_rank() == 0)
+        rt_kernels_print(stdout);
     if (run->opt.picture && app->picture)
         app->picture(solver, run->opt.picture);
     if (extra && app->result)

@@ -86,6 +86,10 @@ __global__ void pair(long long *p) { asm volatile(
   AC_MSG_RESULT([$rt_cuda_ok])
   AS_IF([test $rt_cuda_ok = yes && test "x$rt_cuda_archs" != x], [
     rt_have_cuda=1
+    # Launches pass through rt_kernels.c.
+    for rt_f in cudaLaunchKernel __cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel; do
+      CUDA_LIBS="-Wl,--wrap=$rt_f $CUDA_LIBS"
+    done
     rt_nvcc_id="nvcc `$NVCC --version | sed -n 's/.*, V//p'`"
     AS_IF([test -f "$rt_top/include/nvtx3/nvToolsExt.h"], [rt_have_nvtx=1])
     CUOBJDUMP=`AS_DIRNAME(["$NVCC"])`/cuobjdump

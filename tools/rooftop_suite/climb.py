@@ -114,8 +114,25 @@ def said_by(words, limit):
     return ran.stdout if ran.returncode == 0 else None
 
 
+def launched(rung):
+    """Lines on the kernels that ran, as the CUDA runtime has them; none if the result does not say."""
+    kernels = report.items(rung.row.get('kernels'))
+    if not kernels:
+        return []
+    count = lambda kernel, key: f'{report.number(kernel.get(key)) or 0:.0f}'
+    lines = [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
+             'kernel (local: bytes a thread; shared: bytes a block; resident: blocks a multiprocessor)']
+    for kernel in kernels:
+        occupancy = f'{100 * (report.number(kernel.get("occupancy")) or 0):.0f} %'
+        lines.append(f'{count(kernel, "blocks"):>8} {count(kernel, "threads"):>7} {count(kernel, "registers"):>9} '
+                     f'{count(kernel, "local_bytes"):>6} {count(kernel, "shared_bytes"):>7} '
+                     f'{count(kernel, "blocks_per_multiprocessor"):>8} {occupancy:>9}  {report.text(kernel.get("name"))}')
+    return lines
+
+
 def resources(program, path):
-    """Lines on the registers and memory of a CUDA rung's kernels, from its object in the build of the program."""
+    """Lines on the registers and memory of a CUDA rung's kernels, from its object in the build of the program: of what
+    the driver starts (NVRTC), and for results of older programs."""
     built = os.path.join(os.path.dirname(program), *path.split(os.sep)[2:]).rpartition('.')[0] + '.o'
     words = ['cuobjdump', '--dump-resource-usage', built]
     dump = tool('cuobjdump')
@@ -378,8 +395,9 @@ def main(args):
     counters = Counters(program, words, not args.no_counters)
     for one in (one for one in pages if one.rung and one.rung.valid):
         one.profile = tables.get(one.name, '')
+        one.resources = launched(one.rung)
         if one.kind == 'cuda':
-            one.resources = resources(program, one.path) if one.path else []
+            one.resources = one.resources or (resources(program, one.path) if one.path else [])
             one.counters = counters.of(one.name)
     command = shlex.join([args.app, '--ladder', *words])
     page_text, drawn = html(args.app, lesson, result, pages, command)
