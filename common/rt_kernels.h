@@ -4,8 +4,7 @@
  *
  * Every launch of the CUDA runtime passes through here (the linker's --wrap): ours, Kokkos's, and
  * those that a graph captures, once. Price: a look at a short list a launch, which is host time
- * that a replayed graph does not pay. Kernels that NVRTC compiled are started by the driver and are
- * not seen.
+ * that a replayed graph does not pay.
  */
 #ifndef RT_KERNELS_H
 #define RT_KERNELS_H

@@ -131,8 +131,8 @@ def launched(rung):
 
 
 def resources(program, path):
-    """Lines on the registers and memory of a CUDA rung's kernels, from its object in the build of the program: of what
-    the driver starts (NVRTC), and for results of older programs."""
+    """Lines on the registers and memory of a CUDA rung's kernels, from its object in the build of the program, for
+    results that do not say what ran."""
     built = os.path.join(os.path.dirname(program), *path.split(os.sep)[2:]).rpartition('.')[0] + '.o'
     words = ['cuobjdump', '--dump-resource-usage', built]
     dump = tool('cuobjdump')
