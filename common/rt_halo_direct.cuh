@@ -30,7 +30,6 @@ typedef struct {
     int32_t groups; /* 0: of no halo */
     const int32_t *copy_start, *copy, *slot_start, *slot;
     int32_t own_slot; /* slots below this belong to lower ranks */
-    int links;
     struct {
         int32_t end;         /* slots from the end of the link before up to here */
         uint4 *there, *here; /* word of slot s: + s */
@@ -47,8 +46,8 @@ typedef struct {
 } rt_halo_group_t;
 
 /* Hands the exchanges of `halo` over to kernels of so many blocks; from then on rt_halo_begin
- * refuses. False, and nothing is changed, where another transport serves
- * it. Collective; d lives as long as the halo. */
+ * refuses. False, and nothing is changed, where another transport serves it. Collective; d lives as
+ * long as the halo. */
 bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d);
 
 __device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t &d, int g)
@@ -105,8 +104,8 @@ __device__ __forceinline__ double rt_halo_receive(const rt_halo_direct_t &d, int
 {
     const auto &link = d.link[rt_halo_link(d, slot)];
     const uint4 *const word = link.here + turn % 2 * link.words + slot;
-    uint4 got = rt_mail_load(word);
-    if (!rt_mail_is_new(got, turn) && !rt_mail_wait(word, turn, __ldcg(d.patience), &got)) {
+    uint4 got;
+    if (!rt_mail_wait(word, turn, __ldcg(d.patience), &got)) {
         *d.patience = 0;
         return rt_mail_nothing();
     }

@@ -299,7 +299,6 @@ bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d)
     d->slot_start = plan->slot_start;
     d->slot = plan->slot;
     d->own_slot = plan->own_slot;
-    d->links = state->n;
     for (int m = 0; m < state->n; m++) {
         const link_t &link = state->exchange.link[m];
         d->link[m] = {static_cast<int32_t>(slots[m].first + slots[m].count),
