@@ -2,9 +2,9 @@
  * rt_kernels.c - the launches that pass by, and what the runtime says of their kernels.
  *
  * <<<>>> becomes a call of __cudaLaunchKernel (CUDA 12.8 and later) or of cudaLaunchKernel; with
- * attributes it is cudaLaunchKernelExC. m4/rt_cuda.m4 asks the linker to send all of them here.
- * What is asked of the runtime is asked when the report is written, never in a launch: while a
- * graph is captured it may not be.
+ * attributes it is cudaLaunchKernelExC. CUDA_WRAP (m4/rt_cuda.m4) has the linker send all of them
+ * here. What is asked of the runtime is asked when the report is written, never in a launch: while
+ * a graph is captured it may not be.
  */
 #include "config.h"
 #include "rt_kernels.h"

@@ -15,7 +15,7 @@ AC_DEFUN([RT_MAN], [
 
 # RT_PKG_CONFIG: what rooftop.pc says of linking librooftop.a, which is static: everything below it.
 AC_DEFUN([RT_PKG_CONFIG], [
-  rt_pc_libs="$KOKKOS_LIBS $NCCL_LIBS $CUDA_LIBS $MPI_LIBS $HWLOC_LIBS $JANSSON_LIBS $METIS_LIBS $PNG_LIBS -lm $LIBS"
+  rt_pc_libs="$KOKKOS_LIBS $NCCL_LIBS $CUDA_WRAP $CUDA_LIBS $MPI_LIBS $HWLOC_LIBS $JANSSON_LIBS $METIS_LIBS $PNG_LIBS -lm $LIBS"
   AS_IF([test $rt_have_openmp = 1], [rt_pc_libs="$OPENMP_CFLAGS $rt_pc_libs"])
   # The programs are then linked by $CXX; an app of C that finds this by pkg-config is not.
   AS_IF([test $rt_have_cuda$rt_have_kokkos != 00], [rt_pc_libs="$rt_pc_libs -lstdc++"])
