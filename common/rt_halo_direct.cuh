@@ -2,7 +2,7 @@
  * rt_halo_direct.cuh - a sum over ranks from within a kernel of the application.
  *
  * Idea: transport `peer` needs no kernel of its own. A kernel that has the array in its hands
- * anyway stores its rank's parts of shared groups into the neighbours' inboxes first, does its own
+ * anyway stores its ranks' parts of shared groups into the neighbours' inboxes first, does its own
  * work, which takes longer than NVLink, and then takes what has come:
  *
  *     const rt_halo_group_t mine = rt_halo_group(d, g);   where; before the array is known

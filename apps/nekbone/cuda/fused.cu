@@ -21,7 +21,7 @@
 /* Registers a thread needs: p, r, x and a line on its way, and the rest. */
 constexpr int registers(int n)
 {
-    return nek_registers(n, 8 * n + 48);
+    return 8 * n + 48;
 }
 
 /* What the element and update kernels see. */

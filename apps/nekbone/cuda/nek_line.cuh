@@ -119,14 +119,6 @@ constexpr int nek_elements_a_block(int n)
     return best;
 }
 
-/* Registers a thread is given of those it wants: no more than let two blocks of the largest
- * elements share a multiprocessor, of which one fetches while the other computes. What is spilled
- * is in L1. */
-constexpr int nek_registers(int n, int wanted)
-{
-    return n < 14 || wanted < 128 ? wanted : 128;
-}
-
 /* Blocks of nek_shape<n>::threads that a multiprocessor's registers hold, `registers` a thread. */
 constexpr int nek_blocks_of(int threads, int registers)
 {

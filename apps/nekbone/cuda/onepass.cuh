@@ -88,7 +88,7 @@ template <int n> constexpr int onepass_at_once = n <= 13 ? n : (n + 1) / 2;
 /* Registers a thread needs: p, r, v and x on their way, and the rest. */
 constexpr int onepass_registers(int n)
 {
-    return nek_registers(n, 8 * n + 48);
+    return n <= 13 ? 8 * n + 48 : 128;
 }
 
 /* Shared memory of a block: r of its elements, with idle lanes, besides the operator's. */
