@@ -80,15 +80,10 @@ struct onepass_x {
     }
 };
 
-/* Points of a column whose r, p, v and x are on their way together. All, as long as registers then
- * still allow two blocks a multiprocessor, of which one loads while the other computes; else half.
- */
-template <int n> constexpr int onepass_at_once = n <= 13 ? n : (n + 1) / 2;
-
 /* Registers a thread needs: p, r, v and x on their way, and the rest. */
 constexpr int onepass_registers(int n)
 {
-    return n <= 13 ? 8 * n + 48 : 128;
+    return 8 * n + 48;
 }
 
 /* Shared memory of a block: r of its elements, with idle lanes, besides the operator's. */
@@ -132,36 +127,31 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
     const double alpha = to_x.at_p, beta = nek_get(a.scalars, NEK_BETA, it);
     double u[n], w[n], sum[4] = {0, 0, 0, 0};
     if (at.active) {
-        constexpr int at_once = onepass_at_once<n>;
+        double r_k[n], v_k[n], x_k[n];
         const double *const from = it > 0 ? r : a.b + own;
 #pragma unroll
-        for (int first = 0; first < n; first += at_once) {
-            const int end = first + at_once < n ? first + at_once : n;
-            double r_k[at_once], v_k[at_once], x_k[at_once];
+        for (int k = 0; k < n; k++) { /* all loads before any store */
+            r_k[k] = nek_load<once>(from + k * n2);
+            v_k[k] = it > 0 ? *v.at(k) : 0;
+            u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
+        }
+        if (to_x.add) {
 #pragma unroll
-            for (int k = first; k < end; k++) { /* these loads before any store */
-                r_k[k - first] = nek_load<once>(from + k * n2);
-                v_k[k - first] = it > 0 ? *v.at(k) : 0;
-                u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
-            }
-            if (to_x.add) {
+            for (int k = 0; k < n; k++)
+                x_k[k] = to_x.fresh ? 0 : nek_load<once>(x + k * n2);
 #pragma unroll
-                for (int k = first; k < end; k++)
-                    x_k[k - first] = to_x.fresh ? 0 : nek_load<once>(x + k * n2);
+            for (int k = 0; k < n; k++)
+                nek_store<once>(x + k * n2,
+                                x_k[k] + to_x.at_p * u[k] + to_x.at_old * (u[k] - r_k[k]));
+        }
 #pragma unroll
-                for (int k = first; k < end; k++)
-                    nek_store<once>(x + k * n2, x_k[k - first] + to_x.at_p * u[k] +
-                                                    to_x.at_old * (u[k] - r_k[k - first]));
-            }
-#pragma unroll
-            for (int k = first; k < end; k++) {
-                const double r_new = r_k[k - first] - alpha * v_k[k - first];
-                u[k] = r_new + beta * u[k];
-                nek_store<once>(r + k * n2, r_new);
-                nek_store<once>(p + k * n2, u[k]);
-                kept[k * blockDim.x] = r_new;
-                sum[0] += v.c(k) * r_new * r_new;
-            }
+        for (int k = 0; k < n; k++) {
+            r_k[k] -= alpha * v_k[k];
+            u[k] = r_k[k] + beta * u[k];
+            nek_store<once>(r + k * n2, r_k[k]);
+            nek_store<once>(p + k * n2, u[k]);
+            kept[k * blockDim.x] = r_k[k];
+            sum[0] += v.c(k) * r_k[k] * r_k[k];
         }
     }
     nek_line_operator(D, at, factors, u, w);
