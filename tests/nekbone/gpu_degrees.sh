@@ -15,6 +15,15 @@ for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
         ran $name $rungs
     done
 done
+# Large elements are taken in turn by the blocks that fit: more of them than multiprocessors, bent, so that each
+# has factors of its own.
+for degree in 11 12 13 14 15; do
+    for rung in fused onepass; do
+        valid turns-$rung-$degree "$nekbone" --rung $rung --choose factors=bulk --elements 7x7x7 --degree $degree \
+            --deform 0.2 --iterations 20 --seconds 0
+    done
+done
+valid large-cached "$nekbone" --rung onepass --choose factors=cached --elements 3x2x2 --degree 14 --deform 0.2 --iterations 20 --seconds 0
 # What a tuner may choose, each value of it.
 for factors in cached streamed bulk; do
     for rung in packed fused onepass; do

@@ -52,26 +52,33 @@ struct form_beta {
     }
 };
 
-template <int n, nek_source source>
-__global__ void __launch_bounds__(nek_shape<n>::threads,
-                                  nek_blocks_of(nek_shape<n>::threads, registers(n)))
-    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a,
-            const nek_part_t part, int it)
-{
-    using factors_t = nek_factors<n, source>;
-    constexpr bool once = factors_t::once;
-    constexpr int n2 = n * n, n3 = n2 * n;
-    extern __shared__ __align__(128) double memory[];
-    const nek_place<n> at(part, a.per_block, memory + a.per_block * factors_t::shared);
-    factors_t factors(a.G, at, a.elements, a.per_block, memory);
-    const nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
-    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
-    double *const x = a.x + own, *const r = a.r + own, *const p = a.p + own;
+/* A thread's column in the arrays of all points. */
+template <int n> struct column_t {
+    const nek_column<n> v;
+    double *x, *r, *p;
 
-    rt_wait_for_previous();
-    const double alpha = it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0;
-    const double beta = nek_get(a.scalars, NEK_BETA, it);
-    double u[n], w[n], sum[1] = {0};
+    __device__ __forceinline__ column_t(const fused_t &a, const nek_place<n> &at,
+                                        const nek_column<n> &of_v)
+        : v(of_v)
+    {
+        const size_t own = static_cast<size_t>(at.e) * nek_shape<n>::n3 + at.t;
+        x = a.x + own;
+        r = a.r + own;
+        p = a.p + own;
+    }
+};
+
+/* The pass over a block's elements. look_ahead(): for who takes them in turns. */
+template <int n, class Factors, class Look>
+__device__ __forceinline__ void
+pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const column_t<n> &column,
+     Factors &factors, int it, double alpha, double beta, double (&sum)[1], Look look_ahead)
+{
+    constexpr bool once = Factors::once;
+    constexpr int n2 = n * n;
+    const nek_column<n> &v = column.v;
+    double *const x = column.x, *const r = column.r, *const p = column.p;
+    double u[n], w[n];
     {
         double r_k[n], x_k[n];
 #pragma unroll
@@ -90,6 +97,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
             }
         }
     }
+    look_ahead();
     nek_line_operator(D, at, factors, u, w);
     if (at.active) {
 #pragma unroll
@@ -98,6 +106,47 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
             sum[0] += u[k] * value;
             *v.at(k) = value;
         }
+    }
+}
+
+template <int n, nek_source source> constexpr int blocks()
+{
+    return nek_factors<n, source>::in_turns ? 1
+                                            : nek_blocks_of(nek_shape<n>::threads, registers(n));
+}
+
+template <int n, nek_source source>
+__global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
+    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a,
+            const nek_part_t part, int it)
+{
+    using factors_t = nek_factors<n, source>;
+    extern __shared__ __align__(128) double memory[];
+    nek_place<n> at(part, a.per_block, memory + a.per_block * factors_t::shared);
+    factors_t factors(a.G, at, a.elements, a.per_block, memory);
+    nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
+    const column_t<n> column(a, at, v);
+    double sum[1] = {0};
+
+    rt_wait_for_previous();
+    const double alpha = it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0;
+    const double beta = nek_get(a.scalars, NEK_BETA, it);
+    if constexpr (factors_t::in_turns) {
+        for (int turn = 1;; turn++) {
+            int next;
+            nek_outside_t outside;
+            pass(D, a, at, column_t<n>(a, at, v), factors, it, alpha, beta, sum, [&] {
+                next = factors.next = nek_element_of_turn(part, turn);
+                outside = next < 0 ? 0 : a.outside[next];
+            });
+            if (next < 0)
+                break;
+            at.e = next;
+            factors.go_on();
+            v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
+        }
+    } else {
+        pass(D, a, at, column, factors, it, alpha, beta, sum, [] {});
     }
     rt_let_next_start();
     nek_leave_sums(a.scalars, part.first_block, sum);
@@ -173,11 +222,10 @@ static void iterations(const nek_solver_t *s, const data_t *d, int first, int la
     if (first == 0)
         update_r(-1);
     for (int it = first; it < last; it++) {
-        nek_elements(d->exchange, a.per_block, a.v,
-                     [&](bool chained, const nek_part_t &part, unsigned blocks) {
-                         rt_launch(chained, element<n, source>, blocks, d->launch.threads, shared,
-                                   D, a, part, it);
-                     });
+        nek_elements(d->exchange, a.v, [&](bool chained, const nek_part_t &part) {
+            rt_launch(chained, element<n, source>, part.blocks, d->launch.threads, shared, D, a,
+                      part, it);
+        });
         nek_gather<n, form_alpha>(d->exchange, a.scalars, a.v, it);
         update_r(it);
     }
@@ -205,9 +253,10 @@ static void set_up(nek_solver_t *s)
     s->data = d;
     nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
         constexpr int n = N();
-        d->launch = nek_make_launch(&s->mesh, true, NEK_CACHED);
+        d->launch = nek_make_launch(&s->mesh, true, nek_automatic_source<n>(bytes<n, NEK_BULK>(1)));
         nek_with_source(d->launch.source, [&](auto source) {
-            nek_allow_shared(element<n, source()>, bytes<n, source()>(d->launch.per_block));
+            nek_set_up_launch<nek_factors<n, source()>>(&d->launch, element<n, source()>,
+                                                        bytes<n, source()>(d->launch.per_block));
         });
         d->exchange = nek_exchange_new<n>(s, d->launch);
         const int fit = nek_fit(update<n>, static_cast<int>(d->launch.threads), 0);

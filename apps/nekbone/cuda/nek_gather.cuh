@@ -62,9 +62,6 @@ template <int n> struct nek_split {
     }
 };
 
-/* Which sides of an element are on the boundary of the box, a bit each: x0 x1 y0 y1 z0 z1. */
-typedef uint8_t nek_outside_t;
-
 /* Column (i, j) of an element in v, with weights c and mask M of its points. */
 template <int n> struct nek_column {
     double *first, *rest, *last; /* points k = 0; 1, 2, ..; n - 1 */
@@ -483,15 +480,15 @@ template <class T> const T *nek_to_device(const std::vector<T> &list)
 }
 
 /* Outer elements first. Where the inner ones follow one another anyway (ranks that are layers in
- * z), they need no list. in_a_row: a block's elements must follow one another; then, if it has
- * several, all are outer. */
+ * z), they need no list. Of a bulk copy, a block's elements must follow one another; then, if it
+ * has several, all are outer. */
 static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector<int> &outer,
-                              int per_block, bool in_a_row)
+                              const nek_launch_t &launch)
 {
     const int n_outer = static_cast<int>(outer.size());
-    x->outer = {nullptr, 0, 0, 0};
-    x->inner = {nullptr, 0, elements, 0};
-    if (n_outer > 0 && in_a_row && per_block > 1) {
+    x->outer = {nullptr, 0, 0, 0, 0};
+    x->inner = {nullptr, 0, elements, 0, 0};
+    if (n_outer > 0 && launch.source == NEK_BULK && launch.per_block > 1) {
         x->outer.end = x->inner.first = elements;
     } else if (n_outer > 0) {
         std::vector<int> order(outer);
@@ -502,16 +499,18 @@ static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector
                 order.push_back(e);
         const int first = n_outer < elements ? order[n_outer] : 0, last = order.back();
         x->order = nek_to_device(order);
-        x->outer = {x->order, 0, n_outer, 0};
-        x->inner = {x->order, n_outer, elements, 0};
+        x->outer = {x->order, 0, n_outer, 0, 0};
+        x->inner = {x->order, n_outer, elements, 0, 0};
         if (last - first + 1 == elements - n_outer)
-            x->inner = {nullptr, first, last + 1, 0};
+            x->inner = {nullptr, first, last + 1, 0, 0};
     }
-    auto blocks = [=](const nek_part_t &part) {
-        return rt_blocks(static_cast<size_t>(part.end - part.first), per_block);
-    };
-    x->inner.first_block = static_cast<int>(blocks(x->outer));
-    x->element_blocks = blocks(x->outer) + blocks(x->inner);
+    for (nek_part_t *part : {&x->outer, &x->inner}) {
+        part->blocks = rt_blocks(static_cast<size_t>(part->end - part->first), launch.per_block);
+        if (launch.most > 0 && part->blocks > launch.most)
+            part->blocks = launch.most;
+    }
+    x->inner.first_block = static_cast<int>(x->outer.blocks);
+    x->element_blocks = x->outer.blocks + x->inner.blocks;
 }
 
 /* For element kernels launched like that. */
@@ -547,8 +546,7 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const ne
             apart = {}; /* all elements are alike, and no list is needed */
         }
     }
-    nek_divide(&x, static_cast<int>(elements), apart.elements, launch.per_block,
-               launch.source == NEK_BULK);
+    nek_divide(&x, static_cast<int>(elements), apart.elements, launch);
     for (size_t q = 0; q < 8; q++)
         for (size_t z = 0; z < corners.size() / 8; z++)
             planes.push_back(corners[8 * z + q]);
@@ -599,19 +597,18 @@ static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_
     bytes[RT_DEVICE] += inner[0] * inner[1] * inner[2] * 8 * sizeof(int);
 }
 
-/* The element kernel on all elements: launch(chained, part, blocks) starts it on some. And what
+/* The element kernel on all elements: launch(chained, part) starts it on some. And what
  * other ranks have too of v is added up, unless nek_gather does that. On the stream, that costs
  * what the second stream's small kernels take from the inner elements, half a wave more of blocks,
  * and an early start of nek_gather_kernel, which two streams do not allow: on two H200s with 2048
  * elements each, 20 us an iteration where an exchange alone takes 8. An exchange whose blocks find
  * no room beside the inner elements (nccl) comes after them. */
-template <class Launch>
-void nek_elements(const nek_exchange_t &x, int per_block, double *v, Launch launch)
+template <class Launch> void nek_elements(const nek_exchange_t &x, double *v, Launch launch)
 {
     rt_field_t field = rt_field_f64(v);
     auto run = [&](bool chained, const nek_part_t &part) {
         if (part.end > part.first)
-            launch(chained, part, rt_blocks(static_cast<size_t>(part.end - part.first), per_block));
+            launch(chained, part);
     };
     if (!x.halo || x.is_direct) {
         run(true, x.inner);

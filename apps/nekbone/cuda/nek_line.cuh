@@ -126,12 +126,19 @@ constexpr int nek_blocks_of(int threads, int registers)
     return blocks > 0 ? blocks : 1;
 }
 
+/* Shared memory that a block may have, of an H100 or H200, without what CUDA itself takes. */
+enum { NEK_BLOCK_SHARED = 226 * 1024 };
+
 /* The elements that one launch works on: first up to end, or those that `order` has there. */
 typedef struct {
     const int *order; /* of all elements; NULL: as they come */
     int first, end;
     int first_block; /* number of its first block among those of all launches */
+    unsigned blocks; /* that it is launched with */
 } nek_part_t;
+
+/* Which sides of an element are on the boundary of the box, a bit each: x0 x1 y0 y1 z0 z1. */
+typedef uint8_t nek_outside_t;
 
 /* Where a thread works. Idle threads have active = false and the place of another. */
 template <int n> struct nek_place {
@@ -160,7 +167,7 @@ template <int n> struct nek_place {
         planes = memory + per_block * shape::rows + own * shape::planes;
     }
     __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
-        : nek_place(nek_part_t{nullptr, 0, elements, 0}, per_block, memory)
+        : nek_place(nek_part_t{nullptr, 0, elements, 0, 0}, per_block, memory)
     {
     }
 };
@@ -207,8 +214,9 @@ __device__ __forceinline__ void nek_column_in_place(const nek_halves<n> &D, doub
 }
 
 /* w = D^T G D u on the columns of a block's elements. All threads must call. factors.wait() comes
- * before the first factors.load(k, g), which gives rr rs rt ss st tt of point k of the column. The
- * shared memory may be used again after a barrier. */
+ * before the first factors.load(k, g), which gives rr rs rt ss st tt of point k of the column, and
+ * factors.used() after the last of all threads. The shared memory may be used again after a
+ * barrier. */
 template <int n, class Factors>
 __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
                                                   Factors &factors, const double (&u)[n],
@@ -245,6 +253,7 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
         }
     }
     __syncthreads();
+    factors.used();
     nek_line_product<1>(D, wt, w);
     if (at.active) {
         nek_row_in_place<1>(D, row);
@@ -281,12 +290,21 @@ template <bool once> __device__ __forceinline__ void nek_store(double *p, double
  */
 enum nek_source { NEK_CACHED, NEK_STREAMED, NEK_BULK };
 
+/* Factors of blocks that end with the elements they began with. */
+struct nek_no_turns {
+    static constexpr bool in_turns = false;
+    __device__ __forceinline__ void used() const
+    {
+    }
+};
+
 /* Read where they are used. Not `const __restrict__`: through L1, in whole sectors all the same. */
-template <int n, nek_source source> struct nek_factors {
+template <int n, nek_source source> struct nek_factors : nek_no_turns {
     using from_t = const double *;
     static constexpr bool once = source != NEK_CACHED;
     static constexpr int shared = 0;    /* doubles an element */
     static constexpr int registers = 0; /* besides those of vectors */
+    static constexpr bool spares_registers = true;
     const double *G;
     __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int, int, double *)
         : G(all + static_cast<size_t>(at.e) * 6 * nek_shape<n>::n3 + at.t)
@@ -303,21 +321,42 @@ template <int n, nek_source source> struct nek_factors {
     }
 };
 
-/* Fetched into shared memory by one copy for the block, which is under way while the first products
- * are formed, and which takes no registers: much is in flight with few blocks. */
+/*
+ * Fetched into shared memory by one copy for the block, which is under way while the first products
+ * are formed, and which takes no registers: much is in flight with few blocks.
+ *
+ *   In turns. A block of one large element has the multiprocessor for itself, and what it computes
+ *   after its last factor would leave the memory idle. So as many blocks are started as there are
+ *   places, each goes from element to element, and fetches the next one's factors as soon as all
+ *   its threads have used these.
+ *   As many of the six as fit are held; of the largest elements, the others are read where they are
+ *   used.
+ */
 template <int n> struct nek_factors<n, NEK_BULK> {
     using from_t = const double *;
-    static constexpr bool once = true;
-    static constexpr int shared = 6 * nek_shape<n>::n3, registers = 0;
-    const double *G;
+    using shape = nek_shape<n>;
+    static constexpr bool once = true, in_turns = shape::threads > 128;
+    static constexpr int fit =
+        (NEK_BLOCK_SHARED / static_cast<int>(sizeof(double)) - shape::rows - shape::planes) /
+        shape::n3;
+    static constexpr int held = fit < 6 ? fit : 6, shared = held * shape::n3, registers = 0;
+    static constexpr bool spares_registers = true;
+    const double *const all;
+    double *const memory;
+    const double *const G; /* of this column: those that are held, */
+    const double *others;  /* and all */
     uint64_t *barrier;
-    __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int elements,
-                                           int per_block, double *memory)
+    int next = -1; /* element of the next turn; -1: there is none */
+    unsigned parity = 0;
+
+    __device__ __forceinline__ nek_factors(from_t from, const nek_place<n> &at, int elements,
+                                           int per_block, double *held_memory)
+        : all(from), memory(held_memory), G(held_memory + at.own * shared + at.t),
+          others(all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t)
     {
         __shared__ uint64_t arrived;
         barrier = &arrived;
         const int first = at.e - at.own; /* a block's elements follow one another */
-        G = memory + at.own * shared + at.t;
         if (threadIdx.x >= 32)
             return;
         if (threadIdx.x == 0) {
@@ -325,22 +364,44 @@ template <int n> struct nek_factors<n, NEK_BULK> {
             rt_barriers_made();
         }
         __syncwarp();
-        const int count = elements - first < per_block ? elements - first : per_block;
-        const double *from = all + static_cast<size_t>(first) * shared;
+        fetch(first, elements - first < per_block ? elements - first : per_block);
+    }
+    /* By the first warp. Several elements only where all six are held. */
+    __device__ __forceinline__ void fetch(int first, int count) const
+    {
+        const double *from = all + static_cast<size_t>(first) * 6 * shape::n3;
         rt_bulk_copy<true>(memory, reinterpret_cast<const unsigned char *>(from),
                            count * shared * static_cast<int>(sizeof(double)), barrier, threadIdx.x);
     }
     __device__ __forceinline__ void wait() const
     {
-        rt_barrier_wait(barrier, 0);
+        rt_barrier_wait(barrier, parity);
     }
     __device__ __forceinline__ void load(int k, double (&g)[6]) const
     {
 #pragma unroll
         for (int m = 0; m < 6; m++)
-            g[m] = G[m * nek_shape<n>::n3 + k * nek_shape<n>::n2];
+            g[m] = m < held ? G[m * shape::n3 + k * shape::n2]
+                            : nek_load<once>(others + m * shape::n3 + k * shape::n2);
+    }
+    __device__ __forceinline__ void used() const
+    {
+        if (in_turns && next >= 0 && threadIdx.x < 32)
+            fetch(next, 1);
+    }
+    __device__ __forceinline__ void go_on()
+    {
+        parity ^= 1;
+        others = all + static_cast<size_t>(next) * 6 * shape::n3 + (G - memory);
     }
 };
+
+/* The element that a block takes in its turn number `turn` from 0; -1: it has none any more. */
+__device__ __forceinline__ int nek_element_of_turn(const nek_part_t &part, int turn)
+{
+    const int place = part.first + static_cast<int>(blockIdx.x + turn * gridDim.x);
+    return place >= part.end ? -1 : part.order ? __ldg(part.order + place) : place;
+}
 
 /* --- how a kernel is launched --- */
 
@@ -355,6 +416,7 @@ typedef struct {
     nek_source source;
     int per_block;
     unsigned blocks, threads;
+    unsigned most; /* blocks, where each takes several elements in turn; else 0 */
 } nek_launch_t;
 
 /* Parameters of a rung that uses this operator; the second for those that read factors. */
@@ -385,8 +447,8 @@ const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bo
         constexpr int n = N();
         if (per_block * n * n > nek_shape<n>::threads)
             reason = "that many elements are more threads than the block is made for";
-        else if (nek_line_bytes<n>(per_block, bulk ? 6 * n * n * n : 0, extra(n)) >
-                 nek_most_shared())
+        else if (nek_line_bytes<n>(per_block, bulk ? nek_factors<n, NEK_BULK>::shared : 0,
+                                   extra(n)) > nek_most_shared())
             reason = "a block cannot have that much shared memory";
     });
     return reason;
@@ -415,6 +477,7 @@ static inline nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, ne
     l.blocks = rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(l.per_block));
     l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * m->n * m->n));
     l.source = source;
+    l.most = 0;
     if (sources && choice[NEK_FACTORS] > 0)
         l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
     return l;
@@ -429,6 +492,23 @@ template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
     nek_allow_shared(kernel, shared);
     RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
     return blocks;
+}
+
+/* For a kernel over elements, once its launch is made: allows its shared memory, and finds out how
+ * many blocks take turns. */
+template <class Factors, class Kernel>
+void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
+{
+    const int blocks = nek_fit(kernel, static_cast<int>(l->threads), shared);
+    if (Factors::in_turns)
+        l->most = static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
+}
+
+/* What "auto" means for the factors in `fused` and `onepass`, of whose kernel a block with copies
+ * of them takes so much shared memory: see there. */
+template <int n> nek_source nek_automatic_source(size_t bytes_of_bulk)
+{
+    return n >= 13 && bytes_of_bulk <= nek_most_shared() ? NEK_BULK : NEK_CACHED;
 }
 
 /* Calls f(std::integral_constant<nek_source, ...>()). */

@@ -37,11 +37,12 @@ static void set_up(nek_solver_t *s)
     d->pass.factors = s->mesh.G;
     nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
         constexpr int n = N();
-        d->launch = nek_make_launch(&s->mesh, true, NEK_CACHED);
+        d->launch = nek_make_launch(
+            &s->mesh, true, nek_automatic_source<n>(onepass_bytes<n, nek_factors<n, NEK_BULK>>(1)));
         nek_with_source(d->launch.source, [&](auto source) {
             using factors_t = nek_factors<n, source()>;
-            nek_allow_shared(onepass_element<n, factors_t>,
-                             onepass_bytes<n, factors_t>(d->launch.per_block));
+            nek_set_up_launch<factors_t>(&d->launch, onepass_element<n, factors_t>,
+                                         onepass_bytes<n, factors_t>(d->launch.per_block));
         });
         onepass_set_up<n>(s, d);
     });
@@ -54,13 +55,13 @@ static void tear_down(nek_solver_t *s)
 
 static const char *refuse(const nek_config_t *config)
 {
-    return nek_refuse_line(config, onepass_extra);
+    return nek_refuse_line(config, onepass_extra<true>);
 }
 
 static const char *refuse_choice(const nek_config_t *config, const int *choice)
 {
     return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
-                                  choice[NEK_FACTORS] == 1 + NEK_BULK, onepass_extra);
+                                  choice[NEK_FACTORS] == 1 + NEK_BULK, onepass_extra<true>);
 }
 
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)

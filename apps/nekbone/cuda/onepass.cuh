@@ -80,6 +80,12 @@ struct onepass_x {
     }
 };
 
+/* Does r wait in registers? From this n on a block has a multiprocessor for itself, and its threads
+ * have some to spare, unless the factors want them. */
+enum { ONEPASS_N_IN_REGISTERS = 14 };
+template <int n, bool spares_registers>
+constexpr bool onepass_in_registers = n >= ONEPASS_N_IN_REGISTERS &&spares_registers;
+
 /* Registers a thread needs: p, r, v and x on their way, and the rest. */
 constexpr int onepass_registers(int n)
 {
@@ -89,8 +95,10 @@ constexpr int onepass_registers(int n)
 /* Shared memory of a block: r of its elements, with idle lanes, besides the operator's. */
 template <int n, class Factors> constexpr size_t onepass_bytes(int per_block)
 {
-    return nek_line_bytes<n>(per_block, Factors::shared, 0) +
-           sizeof(double) * n * nek_whole_warps(per_block * n * n);
+    const int kept = onepass_in_registers<n, Factors::spares_registers>
+                         ? 0
+                         : n * nek_whole_warps(per_block * n * n);
+    return nek_line_bytes<n>(per_block, Factors::shared, 0) + sizeof(double) * kept;
 }
 
 /* Blocks a multiprocessor shall hold: what registers allow, and shared memory if that is less. */
@@ -103,32 +111,39 @@ template <int n, class Factors> constexpr int onepass_blocks()
     return by_registers < by_shared ? by_registers : by_shared > 0 ? by_shared : 1;
 }
 
-template <int n, class Factors>
-__global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Factors>())
-    onepass_element(const __grid_constant__ nek_halves<n> D,
-                    const __grid_constant__ onepass_t<typename Factors::from_t> a,
-                    const nek_part_t part, int it)
+/* A thread's column in the arrays of all points. */
+template <int n> struct onepass_column {
+    const nek_column<n> v;
+    const size_t own; /* its first point in the others */
+    double *const x, *const r, *const p;
+
+    template <class From>
+    __device__ __forceinline__ onepass_column(const onepass_t<From> &a, const nek_place<n> &at,
+                                              const nek_column<n> &of_v)
+        : v(of_v), own(static_cast<size_t>(at.e) * nek_shape<n>::n3 + at.t), x(a.x + own),
+          r(a.r + own), p(a.p + own)
+    {
+    }
+};
+
+/* The pass over a block's elements. kept: where r waits in shared memory for its product with v, if
+ * not in registers. look_ahead(): for who takes them in turns. */
+template <int n, class Factors, class Look>
+__device__ __forceinline__ void
+onepass_pass(const nek_halves<n> &D, const onepass_t<typename Factors::from_t> &a,
+             const nek_place<n> &at, const onepass_column<n> &column, Factors &factors, int it,
+             const onepass_x &to_x, double beta, double *kept, double (&sum)[4], Look look_ahead)
 {
     constexpr bool once = Factors::once;
-    constexpr int n2 = n * n, n3 = n2 * n;
-    extern __shared__ __align__(128) double memory[];
-    double *const lines = memory + a.per_block * Factors::shared;
-    const nek_place<n> at(part, a.per_block, lines);
-    Factors factors(a.factors, at, a.elements, a.per_block, memory);
-    const nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
-    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
-    double *const x = a.x + own, *const r = a.r + own, *const p = a.p + own;
-    /* r waits in shared memory for its product with v */
-    double *const kept =
-        lines + a.per_block * (nek_shape<n>::rows + nek_shape<n>::planes) + threadIdx.x;
-
-    rt_wait_for_previous();
-    const onepass_x to_x(a.scalars, it, false);
-    const double alpha = to_x.at_p, beta = nek_get(a.scalars, NEK_BETA, it);
-    double u[n], w[n], sum[4] = {0, 0, 0, 0};
+    constexpr bool in_registers = onepass_in_registers<n, Factors::spares_registers>;
+    constexpr int n2 = n * n;
+    const nek_column<n> &v = column.v;
+    double *const x = column.x, *const r = column.r, *const p = column.p;
+    const double alpha = to_x.at_p;
+    double u[n], w[n], r_k[n];
     if (at.active) {
-        double r_k[n], v_k[n], x_k[n];
-        const double *const from = it > 0 ? r : a.b + own;
+        double v_k[n], x_k[n];
+        const double *const from = it > 0 ? r : a.b + column.own;
 #pragma unroll
         for (int k = 0; k < n; k++) { /* all loads before any store */
             r_k[k] = nek_load<once>(from + k * n2);
@@ -150,21 +165,63 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
             u[k] = r_k[k] + beta * u[k];
             nek_store<once>(r + k * n2, r_k[k]);
             nek_store<once>(p + k * n2, u[k]);
-            kept[k * blockDim.x] = r_k[k];
+            if (!in_registers)
+                kept[k * blockDim.x] = r_k[k];
             sum[0] += v.c(k) * r_k[k] * r_k[k];
         }
     }
+    look_ahead();
     nek_line_operator(D, at, factors, u, w);
     if (at.active) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
             const double value = v.is_masked(k) ? 0 : w[k] + a.lambda * v.c(k) * u[k];
             sum[1] += u[k] * value;
-            sum[2] += kept[k * blockDim.x] * value;
+            sum[2] += (in_registers ? r_k[k] : kept[k * blockDim.x]) * value;
             if (a.alone || v.is_inside(k))
                 sum[3] += value * value;
             *v.at(k) = value;
         }
+    }
+}
+
+template <int n, class Factors>
+__global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Factors>())
+    onepass_element(const __grid_constant__ nek_halves<n> D,
+                    const __grid_constant__ onepass_t<typename Factors::from_t> a,
+                    const nek_part_t part, int it)
+{
+    extern __shared__ __align__(128) double memory[];
+    double *const lines = memory + a.per_block * Factors::shared;
+    nek_place<n> at(part, a.per_block, lines);
+    Factors factors(a.factors, at, a.elements, a.per_block, memory);
+    /* Where the column is, while the kernel before still runs. */
+    nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
+    const onepass_column<n> column(a, at, v);
+    double *const kept =
+        lines + a.per_block * (nek_shape<n>::rows + nek_shape<n>::planes) + threadIdx.x;
+    double sum[4] = {0, 0, 0, 0};
+
+    rt_wait_for_previous();
+    const onepass_x to_x(a.scalars, it, false);
+    const double beta = nek_get(a.scalars, NEK_BETA, it);
+    if constexpr (Factors::in_turns) {
+        for (int turn = 1;; turn++) {
+            int next;
+            nek_outside_t outside;
+            onepass_pass(D, a, at, onepass_column<n>(a, at, v), factors, it, to_x, beta, kept, sum,
+                         [&] {
+                             next = factors.next = nek_element_of_turn(part, turn);
+                             outside = next < 0 ? 0 : a.outside[next];
+                         });
+            if (next < 0)
+                break;
+            at.e = next;
+            factors.go_on();
+            v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
+        }
+    } else {
+        onepass_pass(D, a, at, column, factors, it, to_x, beta, kept, sum, [] {});
     }
     rt_let_next_start();
     nek_leave_sums(a.scalars, part.first_block, sum);
@@ -206,9 +263,11 @@ template <class From> struct onepass_data {
     unsigned finish_blocks;
 };
 
-constexpr int onepass_extra(int n) /* r of an element, with idle lanes; doubles */
+/* r of an element, with idle lanes, if it is in shared memory; doubles */
+template <bool spares_registers> constexpr int onepass_extra(int n)
 {
-    return nek_whole_warps(nek_elements_a_block(n) * n * n) * n;
+    const bool in_registers = n >= ONEPASS_N_IN_REGISTERS && spares_registers;
+    return in_registers ? 0 : nek_whole_warps(nek_elements_a_block(n) * n * n) * n;
 }
 
 template <int n, class Factors>
@@ -219,11 +278,10 @@ void onepass_iterations(const nek_solver_t *s, const onepass_data<typename Facto
     const nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
     const size_t shared = onepass_bytes<n, Factors>(d->pass.per_block);
     for (int it = first; it < last; it++) {
-        nek_elements(d->exchange, d->pass.per_block, d->pass.v,
-                     [&](bool chained, const nek_part_t &part, unsigned blocks) {
-                         rt_launch(chained, onepass_element<n, Factors>, blocks, d->launch.threads,
-                                   shared, D, d->pass, part, it);
-                     });
+        nek_elements(d->exchange, d->pass.v, [&](bool chained, const nek_part_t &part) {
+            rt_launch(chained, onepass_element<n, Factors>, part.blocks, d->launch.threads, shared,
+                      D, d->pass, part, it);
+        });
         nek_gather<n, form_alpha_beta>(d->exchange, d->pass.scalars, d->pass.v, it);
     }
     if (last == s->iterations) {

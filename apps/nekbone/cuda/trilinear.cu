@@ -19,11 +19,12 @@ struct vertices_t {
     double z[NEK_FIXED_N], w[NEK_FIXED_N];
 };
 
-template <int n> struct trilinear_t {
+template <int n> struct trilinear_t : nek_no_turns {
     using from_t = vertices_t;
     static constexpr bool once = true;
     static constexpr int shared = 24;                /* vertices of an element */
     static constexpr int registers = n < 7 ? 36 : 0; /* more lines hide them */
+    static constexpr bool spares_registers = false;
     const vertices_t &of;
     const double *vertices;
     int i, j;
@@ -152,13 +153,13 @@ static const char *refuse(const nek_config_t *config)
     if (config->deform != 0)
         return "its elements are known by their 8 vertices, and --deform bends the edges between "
                "them; use onepass";
-    return nek_refuse_line(config, onepass_extra);
+    return nek_refuse_line(config, onepass_extra<false>);
 }
 
 static const char *refuse_choice(const nek_config_t *config, const int *choice)
 {
     return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice), false,
-                                  onepass_extra);
+                                  onepass_extra<false>);
 }
 
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
