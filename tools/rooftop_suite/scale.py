@@ -64,13 +64,15 @@ def divided(extents, by):
     return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
 
 
-def exposed_share(text):
-    """Of --profile's table: seconds in timers of messages over those of the whole solve; None: no table."""
-    rows = re.findall(r'^( *)([\w -]+?) +\d+ +\S+@\d+ +\S+@\d+ +\S+ +([\d.]+) ', text, re.M)
-    if not rows:
+def exposed_share(text, ranks):
+    """Of --profile's table: time in timers of messages over that of the whole solve; None: no table, or none of
+    these though there are several ranks (nekbone on GPUs of one host: a kernel sends, adds and takes)."""
+    rows = re.findall(r'^ *([\w -]+?) +(\d+) +\S+@\d+ +\S+@\d+ +([\d.]+) ', text, re.M)
+    if not rows or (ranks > 1 and not any(name in MESSAGES for name, _, _ in rows)):
         return None
-    whole = float(rows[0][2])
-    return min(1.0, sum(float(total) for _, name, total in rows if name in MESSAGES) / whole) if whole > 0 else None
+    times = [(name, int(calls) * float(average)) for name, calls, average in rows]
+    whole = times[0][1]
+    return min(1.0, sum(time for name, time in times if name in MESSAGES) / whole) if whole > 0 else None
 
 
 class Scaling:
@@ -147,7 +149,7 @@ class Scaling:
             rung = result['rungs'][0]
             points.append({'ranks': ranks, 'valid': True, 'rung': rung['name'], 'spread': rung['spread'],
                            'seconds_per_unit': rung['seconds_per_unit'], 'fom_flop_per_s': rung['fom_flop_per_s'],
-                           'exposed_share': exposed_share(text)})
+                           'exposed_share': exposed_share(text, ranks)})
             first, last = points[0], points[-1]
             share = ranks / first['ranks']
             last['efficiency'] = first['seconds_per_unit'] / last['seconds_per_unit'] / share if kind == 'strong' else \
