@@ -400,8 +400,8 @@ static void test_cut(form_t f)
     }
 }
 
-/* Turned bits may give another mesh, but a sound one; and some must be refused. Of every third byte;
- * with RT_CHECK_LONG, of all. */
+/* Turned bits may give another mesh, but a sound one; and some must be refused. Of every third
+ * byte; with RT_CHECK_LONG, of all. */
 static void test_bits(form_t f)
 {
     static char broken[MOST];
