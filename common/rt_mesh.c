@@ -15,6 +15,8 @@
 #include "rt_mesh_file.h"
 #include "rt_verify.h"
 
+enum { WORTH_THREADS = 4096 }; /* elements or vertices; for fewer, waking threads costs more */
+
 const char *rt_element_name(rt_element_t type)
 {
     static const char *const names[] = {"tetrahedron", "pyramid", "prism", "hexahedron"};
@@ -393,9 +395,10 @@ static void describe(const rt_mesh_t *mesh, const char *name, fault_t fault, int
 
 static bool check_elements(const rt_mesh_t *mesh, int type, char *why, size_t len)
 {
+    const int64_t n = mesh->elements[type];
     int64_t first = INT64_MAX;
-#pragma omp parallel for schedule(static) reduction(min : first)
-    for (int64_t e = 0; e < mesh->elements[type]; e++) {
+#pragma omp parallel for schedule(static) reduction(min : first) if (n > WORTH_THREADS)
+    for (int64_t e = 0; e < n; e++) {
         double figure;
         int corner;
         if (e < first && element_fault(mesh, type, e, &figure, &corner) != SOUND)
@@ -431,7 +434,7 @@ static bool check_faces(const rt_mesh_t *mesh, int type, char *why, size_t len)
 bool rt_mesh_check(const rt_mesh_t *mesh, char *why, size_t len)
 {
     int64_t first = INT64_MAX;
-#pragma omp parallel for schedule(static) reduction(min : first)
+#pragma omp parallel for schedule(static) reduction(min : first) if (mesh->vertices > WORTH_THREADS)
     for (int64_t v = 0; v < mesh->vertices; v++)
         if (v < first && rt_count_nonfinite(mesh->x + 3 * v, 3) > 0)
             first = v;

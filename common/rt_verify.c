@@ -25,7 +25,7 @@ size_t rt_count_nonfinite(const double *x, size_t n)
 {
     size_t bad = 0;
 #ifdef _OPENMP
-#pragma omp parallel for reduction(+ : bad)
+#pragma omp parallel for reduction(+ : bad) if (n > 65536)
 #endif
     for (size_t i = 0; i < n; i++)
         bad += !rt_finite(x[i]);
