@@ -18,7 +18,6 @@ from . import ENVIRONMENT, INVALID, VALID, Fault, lessons, page, plots, programs
 from .cli import seconds
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-REGISTERS, WARPS = 65536, 64  # of a multiprocessor, of compute capability 8.0 and 9.0
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 STYLE = '''
 .diff span { display: block; min-height: 1.5em; }
@@ -115,41 +114,20 @@ def said_by(words, limit):
 
 
 def launched(rung):
-    """Lines on the kernels that ran, as the CUDA runtime has them; none if the result does not say."""
+    """Lines on the kernels that ran, as the CUDA runtime has them; none of a rung without."""
     kernels = report.items(rung.row.get('kernels'))
     if not kernels:
         return []
-    count = lambda kernel, key: f'{report.number(kernel.get(key)) or 0:.0f}'
-    lines = [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
-             'kernel (local: bytes a thread; shared: bytes a block; resident: blocks a multiprocessor)']
-    for kernel in kernels:
-        occupancy = f'{100 * (report.number(kernel.get("occupancy")) or 0):.0f} %'
-        lines.append(f'{count(kernel, "blocks"):>8} {count(kernel, "threads"):>7} {count(kernel, "registers"):>9} '
-                     f'{count(kernel, "local_bytes"):>6} {count(kernel, "shared_bytes"):>7} '
-                     f'{count(kernel, "blocks_per_multiprocessor"):>8} {occupancy:>9}  {report.text(kernel.get("name"))}')
-    return lines
 
+    def value(kernel, key):
+        return report.number(kernel.get(key)) or 0
 
-def resources(program, path):
-    """Lines on the registers and memory of a CUDA rung's kernels, from its object in the build of the program, for
-    results that do not say what ran."""
-    built = os.path.join(os.path.dirname(program), *path.split(os.sep)[2:]).rpartition('.')[0] + '.o'
-    words = ['cuobjdump', '--dump-resource-usage', built]
-    dump = tool('cuobjdump')
-    text = said_by([dump, *words[1:]], 60) if dump and os.path.isfile(built) else None
-    kernels = re.findall(r'Function ([^\s:]+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)', text or '')
-    if not kernels:
-        return [f'registers and shared memory: {shlex.join(words)}, in a build']
-    names = (said_by([tool('cu++filt') or 'c++filt', *(kernel[0] for kernel in kernels)], 60) or '').splitlines()
-    lines = [f'{"registers":>9} {"stack":>6} {"shared":>7} {"warps":>5}  kernel (warps: at most so many a '
-             'multiprocessor, by registers)']
-    for i, (name, registers, stack, shared, _) in enumerate(kernels):
-        of_warp = 32 * -(-int(registers) // 8) * 8
-        warps = min(WARPS, 4 * (REGISTERS // 4 // of_warp))  # a multiprocessor has four parts
-        name = re.sub(r'^void |\(.*', '', names[i]) if len(names) == len(kernels) else name
-        lines.append(f'{registers:>9} {stack:>6} {shared:>7} {warps:>5}  {name}')
-    most = 24
-    return lines[:most] + ([f'and {len(lines) - most} more: {shlex.join(words)}'] if len(lines) > most else [])
+    return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
+            'kernel (local: bytes a thread; shared: bytes a block; resident: blocks a multiprocessor)'] + [
+        f'{value(kernel, "blocks"):8.0f} {value(kernel, "threads"):7.0f} {value(kernel, "registers"):9.0f} '
+        f'{value(kernel, "local_bytes"):6.0f} {value(kernel, "shared_bytes"):7.0f} '
+        f'{value(kernel, "blocks_per_multiprocessor"):8.0f} {100 * value(kernel, "occupancy"):7.0f} %  '
+        f'{report.text(kernel.get("name"))}' for kernel in kernels]
 
 
 class Counters:
@@ -397,7 +375,6 @@ def main(args):
         one.profile = tables.get(one.name, '')
         one.resources = launched(one.rung)
         if one.kind == 'cuda':
-            one.resources = one.resources or (resources(program, one.path) if one.path else [])
             one.counters = counters.of(one.name)
     command = shlex.join([args.app, '--ladder', *words])
     page_text, drawn = html(args.app, lesson, result, pages, command)
