@@ -26,7 +26,7 @@ typedef struct {
 
 static struct {
     seen_t list[MOST];
-    int n, marks, last; /* last: where the launch before this one stands */
+    int n, marks;
 } self;
 
 void rt_kernels_clear(void)
@@ -154,7 +154,7 @@ static bool ask(const seen_t *seen, kernel_t *k)
         (void)cudaGetLastError();
         return false;
     }
-    int most_threads = 2048;
+    int most_threads;
     RT_CUDA(cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor,
                                    rt_device_gpu()->ordinal));
     readable(mangled, k->name);

@@ -120,7 +120,7 @@ static void time_isolated(const rt_app_t *app, void *solver, double seconds, int
     judge_windows(n, n * calls, out);
 }
 
-/* One more solve with the timers on, to say where the time went. */
+/* Solves with the timers on, to say where the time went, and in which kernels. */
 static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
 {
     /* Once for what happens the first time only, then together: else ranks wait in their first
@@ -139,6 +139,8 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
                         line->flops / rt_comm_size());
     }
     rt_timer_print(stdout, run->bandwidth);
+    if (rt_comm_rank() == 0)
+        rt_kernels_print(stdout);
 }
 
 /* Set up, and verified before anything is timed. */
@@ -185,8 +187,6 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
         app->work_done(solver, &out->work);
     if (run->opt.profile)
         profile_rung(run, solver, out);
-    if (run->opt.profile && rt_comm_rank() == 0)
-        rt_kernels_print(stdout);
     if (run->opt.picture && app->picture)
         app->picture(solver, run->opt.picture);
     if (extra && app->result)
