@@ -2,9 +2,10 @@
 
 Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone's has
 a few elements less where boxes of all these ranks would not divide them. Weak: that size on every rank; efficiency =
-FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large. The first number of ranks takes the part of 1, if it is larger. Exposed communication is the share of a profiled solve
-that the slowest rank spends in the timers of messages: what work inside did not hide. It is of one solve with the
-timers on, and so a little too large. Results are kept as in `rooftop run`: what is there is not run again.
+FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large. The first number of ranks takes
+the part of 1, if it is larger. Exposed communication is the share of a profiled solve that ranks, on average, spend in
+the timers of messages: what work inside did not hide. It is of one solve with the timers on, and so a little too large.
+Results are kept as in `rooftop run`: what is there is not run again.
 """
 import math
 import os
@@ -45,8 +46,8 @@ def default_ranks():
 
 
 def divisor(ranks):
-    """What all extents of a box are to be multiples of, so that each of these numbers of ranks has a box that divides it:
-    the prime factors of a number of ranks, shared out evenly over three directions."""
+    """What all extents of a box are to be multiples of, so that each of these numbers of ranks has a box that divides
+    it: the prime factors of a number of ranks, shared out evenly over three directions."""
     needed = {}
     for number in ranks:
         factor, rest = 2, number
