@@ -61,6 +61,7 @@ rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 rt_gpu_scripts = \
 	tests/nekbone/gpu_degrees.sh \
 	tests/nekbone/gpu.sh \
+	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/alya-rhs/gpu.sh
@@ -102,6 +103,12 @@ tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
 tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
 tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
 tests_mutants_nekbone_mutants_LDADD = $(rt_nekbone_ldadd)
+# nekbone whose GPU is lost while it works, for gpu_lost.sh.
+if HAVE_CUDA
+check_PROGRAMS += tests/nekbone/lost
+tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu
+tests_nekbone_lost_LDADD = $(rt_nekbone_ldadd)
+endif
 
 rt_alya_ldadd = apps/alya-rhs/libalya.a $(RT_LIBS)
 tests_alya_rhs_test_mesh_LDADD = $(rt_alya_ldadd)

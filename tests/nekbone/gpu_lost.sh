@@ -1,0 +1,89 @@
+# gpu_lost.sh - a GPU that is lost at any moment: nekbone says so in one line, leaves no result, and all ranks are gone soon;
+# `rooftop run` counts nothing of it and goes on when the GPU is back.
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
+find_gpu_rungs
+lost=$top/tests/nekbone/lost
+run="--elements 8x8x8 --degree 7 --seconds 20 --json result.json"
+
+# none_left WHAT: no process of it is there any more, or at least not for long.
+none_left()
+{
+    for _ in $(seq 100); do
+        left=$(find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$lost" 2>/dev/null)
+        [ -n "$left" ] || return 0
+        sleep 0.1
+    done
+    fail "$*: processes are left: $left"
+    kill -9 $(echo "$left" | cut -d/ -f3)
+}
+
+# lost AFTER RANK COMMAND...: the GPU of RANK is lost AFTER seconds. It ends with 3 within 60 s, after a line of that rank
+# that quotes CUDA, and without a file. Catches a call whose error nobody looks at, a wait without an end, a result of half
+# a run. Ranks that lose a neighbour may say so too.
+lost()
+{
+    after=$1 who=$2
+    shift 2
+    began=$SECONDS
+    RT_LOSE_AFTER=$after RT_LOSE_RANK=$who timeout -k 5 60 "$@" >lost.out 2>lost.err
+    got=$?
+    [ $got = 3 ] || fail "$*, lost after $after s: ended with $got, not 3: $(tail -n 5 lost.out lost.err)"
+    why=$(sed -n 's/^lost: after .*: \(cudaError[A-Z].*\)/\1/p' lost.err)
+    [ -n "$why" ] || fail "$*: was not lost: $(cat lost.err)"
+    grep -q "^nekbone: .*($why)" lost.err || fail "$*: no word of it: $(cat lost.err)"
+    case $1 in
+    *mpirun*) ;;
+    *) [ "$(grep -c '^nekbone: ' lost.err)" = 1 ] || fail "$*: more than a line: $(cat lost.err)" ;;
+    esac
+    left=$(find . -name '*result*' -o -name '.part-*')
+    [ -z "$left" ] || fail "$*, lost after $after s: leaves $left"
+    none_left "$*, lost after $after s"
+    echo "lost after $after s: gone in $((SECONDS - began)) s: $(grep '^nekbone: ' lost.err | head -n 1)"
+    rm -f result.*
+}
+
+# Without a loss it is nekbone.
+valid whole "$lost" --elements 4x4x4 --degree 7 --rung onepass --seconds 0
+
+# While it allocates, sets up, verifies, and in the midst of timing; a rung whose iterations are one graph, one whose whole
+# solve is a kernel, one that asks for its sums in each iteration.
+for after in 0 0.02 0.1 0.3 1; do
+    lost $after 0 "$lost" $run --rung onepass
+done
+for rung in global resident $(case $gpu_rungs in *kokkos*) echo kokkos ;; esac); do
+    lost 3 0 "$lost" $run --rung $rung
+done
+lost 3 0 "$lost" $run --ladder
+
+if why=$(have_mpi); then
+    # The first rank, and the one that only the others can miss.
+    for who in 0 1; do
+        lost 3 $who $mpirun -n 2 "$lost" $run --rung onepass --device 0 --share-device --transport staged
+    done
+    gpus=$("$nekbone" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
+    if [ "${gpus:-1}" -ge 2 ]; then
+        transports="staged peer"
+        ! grep -q 'RT_HAVE_NCCL 1' "$top/config.h" || transports="$transports nccl"
+        for transport in $transports; do
+            lost 4 1 $mpirun -n 2 "$lost" $run --rung onepass --transport $transport
+        done
+    else
+        echo "not on two GPUs: there is one"
+    fi
+else
+    echo "not on two ranks: $why"
+fi
+
+# The suite: no result, and the same command goes on.
+if python=$(command -v "${PYTHON:-python3}"); then
+    mkdir bin
+    ln -s "$lost" bin/nekbone
+    rooftop="$python $abs_top_srcdir/tools/rooftop run --into suite"
+    RT_LOSE_AFTER=2 $rooftop --bindir "$work/bin" --apps nekbone --size tiny --seconds 5 --no-ladders >suite.out 2>&1
+    got=$?
+    [ $got = 3 ] && grep -q 'lost: after' suite/nekbone.out || fail "rooftop run ended with $got: $(cat suite.out)"
+    [ ! -e suite/nekbone.json ] || fail "rooftop run: a result of a lost GPU"
+    $rooftop >suite.out 2>&1 || fail "rooftop run does not go on: $(cat suite.out)"
+    grep -q '^nekbone .* VALID' suite.out && [ -s suite/nekbone.json ] || fail "rooftop run: $(cat suite.out)"
+fi
+exit $failed
