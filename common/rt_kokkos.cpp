@@ -7,6 +7,7 @@
  */
 #include "config.h"
 #include "rt_kokkos.hpp"
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -39,6 +40,15 @@ const rt_kokkos::Exec &rt_kokkos::exec()
     return *instance;
 }
 
+/* When a call of its back-end fails, on a GPU that was lost say, Kokkos writes why and calls
+ * abort(); so does C++ for an exception that nobody catches. All ranks have to end then, with the
+ * status that says what kind of end it is. */
+static void gave_up(int)
+{
+    std::signal(SIGABRT, SIG_DFL);
+    rt_die(RT_ENVIRONMENT, "Kokkos gave up, or C++ did: the lines above say why");
+}
+
 static void initialize(int threads, int gpu)
 {
 #if KOKKOS_VERSION >= 30700
@@ -54,6 +64,7 @@ static void initialize(int threads, int gpu)
         settings.device_id = gpu;
 #endif
     Kokkos::initialize(settings);
+    std::signal(SIGABRT, gave_up);
 }
 
 extern "C" {

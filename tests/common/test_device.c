@@ -17,6 +17,7 @@
 #include "check.h"
 #include "rt_comm.h"
 #include "rt_error.h"
+#include "rt_kokkos.h"
 
 static void test_refusals(void)
 {
@@ -47,6 +48,16 @@ static int count_cores(const char *set)
         set = *end == ',' ? end + 1 : end + strlen(end);
     }
     return n;
+}
+
+/* A program that Kokkos ends with abort() takes its ranks along and says with its status why. */
+static void test_abort(void)
+{
+    if (!rt_kokkos_why_not())
+        CHECK_DIES(RT_ENVIRONMENT, "Kokkos gave up", {
+            rt_kokkos_start(1, -1);
+            abort();
+        });
 }
 
 static void test_cpu(void)
@@ -153,6 +164,7 @@ int main(int argc, char **argv)
     CHECK_TEXT(rt_kind_name(RT_CUDA), "cuda");
     CHECK_TEXT(rt_kind_name(RT_KOKKOS), "kokkos");
     test_refusals();
+    test_abort();
     test_cpu();
 #if RT_HAVE_OPENMP
     test_threads();

@@ -21,11 +21,13 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
     }
 }
 
-/* Shared memory that a block may have, on this GPU, or on an H100 where there is none. */
+/* Shared memory that a block of an H100 or H200 may have; and without 1 KB for what is static. */
+enum { NEK_MOST_SHARED = 227 * 1024, NEK_BLOCK_SHARED = NEK_MOST_SHARED - 1024 };
+/* That it may have on this GPU; on an H100 where there is none. */
 static inline size_t nek_most_shared()
 {
     const rt_gpu_t *gpu = rt_device_gpu();
-    return gpu ? gpu->shared : 227 * 1024;
+    return gpu ? gpu->shared : static_cast<size_t>(NEK_MOST_SHARED);
 }
 
 /* Shared memory beyond 48 KB has to be asked for; several such blocks want all there is. */

@@ -126,9 +126,6 @@ constexpr int nek_blocks_of(int threads, int registers)
     return blocks > 0 ? blocks : 1;
 }
 
-/* Shared memory that a block may have, of an H100 or H200, without what CUDA itself takes. */
-enum { NEK_BLOCK_SHARED = 226 * 1024 };
-
 /* The elements that one launch works on: first up to end, or those that `order` has there. */
 typedef struct {
     const int *order; /* of all elements; NULL: as they come */

@@ -6,10 +6,11 @@
  * two kernels an iteration; on several ranks one sum over ranks. Price: three more inner products,
  * one array of shared memory, and x is late by up to two steps.
  *
- * The factors, half of all bytes, are read as all else. A bulk copy would be under way while r, p
- * and v are fetched and the first products are formed, and takes no registers; but its shared
- * memory costs a block a multiprocessor: at n = 10 on an H200, us an iteration, 39.6 against 42.6
- * with the copy at 1024 elements, 130 against 142 at 4096.
+ * The factors, half of all bytes, are read as all else up to n = 12. A bulk copy would be under way
+ * while r, p and v are fetched and the first products are formed, and takes no registers; but its
+ * shared memory costs a block a multiprocessor: at n = 10 on an H200, us an iteration, 39.6 against
+ * 42.6 with the copy at 1024 elements, 130 against 142 at 4096. From n = 13 on one block is all
+ * that fits anyway: it takes elements in turn, and copies the next one's factors while it computes.
  */
 #include "config.h"
 #include "onepass.cuh"

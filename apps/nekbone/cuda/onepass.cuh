@@ -106,8 +106,8 @@ template <int n, class Factors> constexpr int onepass_blocks()
 {
     const int by_registers =
         nek_blocks_of(nek_shape<n>::threads, onepass_registers(n) + Factors::registers);
-    const int by_shared =
-        static_cast<int>(227 * 1024 / (onepass_bytes<n, Factors>(nek_elements_a_block(n)) + 1024));
+    const int by_shared = static_cast<int>(
+        NEK_MOST_SHARED / (onepass_bytes<n, Factors>(nek_elements_a_block(n)) + 1024));
     return by_registers < by_shared ? by_registers : by_shared > 0 ? by_shared : 1;
 }
 

@@ -672,9 +672,6 @@ static const rt_parameter_t parameters[] = {
 
 enum form { HELD, TOGETHER, APART }; /* held: together, with the factors in shared memory too */
 
-/* That a block can have on any GPU: 227 KB, less what is static. */
-enum { MOST_SHARED = 226 * 1024 };
-
 typedef struct {
     resident_t resident;
     form how;
@@ -686,7 +683,7 @@ template <int n, class F> static void with_form(form how, F f)
     constexpr size_t held = together_bytes<n, NEK_BULK>();
     if (how == TOGETHER)
         f(together<n, NEK_CACHED>, together_threads<n>, together_bytes<n, NEK_CACHED>());
-    if constexpr (held <= MOST_SHARED)
+    if constexpr (held <= NEK_BLOCK_SHARED)
         if (how == HELD)
             f(together<n, NEK_BULK>, together_threads<n>, held);
     if constexpr (n <= APART_MAX_N)
