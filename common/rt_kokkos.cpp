@@ -63,8 +63,8 @@ static void initialize(int threads, int gpu)
     if (gpu >= 0 && !rt_kokkos::on_host)
         settings.device_id = gpu;
 #endif
+    std::signal(SIGABRT, gave_up); /* starting it may be what fails */
     Kokkos::initialize(settings);
-    std::signal(SIGABRT, gave_up);
 }
 
 extern "C" {

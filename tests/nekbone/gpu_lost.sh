@@ -44,7 +44,7 @@ lost()
 # Without a loss it is nekbone.
 valid whole "$lost" --elements 4x4x4 --degree 7 --rung onepass --seconds 0
 
-# While it allocates, sets up, verifies, and in the midst of timing; a rung whose iterations are one graph, one whose whole
+# While it starts Kokkos, sets up, measures ceilings, verifies, and in the midst of timing; a rung whose iterations are one graph, one whose whole
 # solve is a kernel, one that asks for its sums in each iteration.
 for after in 0 0.02 0.1 0.3 1; do
     lost $after 0 "$lost" $run --rung onepass
