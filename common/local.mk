@@ -25,6 +25,7 @@ common_librooftop_a_SOURCES = \
 	common/rt_nccl.h common/rt_nccl.c \
 	common/rt_opt.h common/rt_opt.c \
 	common/rt_plausible.c \
+	common/rt_replay.h common/rt_replay.c \
 	common/rt_report.h common/rt_report.c \
 	common/rt_scan.h common/rt_scan.c \
 	common/rt_sha256.h common/rt_sha256.c \

@@ -12,6 +12,7 @@
 #include "rt_comm.h"
 #include "rt_mem.h"
 #include "rt_device.h"
+#include "rt_replay.h"
 #include "rt_kokkos.h"
 #include "rt_halo.h"
 #include "rt_timer.h"

@@ -555,6 +555,16 @@ void rt_side_join(void)
 #endif
 }
 
+void rt_side_forbid(void)
+{
+    self.side_depth++;
+}
+
+void rt_side_allow(void)
+{
+    self.side_depth--;
+}
+
 void rt_device_synchronize(void)
 {
 #if RT_HAVE_CUDA

@@ -64,10 +64,13 @@ void *rt_device_stream(void);
 /* Messages and what goes with them may run beside it. Between begin and end rt_device_stream is a
  * second stream, of higher priority, which starts when the first is done with all that it was given
  * before begin; the first goes on, and waits for the second at join. Within begin and end another
- * begin, end or join changes nothing. Without a GPU they do nothing. */
+ * begin, end or join changes nothing, nor between forbid and allow: two streams that part and meet
+ * cost some microseconds, for nothing if nobody works beside. Without a GPU they do nothing. */
 void rt_side_begin(void);
 void rt_side_end(void);
 void rt_side_join(void);
+void rt_side_forbid(void);
+void rt_side_allow(void);
 void rt_device_synchronize(void); /* waits for the stream; dies on a pending device error */
 
 /* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective.

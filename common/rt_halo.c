@@ -1072,8 +1072,10 @@ void rt_halo_end(rt_halo_t *halo)
 
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
+    rt_side_forbid();
     rt_halo_begin(halo, op, field);
     rt_halo_end(halo);
+    rt_side_allow();
 }
 
 bool rt_halo_on_stream(const rt_halo_t *halo)

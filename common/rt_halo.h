@@ -84,7 +84,7 @@ void rt_halo_destroy(rt_halo_t *halo);
 /* Collective over the ranks that share groups. `field` is copied. */
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 void rt_halo_end(rt_halo_t *halo);
-/* begin + end */
+/* begin + end, all of it on the stream that is in use */
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 /* Does an exchange only put work on the stream? The same on all ranks. */
 bool rt_halo_on_stream(const rt_halo_t *halo);

@@ -262,8 +262,8 @@ typedef struct {
     /* dQ of local rows first .. last - 1, of one colour: dr = R - O dQ, dQ = D^-1 dr. On the rung's
      * stream. dq: [rows + ghosts][nb] of dq_type. */
     void (*rows)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
-    /* All sweeps from the dQ given, without halo: a graph, or one persistent kernel. NULL: the
-     * driver calls `rows` colour by colour. */
+    /* All sweeps from the dQ given, without halo, as one persistent kernel. NULL: the driver calls
+     * `rows` colour by colour. */
     void (*sweeps)(const mcpi_view_t *view, int64_t sweeps, void *dq);
     void (*set_up)(mcpi_view_t *view);
     void (*tear_down)(mcpi_view_t *view);
@@ -363,13 +363,16 @@ typedef struct {
     int64_t swept; /* sweeps that the last solve asked for, for verify.c */
     double seconds_set_up;
     bool each_colour; /* ghosts are brought up to date after every colour, else after every sweep */
+    bool on_stream;   /* messages are, of all colours: nothing of a sweep waits for the host */
+    bool recording;   /* the sweeps are not run but recorded: no timers */
+    rt_replay_t replay;
 } mcpi_solver_t;
 void *mcpi_solver_new(void *problem, const rt_rung_t *rung);
 void mcpi_solver_destroy(void *solver);
 /* dQ = 0, then the sweeps. */
 void mcpi_solve(void *solver);
 void mcpi_spoil(void *solver);
-/* Sweeps from what dq holds; with one rank and a rung that can, in one call. */
+/* Sweeps from what dq holds; if nothing needs the host, as one launch. */
 void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps);
 /* dq [rows + ghosts][nb] to and from host doubles. Rounds to the rung's type. */
 void mcpi_put_dq(mcpi_solver_t *s, const double *host);

@@ -75,6 +75,16 @@ have_mpi()
     esac
 }
 
+# find_gpus: sets gpus to how many there are, and transports to what carries messages between them in this build.
+find_gpus()
+{
+    gpus=$("$program" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
+    gpus=${gpus:-1}
+    transports="staged peer"
+    ! grep -q 'RT_HAVE_NCCL 1' "$top/config.h" || transports="$transports nccl"
+    [ $gpus -ge 2 ] || echo "not on two GPUs: there is one"
+}
+
 # digests COMMAND FILE...: how many digests the inputs from these files have; nothing if one has none.
 digests()
 {

@@ -81,6 +81,19 @@ if why=$(have_mpi); then
     done
     valid two-sweep $two --rung six-rows --exchange sweep
     valid two-local $two --rung six-rows --colouring local --exchange sweep
+    # Two GPUs: an exchange after each colour within a graph of at most 16 sweeps (35: two left over), and after each sweep.
+    find_gpus
+    for transport in $transports; do
+        [ $gpus -ge 2 ] || break
+        two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"
+        for rung in six-rows staged; do
+            for sweeps in 1 16 35; do
+                valid gpus-$transport-$rung-$sweeps $two --rung $rung --sweeps $sweeps
+            done
+            valid gpus-$transport-$rung-fp16 $two --rung $rung --offdiagonal fp16 --block-size 6
+            valid gpus-$transport-$rung-sweep $two --rung $rung --exchange sweep
+        done
+    done
 else
     echo "not on two ranks: $why"
 fi

@@ -103,16 +103,15 @@ if why=$(have_mpi); then
         --json two.json && same_history one.json two.json $((14 * 49 * 2744)) 14
 
     # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
-    transports="staged peer auto"
-    if grep -q 'RT_HAVE_NCCL 1' "$top/config.h"; then
-        transports="$transports nccl"
+    find_gpus
+    case $transports in *nccl*)
         refused 3 "use the same GPU, which NCCL refuses" $mpirun -n 2 "$nekbone" --device 0 --share-device \
             --transport nccl --rung onepass --elements 4x4x4
-    fi
+    esac
     refused 3 "transport peer: ranks 0 and 1 use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
         --transport peer --rung onepass --elements 4x4x4
-    gpus=$("$nekbone" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
-    if [ "${gpus:-1}" -ge 2 ]; then
+    if [ $gpus -ge 2 ]; then
+        transports="$transports auto"
         for rung in layered packed fused onepass; do
             valid one-$rung "$nekbone" $problem --rung $rung --json one.json
             for transport in $transports; do
@@ -133,8 +132,6 @@ if why=$(have_mpi); then
                 --elements 4x4x4 --degree 9 --seconds 0
         done
         valid gpus-bulk $mpirun -n 2 "$nekbone" --rung fused --choose factors=bulk --elements 4x4x4 --degree 4 --seconds 0
-    else
-        echo "not on two GPUs: there is one"
     fi
 else
     echo "not on two ranks: $why"

@@ -44,8 +44,8 @@ lost()
 # Without a loss it is nekbone.
 valid whole "$lost" --elements 4x4x4 --degree 7 --rung onepass --seconds 0
 
-# While it starts Kokkos, sets up, measures ceilings, verifies, and in the midst of timing; a rung whose iterations are one graph, one whose whole
-# solve is a kernel, one that asks for its sums in each iteration.
+# While it starts Kokkos, sets up, measures ceilings, verifies, and in the midst of timing; a rung whose iterations are one
+# graph, one whose whole solve is a kernel, one that asks for its sums in each iteration.
 for after in 0 0.02 0.1 0.3 1; do
     lost $after 0 "$lost" $run --rung onepass
 done
@@ -59,16 +59,10 @@ if why=$(have_mpi); then
     for who in 0 1; do
         lost 3 $who $mpirun -n 2 "$lost" $run --rung onepass --device 0 --share-device --transport staged
     done
-    gpus=$("$nekbone" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
-    if [ "${gpus:-1}" -ge 2 ]; then
-        transports="staged peer"
-        ! grep -q 'RT_HAVE_NCCL 1' "$top/config.h" || transports="$transports nccl"
-        for transport in $transports; do
-            lost 4 1 $mpirun -n 2 "$lost" $run --rung onepass --transport $transport
-        done
-    else
-        echo "not on two GPUs: there is one"
-    fi
+    find_gpus
+    for transport in $transports; do
+        [ $gpus -lt 2 ] || lost 4 1 $mpirun -n 2 "$lost" $run --rung onepass --transport $transport
+    done
 else
     echo "not on two ranks: $why"
 fi

@@ -1,6 +1,6 @@
 /*
  * mcpi_cuda.cuh - what the CUDA rungs of fun3d-mcpi share: the choice of the kernel compiled for
- * the types and the block size, loads, the triangular solves, and all sweeps as one graph.
+ * the types and the block size, loads, the triangular solves.
  *
  * A rung's file holds its kernel, a template over K = mcpi_form_t<O, X, A, nb>, and the launch.
  */
@@ -225,89 +225,6 @@ __device__ __forceinline__ typename K::A mcpi_lane_sum(const mcpi_arrays_t<K> &a
                 sum += mcpi_stream<A>(block + p * L::used) * mcpi_gather<A>(x + p * L::columns);
     }
     return sum;
-}
-
-/* --- all sweeps as one graph --- */
-
-/* What view->data begins with. */
-typedef struct {
-    cudaGraphExec_t graph; /* NULL: none yet */
-    int64_t sweeps;        /* that the graph holds, */
-    void *dq;              /* over this array */
-} mcpi_replay_t;
-
-/* A graph does not grow beyond that: with 11 colours about 700 kernels. */
-enum { MCPI_REPLAY_SWEEPS = 64 };
-
-typedef void (*mcpi_rows_t)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
-
-static inline void mcpi_replay_drop(mcpi_replay_t *data)
-{
-    if (data->graph)
-        RT_CUDA(cudaGraphExecDestroy(data->graph));
-    data->graph = nullptr;
-}
-
-static inline void mcpi_each_colour(const mcpi_view_t *view, int64_t sweeps, void *dq,
-                                    mcpi_rows_t rows)
-{
-    for (int64_t s = 0; s < sweeps; s++)
-        for (int c = 0; c < view->colours; c++)
-            rows(view, view->colour_start[c], view->colour_start[c + 1], dq);
-}
-
-/* Kernels of a colour are short: launched one by one they wait for the host. Captured, they follow
- * one another on the device. Relaxed: the first launch of a kernel may have to load its code. */
-static inline void mcpi_replay_capture(const mcpi_view_t *view, mcpi_replay_t *data, int64_t sweeps,
-                                       void *dq, mcpi_rows_t rows)
-{
-    cudaGraph_t graph;
-    mcpi_replay_drop(data);
-    RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
-    mcpi_each_colour(view, sweeps, dq, rows);
-    RT_CUDA(cudaStreamEndCapture(rt_stream(), &graph));
-    RT_CUDA(cudaGraphInstantiateWithFlags(&data->graph, graph, 0));
-    RT_CUDA(cudaGraphDestroy(graph));
-    data->sweeps = sweeps;
-    data->dq = dq;
-}
-
-/* For the rung's table: the sweeps asked for, replayed as often as it takes; what is left over of
- * more than MCPI_REPLAY_SWEEPS, fewer sweeps than there were replays, goes colour by colour. */
-template <mcpi_rows_t rows>
-void mcpi_replay_sweeps(const mcpi_view_t *view, int64_t sweeps, void *dq)
-{
-    mcpi_replay_t *data = static_cast<mcpi_replay_t *>(view->data);
-    if (sweeps <= 0 || view->rows == 0)
-        return;
-    const int64_t replays = (sweeps + MCPI_REPLAY_SWEEPS - 1) / MCPI_REPLAY_SWEEPS;
-    const int64_t each = sweeps / replays;
-    if (!data->graph || data->sweeps != each || data->dq != dq)
-        mcpi_replay_capture(view, data, each, dq, rows);
-    for (int64_t k = 0; k < replays; k++)
-        RT_CUDA(cudaGraphLaunch(data->graph, rt_stream()));
-    mcpi_each_colour(view, sweeps - each * replays, dq, rows);
-}
-
-/* Hooks for rungs that keep nothing but the graph. */
-static inline void mcpi_replay_set_up(mcpi_view_t *view)
-{
-    mcpi_replay_t *data = RT_NEW(mcpi_replay_t, 1, RT_HOST);
-    *data = mcpi_replay_t();
-    view->data = data;
-}
-
-static inline void mcpi_replay_tear_down(mcpi_view_t *view)
-{
-    if (!view->data)
-        return;
-    mcpi_replay_drop(static_cast<mcpi_replay_t *>(view->data));
-    RT_FREE(view->data, RT_HOST);
-}
-
-static inline void mcpi_replay_memory(const mcpi_config_t *, double bytes[RT_SPACES])
-{
-    bytes[RT_HOST] += sizeof(mcpi_replay_t);
 }
 
 #endif

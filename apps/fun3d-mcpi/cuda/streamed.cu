@@ -169,7 +169,6 @@ __global__ void __launch_bounds__(32 * WARPS)
 /* --- host --- */
 
 struct mcpi_streamed_data_t {
-    mcpi_replay_t replay; /* first, for mcpi_replay_sweeps */
     mcpi_streamed_rows_t rows;
     int64_t values; /* of R */
     int64_t blocks; /* that the GPU holds at once */
@@ -256,7 +255,6 @@ static void streamed_tear_down(mcpi_view_t *view)
     mcpi_streamed_data_t *data = static_cast<mcpi_streamed_data_t *>(view->data);
     if (!data)
         return;
-    mcpi_replay_drop(&data->replay);
     RT_FREE(data->rows.start, RT_DEVICE);
     RT_FREE(data->rows.offset, RT_DEVICE);
     RT_FREE(data->rows.column, RT_DEVICE);
@@ -287,7 +285,7 @@ static void streamed_memory(const mcpi_config_t *config, double bytes[RT_SPACES]
 }
 
 extern "C" const mcpi_kernels_t mcpi_streamed = {streamed_rows_of,
-                                                 mcpi_replay_sweeps<streamed_rows_of>,
+                                                 nullptr,
                                                  streamed_set_up,
                                                  streamed_tear_down,
                                                  streamed_put_r,

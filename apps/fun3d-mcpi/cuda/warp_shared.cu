@@ -73,14 +73,5 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const mcpi_kernels_t mcpi_warp_shared = {rows,
-                                                    mcpi_replay_sweeps<rows>,
-                                                    mcpi_replay_set_up,
-                                                    mcpi_replay_tear_down,
-                                                    nullptr,
-                                                    mcpi_replay_memory,
-                                                    false,
-                                                    false,
-                                                    true,
-                                                    0,
-                                                    MOST_THREADS};
+extern "C" const mcpi_kernels_t mcpi_warp_shared = {
+    rows, nullptr, nullptr, nullptr, nullptr, nullptr, false, false, true, 0, MOST_THREADS};
