@@ -87,12 +87,10 @@ if why=$(have_mpi); then
         [ $gpus -ge 2 ] || break
         two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"
         for rung in six-rows staged; do
-            for sweeps in 1 16 35; do
-                valid gpus-$transport-$rung-$sweeps $two --rung $rung --sweeps $sweeps
-            done
-            valid gpus-$transport-$rung-fp16 $two --rung $rung --offdiagonal fp16 --block-size 6
-            valid gpus-$transport-$rung-sweep $two --rung $rung --exchange sweep
+            valid gpus-$transport-$rung $two --rung $rung --sweeps 35
         done
+        valid gpus-$transport-fp16 $two --rung staged --offdiagonal fp16 --block-size 6
+        valid gpus-$transport-sweep $two --rung staged --exchange sweep
     done
 else
     echo "not on two ranks: $why"

@@ -70,7 +70,7 @@ if why=$(have_mpi); then
     for transport in $transports; do
         [ $gpus -ge 2 ] || break
         two="$mpirun -n 2 $gfnn --transport $transport --elements 30x22x18 --steps 2 --seconds 0"
-        for rung in $cuda_rungs; do
+        for rung in parity node tiled tensor solve-cuda; do
             valid gpus-$transport-$rung $two --rung $rung
         done
         valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
