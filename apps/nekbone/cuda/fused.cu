@@ -200,7 +200,7 @@ typedef struct {
     fused_t fused;
     nek_exchange_t exchange;
     nek_launch_t launch;
-    rt_replay_t replay;
+    nek_replay_t replay;
     unsigned update_blocks;
 } data_t;
 
@@ -282,7 +282,7 @@ static void set_up(nek_solver_t *s)
 static void tear_down(nek_solver_t *s)
 {
     data_t *d = static_cast<data_t *>(s->data);
-    rt_replay_drop(&d->replay);
+    nek_replay_drop(&d->replay);
     nek_scalars_destroy(&d->fused.scalars);
     nek_exchange_destroy(&d->exchange);
     delete d;

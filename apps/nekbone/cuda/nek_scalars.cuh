@@ -247,21 +247,43 @@ static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *
 /* A graph does not grow beyond that; iterations after it are started one by one. */
 enum { NEK_GRAPH_ITERATIONS = 1024 };
 
+typedef struct {
+    cudaGraphExec_t graph; /* NULL: none yet */
+    int iterations;        /* of the solve that it was made for */
+} nek_replay_t;
+
+static inline void nek_replay_drop(nek_replay_t *replay)
+{
+    if (replay->graph)
+        RT_CUDA(cudaGraphExecDestroy(replay->graph));
+    replay->graph = nullptr;
+}
+
 /* enqueue(first, last) puts iterations first .. last - 1 of a solve on the stream, and after the
- * last of all what ends it. */
-template <class Enqueue> void nek_replay(rt_replay_t *replay, int iterations, Enqueue enqueue)
+ * last of all what ends it. Kernels of a small mesh are shorter than a launch from the host:
+ * captured, they follow one another on the device. Relaxed: the first launch of a kernel may have
+ * to load its code. */
+template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, Enqueue enqueue)
 {
     const int captured = iterations < NEK_GRAPH_ITERATIONS ? iterations : NEK_GRAPH_ITERATIONS;
-    auto work = [&] { enqueue(0, captured); };
-    rt_replay(
-        replay, iterations, [](void *w) { (*static_cast<decltype(work) *>(w))(); }, &work);
+    if (!replay->graph || replay->iterations != iterations) {
+        cudaGraph_t graph;
+        nek_replay_drop(replay);
+        RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
+        enqueue(0, captured);
+        RT_CUDA(cudaStreamEndCapture(rt_stream(), &graph));
+        RT_CUDA(cudaGraphInstantiateWithFlags(&replay->graph, graph, 0));
+        RT_CUDA(cudaGraphDestroy(graph));
+        replay->iterations = iterations;
+    }
+    RT_CUDA(cudaGraphLaunch(replay->graph, rt_stream()));
     if (captured < iterations)
         enqueue(captured, iterations);
 }
 
 /* A solve: replayed, unless the host takes part in every sum. */
 template <class Enqueue>
-void nek_run_solve(rt_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
+void nek_run_solve(nek_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
                    Enqueue enqueue)
 {
     s->sums = scalars->mail ? "gpu to gpu" : scalars->all ? "nccl" : nullptr;

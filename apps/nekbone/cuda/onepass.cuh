@@ -259,7 +259,7 @@ template <class From> struct onepass_data {
     onepass_t<From> pass;
     nek_exchange_t exchange;
     nek_launch_t launch;
-    rt_replay_t replay;
+    nek_replay_t replay;
     unsigned finish_blocks;
 };
 
@@ -315,7 +315,7 @@ template <int n, class From> void onepass_set_up(nek_solver_t *s, onepass_data<F
 
 template <class From> void onepass_tear_down(onepass_data<From> *d)
 {
-    rt_replay_drop(&d->replay);
+    nek_replay_drop(&d->replay);
     nek_scalars_destroy(&d->pass.scalars);
     nek_exchange_destroy(&d->exchange);
     delete d;
