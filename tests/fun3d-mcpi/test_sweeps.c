@@ -314,7 +314,7 @@ int main(int argc, char **argv)
         {"offdiagonal=fp16", 2.07e-2, 4.2e-4},
         {"offdiagonal=bf16", 2.10e-2, 3.4e-3},
     };
-    app_test_start("test_sweeps", &argc, &argv);
+    app_test_start_on(1, "test_sweeps", &argc, &argv);
     manufactured("surface=5 layers=7 cfl=10 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     manufactured("surface=4 layers=5 cfl=10 block-size=7 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     permuted("surface=5 layers=7");

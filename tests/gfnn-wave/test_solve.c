@@ -410,7 +410,7 @@ static void check_spoil(void)
 
 int main(int argc, char **argv)
 {
-    app_test_start("test_solve", &argc, &argv);
+    app_test_start_on(1, "test_solve", &argc, &argv);
     check_solution("elements=4x3x5 precond=none", NO_NETWORK, 60);
     check_solution("elements=4x3x5 precond=bj", NO_NETWORK, 40);
     check_solution("elements=3x2x3 precond=bj faces=free", NO_NETWORK, 45);
