@@ -1,12 +1,13 @@
 """Rooftop for ReFrame 4: the four apps as tests of a machine.
 
-    reframe -c packaging/reframe/rooftop_checks.py -r
+    reframe -c packaging/reframe/rooftop_checks.py --exec-policy=serial -r
     reframe -c packaging/reframe/rooftop_checks.py -r -S RooftopApp.size=small -S RooftopApp.window=10 -n 'RooftopApp.*nekbone'
     reframe -c packaging/reframe/rooftop_checks.py -r -S bindir=/opt/rooftop/bin -S RooftopApp.num_tasks=4
 
-A test passes if the program ends with 0 and its last line is VALID, the JSON report says the same, and, where `reference`
-has a figure for the machine, the FOM holds it. Figures come from that JSON, not from the table. Several ranks: the
-partition's launcher starts them; each takes a GPU of its own if there is one.
+One at a time (--exec-policy=serial) where no scheduler keeps the tests apart, or they disturb each other's figures, and
+doctor complains of them. A test passes if the program ends with 0 and its last line is VALID, the JSON report says the
+same, and, where `reference` has a figure for the machine, the FOM holds it. Figures come from that JSON, not from the
+table. Several ranks: the partition's launcher starts them; each takes a GPU of its own if there is one.
 
 References go into a subclass of your own, or into this one:
 

@@ -117,6 +117,9 @@ if said != ['OK', '2 ranks have 2 of 16 cores', 'ranks 0 and 1 share cores']:
     sys.exit(f'failed: doctor on binding: {said}')
 if not 1 <= real() <= len(os.sched_getaffinity(0)) or real([0]) != 1:
     sys.exit(f'failed: this machine has {real()} cores')
+stat = 'cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 40 50 6 7 8 1 1\ncpu1 0 0 0 5 0 0 0 5 0 0\nintr 7\n'
+if machine.ticks(stat, {0}) != (117, 90) or machine.ticks(stat, {0, 1}) != (127, 95):
+    sys.exit(f'failed: ticks of CPUs: {machine.ticks(stat, {0})}, {machine.ticks(stat, {0, 1})}')
 END
 
 # --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---

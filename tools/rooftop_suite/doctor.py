@@ -8,7 +8,7 @@ import shlex
 
 from . import ENVIRONMENT, VALID, Fault, machine, programs
 
-BUSY = 0.2  # load a core, above which timings are disturbed
+BUSY = 0.2  # of a core, above which timings are disturbed
 ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
 
 
@@ -209,12 +209,12 @@ def check_machine(found):
         found.ok('frequency', 'governor performance')
     else:
         found.mend('frequency', f'governor {", ".join(governors)}', 'cpupower frequency-set -g performance')
-    load = os.getloadavg()[0]
-    if load / cores > BUSY:
-        found.mend('load', f'{load:.2f} on {cores} cores: something else is running', 'time on an idle machine, or set '
-                   'OMP_WAIT_POLICY=passive and expect a spread')
+    busy = machine.in_use()
+    if busy / cores > BUSY:
+        found.mend('load', f'{busy:.2f} of {cores} cores are in use: something else is running', 'time on an idle '
+                   'machine, or set OMP_WAIT_POLICY=passive and expect a spread')
     else:
-        found.ok('load', f'{load:.2f} on {cores} cores')
+        found.ok('load', f'{busy:.2f} of {cores} cores are in use')
 
 
 def check_python(found):

@@ -6,6 +6,7 @@ import platform
 import re
 import shutil
 import subprocess
+import time
 
 
 def read(path):
@@ -63,6 +64,31 @@ def cores(cpus=None):
         at = f'/sys/devices/system/cpu/cpu{cpu}/topology'
         return read(f'{at}/physical_package_id').strip(), read(f'{at}/core_id').strip() or f'cpu{cpu}'
     return len({core(cpu) for cpu in (os.sched_getaffinity(0) if cpus is None else cpus)})
+
+
+def ticks(stat, cpus):
+    """(all, idle) clock ticks of these CPUs since the system began, from the text of /proc/stat. What a hypervisor gave to
+    other machines is not idle."""
+    whole = idle = 0
+    for line in stat.splitlines():
+        name, *numbers = line.split()
+        if re.fullmatch(r'cpu\d+', name) and int(name[3:]) in cpus:
+            spent = [int(number) for number in numbers[:8]]  # the rest is in the first two already
+            whole += sum(spent)
+            idle += spent[3] + spent[4]
+    return whole, idle
+
+
+def in_use(seconds=0.5):
+    """How many of the CPUs that this process may use are busy now. The load average would tell of the last minute, in
+    which it may have been us."""
+    cpus = os.sched_getaffinity(0)
+    whole, idle = ticks(read('/proc/stat'), cpus)
+    time.sleep(seconds)
+    whole_then, idle_then = ticks(read('/proc/stat'), cpus)
+    if whole_then == whole:  # no such file
+        return os.getloadavg()[0]
+    return len(cpus) * (1 - (idle_then - idle) / (whole_then - whole))
 
 
 @functools.lru_cache(maxsize=None)
