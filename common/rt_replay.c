@@ -33,8 +33,10 @@ void rt_replay(rt_replay_t *replay, int64_t key, void (*enqueue)(void *work), vo
         RT_CUDA(cudaGraphLaunch((cudaGraphExec_t)replay->graph, rt_stream()));
         return;
     }
+#else
+    (void)replay;
+    (void)key;
 #endif
-    replay->key = key;
     enqueue(work);
 }
 

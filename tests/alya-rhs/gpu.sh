@@ -47,9 +47,9 @@ if why=$(have_mpi); then
         valid two-$rung $mpirun -n 2 "$alya" --cells 16x16x8 --rung $rung --device 0 \
             --share-device --seconds 0
     done
-    find_gpus
+    find_transports
     for transport in $transports; do
-        [ $gpus -lt 2 ] || valid gpus-$transport $mpirun -n 2 "$alya" --cells 16x16x8 --rung mixed --transport $transport --seconds 0
+        valid gpus-$transport $mpirun -n 2 "$alya" --cells 16x16x8 --rung mixed --transport $transport --seconds 0
     done
 else
     echo "not on two ranks: $why"

@@ -75,14 +75,22 @@ have_mpi()
     esac
 }
 
-# find_gpus: sets gpus to how many there are, and transports to what carries messages between them in this build.
-find_gpus()
+have_nccl()
+{
+    grep -q 'RT_HAVE_NCCL 1' "$top/config.h"
+}
+
+# find_transports: sets transports to what carries messages between two GPUs here; to nothing if there is one.
+find_transports()
 {
     gpus=$("$program" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
-    gpus=${gpus:-1}
+    transports=
+    if [ "${gpus:-1}" -lt 2 ]; then
+        echo "not on two GPUs: there is one"
+        return
+    fi
     transports="staged peer"
-    ! grep -q 'RT_HAVE_NCCL 1' "$top/config.h" || transports="$transports nccl"
-    [ $gpus -ge 2 ] || echo "not on two GPUs: there is one"
+    ! have_nccl || transports="$transports nccl"
 }
 
 # digests COMMAND FILE...: how many digests the inputs from these files have; nothing if one has none.

@@ -82,9 +82,8 @@ if why=$(have_mpi); then
     valid two-sweep $two --rung six-rows --exchange sweep
     valid two-local $two --rung six-rows --colouring local --exchange sweep
     # Two GPUs: an exchange after each colour within a graph of at most 16 sweeps (35: two left over), and after each sweep.
-    find_gpus
+    find_transports
     for transport in $transports; do
-        [ $gpus -ge 2 ] || break
         two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"
         for rung in six-rows staged; do
             valid gpus-$transport-$rung $two --rung $rung --sweeps 35

@@ -63,12 +63,10 @@ valid gpu "$gfnn" --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.j
 [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
     fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
 
-# Interior and boundary in regions of their own, halos 1 and 3 deep.
 if why=$(have_mpi); then
     # Two GPUs: ghosts before the whole box, or beside its interior (staged); FP64, FP32 and 16 bits.
-    find_gpus
+    find_transports
     for transport in $transports; do
-        [ $gpus -ge 2 ] || break
         two="$mpirun -n 2 $gfnn --transport $transport --elements 30x22x18 --steps 2 --seconds 0"
         for rung in parity node tiled tensor solve-cuda; do
             valid gpus-$transport-$rung $two --rung $rung
@@ -76,6 +74,7 @@ if why=$(have_mpi); then
         valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
         valid gpus-$transport-cheb $two --rung solve-cuda --precond cheb --degree 3 --faces free
     done
+    # One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.
     gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
     ladder two "$all" --elements 30x22x18 --steps 2
     ladder two-free "$all" --elements 30x22x18 --steps 2 --faces free

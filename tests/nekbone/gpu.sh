@@ -103,14 +103,14 @@ if why=$(have_mpi); then
         --json two.json && same_history one.json two.json $((14 * 49 * 2744)) 14
 
     # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
-    find_gpus
-    case $transports in *nccl*)
+    find_transports
+    if have_nccl; then
         refused 3 "use the same GPU, which NCCL refuses" $mpirun -n 2 "$nekbone" --device 0 --share-device \
             --transport nccl --rung onepass --elements 4x4x4
-    esac
+    fi
     refused 3 "transport peer: ranks 0 and 1 use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
         --transport peer --rung onepass --elements 4x4x4
-    if [ $gpus -ge 2 ]; then
+    if [ -n "$transports" ]; then
         transports="$transports auto"
         for rung in layered packed fused onepass; do
             valid one-$rung "$nekbone" $problem --rung $rung --json one.json
