@@ -2,7 +2,7 @@
 #
 # Sets rt_have_cuda, rt_have_nvtx, rt_cuda_archs, rt_nvcc_id, and for make: NVCC, NVCCFLAGS (the
 # user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP, and CUDA_WRAP, which makes
-# launches pass through rt_kernels.c where librooftop.a is linked. CUDA's runtime is linked
+# launches pass through machine/kernels.c where librooftop.a is linked. CUDA's runtime is linked
 # statically and libcuda not at all, so the program starts on a machine without a driver.
 AC_DEFUN([RT_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA (DIR/bin/nvcc)])],

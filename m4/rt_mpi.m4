@@ -1,7 +1,7 @@
-# RT_MPI: --with-mpi[=DIR]; sets rt_have_mpi, MPI_CFLAGS (for rt_comm.c alone), MPI_LIBS, MPIRUN.
+# RT_MPI: --with-mpi[=DIR]; sets rt_have_mpi, MPI_CFLAGS (for machine/comm.c alone), MPI_LIBS, MPIRUN.
 #
 # mpicc is asked for its flags and the plain compiler is used with them, because mpicc may wrap
-# another compiler than the one that is measured. Only if the flags do not work, rt_comm.c is
+# another compiler than the one that is measured. Only if the flags do not work, machine/comm.c is
 # compiled and the programs are linked by mpicc itself (RT_MPI_CC, and -lstdc++ for Kokkos, CUDA).
 AC_DEFUN([RT_MPI], [
   AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi@<:@=DIR@:>@], [use MPI (DIR/bin/mpicc)])],

@@ -1,4 +1,4 @@
-# RT_NCCL: --with-nccl[=DIR]; sets rt_have_nccl, NCCL_CPPFLAGS (for rt_nccl.c alone), NCCL_LIBS.
+# RT_NCCL: --with-nccl[=DIR]; sets rt_have_nccl, NCCL_CPPFLAGS (for halo/nccl.c alone), NCCL_LIBS.
 #
 # DIR as a package or a Python wheel (nvidia-nccl-cu13) leaves it: include/nccl.h, and libnccl.so or
 # libnccl.so.2 in lib or lib64. The library needs neither driver nor GPU until it is called, so a

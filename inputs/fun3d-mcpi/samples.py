@@ -121,7 +121,7 @@ def su2():
 
 
 def ugrid(order):
-    """A pyramid stands there as a prism whose last node fell onto the third: see rt_mesh_ugrid.c."""
+    """A pyramid stands there as a prism whose last node fell onto the third: see mesh/ugrid.c."""
     counts = [len(g) for g in (points, triangles, quads, tets, pyramids, prisms, hexas)]
     turned = [(p[0], p[3], p[4], p[1], p[2]) for p in pyramids]
     nodes = [v + 1 for group in ([f for f, _ in triangles], [f for f, _ in quads]) for f in group for v in f]

@@ -10,9 +10,9 @@
 #include "config.h"
 #include <stdint.h>
 #include "check.h"
-#include "rt_comm.h"
-#include "rt_device.h"
-#include "rt_error.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+#include "base/error.h"
 
 static int rank, size;
 

@@ -11,17 +11,17 @@
 #include <stdint.h>
 #include <time.h>
 #include "check.h"
-#include "rt_comm.h"
-#include "rt_device.h"
-#include "rt_error.h"
-#include "rt_halo.h"
-#include "rt_kokkos.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+#include "base/error.h"
+#include "halo/halo.h"
+#include "machine/kokkos.h"
 #if RT_HAVE_CUDA
-#include "rt_mail.h"
+#include "halo/mail.h"
 #endif
-#include "rt_mem.h"
-#include "rt_nccl.h"
-#include "rt_verify.h"
+#include "base/mem.h"
+#include "halo/nccl.h"
+#include "judge/verify.h"
 
 enum { MOST = 600, LENGTH = 900, COMPONENTS = 3, SHARED_KEYS = 90, OWN_KEYS = 60 };
 
