@@ -91,7 +91,7 @@ AC_DEFUN([RT_KOKKOS_TRY], [
       rt_kokkos_libs="$rt_kokkos_libs -L$rt_libdir/stubs -lcuda $CUDA_LIBS"
     ], [
       : ${KOKKOS_CXX=$CXX}
-      rt_f="$rt_f -Wall -Wextra $CXXFLAGS"
+      rt_f="$rt_f -Wall -Wextra -Wno-missing-field-initializers $CXXFLAGS"
       AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -fopenmp"])
     ])
     AS_IF([test $rt_kokkos_openmp = yes], [rt_kokkos_libs="$rt_kokkos_libs -fopenmp"])
