@@ -8,6 +8,7 @@
 #ifndef RT_COMM_H
 #define RT_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ extern "C" {
 /* First and last call of a program. Init tells rt_error how to end all ranks. */
 void rt_comm_init(int *argc, char ***argv);
 void rt_comm_finish(void);
+/* Starts MPI in a program that no launcher started, as one rank. False: this build has no MPI. */
+bool rt_comm_init_alone(void);
 
 int rt_comm_rank(void); /* 0 .. size-1; not collective, as the next three */
 int rt_comm_size(void);
@@ -45,22 +48,13 @@ int rt_comm_agree(char *line, size_t len);
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv);
 
 /* Point to point, for halos. Not collective. `data` may be device memory only if
- * rt_comm_gpu_aware() is true. At most 2^31-1 bytes a message (checked). */
+ * rt_gpu_aware() (halo/transport.h). At most 2^31-1 bytes a message (checked). */
 typedef struct rt_request rt_request_t;
 rt_request_t *rt_request_new(int capacity);
 void rt_request_destroy(rt_request_t *req);
 void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag);
 void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag);
 void rt_request_wait(rt_request_t *req); /* all posted so far; the set is empty afterwards */
-
-/* True only after rt_comm_probe_gpu_aware() saw a probe program move device memory through this
- * MPI. Never a query: libraries have been seen to promise it and crash. */
-int rt_comm_gpu_aware(void);
-/* Hidden mode of every program: `PROGRAM --probe-gpu-aware` exits 0 when MPI moved device memory
- * between two requests of this process itself and the bytes were right. Run in a separate process
- * because the usual way to fail is a segmentation fault. */
-int rt_comm_probe_main(void);
-void rt_comm_probe_gpu_aware(const char *program);
 
 #ifdef __cplusplus
 }

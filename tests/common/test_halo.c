@@ -21,6 +21,7 @@
 #endif
 #include "base/mem.h"
 #include "halo/nccl.h"
+#include "halo/transport.h"
 #include "judge/verify.h"
 
 enum { MOST = 600, LENGTH = 900, COMPONENTS = 3, SHARED_KEYS = 90, OWN_KEYS = 60 };
@@ -700,7 +701,7 @@ static void test_misuse(void)
     rt_halo_t *sum = small_halo(apart, gid, NULL, "auto"),
               *copy = small_halo(apart, gid, good, "auto");
 
-    CHECK_DIES(RT_USAGE, "entry 2 is at position 4, as one before it",
+    CHECK_DIES(RT_USAGE, "entry 2 is at position 4, like an earlier one",
                { small_halo(twice, gid, NULL, "auto"); });
     CHECK_DIES(RT_USAGE, "position -1", { small_halo(below, gid, NULL, "auto"); });
     CHECK_DIES(RT_USAGE, "position 2147483648", { small_halo(beyond, gid, NULL, "auto"); });
