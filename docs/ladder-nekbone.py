@@ -61,7 +61,9 @@ def panel(svg: str, heading: str, top: float) -> tuple[str, float]:
     """Returns the wide form of a plot below a heading, and where the next panel can begin."""
     wide = svg[:svg.index('</svg>') + 6]
     wide = wide[wide.index('<svg'):]
-    height = float(re.search(r'viewBox="0 0 \S+ ([\d.]+)"', wide)[1])
+    box = re.search(r'viewBox="0 0 \S+ ([\d.]+)"', wide)
+    assert box
+    height = float(box[1])
     wide = re.sub(r'var\(--(\w+)\)', lambda match: COLOURS[match[1]], wide)
     wide = wide.replace('<svg ', f'<svg y="{top + 26}" width="{plots.WIDE}" height="{height}" ', 1)
     text = f'<text x="4" y="{top + 16}" fill="{COLOURS["ink"]}" font-size="13" font-weight="600">{heading}</text>'
