@@ -2,10 +2,10 @@
  * machine/comm.c - the ranks, over MPI or alone.
  *
  * Idea: a thin layer that knows three states. Alone: no launcher was seen, MPI is never touched.
- * One rank of one under a launcher: MPI is started and finished and otherwise left in peace. Many
+ * A single rank under a launcher: MPI is started and finished and otherwise not used. Many
  * ranks: every function is one MPI call, sizes checked.
  * Advantage: the rest of Rooftop compiles without mpi.h, and a laptop without MPI runs everything
- * but the messages.
+ * but messages.
  * Price: one communicator, one thread that talks, and a new collective needs a function here.
  */
 #include "config.h"
@@ -76,7 +76,7 @@ static bool launcher_seen(void)
 static void end_all(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
-    _Exit(status); /* MPI_Abort may return, by the letter of the standard */
+    _Exit(status); /* the standard allows MPI_Abort to return */
 }
 
 static void finish_all(void)
@@ -141,7 +141,7 @@ static int number_of(const char *const *names, int fallback)
     return fallback;
 }
 
-/* Started by mpirun all the same? Each process would take itself for the whole job. */
+/* Refuses several ranks: without MPI each process would solve the whole problem. */
 void rt_comm_init(int *argc, char ***argv)
 {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
@@ -153,7 +153,7 @@ void rt_comm_init(int *argc, char ***argv)
     snprintf(self.library, sizeof self.library, "none: this build has no MPI");
     int size = number_of(sizes, 1);
     if (size > 1) {
-        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL); /* so that one of them speaks */
+        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL); /* so that only one of them prints */
         rt_refuse(RT_ENVIRONMENT,
                   "started as %d ranks, but this build has no MPI: each of them would solve the "
                   "whole problem; configure --with-mpi, or run it without mpirun",
@@ -391,7 +391,7 @@ void rt_request_destroy(rt_request_t *req)
 
 #if RT_HAVE_MPI
 
-/* The place for one more message, all of it checked. */
+/* Returns the request of one more message, after checking it. */
 static MPI_Request *one_more(rt_request_t *req, size_t bytes, int peer)
 {
     RT_EXPECT(self.started, RT_USAGE, "a message, but MPI was not started");
