@@ -87,7 +87,7 @@ def edited_results():
     if files[0][1] != ["nonce is 'n1', not 'n2'"]:
         fail(f'another nonce: {files[0][1]}')
     bad = results.parse('invalid.json')[1]
-    if faults('invalid.json') != ['as it was written, and its verdict is INVALID']:
+    if faults('invalid.json') != ['consistent and unchanged, and its verdict is INVALID']:
         fail(f'invalid.json: {faults("invalid.json")}')
     bad['verdict'] = 'VALID'
     write('edited.json', bad, seal=True)

@@ -5,7 +5,7 @@
 # As it is installed: then the source need not be looked at in each run.
 mkdir -p inst/bin inst/share/rooftop/rooftop_suite inst/share/rooftop/docs/reference
 cp "$here/tools/rooftop" inst/bin
-cp "$here"/tools/rooftop_suite/*.py inst/share/rooftop/rooftop_suite
+cp "$here"/tools/rooftop_suite/*.{py,html} inst/share/rooftop/rooftop_suite
 cp "$here/docs/result-schema.json" inst/share/rooftop/docs
 cat >inst/share/rooftop/source.json <<'END'
 {"source": {"version": "9", "commit": null, "tree_sha256": null, "changed": ["common/rt_mem.c"], "diff_file": null},
@@ -140,7 +140,7 @@ for signal in TERM KILL; do
     [ $signal = KILL ] || [ $got = 143 ] || fail "SIGTERM: ended with $got: $(cat err-TERM)"
     no_parts left-$signal
 done
-grep -q "rooftop run --into left-TERM goes on" err-TERM || fail "SIGTERM: $(cat err-TERM)"
+grep -q "continue with rooftop run --into left-TERM" err-TERM || fail "SIGTERM: $(cat err-TERM)"
 ends 0 $rooftop $one --into left-KILL
 alive=$(for process in $(grep -l -a '^sleep.300' /proc/[0-9]*/cmdline 2>/dev/null); do
     [ "$(readlink "${process%/*}/cwd")" = "$work" ] && echo "$process"; done)
