@@ -27,12 +27,13 @@ MANIFEST = 'source.sha256'
 FOLDERS = ('apps', 'common', 'inputs', 'm4', 'tools')
 TOP = ('configure.ac', 'Makefile.am', 'bootstrap')
 CLASSES = (  # the first that fits; * matches slashes too
-    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc')),  # what make leaves in the source folder
+    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc', '*/__pycache__/*')),  # left by make and Python
     ('protected', ('apps/*/judge/*', 'apps/*/input/*', 'apps/*/cpu/*reference.c', 'inputs/*', 'tools/rooftop*',
                    'common/machine/timer.*', 'common/machine/energy.*')),
-    (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*/__pycache__/*', '*~')),
-    ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/openacc/*', 'apps/*/ladder.def',
-               'apps/*/kernel.h', 'apps/*/precond.c', 'apps/*/patches.*', 'apps/*/parity.h', 'apps/*/box.c')),
+    (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*~')),
+    ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/openacc/*', 'apps/*/peers/*',
+               'apps/*/ladder.def', 'apps/*/kernel.h', 'apps/*/precond.c', 'apps/*/patches.*', 'apps/*/parity.h',
+               'apps/*/box.c')),
     ('protected', ('apps/*.c',)),  # the problem, the solvers' loops, the work models
     ('glue', ('apps/*.h', 'apps/*/local.mk', 'common/machine/*', 'common/halo/*', 'common/tune/*', 'common/base/mem.*',
               'common/local.mk', 'm4/*') + TOP),
