@@ -4,66 +4,71 @@
 lib_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
-	common/rt_app.h common/rt_driver.h common/rt_app.c common/rt_run.c common/rt_study.c \
-	common/rt_ceiling.h common/rt_ceiling_loops.h common/rt_ceiling.c common/rt_ceiling_host.c \
-	common/rt_comm.h common/rt_comm.c \
-	common/rt_cuda.h \
-	common/rt_device.h common/rt_device.c \
-	common/rt_digest.h common/rt_digest.c \
-	common/rt_draft.h common/rt_draft.c \
-	common/rt_energy.h common/rt_energy.c \
-	common/rt_error.h common/rt_error.c \
-	common/rt_halo.h common/rt_halo_kernels.h common/rt_halo.c common/rt_halo_host.c \
-	common/rt_hilbert.h common/rt_hilbert.c \
-	common/rt_image.h common/rt_image.c \
-	common/rt_inputs.h common/rt_inputs.c \
-	common/rt_kokkos.h \
-	common/rt_ladder.h common/rt_ladder.c \
-	common/rt_mem.h common/rt_mem.c \
-	common/rt_mesh.h common/rt_mesh_file.h common/rt_mesh.c \
-	common/rt_mesh_gmsh.c common/rt_mesh_su2.c common/rt_mesh_ugrid.c \
-	common/rt_nccl.h common/rt_nccl.c \
-	common/rt_opt.h common/rt_opt.c \
-	common/rt_plausible.c \
-	common/rt_replay.h common/rt_replay.c \
-	common/rt_report.h common/rt_report.c \
-	common/rt_scan.h common/rt_scan.c \
-	common/rt_sha256.h common/rt_sha256.c \
-	common/rt_sort.h common/rt_sort.c \
-	common/rt_threads.h \
-	common/rt_timer.h common/rt_timer.c \
-	common/rt_tune.h common/rt_tune.c common/rt_tune_search.c \
-	common/rt_tune_file.h common/rt_tune_file.c \
-	common/rt_verify.h common/rt_verify.c \
-	common/rt_version.c \
-	common/rt_work.h common/rt_work.c
+	common/base/error.h common/base/error.c common/base/hilbert.h common/base/hilbert.c \
+	common/base/mem.h common/base/mem.c common/base/opt.h common/base/opt.c common/base/sha256.h \
+	common/base/sha256.c common/base/sort.h common/base/sort.c common/base/threads.h \
+	common/io/draft.h common/io/draft.c common/io/image.h common/io/image.c common/io/inputs.h \
+	common/io/inputs.c common/io/report.h common/io/report.c common/io/scan.h common/io/scan.c \
+	common/machine/comm.h common/machine/comm.c common/machine/cuda.h common/machine/device.h \
+	common/machine/device.c common/machine/energy.h common/machine/energy.c common/machine/kokkos.h common/machine/own_gpu.h common/machine/own_gpu.c \
+	common/machine/replay.h common/machine/replay.c common/machine/timer.h common/machine/timer.c \
+	common/mesh/builder.h common/mesh/gmsh.c common/mesh/mesh.h common/mesh/read.c \
+	common/mesh/su2.c common/mesh/ugrid.c \
+	common/halo/halo.h common/halo/kernels.h common/halo/state.h common/halo/transport.h \
+	common/halo/groups.c common/halo/plan.c common/halo/wire.c common/halo/staged.c common/halo/gpu_aware.c \
+	common/halo/nccl.h common/halo/nccl.c common/halo/transports.c common/halo/predict.c \
+	common/halo/kernels_host.c common/halo/halo.c \
+	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
+	common/measure/ceiling_loops.h common/measure/plausible.c \
+	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
+	common/judge/work.h common/judge/work.c \
+	common/app/app.h common/app/ladder.h common/app/ladder.c common/app/version.c \
+	common/tune/search.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
+	common/tune/tune_file.c \
+	common/driver/driver.h common/driver/main.c common/driver/rung.c common/driver/study.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
-	common/rt_async.cuh common/rt_cuda.cuh common/rt_halo_cuda.cu common/rt_ceiling_cuda.cu \
-	common/rt_kernels.h common/rt_kernels.c \
-	common/rt_mail.h common/rt_mail.cuh common/rt_mail.cu \
-	common/rt_peer.h common/rt_peer.cu common/rt_halo_direct.cuh common/rt_halo_peer.cu
+	common/halo/direct.cuh \
+	common/halo/kernels_cuda.cu \
+	common/halo/mail.cu \
+	common/halo/mail.cuh \
+	common/halo/mail.h \
+	common/halo/peer.cu \
+	common/halo/peer_memory.cu \
+	common/halo/peer_memory.h \
+	common/machine/async.cuh \
+	common/machine/cuda.cuh \
+	common/machine/kernels.c \
+	common/machine/kernels.h \
+	common/measure/ceiling_cuda.cu
 endif
 
 if HAVE_NVRTC
-common_librooftop_a_SOURCES += common/rt_nvrtc.h common/rt_nvrtc.c
+common_librooftop_a_SOURCES += common/machine/nvrtc.h common/machine/nvrtc.c
 endif
 
-rt_kokkos_sources = common/rt_kokkos.cpp common/rt_halo_kokkos.cpp
-EXTRA_DIST += common/rt_kokkos.hpp $(rt_kokkos_sources)
+rt_kokkos_sources = common/machine/kokkos.cpp common/halo/kernels_kokkos.cpp
+EXTRA_DIST += common/machine/kokkos.hpp $(rt_kokkos_sources)
 if HAVE_KOKKOS
 common_librooftop_a_LIBADD += $(rt_kokkos_sources:.cpp=.o)
 else
-common_librooftop_a_SOURCES += common/rt_kokkos_absent.c
+common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
-# What an app may include; what only the runtime itself includes stays here.
-rt_private_headers = rt_ceiling_loops.h rt_driver.h rt_halo_kernels.h rt_kernels.h rt_mesh_file.h rt_tune_file.h
+# What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
+rt_private_headers = measure/ceiling_loops.h driver/driver.h halo/kernels.h halo/state.h machine/kernels.h mesh/builder.h \
+	tune/tune_file.h
 rooftopincludedir = $(includedir)/rooftop
-rooftopinclude_HEADERS = $(filter-out $(rt_private_headers:%=$(srcdir)/common/%), \
-	$(wildcard $(srcdir)/common/*.h $(srcdir)/common/*.cuh $(srcdir)/common/*.hpp))
+rt_headers = $(patsubst $(srcdir)/common/%,%,$(wildcard $(foreach e,h cuh hpp,$(srcdir)/common/*.$e $(srcdir)/common/*/*.$e)))
+install-data-local:
+	for h in $(filter-out $(rt_private_headers),$(rt_headers)); do \
+	    $(MKDIR_P) "$(DESTDIR)$(rooftopincludedir)/`dirname $$h`" && \
+	    $(INSTALL_DATA) "$(srcdir)/common/$$h" "$(DESTDIR)$(rooftopincludedir)/$$h" || exit 1; \
+	done
+uninstall-local:
+	rm -rf '$(DESTDIR)$(rooftopincludedir)'
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
@@ -74,13 +79,13 @@ version.h: rt_always
 rt_always:
 .PHONY: rt_always
 CLEANFILES += version.h
-common/rt_version.o: version.h
+common/app/version.o: version.h
 
 # Where the files are that ship with an app: beside the sources, or where make install puts them.
-common/rt_inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
+common/io/inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
 
-common/rt_nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
+common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 
 # The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
-common/rt_comm.o: CC = $(RT_MPI_CC)
-common/rt_comm.o: AM_CPPFLAGS += $(MPI_CFLAGS)
+common/machine/comm.o: CC = $(RT_MPI_CC)
+common/machine/comm.o: AM_CPPFLAGS += $(MPI_CFLAGS)

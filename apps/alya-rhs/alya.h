@@ -56,7 +56,7 @@ typedef struct {
 
 enum { ALYA_VECTOR_DIM = 16 }; /* elements that a CPU rung takes at once, as in the paper */
 
-/* --- mesh/: a mesh, in host memory --- */
+/* --- input/: a mesh, in host memory --- */
 
 /* Nodes and elements of this rank. Limits: fewer than 2^31 of either. */
 typedef struct {
@@ -92,7 +92,7 @@ typedef enum {
     ALYA_ORDERS
 } alya_order_t;
 
-/* mesh/box.c. This rank's part: a contiguous range of the cells along a Hilbert curve (all of them
+/* input/box.c. This rank's part: a contiguous range of the cells along a Hilbert curve (all of them
  * with one rank); elements and nodes in natural order (cells with z fastest, then y, then x; node
  * ((i (ny+1)) + j) (nz+1) + k). Made in parallel, without the other ranks' parts. */
 alya_mesh_t *alya_box_new(const alya_box_t *box, int rank, int ranks);
@@ -101,20 +101,20 @@ void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t
 /* Height of the hill at (x, y), metres. */
 double alya_hill(double x, double y);
 
-/* mesh/order.c. Puts the mesh in this order; ids and flags move along. */
+/* input/order.c. Puts the mesh in this order; ids and flags move along. */
 void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed);
 /* Distinct nodes in runs of 512 consecutive elements, divided by elements: about 0.5 in a good
  * order, near 4 in a random one. */
 double alya_mesh_spread(const alya_mesh_t *mesh);
 
-/* mesh/check.c. First node whose coordinate is not finite, or else first element that is inverted
+/* input/check.c. First node whose coordinate is not finite, or else first element that is inverted
  * or flat or has a node out of range or twice: one line into why, false; as rt_mesh_check, in whose
  * words nodes are vertices. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len);
 /* Sets ALYA_BOUNDARY on the nodes of faces that only one element has (whole mesh on one rank). */
 void alya_mesh_find_boundary(alya_mesh_t *mesh);
 
-/* mesh/read.c. The tetrahedra of a file that rt_mesh.h can read; other volume elements are refused,
+/* mesh/read.c. The tetrahedra of a file that mesh/mesh.h can read; other volume elements are refused,
  * boundary faces not kept. node_id = 0 .. nodes-1 in the order of the file; flags 0. NULL and one
  * line in why (what is wrong, in which line or at which byte) if it cannot be used. */
 alya_mesh_t *alya_mesh_read(const char *path, char *why, size_t len);
@@ -122,7 +122,7 @@ alya_mesh_t *alya_mesh_read(const char *path, char *why, size_t len);
 alya_mesh_t *alya_mesh_parse(const char *name, const void *data, size_t bytes, char *why,
                              size_t len);
 
-/* mesh/distribute.c. From the whole mesh on rank 0 (NULL elsewhere; it is freed) to a part on each
+/* input/distribute.c. From the whole mesh on rank 0 (NULL elsewhere; it is freed) to a part on each
  * rank, with shared flags. metis: by METIS instead of Hilbert ranges (refused if not built in).
  * Collective. With one rank it only returns `whole`. */
 alya_mesh_t *alya_mesh_distribute(alya_mesh_t *whole, bool metis);

@@ -8,14 +8,14 @@ apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/ladder.def \
-	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c apps/alya-rhs/verify.c \
+	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c apps/alya-rhs/judge/verify.c \
 	apps/alya-rhs/work.c apps/alya-rhs/rungs.c apps/alya-rhs/picture.c \
-	apps/alya-rhs/mesh/box.c \
-	apps/alya-rhs/mesh/check.c \
-	apps/alya-rhs/mesh/distribute.c \
-	apps/alya-rhs/mesh/mesh.h \
-	apps/alya-rhs/mesh/order.c \
-	apps/alya-rhs/mesh/read.c \
+	apps/alya-rhs/input/box.c \
+	apps/alya-rhs/input/check.c \
+	apps/alya-rhs/input/distribute.c \
+	apps/alya-rhs/input/input.h \
+	apps/alya-rhs/input/order.c \
+	apps/alya-rhs/input/read.c \
 	apps/alya-rhs/patches.h apps/alya-rhs/patches.c \
 	apps/alya-rhs/baseline.h \
 	apps/alya-rhs/cpu/reference.c \
@@ -25,7 +25,7 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/cpu/cpu_rs.c \
 	apps/alya-rhs/cpu/cpu_rsp.c \
 	apps/alya-rhs/cpu/cpu_closed.c \
-	apps/alya-rhs/cpu/vector.c
+	apps/alya-rhs/cpu/vectors.c
 apps_alya_rhs_libalya_a_LIBADD =
 
 if HAVE_CUDA
@@ -43,12 +43,12 @@ apps_alya_rhs_libalya_a_SOURCES += \
 	apps/alya-rhs/cuda/patch.cuh \
 	apps/alya-rhs/cuda/patch.cu \
 	apps/alya-rhs/cuda/mixed.cu \
-	apps/alya-rhs/cuda/vector.cu
+	apps/alya-rhs/cuda/vectors.cu
 endif
 
 alya_kokkos_sources = \
 	apps/alya-rhs/kokkos/kokkos.cpp \
-	apps/alya-rhs/kokkos/vector.cpp
+	apps/alya-rhs/kokkos/vectors.cpp
 EXTRA_DIST += $(alya_kokkos_sources)
 if HAVE_KOKKOS
 apps_alya_rhs_libalya_a_LIBADD += $(alya_kokkos_sources:.cpp=.o)

@@ -1,4 +1,4 @@
-/* main.c - alya-rhs. The app is a table (app.c); the driver (rt_app.c) gives it its life. */
+/* main.c - alya-rhs. The app is a table (app.c); the driver (driver/main.c) gives it its life. */
 #include "alya.h"
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_image.h"
+#include "io/image.h"
 
 const char *alya_picture_why_not(const char *path)
 {

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 #include "alya.h"
-#include "mesh/mesh.h"
+#include "input/input.h"
 #include <math.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
  */
 #include "config.h"
 #include "alya.h"
-#include "mesh/mesh.h"
+#include "input/input.h"
 #include "patches.h"
 #include <math.h>
 #include <string.h>

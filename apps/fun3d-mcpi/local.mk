@@ -10,17 +10,17 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/verify.c apps/fun3d-mcpi/work.c apps/fun3d-mcpi/rungs.c \
-	apps/fun3d-mcpi/mesh/wing.c \
-	apps/fun3d-mcpi/matrix/colour.c \
-	apps/fun3d-mcpi/matrix/flow.h \
-	apps/fun3d-mcpi/matrix/flow.c \
-	apps/fun3d-mcpi/matrix/graph.c \
-	apps/fun3d-mcpi/matrix/mtx.c \
-	apps/fun3d-mcpi/matrix/order.c \
-	apps/fun3d-mcpi/matrix/part.c \
-	apps/fun3d-mcpi/matrix/rows.h \
-	apps/fun3d-mcpi/matrix/system.c \
+	apps/fun3d-mcpi/judge/verify.c apps/fun3d-mcpi/work.c apps/fun3d-mcpi/rungs.c \
+	apps/fun3d-mcpi/input/wing.c \
+	apps/fun3d-mcpi/input/colour.c \
+	apps/fun3d-mcpi/input/flow.h \
+	apps/fun3d-mcpi/input/flow.c \
+	apps/fun3d-mcpi/input/graph.c \
+	apps/fun3d-mcpi/input/mtx.c \
+	apps/fun3d-mcpi/input/order.c \
+	apps/fun3d-mcpi/input/part.c \
+	apps/fun3d-mcpi/input/rows.h \
+	apps/fun3d-mcpi/input/system.c \
 	apps/fun3d-mcpi/cpu/reference.c \
 	apps/fun3d-mcpi/cpu/cpu_simd.c \
 	apps/fun3d-mcpi/peers/peers.h \

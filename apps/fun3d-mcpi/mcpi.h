@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "rt.h"
-#include "rt_mesh.h"
+#include "mesh/mesh.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,7 +72,7 @@ typedef struct {
     struct mcpi_source *source; /* of a file: configure read it, problem_new takes it */
 } mcpi_config_t;
 
-/* --- mesh/wing.c --- */
+/* --- input/wing.c --- */
 
 /* Wing-body-like mesh of tetrahedra, prisms and pyramids (specification, "Generator"): a body with
  * a wing-like bump, half an octahedron sphere of n, extruded. Boundary tags: 1 wall, 2 far field, 3
@@ -89,7 +89,7 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing);
 /* Upper bounds, for memory before there is a mesh. */
 void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks);
 
-/* --- matrix/: from a mesh or a matrix file to rows of the system --- */
+/* --- input/: from a mesh or a matrix file to rows of the system --- */
 
 /* Who is a neighbour of whom: symmetric, without the diagonal, each list ascending. */
 typedef struct {
@@ -98,7 +98,7 @@ typedef struct {
     int32_t *neighbour; /* [start[rows]] */
 } mcpi_graph_t;
 
-/* matrix/graph.c. All pairs of vertices that share an element. */
+/* input/graph.c. All pairs of vertices that share an element. */
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh);
 /* First row without a neighbour, with one out of range, twice, itself, or not there in return: one
  * line into why (rows are named by their number from 0, as vertices), false. */
@@ -119,14 +119,14 @@ typedef struct {
     int32_t *row;          /* [rows] of each vertex */
 } mcpi_order_t;
 
-/* matrix/colour.c. colour[graph->rows]: greedy, then iterated greedy (6 passes), then balanced;
+/* input/colour.c. colour[graph->rows]: greedy, then iterated greedy (6 passes), then balanced;
  * deterministic, the same on any number of threads. Returns how many. A graph for which greedy
  * needs more than MCPI_MAX_COLOURS is refused (RT_USAGE; collective, if all ranks have the same
  * graph). */
 int mcpi_colour(const mcpi_graph_t *graph, uint8_t *colour);
 /* Largest colour over the mean, 1: balanced. */
 double mcpi_colour_imbalance(const mcpi_graph_t *graph, const uint8_t *colour, int colours);
-/* matrix/order.c. x: [rows][3] for MCPI_HILBERT, NULL if there are no coordinates (then Hilbert is
+/* input/order.c. x: [rows][3] for MCPI_HILBERT, NULL if there are no coordinates (then Hilbert is
  * refused by the caller). */
 mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
                              mcpi_row_order_t order, const double *x, uint64_t seed);
@@ -149,7 +149,7 @@ typedef struct {
     int64_t *global;       /* [rows + ghosts] row number */
 } mcpi_part_t;
 
-/* matrix/part.c. owner[vertex]: rank. Contiguous ranges, by count, of a Hilbert curve through x, or
+/* input/part.c. owner[vertex]: rank. Contiguous ranges, by count, of a Hilbert curve through x, or
  * of the rows of a breadth-first numbering if x is NULL. */
 void mcpi_partition(const mcpi_graph_t *graph, const double *x, int ranks, int32_t *owner);
 /* Every rank calls it with the same graph, order and owner; no messages. */
@@ -173,7 +173,7 @@ typedef struct mcpi_source {
 } mcpi_source_t;
 void mcpi_source_destroy(mcpi_source_t *source); /* NULL allowed; in problem.c */
 
-/* matrix/flow.c. Linearised Roe flux, viscous terms, pseudo-time and wall rows of the
+/* input/flow.c. Linearised Roe flux, viscous terms, pseudo-time and wall rows of the
  * specification, "Blocks", about a made-up but smooth flow of that Mach and Reynolds number. nb =
  * 5: conservative variables; 4: artificial compressibility (pressure, velocity); 6, 7: with one or
  * two transported scalars. The mesh is read, not kept. walls: tags that are walls. */
@@ -188,7 +188,7 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);
  * walls. One line into why, false, if not: mcpi_flow_new wants this to have been asked. */
 bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
 
-/* matrix/mtx.c. Matrix Market, coordinate, real, general, square; nb x nb blocks (size divisible by
+/* input/mtx.c. Matrix Market, coordinate, real, general, square; nb x nb blocks (size divisible by
  * nb, else refused); a block with one entry is there. Every block row needs its diagonal block.
  * NULL and one line in why if it cannot be used. */
 mcpi_source_t *mcpi_mtx_read(const char *path, int nb, char *why, size_t len);
@@ -220,7 +220,7 @@ typedef struct {
     double *R;  /* [rows][nb], scaled */
 } mcpi_system_t;
 
-/* matrix/system.c. Factors without pivoting. A pivot below 1e-12 max|D| of its row, or what is not
+/* input/system.c. Factors without pivoting. A pivot below 1e-12 max|D| of its row, or what is not
  * finite, or overflows the type of O: one line into why that names the row, NULL. vertex[rows of
  * the whole system]: its number there. */
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,

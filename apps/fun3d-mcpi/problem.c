@@ -12,7 +12,7 @@
 #include "mcpi.h"
 #include <math.h>
 #include <string.h>
-#include "rt_threads.h"
+#include "base/threads.h"
 
 /* --- where blocks come from --- */
 

@@ -8,7 +8,7 @@
  * The others may be worked on meanwhile: they have no ghosts for neighbours, and rows of one colour
  * do not read each other. Where GPUs send to each other on their streams it is two steps, all rows
  * and then the exchange: that takes less than starting a second kernel and a second stream, and no
- * step waits for the host, so that many sweeps are one launch (rt_replay.h).
+ * step waits for the host, so that many sweeps are one launch (machine/replay.h).
  *
  * This file never sees a device: where the arrays live and who touches them is the tables'
  * business.

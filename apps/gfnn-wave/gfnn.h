@@ -355,7 +355,7 @@ void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materia
 void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network, bool absolute,
                             const double *r, double *z);
 
-/* --- predictor/: weights.c, infer.c, fit.c --- */
+/* --- input/: weights.c, infer.c, fit.c --- */
 
 /* A trained file; little endian, see weights.c and tools/train-gfnn/README.md. */
 typedef struct {
@@ -382,7 +382,7 @@ void gfnn_weights_free(gfnn_weights_t *weights);
 /* Refuses with both values if the file is not for this run: form, M, ds, dt, Vp, range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *cfg,
                         const gfnn_materials_t *materials, const char *path);
-/* The file of --weights shipped: looked for in $GFNN_INPUTS, and where rt_inputs.h says. */
+/* The file of --weights shipped: looked for in $GFNN_INPUTS, and where io/inputs.h says. */
 void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len);
 /* Coefficients of every own node by the network, c [coefs][box->bare.plane] host. reg or class by
  * cfg->coef. The input is Vs^2 of the 6^3 elements about the node (z slowest, x fastest), scaled by

@@ -9,50 +9,51 @@ noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/gfnn.h apps/gfnn-wave/ladder.def apps/gfnn-wave/parity.h \
 	apps/gfnn-wave/app.c apps/gfnn-wave/box.c apps/gfnn-wave/element.c \
-	apps/gfnn-wave/judge.h apps/gfnn-wave/judge_verify.c apps/gfnn-wave/oracle.c \
+	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
 	apps/gfnn-wave/problem.c apps/gfnn-wave/rungs.c apps/gfnn-wave/solve.c \
-	apps/gfnn-wave/solver.h apps/gfnn-wave/verify.c apps/gfnn-wave/work.c \
-	apps/gfnn-wave/model/head.c \
-	apps/gfnn-wave/model/model.c \
-	apps/gfnn-wave/model/voxel.c \
-	apps/gfnn-wave/predictor/fit.c \
-	apps/gfnn-wave/predictor/half.h \
-	apps/gfnn-wave/predictor/infer.c \
-	apps/gfnn-wave/predictor/weights.c \
+	apps/gfnn-wave/solver.h apps/gfnn-wave/judge/verify.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/input/head.c \
+	apps/gfnn-wave/input/model.c \
+	apps/gfnn-wave/input/voxel.c \
+	apps/gfnn-wave/input/fit.c \
+	apps/gfnn-wave/input/half.h \
+	apps/gfnn-wave/input/infer.c \
+	apps/gfnn-wave/input/weights.c \
 	apps/gfnn-wave/cpu/cpu.h \
-	apps/gfnn-wave/cpu/net_reference.c \
-	apps/gfnn-wave/cpu/net_simd.c \
-	apps/gfnn-wave/cpu/op_reference.c \
-	apps/gfnn-wave/cpu/op_simd.c \
-	apps/gfnn-wave/cpu/op_simd32.c \
-	apps/gfnn-wave/cpu/op_simd_rows.h \
-	apps/gfnn-wave/cpu/solves_cpu.c \
-	apps/gfnn-wave/cpu/vectors_cpu.c
+	apps/gfnn-wave/cpu/predict_reference.c \
+	apps/gfnn-wave/cpu/predict_simd.c \
+	apps/gfnn-wave/cpu/reference.c \
+	apps/gfnn-wave/cpu/cpu_simd.c \
+	apps/gfnn-wave/cpu/cpu_simd32.c \
+	apps/gfnn-wave/cpu/cpu_simd_rows.inc \
+	apps/gfnn-wave/cpu/solve_reference.c \
+	apps/gfnn-wave/cpu/solve_simd.c \
+	apps/gfnn-wave/cpu/vectors.c
 apps_gfnn_wave_libgfnn_a_LIBADD =
 
 if HAVE_CUDA
 apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/gfnn_cuda.cuh \
 	apps/gfnn-wave/cuda/gfnn_net.cuh \
-	apps/gfnn-wave/cuda/op_coloured.cu \
-	apps/gfnn-wave/cuda/op_atomic.cu \
-	apps/gfnn-wave/cuda/op_recompute.cu \
-	apps/gfnn-wave/cuda/op_node.cu \
-	apps/gfnn-wave/cuda/op_parity.cu \
-	apps/gfnn-wave/cuda/net_direct.cu \
-	apps/gfnn-wave/cuda/net_unrolled.cu \
-	apps/gfnn-wave/cuda/net_tiled.cu \
-	apps/gfnn-wave/cuda/net_tensor.cu \
+	apps/gfnn-wave/cuda/dense_coloured.cu \
+	apps/gfnn-wave/cuda/dense_atomic.cu \
+	apps/gfnn-wave/cuda/recompute.cu \
+	apps/gfnn-wave/cuda/node.cu \
+	apps/gfnn-wave/cuda/parity.cu \
+	apps/gfnn-wave/cuda/direct.cu \
+	apps/gfnn-wave/cuda/unrolled.cu \
+	apps/gfnn-wave/cuda/tiled.cu \
+	apps/gfnn-wave/cuda/tensor.cu \
 	apps/gfnn-wave/cuda/vectors.cu \
 	apps/gfnn-wave/cuda/solve_cuda.cu
 endif
 
 gfnn_kokkos_sources = \
-	apps/gfnn-wave/kokkos/op_kokkos.cpp \
-	apps/gfnn-wave/kokkos/net_kokkos.cpp \
+	apps/gfnn-wave/kokkos/kokkos.cpp \
+	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
 	apps/gfnn-wave/kokkos/solve_kokkos.cpp \
-	apps/gfnn-wave/kokkos/vectors_kokkos.cpp
+	apps/gfnn-wave/kokkos/vectors.cpp
 EXTRA_DIST += $(gfnn_kokkos_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)

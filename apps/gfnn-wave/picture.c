@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_image.h"
+#include "io/image.h"
 
 const char *gfnn_picture_why_not(const char *path)
 {

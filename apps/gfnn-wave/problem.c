@@ -3,7 +3,7 @@
  * state that time begins with, and, if a network preconditions, its coefficients at every node.
  *
  * Nothing here depends on the number of ranks, and no rank ever holds the whole box (a voxel file
- * aside, which model/voxel.c reads). The judge's answer to all this is oracle.c's.
+ * aside, which input/voxel.c reads). The judge's answer to all this is oracle.c's.
  */
 #include "config.h"
 #include "solver.h"

@@ -9,7 +9,7 @@ apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/nekbone.h apps/nekbone/ladder.def \
-	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/verify.c \
+	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/verify.c \
 	apps/nekbone/work.c apps/nekbone/rungs.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
@@ -19,7 +19,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/scalar.c \
 	apps/nekbone/cpu/vector.c \
 	apps/nekbone/cpu/jammed.c \
-	apps/nekbone/cpu/fused.c \
+	apps/nekbone/cpu/cpu_fused.c \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
 apps/nekbone/cpu/small_library.o: AM_CPPFLAGS += $(LIBXSMM_CPPFLAGS) $(BLAS_CPPFLAGS)
@@ -37,7 +37,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident.cu \
-	apps/nekbone/cuda/vector.cu
+	apps/nekbone/cuda/vectors.cu
 endif
 
 # The text that NVRTC is given while the program runs: a kernel file, as a string.
@@ -53,7 +53,7 @@ endif
 
 nekbone_kokkos_sources = \
 	apps/nekbone/kokkos/kokkos.cpp \
-	apps/nekbone/kokkos/vector.cpp
+	apps/nekbone/kokkos/vectors.cpp
 EXTRA_DIST += $(nekbone_kokkos_sources)
 if HAVE_KOKKOS
 apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)

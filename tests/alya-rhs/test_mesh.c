@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_threads.h"
-#include "rt_hilbert.h"
-#include "rt_sort.h"
-#include "apps/alya-rhs/mesh/mesh.h"
+#include "base/threads.h"
+#include "base/hilbert.h"
+#include "base/sort.h"
+#include "apps/alya-rhs/input/input.h"
 #include "alya_test.h"
 
 /* --- Hilbert curve --- */

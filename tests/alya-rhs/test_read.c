@@ -44,7 +44,7 @@ static void unload(void)
 }
 
 /* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within
- * what rt_mesh.c says, and a failure gives one line that starts with the name. */
+ * what mesh/read.c says, and a failure gives one line that starts with the name. */
 static alya_mesh_t *parse(const char *data, size_t n)
 {
     const size_t before = rt_mem_used(RT_HOST);

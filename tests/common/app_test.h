@@ -5,7 +5,7 @@
 #ifndef APP_TEST_H
 #define APP_TEST_H
 
-#include "common/rt.h"
+#include "rt.h"
 #include "tests/common/check.h"
 
 /* Every rung of the ladder can be asked afterwards whether it can run. Threads as --threads: 1 for

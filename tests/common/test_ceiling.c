@@ -3,16 +3,16 @@
  * give rates that a machine can have.
  */
 #include "config.h"
-#include "rt_ceiling.h"
+#include "measure/ceiling.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
-#include "rt_ceiling_loops.h"
-#include "rt_comm.h"
-#include "rt_mem.h"
-#include "rt_timer.h"
+#include "measure/ceiling_loops.h"
+#include "machine/comm.h"
+#include "base/mem.h"
+#include "machine/timer.h"
 
 static void put(double *x, size_t i, double value, rt_space_t space)
 {

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "config.h"
-#include "rt_device.h"
+#include "machine/device.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #endif
 
 #include "check.h"
-#include "rt_comm.h"
-#include "rt_error.h"
-#include "rt_kokkos.h"
+#include "machine/comm.h"
+#include "base/error.h"
+#include "machine/kokkos.h"
 
 static void test_refusals(void)
 {

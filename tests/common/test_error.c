@@ -3,7 +3,7 @@
  */
 #include "config.h"
 #include "check.h"
-#include "rt_error.h"
+#include "base/error.h"
 
 static void finish_loudly(void)
 {

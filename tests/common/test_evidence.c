@@ -7,9 +7,9 @@
 #include <math.h>
 #include <sys/stat.h>
 #include "check.h"
-#include "rt_digest.h"
-#include "rt_energy.h"
-#include "rt_sha256.h"
+#include "judge/digest.h"
+#include "machine/energy.h"
+#include "base/sha256.h"
 
 /* --- SHA-256 --- */
 

@@ -5,8 +5,8 @@
 #include "config.h"
 #include <math.h>
 #include <sys/stat.h>
-#include "common/rt.h"
-#include "common/rt_image.h"
+#include "rt.h"
+#include "io/image.h"
 #include "tests/common/check.h"
 #include "tests/common/files.h"
 

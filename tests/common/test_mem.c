@@ -5,7 +5,7 @@
  * What must die is tried first: it needs fork, which neither CUDA nor OpenMP outlives.
  */
 #include "config.h"
-#include "rt_mem.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "rt_comm.h"
-#include "rt_device.h"
-#include "rt_error.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+#include "base/error.h"
 
 static void test_format(void)
 {

@@ -10,9 +10,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/rt_mem.h"
-#include "common/rt_mesh.h"
-#include "common/rt_verify.h"
+#include "base/mem.h"
+#include "mesh/mesh.h"
+#include "judge/verify.h"
 #include "tests/common/check.h"
 #include "tests/common/guarded.h"
 
@@ -316,7 +316,7 @@ static void make_files(void)
 /* --- reading back --- */
 
 /* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within what
- * rt_mesh.c says, and a failure gives one line that starts with the name. */
+ * mesh/read.c says, and a failure gives one line that starts with the name. */
 static rt_mesh_t *parse(const char *name, const char *data, size_t n, unsigned types)
 {
     const size_t before = rt_mem_used(RT_HOST), m = strlen(name);
@@ -593,7 +593,7 @@ static void test_files(void)
     CHECK(strstr(why, "there is no tetrahedron in it"));
 }
 
-/* RT_CORPUS=FOLDER: the files go there, for tests/fuzz/fuzz_rt_mesh.c, with its last byte. */
+/* RT_CORPUS=FOLDER: the files go there, for tests/fuzz/fuzz_mesh.c, with its last byte. */
 static void leave_files(const char *folder)
 {
     for (int f = 0; f < FORMATS; f++) {

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <sys/stat.h>
 #include "check.h"
-#include "rt_error.h"
-#include "rt_opt.h"
+#include "base/error.h"
+#include "base/opt.h"
 
 typedef struct {
     bool quiet, overlap, list;

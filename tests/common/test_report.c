@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include "check.h"
 #include "files.h"
-#include "rt_error.h"
-#include "rt_report.h"
+#include "base/error.h"
+#include "io/report.h"
 
 static char folder[] = "/tmp/rt_report_XXXXXX";
 

@@ -5,15 +5,15 @@
  * from below are absolute, and those from above are other clocks that ran around.
  */
 #include "config.h"
-#include "rt_timer.h"
+#include "machine/timer.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "check.h"
-#include "rt_comm.h"
-#include "rt_error.h"
-#include "rt_mem.h"
+#include "machine/comm.h"
+#include "base/error.h"
+#include "base/mem.h"
 
 static void rest(double seconds)
 {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <time.h>
 #include "app_test.h"
-#include "rt_driver.h"
+#include "driver/driver.h"
 
 /* --- a clock that is moved by hand --- */
 

@@ -1,15 +1,15 @@
 /*
  * test_verify.c - verdicts, finiteness, random data; and the sums of a work model.
  *
- * Also to be run with CFLAGS that contain -ffast-math: rt_verify.c must not be moved by them.
+ * Also to be run with CFLAGS that contain -ffast-math: judge/verify.c must not be moved by them.
  */
 #include "config.h"
 #include <float.h>
 #include <math.h>
 #include "check.h"
-#include "rt_error.h"
-#include "rt_verify.h"
-#include "rt_work.h"
+#include "base/error.h"
+#include "judge/verify.h"
+#include "judge/work.h"
 
 /* From bits and through a volatile, so that no compiler knows the value: under -ffast-math NAN or
  * 0.0 / 0.0 could be folded into anything. */
@@ -260,7 +260,7 @@ static void test_random(void)
     CHECK(fabs(square / N - 1.0 / 3.0) < 5 * 0.30 / 447);
     CHECK(fabs(product / N) < 5 * 0.34 / 447);
     CHECK(least < -0.9999 && most > 0.9999);
-    /* By the definition in rt_verify.h: 52 bits of the hash, symmetric, ends excluded. */
+    /* By the definition in judge/verify.h: 52 bits of the hash, symmetric, ends excluded. */
     double odd = 2.0 * (double)(UINT64_C(6457827717110365317) >> 12) + 1.0;
     CHECK(rt_random(0, 1234567) == odd * 0x1p-52 - 1.0);
 }

@@ -12,7 +12,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include "apps/fun3d-mcpi/matrix/flow.h"
+#include "apps/fun3d-mcpi/input/flow.h"
 #include "tests/common/check.h"
 
 /* --- meshes --- */

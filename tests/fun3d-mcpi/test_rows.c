@@ -8,9 +8,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "rt_threads.h"
-#include "rt_hilbert.h"
-#include "rt_sort.h"
+#include "base/threads.h"
+#include "base/hilbert.h"
+#include "base/sort.h"
 #include "apps/fun3d-mcpi/mcpi.h"
 #include "../common/check.h"
 

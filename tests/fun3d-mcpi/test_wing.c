@@ -19,7 +19,7 @@ static mcpi_wing_t wing_of(int64_t n, int64_t layers)
     return (mcpi_wing_t){.n = n, .layers = layers, .first = 1e-4, .seed = 1};
 }
 
-/* --- what elements consist of (order of rt_mesh.h; faces as seen from outside) --- */
+/* --- what elements consist of (order of mesh/mesh.h; faces as seen from outside) --- */
 
 enum { MAX_FACES = 5, MAX_EDGES = 9 };
 static const int face_count[RT_ELEMENTS] = {4, 5, 5, 0}, edge_count[RT_ELEMENTS] = {6, 8, 9, 0};

@@ -1,6 +1,6 @@
 /*
  * fuzz.h - what a libFuzzer target has in place of the runtime's library: memory that comes
- * straight from malloc instead of from rt_mem.c, so that AddressSanitizer sees the end of each
+ * straight from malloc instead of from base/mem.c, so that AddressSanitizer sees the end of each
  * array. To be included by one file of a program.
  */
 #ifndef TEST_FUZZ_H
@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "rt_mem.h"
-#include "rt_verify.h"
+#include "base/mem.h"
+#include "judge/verify.h"
 
 void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
 {

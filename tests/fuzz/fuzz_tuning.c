@@ -5,8 +5,8 @@
  * past them. By hand, in a build folder B of a configured tree, from the root of the sources:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
- *       -Icommon tests/fuzz/fuzz_tuning.c common/rt_tune_file.c common/rt_scan.c \
- *       common/rt_draft.c -lm -o B/fuzz_tuning
+ *       -Icommon tests/fuzz/fuzz_tuning.c common/tune/tune_file.c common/io/scan.c \
+ *       common/io/draft.c -lm -o B/fuzz_tuning
  *   mkdir B/corpus && cp ~/.cache/rooftop/nekbone.tuning B/corpus
  *   B/fuzz_tuning -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_error.h"
-#include "rt_scan.h"
-#include "rt_tune_file.h"
+#include "base/error.h"
+#include "io/scan.h"
+#include "tune/tune_file.h"
 #include "tests/fuzz/fuzz.h"
 
 void rt_die_at(const char *file, int line, const char *expression, rt_status_t status,

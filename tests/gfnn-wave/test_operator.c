@@ -9,7 +9,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "rt_threads.h"
+#include "base/threads.h"
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "../common/check.h"
 

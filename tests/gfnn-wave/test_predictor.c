@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
-#include "apps/gfnn-wave/predictor/half.h"
-#include "rt_threads.h"
+#include "apps/gfnn-wave/input/half.h"
+#include "base/threads.h"
 #include "tests/common/check.h"
 #include "tests/common/guarded.h"
 

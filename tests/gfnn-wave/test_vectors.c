@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include "gfnn_test.h"
-#include "rt_threads.h"
+#include "base/threads.h"
 
 static const gfnn_vectors_t *const V = &gfnn_vectors_cpu;
 static const double MARK = 77;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "apps/gfnn-wave/gfnn.h"
-#include "apps/gfnn-wave/predictor/half.h"
+#include "apps/gfnn-wave/input/half.h"
 #include "tests/mutants/mutants.h"
 
 typedef enum {

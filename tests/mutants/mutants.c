@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt_threads.h"
+#include "base/threads.h"
 #include "tests/common/check.h"
 
 /* --- the transport that forgets --- */

@@ -21,7 +21,7 @@
 #ifndef MUTANTS_H
 #define MUTANTS_H
 
-#include "common/rt.h"
+#include "rt.h"
 
 typedef struct {
     int fault; /* of the app's enum, 0: none */

@@ -17,7 +17,7 @@
 #include <string.h>
 #include "apps/nekbone/cpu/small.h"
 #include "apps/nekbone/nekbone.h"
-#include "rt_threads.h"
+#include "base/threads.h"
 #include "tests/mutants/mutants.h"
 
 typedef enum {

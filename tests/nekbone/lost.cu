@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "../../apps/nekbone/nekbone.h"
+#include "apps/nekbone/nekbone.h"
 
 static double after;
 static int rank;

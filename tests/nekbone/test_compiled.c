@@ -11,7 +11,7 @@
 
 #if RT_HAVE_NVRTC
 #include "apps/nekbone/cuda/compiled.h"
-#include "rt_nvrtc.h"
+#include "machine/nvrtc.h"
 
 enum { H100 = 90, NEWER_THAN_ALL = 999 };
 

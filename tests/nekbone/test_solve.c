@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
-#include "rt_threads.h"
+#include "base/threads.h"
 
 /* A rung as the driver runs it, verified before and after. */
 static void check_valid(nek_test_t *t, const rt_rung_t *rung, const char *settings)

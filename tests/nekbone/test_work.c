@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
-#include "rt_driver.h"
+#include "driver/driver.h"
 
 static const rt_work_line_t *line(const rt_work_t *work, const char *kernel)
 {

@@ -179,12 +179,12 @@ def releases():
         with open(os.path.join('tree', path), 'w') as file:
             file.write(text)
 
-    for path in ('configure.ac', 'common/rt_app.c', 'common/rt_halo.c', 'apps/nekbone/cpu/jammed.c'):
+    for path in ('configure.ac', 'common/driver/main.c', 'common/halo/halo.c', 'apps/nekbone/cpu/jammed.c'):
         put(path, 'as released\n')
     put(source.MANIFEST, source.manifest('tree'))
     cases = (('common/rt_app.o', 'baseline'), ('common/librooftop.a', 'baseline'), ('common/rooftop.pc', 'baseline'),
              ('apps/nekbone/verify.o', 'baseline'), ('apps/nekbone/cuda/compiled_text.inc', 'baseline'),
-             ('common/rt_halo.c', 'ported'), ('apps/nekbone/cpu/new.c', 'optimised'), ('common/rt_app.c', 'invalid'))
+             ('common/halo/halo.c', 'ported'), ('apps/nekbone/cpu/new.c', 'optimised'), ('common/driver/main.c', 'invalid'))
     for path, expected in cases:  # each beside those before it
         put(path, 'made or changed\n')
         tier = source.judge_tree('tree')[1]

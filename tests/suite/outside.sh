@@ -9,7 +9,7 @@ cflags=${CFLAGS-$(built_with CFLAGS)} ldflags=${LDFLAGS-$(built_with LDFLAGS)}
 
 # -o: everything is built, and other tests run.
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL ${MAKE:-make} -s -C "$top" -o version.h -o common/librooftop.a DESTDIR="$work/stage" \
-    install-libLIBRARIES install-rooftopincludeHEADERS install-pkgconfigDATA >install.out 2>&1 ||
+    install-libLIBRARIES install-data-local install-pkgconfigDATA >install.out 2>&1 ||
     { cat install.out; fail "make install"; exit 1; }
 pc=$(find stage -name rooftop.pc)
 [ -n "$pc" ] || { fail "no rooftop.pc is installed"; exit 1; }
@@ -19,11 +19,11 @@ libdir=$(pkg-config --variable=libdir rooftop) includedir=$(pkg-config --variabl
 
 cat >outside.c <<'END'
 #include <rt.h>
-#include <rt_image.h>
-#include <rt_inputs.h>
-#include <rt_mesh.h>
-#include <rt_scan.h>
-#include <rt_sort.h>
+#include <io/image.h>
+#include <io/inputs.h>
+#include <mesh/mesh.h>
+#include <io/scan.h>
+#include <base/sort.h>
 
 static const rt_app_t outside = {.name = "outside", .purpose = "an app of its own folder"};
 
@@ -38,9 +38,9 @@ $(ask --variable=linker) $cflags $(ask --cflags) outside.c $ldflags $(ask --libs
 grep -q '^outside (Rooftop) [0-9]' version.out || fail "it is no app of Rooftop: $(cat version.out)"
 rm -f outside.c outside
 
-# Every header stands on what is installed alone; rt_cuda.h is nvcc's.
-for header in $(cd "stage$includedir/rooftop" && ls ./*.h); do
+# Every header stands on what is installed alone; machine/cuda.h is nvcc's.
+for header in $(cd "stage$includedir/rooftop" && ls ./*.h ./*/*.h); do
     echo "#include \"$header\""
-done | grep -v rt_cuda.h >all.c
+done | grep -v machine/cuda.h >all.c
 $(ask --variable=linker) -std=c11 -D_POSIX_C_SOURCE=200809L -fsyntax-only $(ask --cflags) all.c || fail "an installed header needs one that is not"
 exit $failed

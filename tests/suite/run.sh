@@ -8,7 +8,7 @@ cp "$here/tools/rooftop" inst/bin
 cp "$here"/tools/rooftop_suite/*.{py,html} inst/share/rooftop/rooftop_suite
 cp "$here/docs/result-schema.json" inst/share/rooftop/docs
 cat >inst/share/rooftop/source.json <<'END'
-{"source": {"version": "9", "commit": null, "tree_sha256": null, "changed": ["common/rt_mem.c"], "diff_file": null},
+{"source": {"version": "9", "commit": null, "tree_sha256": null, "changed": ["common/base/mem.c"], "diff_file": null},
  "tier": "ported"}
 END
 rooftop="$python -S inst/bin/rooftop"

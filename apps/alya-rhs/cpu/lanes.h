@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 #include "../alya.h"
-#include "rt_threads.h"
+#include "base/threads.h"
 
 #define ALYA_INLINE static inline __attribute__((always_inline))
 #define ALYA_LANES  _Pragma("omp simd") for (int lane = 0; lane < ALYA_VECTOR_DIM; lane++)

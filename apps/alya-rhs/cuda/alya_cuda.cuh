@@ -7,8 +7,8 @@
 
 #include <type_traits>
 #include "../alya.h"
-#include "rt_cuda.cuh"
-#include "rt_mem.h"
+#include "machine/cuda.cuh"
+#include "base/mem.h"
 
 /* Calls f(std::integral_constant<int, form>()). */
 template <class F> void alya_fixed_form(alya_form_t form, F f)

@@ -27,8 +27,8 @@
 
 #include "../patches.h"
 #include "element.cuh"
-#include "rt_async.cuh"
-#include "rt_cuda.cuh"
+#include "machine/async.cuh"
+#include "machine/cuda.cuh"
 
 /* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; what
  * results are staged in. */

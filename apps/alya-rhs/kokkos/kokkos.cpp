@@ -9,7 +9,7 @@
  * waits for its nodes before it computes, and records are read from memory twice.
  */
 #include "config.h"
-#include "rt_kokkos.hpp"
+#include "machine/kokkos.hpp"
 #include <cstring>
 #include "../patches.h"
 

@@ -13,7 +13,7 @@
 #include "config.h"
 #include "../mcpi.h"
 #include <string.h>
-#include "rt_threads.h"
+#include "base/threads.h"
 #if defined(__AVX512F__) || (defined(__F16C__) && defined(__AVX2__))
 #include <immintrin.h>
 #endif

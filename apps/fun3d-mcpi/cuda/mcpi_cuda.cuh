@@ -11,8 +11,8 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "../mcpi.h"
-#include "rt_cuda.cuh"
-#include "rt_mem.h"
+#include "machine/cuda.cuh"
+#include "base/mem.h"
 
 /* --- the kernel for these types --- */
 

@@ -17,7 +17,7 @@
 #include "config.h"
 #include <cstring>
 #include "mcpi_cuda.cuh"
-#include "rt_async.cuh"
+#include "machine/async.cuh"
 
 /* --- the record --- */
 

@@ -9,7 +9,7 @@
  */
 #include "config.h"
 #include <cstring>
-#include "rt_kokkos.hpp"
+#include "machine/kokkos.hpp"
 #include "../mcpi.h"
 
 namespace

@@ -7,7 +7,7 @@
 #include "config.h"
 #include <cusparse.h>
 #include "peers.h"
-#include "rt_cuda.cuh"
+#include "machine/cuda.cuh"
 
 static void check(cusparseStatus_t status, const char *file, int line, const char *call)
 {

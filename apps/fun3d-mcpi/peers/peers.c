@@ -8,7 +8,7 @@
  */
 #include "config.h"
 #include <math.h>
-#include "rt_threads.h"
+#include "base/threads.h"
 #include <stdlib.h>
 #include <string.h>
 #include "peers.h"

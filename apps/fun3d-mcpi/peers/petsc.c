@@ -6,7 +6,7 @@
  * from the dQ there is, as ours do: told that it is zero, PETSc would leave half of O out of the
  * first. D is inverted once, by PETSc, before anything is timed.
  *
- * The one file beside rt_comm.c that sees mpi.h, because petsc.h includes it. If no launcher
+ * The one file beside machine/comm.c that sees mpi.h, because petsc.h includes it. If no launcher
  * started this process, MPI is not started either, and PETSc starts it for itself, as one rank, and
  * ends it; else it uses the MPI there is and leaves it running. MPI cannot be started twice in a
  * process, and so PETSc neither.

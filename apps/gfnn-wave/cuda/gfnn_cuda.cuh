@@ -7,9 +7,9 @@
 #define GFNN_CUDA_CUH
 
 #include "../gfnn.h"
-#include "rt_async.cuh"
-#include "rt_cuda.cuh"
-#include "rt_mem.h"
+#include "machine/async.cuh"
+#include "machine/cuda.cuh"
+#include "base/mem.h"
 
 /* The operators of the rungs, for solves that are made of them. */
 extern "C" const gfnn_operator_t gfnn_operator_coloured, gfnn_operator_atomic,

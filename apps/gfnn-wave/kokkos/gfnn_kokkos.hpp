@@ -5,7 +5,7 @@
 #ifndef GFNN_KOKKOS_HPP
 #define GFNN_KOKKOS_HPP
 
-#include "rt_kokkos.hpp"
+#include "machine/kokkos.hpp"
 #include <cstring>
 #include "../gfnn.h"
 

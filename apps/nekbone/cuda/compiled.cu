@@ -22,7 +22,7 @@
 #include <vector>
 #include "compiled.h"
 #include "nek_cuda.cuh"
-#include "rt_nvrtc.h"
+#include "machine/nvrtc.h"
 #include "compiled_kernel.cuh"
 
 static const char text[] =

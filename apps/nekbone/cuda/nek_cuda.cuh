@@ -6,7 +6,7 @@
 
 #include <type_traits>
 #include "../nekbone.h"
-#include "rt_cuda.cuh"
+#include "machine/cuda.cuh"
 
 /* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */
 template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)

@@ -33,7 +33,7 @@
 #include <vector>
 #include "nek_line.cuh"
 #include "nek_scalars.cuh"
-#include "rt_halo_direct.cuh"
+#include "halo/direct.cuh"
 
 template <int n> struct nek_split {
     static constexpr int m = n - 2, face = m * m, edges = 6 * face, corners = edges + 12 * m;

@@ -20,7 +20,7 @@
 #define NEK_LINE_CUH
 
 #include "nek_cuda.cuh"
-#include "rt_async.cuh"
+#include "machine/async.cuh"
 
 /* D [0] and its transpose [1] by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with minus;
  * the middle of an odd n belongs to the even half of a line. */

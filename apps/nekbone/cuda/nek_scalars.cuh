@@ -10,7 +10,7 @@
  *
  * On several ranks the sums are added in order of rank, in one of three ways. Where messages are on
  * the stream (transports nccl, peer): that last block sends its sums to the other GPUs and waits
- * for theirs (rt_mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
+ * for theirs (halo/mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
  * thread adds them and forms the scalars. Where they are not, the host fetches the sums, adds those
  * of all ranks by MPI, and starts that kernel.
  */
@@ -18,9 +18,9 @@
 #define NEK_SCALARS_CUH
 
 #include "nek_cuda.cuh"
-#include "rt_async.cuh"
-#include "rt_mail.cuh"
-#include "rt_nccl.h"
+#include "machine/async.cuh"
+#include "halo/mail.cuh"
+#include "halo/nccl.h"
 
 /* Most sums at a time, and most blocks of a kernel that adds. */
 enum { NEK_SUMS = 4, NEK_ADDING_BLOCKS = 1024, NEK_ADDING_THREADS = 256 };

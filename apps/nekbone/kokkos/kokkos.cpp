@@ -9,7 +9,7 @@
  * multiprocessor; for large n it is taken from global memory (level 1).
  */
 #include "config.h"
-#include "rt_kokkos.hpp"
+#include "machine/kokkos.hpp"
 #include "../nekbone.h"
 
 /* On a GPU an array stays in registers only if every index into it is a constant. */

@@ -1,0 +1,388 @@
+/*
+ * predict_simd.c - threads over rows of nodes, vectors along x, a block of nodes in registers.
+ *
+ * Idea: neighbouring nodes do the same with neighbouring r, so a tap of K is one number times a
+ * vector of r. A block of a few vectors of nodes keeps all its sums in registers while K streams
+ * past, and each vector of r that is read serves every row i of two kernels at once.
+ *
+ * Where the coefficients come in is the second idea, and the two forms differ. gfm: after the sums
+ * over s, z = sum_m c_m (K_m * r): 9 M multiply-adds a neighbour instead of 9 M + 9. gf8: after
+ * the sums there would be four of each, of G and of G times each component of s: 36 multiply-adds.
+ * Before them r is weighted, once for i = j and once for i != j, and one sum is left: 9
+ * multiply-adds, 6 products, and 2 additions, for along x a weight grows by the same from tap to
+ * tap.
+ *
+ * Price: lanes beyond the end of a row work for nothing, so the last vector of a row begins where
+ * its end allows, and a box narrower than a vector is first copied to where reading on does no
+ * harm. So is 16-bit r, as FP32: it is converted once and read 343 times.
+ */
+#include "config.h"
+#include "../gfnn.h"
+#include <string.h>
+#include "../input/half.h"
+#include "cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* Registers: sums of two kernels for three components of BLOCK vectors, BLOCK vectors of r, and a
+ * tap. */
+#if defined(__AVX512F__)
+enum { LANES = 16, BLOCK = 4 };
+#elif defined(__AVX__)
+enum { LANES = 8, BLOCK = 2 };
+#elif defined(__aarch64__)
+enum { LANES = 4, BLOCK = 4 };
+#else
+enum { LANES = 4, BLOCK = 2 };
+#endif
+enum { PAIR = 2, TAPS = 9 * GFNN_STENCIL, GF8_TAPS = 6 * GFNN_STENCIL };
+typedef float vec_t __attribute__((vector_size(LANES * sizeof(float))));
+
+typedef struct {
+    float *K; /* gfm: two kernels after two, the last alone if M is odd, [z][y][j][x][kernel][i];
+               * gf8: [z][y][x][xx yy zz yz zx xy] */
+    float *r; /* a copy, on box->wide and LANES more; NULL: none needed */
+} data_t;
+
+/* A block of nodes: c, r and z at its first. */
+typedef struct {
+    const float *K, *c, *r;
+    float *z;
+    int kernels;
+    size_t bytes;               /* of a vector that are nodes */
+    int64_t pitch, slab, plane; /* of r and z */
+    int64_t c_plane;
+} block_t;
+
+/* In a register from here on: a compiler may else read it again for each of its uses, which takes
+ * as long as the arithmetic, for most vectors of r lie across two cache lines. */
+#if defined(__AVX512F__)
+#define KEEP(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define KEEP(v) __asm__("" : "+w"(v))
+#else
+#define KEEP(v) (void)(v)
+#endif
+
+/* --- v vectors of nodes --- */
+
+/* clang unrolls before it inlines, and then knows neither v nor how many kernels there are: so they
+ * are no bounds of loops. */
+#define FOR_VECTORS(b)              \
+    UNROLL                          \
+    for (int b = 0; b < BLOCK; b++) \
+        if (b < v)
+#define FOR_KERNELS(p)             \
+    UNROLL                         \
+    for (int p = 0; p < PAIR; p++) \
+        if (p < kernels)
+
+INLINE void load(vec_t *v, const float *from)
+{
+    memcpy(v, from, sizeof *v);
+}
+
+/* Lanes that are nodes; the others are 0. */
+INLINE void load_nodes(const block_t *block, vec_t *v, const float *from)
+{
+    if (block->bytes == sizeof *v) {
+        load(v, from);
+    } else {
+        *v = (vec_t){0};
+        memcpy(v, from, block->bytes);
+    }
+}
+
+INLINE void store_nodes(const block_t *block, const int v, vec_t z[3][BLOCK])
+{
+    UNROLL
+    for (int i = 0; i < 3; i++) {
+        FOR_VECTORS(b)
+        {
+            float *to = block->z + i * block->plane + b * LANES;
+            if (block->bytes == sizeof(vec_t))
+                memcpy(to, &z[i][b], sizeof(vec_t));
+            else
+                memcpy(to, &z[i][b], block->bytes);
+        }
+    }
+}
+
+/* z += sum over `kernels` kernels, 1 or 2, from m on. */
+INLINE void gfm_pair(const block_t *block, int m, const int kernels, const int v, vec_t z[3][BLOCK])
+{
+    const float *K = block->K + (int64_t)m * TAPS;
+    vec_t sum[PAIR][3][BLOCK] = {{{{0}}}};
+    for (int row = 0; row < GFNN_W * GFNN_W; row++)
+        for (int j = 0; j < 3; j++) {
+            const float *r = block->r + j * block->plane + (row / GFNN_W - GFNN_ND) * block->slab +
+                             (row % GFNN_W - GFNN_ND) * block->pitch - GFNN_ND;
+            for (int dx = 0; dx < GFNN_W; dx++, K += 3 * kernels) {
+                vec_t value[BLOCK];
+                FOR_VECTORS(b)
+                {
+                    load(&value[b], r + dx + b * LANES);
+                    KEEP(value[b]);
+                }
+                FOR_KERNELS(p)
+                {
+                    UNROLL
+                    for (int i = 0; i < 3; i++) {
+                        FOR_VECTORS(b)
+                        sum[p][i][b] += K[3 * p + i] * value[b];
+                    }
+                }
+            }
+        }
+    FOR_KERNELS(p)
+    {
+        FOR_VECTORS(b)
+        {
+            vec_t c;
+            load_nodes(block, &c, block->c + (m + p) * block->c_plane + b * LANES);
+            UNROLL
+            for (int i = 0; i < 3; i++)
+                z[i][b] += c * sum[p][i][b];
+        }
+    }
+}
+
+INLINE void gfm(const block_t *block, const int v)
+{
+    vec_t z[3][BLOCK] = {{{0}}};
+    int m = 0;
+    for (; m + PAIR <= block->kernels; m += PAIR)
+        gfm_pair(block, m, PAIR, v, z);
+    if (m < block->kernels)
+        gfm_pair(block, m, 1, v, z);
+    store_nodes(block, v, z);
+}
+
+/* z += a row of seven taps; weight: for i = j and i != j, at the first of them. */
+INLINE void gf8_row(const block_t *block, const float *K, const float *r, const int v,
+                    vec_t weight[2][BLOCK], vec_t step[2][BLOCK], vec_t z[3][BLOCK])
+{
+    for (int dx = 0; dx < GFNN_W; dx++, K += 6) {
+        FOR_VECTORS(b)
+        {
+            vec_t r0, r1, r2;
+            load(&r0, r + dx + b * LANES);
+            load(&r1, r + dx + b * LANES + block->plane);
+            load(&r2, r + dx + b * LANES + 2 * block->plane);
+            const vec_t same = weight[0][b], other = weight[1][b];
+            const vec_t o0 = other * r0, o1 = other * r1, o2 = other * r2;
+            z[0][b] += K[0] * (same * r0);
+            z[1][b] += K[1] * (same * r1);
+            z[2][b] += K[2] * (same * r2);
+            z[1][b] += K[5] * o0;
+            z[2][b] += K[3] * o1;
+            z[0][b] += K[4] * o2;
+            z[2][b] += K[4] * o0;
+            z[0][b] += K[5] * o1;
+            z[1][b] += K[3] * o2;
+            weight[0][b] = same + step[0][b];
+            weight[1][b] = other + step[1][b];
+        }
+    }
+}
+
+INLINE void gf8(const block_t *block, const int v)
+{
+    static const float unit = 1.0f / GFNN_ND; /* of s */
+    const float *K = block->K;
+    vec_t c[2][4][BLOCK], z[3][BLOCK] = {{{0}}}, step[2][BLOCK], weight[2][BLOCK];
+    for (int h = 0; h < 2; h++)
+        FOR_VECTORS(b)
+        {
+            for (int q = 0; q < 4; q++)
+                load_nodes(block, &c[h][q][b], block->c + (4 * h + q) * block->c_plane + b * LANES);
+            step[h][b] = unit * c[h][1][b];
+        }
+    for (int row = 0; row < GFNN_W * GFNN_W; row++, K += 6 * GFNN_W) {
+        const int dz = row / GFNN_W - GFNN_ND, dy = row % GFNN_W - GFNN_ND;
+        const float y_unit = unit * (float)dy, z_unit = unit * (float)dz;
+        UNROLL
+        for (int h = 0; h < 2; h++) {
+            FOR_VECTORS(b)
+            weight[h][b] = c[h][0][b] - c[h][1][b] + y_unit * c[h][2][b] + z_unit * c[h][3][b];
+        }
+        gf8_row(block, K, block->r + dz * block->slab + dy * block->pitch - GFNN_ND, v, weight,
+                step, z);
+    }
+    store_nodes(block, v, z);
+}
+
+/* --- a copy for each form and v --- */
+
+typedef void block_fn(const block_t *block);
+#define DEFINE(FORM, V)                          \
+    static void FORM##_##V(const block_t *block) \
+    {                                            \
+        FORM(block, V);                          \
+    }
+DEFINE(gfm, 1)
+DEFINE(gfm, 2)
+DEFINE(gf8, 1)
+DEFINE(gf8, 2)
+#if defined(__AVX512F__) || defined(__aarch64__)
+DEFINE(gfm, 3)
+DEFINE(gfm, 4)
+DEFINE(gf8, 3)
+DEFINE(gf8, 4)
+static block_fn *const gfm_of[] = {gfm_1, gfm_2, gfm_3, gfm_4};
+static block_fn *const gf8_of[] = {gf8_1, gf8_2, gf8_3, gf8_4};
+#else
+static block_fn *const gfm_of[] = {gfm_1, gfm_2};
+static block_fn *const gf8_of[] = {gf8_1, gf8_2};
+#endif
+
+/* --- all nodes --- */
+
+/* r where reading LANES on does no harm, as FP32. */
+static void copy(const gfnn_box_t *box, int precision, const void *r, float *to)
+{
+    const int64_t *n = box->n;
+    for (int l = 0; l < 3; l++)
+#pragma omp parallel for collapse(2) schedule(static)
+        for (int64_t k = -GFNN_ND; k < n[2] + GFNN_ND; k++)
+            for (int64_t j = -GFNN_ND; j < n[1] + GFNN_ND; j++) {
+                const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, -GFNN_ND, j, k);
+                const int64_t row = n[0] + 2 * GFNN_ND;
+                if (precision == GFNN_FP32)
+                    memcpy(to + at, (const float *)r + at, (size_t)row * sizeof *to);
+                else
+                    for (int64_t i = 0; i < row; i++)
+                        to[at + i] = gfnn_from_half(((const uint16_t *)r)[at + i]);
+            }
+}
+
+static void row(block_fn *const *of, const block_t *first, int64_t n)
+{
+    for (int64_t x = 0; x < n;) {
+        const int64_t left = n - x;
+        int v = 1;
+        if (left >= LANES) {
+            v = left / LANES < BLOCK ? (int)(left / LANES) : BLOCK;
+        } else if (n > LANES) {
+            x = n - LANES;
+        }
+        block_t block = *first;
+        block.c += x;
+        block.r += x;
+        block.z += x;
+        of[v - 1](&block);
+        x += v * LANES;
+    }
+}
+
+static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_grid_t *wide = &box->wide;
+    const data_t *data = view->data;
+    block_fn *const *of = network->form == GFNN_GF8 ? gf8_of : gfm_of;
+    const int64_t n = box->n[0];
+    const float *from = data->r ? data->r : r;
+    if (data->r)
+        copy(box, network->precision, r, data->r);
+#pragma omp parallel for collapse(2) schedule(static)
+    for (int64_t k = 0; k < box->n[2]; k++)
+        for (int64_t j = 0; j < box->n[1]; j++) {
+            const int64_t at = gfnn_at(wide, 0, j, k);
+            const block_t first = {.K = data->K,
+                                   .c = network->c + gfnn_at(&box->bare, 0, j, k),
+                                   .r = from + at,
+                                   .z = z + at,
+                                   .kernels = network->kernels,
+                                   .bytes = sizeof(float) * (size_t)(n < LANES ? n : LANES),
+                                   .pitch = wide->pitch,
+                                   .slab = wide->slab,
+                                   .plane = wide->plane,
+                                   .c_plane = box->bare.plane};
+            row(of, &first, n);
+        }
+}
+
+/* --- set-up --- */
+
+static void pack_gfm(const gfnn_network_t *network, float *to)
+{
+    for (int m = 0; m < network->kernels; m += PAIR) {
+        const int kernels = network->kernels - m < PAIR ? 1 : PAIR;
+        for (int row = 0; row < GFNN_W * GFNN_W; row++)
+            for (int j = 0; j < 3; j++)
+                for (int dx = 0; dx < GFNN_W; dx++)
+                    for (int p = 0; p < kernels; p++)
+                        for (int i = 0; i < 3; i++)
+                            *to++ = network->K[(((int64_t)(m + p) * 3 + i) * 3 + j) * GFNN_STENCIL +
+                                               row * GFNN_W + dx];
+    }
+}
+
+static void pack_gf8(const gfnn_network_t *network, float *to)
+{
+    static const int pair[6] = {0, 4, 8, 5, 2, 1}; /* 3 i + j of xx yy zz yz zx xy */
+    for (int s = 0; s < GFNN_STENCIL; s++)
+        for (int p = 0; p < 6; p++)
+            *to++ = network->K[pair[p] * GFNN_STENCIL + s];
+}
+
+static bool is_copied(int64_t n, int precision)
+{
+    return precision == GFNN_FP16 || n < LANES;
+}
+
+static size_t taps(int form, int64_t kernels)
+{
+    return form == GFNN_GF8 ? GF8_TAPS : (size_t)kernels * TAPS;
+}
+
+static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
+{
+    data_t *data = RT_NEW(data_t, 1, RT_HOST);
+    const size_t values = (size_t)(3 * view->box->wide.plane) + LANES;
+    data->K = RT_NEW(float, taps(network->form, network->kernels), RT_HOST);
+    data->r =
+        is_copied(view->box->n[0], network->precision) ? RT_NEW(float, values, RT_HOST) : NULL;
+    if (network->form == GFNN_GF8)
+        pack_gf8(network, data->K);
+    else
+        pack_gfm(network, data->K);
+    view->data = data;
+}
+
+static void tear_down(gfnn_view_t *view)
+{
+    data_t *data = view->data;
+    RT_FREE(data->K, RT_HOST);
+    RT_FREE(data->r, RT_HOST);
+    RT_FREE(view->data, RT_HOST);
+}
+
+static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += (double)(sizeof(data_t) + taps(cfg->precond, cfg->kernels) * sizeof(float));
+    if (is_copied(box->n[0], cfg->precision))
+        bytes[RT_HOST] += (3 * (double)box->wide.plane + LANES) * sizeof(float);
+}
+
+#define PREDICTOR(PRECISION)                                                        \
+    {                                                                               \
+        .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, \
+        .forms = 1u << GFNN_GF8 | 1u << GFNN_GFM, .precisions = 1u << PRECISION,    \
+        .reproducible = true                                                        \
+    }
+const gfnn_predictor_t gfnn_predictor_simd[GFNN_PRECISIONS] = {
+    [GFNN_FP32] = PREDICTOR(GFNN_FP32), [GFNN_FP16] = PREDICTOR(GFNN_FP16)};
+
+const gfnn_kernels_t gfnn_net_simd = {
+    .ladder = GFNN_LADDER_PREDICTOR,
+    .predictor = {&gfnn_predictor_simd[GFNN_FP32], &gfnn_predictor_simd[GFNN_FP16]},
+};

@@ -1,0 +1,54 @@
+/*
+ * dense_atomic.cu - all elements at once.
+ *
+ * Idea: what elements share is added by atomics, which the L2 cache carries out. Advantage: one
+ * pass; the threads of a warp have neighbouring elements, so reads and atomics come in whole
+ * sectors. Price: 24 atomics an element, eight to each value of y; the order of the additions, and
+ * so the last bits, change from run to run; still 2304 flops an element.
+ */
+#include "config.h"
+#include "gfnn_cuda.cuh"
+
+enum { THREADS = 256 };
+
+static __global__ void __launch_bounds__(THREADS)
+    apply_kernel(const __grid_constant__ gfnn_job_t<double> job,
+                 const __grid_constant__ gfnn_matrices_t matrices)
+{
+    const int from[3] = {0, 0, 0};
+    int at[3];
+    if (!gfnn_element_at(blockIdx.x * THREADS + threadIdx.x, job.lo, job.hi, from, 1, at))
+        return;
+    double u[24];
+    gfnn_gather(job, at, u);
+    const gfnn_material_t material = gfnn_material_at(job, at);
+    gfnn_scatter(job, at, [&](double *y, int row) {
+        atomicAdd(y, gfnn_dense_row(matrices, material, row, u));
+    });
+}
+
+static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                  const double *x, double *y)
+{
+    const gfnn_job_t<double> job(view, view->box->fine, region, x, y);
+    if (job.empty())
+        return;
+    const int from[3] = {0, 0, 0};
+    gfnn_clear(job);
+    apply_kernel<<<rt_blocks(gfnn_elements(job, from, 1), THREADS), THREADS, 0, rt_stream()>>>(
+        job, gfnn_matrices_t(form));
+    RT_CUDA_LAUNCHED();
+}
+
+extern "C" const gfnn_operator_t gfnn_operator_atomic = {apply,
+                                                         nullptr,
+                                                         nullptr,
+                                                         gfnn_operator_set_up,
+                                                         gfnn_operator_tear_down,
+                                                         gfnn_operator_memory,
+                                                         true,
+                                                         false,
+                                                         nullptr,
+                                                         0};
+extern "C" const gfnn_kernels_t gfnn_op_atomic = {
+    GFNN_LADDER_OPERATOR, &gfnn_operator_atomic, {}, nullptr};

@@ -1,0 +1,423 @@
+/*
+ * parity.cu - element matrices made block-diagonal by reflection parity.
+ *
+ * Idea: parity.h has the algebra: after an 8-point Hadamard transform of the corners an element
+ * matrix has 24 values of which few are coupled, and 187 flops do for an element what the dense
+ * product does in 2304. A thread has a column of elements and climbs in z: the x-y transform of a
+ * layer of nodes serves the element below it and the one above, and what two elements give to the
+ * layer between them is added before it is transformed back. On the way back, x comes first: what
+ * belongs to the right-hand neighbour goes by a shuffle. Then y: what belongs to the row behind
+ * goes through shared memory. Advantage: the time is no longer that of the arithmetic alone; the
+ * bytes are the least there are. Price: a block has a rim of elements on two sides that its
+ * neighbours have too; a thread keeps three layers in registers, so only 16 warps of doubles fit on
+ * a multiprocessor. They have to hide all latencies, and so nothing waits longer than it must:
+ *   - layers of x come by asynchronous copies, four layers ahead;
+ *   - the factors of a material are made once, in a table in shared memory;
+ *   - the exchange between rows is one layer late, and its barrier has an arrival and a wait that
+ *     are most of a layer apart.
+ *
+ * FP32 takes half the registers: two rows of elements a thread, which meet in registers.
+ */
+#include "config.h"
+#include "gfnn_cuda.cuh"
+
+/* The form and the factors as parity.h has them; transforms of a square of corners. */
+#define GFNN_PARITY_T       double
+#define GFNN_PARITY_S       double
+#define GFNN_PARITY_NAME(f) f
+#define GFNN_PARITY_FN      static __device__ __forceinline__
+#include "../parity.h"
+#define GFNN_PARITY_T       float
+#define GFNN_PARITY_S       float
+#define GFNN_PARITY_NAME(f) f
+#define GFNN_PARITY_FN      static __device__ __forceinline__
+#include "../parity.h"
+
+/* m, k and g of parity.h are w mass, w bulk and Vs^2 shear, by these. */
+struct scaled_t {
+    double mass, bulk, shear;
+};
+
+/* Factors of an element's modes, all that parity.h makes of m, k and g. */
+template <class T> struct __align__(16) factors_t
+{
+    T even, last;         /* q = 0 and q = xyz */
+    T stretch, stretched; /* U, and the sum of the three */
+    T twist, twisted;     /* the same */
+    T shear, sheared;     /* of a pair */
+    T bend, bent;
+};
+
+template <class T>
+static __device__ __forceinline__ factors_t<T> factors_of(const scaled_t &scaled,
+                                                          const gfnn_material_t &material)
+{
+    const double m = material.w * scaled.mass, g = material.square * scaled.shear;
+    const double l = material.w * scaled.bulk - 2 * g;
+    constexpr double third = 1. / 3, ninth = 1. / 9;
+    factors_t<T> f;
+    f.even = static_cast<T>(m);
+    f.last = static_cast<T>((l + 4 * g + third * m) * ninth);
+    f.stretch = static_cast<T>(2 * g + third * m);
+    f.stretched = static_cast<T>(l);
+    f.twist = static_cast<T>(third * g + ninth * m);
+    f.twisted = static_cast<T>(third * g);
+    f.shear = static_cast<T>(third * m);
+    f.sheared = static_cast<T>(g);
+    f.bend = static_cast<T>(g + ninth * m);
+    f.bent = static_cast<T>(third * l);
+    return f;
+}
+
+template <class T>
+static __device__ __forceinline__ void three(T own, T common, const T &u0, const T &u1, const T &u2,
+                                             T &y0, T &y1, T &y2)
+{
+    const T sum = common * (u0 + u1 + u2);
+    y0 = own * u0 + sum;
+    y1 = own * u1 + sum;
+    y2 = own * u2 + sum;
+}
+
+template <class T>
+static __device__ __forceinline__ void product(const factors_t<T> &f, const T (&U)[3][8],
+                                               T (&Y)[3][8])
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        Y[c][0] = f.even * U[c][0];
+        Y[c][7] = f.last * U[c][7];
+    }
+    three(f.stretch, f.stretched, U[0][1], U[1][2], U[2][4], Y[0][1], Y[1][2], Y[2][4]);
+    three(f.twist, f.twisted, U[0][6], U[1][5], U[2][3], Y[0][6], Y[1][5], Y[2][3]);
+    gfnn_parity_pair(&f.shear, &f.sheared, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
+    gfnn_parity_pair(&f.shear, &f.sheared, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
+    gfnn_parity_pair(&f.shear, &f.sheared, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
+    gfnn_parity_pair(&f.bend, &f.bent, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
+    gfnn_parity_pair(&f.bend, &f.bent, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
+    gfnn_parity_pair(&f.bend, &f.bent, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
+}
+
+/* What a block is. `lanes` threads, 8, 16 or 32 of a warp, take `rows` rows of as many elements;
+ * one column and one row less of nodes are the block's own. */
+template <class T_, int lanes_, int rows_, int warps_, int resident_> struct shape_t {
+    using T = T_;
+    static constexpr int lanes = lanes_, rows = rows_, warps = warps_, resident = resident_;
+    static constexpr int threads = 32 * warps, height = threads / lanes * rows;
+    static constexpr int own_columns = lanes - 1, own_rows = height - 1;
+    /* Layers of x: sent for so long before they are needed; the last two are still read. */
+    static constexpr int ahead = 4, slots = 8;
+    using layers = gfnn_layers_t<T, lanes + 1, height + 1, slots, threads>;
+    /* shared memory: barriers, factors, strips that rows hand on (two of them), layers */
+    static constexpr size_t at_factors = 128;
+    static constexpr size_t at_strips = at_factors + GFNN_MAX_IDS * sizeof(factors_t<T>);
+    static constexpr size_t at_layers = at_strips + sizeof(T) * 2 * 3 * threads;
+    static constexpr size_t bytes = at_layers + layers::bytes;
+    static_assert((slots + 1) * sizeof(uint64_t) <= at_factors && at_layers % 16 == 0, "aligned");
+};
+
+/* What a thread knows between two layers. */
+template <class S> struct column_t {
+    using T = typename S::T;
+    static constexpr int rows = S::rows;
+
+    T below[rows][3][4]; /* modes of the last layer of nodes, by row of elements */
+    T sum[rows][3][4];   /* what the elements below gave to them */
+    T late[3];           /* the first row of nodes, without what the row before hands on */
+
+    /* x-y modes of a layer. The x differences of a row of nodes serve both rows of elements. */
+    __device__ __forceinline__ void transform(const T *at, T (&modes)[rows][3][4]) const
+    {
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const T *p = at + c * S::layers::component;
+            T even = p[1] + p[0], odd = p[1] - p[0];
+#pragma unroll
+            for (int r = 0; r < rows; r++) {
+                p += S::layers::pitch;
+                const T next_even = p[1] + p[0], next_odd = p[1] - p[0];
+                modes[r][c][0] = next_even + even;
+                modes[r][c][1] = next_odd + odd;
+                modes[r][c][2] = next_even - even;
+                modes[r][c][3] = next_odd - odd;
+                even = next_even;
+                odd = next_odd;
+            }
+        }
+    }
+
+    /* Through the element between the last layer and the one above, which becomes the last. done:
+     * all that the one before got. */
+    __device__ __forceinline__ void climb(int r, const factors_t<T> &factors,
+                                          const T (&above)[3][4], T (&done)[3][4])
+    {
+        T U[3][8], Y[3][8], lower[4], upper[4];
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            gfnn_parity_join(below[r][c], above[c], U[c]);
+        product(factors, U, Y);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            gfnn_parity_part(Y[c], lower, upper);
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                done[c][q] = sum[r][c][q] + lower[q];
+                sum[r][c][q] = upper[q];
+                below[r][c][q] = above[c][q];
+            }
+        }
+    }
+};
+
+/* One component of a layer back to nodes: what the two elements beside a column of nodes give to
+ * its nodes before and behind the row of elements. */
+template <int lanes, class T>
+static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &behind)
+{
+    T even = modes[0] - modes[1], odd = modes[2] - modes[3];
+    even += __shfl_up_sync(0xffffffffu, modes[0] + modes[1], 1, lanes);
+    odd += __shfl_up_sync(0xffffffffu, modes[2] + modes[3], 1, lanes);
+    before = even - odd;
+    behind = even + odd;
+}
+
+/* dot: and *product = x . y. Layer l is the nodes at z0 - 1 + l; while it is worked on, the nodes
+ * of layer l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are
+ * written, for by then the row before has handed on its part. */
+template <class S, bool dot>
+static __global__ void __launch_bounds__(S::threads, S::resident)
+    apply_kernel(const __grid_constant__ gfnn_job_t<typename S::T> job,
+                 const __grid_constant__ scaled_t scaled, int chunk, double *partial,
+                 unsigned *ticket, double *product)
+{
+    using T = typename S::T;
+    constexpr int rows = S::rows, slots = S::slots;
+    static_assert(!dot || rows == 1, "sums only what is written late");
+    extern __shared__ __align__(128) unsigned char block_memory[];
+    uint64_t *full = reinterpret_cast<uint64_t *>(block_memory), *handed = full + slots;
+    factors_t<T> *factors = reinterpret_cast<factors_t<T> *>(block_memory + S::at_factors);
+    T *strips = reinterpret_cast<T *>(block_memory + S::at_strips) + threadIdx.x;
+    const int column = threadIdx.x % S::lanes, row = threadIdx.x / S::lanes * rows;
+    const int x0 = job.lo[0] + static_cast<int>(blockIdx.x) * S::own_columns - 1;
+    const int y0 = job.lo[1] + static_cast<int>(blockIdx.y) * S::own_rows - 1;
+    const int z0 = job.lo[2] + static_cast<int>(blockIdx.z) * chunk;
+    const unsigned top = min(chunk, job.hi[2] - z0) + 1;
+    if (threadIdx.x == 0)
+        rt_barrier_init(handed, S::threads);
+    typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0,
+                         z0 - 1);
+    for (int id = threadIdx.x; id < GFNN_MAX_IDS; id += S::threads)
+        factors[id] = factors_of<T>(scaled, job.material[id]);
+    __syncthreads();
+    for (unsigned l = 0; l <= S::ahead && l <= top; l++)
+        x.fetch(l);
+
+    const int i = x0 + column, j = y0 + row; /* lower corner of the first element */
+    const int at = row * S::layers::pitch + column;
+    const uint8_t *id[rows];
+    int number[rows];
+    bool own[rows];
+    column_t<S> mine;
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        own[r] = column > 0 && i < job.hi[0] && row + r > 0 && j + r < job.hi[1];
+        id[r] = job.id + job.elements.at(min(i, job.n[0]), min(j + r, job.n[1]), z0 - 1);
+        number[r] = __ldg(id[r]);
+#pragma unroll
+        for (int q = 0; q < 12; q++)
+            mine.sum[r][q / 4][q % 4] = 0;
+    }
+    T *y = job.y + job.nodes.at(i, j, z0);
+    double sum = 0;
+    /* the nodes of layer l in the first row; from: where x has them */
+    const auto settle = [&](unsigned l, const T *from) {
+        const T *strip = strips + ((l + 1) & 1) * 3 * S::threads - S::lanes;
+#pragma unroll
+        for (int c = 0; own[0] && c < 3; c++) {
+            const T value = mine.late[c] + strip[c * S::threads];
+            y[c * job.nodes.plane] = value;
+            if (dot)
+                sum += static_cast<double>(value) * from[c * S::layers::component];
+        }
+        y += job.nodes.slab;
+    };
+
+    mine.transform(x.wait(0, 0) + at, mine.below);
+#pragma unroll 2
+    for (unsigned l = 1; l <= top; l++) {
+        T above[rows][3][4], done[rows][3][4];
+        mine.transform(x.wait(l % slots, l / slots % 2) + at, above);
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            const factors_t<T> &f = factors[number[r]];
+            id[r] += job.elements.slab;
+            number[r] = __ldg(id[r]);
+            mine.climb(r, f, above[r], done[r]);
+        }
+        if (l > 1) /* all warps have handed on, so none reads what was before */
+            rt_barrier_wait(handed, l & 1);
+        if (l > 2)
+            settle(l - 2, x.at((l - 2) % slots) + at);
+        if (l + S::ahead <= top)
+            x.fetch((l + S::ahead) % slots);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            T before, behind = 0;
+#pragma unroll
+            for (int r = 0; r < rows; r++) {
+                const T row_before = behind;
+                back<S::lanes>(done[r][c], before, behind);
+                if (r == 0)
+                    mine.late[c] = before;
+                else if (l > 1 && own[r])
+                    y[c * job.nodes.plane + r * job.nodes.pitch] = before + row_before;
+            }
+            strips[((l & 1) * 3 + c) * S::threads] = behind;
+        }
+        rt_barrier_arrive(handed);
+    }
+    rt_barrier_wait(handed, (top + 1) & 1);
+    settle(top - 1, x.at((top - 1) % slots) + at);
+    if (dot)
+        gfnn_grid_sum<S::threads>(sum, partial, ticket, product);
+}
+
+/* --- launch --- */
+
+/* What a tuner may choose. */
+static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
+static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
+static const rt_parameter_t parameters[] = {
+    {"tile", "nodes in x and y that a block writes", tiles, 0},
+    {"layers", "layers that a block climbs through at most", chunks, 0}};
+
+/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
+ * overlap with communication asks for, waste little. */
+template <class T> struct shapes_t;
+template <> struct shapes_t<double> {
+    using long_t = shape_t<double, 32, 1, 8, 2>;
+    using square_t = shape_t<double, 16, 1, 8, 2>;
+    using narrow_t = shape_t<double, 8, 1, 8, 2>;
+};
+template <> struct shapes_t<float> {
+    using long_t = shape_t<float, 32, 2, 4, 4>;
+    using square_t = shape_t<float, 16, 2, 4, 4>;
+    using narrow_t = shape_t<float, 8, 2, 4, 4>;
+};
+
+struct plan_t {
+    dim3 blocks;
+    int chunk;
+    double cost;
+};
+
+/* A block's layer of nodes is written in pieces of own_columns, which begin and end within a sector
+ * of memory: about one node more. */
+template <class S>
+static plan_t plan(const int lo[3], const int hi[3], const int *choice, int multiprocessors)
+{
+    plan_t p;
+    const int layers = hi[2] - lo[2];
+    p.blocks =
+        dim3(rt_blocks(hi[0] - lo[0], S::own_columns), rt_blocks(hi[1] - lo[1], S::own_rows));
+    gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
+                                    static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
+    if (choice && choice[1] > 0)
+        chunk.layers = 4 << choice[1];
+    p.blocks.z = rt_blocks(layers, chunk.layers);
+    p.chunk = chunk.layers;
+    p.cost = chunk.cost * (1 + 1.0 / S::own_columns);
+    return p;
+}
+
+template <class S, bool dot>
+static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_form_t *form,
+                   const gfnn_operator_data_t *data, const plan_t &p, double *product)
+{
+    const scaled_t scaled = {form->mass / GFNN_PARITY_MASS, form->bulk / GFNN_PARITY_STIFF,
+                             form->shear / GFNN_PARITY_STIFF};
+    gfnn_allow_shared(apply_kernel<S, dot>, S::bytes);
+    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(
+        job, scaled, p.chunk, data->partial, data->ticket, product);
+    RT_CUDA_LAUNCHED();
+}
+
+template <bool dot, class T>
+static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+                      const gfnn_region_t *region, const T *x, T *y, double *product)
+{
+    using shapes = shapes_t<T>;
+    const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
+    const gfnn_job_t<T> job(view, grid, region, x, y);
+    if (job.empty()) {
+        if (dot)
+            rt_fill(product, view->space, 0, sizeof *product);
+        return;
+    }
+    const int *choice = view->choice, here = data->multiprocessors;
+    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, choice, here);
+    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, choice, here);
+    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, choice, here);
+    int tile = choice ? choice[0] : 0;
+    if (tile == 0)
+        tile = row.cost <= square.cost && row.cost <= narrow.cost ? 1
+               : square.cost <= narrow.cost                       ? 2
+                                                                  : 3;
+    if (tile == 1)
+        launch<typename shapes::long_t, dot>(job, form, data, row, product);
+    else if (tile == 2)
+        launch<typename shapes::square_t, dot>(job, form, data, square, product);
+    else
+        launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product);
+}
+
+static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                  const double *x, double *y)
+{
+    apply_any<false>(view, view->box->fine, form, region, x, y, nullptr);
+}
+
+static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                    const float *x, float *y)
+{
+    apply_any<false>(view, view->box->wide, form, region, x, y, nullptr);
+}
+
+static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                      const double *x, double *y, double *dot)
+{
+    apply_any<true>(view, view->box->fine, form, region, x, y, dot);
+}
+
+/* No region has more blocks than the whole box in the thinnest chunks. */
+template <class S> static size_t most_blocks(const gfnn_box_t *box)
+{
+    return static_cast<size_t>(rt_blocks(box->n[0], S::own_columns)) *
+           rt_blocks(box->n[1], S::own_rows) * rt_blocks(box->n[2], GFNN_LEAST_LAYERS);
+}
+
+static size_t sums(const gfnn_box_t *box)
+{
+    using shapes = shapes_t<double>;
+    const size_t row = most_blocks<shapes::long_t>(box);
+    const size_t square = most_blocks<shapes::square_t>(box);
+    const size_t narrow = most_blocks<shapes::narrow_t>(box);
+    return row > square ? row > narrow ? row : narrow : square > narrow ? square : narrow;
+}
+
+static void set_up(gfnn_view_t *view)
+{
+    gfnn_operator_data_new(view, sums(view->box));
+}
+
+static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    gfnn_operator_memory(cfg, box, bytes);
+    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(sums(box)) + sizeof(unsigned);
+}
+
+extern "C" const gfnn_operator_t gfnn_operator_parity = {
+    apply,  apply32, apply_dot, set_up,     gfnn_operator_tear_down,
+    memory, false,   true,      parameters, sizeof parameters / sizeof *parameters};
+extern "C" const gfnn_kernels_t gfnn_op_parity = {
+    GFNN_LADDER_OPERATOR, &gfnn_operator_parity, {}, nullptr};

@@ -1,0 +1,283 @@
+/*
+ * voxel.c - a model from a file: what a segmented scan becomes with a dozen lines of any language.
+ *
+ * One file: a header of text lines, and the voxels as bytes behind it.
+ *
+ *   gfnn-voxels 1                    this line first; 1 is the version of the format
+ *   # a comment
+ *   size 12 10 8                     voxels along x, y, z
+ *   spacing 0.001                    their side in metres
+ *   material 0 50 void               id (0 to 255), Vs in m/s, and if wanted a name
+ *   material 7 120 outer shell
+ *   data                             the voxels start right behind this line's end
+ *
+ * Then NX * NY * NZ bytes, x fastest, each an id that has a material, and nothing after them. The
+ * lines between the first and the last may come in any order. Ids need not be consecutive: the
+ * materials get the numbers 0, 1, ... in the order of their ids.
+ *
+ * What the file says is doubted first: see io/scan.h.
+ */
+#include "config.h"
+#include "../gfnn.h"
+#include <inttypes.h>
+#include <string.h>
+#include "io/scan.h"
+
+enum { BYTES = 256, LONGEST_NAME = 31 };
+
+/* A material as the file has it. */
+typedef struct {
+    int64_t line; /* 0: there is none of this id */
+    double vs;
+    char name[LONGEST_NAME + 1];
+} entry_t;
+
+typedef struct {
+    rt_scan_t s;
+    int64_t E[3];
+    double ds; /* 0: not said yet */
+    entry_t entry[BYTES];
+} reader_t;
+
+/* --- the header --- */
+
+/* To the next line that is not blank or a comment. */
+static void next_line(rt_scan_t *s)
+{
+    rt_scan_skip_space(s);
+    while (s->at < s->end && *s->at == '#') {
+        rt_scan_skip_line(s);
+        rt_scan_skip_space(s);
+    }
+}
+
+static bool first_line(rt_scan_t *s)
+{
+    int64_t version;
+    if (s->at == s->end)
+        return rt_scan_fail_file(s, "the file is empty");
+    if (!rt_scan_word(s, "gfnn-voxels"))
+        return rt_scan_fail_file(s, "no voxel file, whose first line is \"gfnn-voxels 1\"");
+    if (!rt_scan_int(s, &version, "the version of the format"))
+        return false;
+    if (version != 1)
+        return rt_scan_fail(s, "version %" PRId64 " of the format: only 1 can be read", version);
+    return rt_scan_line_end(s);
+}
+
+static bool read_size(reader_t *r)
+{
+    static const char *const what[3] = {"voxels along x", "voxels along y", "voxels along z"};
+    rt_scan_t *s = &r->s;
+    if (r->E[0] > 0)
+        return rt_scan_fail(s, "a second line \"size\": there must be one");
+    for (int d = 0; d < 3; d++) {
+        if (!rt_scan_int(s, &r->E[d], what[d]))
+            return false;
+        if (r->E[d] < 1 || r->E[d] > INT32_MAX)
+            return rt_scan_fail(s, "%" PRId64 " %s: must be 1 to %d", r->E[d], what[d], INT32_MAX);
+    }
+    return rt_scan_line_end(s);
+}
+
+static bool read_spacing(reader_t *r)
+{
+    rt_scan_t *s = &r->s;
+    double ds = 0;
+    if (r->ds > 0)
+        return rt_scan_fail(s, "a second line \"spacing\": there must be one");
+    if (!rt_scan_real(s, &ds, "the side of a voxel in metres"))
+        return false;
+    if (!rt_finite(ds) || ds <= 0)
+        return rt_scan_fail(s, "spacing %g: the side of a voxel in metres must be above 0", ds);
+    r->ds = ds;
+    return rt_scan_line_end(s);
+}
+
+/* The rest of the line, blanks within included. It goes into reports, so nothing but ASCII. */
+static bool read_name(rt_scan_t *s, int64_t id, char name[LONGEST_NAME + 1])
+{
+    rt_scan_skip_blanks(s);
+    size_t n = 0;
+    while (s->at + n < s->end && s->at[n] != '\n')
+        n++;
+    while (n > 0 && (s->at[n - 1] == ' ' || s->at[n - 1] == '\t' || s->at[n - 1] == '\r'))
+        n--;
+    if (n > LONGEST_NAME)
+        return rt_scan_fail(s,
+                            "the name of material %" PRId64 " has %zu characters: %d are allowed",
+                            id, n, LONGEST_NAME);
+    for (size_t i = 0; i < n; i++)
+        if (s->at[i] < ' ' || s->at[i] > '~')
+            return rt_scan_fail(s,
+                                "character %zu of the name of material %" PRId64
+                                " is not printable ASCII: use letters and digits",
+                                i + 1, id);
+    memcpy(name, s->at, n);
+    name[n] = '\0';
+    rt_scan_skip_line(s);
+    return true;
+}
+
+static bool read_material(reader_t *r)
+{
+    rt_scan_t *s = &r->s;
+    const int64_t line = s->line;
+    int64_t id;
+    double vs = 0;
+    if (!rt_scan_int(s, &id, "the id of the material"))
+        return false;
+    if (id < 0 || id >= BYTES)
+        return rt_scan_fail(s, "material %" PRId64 ": an id is a byte, 0 to 255", id);
+    entry_t *e = &r->entry[id];
+    if (e->line > 0)
+        return rt_scan_fail(
+            s, "material %" PRId64 " again, after line %" PRId64 ": each id has one line", id,
+            e->line);
+    if (!rt_scan_real(s, &vs, "the material's Vs in m/s"))
+        return false;
+    if (!rt_finite(vs) || vs <= 0)
+        return rt_scan_fail(s,
+                            "material %" PRId64 ": Vs %g m/s must be above 0 (this method has "
+                            "no fluids: fill them with a low Vs, such as 50)",
+                            id, vs);
+    e->vs = vs;
+    e->line = line;
+    return read_name(s, id, e->name);
+}
+
+static bool read_header(reader_t *r)
+{
+    rt_scan_t *s = &r->s;
+    char word[24];
+    if (!first_line(s))
+        return false;
+    for (;;) {
+        bool good = true;
+        next_line(s);
+        if (s->at == s->end)
+            return rt_scan_fail(s, "the file ends here, where the line \"data\" should follow");
+        if (rt_scan_word(s, "data"))
+            break;
+        if (rt_scan_word(s, "size"))
+            good = read_size(r);
+        else if (rt_scan_word(s, "spacing"))
+            good = read_spacing(r);
+        else if (rt_scan_word(s, "material"))
+            good = read_material(r);
+        else
+            good = rt_scan_fail(s, "\"%s\": a line starts with size, spacing, material or data",
+                                rt_scan_quote(s, word, sizeof word));
+        if (!good)
+            return false;
+    }
+    if (r->E[0] == 0)
+        return rt_scan_fail(s, "no line \"size NX NY NZ\" before the data");
+    if (r->ds == 0)
+        return rt_scan_fail(s, "no line \"spacing DS\" before the data");
+    return rt_scan_line_end(s);
+}
+
+/* --- the voxels --- */
+
+/* In doubles, which hold any product of three sizes well enough: one that is not exact is larger
+ * than any file. */
+static bool check_size(reader_t *r)
+{
+    rt_scan_t *s = &r->s;
+    const double need = (double)r->E[0] * (double)r->E[1] * (double)r->E[2];
+    const double left = (double)rt_scan_left(s);
+    if (left < need)
+        return rt_scan_fail_file(s,
+                                 "%.0f bytes follow on the line \"data\", and %" PRId64 "x%" PRId64
+                                 "x%" PRId64 " voxels are %.0f: is the file whole?",
+                                 left, r->E[0], r->E[1], r->E[2], need);
+    if (left > need)
+        return rt_scan_fail_file(s,
+                                 "%.0f bytes follow on the last of %" PRId64 "x%" PRId64 "x%" PRId64
+                                 " voxels: a byte each and nothing after them",
+                                 left - need, r->E[0], r->E[1], r->E[2]);
+    return true;
+}
+
+/* Numbers the materials: number[id], -1 for an id that has none. */
+static bool make_materials(reader_t *r, gfnn_materials_t *m, int number[BYTES])
+{
+    rt_scan_t *s = &r->s;
+    for (int id = 0; id < BYTES; id++) {
+        const entry_t *e = &r->entry[id];
+        number[id] = -1;
+        if (e->line == 0)
+            continue;
+        if (m->ids == GFNN_OUTSIDE)
+            return rt_scan_fail_file(s, "256 materials: at most 255 can be told apart");
+        if (e->name[0]) {
+            char *name = rt_scan_alloc(s, (int64_t)strlen(e->name) + 1, 1);
+            if (!name)
+                return false;
+            strcpy(name, e->name);
+            m->name[m->ids] = name;
+        }
+        m->vs[m->ids] = e->vs;
+        m->w[m->ids] = 1;
+        m->square[m->ids] = e->vs * e->vs;
+        number[id] = m->ids++;
+    }
+    return m->ids > 0 || rt_scan_fail_file(s, "no line \"material ID VS\" before the data");
+}
+
+static bool read_voxels(reader_t *r, const int number[BYTES], uint8_t **to)
+{
+    rt_scan_t *s = &r->s;
+    const int64_t n = (int64_t)rt_scan_left(s);
+    uint8_t *id = rt_scan_alloc(s, n, 1);
+    *to = id;
+    if (!id)
+        return false;
+    for (int64_t i = 0; i < n; i++) {
+        const int byte = (uint8_t)s->at[i];
+        if (number[byte] < 0)
+            return rt_scan_fail_file(s,
+                                     "voxel (%" PRId64 ", %" PRId64 ", %" PRId64
+                                     "), from 0, has id %d, and there is no line \"material %d\"",
+                                     i % r->E[0], i / r->E[0] % r->E[1], i / (r->E[0] * r->E[1]),
+                                     byte, byte);
+        id[i] = (uint8_t)number[byte];
+    }
+    return true;
+}
+
+bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool header_only,
+                      gfnn_voxels_t *voxels, char *why, size_t len)
+{
+    int number[BYTES];
+    reader_t r = {.s = rt_scan_bytes(name, data, bytes, why, len)};
+    *voxels = (gfnn_voxels_t){0};
+    if (read_header(&r) && check_size(&r) && make_materials(&r, &voxels->materials, number) &&
+        (header_only || read_voxels(&r, number, &voxels->id))) {
+        memcpy(voxels->E, r.E, sizeof r.E);
+        voxels->ds = r.ds;
+        return true;
+    }
+    gfnn_voxel_free(voxels);
+    return false;
+}
+
+bool gfnn_voxel_read(const char *path, bool header_only, gfnn_voxels_t *voxels, char *why,
+                     size_t len)
+{
+    size_t bytes;
+    char *data = rt_scan_load(path, &bytes, why, len);
+    *voxels = (gfnn_voxels_t){0};
+    const bool good = data && gfnn_voxel_parse(path, data, bytes, header_only, voxels, why, len);
+    RT_FREE(data, RT_HOST);
+    return good;
+}
+
+void gfnn_voxel_free(gfnn_voxels_t *voxels)
+{
+    for (int i = 0; i < voxels->materials.ids; i++)
+        RT_FREE(voxels->materials.name[i], RT_HOST);
+    RT_FREE(voxels->id, RT_HOST);
+    *voxels = (gfnn_voxels_t){0};
+}

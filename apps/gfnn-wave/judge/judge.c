@@ -1,0 +1,145 @@
+/*
+ * judge.c - fields on the host in double, for those who judge: see judge.h.
+ *
+ * Strict, as every file called *verify.c: what is not finite must stay so.
+ */
+#include "config.h"
+#include "judge.h"
+#include <math.h>
+
+double *gfnn_judge_vector(const gfnn_grid_t *g)
+{
+    const size_t values = 3 * (size_t)g->plane;
+    double *x = RT_NEW(double, values, RT_HOST);
+    rt_fill(x, RT_HOST, 0, values * sizeof *x);
+    return x;
+}
+
+static bool is_held(const gfnn_box_t *box, int c, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t at[3] = {i, j, k}, node = box->first[c] + at[c];
+    return box->faces == GFNN_MIRROR && (node == 0 || node == box->N[c] - 1);
+}
+
+void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x)
+{
+    if (box->faces != GFNN_MIRROR)
+        return;
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    if (is_held(box, c, i, j, k))
+                        x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
+}
+
+/* A ghost that no exchange writes: beyond a face that is not periodic. */
+static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t at[3] = {i, j, k};
+    if (box->faces == GFNN_PERIODIC)
+        return false;
+    for (int d = 0; d < 3; d++)
+        if (box->first[d] + at[d] < 0 || box->first[d] + at[d] >= box->N[d])
+            return true;
+    return false;
+}
+
+void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x)
+{
+    const int64_t h = g->halo;
+    rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
+#pragma omp parallel for schedule(static) collapse(2)
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = -h; k < g->n[2] + h; k++)
+            for (int64_t j = -h; j < g->n[1] + h; j++)
+                for (int64_t i = -h; i < g->n[0] + h; i++) {
+                    const bool own =
+                        i >= 0 && i < g->n[0] && j >= 0 && j < g->n[1] && k >= 0 && k < g->n[2];
+                    const int64_t node =
+                        ((box->first[2] + k) * box->N[1] + box->first[1] + j) * box->N[0] +
+                        box->first[0] + i;
+                    double value = NAN;
+                    if (is_outside(box, i, j, k))
+                        value = 0;
+                    else if (own)
+                        value = is_held(box, c, i, j, k)
+                                    ? 0
+                                    : rt_random((uint64_t)(3 * node + c), seed);
+                    x[c * g->plane + gfnn_at(g, i, j, k)] = value;
+                }
+}
+
+static double worst_of(double value)
+{
+    if (!rt_finite(value))
+        value = 1e300;
+    rt_comm_max(&value, 1);
+    return value;
+}
+
+/* The larger; what is not finite stays, whatever it is compared with. */
+static double worse(double a, double b)
+{
+    return !rt_finite(a) || b <= a ? a : b;
+}
+
+/* A value whose bound is 0 must be exact. */
+static void compare_row(const double *want, const double *got, const double *bound, double factor,
+                        int64_t n, gfnn_judged_t *t)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double error = fabs(got[i] - want[i]);
+        t->largest = fmax(t->largest, fabs(want[i]));
+        t->difference = worse(t->difference, error);
+        if (bound && error != 0)
+            t->worst = worse(t->worst, error / (factor * bound[i]));
+    }
+}
+
+gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const double *got,
+                                 const double *bound, double factor)
+{
+    gfnn_judged_t t = {0, 0, 0};
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < g->n[2]; k++) {
+        gfnn_judged_t layer = {0, 0, 0};
+        for (int c = 0; c < 3; c++)
+            for (int64_t j = 0; j < g->n[1]; j++) {
+                const int64_t at = c * g->plane + gfnn_at(g, 0, j, k);
+                compare_row(want + at, got + at, bound ? bound + at : NULL, factor, g->n[0],
+                            &layer);
+            }
+#pragma omp critical
+        {
+            t.worst = worse(t.worst, layer.worst);
+            t.largest = worse(t.largest, layer.largest);
+            t.difference = worse(t.difference, layer.difference);
+        }
+    }
+    t.worst = worst_of(t.worst);
+    t.difference = worst_of(t.difference);
+    rt_comm_max(&t.largest, 1);
+    return t;
+}
+
+double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y)
+{
+    double *layer = RT_NEW(double, (size_t)g->n[2], RT_HOST), sum = 0;
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < g->n[2]; k++) {
+        double of_layer = 0;
+        for (int c = 0; c < 3; c++)
+            for (int64_t j = 0; j < g->n[1]; j++) {
+                const int64_t row = c * g->plane + gfnn_at(g, 0, j, k);
+                for (int64_t i = row; i < row + g->n[0]; i++)
+                    of_layer += x[i] * y[i];
+            }
+        layer[k] = of_layer;
+    }
+    for (int64_t k = 0; k < g->n[2]; k++)
+        sum += layer[k];
+    RT_FREE(layer, RT_HOST);
+    rt_comm_sum(&sum, 1);
+    return sum;
+}

@@ -1,0 +1,307 @@
+/*
+ * oracle.c - the judge's own solution: Newmark and conjugate gradients on the host, in double,
+ * plain and apart from solve.c.
+ *
+ * The definition of the operator (op_reference.c) takes 1152 multiplications and additions an
+ * element, and a step 40 and more of them. So the rung cpu-simd stands in for it, after it has
+ * agreed with the definition here and now, on two random vectors and this very model; how well is
+ * one of the checks (operator_error). The preconditioner is the exact inverse of the 3x3 diagonal
+ * blocks, assembled from the element matrices.
+ */
+#include "config.h"
+#include "../cpu/cpu.h"
+#include "judge.h"
+#include <math.h>
+
+enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
+static const double TOLERANCE = 1e-11;
+
+typedef struct {
+    const gfnn_problem_t *p;
+    const gfnn_grid_t *g;
+    gfnn_view_t view; /* of cpu-simd */
+    double *inverse;  /* [BLOCK][plane] of the diagonal blocks of A */
+    double *f, *r, *z, *q, *d, *x1;
+    size_t values; /* of a vector */
+} oracle_t;
+
+typedef struct {
+    double a[24][24];
+} element_t;
+
+/* y = a x + b y, ghosts too */
+static void axpby(const oracle_t *o, double a, const double *x, double b, double *y)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < o->values; i++)
+        y[i] = a * x[i] + b * y[i];
+}
+
+/* --- faces and operators --- */
+
+static void make_ready(const gfnn_problem_t *p, double *x)
+{
+    gfnn_judge_hold(&p->box, &p->box.fine, x);
+    if (p->halo_fine) {
+        const rt_field_t field = gfnn_field(&p->box.fine, x, RT_F64);
+        rt_halo_do(p->halo_fine, RT_HALO_COPY, &field);
+    }
+}
+
+void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool absolute, double *x,
+                       double *y)
+{
+    make_ready(p, x);
+    gfnn_apply_reference(&p->box, &p->model->materials, p->model->id, form, absolute, x, y);
+    gfnn_judge_hold(&p->box, &p->box.fine, y);
+}
+
+/* By cpu-simd. */
+static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
+{
+    const gfnn_box_t *box = &o->p->box;
+    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    make_ready(o->p, x);
+    gfnn_operator_simd.apply(&o->view, form, &all, x, y);
+    gfnn_judge_hold(box, o->g, y);
+}
+
+/* Largest difference of cpu-simd and the reference, over 256 unit roundoffs of |A| |x|, which is
+ * more than any order of the sums of 192 products can lose. */
+static double compare_operator(const oracle_t *o)
+{
+    double worst = 0, *bound = o->f, *want = o->r, *got = o->q, *x = o->d;
+    for (uint64_t sample = 0; sample < 2; sample++) {
+        gfnn_judge_draw(&o->p->box, o->g, sample + 77, x);
+        gfnn_oracle_apply(o->p, &o->p->step.A, true, x, bound);
+        gfnn_oracle_apply(o->p, &o->p->step.A, false, x, want);
+        apply(o, &o->p->step.A, x, got);
+        worst = fmax(worst, gfnn_judge_compare(o->g, want, got, bound, 256 * RT_EPS).worst);
+    }
+    return worst;
+}
+
+/* --- exact diagonal blocks --- */
+
+static void invert_block(double b[BLOCK])
+{
+    const double xx = b[0], yy = b[1], zz = b[2], xy = b[3], yz = b[4], zx = b[5];
+    const double c0 = yy * zz - yz * yz, c1 = yz * zx - xy * zz, c2 = xy * yz - yy * zx;
+    const double det = xx * c0 + xy * c1 + zx * c2;
+    b[0] = c0 / det;
+    b[1] = (xx * zz - zx * zx) / det;
+    b[2] = (xx * yy - xy * xy) / det;
+    b[3] = c1 / det;
+    b[4] = (xy * zx - xx * yz) / det;
+    b[5] = c2 / det;
+}
+
+static void add_corner(const element_t *A, int a, double b[BLOCK])
+{
+    static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
+    for (int t = 0; t < BLOCK; t++)
+        b[t] += A->a[3 * a + row[t]][3 * a + column[t]];
+}
+
+static void make_blocks(oracle_t *o)
+{
+    const gfnn_grid_t *g = o->g, *wide = &o->p->box.wide;
+    const gfnn_materials_t *materials = &o->p->model->materials;
+    element_t *A = RT_NEW(element_t, GFNN_MAX_IDS, RT_HOST);
+    for (int id = 0; id < GFNN_MAX_IDS; id++)
+        gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A[id].a);
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < g->n[2]; k++)
+        for (int64_t j = 0; j < g->n[1]; j++)
+            for (int64_t i = 0; i < g->n[0]; i++) {
+                double b[BLOCK] = {0};
+                for (int a = 0; a < 8; a++) /* the element whose corner a the node is */
+                    add_corner(&A[o->p->model->id[gfnn_at(wide, i - (a & 1), j - (a >> 1 & 1),
+                                                          k - (a >> 2))]],
+                               a, b);
+                invert_block(b);
+                for (int t = 0; t < BLOCK; t++)
+                    o->inverse[t * g->plane + gfnn_at(g, i, j, k)] = b[t];
+            }
+    RT_FREE(A, RT_HOST);
+}
+
+/* z = D^-1 r */
+static void precondition(const oracle_t *o, const double *r, double *z)
+{
+    const int64_t n = o->g->plane;
+    const double *b = o->inverse;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++) {
+        const double x = r[i], y = r[n + i], w = r[2 * n + i];
+        z[i] = b[i] * x + b[3 * n + i] * y + b[5 * n + i] * w;
+        z[n + i] = b[3 * n + i] * x + b[n + i] * y + b[4 * n + i] * w;
+        z[2 * n + i] = b[5 * n + i] * x + b[4 * n + i] * y + b[2 * n + i] * w;
+    }
+    gfnn_judge_hold(&o->p->box, o->g, z);
+}
+
+/* --- solve --- */
+
+/* A x = o->f to TOLERANCE, or to the run's own if that is less. Returns the iterations it took to
+ * the run's own tolerance. */
+static int64_t solve(const oracle_t *o, double *x)
+{
+    const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->cfg->tolerance;
+    const double least = fmin(TOLERANCE, asked);
+    int64_t iterations = 0, counted = 0;
+    rt_fill(x, RT_HOST, 0, o->values * sizeof *x);
+    rt_copy(o->r, RT_HOST, o->f, RT_HOST, o->values * sizeof *o->r);
+    precondition(o, o->r, o->z);
+    rt_copy(o->d, RT_HOST, o->z, RT_HOST, o->values * sizeof *o->d);
+    double rz = gfnn_judge_dot(o->g, o->r, o->z), left = limit;
+    while (left > least * limit && iterations < 10000) {
+        apply(o, &o->p->step.A, o->d, o->q);
+        const double alpha = rz / gfnn_judge_dot(o->g, o->d, o->q);
+        axpby(o, alpha, o->d, 1, x);
+        axpby(o, -alpha, o->q, 1, o->r);
+        left = sqrt(gfnn_judge_dot(o->g, o->r, o->r));
+        iterations++;
+        if (counted == 0 && left < asked * limit)
+            counted = iterations;
+        precondition(o, o->r, o->z);
+        const double next = gfnn_judge_dot(o->g, o->r, o->z);
+        axpby(o, 1, o->z, next / rz, o->d);
+        rz = next;
+    }
+    return counted;
+}
+
+/* f / c0 of the step that ends at `time`: F / c0 + rho ds^3 / c0 (M x1 + K x2), where the element
+ * matrices are of the unit cube and K's form has the 1/ds^2. */
+static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double time,
+                  void (*operate)(const void *with, const gfnn_form_t *form, double *x, double *y),
+                  const void *with, double *x, double *y, double *f)
+{
+    const gfnn_config_t *cfg = p->cfg;
+    const gfnn_step_t *step = &p->step;
+    const size_t values = 3 * (size_t)p->box.fine.plane;
+    const double unit = cfg->rho * cfg->ds * cfg->ds * cfg->ds / step->c0;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < values; i++)
+        x[i] = state->a[i] + (4 / cfg->dt + step->rayleigh_a) * state->v[i];
+    operate(with, &step->M, x, f);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < values; i++)
+        x[i] = step->rayleigh_b * state->v[i] - state->u[i];
+    operate(with, &step->K, x, y);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < values; i++)
+        f[i] = unit * (f[i] + y[i]);
+    const gfnn_force_t source = gfnn_source(cfg, &p->box, step, time);
+    if (source.at >= 0)
+        f[source.at] += source.value;
+    gfnn_judge_hold(&p->box, &p->box.fine, f);
+}
+
+static void by_reference(const void *with, const gfnn_form_t *form, double *x, double *y)
+{
+    gfnn_oracle_apply(with, form, false, x, y);
+}
+
+static void by_simd(const void *with, const gfnn_form_t *form, double *x, double *y)
+{
+    apply(with, form, x, y);
+}
+
+void gfnn_oracle_force(const gfnn_problem_t *p, const gfnn_state_t *state, double time, double *f)
+{
+    double *x = gfnn_judge_vector(&p->box.fine), *y = gfnn_judge_vector(&p->box.fine);
+    force(p, state, time, by_reference, p, x, y, f);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(y, RT_HOST);
+}
+
+static void advance(const oracle_t *o, const double *du, gfnn_state_t *s)
+{
+    const double dt = o->p->cfg->dt;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < o->values; i++) {
+        s->a[i] = -s->a[i] - 4 * s->v[i] / dt + 4 * du[i] / (dt * dt);
+        s->v[i] = -s->v[i] + 2 * du[i] / dt;
+        s->u[i] += du[i];
+    }
+}
+
+static double *copy_of(const oracle_t *o, const double *x)
+{
+    double *made = gfnn_judge_vector(o->g);
+    rt_copy(made, RT_HOST, x, RT_HOST, o->values * sizeof *made);
+    return made;
+}
+
+static void work_new(oracle_t *o)
+{
+    const gfnn_box_t *box = &o->p->box;
+    o->view = (gfnn_view_t){.kind = RT_CPU,
+                            .space = RT_HOST,
+                            .box = box,
+                            .materials = &o->p->model->materials,
+                            .id = o->p->model->id};
+    if (gfnn_operator_simd.set_up)
+        gfnn_operator_simd.set_up(&o->view);
+    double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        *each[i] = gfnn_judge_vector(o->g);
+    o->inverse = RT_NEW(double, BLOCK *(size_t)o->g->plane, RT_HOST);
+    rt_fill(o->inverse, RT_HOST, 0, BLOCK * (size_t)o->g->plane * sizeof(double));
+}
+
+static void work_destroy(oracle_t *o)
+{
+    double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1, &o->inverse};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        RT_FREE(*each[i], RT_HOST);
+    if (gfnn_operator_simd.tear_down)
+        gfnn_operator_simd.tear_down(&o->view);
+}
+
+gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
+{
+    oracle_t o = {.p = p, .g = &p->box.fine, .values = 3 * (size_t)p->box.fine.plane};
+    gfnn_oracle_t *made = RT_NEW(gfnn_oracle_t, 1, RT_HOST);
+    work_new(&o);
+    *made = (gfnn_oracle_t){.operator_error = compare_operator(&o)};
+    double **clean[] = {&o.f, &o.r, &o.q, &o.d}; /* ghosts that the comparison left behind */
+    for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
+        rt_fill(*clean[i], RT_HOST, 0, o.values * sizeof(double));
+    make_blocks(&o);
+    made->end =
+        (gfnn_state_t){copy_of(&o, p->start.u), copy_of(&o, p->start.v), copy_of(&o, p->start.a)};
+    made->du = gfnn_judge_vector(o.g);
+    made->last = gfnn_judge_vector(o.g);
+    for (int64_t step = 0; step < p->cfg->steps; step++) {
+        force(p, &made->end, (double)(step + 1) * p->cfg->dt, by_simd, &o, o.x1, o.q, o.f);
+        const int64_t iterations = solve(&o, made->last);
+        if (step == 0) {
+            rt_copy(made->du, RT_HOST, made->last, RT_HOST, o.values * sizeof *made->du);
+            made->iterations_bj = iterations;
+        }
+        advance(&o, made->last, &made->end);
+        made->most_u = fmax(made->most_u, sqrt(gfnn_judge_dot(o.g, made->end.u, made->end.u)));
+        made->most_du = fmax(made->most_du, sqrt(gfnn_judge_dot(o.g, made->last, made->last)));
+    }
+    made->norm = sqrt(gfnn_judge_dot(o.g, made->du, made->du));
+    const double *end[3] = {made->end.u, made->end.v, made->end.a};
+    for (int t = 0; t < 3; t++)
+        made->end_norm[t] = sqrt(gfnn_judge_dot(o.g, end[t], end[t]));
+    work_destroy(&o);
+    return made;
+}
+
+void gfnn_oracle_destroy(gfnn_oracle_t *oracle)
+{
+    if (!oracle)
+        return;
+    RT_FREE(oracle->du, RT_HOST);
+    RT_FREE(oracle->last, RT_HOST);
+    RT_FREE(oracle->end.u, RT_HOST);
+    RT_FREE(oracle->end.v, RT_HOST);
+    RT_FREE(oracle->end.a, RT_HOST);
+    RT_FREE(oracle, RT_HOST);
+}

@@ -1,0 +1,456 @@
+/*
+ * kokkos.cpp - y = A x as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ *
+ * Idea: the modes of parity.h. An index is a column of elements that climbs in z: the x-y transform
+ * of a layer of nodes serves the elements below and above it, and what both give to the layer is
+ * added before it is transformed back. Then a node gathers from its four columns, out of the team's
+ * scratch memory. On a GPU an index is a thread, and a barrier stands between putting and
+ * gathering. On a CPU a team is one thread, an index is a vector of columns, and they come one
+ * after the other, those that a node needs before it; what a column keeps stays in a cache.
+ * Advantage: portable, no atomics, equal bits from run to run, close to the 187 operations an
+ * element that there have to be. Price: a tile has a column and a row of elements, and a chunk of
+ * layers a layer, that its neighbours have too; and loads are in flight only while other teams
+ * work.
+ */
+#include "config.h"
+#include "gfnn_kokkos.hpp"
+
+using gfnn_kokkos::doubles_t;
+using gfnn_kokkos::floats_t;
+#define GFNN_PARITY_T       doubles_t
+#define GFNN_PARITY_S       double
+#define GFNN_PARITY_NAME(f) f
+#define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
+#include "../parity.h"
+#define GFNN_PARITY_T       floats_t
+#define GFNN_PARITY_S       float
+#define GFNN_PARITY_NAME(f) f
+#define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
+#include "../parity.h"
+
+namespace
+{
+
+using namespace gfnn_kokkos;
+using rt_kokkos::on_host;
+
+/* A team has up to ROWS rows of elements of up to COLUMNS vectors each; a narrow region on a GPU
+ * has more and shorter ones. On a CPU what they keep, 192 bytes an element, is for the second
+ * cache. */
+enum {
+    ROWS = on_host ? 17 : 8,
+    COLUMNS = on_host ? 8 : 32,
+    LEAST_COLUMNS = on_host ? COLUMNS : 8,
+    THREADS = on_host ? 1 : ROWS * COLUMNS,
+    STATES = on_host ? ROWS * COLUMNS : 1, /* of a thread */
+    RESIDENT = on_host ? 1 : 2,            /* teams on a multiprocessor, */
+    MOST_THREADS = on_host ? 1 : 2048,     /* which could have so many threads */
+    LEAST_LAYERS = 4
+};
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
+using Member = Policy::member_type;
+
+template <class T> struct material_t {
+    T w, square;
+};
+struct Data {
+    rt_space_t space; /* of the tables [GFNN_MAX_IDS] */
+    material_t<double> *fp64;
+    material_t<float> *fp32;
+};
+
+const material_t<double> *materials_of(const Data *data, double)
+{
+    return data->fp64;
+}
+const material_t<float> *materials_of(const Data *data, float)
+{
+    return data->fp32;
+}
+
+/* --- tiles --- */
+
+/* How a region is cut: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
+struct Cut {
+    int columns, rows; /* of a team: in values, with one of each that is not its own */
+    int lo[3], hi[3], own[3], count[3];
+
+    int teams() const
+    {
+        return count[0] * count[1] * count[2];
+    }
+};
+
+int blocks(int n, int most)
+{
+    return (n + most - 1) / most;
+}
+
+/* Layers a team climbs through, so that `tiles` columns of `layers` layers keep the machine busy:
+ * each chunk costs a layer more, and a last, half empty round as much as a full one. */
+int chunk_of(int64_t tiles, int layers)
+{
+    const int64_t resident =
+        static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * RESIDENT;
+    int best = layers;
+    double least = 0;
+    for (int chunks = 1; chunks == 1 || chunks <= layers / LEAST_LAYERS; chunks++) {
+        const int each = blocks(layers, chunks);
+        const int64_t rounds = (tiles * blocks(layers, each) + resident - 1) / resident;
+        const double cost = static_cast<double>(rounds) * (each + 1.5);
+        if (chunks == 1 || cost < least) {
+            least = cost;
+            best = each;
+        }
+    }
+    return best;
+}
+
+Cut cut_of(const gfnn_region_t *region, int lanes)
+{
+    Cut cut;
+    int n[3];
+    for (int d = 0; d < 3; d++) {
+        cut.lo[d] = static_cast<int>(region->lo[d]);
+        cut.hi[d] = static_cast<int>(region->hi[d]);
+        n[d] = cut.hi[d] > cut.lo[d] ? cut.hi[d] - cut.lo[d] : 0;
+    }
+    int columns = COLUMNS;
+    while (columns > LEAST_COLUMNS && n[0] < columns / 2)
+        columns /= 2;
+    cut.columns = columns * lanes;
+    cut.rows = ROWS * COLUMNS / columns;
+    const int most[2] = {cut.columns - 1, cut.rows - 1};
+    for (int d = 0; d < 2; d++) {
+        cut.count[d] = blocks(n[d], most[d]);
+        cut.own[d] = n[d] ? blocks(n[d], cut.count[d]) : 0;
+    }
+    cut.own[2] = n[2] ? chunk_of(static_cast<int64_t>(cut.count[0]) * cut.count[1], n[2]) : 1;
+    cut.count[2] = blocks(n[2], cut.own[2]);
+    return cut;
+}
+
+/* --- a team --- */
+
+/* What a column knows between two layers. */
+template <class V> struct State {
+    V node[3][4]; /* modes of the last layer of nodes */
+    V sum[3][4];  /* what the elements below it gave to them */
+};
+
+template <class T> struct Apply {
+    using V = typename values_of<T>::type;
+    enum { W = values_of<T>::lanes };
+    static_assert(on_host || W == 1, "a thread of a GPU works on one value");
+
+    Cut cut;
+    lines_t nodes, elements;
+    const uint8_t *id;
+    const material_t<T> *material;
+    T mass, bulk, shear; /* as parity.h scales them */
+    const T *x;
+    T *y;
+
+    Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+          const gfnn_region_t *region, const T *x_, T *y_)
+        : cut(cut_of(region, W)), nodes(grid), elements(view->box->wide), id(view->id),
+          material(materials_of(static_cast<const Data *>(view->data), T())),
+          mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
+          bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
+          shear(static_cast<T>(form->shear / GFNN_PARITY_STIFF)), x(x_), y(y_)
+    {
+    }
+
+    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get. On
+     * a GPU all rows of two layers, so that one barrier a layer is enough, on a CPU two rows. */
+    KOKKOS_FORCEINLINE_FUNCTION int strip(int row, int k, int corner, int c) const
+    {
+        const int number = on_host ? row & 1 : (k & 1) * cut.rows + row;
+        return ((number * 3 + c) * 3 + (corner ? corner - 1 : 0)) * (cut.columns + W);
+    }
+
+    /* And room to begin where a vector may. */
+    KOKKOS_FORCEINLINE_FUNCTION size_t scratch() const
+    {
+        const int rows = on_host ? 2 : 2 * cut.rows;
+        return sizeof(T) * static_cast<size_t>(9 * rows * (cut.columns + W)) + sizeof(V);
+    }
+
+    /* Modes of the squares of nodes whose lower left ones are (i, j, k) and those after it. What is
+     * beyond the end of a row goes to no node, what is beyond the array must not be read. */
+    KOKKOS_FORCEINLINE_FUNCTION void squares(int i, int j, int k, V mode[3][4]) const
+    {
+        const int at = nodes.at(i, j, k);
+        const int64_t left = nodes.plane - at - nodes.pitch - 1;
+        const bool whole = W == 1 || left >= W;
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            const T *before = x + c * nodes.plane + at, *behind = before + nodes.pitch;
+            V corner[4];
+            ahead(behind + nodes.slab);
+            load(before, whole, static_cast<int>(left), &corner[0]);
+            load(before + 1, whole, static_cast<int>(left), &corner[1]);
+            load(behind, whole, static_cast<int>(left), &corner[2]);
+            load(behind + 1, whole, static_cast<int>(left), &corner[3]);
+            gfnn_parity_layer(corner, mode[c]);
+        }
+    }
+
+    /* m, k and g of the elements from (i, j, k) on. */
+    KOKKOS_FORCEINLINE_FUNCTION void factors(int i, int j, int k, V element[3]) const
+    {
+        const uint8_t *number = id + elements.at(i, j, k);
+        bool all = W > 1; /* there: most are, and need no table */
+        for (int l = 0; l < W; l++)
+            all = all && number[l] != GFNN_OUTSIDE;
+        T w[W], square[W];
+        for (int l = 0; l < W; l++)
+            square[l] = material[number[l]].square;
+        load(square, &element[2]);
+        V there = V() + 1;
+        if (!all) {
+            for (int l = 0; l < W; l++)
+                w[l] = material[number[l]].w;
+            load(w, &there);
+        }
+        element[0] = there * mass;
+        element[1] = there * bulk;
+        element[2] = element[2] * shear;
+    }
+
+    /* Through the elements between layers k and k + 1 of nodes. corner: what layer k got, all of
+     * it. */
+    KOKKOS_FORCEINLINE_FUNCTION void climb(int i, int j, int k, State<V> *state,
+                                           V corner[3][4]) const
+    {
+        V above[3][4], U[3][8], Y[3][8], element[3];
+        squares(i, j, k + 1, above);
+        factors(i, j, k, element);
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++)
+            gfnn_parity_join(state->node[c], above[c], U[c]);
+        gfnn_parity_product(element, U, Y);
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            V lower[4], upper[4], done[4];
+            gfnn_parity_part(Y[c], lower, upper);
+            GFNN_UNROLL
+            for (int q = 0; q < 4; q++) {
+                done[q] = state->sum[c][q] + lower[q];
+                state->sum[c][q] = upper[q];
+                state->node[c][q] = above[c][q];
+            }
+            gfnn_parity_layer_back(done, corner[c]);
+        }
+    }
+
+    /* x . y of the lanes that are nodes of the tile. */
+    static KOKKOS_FORCEINLINE_FUNCTION double product(const T *p, int lanes, const V &y)
+    {
+        V terms;
+        load(p, lanes >= W, lanes, &terms);
+        terms = terms * y;
+        const T *term = reinterpret_cast<const T *>(&terms);
+        double sum = 0;
+        for (int l = 0; l < W; l++)
+            sum += lanes >= W || l < lanes ? static_cast<double>(term[l]) : 0;
+        return sum;
+    }
+
+    /* The nodes (i + 1, j, k) and those after them are corner 1 of the column's elements, and 0, 3
+     * and 2 of those beside, before and both. Returns x . y. */
+    template <bool with_dot>
+    KOKKOS_FORCEINLINE_FUNCTION double gather(int i, int j, int k, int row, int lane, int lanes,
+                                              const T *strips, const V corner[3][4]) const
+    {
+        const int at = nodes.at(i + 1, j, k);
+        double sum = 0;
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            V beside, before, both;
+            load(strips + strip(row, k, 0, c) + lane + 1, &beside);
+            load(strips + strip(row - 1, k, 3, c) + lane, &before);
+            load(strips + strip(row - 1, k, 2, c) + lane + 1, &both);
+            const V value = (corner[c][1] + beside) + (before + both);
+            store(y + c * nodes.plane + at, lanes, &value);
+            if (with_dot)
+                sum += product(x + c * nodes.plane + at, lanes, value);
+        }
+        return sum;
+    }
+
+    struct Tile {
+        int first[3], last[3]; /* own nodes */
+    };
+
+    KOKKOS_FORCEINLINE_FUNCTION Tile tile_of(int number) const
+    {
+        Tile tile;
+        for (int d = 0; d < 3; d++) {
+            const int first = cut.lo[d] + number % cut.count[d] * cut.own[d];
+            tile.first[d] = first;
+            tile.last[d] = first + cut.own[d] < cut.hi[d] ? first + cut.own[d] : cut.hi[d];
+            number /= cut.count[d];
+        }
+        return tile;
+    }
+
+    /* body(row, first column, state) for this thread's vectors of columns of elements, the rows
+     * upwards and right to left: what a node gathers has been put before. A thread of a GPU has
+     * one, needed or not. */
+    template <class Body>
+    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, const Tile &tile, State<V> *states,
+                                          Body body) const
+    {
+        if (on_host) {
+            for (int row = 0; row <= tile.last[1] - tile.first[1]; row++)
+                for (int vector = (tile.last[0] - tile.first[0]) / W; vector >= 0; vector--)
+                    body(row, vector * W, states + row * COLUMNS + vector);
+        } else {
+            const int rank = team.team_rank();
+            body(rank / cut.columns, rank % cut.columns, states);
+        }
+    }
+
+    template <bool with_dot> KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
+    {
+        State<V> states[STATES];
+        const Tile tile = tile_of(team.league_rank());
+        const int *first = tile.first, *last = tile.last;
+        const uintptr_t memory =
+            reinterpret_cast<uintptr_t>(team.team_scratch(0).get_shmem(scratch()));
+        T *strips = reinterpret_cast<T *>((memory + sizeof(V) - 1) / sizeof(V) * sizeof(V));
+        double sum = 0;
+        /* Lower corner of elements; those that nobody needs read what others do. */
+        const auto element = [&](int d, int at) {
+            const int e = first[d] - 1 + at;
+            return on_host || e < last[d] ? e : last[d] - 1;
+        };
+        each(team, tile, states, [&](int row, int lane, State<V> *state) {
+            const V none = {};
+            squares(element(0, lane), element(1, row), first[2] - 1, state->node);
+            for (int q = 0; q < 12; q++)
+                state->sum[q / 4][q % 4] = none;
+        });
+        for (int k = first[2] - 1; k < last[2]; k++)
+            each(team, tile, states, [&](int row, int lane, State<V> *state) {
+                const int i = element(0, lane), j = element(1, row);
+                const int lanes = last[0] - first[0] - lane;
+                V corner[3][4];
+                climb(i, j, k, state, corner);
+                GFNN_UNROLL
+                for (int c = 0; c < 3; c++) {
+                    store(strips + strip(row, k, 0, c) + lane, W, &corner[c][0]);
+                    store(strips + strip(row, k, 2, c) + lane, W, &corner[c][2]);
+                    store(strips + strip(row, k, 3, c) + lane, W, &corner[c][3]);
+                }
+                if (!on_host)
+                    team.team_barrier();
+                if (k >= first[2] && row > 0 && row <= last[1] - first[1] && lanes > 0)
+                    sum += gather<with_dot>(i, j, k, row, lane, lanes, strips, corner);
+            });
+        return sum;
+    }
+};
+
+template <class T> struct Plain {
+    Apply<T> apply;
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        apply.template climb_all<false>(team);
+    }
+};
+
+struct WithDot {
+    Apply<double> apply;
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team, double &sum) const
+    {
+        sum += apply.climb_all<true>(team);
+    }
+};
+
+/* --- the rung --- */
+
+template <class T> Policy policy_of(const Apply<T> &apply)
+{
+    Policy policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(apply.scratch())));
+    return policy;
+}
+
+template <class T>
+void run(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+         const gfnn_region_t *region, const T *x, T *y)
+{
+    const Apply<T> apply(view, grid, form, region, x, y);
+    if (apply.cut.teams() > 0)
+        Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T>{apply});
+}
+
+void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+           const double *x, double *y)
+{
+    run(view, view->box->fine, form, region, x, y);
+}
+
+void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+             const float *x, float *y)
+{
+    run(view, view->box->wide, form, region, x, y);
+}
+
+void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+               const double *x, double *y, double *dot)
+{
+    const Apply<double> apply(view, view->box->fine, form, region, x, y);
+    if (apply.cut.teams() == 0)
+        return rt_fill(dot, view->space, 0, sizeof *dot);
+    const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(dot);
+    Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot{apply}, result);
+}
+
+template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
+{
+    material_t<T> table[GFNN_MAX_IDS];
+    for (int id = 0; id < GFNN_MAX_IDS; id++)
+        table[id] = {static_cast<T>(view->materials->w[id]),
+                     static_cast<T>(view->materials->square[id])};
+    return static_cast<material_t<T> *>(
+        rt_clone(table, GFNN_MAX_IDS, sizeof *table, rt_kokkos_space()));
+}
+
+void set_up(gfnn_view_t *view)
+{
+    Data *data = RT_NEW(Data, 1, RT_HOST);
+    data->space = rt_kokkos_space();
+    data->fp64 = materials_new<double>(view);
+    data->fp32 = materials_new<float>(view);
+    view->data = data;
+}
+
+void tear_down(gfnn_view_t *view)
+{
+    Data *data = static_cast<Data *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->fp64, data->space);
+    RT_FREE(data->fp32, data->space);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += sizeof(Data);
+    bytes[rt_kokkos_space()] +=
+        GFNN_MAX_IDS * (sizeof(material_t<double>) + sizeof(material_t<float>));
+}
+
+} // namespace
+
+extern "C" const gfnn_operator_t gfnn_operator_kokkos = {
+    apply, apply32, apply_dot, set_up, tear_down, memory, false, true, nullptr, 0};
+extern "C" const gfnn_kernels_t gfnn_op_kokkos = {
+    GFNN_LADDER_OPERATOR, &gfnn_operator_kokkos, {}, &gfnn_vectors_kokkos};

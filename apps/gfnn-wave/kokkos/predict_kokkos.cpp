@@ -1,0 +1,361 @@
+/*
+ * predict_kokkos.cpp - z = P r as a Kokkos MDRangePolicy: one source for CPUs and GPUs.
+ *
+ * Idea: as `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
+ * every (x, y) of the stencil it reads a column of B + 6 values of r, which serve 7 B taps, and a
+ * value of K serves B nodes. All sums are in registers: kernels come two at a time, so that they
+ * stay there, and r is read again for the next two. Coefficients are taken where it is cheaper:
+ * gfm's after the sums, gf8's as a weight a tap. Advantage: portable, no scratch memory, every sum
+ * in one order. Price: all of r and K comes through the first cache, and 16-bit r is made FP32
+ * first, once, for it is read 343 times.
+ */
+#include "config.h"
+#include "gfnn_kokkos.hpp"
+
+namespace
+{
+
+using namespace gfnn_kokkos;
+using rt_kokkos::on_host;
+
+enum {
+    W = values_of<float>::lanes,
+    B = GFNN_VECTOR > 0 && GFNN_VECTOR < 64 ? 2 : 4, /* 16 registers hold less */
+    COLUMN = B + 2 * GFNN_ND,
+    PAIR = 2,
+    TILE_X = 32, /* on a GPU */
+    TILE_Y = 8,
+    THREADS = on_host ? 1 : TILE_X * TILE_Y,
+    RESIDENT = on_host ? 1 : 2
+};
+using V = floats_t;
+using Policy =
+    Kokkos::MDRangePolicy<rt_kokkos::Exec,
+                          Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                          Kokkos::IndexType<int>, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
+
+/* What of K belongs together: row by row, of P kernels; and G xx yy zz yz zx xy. */
+template <int P> struct alignas(P == 1 ? 4 : 8) Tap {
+    float k[3][P]; /* column j of the kernels is that of the row in memory */
+};
+struct alignas(8) Tap8 {
+    float diagonal[3], rest[3];
+};
+
+struct Data {
+    rt_space_t space;
+    float *K; /* gfm: two kernels after two, the last alone if M is odd, [y][x][j][z][i][kernel];
+               * gf8: [y][x][z][xx yy zz yz zx xy] */
+    float *r; /* FP32 copy on box->wide; NULL: none needed */
+};
+
+/* --- B vectors of nodes --- */
+
+struct Job {
+    lines_t wide, bare;
+    int n[3], kernels;
+    const float *K, *c, *r;
+    float *z;
+
+    Job(const gfnn_view_t *view, const gfnn_network_t *network, const float *r_, float *z_)
+        : wide(view->box->wide), bare(view->box->bare), kernels(network->kernels),
+          K(static_cast<const Data *>(view->data)->K), c(network->c), r(r_), z(z_)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(view->box->n[d]);
+    }
+};
+
+/* Where an index is. */
+struct Place {
+    int i, j, k;
+    int lanes;  /* that are nodes */
+    int last;   /* of its nodes above each other: those beyond read what this one does */
+    bool whole; /* may all lanes of r be read? */
+
+    KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int vector, int j_, int block)
+        : i(vector * W), j(j_), k(block * B), lanes(job.n[0] - i), last(job.n[2] - 1 - k)
+    {
+        last = last < B ? last : B - 1;
+        const int top = job.wide.at(i + GFNN_ND, j + GFNN_ND, k + last + GFNN_ND);
+        whole = W == 1 || top + W <= job.wide.plane;
+    }
+    KOKKOS_FORCEINLINE_FUNCTION int node(int n) const
+    {
+        return k + (n < last ? n : last);
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void coefficient(const Job &job, int q, int n, V *c) const
+    {
+        load(job.c + q * job.bare.plane + job.bare.at(i, j, node(n)), lanes >= W, lanes, c);
+    }
+    /* Component c of r, from 3 layers below the lowest node to 3 above the highest. */
+    template <bool all>
+    KOKKOS_FORCEINLINE_FUNCTION void column(const Job &job, int dx, int dy, int c,
+                                            V r[COLUMN]) const
+    {
+        const float *bottom = job.r + c * job.wide.plane + job.wide.at(i + dx, j + dy, k - GFNN_ND);
+        GFNN_UNROLL
+        for (int e = 0; e < COLUMN; e++) {
+            const int layer = e < last + 2 * GFNN_ND ? e : last + 2 * GFNN_ND;
+            load(bottom + layer * job.wide.slab, all, lanes, &r[e]);
+        }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void put(const Job &job, const V z[3][B]) const
+    {
+        const int at = job.wide.at(i, j, k);
+        GFNN_UNROLL
+        for (int n = 0; n < B; n++)
+            for (int c = 0; c < 3; c++)
+                if (n <= last)
+                    store(job.z + c * job.wide.plane + at + n * job.wide.slab, lanes, &z[c][n]);
+    }
+};
+
+/* z += sum over kernels m .. m + P - 1. */
+template <int P, bool all>
+KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m, V z[3][B])
+{
+    const Tap<P> *tap = reinterpret_cast<const Tap<P> *>(job.K + m * 9 * GFNN_STENCIL);
+    V sum[P][3][B] = {};
+    for (int dy = -GFNN_ND; dy <= GFNN_ND; dy++)
+        for (int dx = -GFNN_ND; dx <= GFNN_ND; dx++)
+            for (int j = 0; j < 3; j++, tap += GFNN_W) {
+                V r[COLUMN];
+                at.column<all>(job, dx, dy, j, r);
+                GFNN_UNROLL
+                for (int dz = 0; dz < GFNN_W; dz++) {
+                    const Tap<P> here = tap[dz];
+                    GFNN_UNROLL
+                    for (int e = 0; e < 3 * P; e++)
+                        GFNN_UNROLL
+                    for (int n = 0; n < B; n++)
+                        sum[e % P][e / P][n] += here.k[e / P][e % P] * r[n + dz];
+                }
+            }
+    GFNN_UNROLL
+    for (int e = 0; e < P * B; e++) {
+        V c;
+        at.coefficient(job, m + e % P, e / P, &c);
+        GFNN_UNROLL
+        for (int i = 0; i < 3; i++)
+            z[i][e / P] += c * sum[e % P][i][e / P];
+    }
+}
+
+struct Gfm : Job {
+    using Job::Job;
+
+    template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
+    {
+        V z[3][B] = {};
+        int m = 0;
+        for (; m + PAIR <= kernels; m += PAIR)
+            gfm_pass<PAIR, all>(*this, at, m, z);
+        if (m < kernels)
+            gfm_pass<1, all>(*this, at, m, z);
+        at.put(*this, z);
+    }
+};
+
+struct Gf8 : Job {
+    using Job::Job;
+
+    template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
+    {
+        const Tap8 *tap = reinterpret_cast<const Tap8 *>(K);
+        V c[B][8], z[3][B] = {};
+        GFNN_UNROLL
+        for (int e = 0; e < 8 * B; e++) {
+            at.coefficient(*this, e % 8, e / 8, &c[e / 8][e % 8]);
+            if (e % 4 > 0)
+                c[e / 8][e % 8] *= 1.0f / GFNN_ND;
+        }
+        for (int dy = -GFNN_ND; dy <= GFNN_ND; dy++)
+            for (int dx = -GFNN_ND; dx <= GFNN_ND; dx++, tap += GFNN_W)
+                line<all>(at, dx, dy, tap, c, z);
+        at.put(*this, z);
+    }
+
+    /* Weights grow by the same from tap to tap. */
+    template <bool all>
+    KOKKOS_FORCEINLINE_FUNCTION void line(const Place &at, int dx, int dy, const Tap8 *tap,
+                                          const V c[B][8], V z[3][B]) const
+    {
+        V r[3][COLUMN], same[B], other[B];
+        for (int l = 0; l < 3; l++)
+            at.column<all>(*this, dx, dy, l, r[l]);
+        const float x = static_cast<float>(dx), y = static_cast<float>(dy), first = -GFNN_ND;
+        GFNN_UNROLL
+        for (int n = 0; n < B; n++) {
+            same[n] = c[n][0] + c[n][1] * x + c[n][2] * y + c[n][3] * first;
+            other[n] = c[n][4] + c[n][5] * x + c[n][6] * y + c[n][7] * first;
+        }
+        GFNN_UNROLL
+        for (int dz = 0; dz < GFNN_W; dz++) {
+            const Tap8 g = tap[dz];
+            GFNN_UNROLL
+            for (int n = 0; n < B; n++) {
+                const V rx = other[n] * r[0][n + dz], ry = other[n] * r[1][n + dz];
+                const V rz = other[n] * r[2][n + dz];
+                /* A statement a product: each becomes one fused operation. */
+                z[0][n] += g.diagonal[0] * (same[n] * r[0][n + dz]);
+                z[0][n] += g.rest[2] * ry;
+                z[0][n] += g.rest[1] * rz;
+                z[1][n] += g.diagonal[1] * (same[n] * r[1][n + dz]);
+                z[1][n] += g.rest[2] * rx;
+                z[1][n] += g.rest[0] * rz;
+                z[2][n] += g.diagonal[2] * (same[n] * r[2][n + dz]);
+                z[2][n] += g.rest[1] * rx;
+                z[2][n] += g.rest[0] * ry;
+                same[n] += c[n][3];
+                other[n] += c[n][7];
+            }
+        }
+    }
+};
+
+template <class Form> struct Predict {
+    Form form;
+
+    KOKKOS_INLINE_FUNCTION void operator()(int vector, int j, int block) const
+    {
+        const Place at(form, vector, j, block);
+        if (at.whole)
+            form.template nodes<true>(at);
+        else
+            form.template nodes<false>(at);
+    }
+};
+
+/* --- r of 16 bits --- */
+
+struct Widen {
+    const uint16_t *from;
+    float *to;
+
+    /* As gfnn_from_half, for any processor. */
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t at) const
+    {
+        const uint32_t size = from[at] & 0x7fffu, sign = (from[at] & 0x8000u) << 16;
+        uint32_t bits = size << 13;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        value *= 5192296858534827628530496329220096.0f; /* 2^112: the difference of exponents */
+        memcpy(&bits, &value, sizeof bits);
+        bits |= sign | (size >= 0x7c00u ? 0x7f800000u : 0); /* infinite, or no number */
+        memcpy(to + at, &bits, sizeof bits);
+    }
+};
+
+/* --- the rung --- */
+
+template <class Form>
+void run(const gfnn_view_t *view, const gfnn_network_t *network, const float *r, float *z)
+{
+    const gfnn_box_t *box = view->box;
+    const int vectors = static_cast<int>((box->n[0] + W - 1) / W),
+              rows = static_cast<int>(box->n[1]);
+    const int tile_x = on_host ? vectors : static_cast<int>(TILE_X);
+    const Policy policy(rt_kokkos::exec(), {0, 0, 0},
+                        {vectors, rows, static_cast<int>((box->n[2] + B - 1) / B)},
+                        {tile_x, TILE_Y, 1});
+    Kokkos::parallel_for("gfnn predictor", policy, Predict<Form>{Form(view, network, r, z)});
+}
+
+void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
+{
+    using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+    const Data *data = static_cast<const Data *>(view->data);
+    const float *from = data->r ? data->r : static_cast<const float *>(r);
+    if (data->r)
+        Kokkos::parallel_for("gfnn widen", Range(rt_kokkos::exec(), 0, 3 * view->box->wide.plane),
+                             Widen{static_cast<const uint16_t *>(r), data->r});
+    if (network->form == GFNN_GF8)
+        run<Gf8>(view, network, from, z);
+    else
+        run<Gfm>(view, network, from, z);
+}
+
+/* [i][j] of kernel m at (x, y, z) of the stencil. */
+float entry(const gfnn_network_t *network, int m, int i, int j, int x, int y, int z)
+{
+    return network->K[(((m * 3 + i) * 3 + j) * GFNN_W + z) * GFNN_W * GFNN_W + y * GFNN_W + x];
+}
+
+void pack_gfm(const gfnn_network_t *network, float *to)
+{
+    for (int m = 0; m < network->kernels; m += PAIR) {
+        const int kernels = network->kernels - m < PAIR ? 1 : PAIR;
+        for (int row = 0; row < GFNN_W * GFNN_W; row++)
+            for (int j = 0; j < 3; j++)
+                for (int z = 0; z < GFNN_W; z++)
+                    for (int e = 0; e < 3 * kernels; e++)
+                        *to++ = entry(network, m + e % kernels, e / kernels, j, row % GFNN_W,
+                                      row / GFNN_W, z);
+    }
+}
+
+void pack_gf8(const gfnn_network_t *network, float *to)
+{
+    static const int i[6] = {0, 1, 2, 1, 2, 0}, j[6] = {0, 1, 2, 2, 0, 1};
+    for (int row = 0; row < GFNN_W * GFNN_W; row++)
+        for (int z = 0; z < GFNN_W; z++)
+            for (int e = 0; e < 6; e++)
+                *to++ = entry(network, 0, i[e], j[e], row % GFNN_W, row / GFNN_W, z);
+}
+
+size_t floats_of(int form, int64_t kernels)
+{
+    return GFNN_STENCIL * (form == GFNN_GF8 ? 6 : 9 * static_cast<size_t>(kernels));
+}
+
+void set_up(gfnn_view_t *view, const gfnn_network_t *network)
+{
+    Data *data = RT_NEW(Data, 1, RT_HOST);
+    const size_t floats = floats_of(network->form, network->kernels);
+    float *K = RT_NEW(float, floats, RT_HOST);
+    if (network->form == GFNN_GF8)
+        pack_gf8(network, K);
+    else
+        pack_gfm(network, K);
+    data->space = rt_kokkos_space();
+    data->K = static_cast<float *>(rt_clone(K, floats, sizeof *K, data->space));
+    data->r = network->precision == GFNN_FP16
+                  ? RT_NEW(float, 3 * static_cast<size_t>(view->box->wide.plane), data->space)
+                  : nullptr;
+    RT_FREE(K, RT_HOST);
+    view->data = data;
+}
+
+void tear_down(gfnn_view_t *view)
+{
+    Data *data = static_cast<Data *>(view->data);
+    if (!data)
+        return;
+    RT_FREE(data->K, data->space);
+    RT_FREE(data->r, data->space);
+    RT_FREE(data, RT_HOST);
+    view->data = nullptr;
+}
+
+void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+{
+    bytes[RT_HOST] += sizeof(Data);
+    bytes[rt_kokkos_space()] +=
+        sizeof(float) *
+        (static_cast<double>(floats_of(cfg->precond, cfg->kernels)) +
+         (cfg->precision == GFNN_FP16 ? 3.0 * static_cast<double>(box->wide.plane) : 0));
+}
+
+constexpr unsigned both = 1u << GFNN_GF8 | 1u << GFNN_GFM;
+
+} // namespace
+
+extern "C" const gfnn_predictor_t gfnn_predictor_kokkos[GFNN_PRECISIONS] = {
+    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP32, true},
+    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP16, true}};
+extern "C" const gfnn_kernels_t gfnn_net_kokkos = {
+    GFNN_LADDER_PREDICTOR,
+    nullptr,
+    {&gfnn_predictor_kokkos[GFNN_FP32], &gfnn_predictor_kokkos[GFNN_FP16]},
+    &gfnn_vectors_kokkos};

@@ -1,0 +1,515 @@
+/*
+ * cpu_fused.c - conjugate gradients in one pass over the elements.
+ *
+ * Idea: the lines of nek_solve each sweep all arrays, and between two of them nothing is left in
+ * cache. Here one pass does, for an element at a time, all that does not need a sum over the mesh:
+ *
+ *     x += alpha p                      with the p of the iteration before
+ *     r -= alpha v,  r.r                with its v = A p
+ *     p = r + beta p
+ *     v = D^T G D p + lambda p,  p.v,  r.v
+ *
+ * (Kronbichler et al., arXiv 2205.08909, Alg. 5.) beta asks for |r|^2 before r is there:
+ *
+ *     |r - alpha v|^2 = |r|^2 - 2 alpha r.v + alpha^2 v.v
+ *
+ * and alpha and this from four sums, so an iteration has one reduction. The next pass sums |r|^2
+ * again, exactly, so the error of one iteration never meets that of the next; where the terms
+ * cancel, which takes a residual that falls 4 times in one iteration, it is summed at once.
+ * p.v and r.v need no gather-scatter: p and r are the same at all copies of a point, so the sum of
+ * the elements' own products is the product of the assembled vectors. Only v.v must wait for it.
+ *
+ * x is touched in every second pass: there p of the iteration before the last is (p - r) / beta.
+ * Weights are the same for all elements that have as many neighbours: they are read from the first
+ * of each kind, which stays in cache. The gather-scatter of a box needs no lists of indices:
+ * summing faces along x, then y, then z sums edges and corners too. Points that other ranks have
+ * are left out there and go through a halo of their own.
+ *
+ * Advantage: 14 values a point instead of 22 between memory and processor, gather-scatter apart,
+ * and p, r and v are in L1 when the operator wants them. Sums are kept element by element and added
+ * pairwise: the same bits for any number of threads. Price: no line of the algorithm can be seen,
+ * timed or replaced alone.
+ */
+#include "config.h"
+#include "../nekbone.h"
+#include "base/threads.h"
+#include "tiles.h"
+#include <math.h>
+#include <string.h>
+
+/* beta below which p of the iteration before is not found from (p - r) / beta: digits would go. */
+static const double SMALL_BETA = 0.05;
+/* |r|^2 that falls below this share of what it was is summed, not found by the recurrence. */
+static const double CANCELLED = 0.0625;
+
+enum { RR, PV, RV, VV, SUMS };
+
+enum { AHEAD, NOT_AHEAD };
+static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
+
+/* Scalars of one pass. */
+typedef struct {
+    double alpha, beta; /* r -= alpha v, p = r + beta p */
+    double x_p, x_r;    /* x += x_p p + x_r r, of p and r as they were; both 0: not in this pass */
+    double lambda;
+    bool ahead; /* fetch what the next element needs */
+} step_t;
+
+typedef struct fused fused_t;
+struct fused {
+    const nek_config_t *config;
+    const double *D, *G;
+    double Dt[NEK_MAX_N * NEK_MAX_N];
+    double *x, *r, *p, *v;
+    const double **c; /* [elements] the weights of each */
+    double *sums;     /* [SUMS][elements] */
+    rt_halo_t *halo;  /* of the points that other ranks have too; NULL without any */
+    void (*element)(const fused_t *f, const step_t *t, int64_t e);
+    void (*face_y)(const fused_t *f, int64_t e);
+    void (*face_z)(const fused_t *f, int64_t e);
+};
+
+/* --- one element --- */
+
+NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t e)
+{
+    const int n3 = n * n * n;
+    const double alpha = t->alpha, beta = t->beta, lambda = t->lambda, *restrict c = f->c[e];
+    double *restrict x = f->x + e * n3, *restrict r = f->r + e * n3;
+    double *restrict p = f->p + e * n3, *restrict v = f->v + e * n3;
+    double rr = 0, pv = 0, rv = 0;
+    if (t->x_p != 0) {
+        const double x_p = t->x_p, x_r = t->x_r;
+#pragma omp simd
+        for (int q = 0; q < n3; q++)
+            x[q] += x_p * p[q] + x_r * r[q];
+    }
+#pragma omp simd reduction(+ : rr)
+    for (int q = 0; q < n3; q++) {
+        double s = r[q] - alpha * v[q];
+        r[q] = s;
+        p[q] = s + beta * p[q];
+        rr += c[q] * s * s;
+    }
+    const double *G = f->G + e * 6 * n3;
+    const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
+    const bool ahead = t->ahead && e + 1 < f->config->local_elements;
+    nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
+    /* c adds up to 1 over the copies of a point, so lambda p is shared out by it */
+#pragma omp simd reduction(+ : pv, rv)
+    for (int q = 0; q < n3; q++) {
+        double s = c[q] != 0 ? v[q] + lambda * c[q] * p[q] : 0;
+        v[q] = s;
+        pv += s * p[q];
+        rv += s * r[q];
+    }
+    const int64_t elements = f->config->local_elements;
+    f->sums[RR * elements + e] = rr;
+    f->sums[PV * elements + e] = pv;
+    f->sums[RV * elements + e] = rv;
+}
+
+/* --- gather-scatter on this rank --- */
+
+/* Coordinate of element e along d. */
+static int64_t coordinate(const nek_config_t *cfg, int64_t e, int d)
+{
+    return (d == 0   ? e
+            : d == 1 ? e / cfg->local[0]
+                     : e / (cfg->local[0] * cfg->local[1])) %
+           cfg->local[d];
+}
+
+/* Points of element e along d that no other rank has: [from, to). */
+static void own_points(const nek_config_t *cfg, int64_t e, int d, int *from, int *to)
+{
+    int64_t at = coordinate(cfg, e, d), last = cfg->local[d] - 1;
+    *from = at == 0 && cfg->first[d] > 0;
+    *to = cfg->n - (at == last && cfg->first[d] + cfg->local[d] < cfg->elements[d]);
+}
+
+/* Both lines become their sum. */
+NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, double *restrict b)
+{
+    if (from == 0 && to == n) {
+#pragma omp simd
+        for (int i = 0; i < n; i++)
+            a[i] = b[i] = a[i] + b[i];
+    } else {
+        for (int i = from; i < to; i++)
+            a[i] = b[i] = a[i] + b[i];
+    }
+}
+
+/* The face between element e and the one before it along x, y, z. */
+static void face_x(const fused_t *f, int64_t e)
+{
+    const int n = f->config->n, n2 = n * n, n3 = n2 * n;
+    int j0, j1, k0, k1;
+    own_points(f->config, e, 1, &j0, &j1);
+    own_points(f->config, e, 2, &k0, &k1);
+    double *b = f->v + e * n3, *a = b - n3 + n - 1;
+    for (int k = k0; k < k1; k++)
+        for (int j = j0; j < j1; j++) {
+            int q = k * n2 + j * n;
+            a[q] = b[q] = a[q] + b[q];
+        }
+}
+
+NEK_INLINE void face_y(const int n, const fused_t *f, int64_t e)
+{
+    const int n2 = n * n, n3 = n2 * n;
+    int i0, i1, k0, k1;
+    own_points(f->config, e, 0, &i0, &i1);
+    own_points(f->config, e, 2, &k0, &k1);
+    double *b = f->v + e * n3, *a = b - f->config->local[0] * n3 + (n - 1) * n;
+    for (int k = k0; k < k1; k++)
+        sum_line(n, i0, i1, a + k * n2, b + k * n2);
+}
+
+NEK_INLINE void face_z(const int n, const fused_t *f, int64_t e)
+{
+    const int n2 = n * n, n3 = n2 * n;
+    int i0, i1, j0, j1;
+    own_points(f->config, e, 0, &i0, &i1);
+    own_points(f->config, e, 1, &j0, &j1);
+    double *b = f->v + e * n3;
+    double *a = b - f->config->local[0] * f->config->local[1] * n3 + (n - 1) * n2;
+    for (int j = j0; j < j1; j++)
+        sum_line(n, i0, i1, a + j * n, b + j * n);
+}
+
+#define DEFINE(N)                                                         \
+    static void element_##N(const fused_t *f, const step_t *t, int64_t e) \
+    {                                                                     \
+        element(N, f, t, e);                                              \
+    }                                                                     \
+    static void face_y_##N(const fused_t *f, int64_t e)                   \
+    {                                                                     \
+        face_y(N, f, e);                                                  \
+    }                                                                     \
+    static void face_z_##N(const fused_t *f, int64_t e)                   \
+    {                                                                     \
+        face_z(N, f, e);                                                  \
+    }
+NEK_FOR_EACH_N(DEFINE)
+
+#define ENTRY(N) [N] = {element_##N, face_y_##N, face_z_##N},
+static const struct {
+    void (*element)(const fused_t *f, const step_t *t, int64_t e);
+    void (*face_y)(const fused_t *f, int64_t e);
+    void (*face_z)(const fused_t *f, int64_t e);
+} code_of[NEK_MAX_N + 1] = {NEK_FOR_EACH_N(ENTRY)};
+
+/* --- the mesh --- */
+
+/* The pass. A face in x is summed while both sides are in cache, unless another thread has one of
+ * them; y needs all of x, and z all of y. */
+static void pass(const fused_t *f, const step_t *t)
+{
+    const nek_config_t *cfg = f->config;
+    const int64_t elements = cfg->local_elements, row = cfg->local[0];
+#pragma omp parallel
+    {
+        const int64_t threads = rt_threads_here(), me = rt_thread();
+        const int64_t begin = elements * me / threads, end = elements * (me + 1) / threads;
+        for (int64_t e = begin; e < end; e++) {
+            f->element(f, t, e);
+            if (cfg->communication && e > begin && e % row != 0)
+                face_x(f, e);
+        }
+        if (cfg->communication) {
+#pragma omp barrier
+            if (begin < end && begin % row != 0)
+                face_x(f, begin);
+        }
+    }
+}
+
+static void sum_faces(const fused_t *f)
+{
+    const nek_config_t *cfg = f->config;
+    const int64_t elements = cfg->local_elements;
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < elements; e++)
+        if (coordinate(cfg, e, 1) > 0)
+            f->face_y(f, e);
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < elements; e++)
+        if (coordinate(cfg, e, 2) > 0)
+            f->face_z(f, e);
+}
+
+/* The sums of the last pass over all ranks. */
+static void add_up(const fused_t *f, int first, int count, double *total)
+{
+    const int64_t elements = f->config->local_elements;
+    for (int i = 0; i < count; i++)
+        total[i] = nek_sum_pairwise(f->sums + (first + i) * elements, elements);
+    rt_comm_sum(total, count);
+}
+
+/* v.v of the assembled v. */
+static void sum_vv(const fused_t *f)
+{
+    const int64_t elements = f->config->local_elements;
+    const int n3 = f->config->n * f->config->n * f->config->n;
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < elements; e++) {
+        const double *restrict c = f->c[e], *restrict v = f->v + e * n3;
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int q = 0; q < n3; q++)
+            sum += c[q] * v[q] * v[q];
+        f->sums[VV * elements + e] = sum;
+    }
+}
+
+/* sum c (r - alpha v)^2, which becomes r if `keep`. */
+static double last_residual(const fused_t *f, double alpha, bool keep)
+{
+    const int64_t elements = f->config->local_elements;
+    const int n3 = f->config->n * f->config->n * f->config->n;
+    double total;
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < elements; e++) {
+        const double *restrict c = f->c[e], *restrict v = f->v + e * n3;
+        double *restrict r = f->r + e * n3, sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int q = 0; q < n3; q++) {
+            double s = r[q] - alpha * v[q];
+            sum += c[q] * s * s;
+            if (keep)
+                r[q] = s;
+        }
+        f->sums[RR * elements + e] = sum;
+    }
+    add_up(f, RR, 1, &total);
+    return total;
+}
+
+static void last_x(const fused_t *f, const step_t *t)
+{
+    double *restrict x = f->x;
+    const double *restrict p = f->p, *restrict r = f->r;
+#pragma omp parallel for simd schedule(static)
+    for (int64_t q = 0; q < f->config->points; q++)
+        x[q] += t->x_p * p[q] + t->x_r * r[q];
+}
+
+/* --- the solve --- */
+
+/* What x is behind by: alpha p of the last iteration, and old_alpha old_p of the one before, if it
+ * was left out. */
+typedef struct {
+    bool behind;
+    double old_alpha;
+} arrears_t;
+
+/* Fills in x_p and x_r of a pass that finds p = r + old_beta old_p, and will leave p behind that
+ * has `beta`. */
+static void update_x(arrears_t *a, step_t *t, double old_beta, bool must)
+{
+    t->x_p = t->x_r = 0;
+    if (!a->behind && !must && t->beta >= SMALL_BETA) {
+        *a = (arrears_t){true, t->alpha};
+        return;
+    }
+    t->x_p = t->alpha + (a->behind ? a->old_alpha / old_beta : 0);
+    t->x_r = a->behind ? -a->old_alpha / old_beta : 0;
+    a->behind = false;
+}
+
+static void gather_scatter(const fused_t *f)
+{
+    rt_timer_start("gather-scatter", RT_CPU);
+    if (f->halo) {
+        rt_field_t field = rt_field_f64(f->v);
+        rt_halo_begin(f->halo, RT_HALO_SUM, &field);
+        sum_faces(f);
+        rt_halo_end(f->halo);
+    } else if (f->config->communication) {
+        sum_faces(f);
+    }
+    sum_vv(f);
+    rt_timer_stop("gather-scatter");
+}
+
+static void fused_cg(nek_solver_t *s)
+{
+    fused_t *f = s->data;
+    const size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    step_t t = {.lambda = s->lambda, .ahead = s->mesh.choice[0] == AHEAD};
+    arrears_t arrears = {false, 0};
+    double old_beta = 0;
+    memcpy(f->r, s->b, bytes);
+    memset(f->x, 0, bytes);
+    memset(f->p, 0, bytes);
+    memset(f->v, 0, bytes);
+
+    for (int k = 0; k < s->iterations; k++) {
+        double sum[SUMS];
+        if (k > 0)
+            update_x(&arrears, &t, old_beta, false);
+        rt_timer_start("pass", RT_CPU);
+        pass(f, &t);
+        rt_timer_stop("pass");
+        gather_scatter(f);
+        add_up(f, 0, SUMS, sum);
+
+        const double rr = sum[RR];
+        s->history[k] = sqrt(rr);
+        s->beta[k] = old_beta = t.beta;
+        /* After convergence to the last bit p may vanish; a step of zero keeps x. */
+        s->alpha[k] = t.alpha = sum[PV] > 0 ? rr / sum[PV] : 0;
+        double next = rr - 2 * t.alpha * sum[RV] + t.alpha * t.alpha * sum[VV];
+        if (!(next > CANCELLED * rr))
+            next = last_residual(f, t.alpha, false);
+        t.beta = rr > 0 ? next / rr : 0;
+    }
+    update_x(&arrears, &t, old_beta, true);
+    rt_timer_start("last update", RT_CPU);
+    last_x(f, &t);
+    s->history[s->iterations] = sqrt(last_residual(f, t.alpha, true));
+    rt_timer_stop("last update");
+}
+
+/* --- what only this rung needs --- */
+
+/* A halo of the points that other ranks have too, all copies of this rank. */
+static rt_halo_t *outer_halo(const nek_config_t *cfg, const char *transport)
+{
+    const int n = cfg->n;
+    int64_t count = 0, *index = NULL, *gid = NULL;
+    for (int turn = 0; turn < 2; turn++) { /* counted, then listed */
+        if (turn == 1) {
+            index = RT_NEW(int64_t, (size_t)count, RT_HOST);
+            gid = RT_NEW(int64_t, (size_t)count, RT_HOST);
+        }
+        count = 0;
+        for (int64_t e = 0; e < cfg->local_elements; e++) {
+            int from[3], to[3];
+            for (int d = 0; d < 3; d++)
+                own_points(cfg, e, d, &from[d], &to[d]);
+            for (int q = 0; q < n * n * n; q++) {
+                const int at[3] = {q % n, q / n % n, q / (n * n)};
+                bool own = true;
+                for (int d = 0; d < 3; d++)
+                    own = own && at[d] >= from[d] && at[d] < to[d];
+                if (own)
+                    continue;
+                if (turn == 1) {
+                    index[count] = e * n * n * n + q;
+                    gid[count] = nek_global_index(cfg, e, at[0], at[1], at[2]);
+                }
+                count++;
+            }
+        }
+    }
+    const rt_halo_desc_t desc = {.n = count,
+                                 .index = index,
+                                 .gid = gid,
+                                 .max_components = 1,
+                                 .kind = RT_CPU,
+                                 .space = RT_HOST,
+                                 .transport = transport};
+    rt_halo_t *halo = rt_halo_new(&desc);
+    RT_FREE(index, RT_HOST);
+    RT_FREE(gid, RT_HOST);
+    return halo;
+}
+
+/* The first element with weights equal to those of element e: there are at most four kinds of place
+ * along a direction, so elements of one kind have a first one close to the start of the box. */
+static const double *find_weights(const nek_config_t *cfg, const double *c, int64_t e)
+{
+    const int64_t n3 = cfg->n * cfg->n * cfg->n;
+    int64_t first = 0, stride = 1;
+    for (int d = 0; d < 3; d++) {
+        int64_t at = coordinate(cfg, e, d), last = cfg->local[d] - 1;
+        first += stride * (at == 0 || at == last ? at : 1);
+        stride *= cfg->local[d];
+    }
+    return c + (memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first) * n3;
+}
+
+static void fused_set_up(nek_solver_t *s)
+{
+    const nek_config_t *cfg = s->problem->config;
+    fused_t *f = s->data = RT_NEW(fused_t, 1, RT_HOST);
+    *f = (fused_t){.config = cfg,
+                   .D = s->mesh.D,
+                   .G = s->mesh.G,
+                   .x = s->x,
+                   .r = s->r,
+                   .p = s->p,
+                   .v = s->w,
+                   .element = code_of[cfg->n].element,
+                   .face_y = code_of[cfg->n].face_y,
+                   .face_z = code_of[cfg->n].face_z};
+    nek_transpose(cfg->n, f->D, f->Dt);
+    f->c = RT_NEW(const double *, (size_t)cfg->local_elements, RT_HOST);
+    for (int64_t e = 0; e < cfg->local_elements; e++)
+        f->c[e] = find_weights(cfg, s->mesh.c, e);
+    f->sums = RT_NEW(double, (size_t)cfg->local_elements *SUMS, RT_HOST);
+    if (cfg->communication && rt_comm_size() > 1)
+        f->halo = outer_halo(cfg, s->problem->run->opt.transport);
+}
+
+static void fused_tear_down(nek_solver_t *s)
+{
+    fused_t *f = s->data;
+    if (f->halo)
+        rt_halo_destroy(f->halo);
+    RT_FREE(f->c, RT_HOST);
+    RT_FREE(f->sums, RT_HOST);
+    RT_FREE(s->data, RT_HOST);
+}
+
+static void fused_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+{
+    int64_t local, with_ranks;
+    bytes[RT_HOST] = sizeof(fused_t) + (double)cfg->local_elements *
+                                           (double)(sizeof(double *) + SUMS * sizeof(double));
+    nek_shared_points(cfg, &local, &with_ranks);
+    if (cfg->communication && rt_comm_size() > 1)
+        bytes[RT_HOST] += (double)rt_halo_predict(0, with_ranks, 1, RT_HOST);
+}
+
+/*
+ *   kernel          flops a point                                   bytes a point
+ *   pass            2      (alpha v, r -)                           read r v p, 6 factors
+ *                   2      (beta p, + r)                            write r p v                 96
+ *                   3      (c r r, sum)                             x every second time:
+ *                   2      (x: 2 products, 2 sums, every second)    read x, write x              8
+ *                   12 n + 15  (operator)                           (D, weights: in cache)
+ *                   3      (lambda c p, + v)
+ *                   4      (p.v, r.v)
+ *   gather-scatter  1 a shared point, 3 (c v v, sum)                read v; write v of shared    8
+ * + 8 S/P last update     once a solve: 4 (x), 5 (r, r.r)                 read x p r v; write x r
+ * 48
+ */
+static void fused_work(const nek_config_t *cfg, double P, double S, rt_work_t *work)
+{
+    const double value = sizeof(double);
+    if (!cfg->communication)
+        S = 0;
+    rt_work_add(work, "pass", 1, (12 * cfg->n + 31) * P, 9.5 * value * P, 3.5 * value * P);
+    rt_work_add(work, "gather-scatter", 1, S + 3 * P, value * P, value * S);
+    rt_work_add(work, "last update", 1 / (double)cfg->iterations, 9 * P, 4 * value * P,
+                2 * value * P);
+}
+
+static const rt_parameter_t parameters[] = {
+    {"fetch", "next: what the next element needs is fetched while this one is worked on", fetch,
+     AHEAD}};
+
+const nek_kernels_t nek_cpu_fused = {.ax = nek_tiles_ax,
+                                     .vector = &nek_vector_cpu,
+                                     .cg = fused_cg,
+                                     .set_up = fused_set_up,
+                                     .tear_down = fused_tear_down,
+                                     .memory = fused_memory,
+                                     .work = fused_work,
+                                     .parameters = parameters,
+                                     .n_parameters = sizeof parameters / sizeof *parameters};

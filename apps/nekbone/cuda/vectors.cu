@@ -1,0 +1,201 @@
+/*
+ * vectors.cu - the vector work of CG on the GPU.
+ *
+ * One kernel for each line of the iteration. An inner product ends in the same kernel that makes
+ * its terms: each block leaves a partial sum, and the block that finishes last adds them in order
+ * and writes the result to page-locked host memory, so that the same input gives the same bits.
+ * Nothing else crosses to the host. Price: the host waits for that number twice an iteration.
+ */
+#include "config.h"
+#include "nek_cuda.cuh"
+
+enum { THREADS = 256, MOST_BLOCKS = 4096 };
+
+/* Blocks that finished their sum. Returns to zero by itself; one stream, so one sum at a time. */
+static __device__ unsigned blocks_done;
+
+static unsigned blocks_for(int64_t points)
+{
+    static int resident = 0; /* blocks that the device holds at once */
+    if (!resident)
+        resident = rt_device_gpu()->multiprocessors * (2048 / THREADS);
+    const int64_t needed = (points + THREADS - 1) / THREADS;
+    const int64_t most = resident < MOST_BLOCKS ? resident : MOST_BLOCKS;
+    return static_cast<unsigned>(needed < most ? needed : most);
+}
+
+static int64_t partial_size(int64_t)
+{
+    return 2 * MOST_BLOCKS;
+}
+
+/* Adds each sum[] of all threads of the grid; the last block writes the totals to result[]. */
+template <int sums>
+static __device__ void finish_sums(const double (&sum)[sums], double *__restrict__ partial,
+                                   double *result)
+{
+    __shared__ bool last;
+#pragma unroll
+    for (int i = 0; i < sums; i++) {
+        const double of_block = rt_block_sum<THREADS>(sum[i]);
+        if (threadIdx.x == 0)
+            partial[i * gridDim.x + blockIdx.x] = of_block;
+    }
+    if (threadIdx.x == 0) {
+        __threadfence(); /* the partial sums are visible before the count is */
+        last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+#pragma unroll
+    for (int i = 0; i < sums; i++) {
+        double total = 0;
+        for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+            total += __ldcg(partial + i * gridDim.x + b); /* from L2: other blocks wrote it */
+        total = rt_block_sum<THREADS>(total);
+        if (threadIdx.x == 0)
+            result[i] = total;
+    }
+}
+
+static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
+{
+    finish_sums<1>({sum}, partial, result);
+}
+
+/* body(q) for all points, spread over the grid. */
+template <class Body> static __device__ __forceinline__ void each_point(int64_t points, Body body)
+{
+    const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+#pragma unroll 4
+    for (int64_t q = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; q < points;
+         q += step)
+        body(q);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_p_kernel(int64_t points, double beta, const double *__restrict__ r,
+                    double *__restrict__ p)
+{
+    each_point(points, [=](int64_t q) { p[q] = r[q] + beta * p[q]; });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    shift_kernel(int64_t points, double lambda, const double *__restrict__ c,
+                 const double *__restrict__ p, double *__restrict__ w, double *partial,
+                 double *result)
+{
+    double sum = 0;
+    each_point(points, [&](int64_t q) {
+        const double cq = c[q], pq = p[q], wq = w[q]; /* w is loaded before c is known */
+        const double s = cq != 0 ? wq + lambda * pq : 0;
+        w[q] = s;
+        sum += cq * s * pq;
+    });
+    finish_sum(sum, partial, result);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_xr_kernel(int64_t points, double alpha, const double *__restrict__ c,
+                     const double *__restrict__ p, const double *__restrict__ w,
+                     double *__restrict__ x, double *__restrict__ r, double *partial,
+                     double *result)
+{
+    double sum = 0;
+    each_point(points, [&](int64_t q) {
+        const double s = r[q] - alpha * w[q];
+        x[q] += alpha * p[q];
+        r[q] = s;
+        sum += c[q] * s * s;
+    });
+    finish_sum(sum, partial, result);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    dot_kernel(int64_t points, const double *__restrict__ c, const double *x, const double *y,
+               double *partial, double *result)
+{
+    double sum = 0;
+    each_point(points, [&](int64_t q) { sum += c[q] * x[q] * y[q]; });
+    finish_sum(sum, partial, result);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_p_z_kernel(int64_t points, double beta, const double *__restrict__ inverse,
+                      const double *__restrict__ r, double *__restrict__ p)
+{
+    each_point(points, [=](int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_xr_z_kernel(int64_t points, double alpha, const double *__restrict__ c,
+                       const double *__restrict__ inverse, const double *__restrict__ p,
+                       const double *__restrict__ w, double *__restrict__ x, double *__restrict__ r,
+                       double *partial, double *result)
+{
+    double sum[2] = {0, 0};
+    each_point(points, [&](int64_t q) {
+        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        x[q] += alpha * p[q];
+        r[q] = s;
+        sum[0] += square;
+        sum[1] += inverse[q] * square;
+    });
+    finish_sums(sum, partial, result);
+}
+
+static double fetch(const nek_mesh_t *m, int i = 0)
+{
+    RT_CUDA_LAUNCHED();
+    RT_CUDA(cudaStreamSynchronize(rt_stream()));
+    return static_cast<volatile double *>(m->result)[i];
+}
+
+static void update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    update_p_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, beta, r, p);
+    RT_CUDA_LAUNCHED();
+}
+
+static double shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+{
+    shift_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, lambda, m->c, p, w,
+                                                                     m->partial, m->result);
+    return fetch(m);
+}
+
+static double update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                        double *x, double *r)
+{
+    update_xr_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(
+        m->points, alpha, m->c, p, w, x, r, m->partial, m->result);
+    return fetch(m);
+}
+
+static double dot(const nek_mesh_t *m, const double *x, const double *y)
+{
+    dot_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, m->c, x, y,
+                                                                   m->partial, m->result);
+    return fetch(m);
+}
+
+static void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    update_p_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, beta,
+                                                                          m->inverse, r, p);
+    RT_CUDA_LAUNCHED();
+}
+
+static void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2])
+{
+    update_xr_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(
+        m->points, alpha, m->c, m->inverse, p, w, x, r, m->partial, m->result);
+    sum[0] = fetch(m, 0);
+    sum[1] = fetch(m, 1);
+}
+
+extern "C" const nek_vector_t nek_vector_cuda = {partial_size, update_p,   shift,      update_xr,
+                                                 dot,          update_p_z, update_xr_z};

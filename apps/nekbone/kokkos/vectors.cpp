@@ -1,0 +1,98 @@
+/*
+ * vectors.cpp - the vector work of CG through Kokkos: a RangePolicy for each line of the iteration.
+ *
+ * A reduction of Kokkos returns its value to the host when it is complete, as the host needs it.
+ */
+#include "config.h"
+#include "machine/kokkos.hpp"
+#include "../nekbone.h"
+
+namespace
+{
+
+using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+
+Range all(const nek_mesh_t *m)
+{
+    return Range(rt_kokkos::exec(), 0, m->points);
+}
+
+int64_t partial_size(int64_t)
+{
+    return 0; /* Kokkos keeps partial sums of its own */
+}
+
+void update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    Kokkos::parallel_for(
+        "update_p", all(m), KOKKOS_LAMBDA(int64_t q) { p[q] = r[q] + beta * p[q]; });
+}
+
+double shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+{
+    const double *c = m->c;
+    double total = 0;
+    Kokkos::parallel_reduce(
+        "shift", all(m),
+        KOKKOS_LAMBDA(int64_t q, double &sum) {
+            const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
+            w[q] = s;
+            sum += c[q] * s * p[q];
+        },
+        total);
+    return total;
+}
+
+double update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w, double *x,
+                 double *r)
+{
+    const double *c = m->c;
+    double total = 0;
+    Kokkos::parallel_reduce(
+        "update_xr", all(m),
+        KOKKOS_LAMBDA(int64_t q, double &sum) {
+            const double s = r[q] - alpha * w[q];
+            x[q] += alpha * p[q];
+            r[q] = s;
+            sum += c[q] * s * s;
+        },
+        total);
+    return total;
+}
+
+double dot(const nek_mesh_t *m, const double *x, const double *y)
+{
+    const double *c = m->c;
+    double total = 0;
+    Kokkos::parallel_reduce(
+        "dot", all(m), KOKKOS_LAMBDA(int64_t q, double &sum) { sum += c[q] * x[q] * y[q]; }, total);
+    return total;
+}
+
+void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+{
+    const double *inverse = m->inverse;
+    Kokkos::parallel_for(
+        "update_p_z", all(m), KOKKOS_LAMBDA(int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+}
+
+void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w, double *x,
+                 double *r, double sum[2])
+{
+    const double *c = m->c, *inverse = m->inverse;
+    Kokkos::parallel_reduce(
+        "update_xr_z", all(m),
+        KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
+            const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+            x[q] += alpha * p[q];
+            r[q] = s;
+            rr += square;
+            rz += inverse[q] * square;
+        },
+        sum[0], sum[1]);
+}
+
+} // namespace
+
+extern "C" const nek_vector_t nek_vector_kokkos = {partial_size, update_p,   shift,      update_xr,
+                                                   dot,          update_p_z, update_xr_z};

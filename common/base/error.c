@@ -1,0 +1,114 @@
+/*
+ * base/error.c - one line on stderr, then the end of all ranks.
+ *
+ * The line is put together in a buffer on the stack and written with one system call. So it needs
+ * no memory, which may be what has run out, and lines of several ranks do not mix. Whatever a
+ * message quotes (a file name with a newline in it, say), it stays one line.
+ */
+#include "config.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 2048 };
+
+typedef struct {
+    char text[LINE_MAX_BYTES];
+    size_t n;
+} line_t;
+
+static struct {
+    char program[64];
+    int rank, size;
+    void (*end)(int status);
+    void (*finish)(void);
+} self = {"rooftop", 0, 1, NULL, NULL};
+
+void rt_error_set_program(const char *name)
+{
+    snprintf(self.program, sizeof self.program, "%s", name);
+}
+
+void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*finish)(void))
+{
+    self.rank = rank;
+    self.size = size;
+    self.end = end;
+    self.finish = finish;
+}
+
+static void line_vadd(line_t *line, const char *fmt, va_list args)
+{
+    size_t room = sizeof line->text - line->n;
+    int length = vsnprintf(line->text + line->n, room, fmt, args);
+    if (length > 0)
+        line->n += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static void line_add(line_t *line, const char *fmt, ...) RT_PRINTF(2, 3);
+static void line_add(line_t *line, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    line_vadd(line, fmt, args);
+    va_end(args);
+}
+
+static void line_write(line_t *line)
+{
+    for (size_t i = 0; i < line->n; i++)
+        if ((unsigned char)line->text[i] < ' ' || line->text[i] == 127)
+            line->text[i] = '?';
+    if (line->n == sizeof line->text - 1)
+        memcpy(line->text + line->n - 3, "...", 3);
+    line->text[line->n++] = '\n'; /* over the closing '\0' */
+
+    fflush(stdout); /* what was printed before the fault stands before it */
+    for (size_t done = 0; done < line->n;) {
+        ssize_t written = write(STDERR_FILENO, line->text + done, line->n - done);
+        if (written < 0 && errno != EINTR)
+            return; /* nobody to tell */
+        done += written > 0 ? (size_t)written : 0;
+    }
+}
+
+void rt_refuse(rt_status_t status, const char *fmt, ...)
+{
+    if (self.rank == 0) {
+        line_t line = {.n = 0};
+        va_list args;
+        line_add(&line, "%s: ", self.program);
+        va_start(args, fmt);
+        line_vadd(&line, fmt, args);
+        va_end(args);
+        line_write(&line);
+    }
+    if (self.finish)
+        self.finish();
+    exit(status);
+}
+
+void rt_die_at(const char *file, int line_number, const char *expression, rt_status_t status,
+               const char *fmt, ...)
+{
+    line_t line = {.n = 0};
+    va_list args;
+    line_add(&line, "%s: rank %d: %s:%d: ", self.program, self.rank, file, line_number);
+    if (*expression)
+        line_add(&line, "%s: ", expression);
+    va_start(args, fmt);
+    line_vadd(&line, fmt, args);
+    va_end(args);
+    line_write(&line);
+
+    if (self.size > 1 && self.end)
+        self.end(status);
+    /* Not exit(): other threads are still at work on what the exit handlers would take apart, and
+     * the other ranks will not join them. */
+    _Exit(status);
+}

@@ -1,0 +1,68 @@
+/*
+ * base/opt.h - options as a table. The same table reads the command line, reads a case file, prints
+ * --help and checks ranges, so the four programs cannot differ in any of them.
+ */
+#ifndef RT_OPT_H
+#define RT_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    RT_OPT_FLAG,    /* bool; --name, or name = yes|no in a case file; --no-name clears it */
+    RT_OPT_INT,     /* int64_t within [min, max] */
+    RT_OPT_REAL,    /* double within [min, max]; finite */
+    RT_OPT_STRING,  /* const char *, not empty */
+    RT_OPT_CHOICE,  /* int: index into `choices` (NULL-terminated) */
+    RT_OPT_EXTENTS, /* int64_t[3]: "16x8x4", or "16" for 16x16x16; each within [min, max] */
+    RT_OPT_ACTION   /* bool; command line only, not in a case file: --list, --version */
+} rt_opt_type_t;
+
+typedef struct {
+    const char *name; /* without dashes; also the key in a case file */
+    rt_opt_type_t type;
+    size_t offset;        /* of the member in the options' struct */
+    const char *argument; /* "N" in "--degree N"; NULL for flags and actions */
+    const char *help;     /* one line or a few, wrapped by --help */
+    const char *fallback; /* default, as the user would write it; NULL: zero, false, NULL */
+    double min, max;      /* INT, REAL, EXTENTS */
+    const char *const *choices;
+} rt_opt_t;
+
+/* One struct that options are read into. A program has two: the driver's and the app's. */
+typedef struct {
+    const char *title; /* heading in --help */
+    const rt_opt_t *options;
+    int n;
+    void *target;
+} rt_opt_set_t;
+
+/* Writes the defaults, then the case file named by `--case FILE` (if there is such an option), then
+ * the command line, which wins. On a wrong name, value or file, or an operand that is no option:
+ * rt_refuse(RT_USAGE) with one line that names the option (for a case file also file and line) and
+ * what would be right; an unknown name lists the nearest known one. */
+void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv);
+
+/* Set one option as a line "name = value" of a case file would; `where` stands before messages. */
+void rt_opt_assign(const rt_opt_set_t *sets, int n_sets, const char *name, const char *value,
+                   const char *where);
+/* Was it given by the user (case file, command line or rt_opt_assign), rather than left at its
+ * default? */
+bool rt_opt_given(const rt_opt_set_t *sets, int n_sets, const char *name);
+
+/* --help: usage line, purpose, each set with its options, defaults and ranges. */
+void rt_opt_help(FILE *out, const char *program, const char *purpose, const rt_opt_set_t *sets,
+                 int n_sets);
+/* The present value as text that the same option would read back ("8x8x8"). */
+void rt_opt_value(const rt_opt_t *option, const void *target, char *buf, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

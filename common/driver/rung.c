@@ -1,0 +1,270 @@
+/*
+ * driver/rung.c - one rung from set-up to verdict. Correct first, then fast: nothing is timed before it
+ * was verified, and what the timed run left behind is verified again.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "rt.h"
+#include "driver/driver.h"
+#include "machine/kernels.h"
+
+enum { TRIAL_WINDOWS = 3 };
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double rt_run_median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* Seconds of one solve. What it should write is made unusable first, outside the timed part, so
+ * that a solve that does nothing leaves nothing. The slowest rank counts. */
+static double timed_solve(const rt_app_t *app, void *solver)
+{
+    app->spoil(solver);
+    double begin = rt_window_begin();
+    app->solve(solver);
+    double seconds = rt_window_end(begin);
+    rt_comm_max(&seconds, 1);
+    return seconds;
+}
+
+/* Median and spread of the first n windows, which stay in their order. */
+static void judge_windows(int n, int solves, rt_outcome_t *out)
+{
+    double sorted[RT_MAX_WINDOWS];
+    memcpy(sorted, out->window_seconds, (size_t)n * sizeof *sorted);
+    out->seconds_per_unit = rt_run_median(sorted, n);
+    out->spread = (sorted[n - 1] - sorted[0]) / out->seconds_per_unit;
+    out->windows = n;
+    out->solves = solves;
+}
+
+/* How long to time. */
+typedef struct {
+    double warm_up; /* least seconds before the first window */
+    double seconds; /* of all windows, about */
+    double window;  /* least of one, 0: what follows from `seconds` */
+    int windows;
+    double give_up; /* one window with one solve, if a unit takes longer; 0: never */
+} plan_t;
+
+/* What the options ask for. --seconds 0 times nothing, whatever --window says. */
+static plan_t plan_of(const rt_options_t *opt)
+{
+    plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
+    if (plan.seconds > 0 && plan.window > 0)
+        plan.seconds = plan.window * plan.windows;
+    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : 0.2 * plan.seconds;
+    return plan;
+}
+
+/* Warm-up, then windows of whole solves; fills the outcome's times and its energy. */
+static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
+{
+    rt_energy_open(rt_run_processor(out->rung)); /* before the warm-up, which it would undo */
+    double one = timed_solve(app, solver);
+    out->warm_up_seconds = one;
+    const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
+    while (out->warm_up_seconds < plan->warm_up && !hopeless)
+        out->warm_up_seconds += one = timed_solve(app, solver);
+
+    const int n = hopeless ? 1 : plan->windows;
+    const int least =
+        hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(plan->seconds / n / fmax(one, 1e-9)));
+    /* A rung so slow that its first windows took four times what was asked for has no more of them:
+     * nobody waits minutes for the plain loop at the foot of a ladder. */
+    const double most = plan->window > 0 ? INFINITY : 4 * plan->seconds;
+    int solves = 0, i = 0;
+    rt_energy_start();
+    for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
+        double window = 0;
+        int k = 0;
+        for (; k < least || (window < plan->window && !hopeless); k++)
+            window += timed_solve(app, solver);
+        out->window_seconds[i] = window / (k * out->work.units);
+        out->timed_seconds += window;
+        solves += k;
+        rt_energy_sample();
+    }
+    rt_energy_stop(&out->energy);
+    judge_windows(i, solves, out);
+}
+
+/* Seconds of so many calls of the kernel alone, of the slowest rank. */
+static double timed_calls(const rt_app_t *app, void *solver, int calls)
+{
+    double seconds = app->isolated(solver, calls);
+    rt_comm_max(&seconds, 1);
+    return seconds;
+}
+
+/* The same of the kernel alone; a unit is a call. */
+static void time_isolated(const rt_app_t *app, void *solver, double seconds, int n,
+                          rt_outcome_t *out)
+{
+    int calls = 1;
+    double took = timed_calls(app, solver, calls);
+    while (took < 0.2 * seconds && calls < 1 << 24)
+        took = timed_calls(app, solver, calls *= 2);
+    calls = (int)fmax(1, ceil(seconds / n / fmax(took / calls, 1e-9)));
+    for (int i = 0; i < n; i++)
+        out->window_seconds[i] = timed_calls(app, solver, calls) / calls;
+    judge_windows(n, n * calls, out);
+}
+
+/* Solves with the timers on, to say where the time went, and in which kernels. */
+static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
+{
+    /* Once for what happens the first time only, then together: else ranks wait in their first
+     * messages for who is late. */
+    rt_timer_enable(true);
+    run->app->solve(solver);
+    rt_timer_reset();
+    rt_comm_barrier();
+    rt_timer_start(out->rung->name, out->rung->kind);
+    run->app->solve(solver);
+    rt_timer_stop(out->rung->name);
+    rt_timer_enable(false);
+    for (int i = 0; i < out->work.n; i++) { /* the work model counts all ranks together */
+        const rt_work_line_t *line = &out->work.line[i];
+        rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
+                        line->flops / rt_comm_size());
+    }
+    rt_timer_print(stdout, run->bandwidth);
+    if (rt_comm_rank() == 0)
+        rt_kernels_print(stdout);
+}
+
+/* Set up, and verified before anything is timed. */
+static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                        rt_outcome_t *out)
+{
+    const rt_app_t *app = run->app;
+    memset(out, 0, sizeof *out);
+    out->rung = rung;
+    rt_verdict_clear(&out->verdict);
+    app->work(run, rung, &out->work);
+    app->memory(run, rung, out->predicted);
+
+    rt_kernels_clear();
+    void *solver = app->solver_new(problem, rung);
+    /* A seed of its own for each rung and run, so that no kernel can be right by heart. */
+    uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
+    app->verify_before(solver, seed, &out->verdict);
+    return solver;
+}
+
+/* What is not timed is solved once, from an output that was made unusable. */
+static void solve_once(const rt_app_t *app, void *solver)
+{
+    app->spoil(solver);
+    app->solve(solver);
+}
+
+void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
+                 json_t *extra)
+{
+    const rt_app_t *app = run->app;
+    void *solver = begin_rung(run, problem, rung, out);
+    const plan_t plan = plan_of(&run->opt);
+    rt_kernels_mark();
+    if (plan.seconds > 0 && out->verdict.valid)
+        time_rung(app, solver, &plan, out);
+    else
+        solve_once(app, solver);
+    if (extra)
+        rt_kernels_json(extra);
+    app->verify_after(solver, &out->verdict);
+    if (app->work_done)
+        app->work_done(solver, &out->work);
+    if (run->opt.profile)
+        profile_rung(run, solver, out);
+    if (run->opt.picture && app->picture)
+        app->picture(solver, run->opt.picture);
+    if (extra && app->result)
+        app->result(solver, extra);
+    if (app->conclude)
+        app->conclude(solver, out->conclusion, sizeof out->conclusion);
+    app->solver_destroy(solver);
+    for (int s = 0; s < RT_SPACES; s++)
+        out->high_water[s] = (double)rt_mem_high_water((rt_space_t)s);
+}
+
+void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                  const rt_trial_t *trial, rt_outcome_t *out)
+{
+    const rt_app_t *app = run->app;
+    void *solver = begin_rung(run, problem, rung, out);
+    if (out->verdict.valid && !trial->isolated) {
+        const plan_t plan = {.warm_up = 0.2 * trial->seconds,
+                             .seconds = trial->seconds,
+                             .windows = TRIAL_WINDOWS,
+                             .give_up = trial->give_up};
+        time_rung(app, solver, &plan, out);
+    } else {
+        solve_once(app, solver); /* so that the kernel alone has data of a solve */
+        if (out->verdict.valid)
+            time_isolated(app, solver, trial->seconds, TRIAL_WINDOWS, out);
+        solve_once(app, solver);
+    }
+    app->verify_after(solver, &out->verdict);
+    if (app->work_done)
+        app->work_done(solver, &out->work);
+    app->solver_destroy(solver);
+}
+
+/* --- a run without a command line --- */
+
+void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
+{
+    memset(run, 0, sizeof *run);
+    run->app = app;
+    run->config = calloc(1, app->config_size);
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    char name[] = "test";
+    char *argv[] = {name, NULL};
+    rt_run_option_sets(run, sets);
+    rt_opt_parse(sets, RT_OPTION_SETS, 1, argv);
+    rt_run_assign(run, settings);
+    rt_tuning_new(run);
+    rt_tuning_check(run);
+    if (run->opt.tuning) /* a test must not depend on what this machine's user has tuned */
+        rt_tuning_read(run);
+    rt_run_configure(run, 0);
+}
+
+void rt_run_destroy(rt_run_t *run)
+{
+    rt_tuning_destroy(run);
+    free(run->config);
+    run->config = NULL;
+}
+
+void rt_run_configure(rt_run_t *run, double target_bytes)
+{
+    run->app->configure(run, target_bytes);
+    rt_tuning_resolve(run);
+}
+
+void rt_run_assign(rt_run_t *run, const char *settings)
+{
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_run_option_sets(run, sets);
+    char *copy = strdup(settings ? settings : ""), *rest = copy;
+    RT_EXPECT(copy, RT_MEMORY, "no memory for the settings '%s'", settings);
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+        RT_EXPECT(value, RT_USAGE, "'%s' in settings '%s' is not name=value", word, settings);
+        *value++ = 0;
+        rt_opt_assign(sets, RT_OPTION_SETS, word, value, settings);
+    }
+    free(copy);
+}

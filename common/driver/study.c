@@ -1,0 +1,126 @@
+/*
+ * driver/study.c - --roofline: the measured roofline of Karp et al., section V, and each rung's share.
+ *
+ * For each size every load and store of an iteration is replaced by a copy of that array within the
+ * processor's memory. A copy moves each byte twice, so half its time is what the iteration would
+ * take if it only moved its data. It is no bound: copies mix reads and writes one to one, and an
+ * app that moves fewer bytes than the paper counts can be faster. That is why the table gives the
+ * bytes that a rung moves beside the bytes that it is credited with.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "rt.h"
+#include "driver/driver.h"
+
+typedef struct {
+    rt_run_t *run;
+    rt_table_t *table;
+    json_t *rows;
+    bool valid;
+    int rows_made;
+} study_t;
+
+static void add_row(study_t *study, const rt_outcome_t *out, double roofline, const char *name)
+{
+    const rt_work_t *work = &out->work;
+    double seconds = out->seconds_per_unit, rate = work->flops / seconds;
+    double moved = rt_work_bytes(work) / work->bytes;
+    const char *paper = study->run->app->paper ? study->run->app->paper(study->run, out->rung) : "";
+    bool valid = out->verdict.valid;
+    study->valid = study->valid && valid;
+    study->rows_made++;
+    rt_table_t *t = study->table;
+    rt_table_cell(t, "%s", name);
+    rt_table_cell(t, "%s", out->rung->name);
+    if (valid) {
+        rt_table_cell(t, "%.2f", seconds * 1e6);
+        rt_table_cell(t, "%.0f", rate * 1e-9);
+        rt_table_cell(t, "%.0f", work->flops / roofline * 1e-9);
+        rt_table_cell(t, "%.1f %%", 100 * roofline / seconds);
+        rt_table_cell(t, "%.0f %%", 100 * moved);
+        rt_table_cell(t, "%.1f %%", 100 * roofline / seconds * moved);
+    } else {
+        for (int i = 0; i < 6; i++)
+            rt_table_cell(t, "-");
+    }
+    rt_table_cell(t, "%s", valid ? "VALID" : "INVALID");
+    rt_table_cell(t, "%s", paper);
+    rt_table_row(t);
+    if (!valid || !study->rows)
+        return;
+    json_t *row = rt_json_append_object(study->rows);
+    rt_json_text(row, "case", name);
+    rt_json_text(row, "rung", out->rung->name);
+    rt_json_real(row, "seconds", seconds);
+    rt_json_real(row, "roofline_seconds", roofline);
+    rt_json_real(row, "share", roofline / seconds);
+    rt_json_real(row, "share_by_bytes_moved", moved * roofline / seconds);
+    rt_json_text(row, "paper", paper);
+    rt_tuning_json(study->run, out->rung, row);
+}
+
+/* All rungs of the fastest processor here, at the run's present size. */
+static void study_case(study_t *study, const char *name)
+{
+    rt_run_t *run = study->run;
+    const rt_app_t *app = run->app;
+    const rt_rung_t *only =
+        run->opt.rung ? rt_ladder_find(app->ladder, app->n_rungs, run->opt.rung) : NULL;
+    rt_kind_t processor = only ? rt_run_processor(only) : rt_device_gpu() ? RT_CUDA : RT_CPU;
+    void *problem = NULL;
+    double roofline = 0;
+    for (int i = 0; i < app->n_rungs; i++) {
+        const rt_rung_t *rung = &app->ladder[i];
+        if ((only && only != rung) || rt_run_processor(rung) != processor ||
+            rt_run_obstacle(run, rung, only != NULL))
+            continue;
+        rt_outcome_t out;
+        if (!problem) {
+            rt_work_t work;
+            app->work(run, rung, &work);
+            roofline = rt_ceiling_replay(processor, work.loads_and_stores, work.distinct_arrays,
+                                         (size_t)work.array_bytes, run->opt.seconds);
+            problem = app->problem_new(run);
+        }
+        if (rt_comm_rank() == 0)
+            rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
+        rt_run_rung(run, problem, rung, &out, NULL);
+        add_row(study, &out, roofline, name);
+        if (!out.verdict.valid && rt_comm_rank() == 0)
+            rt_verdict_print(&out.verdict, stdout);
+    }
+    if (problem)
+        app->problem_destroy(problem);
+}
+
+rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
+{
+    const rt_app_t *app = run->app;
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_run_option_sets(run, sets);
+    bool one = rt_opt_given(sets, RT_OPTION_SETS, app->size_option) || run->opt.size;
+    study_t study = {run,
+                     rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
+                                  "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
+                     root ? rt_json_array(root, "roofline") : NULL, true, 0};
+    rt_run_assign(run, app->roofline_settings);
+    static const char *const given[] = {"as given", NULL};
+    const char *const *cases = one ? given : app->roofline_cases;
+    for (; *cases; cases++) {
+        if (!one)
+            rt_run_assign(run, *cases);
+        rt_run_configure(run, 0);
+        study_case(&study, *cases);
+    }
+    if (study.rows_made == 0)
+        rt_refuse(RT_MEMORY,
+                  "no rung can run this study here: --ladder on one of its sizes says why");
+    if (rt_comm_rank() == 0) {
+        printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
+               app->roofline_settings);
+        rt_table_print(study.table, stdout);
+    }
+    rt_table_destroy(study.table);
+    return study.valid ? RT_OK : RT_INVALID;
+}

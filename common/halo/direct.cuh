@@ -1,0 +1,146 @@
+/*
+ * halo/direct.cuh - a sum over ranks inside a kernel of the application.
+ *
+ * Idea: transport `peer` needs no kernel of its own. A kernel that works on the array anyway first
+ * stores its rank's parts of shared groups into the neighbours' inboxes, then does its own work,
+ * which takes longer than NVLink, and then reads what has arrived:
+ *
+ *     const rt_halo_group_t mine = rt_halo_group(d, g);   where; before the array is known
+ *     const unsigned turn = rt_halo_turn(d);              when it is
+ *     const double own = rt_halo_send(d, mine, v, turn);  for all groups of the block
+ *     ...                                                 work on other entries
+ *     rt_halo_take(d, mine, v, turn, own)                 the sum, now in all copies here
+ *     rt_halo_turn_over(d, turn);                         all threads, at the end
+ *
+ * Advantage: no packing, no buffers, no second stream, no kernel that must follow two others; an
+ * exchange costs its bytes.
+ * Price: the kernel's whole grid must fit on the GPU at once, because its blocks wait for blocks of
+ * another GPU that may wait for them.
+ *
+ * halo/peer.cu explains words, turns, and why nothing is overwritten. Sums are in order of rank, as
+ * in a halo, so all copies get the same bits.
+ */
+#ifndef RT_HALO_DIRECT_CUH
+#define RT_HALO_DIRECT_CUH
+
+#include "halo/halo.h"
+#include "halo/mail.cuh"
+
+/* For fields of one double per entry. Lists are those of rt_halo_plan_t. */
+typedef struct {
+    int32_t groups; /* 0: no halo */
+    const int32_t *copy_start, *copy, *slot_start, *slot;
+    int32_t own_slot; /* slots below this belong to lower ranks */
+    struct {
+        int32_t end; /* slots of this link end here and begin at the end of the previous one */
+        uint4 *there, *here; /* the word of slot s is at [s] */
+        int64_t words;       /* between its two places */
+    } link[RT_PEER_RANKS];
+    unsigned *turn;               /* [blocks] of the last exchange */
+    unsigned long long *patience; /* 0 when something was lost */
+} rt_halo_direct_t;
+
+/* Where a group's copies on this rank and its slots are: list positions, and the first of each. */
+typedef struct {
+    int32_t copy, copies_end, slot, slots_end;
+    int32_t first_copy, first_slot;
+} rt_halo_group_t;
+
+/* Hands the exchanges of `halo` over to kernels of so many blocks; from then on rt_halo_begin
+ * refuses. Returns false, and changes nothing, where another transport serves it. d lives as long
+ * as the halo. Collective. */
+bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d);
+
+__device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t &d, int g)
+{
+    rt_halo_group_t of;
+    of.copy = __ldg(d.copy_start + g);
+    of.copies_end = __ldg(d.copy_start + g + 1);
+    of.slot = __ldg(d.slot_start + g);
+    of.slots_end = __ldg(d.slot_start + g + 1);
+    of.first_copy = __ldg(d.copy + of.copy);
+    of.first_slot = __ldg(d.slot + of.slot);
+    return of;
+}
+
+/* Returns the turn of the exchange that begins; the previous kernel must have ended. */
+__device__ __forceinline__ unsigned rt_halo_turn(const rt_halo_direct_t &d)
+{
+    return __ldcg(d.turn + blockIdx.x) + 1;
+}
+
+__device__ __forceinline__ int rt_halo_link(const rt_halo_direct_t &d, int32_t slot)
+{
+    int m = 0;
+    while (slot >= d.link[m].end)
+        m++;
+    return m;
+}
+
+/* Returns the sum of the copies on this rank. */
+__device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const rt_halo_group_t &of,
+                                              const double *v)
+{
+    double own = __ldcg(v + of.first_copy);
+    for (int32_t j = of.copy + 1; j < of.copies_end; j++)
+        own += __ldcg(v + __ldg(d.copy + j));
+    return own;
+}
+
+/* Sends that sum to the other ranks and returns it. */
+__device__ __forceinline__ double rt_halo_send(const rt_halo_direct_t &d, const rt_halo_group_t &of,
+                                               const double *v, unsigned turn)
+{
+    const double own = rt_halo_own(d, of, v);
+    for (int32_t s = of.slot; s < of.slots_end; s++) {
+        const int32_t slot = s == of.slot ? of.first_slot : __ldg(d.slot + s);
+        const auto &link = d.link[rt_halo_link(d, slot)];
+        rt_mail_put(link.there + turn % 2 * link.words + slot, own, turn);
+    }
+    return own;
+}
+
+__device__ __forceinline__ double rt_halo_receive(const rt_halo_direct_t &d, int32_t slot,
+                                                  unsigned turn)
+{
+    const auto &link = d.link[rt_halo_link(d, slot)];
+    const uint4 *const word = link.here + turn % 2 * link.words + slot;
+    uint4 got;
+    if (!rt_mail_wait(word, turn, __ldcg(d.patience), &got)) {
+        *d.patience = 0;
+        return rt_mail_nothing();
+    }
+    return rt_mail_value(got);
+}
+
+/* Writes the sum over ranks, added in order of rank, into all copies here; returns it. */
+__device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const rt_halo_group_t &of,
+                                               double *v, unsigned turn, double own)
+{
+    double sum = 0;
+    bool added = false; /* own */
+    for (int32_t s = of.slot; s < of.slots_end; s++) {
+        const int32_t slot = s == of.slot ? of.first_slot : __ldg(d.slot + s);
+        if (!added && slot >= d.own_slot) {
+            sum += own;
+            added = true;
+        }
+        sum += rt_halo_receive(d, slot, turn);
+    }
+    if (!added)
+        sum += own;
+    v[of.first_copy] = sum;
+    for (int32_t j = of.copy + 1; j < of.copies_end; j++)
+        v[__ldg(d.copy + j)] = sum;
+    return sum;
+}
+
+/* Ends the turn. All threads of the block must call, after their last rt_halo_take. */
+__device__ __forceinline__ void rt_halo_turn_over(const rt_halo_direct_t &d, unsigned turn)
+{
+    __syncthreads(); /* all threads have read the old turn */
+    if (threadIdx.x == 0)
+        d.turn[blockIdx.x] = turn;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * halo/halo.c - the halo object: from its description to its end, and the exchange.
+ */
+#include "config.h"
+#include "halo/halo.h"
+#include <stdlib.h>
+#include "base/error.h"
+#include "base/mem.h"
+#include "halo/kernels.h"
+#include "halo/state.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Chooses the kernels that can reach the fields. On a GPU that CUDA reaches these are CUDA's, even
+ * for a Kokkos rung: CUDA can wait for one event, Kokkos only for the whole queue. */
+static void choose_kernels(rt_halo_t *halo)
+{
+    bool device = halo->space == RT_DEVICE;
+    halo->plan_space = device ? RT_DEVICE : RT_HOST;
+    halo->kernels = NULL;
+#if RT_HAVE_CUDA
+    if (rt_device_gpu() && (halo->kind == RT_CUDA || (halo->kind == RT_KOKKOS && device))) {
+        halo->kernels = &rt_halo_kernels_cuda;
+        halo->plan_space = RT_DEVICE;
+    }
+#endif
+#if RT_HAVE_KOKKOS
+    if (!halo->kernels && halo->kind == RT_KOKKOS)
+        halo->kernels = &rt_halo_kernels_kokkos;
+#endif
+    bool host = halo->kind == RT_CPU && (!device || rt_mem_device_is_emulated());
+    if (!halo->kernels && host)
+        halo->kernels = &rt_halo_kernels_host;
+    RT_EXPECT(halo->kernels, RT_USAGE, "%s cannot reach fields in %s memory here",
+              rt_kind_name(halo->kind), rt_space_name(halo->space));
+}
+
+/* Adds the memory of the lists per neighbour and per entry and of the buffers to the info. */
+static void count_bytes(rt_halo_t *halo)
+{
+    rt_halo_info_t *info = &halo->info;
+    size_t buffers = 2 * (size_t)halo->n_slots * rt_halo_slot_bytes(halo);
+    size_t per_peer = sizeof *halo->peer + 4 * sizeof **halo->out;
+    info->bytes[RT_HOST] +=
+        (size_t)halo->n * sizeof *halo->copies + (size_t)halo->n_peers * per_peer;
+    if (halo->transport)
+        info->bytes[halo->packed_space] += buffers;
+    if (halo->transport && halo->wire_send != halo->packed_send)
+        info->bytes[halo->wire_space] += buffers;
+    info->bytes[RT_DEVICE] += halo->transport_bytes;
+    info->neighbours = halo->n_peers;
+    info->send_values = halo->n_slots;
+    info->transport = halo->transport ? halo->transport->name : "none";
+    info->choice = halo->choice;
+}
+
+rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc)
+{
+    rt_halo_t *halo = calloc(1, sizeof *halo);
+    RT_EXPECT(halo, RT_MEMORY, "no memory for a halo");
+    rt_halo_setup_t setup = {.desc = desc};
+    halo->n = desc->n;
+    halo->max_components = desc->max_components;
+    halo->kind = desc->kind;
+    halo->space = desc->space;
+    choose_kernels(halo);
+
+    rt_halo_find_groups(halo, &setup);
+    rt_halo_make_plan(halo, &setup);
+    RT_FREE(setup.entry, RT_HOST);
+    RT_FREE(setup.group, RT_HOST);
+    free(setup.sharer);
+
+    halo->mark = halo->kernels->mark_new();
+    const rt_transport_t *transport =
+        rt_halo_choose_transport(halo, desc->transport ? desc->transport : "auto");
+    if (transport)
+        rt_halo_wire_open(halo, transport);
+    count_bytes(halo);
+    return halo;
+}
+
+void rt_halo_destroy(rt_halo_t *halo)
+{
+    if (!halo)
+        return;
+    RT_EXPECT(!halo->active, RT_USAGE, "the exchange that was begun was not ended");
+    rt_halo_wire_close(halo);
+    halo->kernels->mark_destroy(halo->mark);
+    RT_FREE(halo->plan_block, halo->plan_space);
+    for (int op = 0; op < 2; op++) {
+        RT_FREE(halo->out[op], RT_HOST);
+        RT_FREE(halo->in[op], RT_HOST);
+    }
+    RT_FREE(halo->peer, RT_HOST);
+    RT_FREE(halo->copies, RT_HOST);
+    free(halo);
+}
+
+/* ---- exchange -------------------------------------------------------------------------------- */
+
+void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+{
+    RT_EXPECT(!halo->active, RT_USAGE, "the exchange before this one was not ended");
+    RT_EXPECT(!halo->handed_over, RT_USAGE, "an exchange of a halo that kernels have taken over");
+    RT_EXPECT(field->components > 0 && field->components <= halo->max_components, RT_USAGE,
+              "%d components in a halo made for %d", field->components, halo->max_components);
+    RT_EXPECT(op == RT_HALO_COPY || field->type != RT_F16, RT_USAGE,
+              "16-bit floats are only copied, not summed");
+    RT_EXPECT(op == RT_HALO_SUM || halo->has_owners || halo->info.groups == 0, RT_USAGE,
+              "a copy in a halo made without owners");
+    halo->active = true;
+    halo->job = (rt_halo_job_t){op, *field, halo->packed_send, halo->packed_recv};
+
+    /* A device gets the local groups into its queue before the host waits for the packed values; a
+     * host runs its loops while the messages are under way. */
+    const rt_halo_kernels_t *kernels = halo->kernels;
+    bool messages = halo->transport && halo->n_peers > 0;
+    if (messages) {
+        kernels->pack(&halo->plan, &halo->job);
+        rt_halo_wire_leave(halo);
+    }
+    if (kernels->asynchronous)
+        kernels->local(&halo->plan, &halo->job);
+    if (messages)
+        rt_halo_wire_start(halo);
+    if (!kernels->asynchronous)
+        kernels->local(&halo->plan, &halo->job);
+}
+
+void rt_halo_end(rt_halo_t *halo)
+{
+    RT_EXPECT(halo->active, RT_USAGE, "no exchange was begun");
+    halo->active = false;
+    if (halo->transport && halo->n_peers > 0)
+        rt_halo_wire_arrive(halo);
+    if (halo->plan.n_shared > 0)
+        halo->kernels->unpack(&halo->plan, &halo->job);
+}
+
+void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+{
+    rt_side_forbid();
+    rt_halo_begin(halo, op, field);
+    rt_halo_end(halo);
+    rt_side_allow();
+}
+
+bool rt_halo_on_stream(const rt_halo_t *halo)
+{
+    return halo->kernels->asynchronous && (!halo->transport || halo->transport->on_stream);
+}
+
+/* ---- questions --------------------------------------------------------------------------- */
+
+rt_halo_info_t rt_halo_info(const rt_halo_t *halo)
+{
+    return halo->info;
+}
+
+void rt_halo_multiplicity(const rt_halo_t *halo, double *counts)
+{
+    for (int64_t i = 0; i < halo->n; i++)
+        counts[i] = halo->copies[i];
+}

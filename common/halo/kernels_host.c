@@ -1,0 +1,150 @@
+/*
+ * halo/kernels_host.c - the halo's loops on the processor, over OpenMP threads.
+ *
+ * Idea: a loop over groups around the shared text of halo/kernels.h. This file includes itself once
+ * per type of value: its first part is the loops, its second part the rest.
+ * Advantage: no two threads touch the same group, so nothing is locked, and the result does not
+ * depend on the number of threads.
+ * Price: positions are gathered, so the loop runs at the speed of scattered reads.
+ */
+#ifdef RT_HALO_T
+
+#include "halo/kernels.h"
+#define GROUP  RT_HALO_NAME(group)
+#define PACK   RT_HALO_NAME(pack)
+#define UNPACK RT_HALO_NAME(unpack)
+
+/* Called with constant `copies`, so that the loop over them is unrolled. */
+static inline void RT_HALO_NAME(local_class)(const rt_halo_job_t *job, const int32_t *at, int32_t n,
+                                             const int32_t copies)
+{
+    const rt_field_t f = job->field;
+    RT_HALO_T *data = f.data;
+#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
+    for (int32_t g = 0; g < n; g++)
+        for (int c = 0; c < f.components; c++)
+            GROUP(job->op, data + c * f.component_stride, f.entry_stride, at + g, n, copies);
+}
+
+static void RT_HALO_NAME(local_large)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    const rt_field_t f = job->field;
+    const int32_t *start = plan->large_start, *at = plan->large;
+    RT_HALO_T *data = f.data;
+#pragma omp parallel for schedule(static) if (plan->n_large > WORTH_THREADS)
+    for (int32_t g = 0; g < plan->n_large; g++)
+        for (int c = 0; c < f.components; c++)
+            GROUP(job->op, data + c * f.component_stride, f.entry_stride, at + start[g], 1,
+                  start[g + 1] - start[g]);
+}
+
+static void RT_HALO_NAME(all_local)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    RT_HALO_NAME(local_class)(job, plan->at[2], plan->count[2], 2);
+    RT_HALO_NAME(local_class)(job, plan->at[3], plan->count[3], 3);
+    RT_HALO_NAME(local_class)(job, plan->at[4], plan->count[4], 4);
+    RT_HALO_NAME(local_class)(job, plan->at[5], plan->count[5], 5);
+    RT_HALO_NAME(local_class)(job, plan->at[6], plan->count[6], 6);
+    RT_HALO_NAME(local_class)(job, plan->at[7], plan->count[7], 7);
+    RT_HALO_NAME(local_class)(job, plan->at[8], plan->count[8], 8);
+    RT_HALO_NAME(local_large)(plan, job);
+}
+
+static void RT_HALO_NAME(all_pack)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    const rt_field_t f = job->field;
+    const RT_HALO_T *data = f.data;
+    RT_HALO_T *send = job->send;
+#pragma omp parallel for schedule(static) if (plan->n_shared > WORTH_THREADS)
+    for (int32_t g = 0; g < plan->n_shared; g++)
+        for (int c = 0; c < f.components; c++)
+            PACK(job->op, plan, g, data + c * f.component_stride, f.entry_stride, send,
+                 f.components, c);
+}
+
+static void RT_HALO_NAME(all_unpack)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    const rt_field_t f = job->field;
+    const RT_HALO_T *recv = job->recv;
+    RT_HALO_T *data = f.data;
+#pragma omp parallel for schedule(static) if (plan->n_shared > WORTH_THREADS)
+    for (int32_t g = 0; g < plan->n_shared; g++)
+        for (int c = 0; c < f.components; c++)
+            UNPACK(job->op, plan, g, data + c * f.component_stride, f.entry_stride, recv,
+                   f.components, c);
+}
+
+#else
+
+#include "config.h"
+#include "halo/kernels.h"
+
+enum { WORTH_THREADS = 8192 }; /* groups; for fewer, waking threads costs more than the loop */
+
+#define RT_HALO_FN      static inline
+#define RT_HALO_READ(p) (*(p))
+
+#define RT_HALO_T       double
+#define RT_HALO_NAME(f) f##_f64
+#include "halo/kernels_host.c"
+#undef RT_HALO_T
+#undef RT_HALO_NAME
+
+#define RT_HALO_T       float
+#define RT_HALO_NAME(f) f##_f32
+#include "halo/kernels_host.c"
+#undef RT_HALO_T
+#undef RT_HALO_NAME
+
+#define RT_HALO_T       uint16_t
+#define RT_HALO_NAME(f) f##_f16
+#include "halo/kernels_host.c"
+
+typedef void loop_t(const rt_halo_plan_t *plan, const rt_halo_job_t *job);
+
+static void pack(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    static loop_t *const loop[] = {
+        [RT_F64] = all_pack_f64, [RT_F32] = all_pack_f32, [RT_F16] = all_pack_f16};
+    loop[job->field.type](plan, job);
+}
+
+static void local(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    static loop_t *const loop[] = {
+        [RT_F64] = all_local_f64, [RT_F32] = all_local_f32, [RT_F16] = all_local_f16};
+    loop[job->field.type](plan, job);
+}
+
+static void unpack(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    static loop_t *const loop[] = {
+        [RT_F64] = all_unpack_f64, [RT_F32] = all_unpack_f32, [RT_F16] = all_unpack_f16};
+    loop[job->field.type](plan, job);
+}
+
+static void *mark_new(void)
+{
+    return NULL;
+}
+
+/* The loops are done when they return, so there is nothing to mark or to wait for. */
+static void mark_nothing(void *mark)
+{
+    (void)mark;
+}
+
+const rt_halo_kernels_t rt_halo_kernels_host = {
+    .name = "host",
+    .asynchronous = false,
+    .mark_new = mark_new,
+    .mark_destroy = mark_nothing,
+    .mark = mark_nothing,
+    .wait = mark_nothing,
+    .pack = pack,
+    .local = local,
+    .unpack = unpack,
+    .copy = rt_copy, /* the device, if any, is the emulated one */
+};
+
+#endif

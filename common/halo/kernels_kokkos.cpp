@@ -1,0 +1,190 @@
+/*
+ * halo/kernels_kokkos.cpp - the halo's loops through Kokkos, for processors that only Kokkos
+ * reaches.
+ *
+ * Idea: one RangePolicy per class of groups, over (group, component), around the shared text of
+ * halo/kernels.h.
+ * Advantage: serves AMD and Intel GPUs without a line of their own.
+ * Price: a launch per class instead of one for all, and a wait for the whole queue where CUDA waits
+ * for an event: Kokkos has no events.
+ *
+ * Plain pointers are captured instead of Views, because rt_mem owns the memory.
+ */
+#include "config.h"
+#include "machine/kokkos.hpp"
+#include "halo/kernels.h"
+
+#define RT_HALO_T       T
+#define RT_HALO_NAME(f) f
+#define RT_HALO_FN      template <class T> KOKKOS_INLINE_FUNCTION
+#define RT_HALO_READ(p) (*(p))
+#include "halo/kernels.h"
+
+namespace
+{
+
+using range_t = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+
+/* Calls body(group, component) for all of them, components fastest. */
+template <class Body> void for_each(const char *name, int64_t groups, int components, Body body)
+{
+    if (groups == 0)
+        return;
+    Kokkos::parallel_for(
+        name, range_t(rt_kokkos::exec(), 0, groups * components), KOKKOS_LAMBDA(const int64_t i) {
+            const int64_t g = i / components;
+            body(static_cast<int32_t>(g), static_cast<int>(i - g * components));
+        });
+}
+
+template <class T, int copies> struct local_class {
+    rt_halo_op_t op;
+    rt_field_t field;
+    const int32_t *at;
+    int32_t count;
+    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
+    {
+        group<T>(op, static_cast<T *>(field.data) + c * field.component_stride, field.entry_stride,
+                 at + g, count, copies);
+    }
+};
+
+template <class T> struct local_large {
+    rt_halo_op_t op;
+    rt_field_t field;
+    const int32_t *start, *at;
+    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
+    {
+        group<T>(op, static_cast<T *>(field.data) + c * field.component_stride, field.entry_stride,
+                 at + start[g], 1, start[g + 1] - start[g]);
+    }
+};
+
+template <class T> struct packing {
+    rt_halo_plan_t plan;
+    rt_halo_job_t job;
+    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
+    {
+        const rt_field_t &f = job.field;
+        pack<T>(job.op, &plan, g, static_cast<T *>(f.data) + c * f.component_stride, f.entry_stride,
+                static_cast<T *>(job.send), f.components, c);
+    }
+};
+
+template <class T> struct unpacking {
+    rt_halo_plan_t plan;
+    rt_halo_job_t job;
+    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
+    {
+        const rt_field_t &f = job.field;
+        unpack<T>(job.op, &plan, g, static_cast<T *>(f.data) + c * f.component_stride,
+                  f.entry_stride, static_cast<const T *>(job.recv), f.components, c);
+    }
+};
+
+template <class T, int copies> void run_class(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
+{
+    for_each("halo local", plan.count[copies], job.field.components,
+             local_class<T, copies>{job.op, job.field, plan.at[copies], plan.count[copies]});
+}
+
+template <class T> void run_local(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
+{
+    run_class<T, 2>(plan, job);
+    run_class<T, 3>(plan, job);
+    run_class<T, 4>(plan, job);
+    run_class<T, 5>(plan, job);
+    run_class<T, 6>(plan, job);
+    run_class<T, 7>(plan, job);
+    run_class<T, 8>(plan, job);
+    for_each("halo local large", plan.n_large, job.field.components,
+             local_large<T>{job.op, job.field, plan.large_start, plan.large});
+}
+
+template <class T> void run_pack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
+{
+    for_each("halo pack", plan.n_shared, job.field.components, packing<T>{plan, job});
+}
+
+template <class T> void run_unpack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
+{
+    for_each("halo unpack", plan.n_shared, job.field.components, unpacking<T>{plan, job});
+}
+
+} // namespace
+
+extern "C" {
+
+static void local_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    switch (job->field.type) {
+    case RT_F64:
+        return run_local<double>(*plan, *job);
+    case RT_F32:
+        return run_local<float>(*plan, *job);
+    case RT_F16:
+        return run_local<uint16_t>(*plan, *job);
+    }
+}
+
+static void pack_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    switch (job->field.type) {
+    case RT_F64:
+        return run_pack<double>(*plan, *job);
+    case RT_F32:
+        return run_pack<float>(*plan, *job);
+    case RT_F16:
+        return run_pack<uint16_t>(*plan, *job);
+    }
+}
+
+static void unpack_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
+{
+    switch (job->field.type) {
+    case RT_F64:
+        return run_unpack<double>(*plan, *job);
+    case RT_F32:
+        return run_unpack<float>(*plan, *job);
+    case RT_F16:
+        return run_unpack<uint16_t>(*plan, *job);
+    }
+}
+
+/* Waits first, because rt_copy does not know Kokkos's queue. */
+static void copy_kokkos(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
+                        size_t bytes)
+{
+    rt_kokkos_fence();
+    rt_copy(dst, dst_space, src, src_space, bytes);
+}
+
+static void *mark_new_kokkos(void)
+{
+    return NULL;
+}
+
+static void mark_nothing_kokkos(void *)
+{
+}
+
+/* Waits for the packed values, and for everything else in the queue. */
+static void wait_kokkos(void *)
+{
+    rt_kokkos_fence();
+}
+
+const rt_halo_kernels_t rt_halo_kernels_kokkos = {
+    .name = "Kokkos",
+    .asynchronous = false, /* the local groups must come after the wait, not before it */
+    .mark_new = mark_new_kokkos,
+    .mark_destroy = mark_nothing_kokkos,
+    .mark = mark_nothing_kokkos,
+    .wait = wait_kokkos,
+    .pack = pack_kokkos,
+    .local = local_kokkos,
+    .unpack = unpack_kokkos,
+    .copy = copy_kokkos,
+};
+
+} // extern "C"

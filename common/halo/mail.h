@@ -1,0 +1,24 @@
+/*
+ * halo/mail.h - sums of a few doubles over the GPUs of one host, inside a kernel (halo/mail.cuh).
+ */
+#ifndef RT_MAIL_H
+#define RT_MAIL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel sees; device memory. */
+typedef struct rt_mail rt_mail_t;
+
+/* Returns NULL where this does not work. The first call finds out, by trying. Collective. */
+rt_mail_t *rt_mail_get(void);
+/* Returns one line on why rt_mail_get gave NULL, "" if it did not. */
+const char *rt_mail_why_not(void);
+/* Frees the boxes, before the GPU is released. Collective. */
+void rt_mail_stop(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,388 @@
+/*
+ * halo/nccl.c - NCCL between this job's ranks, for halos and for sums of scalars.
+ *
+ * Idea: one communicator of all ranks, whose id MPI broadcasts. An exchange is a group of sends and
+ * receives on the second stream (rt_side_begin), so kernels that do not need it overlap with it;
+ * being work on a stream, it can be captured.
+ * Advantage: the host neither waits nor takes part.
+ * Price: a kernel of NCCL holds some multiprocessors while it waits for the other side; a library
+ * of hundreds of megabytes; all ranks must put their exchanges on the stream in the same order.
+ *
+ * What can hang (the start, the first message to a neighbour) runs on a thread of its own. A thread
+ * that does not return is abandoned: no call ends a wait inside NCCL for a rank that never comes.
+ */
+#include "config.h"
+#include "halo/nccl.h"
+#include "base/error.h"
+#include "halo/transport.h"
+#include "machine/comm.h"
+
+#if RT_HAVE_NCCL
+
+#include <nccl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "machine/cuda.h"
+#include "machine/own_gpu.h"
+
+/* PATIENCE: seconds for a trial. BLOCKS: most thread blocks of one exchange, taken from the kernels
+ * that run with it; four move a face of 16 x 16 elements of degree 9 (170 KB) in a few
+ * microseconds. TRIAL: values per message. */
+enum { LINE = 160, PATIENCE = 40, BLOCKS = 4, TRIAL = 1000 };
+
+static struct {
+    bool tried;
+    ncclComm_t comm; /* NULL: not usable */
+    char why[LINE + 32];
+} self;
+
+#define NCCL(call) nccl_check(call, __FILE__, __LINE__, #call)
+
+static void nccl_check(ncclResult_t status, const char *file, int line, const char *call)
+{
+    if (status != ncclSuccess)
+        rt_die_at(file, line, call, RT_ENVIRONMENT, "NCCL: %s", ncclGetErrorString(status));
+}
+
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+/* What the thread works on. It may outlive the caller, in which case it owns itself. */
+typedef struct trial {
+    const char *(*work)(struct trial *trial); /* returns NULL, or what went wrong */
+    int ordinal;
+    ncclUniqueId id;
+    ncclComm_t comm;
+    int n_peers, *peers;
+    char text[LINE];
+    bool done, abandoned;
+    pthread_mutex_t mutex;
+    pthread_cond_t ended;
+} trial_t;
+
+static void trial_destroy(trial_t *trial)
+{
+    pthread_mutex_destroy(&trial->mutex);
+    pthread_cond_destroy(&trial->ended);
+    free(trial->peers);
+    free(trial);
+}
+
+static void *trial_main(void *opaque)
+{
+    trial_t *trial = opaque;
+    const char *fault =
+        cudaSetDevice(trial->ordinal) == cudaSuccess ? trial->work(trial) : "the GPU is gone";
+    pthread_mutex_lock(&trial->mutex);
+    if (fault && fault != trial->text)
+        snprintf(trial->text, sizeof trial->text, "%s", fault);
+    trial->done = true;
+    const bool abandoned = trial->abandoned;
+    pthread_cond_signal(&trial->ended);
+    pthread_mutex_unlock(&trial->mutex);
+    if (abandoned)
+        trial_destroy(trial);
+    return NULL;
+}
+
+/* Dies if this rank's GPU is lost: other ranks may be in a trial that waits for it. */
+static void expect_gpu(void)
+{
+    const cudaError_t status = cudaStreamQuery(rt_stream());
+    if (status != cudaErrorNotReady)
+        rt_cuda_check(status, __FILE__, __LINE__, "cudaStreamQuery(rt_stream())");
+}
+
+/* Runs the trial for at most PATIENCE seconds and takes it over. text: the fault, or "". *comm: the
+ * communicator it made. */
+static void try_out(trial_t *trial, ncclComm_t *comm, char text[LINE])
+{
+    pthread_t thread;
+    struct timespec until;
+    pthread_mutex_init(&trial->mutex, NULL);
+    pthread_cond_init(&trial->ended, NULL);
+    trial->ordinal = rt_device_gpu()->ordinal;
+    RT_EXPECT(pthread_create(&thread, NULL, trial_main, trial) == 0, RT_MEMORY,
+              "no thread to try NCCL on");
+    pthread_detach(thread);
+    clock_gettime(CLOCK_REALTIME, &until);
+    pthread_mutex_lock(&trial->mutex);
+    for (int second = 0; second < PATIENCE && !trial->done; second++) {
+        until.tv_sec++;
+        while (!trial->done && pthread_cond_timedwait(&trial->ended, &trial->mutex, &until) == 0)
+            ;
+        expect_gpu();
+    }
+    const bool done = trial->done;
+    trial->abandoned = !done;
+    if (done) {
+        memcpy(text, trial->text, LINE);
+        *comm = trial->comm;
+    } else {
+        snprintf(text, LINE, "a trial did not end within %d s", PATIENCE);
+    }
+    pthread_mutex_unlock(&trial->mutex);
+    if (done)
+        trial_destroy(trial);
+}
+
+static const char *in_words(trial_t *trial, ncclResult_t status)
+{
+    snprintf(trial->text, sizeof trial->text, "%s", ncclGetErrorString(status));
+    return trial->text;
+}
+
+typedef ncclResult_t post_t(const trial_t *trial, const double *send, double *recv,
+                            cudaStream_t stream);
+
+static ncclResult_t post_messages(const trial_t *trial, const double *send, double *recv,
+                                  cudaStream_t stream)
+{
+    ncclResult_t status = ncclGroupStart();
+    for (int m = 0; m < trial->n_peers && status == ncclSuccess; m++) {
+        const size_t at = (size_t)m * TRIAL;
+        status = ncclRecv(recv + at, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
+        if (status == ncclSuccess)
+            status = ncclSend(send + at, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return status == ncclSuccess ? ended : status;
+}
+
+static ncclResult_t post_allgather(const trial_t *trial, const double *send, double *recv,
+                                   cudaStream_t stream)
+{
+    return ncclAllGather(send, recv, TRIAL, ncclDouble, trial->comm, stream);
+}
+
+/* Sends host[0..n_send-1] and replaces it by the n_recv values that arrive. */
+static const char *move_known(trial_t *trial, post_t *post, double *host, size_t n_send,
+                              size_t n_recv)
+{
+    double *send = NULL, *recv = NULL;
+    cudaStream_t stream = NULL;
+    ncclResult_t status = ncclSuccess;
+    cudaError_t fault = cudaStreamCreate(&stream);
+    if (fault == cudaSuccess)
+        fault = cudaMalloc((void **)&send, n_send * sizeof *send);
+    if (fault == cudaSuccess)
+        fault = cudaMalloc((void **)&recv, n_recv * sizeof *recv);
+    if (fault == cudaSuccess)
+        fault = cudaMemcpy(send, host, n_send * sizeof *send, cudaMemcpyDefault);
+    if (fault == cudaSuccess)
+        status = post(trial, send, recv, stream);
+    if (fault == cudaSuccess && status == ncclSuccess)
+        fault = cudaStreamSynchronize(stream);
+    if (fault == cudaSuccess && status == ncclSuccess)
+        fault = cudaMemcpy(host, recv, n_recv * sizeof *recv, cudaMemcpyDefault);
+    cudaFree(send);
+    cudaFree(recv);
+    if (stream)
+        cudaStreamDestroy(stream);
+    if (status != ncclSuccess)
+        return in_words(trial, status);
+    return fault == cudaSuccess ? NULL : cudaGetErrorString(fault);
+}
+
+static const char wrong_values[] = "a trial brought wrong values";
+
+/* Sends known values to every peer and checks those that come back. */
+static const char *exchange_known(trial_t *trial)
+{
+    const int me = rt_comm_rank();
+    const size_t n = (size_t)trial->n_peers * TRIAL;
+    double *host = malloc(n * sizeof *host);
+    if (!host)
+        return "no memory for a trial";
+    for (size_t i = 0; i < n; i++)
+        host[i] = rt_trial_value(me, trial->peers[i / TRIAL], (int64_t)(i % TRIAL));
+    const char *fault = move_known(trial, post_messages, host, n, n);
+    for (size_t i = 0; i < n && !fault; i++)
+        if (host[i] != rt_trial_value(trial->peers[i / TRIAL], me, (int64_t)(i % TRIAL)))
+            fault = wrong_values;
+    free(host);
+    return fault;
+}
+
+/* Makes a communicator and gathers known values of every rank. */
+static const char *start_up(trial_t *trial)
+{
+    const size_t n = (size_t)rt_comm_size() * TRIAL;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.maxCTAs = BLOCKS;
+    const ncclResult_t status =
+        ncclCommInitRankConfig(&trial->comm, rt_comm_size(), trial->id, rt_comm_rank(), &config);
+    if (status != ncclSuccess)
+        return in_words(trial, status);
+    double *host = malloc(n * sizeof *host);
+    if (!host)
+        return "no memory for a trial";
+    for (int i = 0; i < TRIAL; i++)
+        host[i] = rt_trial_value(rt_comm_rank(), 0, i);
+    const char *fault = move_known(trial, post_allgather, host, TRIAL, n);
+    for (size_t i = 0; i < n && !fault; i++)
+        if (host[i] != rt_trial_value((int)(i / TRIAL), 0, (int64_t)(i % TRIAL)))
+            fault = wrong_values;
+    free(host);
+    return fault;
+}
+
+static trial_t *trial_new(const char *(*work)(trial_t *), int n_peers, const int *peers)
+{
+    trial_t *trial = calloc(1, sizeof *trial);
+    int *copy = malloc(((size_t)n_peers + 1) * sizeof *copy);
+    RT_EXPECT(trial && copy, RT_MEMORY, "no memory to try NCCL");
+    if (n_peers > 0)
+        memcpy(copy, peers, (size_t)n_peers * sizeof *copy);
+    trial->work = work;
+    trial->comm = self.comm;
+    trial->n_peers = n_peers;
+    trial->peers = copy;
+    return trial;
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+static void start(char text[LINE])
+{
+    trial_t *trial;
+    if (!rt_own_gpu(text, LINE))
+        return;
+    trial = trial_new(start_up, 0, NULL);
+    if (rt_comm_rank() == 0) {
+        const ncclResult_t status = ncclGetUniqueId(&trial->id);
+        if (status != ncclSuccess)
+            snprintf(text, LINE, "no id: %s", ncclGetErrorString(status));
+    }
+    if (rt_comm_agree(text, LINE) >= 0) {
+        free(trial->peers);
+        free(trial);
+        return;
+    }
+    rt_comm_bcast(&trial->id, sizeof trial->id, 0);
+    try_out(trial, &self.comm, text);
+    if (rt_comm_agree(text, LINE) >= 0 && self.comm) {
+        ncclCommAbort(self.comm);
+        self.comm = NULL;
+    }
+}
+
+const char *rt_nccl_why_not(void)
+{
+    char text[LINE] = "";
+    if (rt_comm_size() == 1)
+        return "one rank sends no messages";
+    if (!self.tried) {
+        self.tried = true;
+        start(text);
+        snprintf(self.why, sizeof self.why, "%s", text);
+    }
+    return self.comm ? NULL : self.why;
+}
+
+void rt_nccl_stop(void)
+{
+    if (self.comm)
+        NCCL(ncclCommDestroy(self.comm));
+    self.comm = NULL;
+    self.tried = false;
+}
+
+/* ---- on the stream --------------------------------------------------------------------------- */
+
+void rt_nccl_allgather(const double *x, int n, double *all)
+{
+    rt_side_begin();
+    NCCL(ncclAllGather(x, all, (size_t)n, ncclDouble, self.comm, rt_stream()));
+    rt_side_end();
+    rt_side_join();
+}
+
+typedef struct {
+    int n;
+    int peer[];
+} peers_t;
+
+/* Makes the connections now: the first message does that, and a capture would be too late. */
+static const char *halo_why_not(int n_peers, const int *peers)
+{
+    char text[LINE] = "";
+    ncclComm_t comm;
+    if (rt_nccl_why_not())
+        return rt_nccl_why_not();
+    if (n_peers > 0)
+        try_out(trial_new(exchange_known, n_peers, peers), &comm, text);
+    if (rt_comm_agree(text, LINE) < 0)
+        return NULL;
+    snprintf(self.why, sizeof self.why, "%s", text);
+    ncclCommAbort(self.comm);
+    self.comm = NULL;
+    return self.why;
+}
+
+static void *halo_open(int n_peers, const int *peers, const size_t *most)
+{
+    peers_t *state = malloc(sizeof *state + (size_t)n_peers * sizeof *peers);
+    (void)most;
+    RT_EXPECT(state, RT_MEMORY, "no memory for %d neighbours", n_peers);
+    state->n = n_peers;
+    if (n_peers > 0)
+        memcpy(state->peer, peers, (size_t)n_peers * sizeof *peers);
+    return state;
+}
+
+static void halo_start(void *opaque, const void *send, const rt_halo_range_t *out, void *recv,
+                       const rt_halo_range_t *in, size_t bytes)
+{
+    const peers_t *state = opaque;
+    rt_side_begin();
+    NCCL(ncclGroupStart());
+    for (int m = 0; m < state->n; m++) {
+        const int peer = state->peer[m];
+        if (in[m].count > 0)
+            NCCL(ncclRecv((char *)recv + (size_t)in[m].first * bytes, (size_t)in[m].count * bytes,
+                          ncclInt8, peer, self.comm, rt_stream()));
+        if (out[m].count > 0)
+            NCCL(ncclSend((const char *)send + (size_t)out[m].first * bytes,
+                          (size_t)out[m].count * bytes, ncclInt8, peer, self.comm, rt_stream()));
+    }
+    NCCL(ncclGroupEnd());
+    rt_side_end();
+}
+
+static void halo_finish(void *opaque)
+{
+    (void)opaque;
+    rt_side_join();
+}
+
+const rt_transport_t rt_transport_nccl = {.name = "nccl",
+                                          .buffer_space = RT_DEVICE,
+                                          .open = halo_open,
+                                          .close = free,
+                                          .start = halo_start,
+                                          .finish = halo_finish,
+                                          .why_not = halo_why_not,
+                                          .on_stream = true};
+
+#else
+
+const char *rt_nccl_why_not(void)
+{
+    return "not in this build";
+}
+
+void rt_nccl_allgather(const double *x, int n, double *all)
+{
+    (void)x;
+    (void)all;
+    rt_die(RT_USAGE, "%d values for NCCL, which is not in this build", n);
+}
+
+void rt_nccl_stop(void)
+{
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* io/draft.c - files written whole or not at all. */
+#include "config.h"
+#define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
+#include "io/draft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* 0, or the errno of why `path` cannot be written. */
+static int draft_locate(rt_draft_t *d, const char *path)
+{
+    struct stat old;
+    if (stat(path, &old) == 0) {
+        /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
+        if (!S_ISREG(old.st_mode))
+            return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+        /* The folder would allow to replace a file that its owner made read-only. */
+        if (access(path, W_OK) != 0 || !realpath(path, d->path))
+            return errno;
+        d->mode = old.st_mode & 0777;
+        return 0;
+    }
+    if (errno != ENOENT)
+        return errno;
+    size_t n = strlen(path);
+    if (n == 0 || path[n - 1] == '/')
+        return n == 0 ? ENOENT : EISDIR;
+    if (n >= sizeof d->path)
+        return ENAMETOOLONG;
+    memcpy(d->path, path, n + 1);
+    mode_t mask = umask(0); /* there is no way to only read it */
+    umask(mask);
+    d->mode = 0644 & ~mask;
+    return 0;
+}
+
+/* The temporary file is beside `path`: a rename must not cross file systems. */
+void rt_draft_begin(rt_draft_t *d, const char *path)
+{
+    static const char name[] = ".rooftop-XXXXXX";
+    d->fd = -1;
+    d->error = draft_locate(d, path);
+    if (d->error)
+        return;
+    const char *slash = strrchr(d->path, '/');
+    size_t folder = slash ? (size_t)(slash - d->path) + 1 : 0;
+    if (folder + sizeof name > sizeof d->temporary) {
+        d->error = ENAMETOOLONG;
+        return;
+    }
+    memcpy(d->temporary, d->path, folder);
+    memcpy(d->temporary + folder, name, sizeof name);
+    d->fd = mkstemp(d->temporary);
+    d->error = d->fd < 0 ? errno : 0;
+}
+
+void rt_draft_put(rt_draft_t *d, int64_t at, const void *data, size_t bytes)
+{
+    const char *from = data;
+    while (bytes > 0 && !d->error) {
+        ssize_t done = pwrite(d->fd, from, bytes, (off_t)at);
+        if (done < 0 && errno != EINTR)
+            d->error = errno;
+        if (done > 0) {
+            from += done;
+            at += done;
+            bytes -= (size_t)done;
+        }
+    }
+}
+
+int rt_draft_end(rt_draft_t *d)
+{
+    if (d->fd >= 0) {
+        /* To disk before the rename: or a crash could leave the new name on an empty file. */
+        if (!d->error && (fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0))
+            d->error = errno;
+        if (close(d->fd) != 0 && !d->error)
+            d->error = errno;
+        if (!d->error && rename(d->temporary, d->path) != 0)
+            d->error = errno;
+        if (d->error)
+            unlink(d->temporary);
+    }
+    return d->error;
+}
+
+void rt_draft_discard(rt_draft_t *d)
+{
+    if (d->fd < 0)
+        return;
+    close(d->fd);
+    unlink(d->temporary);
+    d->fd = -1;
+}

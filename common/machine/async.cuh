@@ -1,0 +1,176 @@
+/*
+ * machine/async.cuh - barriers in shared memory (mbarrier) and copies into it that threads do not wait
+ * for, for kernels that fetch ahead. A barrier goes from phase to phase: one ends when all have
+ * arrived that it was made for, and all bytes that were expected. And kernels that start before the
+ * one before them has ended.
+ *
+ * Bulk copies are of compute capability 9.0; before that the threads of a warp copy in parts.
+ */
+#ifndef RT_ASYNC_CUH
+#define RT_ASYNC_CUH
+
+#include <cstdint>
+#include "machine/cuda.cuh"
+
+__device__ __forceinline__ unsigned rt_shared_address(const void *p)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+/* By one thread; rt_barriers_made follows, then what makes other threads see it. */
+__device__ __forceinline__ void rt_barrier_init(uint64_t *barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(rt_shared_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+}
+
+/* The bulk copies see them too. */
+__device__ __forceinline__ void rt_barriers_made()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void rt_barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("{\n\t.reg .b64 state;\n\t"
+                 "mbarrier.arrive.shared.b64 state, [%0];\n\t}" ::"r"(rt_shared_address(barrier))
+                 : "memory");
+}
+
+/* Waits for the end of the phase with this parity. */
+__device__ __forceinline__ void rt_barrier_wait(uint64_t *barrier, int parity)
+{
+    unsigned done;
+    do {
+#if __CUDA_ARCH__ >= 900
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(rt_shared_address(barrier)), "r"(parity)
+                     : "memory");
+#else
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(rt_shared_address(barrier)), "r"(parity)
+                     : "memory");
+#endif
+    } while (!done);
+}
+
+/* 16 bytes, not through L1. */
+__device__ __forceinline__ void rt_copy16(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(rt_shared_address(shared)),
+                 "l"(global)
+                 : "memory");
+}
+
+/* The first `bytes` of 16, 0 to 16; the rest of the 16 in shared memory becomes 0. */
+__device__ __forceinline__ void rt_copy16_part(void *shared, const void *global, unsigned bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(rt_shared_address(shared)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+/* Arrives at the barrier when all rt_copy16 of this thread have. */
+__device__ __forceinline__ void rt_copies_arrive(uint64_t *barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(rt_shared_address(barrier))
+                 : "memory");
+}
+
+/* A warp copies `bytes` (a multiple of 16, as the addresses are), and the barrier's phase ends when
+ * they are there: RT_BULK_ARRIVALS is what it is made for. once: L2 may forget them first. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define RT_BULK_ARRIVALS 32
+#else
+#define RT_BULK_ARRIVALS 1
+#endif
+template <bool once>
+__device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *global,
+                                             unsigned bytes, uint64_t *barrier, int lane)
+{
+#if __CUDA_ARCH__ >= 900
+    if (lane != 0)
+        return;
+    uint64_t policy = 0;
+    if (once)
+        asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("{\n\t.reg .b64 state;\n\t"
+                 "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n\t}" ::"r"(
+                     rt_shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+    if (once)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(rt_shared_address(shared)),
+                     "l"(global), "r"(bytes), "r"(rt_shared_address(barrier)), "l"(policy)
+                     : "memory");
+    else
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+            "[%3];" ::"r"(rt_shared_address(shared)),
+            "l"(global), "r"(bytes), "r"(rt_shared_address(barrier))
+            : "memory");
+#else
+    for (unsigned b = 16 * lane; b < bytes; b += 16 * 32)
+        rt_copy16(static_cast<unsigned char *>(shared) + b, global + b);
+    rt_copies_arrive(barrier);
+#endif
+}
+
+/* For kernels launched with rt_launch_chained. What stands before rt_wait_for_previous may run
+ * while the kernel before still does, and must not touch what that one writes; after it, everything
+ * that one wrote is there. rt_let_next_start: the next kernel's blocks may take the places that
+ * become free. */
+__device__ __forceinline__ void rt_wait_for_previous()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void rt_let_next_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Starts a kernel that calls rt_wait_for_previous; chained: early. Not where it also follows work
+ * of another stream (rt_side_join), for it waits for one kernel only. Code made for less than
+ * compute capability 9.0 has no such call to make, and then the launch is an ordinary one. */
+template <class... Parameters, class... Arguments>
+void rt_launch(bool chained, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+               size_t shared, Arguments &&...arguments)
+{
+    cudaFuncAttributes made;
+    RT_CUDA(cudaFuncGetAttributes(&made, kernel));
+    cudaLaunchAttribute early[1];
+    early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early[0].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = rt_stream();
+    config.attrs = early;
+    config.numAttrs = chained && made.ptxVersion >= 90 ? 1 : 0;
+    RT_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+}
+
+template <class... Parameters, class... Arguments>
+void rt_launch_chained(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                       size_t shared, Arguments &&...arguments)
+{
+    rt_launch(true, kernel, blocks, threads, shared, static_cast<Parameters>(arguments)...);
+}
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * machine/nvrtc.c - NVRTC by dlopen: first as the system's loader finds it, then in the toolkit that
+ * this build was made with.
+ *
+ * Linking it would keep the program from starting on every machine without the toolkit, and the
+ * static library is larger than all of Rooftop.
+ */
+#include "config.h"
+#include "machine/nvrtc.h"
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+
+enum { MOST_OPTIONS = 32, MOST_ARCHITECTURES = 64, LINE = 512 };
+
+/* The functions of the library that are used: name and arguments, as in nvrtc.h. */
+#define FUNCTIONS(F)                                                                               \
+    F(CreateProgram,                                                                               \
+      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
+    F(CompileProgram, (nvrtcProgram, int, const char *const *))                                    \
+    F(DestroyProgram, (nvrtcProgram *))                                                            \
+    F(GetProgramLogSize, (nvrtcProgram, size_t *))                                                 \
+    F(GetProgramLog, (nvrtcProgram, char *))                                                       \
+    F(GetCUBINSize, (nvrtcProgram, size_t *))                                                      \
+    F(GetCUBIN, (nvrtcProgram, char *))                                                            \
+    F(GetPTXSize, (nvrtcProgram, size_t *))                                                        \
+    F(GetPTX, (nvrtcProgram, char *))                                                              \
+    F(GetNumSupportedArchs, (int *))                                                               \
+    F(GetSupportedArchs, (int *))
+
+static struct {
+    bool tried;
+    char why_not[LINE], message[LINE];
+#define POINTER(name, arguments) nvrtcResult(*name) arguments;
+    FUNCTIONS(POINTER)
+#undef POINTER
+} nvrtc;
+
+static void load(void)
+{
+    char name[64], path[LINE];
+    snprintf(name, sizeof name, "libnvrtc.so.%d", CUDART_VERSION / 1000);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        /* The loader's own words, of the first try: the second folder may be another machine's. */
+        snprintf(nvrtc.why_not, sizeof nvrtc.why_not,
+                 "NVRTC cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may "
+                 "name its folder)",
+                 dlerror());
+        snprintf(path, sizeof path, "%s/%s", RT_NVRTC_FOLDER, name);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            return;
+        nvrtc.why_not[0] = 0;
+    }
+    /* The cast is POSIX's: data and functions have addresses of one kind. */
+#define FIND(function, arguments)                                  \
+    *(void **)&nvrtc.function = dlsym(library, "nvrtc" #function); \
+    if (!nvrtc.function)                                           \
+        snprintf(nvrtc.why_not, sizeof nvrtc.why_not, "%s has no nvrtc" #function, name);
+    FUNCTIONS(FIND)
+#undef FIND
+}
+
+/* The first error of a log, without the place of files that only exist in memory; or all of it. */
+static const char *first_error(const char *log)
+{
+    const char *at = strstr(log, "error");
+    while (at && at > log && at[-1] != '\n')
+        at--;
+    if (!at)
+        at = log + strspn(log, "\n ");
+    snprintf(nvrtc.message, sizeof nvrtc.message, "%.*s", (int)strcspn(at, "\n"), at);
+    return nvrtc.message;
+}
+
+/* The architecture to ask for, into `option`; whether that gives machine code. */
+static bool architecture(int capability, char option[64])
+{
+    int known[MOST_ARCHITECTURES], n = 0, newest = 0;
+    if (nvrtc.GetNumSupportedArchs(&n) != NVRTC_SUCCESS || n > MOST_ARCHITECTURES ||
+        nvrtc.GetSupportedArchs(known) != NVRTC_SUCCESS)
+        n = 0;
+    for (int i = 0; i < n; i++)
+        if (known[i] <= capability && known[i] > newest)
+            newest = known[i];
+    const bool exact = newest == capability || newest == 0; /* 0: let NVRTC say what is wrong */
+    snprintf(option, 64, "--gpu-architecture=%s_%d", exact ? "sm" : "compute",
+             newest == 0 ? capability : newest);
+    return exact;
+}
+
+static const char *compile(nvrtcProgram program, int capability, const char *const *options,
+                           int n_options, void **image, size_t *bytes)
+{
+    const char *all[MOST_OPTIONS + 1];
+    char target[64];
+    const bool exact = architecture(capability, target);
+    RT_EXPECT(n_options <= MOST_OPTIONS, RT_INVALID, "%d options", n_options);
+    for (int i = 0; i < n_options; i++)
+        all[i] = options[i];
+    all[n_options] = target;
+    nvrtcResult result = nvrtc.CompileProgram(program, n_options + 1, all);
+    if (result != NVRTC_SUCCESS) {
+        size_t size = 0;
+        nvrtc.GetProgramLogSize(program, &size);
+        char *log = calloc(size + 1, 1);
+        RT_EXPECT(log, RT_MEMORY, "no memory for the log of NVRTC");
+        nvrtc.GetProgramLog(program, log);
+        first_error(log);
+        if (!nvrtc.message[0])
+            snprintf(nvrtc.message, sizeof nvrtc.message, "NVRTC ended with error %d", result);
+        free(log);
+        return nvrtc.message;
+    }
+    result = exact ? nvrtc.GetCUBINSize(program, bytes) : nvrtc.GetPTXSize(program, bytes);
+    RT_EXPECT(result == NVRTC_SUCCESS, RT_ENVIRONMENT, "NVRTC gives no code: error %d", result);
+    *image = malloc(*bytes);
+    RT_EXPECT(*image, RT_MEMORY, "no memory for a kernel of %zu bytes", *bytes);
+    result = exact ? nvrtc.GetCUBIN(program, *image) : nvrtc.GetPTX(program, *image);
+    RT_EXPECT(result == NVRTC_SUCCESS, RT_ENVIRONMENT, "NVRTC gives no code: error %d", result);
+    return NULL;
+}
+
+const char *rt_nvrtc_compile(const char *text, const char *name, int capability,
+                             const char *const *options, int n_options, void **image, size_t *bytes)
+{
+    const char *why = rt_nvrtc_why_not();
+    nvrtcProgram program;
+    *image = NULL;
+    *bytes = 0;
+    if (why)
+        return why;
+    if (nvrtc.CreateProgram(&program, text, name, 0, NULL, NULL) != NVRTC_SUCCESS)
+        return "NVRTC takes no program";
+    why = compile(program, capability, options, n_options, image, bytes);
+    nvrtc.DestroyProgram(&program);
+    return why;
+}
+
+const char *rt_nvrtc_why_not(void)
+{
+    if (!nvrtc.tried) {
+        nvrtc.tried = true;
+        load();
+        /* The library alone does not do: it loads another one, of built-in functions. */
+        if (!nvrtc.why_not[0]) {
+            void *image;
+            size_t bytes;
+            const char *why = rt_nvrtc_compile("__global__ void nothing() {}", "nothing.cu", 90,
+                                               NULL, 0, &image, &bytes);
+            if (why)
+                snprintf(nvrtc.why_not, sizeof nvrtc.why_not, "NVRTC does not compile: %.400s",
+                         why);
+            free(image);
+        }
+    }
+    return nvrtc.why_not[0] ? nvrtc.why_not : NULL;
+}

@@ -1,0 +1,418 @@
+/*
+ * machine/timer.c - a tree of timers: CUDA events where the work is on the stream, else the host's
+ * clock.
+ *
+ * Idea: a device timer only drops an event into the stream at either end. What the two say is read
+ * when somebody asks, so timing many kernels never makes the host wait between them.
+ * A host timer waits for the device at both its ends. Otherwise one that is put around device work
+ * would show the time of the launches, and the next one would pay for the work.
+ * Price: the host timers of a profiled pass take away overlap between host and device. The figure
+ * of merit is therefore never taken with timers on.
+ */
+#include "config.h"
+#include "machine/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if RT_HAVE_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+#include "machine/comm.h"
+#include "base/error.h"
+#include "machine/kokkos.h"
+#include "io/report.h"
+#if RT_HAVE_CUDA
+#include "machine/cuda.h"
+#endif
+
+double rt_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double rt_window_begin(void)
+{
+    rt_device_synchronize();
+    return rt_clock();
+}
+
+double rt_window_end(double begin)
+{
+    rt_device_synchronize();
+    return rt_clock() - begin;
+}
+
+/* ---- the tree ---- */
+
+struct rt_timer {
+    char *name;
+    rt_timer_t *parent, *first_child, *last_child, *next;
+    rt_timer_result_t total; /* its name and depth are filled in when asked for */
+    bool on_device;          /* of the call now running, as is `began` */
+    double began;
+#if RT_HAVE_CUDA
+    cudaEvent_t start_event;
+#endif
+};
+
+static bool enabled;
+static rt_timer_t root;             /* has no name and is never timed */
+static rt_timer_t *running = &root; /* innermost */
+
+static rt_timer_t *child_find(const rt_timer_t *parent, const char *name)
+{
+    rt_timer_t *t = parent->first_child;
+    while (t && strcmp(t->name, name) != 0)
+        t = t->next;
+    return t;
+}
+
+static rt_timer_t *child_new(rt_timer_t *parent, const char *name)
+{
+    rt_timer_t *t = calloc(1, sizeof *t);
+    RT_EXPECT(t, RT_MEMORY, "out of memory for timer %s", name);
+    t->name = strdup(name);
+    RT_EXPECT(t->name, RT_MEMORY, "out of memory for timer %s", name);
+    t->parent = parent;
+    if (parent->last_child)
+        parent->last_child->next = t;
+    else
+        parent->first_child = t;
+    parent->last_child = t;
+    return t;
+}
+
+static void children_destroy(rt_timer_t *parent)
+{
+    for (rt_timer_t *t = parent->first_child, *next; t; t = next) {
+        next = t->next;
+        children_destroy(t);
+        free(t->name);
+        free(t);
+    }
+    parent->first_child = parent->last_child = NULL;
+}
+
+static void add_call(rt_timer_t *t, double seconds)
+{
+    rt_timer_result_t *sum = &t->total;
+    sum->min = sum->calls == 0 || seconds < sum->min ? seconds : sum->min;
+    sum->max = sum->calls == 0 || seconds > sum->max ? seconds : sum->max;
+    sum->sum += seconds;
+    sum->calls++;
+}
+
+/* ---- calls whose events were recorded but not read yet ---- */
+
+#if RT_HAVE_CUDA
+
+enum { MAX_PENDING = 4096 };
+static struct {
+    rt_timer_t *timer;
+    cudaEvent_t start, stop;
+} pending[MAX_PENDING];
+static int n_pending;
+
+static cudaEvent_t
+    pool[2 * MAX_PENDING + 2]; /* free events: making one costs more than recording */
+static int n_pool;
+
+static cudaEvent_t event_record(void)
+{
+    cudaEvent_t event;
+    if (n_pool > 0)
+        event = pool[--n_pool];
+    else
+        RT_CUDA(cudaEventCreate(&event));
+    RT_CUDA(cudaEventRecord(event, rt_stream()));
+    return event;
+}
+
+static void event_give_back(cudaEvent_t event)
+{
+    if (n_pool < (int)(sizeof pool / sizeof pool[0]))
+        pool[n_pool++] = event;
+    else
+        RT_CUDA(cudaEventDestroy(event));
+}
+
+/* Reads all pending events, waiting for the device where need be. */
+static void resolve(void)
+{
+    for (int i = 0; i < n_pending; i++) {
+        float milliseconds = 0;
+        RT_CUDA(cudaEventSynchronize(pending[i].stop));
+        RT_CUDA(cudaEventElapsedTime(&milliseconds, pending[i].start, pending[i].stop));
+        add_call(pending[i].timer, 1e-3 * (double)milliseconds);
+        event_give_back(pending[i].start);
+        event_give_back(pending[i].stop);
+    }
+    n_pending = 0;
+}
+
+static void device_start(rt_timer_t *t)
+{
+    t->start_event = event_record();
+}
+
+static void device_stop(rt_timer_t *t)
+{
+    if (n_pending == MAX_PENDING)
+        resolve();
+    pending[n_pending].timer = t;
+    pending[n_pending].start = t->start_event;
+    pending[n_pending++].stop = event_record();
+}
+
+static void pool_destroy(void)
+{
+    while (n_pool > 0)
+        RT_CUDA(cudaEventDestroy(pool[--n_pool]));
+}
+
+#else
+
+static void resolve(void)
+{
+}
+static void device_start(rt_timer_t *t)
+{
+    (void)t;
+}
+static void device_stop(rt_timer_t *t)
+{
+    (void)t;
+}
+static void pool_destroy(void)
+{
+}
+
+#endif
+
+/* Is this work ordered on our stream? Kokkos on CPUs is not, nor on a GPU that CUDA does not know.
+ */
+static bool on_stream(rt_kind_t kind)
+{
+    if (!rt_device_gpu())
+        return false;
+    return kind == RT_CUDA || (kind == RT_KOKKOS && rt_kokkos_on_gpu());
+}
+
+/* ---- the interface ---- */
+
+void rt_timer_start(const char *name, rt_kind_t kind)
+{
+    if (!enabled)
+        return;
+#if RT_HAVE_NVTX
+    nvtxRangePushA(name);
+#endif
+    rt_timer_t *t = child_find(running, name);
+    if (!t)
+        t = child_new(running, name);
+    running = t;
+    t->on_device = on_stream(kind);
+    if (t->on_device) {
+        device_start(t);
+    } else {
+        rt_device_synchronize();
+        t->began = rt_clock();
+    }
+}
+
+void rt_timer_stop(const char *name)
+{
+    if (!enabled)
+        return;
+    rt_timer_t *t = running;
+    RT_EXPECT(t != &root, RT_INVALID, "rt_timer_stop(\"%s\"): no timer is running", name);
+    RT_EXPECT(strcmp(t->name, name) == 0, RT_INVALID,
+              "rt_timer_stop(\"%s\"): the innermost timer is \"%s\"", name, t->name);
+    if (t->on_device) {
+        device_stop(t);
+    } else {
+        rt_device_synchronize();
+        add_call(t, rt_clock() - t->began);
+    }
+    running = t->parent;
+#if RT_HAVE_NVTX
+    nvtxRangePop();
+#endif
+}
+
+void rt_timer_work(double bytes, double flops)
+{
+    if (!enabled)
+        return;
+    RT_EXPECT(running != &root, RT_INVALID, "rt_timer_work: no timer is running");
+    running->total.bytes += bytes;
+    running->total.flops += flops;
+}
+
+static void credit_below(rt_timer_t *parent, const char *name, double bytes, double flops)
+{
+    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
+        if (strcmp(t->name, name) == 0) {
+            t->total.bytes += (double)t->total.calls * bytes;
+            t->total.flops += (double)t->total.calls * flops;
+        }
+        credit_below(t, name, bytes, flops);
+    }
+}
+
+void rt_timer_credit(const char *name, double bytes, double flops)
+{
+    resolve(); /* calls are counted when their events are read */
+    credit_below(&root, name, bytes, flops);
+}
+
+void rt_timer_enable(bool on)
+{
+    RT_EXPECT(running == &root, RT_INVALID, "rt_timer_enable: timer \"%s\" is running",
+              running->name);
+    enabled = on;
+}
+
+bool rt_timer_enabled(void)
+{
+    return enabled;
+}
+
+void rt_timer_reset(void)
+{
+    RT_EXPECT(running == &root, RT_INVALID, "rt_timer_reset: timer \"%s\" is running",
+              running->name);
+    resolve(); /* the events go back to the pool */
+    pool_destroy();
+    children_destroy(&root);
+}
+
+/* Timer *i in depth-first order below `parent`, or NULL. Counts *i down by the timers it passes. */
+static rt_timer_t *nth(const rt_timer_t *parent, int depth, int *i, int *depth_found)
+{
+    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
+        *depth_found = depth;
+        if ((*i)-- == 0)
+            return t;
+        rt_timer_t *below = nth(t, depth + 1, i, depth_found);
+        if (below)
+            return below;
+    }
+    return NULL;
+}
+
+bool rt_timer_result(int i, rt_timer_result_t *out)
+{
+    resolve();
+    int depth = 0;
+    const rt_timer_t *t = nth(&root, 0, &i, &depth);
+    if (!t)
+        return false;
+    *out = t->total;
+    out->name = t->name;
+    out->depth = depth;
+    return true;
+}
+
+/* ---- the table ---- */
+
+enum { PATH = 512 };
+
+/* "solve/operator/gather": the ranks find their own timer of the same path. */
+static void path_of(const rt_timer_t *t, char path[PATH])
+{
+    if (t->parent != &root) {
+        path_of(t->parent, path);
+        strncat(path, "/", PATH - 1 - strlen(path));
+    }
+    strncat(path, t->name, PATH - 1 - strlen(path));
+}
+
+static rt_timer_t *find_path(const rt_timer_t *parent, const char *path)
+{
+    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
+        char mine[PATH] = "";
+        path_of(t, mine);
+        if (strcmp(mine, path) == 0)
+            return t;
+        rt_timer_t *below = find_path(t, path);
+        if (below)
+            return below;
+    }
+    return NULL;
+}
+
+/* One row from what each rank measured. A rate is that of all ranks, who are as fast as the
+ * slowest. */
+static void row_print(rt_table_t *table, const char *name, int depth, const rt_timer_result_t *all,
+                      int size, double bandwidth)
+{
+    int least = -1, most = -1;
+    double calls = 0, sum = 0, slowest = 0, bytes = 0, flops = 0;
+    for (int r = 0; r < size; r++) {
+        if (all[r].calls == 0)
+            continue;
+        if (least < 0 || all[r].min < all[least].min)
+            least = r;
+        if (most < 0 || all[r].max > all[most].max)
+            most = r;
+        calls += (double)all[r].calls;
+        sum += all[r].sum;
+        bytes += all[r].bytes;
+        flops += all[r].flops;
+        slowest = all[r].sum > slowest ? all[r].sum : slowest;
+    }
+    if (least < 0)
+        return;
+    const bool rated = slowest > 0;
+    rt_table_cell(table, "%*s%s", 2 * depth, "", name);
+    rt_table_cell(table, "%.0f", calls);
+    rt_table_cell(table, "%.2f@%d", 1e6 * all[least].min, least);
+    rt_table_cell(table, "%.2f@%d", 1e6 * all[most].max, most);
+    rt_table_cell(table, "%.2f", 1e6 * sum / calls);
+    rt_table_cell(table, "%.4f", slowest);
+    rt_table_cell(table, rated && bytes > 0 ? "%.2f" : "-", 1e-9 * bytes / slowest);
+    rt_table_cell(table, rated && flops > 0 ? "%.2f" : "-", 1e-9 * flops / slowest);
+    if (bandwidth > 0)
+        rt_table_cell(table, rated && bytes > 0 ? "%.1f %%" : "-",
+                      100 * bytes / slowest / size / bandwidth);
+    rt_table_row(table);
+}
+
+void rt_timer_print(FILE *out, double bandwidth)
+{
+    const int size = rt_comm_size(), rank = rt_comm_rank();
+    rt_table_t *table = rt_table_new(
+        bandwidth > 0
+            ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
+            : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
+    rt_timer_result_t *all = calloc((size_t)size, sizeof *all);
+    RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
+    resolve();
+    for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path ends */
+        char path[PATH] = "";
+        int left = i, depth = 0;
+        const rt_timer_t *t = rank == 0 ? nth(&root, 0, &left, &depth) : NULL;
+        if (t)
+            path_of(t, path);
+        rt_comm_bcast(path, sizeof path, 0);
+        if (path[0] == '\0')
+            break;
+        const rt_timer_t *mine = find_path(&root, path);
+        rt_timer_result_t result;
+        memset(&result, 0, sizeof result);
+        if (mine)
+            result = mine->total;
+        rt_comm_allgather(&result, sizeof result, all);
+        if (rank == 0)
+            row_print(table, t->name, depth, all, size, bandwidth);
+    }
+    if (rank == 0)
+        rt_table_print(table, out);
+    rt_table_destroy(table);
+    free(all);
+}

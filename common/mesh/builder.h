@@ -1,0 +1,48 @@
+/*
+ * mesh/builder.h - what the readers of mesh files share: a mesh in the making.
+ *
+ * Vertices are numbered as in the file until mesh/read.c leaves out those that no element uses. Lists
+ * grow as elements come, never by what the file claims.
+ */
+#ifndef RT_MESH_FILE_H
+#define RT_MESH_FILE_H
+
+#include "mesh/mesh.h"
+#include "io/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    rt_mesh_t mesh;
+    unsigned types; /* bit t: elements of type t are allowed */
+    int64_t element_room[RT_ELEMENTS], face_room[RT_FACES];
+} rt_mesh_draft_t;
+
+static inline bool rt_mesh_allows(const rt_mesh_draft_t *draft, int type)
+{
+    return (draft->types >> type & 1) != 0;
+}
+
+/* "element 5 is a hexahedron (type 5): only tetrahedra can be used"; false. */
+bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t number,
+                         const char *shape, int64_t type);
+/* Where the vertices of the next element or face go; NULL: no memory, or no such tag. */
+int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type);
+int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t tag);
+/* Room for n more, all of which the file has. */
+bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);
+bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);
+/* Three coordinates of node `tag` are finite. */
+bool rt_mesh_scan_finite(rt_scan_t *s, const double x[3], int64_t tag);
+
+/* Fill the draft; what was allocated in it stays there, also on failure. */
+bool rt_mesh_gmsh_parse(rt_scan_t *s, rt_mesh_draft_t *draft);
+bool rt_mesh_su2_parse(rt_scan_t *s, rt_mesh_draft_t *draft);
+bool rt_mesh_ugrid_parse(rt_scan_t *s, rt_mesh_draft_t *draft, bool big_endian);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

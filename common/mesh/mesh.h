@@ -1,0 +1,72 @@
+/*
+ * mesh/mesh.h - unstructured meshes and the files they come from (host memory, one rank).
+ *
+ * Vertices, volume elements of four types, boundary faces with a tag each. Vertex order inside an
+ * element is that of CGNS (Gmsh and SU2 have the same):
+ *
+ *     tetrahedron  0 1 2 counter-clockwise as seen from 3 (positive volume)
+ *     pyramid      0 1 2 3 the base, counter-clockwise as seen from 4, the apex
+ *     prism        0 1 2 counter-clockwise as seen from inside; 3 4 5 above 0 1 2
+ *     hexahedron   0 1 2 3 counter-clockwise as seen from inside; 4 5 6 7 above them
+ */
+#ifndef RT_MESH_H
+#define RT_MESH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { RT_TETRAHEDRON, RT_PYRAMID, RT_PRISM, RT_HEXAHEDRON, RT_ELEMENTS } rt_element_t;
+typedef enum { RT_TRIANGLE, RT_QUAD, RT_FACES } rt_face_t;
+static inline int rt_element_size(rt_element_t type) /* vertices */
+{
+    return type == RT_TETRAHEDRON ? 4 : type == RT_PYRAMID ? 5 : type == RT_PRISM ? 6 : 8;
+}
+static inline int rt_face_size(rt_face_t type)
+{
+    return type == RT_TRIANGLE ? 3 : 4;
+}
+const char *rt_element_name(rt_element_t type); /* "tetrahedron" */
+
+/* Fewer than 2^31 of anything. */
+typedef struct {
+    int64_t vertices;
+    double *x; /* [vertices][3], metres */
+    int64_t elements[RT_ELEMENTS];
+    int32_t *element[RT_ELEMENTS]; /* [elements[t]][rt_element_size(t)] vertex numbers */
+    int64_t faces[RT_FACES];       /* on the boundary */
+    int32_t *face[RT_FACES];       /* [faces[t]][rt_face_size(t)] */
+    int32_t *tag[RT_FACES]; /* [faces[t]] Gmsh: the (first) physical group; SU2: the marker, 1
+                               for the first MARKER_TAG= of the file, and so on; AFLR3: the
+                               surface; 0: none given */
+} rt_mesh_t;
+
+void rt_mesh_destroy(rt_mesh_t *mesh); /* NULL allowed; arrays are of rt_alloc, RT_HOST */
+
+/* Gmsh 2.2 and 4.1 (ASCII, binary), SU2, AFLR3 (.b8.ugrid, .lb8.ugrid), by content, AFLR3 by name.
+ * `types`: bit t allows volume elements of type t; others are refused (bits 0: all), and so are
+ * elements and faces of higher order. Vertices that no volume element uses are left out, and faces
+ * with such a vertex. Faces stand as in the file: some turn inwards, and some may lie inside.
+ * Memory at most a fixed multiple of the size of the file, whatever the file says. Element numbers
+ * in messages are as in the file. NULL and one line in why (what is wrong, in which line or at
+ * which byte) if it cannot be used. */
+rt_mesh_t *rt_mesh_read(const char *path, unsigned types, char *why, size_t len);
+/* The same from memory; `name` stands in messages, and decides on AFLR3. */
+rt_mesh_t *rt_mesh_parse(const char *name, const void *data, size_t bytes, unsigned types,
+                         char *why, size_t len);
+
+/* First vertex whose coordinate is not finite, or else first element (type and number from 0) that
+ * is inverted or flat or has a vertex out of range or twice: one line into why, false. An element
+ * is inverted if one of the tetrahedra at its corners is; a tetrahedron is flat if its determinant
+ * (6 V) is below 1e-13 of the longest edge cubed, and V has to be within 1e-30 .. 1e30 m^3. Of
+ * boundary faces, vertex numbers only. */
+bool rt_mesh_check(const rt_mesh_t *mesh, char *why, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
