@@ -6,7 +6,7 @@ import unittest
 
 from helper import InFolder, changed, sample, standin
 
-from rooftop_suite import cli, results, verify
+from rooftop_suite import cli, results, scale, verify
 
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said even if the file is sealed again ('': only the seal can tell)
@@ -128,10 +128,13 @@ class Runs(InFolder):
 
 class Scaling(unittest.TestCase):
     def test_efficiency(self):
-        scale = results.Scale.from_json({**sample('scale-nekbone'), 'seal': results.ZEROS})
-        self.assertEqual(verify.judge_scaling(scale), [])
-        scale.strong[1].efficiency = 0.99
-        self.assertEqual(len(verify.judge_scaling(scale)), 1)
+        value = results.Scale.from_json({**sample('scale-nekbone'), 'seal': results.ZEROS})
+        for kind, points in (('strong', value.strong), ('weak', value.weak)):
+            for point in points:
+                point.efficiency = scale.efficiency_of(kind, points[0], point)
+        self.assertEqual(verify.judge_scaling(value), [])
+        value.strong[1].efficiency = 0.99
+        self.assertEqual(len(verify.judge_scaling(value)), 1)
 
 
 class Commands(unittest.TestCase):
