@@ -17,7 +17,6 @@ WIDE, NARROW = 720, 352  # units of the drawing, shown as so many CSS pixels
 SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
 LONGEST = 22  # letters of a name
-BESIDE = 10  # units: a label further away needs a line to its point
 NOISY = 3.0  # per cent: more than this of spread is flagged
 
 # Colours that are replaced by CSS custom properties once the plot is drawn.
@@ -151,9 +150,9 @@ def axes(figure: Any, width: float, height: float, left: float = 56, right: floa
                             (h - top - bottom) / height))
 
 
-def above(ax: Any, text: str, x: float = 0) -> Any:
+def above(ax: Any, text: str, x: float = 0, y: float = 7) -> Any:
     """Writes a label over the top left corner, where it is read horizontally."""
-    return ax.annotate(text, (0, 1), (x, 7), xycoords='axes fraction', textcoords='offset points', ha='left',
+    return ax.annotate(text, (0, 1), (x, y), xycoords='axes fraction', textcoords='offset points', ha='left',
                        va='bottom', color=TOKENS['soft'])
 
 
@@ -267,56 +266,28 @@ def legend(ax: Any, kinds: list[str], x: float) -> float:
 
 # ---- The roofline ----
 
-class Places:
-    """Finds room for labels near points: the nearest place that covers nothing and is nearer to its own point than to
-    any other; to the right of it where possible."""
-
-    def __init__(self, box: Box, points: list[XY]) -> None:
-        self.box, self.points = box, points
-        self.taken: list[tuple[Box, float]] = []
-        for x, y in points:
-            self.take((x - 5, y - 5, x + 5, y + 5))
-
-    def take(self, box: Box, price: float = 150) -> None:
-        """Marks a box as taken; price: of covering it, in units of distance."""
-        self.taken.append((box, price))
-
-    def covered(self, box: Box) -> float:
-        return sum(price for other, price in self.taken if box[0] < other[2] and other[0] < box[2] and
-                   box[1] < other[3] and other[1] < box[3])
-
-    def cost(self, box: Box, own: XY) -> float:
-        if box[0] < self.box[0] or box[1] < self.box[1] or box[2] > self.box[2] or box[3] > self.box[3]:
-            return math.inf
-        mine = distance(own, box)
-        doubt = sum(distance(point, box) < mine + 3 for point in self.points if point != own)
-        return self.covered(box) + (6 if mine > BESIDE else 45) * doubt + mine
-
-    def find(self, own: XY, width: float, height: float) -> Box:
-        """Returns the box of a label for the point."""
-        best, found = math.inf, (*own, *own)
-        for reach in (9, 13, 18, 24, 32, 42, 54, 68, 84, 104, 126, 150):
-            for step in range(24):
-                dx, dy = math.cos(math.pi / 12 * step), math.sin(math.pi / 12 * step)
-                cx = own[0] + dx * (reach + width / 2 * abs(dx) ** 0.5)
-                cy = own[1] + dy * (reach + height / 2)
-                box = (cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2)
-                cost = self.cost(box, own) + 2 * (1 - dx)
-                if cost < best or found == (*own, *own):
-                    best, found = cost, box
-            if best <= reach + 4:  # further away nothing is better
-                break
-        self.take(found)
-        return found
+def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
+    """Returns heights near the wanted ones, which fall, at least so far apart and within 0 .. room if they fit."""
+    heights, last = [], room + least
+    for height in wanted:
+        last = min(height, last - least)
+        heights.append(last)
+    last = -least
+    for i in reversed(range(len(heights))):
+        heights[i] = last = max(heights[i], last + least)
+    return heights
 
 
-def nearest(point: XY, box: Box) -> XY:
-    """Returns the point of a box that is nearest to a point."""
-    return min(max(point[0], box[0]), box[2]), min(max(point[1], box[1]), box[3])
-
-
-def distance(point: XY, box: Box) -> float:
-    return math.dist(point, nearest(point, box))
+def names_of_points(ax: Any, points: list[Dot], width: float, height: float) -> None:
+    """Writes the names in a column at the right of the axes, each with a fine line to its point."""
+    low, high = ax.get_ylim()
+    points = sorted(points, key=lambda p: -p.rate)
+    wanted = [height * math.log(p.rate / low) / math.log(high / low) for p in points]
+    for i, (p, y) in enumerate(zip(points, spread_out(wanted, height, SIZE + 4))):
+        ax.annotate(printable(p.name), (p.intensity, p.rate), (width + 16, y), textcoords='axes points', va='center',
+                    annotation_clip=False, color=TOKENS['ink'], arrowprops={
+                        'arrowstyle': '-', 'color': TOKENS[p.kind], 'linewidth': 0.6, 'relpos': (0, 0.5), 'shrinkA': 2,
+                        'shrinkB': 5}).set_gid(f'halo-{i}')
 
 
 def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> Optional[str]:
@@ -325,42 +296,38 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
         return None
     bandwidth = roofs['bandwidth'][1]
     flat = [roofs[key] for key in ('fp64', 'fp32') if key in roofs]
-    ridge = max([rate for _, rate in flat], default=bandwidth) / bandwidth
-    left = min([p.intensity for p in points] + [ridge / 3]) / 2.5
-    furthest_right = max([p.intensity for p in points] + [ridge * 1.6]) * 2.5
-    top = max([rate for _, rate in flat] + [p.rate for p in points]) * 2.2
-    bottom = min([p.rate for p in points] + [top / 300]) / 2.2
+    highest = max([rate for _, rate in flat], default=max(p.rate for p in points))
+    left = min([p.intensity for p in points] + [highest / bandwidth / 3]) / 2
+    right = max([p.intensity for p in points] + [highest / bandwidth * 1.6]) * 2
+    top = max([highest] + [p.rate for p in points]) * 2
+    bottom = min([p.rate for p in points] + [top / 300]) / 2
     ladders = sorted({p.ladder for p in points})
 
     def draw(width: int, figure: Any) -> None:
-        height = 420 if width == WIDE else 400
-        margin_ = 14 + WIDTH * len(plain(10 ** math.floor(math.log10(top))))
-        ax = axes(figure, width, height, left=margin_, right=22, top=26)
-        right = far_enough(flat, bandwidth, left, furthest_right, width - margin_ - 22)
+        column = WIDTH * max(len(printable(p.name)) for p in points) + 20
+        margin_, over = 14 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), 28 + 16 * len(roofs)
+        inside = max(300, (SIZE + 4) * len(points))
+        ax = axes(figure, width, inside + over + 44, left=margin_, right=column, top=over)
+        room = width - margin_ - column
         ax.set_xscale('log')
         ax.set_yscale('log')
         ax.set_xlim(left, right)
         ax.set_ylim(bottom, top)
-        logarithmic(ax.xaxis, left, right, width - margin_ - 22)
+        logarithmic(ax.xaxis, left, right, room)
         logarithmic(ax.yaxis, bottom, top)
         ax.grid(linewidth=0.5)
         ax.set_xlabel('flop per byte, by the model')
         above(ax, 'GFlop/s', 4 - margin_)
-        highest = max([rate for _, rate in flat], default=top)
         ax.plot((left, highest / bandwidth), (left * bandwidth, highest), color=TOKENS['ink'], linewidth=1.6)
-        for i, (label, rate) in enumerate(flat):
-            ax.plot((rate / bandwidth, right), (rate, rate), color=TOKENS['ink'], linewidth=1.6,
-                    linestyle=DASHES[i])
-        place = at_points(ax, width, height)
-        box = ax.get_position()
-        at = [place(p.intensity, p.rate) for p in points]
-        places = Places((box.x0 * width + 3, box.y0 * height + 2, box.x1 * width - 2, box.y1 * height), at)
-        roof_labels(ax, place, places, roofs, flat, bandwidth, left, right, bottom)
-        for i in sorted(range(len(points)), key=lambda i: at[i][1]):
-            p, text = points[i], printable(points[i].name)
+        for dash, (_, rate) in zip(DASHES, flat):
+            ax.plot((rate / bandwidth, right), (rate, rate), color=TOKENS['ink'], linewidth=1.6, linestyle=dash)
+        for i, (label, _) in enumerate(roofs.values()):
+            sign = '╱' if i == 0 else '──' if i == 1 else '╌╌'
+            above(ax, f'{sign} {label}', 4 - margin_, 7 + 16 * (len(roofs) - i))
+        for p in points:
             ax.plot(p.intensity, p.rate, marker=MARKERS[ladders.index(p.ladder) % len(MARKERS)], markersize=7.5,
                     color=TOKENS[p.kind], markeredgecolor=TOKENS['paper'], markeredgewidth=0.8, zorder=4)
-            note(ax, text, places.find(at[i], len(text) * WIDTH, SIZE + 2), i, at[i], TOKENS[p.kind])
+        names_of_points(ax, points, room, inside)
         end = legend(ax, kinds_of(points), 48)
         if len(ladders) > 1:
             ladder_key(ax, ladders, end)
@@ -368,72 +335,6 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     said = '; '.join(f'{p.name}: {figures(p.intensity)} flop per byte, {figures(p.rate)} GFlop/s' for p in points)
     lines = ', '.join(label for label, _ in roofs.values())
     return both(name, title, f'Ceilings: {lines}. Points: {said}', draw)
-
-
-def far_enough(flat: list[tuple[str, float]], bandwidth: float, left: float, right: float, room: float) -> float:
-    """Returns the right end of the axis at which the label of each flat roof fits on one side of its ridge."""
-    for label, rate in flat:
-        share = min(0.8, (WIDTH * len(label) + 14) / room)
-        ridge = rate / bandwidth / left
-        if math.log(ridge) / math.log(right / left) < share:
-            right = max(right, left * ridge ** (1 / (1 - share)))
-    return right
-
-
-def at_points(ax: Any, width: float, height: float) -> Callable[[float, float], XY]:
-    """Returns a function from (intensity, rate) to units of the drawing."""
-    box = ax.get_position()
-
-    def share(value: float, limits: XY) -> float:
-        return math.log(value / limits[0]) / math.log(limits[1] / limits[0])
-
-    return lambda x, y: ((box.x0 + box.width * share(x, ax.get_xlim())) * width,
-                         (box.y0 + box.height * share(y, ax.get_ylim())) * height)
-
-
-def roof_labels(ax: Any, place: Callable[[float, float], XY], places: Places, roofs: dict[str, tuple[str, float]],
-                flat: list[tuple[str, float]], bandwidth: float, left: float, right: float, bottom: float) -> None:
-    """Writes labels along the slope and above the flat parts; marks their room and that of the lines as taken."""
-    start = max(left, bottom / bandwidth)
-    end = max(rate for _, rate in flat) / bandwidth if flat else right
-    (x0, y0), (x1, y1) = place(start, start * bandwidth), place(end, end * bandwidth)
-    angle = math.atan2(y1 - y0, x1 - x0)
-    label = roofs['bandwidth'][0]
-    length = len(label) * WIDTH
-    ax.annotate(label, (x0, y0), (10 * math.cos(angle) - 5 * math.sin(angle),
-                                  10 * math.sin(angle) + 5 * math.cos(angle)),
-                xycoords='figure pixels', textcoords='offset points', rotation=math.degrees(angle),
-                rotation_mode='anchor', ha='left', va='bottom', color=TOKENS['soft'])
-    steps = max(1, int(math.hypot(x1 - x0, y1 - y0) / 6))
-    for k in range(steps):  # the line and its label, as small boxes
-        x, y = x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps
-        places.take((x - 2, y - 2, x + 3, y + 3), 12)
-        if 6 * k < length + 12:
-            x, y = x - 12 * math.sin(angle), y + 12 * math.cos(angle)
-            places.take((x - 6, y - 6, x + 6, y + 6))
-    for text, rate in flat:
-        (ridge, y), (end, _) = place(rate / bandwidth, rate), place(right, rate)
-        places.take((ridge, y - 2, end, y + 2), 8)
-        length = len(text) * WIDTH
-        beside: Box = (ridge - length - 8, y - 4, ridge - 8, y + 10)
-        rooms: list[Box] = [(x - length, y + 3, x, y + 17) for x in range(int(end) - 2, int(ridge + length), -16)]
-        if beside[0] > places.box[0]:
-            rooms.append(beside)
-        box = min(rooms or [(end - length, y + 3, end, y + 17)], key=places.covered)
-        ax.annotate(text, (box[2], (box[1] + box[3]) / 2), xycoords='figure pixels', ha='right', va='center',
-                    color=TOKENS['soft'])
-        places.take(box)
-
-
-def note(ax: Any, text: str, box: Box, i: int, point: XY, colour: str) -> None:
-    """Writes a label, with a fine line to its point if it is not next to it."""
-    if distance(point, box) > BESIDE:
-        inverse = ax.transAxes.inverted()
-        ends = [inverse.transform(end) for end in (point, nearest(point, box))]
-        ax.plot(*zip(*ends), transform=ax.transAxes, color=colour, linewidth=0.8, zorder=3)
-    centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    ax.annotate(text, centre, xycoords='figure pixels', ha='center', va='center', color=TOKENS['ink'],
-                zorder=5).set_gid(f'halo-{i}')
 
 
 def ladder_key(ax: Any, ladders: list[str], x: float) -> None:
