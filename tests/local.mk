@@ -84,10 +84,12 @@ rt_scripts = \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \
+	tests/suite/links.sh \
 	tests/suite/outside.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \
+	tests/suite/unit.sh \
 	tests/suite/verify.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
@@ -148,7 +150,7 @@ tests_mutants_gfnn_mutants_LDADD = $(rt_gfnn_ldadd)
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
 	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp \
-	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json)
+	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

@@ -57,8 +57,6 @@ endif
 
 alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs
 dist_alya_inputs_DATA = $(wildcard $(srcdir)/inputs/alya-rhs/*)
-alya_docdir = $(docdir)/alya-rhs
-dist_alya_doc_DATA = $(wildcard $(srcdir)/apps/alya-rhs/*.md)
 EXTRA_DIST += apps/alya-rhs/hill.png
 
 # make bench: the ladder at the paper's size, in natural and in Hilbert order.

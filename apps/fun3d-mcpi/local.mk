@@ -58,8 +58,6 @@ endif
 
 mcpi_inputsdir = $(pkgdatadir)/inputs/fun3d-mcpi
 dist_mcpi_inputs_DATA = $(wildcard $(srcdir)/inputs/fun3d-mcpi/*)
-mcpi_docdir = $(docdir)/fun3d-mcpi
-dist_mcpi_doc_DATA = $(wildcard $(srcdir)/apps/fun3d-mcpi/*.md)
 
 # make bench: the ladder at the paper's size, O in FP32 and in FP16.
 bench: bench-mcpi
