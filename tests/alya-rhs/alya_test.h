@@ -1,5 +1,5 @@
 /*
- * alya_test.h - what the tests of alya-rhs share: a problem, and which rungs can run here.
+ * alya_test.h - shared by the tests of alya-rhs: a problem, and which rungs can run here.
  */
 #ifndef ALYA_TEST_H
 #define ALYA_TEST_H

@@ -1,10 +1,9 @@
 /*
- * alya_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
+ * alya_mutants.c - wrong programs that the verification must detect; see mutants.h.
  *
- * Nodes are moved at random, or half of the faults would not be faults: in a cut cube most
- * gradients have one component. Faults of a solve or of the steps are put into the timed solve
- * only, not into the kernel that is checked by itself, so that what is left behind must give them
- * away.
+ * Nodes are moved at random; otherwise half of the faults would have no effect: in a cut cube most
+ * gradients have one component. Faults of a solve or of the steps are in the timed solve only, not
+ * in the kernel that is checked by itself, so that only what is left behind can reveal them.
  */
 #include "config.h"
 #include <math.h>
@@ -74,7 +73,7 @@ typedef enum {
     BOUNDARY_MOVES,
     NODE_NOT_UPDATED,
     FLOAT_U,
-    /* work left out where the end does not show it */
+    /* work omitted where the end does not show it */
     FEWER_CALLS,
     ONLY_LAST,
     ONLY_FIRST,
@@ -180,8 +179,8 @@ static const rt_mutant_t mutants[] = {
     {FLOAT_MIDDLE, "velocity rounded once, same bits not claimed", LONG, false, UNCLAIMED},
 };
 
-static fault_t fault;               /* of the mutant that runs */
-static int solves;                  /* that it has done */
+static fault_t fault;               /* of the running mutant */
+static int solves;                  /* that it has made */
 static int calls;                   /* of its kernel */
 static int solve_calls;             /* of these in this solve, or in these steps */
 static int asked;                   /* how many a solve should make */
@@ -191,7 +190,7 @@ static double *r_update;            /* of the update before */
 static double *first;               /* answer of the first solve, up to [nodes][4] */
 static bool timed;                  /* solved in windows */
 
-/* To single precision if this is the fault. */
+/* Rounds to single precision if this is the fault. */
 static double maybe(fault_t single, double x)
 {
     return fault == single || fault == FLOAT_ELEMENT ? rt_rounded(x) : x;
@@ -342,7 +341,7 @@ static int64_t elements_done(int64_t elements)
     return half ? elements / 2 : elements;
 }
 
-/* What a fault makes of r when all elements are in. */
+/* Applies the fault to r when all elements are in. */
 static void finish(int64_t nodes, double *r, int r_stride)
 {
     double *one = r + nodes / 2 * r_stride;
@@ -361,7 +360,7 @@ static void finish(int64_t nodes, double *r, int r_stride)
         }
 }
 
-/* Is this call of the kernel one that the mutant returns from at once? */
+/* Does the mutant return from this call of the kernel at once? */
 static bool is_skipped(void)
 {
     const int call = solve_calls++;
@@ -421,7 +420,7 @@ static void assemble_packed(const alya_view_t *view, const alya_physics_t *physi
 
 /* --- vector work --- */
 
-/* Node that moves most readily: one that is not held. */
+/* Returns the node that moves most readily: one that is not held. */
 static int64_t lightest(int64_t nodes, const double *m)
 {
     int64_t at = 0;
@@ -498,7 +497,7 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 
 /* --- the solve --- */
 
-/* u + m r in one stage; leaves before and u as alya_step does. */
+/* Makes u + m r in one stage; leaves before and u as alya_step does. */
 static void euler_step(alya_solver_t *s)
 {
     s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
@@ -565,7 +564,7 @@ static void faulty_solve(void *solver)
     solves++;
     solve_wrongly(s);
     if (fault != FEWER_CALLS)
-        s->assembled = asked; /* or the number would be all that gives it away */
+        s->assembled = asked; /* otherwise the number alone would give it away */
     double *answer = steps > 0 ? s->u : s->r;
     const int stride = steps > 0 ? s->u_stride : s->kernels->r_stride;
     double *one = answer + s->view.nodes / 2 * stride;
