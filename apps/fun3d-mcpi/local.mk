@@ -1,8 +1,9 @@
-# fun3d-mcpi. Everything but main.c is a library, so that tests can link it.
+# fun3d-mcpi. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
-apps_fun3d_mcpi_fun3d_mcpi_SOURCES = apps/fun3d-mcpi/main.c
+apps_fun3d_mcpi_fun3d_mcpi_SOURCES = common/driver/program.c
+apps_fun3d_mcpi_fun3d_mcpi_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
 mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
 apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 
@@ -10,7 +11,7 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/judge/verify.c apps/fun3d-mcpi/work.c apps/fun3d-mcpi/rungs.c \
+	apps/fun3d-mcpi/judge/verify.c apps/fun3d-mcpi/work.c \
 	apps/fun3d-mcpi/input/wing.c \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/flow.h \
