@@ -204,7 +204,7 @@ alya_patch_lists_t alya_patch_lists_new(const alya_mesh_t *mesh, const alya_patc
     return lists;
 }
 
-void alya_patch_lists_destroy(const alya_patch_lists_t *lists, rt_space_t space)
+void alya_patch_lists_destroy(alya_patch_lists_t *lists, rt_space_t space)
 {
     RT_FREE(lists->offset, space);
     RT_FREE(lists->record, space);

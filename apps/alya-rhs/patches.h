@@ -135,7 +135,7 @@ typedef struct {
 /* Makes them in host memory, then copies them. */
 alya_patch_lists_t alya_patch_lists_new(const alya_mesh_t *mesh, const alya_patch_shape_t *shape,
                                         rt_space_t space);
-void alya_patch_lists_destroy(const alya_patch_lists_t *lists, rt_space_t space);
+void alya_patch_lists_destroy(alya_patch_lists_t *lists, rt_space_t space);
 
 #ifdef __cplusplus
 }

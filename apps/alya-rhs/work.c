@@ -19,14 +19,30 @@
 
 enum { VALUE = sizeof(double), CREDITED = 376 };
 
+/* The paper's counters of a rung: floating point operations, global and local loads and stores,
+ * bytes from DRAM, and milliseconds of three assemblies. */
 typedef struct {
-    const char *rung, *paper; /* paper: its name there; NULL: not in the paper */
-    double flops;             /* per element */
-    double global, local;     /* loads, stores and atomic additions of a lane */
-    double streamed;          /* values of a workspace in main memory, each written and read once */
-    /* the paper's counters: floating point operations, global and local loads and stores, bytes
-     * from DRAM, and milliseconds of three assemblies (A100; CPU: 71 cores) */
-    double paper_flops, paper_global, paper_local, paper_dram, paper_ms;
+    const char *name; /* NULL: not in the paper */
+    const char *text; /* for --roofline */
+    double flops, global, local, dram, ms;
+} paper_t;
+#define PAPER(name_, flops_, global_, local_, dram_, ms_, where_)                                \
+    {                                                                                            \
+        .name = name_, .text = name_ ": " #ms_ " ms for 3 assemblies, " where_, .flops = flops_, \
+        .global = global_, .local = local_, .dram = dram_, .ms = ms_                             \
+    }
+#define ON_A100(name, flops, global, local, dram, ms) \
+    PAPER(name, flops, global, local, dram, ms, "A100")
+#define ON_CPU(name, flops, global, local, dram, ms) \
+    PAPER(name, flops, global, local, dram, ms, "71 cores of Icelake")
+
+/* What a rung does per element. */
+typedef struct {
+    const char *rung;
+    double flops;
+    double global, local; /* loads, stores and atomic additions of a lane */
+    double streamed;      /* values of a workspace in main memory, each written and read once */
+    paper_t paper;
 } model_t;
 
 /*
@@ -51,21 +67,41 @@ typedef struct {
  * are 12 flops. In mixed most flops are FP32.
  */
 static const model_t models[] = {
-    {"reference", NULL, 1961, 49, 0, 0, 0, 0, 0, 0, 0},
-    {"cpu-B", "B", 6413, 9424, 0, 0, 6316, 6055, 0, 261, 785},
-    {"cpu-RS", "RS", 750, 1254, 0, 0, 1760, 2516, 0, 218, 244},
-    {"cpu-RSP", "RSP", 629, 49, 72, 0, 1249, 639, 0, 241, 122},
-    {"cpu-closed", NULL, 371, 17, 72, 0, 0, 0, 0, 0, 0},
-    {"B", "B", 6413, 9412, 0, 415, 6293, 6218, 24, 23331, 3773},
-    {"P", "P", 6413, 37, 9375, 415, 6148, 483, 2593, 18721, 1536},
-    {"RS", "RS", 791, 1132, 0, 95, 1663, 960, 0, 1170, 197},
-    {"RSP", "RSP", 674, 37, 0, 0, 1391, 50, 71, 442, 68},
-    {"RSPR", "RSPR", 674, 37, 0, 0, 1333, 71, 30, 150, 51},
-    {"closed", NULL, CREDITED, 37, 0, 0, 0, 0, 0, 0, 0},
-    {"coalesced", NULL, CREDITED, 29, 0, 0, 0, 0, 0, 0, 0},
-    {"patch", NULL, CREDITED + 12, 3, 0, 0, 0, 0, 0, 0, 0},
-    {"mixed", NULL, 410, 3, 0, 0, 0, 0, 0, 0, 0},
-    {"kokkos", NULL, 448, 13, 0, 0, 0, 0, 0, 0, 0},
+    {.rung = "reference", .flops = 1961, .global = 49},
+    {.rung = "cpu-B", .flops = 6413, .global = 9424, .paper = ON_CPU("B", 6316, 6055, 0, 261, 785)},
+    {.rung = "cpu-RS",
+     .flops = 750,
+     .global = 1254,
+     .paper = ON_CPU("RS", 1760, 2516, 0, 218, 244)},
+    {.rung = "cpu-RSP",
+     .flops = 629,
+     .global = 49,
+     .local = 72,
+     .paper = ON_CPU("RSP", 1249, 639, 0, 241, 122)},
+    {.rung = "cpu-closed", .flops = 371, .global = 17, .local = 72},
+    {.rung = "B",
+     .flops = 6413,
+     .global = 9412,
+     .streamed = 415,
+     .paper = ON_A100("B", 6293, 6218, 24, 23331, 3773)},
+    {.rung = "P",
+     .flops = 6413,
+     .global = 37,
+     .local = 9375,
+     .streamed = 415,
+     .paper = ON_A100("P", 6148, 483, 2593, 18721, 1536)},
+    {.rung = "RS",
+     .flops = 791,
+     .global = 1132,
+     .streamed = 95,
+     .paper = ON_A100("RS", 1663, 960, 0, 1170, 197)},
+    {.rung = "RSP", .flops = 674, .global = 37, .paper = ON_A100("RSP", 1391, 50, 71, 442, 68)},
+    {.rung = "RSPR", .flops = 674, .global = 37, .paper = ON_A100("RSPR", 1333, 71, 30, 150, 51)},
+    {.rung = "closed", .flops = CREDITED, .global = 37},
+    {.rung = "coalesced", .flops = CREDITED, .global = 29},
+    {.rung = "patch", .flops = CREDITED + 12, .global = 3},
+    {.rung = "mixed", .flops = 410, .global = 3},
+    {.rung = "kokkos", .flops = 448, .global = 13},
 };
 
 /* Returns the model of a rung; one that is not in the table (a mutant in a test) does what the
@@ -106,9 +142,10 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 /* --- memory --- */
 
 /*
- * Returns the number of a part's nodes on its faces to other parts, or on those of the periodic
- * box. A generated part is approximated by a block of its number of cells, as near to a cube as the
- * mesh allows; a part of a file by a cube.
+ * Returns the number of a part's nodes on its faces to other parts, or on those of the periodic box.
+ * A generated part is approximated by a block of its number of cells, as near to a cube as the mesh
+ * allows; a part of a file by a cube. While extents are searched for, the ranks share the cells of
+ * one rank: more faces, which makes up for the nodes that parts have and blocks do not.
  */
 static double nodes_on_faces(const alya_config_t *config, const alya_counts_t *counts)
 {
@@ -116,6 +153,8 @@ static double nodes_on_faces(const alya_config_t *config, const alya_counts_t *c
     double size[3], edge[3], sum = 0;
     for (int d = 0; d < 3; d++)
         size[d] = config->from_file ? cbrt(counts->total_elements / 6) : (double)config->cells[d];
+    if (counts->is_block)
+        size[0] /= rt_comm_size();
     const double cells = size[0] * size[1] * size[2] / rt_comm_size();
     for (int d = 0; d < 3; d++)
         edge[d] = size[d];
@@ -162,8 +201,7 @@ static double making_mesh(const alya_config_t *config, const alya_counts_t *coun
     if (config->from_file)
         most = fmax(most, whole + alya_boundary_memory(all_elements, all_nodes));
     if (rt_comm_size() > 1 && (config->from_file || metis))
-        most = fmax(most,
-                    whole + alya_distribute_memory(all_elements, all_nodes, metis));
+        most = fmax(most, whole + alya_distribute_memory(all_elements, all_nodes, metis));
     return most;
 }
 
@@ -238,14 +276,9 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung)
 {
-    static char text[96];
-    const model_t *m = model_of(rung);
+    const char *text = model_of(rung)->paper.text;
     (void)run;
-    if (!m->paper || m->paper_ms == 0)
-        return "";
-    snprintf(text, sizeof text, "%s: %.0f ms for 3 assemblies, %s", m->paper, m->paper_ms,
-             rung->kind == RT_CPU ? "71 cores of Icelake" : "A100");
-    return text;
+    return text ? text : "";
 }
 
 static void cell(rt_table_t *t, double value, const char *format)
@@ -260,8 +293,8 @@ static double seconds_of_b(const rt_outcome_t *outcomes, rt_kind_t kind)
 {
     for (int i = 0; i < ALYA_RUNGS; i++)
         if (outcomes[i].rung && (outcomes[i].rung->kind == RT_CPU) == (kind == RT_CPU) &&
-            model_of(outcomes[i].rung)->paper &&
-            strcmp(model_of(outcomes[i].rung)->paper, "B") == 0)
+            model_of(outcomes[i].rung)->paper.name &&
+            strcmp(model_of(outcomes[i].rung)->paper.name, "B") == 0)
             return outcomes[i].verdict.valid ? outcomes[i].seconds_per_unit : 0;
     return 0;
 }
@@ -280,21 +313,22 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         const bool cpu = o->rung->kind == RT_CPU;
         rt_table_cell(t, "%s", m->rung);
         cell(t, m->flops, "%.0f");
-        cell(t, m->paper_flops, "%.0f");
+        cell(t, m->paper.flops, "%.0f");
         cell(t, m->global, "%.0f");
-        cell(t, m->paper_global, "%.0f");
+        cell(t, m->paper.global, "%.0f");
         cell(t, m->local, "%.0f");
-        cell(t, m->paper_local, "%.0f");
+        cell(t, m->paper.local, "%.0f");
         cell(t, rt_work_bytes(&o->work) / E, "%.0f");
-        cell(t, m->paper_dram, "%.0f");
+        cell(t, m->paper.dram, "%.0f");
         cell(t, o->verdict.valid && o->seconds_per_unit > 0 ? b / o->seconds_per_unit : 0, "%.2f");
-        cell(t, m->paper_ms > 0 ? (cpu ? 785 : 3773) / m->paper_ms : 0, "%.2f");
-        rt_table_cell(t, "%s", m->paper ? m->paper : "not in the paper");
+        cell(t, m->paper.ms > 0 ? (cpu ? 785 : 3773) / m->paper.ms : 0, "%.2f");
+        rt_table_cell(t, "%s", m->paper.name ? m->paper.name : "not in the paper");
         rt_table_row(t);
     }
-    fprintf(out,
-            "\nan element, by our model and by the paper's counters (tables I and II); B / this: "
-            "how many times as fast as B, here and there\n\n");
+    fprintf(
+        out,
+        "\nper element, by our model and by the paper's counters (tables I and II); B / this: how "
+        "many times as fast as B, here and there\n\n");
     rt_table_print(t, out);
     rt_table_destroy(t);
 }
