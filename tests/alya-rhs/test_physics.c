@@ -12,7 +12,8 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "alya_test.h"
+#include "apps/alya-rhs/alya.h"
+#include "tests/common/app_test.h"
 
 enum { STEPS = 64 };
 static const double pi = 3.14159265358979323846;
@@ -20,7 +21,7 @@ static const double pi = 3.14159265358979323846;
 /* Returns the unit roundoff of this rung's arithmetic. */
 static double unit(const rt_rung_t *rung)
 {
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     return kernels->tolerance == ALYA_TOLERANCE ? RT_EPS : 0x1p-24;
 }
 
@@ -67,8 +68,7 @@ static void run(case_t *c)
     alya_solver_t *s = alya_solver_new(c->p, c->rung);
     s->physics = c->physics;
     alya_put_velocity(s, c->u);
-    rt_fill(s->r, s->space, 0xff,
-            (size_t)s->view.nodes * (size_t)s->kernels->r_stride * sizeof(double));
+    alya_erase_r(s);
     alya_assemble(s);
     alya_get(s, s->r, s->kernels->r_stride, c->r);
     alya_solver_destroy(s);
@@ -214,7 +214,7 @@ static double flat[3][3];
 /* Returns a change of one value that a rung's class of error must show. */
 static double small_change(const rt_rung_t *rung)
 {
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     return kernels->tolerance > ALYA_TOLERANCE ? 1 : 1e-3;
 }
 
@@ -354,7 +354,7 @@ static void conservation(alya_problem_t *p, const rt_rung_t *rung)
                                                  [ALYA_SKEW] = {true, false, false},
                                                  [ALYA_CONS] = {false, true, true},
                                                  [ALYA_EMAC] = {true, true, true}};
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     case_t c = case_new(p, rung);
     for (int64_t n = 0; n < c.mesh->nodes; n++)
         if (c.mesh->flags[n] & ALYA_BOUNDARY)
@@ -480,12 +480,12 @@ static void manufactured(void)
     for (int level = 0; level < levels; level++) {
         const int n = 8 << level;
         char settings[64];
-        alya_test_t t;
+        app_test_t t;
         snprintf(settings, sizeof settings, "mesh=box cells=%dx%dx%d", n, n, n);
-        alya_test_new(&t, &alya_app, settings);
+        app_test_new(&t, &alya_app, settings);
         for (int i = 0; i < ALYA_RUNGS; i++) {
             double error[2];
-            if (!alya_test_can_run(&alya_ladder[i]))
+            if (rt_rung_why_not(&alya_ladder[i]))
                 continue;
             vortex_errors(t.problem, &alya_ladder[i], false, error);
             CHECK(as_wanted(error, level));
@@ -500,7 +500,7 @@ static void manufactured(void)
         memcpy(twin_before, twin, sizeof twin);
         printf("n = %2d: errors of F1 %.4g, F2 %.4g; twin %.4g, %.4g\n", n, before[0][0],
                before[0][1], twin[0], twin[1]);
-        alya_test_destroy(&t);
+        app_test_destroy(&t);
     }
 }
 
@@ -621,7 +621,7 @@ static double sum_difference(const case_t *c, const double *sum)
     return most;
 }
 
-static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
+static void orders_and_parts(const app_test_t *t, const rt_rung_t *rung)
 {
     const alya_box_t box = alya_box(t->config);
     case_t c = case_new(t->problem, rung);
@@ -652,12 +652,12 @@ static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
 int main(int argc, char **argv)
 {
     app_test_start("test_physics", &argc, &argv);
-    alya_test_t t;
+    app_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
-    alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
+    app_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_rung_t *rung = &alya_ladder[i];
-        if (!alya_test_can_run(rung))
+        if (rt_rung_why_not(rung))
             continue;
         const int failed = check_state.failed;
         constant_velocity(t.problem, rung);
@@ -669,7 +669,7 @@ int main(int argc, char **argv)
         orders_and_parts(&t, rung);
         printf("%s: %d failed\n", rung->name, check_state.failed - failed);
     }
-    alya_test_destroy(&t);
+    app_test_destroy(&t);
     manufactured();
     return app_test_stop(check_done());
 }

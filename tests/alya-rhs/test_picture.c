@@ -75,7 +75,7 @@ static world_t *world_new(const char *name, int64_t nodes, int64_t elements)
     w->mesh.elements = elements;
     w->mesh.x = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
     w->mesh.connectivity = RT_NEW(int32_t, 4 * (size_t)elements, RT_HOST);
-    w->config.mesh = name;
+    w->config.is_hill = strcmp(name, "hill") == 0;
     w->problem.mesh = &w->mesh;
     w->problem.config = &w->config;
     w->kernels.packed = 8;

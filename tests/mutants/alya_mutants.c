@@ -440,13 +440,13 @@ static void faulty_update(int64_t nodes, double a, double b, double c, const dou
     double *fresh = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
     for (int64_t n = 0; n < nodes; n++)
         mass[n] = now == BOUNDARY_MOVES && m[n] == 0 ? m[light] : m[n];
-    alya_vector_cpu.scale(nodes, 1, r, r_stride, fresh, 3);
+    alya_vectors_cpu.scale(nodes, 1, r, r_stride, fresh, 3);
     const bool last = a > 0 && a < 0.5;
     if (last && now == COEFFICIENT)
         a = b = c = 0.5;
     if (last && now == COEFFICIENT_DIGIT)
         b = c = 0.6666667;
-    alya_vector_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
+    alya_vectors_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
                            u, u_stride);
     memcpy(r_update, fresh, 3 * (size_t)nodes * sizeof *fresh);
     RT_FREE(fresh, RT_HOST);
@@ -481,11 +481,11 @@ static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
 
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 {
-    static alya_vector_t vector;
+    static alya_vectors_t vectors;
     alya_solver_t *s = alya_solver_new(problem, rung);
-    vector = alya_vector_cpu;
-    vector.update = faulty_update;
-    s->vector = &vector;
+    vectors = alya_vectors_cpu;
+    vectors.update = faulty_update;
+    s->vectors = &vectors;
     if (fault == HALO_MISSING)
         s->halo = NULL;
     if (fault == HALO_NODE_MISSING || fault == MESSAGE_DROPPED) {
@@ -500,9 +500,9 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 /* Makes u + m r in one stage; leaves before and u as alya_step does. */
 static void euler_step(alya_solver_t *s)
 {
-    s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
+    s->vectors->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
     alya_assemble(s);
-    s->vector->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
+    s->vectors->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
                       s->u, s->u_stride);
 }
 
@@ -580,20 +580,23 @@ static void faulty_solve(void *solver)
 
 /* --- the suite --- */
 
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
     static const alya_kernels_t tables[] = {
-        [PLAIN] = {.assemble = assemble_plain,
+        [PLAIN] = {.rung = {.precision = "FP64", .reproducible = true},
+                   .assemble = assemble_plain,
                    .r_stride = 3,
-                   .reproducible = true,
                    .tolerance = ALYA_TOLERANCE},
-        [PACKED] = {.assemble = assemble_packed,
+        [PACKED] = {.rung = {.precision = "FP64", .reproducible = true},
+                    .assemble = assemble_packed,
                     .packed = 8,
                     .r_stride = 4,
-                    .reproducible = true,
                     .tolerance = ALYA_TOLERANCE},
-        [UNCLAIMED] = {.assemble = assemble_plain, .r_stride = 3, .tolerance = ALYA_TOLERANCE}};
-    return &tables[mutant->variant];
+        [UNCLAIMED] = {.rung = {.precision = "FP64"},
+                       .assemble = assemble_plain,
+                       .r_stride = 3,
+                       .tolerance = ALYA_TOLERANCE}};
+    return &tables[mutant->variant].rung;
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)
@@ -626,21 +629,4 @@ static const rt_mutant_t honest[] = {
     {ORDER_VARIES, "the same bits neither kept nor claimed", RT_EVERY_PROBLEM, true, UNCLAIMED},
 };
 
-static const rt_mutants_t suite = {.app = &alya_app,
-                                   .settings = settings,
-                                   .problems = PROBLEMS,
-                                   .mutants = mutants,
-                                   .n_mutants = sizeof mutants / sizeof *mutants,
-                                   .honest = honest,
-                                   .n_honest = sizeof honest / sizeof *honest,
-                                   .lost_message = MESSAGE_DROPPED,
-                                   .solver_new = faulty_solver_new,
-                                   .solve = faulty_solve,
-                                   .kernels = kernels,
-                                   .begin = begin,
-                                   .end = end};
-
-int main(int argc, char **argv)
-{
-    return rt_mutants_main(&suite, argc, argv);
-}
+RT_MUTANTS_MAIN(alya_app)
