@@ -14,7 +14,7 @@
  * colours (Kempe's chain) may always swap them. The price is time, about that of making the graph.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <string.h>
 

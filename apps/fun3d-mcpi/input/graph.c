@@ -9,7 +9,7 @@
  * take four times the memory.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * doubted first: see io/scan.h.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +283,17 @@ static bool fill(rt_scan_t *s, const mtx_t *m, mcpi_source_t *source)
         return false;
     *source->graph = (mcpi_graph_t){0};
     return make_graph(s, m, source->graph) && make_blocks(s, m, source->graph, blocks);
+}
+
+void mcpi_source_destroy(mcpi_source_t *source)
+{
+    if (!source)
+        return;
+    if (source->destroy)
+        source->destroy(source);
+    mcpi_graph_destroy(source->graph);
+    RT_FREE(source->x, RT_HOST);
+    RT_FREE(source, RT_HOST);
 }
 
 mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, int nb, char *why,

@@ -8,7 +8,7 @@
 #include "config.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "rows.h"
+#include "input.h"
 #include <math.h>
 #include <string.h>
 

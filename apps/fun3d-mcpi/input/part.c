@@ -7,7 +7,7 @@
  * block in FP32) of a rank of 25.
  */
 #include "config.h"
-#include "rows.h"
+#include "input.h"
 #include <string.h>
 
 /* --- partition --- */

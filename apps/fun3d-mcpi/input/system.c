@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "../mcpi.h"
+#include "input.h"
 
 /* --- types of O --- */
 
@@ -26,11 +26,7 @@ size_t mcpi_type_size(mcpi_type_t type)
     return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
 }
 
-const char *mcpi_type_name(mcpi_type_t type)
-{
-    static const char *const name[MCPI_TYPES] = {"fp64", "fp32", "fp16", "bf16"};
-    return name[type];
-}
+const char *const mcpi_type_names[] = {"fp64", "fp32", "fp16", "bf16", NULL};
 
 /* Straight from FP64: by way of FP32 some values would be rounded twice, and wrongly. `mantissa`
  * bits are stored, and the largest finite exponent is `bias`. */
@@ -255,7 +251,7 @@ static void explain(fault_t fault, mcpi_type_t type, const char *row, int where,
         snprintf(why, len,
                  "%s: an off-diagonal entry, %.3g with the row scaled to a diagonal of 1 to "
                  "2, overflows %s",
-                 row, size, mcpi_type_name(type));
+                 row, size, mcpi_type_names[type]);
     else
         snprintf(why, len,
                  "%s: pivot %d of its diagonal block is %.3g of the largest entry, less than "

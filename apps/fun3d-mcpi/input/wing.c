@@ -14,193 +14,16 @@
  * not stand upright on the wall where the body is steep, and there is nothing like a wake.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+#include "wing.h"
 
 /* Lengths are in those of the body, which lies along x; y = 0 is the symmetry plane. */
 static const double semi_axis[3] = {0.5, 0.15, 0.15};
 static const double wing_span = 0.4, wing_chord = 0.35, wing_thickness = 0.25;
 /* Of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
 static const double far_away = 24.2;
-
-/* --- the surface --- */
-
-/* Side s of triangle t runs from corner s to corner s + 1; number 3t + s. */
-typedef struct {
-    int64_t columns, triangles;
-    int32_t *corner;    /* [triangles][3] vertex columns, counter-clockwise from outside */
-    int32_t *across;    /* [triangles][3] the same side as its other triangle numbers it, or -1 */
-    double *u;          /* [columns][3] on the unit sphere, y >= 0 */
-    uint64_t *priority; /* [columns], no two the same */
-} surface_t;
-
-static inline int64_t next_side(int64_t side)
-{
-    return side % 3 == 2 ? side - 2 : side + 1;
-}
-
-static inline int64_t previous_side(int64_t side)
-{
-    return side % 3 == 0 ? side + 2 : side - 1;
-}
-
-/* Vertices of half an octahedron are the (i, j) with |i| + |j| <= n, numbered by i, then by j. */
-static int64_t column_of(int64_t n, int64_t i, int64_t j)
-{
-    int64_t below = i + n,
-            above = n - i; /* rows i' < i have 1, 3, .. 2n + 1, 2n - 1, .. vertices */
-    int64_t start = i <= 0 ? below * below : 2 * n * n + 2 * n + 1 - (above + 1) * (above + 1);
-    return start + j + (n - llabs(i));
-}
-
-/* Sines make equal angles along the edges of the octahedron, and y = 0 exactly on the plane. */
-static void make_directions(const surface_t *s, int64_t n)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t i = -n; i <= n; i++)
-        for (int64_t j = llabs(i) - n; j <= n - llabs(i); j++) {
-            double quarter = acos(0.0) / (double)n, *u = s->u + 3 * column_of(n, i, j);
-            u[0] = sin(quarter * (double)i);
-            u[1] = sin(quarter * (double)(n - llabs(i) - llabs(j)));
-            u[2] = sin(quarter * (double)j);
-            double length = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-            for (int d = 0; d < 3; d++)
-                u[d] /= length;
-        }
-}
-
-/* Four quarters, each a triangle of n rows; those with one mirrored axis are turned over. */
-static void make_triangles(const surface_t *s, int64_t n)
-{
-    int32_t *corner = s->corner;
-    for (int quarter = 0; quarter < 4; quarter++) {
-        int64_t a = quarter & 1 ? -1 : 1, b = quarter & 2 ? -1 : 1;
-        int second = a == b ? 2 : 1, third = 3 - second;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; i + j < n; j++) {
-                corner[0] = (int32_t)column_of(n, a * i, b * j);
-                corner[second] = (int32_t)column_of(n, a * (i + 1), b * j);
-                corner[third] = (int32_t)column_of(n, a * i, b * (j + 1));
-                corner += 3;
-                if (i + j == n - 1)
-                    continue;
-                corner[0] = (int32_t)column_of(n, a * (i + 1), b * (j + 1));
-                corner[second] = (int32_t)column_of(n, a * i, b * (j + 1));
-                corner[third] = (int32_t)column_of(n, a * (i + 1), b * j);
-                corner += 3;
-            }
-    }
-}
-
-/* A side's other triangle has it in the other direction. At most 6 sides start at a vertex. */
-static void find_across(const surface_t *s)
-{
-    int32_t *from = RT_NEW(int32_t, 6 * (size_t)s->columns, RT_HOST);
-    for (int64_t c = 0; c < 6 * s->columns; c++)
-        from[c] = -1;
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        int32_t *place = from + 6 * (int64_t)s->corner[side];
-        while (*place >= 0)
-            place++;
-        *place = (int32_t)side;
-    }
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        const int32_t *place = from + 6 * (int64_t)s->corner[next_side(side)];
-        s->across[side] = -1;
-        for (int k = 0; k < 6 && place[k] >= 0; k++)
-            if (s->corner[next_side(place[k])] == s->corner[side])
-                s->across[side] = place[k];
-    }
-    RT_FREE(from, RT_HOST);
-}
-
-/* Six times the volume that three directions span; positive: counter-clockwise from outside. */
-static double spanned(const surface_t *s, int32_t a, int32_t b, int32_t c)
-{
-    const double *p = s->u + 3 * (int64_t)a, *q = s->u + 3 * (int64_t)b, *r = s->u + 3 * (int64_t)c;
-    return p[0] * (q[1] * r[2] - q[2] * r[1]) + p[1] * (q[2] * r[0] - q[0] * r[2]) +
-           p[2] * (q[0] * r[1] - q[1] * r[0]);
-}
-
-/* Edges that meet at a vertex: 4 .. 9; on the symmetry plane, of the half that is there. */
-static const int8_t least_degree[2] = {4, 3}, most_degree[2] = {9, 5};
-
-/* Side ab of triangles abc and bad becomes cd. Only where the quad is well convex. */
-static void flip(const surface_t *s, int64_t side, int8_t *degree, const uint8_t *on_plane)
-{
-    int64_t other = s->across[side];
-    int64_t abc = side - side % 3, bad = other - other % 3;
-    int32_t a = s->corner[side], b = s->corner[other];
-    int32_t c = s->corner[previous_side(side)], d = s->corner[previous_side(other)];
-    double area = spanned(s, a, b, c) + spanned(s, b, a, d);
-    if (degree[a] <= least_degree[on_plane[a]] || degree[b] <= least_degree[on_plane[b]] ||
-        degree[c] >= most_degree[on_plane[c]] || degree[d] >= most_degree[on_plane[d]] ||
-        spanned(s, a, d, c) < area / 8 || spanned(s, d, b, c) < area / 8)
-        return;
-    degree[a]--;
-    degree[b]--;
-    degree[c]++;
-    degree[d]++;
-    int32_t ad = s->across[next_side(other)], db = s->across[previous_side(other)];
-    int32_t bc = s->across[next_side(side)], ca = s->across[previous_side(side)];
-    const int32_t corner[2][3] = {{a, d, c}, {d, b, c}};
-    const int32_t across[2][3] = {{ad, (int32_t)bad + 2, ca}, {db, bc, (int32_t)abc + 1}};
-    for (int half = 0; half < 2; half++)
-        for (int k = 0; k < 3; k++) {
-            int64_t at = (half == 0 ? abc : bad) + k;
-            s->corner[at] = corner[half][k];
-            s->across[at] = across[half][k];
-            if (across[half][k] >= 0)
-                s->across[across[half][k]] = (int32_t)at;
-        }
-}
-
-/* One side in ten. One thread: a flip changes what the next one finds, and there are few. */
-static void flip_edges(const surface_t *s, uint64_t seed)
-{
-    int8_t *degree = RT_NEW(int8_t, (size_t)s->columns, RT_HOST);
-    uint8_t *on_plane = RT_NEW(uint8_t, (size_t)s->columns, RT_HOST);
-    memset(degree, 0, (size_t)s->columns);
-    memset(on_plane, 0, (size_t)s->columns);
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        degree[s->corner[side]]++;
-        if (s->across[side] < 0) { /* the plane: one edge that no side follows from its end */
-            degree[s->corner[next_side(side)]]++;
-            on_plane[s->corner[side]] = 1;
-        }
-    }
-    for (int64_t side = 0; side < 3 * s->triangles; side++)
-        if (s->across[side] >= 0 && rt_hash((uint64_t)side, rt_hash(1, seed)) % 10 == 0)
-            flip(s, side, degree, on_plane);
-    RT_FREE(degree, RT_HOST);
-    RT_FREE(on_plane, RT_HOST);
-}
-
-static void surface_new(surface_t *s, int64_t n, uint64_t seed)
-{
-    s->columns = 2 * n * n + 2 * n + 1;
-    s->triangles = 4 * n * n;
-    s->corner = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
-    s->across = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
-    s->u = RT_NEW(double, 3 * (size_t)s->columns, RT_HOST);
-    s->priority = RT_NEW(uint64_t, (size_t)s->columns, RT_HOST);
-    make_directions(s, n);
-    make_triangles(s, n);
-    find_across(s);
-    flip_edges(s, seed);
-    for (int64_t c = 0; c < s->columns; c++)
-        s->priority[c] = rt_hash((uint64_t)c, rt_hash(2, seed)) << 32 | (uint64_t)c;
-}
-
-static void surface_destroy(surface_t *s)
-{
-    RT_FREE(s->corner, RT_HOST);
-    RT_FREE(s->across, RT_HOST);
-    RT_FREE(s->u, RT_HOST);
-    RT_FREE(s->priority, RT_HOST);
-}
 
 /* --- what becomes of the cells --- */
 
@@ -209,7 +32,7 @@ enum { SPLIT, MIXED, PRISM = MIXED + 3 };
 
 /* How many cells from the wall are prisms in a column. The wave is odd in (x, z), so their mean
  * does not depend on n. The swing is one of several layers, and of one where there are few. */
-static int64_t prisms_planned(const surface_t *s, int64_t layers, int64_t t)
+static int64_t prisms_planned(const mcpi_surface_t *s, int64_t layers, int64_t t)
 {
     double x = 0, z = 0, swing = fmax(0.8, 0.16 * (double)layers);
     for (int a = 0; a < 3; a++) {
@@ -228,7 +51,7 @@ static int64_t prisms_planned(const surface_t *s, int64_t layers, int64_t t)
  * less likely to be prisms; so the least set of prisms that fits is the same in whatever order
  * cells are looked at.
  */
-static uint8_t fitting(const surface_t *s, const uint8_t *cell, int64_t t)
+static uint8_t fitting(const mcpi_surface_t *s, const uint8_t *cell, int64_t t)
 {
     int prisms = 0, side = 0;
     for (int k = 0; k < 3; k++)
@@ -244,7 +67,7 @@ static uint8_t fitting(const surface_t *s, const uint8_t *cell, int64_t t)
     return prisms == 1 && (apex > a) == (apex > b) ? (uint8_t)(MIXED + side) : PRISM;
 }
 
-static void settle_layer(const surface_t *s, const int64_t *planned, int64_t k, uint8_t *cell)
+static void settle_layer(const mcpi_surface_t *s, const int64_t *planned, int64_t k, uint8_t *cell)
 {
     for (int64_t t = 0; t < s->triangles; t++)
         cell[t] = k < planned[t] ? PRISM : SPLIT;
@@ -260,7 +83,7 @@ static void settle_layer(const surface_t *s, const int64_t *planned, int64_t k, 
 }
 
 /* [layers][triangles]. Layers know nothing of each other. */
-static uint8_t *cells_new(const surface_t *s, int64_t layers)
+static uint8_t *cells_new(const mcpi_surface_t *s, int64_t layers)
 {
     uint8_t *cell = RT_NEW(uint8_t, (size_t)(layers * s->triangles), RT_HOST);
     int64_t *planned = RT_NEW(int64_t, (size_t)s->triangles, RT_HOST);
@@ -284,7 +107,7 @@ typedef struct {
     int64_t element[RT_ELEMENTS], face[RT_FACES];
 } place_t;
 
-static place_t count_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t)
+static place_t count_column(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers, int64_t t)
 {
     place_t count = {.face[RT_TRIANGLE] = 2};
     int sides = 0;
@@ -374,7 +197,7 @@ static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
              (const int32_t[]){up ? v[a] : v[b], v[b + 3], v[a + 3]});
 }
 
-static void put_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t,
+static void put_column(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers, int64_t t,
                        place_t at, const rt_mesh_t *mesh)
 {
     uint64_t priority[3];
@@ -403,7 +226,8 @@ static void put_column(const surface_t *s, const uint8_t *cell, int64_t layers, 
     put_face(mesh, &at, RT_TRIANGLE, MCPI_TAG_FAR, v);
 }
 
-static void make_elements(const surface_t *s, const uint8_t *cell, int64_t layers, rt_mesh_t *mesh)
+static void make_elements(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers,
+                          rt_mesh_t *mesh)
 {
     place_t *at = RT_NEW(place_t, (size_t)s->triangles, RT_HOST), sum = {.element[0] = 0};
 #pragma omp parallel for schedule(static)
@@ -459,7 +283,7 @@ static double choose_growth(double first, int64_t layers)
 
 /* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive; the
  * wing and the layers move them along their rays. */
-static void make_vertices(const surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
+static void make_vertices(const mcpi_surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
 {
     int64_t levels = wing->layers + 1;
     double growth = wing->growth > 0 ? wing->growth : choose_growth(wing->first, wing->layers);
@@ -487,20 +311,20 @@ static void make_vertices(const surface_t *s, const mcpi_wing_t *wing, rt_mesh_t
 
 rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
 {
-    surface_t s;
+    mcpi_surface_t s;
     RT_EXPECT(wing->n >= 2 && wing->layers >= 2, RT_USAGE,
               "a wing needs n and layers of at least 2");
     RT_EXPECT(wing->n < 20000 && wing->layers <= INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
               "a wing can have 2147483647 tetrahedra");
     RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
               "first layer from 0 to %g body lengths, growth not negative", far_away);
-    surface_new(&s, wing->n, wing->seed);
+    mcpi_surface_new(&s, wing->n, wing->seed);
     uint8_t *cell = cells_new(&s, wing->layers);
     rt_mesh_t *mesh = RT_NEW(rt_mesh_t, 1, RT_HOST);
     make_elements(&s, cell, wing->layers, mesh);
     make_vertices(&s, wing, mesh);
     RT_FREE(cell, RT_HOST);
-    surface_destroy(&s);
+    mcpi_surface_destroy(&s);
     return mesh;
 }
 
