@@ -1,15 +1,16 @@
-# alya-rhs. Everything but main.c is a library, so that tests can link it.
+# alya-rhs. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/alya-rhs/alya-rhs
-apps_alya_rhs_alya_rhs_SOURCES = apps/alya-rhs/main.c
+apps_alya_rhs_alya_rhs_SOURCES = common/driver/program.c
+apps_alya_rhs_alya_rhs_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=alya_app
 apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/ladder.def \
 	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c apps/alya-rhs/judge/verify.c \
-	apps/alya-rhs/work.c apps/alya-rhs/rungs.c apps/alya-rhs/picture.c \
+	apps/alya-rhs/work.c apps/alya-rhs/picture.c \
 	apps/alya-rhs/input/box.c \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/distribute.c \

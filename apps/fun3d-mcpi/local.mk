@@ -1,8 +1,9 @@
-# fun3d-mcpi. Everything but main.c is a library, so that tests can link it.
+# fun3d-mcpi. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
-apps_fun3d_mcpi_fun3d_mcpi_SOURCES = apps/fun3d-mcpi/main.c
+apps_fun3d_mcpi_fun3d_mcpi_SOURCES = common/driver/program.c
+apps_fun3d_mcpi_fun3d_mcpi_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
 mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
 apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 

@@ -45,7 +45,7 @@ typedef struct {
     void *(*solver_new)(void *problem, const rt_rung_t *rung);
     void (*solve)(void *solver);
     /* The mutant's function table. */
-    const void *(*kernels)(const rt_mutant_t *mutant);
+    const rt_kernels_t *(*kernels)(const rt_mutant_t *mutant);
     /* Which of the app's ladders it is on; NULL if the app has one. */
     const char *(*ladder)(const rt_mutant_t *mutant);
     /* Before and after a run: sets the fault that the suite's code asks for, counters to 0, and
