@@ -52,8 +52,9 @@ static const rt_opt_t options[] = {
 
 static void find_kind(mcpi_config_t *config)
 {
+    const char *suffix = strrchr(config->mesh, '.');
     config->from_file = strcmp(config->mesh, "wing") != 0;
-    config->is_matrix = config->from_file && rt_ends_with(config->mesh, ".mtx");
+    config->is_matrix = suffix && strcmp(suffix, ".mtx") == 0;
     if (config->is_matrix && config->order == MCPI_HILBERT)
         config->order = MCPI_RCM; /* a matrix has no coordinates */
 }

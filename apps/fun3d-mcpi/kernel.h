@@ -48,8 +48,8 @@ typedef struct {
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
 } mcpi_kernels_t;
 
-/* The precision of every rung but the oracle. */
-#define MCPI_PRECISION "O, dQ and sums as asked, solves FP64"
+/* The precision of every rung except the oracle. */
+#define MCPI_PRECISION "the types asked for, solves in FP64"
 
 #define RUNG(name, kind, after, table, idea) extern const mcpi_kernels_t table;
 #include "ladder.def"

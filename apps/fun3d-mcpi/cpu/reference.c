@@ -81,7 +81,7 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 }
 
 const mcpi_kernels_t mcpi_reference = {
-    .rung = {.precision = "FP64, O as asked", .reproducible = true},
+    .rung = {.precision = "FP64, O in the type asked for", .reproducible = true},
     .rows = rows,
     .always_fp64 = true,
 };
