@@ -10,7 +10,7 @@
 #include <string.h>
 #include "flow.h"
 
-/* sum += factor a x b */
+/* Computes sum += factor a x b. */
 static void add_cross(double factor, const double a[3], const double b[3], double sum[3])
 {
     sum[0] += factor * (a[1] * b[2] - a[2] * b[1]);
@@ -36,7 +36,8 @@ static const shape_t shapes[RT_ELEMENTS] = {
     {5, {{0, 2, 1, -1}, {3, 4, 5, -1}, {0, 1, 4, 3}, {1, 2, 5, 4}, {2, 0, 3, 5}}},
     {6, {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}}};
 
-/* Relative to the element's centre, so that its size, not its place, sets the rounding. */
+/* Copies the corners relative to the element's centre, so that its size, not its position,
+ * determines the rounding. */
 static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double x[8][3])
 {
     const int size = rt_element_size(type);
@@ -49,10 +50,10 @@ static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double 
             x[b][d] = mesh->x[3 * (int64_t)vertex[b] + d] - centre[d];
 }
 
-/* A face is taken as the triangles between its edges and its centroid, whose value is the mean of
- * the corners': elements close, whatever bend their quads have, and linear fields are exact. The
- * dual face of an edge is two triangles, from its middle to the centre of the element (the origin)
- * and the centroids of the faces at either side. */
+/* A face is the triangles between its edges and its centroid, whose value is the mean of the
+ * corners'. So elements close, however bent their quads are, and linear fields are exact. The dual
+ * face of an edge is two triangles, from its middle to the centre of the element (the origin) and
+ * the centroids of the faces on either side. */
 void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share)
 {
     double x[8][3];
@@ -90,7 +91,7 @@ void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi
 
 /* --- dual mesh --- */
 
-/* Which elements of one type a vertex has: list[start[v] .. start[v + 1] - 1], ascending. */
+/* Lists the elements of one type of each vertex: list[start[v] .. start[v + 1] - 1], ascending. */
 static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **start, int32_t **list)
 {
     const int size = rt_element_size(type);
@@ -107,8 +108,8 @@ static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **st
     *start = at;
 }
 
-/* Viscous flux out of a's part of the element: through all its dual faces, with the element's
- * gradient. L_ab = sum_c (n_ac . s_b) / volume. */
+/* Adds one element to the dual cell of its vertex a. The viscous flux out of a's part goes through
+ * all its dual faces, with the element's gradient: L_ab = sum_c (n_ac . s_b) / volume. */
 static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int32_t vertex,
                         const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 {
@@ -135,7 +136,7 @@ static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int
     add_scaled(-1, out, f->boundary + 3 * (int64_t)vertex);
 }
 
-/* Dual cells of vertices inside close, but for rounding: there is no face to work on. */
+/* Clears the boundary of vertices inside: their dual cells close except for rounding. */
 static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 {
 #pragma omp parallel for schedule(static)

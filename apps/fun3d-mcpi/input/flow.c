@@ -2,16 +2,14 @@
  * flow.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
  * elements, about a made-up flow.
  *
- * Idea: the sweeps do not ask where the blocks come from, but how fast they converge depends on it.
- * So the blocks are those of a flow solver (finite volumes on the median dual), and only the flow
- * about which it is linearised is made up: free stream, boundary layer, and waves so that no two
- * vertices are alike. Advantage: no flow solver is needed, and any mesh will do. Price: the flow
- * solves no equation.
+ * Idea: any blocks can be swept, but the rate of convergence depends on them. So the blocks are
+ * those of a flow solver (finite volumes on the median dual), and only the flow about which it is
+ * linearised is made up: free stream, boundary layer, and waves so that no two vertices are alike.
+ * Advantage: no flow solver is needed, and any mesh can be used. Price: the flow solves no
+ * equation.
  *
- * Four doubles for each pair of neighbours are kept (dual area and viscous coefficient), a sixth of
- * a 5 x 5 block; blocks are made from them when a row is asked for. Each vertex adds up over its
- * own elements: work is done once for every vertex of an element, but there is nothing to share
- * between threads, and sums have the same order on any number of them.
+ * Four doubles are kept for each pair of neighbours (dual area and viscous coefficient), a sixth of
+ * a 5 x 5 block. Blocks are made from them when a row is asked for.
  *
  * The flux Jacobian A(n) has eigenvalues V (nb - 2 times), V + c and V - c. With B = A - V I,
  * B^3 = c^2 B, so |A| is a polynomial in B and no eigenvectors are needed:
@@ -34,7 +32,7 @@
 #include <string.h>
 #include "flow.h"
 
-static const double ratio = 1.4;         /* of specific heats, gamma */
+static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
 static const double compressibility = 1; /* beta of nb = 4: waves as fast as sound */
 static const double fix_share = 0.05;    /* entropy fix: of |V| + c */
@@ -49,7 +47,7 @@ typedef struct {
     double k[WAVES][MODES][3], phase[WAVES][MODES];
 } scene_t;
 
-/* Length of what the flow goes around: the walls, or all there is. */
+/* Returns the length of what the flow goes around: the walls, or the whole mesh without walls. */
 static double body_length(const rt_mesh_t *mesh, const uint8_t *wall)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
@@ -75,7 +73,7 @@ static scene_t make_scene(const rt_mesh_t *mesh, const uint8_t *wall, const mcpi
     for (uint64_t w = 0; w < WAVES; w++)
         for (uint64_t m = 0; m < MODES; m++) {
             const uint64_t at = 4 * (MODES * w + m);
-            for (uint64_t d = 0; d < 3; d++) /* wave lengths from half a body up */
+            for (uint64_t d = 0; d < 3; d++) /* wavelengths from half a body up */
                 s.k[w][m][d] = 4 * pi / s.length * rt_random(at + d, flow->seed);
             s.phase[w][m] = pi * rt_random(at + 3, flow->seed);
         }
@@ -90,7 +88,8 @@ static double wave(const scene_t *s, int w, const double *x)
     return sum;
 }
 
-/* Units: density, speed of sound of the free stream. far: from the wall, -1 if there is none. */
+/* Makes a vertex's state. Units: density and speed of sound of the free stream. far: distance from
+ * the wall, -1 if there is none. */
 static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *x, double far,
                        double *q)
 {
@@ -106,7 +105,7 @@ static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *
         memcpy(q + 1, u, sizeof u);
         return;
     }
-    /* the wall is as warm as the stream that it has stopped */
+    /* the wall has the temperature of the stream that it stops */
     const double stopped = (ratio - 1) / 2 * flow->mach * flow->mach * (1 - layer * layer);
     const double rho = ratio * p / ((1 + stopped) * (1 + size * wave(s, 4, x)));
     q[0] = rho;
@@ -180,7 +179,7 @@ void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, 
     }
 }
 
-/* |x|, rounded off (Harten) below `fix`: a wave that stands still would be damped by nothing. */
+/* Returns |x|, smoothed (Harten) below `fix`: otherwise nothing would damp a standing wave. */
 static double magnitude(double x, double fix)
 {
     x = fabs(x);
@@ -233,16 +232,16 @@ void mcpi_viscous(int nb, const double *q, double *K)
 
 /* --- rows --- */
 
-/* y += factor x */
+/* Computes y += factor x. */
 static void add_block(int n, double factor, const double *x, double *y)
 {
     for (int k = 0; k < n; k++)
         y[k] += factor * x[k];
 }
 
-/* Flux through a dual face of area n: half the sum of both sides' less what Roe's dissipation
- * takes, |A~| held. D += S/2 (A(q_i) + |A~|), O += S/2 (A(q_j) - |A~|); without O through the
- * boundary, where the state outside is given. Returns (S/2)(|V| + c). */
+/* Adds the flux through a dual face of area n: half the sum of both sides' less Roe's dissipation,
+ * with |A~| held fixed. D += S/2 (A(q_i) + |A~|), O += S/2 (A(q_j) - |A~|). Through the boundary,
+ * where the state outside is given, there is no O. Returns (S/2)(|V| + c). */
 static double add_convection(int nb, const mcpi_state_t *at, const mcpi_state_t *beyond,
                              const double n[3], double *D, double *O)
 {
@@ -266,8 +265,8 @@ static double add_convection(int nb, const mcpi_state_t *at, const mcpi_state_t 
     return S / 2 * fastest;
 }
 
-/* The wall's velocity is known to be 0: momentum rows say that dQ is 0 there, in numbers as large
- * as the others of the row. */
+/* The wall's velocity is 0, so the momentum rows say that dQ is 0 there, with entries as large as
+ * the others of the row. */
 static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbours)
 {
     for (int i = 1; i < 4; i++) {
@@ -340,7 +339,8 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
     mcpi_find_distance(source->graph, mesh->x, f->wall, far);
     const scene_t scene = make_scene(mesh, f->wall, flow);
     f->mu = flow->mach * scene.length / flow->reynolds;
-    f->q = RT_NEW(double, rows *(size_t)flow->nb, RT_HOST);
+    const size_t values = rows * (size_t)flow->nb;
+    f->q = RT_NEW(double, values, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < mesh->vertices; v++)
         make_state(&scene, flow, mesh->x + 3 * v, far[v], f->q + v * flow->nb);

@@ -11,16 +11,17 @@
 
 enum { FLIP_STREAM = 1, PRIORITY_STREAM = 2 }; /* random numbers of one seed */
 
-/* Vertices of half an octahedron are the (i, j) with |i| + |j| <= n, numbered by i, then by j. */
+/* Returns the number of vertex (i, j). Half an octahedron has the vertices |i| + |j| <= n, numbered
+ * by i, then by j. */
 static int64_t column_of(int64_t n, int64_t i, int64_t j)
 {
-    int64_t below = i + n,
-            above = n - i; /* rows i' < i have 1, 3, .. 2n + 1, 2n - 1, .. vertices */
+    /* rows i' < i have 1, 3, .. 2n + 1, 2n - 1, .. vertices */
+    int64_t below = i + n, above = n - i;
     int64_t start = i <= 0 ? below * below : 2 * n * n + 2 * n + 1 - (above + 1) * (above + 1);
     return start + j + (n - llabs(i));
 }
 
-/* Sines make equal angles along the edges of the octahedron, and y = 0 exactly on the plane. */
+/* Sines give equal angles along the edges of the octahedron, and exactly y = 0 on the plane. */
 static void make_directions(const mcpi_surface_t *s, int64_t n)
 {
 #pragma omp parallel for schedule(static)
@@ -36,7 +37,7 @@ static void make_directions(const mcpi_surface_t *s, int64_t n)
         }
 }
 
-/* Four quarters, each a triangle of n rows; those with one mirrored axis are turned over. */
+/* Makes four quarters, each a triangle of n rows; those with one mirrored axis are turned over. */
 static void make_triangles(const mcpi_surface_t *s, int64_t n)
 {
     int32_t *corner = s->corner;
@@ -59,7 +60,8 @@ static void make_triangles(const mcpi_surface_t *s, int64_t n)
     }
 }
 
-/* A side's other triangle has it in the other direction. At most 6 sides start at a vertex. */
+/* Finds the other triangle of each side, which has it in the other direction. At most 6 sides start
+ * at a vertex. */
 static void find_across(const mcpi_surface_t *s)
 {
     int32_t *from = RT_NEW(int32_t, 6 * (size_t)s->columns, RT_HOST);
@@ -81,7 +83,8 @@ static void find_across(const mcpi_surface_t *s)
     RT_FREE(from, RT_HOST);
 }
 
-/* Six times the volume that three directions span; positive: counter-clockwise from outside. */
+/* Returns six times the volume that three directions span; positive: counter-clockwise from
+ * outside. */
 static double spanned(const mcpi_surface_t *s, int32_t a, int32_t b, int32_t c)
 {
     const double *p = s->u + 3 * (int64_t)a, *q = s->u + 3 * (int64_t)b, *r = s->u + 3 * (int64_t)c;
@@ -89,10 +92,10 @@ static double spanned(const mcpi_surface_t *s, int32_t a, int32_t b, int32_t c)
            p[2] * (q[0] * r[1] - q[1] * r[0]);
 }
 
-/* Edges that meet at a vertex: 4 .. 9; on the symmetry plane, of the half that is there. */
+/* Edges per vertex: 4 .. 9; on the symmetry plane, of the half that exists, 3 .. 5. */
 static const int8_t least_degree[2] = {4, 3}, most_degree[2] = {9, 5};
 
-/* Side ab of triangles abc and bad becomes cd. Only where the quad is well convex. */
+/* Replaces side ab of triangles abc and bad by cd. Only where the quad is clearly convex. */
 static void flip(const mcpi_surface_t *s, int64_t side, int8_t *degree, const uint8_t *on_plane)
 {
     int64_t other = s->across[side];
@@ -122,7 +125,7 @@ static void flip(const mcpi_surface_t *s, int64_t side, int8_t *degree, const ui
         }
 }
 
-/* One side in ten. One thread: a flip changes what the next one finds, and there are few. */
+/* Flips one side in ten. One thread: a flip changes what the next one finds, and there are few. */
 static void flip_edges(const mcpi_surface_t *s, uint64_t seed)
 {
     int8_t *degree = RT_NEW(int8_t, (size_t)s->columns, RT_HOST);
@@ -131,7 +134,7 @@ static void flip_edges(const mcpi_surface_t *s, uint64_t seed)
     memset(on_plane, 0, (size_t)s->columns);
     for (int64_t side = 0; side < 3 * s->triangles; side++) {
         degree[s->corner[side]]++;
-        if (s->across[side] < 0) { /* the plane: one edge that no side follows from its end */
+        if (s->across[side] < 0) { /* the plane: this edge has no side that starts at its end */
             degree[s->corner[mcpi_next_side(side)]]++;
             on_plane[s->corner[side]] = 1;
         }

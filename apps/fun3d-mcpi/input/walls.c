@@ -9,7 +9,8 @@
 #include <string.h>
 #include "flow.h"
 
-/* The next tag of a list; *at goes behind it and its comma. False: that is no tag. */
+/* Reads the next tag of a list and moves *at behind it and its comma. Returns false if it is no
+ * tag. */
 static bool next_tag(const char **at, long *tag)
 {
     char *end;
@@ -20,7 +21,7 @@ static bool next_tag(const char **at, long *tag)
     return true;
 }
 
-/* The first tag, "" if there is none. */
+/* Returns the first tag, "" if there is none. */
 static const char *first_tag(const char *walls)
 {
     return walls && strcmp(walls, "none") != 0 ? walls : "";
@@ -86,8 +87,8 @@ static double distance(const double *x, int32_t a, int32_t b)
     return sqrt(square);
 }
 
-/* Distance to the wall, near enough for a made-up flow: breadth first, a vertex tries the nearest
- * wall vertices of its neighbours. -1: there is no wall. */
+/* Breadth first, a vertex tries the nearest wall vertices of its neighbours: accurate enough for a
+ * made-up flow. */
 void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
                         double *far)
 {

@@ -1,17 +1,19 @@
 /*
  * wing.c - the generated mesh: a body with a wing-like bump, in tetrahedra, prisms and pyramids.
  *
- * Half a sphere is triangulated and its triangles are extruded along rays from the centre, so each
- * triangle stands at the foot of a column of cells, and each vertex at that of a column of
- * vertices. Near the wall cells are prisms, farther out they are split into three tetrahedra, the
- * side faces along the diagonal from the lower one's bottom to the higher one's top, by a random
- * priority of the two vertex columns. The number of prisms differs from column to column, so there
- * are steps; a cell beside a step becomes a pyramid and a tetrahedron, or a prism if it cannot.
+ * Half a sphere is triangulated (surface.c), and its triangles are extruded along rays from the
+ * centre, so each triangle is the foot of a column of cells, and each vertex the foot of a column
+ * of vertices. Near the wall cells are prisms. Farther out they are split into three tetrahedra;
+ * their side faces are cut along the diagonal from the bottom of the column with the lower random
+ * priority to the top of the other. The number of prisms differs from column to column, so there
+ * are steps. A cell next to a step becomes a pyramid and a tetrahedron, or, where that is
+ * impossible, a prism.
  *
  * Advantage: a tetrahedron between such rays has a vertical edge, and its volume is the length of
  * that edge times two distances from the centre times the volume spanned by the three directions.
- * So any body that the centre sees whole gives positive volumes with any layers. Price: lines do
- * not stand upright on the wall where the body is steep, and there is nothing like a wake.
+ * So any body that is wholly visible from its centre gives positive volumes with any layers. Price:
+ * lines are not perpendicular to the wall where the body is steep, and there is nothing like a
+ * wake.
  */
 #include "config.h"
 #include "input.h"
@@ -19,19 +21,19 @@
 #include <string.h>
 #include "wing.h"
 
-/* Lengths are in those of the body, which lies along x; y = 0 is the symmetry plane. */
+/* Lengths are in body lengths. The body is along x; y = 0 is the symmetry plane. */
 static const double semi_axis[3] = {0.5, 0.15, 0.15};
 static const double wing_span = 0.4, wing_chord = 0.35, wing_thickness = 0.25;
-/* Of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
+/* Distance of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
 static const double far_away = 24.2;
 
 /* --- what becomes of the cells --- */
 
-/* Three tetrahedra; a pyramid on side 0, 1 or 2 and a tetrahedron; a prism. */
+/* What a cell becomes: three tetrahedra; a pyramid on side 0, 1 or 2 and a tetrahedron; a prism. */
 enum { SPLIT, MIXED, PRISM = MIXED + 3 };
 
-/* How many cells from the wall are prisms in a column. The wave is odd in (x, z), so their mean
- * does not depend on n. The swing is one of several layers, and of one where there are few. */
+/* Returns how many cells from the wall are prisms in a column. The wave is odd in (x, z), so the
+ * mean does not depend on n. It swings by several layers, or by one where there are few layers. */
 static int64_t prisms_planned(const mcpi_surface_t *s, int64_t layers, int64_t t)
 {
     double x = 0, z = 0, swing = fmax(0.8, 0.16 * (double)layers);
@@ -45,11 +47,11 @@ static int64_t prisms_planned(const mcpi_surface_t *s, int64_t layers, int64_t t
 }
 
 /*
- * What a cell must be, given which cells of its layer are prisms. Beside one prism: a pyramid on
- * the common side, whose apex takes the diagonals of the two others. They end there only if the
- * column of the apex is the highest or the lowest of the three. A prism makes its neighbours no
- * less likely to be prisms; so the least set of prisms that fits is the same in whatever order
- * cells are looked at.
+ * Returns what a cell must be, given which cells of its layer are prisms. Next to one prism it is a
+ * pyramid on the common side, at whose apex the diagonals of the two other sides must end. They do
+ * only if the column of the apex has the highest or the lowest priority of the three. A new prism
+ * never lets a neighbour stop being one, so the least set of prisms that fits is the same in any
+ * order of the cells.
  */
 static uint8_t fitting(const mcpi_surface_t *s, const uint8_t *cell, int64_t t)
 {
@@ -82,7 +84,7 @@ static void settle_layer(const mcpi_surface_t *s, const int64_t *planned, int64_
     }
 }
 
-/* [layers][triangles]. Layers know nothing of each other. */
+/* Returns [layers][triangles]. Layers are independent of each other. */
 static uint8_t *cells_new(const mcpi_surface_t *s, int64_t layers)
 {
     uint8_t *cell = RT_NEW(uint8_t, (size_t)(layers * s->triangles), RT_HOST);
@@ -102,7 +104,7 @@ static uint8_t *cells_new(const mcpi_surface_t *s, int64_t layers)
 
 /* --- elements and faces --- */
 
-/* Where those of a column go, or how many there are. */
+/* Where the elements and faces of a column go, or how many there are. */
 typedef struct {
     int64_t element[RT_ELEMENTS], face[RT_FACES];
 } place_t;
@@ -139,7 +141,7 @@ static void put_face(const rt_mesh_t *mesh, place_t *at, rt_face_t type, int tag
     memcpy(mesh->face[type] + size * at->face[type]++, vertex, (size_t)size * sizeof *vertex);
 }
 
-/* Of a cell with vertices v[0 .. 2] below and v[3 .. 5] above. */
+/* Splits a cell with vertices v[0 .. 2] below and v[3 .. 5] above. */
 static void put_tetrahedra(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                            const uint64_t priority[3])
 {
@@ -149,7 +151,7 @@ static void put_tetrahedra(const rt_mesh_t *mesh, place_t *at, const int32_t v[6
         high = priority[a] > priority[high] ? a : high;
     }
     int p = low, q = 3 - low - high, r = high, odd = q == (p + 2) % 3;
-    /* right for p, q, r counter-clockwise, else two vertices change places */
+    /* right for p, q, r counter-clockwise; else two vertices are swapped */
     int32_t tetrahedron[3][4] = {{v[p], v[q], v[r], v[r + 3]},
                                  {v[p], v[q], v[r + 3], v[q + 3]},
                                  {v[p], v[p + 3], v[q + 3], v[r + 3]}};
@@ -180,7 +182,7 @@ static void put_mixed(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
     put_element(mesh, at, RT_TETRAHEDRON, tetrahedron);
 }
 
-/* Faces are counter-clockwise as seen from outside the volume. */
+/* Puts a side on the symmetry plane. Faces are counter-clockwise as seen from outside. */
 static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                      const uint64_t priority[3], int side, bool whole)
 {
@@ -190,7 +192,7 @@ static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                  (const int32_t[]){v[a], v[b], v[b + 3], v[a + 3]});
         return;
     }
-    bool up = priority[a] < priority[b]; /* the diagonal, from a to b */
+    bool up = priority[a] < priority[b]; /* the diagonal rises from a to b */
     put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
              (const int32_t[]){v[a], v[b], up ? v[b + 3] : v[a + 3]});
     put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
@@ -260,14 +262,14 @@ static void make_elements(const mcpi_surface_t *s, const uint8_t *cell, int64_t 
 
 /* --- vertices --- */
 
-/* Of the last layer from the wall. */
+/* Returns the height of the last layer above the wall. */
 static double height(double first, double growth, int64_t layers)
 {
     double rate = log(growth);
     return rate == 0 ? first * (double)layers : first * expm1((double)layers * rate) / expm1(rate);
 }
 
-/* Bisection for its logarithm: height rises with growth. */
+/* Bisects for the logarithm of growth, with which height rises. */
 static double choose_growth(double first, int64_t layers)
 {
     double low = -1, high = log(far_away / first);
@@ -281,7 +283,7 @@ static double choose_growth(double first, int64_t layers)
     return exp((low + high) / 2);
 }
 
-/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive; the
+/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive. The
  * wing and the layers move them along their rays. */
 static void make_vertices(const mcpi_surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
 {
@@ -317,7 +319,8 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
     RT_EXPECT(wing->n < 20000 && wing->layers <= INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
               "a wing can have 2147483647 tetrahedra");
     RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
-              "first layer from 0 to %g body lengths, growth not negative", far_away);
+              "the first layer must be from 0 to %g body lengths, and growth not negative",
+              far_away);
     mcpi_surface_new(&s, wing->n, wing->seed);
     uint8_t *cell = cells_new(&s, wing->layers);
     rt_mesh_t *mesh = RT_NEW(rt_mesh_t, 1, RT_HOST);
@@ -329,10 +332,10 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
 }
 
 /*
- * Blocks: the specification's formula with T = 3 cells less what prisms and mixed cells take, and
- * all sides on the symmetry plane whole. Prisms are those planned, a little more than half, what
- * rounding adds where layers are few, and those along steps: the length of these goes with n, their
- * number with layers, so their share with 1 / n.
+ * Blocks: the formula of mcpi_graph_expected with T = 3 cells less what prisms and mixed cells
+ * take, and all sides on the symmetry plane whole. Prisms are those planned (a little more than
+ * half), what rounding adds where layers are few, and those along steps. The length of steps grows
+ * with n, their number with layers, so their share falls as 1 / n.
  */
 void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks)
 {
