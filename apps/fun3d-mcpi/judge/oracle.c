@@ -41,7 +41,11 @@ bool mcpi_is_current(const mcpi_bench_t *t)
 
 void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x)
 {
-    const rt_field_t field = {x, RT_F64, t->nb, t->nb, 1};
+    const rt_field_t field = {.data = x,
+                              .type = RT_F64,
+                              .components = t->nb,
+                              .entry_stride = t->nb,
+                              .component_stride = 1};
     for (int c = 0; t->p->halo && c < t->part->colours; c++)
         if (colour < 0 || c == colour)
             rt_halo_do(t->p->halo[c], RT_HALO_COPY, &field);
