@@ -1,6 +1,6 @@
 /*
- * base/sort.c - the radix sort: by the least significant byte first, in blocks that do not depend on
- * the number of threads. Bytes that are the same in all keys cost nothing.
+ * base/sort.c - a radix sort, least significant byte first, in blocks that do not depend on the
+ * number of threads. Bytes that are the same in all keys cost nothing.
  */
 #include "config.h"
 #include "base/sort.h"
@@ -14,8 +14,8 @@ static int64_t block_begin(int64_t n, int block, int blocks)
     return n / blocks * block + (n % blocks < block ? n % blocks : block);
 }
 
-/* One pass of the sort: by the byte at `shift`. The blocks are counted, then scattered, each by
- * one thread; a block's place for a digit comes after that of all blocks before it. */
+/* Sorts by the byte at `shift`. One thread counts each block and later scatters it; a block's place
+ * for a digit comes after those of all blocks before it. */
 static void sort_pass(const uint64_t *key, const uint32_t *value, uint64_t *to_key,
                       uint32_t *to_value, int64_t n, int shift, int64_t (*place)[DIGIT])
 {

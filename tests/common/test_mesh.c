@@ -446,15 +446,15 @@ static void test_messages(void)
                  "element 9 is a hexahedron of second order (type 12)");
     check_change(GMSH2, "\n9 5 2", "\n9 14 2", "element 9 is a pyramid of second order (type 14)");
     check_change(GMSH2, "\n9 5 2", "\n9 9 2", "element 9 is a triangle of second order (type 9)");
-    check_change(GMSH2, "\n9 5 2", "\n8 5 2", "element 8 stands twice in it");
+    check_change(GMSH2, "\n9 5 2", "\n8 5 2", "element 8 occurs twice");
     check_change(GMSH2, "\n9 5 2 0 77 103", "\n9 5 2 0 77 104", "element 9: there is no node 104");
     check_change(GMSH2, "\n1 2 2 3", "\n1 2 2 3000000000", "has the tag 3000000000");
     check_change(GMSH2, "\n1 2 2 3 77 106", "\n1 2 2 3 77 107", "element 1: there is no node 107");
     check_change(GMSH2, "\n9\n1 2", "\n10\n100 15 2 0 77 103\n1 2", NULL);
     check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 5 1\n", "is not a whole number");
-    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 3 1\n", "line 12: \"1\" stands where $EndEntities");
+    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 3 1\n", "line 12: \"1\" is where $EndEntities");
     check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 -4 1\n", "-4 entities of dimension 2");
-    check_change(GMSH4, "\n40 0 0 0", "\n30 0 0 0", "surface 30 stands twice");
+    check_change(GMSH4, "\n40 0 0 0", "\n30 0 0 0", "surface 30 occurs twice");
     check_change(GMSH4, "1 1 1 2 3 99 1 1\n", "1 1 1 2 3 99 1\n",
                  "the boundary of an entity is missing");
     check_change(GMSH4, "$Elements\n", "$Elements\n\n", NULL);
@@ -467,7 +467,7 @@ static void test_messages(void)
     check_change(SU2, "\n9 1 2 3 4", "\n9 1 2 3", "a node of an element is missing");
     check_change(SU2, "NMARK= 5", "NMARK= 6", "NMARK= says 6, and there are 5 MARKER_TAG=");
     check_change(SU2, "MARKER_TAG= empty\n", "", "MARKER_ELEMS= without a MARKER_TAG=");
-    check_change(SU2, "MARKER_ELEMS= 0\n", "", "MARKER_TAG= follows on MARKER_TAG=");
+    check_change(SU2, "MARKER_ELEMS= 0\n", "", "MARKER_TAG= directly after MARKER_TAG=");
     check_change(SU2, "MARKER_ELEMS= 0\n", "MARKER_ELEMS= 1\n", "is not a whole number");
     check_change(SU2, "NMARK= 5\n", "", NULL);
     check_change(SU2, "NMARK= 5\n", "NMARK= 5\nFFD_NBOX= 1\n1 2 3\n", NULL);
