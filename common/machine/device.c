@@ -291,7 +291,8 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
 static void refuse_shared_gpus(const char *option)
 {
     const int size = rt_comm_size();
-    char(*uuid)[sizeof self.gpu.uuid] = calloc((size_t)size, sizeof *uuid);
+    typedef char uuid_t[sizeof self.gpu.uuid];
+    uuid_t *uuid = calloc((size_t)size, sizeof *uuid);
     RT_EXPECT(uuid, RT_MEMORY, "out of memory for the GPUs of %d ranks", size);
     rt_comm_allgather(self.gpu.uuid, sizeof self.gpu.uuid, uuid);
     for (int a = 0; a < size; a++)
@@ -367,7 +368,8 @@ void rt_device_print(FILE *out)
     const int size = rt_comm_size();
     const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
-    char mine[WIDTH] = "", (*all)[WIDTH] = calloc((size_t)size, WIDTH);
+    typedef char line_t[WIDTH];
+    line_t mine = "", *all = calloc((size_t)size, sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the lines of %d ranks", size);
     int n = snprintf(mine, WIDTH, "rank %d: %.100s, %s, cores %s, %d thread%s%s, ", rt_comm_rank(),
                      rt_comm_host(), cpu->model, cpu->core_set, cpu->threads,
