@@ -91,7 +91,7 @@ void rt_json_append_real(json_t *array, double value)
 static const char *cause(int error)
 {
     if (error == ENOENT)
-        return "its folder is not there, or takes no files; make it, or name another";
+        return "its folder is not there or cannot hold files; make it, or name another";
     if (error == EISDIR)
         return "it is a folder; name a file";
     if (error == ENOTDIR)
