@@ -35,8 +35,16 @@ common_librooftop_a_SOURCES = \
 	common/mesh/mesh.h common/mesh/read.c \
 	common/mesh/su2.c \
 	common/mesh/ugrid.c \
-	common/halo/halo.h common/halo/halo.c common/halo/kernels.h common/halo/kernels_host.c \
+	common/halo/gpu_aware.c \
+	common/halo/groups.c \
+	common/halo/halo.h common/halo/state.h common/halo/halo.c \
+	common/halo/kernels.h common/halo/kernels_host.c \
 	common/halo/nccl.h common/halo/nccl.c \
+	common/halo/plan.c \
+	common/halo/predict.c \
+	common/halo/staged.c \
+	common/halo/transport.h common/halo/transports.c \
+	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
 	common/measure/ceiling_loops.h common/measure/plausible.c \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
@@ -78,9 +86,8 @@ common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
-rt_private_headers = base/free_memory.h base/mem_backend.h machine/memory.h machine/kernels.h mesh/builder.h mesh/gmsh.h \
-	measure/ceiling_loops.h driver/driver.h halo/kernels.h \
-	tune/tune_file.h
+rt_private_headers = base/free_memory.h base/mem_backend.h driver/driver.h halo/kernels.h halo/state.h \
+	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/tune_file.h
 rooftopincludedir = $(includedir)/rooftop
 rt_headers = $(patsubst $(srcdir)/common/%,%,$(wildcard $(foreach e,h cuh hpp,$(srcdir)/common/*.$e $(srcdir)/common/*/*.$e)))
 install-data-local:

@@ -16,6 +16,7 @@
 #include "machine/replay.h"
 #include "machine/kokkos.h"
 #include "halo/halo.h"
+#include "halo/transport.h"
 #include "machine/timer.h"
 #include "measure/ceiling.h"
 #include "judge/verify.h"

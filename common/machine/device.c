@@ -286,25 +286,6 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
                  n, fault);
 }
 
-/* Refuses two ranks on one GPU: they halve each other's figures, and the output would not show why.
- * Hosts need not be compared, because a UUID is unique. */
-static void refuse_shared_gpus(const char *option)
-{
-    const int size = rt_comm_size();
-    typedef char uuid_t[sizeof self.gpu.uuid];
-    uuid_t *uuid = calloc((size_t)size, sizeof *uuid);
-    RT_EXPECT(uuid, RT_MEMORY, "out of memory for the GPUs of %d ranks", size);
-    rt_comm_allgather(self.gpu.uuid, sizeof self.gpu.uuid, uuid);
-    for (int a = 0; a < size; a++)
-        for (int b = a + 1; b < size; b++)
-            if (strcmp(uuid[a], uuid[b]) == 0)
-                rt_refuse(RT_ENVIRONMENT,
-                          "--device %s: ranks %d and %d would both run on %s: start one rank per "
-                          "GPU, or allow it with --share-device",
-                          option, a, b, uuid[a]);
-    free(uuid);
-}
-
 #else
 
 static void gpu_select(const plan_t *plan, char fault[LINE])
@@ -313,18 +294,13 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
     snprintf(fault, LINE, "this build has no CUDA: configure --with-cuda, or use --device cpu");
 }
 
-static void refuse_shared_gpus(const char *option)
-{
-    (void)option;
-}
-
 #endif
 
 /* ---- the interface ---- */
 
 void rt_device_select(const char *option, bool share, int threads)
 {
-    char fault[LINE] = "";
+    char fault[LINE] = "", shared[LINE] = "";
     rt_device_release();
     const plan_t plan = plan_parse(option);
     rt_cores_select(threads);
@@ -337,10 +313,32 @@ void rt_device_select(const char *option, bool share, int threads)
     if (fault[0] && plan.want == WANT_LISTED)
         rt_refuse(RT_ENVIRONMENT, "--device %s: %s", option, fault);
     if (fault[0])
-        rt_device_release(); /* this rank may have got one */
-    else if (!share)
-        refuse_shared_gpus(option);
+        rt_device_release();                                  /* this rank may have got one */
+    else if (!share && !rt_device_own(shared, sizeof shared)) /* else both figures would halve */
+        rt_refuse(RT_ENVIRONMENT,
+                  "--device %s: %s: start one rank per GPU, or allow it with --share-device",
+                  option, shared);
     memcpy(self.why_not, fault, sizeof fault);
+}
+
+/* Hosts need not be compared, because a UUID is unique. */
+bool rt_device_own(char *text, size_t len)
+{
+    typedef char uuid_t[sizeof rt_device_gpu()->uuid];
+    const int size = rt_comm_size(), me = rt_comm_rank();
+    uuid_t mine = "", *all = calloc((size_t)size, sizeof *all);
+    RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", size);
+    *text = '\0';
+    if (rt_device_gpu())
+        memcpy(mine, rt_device_gpu()->uuid, sizeof mine);
+    else
+        snprintf(text, len, "rank %d has no GPU", me);
+    rt_comm_allgather(mine, sizeof mine, all);
+    for (int r = me + 1; r < size && !text[0]; r++)
+        if (strcmp(all[r], mine) == 0)
+            snprintf(text, len, "ranks %d and %d use the same GPU, %s", me, r, mine);
+    free(all);
+    return rt_comm_agree(text, len) < 0;
 }
 
 void rt_device_at_release(void (*stop)(void))

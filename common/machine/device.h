@@ -57,6 +57,10 @@ void rt_device_at_release(void (*stop)(void));
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
 const char *rt_device_why_not(void); /* "" with a GPU, else one line of why there is none */
+/* Returns whether every rank has a GPU and no two ranks the same one. If not, text[len] says why
+ * ("ranks 0 and 1 use the same GPU, GPU-xxxx"), the same on all ranks. Collective, after
+ * rt_device_select. */
+bool rt_device_own(char *text, size_t len);
 
 /* Prints lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order.
  * Collective. */
