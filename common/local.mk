@@ -1,4 +1,4 @@
-# The runtime that all apps stand on: one static library, installed with its headers and rooftop.pc, so that an app
+# The runtime of all apps: one static library, installed with its headers and rooftop.pc, so that an app
 # can be built outside this tree.
 
 lib_LIBRARIES += common/librooftop.a
@@ -33,7 +33,8 @@ common_librooftop_a_SOURCES = \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
 	common/mesh/builder.h common/mesh/builder.c \
-	common/mesh/gmsh.c \
+	common/mesh/gmsh.h common/mesh/gmsh.c \
+	common/mesh/gmsh_2.c common/mesh/gmsh_4.c common/mesh/gmsh_parts.c common/mesh/gmsh_tags.c \
 	common/mesh/mesh.h common/mesh/read.c \
 	common/mesh/su2.c \
 	common/mesh/ugrid.c \
@@ -74,6 +75,7 @@ common_librooftop_a_SOURCES += \
 	common/machine/cuda.cuh \
 	common/machine/kernels.c \
 	common/machine/kernels.h \
+	common/machine/probe.cu \
 	common/measure/ceiling_cuda.cu
 endif
 
@@ -89,9 +91,9 @@ else
 common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
-# What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
+# Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h driver/job.h halo/kernels.h halo/state.h \
-	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h tune/search.h \
+	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/search.h \
 	tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c
@@ -107,7 +109,7 @@ uninstall-local:
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
-# Asked each time, written only if it has changed.
+# Made each time, written only if it has changed.
 version.h: rt_always
 	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
 	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
@@ -116,7 +118,7 @@ rt_always:
 CLEANFILES += version.h
 common/app/version.o: version.h
 
-# Where the files are that ship with an app: beside the sources, or where make install puts them.
+# Where the files are that ship with an app: with the sources, or where make install puts them.
 common/io/inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
 
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)

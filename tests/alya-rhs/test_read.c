@@ -212,18 +212,18 @@ static void test_gmsh_2(void)
     check_refused(0, "\n28\n", "\n-28\n", "-28 nodes: must be 1 to");
     check_refused(0, "\n28\n", "\n2147483648\n", "2147483648 nodes: must be 1 to");
     check_refused(0, "\n28\n", "\n99999999999999999999\n", "is not a whole number in range");
-    check_refused(0, "\n28\n", "\n2147483647\n", "2147483647 nodes cannot stand in the");
-    check_refused(0, "\n28\n", "\n27\n", "stands where $EndNodes should");
+    check_refused(0, "\n28\n", "\n2147483647\n", "2147483647 nodes do not fit in the");
+    check_refused(0, "\n28\n", "\n27\n", "is where $EndNodes should be");
     check_refused(0, "\n28\n", "\n29\n", "\"$EndNodes\" is not a whole number");
-    check_refused(0, "\n52\n", "\n51\n", "stands where $EndElements should");
-    check_refused(0, "\n52\n", "\n1000000\n", "1000000 elements cannot stand in the");
+    check_refused(0, "\n52\n", "\n51\n", "is where $EndElements should be");
+    check_refused(0, "\n52\n", "\n1000000\n", "1000000 elements do not fit in the");
     check_refused(0, "9.0 9.0 9.0", "9.0 nan 9.0", "line 10: node 1007: its y coordinate is not");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0 1e999", "node 1007: its z coordinate is not finite");
     check_refused(0, "9.0 9.0 9.0", "9.0 0x9 9.0", "line 10: \"0x9\" is not a number");
     check_refused(0, "9.0 9.0 9.0", "9.0 9,0 9.0", "\"9,0\" is not a number");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0", "line 10: a coordinate is missing");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0 9.0 1", "the line should end before \"1\"");
-    check_refused(0, "\n1007 9.0", "\n18007 9.0", "node 18007 stands twice");
+    check_refused(0, "\n1007 9.0", "\n18007 9.0", "node 18007 occurs twice");
     check_refused(0, "\n1007 9.0", "\n-7 9.0", "line 10: the number of a node is -7");
     check_refused(0, "\n5 4 2 1 1", "\n5 5 2 1 1",
                   "m: line 45: element 5 is a hexahedron (type 5): only tetrahedra can be used");
@@ -232,12 +232,12 @@ static void test_gmsh_2(void)
     check_refused(0, "\n5 4 2 1 1", "\n5 4 -1 1 1", "element 5 has -1 tags");
     check_refused(0, "\n5 4 2 1 1", "\n5 4 3 1 1", "line 45: a node of an element is missing");
     check_refused(0, "\n5 4 2 1 1 ", "\n5 4 2 1 1 3", "line 45: element 5: there is no node 3");
-    check_refused(0, "\n5 4 2 1 1", "\n6 4 2 1 1", "element 6 stands twice");
-    check_refused(0, "$PhysicalNames", "stray\n$PhysicalNames", "line 4: \"stray\" stands outside");
-    check_refused(0, "$EndPhysicalNames", "$End", "line 4: a section starts that has no end");
+    check_refused(0, "\n5 4 2 1 1", "\n6 4 2 1 1", "element 6 occurs twice");
+    check_refused(0, "$PhysicalNames", "stray\n$PhysicalNames", "line 4: \"stray\" is outside");
+    check_refused(0, "$EndPhysicalNames", "$End", "line 4: a section starts here and has no end");
     check_refused(0, "$MeshFormat", "$Mesh", "has no end");
     check_refused(0, "$MeshFormat", "$NOD", "Gmsh format 1");
-    check_refused(0, "$Nodes", "$Knots\n$EndKnots\n$Elements\n", "$Elements stands before $Nodes");
+    check_refused(0, "$Nodes", "$Knots\n$EndKnots\n$Elements\n", "$Elements comes before $Nodes");
     check_refused(0, "$EndElements", "$EndElements\n$Elements", "a second $Elements");
     check_accepted(0, "$Nodes", "$Comments\n$ $Nodes $End\n$EndComments\n\n$Nodes");
     check_accepted(0, "\n28\n", " \n\n 28 \t\n\n");
@@ -274,7 +274,7 @@ static void test_binary(void)
         check_refused(f, " 1 8\n", " 1 4\n", "numbers of 4 bytes: only 8");
         check_refused(f, "$Nodes", "$Knots", "has no end");
     }
-    check_refused(1, "$Nodes\n28\n", "$Nodes\n90\n", "90 nodes cannot stand in the");
+    check_refused(1, "$Nodes\n28\n", "$Nodes\n90\n", "90 nodes do not fit in the");
     check_refused(1, "$Nodes\n28\n", "$Nodes\n27\n", "byte ");
     check_refused(1, "$Elements\n52\n", "$Elements\n53\n", "byte ");
 }
@@ -286,7 +286,7 @@ static void test_su2(void)
     check_refused(SU2, "NELEM= 48", "NELEM= 47", "a wrong NELEM= or NPOIN=");
     check_refused(SU2, "NELEM= 48", "NELEM= 49", "\"NPOIN=\" is not a whole number");
     check_refused(SU2, "NELEM= 48", "NELEM= 0", "line 3: 0 elements");
-    check_refused(SU2, "NELEM= 48", "NELEM= 2000000000", "cannot stand in the");
+    check_refused(SU2, "NELEM= 48", "NELEM= 2000000000", "do not fit in the");
     check_refused(SU2, "NPOIN= 28", "NPOIN= 27", "line ");
     check_refused(SU2, "NPOIN= 28", "NPOIN= -1", "-1 points");
     check_refused(SU2, "NPOIN= 28", "NPOIN= 29", "\"NMARK=\" is not a number");

@@ -169,7 +169,7 @@ static void test_messages(void)
     check_change("12 12 ", "2147483644 2147483644 ",
                  "line 4: 73 entries cannot fill the 536870911");
     check_change("12 12 73", "12 12 2147483648", "line 4: 2147483648 entries: must be 1 to");
-    check_change("12 12 73", "12 12 2147483647", "entries cannot stand in the");
+    check_change("12 12 73", "12 12 2147483647", "entries do not fit in the");
     check_change("12 12 73", "12 12 0", "0 entries");
     check_change("12 12 73", "12 12 74", "the file ends here, where row should follow");
     check_change("12 12 73", "12 12 72", "line 77: \"1\" follows on the last of 72 entries");

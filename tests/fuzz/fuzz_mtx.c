@@ -6,7 +6,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/input/{mtx,graph}.c common/io/scan.c \
- *       -o B/fuzz_mtx
+ *       common/base/numbers.c -o B/fuzz_mtx
  *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
  *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
