@@ -13,7 +13,7 @@ dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 
 EXTRA_DIST += tools/coverage tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
-# bash-completion looks a command up by its name: one file, and the names of the programs beside it.
+# bash-completion finds a command by its name: one file, and links with the names of the programs.
 completiondir = $(datadir)/bash-completion/completions
 rt_completion = $(DESTDIR)$(completiondir)
 EXTRA_DIST += tools/completion/rooftop.bash
