@@ -46,10 +46,11 @@ rt_dist_version:
 	fi; \
 	rm -f '$(distdir)/.tarball-version' && echo "$$v" >'$(distdir)/.tarball-version'
 
-# The types of the suite.
+# The type hints of the suite and of train-gfnn.
 check-types:
 	@if $(rt_python) -c 'import mypy' 2>/dev/null; then \
-	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite; \
+	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite && \
+	    cd train-gfnn && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file ../mypy.ini *.py; \
 	else \
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi
