@@ -85,6 +85,7 @@ rt_mail_t *rt_mail_get(void)
 {
     char text[RT_PEER_LINE] = "";
     if (!self.tried) {
+        rt_device_at_release(rt_mail_stop);
         start(text);
         self.tried = true;
         memcpy(self.why, text, sizeof text);

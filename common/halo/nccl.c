@@ -26,7 +26,6 @@
 #include <string.h>
 #include <time.h>
 #include "machine/cuda.h"
-#include "machine/own_gpu.h"
 
 /* PATIENCE: seconds for a trial. BLOCKS: most thread blocks of one exchange, taken from the kernels
  * that run with it; four move a face of 16 x 16 elements of degree 9 (170 KB) in a few
@@ -248,7 +247,7 @@ static trial_t *trial_new(const char *(*work)(trial_t *), int n_peers, const int
 static void start(char text[LINE])
 {
     trial_t *trial;
-    if (!rt_own_gpu(text, LINE))
+    if (!rt_device_own(text, LINE))
         return;
     trial = trial_new(start_up, 0, NULL);
     if (rt_comm_rank() == 0) {
@@ -276,6 +275,7 @@ const char *rt_nccl_why_not(void)
         return "one rank sends no messages";
     if (!self.tried) {
         self.tried = true;
+        rt_device_at_release(rt_nccl_stop);
         start(text);
         snprintf(self.why, sizeof self.why, "%s", text);
     }

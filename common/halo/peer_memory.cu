@@ -11,7 +11,6 @@
 #include <vector>
 #include "machine/comm.h"
 #include "machine/cuda.cuh"
-#include "machine/own_gpu.h"
 #include "base/mem.h"
 
 namespace
@@ -29,7 +28,7 @@ void check_place(char text[RT_PEER_LINE])
     else if (rt_comm_local_size() != size)
         snprintf(text, RT_PEER_LINE, "the ranks are on several hosts");
     if (rt_comm_agree(text, RT_PEER_LINE) < 0)
-        rt_own_gpu(text, RT_PEER_LINE);
+        rt_device_own(text, RT_PEER_LINE);
 }
 
 void open_memory(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE])
