@@ -66,7 +66,6 @@ rt_gpu_scripts = \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \
-	tests/structure \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
@@ -88,7 +87,8 @@ rt_scripts = \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \
-	tests/suite/verify.sh
+	tests/suite/verify.sh \
+	tests/structure.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Checks how the tree is built: what includes and calls what, tables by name, a file for each rung.
+"""Checks the structure of the tree: includes and calls, tables by name, and a file for each rung.
 
-In `make check`; by hand: tests/structure [SOURCES [BUILD]]. Exit status 1 if a rule is broken; each
-place that breaks one is a line. The rules are those of CONTRIBUTING.md:
+Part of `make check` (structure.sh); by hand: tests/structure.py [SOURCES [BUILD]]. Prints a line for
+each place that breaks a rule, and then ends with status 1. The rules are those of CONTRIBUTING.md:
 
   includes   a folder of common/ includes only folders above it in LAYERS; no app includes another app
   circles    no files include each other in a circle
-  calls      the same for what the objects call (nm), so that no declaration hides a call upward
+  calls      the objects of common/ call each other by the same rule (nm), because a declaration can
+             hide a call upward; circles within a folder or an app are only listed
   tables     a struct with function pointers, and an option (rt_opt_t), is filled by field name
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
 
-Each check is tried on a small broken tree first: one that cannot fail proves nothing.
+Each check first has to find a fault in a small broken tree: a check that cannot fail proves nothing.
 """
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def apps_of(root: Path) -> List[str]:
 
 
 def includes_of(root: Path, file: str) -> Iterator[str]:
-    """Yields the files of this tree that `file` includes; generated headers are not in it."""
+    """Yields the files of this tree that `file` includes; generated headers are not among them."""
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', (root / file).read_text(), re.M):
         for folder in (os.path.dirname(file), "common", ""):
             found = os.path.normpath(os.path.join(folder, name))
@@ -58,7 +59,7 @@ def includes_of(root: Path, file: str) -> Iterator[str]:
 
 
 def layer_of(file: str) -> Optional[str]:
-    """Returns the folder of common/ that a file is in. rt.h includes all of them, so it is the top's."""
+    """Returns the folder of common/ that holds a file. rt.h includes all of them, so it counts as the top."""
     parts = file.split("/")
     if parts[0] != "common":
         return None
@@ -71,7 +72,7 @@ def may_see(user: str, used: str) -> bool:
 
 
 def circles_of(graph: Mapping[str, Set[str]]) -> List[List[str]]:
-    """Returns the groups of nodes that reach each other (Tarjan); a node that names itself is none."""
+    """Returns the groups of nodes that reach each other (Tarjan). A node with an arrow to itself is not one."""
     index: Dict[str, int] = {}
     low: Dict[str, int] = {}
     stack: List[str] = []
@@ -131,13 +132,13 @@ def check_includes(root: Path) -> List[str]:
 # ---- calls --------------------------------------------------------------------------------------
 
 def symbols_of(build: Path, objects: List[str]) -> Dict[str, str]:
-    """Returns what nm says of each object."""
+    """Returns the output of nm for each object."""
     return {name: subprocess.run(["nm", "-P", "-g", str(build / name)], check=True, text=True,
                                  stdout=subprocess.PIPE).stdout for name in objects}
 
 
 def objects_of(root: Path, build: Path, folder: str) -> List[str]:
-    """Returns the objects that are built and have a source still, relative to the build folder."""
+    """Returns the objects of the sources below root/folder that are built, relative to the build folder."""
     made = (os.path.splitext(file)[0] + ".o" for file in files_of(root, folder) if file.endswith(SOURCES))
     return sorted({name for name in made if (build / name).is_file()})
 
@@ -184,7 +185,7 @@ def plain(text: str) -> str:
 
 
 def close_of(text: str, begin: int) -> int:
-    """Returns where the brace at `begin` is closed."""
+    """Returns the position of the bracket that closes the one at `begin`."""
     depth = 0
     for at in range(begin, len(text)):
         depth += (text[at] in "{([") - (text[at] in "})]")
@@ -194,7 +195,7 @@ def close_of(text: str, begin: int) -> int:
 
 
 def parts_of(text: str, begin: int) -> List[Tuple[int, str]]:
-    """Splits the braces at `begin` at their own commas: (position, text) of each part that is not empty."""
+    """Splits the content of the braces at `begin` at its commas: (position, text) of each part with text."""
     parts: List[Tuple[int, str]] = []
     depth, start, end = 0, begin + 1, close_of(text, begin)
     for at in range(begin + 1, end + 1):
@@ -219,7 +220,7 @@ STRUCT = re.compile(r"\b(?:typedef\s+)?struct\s*(\w*)\s*\{")
 
 def tables_of(texts: Iterable[str]) -> Tables:
     """Finds the types: rt_opt_t, structs that hold a function pointer, and structs that hold such a struct
-    or a pointer to a constant one."""
+    or a pointer to a constant one"""
     bodies: Dict[str, str] = {}
     for text in texts:
         for match in STRUCT.finditer(text):
@@ -244,7 +245,7 @@ def tables_of(texts: Iterable[str]) -> Tables:
 
 
 def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]:
-    """Yields where rows begin that have a field without a name. {0}, {} and a macro's row have none."""
+    """Yields the positions of rows that have a field without a name. {0}, {} and a macro's row have none."""
     parts = parts_of(text, begin)
     if array:
         for at, part in parts:
@@ -263,8 +264,8 @@ def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]
 def positional_rows(text: str, tables: Tables) -> Iterator[int]:
     """Yields the positions of initialisers that do not name their fields.
 
-    What counts: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
-    and the same of a nameless struct that holds a function pointer."""
+    These count: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
+    members that are such a struct, and the same for an anonymous struct that holds a function pointer."""
     kinds = "|".join(sorted(tables.types))
     for match in re.finditer(rf"\b(?:{kinds})\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{{", text):
         yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
@@ -309,7 +310,7 @@ def check_rungs(root: Path) -> List[str]:
 
 
 def check_asm(root: Path, build: Path) -> List[str]:
-    """Asks make for the machine code of the last rung of each kind of each app, without making it."""
+    """Checks that make finds the last rung of each kind in each app; makes nothing."""
     faults: List[str] = []
     for app in apps_of(root):
         for name in {kind: name for name, kind in rungs_of(root, app)}.values():
@@ -325,7 +326,7 @@ def check_asm(root: Path, build: Path) -> List[str]:
 # ---- the checks can fail ------------------------------------------------------------------------
 
 class Sabotage(NamedTuple):
-    """A file of the small tree, what is added to it, and a word that the fault's line then has."""
+    """A file of the small tree, what is added to it, and words that the line about it must have."""
     file: str
     text: str
     says: str
@@ -402,7 +403,7 @@ def main() -> int:
         folders = {folder: {name: text for name, text in common.items() if layer_of(name) == folder} for folder in RANK}
         folders.update({app: symbols_of(build, objects_of(root, build, f"apps/{app}")) for app in apps_of(root)})
         for folder, symbols in folders.items():
-            for circle in circles_of_objects(symbols): # allowed within a folder
+            for circle in circles_of_objects(symbols):  # allowed within a folder
                 print(f"{folder}: call each other: {circle}")
         faults += check_asm(root, build)
     else:
