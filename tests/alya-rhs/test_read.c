@@ -1,9 +1,9 @@
 /*
  * test_read.c - mesh files: the same cube in all formats, and then that cube broken in every way.
  *
- * What is parsed ends where a page starts that must not be touched, so that reading one byte too
+ * The parsed text ends where a page starts that must not be touched, so that reading one byte too
  * far ends the test. Broken files are made here from the good ones: cut at each byte, each bit
- * turned over, numbers changed.
+ * flipped, numbers changed.
  */
 #include "config.h"
 #include <math.h>
@@ -20,7 +20,7 @@ static char path[FILES][1024];
 static char bytes[FILES][MOST]; /* of the good files */
 static size_t size[FILES];
 static alya_mesh_t *good[FILES];
-static char *guarded; /* MOST bytes, behind which no access is allowed */
+static char *guarded; /* MOST bytes, followed by a page that may not be accessed */
 static char why[512];
 
 static void load(void)
@@ -37,14 +37,14 @@ static void load(void)
     }
 }
 
-/* Who looks for leaks at the end reads that page too. */
+/* A leak checker reads that page too when the program ends. */
 static void unload(void)
 {
     guarded_free(guarded, MOST);
 }
 
-/* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within
- * what mesh/read.c says, and a failure gives one line that starts with the name. */
+/* Parses these bytes at the end of the guarded memory. Whatever the result, memory stays within
+ * what input/read.c promises, and a failure gives one line that starts with the name. */
 static alya_mesh_t *parse(const char *data, size_t n)
 {
     const size_t before = rt_mem_used(RT_HOST);
@@ -70,7 +70,7 @@ static bool same(const alya_mesh_t *a, const alya_mesh_t *b)
            memcmp(a->x, b->x, (size_t)a->nodes * 24) == 0;
 }
 
-/* Numbers in range: what alya_mesh_check may rely on. */
+/* Are the numbers in range, as alya_mesh_check may assume? */
 static bool sound(const alya_mesh_t *mesh)
 {
     bool held = mesh->elements > 0 && mesh->nodes > 0;
@@ -95,8 +95,8 @@ static double determinant(const alya_mesh_t *mesh, int64_t e)
            d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
 }
 
-/* The tetrahedra fill the unit cube. Catches nodes mixed up, tags taken for positions, an element
- * that was lost, the unused node at (9, 9, 9) that stayed. */
+/* Do the tetrahedra fill the unit cube? Catches mixed-up nodes, tags taken for positions, a lost
+ * element, and the unused node at (9, 9, 9) if it was kept. */
 static void check_cube(const alya_mesh_t *mesh)
 {
     const double middle = pow(0.5, 1.3); /* read to the last digit */
@@ -126,12 +126,12 @@ static void test_good(void)
     }
 }
 
-/* Any start of a file is refused, or lacks nothing that matters. Catches a missing look at the end
- * of the file at any place. */
+/* Is any start of a file refused, unless nothing that matters is missing? Catches a missing end-of-
+ * file check at any place. */
 static void test_cut(int f)
 {
     const char *last = f == SU2 ? "NMARK" : "$EndElements";
-    const char *from = NULL; /* the last place where `last` stands; the files have it once */
+    const char *from = NULL; /* the last occurrence of `last`; each file has one */
     for (size_t i = 0; i + strlen(last) <= size[f]; i++)
         if (memcmp(bytes[f] + i, last, strlen(last)) == 0)
             from = bytes[f] + i;
@@ -139,7 +139,7 @@ static void test_cut(int f)
     const size_t needed = (size_t)(from - bytes[f]) + (f == SU2 ? 0 : strlen(last));
     for (size_t n = 0; n < size[f]; n++) {
         alya_mesh_t *mesh = parse(bytes[f], n);
-        if (mesh && n + 24 < needed) /* SU2's last line may go without its end */
+        if (mesh && n + 24 < needed) /* SU2's last line may lack its end */
             CHECK(!"a file that was cut is refused");
         else if (mesh && f != SU2)
             CHECK(n >= needed && same(mesh, good[0]));
@@ -147,7 +147,7 @@ static void test_cut(int f)
     }
 }
 
-/* Turned bits may give another mesh, but a sound one; and some must be refused. */
+/* Flipped bits may give another mesh, but a sound one; and some must be refused. */
 static void test_bits(int f)
 {
     static char broken[MOST];
@@ -166,7 +166,7 @@ static void test_bits(int f)
     CHECK(refused > (int)size[f]);
 }
 
-/* File f as text, with the first `old` changed to `new`; its length. */
+/* Copies file f as text, with the first `old` changed to `new`; returns its length. */
 static size_t edit(int f, const char *old, const char *new, char *to)
 {
     size_t n = size[f];
@@ -181,7 +181,7 @@ static size_t edit(int f, const char *old, const char *new, char *to)
     return n;
 }
 
-/* With that change the file is refused with this text. */
+/* Checks that the file with that change is refused with this text. */
 static void check_refused(int f, const char *old, const char *new, const char *text)
 {
     static char broken[MOST];
@@ -193,7 +193,7 @@ static void check_refused(int f, const char *old, const char *new, const char *t
     alya_mesh_destroy(mesh);
 }
 
-/* With that change nothing is different. */
+/* Checks that that change makes no difference. */
 static void check_accepted(int f, const char *old, const char *new)
 {
     static char changed[MOST];
@@ -307,7 +307,7 @@ static void test_su2(void)
     check_accepted(SU2, "NELEM= 48", "NELEM=48\n% here too");
 }
 
-/* Line ends of Windows. */
+/* Windows line ends. */
 static void test_returns(int f)
 {
     static char text[MOST];

@@ -108,8 +108,9 @@ static variant_t variant(int n, const int *choice)
     return v;
 }
 
-static const char *refuse_choice(const nek_config_t *config, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
     const variant_t v = variant(config->n, choice);
     if (v.lines && (!v.known || choice[UNROLL] > 1 || choice[COLUMN] == 2 || choice[ROWS] != 0))
         return "lines are in registers, all written out for a known n: sizes, unroll, column and "
@@ -247,20 +248,22 @@ static void set_up(nek_solver_t *s)
     find_launch(&s->mesh);
 }
 
-static const char *refuse(const nek_config_t *)
+static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
+    const char *reason = nek_refuse(self, options, why);
+    if (reason)
+        return reason;
     return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without: that is what is missing */
 }
 
-static constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = nek_operator_rung(compiled_ax);
-    t.set_up = set_up;
-    t.refuse = refuse;
-    t.parameters = parameters;
-    t.n_parameters = PARAMETERS;
-    t.refuse_choice = refuse_choice;
-    return t;
-}
-
-extern "C" const nek_kernels_t nek_compiled = table();
+extern "C" const nek_kernels_t nek_compiled = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = PARAMETERS,
+             .refuse = refuse,
+             .refuse_choice = refuse_choice},
+    .ax = compiled_ax,
+    .vector = &nek_vector_cuda,
+    .set_up = set_up,
+};
