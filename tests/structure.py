@@ -210,8 +210,10 @@ def parts_of(text: str, begin: int) -> List[Tuple[int, str]]:
 
 
 class Tables(NamedTuple):
-    """Types whose fields must be named, and the members of structs that are of such a type."""
+    """Types whose fields must be named, and the members of structs that are of such a type. The types of
+    `holders` only point to a table, so they count as tables only at file scope."""
     types: Set[str]
+    holders: Set[str]
     members: Dict[str, str]
 
 
@@ -219,8 +221,8 @@ STRUCT = re.compile(r"\b(?:typedef\s+)?struct\s*(\w*)\s*\{")
 
 
 def tables_of(texts: Iterable[str]) -> Tables:
-    """Finds the types: rt_opt_t, structs that hold a function pointer, and structs that hold such a struct
-    or a pointer to a constant one"""
+    """Finds the types: rt_opt_t, structs that hold a function pointer or such a struct, and as holders those
+    that hold a pointer to a constant one."""
     bodies: Dict[str, str] = {}
     for text in texts:
         for match in STRUCT.finditer(text):
@@ -230,18 +232,20 @@ def tables_of(texts: Iterable[str]) -> Tables:
                 if known:
                     bodies[known] = text[match.end():end]
     types = {"rt_opt_t"} | {name for name, body in bodies.items() if re.search(r"\(\s*\*\s*\w+\s*\)\s*\(", body)}
-    more = types
-    while more:
-        kinds = "|".join(sorted(more))
-        holds = re.compile(rf"(?:^|[;{{])\s*(?:(?:{kinds})\s+\w|const\s+(?:struct\s+)?(?:{kinds})\s*\*)", re.M)
-        more = {name for name, body in bodies.items() if holds.search(body)} - types
-        types |= more
+    holders: Set[str] = set()
+    for found, arrow in ((types, r"\s+\w"), (holders, r"\s*\*")):
+        more = set(types)
+        while more:
+            kinds = "|".join(sorted(more))
+            holds = re.compile(rf"(?:^|[;{{])\s*(?:const\s+)?(?:struct\s+)?(?:{kinds}){arrow}", re.M)
+            more = {name for name, body in bodies.items() if holds.search(body)} - types - holders
+            found |= more
     members: Dict[str, str] = {}
     for body in bodies.values():
         for kind, name in re.findall(r"\b(\w+)\s+(\w+)\s*(?:\[[^\]]*\]\s*)?;", body):
             if kind in types:
                 members[name] = kind
-    return Tables(types, members)
+    return Tables(types, holders, members)
 
 
 def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]:
@@ -267,8 +271,13 @@ def positional_rows(text: str, tables: Tables) -> Iterator[int]:
     These count: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
     members that are such a struct, and the same for an anonymous struct that holds a function pointer."""
     kinds = "|".join(sorted(tables.types))
-    for match in re.finditer(rf"\b(?:{kinds})\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{{", text):
+    named = r"\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{"
+    at_file_scope = rf"^[\w\" \t]*\b(?:{'|'.join(sorted(tables.holders))}){named}"
+    for match in re.finditer(rf"\b(?:{kinds}){named}", text):
         yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
+    for match in re.finditer(at_file_scope, text, re.M) if tables.holders else ():
+        if not match[0][0].isspace():
+            yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
     for match in re.finditer(rf"(?:\(\s*(?:const\s+)?(?:{kinds})\s*\)|(?<!struct )\b(?:{kinds}))\s*\{{", text):
         if not re.search(r"\bstruct\s*$", text[:match.start()]):
             yield from rows_of(text, match.end() - 1, False, tables)
@@ -340,6 +349,7 @@ SABOTAGE = (
     Sabotage("apps/one/app.c", '#include "../two/two.h"\n', "another app"),
     Sabotage("common/app/app.c", 'static const rt_opt_t o[] = {RT_FLAG("a"), {"b", 0}};\n', "app.c:2: a row"),
     Sabotage("common/app/app.c", "const table_t t = {.run = f, .hooks = {f, f}};\n", "app.c:2: a row"),
+    Sabotage("common/app/app.c", "const rung_t r = {t};\n", "app.c:2: a row"),
     Sabotage("apps/one/cuda/fast_one.cu", 'extern "C" const table_t t = {f, {.g = f}};\n', "fast_one.cu:1: a row"),
     Sabotage("apps/one/app.c", "struct { int n; void (*f)(void); } k[] = {{.n = 1}, {2, f}};\n", "app.c:1: a row"),
     Sabotage("apps/one/app.c", "void g(void) { use((table_t){f}); }\n", "app.c:1: a row"),
@@ -353,7 +363,8 @@ def small_tree(root: Path) -> None:
         "common/rt.h": '#include "app/app.h"\n', "common/base/a.c": "", "common/halo/h.h": "",
         "common/machine/m.h": "", "common/machine/n.h": '#include "machine/m.h"\n', "common/mesh/g.h": "",
         "common/app/app.h": "typedef struct { int (*g)(void); int (*h)(void); } hooks_t;\n"
-                            "typedef struct { int (*run)(void); hooks_t hooks; } table_t;\n",
+                            "typedef struct { int (*run)(void); hooks_t hooks; } table_t;\n"
+                            "typedef struct { const table_t *table; } rung_t;\n",
         "common/app/app.c": '#include "app/app.h" /* const table_t t = {f}; */\n',
         "common/driver/main.c": '#include "rt.h"\nconst table_t t = {.run = f, .hooks = {.g = f}}, u = {0};\n',
         "apps/one/app.c": "", "apps/one/ladder.def": 'RUNG(Fast-one, CUDA, "", t, "idea")\n',
