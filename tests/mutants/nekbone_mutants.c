@@ -860,7 +860,7 @@ static void faulty_solve(void *solver)
 
 /* --- the suite --- */
 
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
     static const nek_vector_t vector = {.partial_size = partial_size,
                                         .update_p = faulty_update_p,
@@ -877,7 +877,7 @@ static const void *kernels(const rt_mutant_t *mutant)
         [TWO_SUMS] = {.ax = faulty_ax, .vector = &vector}};
     if (mutant->variant >= WRAPPED)
         return rt_ladder_find(nek_ladder, NEK_RUNGS, wrapped[mutant->variant - WRAPPED])->kernels;
-    return &tables[mutant->variant];
+    return &tables[mutant->variant].rung;
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)

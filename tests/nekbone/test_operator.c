@@ -155,7 +155,7 @@ static void check_rungs(int degree, double deform)
     check_reference(&t);
     for (int i = 0; i < NEK_RUNGS; i++) {
         const rt_rung_t *rung = &nek_ladder[i];
-        if (!nek_test_can_run(&t.run, rung))
+        if (!app_test_can_run(&t.run, rung))
             continue;
         rt_outcome_t out;
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
@@ -225,7 +225,7 @@ static double solve_wave(const rt_rung_t *rung, int degree, double deform)
              degree, deform, 60 + 20 * degree);
     nek_test_new(&t, &nek_app, settings);
     double *u = RT_NEW(double, (size_t)t.config->points, RT_HOST);
-    double error = nek_test_can_run(&t.run, rung) ? wave_error(&t, rung, u) : 0;
+    double error = app_test_can_run(&t.run, rung) ? wave_error(&t, rung, u) : 0;
     RT_FREE(u, RT_HOST);
     nek_test_destroy(&t);
     return error;

@@ -102,7 +102,7 @@ static void check_choices(void)
 static void check_rungs(const char *name)
 {
     const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);
-    const nek_kernels_t *kernels = rung->kernels;
+    const nek_kernels_t *kernels = nek_kernels(rung);
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=2x2x1 degree=6 deform=0.3");
     const size_t points = (size_t)t.config->points;
@@ -115,7 +115,7 @@ static void check_rungs(const char *name)
     for (int c = 0; c < (NEK_SMALL + 1) * (NEK_SMALL + 1) * (NEK_SMALL + 1); c++) {
         const int all = NEK_SMALL + 1;
         const int choice[NEK_CASES] = {c % all, c / all % all, c / (all * all)};
-        if (kernels->refuse_choice(t.config, choice))
+        if (kernels->rung.refuse_choice(t.config, choice))
             continue;
         mesh.choice = choice;
         rt_fill(w, RT_HOST, 0xff, points * sizeof(double));
