@@ -94,7 +94,7 @@ static void check_jacobi(void)
     nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[0]);
     nek_solver_t *without = nek_solver_new(plain.problem, &nek_ladder[0]);
     const int64_t points = t.config->points;
-    const double *c = s->mesh.c, *inverse = s->mesh.inverse;
+    const double *c = s->view.c, *inverse = s->view.inverse;
     double *r = RT_NEW(double, (size_t)points, RT_HOST),
            *p = RT_NEW(double, (size_t)points, RT_HOST);
     nek_solve(s);
@@ -190,7 +190,7 @@ static void check_parameters(void)
                 nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
                 rt_verdict_t verdict;
                 rt_verdict_clear(&verdict);
-                s->mesh.choice = choice;
+                s->view.choice = choice;
                 nek_verify_before(s, 7, &verdict);
                 nek_spoil(s);
                 nek_solve(s);
