@@ -50,7 +50,7 @@ static bool compiles(int n, const char *choose, int capability)
     size_t bytes;
     parse(choose, choice);
     char text[512];
-    const char *why = nek_compiled.refuse_choice(&config, choice);
+    const char *why = nek_compiled.rung.refuse_choice(&config, choice);
     if (!why && !nek_compile(n, 7, choice, capability, &image, &bytes, text, sizeof text))
         why = text;
     if (why)
@@ -82,7 +82,7 @@ static void refused(int n, const char *choose, const char *reason)
     int choice[RT_TUNE_PARAMETERS];
     const nek_config_t config = {.n = n};
     parse(choose, choice);
-    const char *why = nek_compiled.refuse_choice(&config, choice);
+    const char *why = nek_compiled.rung.refuse_choice(&config, choice);
     if (!why || !strstr(why, reason))
         printf("n = %d, %s: %s\n", n, choose, why ? why : "not refused");
     CHECK(why && strstr(why, reason));
@@ -104,9 +104,9 @@ static void check_constraints(void)
         int choice[RT_TUNE_PARAMETERS];
         const nek_config_t config = {.n = n};
         parse("", choice);
-        CHECK(nek_compiled.refuse_choice(&config, choice) == NULL); /* as it is, for every n */
+        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL); /* as it is, for every n */
         parse("layout=lines", choice);
-        CHECK(nek_compiled.refuse_choice(&config, choice) == NULL);
+        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL);
     }
 }
 
@@ -116,14 +116,14 @@ static void check_errors(void)
     void *image;
     size_t bytes;
     const char *options[] = {"-DVALUE=missing"};
-    char why[512] = "";
-    CHECK(!rt_nvrtc_compile("__global__ void f(int *x)\n{\n    *x = VALUE;\n    y = 1;\n}\n",
-                            "text.cu", H100, options, 1, &image, &bytes, why, sizeof why));
+    const char *why =
+        rt_nvrtc_compile("__global__ void f(int *x)\n{\n    *x = VALUE;\n    y = 1;\n}\n",
+                         "text.cu", H100, options, 1, &image, &bytes);
     CHECK_TEXT(why, "text.cu(3): error: identifier \"missing\" is undefined");
     CHECK(image == NULL && bytes == 0);
     const char *unknown[] = {"--no-such-option"};
-    CHECK(!rt_nvrtc_compile("", "text.cu", H100, unknown, 1, &image, &bytes, why, sizeof why));
-    CHECK(strstr(why, "no-such-option") && !strchr(why, '\n'));
+    why = rt_nvrtc_compile("", "text.cu", H100, unknown, 1, &image, &bytes);
+    CHECK(why && strstr(why, "no-such-option") && !strchr(why, '\n'));
 }
 
 int main(void)
