@@ -101,59 +101,33 @@ check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_m
 TESTS += $(rt_gpu_scripts) $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants) $(rt_scripts)
 
-rt_nekbone_ldadd = $(nekbone_libs)
-tests_nekbone_test_compiled_LDADD = $(rt_nekbone_ldadd)
-tests_nekbone_test_operator_LDADD = $(rt_nekbone_ldadd)
-tests_nekbone_test_problem_LDADD = $(rt_nekbone_ldadd)
-tests_nekbone_test_small_LDADD = $(rt_nekbone_ldadd)
-tests_nekbone_test_solve_LDADD = $(rt_nekbone_ldadd)
-tests_nekbone_test_work_LDADD = $(rt_nekbone_ldadd)
 tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
-tests_mutants_nekbone_mutants_LDADD = $(rt_nekbone_ldadd)
+# What tests and mutants of an app are linked with, besides the runtime.
+rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost
+rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants
+rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants
+rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants
+$(rt_nekbone_users): apps/nekbone/libnekbone.a
+$(rt_alya_users): apps/alya-rhs/libalya.a
+$(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a
+$(rt_gfnn_users): apps/gfnn-wave/libgfnn.a
+$(rt_nekbone_users): rt_app_libs = $(nekbone_libs)
+$(rt_alya_users): rt_app_libs = apps/alya-rhs/libalya.a
+$(rt_mcpi_users): rt_app_libs = $(mcpi_libs)
+$(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
+
 # nekbone whose GPU is lost while it works, for gpu_lost.sh.
 if HAVE_CUDA
 check_PROGRAMS += tests/nekbone/lost
 tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu
-tests_nekbone_lost_LDADD = $(rt_nekbone_ldadd)
 endif
 
-rt_alya_ldadd = apps/alya-rhs/libalya.a $(RT_LIBS)
-tests_alya_rhs_test_mesh_LDADD = $(rt_alya_ldadd)
-tests_alya_rhs_test_patches_LDADD = $(rt_alya_ldadd)
-tests_alya_rhs_test_physics_LDADD = $(rt_alya_ldadd)
-tests_alya_rhs_test_picture_LDADD = $(rt_alya_ldadd)
-tests_alya_rhs_test_read_LDADD = $(rt_alya_ldadd)
-tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
-tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
 
-rt_mcpi_ldadd = $(mcpi_libs)
-tests_fun3d_mcpi_test_colour_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_dual_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_flow_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_graph_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_mtx_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_rows_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_sweeps_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_system_LDADD = $(rt_mcpi_ldadd)
-tests_fun3d_mcpi_test_wing_LDADD = $(rt_mcpi_ldadd)
 tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
-tests_mutants_mcpi_mutants_LDADD = $(rt_mcpi_ldadd)
 
-rt_gfnn_ldadd = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
-tests_gfnn_wave_test_box_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_element_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_iterations_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_model_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_operator_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_physics_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_predictor_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_solve_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_vectors_LDADD = $(rt_gfnn_ldadd)
-tests_gfnn_wave_test_weights_LDADD = $(rt_gfnn_ldadd)
 
 tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_shared)
-tests_mutants_gfnn_mutants_LDADD = $(rt_gfnn_ldadd)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \

@@ -13,7 +13,7 @@ dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 
 EXTRA_DIST += tools/coverage tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
-# bash-completion looks a command up by its name: one file, and the names of the programs beside it.
+# bash-completion finds a command by its name: one file, and links with the names of the programs.
 completiondir = $(datadir)/bash-completion/completions
 rt_completion = $(DESTDIR)$(completiondir)
 EXTRA_DIST += tools/completion/rooftop.bash
@@ -46,10 +46,11 @@ rt_dist_version:
 	fi; \
 	rm -f '$(distdir)/.tarball-version' && echo "$$v" >'$(distdir)/.tarball-version'
 
-# The types of the suite.
+# The type hints of the suite and of train-gfnn.
 check-types:
 	@if $(rt_python) -c 'import mypy' 2>/dev/null; then \
-	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite; \
+	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite && \
+	    cd train-gfnn && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file ../mypy.ini *.py; \
 	else \
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi

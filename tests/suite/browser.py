@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Opens a page in headless Chromium, at 1280 and 400 px, light and dark, and says what is wrong with it.
+"""Opens a page in headless Chromium, at 1280 and 400 px, light and dark, and prints what is wrong with it.
 
     browser.py CHROMIUM PAGE [FOLDER for screenshots]
 
-Wrong is: a message on the console, an error of a script, a request that leaves the page, a page wider than its window,
-a plot without size, text of a plot outside of it, or too small, or over other text, too little contrast. Chromium is
-driven over a pipe by its DevTools protocol. Exit status: 0 nothing wrong, 1 something, 77 Chromium does not start.
+Faults are: a message on the console, a script error, a request that leaves the page, a page wider than its window, a plot
+without size, text of a plot outside it, or too small, or over other text, too little contrast. Chromium is driven over a
+pipe by its DevTools protocol. Exit status: 0 no fault, 1 faults, 77 Chromium does not start.
 """
 import base64
 import json
@@ -99,7 +99,7 @@ class Browser:
         return json.loads(message)
 
     def do(self, method, **parameters):
-        """Sends a command, returns its result; what comes meanwhile is kept in events."""
+        """Sends a command, returns its result; messages that arrive meanwhile are kept in events."""
         self.count += 1
         message = {'id': self.count, 'method': method, 'params': parameters}
         if self.session:
@@ -135,7 +135,7 @@ class Browser:
 
 
 def complaints(events):
-    """What the browser itself said of the page."""
+    """Yields what the browser itself reported about the page."""
     for event in events:
         method, p = event.get('method'), event.get('params', {})
         if method == 'Runtime.consoleAPICalled':
@@ -149,7 +149,7 @@ def complaints(events):
 
 
 def look(browser, url, width, scheme, picture):
-    """[what is wrong], number of plots."""
+    """Returns the faults and the number of plots."""
     browser.events.clear()
     browser.do('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 700)
     browser.do('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])

@@ -1,4 +1,4 @@
-# browser.sh - the report in a headless Chromium, at 1280 and 400 px, light and dark: browser.py says what it looks for.
+# browser.sh - the report in a headless Chromium, at 1280 and 400 px, light and dark: browser.py lists the faults it finds.
 # Long: RT_CHECK_LONG. ROOFTOP_SHOTS names a folder for the screenshots.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 [ "${RT_CHECK_LONG:-0}" != 0 ] || skip "only with make check-long"
@@ -16,7 +16,7 @@ for folder in whole hostile; do
     esac
 done
 
-# What browser.py looks for, it finds: a page that is too wide, has a script that fails, and asks the network.
+# browser.py finds its faults: a page that is too wide, has a script that fails, and asks the network.
 cat >bad.html <<'EOF'
 <!DOCTYPE html><title>bad</title><body style="margin:0;background:#fff"><p style="width:2000px;color:#ccc">wide</p>
 <img src="http://127.0.0.1:9/x.png" alt="x"><figure><svg viewBox="0 0 200 100" width="200"><title>plot</title>

@@ -9,7 +9,7 @@ refuses 2 "there is no app 'nothing'" climb nothing
 refuses 2 "nekbone has no rung 'nothing'" exercise nekbone nothing
 refuses 2 "is the oracle" exercise nekbone reference
 ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson -- $tiny
-absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # of the CPU five, and kokkos
+absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # five CPU rungs, and kokkos
 says "$((6 - absent)) run here"
 [ -z "$(find lesson -name '.part*')" ] || fail "a part of a file is left: $(ls -A lesson)"
 grep -q '<script\|src="http\|href="http' lesson/lesson.html && fail "the page needs more than itself"

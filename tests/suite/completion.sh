@@ -5,7 +5,7 @@ here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tools/completion/rooftop.bash" || exit 1
 export PYTHONDONTWRITEBYTECODE=1
 
-# offers "WORDS" WORD...: the command line, its last word not finished; the offer is these words and no more.
+# offers "WORDS" WORD...: checks that for this command line, its last word unfinished, exactly these words are offered.
 offers()
 {
     wanted=$1
@@ -32,7 +32,7 @@ offers "" "$program" absent
 offers "operator" "$top/apps/gfnn-wave/gfnn-wave" --only o
 offers "galerkin" "$top/apps/gfnn-wave/gfnn-wave" --coef g
 
-# Asked once a shell: the program may be slow to start, on a machine with many GPUs.
+# A program is run once per shell: it may be slow to start on a machine with many GPUs.
 printf '#!/bin/sh\necho asked >>asked\necho "  --slow N    of a slow start"\n' >nekbone
 chmod +x nekbone
 offers "--slow" ./nekbone --s

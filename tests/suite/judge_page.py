@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges a page of rooftop report: judge_page.py PAGE whole|one|hostile|drawn PLOTS. A line a fault; status 1."""
+"""Judges a page of rooftop report: judge_page.py PAGE whole|one|hostile|drawn PLOTS. Prints a line per fault; status 1."""
 import html.parser
 import re
 import sys

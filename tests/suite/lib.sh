@@ -1,9 +1,9 @@
-# lib.sh - what the tests of tools/rooftop share: the command, and stand-ins for the programs in ./bin (standin.py).
+# lib.sh - shared by the tests of tools/rooftop: the command, and stand-ins for the programs in ./bin (standin.py).
 app=rooftop
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
 python=$(command -v "${PYTHON:-python3}") || skip "no python3"
-python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")') # not a wrapper of it
+python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")') # the interpreter, not a wrapper
 [ -n "$python" ] || skip "no Python 3.9 or later"
 export PYTHONPYCACHEPREFIX=$work/.cache # the source may be read-only
 rooftop="$python -S $here/tools/rooftop"
@@ -15,7 +15,7 @@ for name in alya-rhs fun3d-mcpi gfnn-wave; do
     ln -s nekbone bin/$name
 done
 
-# ends STATUS COMMAND...: what it says is in out and err.
+# ends STATUS COMMAND...: checks the exit status; the output is in out and err.
 ends()
 {
     status=$1
@@ -25,13 +25,13 @@ ends()
     [ $got = "$status" ] || fail "$*: ended with $got, not $status: $(cat out err)"
 }
 
-# says TEXT: of the last command.
+# says TEXT: checks that the last command printed it.
 says()
 {
     grep -qF -e "$1" out err || fail "does not say '$1' but: $(cat out err)"
 }
 
-# refuses STATUS TEXT ARGUMENT...: one line on stderr that says so, and leaves nothing behind.
+# refuses STATUS TEXT ARGUMENT...: checks that one line on stderr says so, and that no file is left.
 refuses()
 {
     status=$1 text=$2

@@ -1,9 +1,9 @@
-# outside.sh - an app outside this tree: the runtime is installed into a folder, pkg-config tells how it is used, a program
-# is built on it and run. Catches a header that is not installed, and a library that rooftop.pc forgets.
+# outside.sh - an app outside this tree: the runtime is installed into a folder, pkg-config gives the flags, a program
+# is built with it and run. Catches a header that is not installed, and a library that rooftop.pc forgets.
 app=outside
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 command -v pkg-config >/dev/null || skip "no pkg-config"
-# What this build compiles with: a library of --coverage or a sanitizer wants the same of who links it.
+# The flags of this build: a library with --coverage or a sanitizer needs them in the program that links it.
 built_with() { sed -n "s/^$1 = //p" "$top/Makefile" | sed 1q; }
 cflags=${CFLAGS-$(built_with CFLAGS)} ldflags=${LDFLAGS-$(built_with LDFLAGS)}
 
@@ -38,7 +38,7 @@ $(ask --variable=linker) $cflags $(ask --cflags) outside.c $ldflags $(ask --libs
 grep -q '^outside (Rooftop) [0-9]' version.out || fail "it is no app of Rooftop: $(cat version.out)"
 rm -f outside.c outside
 
-# Every header stands on what is installed alone; machine/cuda.h is nvcc's.
+# Every header needs installed headers only; machine/cuda.h is nvcc's.
 for header in $(cd "stage$includedir/rooftop" && ls ./*.h ./*/*.h); do
     echo "#include \"$header\""
 done | grep -v machine/cuda.h >all.c

@@ -1,5 +1,5 @@
-# report.sh - rooftop report: one page that needs nothing else, in which every rung stands in each plot, in which what a
-# file says cannot become part of the page, and which says what is missing and what is wrong. judge_page.py judges it.
+# report.sh - rooftop report: one page that needs nothing else. Every rung is in each plot, text from a file cannot become
+# HTML, and the page says what is missing and what is wrong. judge_page.py judges it.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 
@@ -16,7 +16,7 @@ mkdir empty
 refuses 3 "no results in it" report empty
 refuses 3 "nowhere/x.html" report whole --output nowhere/x.html
 
-# --- with it: of one app with all kinds of plots, and both in one process, for importing and drawing take time ---
+# --- with it: one app with all kinds of plots; both folders in one process, because importing and drawing take time ---
 mv whole/gfnn-wave.json whole/ladder-gfnn-wave.json whole/fun3d-mcpi.json hostile/scale-x.json .
 rm hostile/fun3d-mcpi.json
 ends 0 "$python" -c "import sys; sys.path.insert(0, '$here/tools')

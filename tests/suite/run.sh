@@ -2,7 +2,7 @@
 # killed.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 
-# As it is installed: then the source need not be looked at in each run.
+# The suite as it is installed, so that runs need not examine the source.
 mkdir -p inst/bin inst/share/rooftop/rooftop_suite inst/share/rooftop/docs/reference
 cp "$here/tools/rooftop" inst/bin
 cp "$here"/tools/rooftop_suite/*.{py,html} inst/share/rooftop/rooftop_suite
@@ -14,7 +14,7 @@ END
 rooftop="$python -S inst/bin/rooftop"
 one="run --bindir bin --apps nekbone --no-ladders --grace 0.3"
 
-# no_parts FOLDER: no file in it that is only half written.
+# no_parts FOLDER: checks that no file in it is half written.
 no_parts()
 {
     [ -z "$(find "$1" -name '.part-*')" ] || fail "$1: half a file: $(ls -A "$1")"

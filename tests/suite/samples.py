@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes two result folders out of tests/suite/samples, where the JSON lies without seals so that it can be edited:
-./whole, in which all is well but fun3d-mcpi has no ladder, and ./hostile, which means ill: names that are HTML, numbers
-that are none, files that are cut short or were changed.
+"""Makes two result folders from tests/suite/samples, where the JSON has no seals so that it can be edited: ./whole, in
+which everything is right except that fun3d-mcpi has no ladder, and ./hostile, with names that are HTML, numbers that are
+not numbers, and files that are cut short or were changed.
 
     samples.py SOURCE        folder of the sources, with tools/ and tests/
 """

@@ -1,10 +1,10 @@
-# scale.sh - rooftop scale with stand-ins: the efficiencies, the problem that ranks divide, and what a failure leaves. tests/suite/unit
-# has its arithmetic.
+# scale.sh - rooftop scale with stand-ins: the efficiencies, the problem that ranks divide, and what a failure leaves.
+# tests/suite/unit/test_figures.py checks the arithmetic.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 export STANDIN_LOG=$work/log
 scale="$rooftop scale nekbone --bindir bin --seconds 0.1"
 
-# Two ranks are 1.6 times as fast as one, and so on; 7x7x7 elements are none that 2 or 4 ranks could share.
+# Two ranks are 1.6 times as fast as one, and so on; 2 or 4 ranks cannot share 7x7x7 elements.
 ends 0 $scale --launcher 'env RANKS={ranks}' --ranks 1,2,4 --into sc
 [ "$(grep -c '80\.0 %' out)" = 4 ] && [ "$(grep -c '100\.0 %' out)" = 2 ] || fail "efficiencies: $(cat out)"
 grep -q -- '--elements 6x6x6 ' sc/.strong-4-nekbone.command || fail "strong: $(cat sc/.strong-4-nekbone.command)"
@@ -14,7 +14,7 @@ ends 0 $rooftop verify sc/scale-nekbone.json
 ends 0 $scale --launcher 'env RANKS={ranks}' --ranks 1,2,4 --into sc
 [ "$(wc -l <"$STANDIN_LOG")" = 6 ] || fail "runs that were there have run again"
 
-# Four ranks fail: what came before stands, and is not called whole.
+# Four ranks fail: earlier points are kept, and the status says that the series is not whole.
 cat >launch <<'END'
 [ $1 != 4 ] || { echo "nekbone: four are too many"; exit 3; }
 RANKS=$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -IS
-"""Stands in for a program of the suite: says what they say, writes what they write, and misbehaves as STANDIN tells.
+"""Replaces a program of the suite: prints and writes what a program does, and misbehaves as STANDIN says.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
-truncated, unsealed, lie (ends with 0, its verdict is INVALID), old (without the options of official runs). It writes
-its own seal and seed, so that the suite's are held against a second hand. One run leaves a line in STANDIN_LOG. With RANKS
-set it is so many ranks, which share boxes of elements as nekbone's do, at 80 % of the speed that they should have.
+truncated, unsealed, lie (ends with 0, its verdict is INVALID), old (without the options of official runs). It computes
+seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it acts as that many
+ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """
 import os
 import sys

@@ -1,13 +1,12 @@
 # Completion of bash for rooftop and the four programs. make install puts it where bash-completion looks; else
 #   source tools/completion/rooftop.bash
 #
-# It knows nothing by itself: options and their values come from PROGRAM --help, rungs from PROGRAM --list, when they
-# are first wanted, and are kept for this shell. So it is right for any build, and old for a program that is rebuilt
-# with other options while the shell lives.
+# Options and their values come from PROGRAM --help, rungs from PROGRAM --list, when they are first needed, and are kept
+# for this shell. So it fits any build; only a program that is rebuilt with other options needs a new shell.
 
 declare -gA _rooftop_kept # "what program" -> text
 
-# _rooftop_ask PROGRAM ARGUMENT...: what it says, kept, in $said. Empty if it cannot be started.
+# _rooftop_ask PROGRAM ARGUMENT...: puts what it prints into $said and keeps it. Empty if it cannot be started.
 _rooftop_ask() {
     local key=$*
     if [ -z "${_rooftop_kept[$key]+set}" ]; then
@@ -17,7 +16,7 @@ _rooftop_ask() {
 }
 
 # _rooftop_table: --help on standard input to lines 'OPTION ARGUMENT VALUE...'; ARGUMENT is - where there is none.
-# Values stand as [a, b or c; ...] in a program's help and as {a,b,c} in rooftop's; a description may go on over lines.
+# Values are written [a, b or c; ...] in a program's help and {a,b,c} in rooftop's; a description may span lines.
 _rooftop_table() {
     awk '
         function flush(  values, no) {
@@ -53,7 +52,7 @@ _rooftop_table() {
         END { flush() }'
 }
 
-# _rooftop_rungs PROGRAM, _rooftop_ladders PROGRAM: names in --list, in $said.
+# _rooftop_rungs PROGRAM, _rooftop_ladders PROGRAM: puts the names in --list into $said.
 _rooftop_rungs() {
     _rooftop_ask "$1" --list
     said=$(awk '$2 ~ /^(cpu|cuda|kokkos)$/ && /^[^ ]/ { print $1 }' <<<"$said")
@@ -65,11 +64,11 @@ _rooftop_ladders() {
 
 _rooftop_words() { COMPREPLY=($(compgen -W "$1" -- "$current")); }
 _rooftop_files() {
-    compopt -o filenames 2>/dev/null # outside a completion, as in a test, there is nothing to tell
+    compopt -o filenames 2>/dev/null # fails outside a completion, as in a test
     mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
 }
 
-# _rooftop_value OPTION PROGRAM: what may follow the option; fails if it takes nothing. $table has the options.
+# _rooftop_value OPTION PROGRAM: offers what may follow the option; fails if it takes no value. $table has the options.
 _rooftop_value() {
     local said row argument values
     row=$(grep -m 1 -e "^$1 " <<<"$table") || return 1
@@ -89,7 +88,8 @@ _rooftop_value() {
 
 _rooftop_apps="nekbone alya-rhs fun3d-mcpi gfnn-wave"
 
-# _rooftop COMMAND: of all five. bash breaks --rung=ja into three words; they are taken as one option and its value.
+# _rooftop COMMAND: completes all five commands. bash breaks --rung=ja into three words; they are read as one option and
+# its value.
 _rooftop() {
     local program=$1 current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} said table command=
     COMPREPLY=()
@@ -115,7 +115,7 @@ _rooftop() {
     case $before in --*) if _rooftop_value "$before" "$program"; then return; fi ;; esac
     case $command,$current in
     *,-*) _rooftop_words "$(awk '{ print $1 }' <<<"$table")" ;;
-    ,*) ;; # the programs take options alone
+    ,*) ;; # the programs take only options
     climb,* | scale,*) _rooftop_words "$_rooftop_apps" ;;
     exercise,* | grade,*)
         if [ "$COMP_CWORD" = 2 ]; then
@@ -127,7 +127,7 @@ _rooftop() {
     esac
 }
 
-# bash looks a command up by its last part, so these serve apps/nekbone/nekbone too.
+# bash finds a command by the last part of its path, so these serve apps/nekbone/nekbone too.
 complete -F _rooftop rooftop
 complete -F _rooftop nekbone
 complete -F _rooftop alya-rhs

@@ -4,13 +4,17 @@ Corner a = x + 2 y + 4 z, row 3 a + c for component c, as in apps/gfnn-wave/gfnn
 """
 from dataclasses import dataclass
 from math import pi
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a file is trained for. Units: m, s, kg, Hz."""
+    """The medium and the time step that a file is trained for. Units: m, s, kg, Hz."""
     vp: float
     ds: float
     dt: float
@@ -21,8 +25,8 @@ class Case:
     vs_min: float
     vs_max: float
 
-    def shear(self):
-        """k: A = M + k Vp^2 K_L + k Vs^2 (K_M - 2 K_L)."""
+    def shear(self) -> float:
+        """Returns k in A = M + k Vp^2 K_L + k Vs^2 (K_M - 2 K_L)."""
         w1, w2 = 2 * pi * self.f1, 2 * pi * self.f2
         a = 2 * self.damping * w1 * w2 / (w1 + w2)
         b = 2 * self.damping / (w1 + w2)
@@ -30,8 +34,8 @@ class Case:
         return (1 + 2 * b / self.dt) * self.ds * self.rho / c0
 
 
-def unit_cube():
-    """M (density 1), K_L (lambda 1), K_M (mu 1), each 24 x 24, by 2x2x2 Gauss points."""
+def unit_cube() -> tuple[Array, Array, Array]:
+    """Returns M (density 1), K_L (lambda 1), K_M (mu 1), each 24 x 24, by 2x2x2 Gauss points."""
     corner = np.array([[a & 1, a >> 1 & 1, a >> 2] for a in range(8)])
     sign = 2 * corner - 1
     M, KL, KM = np.zeros((3, 24, 24))
@@ -53,8 +57,8 @@ def unit_cube():
     return M, KL, KM
 
 
-def affine(case):
-    """E0, E1: the matrix of an element is E0 + Vs^2 E1."""
+def affine(case: Case) -> tuple[Array, Array]:
+    """Returns E0 and E1: the matrix of an element is E0 + Vs^2 E1."""
     M, KL, KM = unit_cube()
     k = case.shear()
     return M + k * case.vp**2 * KL, k * (KM - 2 * KL)

@@ -5,11 +5,12 @@ that the kernels touch: N = Q0 + sum_e Vs_e^2 Q1_e, and the fit of many nodes is
 """
 import numpy as np
 
+from element import Array
 from kernels import ND, P, corners
 
 
-def basis(form, K):
-    """What each coefficient multiplies: B [coefs][3][3][7][7][7]. gfm: the kernels. gf8: 0..3 are
+def basis(form: str, K: Array) -> Array:
+    """Returns what each coefficient multiplies: B [coefs][3][3][7][7][7]. gfm: the kernels. gf8: 0..3 are
     (1, x, y, z)/3 on the diagonal of the one kernel, 4..7 off it."""
     if form != 'gf8':
         return K
@@ -19,20 +20,21 @@ def basis(form, K):
 
 
 class Fit:
-    def __init__(self, B, E0, E1):
-        """Q0 [coefs^2], Q1 [512][coefs^2], b [coefs]."""
+    def __init__(self, B: Array, E0: Array, E1: Array) -> None:
+        """Computes Q0 [coefs^2], Q1 [512][coefs^2], b [coefs]."""
         n = len(B)
         self.coefs = n
-        self.Q0, self.Q1 = 0, 0
+        self.Q0: Array = np.zeros(n * n)
+        self.Q1: Array = np.zeros((P**3, n * n))
         for i in range(3):
             u = corners(np.pad(B[:, i], ((0, 0), (0, 0)) + ((1, 1),) * 3)).reshape(n, P**3, 24)
             u = u.transpose(1, 0, 2)  # [element][coef][24]
             self.Q0 = self.Q0 + (u @ E0 @ u.transpose(0, 2, 1)).sum(0).reshape(n * n)
             self.Q1 = self.Q1 + (u @ E1 @ u.transpose(0, 2, 1)).reshape(P**3, n * n)
-        self.b = sum(B[:, i, i, ND, ND, ND] for i in range(3))
+        self.b: Array = B[:, 0, 0, ND, ND, ND] + B[:, 1, 1, ND, ND, ND] + B[:, 2, 2, ND, ND, ND]
 
-    def __call__(self, mu):
-        """Coefficients [n][coefs] of the patches mu = Vs^2 [n][8][8][8], and the sum of their N."""
+    def __call__(self, mu: Array) -> tuple[Array, Array]:
+        """Returns the coefficients [n][coefs] of the patches mu = Vs^2 [n][8][8][8], and the sum of their N."""
         N = self.Q0 + mu.reshape(len(mu), P**3) @ self.Q1
         N = N.reshape(-1, self.coefs, self.coefs)
         b = np.broadcast_to(self.b[:, None], (len(mu), self.coefs, 1))

@@ -3,24 +3,27 @@
 Galerkin kernel: row i is the g on the 7^3 nodes of the stencil for which g A g - 2 g_i(0) is least, that
 is A g = e_i on those nodes. It is not the Green's function cut off, which is twice as far from the best.
 """
+from collections.abc import Iterator
 from itertools import permutations, product
 
 import numpy as np
 
+from element import Array, Case
+
 ND = 3
-W = 2 * ND + 1  # nodes a side of the stencil
-P = W + 1       # elements a side that touch them
+W = 2 * ND + 1  # nodes per side of the stencil
+P = W + 1       # elements per side that touch them
 
 
-def corners(u):
-    """u [n][3][P+1][P+1][P+1] at the corners of the P^3 elements: [n][P][P][P][24]."""
+def corners(u: Array) -> Array:
+    """Returns u [n][3][P+1][P+1][P+1] at the corners of the P^3 elements: [n][P][P][P][24]."""
     parts = [u[:, c, a >> 2:P + (a >> 2), (a >> 1 & 1):P + (a >> 1 & 1), (a & 1):P + (a & 1)]
              for a in range(8) for c in range(3)]
     return np.stack(parts, -1)
 
 
-def add_corners(v):
-    """The transpose of corners()."""
+def add_corners(v: Array) -> Array:
+    """Applies the transpose of corners()."""
     u = np.zeros((len(v), 3) + (P + 1,) * 3)
     for a in range(8):
         for c in range(3):
@@ -28,25 +31,28 @@ def add_corners(v):
     return u
 
 
-def inner(u):
+def inner(u: Array) -> Array:
     return u[:, :, 1:-1, 1:-1, 1:-1]
 
 
-def apply(E0, E1, mu, g):
-    """A g on the nodes of the stencil, g [n][3][7][7][7] being 0 beyond; mu = Vs^2 [n][8][8][8]."""
+def apply(E0: Array, E1: Array, mu: Array, g: Array) -> Array:
+    """Returns A g on the nodes of the stencil, g [n][3][7][7][7] being 0 beyond; mu = Vs^2 [n][8][8][8]."""
     u = corners(np.pad(g, ((0, 0), (0, 0)) + ((1, 1),) * 3))
     v = u.reshape(-1, 24) @ np.hstack([E0, E1])
     v = v.reshape(u.shape[:-1] + (48,))
     return inner(add_corners(v[..., :24] + mu[..., None] * v[..., 24:]))
 
 
-def diagonal(E0, E1, mu):
+def diagonal(E0: Array, E1: Array, mu: Array) -> Array:
     return inner(add_corners(np.diag(E0) + mu[..., None] * np.diag(E1)))
 
 
-def galerkin_rows(E0, E1, mu, row, tolerance=1e-8):
-    """Row row[n] of the Galerkin kernel of each patch mu[n]: [n][3][7][7][7]. Jacobi CG, all at once."""
-    dot = lambda a, b: np.einsum('ncxyz,ncxyz->n', a, b)[:, None, None, None, None]
+def galerkin_rows(E0: Array, E1: Array, mu: Array, row: Array, tolerance: float = 1e-8) -> Array:
+    """Returns row row[n] of the Galerkin kernel of each patch mu[n]: [n][3][7][7][7]. Jacobi CG, all at once."""
+    def dot(a: Array, b: Array) -> Array:
+        product: Array = np.einsum('ncxyz,ncxyz->n', a, b)
+        return product[:, None, None, None, None]
+
     g = np.zeros((len(mu), 3, W, W, W))
     r = g.copy()
     r[np.arange(len(mu)), row, ND, ND, ND] = 1
@@ -66,13 +72,13 @@ def galerkin_rows(E0, E1, mu, row, tolerance=1e-8):
     raise ArithmeticError('no Galerkin kernel: CG does not converge')
 
 
-def uniform(E0, E1, vs):
-    """Galerkin kernel of a uniform medium: [3][3][7][7][7]."""
+def uniform(E0: Array, E1: Array, vs: float) -> Array:
+    """Returns the Galerkin kernel of a uniform medium: [3][3][7][7][7]."""
     return galerkin_rows(E0, E1, np.full((3, P, P, P), vs**2), np.arange(3))
 
 
-def images(K):
-    """K [n][3][3][z][y][x] as each of the 48 rotations and reflections R of the cube leaves it: R moves the
+def images(K: Array) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Array]]:
+    """Yields K [n][3][3][z][y][x] under each of the 48 rotations and reflections R of the cube: R moves the
     neighbours and turns the components, R^T K(R s) R. With perm and sign: (R v)_a = sign[a] v_perm[a]."""
     K = K.transpose(0, 1, 2, 5, 4, 3)  # x first, as the components
     for perm in permutations(range(3)):
@@ -83,13 +89,14 @@ def images(K):
             yield perm, sign, turned.transpose(0, 1, 2, 5, 4, 3)
 
 
-def scalars(K):
-    """The part of each K that all of the cube's symmetries leave as it is: [1][n]... ."""
-    return sum(image for _, _, image in images(K))[None] / 48
+def scalars(K: Array) -> Array:
+    """Returns the part of each K that all symmetries of the cube leave unchanged: [1][n]... ."""
+    total: Array = np.sum([image for _, _, image in images(K)], 0)
+    return total[None] / 48
 
 
-def vectors(K):
-    """The parts of each K that the symmetries turn as the components x, y, z of a vector: [3][3 n]... ."""
+def vectors(K: Array) -> Array:
+    """Returns the parts of each K that the symmetries turn like the components x, y, z of a vector: [3][3 n]... ."""
     n = len(K)
     parts = np.zeros((3, 3 * n) + K.shape[1:])
     for perm, sign, image in images(K):
@@ -98,8 +105,8 @@ def vectors(K):
     return parts
 
 
-def leading(E0, E1, middle, parts, count):
-    """The `count` combinations of the snapshots parts [d][n]... that hold most of their energy in the medium
+def leading(E0: Array, E1: Array, middle: float, parts: Array, count: int) -> Array:
+    """Returns the `count` combinations of the snapshots parts [d][n]... that hold most of their energy in the medium
     mu = middle, d kernels each: [count d][3][3][7][7][7]. Those of one combination turn into each other."""
     X = parts[0]
     mu = np.full((1, P, P, P), middle)
@@ -110,12 +117,12 @@ def leading(E0, E1, middle, parts, count):
     return np.einsum('nm,dnijzyx->mdijzyx', chosen, parts, optimize=True).reshape(-1, 3, 3, W, W, W)
 
 
-def principal(E0, E1, patches, case, M):
-    """M kernels that span best, in energy, the Galerkin kernels of these patches mu and of uniform media.
+def principal(E0: Array, E1: Array, patches: Array, case: Case, M: int) -> Array:
+    """Returns the M kernels that span best, in energy, the Galerkin kernels of these patches mu and of uniform media.
 
-    The set is that of all orientations of each patch, so what it spans has the cube's symmetries. Its
-    principal kernels are scalars, which answer to how stiff a place is; the first that are not come three
-    at a time, as a vector: they answer to the direction in which it gets stiffer. From M = 5 on a set has
+    The set has all orientations of each patch, so its span has the symmetries of the cube. Its
+    principal kernels are scalars, which represent how stiff a place is; the first others come three
+    at a time, as a vector: they represent the direction in which it gets stiffer. From M = 5 on a set has
     one such three. Each kernel is even or odd in x, in y and in z.
     """
     speeds = np.linspace(case.vs_min, case.vs_max, 7)
@@ -133,11 +140,11 @@ def principal(E0, E1, patches, case, M):
     return K * np.sign(K.reshape(M, -1)[np.arange(M), largest])[:, None, None, None, None, None]
 
 
-def kernels(form, E0, E1, case, base, patches):
-    """Kernels of gf8 or of gfm<M>: [M][3][3][7][7][7]."""
+def kernels(form: str, E0: Array, E1: Array, case: Case, base: float, patches: Array) -> Array:
+    """Returns the kernels of gf8 or of gfm<M>: [M][3][3][7][7][7]."""
     if form == 'gf8':
-        G = uniform(E0, E1, base)  # as the Green's function it stands for: G_ij = G_ji, which a stencil of
-        return (G + G.transpose(1, 0, 2, 3, 4))[None] / 2  # finite reach leaves only nearly so
+        G = uniform(E0, E1, base)  # made symmetric, G_ij = G_ji, like the Green's function that it approximates;
+        return (G + G.transpose(1, 0, 2, 3, 4))[None] / 2  # with a stencil of finite reach G is only nearly so
     if form == 'gfm2':
         return np.stack([uniform(E0, E1, vs) for vs in (case.vs_min, case.vs_max)])
     return principal(E0, E1, patches, case, int(form[3:]))

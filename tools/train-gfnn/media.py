@@ -1,26 +1,31 @@
-"""What the networks learn from: random heads, blobs, and patches of 8^3 elements cut out of them."""
+"""The training data of the networks: random heads, blobs, and patches of 8^3 elements cut out of them."""
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from element import Array, Case
 from kernels import P
 
-SIDE = 40  # elements a side of a training model
+SIDE = 40  # elements per side of a training model
 TISSUES = dict(void=50, scalp=70, skull=120, fluid=50, grey=80, white=100, ventricle=55, stem=90)
 
 
-def tissue(case, name):
-    """Vs; if the range is not that of the named tissues, they are moved into it."""
+def tissue(case: Case, name: str) -> float:
+    """Returns Vs; if the range is not that of the named tissues, they are mapped into it."""
     return case.vs_min + (TISSUES[name] - 50) / 70 * (case.vs_max - case.vs_min)
 
 
-def head(rng, case, zoom):
-    """Nested ellipsoids of random proportions, lying on any side; zoom > 1: a part of a larger one."""
+def head(rng: np.random.Generator, case: Case, zoom: int) -> Array:
+    """Returns nested ellipsoids of random proportions and orientation; zoom > 1: a part of a larger head."""
     edge = 2 / zoom
     corner = rng.uniform(-0.9, 0.9 - edge, 3) if zoom > 1 else np.full(3, -1.0)
     z, y, x = np.meshgrid(*[c + edge * (np.arange(SIDE) + 0.5) / SIDE for c in corner], indexing='ij')
     x, y, z = (v - rng.uniform(-0.05, 0.05) for v in (x, y, z))
     skin = np.array([0.80, 0.92, 0.86]) * rng.uniform(0.9, 1.05, 3)
-    distance = lambda scale: sum((v / (s * scale))**2 for v, s in zip((x, y, z), skin))
+
+    def distance(scale: float) -> Array:
+        terms: list[Array] = [(v / (s * scale))**2 for v, s in zip((x, y, z), skin)]
+        return terms[0] + terms[1] + terms[2]
+
     vs = np.full(x.shape, tissue(case, 'void'))
     shell = 1.0
     for name, thickness in (('scalp', 0), ('skull', 0.07), ('fluid', 0.11)):
@@ -38,8 +43,8 @@ def head(rng, case, zoom):
     return np.flip(vs.transpose(rng.permutation(3)), np.flatnonzero(rng.integers(2, size=3)))
 
 
-def blobs(rng, case):
-    """Smooth noise cut at three levels: four materials, of tissues or of any Vs of the range."""
+def blobs(rng: np.random.Generator, case: Case) -> Array:
+    """Returns smooth noise cut at three levels: four materials, of tissues or of any Vs of the range."""
     k2 = sum(f**2 for f in np.meshgrid(*[np.fft.fftfreq(SIDE)] * 3, indexing='ij'))
     size = rng.uniform(2.5, 6)
     noise = np.fft.ifftn(np.fft.fftn(rng.standard_normal((SIDE,) * 3)) * np.exp(-k2 * (np.pi * size)**2)).real
@@ -51,8 +56,8 @@ def blobs(rng, case):
     return vs[np.digitize(noise / noise.std(), levels)]
 
 
-def spread(vs):
-    """Largest less smallest Vs of every patch."""
+def spread(vs: Array) -> Array:
+    """Returns the largest less the smallest Vs of every patch."""
     low = high = vs
     for axis in range(3):
         low = sliding_window_view(low, P, axis).min(-1)
@@ -60,8 +65,8 @@ def spread(vs):
     return high - low
 
 
-def patches(rng, vs, count):
-    """Vs^2 of up to `count` patches with an interface in them and 1/16 as many without: [n][8][8][8]."""
+def patches(rng: np.random.Generator, vs: Array, count: int) -> Array:
+    """Returns Vs^2 of up to `count` patches with an interface in them and 1/16 as many without: [n][8][8][8]."""
     differ = spread(vs) > 0.5
     chosen = []
     for where, number in ((differ, count), (~differ, count // 16)):
@@ -71,8 +76,8 @@ def patches(rng, vs, count):
     return sliding_window_view(vs**2, (P, P, P))[z, y, x]
 
 
-def sample(rng, case, count):
-    """Patches of 8 heads, 14 blobs and uniform media: `count` a model."""
+def sample(rng: np.random.Generator, case: Case, count: int) -> Array:
+    """Returns patches of 8 heads, 14 blobs and uniform media: `count` per model."""
     models = [head(rng, case, zoom) for zoom in (1, 1, 1, 1, 1, 2, 4, 6)] + [blobs(rng, case) for _ in range(14)]
     uniform = rng.uniform(case.vs_min, case.vs_max, count // 2)
     uniform = np.broadcast_to((uniform**2)[:, None, None, None], (len(uniform), P, P, P))

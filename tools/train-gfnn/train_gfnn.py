@@ -4,9 +4,10 @@ import math
 import os
 import sys
 import time
+from typing import Any, NoReturn
 
 sys.dont_write_bytecode = True
-# One thread in the BLAS: the same sums, so the same bits, whatever the number of cores.
+# One thread in the BLAS gives the same sums, and so the same bits, on any number of cores.
 for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
     os.environ[name] = '1'
 
@@ -15,28 +16,28 @@ SHIPPED = [(form, dt) for form in ('gf8', 'gfm2', 'gfm4', 'gfm8') for dt in (20e
 INPUTS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../inputs/gfnn-wave'))
 
 
-def end(status, text):
+def end(status: int, text: object) -> NoReturn:
     print(f'train-gfnn: {text}', file=sys.stderr)
     sys.exit(status)
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         end(2, f'{message}; see --help')
 
 
-def number(text):
+def number(text: str) -> float:
     value = float(text)
     if not (math.isfinite(value) and value > 0):
         raise ValueError
     return value
 
 
-def not_negative(text):
+def not_negative(text: str) -> float:
     return 0.0 if float(text) == 0 else number(text)
 
 
-def count(text):
+def count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise ValueError
@@ -47,26 +48,26 @@ for kind, said in ((number, 'number above 0'), (not_negative, 'number from 0'), 
     kind.__name__ = said  # argparse: "invalid <said> value: 'x'"
 
 
-def options():
+def options() -> tuple[Parser, argparse.Namespace]:
     p = Parser(prog='train-gfnn', description='Trains a weights file of gfnn-wave.', allow_abbrev=False)
     p.add_argument('--form', choices=FORMS, help='of the predictor')
     p.add_argument('--dt', type=number, metavar='S', help='time step')
     p.add_argument('--output', metavar='FILE', help='the weights file')
     p.add_argument('--all', action='store_true', help='all shipped files instead, into inputs/gfnn-wave')
     for name, value, text in (('ds', 1e-3, 'side of an element (m)'), ('vp', 200.0, 'P-wave speed (m/s)'),
-                              ('rho', 1000.0, 'density (kg/m^3)'), ('f1', 500.0, 'frequency (Hz) at which it is that'),
-                              ('f2', 5000.0, 'and the other'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
+                              ('rho', 1000.0, 'density (kg/m^3)'), ('f1', 500.0, 'frequency (Hz) at which --damping holds'),
+                              ('f2', 5000.0, 'the other frequency (Hz)'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
                               ('vs-max', 120.0, 'largest'), ('base', 80.0, "Vs of gf8's kernel")):
         p.add_argument(f'--{name}', type=number, default=value, metavar='X', help=f'{text}; {value:g}')
     p.add_argument('--damping', type=not_negative, default=1e-3, metavar='H', help='h; 0.001')
-    p.add_argument('--samples', type=count, default=2600, metavar='N', help='patches a training model; 2600')
+    p.add_argument('--samples', type=count, default=2600, metavar='N', help='patches per training model; 2600')
     p.add_argument('--epochs', type=count, default=25, metavar='N', help='25')
     p.add_argument('--seed', type=count, default=1, metavar='N', help='1')
     return p, p.parse_args()
 
 
-def check(p, o):
-    """Refuses what does not fit together, before a minute of work."""
+def check(p: Parser, o: argparse.Namespace) -> None:
+    """Refuses options that do not fit together, before a minute of work."""
     if o.all:
         for name in ('form', 'dt', 'output'):
             if getattr(o, name) is not None:
@@ -89,8 +90,8 @@ def check(p, o):
         p.error(f'--output {o.output} is a folder')
 
 
-def train(form, dt, path, o):
-    """One file, from the element matrices to the bytes."""
+def train(form: str, dt: float, path: str, o: argparse.Namespace) -> None:
+    """Makes one file, from the element matrices to the bytes."""
     import numpy as np
     import element, fit, kernels, media, network, weights
     start = time.monotonic()
@@ -99,25 +100,28 @@ def train(form, dt, path, o):
     rng = np.random.default_rng(o.seed)
     mu = media.sample(rng, case, o.samples)
     K = kernels.kernels(form, E0, E1, case, o.base, mu[rng.choice(len(mu), min(250, len(mu)), replace=False)])
-    K = K.astype(np.float32).astype(np.float64)  # the fit is of the kernels as the file has them
+    K = K.astype(np.float32).astype(np.float64)  # fit the kernels as the file stores them
     solve = fit.Fit(fit.basis(form, K), E0, E1)
     c, N = solve(mu)
     mean, L = c.mean(0), np.linalg.cholesky(N / len(mu))
     print(f'{form}, dt = {dt * 1e6:g} us: {len(K)} kernels, {len(mu)} patches, {time.monotonic() - start:.0f} s',
           flush=True)
     reg, cls, centroid = network.both(network.inputs(mu, case), (c - mean) @ L, o.epochs, o.seed)
-    # How far from the fit, on models that were not trained on: energy lost, of what varies from node to node.
+    # The distance from the fit on models outside the training: the share lost of the energy that varies between nodes.
     unseen = media.sample(np.random.default_rng(o.seed + 1), case, max(16, o.samples // 10))
     y = (solve(unseen)[0] - mean) @ L
     x = network.inputs(unseen, case)
-    lost = lambda guess: 100 * ((guess - y)**2).sum() / (y**2).sum()
+
+    def lost(guess: Any) -> float:
+        return float(100 * ((guess - y)**2).sum() / (y**2).sum())
+
     print(f'  unexplained: {lost(reg(x).detach().numpy()):.2f} % by nn-reg, '
           f'{lost(centroid[cls(x).argmax(1).numpy()]):.2f} % by nn-class', flush=True)
     weights.write(path, weights.pack(form, case, K, mean, L, network.layers(reg), network.layers(cls), centroid))
     print(f'  {path}: {os.path.getsize(path)} bytes, {time.monotonic() - start:.0f} s', flush=True)
 
 
-def main():
+def main() -> None:
     p, o = options()
     check(p, o)
     try:

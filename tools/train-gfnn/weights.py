@@ -1,16 +1,21 @@
-"""The weights file, little endian, its parts one after the other; README.md has the table."""
+"""Writes the weights file, little endian, one part after the other; README.md has the table."""
 import os
 import struct
 import zlib
 
 import numpy as np
 
+from element import Array, Case
+
 VERSION, ND = 1, 3
 FORMS = dict(gf8=3, gfm=4)
 
 
-def pack(form, case, K, mean, L, reg, cls, centroid):
-    """The bytes of a file. reg, cls: [(W, b)]."""
+Layers = list[tuple[Array, Array]]
+
+
+def pack(form: str, case: Case, K: Array, mean: Array, L: Array, reg: Layers, cls: Layers, centroid: Array) -> bytes:
+    """Returns the bytes of a file. reg, cls: [(W, b)]."""
     nets = [[reg[0][0].shape[1]] + [W.shape[0] for W, _ in reg], [cls[0][0].shape[1]] + [W.shape[0] for W, _ in cls]]
     parts = [b'GFNN', struct.pack('<8I', VERSION, ND, FORMS[form[:3]], len(K), len(mean), len(reg), len(cls),
                                   len(centroid))]
@@ -26,8 +31,8 @@ def pack(form, case, K, mean, L, reg, cls, centroid):
     return content + struct.pack('<I', zlib.crc32(content))
 
 
-def write(path, content):
-    """Whole or not at all."""
+def write(path: str, content: bytes) -> None:
+    """Writes a file whole or not at all."""
     part = f'{path}.part'
     with open(part, 'wb') as file:
         file.write(content)
