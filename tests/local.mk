@@ -70,7 +70,6 @@ rt_gpu_scripts = \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \
-	tests/structure \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
@@ -85,6 +84,7 @@ rt_scripts = \
 	tests/nekbone/mpi.sh \
 	tests/nekbone/study.sh \
 	tests/nekbone/tune.sh \
+	tests/structure.sh \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \

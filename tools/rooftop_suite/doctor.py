@@ -229,7 +229,8 @@ def check_python(found: Findings) -> None:
         import matplotlib
         found.ok('plots', f'matplotlib {matplotlib.__version__}')
     except ImportError:
-        found.note('plots', f'{sys.executable} has no matplotlib: everything but the plots works', 'apt-get install python3-matplotlib')
+        found.note('plots', f'{sys.executable} has no matplotlib: everything but the plots works',
+                   'apt-get install python3-matplotlib')
 
 
 def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks: int = 2) -> list[Finding]:

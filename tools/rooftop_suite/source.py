@@ -32,8 +32,8 @@ CLASSES = (  # the first that fits; * matches slashes too
                    'common/machine/timer.*', 'common/machine/energy.*')),
     (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*~')),
     ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/openacc/*', 'apps/*/peers/*',
-               'apps/*/ladder.def', 'apps/*/kernel.h', 'apps/*/precond.c', 'apps/*/patches.*', 'apps/*/parity.h',
-               'apps/*/box.c')),
+               'apps/*/ladder.def', 'apps/*/kernel.h', 'apps/*.hpp', 'apps/*/precond.c', 'apps/*/patch*',
+               'apps/*/parity.h', 'apps/*/solver.h', 'apps/*/box.c')),
     ('protected', ('apps/*.c',)),  # the problem, the solvers' loops, the work models
     ('glue', ('apps/*.h', 'apps/*/local.mk', 'common/machine/*', 'common/halo/*', 'common/tune/*', 'common/base/mem.*',
               'common/local.mk', 'm4/*') + TOP),

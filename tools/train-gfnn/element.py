@@ -7,9 +7,8 @@ from math import pi
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+Array = Any  # of NumPy, whose types differ between versions
 
 
 @dataclass(frozen=True)

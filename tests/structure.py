@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Checks how the tree is built: what includes and calls what, tables by name, a file for each rung.
+"""Checks the structure of the tree: includes and calls, tables by name, and a file for each rung.
 
-In `make check`; by hand: tests/structure [SOURCES [BUILD]]. Exit status 1 if a rule is broken; each
-place that breaks one is a line. The rules are those of CONTRIBUTING.md:
+Part of `make check` (structure.sh); by hand: tests/structure.py [SOURCES [BUILD]]. Prints a line for
+each place that breaks a rule, and then ends with status 1. The rules are those of CONTRIBUTING.md:
 
   includes   a folder of common/ includes only folders above it in LAYERS; no app includes another app
   circles    no files include each other in a circle
-  calls      the same for what the objects call (nm), so that no declaration hides a call upward
+  calls      the objects of common/ call each other by the same rule (nm), because a declaration can
+             hide a call upward; circles within a folder or an app are only listed
   tables     a struct with function pointers, and an option (rt_opt_t), is filled by field name
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
 
-Each check is tried on a small broken tree first: one that cannot fail proves nothing.
+Each check first has to find a fault in a small broken tree: a check that cannot fail proves nothing.
 """
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def apps_of(root: Path) -> List[str]:
 
 
 def includes_of(root: Path, file: str) -> Iterator[str]:
-    """Yields the files of this tree that `file` includes; generated headers are not in it."""
+    """Yields the files of this tree that `file` includes; generated headers are not among them."""
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', (root / file).read_text(), re.M):
         for folder in (os.path.dirname(file), "common", ""):
             found = os.path.normpath(os.path.join(folder, name))
@@ -58,7 +59,7 @@ def includes_of(root: Path, file: str) -> Iterator[str]:
 
 
 def layer_of(file: str) -> Optional[str]:
-    """Returns the folder of common/ that a file is in. rt.h includes all of them, so it is the top's."""
+    """Returns the folder of common/ that holds a file. rt.h includes all of them, so it counts as the top."""
     parts = file.split("/")
     if parts[0] != "common":
         return None
@@ -71,7 +72,7 @@ def may_see(user: str, used: str) -> bool:
 
 
 def circles_of(graph: Mapping[str, Set[str]]) -> List[List[str]]:
-    """Returns the groups of nodes that reach each other (Tarjan); a node that names itself is none."""
+    """Returns the groups of nodes that reach each other (Tarjan). A node with an arrow to itself is not one."""
     index: Dict[str, int] = {}
     low: Dict[str, int] = {}
     stack: List[str] = []
@@ -131,13 +132,13 @@ def check_includes(root: Path) -> List[str]:
 # ---- calls --------------------------------------------------------------------------------------
 
 def symbols_of(build: Path, objects: List[str]) -> Dict[str, str]:
-    """Returns what nm says of each object."""
+    """Returns the output of nm for each object."""
     return {name: subprocess.run(["nm", "-P", "-g", str(build / name)], check=True, text=True,
                                  stdout=subprocess.PIPE).stdout for name in objects}
 
 
 def objects_of(root: Path, build: Path, folder: str) -> List[str]:
-    """Returns the objects that are built and have a source still, relative to the build folder."""
+    """Returns the objects of the sources below root/folder that are built, relative to the build folder."""
     made = (os.path.splitext(file)[0] + ".o" for file in files_of(root, folder) if file.endswith(SOURCES))
     return sorted({name for name in made if (build / name).is_file()})
 
@@ -184,7 +185,7 @@ def plain(text: str) -> str:
 
 
 def close_of(text: str, begin: int) -> int:
-    """Returns where the brace at `begin` is closed."""
+    """Returns the position of the bracket that closes the one at `begin`."""
     depth = 0
     for at in range(begin, len(text)):
         depth += (text[at] in "{([") - (text[at] in "})]")
@@ -194,7 +195,7 @@ def close_of(text: str, begin: int) -> int:
 
 
 def parts_of(text: str, begin: int) -> List[Tuple[int, str]]:
-    """Splits the braces at `begin` at their own commas: (position, text) of each part that is not empty."""
+    """Splits the content of the braces at `begin` at its commas: (position, text) of each part with text."""
     parts: List[Tuple[int, str]] = []
     depth, start, end = 0, begin + 1, close_of(text, begin)
     for at in range(begin + 1, end + 1):
@@ -209,8 +210,10 @@ def parts_of(text: str, begin: int) -> List[Tuple[int, str]]:
 
 
 class Tables(NamedTuple):
-    """Types whose fields must be named, and the members of structs that are of such a type."""
+    """Types whose fields must be named, and the members of structs that are of such a type. The types of
+    `holders` only point to a table, so they count as tables only at file scope."""
     types: Set[str]
+    holders: Set[str]
     members: Dict[str, str]
 
 
@@ -218,8 +221,8 @@ STRUCT = re.compile(r"\b(?:typedef\s+)?struct\s*(\w*)\s*\{")
 
 
 def tables_of(texts: Iterable[str]) -> Tables:
-    """Finds the types: rt_opt_t, structs that hold a function pointer, and structs that hold such a struct
-    or a pointer to a constant one."""
+    """Finds the types: rt_opt_t, structs that hold a function pointer or such a struct, and as holders those
+    that hold a pointer to a constant one."""
     bodies: Dict[str, str] = {}
     for text in texts:
         for match in STRUCT.finditer(text):
@@ -229,22 +232,24 @@ def tables_of(texts: Iterable[str]) -> Tables:
                 if known:
                     bodies[known] = text[match.end():end]
     types = {"rt_opt_t"} | {name for name, body in bodies.items() if re.search(r"\(\s*\*\s*\w+\s*\)\s*\(", body)}
-    more = types
-    while more:
-        kinds = "|".join(sorted(more))
-        holds = re.compile(rf"(?:^|[;{{])\s*(?:(?:{kinds})\s+\w|const\s+(?:struct\s+)?(?:{kinds})\s*\*)", re.M)
-        more = {name for name, body in bodies.items() if holds.search(body)} - types
-        types |= more
+    holders: Set[str] = set()
+    for found, arrow in ((types, r"\s+\w"), (holders, r"\s*\*")):
+        more = set(types)
+        while more:
+            kinds = "|".join(sorted(more))
+            holds = re.compile(rf"(?:^|[;{{])\s*(?:const\s+)?(?:struct\s+)?(?:{kinds}){arrow}", re.M)
+            more = {name for name, body in bodies.items() if holds.search(body)} - types - holders
+            found |= more
     members: Dict[str, str] = {}
     for body in bodies.values():
         for kind, name in re.findall(r"\b(\w+)\s+(\w+)\s*(?:\[[^\]]*\]\s*)?;", body):
             if kind in types:
                 members[name] = kind
-    return Tables(types, members)
+    return Tables(types, holders, members)
 
 
 def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]:
-    """Yields where rows begin that have a field without a name. {0}, {} and a macro's row have none."""
+    """Yields the positions of rows that have a field without a name. {0}, {} and a macro's row have none."""
     parts = parts_of(text, begin)
     if array:
         for at, part in parts:
@@ -263,11 +268,16 @@ def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]
 def positional_rows(text: str, tables: Tables) -> Iterator[int]:
     """Yields the positions of initialisers that do not name their fields.
 
-    What counts: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
-    and the same of a nameless struct that holds a function pointer."""
+    These count: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
+    members that are such a struct, and the same for an anonymous struct that holds a function pointer."""
     kinds = "|".join(sorted(tables.types))
-    for match in re.finditer(rf"\b(?:{kinds})\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{{", text):
+    named = r"\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{"
+    at_file_scope = rf"^[\w\" \t]*\b(?:{'|'.join(sorted(tables.holders))}){named}"
+    for match in re.finditer(rf"\b(?:{kinds}){named}", text):
         yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
+    for match in re.finditer(at_file_scope, text, re.M) if tables.holders else ():
+        if not match[0][0].isspace():
+            yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
     for match in re.finditer(rf"(?:\(\s*(?:const\s+)?(?:{kinds})\s*\)|(?<!struct )\b(?:{kinds}))\s*\{{", text):
         if not re.search(r"\bstruct\s*$", text[:match.start()]):
             yield from rows_of(text, match.end() - 1, False, tables)
@@ -309,7 +319,7 @@ def check_rungs(root: Path) -> List[str]:
 
 
 def check_asm(root: Path, build: Path) -> List[str]:
-    """Asks make for the machine code of the last rung of each kind of each app, without making it."""
+    """Checks that make finds the last rung of each kind in each app; makes nothing."""
     faults: List[str] = []
     for app in apps_of(root):
         for name in {kind: name for name, kind in rungs_of(root, app)}.values():
@@ -325,7 +335,7 @@ def check_asm(root: Path, build: Path) -> List[str]:
 # ---- the checks can fail ------------------------------------------------------------------------
 
 class Sabotage(NamedTuple):
-    """A file of the small tree, what is added to it, and a word that the fault's line then has."""
+    """A file of the small tree, what is added to it, and words that the line about it must have."""
     file: str
     text: str
     says: str
@@ -339,6 +349,7 @@ SABOTAGE = (
     Sabotage("apps/one/app.c", '#include "../two/two.h"\n', "another app"),
     Sabotage("common/app/app.c", 'static const rt_opt_t o[] = {RT_FLAG("a"), {"b", 0}};\n', "app.c:2: a row"),
     Sabotage("common/app/app.c", "const table_t t = {.run = f, .hooks = {f, f}};\n", "app.c:2: a row"),
+    Sabotage("common/app/app.c", "const rung_t r = {t};\n", "app.c:2: a row"),
     Sabotage("apps/one/cuda/fast_one.cu", 'extern "C" const table_t t = {f, {.g = f}};\n', "fast_one.cu:1: a row"),
     Sabotage("apps/one/app.c", "struct { int n; void (*f)(void); } k[] = {{.n = 1}, {2, f}};\n", "app.c:1: a row"),
     Sabotage("apps/one/app.c", "void g(void) { use((table_t){f}); }\n", "app.c:1: a row"),
@@ -352,7 +363,8 @@ def small_tree(root: Path) -> None:
         "common/rt.h": '#include "app/app.h"\n', "common/base/a.c": "", "common/halo/h.h": "",
         "common/machine/m.h": "", "common/machine/n.h": '#include "machine/m.h"\n', "common/mesh/g.h": "",
         "common/app/app.h": "typedef struct { int (*g)(void); int (*h)(void); } hooks_t;\n"
-                            "typedef struct { int (*run)(void); hooks_t hooks; } table_t;\n",
+                            "typedef struct { int (*run)(void); hooks_t hooks; } table_t;\n"
+                            "typedef struct { const table_t *table; } rung_t;\n",
         "common/app/app.c": '#include "app/app.h" /* const table_t t = {f}; */\n',
         "common/driver/main.c": '#include "rt.h"\nconst table_t t = {.run = f, .hooks = {.g = f}}, u = {0};\n',
         "apps/one/app.c": "", "apps/one/ladder.def": 'RUNG(Fast-one, CUDA, "", t, "idea")\n',
@@ -402,7 +414,7 @@ def main() -> int:
         folders = {folder: {name: text for name, text in common.items() if layer_of(name) == folder} for folder in RANK}
         folders.update({app: symbols_of(build, objects_of(root, build, f"apps/{app}")) for app in apps_of(root)})
         for folder, symbols in folders.items():
-            for circle in circles_of_objects(symbols): # allowed within a folder
+            for circle in circles_of_objects(symbols):  # allowed within a folder
                 print(f"{folder}: call each other: {circle}")
         faults += check_asm(root, build)
     else:

@@ -1,0 +1,4 @@
+# structure.sh - runs structure.py, which checks the layers, the tables and the files of the rungs.
+python=$(command -v "${PYTHON:-python3}") || { echo "skipped: no python3"; exit 77; }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "skipped: no Python 3.9 or later"; exit 77; }
+exec "$python" "${abs_top_srcdir:-.}/tests/structure.py"
