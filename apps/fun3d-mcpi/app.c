@@ -75,8 +75,8 @@ static void configure(rt_run_t *run)
                   config->mesh, (long long)config->counts.rows, rt_comm_size());
 }
 
-/* A wing of the paper's proportions, from 4 and 6 up. Scale PAPER_SURFACE * PAPER_LAYERS is the
- * paper's; every step of either number is a scale of its own. */
+/* Makes a wing of the paper's proportions, from 4 and 6 up. Scale PAPER_SURFACE * PAPER_LAYERS is
+ * the paper's; every step of either number is a scale of its own. */
 static bool extents(rt_run_t *run, int64_t scale)
 {
     enum { PAPER_SURFACE = 104, PAPER_LAYERS = 51, LEAST_SURFACE = 4, LEAST_LAYERS = 6 };
@@ -116,15 +116,16 @@ static void describe(const rt_run_t *run, FILE *out)
                 config.colouring == MCPI_COLOUR_LOCAL ? "sweep" : exchanges[config.exchange]);
 }
 
-/* The bytes of a block depend on nb and the type of O; the number of rows decides whether they stay
- * in a cache. */
+/* Fills the point: the bytes of a block depend on nb and the type of O; the number of rows decides
+ * whether they stay in a cache. */
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
     const mcpi_config_t config = mcpi_counted(run);
     const double bytes = (double)mcpi_type_size((mcpi_type_t)config.offdiagonal);
+    const int64_t rows = config.counts.local_rows; /* 0: of a file that was not read yet */
     point[0] = (rt_coordinate_t){"nb", (double)config.nb, 4};
     point[1] = (rt_coordinate_t){"bytes", bytes, 4};
-    point[2] = (rt_coordinate_t){"rows", (double)config.counts.local_rows, 1};
+    point[2] = (rt_coordinate_t){"rows", rows > 0 ? (double)rows : 1, 1};
     return 3;
 }
 

@@ -125,7 +125,7 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung);
 
-/* The cpu-simd rung, which runs everywhere and is the fastest that does. */
+/* Returns the rung cpu-simd: it runs everywhere, and is the fastest that does. */
 static inline const rt_rung_t *mcpi_cpu_rung(void)
 {
     return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");

@@ -131,7 +131,7 @@ static void make_system(mcpi_problem_t *p)
 
 /* --- halo --- */
 
-/* The entries of colour c: rows that other ranks need, then ghosts. */
+/* Makes the halo of colour c. Its entries are the rows that other ranks need, then the ghosts. */
 static rt_halo_t *halo_of_colour(const mcpi_part_t *part, int c, int nb, rt_halo_desc_t desc)
 {
     const int64_t own = part->boundary_end[c] - part->colour_start[c];

@@ -67,7 +67,7 @@ static void put_right_hand_side(mcpi_solver_t *s)
 
 /* --- a rung's arrays --- */
 
-/* 32 bits are enough: a rank with more blocks was refused. */
+/* Returns the starts in 32 bits, which are enough: a rank with more blocks was refused. */
 static int32_t *short_starts(const mcpi_part_t *part)
 {
     int32_t *start = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST);

@@ -96,8 +96,8 @@ static double halo_set_up(const counts_t *c)
     return c->g > 0 ? (double)rt_halo_predict_setup(0, (int64_t)c->g) + 34 * c->g : 0;
 }
 
-/* The graph (4 bytes per block), normals and viscous factors (32 bytes per block), flow,
- * coordinates. */
+/* Returns the bytes of the graph (4 bytes per block), normals and viscous factors (32 bytes per
+ * block), flow, coordinates. */
 static double source_memory(const mcpi_config_t *config, const counts_t *c)
 {
     const double graph = VALUE * c->N + INDEX * c->B;
@@ -115,7 +115,7 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
     return source_memory(config, c) + (3 * VALUE + 6 * 4 * INDEX + 24 * INDEX + 2 * VALUE) * c->N;
 }
 
-/* Order and part of this rank. */
+/* Returns the bytes of order and part of this rank. */
 static double part_memory(const counts_t *c)
 {
     return 2 * INDEX * c->N + 2 * INDEX * c->b + 2 * VALUE * c->n + VALUE * c->g;
@@ -132,7 +132,8 @@ static double system_memory(const mcpi_config_t *config, const counts_t *c)
     return o * c->nb * c->nb * c->b + VALUE * (c->nb * c->nb + c->nb) * c->n + INDEX * c->n;
 }
 
-/* Start, column, O, LU and R in the rung's space; on the host only start is a copy. */
+/* Returns the bytes of start, column, O, LU and R in the rung's space; on the host only start is a
+ * copy. */
 static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host)
 {
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);

@@ -99,7 +99,7 @@ static void check_elements(void)
             double least = INFINITY, most = 0, gradient[9] = {0};
             for (int a = 0; a < rt_element_size((rt_element_t)t); a++) {
                 mcpi_share_t share;
-                mcpi_share(mesh, (rt_element_t)t, 0, a, &share);
+                mcpi_share(mesh, (rt_element_t)t, mesh->element[t], a, &share);
                 least = fmin(least, share.volume);
                 most = fmax(most, share.volume);
                 for (int k = 0; a == 0 && k < 9 * rt_element_size((rt_element_t)t); k++)

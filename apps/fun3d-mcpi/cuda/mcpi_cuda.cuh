@@ -122,6 +122,12 @@ static inline unsigned mcpi_threads(const mcpi_view_t *view)
     return 64u << view->choice[0];
 }
 
+/* Returns a copy of n values on the device. */
+template <class T> T *mcpi_upload(const T *host, size_t n)
+{
+    return static_cast<T *>(rt_clone(host, n, sizeof *host, RT_DEVICE));
+}
+
 /* --- device --- */
 
 static __device__ __forceinline__ float mcpi_widen(__half x)

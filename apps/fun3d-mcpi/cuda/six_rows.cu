@@ -121,7 +121,7 @@ static void set_up(mcpi_view_t *view)
                       });
     });
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
-    data->sorted = static_cast<int32_t *>(rt_clone(sorted, view->rows, sizeof(int32_t), RT_DEVICE));
+    data->sorted = mcpi_upload(sorted, static_cast<size_t>(view->rows));
     RT_FREE(sorted, RT_HOST);
     view->data = data;
 }

@@ -130,10 +130,8 @@ static void find_near(const mcpi_part_t *part, const int32_t *colour, mcpi_stage
         for (size_t other = 0; other < blocks; other++)
             if (other != b && is_near[b * blocks + other])
                 *next++ = static_cast<int32_t>(other);
-    data->lists.near_start =
-        static_cast<const int32_t *>(rt_clone(start, blocks + 1, sizeof *start, RT_DEVICE));
-    data->lists.near = static_cast<const int32_t *>(
-        rt_clone(near, static_cast<size_t>(start[blocks]), sizeof *near, RT_DEVICE));
+    data->lists.near_start = mcpi_upload(start, blocks + 1);
+    data->lists.near = mcpi_upload(near, static_cast<size_t>(start[blocks]));
     RT_FREE(near, RT_HOST);
     RT_FREE(start, RT_HOST);
     RT_FREE(is_near, RT_HOST);
@@ -178,13 +176,10 @@ template <class K> static void set_up_of(mcpi_view_t *view)
             right_at[r] = 16 * static_cast<uint64_t>(offset[k]) + at.R +
                           sizeof(double) * K::nb * static_cast<uint64_t>(r - row);
     }
-    data->lists.record = static_cast<const unsigned char *>(
-        rt_clone(record, 16 * static_cast<size_t>(offset[chunks]), 1, RT_DEVICE));
-    data->lists.offset =
-        static_cast<const uint32_t *>(rt_clone(offset, n + 1, sizeof *offset, RT_DEVICE));
-    data->lists.colour = static_cast<const int32_t *>(
-        rt_clone(colour, static_cast<size_t>(part->colours) + 1, sizeof *colour, RT_DEVICE));
-    data->right_at = static_cast<uint64_t *>(rt_clone(right_at, rows, sizeof *right_at, RT_DEVICE));
+    data->lists.record = mcpi_upload(record, 16 * static_cast<size_t>(offset[chunks]));
+    data->lists.offset = mcpi_upload(offset, n + 1);
+    data->lists.colour = mcpi_upload(colour, static_cast<size_t>(part->colours) + 1);
+    data->right_at = mcpi_upload(right_at, rows);
     data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
     RT_FREE(record, RT_HOST);
     RT_FREE(right_at, RT_HOST);

@@ -233,16 +233,14 @@ static void set_up(mcpi_view_t *view)
     }
     data->values = part->rows * system->nb;
     data->blocks = resident_blocks(view);
-    data->rows.start = static_cast<const int32_t *>(rt_clone(start, rows + 1, 4, RT_DEVICE));
-    data->rows.offset = static_cast<const uint32_t *>(rt_clone(offset, rows + 1, 4, RT_DEVICE));
-    data->rows.column = static_cast<const int32_t *>(
-        rt_clone(part->column, static_cast<size_t>(part->start[rows]), 4, RT_DEVICE));
+    const size_t nb = static_cast<size_t>(system->nb);
+    data->rows.start = mcpi_upload(start, rows + 1);
+    data->rows.offset = mcpi_upload(offset, rows + 1);
+    data->rows.column = mcpi_upload(part->column, static_cast<size_t>(part->start[rows]));
     data->rows.O =
-        static_cast<const uint4 *>(rt_clone(O, static_cast<size_t>(vectors), 16, RT_DEVICE));
-    data->rows.LU = static_cast<const double *>(
-        rt_clone(system->LU, rows * static_cast<size_t>(system->nb * system->nb), 8, RT_DEVICE));
-    data->rows.R = static_cast<double *>(
-        rt_clone(system->R, rows * static_cast<size_t>(system->nb), 8, RT_DEVICE));
+        reinterpret_cast<const uint4 *>(mcpi_upload(O, 16 * static_cast<size_t>(vectors)));
+    data->rows.LU = mcpi_upload(system->LU, rows * nb * nb);
+    data->rows.R = mcpi_upload(system->R, rows * nb);
     RT_FREE(O, RT_HOST);
     RT_FREE(offset, RT_HOST);
     RT_FREE(start, RT_HOST);

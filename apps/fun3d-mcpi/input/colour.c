@@ -123,7 +123,7 @@ typedef struct {
     uint8_t *seen;  /* [rows] */
 } balance_t;
 
-/* Half a per cent of the mean; at least one row. */
+/* Returns half a per cent of the mean, at least one row. */
 static int64_t tolerance(const balance_t *b)
 {
     int64_t mean = b->graph->rows / b->colours;
@@ -339,8 +339,8 @@ static int colour_own(const mcpi_graph_t *graph, const int32_t *owner, int rank,
     return colours;
 }
 
-/* In two passes: only when all ranks' colours are counted is the number known among which each rank
- * has to balance. */
+/* Colours in two passes: only when all ranks' colours are counted is the number known among which
+ * each rank has to balance. */
 int mcpi_colour_local(const mcpi_graph_t *graph, const int32_t *owner, uint8_t *colour)
 {
     int32_t *list = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);

@@ -38,10 +38,8 @@ static const shape_t shapes[RT_ELEMENTS] = {
 
 /* Copies the corners relative to the element's centre, so that its size, not its position,
  * determines the rounding. */
-static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double x[8][3])
+static void corners(const rt_mesh_t *mesh, int size, const int32_t *vertex, double x[8][3])
 {
-    const int size = rt_element_size(type);
-    const int32_t *vertex = mesh->element[type] + size * e;
     double centre[3] = {0, 0, 0};
     for (int b = 0; b < size; b++)
         add_scaled(1.0 / size, mesh->x + 3 * (int64_t)vertex[b], centre);
@@ -54,10 +52,11 @@ static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double 
  * corners'. So elements close, however bent their quads are, and linear fields are exact. The dual
  * face of an edge is two triangles, from its middle to the centre of the element (the origin) and
  * the centroids of the faces on either side. */
-void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share)
+void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, const int32_t *vertex, int a,
+                mcpi_share_t *share)
 {
     double x[8][3];
-    corners(mesh, type, e, x);
+    corners(mesh, rt_element_size(type), vertex, x);
     memset(share, 0, sizeof *share);
     for (int f = 0; f < shapes[type].faces; f++) {
         const int *face = shapes[type].face[f];
@@ -91,35 +90,19 @@ void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi
 
 /* --- dual mesh --- */
 
-/* Lists the elements of one type of each vertex: list[start[v] .. start[v + 1] - 1], ascending. */
-static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **start, int32_t **list)
-{
-    const int size = rt_element_size(type);
-    const int64_t uses = size * mesh->elements[type];
-    int64_t *at = RT_NEW(int64_t, (size_t)mesh->vertices + 2, RT_HOST);
-    *list = RT_NEW(int32_t, (size_t)uses, RT_HOST);
-    memset(at, 0, ((size_t)mesh->vertices + 2) * sizeof *at);
-    for (int64_t k = 0; k < uses; k++)
-        at[mesh->element[type][k] + 2]++;
-    for (int64_t v = 0; v < mesh->vertices; v++)
-        at[v + 2] += at[v + 1];
-    for (int64_t k = 0; k < uses; k++) /* at[v + 1] runs from v's start to v + 1's */
-        (*list)[at[mesh->element[type][k] + 1]++] = (int32_t)(k / size);
-    *start = at;
-}
-
 /* Adds one element to the dual cell of its vertex a. The viscous flux out of a's part goes through
  * all its dual faces, with the element's gradient: L_ab = sum_c (n_ac . s_b) / volume. */
-static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int32_t vertex,
+static void add_element(const mcpi_incidence_t *in, int64_t place, int32_t vertex,
                         const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 {
+    rt_element_t type;
+    const int32_t *of = mcpi_incidence_get(in, place, &type);
     const int size = rt_element_size(type);
-    const int32_t *of = mesh->element[type] + size * e;
     int a = 0;
     while (of[a] != vertex)
         a++;
     mcpi_share_t share;
-    mcpi_share(mesh, type, e, a, &share);
+    mcpi_share(in->mesh, type, of, a, &share);
     double out[3] = {0, 0, 0};
     for (int b = 0; b < size; b++)
         add_scaled(1, share.n[b], out);
@@ -149,29 +132,25 @@ static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
     }
 }
 
+static double *zeros(int64_t n)
+{
+    double *x = RT_NEW(double, (size_t)n, RT_HOST);
+    memset(x, 0, (size_t)n * sizeof *x);
+    return x;
+}
+
 void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 {
     const int64_t rows = graph->rows;
-    f->n = RT_NEW(double, 3 * (size_t)graph->start[rows], RT_HOST);
-    f->viscous = RT_NEW(double, (size_t)graph->start[rows], RT_HOST);
-    f->boundary = RT_NEW(double, 3 * (size_t)rows, RT_HOST);
-    f->diagonal = RT_NEW(double, (size_t)rows, RT_HOST);
-    memset(f->n, 0, 3 * (size_t)graph->start[rows] * sizeof(double));
-    memset(f->viscous, 0, (size_t)graph->start[rows] * sizeof(double));
-    memset(f->boundary, 0, 3 * (size_t)rows * sizeof(double));
-    memset(f->diagonal, 0, (size_t)rows * sizeof(double));
-    for (int t = 0; t < RT_ELEMENTS; t++) {
-        int64_t *start;
-        int32_t *list;
-        if (mesh->elements[t] == 0)
-            continue;
-        list_elements(mesh, (rt_element_t)t, &start, &list);
+    f->n = zeros(3 * graph->start[rows]);
+    f->viscous = zeros(graph->start[rows]);
+    f->boundary = zeros(3 * rows);
+    f->diagonal = zeros(rows);
+    mcpi_incidence_t in = mcpi_incidence_new(mesh);
 #pragma omp parallel for schedule(static)
-        for (int64_t v = 0; v < rows; v++)
-            for (int64_t k = start[v]; k < start[v + 1]; k++)
-                add_element(mesh, (rt_element_t)t, list[k], (int32_t)v, graph, f);
-        RT_FREE(start, RT_HOST);
-        RT_FREE(list, RT_HOST);
-    }
+    for (int64_t v = 0; v < rows; v++)
+        for (int64_t k = in.first[v]; k < in.first[v + 1]; k++)
+            add_element(&in, k, (int32_t)v, graph, f);
+    mcpi_incidence_destroy(&in);
     clear_inside(graph, f);
 }

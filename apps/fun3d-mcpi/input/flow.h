@@ -27,7 +27,8 @@ typedef struct {
     double s[8][3]; /* the gradient in the element is (1 / volume) sum_b s_b value_b */
     double n[8][3]; /* area of the dual face from a to b, 0 if ab is no edge */
 } mcpi_share_t;
-void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share);
+void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, const int32_t *vertex, int a,
+                mcpi_share_t *share);
 /* Allocates and fills n, viscous, boundary and diagonal. */
 void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f);
 

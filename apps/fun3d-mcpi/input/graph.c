@@ -2,11 +2,9 @@
  * graph.c - the neighbours of each vertex, from the elements of a mesh.
  *
  * The elements of each vertex are listed. Then each vertex collects the vertices of its elements in
- * a small hash table, twice: once to count them, once to write and sort them. The table is private
- * to a thread and stays in its cache, so only the lists of elements are shared. Their order depends
- * on the threads, but neighbours are sorted, so it has no effect. The price: all elements are read
- * twice for each of their vertices. Pairs in one long array, sorted, would be read once, but take
- * four times the memory.
+ * a short sorted list, twice: once to count them, once to keep them. The list is private to a
+ * thread and stays in its cache. The price: all elements are read twice for each of their vertices.
+ * Pairs in one long array, sorted, would be read once, but take four times the memory.
  */
 #include "config.h"
 #include "input.h"
@@ -14,15 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/threads.h"
 
 /* --- elements of each vertex --- */
-
-typedef struct {
-    const rt_mesh_t *mesh;
-    int64_t base[RT_ELEMENTS + 1]; /* element e of type t is number base[t] + e */
-    int64_t *first;                /* [vertices + 2]; vertex v has those from first[v] on */
-    uint32_t *element;
-} incidence_t;
 
 static void count_elements(const rt_mesh_t *mesh, int64_t *first)
 {
@@ -36,7 +28,7 @@ static void count_elements(const rt_mesh_t *mesh, int64_t *first)
     }
 }
 
-static void enter_elements(incidence_t *in)
+static void enter_elements(mcpi_incidence_t *in)
 {
     for (int t = 0; t < RT_ELEMENTS; t++) {
         const int size = rt_element_size(t);
@@ -52,9 +44,36 @@ static void enter_elements(incidence_t *in)
     }
 }
 
-static incidence_t list_elements(const rt_mesh_t *mesh)
+static int ascending(const void *a, const void *b)
 {
-    incidence_t in = {.mesh = mesh};
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+enum { MANY = 64 }; /* elements: more have only hubs, such as the middle of a fan */
+
+/* Threads have entered elements in any order. */
+static void sort_elements(const mcpi_incidence_t *in)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t v = 0; v < in->mesh->vertices; v++) {
+        uint32_t *list = in->element + in->first[v];
+        const int64_t n = in->first[v + 1] - in->first[v];
+        if (n > MANY)
+            qsort(list, (size_t)n, sizeof *list, ascending);
+        for (int64_t i = 1; i < n; i++) {
+            const uint32_t e = list[i];
+            int64_t at = i;
+            for (; at > 0 && list[at - 1] > e; at--)
+                list[at] = list[at - 1];
+            list[at] = e;
+        }
+    }
+}
+
+mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh)
+{
+    mcpi_incidence_t in = {.mesh = mesh};
     for (int t = 0; t < RT_ELEMENTS; t++)
         in.base[t + 1] = in.base[t] + mesh->elements[t];
     RT_EXPECT(in.base[RT_ELEMENTS] <= UINT32_MAX, RT_USAGE, "a mesh of more than 2^32 elements");
@@ -67,168 +86,109 @@ static incidence_t list_elements(const rt_mesh_t *mesh)
         in.first[v + 2] += in.first[v + 1];
     in.element = RT_NEW(uint32_t, (size_t)in.first[mesh->vertices + 1], RT_HOST);
     enter_elements(&in);
+    sort_elements(&in);
     return in;
 }
 
-/* Returns the element's vertices, and how many there are. */
-static const int32_t *vertices_of(const incidence_t *in, uint32_t element, int *size)
+void mcpi_incidence_destroy(mcpi_incidence_t *in)
 {
+    RT_FREE(in->first, RT_HOST);
+    RT_FREE(in->element, RT_HOST);
+}
+
+const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place, rt_element_t *type)
+{
+    const uint32_t element = in->element[place];
     int t = 0;
     while (element >= in->base[t + 1])
         t++;
-    *size = rt_element_size(t);
-    return in->mesh->element[t] + *size * (element - in->base[t]);
+    *type = (rt_element_t)t;
+    return in->mesh->element[t] + rt_element_size(t) * (element - in->base[t]);
 }
 
-/* --- neighbours of one vertex --- */
+/* --- neighbours of each vertex --- */
 
-enum { SLOTS = 1024, FULL = SLOTS / 2 };
-
-/* Distinct vertices, in the order in which they were added. Empty slots: -1. */
-typedef struct {
-    int32_t slot[SLOTS], vertex[FULL];
-    int used[FULL], count;
-} set_t;
-
-static void set_start(set_t *set)
+/* Inserts x into list[0 .. n-1], which ascends, unless it is there. Returns the new length. */
+static int64_t insert(uint32_t *list, int64_t n, uint32_t x)
 {
-    memset(set->slot, 0xff, sizeof set->slot);
-    set->count = 0;
+    int64_t at = n;
+    while (at > 0 && list[at - 1] > x)
+        at--;
+    if (at > 0 && list[at - 1] == x)
+        return n;
+    memmove(list + at + 1, list + at, (size_t)(n - at) * sizeof *list);
+    list[at] = x;
+    return n + 1;
 }
 
-/* Takes time for what is in it, not for what it could hold. */
-static void set_empty(set_t *set)
+static int64_t sort_distinct(uint32_t *list, int64_t n)
 {
-    for (int i = 0; i < set->count; i++)
-        set->slot[set->used[i]] = -1;
-    set->count = 0;
-}
-
-/* Returns false if the set is full. */
-static bool set_add(set_t *set, int32_t vertex)
-{
-    uint32_t at = (uint32_t)vertex * 2654435769U >> 22;
-    while (set->slot[at] >= 0 && set->slot[at] != vertex)
-        at = (at + 1) % SLOTS;
-    if (set->slot[at] == vertex)
-        return true;
-    if (set->count == FULL)
-        return false;
-    set->slot[at] = vertex;
-    set->used[set->count] = (int)at;
-    set->vertex[set->count++] = vertex;
-    return true;
-}
-
-/* Returns how many neighbours v has; -1: too many for the set. */
-static int collect(const incidence_t *in, int64_t v, set_t *set)
-{
-    set_empty(set);
-    for (int64_t i = in->first[v]; i < in->first[v + 1]; i++) {
-        int size;
-        const int32_t *vertex = vertices_of(in, in->element[i], &size);
-        for (int a = 0; a < size; a++)
-            if (vertex[a] != v && !set_add(set, vertex[a]))
-                return -1;
-    }
-    return set->count;
-}
-
-static int compare(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void put_sorted(const set_t *set, int32_t *to)
-{
-    for (int i = 0; i < set->count; i++) {
-        int at = i;
-        for (; at > 0 && to[at - 1] > set->vertex[i]; at--)
-            to[at] = to[at - 1];
-        to[at] = set->vertex[i];
-    }
-}
-
-/* Lists the neighbours of a vertex that may have a million, such as the hub of a fan. *list is to
- * be freed. Returns how many there are. */
-static int64_t collect_hub(const incidence_t *in, int64_t v, int32_t **list)
-{
-    int64_t count = 0, distinct = 0;
-    int32_t *all = RT_NEW(int32_t, 8 * (size_t)(in->first[v + 1] - in->first[v]), RT_HOST);
-    for (int64_t i = in->first[v]; i < in->first[v + 1]; i++) {
-        int size;
-        const int32_t *vertex = vertices_of(in, in->element[i], &size);
-        for (int a = 0; a < size; a++)
-            if (vertex[a] != v)
-                all[count++] = vertex[a];
-    }
-    qsort(all, (size_t)count, sizeof *all, compare);
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || all[i] != all[i - 1])
-            all[distinct++] = all[i];
-    *list = all;
+    int64_t distinct = 0;
+    qsort(list, (size_t)n, sizeof *list, ascending);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || list[i] != list[i - 1])
+            list[distinct++] = list[i];
     return distinct;
 }
 
-/* --- the graph --- */
-
-/* Sets start, by the number of neighbours of each vertex. */
-static void count_neighbours(const incidence_t *in, mcpi_graph_t *graph)
+/* Lists the neighbours of v, ascending, and returns how many there are. list: room for the vertices
+ * of all its elements. */
+static int64_t collect(const mcpi_incidence_t *in, int64_t v, uint32_t *list)
 {
-    graph->start[0] = 0;
-#pragma omp parallel
-    {
-        set_t set;
-        set_start(&set);
-#pragma omp for schedule(dynamic, 1024)
-        for (int64_t v = 0; v < graph->rows; v++)
-            graph->start[v + 1] = collect(in, v, &set);
+    const bool many = in->first[v + 1] - in->first[v] > MANY;
+    int64_t n = 0;
+    for (int64_t i = in->first[v]; i < in->first[v + 1]; i++) {
+        rt_element_t type;
+        const int32_t *vertex = mcpi_incidence_get(in, i, &type);
+        for (int a = 0; a < rt_element_size(type); a++)
+            if (vertex[a] == v)
+                continue;
+            else if (many)
+                list[n++] = (uint32_t)vertex[a];
+            else
+                n = insert(list, n, (uint32_t)vertex[a]);
     }
-    for (int64_t v = 0; v < graph->rows; v++) {
-        if (graph->start[v + 1] < 0) {
-            int32_t *list;
-            graph->start[v + 1] = collect_hub(in, v, &list);
-            RT_FREE(list, RT_HOST);
-        }
-        graph->start[v + 1] += graph->start[v];
-    }
+    return many ? sort_distinct(list, n) : n;
 }
 
-static void enter_neighbours(const incidence_t *in, mcpi_graph_t *graph)
+/* Fills neighbour, or start[v + 1] with the number of neighbours if there is no neighbour yet. */
+static void fill(const mcpi_incidence_t *in, mcpi_graph_t *graph)
 {
-    const int64_t *start = graph->start;
-#pragma omp parallel
-    {
-        set_t set;
-        set_start(&set);
-#pragma omp for schedule(dynamic, 1024)
-        for (int64_t v = 0; v < graph->rows; v++)
-            if (start[v + 1] - start[v] <= FULL) {
-                collect(in, v, &set);
-                put_sorted(&set, graph->neighbour + start[v]);
-            }
-    }
+    int64_t most = 0;
     for (int64_t v = 0; v < graph->rows; v++)
-        if (start[v + 1] - start[v] > FULL) {
-            int32_t *list;
-            int64_t count = collect_hub(in, v, &list);
-            memcpy(graph->neighbour + start[v], list, (size_t)count * sizeof *list);
-            RT_FREE(list, RT_HOST);
+        if (in->first[v + 1] - in->first[v] > most)
+            most = in->first[v + 1] - in->first[v];
+    const int threads = rt_threads();
+    const int64_t room = 8 * most;
+    uint32_t *scratch = RT_NEW(uint32_t, (size_t)(threads * room), RT_HOST);
+#pragma omp parallel num_threads(threads)
+    {
+        uint32_t *list = scratch + rt_thread() * room;
+#pragma omp for schedule(dynamic, 1024)
+        for (int64_t v = 0; v < graph->rows; v++) {
+            const int64_t n = collect(in, v, list);
+            if (graph->neighbour)
+                memcpy(graph->neighbour + graph->start[v], list, (size_t)n * sizeof *list);
+            else
+                graph->start[v + 1] = n;
         }
+    }
+    RT_FREE(scratch, RT_HOST);
 }
 
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh)
 {
     mcpi_graph_t *graph = RT_NEW(mcpi_graph_t, 1, RT_HOST);
-    incidence_t in = list_elements(mesh);
-    graph->rows = mesh->vertices;
+    mcpi_incidence_t in = mcpi_incidence_new(mesh);
+    *graph = (mcpi_graph_t){.rows = mesh->vertices};
     graph->start = RT_NEW(int64_t, (size_t)graph->rows + 1, RT_HOST);
-    count_neighbours(&in, graph);
+    graph->start[0] = 0;
+    fill(&in, graph);
+    for (int64_t v = 0; v < graph->rows; v++)
+        graph->start[v + 1] += graph->start[v];
     graph->neighbour = RT_NEW(int32_t, (size_t)graph->start[graph->rows], RT_HOST);
-    enter_neighbours(&in, graph);
-    RT_FREE(in.first, RT_HOST);
-    RT_FREE(in.element, RT_HOST);
+    fill(&in, graph);
+    mcpi_incidence_destroy(&in);
     return graph;
 }
 

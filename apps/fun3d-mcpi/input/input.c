@@ -15,9 +15,9 @@ enum { MESH_SEED = 1, FLOW_SEED = 1 }; /* the mesh and the flow are the same for
 
 /* --- counts --- */
 
-/* Upper bounds for one rank. Parts are equal in rows. Prisms at the wall have 20 blocks per row
- * where tetrahedra have 14, so one part may have more blocks than the mean. A part is no cube, and
- * its surface is two or three times that of one. */
+/* Returns upper bounds for one rank. Parts are equal in rows. Prisms at the wall have 20 blocks per
+ * row where tetrahedra have 14, so one part may have more blocks than the mean. A part is no cube,
+ * and its surface is two or three times that of one. */
 static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
 {
     static const double over_mean = 1.3, surface = 16;
@@ -117,7 +117,7 @@ static mcpi_source_t *read_source(const mcpi_config_t *config, char *why, size_t
     return source;
 }
 
-/* Rank 0 reads first, so that a bad file is refused in one line. */
+/* Reads the file, on rank 0 first, so that a bad file is refused in one line. */
 static mcpi_source_t *file_source(const mcpi_config_t *config)
 {
     char why[512] = "";

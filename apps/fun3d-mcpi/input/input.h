@@ -91,6 +91,18 @@ typedef struct {
     int32_t *neighbour; /* [start[rows]] */
 } mcpi_graph_t;
 
+/* The elements of each vertex, ascending: those of v are at places first[v] .. first[v + 1] - 1. */
+typedef struct {
+    const rt_mesh_t *mesh;
+    int64_t base[RT_ELEMENTS + 1]; /* element e of type t is number base[t] + e */
+    int64_t *first;                /* [vertices + 2] */
+    uint32_t *element;
+} mcpi_incidence_t;
+mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh);
+void mcpi_incidence_destroy(mcpi_incidence_t *in);
+/* Returns the vertices and the type of the element at a place. */
+const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place, rt_element_t *type);
+
 /* Makes neighbours of all pairs of vertices that share an element. */
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh);
 /* Returns true if the graph is sound. Else writes one line into why that names the first row with

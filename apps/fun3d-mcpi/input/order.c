@@ -16,8 +16,8 @@
 
 enum { GRID_BITS = 21 };
 
-/* The curve fills the smallest cube around all points, with one scale for all axes. It resolves
- * 5e-7 of the longest extent; points that coincide keep their order. */
+/* Lists the rows along the curve. It fills the smallest cube around all points, with one scale for
+ * all axes. It resolves 5e-7 of the longest extent; points that coincide keep their order. */
 void mcpi_list_by_hilbert(const double *x, int64_t rows, uint32_t *list)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};

@@ -87,8 +87,8 @@ static double distance(const double *x, int32_t a, int32_t b)
     return sqrt(square);
 }
 
-/* Breadth first, a vertex tries the nearest wall vertices of its neighbours: accurate enough for a
- * made-up flow. */
+/* Searches breadth first: a vertex tries the nearest wall vertices of its neighbours: accurate
+ * enough for a made-up flow. */
 void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
                         double *far)
 {

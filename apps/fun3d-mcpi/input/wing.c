@@ -283,8 +283,8 @@ static double choose_growth(double first, int64_t layers)
     return exp((low + high) / 2);
 }
 
-/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive. The
- * wing and the layers move them along their rays. */
+/* Places the vertices. The ellipsoid's points are a linear image of the sphere's, which keeps
+ * triangles positive. The wing and the layers move them along their rays. */
 static void make_vertices(const mcpi_surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
 {
     int64_t levels = wing->layers + 1;
