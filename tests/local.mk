@@ -29,11 +29,13 @@ rt_nekbone_tests = \
 	tests/nekbone/test_work
 rt_alya_tests = \
 	tests/alya-rhs/test_mesh \
+	tests/alya-rhs/test_order \
 	tests/alya-rhs/test_patches \
 	tests/alya-rhs/test_physics \
 	tests/alya-rhs/test_picture \
 	tests/alya-rhs/test_read \
-	tests/alya-rhs/test_schedule
+	tests/alya-rhs/test_schedule \
+	tests/alya-rhs/test_symmetry
 rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_blocks \
 	tests/fun3d-mcpi/test_mtx \
@@ -112,11 +114,13 @@ endif
 
 rt_alya_ldadd = apps/alya-rhs/libalya.a $(RT_LIBS)
 tests_alya_rhs_test_mesh_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_order_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_patches_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_physics_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_picture_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_read_LDADD = $(rt_alya_ldadd)
 tests_alya_rhs_test_schedule_LDADD = $(rt_alya_ldadd)
+tests_alya_rhs_test_symmetry_LDADD = $(rt_alya_ldadd)
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
 

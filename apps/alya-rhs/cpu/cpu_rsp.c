@@ -67,12 +67,14 @@ ALYA_DEFINE_VARIANTS
 static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
                      double *r)
 {
-    alya_job_t job = alya_job(view, physics, u, r);
-    alya_run(view, &job, 3, NULL, chunk_of[physics->form][alya_model_of(physics)]);
+    alya_run(view, physics, u, r, 3, chunk_of[physics->form][alya_model_of(physics)]);
 }
 
 const alya_kernels_t alya_cpu_rsp = {
-    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = &alya_chunk,
+             .n_parameters = 1},
     .assemble = assemble,
     .r_stride = 3,
     .tolerance = ALYA_TOLERANCE,
