@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the unit cube, 2 x 2 x 2 cells of 6 tetrahedra each, in all formats that alya-rhs reads.
 
-Nodes stand in a scrambled order, with gaps in their numbers, and the first is used by nobody;
-there are points, lines and triangles to skip, and sections to pass over. The mesh is the same in
+Nodes are in a scrambled order, with gaps in their numbers, and no element uses the first; there are
+points, lines and triangles to skip, and sections to ignore. The mesh is the same in
 all files, so that test_read.c can compare them. Usage: python3 cube.py [folder]
 """
 import itertools

@@ -63,13 +63,7 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     alya_groups(job, first, end, true, element, form, model);
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_run(view, physics, u, r, ALYA_ROW, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(ALYA_ROW)
 
 const alya_kernels_t alya_cpu_closed = {
     .rung = {.precision = "FP64",

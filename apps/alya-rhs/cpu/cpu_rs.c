@@ -156,13 +156,7 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     }
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_run(view, physics, u, r, 3, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(3)
 
 static void set_up(alya_view_t *view)
 {

@@ -62,13 +62,7 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     alya_groups(job, first, end, false, element, form, model);
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_run(view, physics, u, r, 3, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(3)
 
 const alya_kernels_t alya_cpu_rsp = {
     .rung = {.precision = "FP64",

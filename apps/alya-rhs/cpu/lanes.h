@@ -41,7 +41,8 @@ typedef struct {
 /* Assembles positions first .. end - 1 of the schedule; w is this thread's workspace, or NULL. */
 typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int64_t end);
 
-/* Defines one function for each of the twelve combinations, and the table of them. */
+/* Defines a function for each of the twelve combinations from the inline function chunk(), and
+ * assemble(), which chooses one. */
 /* clang-format off */
 #define ALYA_FOR_EACH_VARIANT(X)                                \
     X(CONV, NO_MODEL) X(CONV, OWN_WIDTH) X(CONV, GIVEN_WIDTH)   \
@@ -56,10 +57,15 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
         chunk(job, w, first, end, ALYA_##FORM, ALYA_##MODEL);                           \
     }
 #define ALYA_VARIANT_ENTRY(FORM, MODEL) [ALYA_##FORM][ALYA_##MODEL] = chunk_##FORM##_##MODEL,
-#define ALYA_DEFINE_VARIANTS                                \
-    ALYA_FOR_EACH_VARIANT(ALYA_DEFINE_VARIANT)              \
-    static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = { \
-        ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};
+#define ALYA_DEFINE_ASSEMBLE(r_stride)                                                            \
+    ALYA_FOR_EACH_VARIANT(ALYA_DEFINE_VARIANT)                                                    \
+    static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u, \
+                         double *r)                                                               \
+    {                                                                                             \
+        static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = {                                   \
+            ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};                                           \
+        alya_run(view, physics, u, r, r_stride, chunk_of[physics->form][alya_model_of(physics)]); \
+    }
 
 /* A workspace of `values` arrays [16] for each thread. */
 typedef struct {
