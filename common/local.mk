@@ -23,7 +23,8 @@ common_librooftop_a_SOURCES = \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
 	common/app/parameter.h common/app/version.c \
-	common/tune/search.h common/tune/search.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
+	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
+	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
@@ -61,7 +62,7 @@ endif
 
 # What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
 rt_private_headers = measure/ceiling_loops.h driver/job.h halo/kernels.h machine/kernels.h mesh/builder.h \
-	tune/search.h tune/tune_file.h tune/tuning.h
+	tune/force.h tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c
 rooftopincludedir = $(includedir)/rooftop

@@ -66,53 +66,53 @@ static bool factor(int64_t size, const int64_t *elements, int64_t best[3])
     return least < INFINITY;
 }
 
-static void choose_ranks(nek_config_t *cfg)
+static void choose_ranks(nek_config_t *config)
 {
     int64_t size = rt_comm_size(), p[3];
-    memcpy(p, cfg->ranks, sizeof p);
+    memcpy(p, config->ranks, sizeof p);
     if (p[0] != 0 || p[1] != 0 || p[2] != 0) {
         if ((double)p[0] * (double)p[1] * (double)p[2] != (double)size)
             rt_refuse(RT_USAGE, "--ranks %lldx%lldx%lld is not a box of the %lld ranks that run",
                       (long long)p[0], (long long)p[1], (long long)p[2], (long long)size);
-        if (divides(p, cfg->elements))
+        if (divides(p, config->elements))
             return;
-    } else if (factor(size, cfg->elements, cfg->ranks)) {
+    } else if (factor(size, config->elements, config->ranks)) {
         return;
     }
     char list[160] = "";
     size_t used = 0;
     for (int64_t s = 1, box[3]; s <= 4 * size && used < sizeof list - 16; s++)
-        if (factor(s, cfg->elements, box))
+        if (factor(s, config->elements, box))
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", used ? ", " : "",
                                      (long long)s);
     rt_refuse(
         RT_USAGE,
         "%lld ranks cannot share %lldx%lldx%lld elements in equal boxes: each extent must be a "
         "multiple of the ranks along it; these rank counts fit: %s",
-        (long long)size, (long long)cfg->elements[0], (long long)cfg->elements[1],
-        (long long)cfg->elements[2], list);
+        (long long)size, (long long)config->elements[0], (long long)config->elements[1],
+        (long long)config->elements[2], list);
 }
 
 /* --- sizes --- */
 
-static void place_rank(nek_config_t *cfg)
+static void place_rank(nek_config_t *config)
 {
     int64_t rank = rt_comm_rank();
-    const int64_t at[3] = {rank % cfg->ranks[0], rank / cfg->ranks[0] % cfg->ranks[1],
-                           rank / (cfg->ranks[0] * cfg->ranks[1])};
-    cfg->local_elements = 1;
+    const int64_t at[3] = {rank % config->ranks[0], rank / config->ranks[0] % config->ranks[1],
+                           rank / (config->ranks[0] * config->ranks[1])};
+    config->local_elements = 1;
     for (int d = 0; d < 3; d++) {
-        cfg->local[d] = cfg->elements[d] / cfg->ranks[d];
-        cfg->first[d] = cfg->local[d] * at[d];
-        cfg->local_elements *= cfg->local[d];
+        config->local[d] = config->elements[d] / config->ranks[d];
+        config->first[d] = config->local[d] * at[d];
+        config->local_elements *= config->local[d];
     }
-    cfg->points = cfg->local_elements * cfg->n * cfg->n * cfg->n;
+    config->points = config->local_elements * config->n * config->n * config->n;
 }
 
-static bool can_number(const nek_config_t *cfg)
+static bool can_number(const nek_config_t *config)
 {
-    return (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
-               pow(cfg->n, 3) / rt_comm_size() <=
+    return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2] *
+               pow(config->n, 3) / rt_comm_size() <=
            INT32_MAX;
 }
 
@@ -121,77 +121,78 @@ static bool can_number(const nek_config_t *cfg)
  * box of ranks is the user's, or close to a cube. */
 static bool extents(rt_run_t *run, int64_t scale)
 {
-    nek_config_t *cfg = run->config;
-    const int64_t least = cfg->degree == 1 ? 2 : 1, layers = scale - 1;
-    cfg->n = (int)cfg->degree + 1;
-    if (cfg->ranks[0] == 0)
-        factor(rt_comm_size(), NULL, cfg->ranks);
+    nek_config_t *config = run->config;
+    const int64_t least = config->degree == 1 ? 2 : 1, layers = scale - 1;
+    config->n = (int)config->degree + 1;
+    if (config->ranks[0] == 0)
+        factor(rt_comm_size(), NULL, config->ranks);
     if (layers / 3 > INT32_MAX)
         return false;
     for (int d = 0; d < 3; d++)
-        cfg->elements[d] = (least + (layers + 2 - d) / 3) * cfg->ranks[d];
-    if (!can_number(cfg))
+        config->elements[d] = (least + (layers + 2 - d) / 3) * config->ranks[d];
+    if (!can_number(config))
         return false;
-    place_rank(cfg);
+    place_rank(config);
     return true;
 }
 
 static void configure(rt_run_t *run)
 {
-    nek_config_t *cfg = run->config;
-    const long long E[] = {cfg->elements[0], cfg->elements[1], cfg->elements[2]};
-    cfg->n = (int)cfg->degree + 1;
+    nek_config_t *config = run->config;
+    const long long E[] = {config->elements[0], config->elements[1], config->elements[2]};
+    config->n = (int)config->degree + 1;
     for (int d = 0; d < 3; d++)
-        if (E[d] == 1 && cfg->degree == 1)
+        if (E[d] == 1 && config->degree == 1)
             rt_refuse(RT_USAGE,
                       "--elements %lldx%lldx%lld at degree 1 has no point inside: all are on "
                       "the boundary, where u = 0; use a higher degree or more elements",
                       E[0], E[1], E[2]);
-    if (!can_number(cfg))
+    if (!can_number(config))
         rt_refuse(RT_USAGE,
                   "--elements %lldx%lldx%lld at degree %lld is %.3g points a rank, and a rank can "
                   "hold 2147483647: use fewer elements or more ranks",
-                  E[0], E[1], E[2], (long long)cfg->degree,
-                  (double)E[0] * (double)E[1] * (double)E[2] * pow(cfg->n, 3) / rt_comm_size());
-    choose_ranks(cfg);
-    place_rank(cfg);
+                  E[0], E[1], E[2], (long long)config->degree,
+                  (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
+    choose_ranks(config);
+    place_rank(config);
 }
 
 static void describe(const rt_run_t *run, FILE *out)
 {
-    const nek_config_t *cfg = run->config;
+    const nek_config_t *config = run->config;
     double unknowns = 1;
     for (int d = 0; d < 3; d++)
-        unknowns *= (double)(cfg->elements[d] * cfg->degree + 1);
+        unknowns *= (double)(config->elements[d] * config->degree + 1);
     fprintf(out,
             "problem       -div grad u + %g u = f on a box of %lldx%lldx%lld elements of edge 2",
-            cfg->lambda, (long long)cfg->elements[0], (long long)cfg->elements[1],
-            (long long)cfg->elements[2]);
-    if (cfg->deform != 0)
-        fprintf(out, ", bent by %g", cfg->deform);
+            config->lambda, (long long)config->elements[0], (long long)config->elements[1],
+            (long long)config->elements[2]);
+    if (config->deform != 0)
+        fprintf(out, ", bent by %g", config->deform);
     fprintf(out,
             "\n              degree %lld (n = %d), %.0f unknowns, %.0f stored points, %lld CG "
             "iterations in FP64\n",
-            (long long)cfg->degree, cfg->n, unknowns, (double)cfg->points * (double)rt_comm_size(),
-            (long long)cfg->iterations);
+            (long long)config->degree, config->n, unknowns,
+            (double)config->points * (double)rt_comm_size(), (long long)config->iterations);
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
-            (long long)cfg->ranks[0], (long long)cfg->ranks[1], (long long)cfg->ranks[2],
-            cfg->communication ? "on" : "OFF");
-    if (cfg->precond != NEK_NONE) /* or it would stand beside figures that it cannot stand beside */
+            (long long)config->ranks[0], (long long)config->ranks[1], (long long)config->ranks[2],
+            config->communication ? "on" : "OFF");
+    if (config->precond !=
+        NEK_NONE) /* or it would stand beside figures that it cannot stand beside */
         fprintf(
             out,
             "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
             "(12 n + 34 and\n              240 without): compare with runs of --precond %s only\n",
-            preconditioners[cfg->precond], preconditioners[cfg->precond]);
+            preconditioners[config->precond], preconditioners[config->precond]);
 }
 
-const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
-    const nek_config_t *cfg = config;
+    const nek_config_t *config = options;
     const nek_kernels_t *kernels = (const nek_kernels_t *)self;
-    if (kernels->max_n && cfg->n > kernels->max_n)
+    if (kernels->max_n && config->n > kernels->max_n)
         return kernels->max_n_reason;
-    if (kernels->cg && cfg->precond != NEK_NONE)
+    if (kernels->cg && config->precond != NEK_NONE)
         return rt_text(why, "it fuses the sums of CG without a preconditioner; use %s",
                        kernels->use_with_precond);
     return NULL;
@@ -200,12 +201,13 @@ const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *
 /* What a choice was made for: fast kernels change with n, and with what fits into the caches. */
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
-    const nek_config_t *cfg = run->config;
-    point[0] = (rt_coordinate_t){"n", cfg->n, 8};
-    point[1] = (rt_coordinate_t){"elements", (double)cfg->local_elements, 1};
-    if (cfg->precond == NEK_NONE)
+    const nek_config_t *config = run->config;
+    point[0] = (rt_coordinate_t){"n", config->n, 8};
+    point[1] = (rt_coordinate_t){"elements", (double)config->local_elements, 1};
+    if (config->precond == NEK_NONE)
         return 2;
-    point[2] = (rt_coordinate_t){preconditioners[cfg->precond], 1, 1}; /* other times, so a point */
+    point[2] =
+        (rt_coordinate_t){preconditioners[config->precond], 1, 1}; /* other times, so a point */
     return 3;
 }
 
@@ -228,12 +230,12 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     static const char *const small[] = {"resident", "onepass", "packed", "layered", NULL};
     static const char *const large[] = {"onepass", "packed", "layered", NULL};
     static const char *const cpu[] = {"cpu-fused", "jammed", NULL};
-    const nek_config_t *cfg = run->config;
+    const nek_config_t *config = run->config;
     if (kind == RT_KOKKOS)
         return NULL;
     rt_text(why, "%lld points a rank: the fastest that can run this, as measured at degree 9 on %s",
-            (long long)cfg->points, kind == RT_CUDA ? "an H200" : "Zen 4");
-    return kind == RT_CPU ? cpu : cfg->points <= MOST_ON_CHIP ? small : large;
+            (long long)config->points, kind == RT_CUDA ? "an H200" : "Zen 4");
+    return kind == RT_CPU ? cpu : config->points <= MOST_ON_CHIP ? small : large;
 }
 
 /* Ax alone, on whatever the last solve has left. */
@@ -242,7 +244,7 @@ static double isolated(void *solver, int calls)
     nek_solver_t *s = solver;
     const double begin = rt_window_begin();
     for (int k = 0; k < calls; k++)
-        s->kernels->ax(&s->mesh, s->p, s->w);
+        s->kernels->ax(&s->view, s->p, s->w);
     return rt_window_end(begin);
 }
 
@@ -311,9 +313,9 @@ static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
     } shares[] = {{1024, "P100 78 %, V100 77 %"},
                   {2048, "P100 87 %, V100 84 %"},
                   {4096, "P100 92 %, V100 88 %"}};
-    const nek_config_t *cfg = run->config;
-    int64_t elements = cfg->elements[0] * cfg->elements[1] * cfg->elements[2];
-    if (cfg->degree != 9)
+    const nek_config_t *config = run->config;
+    int64_t elements = config->elements[0] * config->elements[1] * config->elements[2];
+    if (config->degree != 9)
         return "";
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         if (elements == shares[i].elements && strcmp(rung->name, "layered") == 0)

@@ -9,8 +9,8 @@ apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
-	apps/nekbone/nekbone.h apps/nekbone/ladder.def \
-	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/verify.c \
+	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
+	apps/nekbone/app.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/verify.c \
 	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \

@@ -21,22 +21,22 @@
 #include <string.h>
 
 /* The kernels' view of the mesh in the rung's space; host arrays are used where they are. */
-static void mesh_to_space(nek_solver_t *s)
+static void view_to_space(nek_solver_t *s)
 {
-    const nek_mesh_t *host = &s->problem->mesh;
+    const nek_view_t *host = &s->problem->view;
     size_t points = (size_t)host->points, n = (size_t)host->n;
-    s->mesh = *host;
+    s->view = *host;
     if (s->space != RT_HOST) {
-        s->mesh.D = rt_clone(host->D, n * n, sizeof(double), s->space);
-        s->mesh.G = rt_clone(host->G, 6 * points, sizeof(double), s->space);
-        s->mesh.c = rt_clone(host->c, points, sizeof(double), s->space);
+        s->view.D = rt_clone(host->D, n * n, sizeof(double), s->space);
+        s->view.G = rt_clone(host->G, 6 * points, sizeof(double), s->space);
+        s->view.c = rt_clone(host->c, points, sizeof(double), s->space);
         if (host->inverse)
-            s->mesh.inverse = rt_clone(host->inverse, points, sizeof(double), s->space);
+            s->view.inverse = rt_clone(host->inverse, points, sizeof(double), s->space);
     }
-    s->mesh.scratch = RT_NEW(double, points *(size_t)s->kernels->scratch_arrays, s->space);
-    s->mesh.partial =
+    s->view.scratch = RT_NEW(double, points *(size_t)s->kernels->scratch_arrays, s->space);
+    s->view.partial =
         RT_NEW(double, (size_t)s->kernels->vector->partial_size(host->points), s->space);
-    s->mesh.result = RT_NEW(double, 2, RT_PINNED);
+    s->view.result = RT_NEW(double, 2, RT_PINNED);
 }
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung)
@@ -51,7 +51,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->space = rt_rung_space(rung);
     s->iterations = (int)iterations;
     s->lambda = p->config->lambda;
-    mesh_to_space(s);
+    view_to_space(s);
     s->own_halo = s->space != RT_HOST && p->config->communication;
     s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
                           : p->halo;
@@ -63,7 +63,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
     s->alpha = RT_NEW(double, iterations, RT_HOST);
     s->beta = RT_NEW(double, iterations, RT_HOST);
-    s->mesh.choice = rt_tune_choice(p->run, rung);
+    s->view.choice = rt_tune_choice(p->run, rung);
     if (s->kernels->set_up)
         s->kernels->set_up(s);
     return s;
@@ -75,14 +75,14 @@ void nek_solver_destroy(void *solver)
     if (s->kernels->tear_down)
         s->kernels->tear_down(s);
     if (s->space != RT_HOST) {
-        RT_FREE(s->mesh.D, s->space);
-        RT_FREE(s->mesh.G, s->space);
-        RT_FREE(s->mesh.c, s->space);
-        RT_FREE(s->mesh.inverse, s->space);
+        RT_FREE(s->view.D, s->space);
+        RT_FREE(s->view.G, s->space);
+        RT_FREE(s->view.c, s->space);
+        RT_FREE(s->view.inverse, s->space);
     }
-    RT_FREE(s->mesh.scratch, s->space);
-    RT_FREE(s->mesh.partial, s->space);
-    RT_FREE(s->mesh.result, RT_PINNED);
+    RT_FREE(s->view.scratch, s->space);
+    RT_FREE(s->view.partial, s->space);
+    RT_FREE(s->view.result, RT_PINNED);
     if (s->own_halo)
         rt_halo_destroy(s->halo);
     RT_FREE(s->b, s->space);
@@ -100,7 +100,7 @@ double nek_apply(nek_solver_t *s, const double *p, double *w)
 {
     rt_kind_t kind = s->rung->kind;
     rt_timer_start("ax", kind);
-    s->kernels->ax(&s->mesh, p, w);
+    s->kernels->ax(&s->view, p, w);
     rt_timer_stop("ax");
     if (s->halo) {
         rt_field_t field = rt_field_f64(w);
@@ -109,7 +109,7 @@ double nek_apply(nek_solver_t *s, const double *p, double *w)
         rt_timer_stop("gather-scatter");
     }
     rt_timer_start("shift", kind);
-    double pw = s->kernels->vector->shift(&s->mesh, s->lambda, p, w);
+    double pw = s->kernels->vector->shift(&s->view, s->lambda, p, w);
     rt_comm_sum(&pw, 1);
     rt_timer_stop("shift");
     return pw;
@@ -119,7 +119,7 @@ void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p)
 {
     const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_p", s->rung->kind);
-    (s->mesh.inverse ? v->update_p_z : v->update_p)(&s->mesh, beta, r, p);
+    (s->view.inverse ? v->update_p_z : v->update_p)(&s->view, beta, r, p);
     rt_timer_stop("update_p");
 }
 
@@ -128,11 +128,11 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
 {
     const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_xr", s->rung->kind);
-    if (s->mesh.inverse) {
-        v->update_xr_z(&s->mesh, alpha, p, w, x, r, sum);
+    if (s->view.inverse) {
+        v->update_xr_z(&s->view, alpha, p, w, x, r, sum);
         rt_comm_sum(sum, 2);
     } else {
-        sum[0] = v->update_xr(&s->mesh, alpha, p, w, x, r);
+        sum[0] = v->update_xr(&s->view, alpha, p, w, x, r);
         rt_comm_sum(sum, 1);
         sum[1] = sum[0];
     }
@@ -142,11 +142,11 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
 /* r.r and r.z of the first r; x and p are 0. */
 static void first_sums(nek_solver_t *s, double sum[2])
 {
-    if (s->mesh.inverse) { /* a step of 0 along 0 */
+    if (s->view.inverse) { /* a step of 0 along 0 */
         nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
         return;
     }
-    sum[0] = s->kernels->vector->dot(&s->mesh, s->r, s->r);
+    sum[0] = s->kernels->vector->dot(&s->view, s->r, s->r);
     rt_comm_sum(sum, 1);
     sum[1] = sum[0];
 }
@@ -154,7 +154,7 @@ static void first_sums(nek_solver_t *s, double sum[2])
 void nek_solve(void *solver)
 {
     nek_solver_t *s = solver;
-    size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    size_t bytes = (size_t)s->view.points * sizeof(double);
     double sum[2], before = INFINITY; /* r.r and r.z */
 
     if (s->kernels->cg) {
@@ -187,7 +187,7 @@ void nek_solve(void *solver)
 void nek_spoil(void *solver)
 {
     nek_solver_t *s = solver;
-    size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    size_t bytes = (size_t)s->view.points * sizeof(double);
     double *vectors[] = {s->x, s->r, s->p, s->w};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         rt_fill(vectors[i], s->space, 0xff, bytes); /* all ones is a NaN */

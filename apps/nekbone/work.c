@@ -31,36 +31,36 @@
 
 enum { VALUE = sizeof(double) };
 
-static double stored_points(const nek_config_t *cfg)
+static double stored_points(const nek_config_t *config)
 {
-    return (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
-           pow(cfg->n, 3);
+    return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2] *
+           pow(config->n, 3);
 }
 
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
-    const nek_config_t *cfg = run->config;
+    const nek_config_t *config = run->config;
     const nek_kernels_t *kernels = nek_kernels(rung);
-    const int jacobi = cfg->precond != NEK_NONE;
-    double P = stored_points(cfg);
+    const int jacobi = config->precond != NEK_NONE;
+    double P = stored_points(config);
     *work = (rt_work_t){.unit = jacobi ? "Jacobi-preconditioned iteration" : "iteration",
-                        .units = (double)cfg->iterations,
-                        .flops = P * (12 * cfg->n + 34 + jacobi),
+                        .units = (double)config->iterations,
+                        .flops = P * (12 * config->n + 34 + jacobi),
                         .bytes = P * (30 + jacobi) * VALUE,
                         .points = 1,
                         .point = "point",
                         .loads_and_stores = 30 + jacobi,
                         .distinct_arrays = 12 + jacobi, /* x r p w z c, six factors; diagonal */
-                        .array_bytes = (double)cfg->points * VALUE};
+                        .array_bytes = (double)config->points * VALUE};
     for (int d = 0; d < 3; d++)
-        work->points *= (double)(cfg->elements[d] * cfg->degree + 1);
+        work->points *= (double)(config->elements[d] * config->degree + 1);
 
     double S = 0;
-    if (cfg->communication) {
-        nek_config_t whole = *cfg; /* one rank that holds everything */
+    if (config->communication) {
+        nek_config_t whole = *config; /* one rank that holds everything */
         int64_t shared, none;
         for (int d = 0; d < 3; d++) {
-            whole.local[d] = cfg->elements[d];
+            whole.local[d] = config->elements[d];
             whole.first[d] = 0;
         }
         whole.points = (int64_t)P;
@@ -68,20 +68,21 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         S = (double)shared;
     }
     if (kernels && kernels->work) {
-        kernels->work(cfg, P, S, work);
+        kernels->work(config, P, S, work);
         return;
     }
     double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
-    nek_work_add(cfg, P, S, 7 + spilled, 1 + spilled, work);
+    nek_work_add(config, P, S, 7 + spilled, 1 + spilled, work);
 }
 
-void nek_work_add(const nek_config_t *cfg, double P, double S, double ax_read, double ax_written,
+void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
                   rt_work_t *work)
 {
-    const int jacobi = cfg->precond != NEK_NONE;
+    const int jacobi = config->precond != NEK_NONE;
     rt_work_add(work, "update_p", 1, (2 + jacobi) * P, (2 + jacobi) * VALUE * P, VALUE * P);
-    rt_work_add(work, "ax", 1, (12 * cfg->n + 15) * P, ax_read * VALUE * P, ax_written * VALUE * P);
-    if (cfg->communication)
+    rt_work_add(work, "ax", 1, (12 * config->n + 15) * P, ax_read * VALUE * P,
+                ax_written * VALUE * P);
+    if (config->communication)
         rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
     rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);
     rt_work_add(work, "update_xr", 1, (7 + 2 * jacobi) * P, (5 + jacobi) * VALUE * P,
@@ -102,36 +103,38 @@ static double larger(double a, double b)
  */
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
-    const nek_config_t *cfg = run->config;
+    const nek_config_t *config = run->config;
     const nek_kernels_t *kernels = nek_kernels(rung);
     const rt_space_t space = rt_rung_space(rung);
-    const double array = (double)cfg->points * VALUE, matrix = (double)cfg->n * cfg->n * VALUE;
-    const double partial = (double)nek_vector_cpu.partial_size(cfg->points) * VALUE;
+    const double array = (double)config->points * VALUE,
+                 matrix = (double)config->n * config->n * VALUE;
+    const double partial = (double)nek_vector_cpu.partial_size(config->points) * VALUE;
     /* Scalars of each iteration: history, alpha and beta of two solvers, the reference's history,
      * and two of the Ritz values or one of the sensitivity. */
-    const double small = 9 * (double)(cfg->iterations + 1) * VALUE + sizeof(nek_problem_t) +
+    const double small = 9 * (double)(config->iterations + 1) * VALUE + sizeof(nek_problem_t) +
                          2 * sizeof(nek_solver_t) + matrix;
     int64_t local = 0, shared = 0;
     double halo = 0, making_halo = 0;
-    if (cfg->communication) {
-        nek_shared_points(cfg, &local, &shared);
+    if (config->communication) {
+        nek_shared_points(config, &local, &shared);
         halo = (double)rt_halo_predict(local, shared, 1, RT_HOST);
         making_halo = 2.0 * (double)(local + shared) * sizeof(int64_t) + /* positions and ids */
                       (double)rt_halo_predict_setup(local, shared);
     }
-    const double fixed = (7 + (cfg->precond != NEK_NONE)) * array; /* what the kernels only read */
+    const double fixed =
+        (7 + (config->precond != NEK_NONE)) * array; /* what the kernels only read */
     const double problem = fixed + array + halo;
     double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
     bytes[RT_PINNED] = 3 * 2 * VALUE;
     if (kernels)
         solver += kernels->scratch_arrays * array +
-                  (double)kernels->vector->partial_size(cfg->points) * VALUE;
+                  (double)kernels->vector->partial_size(config->points) * VALUE;
     if (space == RT_HOST) {
         host_solver = solver;
     } else {
         bytes[space] = fixed + matrix + solver;
-        if (cfg->communication) {
+        if (config->communication) {
             bytes[space] += (double)rt_halo_predict(local, shared, 1, space);
             bytes[RT_PINNED] += (double)rt_halo_predict(local, shared, 1, RT_PINNED);
             host_solver = 4.0 * (double)(local + shared);
@@ -140,7 +143,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     }
     if (kernels && kernels->memory) {
         double own[RT_SPACES] = {0};
-        kernels->memory(cfg, own);
+        kernels->memory(config, own);
         host_solver += own[RT_HOST];
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];

@@ -56,16 +56,17 @@ typedef struct {
     const char *ladder;          /* which of the app's ladders; NULL if it has one */
 } rt_rung_t;
 
-/* A row of ladder.def as an rt_rung_t. */
+/* A rung, from the words of a row of ladder.def. */
+#define RT_RUNG_OF(name_, kind_, after_, ladder_, table_, idea_)            \
+    {                                                                       \
+        .name = #name_, .kind = RT_##kind_, .after = after_, .idea = idea_, \
+        .kernels = RT_TABLE_##kind_(table_), .ladder = ladder_              \
+    }
+/* The rows of an array. */
 #define RT_RUNG(name_, kind_, after_, table_, idea_) \
-    RT_RUNG_ON(name_, kind_, after_, NULL, table_, idea_)
+    RT_RUNG_OF(name_, kind_, after_, NULL, table_, idea_),
 #define RT_RUNG_ON(name_, kind_, after_, ladder_, table_, idea_) \
-    {.name = #name_,                                             \
-     .kind = RT_##kind_,                                         \
-     .after = after_,                                            \
-     .idea = idea_,                                              \
-     .kernels = RT_TABLE_##kind_(table_),                        \
-     .ladder = ladder_},
+    RT_RUNG_OF(name_, kind_, after_, ladder_, table_, idea_),
 
 #define RT_TABLE_CPU(table) &(table).rung
 #if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA

@@ -10,6 +10,9 @@ extern "C" {
 
 /* Returns the median of x[0..n-1], n > 0; sorts x. */
 double rt_median(double *x, int n);
+/* Returns the sum of x[0..n-1], added in a tree: its bits do not depend on how many threads made
+ * the terms, and its rounding error grows with the logarithm of n. */
+double rt_sum_pairwise(const double *x, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,6 @@ static rt_status_t run_program(rt_run_t *run)
     const rt_status_t tuned = run->opt.tune ? rt_job_tune(run, root) : RT_OK;
     const rt_status_t status =
         run->opt.roofline ? rt_study_roofline(run, root) : rt_job_run(run, root);
-    rt_input_destroy(run);
     return rt_report_end(run, root, status == RT_OK ? tuned : status);
 }
 
@@ -76,6 +75,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
             status = run_program(&run);
         else if (is_root())
             rt_ladder_print(app->ladder, app->n_rungs, stdout);
+        rt_input_destroy(&run);
         rt_kokkos_finish();
         rt_device_release();
     }

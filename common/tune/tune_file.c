@@ -1,9 +1,9 @@
 /*
  * tune/tune_file.c - see tune/tune_file.h.
  *
- * Every line ends with a check of its own, so a line is judged before anything in it is believed;
- * the last line counts the others, so a file that was cut off between two lines is found out too. A
- * reader takes exactly what the writer writes: fields in one order, one blank between them.
+ * Every line ends with a checksum, so a line is checked before anything in it is believed. The last
+ * line counts the others, so a file that was cut off between two lines is detected too. The reader
+ * takes exactly what the writer writes: fields in one order, one blank between them.
  */
 #include "config.h"
 #include "tune/tune_file.h"
@@ -26,7 +26,7 @@ enum { CHECK_BYTES = 13, MOST_ENTRIES = 100000 }; /* " crc=01234567" */
 
 /* --- reading --- */
 
-/* Where a line stands: its text without line end, which the reader cuts into words. */
+/* A line: its text without line end, which the reader cuts into words. */
 typedef struct {
     rt_scan_t *scan;
     int64_t line;
@@ -38,7 +38,7 @@ static bool line_fail(words_t *w, const char *what)
     return rt_scan_fail_line(w->scan, w->line, "%s", what);
 }
 
-/* Is the check at the end of the line right? It is cut off then. */
+/* Verifies the checksum at the end of the line, and cuts it off. */
 static bool checked(words_t *w, size_t length)
 {
     unsigned got = 0;
@@ -53,7 +53,7 @@ static bool checked(words_t *w, size_t length)
     return true;
 }
 
-/* The value of the next word, which must be key=value; up to `end` of the word. */
+/* Returns the value of the next word, which must be key=value. */
 static bool next_word(words_t *w, const char *key, char **value)
 {
     const size_t n = strlen(key);
@@ -74,7 +74,7 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* %XX to what it stands for, in place. */
+/* Decodes %XX, in place. */
 static bool decode(words_t *w, char *text)
 {
     char *to = text;
@@ -116,7 +116,7 @@ static bool count_word(words_t *w, const char *key, int64_t *count)
     return true;
 }
 
-/* A positive, finite number: anything else is nothing that was measured. */
+/* Reads a positive, finite number: nothing else can have been measured. */
 static bool positive(words_t *w, const char *what, const char *text, double *value)
 {
     char why[160] = "";
@@ -128,7 +128,7 @@ static bool positive(words_t *w, const char *what, const char *text, double *val
     return true;
 }
 
-/* Cuts "a:x,b:y" into pairs; "-" is none of them. Returns how many, or -1. */
+/* Cuts "a:x,b:y" into pairs; "-" is an empty list. Returns how many, or -1. */
 static int pairs(words_t *w, char *list, int most, char *name[], char *value[])
 {
     int n = 0;
@@ -206,7 +206,7 @@ static bool read_entry(words_t *w, rt_tune_entry_t *e)
     return w->at ? line_fail(w, "something stands behind date=...") : true;
 }
 
-/* The first line names the format, in words that a later format will keep. */
+/* Reads the first line. It names the format, in words that a later format will keep. */
 static bool read_header(words_t *w, size_t length)
 {
     if (strncmp(w->at, magic, sizeof magic - 1) != 0)
@@ -222,7 +222,7 @@ static bool read_header(words_t *w, size_t length)
     return number[digits] == '\0' && digits > 0 ? true : line_fail(w, "names no format");
 }
 
-/* All lines of `text`, which is cut up. */
+/* Reads all lines; cuts the text up. */
 static bool read_lines(rt_tune_file_t *file, rt_scan_t *scan, size_t bytes)
 {
     bool ended = false;
@@ -309,7 +309,7 @@ bool rt_tune_entry_same(const rt_tune_entry_t *a, const rt_tune_entry_t *b)
     return true;
 }
 
-/* What has a meaning where it stands as %XX; what cannot be printed is lost. */
+/* Writes text, with characters in `meaning` as %XX and unprintable ones as "?". */
 static void put_text(FILE *out, const char *text, const char *meaning)
 {
     for (; *text; text++) {
@@ -323,7 +323,7 @@ static void put_text(FILE *out, const char *text, const char *meaning)
     }
 }
 
-/* As the C locale writes it. */
+/* Writes a number as the C locale does. */
 static void put_real(FILE *out, const char *format, double x)
 {
     char text[64];
@@ -388,7 +388,7 @@ static void memory_close(memory_t *m)
     RT_EXPECT(fclose(m->out) == 0 && good, RT_MEMORY, "no memory for a tuning file");
 }
 
-/* One line with its check: what `e` says, or else `text`. */
+/* Writes one line with its checksum: the entry, or `text` if there is none. */
 static void put_line(FILE *out, const rt_tune_entry_t *e, const char *text)
 {
     memory_t line;
@@ -429,8 +429,7 @@ char *rt_tune_file_text(const rt_tune_file_t *old, const rt_tune_entry_t *fresh,
     return all.text;
 }
 
-/* The folders above `path`, as far as they are not there. What goes wrong shows when the file is
- * made. */
+/* Makes the folders above `path` that are not there. A failure shows when the file is made. */
 static void make_folders(const char *path)
 {
     char folder[PATH_MAX];

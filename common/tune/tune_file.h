@@ -17,11 +17,11 @@ extern "C" {
 
 enum { RT_TUNE_FORMAT = 1 };
 
-/* One line. Texts are printable or, in `device`, have blanks too; they belong to the file. */
+/* One line. Texts are printable; `device` may have blanks too. They belong to the file. */
 typedef struct {
-    int64_t line; /* from 1; 0: not of a file */
+    int64_t line; /* from 1; 0: the entry is not from a file */
     const char *program, *version, *device, *rung, *date;
-    int64_t threads; /* 0: of a GPU */
+    int64_t threads; /* 0: on a GPU */
     int64_t ranks;
     int coordinates, parameters;
     struct {
@@ -31,7 +31,7 @@ typedef struct {
     struct {
         const char *name, *value;
     } choice[RT_TUNE_PARAMETERS];
-    bool isolated;  /* measured alone: seconds of a call; else inside: of a unit */
+    bool isolated;  /* measured alone: seconds per call; else inside: per unit */
     double seconds; /* positive */
 } rt_tune_entry_t;
 
@@ -41,20 +41,21 @@ typedef struct {
     char *text; /* what the entries' texts point into */
 } rt_tune_file_t;
 
-/* NULL and one line in `why` if there is any damage at all: nothing of such a file can be trusted.
- * `name` stands in the message. */
+/* Reads a file. Returns NULL, and one line in `why` that begins with `name`, if there is any
+ * damage: nothing of such a file can be trusted. */
 rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t bytes, char *why,
                                    size_t len);
 void rt_tune_file_free(rt_tune_file_t *file); /* NULL allowed */
 
-/* For the same program, device, threads, ranks, point, rung and way of measuring? */
+/* Returns whether both are for the same program, device, threads, ranks, point, rung and way of
+ * measuring. */
 bool rt_tune_entry_same(const rt_tune_entry_t *a, const rt_tune_entry_t *b);
-/* A file's whole text, for free: the entries of `old` (may be NULL) but those that one of fresh[n]
- * replaces, then these. */
+/* Returns a file's whole text, to be freed: the entries of `old` (may be NULL), without those that
+ * fresh[n] replaces, then fresh[n]. */
 char *rt_tune_file_text(const rt_tune_file_t *old, const rt_tune_entry_t *fresh, int n,
                         size_t *bytes);
-/* Writes the text whole or not at all, and makes the folder of `path` first if need be. 0 or errno.
- */
+/* Writes the text whole or not at all, and first makes the folder of `path` if it is not there.
+ * Returns 0 or errno. */
 int rt_tune_file_write(const char *path, const char *text, size_t bytes);
 
 #ifdef __cplusplus

@@ -32,28 +32,30 @@ static inline int app_test_stop(int status)
     return status;
 }
 
-/* A run with these settings and its problem. run.opt.seconds is 0: a rung is verified, solved once
- * and verified. */
-typedef struct {
-    rt_run_t run;
-    void *problem; /* the app's own */
-    void *config;
-} app_test_t;
-
-static inline void app_test_new(app_test_t *t, const rt_app_t *app, const char *settings)
-{
-    rt_run_init(&t->run, app, settings);
-    t->run.opt.seconds = 0;
-    t->run.opt.quiet = true; /* no line about the set-up of each problem */
-    t->config = t->run.config;
-    t->problem = rt_problem_new(&t->run);
-}
-
-static inline void app_test_destroy(app_test_t *t)
-{
-    rt_problem_destroy(&t->run, t->problem);
-    rt_run_destroy(&t->run);
-}
+/*
+ * APP_TEST(nek_test, nek_problem_t, nek_config_t) makes nek_test_t, a run and its problem, with
+ * nek_test_new(t, app, settings) and nek_test_destroy(t). run.opt.seconds is 0: a rung is verified,
+ * solved once and verified.
+ */
+#define APP_TEST(name_, problem_t_, config_t_)                                              \
+    typedef struct {                                                                        \
+        rt_run_t run;                                                                       \
+        problem_t_ *problem;                                                                \
+        config_t_ *config;                                                                  \
+    } name_##_t;                                                                            \
+    static inline void name_##_new(name_##_t *t, const rt_app_t *app, const char *settings) \
+    {                                                                                       \
+        rt_run_init(&t->run, app, settings);                                                \
+        t->run.opt.seconds = 0;                                                             \
+        t->run.opt.quiet = true; /* no line about the set-up of each problem */             \
+        t->config = t->run.config;                                                          \
+        t->problem = rt_problem_new(&t->run);                                               \
+    }                                                                                       \
+    static inline void name_##_destroy(name_##_t *t)                                        \
+    {                                                                                       \
+        rt_problem_destroy(&t->run, t->problem);                                            \
+        rt_run_destroy(&t->run);                                                            \
+    }
 
 /* Returns whether this rung can run here, and this problem. */
 static inline bool app_test_can_run(const rt_run_t *run, const rt_rung_t *rung)

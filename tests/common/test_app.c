@@ -4,8 +4,8 @@
  * The app squares n numbers. Each run is a process of its own, as from a shell; what the driver
  * calls is written to memory that both share, one letter a hook:
  *
- *   c configure   N n problem   S s solver   B verify_before   p spoil   x solve   A verify_after
- *   R result   D digest
+ *   c configure   I i input   N n problem   S s solver   B verify_before   p spoil   x solve
+ *   A verify_after   R result   D digest
  */
 #include "config.h"
 #include <math.h>
@@ -21,7 +21,7 @@ static struct {
     char event[EVENTS];
     uint64_t seed[8]; /* of verify_before, in order */
     int seeds;
-    double target; /* of the last configure */
+    int scales; /* calls of extents */
 } * shared;
 
 static void note(char event)
@@ -38,15 +38,17 @@ typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN, BOAST 
 static const char *const faults[] = {"none",   "nothing", "wrong", "nan", "second",
                                      "kernel", "plain",   "boast", NULL};
 
+static int64_t most_numbers = INT64_MAX; /* of extents */
+
 typedef struct {
     int64_t n;
     int fault;
 } config_t;
 
-#define AT(member) offsetof(config_t, member)
+#define CONFIG config_t
 static const rt_opt_t options[] = {
-    {"n", RT_OPT_INT, AT(n), "N", "numbers", "20000", 1, 9e15, NULL},
-    {"fault", RT_OPT_CHOICE, AT(fault), "NAME", "what solve does wrong", "none", 0, 0, faults},
+    RT_INT(CONFIG, n, "n", "N", "20000", 1, 9e15, "numbers"),
+    RT_CHOICE(CONFIG, fault, "fault", "NAME", "none", faults, "what solve does wrong"),
 };
 
 typedef struct {
@@ -56,13 +58,17 @@ typedef struct {
     int solves;
 } solver_t;
 
-static void configure(rt_run_t *run, double target)
+static void configure(rt_run_t *run)
 {
-    config_t *cfg = run->config;
+    (void)run;
     note('c');
-    shared->target = target;
-    if (target > 0)
-        cfg->n = (int64_t)(target / sizeof(double));
+}
+
+static bool extents(rt_run_t *run, int64_t scale)
+{
+    ((config_t *)run->config)->n = scale;
+    shared->scales++;
+    return scale <= most_numbers;
 }
 
 static void describe(const rt_run_t *run, FILE *out)
@@ -70,10 +76,13 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "problem       %lld squares\n", (long long)((config_t *)run->config)->n);
 }
 
-static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
+/* For the rung `fast`: in a line of the caller's, as apps do whose reasons have figures. */
+static const char *refuse_few(const rt_kernels_t *self, const void *config, rt_text_t *why)
 {
-    bool few = strcmp(rung->name, "fast") == 0 && ((config_t *)run->config)->n < 10;
-    return few ? "fewer than 10 numbers are not worth it" : NULL;
+    (void)self;
+    return ((const config_t *)config)->n < 10
+               ? rt_text(why, "fewer than %d numbers are not worth it", 10)
+               : NULL;
 }
 
 static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
@@ -102,9 +111,25 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
     rt_work_add(out, "square", 1, boasts ? 1e9 * n : n, 0, modest ? n / 100 : 8 * n);
 }
 
-static void *problem_new(const rt_run_t *run)
+/* Reads nothing; what it makes can be used for one problem only, as if that took it over. */
+static void *input_new(const rt_run_t *run)
+{
+    (void)run;
+    note('I');
+    return calloc(1, 1);
+}
+
+static void input_destroy(void *input)
+{
+    note('i');
+    free(input);
+}
+
+static void *problem_new(const rt_run_t *run, void *input)
 {
     note('N');
+    CHECK(input && input == run->input && *(char *)input == 0);
+    *(char *)input = 1;
     return run->config;
 }
 
@@ -184,17 +209,21 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
 }
 
 /* Called after an INVALID run too, when what is not finite cannot be written. */
-static void result(const void *solver, json_t *out)
+static void result(const void *solver, rt_result_t *out)
 {
     const solver_t *s = solver;
     double last = s->y[s->config->n - 1];
     note('R');
     if (rt_finite(last))
-        rt_json_real(out, "last", last);
+        rt_text(&out->line, "the last is %g", last);
+    if (out->json && rt_finite(last))
+        rt_json_real(out->json, "last", last);
 }
 
 static const char *const roofline_cases[] = {"n=50", "n=70", NULL};
-static const int table = 1;
+static const struct {
+    rt_kernels_t rung;
+} table = {.rung = {.precision = "FP64"}}, choosy = {.rung = {.refuse = refuse_few}};
 /* Why a rung of CUDA has no kernels: in a build with CUDA it must be NVRTC that is not there. */
 #if RT_HAVE_CUDA
 #define MISSING "this build has no NVRTC"
@@ -203,10 +232,13 @@ static const int table = 1;
 #endif
 
 static const rt_rung_t ladder[] = {
-    {"plain", RT_CPU, "", "one after the other", &table, NULL},
-    {"fast", RT_CPU, "plain", "the same, with a better name", &table, NULL},
-    {"absent", RT_CUDA, "fast", "not in any build", NULL, NULL},
+    RT_RUNG_OF(plain, CPU, "", NULL, table, "one after the other"),
+    RT_RUNG_OF(fast, CPU, "plain", NULL, choosy, "the same, with a better name"),
+    {.name = "absent", .kind = RT_CUDA, .after = "fast", .idea = "not in any build"},
 };
+
+static const rt_extras_t extras = {
+    .result = result, .roofline_cases = roofline_cases, .roofline_settings = "fault=none"};
 
 static const rt_app_t fake = {.name = "fake",
                               .purpose = "squares",
@@ -216,11 +248,14 @@ static const rt_app_t fake = {.name = "fake",
                               .ladder = ladder,
                               .n_rungs = 3,
                               .size_option = "n",
+                              .extras = &extras,
                               .configure = configure,
+                              .extents = extents,
                               .describe = describe,
-                              .refuse = refuse,
                               .memory = memory,
                               .work = work,
+                              .input_new = input_new,
+                              .input_destroy = input_destroy,
                               .problem_new = problem_new,
                               .problem_destroy = problem_destroy,
                               .digest = digest_problem,
@@ -229,10 +264,7 @@ static const rt_app_t fake = {.name = "fake",
                               .verify_before = verify_before,
                               .spoil = spoil,
                               .solve = solve,
-                              .verify_after = verify_after,
-                              .result = result,
-                              .roofline_cases = roofline_cases,
-                              .roofline_settings = "fault=none"};
+                              .verify_after = verify_after};
 
 /* --- a run --- */
 
@@ -306,32 +338,33 @@ static void check_refused(const char *arguments, int status, const char *text)
 /* One rung's life: set up, verified, at least `least` solves with the output made unusable before
  * each, verified again. Catches a solve that is timed before it was verified, or that finds its
  * answer from the solve before. Returns what follows. */
-static const char *check_life(const char *event, int least, int json)
+static const char *check_life(const char *event, int least)
 {
     int solves = 0, held = strncmp(event, "SB", 2) == 0;
     for (event += held ? 2 : 0; strncmp(event, "px", 2) == 0; event += 2)
         solves++;
-    held = held && solves >= least && strncmp(event, json ? "ARs" : "As", json ? 3 : 2) == 0;
+    held = held && solves >= least && strncmp(event, "ARs", 3) == 0;
     CHECK(held);
-    return held ? event + (json ? 3 : 2) : "";
+    return held ? event + 3 : "";
 }
 
 static void check_valid_runs(void)
 {
     CHECK(run("--seconds 0") == 0);
-    CHECK_TEXT(shared->event, "cNSBpxAsn"); /* once, and no clock */
+    CHECK_TEXT(shared->event, "cINSBpxARsni"); /* once, and no clock */
     CHECK(strstr(out, "\nfake: VALID\n") != NULL);
     CHECK(strstr(out, "ceilings") == NULL);
     CHECK(strstr(out, "fast (cpu)") != NULL); /* the last that can run */
+    CHECK(strstr(out, "\nsolve         the last is 3.9996e+08\n") != NULL);
 
     CHECK(run("--seconds 0.01 --windows 3 --rung plain") == 0);
-    CHECK(strncmp(shared->event, "cN", 2) == 0);
-    CHECK_TEXT(check_life(shared->event + 2, 4, 0), "n"); /* a warm-up and three windows */
+    CHECK(strncmp(shared->event, "cIN", 3) == 0);
+    CHECK_TEXT(check_life(shared->event + 3, 4), "ni"); /* a warm-up and three windows */
     CHECK(strstr(out, "\nfake: VALID\n") != NULL && strstr(out, "ceilings") != NULL);
 
     CHECK(run("--ladder --seconds 0.01") == 0);
-    const char *second = check_life(shared->event + 2, 6, 0);
-    CHECK_TEXT(check_life(second, 6, 0), "n"); /* one problem for both */
+    const char *second = check_life(shared->event + 3, 6);
+    CHECK_TEXT(check_life(second, 6), "ni"); /* one problem for both */
     CHECK(strstr(out, "not run       absent: " MISSING) != NULL);
     CHECK(shared->seeds == 2 && shared->seed[0] != shared->seed[1]);
     uint64_t before = shared->seed[0];
@@ -357,7 +390,7 @@ static void check_wrong_runs(void)
         row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the heading of the rung */
         CHECK(row && strstr(row, "INVALID") != NULL);   /* no figures */
         if (strcmp(wrong[i], "kernel") == 0)
-            CHECK_TEXT(shared->event, "cNSBpxAsn"); /* what is wrong is not timed */
+            CHECK_TEXT(shared->event, "cINSBpxARsni"); /* what is wrong is not timed */
     }
     CHECK(run("--fault second --seconds 0") == 0); /* right as long as nobody times it */
     CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
@@ -391,10 +424,10 @@ static void check_without_run(void)
 
 /* An app with two ladders: a table for each, and --only for one of them; what the last solve turned
  * out to be replaces what was expected. */
-static void work_done(const void *solver, rt_work_t *work)
+static void many_points(const void *solver, rt_result_t *out)
 {
     (void)solver;
-    work->points = 1e15;
+    out->work->points = 1e15;
 }
 
 static size_t most_digits(const char *text)
@@ -408,14 +441,13 @@ static size_t most_digits(const char *text)
 static void check_ladders(void)
 {
     static const rt_rung_t ladders[] = {
-        {"plain", RT_CPU, "", "one after the other", &table, "squares"},
-        {"fast", RT_CPU, "plain", "the same, with a better name", &table, "squares"},
-        {"other", RT_CPU, "", "another job", &table, "cubes"},
+        RT_RUNG_OF(plain, CPU, "", "squares", table, "one after the other"),
+        RT_RUNG_OF(fast, CPU, "plain", "squares", table, "the same, with a better name"),
+        RT_RUNG_OF(other, CPU, "", "cubes", table, "another job"),
     };
     rt_app_t two = fake;
     two.ladder = ladders;
-    two.roofline_cases = NULL;
-    two.work_done = work_done;
+    two.extras = &(const rt_extras_t){.result = many_points};
     tested = &two;
     CHECK(run("--ladder --seconds 0.01") == 0);
     const char *squares = strstr(out, "\nsquares: a unit is one pass"),
@@ -462,10 +494,14 @@ static void check_refusals(void)
 static void check_sizes(void)
 {
     CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
-    CHECK(shared->target == 0x1p26);
-    CHECK(strstr(out, "8388608 squares") != NULL);
+    CHECK(shared->scales > 0 && shared->scales < 100);
+    CHECK(strstr(out, "8388608 squares") != NULL); /* to the last number: 2^26 / 8 */
+    most_numbers = 1000;                           /* more cannot be numbered */
+    CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
+    CHECK(strstr(out, " 1000 squares") != NULL);
+    most_numbers = INT64_MAX;
     CHECK(run("--size tiny --n 20 --seconds 0") == 0); /* extents of the user's own win */
-    CHECK(shared->target == 0 && strstr(out, "20 squares") != NULL);
+    CHECK(shared->scales == 0 && strstr(out, "20 squares") != NULL);
 }
 
 /* --- the report --- */
@@ -488,8 +524,8 @@ static void check_json(void)
     snprintf(arguments, sizeof arguments,
              "--n 100 --rung plain --windows 3 --seconds 0.001 --json %s", path);
     CHECK(run(arguments) == 0);
-    CHECK(strncmp(shared->event, "cND", 3) == 0);
-    CHECK_TEXT(check_life(shared->event + 3, 4, 1), "n");
+    CHECK(strncmp(shared->event, "cIND", 4) == 0);
+    CHECK_TEXT(check_life(shared->event + 4, 4), "ni");
     json_t *root = json_load_file(path, 0, NULL), *rung = first_rung(root);
     CHECK_TEXT(text_of(root, "verdict"), "VALID");
     CHECK_TEXT(text_of(root, "program"), "fake");
@@ -625,7 +661,7 @@ static void check_nonce(void)
 
     CHECK(run("--n 10 --nonce hello --digest --ladder") == 0);
     CHECK_TEXT(out, digest);
-    CHECK_TEXT(shared->event, "cNDn"); /* no rung was set up */
+    CHECK_TEXT(shared->event, "cINDni"); /* no rung was set up */
     CHECK(run("--n 11 --nonce hello --digest") == 0 && strcmp(out, digest) != 0);
     CHECK(run("--n 10 --nonce hellO --digest") == 0 && strcmp(out, digest) != 0);
     CHECK(run("--n 10 --seed 699219 --digest") == 0 && strcmp(out, digest) != 0);

@@ -8,16 +8,24 @@
 #include "check.h"
 #include "rt.h"
 
-static const int table = 1; /* stands for a function table */
+/* An app's function table, as far as the ladder knows it. */
+static const char *const sizes[] = {"few", "many", NULL};
+static const rt_parameter_t parameters[] = {
+    {.name = "size", .about = "how many", .values = sizes, .initial = 1}};
+static const struct {
+    rt_kernels_t rung;
+} table = {
+    .rung = {
+        .precision = "FP64", .reproducible = true, .parameters = parameters, .n_parameters = 1}};
 
 /* In the order of a ladder; "second" twice, so that the order of a search shows. */
 static const rt_rung_t ladder[] = {
-    {"first", RT_CPU, "", "the plain loop", &table, NULL},
-    {"second", RT_CPU, "first", "one idea more", &table, NULL},
-    {"second", RT_CPU, "first", "never found", &table, NULL},
-    {"built", RT_CUDA, "second", "on a GPU", RT_TABLE_CUDA(table), NULL},
-    {"missing", RT_CUDA, "second", "not in any build", NULL, NULL},
-    {"portable", RT_KOKKOS, "first", "anywhere", RT_TABLE_KOKKOS(table), NULL},
+    RT_RUNG_OF(first, CPU, "", NULL, table, "the plain loop"),
+    RT_RUNG_OF(second, CPU, "first", NULL, table, "one idea more"),
+    RT_RUNG_OF(second, CPU, "first", NULL, table, "never found"),
+    RT_RUNG_OF(built, CUDA, "second", NULL, table, "on a GPU"),
+    {.name = "missing", .kind = RT_CUDA, .after = "second", .idea = "not in any build"},
+    RT_RUNG_OF(portable, KOKKOS, "first", NULL, table, "anywhere"),
 };
 enum { RUNGS = sizeof ladder / sizeof *ladder };
 
@@ -56,10 +64,12 @@ static void check_why_not(void)
 static void check_first(void)
 {
     char again[] = "operator"; /* the same name elsewhere in memory */
-    const rt_rung_t two[] = {{"a", RT_CPU, "", "", &table, "operator"},
-                             {"b", RT_CPU, "", "", &table, again},
-                             {"c", RT_CPU, "", "", &table, "solve"},
-                             {"d", RT_CPU, "", "", &table, NULL}};
+    const rt_rung_t two[] = {
+        RT_RUNG_OF(a, CPU, "", "operator", table, ""),
+        RT_RUNG_OF(b, CPU, "", again, table, ""),
+        RT_RUNG_OF(c, CPU, "", "solve", table, ""),
+        RT_RUNG_OF(d, CPU, "", NULL, table, ""),
+    };
     CHECK(rt_ladder_first(two, 0) == 0 && rt_ladder_first(two, 1) == 0);
     CHECK(rt_ladder_first(two, 2) == 2 && rt_ladder_first(two, 3) == 3);
     CHECK(rt_ladder_first(ladder, RUNGS - 1) == 0);
@@ -80,7 +90,7 @@ static void check_print(void)
     CHECK(file != NULL);
     if (!file)
         return;
-    rt_ladder_print(ladder, RUNGS, NULL, NULL, file);
+    rt_ladder_print(ladder, RUNGS, file);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
@@ -96,6 +106,10 @@ static void check_print(void)
             CHECK(end && contains(end, "absent: ") && contains(end, why_not));
         at = end;
     }
+    CHECK(contains(text,
+                   "claims: the same bits from run to run, on any number of threads; computes "
+                   "in FP64\n"));
+    CHECK(contains(text, " size: few, many (default); how many\n"));
     CHECK(contains(text, rt_kind_name(RT_CPU)) && contains(text, rt_kind_name(RT_KOKKOS)));
 }
 

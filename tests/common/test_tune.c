@@ -9,7 +9,7 @@
 #include <math.h>
 #include <time.h>
 #include "app_test.h"
-#include "driver/driver.h"
+#include "driver/job.h"
 
 /* --- a clock that is moved by hand --- */
 
@@ -51,10 +51,10 @@ static struct {
 typedef struct {
     int64_t n, elements;
 } config_t;
-#define AT(member) offsetof(config_t, member)
+#define CONFIG config_t
 static const rt_opt_t options[] = {
-    {"n", RT_OPT_INT, AT(n), "N", "points", "10", 1, 1000, NULL},
-    {"elements", RT_OPT_INT, AT(elements), "N", "elements", "512", 1, 1000000, NULL}};
+    RT_INT(CONFIG, n, "n", "N", "10", 1, 1000, "points"),
+    RT_INT(CONFIG, elements, "elements", "N", "512", 1, 1000000, "elements")};
 
 typedef struct {
     const rt_run_t *run;
@@ -64,17 +64,26 @@ typedef struct {
     bool verified, right;
 } solver_t;
 
-static const int table = 1;
-static const rt_rung_t ladder[] = {{"bare", RT_CPU, "", "nothing to choose", &table, NULL},
-                                   {"few", RT_CPU, "bare", "90 combinations", &table, NULL},
-                                   {"many", RT_CPU, "few", "1679616 combinations", &table, NULL}};
-enum { BARE, FEW, MANY, RUNGS };
-
-static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
+static const char *refuse_choice(const void *config, const int *choice)
 {
-    *count = rung == &ladder[FEW] ? 3 : rung == &ladder[MANY] ? 8 : 0;
-    return rung == &ladder[FEW] ? few : many;
+    const config_t *cfg = config;
+    if (choice[2] > 1 && !toy.has_broken)
+        return "this kernel is not for this test";
+    if (choice[0] == 4 && choice[1] == 0)
+        return "16 does not go with x";
+    return cfg->n > 20 && choice[0] == 0 ? "a block of 1 is too small for n > 20" : NULL;
 }
+
+static const struct {
+    rt_kernels_t rung;
+} bare, of_few = {.rung = {.parameters = few, .n_parameters = 3, .refuse_choice = refuse_choice}},
+        of_many = {.rung = {.parameters = many, .n_parameters = 8}};
+static const rt_rung_t ladder[] = {
+    RT_RUNG_OF(bare, CPU, "", NULL, bare, "nothing to choose"),
+    RT_RUNG_OF(few, CPU, "bare", NULL, of_few, "90 combinations"),
+    RT_RUNG_OF(many, CPU, "few", NULL, of_many, "1679616 combinations"),
+};
+enum { BARE, FEW, MANY, RUNGS };
 
 /* Seconds of a solve without noise. The best of `few` is block=8 loop=x kernel=good, which its
  * constraint makes a neighbour of nothing better; of `many` 3 for all, where pairs pull together.
@@ -94,18 +103,6 @@ static double truth(const rt_rung_t *rung, const int *choice)
     return 1e-3 * t;
 }
 
-static const char *refuse_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
-{
-    const config_t *cfg = run->config;
-    if (rung != &ladder[FEW])
-        return NULL;
-    if (choice[2] > 1 && !toy.has_broken)
-        return "this kernel is not for this test";
-    if (choice[0] == 4 && choice[1] == 0)
-        return "16 does not go with x";
-    return cfg->n > 20 && choice[0] == 0 ? "a block of 1 is too small for n > 20" : NULL;
-}
-
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
     const config_t *cfg = run->config;
@@ -114,9 +111,9 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     return 2;
 }
 
-static void configure(rt_run_t *run, double target)
+static void configure(rt_run_t *run)
 {
-    (void)run, (void)target;
+    (void)run;
 }
 
 static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
@@ -136,8 +133,9 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
     rt_work_add(out, "pass", 1, 1, 8, 0);
 }
 
-static void *problem_new(const rt_run_t *run)
+static void *problem_new(const rt_run_t *run, void *input)
 {
+    (void)input;
     return (void *)run;
 }
 
@@ -217,6 +215,7 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "problem       none\n");
 }
 
+static const rt_extras_t extras = {.tune_point = tune_point, .isolated = isolated};
 static const rt_app_t app = {.name = "toy",
                              .purpose = "nothing",
                              .options = options,
@@ -225,6 +224,7 @@ static const rt_app_t app = {.name = "toy",
                              .ladder = ladder,
                              .n_rungs = RUNGS,
                              .size_option = "n",
+                             .extras = &extras,
                              .configure = configure,
                              .describe = describe,
                              .memory = memory,
@@ -236,11 +236,7 @@ static const rt_app_t app = {.name = "toy",
                              .verify_before = verify_before,
                              .spoil = spoil,
                              .solve = solve,
-                             .verify_after = verify_after,
-                             .parameters = parameters,
-                             .refuse_choice = refuse_choice,
-                             .tune_point = tune_point,
-                             .isolated = isolated};
+                             .verify_after = verify_after};
 
 /* --- searches --- */
 
@@ -265,7 +261,7 @@ static rt_status_t tuned(const char *settings, const rt_rung_t *rung, int *choic
     rt_run_init(&run, &app, all);
     const size_t used = rt_mem_used(RT_HOST);
     toy.trials = toy.unproved = 0;
-    const rt_status_t status = rt_tune_search(&run, NULL);
+    const rt_status_t status = rt_job_tune(&run, NULL);
     memcpy(choice, rt_tune_choice(&run, rung), RT_TUNE_PARAMETERS * sizeof *choice);
     CHECK(toy.solvers == 0 && rt_mem_used(RT_HOST) == used);
     CHECK(toy.unproved == 0 && toy.trials > 0);
@@ -526,6 +522,8 @@ static void check_entries_refused(void)
 static void check_default_rung(void)
 {
     rt_run_t run;
+    rt_text_t reason;
+    bool able[RUNGS];
     char settings[96];
     rt_tune_entry_t e[] = {
         entry_of(&ladder[BARE], 10, 512, 3, ""), entry_of(&ladder[FEW], 10, 512, 2, "2"),
@@ -533,29 +531,32 @@ static void check_default_rung(void)
     snprintf(settings, sizeof settings, "tuning=%s", path);
     write_entries(e, 4);
     rt_run_init(&run, &app, settings);
-    CHECK(rt_run_default_rung(&run, NULL, 0) == &ladder[MANY]);
-    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[FEW]);
+    rt_run_able(&run, able);
+    CHECK(rt_run_default_rung(&run, able, &reason) == &ladder[MANY]);
+    CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[FEW]);
     rt_run_destroy(&run);
     snprintf(settings, sizeof settings, "tuning=%s elements=3000", path);
     rt_run_init(&run, &app, settings);
-    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[BARE]);
+    CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[BARE]);
     rt_run_destroy(&run);
     write_entries(e, 1); /* one rung alone is not the fastest of anything */
     rt_run_init(&run, &app, settings);
-    CHECK(rt_tuning_fastest(&run, &ladder[MANY]) == &ladder[MANY]);
+    CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[MANY]);
     rt_run_destroy(&run);
 }
 
 static void check_choose(void)
 {
     rt_run_t run;
+    rt_text_t reason;
     rt_run_init(&run, &app, "choose=block=8,b=32");
     CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 3 && rt_tune_choice(&run, &ladder[FEW])[1] == 2);
     CHECK(rt_tune_choice(&run, &ladder[MANY])[1] == 5);
-    CHECK(rt_run_obstacle(&run, &ladder[FEW], false) == NULL);
+    CHECK(rt_run_obstacle(&run, &ladder[FEW], false, &reason) == NULL);
     rt_run_destroy(&run);
     rt_run_init(&run, &app, "choose=block=16,loop=x");
-    CHECK(strstr(rt_run_obstacle(&run, &ladder[FEW], false), "16 does not go with x") != NULL);
+    CHECK(strstr(rt_run_obstacle(&run, &ladder[FEW], false, &reason), "16 does not go with x") !=
+          NULL);
     rt_run_destroy(&run);
     rt_run_init(&run, &app, "n=30"); /* the initial block=1 is refused: the next best */
     CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 1 && rt_tune_choice(&run, &ladder[FEW])[1] == 2);

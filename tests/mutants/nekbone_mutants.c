@@ -276,16 +276,16 @@ static void divergence(int n, const double *D, const double *grad, double *w)
     }
 }
 
-static void faulty_ax(const nek_mesh_t *m, const double *u, double *w)
+static void faulty_ax(const nek_view_t *view, const double *u, double *w)
 {
     static double before[NEK_MAX_N3], grad[3 * NEK_MAX_N3];
-    int n3 = m->n * m->n * m->n;
-    int64_t last = (m->elements - 1) * n3;
-    for (int64_t e = 0; e < m->elements - (fault == LAST_ELEMENT); e++) {
-        gradient(m->n, m->D, m->G + e * 6 * n3, u + e * n3, grad);
+    int n3 = view->n * view->n * view->n;
+    int64_t last = (view->elements - 1) * n3;
+    for (int64_t e = 0; e < view->elements - (fault == LAST_ELEMENT); e++) {
+        gradient(view->n, view->D, view->G + e * 6 * n3, u + e * n3, grad);
         if (fault == LAST_LAYER) /* zero, not what happens to lie there */
             memset(w + e * n3, 0, (size_t)n3 * sizeof(double));
-        divergence(m->n, m->D, grad, w + e * n3);
+        divergence(view->n, view->D, grad, w + e * n3);
     }
     if (fault == LAST_ELEMENT)
         memset(w + last, 0, (size_t)n3 * sizeof(double));
@@ -303,10 +303,10 @@ static void faulty_ax(const nek_mesh_t *m, const double *u, double *w)
 }
 
 /* The operator as cpu/scalar.c has it. */
-static void faulty_products(const nek_mesh_t *m, const double *u, double *w)
+static void faulty_products(const nek_view_t *view, const double *u, double *w)
 {
     static double Dt[NEK_MAX_N * NEK_MAX_N], ur[NEK_MAX_N3], us[NEK_MAX_N3], ut[NEK_MAX_N3];
-    const int n = m->n, n2 = n * n, n3 = n2 * n;
+    const int n = view->n, n2 = n * n, n3 = n2 * n;
     const nek_product_t along_i = nek_product(NULL, NEK_TALL, n, false),
                         add_i = nek_product(NULL, NEK_TALL, n, fault == PRODUCT_ADDED),
                         along_j =
@@ -316,8 +316,8 @@ static void faulty_products(const nek_mesh_t *m, const double *u, double *w)
                         add_k = nek_product(NULL, NEK_LONG, n, fault != PRODUCT_NOT_ADDED);
     memset(us, 0, sizeof us); /* what a fault leaves out is zero, not what happens to lie there */
     for (int q = 0; q < n2; q++)
-        Dt[q % n * n + q / n] = m->D[q];
-    for (int64_t e = 0; e < m->elements; e++) {
+        Dt[q % n * n + q / n] = view->D[q];
+    for (int64_t e = 0; e < view->elements; e++) {
         const double *ue = u + e * n3;
         double *we = w + e * n3;
         const int layers = n - (fault == PRODUCT_LAST_LAYER);
@@ -325,14 +325,14 @@ static void faulty_products(const nek_mesh_t *m, const double *u, double *w)
         for (int k = 0; k < layers; k++) {
             const double *layer = ue + k * n2;
             bool swap = fault == PRODUCT_SWAPPED;
-            along_j.run(&along_j, swap ? layer : m->D, swap ? m->D : layer, us + k * n2);
+            along_j.run(&along_j, swap ? layer : view->D, swap ? view->D : layer, us + k * n2);
         }
-        along_k.run(&along_k, fault == PRODUCT_TRANSPOSED ? Dt : m->D, ue, ut);
-        nek_apply_factors(n3, m->G + e * 6 * n3, ur, us, ut);
+        along_k.run(&along_k, fault == PRODUCT_TRANSPOSED ? Dt : view->D, ue, ut);
+        nek_apply_factors(n3, view->G + e * 6 * n3, ur, us, ut);
         memset(we, 0, (size_t)n3 * sizeof *we);
         if (fault == PRODUCT_ADDED)
             memcpy(we, ue, (size_t)n3 * sizeof *we);
-        add_i.run(&add_i, ur, m->D, we);
+        add_i.run(&add_i, ur, view->D, we);
         for (int k = 0; k < n; k++)
             add_j.run(&add_j, Dt, us + k * n2, we + k * n2);
         add_k.run(&add_k, Dt, ut, we);
@@ -355,14 +355,14 @@ static double faulty_sum(double sum)
 
 static rt_halo_t *own_halo; /* of the solver that runs */
 
-static void faulty_update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
+static void faulty_update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    nek_vector_cpu.update_p(m, beta, r, p);
-    for (int64_t q = 0; fault == FLOAT_P && q < m->points; q++)
+    nek_vector_cpu.update_p(view, beta, r, p);
+    for (int64_t q = 0; fault == FLOAT_P && q < view->points; q++)
         p[q] = rt_rounded(p[q]);
 }
 
-static double faulty_shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+static double faulty_shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
     if (fault == SUM_TWICE) {
         rt_field_t field = rt_field_f64(w);
@@ -372,39 +372,39 @@ static double faulty_shift(const nek_mesh_t *m, double lambda, const double *p, 
         lambda = 0;
     if (fault == LAMBDA_FLOAT)
         lambda = rt_rounded(lambda);
-    double *unmasked = copy_of(w, m->points);
-    double sum = nek_vector_cpu.shift(m, lambda, p, w);
-    for (int64_t q = 0; fault == MASK_MISSING && q < m->points; q++)
+    double *unmasked = copy_of(w, view->points);
+    double sum = nek_vector_cpu.shift(view, lambda, p, w);
+    for (int64_t q = 0; fault == MASK_MISSING && q < view->points; q++)
         w[q] = unmasked[q] + lambda * p[q];
     free(unmasked);
     if (fault == WEIGHTS_MISSING) {
         sum = 0;
-        for (int64_t q = 0; q < m->points; q++)
+        for (int64_t q = 0; q < view->points; q++)
             sum += w[q] * p[q];
     }
     return faulty_sum(sum);
 }
 
-static double faulty_update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w,
-                               double *x, double *r)
+static double faulty_update_xr(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r)
 {
-    return faulty_sum(nek_vector_cpu.update_xr(m, alpha, p, w, x, r));
+    return faulty_sum(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
 }
 
-static void faulty_update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+static void faulty_update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    nek_vector_cpu.update_p_z(m, beta, r, p);
+    nek_vector_cpu.update_p_z(view, beta, r, p);
 }
 
-static void faulty_update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
-                               double *x, double *r, double sum[2])
+static void faulty_update_xr_z(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r, double sum[2])
 {
-    nek_vector_cpu.update_xr_z(m, alpha, p, w, x, r, sum);
+    nek_vector_cpu.update_xr_z(view, alpha, p, w, x, r, sum);
 }
 
-static double faulty_dot(const nek_mesh_t *m, const double *x, const double *y)
+static double faulty_dot(const nek_view_t *view, const double *x, const double *y)
 {
-    return faulty_sum(nek_vector_cpu.dot(m, x, y));
+    return faulty_sum(nek_vector_cpu.dot(view, x, y));
 }
 
 static int64_t partial_size(int64_t points)
@@ -454,8 +454,8 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
         s->halo = faulty_halo(s->problem->config);
         s->own_halo = true;
     }
-    if (s->mesh.inverse && s->space == RT_HOST)
-        s->mesh.inverse = fault == DIAGONAL_NONE ? NULL : own_inverse;
+    if (s->view.inverse && s->space == RT_HOST)
+        s->view.inverse = fault == DIAGONAL_NONE ? NULL : own_inverse;
     own_halo = s->halo;
     return s;
 }
@@ -492,18 +492,18 @@ static void fill_inverse(const nek_problem_t *p, double *inverse)
 /* nek_solve with a fault in one line. */
 static void faulty_cg(nek_solver_t *s)
 {
-    const nek_mesh_t *m = &s->mesh;
-    const double *inverse = m->inverse;
-    size_t bytes = (size_t)m->points * sizeof(double);
+    const nek_view_t *view = &s->view;
+    const double *inverse = view->inverse;
+    size_t bytes = (size_t)view->points * sizeof(double);
     memcpy(s->r, s->b, bytes);
     memset(s->x, 0, bytes);
     memset(s->p, 0, bytes);
     double sum[2], before = INFINITY;
     if (fault == JACOBI_MISSING || fault == JACOBI_HISTORY)
-        s->mesh.inverse = NULL;
+        s->view.inverse = NULL;
     nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
     s->history[0] = sqrt(sum[0]);
-    double *old_r = copy_of(s->r, m->points);
+    double *old_r = copy_of(s->r, view->points);
     for (int k = 0; k < s->iterations; k++) {
         const double rz = sum[fault == JACOBI_RR ? 0 : 1];
         double beta = rz / before;
@@ -515,12 +515,12 @@ static void faulty_cg(nek_solver_t *s)
         double pw = nek_apply(s, s->p, s->w);
         double alpha = pw > 0 ? (fault == ALPHA_OLD && k > 0 ? before : rz) / pw : 0;
         before = rz;
-        double *x = copy_of(s->x, m->points);
+        double *x = copy_of(s->x, view->points);
         memcpy(old_r, s->r, bytes);
         nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
         if (fault == X_SKIPPED_ONCE && k == 10)
             memcpy(s->x, x, bytes);
-        for (int64_t q = 0; fault == X_FLOAT && q < m->points; q++)
+        for (int64_t q = 0; fault == X_FLOAT && q < view->points; q++)
             s->x[q] = x[q] + rt_rounded(alpha * s->p[q]);
         free(x);
         if (sum[1] == 0)
@@ -530,7 +530,7 @@ static void faulty_cg(nek_solver_t *s)
         s->beta[k] = beta;
     }
     free(old_r);
-    s->mesh.inverse = inverse;
+    s->view.inverse = inverse;
     if (fault == JACOBI_HISTORY)
         memcpy(s->history, s->problem->history_ref,
                (size_t)(s->iterations + 1) * sizeof *s->history);
@@ -539,12 +539,12 @@ static void faulty_cg(nek_solver_t *s)
 /* Q Q^T v; if `stale`, what other elements and ranks have is of the call before. */
 static void gather(nek_solver_t *s, double *v, bool stale)
 {
-    const size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    const size_t bytes = (size_t)s->view.points * sizeof(double);
     rt_field_t field = rt_field_f64(v);
-    double *local = copy_of(v, s->mesh.points);
+    double *local = copy_of(v, s->view.points);
     rt_halo_do(s->halo, RT_HALO_SUM, &field);
-    double *now = copy_of(v, s->mesh.points);
-    for (int64_t q = 0; stale && q < s->mesh.points; q++)
+    double *now = copy_of(v, s->view.points);
+    for (int64_t q = 0; stale && q < s->view.points; q++)
         v[q] = local[q] + (old_sum[q] - old_local[q]);
     memcpy(old_local, local, bytes);
     memcpy(old_sum, now, bytes);
@@ -577,7 +577,7 @@ typedef struct {
 static void catch_up(nek_solver_t *s, one_pass_t *t, bool miss)
 {
     const double more = t->late && !miss ? t->old_alpha / t->old_beta : 0;
-    for (int64_t q = 0; q < s->mesh.points; q++)
+    for (int64_t q = 0; q < s->view.points; q++)
         s->x[q] += t->alpha * s->p[q] + more * (s->p[q] - s->r[q]);
     t->late = false;
 }
@@ -585,38 +585,38 @@ static void catch_up(nek_solver_t *s, one_pass_t *t, bool miss)
 /* r, p and v of iteration k, the sums that need no assembled v, and the one that does. */
 static void one_pass(nek_solver_t *s, const one_pass_t *t, int k, double sum[4])
 {
-    const nek_mesh_t *m = &s->mesh;
-    const int64_t n3 = m->n * m->n * m->n;
+    const nek_view_t *view = &s->view;
+    const int64_t n3 = view->n * view->n * view->n;
     const bool add = s->halo && !(fault == PASS_SUM_SKIPPED && k == 10);
     double *v = s->w;
-    for (int64_t q = 0; q < m->points; q++) {
+    for (int64_t q = 0; q < view->points; q++) {
         if (!(fault == PASS_R_SKIPPED && k == 10))
             s->r[q] -= t->alpha * v[q];
         s->p[q] = s->r[q] + t->beta * s->p[q];
     }
-    nek_reference.ax(m, s->p, v);
-    for (int64_t q = 0; q < m->points; q++) {
-        const double share = fault == PASS_LAMBDA_EACH_COPY ? 1 : m->c[q];
+    nek_reference.ax(view, s->p, v);
+    for (int64_t q = 0; q < view->points; q++) {
+        const double share = fault == PASS_LAMBDA_EACH_COPY ? 1 : view->c[q];
         v[q] += s->lambda * share * s->p[q];
-        if (m->c[q] == 0 && fault != PASS_MASK_MISSING)
+        if (view->c[q] == 0 && fault != PASS_MASK_MISSING)
             v[q] = 0;
     }
-    sum[0] = plain_sum(m->points, m->c, s->r, s->r);
-    sum[1] = plain_sum(m->points, fault == PASS_PV_WEIGHTED ? m->c : NULL, s->p, v);
-    sum[2] = plain_sum(m->points - (fault == PASS_LAST_ELEMENT ? n3 : 0), NULL, s->r, v);
-    sum[3] = plain_sum(m->points, m->c, v, v);
+    sum[0] = plain_sum(view->points, view->c, s->r, s->r);
+    sum[1] = plain_sum(view->points, fault == PASS_PV_WEIGHTED ? view->c : NULL, s->p, v);
+    sum[2] = plain_sum(view->points - (fault == PASS_LAST_ELEMENT ? n3 : 0), NULL, s->r, v);
+    sum[3] = plain_sum(view->points, view->c, v, v);
     if (add)
         gather(s, v, fault == PASS_STALE_BOUNDARY && k == 10);
     if (fault != PASS_VV_UNASSEMBLED)
-        sum[3] = plain_sum(m->points, m->c, v, v);
+        sum[3] = plain_sum(view->points, view->c, v, v);
     rt_comm_sum(sum, 4);
 }
 
 /* cpu/fused.c's algorithm, one line after the other. */
 static void faulty_one_pass(nek_solver_t *s)
 {
-    const nek_mesh_t *m = &s->mesh;
-    const size_t bytes = (size_t)m->points * sizeof(double);
+    const nek_view_t *view = &s->view;
+    const size_t bytes = (size_t)view->points * sizeof(double);
     one_pass_t t = {0, 0, 0, 0, 0, false};
     double carried = 0; /* |r|^2 of the recurrence */
     memcpy(s->r, s->b, bytes);
@@ -637,10 +637,10 @@ static void faulty_one_pass(nek_solver_t *s)
         const double alpha = sum[1] > 0 ? rr / sum[1] : 0;
         double next = rr - 2 * alpha * rv + alpha * alpha * sum[3];
         if (fault == HONEST && !(next > 0.06 * rr)) {
-            double *r = copy_of(s->r, m->points);
-            for (int64_t q = 0; q < m->points; q++)
+            double *r = copy_of(s->r, view->points);
+            for (int64_t q = 0; q < view->points; q++)
                 r[q] -= alpha * s->w[q];
-            next = nek_vector_cpu.dot(m, r, r);
+            next = nek_vector_cpu.dot(view, r, r);
             rt_comm_sum(&next, 1);
             free(r);
         }
@@ -654,10 +654,10 @@ static void faulty_one_pass(nek_solver_t *s)
     }
     if (fault != PASS_LAST_X)
         catch_up(s, &t, false);
-    double *r = copy_of(s->r, m->points);
-    for (int64_t q = 0; q < m->points; q++)
+    double *r = copy_of(s->r, view->points);
+    for (int64_t q = 0; q < view->points; q++)
         s->r[q] -= t.alpha * s->w[q];
-    double rr = plain_sum(m->points, m->c, s->r, s->r);
+    double rr = plain_sum(view->points, view->c, s->r, s->r);
     rt_comm_sum(&rr, 1);
     s->history[s->iterations] = sqrt(rr);
     if (fault == PASS_LAST_R)
@@ -669,19 +669,19 @@ static void faulty_one_pass(nek_solver_t *s)
  * place. */
 static void faulty_two_sums(nek_solver_t *s)
 {
-    const nek_mesh_t *m = &s->mesh;
-    const size_t bytes = (size_t)m->points * sizeof(double);
+    const nek_view_t *view = &s->view;
+    const size_t bytes = (size_t)view->points * sizeof(double);
     memcpy(s->r, s->b, bytes);
     memset(s->x, 0, bytes);
     memset(s->p, 0, bytes);
-    double *Ap = copy_of(s->p, m->points), gamma = 0, delta = 0, alpha[3] = {1, 1, 1};
+    double *Ap = copy_of(s->p, view->points), gamma = 0, delta = 0, alpha[3] = {1, 1, 1};
     for (int k = 0; k <= s->iterations; k++) {
         const double old_gamma = gamma, old_delta = delta;
-        nek_reference.ax(m, s->r, s->w);
+        nek_reference.ax(view, s->r, s->w);
         if (s->halo)
             gather(s, s->w, fault == TWO_STALE_BOUNDARY && k == 10);
-        double sum[2] = {nek_vector_cpu.dot(m, s->r, s->r), 0};
-        sum[1] = nek_vector_cpu.shift(m, s->lambda, s->r, s->w);
+        double sum[2] = {nek_vector_cpu.dot(view, s->r, s->r), 0};
+        sum[1] = nek_vector_cpu.shift(view, s->lambda, s->r, s->w);
         rt_comm_sum(sum, 2);
         gamma = sum[0];
         delta = fault == TWO_SUMS_OLD && k == 10 ? old_delta : sum[1];
@@ -692,7 +692,7 @@ static void faulty_two_sums(nek_solver_t *s)
         const double by = alpha[fault == TWO_PV_WRONG && k == 10 ? 1 : 0];
         alpha[1] = alpha[0];
         alpha[0] = gamma / (delta - beta * gamma / by);
-        for (int64_t q = 0; q < m->points; q++) {
+        for (int64_t q = 0; q < view->points; q++) {
             s->p[q] = s->r[q] + beta * s->p[q];
             if (!(fault == TWO_S_SKIPPED && k == 10))
                 Ap[q] = s->w[q] + beta * Ap[q];
@@ -720,7 +720,7 @@ static void cut_short(nek_solver_t *s, int iterations)
 
 static double *fetched(const nek_solver_t *s, const double *array)
 {
-    const size_t points = (size_t)s->mesh.points;
+    const size_t points = (size_t)s->view.points;
     double *copy = malloc(points * sizeof *copy);
     RT_EXPECT(copy, RT_MEMORY, "no memory for a copy of a vector");
     rt_copy(copy, RT_HOST, array, s->space, points * sizeof *copy);
@@ -730,7 +730,7 @@ static double *fetched(const nek_solver_t *s, const double *array)
 /* Back, and gives the copy away. */
 static void put_back(const nek_solver_t *s, double *array, double *copy)
 {
-    rt_copy(array, s->space, copy, RT_HOST, (size_t)s->mesh.points * sizeof *copy);
+    rt_copy(array, s->space, copy, RT_HOST, (size_t)s->view.points * sizeof *copy);
     free(copy);
 }
 
@@ -764,14 +764,14 @@ static void solve_with(nek_solver_t *s, const double *array, int64_t at, int64_t
 
 static void wrapped_solve(nek_solver_t *s)
 {
-    const int64_t points = s->mesh.points;
-    const int n = s->mesh.n, n3 = n * n * n, middle = (n / 2 * n + n / 2) * n;
+    const int64_t points = s->view.points;
+    const int n = s->view.n, n3 = n * n * n, middle = (n / 2 * n + n / 2) * n;
     if (fault == WRAP_B_STALE_COPY) { /* the face that the first two elements share */
         solve_with(s, s->b, middle + n - 1, 1, 0);
         return;
     }
     if (fault == WRAP_FACTOR_STALE) {
-        solve_with(s, s->mesh.G, 6 * (s->mesh.elements - 1) * (int64_t)n3, n3, 6 * (int64_t)n3);
+        solve_with(s, s->view.G, 6 * (s->view.elements - 1) * (int64_t)n3, n3, 6 * (int64_t)n3);
         return;
     }
     if (fault == WRAP_X_MISSES_STEP) { /* of the tenth iteration */
@@ -814,11 +814,11 @@ static void honest_solve(nek_solver_t *s)
 
 static void spoil_x(nek_solver_t *s)
 {
-    const int n = s->mesh.n;
+    const int n = s->view.n;
     double *x = fetched(s, s->x);
     if (fault == NAN_IN_X && rt_comm_rank() == 0)
-        x[s->mesh.points / 2] = NAN;
-    for (int64_t q = 0; fault == SCALED && q < s->mesh.points; q++)
+        x[s->view.points / 2] = NAN;
+    for (int64_t q = 0; fault == SCALED && q < s->view.points; q++)
         x[q] *= 1 + 1e-9;
     if (fault == ONE_POINT && rt_comm_rank() == 0) /* inside the first element */
         x[(n / 2 * n + n / 2) * n + n / 2] += 1e-6;
@@ -829,7 +829,7 @@ static void faulty_solve(void *solver)
 {
     nek_solver_t *s = solver;
     const nek_problem_t *p = s->problem;
-    size_t bytes = (size_t)s->mesh.points * sizeof(double);
+    size_t bytes = (size_t)s->view.points * sizeof(double);
     solves++;
     switch (fault) {
     case NOTHING:
@@ -860,7 +860,7 @@ static void faulty_solve(void *solver)
 
 /* --- the suite --- */
 
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
     static const nek_vector_t vector = {.partial_size = partial_size,
                                         .update_p = faulty_update_p,
@@ -877,7 +877,7 @@ static const void *kernels(const rt_mutant_t *mutant)
         [TWO_SUMS] = {.ax = faulty_ax, .vector = &vector}};
     if (mutant->variant >= WRAPPED)
         return rt_ladder_find(nek_ladder, NEK_RUNGS, wrapped[mutant->variant - WRAPPED])->kernels;
-    return &tables[mutant->variant];
+    return &tables[mutant->variant].rung;
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)

@@ -49,7 +49,7 @@ static bool compiles(int n, const char *choose, int capability)
     void *image;
     size_t bytes;
     parse(choose, choice);
-    const char *why = nek_compiled.refuse_choice(&config, choice);
+    const char *why = nek_compiled.rung.refuse_choice(&config, choice);
     if (!why)
         why = nek_compile(n, 7, choice, capability, &image, &bytes);
     if (why)
@@ -81,7 +81,7 @@ static void refused(int n, const char *choose, const char *reason)
     int choice[RT_TUNE_PARAMETERS];
     const nek_config_t config = {.n = n};
     parse(choose, choice);
-    const char *why = nek_compiled.refuse_choice(&config, choice);
+    const char *why = nek_compiled.rung.refuse_choice(&config, choice);
     if (!why || !strstr(why, reason))
         printf("n = %d, %s: %s\n", n, choose, why ? why : "not refused");
     CHECK(why && strstr(why, reason));
@@ -103,9 +103,9 @@ static void check_constraints(void)
         int choice[RT_TUNE_PARAMETERS];
         const nek_config_t config = {.n = n};
         parse("", choice);
-        CHECK(nek_compiled.refuse_choice(&config, choice) == NULL); /* as it is, for every n */
+        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL); /* as it is, for every n */
         parse("layout=lines", choice);
-        CHECK(nek_compiled.refuse_choice(&config, choice) == NULL);
+        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL);
     }
 }
 

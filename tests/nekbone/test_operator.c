@@ -53,17 +53,17 @@ static void weak_form(int n, const double *D, const double *G, const double *u, 
 /* The reference against the weak form. Catches any wrong index, factor or transpose in it. */
 static void check_reference(nek_test_t *t)
 {
-    const nek_mesh_t *mesh = &t->problem->mesh;
-    int n = mesh->n, n3 = n * n * n;
-    size_t points = (size_t)mesh->points;
+    const nek_view_t *view = &t->problem->view;
+    int n = view->n, n3 = n * n * n;
+    size_t points = (size_t)view->points;
     double *u = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
     double *want = RT_NEW(double, points, RT_HOST), *size = RT_NEW(double, points, RT_HOST);
     for (size_t q = 0; q < points; q++)
         u[q] = rt_random(q, 11);
-    nek_reference.ax(mesh, u, w);
+    nek_reference.ax(view, u, w);
     double most = 0;
-    for (int64_t e = 0; e < mesh->elements; e++)
-        weak_form(n, mesh->D, mesh->G + e * 6 * n3, u + e * n3, want + e * n3, size + e * n3);
+    for (int64_t e = 0; e < view->elements; e++)
+        weak_form(n, view->D, view->G + e * 6 * n3, u + e * n3, want + e * n3, size + e * n3);
     for (size_t q = 0; q < points; q++)
         most = fmax(most, fabs(w[q] - want[q]) / (RT_EPS * size[q]));
     CHECK(most <= 4 * n + 8); /* one rounding a sum and product, against none */
@@ -85,21 +85,21 @@ static void check_element_diagonal(int degree)
     nek_test_t t;
     snprintf(settings, sizeof settings, "elements=2x2x2 degree=%d deform=0.3", degree);
     nek_test_new(&t, &nek_app, settings);
-    const nek_mesh_t *m = &t.problem->mesh;
-    const int n = m->n, n3 = n * n * n;
+    const nek_view_t *view = &t.problem->view;
+    const int n = view->n, n3 = n * n * n;
     double most = 0, crossed = 0;
-    nek_element_diagonal(n, m->D, m->G, diag);
+    nek_element_diagonal(n, view->D, view->G, diag);
     for (int i = 0; i < 20; i++) {
         const int ends[3] = {0, n - 1, (int)(rt_hash((uint64_t)i, 1) % (uint64_t)n)};
         const int q = ends[i % 3] + n * (ends[i / 3 % 3] + n * ends[i / 9]);
         memset(u, 0, (size_t)n3 * sizeof *u);
         u[q] = 1;
-        weak_form(n, m->D, m->G, u, want, size);
-        const nek_mesh_t one = {.n = n, .elements = 1, .points = n3, .D = m->D, .G = m->G};
+        weak_form(n, view->D, view->G, u, want, size);
+        const nek_view_t one = {.n = n, .elements = 1, .points = n3, .D = view->D, .G = view->G};
         nek_reference.ax(&one, u, w);
         most = fmax(most, fabs(diag[q] - want[q]) / (RT_EPS * size[q]));
         most = fmax(most, fabs(diag[q] - w[q]) / (RT_EPS * size[q]) / 2);
-        crossed = fmax(crossed, fabs(m->G[n3 + q]) / m->G[q]);
+        crossed = fmax(crossed, fabs(view->G[n3 + q]) / view->G[q]);
     }
     CHECK(most <= 4 * n + 8);
     CHECK(crossed > 1e-3); /* or those terms are zero, and may be anything */
@@ -155,7 +155,7 @@ static void check_rungs(int degree, double deform)
     check_reference(&t);
     for (int i = 0; i < NEK_RUNGS; i++) {
         const rt_rung_t *rung = &nek_ladder[i];
-        if (!nek_test_can_run(&t.run, rung))
+        if (!app_test_can_run(&t.run, rung))
             continue;
         rt_outcome_t out;
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
@@ -225,7 +225,7 @@ static double solve_wave(const rt_rung_t *rung, int degree, double deform)
              degree, deform, 60 + 20 * degree);
     nek_test_new(&t, &nek_app, settings);
     double *u = RT_NEW(double, (size_t)t.config->points, RT_HOST);
-    double error = nek_test_can_run(&t.run, rung) ? wave_error(&t, rung, u) : 0;
+    double error = app_test_can_run(&t.run, rung) ? wave_error(&t, rung, u) : 0;
     RT_FREE(u, RT_HOST);
     nek_test_destroy(&t);
     return error;

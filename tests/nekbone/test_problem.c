@@ -197,7 +197,7 @@ static unique_t *visit(rt_run_t *run, const int64_t ranks[3], int64_t count)
     int bad = 0;
     for (int rank = 0; all && rank < ranks[0] * ranks[1] * ranks[2]; rank++) {
         pretend(cfg, ranks, rank);
-        nek_problem_t *p = nek_problem_new(run);
+        nek_problem_t *p = nek_problem_new(run, NULL);
         for (int64_t e = 0; e < cfg->local_elements; e++)
             visit_element(p, e, rank, all, &bad);
         nek_problem_destroy(p);

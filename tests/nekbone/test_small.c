@@ -102,24 +102,24 @@ static void check_choices(void)
 static void check_rungs(const char *name)
 {
     const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);
-    const nek_kernels_t *kernels = rung->kernels;
+    const nek_kernels_t *kernels = nek_kernels(rung);
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=2x2x1 degree=6 deform=0.3");
     const size_t points = (size_t)t.config->points;
-    nek_mesh_t mesh = t.problem->mesh;
+    nek_view_t view = t.problem->view;
     double *u = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
     double *want = RT_NEW(double, points, RT_HOST);
-    mesh.scratch = RT_NEW(double, points *(size_t)kernels->scratch_arrays, RT_HOST);
+    view.scratch = RT_NEW(double, points *(size_t)kernels->scratch_arrays, RT_HOST);
     nek_random_field(t.config, 5, u);
-    nek_reference.ax(&mesh, u, want);
+    nek_reference.ax(&view, u, want);
     for (int c = 0; c < (NEK_SMALL + 1) * (NEK_SMALL + 1) * (NEK_SMALL + 1); c++) {
         const int all = NEK_SMALL + 1;
         const int choice[NEK_CASES] = {c % all, c / all % all, c / (all * all)};
-        if (kernels->refuse_choice(t.config, choice))
+        if (kernels->rung.refuse_choice(t.config, choice))
             continue;
-        mesh.choice = choice;
+        view.choice = choice;
         rt_fill(w, RT_HOST, 0xff, points * sizeof(double));
-        kernels->ax(&mesh, u, w);
+        kernels->ax(&view, u, w);
         double most = 0;
         for (size_t q = 0; q < points; q++)
             most = fmax(most, fabs(w[q] - want[q]));
@@ -128,7 +128,7 @@ static void check_rungs(const char *name)
     RT_FREE(u, RT_HOST);
     RT_FREE(w, RT_HOST);
     RT_FREE(want, RT_HOST);
-    RT_FREE(mesh.scratch, RT_HOST);
+    RT_FREE(view.scratch, RT_HOST);
     nek_test_destroy(&t);
 }
 

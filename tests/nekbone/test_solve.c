@@ -51,7 +51,7 @@ static void check_problems(void)
         nek_test_t t;
         nek_test_new(&t, &nek_app, problems[i]);
         for (int r = 0; r < NEK_RUNGS; r++)
-            if (nek_test_can_run(&t.run, &nek_ladder[r]))
+            if (app_test_can_run(&t.run, &nek_ladder[r]))
                 check_valid(&t, &nek_ladder[r], problems[i]);
         nek_test_destroy(&t);
     }
@@ -69,7 +69,7 @@ static void check_history(void)
     CHECK(want[40] < 1e-2 * want[0]); /* it converges, or the comparison is of nothing */
     CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
     for (int r = 0; r < NEK_RUNGS; r++) {
-        if (!nek_test_can_run(&t.run, &nek_ladder[r]))
+        if (!app_test_can_run(&t.run, &nek_ladder[r]))
             continue;
         nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
         double most = 0;
@@ -94,7 +94,7 @@ static void check_jacobi(void)
     nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[0]);
     nek_solver_t *without = nek_solver_new(plain.problem, &nek_ladder[0]);
     const int64_t points = t.config->points;
-    const double *c = s->mesh.c, *inverse = s->mesh.inverse;
+    const double *c = s->view.c, *inverse = s->view.inverse;
     double *r = RT_NEW(double, (size_t)points, RT_HOST),
            *p = RT_NEW(double, (size_t)points, RT_HOST);
     nek_solve(s);
@@ -150,7 +150,7 @@ static void check_repeatable(void)
     const int threads_before = rt_threads();
     nek_test_new(&t, &nek_app, "elements=3x3x3 degree=6 iterations=30");
     for (int r = 0; r < NEK_RUNGS; r++) {
-        if (!nek_test_can_run(&t.run, &nek_ladder[r]))
+        if (!app_test_can_run(&t.run, &nek_ladder[r]))
             continue;
         nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
         double first[31];
@@ -177,20 +177,20 @@ static void check_parameters(void)
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=3x2x2 degree=6 deform=0.2 iterations=30");
     for (int r = 0; r < NEK_RUNGS; r++) {
-        const nek_kernels_t *kernels = nek_ladder[r].kernels;
+        const nek_kernels_t *kernels = nek_kernels(&nek_ladder[r]);
         if (nek_ladder[r].kind != RT_CPU)
             continue;
-        for (int p = 0; p < kernels->n_parameters; p++)
-            for (int v = 0; kernels->parameters[p].values[v]; v++) {
+        for (int p = 0; p < kernels->rung.n_parameters; p++)
+            for (int v = 0; kernels->rung.parameters[p].values[v]; v++) {
                 int choice[RT_TUNE_PARAMETERS];
-                for (int i = 0; i < kernels->n_parameters; i++)
-                    choice[i] = i == p ? v : kernels->parameters[i].initial;
-                if (kernels->refuse_choice && kernels->refuse_choice(t.config, choice))
+                for (int i = 0; i < kernels->rung.n_parameters; i++)
+                    choice[i] = i == p ? v : kernels->rung.parameters[i].initial;
+                if (rt_rung_refuse_choice(&nek_ladder[r], t.config, choice))
                     continue;
                 nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
                 rt_verdict_t verdict;
                 rt_verdict_clear(&verdict);
-                s->mesh.choice = choice;
+                s->view.choice = choice;
                 nek_verify_before(s, 7, &verdict);
                 nek_spoil(s);
                 nek_solve(s);
@@ -221,7 +221,7 @@ static void check_convergence_to_nothing(void)
 /* Has it the arrays of `jammed`, which is asked instead? */
 static bool same_arrays(const rt_rung_t *rung)
 {
-    const nek_kernels_t *kernels = rung->kernels;
+    const nek_kernels_t *kernels = nek_kernels(rung);
     return rung->kind == RT_CPU && strcmp(rung->name, "jammed") != 0 && !kernels->memory &&
            kernels->scratch_arrays == 0;
 }
@@ -238,11 +238,11 @@ static void check_memory(const char *settings, const char *only)
     for (int r = 0; r < NEK_RUNGS; r++) {
         const rt_rung_t *rung = &nek_ladder[r];
         bool asked = only ? strcmp(only, rung->name) == 0 : !same_arrays(rung);
-        if (!asked || !nek_test_can_run(&run, rung))
+        if (!asked || !app_test_can_run(&run, rung))
             continue;
         rt_outcome_t out;
         rt_mem_reset_high_water();
-        void *problem = nek_problem_new(&run);
+        void *problem = rt_problem_new(&run);
         rt_run_rung(&run, problem, rung, &out, NULL);
         nek_problem_destroy(problem);
         CHECK(out.verdict.valid);

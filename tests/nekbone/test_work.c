@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
-#include "driver/driver.h"
+#include "driver/job.h"
 
 static const rt_work_line_t *line(const rt_work_t *work, const char *kernel)
 {
@@ -147,18 +147,20 @@ static void check_defaults(void)
                 {"elements=4x4x4 degree=9 precond=jacobi", "resident", "jammed"}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         rt_run_t run;
-        char why[128];
+        rt_text_t why;
+        bool able[NEK_RUNGS];
         rt_run_init(&run, &nek_app, want[i].settings);
-        const char *const *gpu = nek_app.default_rungs(&run, RT_CUDA, why, sizeof why);
+        const char *const *gpu = nek_app.extras->default_rungs(&run, RT_CUDA, &why);
         CHECK_TEXT(gpu[0], want[i].gpu);
-        CHECK(strstr(why, "points a rank") != NULL);
+        CHECK(strstr(why.text, "points a rank") != NULL);
         for (; *gpu; gpu++) {
             const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, *gpu);
             CHECK(rung && rung->kind == RT_CUDA && strcmp(*gpu, "trilinear") != 0);
         }
         if (!rt_device_gpu()) {
-            CHECK_TEXT(rt_run_default_rung(&run, why, sizeof why)->name, want[i].cpu);
-            CHECK(strstr(why, "points a rank") != NULL);
+            rt_run_able(&run, able);
+            CHECK_TEXT(rt_run_default_rung(&run, able, &why)->name, want[i].cpu);
+            CHECK(strstr(why.text, "points a rank") != NULL);
         }
         rt_run_destroy(&run);
     }

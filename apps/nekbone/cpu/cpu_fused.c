@@ -112,20 +112,20 @@ NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t 
 /* --- gather-scatter on this rank --- */
 
 /* Coordinate of element e along d. */
-static int64_t coordinate(const nek_config_t *cfg, int64_t e, int d)
+static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
 {
     return (d == 0   ? e
-            : d == 1 ? e / cfg->local[0]
-                     : e / (cfg->local[0] * cfg->local[1])) %
-           cfg->local[d];
+            : d == 1 ? e / config->local[0]
+                     : e / (config->local[0] * config->local[1])) %
+           config->local[d];
 }
 
 /* Points of element e along d that no other rank has: [from, to). */
-static void own_points(const nek_config_t *cfg, int64_t e, int d, int *from, int *to)
+static void own_points(const nek_config_t *config, int64_t e, int d, int *from, int *to)
 {
-    int64_t at = coordinate(cfg, e, d), last = cfg->local[d] - 1;
-    *from = at == 0 && cfg->first[d] > 0;
-    *to = cfg->n - (at == last && cfg->first[d] + cfg->local[d] < cfg->elements[d]);
+    int64_t at = coordinate(config, e, d), last = config->local[d] - 1;
+    *from = at == 0 && config->first[d] > 0;
+    *to = config->n - (at == last && config->first[d] + config->local[d] < config->elements[d]);
 }
 
 /* Both lines become their sum. */
@@ -207,18 +207,18 @@ static const struct {
  * them; y needs all of x, and z all of y. */
 static void pass(const fused_t *f, const step_t *t)
 {
-    const nek_config_t *cfg = f->config;
-    const int64_t elements = cfg->local_elements, row = cfg->local[0];
+    const nek_config_t *config = f->config;
+    const int64_t elements = config->local_elements, row = config->local[0];
 #pragma omp parallel
     {
         const int64_t threads = rt_threads_here(), me = rt_thread();
         const int64_t begin = elements * me / threads, end = elements * (me + 1) / threads;
         for (int64_t e = begin; e < end; e++) {
             f->element(f, t, e);
-            if (cfg->communication && e > begin && e % row != 0)
+            if (config->communication && e > begin && e % row != 0)
                 face_x(f, e);
         }
-        if (cfg->communication) {
+        if (config->communication) {
 #pragma omp barrier
             if (begin < end && begin % row != 0)
                 face_x(f, begin);
@@ -228,15 +228,15 @@ static void pass(const fused_t *f, const step_t *t)
 
 static void sum_faces(const fused_t *f)
 {
-    const nek_config_t *cfg = f->config;
-    const int64_t elements = cfg->local_elements;
+    const nek_config_t *config = f->config;
+    const int64_t elements = config->local_elements;
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < elements; e++)
-        if (coordinate(cfg, e, 1) > 0)
+        if (coordinate(config, e, 1) > 0)
             f->face_y(f, e);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < elements; e++)
-        if (coordinate(cfg, e, 2) > 0)
+        if (coordinate(config, e, 2) > 0)
             f->face_z(f, e);
 }
 
@@ -245,7 +245,7 @@ static void add_up(const fused_t *f, int first, int count, double *total)
 {
     const int64_t elements = f->config->local_elements;
     for (int i = 0; i < count; i++)
-        total[i] = nek_sum_pairwise(f->sums + (first + i) * elements, elements);
+        total[i] = rt_sum_pairwise(f->sums + (first + i) * elements, elements);
     rt_comm_sum(total, count);
 }
 
@@ -338,8 +338,8 @@ static void gather_scatter(const fused_t *f)
 static void fused_cg(nek_solver_t *s)
 {
     fused_t *f = s->data;
-    const size_t bytes = (size_t)s->mesh.points * sizeof(double);
-    step_t t = {.lambda = s->lambda, .ahead = s->mesh.choice[0] == AHEAD};
+    const size_t bytes = (size_t)s->view.points * sizeof(double);
+    step_t t = {.lambda = s->lambda, .ahead = s->view.choice[0] == AHEAD};
     arrears_t arrears = {false, 0};
     double old_beta = 0;
     memcpy(f->r, s->b, bytes);
@@ -377,9 +377,9 @@ static void fused_cg(nek_solver_t *s)
 /* --- what only this rung needs --- */
 
 /* A halo of the points that other ranks have too, all copies of this rank. */
-static rt_halo_t *outer_halo(const nek_config_t *cfg, const char *transport)
+static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
 {
-    const int n = cfg->n;
+    const int n = config->n;
     int64_t count = 0, *index = NULL, *gid = NULL;
     for (int turn = 0; turn < 2; turn++) { /* counted, then listed */
         if (turn == 1) {
@@ -387,10 +387,10 @@ static rt_halo_t *outer_halo(const nek_config_t *cfg, const char *transport)
             gid = RT_NEW(int64_t, (size_t)count, RT_HOST);
         }
         count = 0;
-        for (int64_t e = 0; e < cfg->local_elements; e++) {
+        for (int64_t e = 0; e < config->local_elements; e++) {
             int from[3], to[3];
             for (int d = 0; d < 3; d++)
-                own_points(cfg, e, d, &from[d], &to[d]);
+                own_points(config, e, d, &from[d], &to[d]);
             for (int q = 0; q < n * n * n; q++) {
                 const int at[3] = {q % n, q / n % n, q / (n * n)};
                 bool own = true;
@@ -400,7 +400,7 @@ static rt_halo_t *outer_halo(const nek_config_t *cfg, const char *transport)
                     continue;
                 if (turn == 1) {
                     index[count] = e * n * n * n + q;
-                    gid[count] = nek_global_index(cfg, e, at[0], at[1], at[2]);
+                    gid[count] = nek_global_index(config, e, at[0], at[1], at[2]);
                 }
                 count++;
             }
@@ -421,39 +421,39 @@ static rt_halo_t *outer_halo(const nek_config_t *cfg, const char *transport)
 
 /* The first element with weights equal to those of element e: there are at most four kinds of place
  * along a direction, so elements of one kind have a first one close to the start of the box. */
-static const double *find_weights(const nek_config_t *cfg, const double *c, int64_t e)
+static const double *find_weights(const nek_config_t *config, const double *c, int64_t e)
 {
-    const int64_t n3 = cfg->n * cfg->n * cfg->n;
+    const int64_t n3 = config->n * config->n * config->n;
     int64_t first = 0, stride = 1;
     for (int d = 0; d < 3; d++) {
-        int64_t at = coordinate(cfg, e, d), last = cfg->local[d] - 1;
+        int64_t at = coordinate(config, e, d), last = config->local[d] - 1;
         first += stride * (at == 0 || at == last ? at : 1);
-        stride *= cfg->local[d];
+        stride *= config->local[d];
     }
     return c + (memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first) * n3;
 }
 
 static void fused_set_up(nek_solver_t *s)
 {
-    const nek_config_t *cfg = s->problem->config;
+    const nek_config_t *config = s->problem->config;
     fused_t *f = s->data = RT_NEW(fused_t, 1, RT_HOST);
-    *f = (fused_t){.config = cfg,
-                   .D = s->mesh.D,
-                   .G = s->mesh.G,
+    *f = (fused_t){.config = config,
+                   .D = s->view.D,
+                   .G = s->view.G,
                    .x = s->x,
                    .r = s->r,
                    .p = s->p,
                    .v = s->w,
-                   .element = code_of[cfg->n].element,
-                   .face_y = code_of[cfg->n].face_y,
-                   .face_z = code_of[cfg->n].face_z};
-    nek_transpose(cfg->n, f->D, f->Dt);
-    f->c = RT_NEW(const double *, (size_t)cfg->local_elements, RT_HOST);
-    for (int64_t e = 0; e < cfg->local_elements; e++)
-        f->c[e] = find_weights(cfg, s->mesh.c, e);
-    f->sums = RT_NEW(double, (size_t)cfg->local_elements *SUMS, RT_HOST);
-    if (cfg->communication && rt_comm_size() > 1)
-        f->halo = outer_halo(cfg, s->problem->run->opt.transport);
+                   .element = code_of[config->n].element,
+                   .face_y = code_of[config->n].face_y,
+                   .face_z = code_of[config->n].face_z};
+    nek_transpose(config->n, f->D, f->Dt);
+    f->c = RT_NEW(const double *, (size_t)config->local_elements, RT_HOST);
+    for (int64_t e = 0; e < config->local_elements; e++)
+        f->c[e] = find_weights(config, s->view.c, e);
+    f->sums = RT_NEW(double, (size_t)config->local_elements *SUMS, RT_HOST);
+    if (config->communication && rt_comm_size() > 1)
+        f->halo = outer_halo(config, s->problem->run->opt.transport);
 }
 
 static void fused_tear_down(nek_solver_t *s)
@@ -466,13 +466,13 @@ static void fused_tear_down(nek_solver_t *s)
     RT_FREE(s->data, RT_HOST);
 }
 
-static void fused_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     int64_t local, with_ranks;
-    bytes[RT_HOST] = sizeof(fused_t) + (double)cfg->local_elements *
+    bytes[RT_HOST] = sizeof(fused_t) + (double)config->local_elements *
                                            (double)(sizeof(double *) + SUMS * sizeof(double));
-    nek_shared_points(cfg, &local, &with_ranks);
-    if (cfg->communication && rt_comm_size() > 1)
+    nek_shared_points(config, &local, &with_ranks);
+    if (config->communication && rt_comm_size() > 1)
         bytes[RT_HOST] += (double)rt_halo_predict(0, with_ranks, 1, RT_HOST);
 }
 
@@ -489,14 +489,14 @@ static void fused_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
  * + 8 S/P last update     once a solve: 4 (x), 5 (r, r.r)                 read x p r v; write x r
  * 48
  */
-static void fused_work(const nek_config_t *cfg, double P, double S, rt_work_t *work)
+static void fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double);
-    if (!cfg->communication)
+    if (!config->communication)
         S = 0;
-    rt_work_add(work, "pass", 1, (12 * cfg->n + 31) * P, 9.5 * value * P, 3.5 * value * P);
+    rt_work_add(work, "pass", 1, (12 * config->n + 31) * P, 9.5 * value * P, 3.5 * value * P);
     rt_work_add(work, "gather-scatter", 1, S + 3 * P, value * P, value * S);
-    rt_work_add(work, "last update", 1 / (double)cfg->iterations, 9 * P, 4 * value * P,
+    rt_work_add(work, "last update", 1 / (double)config->iterations, 9 * P, 4 * value * P,
                 2 * value * P);
 }
 

@@ -15,7 +15,7 @@
  * wastes lanes at the end of each line.
  */
 #include "config.h"
-#include "../nekbone.h"
+#include "../kernel.h"
 #include "tiles.h"
 
 /* out[j][i] (+)= sum_l M[l][i] in[j][l] for `rows` lines j: derivative along i. A line of `out`
@@ -106,24 +106,24 @@ static element_fn *const element_of[NEK_MAX_N + 1][3] = {NEK_FOR_EACH_N(ENTRY)};
 
 /* The loop over elements calls through a pointer on purpose: inside an OpenMP region the compiler
  * would pass n in memory, and it would be no constant any more. */
-static void every_element(const nek_mesh_t *m, element_fn *element_n, const double *u, double *w)
+static void every_element(const nek_view_t *view, element_fn *element_n, const double *u, double *w)
 {
-    const int n = m->n, n3 = n * n * n;
+    const int n = view->n, n3 = n * n * n;
     double Dt[NEK_MAX_N * NEK_MAX_N];
-    nek_transpose(n, m->D, Dt);
+    nek_transpose(n, view->D, Dt);
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < m->elements; e++)
-        element_n(n, m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
+    for (int64_t e = 0; e < view->elements; e++)
+        element_n(n, view->D, Dt, view->G + e * 6 * n3, u + e * n3, w + e * n3);
 }
 
-void nek_tiles_ax(const nek_mesh_t *m, const double *u, double *w)
+void nek_tiles_ax(const nek_view_t *view, const double *u, double *w)
 {
-    every_element(m, element_of[m->n][TILES], u, w);
+    every_element(view, element_of[view->n][TILES], u, w);
 }
 
-static void jammed_ax(const nek_mesh_t *m, const double *u, double *w)
+static void jammed_ax(const nek_view_t *view, const double *u, double *w)
 {
-    every_element(m, element_of[m->n][m->choice ? m->choice[0] : TILES], u, w);
+    every_element(view, element_of[view->n][view->choice ? view->choice[0] : TILES], u, w);
 }
 
 static const char *const loops[] = {[TILES] = "tiles", [LINES] = "lines", [ANY_N] = "any-n", NULL};

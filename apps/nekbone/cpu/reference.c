@@ -7,7 +7,7 @@
  * memory, and every point is worked on alone.
  */
 #include "config.h"
-#include "../nekbone.h"
+#include "../kernel.h"
 
 static void gradient_and_factors(int n, const double *D, const double *G, const double *u,
                                  double *ur, double *us, double *ut)
@@ -45,14 +45,14 @@ static void divergence(int n, const double *D, const double *ur, const double *u
             }
 }
 
-static void reference_ax(const nek_mesh_t *m, const double *u, double *w)
+static void reference_ax(const nek_view_t *view, const double *u, double *w)
 {
-    int n3 = m->n * m->n * m->n;
+    int n3 = view->n * view->n * view->n;
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < m->elements; e++) {
+    for (int64_t e = 0; e < view->elements; e++) {
         double ur[NEK_MAX_N3], us[NEK_MAX_N3], ut[NEK_MAX_N3];
-        gradient_and_factors(m->n, m->D, m->G + e * 6 * n3, u + e * n3, ur, us, ut);
-        divergence(m->n, m->D, ur, us, ut, w + e * n3);
+        gradient_and_factors(view->n, view->D, view->G + e * 6 * n3, u + e * n3, ur, us, ut);
+        divergence(view->n, view->D, ur, us, ut, w + e * n3);
     }
 }
 

@@ -34,19 +34,19 @@ static void element(const products_t *t, const double *D, const double *Dt, cons
     t->add_k.run(&t->add_k, Dt, ut, w);
 }
 
-static void scalar_ax(const nek_mesh_t *m, const double *u, double *w)
+static void scalar_ax(const nek_view_t *view, const double *u, double *w)
 {
-    const int n = m->n, n3 = n * n * n;
-    const products_t t = {.along_i = nek_product_chosen(m, NEK_TALL, false),
-                          .along_j = nek_product_chosen(m, NEK_SQUARE, false),
-                          .along_k = nek_product_chosen(m, NEK_LONG, false),
-                          .add_j = nek_product_chosen(m, NEK_SQUARE, true),
-                          .add_k = nek_product_chosen(m, NEK_LONG, true)};
+    const int n = view->n, n3 = n * n * n;
+    const products_t t = {.along_i = nek_product_chosen(view, NEK_TALL, false),
+                          .along_j = nek_product_chosen(view, NEK_SQUARE, false),
+                          .along_k = nek_product_chosen(view, NEK_LONG, false),
+                          .add_j = nek_product_chosen(view, NEK_SQUARE, true),
+                          .add_k = nek_product_chosen(view, NEK_LONG, true)};
     double Dt[NEK_MAX_N * NEK_MAX_N];
-    nek_transpose(n, m->D, Dt);
+    nek_transpose(n, view->D, Dt);
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < m->elements; e++)
-        element(&t, m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
+    for (int64_t e = 0; e < view->elements; e++)
+        element(&t, view->D, Dt, view->G + e * 6 * n3, u + e * n3, w + e * n3);
 }
 
 const nek_kernels_t nek_scalar = {

@@ -104,10 +104,10 @@ const char *nek_small_refuse(const void *options, const int *choice)
     return NULL;
 }
 
-nek_product_t nek_product_chosen(const nek_mesh_t *mesh, nek_case_t which, bool add)
+nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add)
 {
-    int value = mesh->choice ? mesh->choice[which] : 0;
-    return nek_product(version_of(value), which, mesh->n, add);
+    int value = view->choice ? view->choice[which] : 0;
+    return nek_product(version_of(value), which, view->n, add);
 }
 
 void nek_apply_factors(int64_t points, const double *restrict G, double *restrict ur,

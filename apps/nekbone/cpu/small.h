@@ -15,7 +15,7 @@
 #ifndef NEK_SMALL_H
 #define NEK_SMALL_H
 
-#include "../nekbone.h"
+#include "../kernel.h"
 
 typedef enum { NEK_TALL, NEK_SQUARE, NEK_LONG, NEK_CASES } nek_case_t;
 
@@ -49,7 +49,7 @@ nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, b
 extern const rt_parameter_t nek_small_parameters[NEK_CASES];
 const char *nek_small_refuse(const void *options, const int *choice);
 /* The product by the choice in force, which may be NULL: as without tuning. */
-nek_product_t nek_product_chosen(const nek_mesh_t *mesh, nek_case_t which, bool add);
+nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add);
 
 /* Listing 1's rows of factors, between the two halves of the operator: (ur, us, ut) = G (ur, us,
  * ut) in `points` points of one element, whose factors are `points` apart. */

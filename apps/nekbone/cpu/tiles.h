@@ -16,7 +16,7 @@
 #ifndef NEK_TILES_H
 #define NEK_TILES_H
 
-#include "../nekbone.h"
+#include "../kernel.h"
 
 #define NEK_INLINE static inline __attribute__((always_inline))
 
@@ -173,7 +173,7 @@ NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
 }
 
 /* w_e = D^T G D u_e for every element, by the above. */
-void nek_tiles_ax(const nek_mesh_t *mesh, const double *u, double *w);
+void nek_tiles_ax(const nek_view_t *view, const double *u, double *w);
 
 /* Dt[l][i] = D[i][l] */
 static inline void nek_transpose(int n, const double *D, double *Dt)

@@ -32,26 +32,26 @@ static void times_each(const nek_product_t *p, int64_t count, const double *A, c
         p->run(p, A, B + i * b, C + i * c);
 }
 
-static void vector_ax(const nek_mesh_t *m, const double *u, double *w)
+static void vector_ax(const nek_view_t *view, const double *u, double *w)
 {
-    const int n = m->n, n3 = n * n * n;
-    const nek_product_t along_i = nek_product_chosen(m, NEK_TALL, false),
-                        along_j = nek_product_chosen(m, NEK_SQUARE, false),
-                        along_k = nek_product_chosen(m, NEK_LONG, false),
-                        add_j = nek_product_chosen(m, NEK_SQUARE, true),
-                        add_k = nek_product_chosen(m, NEK_LONG, true);
+    const int n = view->n, n3 = n * n * n;
+    const nek_product_t along_i = nek_product_chosen(view, NEK_TALL, false),
+                        along_j = nek_product_chosen(view, NEK_SQUARE, false),
+                        along_k = nek_product_chosen(view, NEK_LONG, false),
+                        add_j = nek_product_chosen(view, NEK_SQUARE, true),
+                        add_k = nek_product_chosen(view, NEK_LONG, true);
     double Dt[NEK_MAX_N * NEK_MAX_N];
-    double *ur = m->scratch, *us = ur + m->points, *ut = us + m->points;
-    nek_transpose(n, m->D, Dt);
-    each_times(&along_i, m->elements, u, Dt, ur);
-    times_each(&along_j, m->elements * n, m->D, u, us);
-    times_each(&along_k, m->elements, m->D, u, ut);
+    double *ur = view->scratch, *us = ur + view->points, *ut = us + view->points;
+    nek_transpose(n, view->D, Dt);
+    each_times(&along_i, view->elements, u, Dt, ur);
+    times_each(&along_j, view->elements * n, view->D, u, us);
+    times_each(&along_k, view->elements, view->D, u, ut);
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < m->elements; e++)
-        nek_apply_factors(n3, m->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
-    each_times(&along_i, m->elements, ur, m->D, w);
-    times_each(&add_j, m->elements * n, Dt, us, w);
-    times_each(&add_k, m->elements, Dt, ut, w);
+    for (int64_t e = 0; e < view->elements; e++)
+        nek_apply_factors(n3, view->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
+    each_times(&along_i, view->elements, ur, view->D, w);
+    times_each(&add_j, view->elements * n, Dt, us, w);
+    times_each(&add_k, view->elements, Dt, ut, w);
 }
 
 /*
@@ -60,9 +60,9 @@ static void vector_ax(const nek_mesh_t *m, const double *u, double *w)
  *   factors                    9  (ur, us, ut, 6 of G)     3
  *   3 products with D^T        5  (ur, us, ut, w twice)    3  (w each time)
  */
-static void vector_work(const nek_config_t *cfg, double P, double S, rt_work_t *work)
+static void vector_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
-    nek_work_add(cfg, P, S, 17, 9, work);
+    nek_work_add(config, P, S, 17, 9, work);
 }
 
 const nek_kernels_t nek_vector = {

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <string>
 #include <vector>
+#include "../nekbone.h"
 #include "compiled.h"
 #include "nek_cuda.cuh"
 #include "machine/nvrtc.h"
@@ -213,30 +214,30 @@ static struct {
     double D[NEK_MAX_N * NEK_MAX_N]; /* as large as the argument where n is not known */
 } last;
 
-static void find_launch(const nek_mesh_t *m)
+static void find_launch(const nek_view_t *view)
 {
-    const int *choice = m->choice ? m->choice : initial;
-    if (last.n == m->n && last.elements == m->elements &&
+    const int *choice = view->choice ? view->choice : initial;
+    if (last.n == view->n && last.elements == view->elements &&
         memcmp(last.choice, choice, sizeof last.choice) == 0)
         return;
     last.n = 0; /* it may end here */
-    last.variant = variant(m->n, choice);
-    last.kernel = find_kernel(macros(m->n, m->elements, choice));
+    last.variant = variant(view->n, choice);
+    last.kernel = find_kernel(macros(view->n, view->elements, choice));
     nek_allow_shared(last.kernel, last.variant.shared);
-    memcpy(last.D, m->D_host, sizeof(double) * static_cast<size_t>(m->n * m->n));
+    memcpy(last.D, view->D_host, sizeof(double) * static_cast<size_t>(view->n * view->n));
     memcpy(last.choice, choice, sizeof last.choice);
-    last.elements = m->elements;
-    last.n = m->n;
+    last.elements = view->elements;
+    last.n = view->n;
 }
 
-static void compiled_ax(const nek_mesh_t *m, const double *u, double *w)
+static void compiled_ax(const nek_view_t *view, const double *u, double *w)
 {
-    find_launch(m);
+    find_launch(view);
     const variant_t &v = last.variant;
     const unsigned blocks =
-        rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(v.per_block));
-    int n = m->n, elements = static_cast<int>(m->elements); /* not taken if they are known */
-    const double *D = m->D, *G = m->G;
+        rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(v.per_block));
+    int n = view->n, elements = static_cast<int>(view->elements); /* not taken if they are known */
+    const double *D = view->D, *G = view->G;
     void *arguments[] = {last.D, &D, &G, &u, &w, &n, &elements};
     RT_CUDA(cudaLaunchKernel(last.kernel, dim3(blocks), dim3(static_cast<unsigned>(v.threads)),
                              arguments, v.shared, rt_stream()));
@@ -245,7 +246,7 @@ static void compiled_ax(const nek_mesh_t *m, const double *u, double *w)
 /* Compiles now, so that no iteration waits for it. */
 static void set_up(nek_solver_t *s)
 {
-    find_launch(&s->mesh);
+    find_launch(&s->view);
 }
 
 static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)

@@ -4,7 +4,7 @@
 #ifndef NEK_COMPILED_H
 #define NEK_COMPILED_H
 
-#include "../nekbone.h"
+#include "../kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

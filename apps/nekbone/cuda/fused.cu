@@ -212,7 +212,7 @@ template <int n, nek_source source> constexpr size_t bytes(int per_block)
 template <int n, nek_source source>
 static void iterations(const nek_solver_t *s, const data_t *d, int first, int last)
 {
-    const nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
+    const nek_halves<n> D = nek_halve<n>(s->view.D_host);
     const fused_t &a = d->fused;
     const size_t shared = bytes<n, source>(a.per_block);
     auto update_r = [&](int it) {
@@ -230,8 +230,8 @@ static void iterations(const nek_solver_t *s, const data_t *d, int first, int la
         update_r(it);
     }
     if (last == s->iterations)
-        rt_launch_chained(finish, rt_blocks(static_cast<size_t>(s->mesh.points), 256), 256, 0, a,
-                          s->mesh.points, last);
+        rt_launch_chained(finish, rt_blocks(static_cast<size_t>(s->view.points), 256), 256, 0, a,
+                          s->view.points, last);
 }
 
 static void cg(nek_solver_t *s)
@@ -239,7 +239,7 @@ static void cg(nek_solver_t *s)
     data_t *d = static_cast<data_t *>(s->data);
     d->fused.lambda = s->lambda;
     auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
             nek_with_source(d->launch.source,
                             [&](auto source) { iterations<n(), source()>(s, d, first, last); });
         });
@@ -251,9 +251,9 @@ static void set_up(nek_solver_t *s)
 {
     data_t *d = new data_t();
     s->data = d;
-    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
+    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto N) {
         constexpr int n = N();
-        d->launch = nek_make_launch(&s->mesh, true, nek_automatic_source<n>(bytes<n, NEK_BULK>(1)));
+        d->launch = nek_make_launch(&s->view, true, nek_automatic_source<n>(bytes<n, NEK_BULK>(1)));
         nek_with_source(d->launch.source, [&](auto source) {
             nek_set_up_launch<nek_factors<n, source()>>(&d->launch, element<n, source()>,
                                                         bytes<n, source()>(d->launch.per_block));
@@ -264,14 +264,14 @@ static void set_up(nek_solver_t *s)
             nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
     });
     const nek_config_t *config = s->problem->config;
-    d->fused = {s->mesh.G,
+    d->fused = {s->view.G,
                 s->b,
                 s->x,
                 s->r,
                 s->p,
                 s->w,
                 d->exchange.outside,
-                static_cast<int>(s->mesh.elements),
+                static_cast<int>(s->view.elements),
                 d->launch.per_block,
                 s->lambda,
                 config->communication ? 0.5 : 1.0,

@@ -56,20 +56,21 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <int N> static void launch(const nek_mesh_t *m, const double *u, double *w)
+template <int N> static void launch(const nek_view_t *view, const double *u, double *w)
 {
-    const auto blocks = static_cast<unsigned>(m->elements);
-    const auto points = static_cast<size_t>(m->points);
-    gradient<N><<<blocks, THREADS, 0, rt_stream()>>>(m->n, m->D, m->G, u, m->scratch, points);
+    const auto blocks = static_cast<unsigned>(view->elements);
+    const auto points = static_cast<size_t>(view->points);
+    gradient<N>
+        <<<blocks, THREADS, 0, rt_stream()>>>(view->n, view->D, view->G, u, view->scratch, points);
     RT_CUDA_LAUNCHED();
-    divergence<N><<<blocks, THREADS, 0, rt_stream()>>>(m->n, m->D, m->scratch, w, points);
+    divergence<N><<<blocks, THREADS, 0, rt_stream()>>>(view->n, view->D, view->scratch, w, points);
     RT_CUDA_LAUNCHED();
 }
 
-static void global_ax(const nek_mesh_t *m, const double *u, double *w)
+static void global_ax(const nek_view_t *view, const double *u, double *w)
 {
-    if (!nek_fixed_n<NEK_FIXED_N>(m->n, [&](auto n) { launch<n()>(m, u, w); }))
-        launch<0>(m, u, w);
+    if (!nek_fixed_n<NEK_FIXED_N>(view->n, [&](auto n) { launch<n()>(view, u, w); }))
+        launch<0>(view, u, w);
 }
 
 extern "C" const nek_kernels_t nek_global = {

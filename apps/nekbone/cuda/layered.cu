@@ -172,20 +172,20 @@ __global__ void element_any_n(int n, const double *__restrict__ D, const double 
         w[k * n2] = sw[k * n2];
 }
 
-static void layered_ax(const nek_mesh_t *m, const double *u, double *w)
+static void layered_ax(const nek_view_t *view, const double *u, double *w)
 {
-    const auto blocks = static_cast<unsigned>(m->elements);
-    const int n = m->n;
+    const auto blocks = static_cast<unsigned>(view->elements);
+    const int n = view->n;
     const bool known = nek_fixed_n<NEK_FIXED_N>(n, [&](auto N) {
         matrix<N()> Dk;
         for (int q = 0; q < N() * N(); q++)
-            Dk.at[q] = m->D_host[q];
-        element<N()><<<blocks, N() * N(), 0, rt_stream()>>>(Dk, m->D, m->G, u, w);
+            Dk.at[q] = view->D_host[q];
+        element<N()><<<blocks, N() * N(), 0, rt_stream()>>>(Dk, view->D, view->G, u, w);
     });
     if (!known) {
         const size_t bytes = sizeof(double) * (4 * n * n + n * n * n);
         nek_allow_shared(element_any_n, bytes);
-        element_any_n<<<blocks, n * n, bytes, rt_stream()>>>(n, m->D, m->G, u, w);
+        element_any_n<<<blocks, n * n, bytes, rt_stream()>>>(n, view->D, view->G, u, w);
     }
     RT_CUDA_LAUNCHED();
 }

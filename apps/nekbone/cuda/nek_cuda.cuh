@@ -5,7 +5,7 @@
 #define NEK_CUDA_CUH
 
 #include <type_traits>
-#include "../nekbone.h"
+#include "../kernel.h"
 #include "machine/cuda.cuh"
 
 /* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */

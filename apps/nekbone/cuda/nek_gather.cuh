@@ -359,28 +359,28 @@ typedef struct {
 
 /* Position of local element e in the box of this rank, and its sides on the boundary of the whole.
  */
-static inline nek_outside_t nek_place_element(const nek_config_t *cfg, int64_t e, int64_t at[3])
+static inline nek_outside_t nek_place_element(const nek_config_t *config, int64_t e, int64_t at[3])
 {
-    at[0] = e % cfg->local[0];
-    at[1] = e / cfg->local[0] % cfg->local[1];
-    at[2] = e / (cfg->local[0] * cfg->local[1]);
+    at[0] = e % config->local[0];
+    at[1] = e / config->local[0] % config->local[1];
+    at[2] = e / (config->local[0] * config->local[1]);
     unsigned outside = 0;
     for (int d = 0; d < 3; d++) {
-        const int64_t whole = cfg->first[d] + at[d];
+        const int64_t whole = config->first[d] + at[d];
         outside |= (whole == 0 ? 1u : 0u) << 2 * d;
-        outside |= (whole == cfg->elements[d] - 1 ? 2u : 0u) << 2 * d;
+        outside |= (whole == config->elements[d] - 1 ? 2u : 0u) << 2 * d;
     }
     return static_cast<nek_outside_t>(outside);
 }
 
 /* Sides behind which another rank goes on, as nek_outside_t. */
-static inline unsigned nek_beside(const nek_config_t *cfg, const int64_t at[3])
+static inline unsigned nek_beside(const nek_config_t *config, const int64_t at[3])
 {
     unsigned beside = 0;
     for (int d = 0; d < 3; d++) {
-        const bool low = at[d] == 0 && cfg->first[d] > 0;
-        const bool high =
-            at[d] == cfg->local[d] - 1 && cfg->first[d] + cfg->local[d] < cfg->elements[d];
+        const bool low = at[d] == 0 && config->first[d] > 0;
+        const bool high = at[d] == config->local[d] - 1 &&
+                          config->first[d] + config->local[d] < config->elements[d];
         beside |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
     }
     return beside;
@@ -389,18 +389,18 @@ static inline unsigned nek_beside(const nek_config_t *cfg, const int64_t at[3])
 /* Fills the lists of what is shared within this rank: a face, edge or corner is named by its copy
  * with the highest sides. */
 template <int n>
-void nek_list_shared(const nek_config_t *cfg, std::vector<int2> *faces, std::vector<int4> *edges,
+void nek_list_shared(const nek_config_t *config, std::vector<int2> *faces, std::vector<int4> *edges,
                      std::vector<int> *corners)
 {
     using split = nek_split<n>;
-    const int64_t stride[3] = {1, cfg->local[0], cfg->local[0] * cfg->local[1]};
-    for (int64_t e = 0; e < cfg->local_elements; e++) {
+    const int64_t stride[3] = {1, config->local[0], config->local[0] * config->local[1]};
+    for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
-        nek_place_element(cfg, e, at);
+        nek_place_element(config, e, at);
         auto start = [&](int64_t of, int position) {
             return static_cast<int>(of * split::surface + position);
         };
-        auto has_next = [&](int d) { return at[d] + 1 < cfg->local[d]; };
+        auto has_next = [&](int d) { return at[d] + 1 < config->local[d]; };
         for (int d = 0; d < 3; d++)
             if (has_next(d) && split::face > 0)
                 faces->push_back(make_int2(start(e, (2 * d + 1) * split::face),
@@ -433,12 +433,12 @@ typedef struct {
 
 template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
 {
-    const nek_config_t *cfg = s->problem->config;
+    const nek_config_t *config = s->problem->config;
     nek_apart_t apart;
-    for (int64_t e = 0; e < cfg->local_elements; e++) {
+    for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
-        nek_place_element(cfg, e, at);
-        const unsigned beside = nek_beside(cfg, at);
+        nek_place_element(config, e, at);
+        const unsigned beside = nek_beside(config, at);
         const double *c = s->problem->c + e * n * n * n;
         if (!beside)
             continue;
@@ -454,7 +454,7 @@ template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
                         continue;
                     apart.position.push_back(
                         static_cast<int>(e * nek_split<n>::surface + nek_split<n>::at(i, j, k)));
-                    apart.gid.push_back(nek_global_index(cfg, e, i, j, k));
+                    apart.gid.push_back(nek_global_index(config, e, i, j, k));
                 }
     }
     return apart;
@@ -516,8 +516,8 @@ static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector
 /* For element kernels launched like that. */
 template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const nek_launch_t &launch)
 {
-    const nek_config_t *cfg = s->problem->config;
-    const auto elements = static_cast<size_t>(cfg->local_elements);
+    const nek_config_t *config = s->problem->config;
+    const auto elements = static_cast<size_t>(config->local_elements);
     std::vector<nek_outside_t> outside(elements);
     std::vector<int2> faces;
     std::vector<int4> edges;
@@ -526,16 +526,16 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const ne
     nek_exchange_t x = {};
     for (size_t e = 0; e < elements; e++) {
         int64_t at[3];
-        outside[e] = nek_place_element(cfg, static_cast<int64_t>(e), at);
+        outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
     }
-    if (cfg->communication)
-        nek_list_shared<n>(cfg, &faces, &edges, &corners);
+    if (config->communication)
+        nek_list_shared<n>(config, &faces, &edges, &corners);
     /* two pieces of a face a thread */
     const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
     const unsigned needed = work > 0 ? rt_blocks(work, NEK_ADDING_THREADS) : 1;
     const int multiprocessors = rt_device_gpu()->multiprocessors;
     x.blocks = nek_adding_blocks(NEK_GATHER_BLOCKS * multiprocessors, needed);
-    if (cfg->communication && rt_comm_size() > 1) {
+    if (config->communication && rt_comm_size() > 1) {
         const unsigned blocks = nek_adding_blocks(NEK_DIRECT_BLOCKS * multiprocessors, needed);
         apart = nek_list_apart<n>(s);
         x.halo = nek_split_halo(s, apart);
@@ -570,27 +570,27 @@ static inline void nek_exchange_destroy(nek_exchange_t *x)
         rt_halo_destroy(x->halo);
 }
 
-static inline void nek_exchange_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+static inline void nek_exchange_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
-    const int64_t *l = cfg->local;
+    const int64_t *l = config->local;
     double inner[3];
     for (int d = 0; d < 3; d++)
         inner[d] = static_cast<double>(l[d] - 1);
-    bytes[RT_DEVICE] += static_cast<double>(cfg->local_elements) * sizeof(nek_outside_t);
-    if (!cfg->communication)
+    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * sizeof(nek_outside_t);
+    if (!config->communication)
         return;
     if (rt_comm_size() > 1) {
         int64_t on_rank, with_ranks;
-        nek_shared_points(cfg, &on_rank, &with_ranks);
+        nek_shared_points(config, &on_rank, &with_ranks);
         bytes[RT_DEVICE] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_DEVICE));
         bytes[RT_PINNED] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_PINNED));
         bytes[RT_HOST] += 4.0 * static_cast<double>(with_ranks);
-        bytes[RT_DEVICE] += sizeof(int) * static_cast<double>(cfg->local_elements + with_ranks);
+        bytes[RT_DEVICE] += sizeof(int) * static_cast<double>(config->local_elements + with_ranks);
     }
     for (int d = 0; d < 3; d++) {
         const int d1 = (d + 1) % 3, d2 = (d + 2) % 3;
         const double across = static_cast<double>(l[d1] * l[d2]);
-        if (cfg->n > 2)
+        if (config->n > 2)
             bytes[RT_DEVICE] += inner[d] * across * sizeof(int2) +
                                 inner[d1] * inner[d2] * static_cast<double>(l[d]) * sizeof(int4);
     }
@@ -642,10 +642,10 @@ void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int 
 }
 
 /* Memory of a rung that has nothing of its own but this and the scalars. */
-static inline void nek_split_memory(const nek_config_t *cfg, double bytes[RT_SPACES])
+static inline void nek_split_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
-    nek_exchange_memory(cfg, bytes);
-    nek_scalars_memory(cfg, cfg->local_elements / nek_elements_a_block(cfg->n) + 2, bytes);
+    nek_exchange_memory(config, bytes);
+    nek_scalars_memory(config, config->local_elements / nek_elements_a_block(config->n) + 2, bytes);
 }
 
 #endif

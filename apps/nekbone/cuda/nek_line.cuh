@@ -465,14 +465,14 @@ template <class Extra> const char *nek_refuse_line(const nek_config_t *config, E
     "(degree <= 15); use layered"
 
 /* Makes the launch for a choice; source: of the factors, if that is "auto" or not a parameter. */
-static inline nek_launch_t nek_make_launch(const nek_mesh_t *m, bool sources, nek_source source)
+static inline nek_launch_t nek_make_launch(const nek_view_t *view, bool sources, nek_source source)
 {
     static const int automatic[NEK_LINE_PARAMETERS] = {0};
-    const int *choice = m->choice ? m->choice : automatic;
+    const int *choice = view->choice ? view->choice : automatic;
     nek_launch_t l;
-    l.per_block = nek_choice_per_block(m->n, choice);
-    l.blocks = rt_blocks(static_cast<size_t>(m->elements), static_cast<unsigned>(l.per_block));
-    l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * m->n * m->n));
+    l.per_block = nek_choice_per_block(view->n, choice);
+    l.blocks = rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(l.per_block));
+    l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * view->n * view->n));
     l.source = source;
     l.most = 0;
     if (sources && choice[NEK_FACTORS] > 0)
@@ -520,8 +520,8 @@ template <class F> void nek_with_source(nek_source source, F f)
 }
 
 /* The operator alone (packed.cu): what the rungs after it are checked with, too. */
-void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w);
-/* The same for a rung whose parameters are not nek_line_parameters: m->choice is not looked at. */
-void nek_packed_ax_auto(const nek_mesh_t *m, const double *u, double *w);
+void nek_packed_ax(const nek_view_t *view, const double *u, double *w);
+/* The same for a rung whose parameters are not nek_line_parameters: view->choice is not looked at. */
+void nek_packed_ax_auto(const nek_view_t *view, const double *u, double *w);
 
 #endif

@@ -17,6 +17,7 @@
 #ifndef NEK_SCALARS_CUH
 #define NEK_SCALARS_CUH
 
+#include "../nekbone.h"
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
 #include "halo/mail.cuh"

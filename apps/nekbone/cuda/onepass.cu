@@ -22,7 +22,7 @@ static void cg(nek_solver_t *s)
     data_t *d = static_cast<data_t *>(s->data);
     d->pass.lambda = s->lambda;
     auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
             nek_with_source(d->launch.source, [&](auto source) {
                 onepass_iterations<n(), nek_factors<n(), source()>>(s, d, first, last);
             });
@@ -35,11 +35,11 @@ static void set_up(nek_solver_t *s)
 {
     data_t *d = new data_t();
     s->data = d;
-    d->pass.factors = s->mesh.G;
-    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto N) {
+    d->pass.factors = s->view.G;
+    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto N) {
         constexpr int n = N();
         d->launch = nek_make_launch(
-            &s->mesh, true, nek_automatic_source<n>(onepass_bytes<n, nek_factors<n, NEK_BULK>>(1)));
+            &s->view, true, nek_automatic_source<n>(onepass_bytes<n, nek_factors<n, NEK_BULK>>(1)));
         nek_with_source(d->launch.source, [&](auto source) {
             using factors_t = nek_factors<n, source()>;
             nek_set_up_launch<factors_t>(&d->launch, onepass_element<n, factors_t>,

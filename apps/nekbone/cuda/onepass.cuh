@@ -275,7 +275,7 @@ void onepass_iterations(const nek_solver_t *s, const onepass_data<typename Facto
                         int first, int last)
 {
     using from_t = typename Factors::from_t;
-    const nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
+    const nek_halves<n> D = nek_halve<n>(s->view.D_host);
     const size_t shared = onepass_bytes<n, Factors>(d->pass.per_block);
     for (int it = first; it < last; it++) {
         nek_elements(d->exchange, d->pass.v, [&](bool chained, const nek_part_t &part) {
@@ -305,7 +305,7 @@ template <int n, class From> void onepass_set_up(nek_solver_t *s, onepass_data<F
     a.p = s->p;
     a.v = s->w;
     a.outside = d->exchange.outside;
-    a.elements = static_cast<int>(s->mesh.elements);
+    a.elements = static_cast<int>(s->view.elements);
     a.per_block = d->launch.per_block;
     a.half = config->communication ? 0.5 : 1.0;
     a.alone = !config->communication;

@@ -52,14 +52,14 @@ template <int n, nek_source source> size_t bytes(int per_block)
  * and there are many rounds of them (at n = 10 from 2112 elements on); else plain loads, past L2
  * when the arrays of an iteration are more than it holds.
  */
-template <int n> static nek_source automatic_source(const nek_mesh_t *m, const int *choice)
+template <int n> static nek_source automatic_source(const nek_view_t *view, const int *choice)
 {
     const rt_gpu_t *gpu = rt_device_gpu();
     const int per_block = nek_choice_per_block(n, choice);
-    const int64_t blocks = (m->elements + per_block - 1) / per_block;
+    const int64_t blocks = (view->elements + per_block - 1) / per_block;
     const int fit = nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
                             bytes<n, NEK_BULK>(per_block));
-    const double iteration = 10.0 * sizeof(double) * static_cast<double>(m->points);
+    const double iteration = 10.0 * sizeof(double) * static_cast<double>(view->points);
     if (fit >= 3 && blocks > int64_t{4} * fit * gpu->multiprocessors)
         return NEK_BULK;
     return iteration > 2.0 * static_cast<double>(gpu->l2) ? NEK_STREAMED : NEK_CACHED;
@@ -72,41 +72,42 @@ static struct {
     nek_launch_t launch;
 } last;
 
-template <int n> static void find_launch(const nek_mesh_t *m)
+template <int n> static void find_launch(const nek_view_t *view)
 {
     static const int automatic[NEK_LINE_PARAMETERS] = {0};
-    const int *choice = m->choice ? m->choice : automatic;
-    if (last.n == n && last.elements == m->elements &&
+    const int *choice = view->choice ? view->choice : automatic;
+    if (last.n == n && last.elements == view->elements &&
         memcmp(last.choice, choice, sizeof last.choice) == 0)
         return;
     last.n = n;
-    last.elements = m->elements;
+    last.elements = view->elements;
     memcpy(last.choice, choice, sizeof last.choice);
-    last.launch = nek_make_launch(m, true, automatic_source<n>(m, choice));
+    last.launch = nek_make_launch(view, true, automatic_source<n>(view, choice));
     nek_with_source(last.launch.source, [&](auto source) {
         nek_allow_shared(element<n, source()>, bytes<n, source()>(last.launch.per_block));
     });
 }
 
-void nek_packed_ax(const nek_mesh_t *m, const double *u, double *w)
+void nek_packed_ax(const nek_view_t *view, const double *u, double *w)
 {
     const nek_launch_t &l = last.launch;
-    const bool known = nek_fixed_n<NEK_FIXED_N>(m->n, [&](auto N) {
+    const bool known = nek_fixed_n<NEK_FIXED_N>(view->n, [&](auto N) {
         constexpr int n = N();
-        find_launch<n>(m);
+        find_launch<n>(view);
         nek_with_source(l.source, [&](auto source) {
             const size_t shared = bytes<n, source()>(l.per_block);
             element<n, source()><<<l.blocks, l.threads, shared, rt_stream()>>>(
-                nek_halve<n>(m->D_host), m->G, u, w, static_cast<int>(m->elements), l.per_block);
+                nek_halve<n>(view->D_host), view->G, u, w, static_cast<int>(view->elements),
+                l.per_block);
         });
     });
-    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", m->n);
+    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", view->n);
     RT_CUDA_LAUNCHED();
 }
 
-void nek_packed_ax_auto(const nek_mesh_t *m, const double *u, double *w)
+void nek_packed_ax_auto(const nek_view_t *view, const double *u, double *w)
 {
-    nek_mesh_t automatic = *m;
+    nek_view_t automatic = *view;
     automatic.choice = nullptr;
     nek_packed_ax(&automatic, u, w);
 }

@@ -705,8 +705,8 @@ static int capacity(int n, form how)
 
 template <int n> static void launch(const nek_solver_t *s, data_t *d)
 {
-    nek_halves<n> D = nek_halve<n>(s->mesh.D_host);
-    const auto elements = static_cast<unsigned>(s->mesh.elements);
+    nek_halves<n> D = nek_halve<n>(s->view.D_host);
+    const auto elements = static_cast<unsigned>(s->view.elements);
     void *arguments[] = {&D, &d->resident};
     with_form<n>(d->how, [&](auto kernel, int threads, size_t bytes) {
         RT_CUDA(cudaLaunchCooperativeKernel(kernel, dim3(elements),
@@ -722,7 +722,7 @@ static void cg(nek_solver_t *s)
     rt_timer_start("cg", s->rung->kind);
     a.lambda = s->lambda;
     a.iterations = a.scalars.iterations = s->iterations;
-    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) { launch<n()>(s, d); });
+    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) { launch<n()>(s, d); });
     a.first += s->iterations + 1;
     rt_timer_stop("cg");
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
@@ -748,7 +748,7 @@ static void set_up(nek_solver_t *s)
         int64_t at[3];
         outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
     }
-    a.G = s->mesh.G;
+    a.G = s->view.G;
     a.b = s->b;
     a.x = s->x;
     a.r = s->r;
@@ -765,7 +765,7 @@ static void set_up(nek_solver_t *s)
     a.half = config->communication ? 0.5 : 1.0;
     a.first = 1;
     a.scalars = nek_scalars_new(s->iterations, 0, false);
-    const int groups = s->mesh.choice ? s->mesh.choice[0] : 0;
+    const int groups = s->view.choice ? s->view.choice[0] : 0;
     auto fits = [&](form how) { return a.elements <= capacity(config->n, how); };
     d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(HELD) ? HELD : TOGETHER;
     nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto n) {

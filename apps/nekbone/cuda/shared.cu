@@ -56,13 +56,14 @@ __global__ void __launch_bounds__(n *n *n, 2048 / (n * n * n) < 16 ? 2048 / (n *
     w[e * n3 + q] = sum;
 }
 
-static void shared_ax(const nek_mesh_t *m, const double *u, double *w)
+static void shared_ax(const nek_view_t *view, const double *u, double *w)
 {
-    const bool known = nek_fixed_n<SHARED_MAX_N>(m->n, [&](auto n) {
-        element<n()><<<static_cast<unsigned>(m->elements), dim3(n(), n(), n()), 0, rt_stream()>>>(
-            m->D, m->G, u, w);
+    const bool known = nek_fixed_n<SHARED_MAX_N>(view->n, [&](auto n) {
+        element<n()>
+            <<<static_cast<unsigned>(view->elements), dim3(n(), n(), n()), 0, rt_stream()>>>(
+                view->D, view->G, u, w);
     });
-    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", m->n);
+    RT_EXPECT(known, RT_USAGE, "n = %d: the driver should have refused", view->n);
     RT_CUDA_LAUNCHED();
 }
 

@@ -98,7 +98,7 @@ static void cg(nek_solver_t *s)
     data_t *d = static_cast<data_t *>(s->data);
     d->pass.lambda = s->lambda;
     auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
             onepass_iterations<n(), trilinear_t<n()>>(s, d, first, last);
         });
     };
@@ -126,9 +126,9 @@ static void set_up(nek_solver_t *s)
     double D[NEK_MAX_N * NEK_MAX_N];
     s->data = d;
     d->pass.factors.xyz = make_vertices(s->problem->config);
-    nek_gll(s->mesh.n, d->pass.factors.z, d->pass.factors.w, D);
-    d->launch = nek_make_launch(&s->mesh, false, NEK_CACHED);
-    nek_fixed_n<NEK_FIXED_N>(s->mesh.n, [&](auto n) {
+    nek_gll(s->view.n, d->pass.factors.z, d->pass.factors.w, D);
+    d->launch = nek_make_launch(&s->view, false, NEK_CACHED);
+    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
         nek_allow_shared(onepass_element<n(), trilinear_t<n()>>,
                          onepass_bytes<n(), trilinear_t<n()>>(d->launch.per_block));
         onepass_set_up<n()>(s, d);

@@ -146,55 +146,56 @@ __global__ void __launch_bounds__(THREADS)
     finish_sums(sum, partial, result);
 }
 
-static double fetch(const nek_mesh_t *m, int i = 0)
+static double fetch(const nek_view_t *view, int i = 0)
 {
     RT_CUDA_LAUNCHED();
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return static_cast<volatile double *>(m->result)[i];
+    return static_cast<volatile double *>(view->result)[i];
 }
 
-static void update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
+static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    update_p_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, beta, r, p);
+    update_p_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta, r,
+                                                                           p);
     RT_CUDA_LAUNCHED();
 }
 
-static double shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
-    shift_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, lambda, m->c, p, w,
-                                                                     m->partial, m->result);
-    return fetch(m);
+    shift_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
+        view->points, lambda, view->c, p, w, view->partial, view->result);
+    return fetch(view);
 }
 
-static double update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
                         double *x, double *r)
 {
-    update_xr_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(
-        m->points, alpha, m->c, p, w, x, r, m->partial, m->result);
-    return fetch(m);
+    update_xr_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
+        view->points, alpha, view->c, p, w, x, r, view->partial, view->result);
+    return fetch(view);
 }
 
-static double dot(const nek_mesh_t *m, const double *x, const double *y)
+static double dot(const nek_view_t *view, const double *x, const double *y)
 {
-    dot_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, m->c, x, y,
-                                                                   m->partial, m->result);
-    return fetch(m);
+    dot_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, view->c, x, y,
+                                                                      view->partial, view->result);
+    return fetch(view);
 }
 
-static void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    update_p_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(m->points, beta,
-                                                                          m->inverse, r, p);
+    update_p_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta,
+                                                                             view->inverse, r, p);
     RT_CUDA_LAUNCHED();
 }
 
-static void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
+static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
                         double *x, double *r, double sum[2])
 {
-    update_xr_z_kernel<<<blocks_for(m->points), THREADS, 0, rt_stream()>>>(
-        m->points, alpha, m->c, m->inverse, p, w, x, r, m->partial, m->result);
-    sum[0] = fetch(m, 0);
-    sum[1] = fetch(m, 1);
+    update_xr_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
+        view->points, alpha, view->c, view->inverse, p, w, x, r, view->partial, view->result);
+    sum[0] = fetch(view, 0);
+    sum[1] = fetch(view, 1);
 }
 
 extern "C" const nek_vector_t nek_vector_cuda = {

@@ -42,42 +42,42 @@ static double rounding_steps(int n)
 /* w = A u by the reference; returns u.w. */
 static double oracle_apply(const nek_problem_t *p, const double *u, double *w)
 {
-    nek_mesh_t mesh = p->mesh;
-    mesh.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(mesh.points), RT_HOST);
-    nek_reference.ax(&mesh, u, w);
+    nek_view_t view = p->view;
+    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    nek_reference.ax(&view, u, w);
     if (p->halo) {
         rt_field_t field = rt_field_f64(w);
         rt_halo_do(p->halo, RT_HALO_SUM, &field);
     }
-    double sum = nek_vector_cpu.shift(&mesh, p->config->lambda, u, w);
+    double sum = nek_vector_cpu.shift(&view, p->config->lambda, u, w);
     rt_comm_sum(&sum, 1);
-    RT_FREE(mesh.partial, RT_HOST);
+    RT_FREE(view.partial, RT_HOST);
     return sum;
 }
 
 static double oracle_dot(const nek_problem_t *p, const double *u, const double *v)
 {
-    nek_mesh_t mesh = p->mesh;
-    mesh.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(mesh.points), RT_HOST);
-    double sum = nek_vector_cpu.dot(&mesh, u, v);
+    nek_view_t view = p->view;
+    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    double sum = nek_vector_cpu.dot(&view, u, v);
     rt_comm_sum(&sum, 1);
-    RT_FREE(mesh.partial, RT_HOST);
+    RT_FREE(view.partial, RT_HOST);
     return sum;
 }
 
 /* size = |D^T| |G| |D| |u|, element by element: the magnitude that rounding errors scale with. */
 static void operator_size(const nek_problem_t *p, const double *u, double *size)
 {
-    int n = p->mesh.n, n3 = n * n * n;
+    int n = p->view.n, n3 = n * n * n;
     double D[NEK_MAX_N * NEK_MAX_N];
     for (int q = 0; q < n * n; q++)
         D[q] = fabs(p->D[q]);
 #pragma omp parallel
     {
         static _Thread_local double G[6 * NEK_MAX_N3], a[NEK_MAX_N3];
-        nek_mesh_t one = {.n = n, .elements = 1, .points = n3, .D = D, .G = G};
+        nek_view_t one = {.n = n, .elements = 1, .points = n3, .D = D, .G = G};
 #pragma omp for schedule(static)
-        for (int64_t e = 0; e < p->mesh.elements; e++) {
+        for (int64_t e = 0; e < p->view.elements; e++) {
             for (int q = 0; q < 6 * n3; q++)
                 G[q] = fabs(p->G[e * 6 * n3 + q]);
             for (int q = 0; q < n3; q++)
@@ -139,9 +139,9 @@ static double sum_error(double got, double want, double size)
  * after the other, has K errors of up to eps times a partial sum that grows to the whole: a random
  * walk with standard deviation sqrt(K) / 3. Three of these, and ten times that, since an honest
  * program shall not come near. Single precision is off by 5e8. */
-static double sum_steps(const nek_config_t *cfg)
+static double sum_steps(const nek_config_t *config)
 {
-    return 64 + 10 * sqrt((double)cfg->points * rt_comm_size());
+    return 64 + 10 * sqrt((double)config->points * rt_comm_size());
 }
 
 /* The rung's w_e = D^T G D u_e of t->u against t->want, point by point. */
@@ -150,10 +150,10 @@ static void compare_operator(bench_t *t, const char *name)
     operator_size(t->p, t->u, t->size);
     put(t, t->u, t->s->p);
     poison(t, t->s->w);
-    t->s->kernels->ax(&t->s->mesh, t->s->p, t->s->w);
+    t->s->kernels->ax(&t->s->view, t->s->p, t->s->w);
     get(t, t->s->w, t->got);
     rt_verdict_check(t->verdict, name, worst(t->points, t->got, t->want, t->size),
-                     2 * rounding_steps(t->p->mesh.n));
+                     2 * rounding_steps(t->p->view.n));
 }
 
 static void check_operator(bench_t *t)
@@ -161,7 +161,7 @@ static void check_operator(bench_t *t)
     /* a field with jumps between elements, so that a value from the wrong element shows */
     for (int64_t q = 0; q < t->points; q++)
         t->u[q] = rt_random((uint64_t)q, t->seed);
-    nek_reference.ax(&t->p->mesh, t->u, t->want);
+    nek_reference.ax(&t->p->view, t->u, t->want);
     compare_operator(t, "operator = reference, point by point (eps |D'||G||D||u|)");
 
     /* constants: before mask and lambda they are the null space of every element */
@@ -203,9 +203,9 @@ static void check_assembled(bench_t *t)
     get(t, s->w, t->got);
     rt_verdict_check(t->verdict, "assembled operator = reference, point by point (eps size)",
                      worst(t->points, t->got, t->want, t->size),
-                     2 * rounding_steps(p->mesh.n) + 16);
+                     2 * rounding_steps(p->view.n) + 16);
     rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)", sum_error(xAx, want, total),
-                     2 * rounding_steps(p->mesh.n) + sum_steps(p->config));
+                     2 * rounding_steps(p->view.n) + sum_steps(p->config));
     rt_verdict_true(t->verdict, "A positive", xAx > 0);
 
     nek_random_field(p->config, t->seed + 2, y);
@@ -229,25 +229,25 @@ static void check_assembled(bench_t *t)
  */
 static void check_diagonal(bench_t *t)
 {
-    const nek_config_t *cfg = t->p->config;
-    const int64_t m = cfg->degree, n3 = (int64_t)cfg->n * cfg->n * cfg->n;
-    const int64_t extent[3] = {cfg->elements[0] * m + 1, cfg->elements[1] * m + 1,
-                               cfg->elements[2] * m + 1};
+    const nek_config_t *config = t->p->config;
+    const int64_t m = config->degree, n3 = (int64_t)config->n * config->n * config->n;
+    const int64_t extent[3] = {config->elements[0] * m + 1, config->elements[1] * m + 1,
+                               config->elements[2] * m + 1};
     double most = 0;
-    rt_verdict_true(t->verdict, "the rung has a diagonal", t->s->mesh.inverse != NULL);
-    if (!t->s->mesh.inverse)
+    rt_verdict_true(t->verdict, "the rung has a diagonal", t->s->view.inverse != NULL);
+    if (!t->s->view.inverse)
         return;
     for (int way = 0; way < 8; way++) {
         int64_t at[3];
         for (int d = 0; d < 3; d++) {
             const uint64_t draw = rt_hash((uint64_t)(8 * way + d), t->seed + 8);
-            const bool between = way >> d & 1 && cfg->elements[d] > 1;
-            at[d] = between ? m * (1 + (int64_t)(draw % (uint64_t)(cfg->elements[d] - 1)))
+            const bool between = way >> d & 1 && config->elements[d] > 1;
+            at[d] = between ? m * (1 + (int64_t)(draw % (uint64_t)(config->elements[d] - 1)))
                             : 1 + (int64_t)(draw % (uint64_t)(extent[d] - 2));
         }
         for (int64_t q = 0; q < t->points; q++) {
-            const int in = (int)(q % n3), n = cfg->n;
-            const int64_t g = nek_global_index(cfg, q / n3, in % n, in / n % n, in / (n * n));
+            const int in = (int)(q % n3), n = config->n;
+            const int64_t g = nek_global_index(config, q / n3, in % n, in / n % n, in / (n * n));
             const int64_t here[3] = {g % extent[0], g / extent[0] % extent[1],
                                      g / (extent[0] * extent[1])};
             bool chosen = t->p->c[q] != 0;
@@ -257,7 +257,7 @@ static void check_diagonal(bench_t *t)
         }
         oracle_apply(t->p, t->u, t->want);
         assembled_size(t, t->u, t->size);
-        get(t, t->s->mesh.inverse, t->got);
+        get(t, t->s->view.inverse, t->got);
         for (int64_t q = 0; q < t->points; q++) {
             const double diag = 1 / t->got[q];
             t->got[q] = t->u[q] != 0 ? diag : 0;
@@ -266,7 +266,7 @@ static void check_diagonal(bench_t *t)
         most = fmax(most, worst(t->points, t->got, t->want, t->size));
     }
     rt_verdict_check(t->verdict, "diagonal = e.Ae of points e (eps size)", most,
-                     2 * rounding_steps(cfg->n) + 16);
+                     2 * rounding_steps(config->n) + 16);
 }
 
 /* The vector work: p = r + beta p; x += alpha p, r -= alpha w, r.r; with a preconditioner z =
@@ -393,7 +393,7 @@ static void ritz_values(const nek_solver_t *s, double *least, double *most)
 static double true_residual(const nek_problem_t *p, const double *b, const double *x, double *w)
 {
     oracle_apply(p, x, w);
-    for (int64_t q = 0; q < p->mesh.points; q++)
+    for (int64_t q = 0; q < p->view.points; q++)
         w[q] = b[q] - w[q];
     return sqrt(oracle_dot(p, w, w));
 }
@@ -408,7 +408,7 @@ void nek_reference_solve(nek_problem_t *p)
 {
     if (p->x_ref)
         return;
-    size_t points = (size_t)p->mesh.points, iterations = (size_t)p->config->iterations;
+    size_t points = (size_t)p->view.points, iterations = (size_t)p->config->iterations;
     p->x_ref = RT_NEW(double, points, RT_HOST);
     p->history_ref = RT_NEW(double, iterations + 1, RT_HOST);
     nek_solver_t *s = nek_solver_new(p, &reference_rung);
@@ -425,7 +425,7 @@ void nek_reference_solve(nek_problem_t *p)
 static double step_bound(const nek_problem_t *p, int k)
 {
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
-    double step = rounding_steps(p->mesh.n) * sqrt(kappa) + 2 * sum_steps(p->config);
+    double step = rounding_steps(p->view.n) * sqrt(kappa) + 2 * sum_steps(p->config);
     return (k + 1) * step * RT_EPS * sqrt(p->diag_max / p->diag_min);
 }
 
@@ -441,21 +441,21 @@ static double nudged(double sum)
     return sum * (1 + nudge.size * rt_random(nudge.calls++, 0));
 }
 
-static double nudged_shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+static double nudged_shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
-    return nudged(nek_vector_cpu.shift(m, lambda, p, w));
+    return nudged(nek_vector_cpu.shift(view, lambda, p, w));
 }
 
-static double nudged_update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w,
-                               double *x, double *r)
+static double nudged_update_xr(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r)
 {
-    return nudged(nek_vector_cpu.update_xr(m, alpha, p, w, x, r));
+    return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
 }
 
-static void nudged_update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w,
-                               double *x, double *r, double sum[2])
+static void nudged_update_xr_z(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r, double sum[2])
 {
-    nek_vector_cpu.update_xr_z(m, alpha, p, w, x, r, sum);
+    nek_vector_cpu.update_xr_z(view, alpha, p, w, x, r, sum);
     sum[0] = nudged(sum[0]);
     sum[1] = nudged(sum[1]);
 }
@@ -463,7 +463,7 @@ static void nudged_update_xr_z(const nek_mesh_t *m, double alpha, const double *
 /* |x - want| / |want|; x is overwritten. */
 static double relative_difference(const nek_problem_t *p, double *x, const double *want)
 {
-    for (int64_t q = 0; q < p->mesh.points; q++)
+    for (int64_t q = 0; q < p->view.points; q++)
         x[q] -= want[q];
     return sqrt(oracle_dot(p, x, x) / oracle_dot(p, want, want));
 }
@@ -526,7 +526,7 @@ static const double *sensitivity(nek_problem_t *p)
 static double history_error(const nek_problem_t *p, int iterations, const double *h,
                             const double *want, const double *moves)
 {
-    double most = 0, floor_ = rounding_steps(p->mesh.n) * RT_EPS * want[0];
+    double most = 0, floor_ = rounding_steps(p->view.n) * RT_EPS * want[0];
     for (int k = 0; k <= iterations; k++) {
         double bound = step_bound(p, k) + (moves ? SAMPLE * moves[k] : 0);
         double error = fabs(h[k] - want[k]) / (bound * want[k] + floor_);
@@ -597,7 +597,7 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 {
     nek_solver_t *s = solver;
     bench_t t = {
-        .s = s, .p = s->problem, .points = s->mesh.points, .verdict = verdict, .seed = seed};
+        .s = s, .p = s->problem, .points = s->view.points, .verdict = verdict, .seed = seed};
     nek_reference_solve(t.p);
     double **arrays[] = {&t.u, &t.want, &t.size, &t.got};
     for (int i = 0; i < 4; i++)
@@ -642,8 +642,8 @@ static void check_gap(const nek_solver_t *s, double *r, double *w, double bound,
     int iterations = (int)p->config->iterations;
     double last = s->history[iterations];
     double error = fabs(sqrt(oracle_dot(p, r, r)) - last) /
-                   (RT_EPS * (last + rounding_steps(p->mesh.n) * RT_EPS * p->history_ref[0]));
-    for (int64_t q = 0; q < p->mesh.points; q++)
+                   (RT_EPS * (last + rounding_steps(p->view.n) * RT_EPS * p->history_ref[0]));
+    for (int64_t q = 0; q < p->view.points; q++)
         w[q] -= r[q];
     double both[2] = {error, sqrt(oracle_dot(p, w, w)) / size};
     rt_verdict_check(verdict, "last of the history = |r| (eps |r|)", both[0],
@@ -655,7 +655,7 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
 {
     nek_solver_t *s = solver;
     nek_problem_t *p = s->problem;
-    size_t points = (size_t)p->mesh.points;
+    size_t points = (size_t)p->view.points;
     double steps = (double)p->config->iterations + 1;
     double moved = check_history(s, verdict);
 
@@ -669,7 +669,7 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
 
     const double residual = s->residual = true_residual(p, p->b, x, w);
     double size = p->eigen_max * p->diag_max * sqrt(oracle_dot(p, p->x_ref, p->x_ref));
-    double rounding = rounding_steps(p->mesh.n) * steps * RT_EPS;
+    double rounding = rounding_steps(p->view.n) * steps * RT_EPS;
     rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
                      fabs(residual - p->residual_ref) /
                          (fmax(0.01, moved) * p->residual_ref + rounding * size),

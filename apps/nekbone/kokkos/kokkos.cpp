@@ -10,7 +10,7 @@
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
-#include "../nekbone.h"
+#include "../kernel.h"
 
 /* On a GPU an array stays in registers only if every index into it is a constant. */
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -141,32 +141,32 @@ template <int N> struct Element {
     }
 };
 
-template <int N> void run(const nek_mesh_t *m, const double *u, double *w)
+template <int N> void run(const nek_view_t *view, const double *u, double *w)
 {
     using Bounds = Kokkos::LaunchBounds<N ? (N * N + 31) / 32 * 32 : NEK_MAX_N * NEK_MAX_N,
                                         N ? resident_teams(N) : 1>;
     using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Bounds>;
-    const int n = m->n;
+    const int n = view->n;
     const size_t bytes = Element<N>::scratch(n);
     const int level = bytes <= 40 * 1024 || rt_kokkos::on_host ? 0 : 1;
-    const Element<N> element{n, level, m->D, m->G, u, w};
-    Policy policy(rt_kokkos::exec(), static_cast<int>(m->elements), Kokkos::AUTO);
+    const Element<N> element{n, level, view->D, view->G, u, w};
+    Policy policy(rt_kokkos::exec(), static_cast<int>(view->elements), Kokkos::AUTO);
     policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
     if (!rt_kokkos::on_host) { /* a thread a column, or as many as the kernel's registers allow */
         const int most = policy.team_size_max(element, Kokkos::ParallelForTag());
-        policy =
-            Policy(rt_kokkos::exec(), static_cast<int>(m->elements), n * n < most ? n * n : most);
+        policy = Policy(rt_kokkos::exec(), static_cast<int>(view->elements),
+                        n * n < most ? n * n : most);
         policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
     }
     Kokkos::parallel_for("nekbone ax", policy, element);
 }
 
-void kokkos_ax(const nek_mesh_t *m, const double *u, double *w)
+void kokkos_ax(const nek_view_t *view, const double *u, double *w)
 {
 #define CASE(N) \
     case N:     \
-        return run<N>(m, u, w)
-    switch (m->n) {
+        return run<N>(view, u, w)
+    switch (view->n) {
         CASE(2);
         CASE(3);
         CASE(4);
@@ -183,7 +183,7 @@ void kokkos_ax(const nek_mesh_t *m, const double *u, double *w)
         CASE(15);
         CASE(16);
     default:
-        return run<0>(m, u, w);
+        return run<0>(view, u, w);
     }
 #undef CASE
 }

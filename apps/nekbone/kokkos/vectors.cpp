@@ -5,16 +5,16 @@
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
-#include "../nekbone.h"
+#include "../kernel.h"
 
 namespace
 {
 
 using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
 
-Range all(const nek_mesh_t *m)
+Range all(const nek_view_t *view)
 {
-    return Range(rt_kokkos::exec(), 0, m->points);
+    return Range(rt_kokkos::exec(), 0, view->points);
 }
 
 int64_t partial_size(int64_t)
@@ -22,18 +22,18 @@ int64_t partial_size(int64_t)
     return 0; /* Kokkos keeps partial sums of its own */
 }
 
-void update_p(const nek_mesh_t *m, double beta, const double *r, double *p)
+void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
     Kokkos::parallel_for(
-        "update_p", all(m), KOKKOS_LAMBDA(int64_t q) { p[q] = r[q] + beta * p[q]; });
+        "update_p", all(view), KOKKOS_LAMBDA(int64_t q) { p[q] = r[q] + beta * p[q]; });
 }
 
-double shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
+double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
-    const double *c = m->c;
+    const double *c = view->c;
     double total = 0;
     Kokkos::parallel_reduce(
-        "shift", all(m),
+        "shift", all(view),
         KOKKOS_LAMBDA(int64_t q, double &sum) {
             const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
             w[q] = s;
@@ -43,13 +43,13 @@ double shift(const nek_mesh_t *m, double lambda, const double *p, double *w)
     return total;
 }
 
-double update_xr(const nek_mesh_t *m, double alpha, const double *p, const double *w, double *x,
+double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
                  double *r)
 {
-    const double *c = m->c;
+    const double *c = view->c;
     double total = 0;
     Kokkos::parallel_reduce(
-        "update_xr", all(m),
+        "update_xr", all(view),
         KOKKOS_LAMBDA(int64_t q, double &sum) {
             const double s = r[q] - alpha * w[q];
             x[q] += alpha * p[q];
@@ -60,28 +60,30 @@ double update_xr(const nek_mesh_t *m, double alpha, const double *p, const doubl
     return total;
 }
 
-double dot(const nek_mesh_t *m, const double *x, const double *y)
+double dot(const nek_view_t *view, const double *x, const double *y)
 {
-    const double *c = m->c;
+    const double *c = view->c;
     double total = 0;
     Kokkos::parallel_reduce(
-        "dot", all(m), KOKKOS_LAMBDA(int64_t q, double &sum) { sum += c[q] * x[q] * y[q]; }, total);
+        "dot", all(view), KOKKOS_LAMBDA(int64_t q, double &sum) { sum += c[q] * x[q] * y[q]; },
+        total);
     return total;
 }
 
-void update_p_z(const nek_mesh_t *m, double beta, const double *r, double *p)
+void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    const double *inverse = m->inverse;
+    const double *inverse = view->inverse;
     Kokkos::parallel_for(
-        "update_p_z", all(m), KOKKOS_LAMBDA(int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+        "update_p_z", all(view),
+        KOKKOS_LAMBDA(int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
 }
 
-void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const double *w, double *x,
+void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
                  double *r, double sum[2])
 {
-    const double *c = m->c, *inverse = m->inverse;
+    const double *c = view->c, *inverse = view->inverse;
     Kokkos::parallel_reduce(
-        "update_xr_z", all(m),
+        "update_xr_z", all(view),
         KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
             const double s = r[q] - alpha * w[q], square = c[q] * s * s;
             x[q] += alpha * p[q];

@@ -1,0 +1,139 @@
+/*
+ * kernel.h - what a rung of nekbone sees: the options, a view of the mesh, and the function tables
+ * that it fills.
+ */
+#ifndef NEK_KERNEL_H
+#define NEK_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "rt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
+/* GPU kernels are instantiated for n = 2 .. NEK_FIXED_N; a run-time-n kernel does the others. */
+enum { NEK_FIXED_N = 16 };
+
+/* --precond */
+typedef enum { NEK_NONE, NEK_JACOBI } nek_precond_t;
+
+/* The options (see --help), and what configure or extents make of them. */
+typedef struct {
+    int64_t elements[3]; /* of the whole mesh, x y z */
+    int64_t degree, iterations;
+    int64_t ranks[3]; /* 0 0 0: chosen */
+    double deform, lambda;
+    int precond; /* nek_precond_t */
+    double tolerance;
+    bool communication; /* no: Q Q^T left out, as the paper did for its roofline */
+
+    int n;                  /* points a direction */
+    int64_t local[3];       /* elements of this rank */
+    int64_t first[3];       /* its first element in the whole mesh */
+    int64_t local_elements; /* product of local */
+    int64_t points;         /* local_elements * n^3 */
+} nek_config_t;
+
+/* What a kernel sees: shapes, and arrays in the rung's memory space. */
+typedef struct {
+    int n;
+    int64_t elements, points;
+    /* [n][n]: D[i*n + l] = derivative of Lagrange polynomial l at GLL point i; D_host: the same in
+     * host memory, for kernels that take it as an argument */
+    const double *D, *D_host;
+    /* [elements][6][n][n][n], i fastest: geometric factors rr, rs, rt, ss, st, tt (Listing 1's
+     * gxyz) */
+    const double *G;
+    /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
+     * products and the mask M in one array */
+    const double *c;
+    /* [points]: 1 / diagonal of A, 0 on the Dirichlet boundary; NULL without a preconditioner */
+    const double *inverse;
+    double *scratch; /* [scratch_arrays][points] of the rung's kernels */
+    double *partial; /* [partial_size] partial sums of inner products */
+    double *result;  /* [2] pinned: results of inner products */
+    /* [n_parameters] what is in force of the rung's parameters, indices of values; NULL: no tuning
+     */
+    const int *choice;
+} nek_view_t;
+
+/* Vector work of CG, done where the arrays live. Scalars come back to the host, nothing else does.
+ * Sums are over this rank's points and do not depend on the number of threads or on timing. */
+typedef struct {
+    int64_t (*partial_size)(int64_t points); /* doubles of nek_view_t.partial */
+    /* p = r + beta p */
+    void (*update_p)(const nek_view_t *view, double beta, const double *r, double *p);
+    /* w = M (w + lambda p); returns sum c w p */
+    double (*shift)(const nek_view_t *view, double lambda, const double *p, double *w);
+    /* x += alpha p, r -= alpha w; returns sum c r r */
+    double (*update_xr)(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r);
+    /* returns sum c x y */
+    double (*dot)(const nek_view_t *view, const double *x, const double *y);
+    /* With a preconditioner, in the place of update_p and update_xr; z = inverse r is never stored.
+     * p = z + beta p */
+    void (*update_p_z)(const nek_view_t *view, double beta, const double *r, double *p);
+    /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
+    void (*update_xr_z)(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2]);
+} nek_vector_t;
+
+typedef struct nek_solver nek_solver_t;
+
+/* The function table of a rung. What may be NULL says what happens then. */
+typedef struct {
+    rt_kernels_t rung; /* first: what the driver asks; refuse is nek_refuse or begins with it */
+    /* w_e = D^T G D u_e for every element. u and w do not overlap. */
+    void (*ax)(const nek_view_t *view, const double *u, double *w);
+    const nek_vector_t *vector;
+    int scratch_arrays; /* arrays of `points` doubles that ax needs */
+    int max_n;          /* most points a direction, 0: NEK_MAX_N */
+    const char *max_n_reason;
+
+    /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
+     * from s->b to x, r, history, alpha and beta, whatever they held before; p and w are its own to
+     * use. Such a rung is refused with a preconditioner; the message names the rungs to use then.
+     * NULL: nek_solve's loop over ax and vector. */
+    void (*cg)(nek_solver_t *s);
+    const char *use_with_precond; /* "packed, or layered" */
+    /* What only this rung needs, in s->data: made when all else of the solver is there, and given
+     * back before it goes. memory adds its bytes on one rank. NULL: nothing. */
+    void (*set_up)(nek_solver_t *s);
+    void (*tear_down)(nek_solver_t *s);
+    void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
+    /* Adds the kernels of an iteration with flops and bytes (rt_work_add), for P stored and S
+     * shared points of the whole mesh. NULL: those of nek_solve. */
+    void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
+} nek_kernels_t;
+
+/* Returns the rung's table; NULL: not in this build. */
+static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
+{
+    return (const nek_kernels_t *)rung->kernels;
+}
+/* Adds the kernels of nek_solve to the work of an iteration; ax reads and writes so many arrays of
+ * all points. */
+void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
+                  rt_work_t *work);
+/* Refuses too many points a direction, and a preconditioner where cg fuses what it would change. */
+const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
+
+extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;
+#define RUNG(name, kind, after, table, idea) extern const nek_kernels_t table;
+#include "ladder.def"
+#undef RUNG
+enum {
+    NEK_RUNGS = 0
+#define RUNG(name, kind, after, table, idea) +1
+#include "ladder.def"
+#undef RUNG
+};
+extern const rt_rung_t nek_ladder[NEK_RUNGS];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

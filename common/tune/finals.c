@@ -1,0 +1,118 @@
+/*
+ * tune/finals.c - the last part of a search: is the best really faster than the default?
+ *
+ * The few trials that seem best are timed again, in turn with the default, so that what disturbs
+ * the machine for a while disturbs all of them. The default is left only for a choice that is
+ * faster by more than the noise of these times.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "base/stats.h"
+#include "tune/trials.h"
+
+enum {
+    FINALISTS = 4, /* besides the default */
+    LEAST_ROUNDS = 3,
+    MOST_ROUNDS = 7
+};
+static const double floor_noise = 0.005; /* clocks and throttling: a smaller gain is none */
+/* Of normally distributed values: standard deviation per median distance to the median, and
+ * standard error of the median per that of the mean. */
+static const double deviation_per_distance = 1.4826, median_error = 1.2533;
+
+static double median(const double *x, int n)
+{
+    double copy[MOST_ROUNDS];
+    memcpy(copy, x, (size_t)n * sizeof *x);
+    return rt_median(copy, n);
+}
+
+/* Returns twice the standard error of the median of x, estimated from the median distance to it,
+ * and on top what no measurement is better than. */
+static double noise_of(const double *x, int n, double middle)
+{
+    double away[MOST_ROUNDS];
+    for (int i = 0; i < n; i++)
+        away[i] = fabs(x[i] - middle);
+    return floor_noise + 2 * median_error * deviation_per_distance * median(away, n) / sqrt(n);
+}
+
+/* Lists the valid trials that are not slower than the default, fastest first; returns how many. */
+static int finalists(const rt_search_t *s, int most, int *list)
+{
+    int n = 0;
+    for (int i = 1; i < s->n; i++) {
+        const rt_tried_t *t = &s->trial[i];
+        if (!t->valid || t->seconds > s->trial[0].seconds)
+            continue;
+        int at = n;
+        for (; at > 0 && s->trial[list[at - 1]].seconds > t->seconds; at--)
+            if (at < most)
+                list[at] = list[at - 1];
+        if (at < most)
+            list[at] = i;
+        n += n < most;
+    }
+    return n;
+}
+
+/* Times each list[k] once more, and marks what turns out INVALID. */
+static void play_round(rt_search_t *s, const int *list, int n, int round,
+                       double time[FINALISTS + 1][MOST_ROUNDS])
+{
+    for (int k = 0; k < n; k++) {
+        rt_tried_t *t = &s->trial[list[k]], again = *t;
+        if (!t->valid)
+            continue;
+        rt_search_time(s, &again, 0);
+        t->valid = again.valid;
+        time[k][round] = again.seconds;
+    }
+}
+
+/* Chooses the finalist with the least time relative to the default, if it is faster by more than
+ * the noise, and was so in at least three of four rounds. */
+static void judge(rt_search_t *s, const int *list, int n, double time[FINALISTS + 1][MOST_ROUNDS])
+{
+    double least = 1;
+    s->seconds = median(time[0], s->rounds);
+    for (int k = 1; k < n; k++) {
+        double ratio[MOST_ROUNDS];
+        int slower = 0;
+        if (!s->trial[list[k]].valid)
+            continue;
+        for (int r = 0; r < s->rounds; r++) {
+            ratio[r] = time[k][r] / time[0][r];
+            slower += ratio[r] >= 1;
+        }
+        const double middle = median(ratio, s->rounds), noise = noise_of(ratio, s->rounds, middle);
+        if (middle >= 1 - noise || 4 * slower > s->rounds || middle >= least)
+            continue;
+        least = middle;
+        s->chosen = list[k];
+        s->seconds = median(time[k], s->rounds);
+        s->gain = 1 / middle;
+        s->noise = noise;
+    }
+}
+
+void rt_search_finals(rt_search_t *s)
+{
+    int list[FINALISTS + 1] = {0};
+    double time[FINALISTS + 1][MOST_ROUNDS];
+    const double left = s->end - rt_search_clock();
+    const int fit = (int)fmin(FINALISTS, floor(left / fmax(LEAST_ROUNDS * s->cost, 1e-9)) - 1);
+    s->chosen = 0;
+    s->seconds = s->trial[0].seconds;
+    const int n = 1 + finalists(s, fit, list + 1);
+    if (n == 1)
+        return; /* there is none, or no time to be sure */
+    while (s->rounds < LEAST_ROUNDS ||
+           (s->rounds < MOST_ROUNDS && rt_search_has_time(s, s->end, n)))
+        play_round(s, list, n, s->rounds++, time);
+    if (s->trial[0].valid)
+        judge(s, list, n, time);
+    else
+        s->chosen = -1;
+}

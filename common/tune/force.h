@@ -1,0 +1,65 @@
+/* tune/force.h - what is in force for each rung: shared by the files of the tuner, and private. */
+#ifndef RT_FORCE_H
+#define RT_FORCE_H
+
+#include <limits.h>
+#include "tune/tuning.h"
+
+enum {
+    RT_TUNE_DEVICE = 256,
+    RT_TUNE_NOTES = 4, /* lines about a file that are kept; more are counted */
+    RT_TUNE_NOTE = PATH_MAX + 512
+};
+
+/* Where a choice comes from. */
+typedef enum { FROM_DEFAULT, FROM_FILE, FROM_NEAREST, FROM_OPTION, FROM_SEARCH } rt_from_t;
+
+/* What is in force for one rung. */
+typedef struct rt_force {
+    struct rt_force *next;
+    const rt_rung_t *rung;
+    const rt_parameter_t *parameter;
+    int parameters;
+    int choice[RT_TUNE_PARAMETERS], fallback[RT_TUNE_PARAMETERS];
+    rt_from_t from;
+    const rt_tune_entry_t *entry; /* of FROM_FILE and FROM_NEAREST */
+} rt_force_t;
+
+struct rt_tuning {
+    rt_force_t *first;
+    rt_tune_file_t *file;           /* NULL: none */
+    char path[PATH_MAX];            /* of the file; "": none */
+    char target[PATH_MAX];          /* where --tune writes; "": nowhere */
+    char device[2][RT_TUNE_DEVICE]; /* of RT_CPU and RT_CUDA */
+    int64_t threads;
+    char file_note[RT_TUNE_NOTE]; /* why the file is not used, or "" */
+    char note[RT_TUNE_NOTES][RT_TUNE_NOTE];
+    int notes;
+};
+
+/* Returns the record of a rung; makes it if it is not there. */
+rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung);
+/* Fills the point of this run; returns the number of coordinates. */
+int rt_force_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES]);
+/* Return the index of the name, or -1. */
+int rt_find_value(const rt_parameter_t *parameter, const char *value);
+int rt_find_parameter(const rt_parameter_t *parameter, int parameters, const char *name);
+
+/* --- choose.c --- */
+
+/* Puts what --choose says on top of what is in force. */
+void rt_choose_apply(const rt_run_t *run, rt_force_t *f);
+
+/* --- store.c --- */
+
+/* Returns the entry for this run and rung that is nearest, the last of several; NULL: none. */
+const rt_tune_entry_t *rt_store_nearest(const rt_run_t *run, const rt_rung_t *rung);
+/* Returns how far the entry's point is from this run's; infinite: not comparable. */
+double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e);
+/* Notes entries for this machine whose rung is unknown, and a file with no entry for this machine.
+ */
+void rt_store_look(rt_run_t *run);
+/* Adds a line to the notes about the file. */
+void rt_store_note(struct rt_tuning *t, const char *fmt, ...) RT_PRINTF(2, 3);
+
+#endif

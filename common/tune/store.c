@@ -1,0 +1,309 @@
+/*
+ * tune/store.c - the tuning file of a run: which file, what it has for this machine and point, and
+ * adding to it. Rank 0 reads and writes; all ranks have the same text.
+ */
+#include "config.h"
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "app/context.h"
+#include "io/inputs.h"
+#include "io/report.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+#include "tune/force.h"
+
+enum { MOST_BYTES = 64 << 20 }; /* a tuning file of 100000 lines is half of that */
+
+void rt_store_note(struct rt_tuning *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    if (t->notes < RT_TUNE_NOTES)
+        vsnprintf(t->note[t->notes], sizeof t->note[0], fmt, args);
+    va_end(args);
+    t->notes++;
+}
+
+/* --- entries --- */
+
+static bool same_device(const struct rt_tuning *t, rt_kind_t kind, const rt_tune_entry_t *e)
+{
+    return strcmp(e->device, t->device[kind]) == 0 &&
+           e->threads == (kind == RT_CUDA ? 0 : t->threads);
+}
+
+static bool for_rung(const rt_run_t *run, const rt_rung_t *rung, const rt_tune_entry_t *e)
+{
+    return strcmp(e->program, run->app->name) == 0 && strcmp(e->rung, rung->name) == 0 &&
+           e->isolated == run->opt.isolated && same_device(run->tuning, rt_rung_processor(rung), e);
+}
+
+/* The number of ranks is a coordinate too: the app's coordinates are of one rank. */
+double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e)
+{
+    rt_coordinate_t point[RT_TUNE_COORDINATES];
+    const int n = rt_force_point(run, point);
+    double sum = fabs(log((double)rt_comm_size() / (double)e->ranks));
+    if (n != e->coordinates)
+        return INFINITY;
+    for (int c = 0; c < n; c++) {
+        if (strcmp(point[c].name, e->point[c].name) != 0)
+            return INFINITY;
+        if (point[c].value != e->point[c].value)
+            sum += point[c].weight * fabs(log(point[c].value / e->point[c].value));
+    }
+    return sum;
+}
+
+const rt_tune_entry_t *rt_store_nearest(const rt_run_t *run, const rt_rung_t *rung)
+{
+    const rt_tune_file_t *file = run->tuning->file;
+    const rt_tune_entry_t *best = NULL;
+    double least = INFINITY;
+    for (int64_t i = 0; file && i < file->entries; i++) {
+        const double d = for_rung(run, rung, &file->entry[i])
+                             ? rt_store_distance(run, &file->entry[i])
+                             : INFINITY;
+        if (d <= least && d < INFINITY) {
+            least = d;
+            best = &file->entry[i];
+        }
+    }
+    return best;
+}
+
+void rt_store_look(rt_run_t *run)
+{
+    struct rt_tuning *t = run->tuning;
+    const rt_app_t *app = run->app;
+    bool any = false;
+    for (int64_t i = 0; i < t->file->entries; i++) {
+        const rt_tune_entry_t *e = &t->file->entry[i];
+        const bool here =
+            same_device(t, RT_CPU, e) || (*t->device[1] && same_device(t, RT_CUDA, e));
+        if (!here || strcmp(e->program, app->name) != 0)
+            continue;
+        any = true;
+        if (!rt_ladder_find(app->ladder, app->n_rungs, e->rung))
+            rt_store_note(t, "%s: line %lld is not used: there is no rung %.60s", t->path,
+                          (long long)e->line, e->rung);
+    }
+    if (!any)
+        rt_store_note(t, "%s has nothing of %s for this device (%s%s%s, %lld threads): defaults",
+                      t->path, app->name, t->device[1], *t->device[1] ? "; " : "", t->device[0],
+                      (long long)t->threads);
+}
+
+/* --- reading --- */
+
+/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home.
+ */
+static bool user_path(const rt_app_t *app, char *path, size_t len)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (cache && *cache == '/') /* XDG: a relative path is to be ignored */
+        n = snprintf(path, len, "%s/rooftop/%s.tuning", cache, app->name);
+    else if (home && *home)
+        n = snprintf(path, len, "%s/.cache/rooftop/%s.tuning", home, app->name);
+    return n > 0 && (size_t)n < len;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* Writes the path of the file to read, "" if there is none. */
+static void find_file(const rt_run_t *run, char *path, size_t len)
+{
+    const rt_options_t *opt = &run->opt;
+    const char *folder[RT_INPUTS_FOLDERS];
+    *path = '\0';
+    if (opt->no_tuning || (opt->tuning && strcmp(opt->tuning, "none") == 0))
+        return;
+    if (opt->tuning) {
+        snprintf(path, len, "%s", opt->tuning);
+        if (opt->tune && !is_there(path))
+            *path = '\0'; /* the search will make it */
+        return;
+    }
+    if (user_path(run->app, path, len) && is_there(path))
+        return;
+    const int n = rt_inputs_folders(run->app->name, folder);
+    for (int k = 0; k < n; k++)
+        if ((size_t)snprintf(path, len, "%s/%s.tuning", folder[k], run->app->name) < len &&
+            is_there(path))
+            return;
+    *path = '\0';
+}
+
+/* Returns the whole file, to be freed; or NULL, and why. */
+static char *load(const char *path, size_t *bytes, char *why, size_t len)
+{
+    struct stat info;
+    FILE *file = fopen(path, "rb");
+    char *data = NULL;
+    if (!file || fstat(fileno(file), &info) != 0)
+        snprintf(why, len, "%s", strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        snprintf(why, len, "%s", S_ISDIR(info.st_mode) ? strerror(EISDIR) : "no regular file");
+    else if (info.st_size > MOST_BYTES)
+        snprintf(why, len, "larger than %d MiB", MOST_BYTES >> 20);
+    else if (!(data = malloc((size_t)info.st_size + 1)))
+        snprintf(why, len, "%s", strerror(ENOMEM));
+    else
+        *bytes = fread(data, 1, (size_t)info.st_size, file);
+    if (file)
+        fclose(file);
+    return data;
+}
+
+/* Broadcasts what rank 0 has loaded. bytes < 0: nothing, and `why` says why. */
+static char *share(char *data, int64_t *bytes, char *why, size_t len)
+{
+    rt_comm_bcast(bytes, sizeof *bytes, 0);
+    rt_comm_bcast(why, len, 0);
+    if (*bytes < 0)
+        return NULL;
+    if (!data)
+        data = malloc((size_t)*bytes + 1);
+    RT_EXPECT(data, RT_MEMORY, "no memory for a tuning file");
+    rt_comm_bcast(data, (size_t)*bytes, 0);
+    return data;
+}
+
+static void name_devices(struct rt_tuning *t)
+{
+    const rt_gpu_t *gpu = rt_device_gpu();
+    snprintf(t->device[0], RT_TUNE_DEVICE, "%s", rt_device_cpu()->model);
+    snprintf(t->device[1], RT_TUNE_DEVICE, "%s", gpu ? gpu->name : "");
+    t->threads = rt_device_cpu()->threads;
+    rt_comm_bcast(t->device, sizeof t->device, 0);
+    rt_comm_bcast(&t->threads, sizeof t->threads, 0);
+}
+
+void rt_tuning_read(rt_run_t *run)
+{
+    struct rt_tuning *t = run->tuning;
+    char why[256] = "", *data = NULL;
+    int64_t bytes = -1;
+    size_t loaded = 0;
+    name_devices(t);
+    if (rt_comm_rank() == 0)
+        find_file(run, t->path, sizeof t->path);
+    rt_comm_bcast(t->path, sizeof t->path, 0);
+    if (!*t->path)
+        return;
+    if (rt_comm_rank() == 0 && (data = load(t->path, &loaded, why, sizeof why)))
+        bytes = (int64_t)loaded;
+    data = share(data, &bytes, why, sizeof why);
+    if (!data && run->opt.tuning)
+        rt_refuse(RT_USAGE, "--tuning %.400s: %s; name a file that can be read", t->path, why);
+    if (!data)
+        snprintf(t->file_note, sizeof t->file_note, "%s: %s", t->path, why);
+    else
+        t->file =
+            rt_tune_file_parse(t->path, data, (size_t)bytes, t->file_note, sizeof t->file_note);
+    free(data);
+}
+
+/* --- writing --- */
+
+static const char *target_path(const rt_run_t *run, char *path, size_t len)
+{
+    *path = '\0';
+    if (run->opt.no_tuning || (run->opt.tuning && strcmp(run->opt.tuning, "none") == 0))
+        return path;
+    if (run->opt.tuning)
+        snprintf(path, len, "%s", run->opt.tuning);
+    else if (!user_path(run->app, path, len))
+        *path = '\0';
+    return path;
+}
+
+/* Reads the target on rank 0. Returns NULL if it is not there, or if it cannot be added to: then
+ * `why` says why. */
+static rt_tune_file_t *read_target(const char *path, char *why, size_t len)
+{
+    size_t bytes = 0;
+    rt_tune_file_t *file = NULL;
+    if (!*path || !is_there(path))
+        return NULL;
+    char *data = load(path, &bytes, why, len);
+    if (data)
+        file = rt_tune_file_parse(path, data, bytes, why, len);
+    free(data);
+    return file;
+}
+
+const char *rt_tuning_target(rt_run_t *run)
+{
+    char *path = run->tuning->target, why[PATH_MAX + 512] = "";
+    if (rt_comm_rank() == 0)
+        rt_tune_file_free(read_target(target_path(run, path, PATH_MAX), why, sizeof why));
+    rt_comm_bcast(why, sizeof why, 0);
+    rt_comm_bcast(path, PATH_MAX, 0);
+    if (*why)
+        rt_refuse(RT_USAGE,
+                  "--tune cannot add to %.400s: %s; remove it, or name another with --tuning", path,
+                  why);
+    if (run->opt.tuning && *path) /* folders of the user's cache are made later */
+        rt_report_probe(path);
+    return path;
+}
+
+void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry)
+{
+    rt_coordinate_t point[RT_TUNE_COORDINATES];
+    const rt_kind_t kind = rt_rung_processor(rung);
+    memset(entry, 0, sizeof *entry);
+    entry->program = run->app->name;
+    entry->version = rt_version();
+    entry->device = run->tuning->device[kind];
+    entry->threads = kind == RT_CUDA ? 0 : run->tuning->threads;
+    entry->ranks = rt_comm_size();
+    entry->rung = rung->name;
+    entry->isolated = run->opt.isolated;
+    entry->coordinates = rt_force_point(run, point);
+    for (int c = 0; c < entry->coordinates; c++) {
+        entry->point[c].name = point[c].name;
+        entry->point[c].value = point[c].value;
+    }
+}
+
+bool rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n)
+{
+    struct rt_tuning *t = run->tuning;
+    char path[PATH_MAX] = "", why[PATH_MAX + 512] = "", *text = NULL;
+    int64_t bytes = 0;
+    int error = 0;
+    if (rt_comm_rank() == 0) {
+        size_t length;
+        /* read again: another run may have added to it meanwhile */
+        rt_tune_file_t *old = read_target(target_path(run, path, sizeof path), why, sizeof why);
+        text = rt_tune_file_text(old, fresh, n, &length);
+        rt_tune_file_free(old);
+        bytes = (int64_t)length;
+        error = *why ? EINVAL : *path ? rt_tune_file_write(path, text, length) : 0;
+        if (error)
+            fprintf(stderr, "%s: %s was not written: %s\n", run->app->name, path,
+                    *why ? why : strerror(error));
+    }
+    text = share(text, &bytes, why, sizeof why);
+    rt_comm_bcast(path, sizeof path, 0);
+    rt_comm_bcast(&error, sizeof error, 0);
+    rt_tune_file_free(t->file);
+    snprintf(t->path, sizeof t->path, "%s", *path && !error ? path : "tuned now");
+    *t->file_note = '\0';
+    t->file = rt_tune_file_parse(t->path, text, (size_t)bytes, why, sizeof why);
+    RT_EXPECT(t->file, RT_INVALID, "a tuning file that was just made: %s", why);
+    free(text);
+    rt_tuning_resolve(run);
+    return error == 0;
+}
