@@ -29,11 +29,13 @@ rt_nekbone_tests = \
 	tests/nekbone/test_work
 rt_alya_tests = \
 	tests/alya-rhs/test_mesh \
+	tests/alya-rhs/test_order \
 	tests/alya-rhs/test_patches \
 	tests/alya-rhs/test_physics \
 	tests/alya-rhs/test_picture \
 	tests/alya-rhs/test_read \
-	tests/alya-rhs/test_schedule
+	tests/alya-rhs/test_schedule \
+	tests/alya-rhs/test_symmetry
 rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_colour \
 	tests/fun3d-mcpi/test_dual \

@@ -44,7 +44,7 @@ typedef struct {
 /* --- input/input.c --- */
 typedef struct {
     alya_counts_t counts;
-    bool is_whole;     /* mesh is the whole one, on rank 0 (NULL elsewhere); else this rank's part */
+    bool is_whole; /* mesh is the whole one, on rank 0 (NULL elsewhere); else this rank's part */
     alya_mesh_t *mesh; /* NULL once a problem has taken it */
     double seconds;    /* that reading or generating took */
 } alya_input_t;

@@ -74,7 +74,7 @@ static inline void alya_baseline_tetrahedron(alya_element_type_t *type)
 }
 
 /* Computes the Jacobian, its inverse, the volume and the gradients of the shape functions at one
- * point, whose values start at p. */
+ * point. The point's values start at p. */
 FN void geometry(work_t w, const alya_element_type_t *type, int p, int g)
 {
     const int ndime = type->ndime, pnode = type->pnode, jacobi = p + GP_JACOBI;

@@ -34,7 +34,7 @@ static inline uint16_t place_of(alya_patch_t *p, uint32_t node)
 
 /* Makes the patch that starts with element e. Nodes are numbered as they are met. */
 void alya_patch_take(alya_patch_t *p, const alya_patch_shape_t *shape, const int32_t *connectivity,
-                 int64_t e, int64_t end)
+                     int64_t e, int64_t end)
 {
     const uint32_t most_nodes = (uint32_t)shape->nodes, most_elements = (uint32_t)shape->elements;
     p->stamp++;
@@ -274,8 +274,8 @@ static void sort_falling(const int *value, int *order)
  * each step, as many rows as possible get a bank of their own. The others wait, unless they must
  * give a position in every remaining step. Lanes without a position read a zero in a free bank.
  */
-static void schedule_rows(const alya_patch_t *p, uint32_t row, uint32_t rows, int steps, uint32_t most,
-                          uint16_t *list)
+static void schedule_rows(const alya_patch_t *p, uint32_t row, uint32_t rows, int steps,
+                          uint32_t most, uint16_t *list)
 {
     step_t s;
     step_begin(&s, p, row, rows);
@@ -308,7 +308,7 @@ static void schedule_rows(const alya_patch_t *p, uint32_t row, uint32_t rows, in
 }
 
 uint32_t alya_patch_write(alya_patch_t *p, const alya_patch_shape_t *shape, const uint8_t *several,
-                         uint32_t first, unsigned char *record)
+                          uint32_t first, unsigned char *record)
 {
     const uint32_t most = (uint32_t)shape->elements;
     sort_nodes(p);

@@ -26,7 +26,8 @@ typedef struct {
     uint16_t spare_order[ALYA_PATCH_MOST_NODES], place[ALYA_PATCH_MOST_NODES];
     uint16_t local[4 * ALYA_PATCH_MOST_ELEMENTS];
     uint32_t rows, slices;
-    uint16_t row_place[ALYA_PATCH_MOST_ROWS], row_length[ALYA_PATCH_MOST_ROWS], row_first[ALYA_PATCH_MOST_ROWS];
+    uint16_t row_place[ALYA_PATCH_MOST_ROWS], row_length[ALYA_PATCH_MOST_ROWS],
+        row_first[ALYA_PATCH_MOST_ROWS];
     uint16_t start[ALYA_PATCH_MOST_SLICES + 1];
     uint16_t position[4 * ALYA_PATCH_MOST_ELEMENTS]; /* of node i: from first[i] on */
     uint16_t first[ALYA_PATCH_MOST_NODES + 1];

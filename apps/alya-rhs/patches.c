@@ -25,8 +25,8 @@ typedef struct {
 
 /* Makes the first pass over a piece. touched[n], if not NULL: bit 0, a patch has node n; bit 1,
  * another patch has it too. */
-static piece_t count_piece(alya_patch_t *p, const alya_mesh_t *mesh, const alya_patch_shape_t *shape,
-                           int64_t e, uint8_t *touched)
+static piece_t count_piece(alya_patch_t *p, const alya_mesh_t *mesh,
+                           const alya_patch_shape_t *shape, int64_t e, uint8_t *touched)
 {
     const int64_t end = e + PIECE < mesh->elements ? e + PIECE : mesh->elements;
     piece_t count = {0, 0, 0};

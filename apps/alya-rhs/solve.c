@@ -133,7 +133,8 @@ static void new_arrays(alya_solver_t *s)
 /* Chooses the assemblies of the next solve to watch, and the nodes; drawn anew for each solve. */
 static void choose_witnesses(alya_solver_t *s)
 {
-    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_WITNESSES);
+    const uint64_t seed =
+        rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_WITNESSES);
     const int64_t earlier = s->problem->config->steps > 0 ? 0 : s->problem->config->assemblies - 1;
     s->watched[0] = earlier > 0 ? (int64_t)(rt_hash(0, seed) % (uint64_t)earlier) : -1;
     s->watched[1] = -1;
@@ -232,7 +233,7 @@ static void stage(alya_solver_t *s, double a, double b, double c)
     alya_assemble(s);
     rt_timer_start("update", s->rung->kind);
     s->vectors->update(s->view.nodes, a, b, c, s->before, s->mass_step, s->r, s->kernels->r_stride,
-                      s->u, s->u_stride);
+                       s->u, s->u_stride);
     rt_timer_stop("update");
 }
 
@@ -246,7 +247,8 @@ void alya_step(alya_solver_t *s)
 
 double alya_density(const alya_solver_t *s, int64_t k)
 {
-    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_DENSITY);
+    const uint64_t seed =
+        rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_DENSITY);
     const bool last = k == s->problem->config->assemblies - 1;
     return s->physics.rho * (last ? 1 : 1.25 + 0.125 * rt_random((uint64_t)k, seed));
 }
@@ -261,8 +263,8 @@ static void assemblies(alya_solver_t *s)
         for (int w = 0; w < ALYA_WATCHED; w++)
             if (k == s->watched[w])
                 s->vectors->scale(s->witnesses, 1, s->r + s->first_witness * s->kernels->r_stride,
-                                 s->kernels->r_stride * (int)s->jump,
-                                 s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
+                                  s->kernels->r_stride * (int)s->jump,
+                                  s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
     }
 }
 
@@ -282,7 +284,8 @@ void alya_spoil(void *solver)
 {
     alya_solver_t *s = solver;
     const size_t nodes = (size_t)s->view.nodes;
-    s->factor = 0.875 + 0.125 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_FACTOR);
+    s->factor = 0.875 + 0.125 * rt_random(s->solves++,
+                                          (uint64_t)s->problem->run->opt.seed + ALYA_SEED_FACTOR);
     s->assembled = 0;
     choose_witnesses(s);
     s->vectors->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);

@@ -27,7 +27,7 @@ done
 for file in "$inputs"/*.su2; do
     valid file "$alya" --mesh "$file" --ladder --seconds 0
 done
-# Threads of a block: the last block of a mesh whose elements are no multiple of it, too.
+# Threads per block, also where the last block of the mesh is not full.
 for rung in P RS RSP RSPR closed coalesced; do
     for threads in 64 256; do
         valid $rung-$threads "$alya" --cells 11x7x5 --rung $rung --choose threads=$threads --seconds 0

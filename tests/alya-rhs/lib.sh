@@ -1,4 +1,4 @@
-# lib.sh - what the scripts of alya-rhs share, beside what all apps do.
+# lib.sh - shared by the scripts of alya-rhs, in addition to what all apps share.
 app=alya-rhs
 inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs/alya-rhs
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1

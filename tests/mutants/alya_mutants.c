@@ -447,7 +447,7 @@ static void faulty_update(int64_t nodes, double a, double b, double c, const dou
     if (last && now == COEFFICIENT_DIGIT)
         b = c = 0.6666667;
     alya_vectors_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
-                           u, u_stride);
+                            u, u_stride);
     memcpy(r_update, fresh, 3 * (size_t)nodes * sizeof *fresh);
     RT_FREE(fresh, RT_HOST);
     RT_FREE(mass, RT_HOST);
@@ -503,7 +503,7 @@ static void euler_step(alya_solver_t *s)
     s->vectors->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
     alya_assemble(s);
     s->vectors->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
-                      s->u, s->u_stride);
+                       s->u, s->u_stride);
 }
 
 static void solve_honestly(alya_solver_t *s)

@@ -61,23 +61,23 @@ int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
 /* Defines the suite and main() from what the file has under these names; further members of the
  * suite may follow: RT_MUTANTS_MAIN(gfnn_app, .ladder = ladder). */
 #define RT_MUTANTS_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-#define RT_MUTANTS_MAIN(...)                                          \
-    int main(int argc, char **argv)                                   \
-    {                                                                 \
-        const rt_mutants_t suite = {.settings = settings,             \
-                                    .problems = PROBLEMS,             \
-                                    .mutants = mutants,               \
+#define RT_MUTANTS_MAIN(...)                                                \
+    int main(int argc, char **argv)                                         \
+    {                                                                       \
+        const rt_mutants_t suite = {.settings = settings,                   \
+                                    .problems = PROBLEMS,                   \
+                                    .mutants = mutants,                     \
                                     .n_mutants = RT_MUTANTS_COUNT(mutants), \
-                                    .honest = honest,                 \
+                                    .honest = honest,                       \
                                     .n_honest = RT_MUTANTS_COUNT(honest),   \
-                                    .lost_message = MESSAGE_DROPPED,  \
-                                    .solver_new = faulty_solver_new,  \
-                                    .solve = faulty_solve,            \
-                                    .kernels = kernels,               \
-                                    .begin = begin,                   \
-                                    .end = end,                       \
-                                    .app = &__VA_ARGS__};             \
-        return rt_mutants_main(&suite, argc, argv);                   \
+                                    .lost_message = MESSAGE_DROPPED,        \
+                                    .solver_new = faulty_solver_new,        \
+                                    .solve = faulty_solve,                  \
+                                    .kernels = kernels,                     \
+                                    .begin = begin,                         \
+                                    .end = end,                             \
+                                    .app = &__VA_ARGS__};                   \
+        return rt_mutants_main(&suite, argc, argv);                         \
     }
 
 /* A transport that loses a message: what rank 0 receives first arrives as zeros. For

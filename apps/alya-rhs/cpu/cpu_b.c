@@ -32,8 +32,7 @@ static void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end)
 static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
                      double *r)
 {
-    alya_job_t job = alya_job(view, physics, u, r);
-    alya_run(view, &job, 3, view->data, chunk);
+    alya_run(view, physics, u, r, 3, chunk);
 }
 
 static void set_up(alya_view_t *view)
@@ -49,7 +48,10 @@ static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 }
 
 const alya_kernels_t alya_cpu_b = {
-    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = &alya_chunk,
+             .n_parameters = 1},
     .assemble = assemble,
     .set_up = set_up,
     .tear_down = alya_workspaces_destroy,

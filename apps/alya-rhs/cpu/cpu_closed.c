@@ -63,17 +63,13 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     alya_groups(job, first, end, true, element, form, model);
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_job_t job = alya_job(view, physics, u, r);
-    alya_run(view, &job, ALYA_ROW, NULL, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(ALYA_ROW)
 
 const alya_kernels_t alya_cpu_closed = {
-    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = &alya_chunk,
+             .n_parameters = 1},
     .assemble = assemble,
     .packed = ALYA_RECORD,
     .r_stride = ALYA_ROW,

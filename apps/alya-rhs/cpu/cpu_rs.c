@@ -156,14 +156,7 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     }
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_job_t job = alya_job(view, physics, u, r);
-    alya_run(view, &job, 3, view->data, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(3)
 
 static void set_up(alya_view_t *view)
 {
@@ -177,7 +170,10 @@ static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 }
 
 const alya_kernels_t alya_cpu_rs = {
-    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = &alya_chunk,
+             .n_parameters = 1},
     .assemble = assemble,
     .set_up = set_up,
     .tear_down = alya_workspaces_destroy,

@@ -62,17 +62,13 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
     alya_groups(job, first, end, false, element, form, model);
 }
 
-ALYA_DEFINE_VARIANTS
-
-static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                     double *r)
-{
-    alya_job_t job = alya_job(view, physics, u, r);
-    alya_run(view, &job, 3, NULL, chunk_of[physics->form][alya_model_of(physics)]);
-}
+ALYA_DEFINE_ASSEMBLE(3)
 
 const alya_kernels_t alya_cpu_rsp = {
-    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = &alya_chunk,
+             .n_parameters = 1},
     .assemble = assemble,
     .r_stride = 3,
     .tolerance = ALYA_TOLERANCE,

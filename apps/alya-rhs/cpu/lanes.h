@@ -41,7 +41,8 @@ typedef struct {
 /* Assembles positions first .. end - 1 of the schedule; w is this thread's workspace, or NULL. */
 typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int64_t end);
 
-/* Defines one function for each of the twelve combinations, and the table of them. */
+/* Defines a function for each of the twelve combinations from the inline function chunk(), and
+ * assemble(), which chooses one. */
 /* clang-format off */
 #define ALYA_FOR_EACH_VARIANT(X)                                \
     X(CONV, NO_MODEL) X(CONV, OWN_WIDTH) X(CONV, GIVEN_WIDTH)   \
@@ -56,10 +57,15 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
         chunk(job, w, first, end, ALYA_##FORM, ALYA_##MODEL);                           \
     }
 #define ALYA_VARIANT_ENTRY(FORM, MODEL) [ALYA_##FORM][ALYA_##MODEL] = chunk_##FORM##_##MODEL,
-#define ALYA_DEFINE_VARIANTS                                \
-    ALYA_FOR_EACH_VARIANT(ALYA_DEFINE_VARIANT)              \
-    static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = { \
-        ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};
+#define ALYA_DEFINE_ASSEMBLE(r_stride)                                                            \
+    ALYA_FOR_EACH_VARIANT(ALYA_DEFINE_VARIANT)                                                    \
+    static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u, \
+                         double *r)                                                               \
+    {                                                                                             \
+        static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = {                                   \
+            ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};                                           \
+        alya_run(view, physics, u, r, r_stride, chunk_of[physics->form][alya_model_of(physics)]); \
+    }
 
 /* A workspace of `values` arrays [16] for each thread. */
 typedef struct {
@@ -100,10 +106,17 @@ static inline void alya_workspaces_memory(int values, double bytes[RT_SPACES])
 
 /* Zeroes r, then runs all chunks of one colour, then of the next. The chunk function is passed as a
  * pointer because a constant outside an OpenMP region is a variable inside it. */
-static inline void alya_run(const alya_view_t *view, const alya_job_t *job, int r_stride,
-                            const alya_workspaces_t *all, alya_chunk_fn *fn)
+static inline void alya_run(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                            double *r, int r_stride, alya_chunk_fn *fn)
 {
     const alya_schedule_t *s = view->schedule;
+    const alya_workspaces_t *all = view->data;
+    const alya_job_t job = {.connectivity = view->connectivity,
+                            .list = s->list,
+                            .x = view->x,
+                            .u = u,
+                            .r = r,
+                            .physics = *physics};
     const int threads = all ? all->threads : rt_threads();
     int64_t length = view->nodes * r_stride;
     (void)threads; /* unused without OpenMP */
@@ -112,19 +125,13 @@ static inline void alya_run(const alya_view_t *view, const alya_job_t *job, int 
         double *w = all ? all->w + (size_t)rt_thread() * all->length : NULL;
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < length; i++)
-            job->r[i] = 0;
+            r[i] = 0;
         for (int32_t c = 0; c < s->colours; c++) {
 #pragma omp for schedule(dynamic, 1)
             for (int64_t k = s->colour[c]; k < s->colour[c + 1]; k++)
-                fn(job, w, s->first[k], s->first[k + 1]);
+                fn(&job, w, s->first[k], s->first[k + 1]);
         }
     }
-}
-
-ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *physics,
-                                const double *u, double *r)
-{
-    return (alya_job_t){view->connectivity, view->schedule->list, view->x, u, r, *physics};
 }
 
 /* --- groups of 16 --- */

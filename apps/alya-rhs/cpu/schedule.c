@@ -126,12 +126,14 @@ static const char *const chunks[] = {"64", "128", "256", "512", "1024", "2048", 
 static const char *const blocks[] = {"64", "128", "256", "512", NULL};
 static const char *const small_blocks[] = {"64", "128", "256", NULL};
 enum { LEAST = 64 }; /* the first of each; the others double */
-const rt_parameter_t alya_chunk = {
-    .name = "chunk", .about = "elements per chunk of a thread", .values = chunks, .initial = 3};
+const rt_parameter_t alya_chunk = {.name = "chunk",
+                                   .about = "elements that a thread takes at a time",
+                                   .values = chunks,
+                                   .initial = 3};
 const rt_parameter_t alya_threads = {
-    .name = "threads", .about = "threads per block", .values = blocks, .initial = 1};
+    .name = "threads", .about = "per block", .values = blocks, .initial = 1};
 const rt_parameter_t alya_few_threads = {
-    .name = "threads", .about = "threads per block", .values = small_blocks, .initial = 1};
+    .name = "threads", .about = "per block", .values = small_blocks, .initial = 1};
 
 /* Returns the value that was chosen for the rung's one parameter, 0 if it has none. */
 static int64_t chosen(const rt_rung_t *rung, const int *choice)

@@ -9,9 +9,10 @@
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 
-/* --- rungs with one thread per element, whose threads per block are a launch parameter --- */
+/* --- rungs with one thread per element --- */
 
-/* Kernels are compiled for blocks of up to this many threads. Their registers, at most 118 on an
+/* Threads per block are a launch parameter: an element, and a warp, do not depend on their block.
+ * Kernels are compiled for blocks of up to this many threads. Their registers, at most 118 on an
  * H100, are fewer than that limit leaves per thread, so smaller blocks run as if compiled for them
  * alone. */
 enum { ALYA_MOST_THREADS = 512 };

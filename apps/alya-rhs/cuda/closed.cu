@@ -6,8 +6,6 @@
  * instructions of rung RSPR, and neither a full division nor a full cube root. Price: it is hardly
  * faster, because the 12 atomics per element take nine tenths of the time either way. The saving
  * shows once they are gone (rung patch).
- *
- * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

@@ -9,8 +9,6 @@
  * half the time. Price: a quarter of the lanes idles while adding, r is a third longer, a record
  * has 16 bytes of padding, and the results go through shared memory once; there are still 12
  * atomics per element.
- *
- * Launch parameter: threads per block. Warps do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

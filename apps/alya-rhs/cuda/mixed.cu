@@ -12,36 +12,13 @@
 #include "patch_host.cuh"
 
 /* As in patch.cu. */
-static constexpr alya_patch_variant_t shapes[] = {
-    alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, float>>(),
-    alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, float>>(),
-    alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, float>>(),
+struct mixed_t {
+    static constexpr alya_patch_variant_t shapes[] = {
+        alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, float>>(),
+        alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, float>>(),
+        alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, float>>(),
+    };
 };
-static constexpr int SHAPES = sizeof shapes / sizeof shapes[0];
 
-static void mixed_assemble(const alya_view_t *view, const alya_physics_t *physics, const double *,
-                           double *r)
-{
-    alya_patch_run(view, physics, r, shapes);
-}
-
-static void mixed_set_up(alya_view_t *view)
-{
-    alya_patch_set_up(view, shapes, SHAPES);
-}
-
-static void mixed_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
-{
-    alya_patch_memory(counts, shapes, SHAPES, bytes);
-}
-
-extern "C" const alya_kernels_t alya_mixed = {
-    .rung = {.precision = "FP32 in patches, FP64 sums"},
-    .assemble = mixed_assemble,
-    .set_up = mixed_set_up,
-    .tear_down = alya_patch_tear_down,
-    .memory = mixed_memory,
-    .packed = 6,
-    .r_stride = 3,
-    .tolerance = ALYA_TOLERANCE_MIXED,
-};
+extern "C" const alya_kernels_t alya_mixed =
+    alya_patch_rung_t<mixed_t>::table("FP32 in patches, FP64 sums", ALYA_TOLERANCE_MIXED);

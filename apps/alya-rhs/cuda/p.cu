@@ -6,8 +6,6 @@
  * the array is indexed by numbers known only at run time, so it is in local memory, which is device
  * memory laid out by the compiler: fewer global accesses, but nearly the same bytes (paper: 18.7 KB
  * instead of 23.3).
- *
- * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

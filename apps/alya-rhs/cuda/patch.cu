@@ -19,36 +19,13 @@
  * fewer warps. A single fetching warp was busy all the time, and delayed the others. Ids have 8
  * bits where 256 nodes are enough. The last is for GPUs whose multiprocessors have less shared
  * memory. */
-static constexpr alya_patch_variant_t shapes[] = {
-    alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, double>>(),
-    alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, double>>(),
-    alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, double>>(),
+struct patch_t {
+    static constexpr alya_patch_variant_t shapes[] = {
+        alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, double>>(),
+        alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, double>>(),
+        alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, double>>(),
+    };
 };
-static constexpr int SHAPES = sizeof shapes / sizeof shapes[0];
 
-static void patch_assemble(const alya_view_t *view, const alya_physics_t *physics, const double *,
-                           double *r)
-{
-    alya_patch_run(view, physics, r, shapes);
-}
-
-static void patch_set_up(alya_view_t *view)
-{
-    alya_patch_set_up(view, shapes, SHAPES);
-}
-
-static void patch_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
-{
-    alya_patch_memory(counts, shapes, SHAPES, bytes);
-}
-
-extern "C" const alya_kernels_t alya_patch = {
-    .rung = {.precision = "FP64"},
-    .assemble = patch_assemble,
-    .set_up = patch_set_up,
-    .tear_down = alya_patch_tear_down,
-    .memory = patch_memory,
-    .packed = 6,
-    .r_stride = 3,
-    .tolerance = ALYA_TOLERANCE,
-};
+extern "C" const alya_kernels_t alya_patch =
+    alya_patch_rung_t<patch_t>::table("FP64", ALYA_TOLERANCE);

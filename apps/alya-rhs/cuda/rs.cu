@@ -8,8 +8,6 @@
  * coalesced. Price: each intermediate goes through L1 and L2 to DRAM, a thousand loads and stores
  * per element. The compiler may not keep them in registers: any store might overwrite any value,
  * because the stride between values is known only at run time and could be anything.
- *
- * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

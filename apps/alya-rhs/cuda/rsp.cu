@@ -6,8 +6,6 @@
  * without an element matrix. Advantage: memory holds only the mesh, u and r; a tenth of the
  * baseline's operations. Price: about 90 doubles are alive at the widest place, so few threads fit
  * on a multiprocessor; and all 12 results wait for the last before they are added.
- *
- * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

@@ -6,8 +6,6 @@
  * threads per multiprocessor to hide the latency of the gather and of the atomics. Price: none in
  * arithmetic; a limit too low would move values to local memory. After this the 12 atomics per
  * element take nine tenths of the time: less arithmetic alone can no longer help (rung closed).
- *
- * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"

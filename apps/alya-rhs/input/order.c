@@ -158,22 +158,17 @@ static void order_by_least_node(const alya_mesh_t *mesh, const int32_t *number, 
 
 /* --- random --- */
 
-/* Returns the image of i under a bijection of [0, n): four rounds of a Feistel network on the
- * smallest even number of bits that holds n, repeated until the result is below n. */
-static int64_t shuffled(int64_t i, int64_t n, uint64_t seed)
+/* Fills list[n] with a permutation of 0 to n - 1: sorts them by random keys. */
+static void shuffle(int64_t n, uint64_t seed, uint32_t *list)
 {
-    int half = 1;
-    while (((int64_t)1 << 2 * half) < n)
-        half++;
-    const uint64_t mask = ((uint64_t)1 << half) - 1;
-    uint64_t x = (uint64_t)i;
-    do {
-        for (uint64_t round = 0; round < 4; round++) {
-            uint64_t right = x & mask;
-            x = right << half | ((x >> half ^ rt_hash(right + (round << 32), seed)) & mask);
-        }
-    } while (x >= (uint64_t)n);
-    return (int64_t)x;
+    uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++) {
+        key[i] = rt_hash((uint64_t)i, seed);
+        list[i] = (uint32_t)i;
+    }
+    rt_sort(key, list, n);
+    RT_FREE(key, RT_HOST);
 }
 
 /* --- applying an order --- */
@@ -223,15 +218,10 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
         alya_rcm_number(mesh, number);
         order_by_least_node(mesh, number, list);
     } else {
-#pragma omp parallel for schedule(static)
-        for (int64_t e = 0; e < mesh->elements; e++)
-            list[e] = (uint32_t)shuffled(e, mesh->elements, rt_hash(0, seed));
+        shuffle(mesh->elements, rt_hash(0, seed), list);
     }
-    if (order == ALYA_RANDOM_ALL) {
-#pragma omp parallel for schedule(static)
-        for (int64_t n = 0; n < mesh->nodes; n++)
-            number[n] = (int32_t)shuffled(n, mesh->nodes, rt_hash(1, seed));
-    }
+    if (order == ALYA_RANDOM_ALL)
+        shuffle(mesh->nodes, rt_hash(1, seed), (uint32_t *)number);
     apply(mesh, list, number);
     RT_FREE(list, RT_HOST);
     RT_FREE(number, RT_HOST);

@@ -34,7 +34,8 @@ static void patch_destroy(patch_t *patch)
 static void pick_nodes(patch_t *patch, int picks, int32_t *local)
 {
     const alya_mesh_t *mesh = patch->t->mesh;
-    const uint64_t seed = rt_hash(patch->t->s->solves, (uint64_t)patch->t->p->run->opt.seed + ALYA_SEED_PICKS);
+    const uint64_t seed =
+        rt_hash(patch->t->s->solves, (uint64_t)patch->t->p->run->opt.seed + ALYA_SEED_PICKS);
     patch->picks = 0;
     for (uint64_t i = 0; patch->picks < picks && i < 64 * (uint64_t)picks; i++) {
         const int64_t n = (int64_t)(rt_hash(i, seed) % (uint64_t)mesh->nodes);
@@ -121,7 +122,7 @@ static void look(alya_solver_t *s, bool is_done)
         patch_get(patch, s->r, s->kernels->r_stride, patch->picks);
         for (int n = 0; n < patch->picks; n++)
             patch->worst = fmax(patch->worst, alya_node_error(patch->u + 3 * n, patch->want + 3 * n,
-                                                         patch->size + 2 * n));
+                                                              patch->size + 2 * n));
         return;
     }
     patch_get(patch, s->u, s->u_stride, patch->mesh.nodes);

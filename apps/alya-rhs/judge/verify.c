@@ -164,7 +164,8 @@ static double tetrahedron(const alya_mesh_t *mesh, int64_t e, double centre[3])
 }
 
 /* Sums V and V x_c over all ranks' elements, and got and size[1] over the nodes. */
-static void totals(const alya_bench_t *t, double *volume, double moment[3], double sum[3], double *size)
+static void totals(const alya_bench_t *t, double *volume, double moment[3], double sum[3],
+                   double *size)
 {
     exact_t exact[8] = {{0, 0}};
     double total[8];
@@ -332,7 +333,7 @@ static void check_assemblies(alya_bench_t *t)
         for (int64_t i = 0; i < s->witnesses; i++) {
             const int64_t n = s->first_witness + i * s->jump;
             most = fmax(most, alya_node_error(kept + 3 * (w * ALYA_WITNESSES + i), t->want + 3 * n,
-                                         t->size + 2 * n));
+                                              t->size + 2 * n));
         }
     }
     RT_FREE(kept, RT_HOST);
