@@ -15,8 +15,9 @@ static const char *const sources[] = {"point", "plane", NULL};
 
 #define CONFIG gfnn_config_t
 static const rt_opt_t options[] = {
-    RT_EXTENTS(CONFIG, n_elements, "elements", "NXxNYxNZ", "48x48x48", 1, 65536,
-               "cubes of the box; the paper's size is 256x256x512 per GPU. A voxel file has its own"),
+    RT_EXTENTS(
+        CONFIG, n_elements, "elements", "NXxNYxNZ", "48x48x48", 1, 65536,
+        "cubes of the box; the paper's size is 256x256x512 per GPU. A voxel file has its own"),
     RT_TEXT(CONFIG, model, "model", "NAME", "head",
             "head (nested ellipsoids of eight tissues, generated), uniform, or a voxel file"),
     RT_INT(CONFIG, model_seed, "model-seed", "N", "0", 0, 9e15,
@@ -107,10 +108,12 @@ static void check_physics(const gfnn_config_t *config)
                   config->vs, config->vp, config->vp / sqrt(2));
     if (config->source == GFNN_PLANE &&
         (strcmp(config->model, "uniform") != 0 || config->faces != GFNN_PERIODIC))
-        rt_refuse(RT_USAGE, "--source plane: such a wave needs a uniform periodic box; add --model uniform "
-                            "--faces periodic");
+        rt_refuse(RT_USAGE,
+                  "--source plane: such a wave needs a uniform periodic box; add --model uniform "
+                  "--faces periodic");
     if (config->source == GFNN_PLANE && config->n_elements[0] < 4)
-        rt_refuse(RT_USAGE, "--source plane: a wave needs at least 4 elements; the box has %lld in x",
+        rt_refuse(RT_USAGE,
+                  "--source plane: a wave needs at least 4 elements; the box has %lld in x",
                   (long long)config->n_elements[0]);
     if (config->source == GFNN_POINT && config->faces == GFNN_MIRROR && config->n_elements[2] < 2)
         rt_refuse(RT_USAGE, "--elements: with one element in z, mirror faces hold every node that "
@@ -226,8 +229,8 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "problem       %lld implicit time step%s of elastic waves, ", steps,
             steps > 1 ? "s" : "");
     if (!one_head(config))
-        fprintf(out, "%lldx%lldx%lld times ", (long long)config->heads[0], (long long)config->heads[1],
-                (long long)config->heads[2]);
+        fprintf(out, "%lldx%lldx%lld times ", (long long)config->heads[0],
+                (long long)config->heads[1], (long long)config->heads[2]);
     if (strcmp(config->model, "uniform") == 0)
         fprintf(out, "uniform, Vs %g m/s", config->vs);
     else if (config->model_seed && !from_file(config))
@@ -235,13 +238,13 @@ static void describe(const rt_run_t *run, FILE *out)
     else
         fprintf(out, "%s", config->model);
     fprintf(out, ": %lldx%lldx%lld elements of %g m, %.0f nodes, %s faces\n", (long long)E[0],
-            (long long)E[1], (long long)E[2], config->ds, (double)N[0] * (double)N[1] * (double)N[2],
-            faces[config->faces]);
+            (long long)E[1], (long long)E[2], config->ds,
+            (double)N[0] * (double)N[1] * (double)N[2], faces[config->faces]);
     fprintf(out,
             "              dt %g s, Vp %g m/s, Vp dt/ds %g, rho %g kg/m^3, damping %g at %g and %g "
             "Hz\n",
-            config->dt, config->vp, config->vp * config->dt / config->ds, config->rho, config->damping, config->f1,
-            config->f2);
+            config->dt, config->vp, config->vp * config->dt / config->ds, config->rho,
+            config->damping, config->f1, config->f2);
     fprintf(out, "              CG to %g, preconditioner ", config->tolerance);
     fprintf(out, "%s", preconds[config->precond]);
     if (config->precond == GFNN_CHEB)
@@ -249,8 +252,8 @@ static void describe(const rt_run_t *run, FILE *out)
     if (config->precond == GFNN_GFM)
         fprintf(out, " of %lld kernels", (long long)config->kernels);
     if (gfnn_has_network(config))
-        fprintf(out, ", coefficients %s, r in %s%s", coefs[config->coef], precisions[config->precision],
-                config->smooth ? ", Jacobi before and after" : "");
+        fprintf(out, ", coefficients %s, r in %s%s", coefs[config->coef],
+                precisions[config->precision], config->smooth ? ", Jacobi before and after" : "");
     if (config->source == GFNN_POINT)
         fprintf(out, "; point source of %g Hz\n", config->frequency);
     else

@@ -131,7 +131,7 @@ static void parse(gfnn_config_t *config, int ranks)
             rt_refuse(RT_USAGE,
                       "--ranks %s: %d ranks along %c cannot share %lld nodes, as each needs one at "
                       "least: use fewer there or more --elements",
-                      config->ranks, p[d], "xyz"[d], (long long)config->n_nodes[d]);
+                      config->ranks, p[d], "xyz"[d], (long long)config -> n_nodes[d]);
 }
 
 /* The whole box. Along a periodic direction of one or two elements an element would meet itself, or

@@ -37,7 +37,10 @@ gfnn_step_t gfnn_step(const gfnn_config_t *config);
 
 /* The external force of the step that ends at `time`, over c0. The point source is a Ricker wavelet
  * in direction z at the node nearest to GFNN_SOURCE_AT of the box. */
-#define GFNN_SOURCE_AT {0.6, 0.6, 0.55}
+#define GFNN_SOURCE_AT \
+    {                  \
+        0.6, 0.6, 0.55 \
+    }
 typedef struct {
     int64_t at;   /* index on box->fine of the node's z component; -1: not on this rank */
     double value; /* to be added to f */

@@ -59,8 +59,6 @@ endif
 
 gfnn_inputsdir = $(pkgdatadir)/inputs/gfnn-wave
 dist_gfnn_inputs_DATA = $(wildcard $(srcdir)/inputs/gfnn-wave/*)
-gfnn_docdir = $(docdir)/gfnn-wave
-dist_gfnn_doc_DATA = $(wildcard $(srcdir)/apps/gfnn-wave/*.md)
 
 # make bench: the ladders of operator and predictor in both forms, then a step with every
 # preconditioner, on 256^3 elements.

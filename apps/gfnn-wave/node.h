@@ -224,8 +224,8 @@ GFNN_FN double gfnn_bj(const float *inverse, int64_t bare, double scale, const d
 {
     const double r0 = r[0], r1 = r[fine], r2 = r[2 * fine];
     float d0, d1, d2;
-    gfnn_times_inverse(inverse, bare, (float)(scale * r0), (float)(scale * r1),
-                       (float)(scale * r2), &d0, &d1, &d2);
+    gfnn_times_inverse(inverse, bare, (float)(scale * r0), (float)(scale * r1), (float)(scale * r2),
+                       &d0, &d1, &d2);
     z[0] = d0;
     z[wide] = d1;
     z[2 * wide] = d2;

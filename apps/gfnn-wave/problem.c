@@ -104,7 +104,8 @@ static void add_floats(rt_digest_t *digest, const char *name, const float *x, in
     rt_digest_items(digest, name, &items);
 }
 
-static void digest_network(const gfnn_config_t *config, const gfnn_weights_t *w, rt_digest_t *digest)
+static void digest_network(const gfnn_config_t *config, const gfnn_weights_t *w,
+                           rt_digest_t *digest)
 {
     const gfnn_mlp_t *mlp[] = {&w->reg, &w->cls};
     add_floats(digest, "kernels", w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);

@@ -208,8 +208,8 @@ void gfnn_solver_destroy(void *solver)
     rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
     for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
         rt_halo_destroy(halos[i]);
-    void *const arrays[] = {s->u, s->v,   s->a,   s->x,   s->r,     s->p,   s->q,
-                            s->f, s->z,   s->r32, s->s32, s->t32,   s->other, s->dots};
+    void *const arrays[] = {s->u, s->v, s->a,   s->x,   s->r,   s->p,     s->q,
+                            s->f, s->z, s->r32, s->s32, s->t32, s->other, s->dots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         rt_free(arrays[i], s->space);
     if (s->low)
@@ -257,7 +257,8 @@ static void spoil_vectors(gfnn_solver_t *s)
 static void new_input(gfnn_solver_t *s)
 {
     const gfnn_vectors_t *v = s->vectors;
-    const double random = rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
+    const double random =
+        rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
     s->scale = (double)(float)exp2(random); /* exact in FP32 too */
     if (s->kernels->ladder == GFNN_LADDER_OPERATOR)
         v->axpby(&s->view_vec, s->scale, s->f, 0, s->x);
@@ -275,7 +276,8 @@ static void new_start(gfnn_solver_t *s)
     const size_t bytes = 3 * (size_t)s->problem->box.fine.plane * sizeof(double);
     const double *const start[] = {from->u, from->v, from->a};
     double *const state[] = {s->u, s->v, s->a};
-    const double random = rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
+    const double random =
+        rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
     s->scale = exp2(round(30 * random));
     for (int i = 0; i < 3; i++) {
         rt_copy(s->p, s->space, start[i], RT_HOST, bytes);

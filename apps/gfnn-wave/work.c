@@ -106,7 +106,8 @@ static double predictor_flops(const gfnn_config_t *config)
  * multiply-adds for the weights, six products, nine multiply-adds a neighbour. */
 static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    const bool weighs = config->precond == GFNN_GF8 && strcmp(rung->name, "predict-reference") != 0 &&
+    const bool weighs = config->precond == GFNN_GF8 &&
+                        strcmp(rung->name, "predict-reference") != 0 &&
                         strcmp(rung->name, "tensor") != 0;
     return weighs ? 28 * GFNN_STENCIL : predictor_flops(config);
 }
@@ -235,7 +236,8 @@ void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     if (strcmp(rung->ladder, "solve") == 0) {
         solve_work(config, rung, 1, 1, work);
     } else if (strcmp(rung->ladder, "operator") == 0) {
-        apply_work(config, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E, work);
+        apply_work(config, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E,
+                   work);
     } else {
         const double flops = predictor_flops(config) * N;
         apply_work(config, true, flops, predictor_read(config, rung), FLOATS,
@@ -306,16 +308,15 @@ static double halo_set_up(const arrays_t *a, int width)
 static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a,
                             rt_space_t space)
 {
-    const bool network = gfnn_has_network(config),
-               half = precision_of(config, rung) == GFNN_FP16;
+    const bool network = gfnn_has_network(config), half = precision_of(config, rung) == GFNN_FP16;
     const double copied = space == RT_HOST ? 0 : a->ids + a->coefs;
     const double low = half ? a->low : a->wide;
     if (strcmp(rung->ladder, "operator") == 0)
         return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
-    const int wide = (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) +
-                     gfnn_needs_r32(config);
+    const int wide =
+        (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) + gfnn_needs_r32(config);
     return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
@@ -379,7 +380,8 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     int deepest;
     const double problem =
         3 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + (double)SMALL;
-    own[space] = solver_memory(config, rung, &a, space) + solver_halos(config, rung, &a, space, &deepest);
+    own[space] =
+        solver_memory(config, rung, &a, space) + solver_halos(config, rung, &a, space, &deepest);
     if (space == RT_DEVICE)
         own[RT_PINNED] = solver_halos(config, rung, &a, RT_PINNED, &deepest);
     if (kernels)

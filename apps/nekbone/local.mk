@@ -62,11 +62,6 @@ endif
 
 nekbone_inputsdir = $(pkgdatadir)/inputs/nekbone
 dist_nekbone_inputs_DATA = $(wildcard $(srcdir)/inputs/nekbone/*)
-nekbone_docdir = $(docdir)/nekbone
-dist_nekbone_doc_DATA = $(wildcard $(srcdir)/apps/nekbone/*.md)
-
-# The study of CRESTA D3.5.2 (docs/auto-tuning.md).
-dist_bin_SCRIPTS = tools/nek-study
 
 # make bench: the ladder at 64 to 4096 elements of degree 9.
 bench: bench-nekbone

@@ -1,31 +1,25 @@
 /*
- * base/mem.c - memory spaces over three back-ends.
+ * base/mem.c - memory spaces: the table of live blocks, the poison, and host memory.
  *
- * Idea: one table holds every live block, in order of address. It is what counts the bytes, finds a
- * pointer that is freed twice or in the wrong space, and sees a copy that runs over the end of a
- * block on a GPU, where nothing else would.
+ * Idea: one table holds every live block, in order of address. It counts the bytes, finds a pointer
+ * that is freed twice or in the wrong space, and catches a copy that runs over the end of a block
+ * on a GPU, where nothing else would.
  * Advantage: a copy with the spaces mixed up fails here, with both spaces named, and not as an
  * illegal access some kernels later.
- * Price: a binary search for each copy, and an allocation costs a memmove of the table: apps hold
- * tens of blocks and allocate outside their loops.
+ * Price: a binary search per copy and a memmove of the table per allocation. Both are small: apps
+ * hold tens of blocks and allocate outside their loops.
  *
- * Not for use by several threads at once.
+ * Not for several threads at once.
  */
 #include "config.h"
 #include "base/mem.h"
-#include <errno.h>
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "machine/device.h"
 #include "base/error.h"
-#include "machine/kokkos.h"
-#if RT_HAVE_CUDA
-#include "machine/cuda.h"
-#endif
+#include "base/free_memory.h"
+#include "base/mem_backend.h"
 
 const char *rt_space_name(rt_space_t space)
 {
@@ -33,22 +27,20 @@ const char *rt_space_name(rt_space_t space)
     return names[space];
 }
 
-/* ---- the poison ----
- * 0x7ff4 over and over is a signalling NaN as a double, a NaN as float, half and bfloat16, and
- * close to the largest integer of 16, 32 and 64 bits: as an index, far outside any array. (No
- * pattern of 32 bits is a signalling NaN both as a float and, doubled, as a double: the exponent of
- * the double covers the bit that makes the float a quiet one.)
- */
+/* ---- the poison ---- The pattern 0x7ff4, repeated, is a signalling NaN as a double, a NaN as
+ * float, half and bfloat16, and close to the largest integer of 16, 32 and 64 bits: as an index,
+ * far outside any array. (No pattern of 32 bits is a signalling NaN both as a float and, repeated,
+ * as a double: the exponent of the double covers the bit that makes the float a quiet NaN.) */
 #define POISON UINT64_C(0x7ff47ff47ff47ff4)
 
-static int poison_all = -1; /* -1: RT_POISON was not looked at yet */
+static int poison_all = -1; /* -1: RT_POISON has not been read yet */
 
 void rt_mem_poison(bool on)
 {
     poison_all = on;
 }
 
-static bool poisoning(void)
+bool rt_mem_is_poisoning(void)
 {
     if (poison_all < 0) {
         const char *value = getenv("RT_POISON");
@@ -57,9 +49,8 @@ static bool poisoning(void)
     return poison_all;
 }
 
-/* Large blocks are touched in parallel: the first touch decides on which NUMA node a page lives,
- * and the kernel clears a page when it is touched, which takes one thread a second for each GB or
- * two. */
+/* Large blocks are touched in parallel. The first touch decides on which NUMA node a page lives,
+ * and the kernel clears a page when it is touched: one thread needs a second for each GB or two. */
 enum { PIECE = 1 << 20 };
 
 static void host_set(void *dst, int byte, size_t bytes)
@@ -80,7 +71,7 @@ static void host_move(void *dst, const void *src, size_t bytes)
         memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
-static void poison_host(void *ptr, size_t bytes)
+void rt_mem_poison_block(void *ptr, size_t bytes)
 {
     uint64_t *word = ptr;
     const size_t n = bytes / sizeof *word;
@@ -93,128 +84,27 @@ static void poison_host(void *ptr, size_t bytes)
     memcpy(word + n, &poison, bytes % sizeof *word);
 }
 
-/* ---- how much there is ---- */
+/* ---- the host back-end ---- */
 
-/* The number behind `key` in a file of lines "key number"; false if there is none. */
-static bool file_number(const char *path, const char *key, uint64_t *value)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    char line[256];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) != 0)
-            continue;
-        char *end;
-        const char *digits = line + strlen(key);
-        *value = strtoull(digits, &end, 10);
-        found = end != digits;
-    }
-    fclose(file);
-    return found;
-}
+static size_t promised_bytes; /* allocated by host_alloc, touched or not */
 
-/* What the control group at /sys/fs/cgroup + folder still allows: its limit less its use, where
- * file pages that the kernel would drop at once do not count as used. */
-static uint64_t cgroup_room(const char *folder, bool v2)
-{
-    char path[1024];
-    uint64_t limit, used, cached = 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", folder,
-             v2 ? "memory.max" : "memory.limit_in_bytes");
-    if (!file_number(path, "", &limit)) /* no such file, or "max" */
-        return UINT64_MAX;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", folder,
-             v2 ? "memory.current" : "memory.usage_in_bytes");
-    if (!file_number(path, "", &used))
-        return UINT64_MAX;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.stat", folder);
-    file_number(path, v2 ? "inactive_file " : "total_inactive_file ", &cached);
-    used -= cached < used ? cached : used;
-    return used < limit ? limit - used : 0;
-}
-
-/* The least room of the process's control group and all groups above it: a limit binds whoever is
- * below. Inside a container the upper part of the path may not exist; the root always does. */
-static uint64_t cgroups_room(void)
-{
-    uint64_t room = UINT64_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file)
-        return room;
-    char line[512];
-    while (fgets(line, sizeof line, file)) { /* "0::/path" is v2, "4:memory:/path" is v1 */
-        line[strcspn(line, "\n")] = '\0';
-        const bool v2 = strncmp(line, "0::", 3) == 0;
-        const char *path = v2 ? line + 3 : strstr(line, ":memory:");
-        if (!path)
-            continue;
-        char folder[600];
-        const char *root = v2 ? "" : "/memory";
-        snprintf(folder, sizeof folder, "%s%s", root, v2 ? path : path + strlen(":memory:"));
-        for (;;) {
-            const uint64_t here = cgroup_room(folder, v2);
-            room = here < room ? here : room;
-            char *slash = strrchr(folder + strlen(root), '/');
-            if (!slash)
-                break;
-            *slash = '\0';
-        }
-    }
-    fclose(file);
-    return room;
-}
-
-/* ---- back-ends: who makes pinned and device memory ---- */
-
-typedef struct {
-    void *(*alloc)(size_t bytes, rt_space_t space); /* NULL on failure */
-    void (*release)(void *ptr, rt_space_t space);
-    void (*copy)(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                 size_t bytes);
-    void (*fill)(void *dst, rt_space_t space, int byte, size_t bytes);
-    size_t (*available)(rt_space_t space);
-} backend_t;
-
-static size_t promised_bytes; /* by host_alloc, touched or not */
-
-/* Linux promises memory it does not have and kills the program that touches it. So what was
- * promised to us and is not resident yet is taken off what the kernel calls available. */
 static size_t host_available(rt_space_t space)
 {
     (void)space;
-    uint64_t kib = 0;
-    uint64_t available = UINT64_MAX;
-    if (file_number("/proc/meminfo", "MemAvailable:", &kib))
-        available = kib * 1024;
-    const uint64_t room = cgroups_room();
-    available = room < available ? room : available;
-
-    long pages, resident_pages;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm) {
-        if (fscanf(statm, "%ld %ld", &pages, &resident_pages) == 2) {
-            const uint64_t resident = (uint64_t)resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-            const uint64_t owed = promised_bytes > resident ? promised_bytes - resident : 0;
-            available -= owed < available ? owed : available;
-        }
-        fclose(statm);
-    }
-    return available;
+    return rt_free_memory(promised_bytes);
 }
 
 static void *host_alloc(size_t bytes, rt_space_t space)
 {
-    /* Reading /proc takes some 50 us: worth it where a mistake could get the program killed. */
+    /* Asking takes about 50 us. That is worth it where a mistake could get the program killed. */
     const size_t worth_asking = (size_t)1 << 20;
     void *ptr = NULL;
     if (bytes >= worth_asking && bytes > host_available(space))
         return NULL;
     if (posix_memalign(&ptr, space == RT_DEVICE ? 256 : 64, bytes) != 0)
         return NULL;
-    if (space == RT_DEVICE || poisoning())
-        poison_host(ptr, bytes);
+    if (space == RT_DEVICE || rt_mem_is_poisoning())
+        rt_mem_poison_block(ptr, bytes);
     return ptr;
 }
 
@@ -238,158 +128,27 @@ static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     host_set(dst, byte, bytes);
 }
 
-static const backend_t host_backend = {host_alloc, host_release, host_copy, host_fill,
-                                       host_available};
+const rt_mem_backend_t rt_mem_host = {.alloc = host_alloc,
+                                      .release = host_release,
+                                      .copy = host_copy,
+                                      .fill = host_fill,
+                                      .available = host_available};
 
-#if RT_HAVE_CUDA
+static const rt_mem_backend_t *backend = &rt_mem_host;
 
-/* cudaMemset knows bytes only: put 1 MiB there, then let the device double it. */
-static void cuda_poison(char *ptr, size_t bytes)
+void rt_mem_set_backend(const rt_mem_backend_t *chosen)
 {
-    static char seed[1 << 20];
-    poison_host(seed, sizeof seed);
-    size_t done = bytes < sizeof seed ? bytes : sizeof seed;
-    RT_CUDA(cudaMemcpyAsync(ptr, seed, done, cudaMemcpyDefault, rt_stream()));
-    while (done < bytes) {
-        const size_t more = bytes - done < done ? bytes - done : done;
-        RT_CUDA(cudaMemcpyAsync(ptr + done, ptr, more, cudaMemcpyDefault, rt_stream()));
-        done += more;
-    }
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-}
-
-static void *cuda_alloc(size_t bytes, rt_space_t space)
-{
-    void *ptr = NULL;
-    if (space == RT_PINNED && bytes > host_available(space))
-        return NULL; /* page-locking makes it resident at once: the kernel must not be tried */
-    const cudaError_t status =
-        space == RT_PINNED ? cudaMallocHost(&ptr, bytes) : cudaMalloc(&ptr, bytes);
-    if (status == cudaErrorMemoryAllocation || status == cudaErrorInvalidValue) {
-        (void)cudaGetLastError(); /* or the next launch check would find it */
-        return NULL;
-    }
-    RT_CUDA(status);
-    if (poisoning())
-        cuda_poison(ptr, bytes);
-    return ptr;
-}
-
-static void cuda_release(void *ptr, rt_space_t space)
-{
-    if (space == RT_PINNED)
-        RT_CUDA(cudaFreeHost(ptr));
-    else
-        RT_CUDA(cudaFree(ptr));
-}
-
-static void cuda_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                      size_t bytes)
-{
-    if (dst_space == RT_HOST && src_space == RT_HOST) {
-        host_move(dst, src, bytes); /* the stream never touches pageable memory behind our back */
-        return;
-    }
-    RT_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, rt_stream()));
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-}
-
-static void cuda_fill(void *dst, rt_space_t space, int byte, size_t bytes)
-{
-    if (space == RT_DEVICE)
-        RT_CUDA(cudaMemsetAsync(dst, byte, bytes, rt_stream()));
-    else
-        host_set(dst, byte, bytes);
-}
-
-static size_t cuda_available(rt_space_t space)
-{
-    if (space == RT_PINNED)
-        return host_available(space);
-    size_t left, total;
-    RT_CUDA(cudaMemGetInfo(&left, &total));
-    return left;
-}
-
-static const backend_t cuda_backend = {cuda_alloc, cuda_release, cuda_copy, cuda_fill,
-                                       cuda_available};
-#endif
-
-/* Kokkos alone reaches the GPU (AMD, Intel). It has no page-locked memory in this interface. */
-
-static void kokkos_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                        size_t bytes)
-{
-    rt_kokkos_fence();
-    rt_kokkos_copy(dst, dst_space == RT_DEVICE, src, src_space == RT_DEVICE, bytes);
-}
-
-/* `seed`, of `len` bytes, over and over. */
-static void kokkos_spread(void *dst, const char *seed, size_t len, size_t bytes)
-{
-    for (size_t done = 0; done < bytes; done += len)
-        kokkos_copy((char *)dst + done, RT_DEVICE, seed, RT_HOST,
-                    bytes - done < len ? bytes - done : len);
-}
-
-static void *kokkos_alloc(size_t bytes, rt_space_t space)
-{
-    if (space != RT_DEVICE)
-        return host_alloc(bytes, space);
-    void *ptr = rt_kokkos_alloc(bytes);
-    if (ptr && poisoning()) {
-        static char seed[1 << 20];
-        poison_host(seed, sizeof seed);
-        kokkos_spread(ptr, seed, sizeof seed, bytes);
-    }
-    return ptr;
-}
-
-static void kokkos_release(void *ptr, rt_space_t space)
-{
-    if (space == RT_DEVICE)
-        rt_kokkos_free(ptr);
-    else
-        host_release(ptr, space);
-}
-
-static void kokkos_fill(void *dst, rt_space_t space, int byte, size_t bytes)
-{
-    static char seed[1 << 20];
-    if (space != RT_DEVICE) {
-        host_set(dst, byte, bytes);
-        return;
-    }
-    memset(seed, byte, sizeof seed);
-    kokkos_spread(dst, seed, sizeof seed, bytes);
-}
-
-/* Kokkos cannot be asked; an allocation that fails is what tells. */
-static size_t kokkos_available(rt_space_t space)
-{
-    return host_available(space);
-}
-
-static const backend_t kokkos_backend = {kokkos_alloc, kokkos_release, kokkos_copy, kokkos_fill,
-                                         kokkos_available};
-
-static const backend_t *backend(void)
-{
-#if RT_HAVE_CUDA
-    if (rt_device_gpu())
-        return &cuda_backend;
-#endif
-    return rt_kokkos_on_gpu() ? &kokkos_backend : &host_backend;
+    backend = chosen;
 }
 
 bool rt_mem_device_is_emulated(void)
 {
-    return backend() == &host_backend;
+    return backend == &rt_mem_host;
 }
 
 size_t rt_mem_available(rt_space_t space)
 {
-    return space == RT_HOST ? host_available(space) : backend()->available(space);
+    return space == RT_HOST ? host_available(space) : backend->available(space);
 }
 
 /* ---- the table of live blocks ---- */
@@ -398,16 +157,17 @@ typedef struct {
     uintptr_t start;
     size_t bytes;
     rt_space_t space;
-    const backend_t *backend; /* that made it: the device may have been released since */
+    const rt_mem_backend_t
+        *backend; /* the one that allocated it: the device may have been released since */
 } block_t;
 
 static struct {
-    block_t *block; /* [n], by rising start: CUDA's addresses and the host's never clash */
+    block_t *block; /* [n], in order of start; addresses of CUDA and of the host never clash */
     size_t n, capacity;
     size_t used[RT_SPACES], high_water[RT_SPACES];
 } table;
 
-/* Number of blocks that start at or below `address`: only the last of them may hold it. */
+/* Returns how many blocks start at or below `address`; only the last of them can hold it. */
 static size_t blocks_up_to(uintptr_t address)
 {
     size_t low = 0, high = table.n;
@@ -421,7 +181,7 @@ static size_t blocks_up_to(uintptr_t address)
     return low;
 }
 
-/* The block that holds `address`, or NULL. */
+/* Returns the block that holds `address`, or NULL. */
 static const block_t *block_around(uintptr_t address)
 {
     const size_t i = blocks_up_to(address);
@@ -450,7 +210,7 @@ static void table_insert(block_t b)
     memmove(table.block + i + 1, table.block + i, (table.n - i) * sizeof b);
     table.block[i] = b;
     table.n++;
-    if (b.backend == &host_backend)
+    if (b.backend == &rt_mem_host)
         promised_bytes += b.bytes;
     table.used[b.space] += b.bytes;
     if (table.used[b.space] > table.high_water[b.space])
@@ -459,13 +219,13 @@ static void table_insert(block_t b)
 
 static void table_remove(const block_t *b)
 {
-    if (b->backend == &host_backend)
+    if (b->backend == &rt_mem_host)
         promised_bytes -= b->bytes;
     table.used[b->space] -= b->bytes;
     const size_t i = (size_t)(b - table.block);
     table.n--;
     memmove(table.block + i, table.block + i + 1, (table.n - i) * sizeof *b);
-    if (table.n == 0) { /* nothing is live: leave nothing behind for a leak checker either */
+    if (table.n == 0) { /* nothing is live, so leave nothing for a leak checker to find */
         free(table.block);
         table.block = NULL;
         table.capacity = 0;
@@ -479,7 +239,7 @@ void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
     if (n == 0 || size == 0 || n > SIZE_MAX / size)
         return NULL;
     block_t b = {.bytes = n * size, .space = space};
-    b.backend = space == RT_HOST ? &host_backend : backend();
+    b.backend = space == RT_HOST ? &rt_mem_host : backend;
     if (!table_reserve())
         return NULL;
     void *ptr = b.backend->alloc(b.bytes, space);
@@ -517,15 +277,16 @@ void rt_free(void *ptr, rt_space_t space)
               "rt_free(%p, %s): freed already, or not from rt_alloc", ptr, rt_space_name(space));
     RT_EXPECT(b->space == space, RT_INVALID, "rt_free(%p, %s): this is %s memory", ptr,
               rt_space_name(space), rt_space_name(b->space));
-    const backend_t *maker = b->backend;
+    const rt_mem_backend_t *maker = b->backend;
     table_remove(b);
     maker->release(ptr, space);
 }
 
 /* ---- copying ---- */
 
-/* Pinned and device memory can only come from rt_alloc, so such a range must lie in a block of its
- * space. Host memory may be anybody's; but not a device's, and not run over the end of a block. */
+/* Checks one end of a copy. Pinned and device memory can only come from rt_alloc, so such a range
+ * must be in a block of its space. Host memory may come from anywhere, but it must not be a block
+ * of the device, nor run over the end of a block. */
 static void check_range(const void *ptr, rt_space_t space, size_t bytes, const char *what)
 {
     const block_t *b = block_around((uintptr_t)ptr);
@@ -534,7 +295,7 @@ static void check_range(const void *ptr, rt_space_t space, size_t bytes, const c
                   rt_space_name(space));
         return;
     }
-    /* Pinned memory is host memory too, for those who only read and write it there. */
+    /* Pinned memory is also host memory, for code that only reads and writes it on the host. */
     RT_EXPECT(b->space == space || (space == RT_HOST && b->space == RT_PINNED), RT_INVALID,
               "%s %p is called %s but is %s memory", what, ptr, rt_space_name(space),
               rt_space_name(b->space));
@@ -550,7 +311,7 @@ void rt_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_sp
         return;
     check_range(dst, dst_space, bytes, "destination");
     check_range(src, src_space, bytes, "source");
-    backend()->copy(dst, dst_space, src, src_space, bytes);
+    backend->copy(dst, dst_space, src, src_space, bytes);
 }
 
 void rt_fill(void *dst, rt_space_t space, int byte, size_t bytes)
@@ -558,7 +319,7 @@ void rt_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     if (bytes == 0)
         return;
     check_range(dst, space, bytes, "destination");
-    backend()->fill(dst, space, byte, bytes);
+    backend->fill(dst, space, byte, bytes);
 }
 
 void *rt_clone(const void *host, size_t n, size_t size, rt_space_t space)
@@ -591,7 +352,7 @@ char *rt_mem_format(double bytes, char *buf, size_t len)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int u = 0;
-    while (bytes >= 1023.95 && u < 6) { /* not 1024: that would print "1024.0 KiB" */
+    while (bytes >= 1023.95 && u < 6) { /* not 1024, which would print "1024.0 KiB" */
         bytes /= 1024;
         u++;
     }

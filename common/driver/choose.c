@@ -2,7 +2,7 @@
 #include "config.h"
 #include <string.h>
 #include "driver/job.h"
-#include "io/report.h"
+#include "io/json.h"
 #include "machine/comm.h"
 
 const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal, rt_text_t *why)

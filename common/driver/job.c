@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "driver/job.h"
-#include "io/report.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
 #include "measure/plausible.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "driver/job.h"
-#include "io/report.h"
+#include "io/json.h"
 
 #define CONFIG rt_options_t
 static const rt_opt_t common_options[] = {

@@ -2,7 +2,7 @@
 #include "config.h"
 #include <time.h>
 #include "driver/job.h"
-#include "io/report.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 

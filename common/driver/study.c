@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "driver/job.h"
-#include "io/report.h"
+#include "base/table.h"
+#include "io/json.h"
 #include "machine/comm.h"
 
 typedef struct {

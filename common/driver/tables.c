@@ -1,7 +1,7 @@
 /* driver/tables.c - what the user reads. */
 #include "config.h"
 #include "driver/job.h"
-#include "io/report.h"
+#include "base/table.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "measure/plausible.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "machine/comm.h"
 #include "base/error.h"
-#include "judge/verify.h"
+#include "base/numbers.h"
 
 /* Each word is mixed into what the words before it have left, so their order counts; the lanes
  * differ in what they start from. */

@@ -271,10 +271,3 @@ extern "C" const rt_loops_t rt_loops_cuda = {
     RT_DEVICE, n_shapes,   3,         cuda_open, cuda_close, cuda_start,     cuda_stop,
     cuda_set,  cuda_wrong, cuda_pass, cuda_copy, cuda_fma,   cuda_fma_lanes, partial_sum,
 };
-
-/* Any kernel will do: they are all compiled for the same architectures. */
-extern "C" cudaError_t rt_cuda_probe_code(void)
-{
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, set_values);
-}

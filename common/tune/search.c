@@ -21,7 +21,8 @@
 #include <time.h>
 #include "app/context.h"
 #include "base/stats.h"
-#include "io/report.h"
+#include "base/table.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
 #include "tune/search.h"

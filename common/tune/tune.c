@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include "app/context.h"
 #include "io/inputs.h"
-#include "io/report.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/device.h"
 #include "tune/tuning.h"
@@ -450,7 +450,7 @@ static bool is_there(const char *path)
 static void find_file(const rt_run_t *run, char *path, size_t len)
 {
     const rt_options_t *opt = &run->opt;
-    const char *folder[RT_INPUTS_FOLDERS];
+    rt_inputs_t shipped;
     *path = '\0';
     if (opt->no_tuning || (opt->tuning && strcmp(opt->tuning, "none") == 0))
         return;
@@ -462,9 +462,9 @@ static void find_file(const rt_run_t *run, char *path, size_t len)
     }
     if (user_path(run->app, path, len) && is_there(path))
         return;
-    const int n = rt_inputs_folders(run->app->name, folder);
-    for (int k = 0; k < n; k++)
-        if ((size_t)snprintf(path, len, "%s/%s.tuning", folder[k], run->app->name) < len &&
+    rt_inputs_folders(run->app->name, &shipped);
+    for (int k = 0; k < shipped.n; k++)
+        if ((size_t)snprintf(path, len, "%s/%s.tuning", shipped.path[k], run->app->name) < len &&
             is_there(path))
             return;
     *path = '\0';

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "tests/common/check.h"
 
-/* --- the transport that forgets --- */
+/* --- the transport that loses a message --- */
 
 typedef struct {
     void *staged;
@@ -102,7 +102,7 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
 
 /* --- judging --- */
 
-/* The check that was missed by most. */
+/* Returns the name of the check that was missed by most. */
 static const char *worst_check(const rt_verdict_t *v)
 {
     const double excess = rt_verdict_excess(v);
@@ -159,7 +159,7 @@ static void judge_one(const court_t *court, const char *name, int problem, const
         rt_verdict_print(&out->verdict, stdout);
 }
 
-/* The rungs as they are, and the mutants' own code without a fault. */
+/* Judges the rungs as they are, and the mutants' own code without a fault. */
 static void judge_honest(const court_t *court)
 {
     const rt_mutants_t *suite = court->suite;

@@ -367,7 +367,8 @@ static void tear_down(gfnn_view_t *view)
 
 static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    bytes[RT_HOST] += (double)(sizeof(data_t) + taps(config->precond, config->kernels) * sizeof(float));
+    bytes[RT_HOST] +=
+        (double)(sizeof(data_t) + taps(config->precond, config->kernels) * sizeof(float));
     if (is_copied(box->n[0], config->precision))
         bytes[RT_HOST] += (3 * (double)box->wide.plane + LANES) * sizeof(float);
 }

@@ -207,10 +207,9 @@ static void update_bj(const gfnn_view_t *view, double alpha, const double *q, do
             sum += alpha != 0 ? update_row(n, alpha, q + at, r + at) : dot_row(n, r + at, r + at);
         }
         data->sums[row] = sum;
-        data->sums[rows + row] =
-            bj_row(n, data->inverse + row_at(&box->bare, row), box->bare.plane, scale,
-                   r + fine_at(box, row, 0), box->fine.plane, z + wide_at(box, row, 0),
-                   box->wide.plane);
+        data->sums[rows + row] = bj_row(n, data->inverse + row_at(&box->bare, row), box->bare.plane,
+                                        scale, r + fine_at(box, row, 0), box->fine.plane,
+                                        z + wide_at(box, row, 0), box->wide.plane);
     }
     sums[0] = sum_pairwise(data->sums, rows);
     sums[1] = sum_pairwise(data->sums + rows, rows);
@@ -377,9 +376,8 @@ typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const f
                      const float *old, float omega, const float *r, const float *y, int64_t wide, \
                      float *out)                                                                  \
     {                                                                                             \
-        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                                       \
-            gfnn_smooth(Z, OLD, Y, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i,     \
-                        wide, out + i);                                                           \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++) gfnn_smooth(                          \
+            Z, OLD, Y, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i, wide, out + i); \
     }
 DEFINE_SMOOTH(smooth_r, 0, 0, 0)
 DEFINE_SMOOTH(smooth_ry, 0, 0, 1)
@@ -556,7 +554,7 @@ static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
     const gfnn_corners_t part = gfnn_corners(form);
     const gfnn_held_t held = gfnn_held(view->box);
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
-    data->inverse = RT_NEW(float, plane * GFNN_BLOCK, RT_HOST);
+    data->inverse = RT_NEW(float, plane *GFNN_BLOCK, RT_HOST);
     data->sums = RT_NEW(double, 2 * rows, RT_HOST);
     view->data = data;
 #pragma omp parallel for schedule(static)

@@ -519,8 +519,8 @@ template <class T> static __global__ void wrap_kernel(const ghosts_t g, T *x)
         return;
     g.place(t, at);
     const int to = g.lines.at(at[0], at[1], at[2]);
-    const int from =
-        g.lines.at(gfnn_wrapped(at[0], g.n[0]), gfnn_wrapped(at[1], g.n[1]), gfnn_wrapped(at[2], g.n[2]));
+    const int from = g.lines.at(gfnn_wrapped(at[0], g.n[0]), gfnn_wrapped(at[1], g.n[1]),
+                                gfnn_wrapped(at[2], g.n[2]));
     T value[3];
 #pragma unroll
     for (int c = 0; c < 3; c++)
@@ -638,7 +638,8 @@ static __device__ __forceinline__ void each_block(const rows_t &g, const gfnn_he
     const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * WARPS;
     for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
         const int j = row % g.n[1], k = row / g.n[1];
-        const bool hold_y = gfnn_is_held(&held, 1, j, g.n[1]), hold_z = gfnn_is_held(&held, 2, k, g.n[2]);
+        const bool hold_y = gfnn_is_held(&held, 1, j, g.n[1]),
+                   hold_z = gfnn_is_held(&held, 2, k, g.n[2]);
         const uint8_t *of_row = id + g.wide.at(0, j, k);
         unsigned first[4];
 #pragma unroll
@@ -796,7 +797,8 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
 
 /* Every kernel with D has this grid. */
 template <class... P, class... A>
-static void launch_blocks(void (*kernel)(rows_t, gfnn_held_t, const uint8_t *, const entries_t *, P...),
+static void launch_blocks(void (*kernel)(rows_t, gfnn_held_t, const uint8_t *, const entries_t *,
+                                         P...),
                           const gfnn_view_t *view, A... arguments)
 {
     const data_t *data = data_of(view);

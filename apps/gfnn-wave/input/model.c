@@ -134,8 +134,8 @@ static void check_file(const gfnn_config_t *config, const facts_t *facts)
                   config->model, (long long)E[0], (long long)E[1], (long long)E[2],
                   (long long)asked[0], (long long)asked[1], (long long)asked[2]);
     if (facts->ds != config->ds)
-        rt_refuse(RT_USAGE, "--model %s has voxels of %g m, not %g m: leave --ds out", config->model,
-                  facts->ds, config->ds);
+        rt_refuse(RT_USAGE, "--model %s has voxels of %g m, not %g m: leave --ds out",
+                  config->model, facts->ds, config->ds);
 }
 
 /* --- elements --- */

@@ -274,9 +274,8 @@ void newmark_after(const gfnn_view_t *view, double dt, const double *du, double 
 {
     const double f1 = 2 / dt, f2 = 4 / (dt * dt);
     each(
-        view, KOKKOS_LAMBDA(int64_t at, int64_t) {
-            gfnn_after(f1, f2, du[at], u + at, v + at, a + at);
-        });
+        view,
+        KOKKOS_LAMBDA(int64_t at, int64_t) { gfnn_after(f1, f2, du[at], u + at, v + at, a + at); });
 }
 
 /* --- FP64 with FP32 --- */
@@ -614,14 +613,14 @@ void set_up(gfnn_view_t *view, const gfnn_form_t *form)
     const Rows rows(view->box);
     Data *data = RT_NEW(Data, 1, RT_HOST);
     data->space = rt_kokkos_space();
-    data->inverse = RT_NEW(float, GFNN_BLOCK * static_cast<size_t>(rows.bare.plane), data->space);
-    double *w = static_cast<double *>(
-        rt_clone(view->materials->w, GFNN_MAX_IDS, sizeof *w, data->space));
+    data->inverse = RT_NEW(float, GFNN_BLOCK *static_cast<size_t>(rows.bare.plane), data->space);
+    double *w =
+        static_cast<double *>(rt_clone(view->materials->w, GFNN_MAX_IDS, sizeof *w, data->space));
     double *square = static_cast<double *>(
         rt_clone(view->materials->square, GFNN_MAX_IDS, sizeof *square, data->space));
-    Kokkos::parallel_for("gfnn blocks", range_of(rows),
-                         Invert{rows, gfnn_held(view->box), gfnn_corners(form), view->id, w, square,
-                                data->inverse});
+    Kokkos::parallel_for(
+        "gfnn blocks", range_of(rows),
+        Invert{rows, gfnn_held(view->box), gfnn_corners(form), view->id, w, square, data->inverse});
     rt_kokkos_fence();
     RT_FREE(w, data->space);
     RT_FREE(square, data->space);

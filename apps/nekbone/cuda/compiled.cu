@@ -157,20 +157,20 @@ static std::vector<std::string> macros(int n, int64_t elements, const int *choic
     return all;
 }
 
-static const char *compile(const std::vector<std::string> &options, int capability, void **image,
-                           size_t *bytes)
+static bool compile(const std::vector<std::string> &options, int capability, void **image,
+                    size_t *bytes, char *why, size_t len)
 {
     std::vector<const char *> words;
     for (const std::string &option : options)
         words.push_back(option.c_str());
     return rt_nvrtc_compile(text, "compiled_kernel.cuh", capability, words.data(),
-                            static_cast<int>(words.size()), image, bytes);
+                            static_cast<int>(words.size()), image, bytes, why, len);
 }
 
-const char *nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
-                        size_t *bytes)
+bool nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
+                 size_t *bytes, char *why, size_t len)
 {
-    return compile(macros(n, elements, choice), capability, image, bytes);
+    return compile(macros(n, elements, choice), capability, image, bytes, why, len);
 }
 
 /* What was compiled in this process: a tuner comes back to the same point. They are some tens of
@@ -190,8 +190,8 @@ static const void *find_kernel(const std::vector<std::string> &options)
     const rt_gpu_t *gpu = rt_device_gpu();
     void *image;
     size_t bytes;
-    const char *why = compile(options, 10 * gpu->major + gpu->minor, &image, &bytes);
-    if (why)
+    char why[512];
+    if (!compile(options, 10 * gpu->major + gpu->minor, &image, &bytes, why, sizeof why))
         rt_refuse(RT_ENVIRONMENT, "--rung compiled cannot run here: %s", why);
     cudaLibrary_t library;
     cudaKernel_t kernel;

@@ -1,0 +1,155 @@
+/*
+ * io/json.c - JSON through jansson, and report files that are written whole or not at all.
+ */
+#include "config.h"
+#include "io/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/numbers.h"
+#include "base/sha256.h"
+#include "io/draft.h"
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+    RT_EXPECT(value && json_object_set_new(object, key, value) == 0, RT_MEMORY,
+              "no memory for the report's '%s'", key);
+}
+
+static void append(json_t *array, json_t *value)
+{
+    RT_EXPECT(value && json_array_append_new(array, value) == 0, RT_MEMORY,
+              "no memory for the report");
+}
+
+void rt_json_real(json_t *object, const char *key, double value)
+{
+    RT_EXPECT(rt_finite(value), RT_INVALID, "the report's '%s' is %g", key, value);
+    put(object, key, json_real(value));
+}
+
+void rt_json_int(json_t *object, const char *key, long long value)
+{
+    put(object, key, json_integer(value));
+}
+
+void rt_json_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = value ? json_string(value) : json_null();
+    if (!text) { /* JSON is UTF-8, but a file name may be anything: keep what is ASCII */
+        char *ascii = strdup(value);
+        RT_EXPECT(ascii != NULL, RT_MEMORY, "no memory for the report's '%s'", key);
+        for (char *c = ascii; *c; c++)
+            *c = (unsigned char)*c < 128 ? *c : '?';
+        text = json_string(ascii);
+        free(ascii);
+    }
+    put(object, key, text);
+}
+
+void rt_json_bool(json_t *object, const char *key, bool value)
+{
+    put(object, key, json_boolean(value));
+}
+
+json_t *rt_json_object(json_t *object, const char *key)
+{
+    json_t *made = json_object();
+    put(object, key, made);
+    return made;
+}
+
+json_t *rt_json_array(json_t *object, const char *key)
+{
+    json_t *made = json_array();
+    put(object, key, made);
+    return made;
+}
+
+json_t *rt_json_append_object(json_t *array)
+{
+    json_t *made = json_object();
+    append(array, made);
+    return made;
+}
+
+void rt_json_append_real(json_t *array, double value)
+{
+    RT_EXPECT(rt_finite(value), RT_INVALID, "entry %zu of a list in the report is %g",
+              json_array_size(array), value);
+    append(array, json_real(value));
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* Returns an errno of rt_draft_begin in words for the user. */
+static const char *cause(int error)
+{
+    if (error == ENOENT)
+        return "its folder is not there or cannot hold files; make it, or name another";
+    if (error == EISDIR)
+        return "it is a folder; name a file";
+    if (error == ENOTDIR)
+        return "a part of the path is a file, not a folder; name another";
+    if (error == EINVAL)
+        return "it is not an ordinary file; name one";
+    return strerror(error);
+}
+
+void rt_report_probe(const char *path)
+{
+    rt_draft_t draft;
+    rt_draft_begin(&draft, path);
+    if (draft.error)
+        rt_refuse(RT_USAGE, "cannot write '%.400s': %s", path, cause(draft.error));
+    rt_draft_discard(&draft);
+}
+
+/* Returns the file's text with its seal, to be freed with free(); NULL if there is no memory. */
+static char *sealed_text(json_t *root, const char *nonce)
+{
+    static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+    json_object_del(root, "seal"); /* so that it becomes the last member */
+    rt_json_text(root, "seal", zeros);
+    /* Reals with 17 digits are read back with the same bits. */
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (!text)
+        return NULL;
+    const char end[] = "\"\n}\n"; /* after the last member, with the final newline */
+    const size_t n = strlen(text);
+    char hex[RT_SHA256_DIGITS + 1], *file = realloc(text, n + 2);
+    if (!file) {
+        free(text);
+        return NULL;
+    }
+    strcpy(file + n, "\n");
+    rt_sha256_t hash;
+    rt_sha256_begin(&hash);
+    rt_sha256_add(&hash, nonce, strlen(nonce));
+    rt_sha256_add(&hash, "\n", 1);
+    rt_sha256_add(&hash, file, n + 1);
+    rt_sha256_end_hex(&hash, hex);
+    memcpy(file + n + 1 - strlen(end) - RT_SHA256_DIGITS, hex, RT_SHA256_DIGITS);
+    return file;
+}
+
+int rt_report_write(const char *path, json_t *root, const char *nonce)
+{
+    rt_draft_t draft;
+    char *text = sealed_text(root, nonce);
+    int error = ENOMEM;
+    if (text) {
+        rt_draft_begin(&draft, path);
+        rt_draft_put(&draft, 0, text, strlen(text));
+        error = rt_draft_end(&draft);
+    }
+    free(text);
+    if (error)
+        fprintf(stderr, "cannot write '%.400s': %s (it is unchanged)\n", path, cause(error));
+    return error ? -1 : 0;
+}

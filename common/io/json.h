@@ -1,0 +1,42 @@
+/*
+ * io/json.h - results for programs: JSON through jansson, and the file of a whole report.
+ *
+ * A file is written whole or not at all: to a temporary file in the same folder, which is flushed
+ * to disk and then renamed. Numbers that are not finite cannot be written: verification should have
+ * failed before, so meeting one here is a fault of the program.
+ */
+#ifndef RT_JSON_H
+#define RT_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Set object[key]. rt_json_real ends the program if value is not finite. */
+void rt_json_real(json_t *object, const char *key, double value);
+void rt_json_int(json_t *object, const char *key, long long value);
+void rt_json_text(json_t *object, const char *key, const char *value);
+void rt_json_bool(json_t *object, const char *key, bool value);
+/* Add a new object or array under key; return a borrowed reference. */
+json_t *rt_json_object(json_t *object, const char *key);
+json_t *rt_json_array(json_t *object, const char *key);
+json_t *rt_json_append_object(json_t *array);
+void rt_json_append_real(json_t *array, double value);
+
+/* Refuses (RT_USAGE), before a run, a path that could not be written after it: missing folder, a
+ * folder, no permission. Leaves no file, and does not touch an existing one. */
+void rt_report_probe(const char *path);
+/* Adds the seal as the last member of `root` and writes the file. The seal is the SHA-256 of the
+ * nonce, a newline, and the bytes of the file with zeros for the 64 digits of the seal. A file that
+ * was edited by hand afterwards has the wrong seal. Anyone who edits it with a program can
+ * recompute the seal; it is not a signature. Rank 0 only. Returns 0, or -1 after one line on stderr
+ * (disk full, ...); then `path` is unchanged, and no temporary file is left. */
+int rt_report_write(const char *path, json_t *root, const char *nonce);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
