@@ -43,13 +43,6 @@ static int64_t wide_at(const gfnn_box_t *box, int64_t row, int c)
     return row_at(&box->wide, row) + c * box->wide.plane;
 }
 
-static double sum_pairwise(const double *x, int64_t n)
-{
-    if (n <= 2)
-        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
-    return sum_pairwise(x, n / 2) + sum_pairwise(x + n / 2, n - n / 2);
-}
-
 /* --- what the preconditioner gets --- */
 
 /* low[at ..] = scale x[0 .. n - 1] */
@@ -125,7 +118,7 @@ static double dot(const gfnn_view_t *view, const double *x, const double *y)
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(box));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
 static void axpby_row(int64_t n, double a, const double *restrict x, double b, double *restrict y)
@@ -179,7 +172,7 @@ static double update(const gfnn_view_t *view, double alpha, const double *q, dou
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(box));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
 static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
@@ -211,8 +204,8 @@ static void update_bj(const gfnn_view_t *view, double alpha, const double *q, do
                                         scale, r + fine_at(box, row, 0), box->fine.plane,
                                         z + wide_at(box, row, 0), box->wide.plane);
     }
-    sums[0] = sum_pairwise(data->sums, rows);
-    sums[1] = sum_pairwise(data->sums + rows, rows);
+    sums[0] = rt_sum_pairwise(data->sums, rows);
+    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
 /* This is not in the loop of an iteration. */
@@ -270,8 +263,8 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
         data->sums[row] = zr;
         data->sums[rows + row] = zq;
     }
-    sums[0] = sum_pairwise(data->sums, rows);
-    sums[1] = sum_pairwise(data->sums + rows, rows);
+    sums[0] = rt_sum_pairwise(data->sums, rows);
+    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
 /* z, or r without a preconditioner. */
@@ -364,7 +357,7 @@ static double dot32(const gfnn_view_t *view, const float *x, const float *y)
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(box));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
 /* A loop for each choice of what there is. out may be z or old, so none of them is `restrict`. */
