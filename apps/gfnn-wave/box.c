@@ -8,10 +8,10 @@
  * a periodic box may be its own neighbour on every side.
  */
 #include "config.h"
-#include "gfnn.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "box.h"
 
 /* --- arrays --- */
 
@@ -47,15 +47,15 @@ static int64_t first_of(int64_t nodes, int64_t ranks, int64_t place)
     return nodes / ranks * place + (place < more ? place : more);
 }
 
-gfnn_box_t gfnn_box(const gfnn_config_t *cfg, int rank)
+gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank)
 {
-    const int *r = cfg->n_ranks;
-    gfnn_box_t box = {.faces = cfg->faces,
+    const int *r = config->n_ranks;
+    gfnn_box_t box = {.faces = config->faces,
                       .place = {rank % r[0], rank / r[0] % r[1], rank / (r[0] * r[1])}};
     for (int d = 0; d < 3; d++) {
         box.ranks[d] = r[d];
-        box.N[d] = cfg->n_nodes[d];
-        box.E[d] = cfg->n_elements[d];
+        box.N[d] = config->n_nodes[d];
+        box.E[d] = config->n_elements[d];
         box.first[d] = first_of(box.N[d], r[d], box.place[d]);
         box.n[d] = first_of(box.N[d], r[d], box.place[d] + 1) - box.first[d];
     }
@@ -65,93 +65,99 @@ gfnn_box_t gfnn_box(const gfnn_config_t *cfg, int rank)
     return box;
 }
 
-/* Nodes a side of the largest box. */
-static void largest(const gfnn_config_t *cfg, const int ranks[3], int64_t n[3])
+void gfnn_box_count(gfnn_config_t *config)
 {
     for (int d = 0; d < 3; d++)
-        n[d] = (cfg->n_nodes[d] + ranks[d] - 1) / ranks[d];
+        config->n_nodes[d] = config->n_elements[d] + (config->faces != GFNN_PERIODIC);
+}
+
+/* Sets n to the nodes per side of the largest box. */
+static void largest(const gfnn_config_t *config, const int ranks[3], int64_t n[3])
+{
+    for (int d = 0; d < 3; d++)
+        n[d] = (config->n_nodes[d] + ranks[d] - 1) / ranks[d];
 }
 
 /* Nodes on the sides of the largest box that lie towards other ranks. */
-static double surface(const gfnn_config_t *cfg, const int ranks[3])
+static double surface(const gfnn_config_t *config, const int ranks[3])
 {
     int64_t n[3];
     double sum = 0;
-    largest(cfg, ranks, n);
+    largest(config, ranks, n);
     for (int d = 0; d < 3; d++)
         if (ranks[d] > 1)
             sum += 2 * (double)n[(d + 1) % 3] * (double)n[(d + 2) % 3];
     return sum;
 }
 
-static bool fits(const gfnn_config_t *cfg, const int ranks[3])
+static bool fits(const gfnn_config_t *config, const int ranks[3])
 {
-    return ranks[0] <= cfg->n_nodes[0] && ranks[1] <= cfg->n_nodes[1] &&
-           ranks[2] <= cfg->n_nodes[2];
+    return ranks[0] <= config->n_nodes[0] && ranks[1] <= config->n_nodes[1] &&
+           ranks[2] <= config->n_nodes[2];
 }
 
 /* Of equals the one with the fewest cuts in x, then in y: rows stay long. */
-static void choose(gfnn_config_t *cfg, int ranks)
+static void choose(gfnn_config_t *config, int ranks)
 {
     double least = INFINITY;
     for (int px = 1; px <= ranks; px++)
         for (int py = 1; ranks % px == 0 && py <= ranks / px; py++) {
             const int p[3] = {px, py, ranks / px / py};
-            if (ranks / px % py != 0 || !fits(cfg, p) || !(surface(cfg, p) < least))
+            if (ranks / px % py != 0 || !fits(config, p) || !(surface(config, p) < least))
                 continue;
-            least = surface(cfg, p);
-            memcpy(cfg->n_ranks, p, sizeof p);
+            least = surface(config, p);
+            memcpy(config->n_ranks, p, sizeof p);
         }
     if (isinf(least))
         rt_refuse(RT_USAGE,
                   "%d ranks cannot share a box of %lldx%lldx%lld nodes so that each has one at "
                   "least: use fewer ranks or more --elements",
-                  ranks, (long long)cfg->n_nodes[0], (long long)cfg->n_nodes[1],
-                  (long long)cfg->n_nodes[2]);
+                  ranks, (long long)config->n_nodes[0], (long long)config->n_nodes[1],
+                  (long long)config->n_nodes[2]);
 }
 
-static void parse(gfnn_config_t *cfg, int ranks)
+static void parse(gfnn_config_t *config, int ranks)
 {
-    int *p = cfg->n_ranks, end = 0;
-    if (sscanf(cfg->ranks, "%6dx%6dx%6d%n", &p[0], &p[1], &p[2], &end) != 3 ||
-        cfg->ranks[end] != '\0' || p[0] < 1 || p[1] < 1 || p[2] < 1)
+    int *p = config->n_ranks, end = 0;
+    if (sscanf(config->ranks, "%6dx%6dx%6d%n", &p[0], &p[1], &p[2], &end) != 3 ||
+        config->ranks[end] != '\0' || p[0] < 1 || p[1] < 1 || p[2] < 1)
         rt_refuse(RT_USAGE, "--ranks %s: must be auto, or boxes along x, y and z such as 2x2x1",
-                  cfg->ranks);
+                  config->ranks);
     if ((double)p[0] * p[1] * p[2] != ranks)
         rt_refuse(RT_USAGE, "--ranks %s is %.0f boxes, and %d ranks run: each needs one",
-                  cfg->ranks, (double)p[0] * p[1] * p[2], ranks);
+                  config->ranks, (double)p[0] * p[1] * p[2], ranks);
     for (int d = 0; d < 3; d++)
-        if (p[d] > cfg->n_nodes[d])
+        if (p[d] > config->n_nodes[d])
             rt_refuse(RT_USAGE,
                       "--ranks %s: %d ranks along %c cannot share %lld nodes, as each needs one at "
                       "least: use fewer there or more --elements",
-                      cfg->ranks, p[d], "xyz"[d], (long long)cfg -> n_nodes[d]);
+                      config->ranks, p[d], "xyz"[d], (long long)config -> n_nodes[d]);
 }
 
 /* The whole box. Along a periodic direction of one or two elements an element would meet itself, or
  * another one on both sides, which no longer is the medium that was asked for. */
-static void check_elements(const gfnn_config_t *cfg)
+static void check_elements(const gfnn_config_t *config)
 {
-    const int64_t least = cfg->faces == GFNN_PERIODIC ? 3 : 1;
+    const int64_t least = config->faces == GFNN_PERIODIC ? 3 : 1;
     for (int d = 0; d < 3; d++)
-        if (cfg->n_elements[d] < least)
+        if (config->n_elements[d] < least)
             rt_refuse(RT_USAGE, "--elements %lldx%lldx%lld: %lld along %c, and %s",
-                      (long long)cfg->n_elements[0], (long long)cfg->n_elements[1],
-                      (long long)cfg->n_elements[2], (long long)cfg->n_elements[d], "xyz"[d],
+                      (long long)config->n_elements[0], (long long)config->n_elements[1],
+                      (long long)config->n_elements[2], (long long)config->n_elements[d], "xyz"[d],
                       least == 3 ? "periodic faces need 3, or an element meets the same one on "
                                    "both sides: use more, or --faces free"
                                  : "there must be 1 at least");
 }
 
-void gfnn_box_choose(gfnn_config_t *cfg, int ranks)
+void gfnn_box_choose(gfnn_config_t *config, int ranks)
 {
     int64_t n[3];
-    check_elements(cfg);
-    if (strcmp(cfg->ranks, "auto") == 0)
-        choose(cfg, ranks);
+    check_elements(config);
+    if (strcmp(config->ranks, "auto") == 0)
+        choose(config, ranks);
     else
-        parse(cfg, ranks);
-    largest(cfg, cfg->n_ranks, n);
+        parse(config, ranks);
+    largest(config, config->n_ranks, n);
     /* rt_halo and kernels number the values of a component with 32 bits */
     const double values =
         ((double)n[0] + 10) * ((double)n[1] + 2 * GFNN_HALO) * ((double)n[2] + 2 * GFNN_HALO);
@@ -160,8 +166,29 @@ void gfnn_box_choose(gfnn_config_t *cfg, int ranks)
             RT_USAGE,
             "--elements %lldx%lldx%lld is up to %.3g nodes a rank with its ghosts, and a rank "
             "can number 2147483647: use fewer elements or more ranks",
-            (long long)cfg->n_elements[0], (long long)cfg->n_elements[1],
-            (long long)cfg->n_elements[2], values);
+            (long long)config->n_elements[0], (long long)config->n_elements[1],
+            (long long)config->n_elements[2], values);
+}
+
+/* --- random vectors --- */
+
+void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double scale,
+                   double *x)
+{
+    rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
+#pragma omp parallel for collapse(2) schedule(static)
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++) {
+                    const int64_t row = (box->first[2] + k) * box->N[1] + box->first[1] + j;
+                    const uint64_t node = (uint64_t)(row * box->N[0] + box->first[0] + i);
+                    const int64_t at[3] = {i, j, k}, of_face = box->first[c] + at[c];
+                    const bool held =
+                        box->faces == GFNN_MIRROR && (of_face == 0 || of_face == box->N[c] - 1);
+                    x[c * g->plane + gfnn_at(g, i, j, k)] =
+                        held ? 0 : scale * rt_random(3 * node + (uint64_t)c, seed);
+                }
 }
 
 /* --- halo --- */

@@ -7,8 +7,8 @@
  * that symmetry (the parity rung, cpu-simd) lose nothing.
  */
 #include "config.h"
-#include "gfnn.h"
 #include <math.h>
+#include "kernel.h"
 
 /* N and its gradient at x, of the corners a = x + 2 y + 4 z. */
 static void shape(const double x[3], double N[8], double dN[8][3])

@@ -8,19 +8,16 @@ apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
-	apps/gfnn-wave/gfnn.h apps/gfnn-wave/ladder.def apps/gfnn-wave/parity.h \
-	apps/gfnn-wave/app.c apps/gfnn-wave/box.c apps/gfnn-wave/element.c \
+	apps/gfnn-wave/gfnn.h apps/gfnn-wave/box.h apps/gfnn-wave/kernel.h apps/gfnn-wave/node.h \
+	apps/gfnn-wave/parity.h apps/gfnn-wave/ladder.def \
+	apps/gfnn-wave/app.c apps/gfnn-wave/apply.c apps/gfnn-wave/box.c apps/gfnn-wave/cg.c \
+	apps/gfnn-wave/element.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
+	apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/work.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
-	apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
-	apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c \
-	apps/gfnn-wave/solver.h apps/gfnn-wave/judge/verify.c apps/gfnn-wave/work.c \
-	apps/gfnn-wave/input/head.c \
-	apps/gfnn-wave/input/model.c \
-	apps/gfnn-wave/input/voxel.c \
-	apps/gfnn-wave/input/fit.c \
-	apps/gfnn-wave/input/half.h \
-	apps/gfnn-wave/input/infer.c \
-	apps/gfnn-wave/input/weights.c \
+	apps/gfnn-wave/judge/verify.c \
+	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/fit.c \
+	apps/gfnn-wave/input/head.c apps/gfnn-wave/input/infer.c apps/gfnn-wave/input/model.c \
+	apps/gfnn-wave/input/voxel.c apps/gfnn-wave/input/weights.c \
 	apps/gfnn-wave/cpu/cpu.h \
 	apps/gfnn-wave/cpu/predict_reference.c \
 	apps/gfnn-wave/cpu/predict_simd.c \

@@ -10,11 +10,11 @@
  * line at the end. The file is there whole or not at all.
  */
 #include "config.h"
-#include "gfnn.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gfnn.h"
 #include "io/image.h"
 
 const char *gfnn_picture_why_not(const char *path)
@@ -58,7 +58,7 @@ static void vti_begin(vti_t *v, const gfnn_problem_t *p, const char *path)
     const int64_t *N = p->box.N;
     const uint64_t nodes = (uint64_t)(N[0] * N[1] * N[2]), bytes[2] = {VECTOR * nodes, nodes};
     const long long x = N[0] - 1, y = N[1] - 1, z = N[2] - 1;
-    const double ds = p->cfg->ds;
+    const double ds = p->config->ds;
     char body[sizeof text + 256];
     snprintf(body, sizeof body, text, x, y, z, ds, ds, ds, x, y, z,
              (long long)rt_vtk_offset(bytes, 0), (long long)rt_vtk_offset(bytes, 1));
@@ -105,7 +105,7 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const char *path
     if (writer)
         vti_begin(v, p, path);
     for (int rank = 0; rank < rt_comm_size(); rank++) {
-        const gfnn_box_t from = gfnn_box(p->cfg, rank);
+        const gfnn_box_t from = gfnn_box(p->config, rank);
         send[0] = rt_comm_rank() == rank ? mine : 0;
         for (int64_t k = 0; k < from.n[2]; k++) {
             if (send[0] > 0)
@@ -134,8 +134,7 @@ typedef struct {
 static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
 {
     const gfnn_grid_t *g = &p->box.fine;
-    const int64_t plane = (int64_t)(0.6 * (double)p->box.E[1] + 0.5); /* as gfnn_source */
-    const int64_t j = plane - p->box.first[1];
+    const int64_t j = gfnn_source_node(&p->box, 1) - p->box.first[1];
     if (j < 0 || j >= g->n[1])
         return;
     for (int64_t k = 0; k < g->n[2]; k++)

@@ -1,65 +1,24 @@
 /*
- * problem.c - a rank's part of the box: which material where, the coefficients of a time step, the
- * state that time begins with, and, if a network preconditions, its coefficients at every node.
+ * problem.c - what a rank solves: its part of the box, the coefficients of a time step, the initial
+ * state, and, if a network preconditions, its coefficients at every node.
  *
- * Nothing here depends on the number of ranks, and no rank ever holds the whole box (a voxel file
- * aside, which input/voxel.c reads). The judge's answer to all this is oracle.c's.
+ * Nothing here depends on the number of ranks, and no rank ever holds the whole box (except for a
+ * voxel file, which input/voxel.c reads). The judge's answer to all this is judge/oracle.c.
  */
 #include "config.h"
-#include "solver.h"
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "gfnn.h"
+#include "judge/judge.h"
 
 static const double pi = 3.14159265358979323846;
+static const double VS_CONST = 80; /* m/s, of the medium whose coefficients --coef const takes */
 
-/* --- a time step --- */
+/* --- the initial state --- */
 
-/*
- * h of a frequency w is (a / w + b w) / 2; it is the same h at both frequencies with
- *
- *     a = 2 h w1 w2 / (w1 + w2),    b = 2 h / (w1 + w2)
- */
-gfnn_step_t gfnn_step(const gfnn_config_t *cfg)
-{
-    const double dt = cfg->dt, ds = cfg->ds, w1 = 2 * pi * cfg->f1, w2 = 2 * pi * cfg->f2;
-    gfnn_step_t s;
-    s.rayleigh_a = 2 * cfg->damping * w1 * w2 / (w1 + w2);
-    s.rayleigh_b = 2 * cfg->damping / (w1 + w2);
-    s.c0 = (4 / (dt * dt) + 2 * s.rayleigh_a / dt) * cfg->rho * ds * ds * ds;
-    s.k = (1 + 2 * s.rayleigh_b / dt) * ds * cfg->rho / s.c0;
-    s.A = (gfnn_form_t){1, s.k * cfg->vp * cfg->vp, s.k};
-    s.M = (gfnn_form_t){1, 0, 0};
-    s.K = (gfnn_form_t){0, cfg->vp * cfg->vp / (ds * ds), 1 / (ds * ds)};
-    return s;
-}
-
-/* A Ricker wavelet of 1 N, at its peak after one period. A period has four steps at least (app.c),
- * so the first step's force is 0.001 to 0.04 of the peak: a soft start, and a right-hand side. */
-gfnn_force_t gfnn_source(const gfnn_config_t *cfg, const gfnn_box_t *box, const gfnn_step_t *step,
-                         double time)
-{
-    static const double place[3] = {0.6, 0.6, 0.55};
-    gfnn_force_t force = {-1, 0};
-    int64_t own[3];
-    if (cfg->source != GFNN_POINT)
-        return force;
-    for (int d = 0; d < 3; d++) {
-        own[d] = (int64_t)(place[d] * (double)box->E[d] + 0.5) - box->first[d];
-        if (own[d] < 0 || own[d] >= box->n[d])
-            return force;
-    }
-    const double phase = pi * (cfg->frequency * time - 1), square = phase * phase;
-    force.at = 2 * box->fine.plane + gfnn_at(&box->fine, own[0], own[1], own[2]);
-    force.value = (1 - 2 * square) * exp(-square) / step->c0;
-    return force;
-}
-
-/* --- the state that time begins with --- */
-
-/* Square of the frequency that elements of this Vs have for a plane S wave along x of wave number
- * kappa (rad/m), polarised in y: what the nodes' cosines leave of K over what they leave of M. */
+/* Returns the square of the frequency that elements of this Vs give a plane S wave along x of wave
+ * number kappa (rad/m), polarised in y: K applied to the nodes' cosines over M applied to them. */
 static double shear_frequency_square(double vs, double vp, double ds, double kappa)
 {
     const gfnn_element_t *e = gfnn_element();
@@ -74,20 +33,19 @@ static double shear_frequency_square(double vs, double vp, double ds, double kap
     return stiffness / mass / (ds * ds);
 }
 
-/* As many whole waves as fit, of about 20 elements each: u = cos(kappa x - w t) in y, at t = 0.
- * With v and a of the elements' own frequency it is a solution of the discrete equations (h = 0).
- */
-static void plane_wave(const gfnn_config_t *cfg, const gfnn_box_t *box, gfnn_state_t *s)
+/* Fills the box with whole waves of about 20 elements each: u = cos(kappa x - w t) in y, at t = 0. As
+ * v and a have the elements' own frequency, it solves the discrete equations (h = 0). */
+static void plane_wave(const gfnn_config_t *config, const gfnn_box_t *box, gfnn_state_t *s)
 {
     const gfnn_grid_t *g = &box->fine;
     const double waves = fmax(1, round((double)box->E[0] / 20));
-    const double kappa = 2 * pi * waves / ((double)box->E[0] * cfg->ds);
-    const double square = shear_frequency_square(cfg->vs, cfg->vp, cfg->ds, kappa);
+    const double kappa = 2 * pi * waves / ((double)box->E[0] * config->ds);
+    const double square = shear_frequency_square(config->vs, config->vp, config->ds, kappa);
     for (int64_t k = 0; k < g->n[2]; k++)
         for (int64_t j = 0; j < g->n[1]; j++)
             for (int64_t i = 0; i < g->n[0]; i++) {
                 const int64_t at = g->plane + gfnn_at(g, i, j, k);
-                const double phase = kappa * cfg->ds * (double)(box->first[0] + i);
+                const double phase = kappa * config->ds * (double)(box->first[0] + i);
                 s->u[at] = cos(phase);
                 s->v[at] = sqrt(square) * sin(phase);
                 s->a[at] = -square * cos(phase);
@@ -101,51 +59,35 @@ static double *zeros(size_t n)
     return x;
 }
 
-static gfnn_state_t start_new(const gfnn_config_t *cfg, const gfnn_box_t *box)
+static gfnn_state_t start_new(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     const size_t values = 3 * (size_t)box->fine.plane;
     gfnn_state_t s = {zeros(values), zeros(values), zeros(values)};
-    if (cfg->source == GFNN_PLANE)
-        plane_wave(cfg, box, &s);
+    if (config->source == GFNN_PLANE)
+        plane_wave(config, box, &s);
     return s;
 }
 
 /* --- the network --- */
 
-/* In the words of the first rank that cannot read it. */
-static gfnn_weights_t *read_weights(const char *path)
+static float *coefficients_new(const gfnn_problem_t *p)
 {
-    char why[512] = "";
-    gfnn_weights_t *weights = gfnn_weights_read(path, why, sizeof why);
-    double rank = weights ? rt_comm_size() : rt_comm_rank();
-    rt_comm_min(&rank, 1);
-    if (rank == rt_comm_size())
-        return weights;
-    rt_comm_bcast(why, sizeof why, (int)rank);
-    rt_refuse(RT_USAGE, "--weights %s", why);
-}
-
-static void make_coefficients(gfnn_problem_t *p)
-{
-    const gfnn_config_t *cfg = p->cfg;
-    const size_t plane = (size_t)p->box.bare.plane;
-    char path[PATH_MAX];
-    gfnn_weights_path(cfg, path, sizeof path);
-    p->weights = read_weights(path);
-    gfnn_weights_match(p->weights, cfg, &p->model->materials, path);
-    const size_t coefs = (size_t)p->weights->coefs;
-    p->coef = RT_NEW(float, coefs *plane, RT_HOST);
-    rt_fill(p->coef, RT_HOST, 0, coefs * plane * sizeof(float));
-    if (cfg->coef == GFNN_COEF_GALERKIN)
-        gfnn_fit(p->weights, &p->step.A, &p->box, p->model, p->coef);
-    else if (cfg->coef != GFNN_COEF_CONST)
-        gfnn_infer(p->weights, cfg->coef, &p->box, p->model, p->coef);
-    else {
+    const gfnn_config_t *config = p->config;
+    const size_t plane = (size_t)p->box.bare.plane, coefs = (size_t)p->weights->coefs;
+    const size_t values = coefs * plane;
+    float *coef = RT_NEW(float, values, RT_HOST);
+    rt_fill(coef, RT_HOST, 0, values * sizeof *coef);
+    if (config->coef == GFNN_COEF_GALERKIN) {
+        gfnn_fit(p->weights, &p->step.A, &p->box, p->model, coef);
+    } else if (config->coef != GFNN_COEF_CONST) {
+        gfnn_infer(p->weights, config->coef, &p->box, p->model, coef);
+    } else {
         float c[GFNN_MAX_COEF];
-        gfnn_fit_uniform(p->weights, &p->step.A, 80, c);
-        for (size_t i = 0; i < coefs * plane; i++)
-            p->coef[i] = c[i / plane];
+        gfnn_fit_uniform(p->weights, &p->step.A, VS_CONST, c);
+        for (size_t i = 0; i < values; i++)
+            coef[i] = c[i / plane];
     }
+    return coef;
 }
 
 /* --- digest --- */
@@ -162,11 +104,12 @@ static void add_floats(rt_digest_t *digest, const char *name, const float *x, in
     rt_digest_items(digest, name, &items);
 }
 
-static void digest_network(const gfnn_config_t *cfg, const gfnn_weights_t *w, rt_digest_t *digest)
+static void digest_network(const gfnn_config_t *config, const gfnn_weights_t *w,
+                           rt_digest_t *digest)
 {
     const gfnn_mlp_t *mlp[] = {&w->reg, &w->cls};
     add_floats(digest, "kernels", w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);
-    rt_digest_int(digest, "coefficients", cfg->coef);
+    rt_digest_int(digest, "coefficients", config->coef);
     for (int m = 0; m < 2; m++)
         for (int l = 0; l < mlp[m]->layers; l++) {
             const int64_t to = mlp[m]->width[l + 1];
@@ -182,21 +125,21 @@ static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *dig
         rt_digest_real(digest, "vs", materials->vs[i]);
 }
 
-/* Materials by element, the medium, the source, and the network as it was read. What a plane wave
- * begins with is made of cosines, and the coefficients of sums: they follow from these. */
+/* Adds the materials by element, the medium, the source, and the network as it was read. The initial
+ * state of a plane wave consists of cosines, and coefficients of sums: they follow from these. */
 void gfnn_digest(const void *problem, rt_digest_t *digest)
 {
     const gfnn_problem_t *p = problem;
-    const gfnn_config_t *cfg = p->cfg;
+    const gfnn_config_t *config = p->config;
     const gfnn_box_t *box = &p->box;
-    const double medium[] = {cfg->ds,      cfg->dt, cfg->vp, cfg->rho,
-                             cfg->damping, cfg->f1, cfg->f2, cfg->frequency};
+    const double medium[] = {config->ds,      config->dt, config->vp, config->rho,
+                             config->damping, config->f1, config->f2, config->frequency};
     rt_items_t elements = {0, {0}};
     for (size_t i = 0; i < sizeof medium / sizeof *medium; i++)
         rt_digest_real(digest, "medium", medium[i]);
-    rt_digest_int(digest, "faces", cfg->faces);
-    rt_digest_int(digest, "source", cfg->source);
-    rt_digest_int(digest, "steps", cfg->steps);
+    rt_digest_int(digest, "faces", config->faces);
+    rt_digest_int(digest, "source", config->source);
+    rt_digest_int(digest, "steps", config->steps);
     digest_materials(&p->model->materials, digest);
 #pragma omp parallel
     {
@@ -216,19 +159,10 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     }
     rt_digest_items(digest, "elements", &elements);
     if (p->weights)
-        digest_network(cfg, p->weights, digest);
+        digest_network(config, p->weights, digest);
 }
 
 /* --- all of it --- */
-
-static double since(double *begin)
-{
-    const double now = rt_clock();
-    double seconds = now - *begin;
-    *begin = now;
-    rt_comm_max(&seconds, 1);
-    return seconds;
-}
 
 static void print_set_up(const gfnn_problem_t *p)
 {
@@ -241,23 +175,26 @@ static void print_set_up(const gfnn_problem_t *p)
     fflush(stdout);
 }
 
-void *gfnn_problem_new(const rt_run_t *run)
+void *gfnn_problem_new(const rt_run_t *run, void *input)
 {
-    const gfnn_config_t *cfg = run->config;
+    const gfnn_input_t *made = input;
+    const gfnn_config_t *config = run->config;
     gfnn_problem_t *p = RT_NEW(gfnn_problem_t, 1, RT_HOST);
     memset(p, 0, sizeof *p);
     p->run = run;
-    p->cfg = cfg;
-    double begin = rt_clock();
-    p->box = gfnn_box(cfg, rt_comm_rank());
-    p->step = gfnn_step(cfg);
-    p->model = gfnn_model_new(cfg, &p->box);
-    p->start = start_new(cfg, &p->box);
+    p->config = config;
+    p->box = gfnn_box(config, rt_comm_rank());
+    p->step = gfnn_step(config);
+    p->model = made->model;
+    p->weights = made->weights;
+    p->start = start_new(config, &p->box);
     p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, run->opt.transport, RT_CPU, RT_HOST);
-    p->seconds_model = since(&begin);
-    if (gfnn_has_network(cfg))
-        make_coefficients(p);
-    p->seconds_coef = since(&begin);
+    p->seconds_model = made->seconds;
+    const double begin = rt_clock();
+    if (p->weights)
+        p->coef = coefficients_new(p);
+    p->seconds_coef = rt_clock() - begin;
+    rt_comm_max(&p->seconds_coef, 1);
     print_set_up(p);
     return p;
 }
@@ -267,11 +204,9 @@ void gfnn_problem_destroy(void *problem)
     gfnn_problem_t *p = problem;
     gfnn_oracle_destroy(p->oracle);
     rt_halo_destroy(p->halo_fine);
-    gfnn_weights_free(p->weights);
     RT_FREE(p->coef, RT_HOST);
     RT_FREE(p->start.u, RT_HOST);
     RT_FREE(p->start.v, RT_HOST);
     RT_FREE(p->start.a, RT_HOST);
-    gfnn_model_destroy(p->model);
     RT_FREE(p, RT_HOST);
 }

@@ -46,10 +46,11 @@
  * Factors that are powers of two, by which r and z are scaled, are not counted.
  */
 #include "config.h"
-#include "solver.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gfnn.h"
+#include "judge/judge.h"
 
 enum { DOUBLES = 3 * sizeof(double), FLOATS = 3 * sizeof(float), HALVES = 3 * sizeof(uint16_t) };
 enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1, OPERATOR32_BYTES = 2 * FLOATS + 1 };
@@ -77,37 +78,43 @@ static double product(const int64_t n[3])
     return (double)n[0] * (double)n[1] * (double)n[2];
 }
 
-/* Bytes of r as the rung's predictor reads it. */
-static double low_bytes(const gfnn_config_t *cfg, const rt_rung_t *rung)
+static int precision_of(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    const bool half = gfnn_precision_of(rung->kernels, cfg) == GFNN_FP16;
-    return gfnn_has_network(cfg) && half ? HALVES : FLOATS;
+    return gfnn_precision_of((const gfnn_kernels_t *)rung->kernels, config);
 }
 
-static double coefs_of(const gfnn_config_t *cfg)
+/* Returns the bytes of r as the rung's predictor reads it. */
+static double low_bytes(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    return cfg->precond == GFNN_GF8 ? 8 : (double)cfg->kernels;
+    const bool half = precision_of(config, rung) == GFNN_FP16;
+    return gfnn_has_network(config) && half ? HALVES : FLOATS;
 }
 
-static double predictor_flops(const gfnn_config_t *cfg)
+static double coefs_of(const gfnn_config_t *config)
 {
-    if (cfg->precond == GFNN_GF8)
+    return config->precond == GFNN_GF8 ? 8 : (double)config->kernels;
+}
+
+static double predictor_flops(const gfnn_config_t *config)
+{
+    if (config->precond == GFNN_GF8)
         return 36 * GFNN_STENCIL;
-    return (2 * 9 * GFNN_STENCIL + 6) * (double)cfg->kernels;
+    return (2 * 9 * GFNN_STENCIL + 6) * (double)config->kernels;
 }
 
 /* gf8's reference and the tensor cores follow the definition; the others weigh r first: two
  * multiply-adds for the weights, six products, nine multiply-adds a neighbour. */
-static double inside_predictor(const gfnn_config_t *cfg, const rt_rung_t *rung)
+static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    const bool weighs = cfg->precond == GFNN_GF8 && strcmp(rung->name, "predict-reference") != 0 &&
+    const bool weighs = config->precond == GFNN_GF8 &&
+                        strcmp(rung->name, "predict-reference") != 0 &&
                         strcmp(rung->name, "tensor") != 0;
-    return weighs ? 28 * GFNN_STENCIL : predictor_flops(cfg);
+    return weighs ? 28 * GFNN_STENCIL : predictor_flops(config);
 }
 
-static double predictor_read(const gfnn_config_t *cfg, const rt_rung_t *rung)
+static double predictor_read(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    return low_bytes(cfg, rung) + 4 * coefs_of(cfg);
+    return low_bytes(config, rung) + 4 * coefs_of(config);
 }
 
 /* --- a time step --- */
@@ -131,124 +138,121 @@ static double cgbj_bytes(double nodes, double iterations)
 }
 
 /* Vectors of conjugate gradients. */
-static void vector_lines(const gfnn_config_t *cfg, double iterations, rt_work_t *work)
+static void vector_lines(const gfnn_config_t *config, double iterations, rt_work_t *work)
 {
-    const double N = product(cfg->n_nodes);
-    const double low = gfnn_reads_low(cfg) ? HALVES : gfnn_needs_r32(cfg) ? FLOATS : 0;
-    const int sums = gfnn_has_network(cfg) || cfg->inner > 0 ? 2 : 1;
-    const bool plain = gfnn_is_plain(cfg);
-    if (gfnn_is_fused(cfg))
+    const double N = product(config->n_nodes);
+    const double low = gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
+    const int sums = gfnn_has_network(config) ? 2 : 1;
+    const bool plain = config->precond == GFNN_NONE;
+    if (config->precond == GFNN_BJ)
         rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * DOUBLES + 1) * N,
                     (DOUBLES + FLOATS) * N);
     else
         rt_work_add(work, "update", iterations, UPDATE * N, 2 * DOUBLES * N, (DOUBLES + low) * N);
-    if (!plain && !gfnn_is_fused(cfg))
+    if (!plain && config->precond != GFNN_BJ)
         rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * DOUBLES + FLOATS) * N, 0);
     rt_work_add(work, "direction", iterations, DIRECTION * N,
                 (2 * DOUBLES + (plain ? DOUBLES : FLOATS)) * N, 2 * DOUBLES * N);
 }
 
 /* Sweeps of a polynomial or around a network, `each` times: FP32. */
-static void sweep_lines(const gfnn_config_t *cfg, double each, rt_work_t *work)
+static void sweep_lines(const gfnn_config_t *config, double each, rt_work_t *work)
 {
-    const double N = product(cfg->n_nodes), plain = 3 * FLOATS + 1;
-    const double more = (double)cfg->degree - 1;
-    if (cfg->precond == GFNN_CHEB || (cfg->precond == GFNN_BJ && !gfnn_is_fused(cfg)) ||
-        (gfnn_has_network(cfg) && cfg->smooth > 0))
+    const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
+    const double more = (double)config->degree - 1;
+    if (gfnn_needs_apply32(config))
         rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
-    if (cfg->precond == GFNN_CHEB && more > 0) /* the first has nothing before z */
+    if (config->precond == GFNN_CHEB && more > 0) /* the first has nothing before z */
         rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
-    else if (gfnn_has_network(cfg) && cfg->smooth > 0)
+    else if (gfnn_has_network(config) && config->smooth > 0)
         rt_work_add(work, "smooth", each, SMOOTH * N, plain * N, FLOATS * N);
 }
 
 /* Lines of a solve, a step; named as the timers of solve.c and precond.c. */
-static void solve_lines(const gfnn_config_t *cfg, const rt_rung_t *rung, double iterations,
+static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, double iterations,
                         rt_work_t *work)
 {
-    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    const double E = product(config->n_elements), N = product(config->n_nodes);
     const double A = inside_operator(rung) * E;
-    /* FP32: inner iterations of their own (p, q, r, x, z), each with the preconditioner */
-    const double each = iterations * (cfg->inner > 0 ? (double)cfg->inner : 1);
-    double single = cfg->inner > 0 ? each : 0;
-    if (cfg->precond == GFNN_CHEB)
-        single += each * (double)(cfg->degree - 1);
-    else if (gfnn_has_network(cfg))
-        single += 2 * each * (double)cfg->smooth;
+    double single = 0;
+    if (config->precond == GFNN_CHEB)
+        single = iterations * (double)(config->degree - 1);
+    else if (gfnn_has_network(config))
+        single = 2 * iterations * (double)config->smooth;
     rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
-    vector_lines(cfg, iterations, work);
+    vector_lines(config, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
-    sweep_lines(cfg, each, work);
-    if (gfnn_has_network(cfg))
-        rt_work_add(work, "predictor", each, predictor_flops(cfg) * N,
-                    predictor_read(cfg, rung) * N, FLOATS * N);
+    sweep_lines(config, iterations, work);
+    if (gfnn_has_network(config))
+        rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
+                    predictor_read(config, rung) * N, FLOATS * N);
     rt_work_add(work, "newmark before", 1, BEFORE * N, 3 * DOUBLES * N, 2 * DOUBLES * N);
     rt_work_add(work, "force", 1, FORCE * N, 2 * DOUBLES * N, DOUBLES * N);
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
 /* A unit, of which a solve has as many as steps. */
-static void credit(const gfnn_config_t *cfg, const char *unit, double flops, double bytes,
+static void credit(const gfnn_config_t *config, const char *unit, double flops, double bytes,
                    rt_work_t *work)
 {
     /* --roofline copies two halves of what a unit touches, each once */
     *work = (rt_work_t){.unit = unit,
-                        .units = (double)cfg->steps,
+                        .units = (double)config->steps,
                         .flops = flops,
                         .bytes = bytes,
-                        .points = product(cfg->n_nodes),
+                        .points = product(config->n_nodes),
                         .point = "node",
                         .loads_and_stores = 2,
                         .distinct_arrays = 2,
                         .array_bytes = bytes / 2 / rt_comm_size()};
 }
 
-static void solve_work(const gfnn_config_t *cfg, const rt_rung_t *rung, double credited,
+static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, double credited,
                        double iterations, rt_work_t *work)
 {
-    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
-    credit(cfg, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
-    solve_lines(cfg, rung, iterations, work);
-    if (gfnn_has_network(cfg) || gfnn_needs_apply32(cfg))
+    const double E = product(config->n_elements), N = product(config->n_nodes);
+    credit(config, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
+    solve_lines(config, rung, iterations, work);
+    if (gfnn_has_network(config) || gfnn_needs_apply32(config))
         work->arithmetic = RT_MIXED;
 }
 
 /* --- an application --- */
 
-static void apply_work(const gfnn_config_t *cfg, bool predictor, double flops, double read,
+static void apply_work(const gfnn_config_t *config, bool predictor, double flops, double read,
                        double written, double done, rt_work_t *work)
 {
-    const double N = product(cfg->n_nodes);
-    credit(cfg, "application", flops, (read + written) * N, work);
+    const double N = product(config->n_nodes);
+    credit(config, "application", flops, (read + written) * N, work);
     rt_work_add(work, predictor ? "predictor" : "operator", 1, done, read * N, written * N);
 }
 
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
-    const gfnn_config_t *cfg = run->config;
-    const double E = product(cfg->n_elements), N = product(cfg->n_nodes);
+    const gfnn_config_t *config = run->config;
+    const double E = product(config->n_elements), N = product(config->n_nodes);
     if (strcmp(rung->ladder, "solve") == 0) {
-        solve_work(cfg, rung, 1, 1, work);
+        solve_work(config, rung, 1, 1, work);
     } else if (strcmp(rung->ladder, "operator") == 0) {
-        apply_work(cfg, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E, work);
+        apply_work(config, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E,
+                   work);
     } else {
-        const double flops = predictor_flops(cfg) * N;
-        apply_work(cfg, true, flops, predictor_read(cfg, rung), FLOATS,
-                   inside_predictor(cfg, rung) * N, work);
+        const double flops = predictor_flops(config) * N;
+        apply_work(config, true, flops, predictor_read(config, rung), FLOATS,
+                   inside_predictor(config, rung) * N, work);
         const bool tensor = strcmp(rung->name, "tensor") == 0;
         work->arithmetic = tensor ? RT_MMA16 : RT_FMA32;
     }
 }
 
-void gfnn_work_done(const void *solver, rt_work_t *work)
+void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work)
 {
-    const gfnn_solver_t *s = solver;
     const gfnn_problem_t *p = s->problem;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE || s->steps < 1 || !p->oracle)
         return;
-    solve_work(p->cfg, s->rung, fmax(1, (double)p->oracle->iterations_bj),
+    solve_work(p->config, s->rung, fmax(1, (double)p->oracle->iterations_bj),
                (double)s->iterations / (double)s->steps, work);
 }
 
@@ -262,11 +266,11 @@ typedef struct {
 } arrays_t;
 
 /* Of the rank that has most. */
-static arrays_t arrays(const gfnn_config_t *cfg)
+static arrays_t arrays(const gfnn_config_t *config)
 {
-    arrays_t a = {.box = gfnn_box(cfg, 0)};
+    arrays_t a = {.box = gfnn_box(config, 0)};
     for (int rank = 1; rank < rt_comm_size(); rank++) {
-        const gfnn_box_t box = gfnn_box(cfg, rank);
+        const gfnn_box_t box = gfnn_box(config, rank);
         if (box.wide.plane > a.box.wide.plane)
             a.box = box;
     }
@@ -275,9 +279,9 @@ static arrays_t arrays(const gfnn_config_t *cfg)
     a.wide = FLOATS * plane;
     a.low = HALVES * plane + GFNN_LOW_SKIP * sizeof(uint16_t);
     a.ids = plane;
-    a.coefs = gfnn_has_network(cfg) ? 4 * coefs_of(cfg) * (double)a.box.bare.plane : 0;
-    if (strcmp(cfg->model, "head") != 0 && strcmp(cfg->model, "uniform") != 0)
-        a.model = product(cfg->n_elements);
+    a.coefs = gfnn_has_network(config) ? 4 * coefs_of(config) * (double)a.box.bare.plane : 0;
+    if (strcmp(config->model, "head") != 0 && strcmp(config->model, "uniform") != 0)
+        a.model = product(config->n_elements);
     return a;
 }
 
@@ -301,30 +305,29 @@ static double halo_set_up(const arrays_t *a, int width)
 }
 
 /* What solve.c allocates in the rung's space, halos aside. */
-static double solver_memory(const gfnn_config_t *cfg, const rt_rung_t *rung, const arrays_t *a,
+static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a,
                             rt_space_t space)
 {
-    const bool network = gfnn_has_network(cfg),
-               half = gfnn_precision_of(rung->kernels, cfg) == GFNN_FP16;
+    const bool network = gfnn_has_network(config), half = precision_of(config, rung) == GFNN_FP16;
     const double copied = space == RT_HOST ? 0 : a->ids + a->coefs;
     const double low = half ? a->low : a->wide;
     if (strcmp(rung->ladder, "operator") == 0)
         return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
-    int wide = (gfnn_is_plain(cfg) ? 0 : 1) + gfnn_needs_apply32(cfg) + gfnn_needs_other(cfg);
-    wide += (gfnn_needs_r32(cfg) ? 1 : 0) + (cfg->inner > 0 ? 3 : 0);
+    const int wide =
+        (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) + gfnn_needs_r32(config);
     return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
 /* Its halos, in a space; *deepest: the widest of them. One rank has none. */
-static double solver_halos(const gfnn_config_t *cfg, const rt_rung_t *rung, const arrays_t *a,
+static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a,
                            rt_space_t space, int *deepest)
 {
     const bool solve = strcmp(rung->ladder, "solve") == 0;
-    const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(cfg);
+    const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(config);
     const int fine = strcmp(rung->ladder, "predictor") != 0;
-    const int narrow = fine + (solve && gfnn_needs_apply32(cfg));
+    const int narrow = fine + (solve && gfnn_needs_apply32(config));
     *deepest = rt_comm_size() == 1 ? 0 : predicts ? GFNN_ND : 1;
     if (*deepest == 0)
         return 0;
@@ -348,17 +351,16 @@ static double verify_memory(const rt_rung_t *rung, const arrays_t *a, bool netwo
 }
 
 /* What the kernels allocate for themselves. */
-static void kernels_memory(const gfnn_config_t *cfg, const gfnn_kernels_t *kernels,
+static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *kernels,
                            rt_space_t space, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    const gfnn_solver_t like = {.kernels = kernels, .space = space};
-    const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, cfg)];
+    const gfnn_vectors_t *vectors = gfnn_vectors_of(kernels, space);
+    const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, config)];
     if (kernels->op && kernels->op->memory)
-        kernels->op->memory(cfg, box, bytes);
-    if (gfnn_has_network(cfg) && predictor && predictor->memory)
-        predictor->memory(cfg, box, bytes);
-    if (gfnn_vectors_of(&like)->memory)
-        gfnn_vectors_of(&like)->memory(cfg, box, bytes);
+        kernels->op->memory(config, box, bytes);
+    if (gfnn_has_network(config) && predictor && predictor->memory)
+        predictor->memory(config, box, bytes);
+    vectors->memory(config, box, bytes);
 }
 
 /*
@@ -370,24 +372,25 @@ static void kernels_memory(const gfnn_config_t *cfg, const gfnn_kernels_t *kerne
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
     enum { SMALL = 1 << 18 }; /* a network and what else does not grow */
-    const gfnn_config_t *cfg = run->config;
-    const gfnn_kernels_t *kernels = rung->kernels;
+    const gfnn_config_t *config = run->config;
+    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
     const rt_space_t space = rt_rung_space(rung);
-    const arrays_t a = arrays(cfg);
+    const arrays_t a = arrays(config);
     double own[RT_SPACES] = {0};
     int deepest;
     const double problem =
         3 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + (double)SMALL;
-    own[space] = solver_memory(cfg, rung, &a, space) + solver_halos(cfg, rung, &a, space, &deepest);
+    own[space] =
+        solver_memory(config, rung, &a, space) + solver_halos(config, rung, &a, space, &deepest);
     if (space == RT_DEVICE)
-        own[RT_PINNED] = solver_halos(cfg, rung, &a, RT_PINNED, &deepest);
+        own[RT_PINNED] = solver_halos(config, rung, &a, RT_PINNED, &deepest);
     if (kernels)
-        kernels_memory(cfg, kernels, space, &a.box, own);
+        kernels_memory(config, kernels, space, &a.box, own);
     const double kept = problem + own[RT_HOST];
     memcpy(bytes, own, sizeof own);
     const double making = fmax(a.model, halo_set_up(&a, 1));
     bytes[RT_HOST] = fmax(fmax(problem + making, kept + halo_set_up(&a, deepest)),
-                          kept + verify_memory(rung, &a, gfnn_has_network(cfg)));
+                          kept + verify_memory(rung, &a, gfnn_has_network(config)));
 }
 
 /* --- beside the specification and the paper --- */
@@ -405,22 +408,22 @@ static const known_t known[] = {
 };
 
 /* 0 or 1: the named cases, which are the head with the defaults but for dt; -1: another. */
-static int named_case(const gfnn_config_t *cfg)
+static int named_case(const gfnn_config_t *config)
 {
-    const bool head = strcmp(cfg->model, "head") == 0 && cfg->model_seed == 0 &&
-                      cfg->faces == GFNN_PERIODIC && cfg->tolerance == 1e-8;
-    const bool medium = cfg->ds == 1e-3 && cfg->vp == 200 && cfg->damping <= 0.001;
-    if (!head || !medium || cfg->inner > 0 || cfg->coef == GFNN_COEF_CONST)
+    const bool head = strcmp(config->model, "head") == 0 && config->model_seed == 0 &&
+                      config->faces == GFNN_PERIODIC && config->tolerance == 1e-8;
+    const bool medium = config->ds == 1e-3 && config->vp == 200 && config->damping <= 0.001;
+    if (!head || !medium || config->coef == GFNN_COEF_CONST)
         return -1;
-    return fabs(cfg->dt - 15e-6) < 1e-12 ? 0 : fabs(cfg->dt - 20e-6) < 1e-12 ? 1 : -1;
+    return fabs(config->dt - 15e-6) < 1e-12 ? 0 : fabs(config->dt - 20e-6) < 1e-12 ? 1 : -1;
 }
 
-static int count_of(const gfnn_config_t *cfg, int precond, int which)
+static int count_of(const gfnn_config_t *config, int precond, int which)
 {
-    const int64_t parameter = precond == GFNN_GFM    ? cfg->kernels
-                              : precond == GFNN_CHEB ? cfg->degree
+    const int64_t parameter = precond == GFNN_GFM    ? config->kernels
+                              : precond == GFNN_CHEB ? config->degree
                                                      : 0;
-    const int64_t smooth = precond >= GFNN_GF8 ? cfg->smooth : 0;
+    const int64_t smooth = precond >= GFNN_GF8 ? config->smooth : 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].precond == precond && known[i].parameter == parameter &&
             known[i].smooth == smooth)
@@ -455,12 +458,12 @@ static void count_cell(rt_table_t *t, int count)
 /* Solves alone: iterations a step, which the line of update has. */
 void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
-    const gfnn_config_t *cfg = run->config;
-    const int which = named_case(cfg);
+    const gfnn_config_t *config = run->config;
+    const int which = named_case(config);
     rt_table_t *t = rt_table_new("<rung|iterations a step|specification|of bj there|"
                                  "ms a step|us an iteration");
     int rows = 0;
-    for (int i = 0; i < GFNN_RUNGS; i++) {
+    for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_outcome_t *o = &outcomes[i];
         if (!o->rung || strcmp(o->rung->ladder, "solve") != 0 || !o->verdict.valid)
             continue;
@@ -470,8 +473,8 @@ void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
                 iterations = o->work.line[k].calls;
         rt_table_cell(t, "%s", o->rung->name);
         rt_table_cell(t, "%.2f", iterations);
-        count_cell(t, which >= 0 ? count_of(cfg, cfg->precond, which) : 0);
-        count_cell(t, which >= 0 ? count_of(cfg, GFNN_BJ, which) : 0);
+        count_cell(t, which >= 0 ? count_of(config, config->precond, which) : 0);
+        count_cell(t, which >= 0 ? count_of(config, GFNN_BJ, which) : 0);
         if (o->seconds_per_unit > 0 && iterations > 0) {
             rt_table_cell(t, "%.3f", 1e3 * o->seconds_per_unit);
             rt_table_cell(t, "%.2f", 1e6 * o->seconds_per_unit / iterations);
@@ -483,7 +486,7 @@ void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         fprintf(out,
                 "\niterations to |A du - f| = %g |f|; the specification's are of a random f "
                 "on the head\n\n",
-                cfg->tolerance);
+                config->tolerance);
         rt_table_print(t, out);
     }
     rt_table_destroy(t);

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/input/input.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_materials(const gfnn_materials_t *m)
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     gfnn_voxels_t v, header;
     const bool good = gfnn_voxel_parse("fuzz", data, bytes, false, &v, why, sizeof why);
     expect(good == (why[0] == '\0') && strchr(why, '\n') == NULL);
-    /* of the header alone no less is asked, but for ids without a material */
+    /* a header alone passes the same checks, except for ids without a material */
     const bool short_good = gfnn_voxel_parse("fuzz", data, bytes, true, &header, why, sizeof why);
     expect(!header.id && (short_good || !good));
     if (good) {

@@ -1,7 +1,7 @@
 /*
  * fuzz_weights.c - libFuzzer target: any bytes as a trained file of gfnn-wave. Nothing may be read
- * out of bounds, and what is accepted must be finite and of sizes that hold together. A CRC that is
- * right is put at the end, or hardly any input would get past it. By hand, in a build folder B of a
+ * out of bounds, and what is accepted must be finite and of sizes that hold together. The right
+ * CRC is put at the end, otherwise hardly any input would get past it. By hand, in a build folder B of a
  * configured tree, from the root of the sources:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/input/input.h"
 #include "tests/fuzz/fuzz.h"
 
 void rt_refuse(rt_status_t status, const char *fmt, ...)
@@ -30,7 +30,7 @@ void rt_refuse(rt_status_t status, const char *fmt, ...)
     abort();
 }
 
-/* The bytes with a CRC for the last four, in a file that is gone with the program. */
+/* Stores the bytes, with a CRC for the last four, in a file that ends with the program. */
 static const char *store(const uint8_t *data, size_t bytes)
 {
     static char path[64];

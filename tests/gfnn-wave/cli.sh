@@ -3,8 +3,8 @@
 cpu="--device cpu --threads 1 --seconds 0"
 
 # --- every preconditioner, face, coefficient, form and precision ---
-for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8" "bj --inner 2" \
-    "gfm --inner 2" "gfm --smooth 1" "gf8 --smooth 1"; do
+for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8" \
+    "gfm --smooth 1" "gf8 --smooth 1"; do
     valid precond "$gfnn" $cpu $small --precond $precond --rung solve-simd
 done
 for faces in periodic free mirror; do
@@ -80,7 +80,6 @@ refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
 refused 2 "--kernels 3: shipped are" "$gfnn" $cpu --kernels 3
 refused 2 "--kernels 9: out of range" "$gfnn" $cpu --kernels 9
 refused 2 "--smooth 1: sweeps before and after a network" "$gfnn" $cpu --precond bj --smooth 1
-refused 2 "--inner 2: inner iterations" "$gfnn" $cpu --precond none --inner 2
 refused 2 "--vs 150 is above --vp 200 / sqrt(2) = 141.421" "$gfnn" $cpu --model uniform --vs 150
 refused 2 "Vs" "$gfnn" $cpu --vp 160
 refused 2 "--tolerance 1e-15: out of range" "$gfnn" $cpu --tolerance 1e-15
@@ -99,7 +98,7 @@ echo "not a model" >bad.voxels
 refused 2 "bad.voxels" "$gfnn" $cpu --model bad.voxels
 refused 2 "--elements 4x4x4: " "$gfnn" $cpu --model "$samples/ball.voxels" --elements 4x4x4
 refused 2 "--ds 0.5: " "$gfnn" $cpu --model "$samples/ball.voxels" --ds 0.5
-refused 2 "--size is for models that are made" "$gfnn" $cpu --model "$samples/ball.voxels" --size tiny
+refused 2 "--size is for models that are generated" "$gfnn" $cpu --model "$samples/ball.voxels" --size tiny
 refused 2 "it applies a network" "$gfnn" $cpu --precond bj --rung predict-simd
 refused 2 "--roofline: each of the three ladders" "$gfnn" --device cpu --roofline
 refused 2 "there is no such ladder" "$gfnn" $cpu --ladder --only everything

@@ -48,8 +48,7 @@ done
 for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
     ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
 done
-for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --inner 2" "bj --inner 3" \
-    "gfm --precision fp32"; do
+for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --precision fp32"; do
     ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond
 done
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda

@@ -52,14 +52,14 @@ static int64_t product(const int64_t n[3])
 }
 
 /* Every node belongs to one box; sides of boxes differ by one at most. */
-static void check_boxes(const gfnn_config_t *cfg, int ranks)
+static void check_boxes(const gfnn_config_t *config, int ranks)
 {
-    uint8_t *seen = calloc((size_t)product(cfg->n_nodes), 1);
+    uint8_t *seen = calloc((size_t)product(config->n_nodes), 1);
     int64_t wrong = 0, least[3], most[3] = {0};
-    memcpy(least, cfg->n_nodes, sizeof least);
-    CHECK(cfg->n_ranks[0] * cfg->n_ranks[1] * cfg->n_ranks[2] == ranks);
+    memcpy(least, config->n_nodes, sizeof least);
+    CHECK(config->n_ranks[0] * config->n_ranks[1] * config->n_ranks[2] == ranks);
     for (int rank = 0; rank < ranks; rank++) {
-        const gfnn_box_t box = gfnn_box(cfg, rank);
+        const gfnn_box_t box = gfnn_box(config, rank);
         for (int d = 0; d < 3; d++) {
             least[d] = box.n[d] < least[d] ? box.n[d] : least[d];
             most[d] = box.n[d] > most[d] ? box.n[d] : most[d];
@@ -72,7 +72,7 @@ static void check_boxes(const gfnn_config_t *cfg, int ranks)
                 for (int64_t i = box.first[0]; i < box.first[0] + box.n[0]; i++)
                     wrong += seen[i + box.N[0] * (j + box.N[1] * k)]++ != 0;
     }
-    for (int64_t i = 0; i < product(cfg->n_nodes); i++)
+    for (int64_t i = 0; i < product(config->n_nodes); i++)
         wrong += seen[i] != 1;
     CHECK(wrong == 0);
     for (int d = 0; d < 3; d++)
@@ -81,13 +81,13 @@ static void check_boxes(const gfnn_config_t *cfg, int ranks)
 }
 
 /* Brute force for gfnn_halo_count: who has which node, and as what. */
-static void check_count(const gfnn_config_t *cfg, int ranks, int width)
+static void check_count(const gfnn_config_t *config, int ranks, int width)
 {
-    const int64_t nodes = product(cfg->n_nodes);
+    const int64_t nodes = product(config->n_nodes);
     uint8_t *own = calloc((size_t)(ranks * nodes), 1); /* bit 0 */
     int64_t *ghosts = calloc((size_t)(ranks * nodes), sizeof *ghosts);
     for (int rank = 0; rank < ranks; rank++) {
-        const gfnn_box_t b = gfnn_box(cfg, rank);
+        const gfnn_box_t b = gfnn_box(config, rank);
         for (int64_t k = -width; k < b.n[2] + width; k++)
             for (int64_t j = -width; j < b.n[1] + width; j++)
                 for (int64_t i = -width; i < b.n[0] + width; i++) {
@@ -96,7 +96,7 @@ static void check_count(const gfnn_config_t *cfg, int ranks, int width)
                         i >= 0 && i < b.n[0] && j >= 0 && j < b.n[1] && k >= 0 && k < b.n[2];
                     bool there = true;
                     for (int d = 0; d < 3; d++) {
-                        if (cfg->faces == GFNN_PERIODIC)
+                        if (config->faces == GFNN_PERIODIC)
                             x[d] = (x[d] + 9 * b.N[d]) % b.N[d];
                         there = there && x[d] >= 0 && x[d] < b.N[d];
                     }
@@ -108,7 +108,7 @@ static void check_count(const gfnn_config_t *cfg, int ranks, int width)
                 }
     }
     for (int rank = 0; rank < ranks; rank++) {
-        const gfnn_box_t box = gfnn_box(cfg, rank);
+        const gfnn_box_t box = gfnn_box(config, rank);
         int64_t local = 0, shared = 0, want_local = 0, want_shared = 0;
         gfnn_halo_count(&box, width, &local, &shared);
         for (int64_t node = 0; node < nodes; node++) {
@@ -135,14 +135,14 @@ static void test_boxes(void)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int f = 0; f < 3; f++) {
             const int64_t *e = sizes[s];
-            gfnn_config_t cfg = gfnn_test_config(e[0], e[1], e[2], all_faces[f]);
+            gfnn_config_t config = gfnn_test_config(e[0], e[1], e[2], all_faces[f]);
             for (int ranks = 1; ranks <= 8; ranks++) {
                 if (e[0] == 3 && (ranks == 5 || ranks == 7))
                     continue;
-                gfnn_box_choose(&cfg, ranks);
-                check_boxes(&cfg, ranks);
-                check_count(&cfg, ranks, 1);
-                check_count(&cfg, ranks, 3);
+                gfnn_box_choose(&config, ranks);
+                check_boxes(&config, ranks);
+                check_count(&config, ranks, 1);
+                check_count(&config, ranks, 3);
             }
         }
 }
@@ -161,27 +161,27 @@ static void test_choice(void)
                  {{200, 200, 200}, 30, {2, 3, 5}}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const int64_t *e = cases[c].e;
-        gfnn_config_t cfg = gfnn_test_config(e[0], e[1], e[2], GFNN_PERIODIC);
-        gfnn_box_choose(&cfg, cases[c].ranks);
-        CHECK(memcmp(cfg.n_ranks, cases[c].want, sizeof cfg.n_ranks) == 0);
+        gfnn_config_t config = gfnn_test_config(e[0], e[1], e[2], GFNN_PERIODIC);
+        gfnn_box_choose(&config, cases[c].ranks);
+        CHECK(memcmp(config.n_ranks, cases[c].want, sizeof config.n_ranks) == 0);
     }
-    gfnn_config_t cfg = gfnn_test_config(48, 48, 48, GFNN_PERIODIC);
-    cfg.ranks = "4x1x3";
-    gfnn_box_choose(&cfg, 12);
-    CHECK(cfg.n_ranks[0] == 4 && cfg.n_ranks[1] == 1 && cfg.n_ranks[2] == 3);
+    gfnn_config_t config = gfnn_test_config(48, 48, 48, GFNN_PERIODIC);
+    config.ranks = "4x1x3";
+    gfnn_box_choose(&config, 12);
+    CHECK(config.n_ranks[0] == 4 && config.n_ranks[1] == 1 && config.n_ranks[2] == 3);
 }
 
 static void check_refused(int64_t nx, int64_t ny, int64_t nz, int faces, const char *asked,
                           int ranks, const char *text)
 {
-    gfnn_config_t cfg = gfnn_test_config(8, 8, 8, faces);
+    gfnn_config_t config = gfnn_test_config(8, 8, 8, faces);
     const int64_t e[3] = {nx, ny, nz};
     for (int d = 0; d < 3; d++) {
-        cfg.n_elements[d] = e[d];
-        cfg.n_nodes[d] = e[d] + (faces != GFNN_PERIODIC);
+        config.n_elements[d] = e[d];
+        config.n_nodes[d] = e[d] + (faces != GFNN_PERIODIC);
     }
-    cfg.ranks = asked;
-    CHECK_DIES(RT_USAGE, text, { gfnn_box_choose(&cfg, ranks); });
+    config.ranks = asked;
+    CHECK_DIES(RT_USAGE, text, { gfnn_box_choose(&config, ranks); });
 }
 
 static void test_refusals(void)
@@ -197,8 +197,8 @@ static void test_refusals(void)
     check_refused(2000, 2000, 2000, GFNN_FREE, "auto", 1, "use fewer elements or more ranks");
     check_refused(INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40, GFNN_FREE, "auto", 1,
                   "use fewer elements or more ranks");
-    gfnn_config_t cfg = gfnn_test_config(1, 1, 1, GFNN_FREE); /* the least: one element */
-    CHECK(cfg.n_ranks[0] == 1);
+    gfnn_config_t config = gfnn_test_config(1, 1, 1, GFNN_FREE); /* the least: one element */
+    CHECK(config.n_ranks[0] == 1);
 }
 
 /* --- the exchange --- */
@@ -293,23 +293,23 @@ static void test_exchange(void)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int f = 0; f < 3; f++) {
             const int64_t *e = sizes[s];
-            gfnn_config_t cfg = gfnn_test_config(8, 8, 8, all_faces[f]);
+            gfnn_config_t config = gfnn_test_config(8, 8, 8, all_faces[f]);
             char ranks[32];
             for (int d = 0; d < 3; d++) {
-                cfg.n_elements[d] = e[d];
-                cfg.n_nodes[d] = e[d] + (all_faces[f] != GFNN_PERIODIC);
+                config.n_elements[d] = e[d];
+                config.n_nodes[d] = e[d] + (all_faces[f] != GFNN_PERIODIC);
             }
             snprintf(ranks, sizeof ranks, "1x1x%d", rt_comm_size());
-            cfg.ranks = s == 2 && rt_comm_size() <= e[2] ? ranks : "auto";
-            gfnn_box_choose(&cfg, rt_comm_size());
-            const gfnn_box_t box = gfnn_box(&cfg, rt_comm_rank());
+            config.ranks = s == 2 && rt_comm_size() <= e[2] ? ranks : "auto";
+            gfnn_box_choose(&config, rt_comm_size());
+            const gfnn_box_t box = gfnn_box(&config, rt_comm_rank());
             check_exchange(&box, &box.fine, 1, RT_F64);
             check_exchange(&box, &box.wide, 1, RT_F32);
             check_exchange(&box, &box.wide, 3, RT_F32);
             check_exchange(&box, &box.wide, 3, RT_F16);
         }
-    const gfnn_config_t cfg = gfnn_test_config(8, 8, 8, GFNN_PERIODIC);
-    const gfnn_box_t box = gfnn_box(&cfg, rt_comm_rank());
+    const gfnn_config_t config = gfnn_test_config(8, 8, 8, GFNN_PERIODIC);
+    const gfnn_box_t box = gfnn_box(&config, rt_comm_rank());
     if (rt_comm_size() == 1)
         CHECK_DIES(RT_USAGE, "3 deep in arrays of halo 1",
                    { gfnn_halo_new(&box, &box.fine, 3, "auto", RT_CPU, RT_HOST); });

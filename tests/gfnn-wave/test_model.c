@@ -85,36 +85,36 @@ static int64_t wrapped(int64_t i, int64_t n, int faces)
 }
 
 /* Id of an element of the whole box, by what the model is defined as. */
-static int defined(const gfnn_config_t *cfg, int64_t i, int64_t j, int64_t k)
+static int defined(const gfnn_config_t *config, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t e[3] = {wrapped(i, cfg->n_elements[0], cfg->faces),
-                          wrapped(j, cfg->n_elements[1], cfg->faces),
-                          wrapped(k, cfg->n_elements[2], cfg->faces)};
+    const int64_t e[3] = {wrapped(i, config->n_elements[0], config->faces),
+                          wrapped(j, config->n_elements[1], config->faces),
+                          wrapped(k, config->n_elements[2], config->faces)};
     double x[3];
     for (int d = 0; d < 3; d++) {
         if (e[d] < 0)
             return GFNN_OUTSIDE;
-        const int64_t each = cfg->n_elements[d] / cfg->heads[d];
+        const int64_t each = config->n_elements[d] / config->heads[d];
         x[d] = ((double)(e[d] % each) + .5) / (double)each * 2 - 1;
     }
-    if (strcmp(cfg->model, "uniform") == 0)
+    if (strcmp(config->model, "uniform") == 0)
         return 0;
-    return gfnn_head_id(x[0], x[1], x[2], (uint64_t)cfg->model_seed);
+    return gfnn_head_id(x[0], x[1], x[2], (uint64_t)config->model_seed);
 }
 
 /* Catches ids that are not wrapped, or wrapped by the number of nodes; elements beyond a face that
  * are there; a part that starts at another place than its nodes. */
-static void check_parts(const gfnn_config_t *cfg, int ranks)
+static void check_parts(const gfnn_config_t *config, int ranks)
 {
     for (int rank = 0; rank < ranks; rank++) {
-        const gfnn_box_t box = gfnn_box(cfg, rank);
-        gfnn_model_t *model = gfnn_model_new(cfg, &box);
+        const gfnn_box_t box = gfnn_box(config, rank);
+        gfnn_model_t *model = gfnn_model_new(config, &box);
         int64_t wrong = 0;
         for (int64_t k = -3; k < box.n[2] + 3; k++)
             for (int64_t j = -3; j < box.n[1] + 3; j++)
                 for (int64_t i = -3; i < box.n[0] + 3; i++)
                     wrong += model->id[gfnn_at(&box.wide, i, j, k)] !=
-                             defined(cfg, box.first[0] + i, box.first[1] + j, box.first[2] + k);
+                             defined(config, box.first[0] + i, box.first[1] + j, box.first[2] + k);
         CHECK(wrong == 0);
         gfnn_model_destroy(model);
     }
@@ -128,14 +128,14 @@ static void test_parts(void)
         for (int faces = GFNN_PERIODIC; faces < GFNN_FACES; faces++)
             for (int seed = 0; seed < 2; seed++)
                 for (int ranks = 1; ranks <= 8; ranks *= 2) {
-                    gfnn_config_t cfg =
+                    gfnn_config_t config =
                         gfnn_test_config(sizes[s][0], sizes[s][1], sizes[s][2], faces);
-                    cfg.model = seed ? "head" : "uniform";
-                    cfg.model_seed = seed * ranks;
+                    config.model = seed ? "head" : "uniform";
+                    config.model_seed = seed * ranks;
                     if (ranks >= 4)
-                        memcpy(cfg.heads, heads[s], sizeof cfg.heads);
-                    gfnn_box_choose(&cfg, ranks);
-                    check_parts(&cfg, ranks);
+                        memcpy(config.heads, heads[s], sizeof config.heads);
+                    gfnn_box_choose(&config, ranks);
+                    check_parts(&config, ranks);
                 }
 }
 
@@ -169,17 +169,17 @@ static void test_heads(void)
 static void test_materials(void)
 {
     static const double head[] = {50, 70, 120, 50, 80, 100, 55, 90};
-    gfnn_config_t cfg = gfnn_test_config(8, 8, 8, GFNN_PERIODIC);
-    const gfnn_box_t box = gfnn_box(&cfg, 0);
-    gfnn_model_t *model = gfnn_model_new(&cfg, &box);
+    gfnn_config_t config = gfnn_test_config(8, 8, 8, GFNN_PERIODIC);
+    const gfnn_box_t box = gfnn_box(&config, 0);
+    gfnn_model_t *model = gfnn_model_new(&config, &box);
     const gfnn_materials_t *m = &model->materials;
     CHECK(m->ids == 1 && m->vs[0] == 80 && m->w[0] == 1 && m->square[0] == 6400 && !m->name[0]);
     CHECK(m->w[GFNN_OUTSIDE] == 0 && m->square[GFNN_OUTSIDE] == 0 && m->vs[GFNN_OUTSIDE] == 0);
     CHECK_TEXT(model->text, "uniform, Vs 80 m/s");
     gfnn_model_destroy(model);
-    cfg.model = "head";
-    cfg.model_seed = 3;
-    model = gfnn_model_new(&cfg, &box);
+    config.model = "head";
+    config.model_seed = 3;
+    model = gfnn_model_new(&config, &box);
     m = &model->materials;
     CHECK(m->ids == 8 && memcmp(m->vs, head, sizeof head) == 0);
     CHECK(m->square[2] == 14400 && m->w[7] == 1 && m->w[8] == 0 && m->w[GFNN_OUTSIDE] == 0);
@@ -382,7 +382,8 @@ static void test_structure(void)
 /* Run on as many ranks as there are: rank 0 deals the file out. */
 static void test_sample(void)
 {
-    const char *path = gfnn_test_input("ball.voxels");
+    rt_text_t at;
+    const char *path = gfnn_test_input("ball.voxels", &at);
     int64_t E[3], count[3] = {0};
     double ds;
     gfnn_voxels_t v;
@@ -393,10 +394,10 @@ static void test_sample(void)
         count[v.id[i] % 3]++;
     CHECK(v.materials.ids == 3 && count[0] == 811 && count[1] == 44 && count[2] == 105);
     for (int faces = GFNN_PERIODIC; faces < GFNN_FACES; faces++) {
-        gfnn_config_t cfg = gfnn_test_config(E[0], E[1], E[2], faces);
-        cfg.model = path;
-        const gfnn_box_t box = gfnn_box(&cfg, rt_comm_rank());
-        gfnn_model_t *model = gfnn_model_new(&cfg, &box);
+        gfnn_config_t config = gfnn_test_config(E[0], E[1], E[2], faces);
+        config.model = path;
+        const gfnn_box_t box = gfnn_box(&config, rt_comm_rank());
+        gfnn_model_t *model = gfnn_model_new(&config, &box);
         int64_t wrong = 0;
         for (int64_t k = -3; k < box.n[2] + 3; k++)
             for (int64_t j = -3; j < box.n[1] + 3; j++)
@@ -417,34 +418,37 @@ static void test_sample(void)
     gfnn_voxel_free(&v);
 }
 
-static void check_refused(const gfnn_config_t *cfg, const char *text)
+static void check_refused(const gfnn_config_t *config, const char *text)
 {
-    const gfnn_box_t box = gfnn_box(cfg, 0);
-    CHECK_DIES(RT_USAGE, text, { gfnn_model_new(cfg, &box); });
+    const gfnn_box_t box = gfnn_box(config, 0);
+    CHECK_DIES(RT_USAGE, text, { gfnn_model_new(config, &box); });
 }
 
 static void test_refusals(void)
 {
-    gfnn_config_t cfg = gfnn_test_config(12, 10, 8, GFNN_FREE);
-    cfg.vs = 141.5;
-    check_refused(&cfg, "Vs 141.5 m/s must be above 0 and at most Vp / sqrt(2) = 141.4 (beyond");
-    cfg.vs = 0;
-    check_refused(&cfg, "Vs 0 m/s must be above 0");
-    cfg.vs = NAN;
-    check_refused(&cfg, "must be above 0");
-    cfg.model = "haed";
-    check_refused(&cfg, "--model haed: there are head, uniform, and files; no such file is there");
-    cfg.model = gfnn_test_input("samples.py");
-    check_refused(&cfg, "samples.py: no voxel file");
-    cfg.model = gfnn_test_input("ball.voxels");
-    cfg.vp = 169;
-    check_refused(&cfg, "Vs 120 m/s of the shell must be above 0 and at most Vp / sqrt(2) = 119.5");
-    cfg.vp = 170;
-    cfg.ds = 2e-3;
-    check_refused(&cfg, "ball.voxels has voxels of 0.001 m, not 0.002 m: leave --ds out");
-    cfg = gfnn_test_config(12, 10, 9, GFNN_FREE);
-    cfg.model = gfnn_test_input("ball.voxels");
-    check_refused(&cfg, "ball.voxels has 12x10x8 voxels, not 12x10x9: leave --elements out");
+    rt_text_t path;
+    gfnn_config_t config = gfnn_test_config(12, 10, 8, GFNN_FREE);
+    config.vs = 141.5;
+    check_refused(&config, "Vs 141.5 m/s must be above 0 and at most Vp / sqrt(2) = 141.4 (beyond");
+    config.vs = 0;
+    check_refused(&config, "Vs 0 m/s must be above 0");
+    config.vs = NAN;
+    check_refused(&config, "must be above 0");
+    config.model = "haed";
+    check_refused(&config,
+                  "--model haed: there are head, uniform, and files; no such file is there");
+    config.model = gfnn_test_input("samples.py", &path);
+    check_refused(&config, "samples.py: no voxel file");
+    config.model = gfnn_test_input("ball.voxels", &path);
+    config.vp = 169;
+    check_refused(&config,
+                  "Vs 120 m/s of the shell must be above 0 and at most Vp / sqrt(2) = 119.5");
+    config.vp = 170;
+    config.ds = 2e-3;
+    check_refused(&config, "ball.voxels has voxels of 0.001 m, not 0.002 m: leave --ds out");
+    config = gfnn_test_config(12, 10, 9, GFNN_FREE);
+    config.model = gfnn_test_input("ball.voxels", &path);
+    check_refused(&config, "ball.voxels has 12x10x8 voxels, not 12x10x9: leave --elements out");
     int64_t E[3];
     double ds;
     CHECK_DIES(RT_USAGE, "--model /: not a regular file", { gfnn_voxel_extents("/", E, &ds); });

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "base/threads.h"
 #include "apps/gfnn-wave/cpu/cpu.h"
-#include "../common/check.h"
+#include "tests/common/check.h"
 
 #define GFNN_PARITY_T       double
 #define GFNN_PARITY_S       double
@@ -124,14 +124,14 @@ static void fill_x(case_t *t, uint64_t seed)
 
 static case_t *case_new(const int64_t E[3], int faces, int ids, uint64_t seed)
 {
-    gfnn_config_t cfg = {.faces = faces, .n_ranks = {1, 1, 1}};
+    gfnn_config_t config = {.faces = faces, .n_ranks = {1, 1, 1}};
     case_t *t = RT_NEW(case_t, 1, RT_HOST);
     memset(t, 0, sizeof *t);
     for (int d = 0; d < 3; d++) {
-        cfg.n_elements[d] = E[d];
-        cfg.n_nodes[d] = E[d] + (faces != GFNN_PERIODIC);
+        config.n_elements[d] = E[d];
+        config.n_nodes[d] = E[d] + (faces != GFNN_PERIODIC);
     }
-    t->box = gfnn_box(&cfg, 0);
+    t->box = gfnn_box(&config, 0);
     t->materials.ids = ids;
     for (int id = 0; id < ids; id++) {
         t->materials.vs[id] = 50 + 70 * fabs(rt_random((uint64_t)id, seed));
@@ -448,7 +448,7 @@ int main(void)
         CHECK(rung[r]->ladder == GFNN_LADDER_OPERATOR);
         test_boxes(rung[r]->op);
         test_symmetry(rung[r]->op);
-        CHECK(rung[r]->op->reproducible);
+        CHECK(rung[r]->rung.reproducible);
         test_threads(rung[r]->op);
     }
     printf("largest error: %.2g of %.2g, FP32 %.2g of %.2g\n", worst, BOUND, worst32, BOUND32);

@@ -13,30 +13,10 @@
  */
 #include "config.h"
 #include <math.h>
-#include <string.h>
-#include "apps/gfnn-wave/gfnn.h"
-#include "tests/common/check.h"
+#include "gfnn_test.h"
 
 enum { WAVE = 20, STEPS = 200 };
 static const double PI = 3.14159265358979323846;
-
-typedef struct {
-    rt_run_t run;
-    gfnn_problem_t *problem;
-} case_t;
-
-/* In place: the problem keeps the run's address. */
-static void case_new(case_t *c, const char *settings)
-{
-    rt_run_init(&c->run, &gfnn_app, settings);
-    c->problem = gfnn_problem_new(&c->run);
-}
-
-static void case_destroy(case_t *c)
-{
-    gfnn_problem_destroy(c->problem);
-    rt_run_destroy(&c->run);
-}
 
 /* The state of a wave of WAVE nodes a wavelength that runs in x, at t = 0. */
 static void put_wave(gfnn_problem_t *p, int component, double wh)
@@ -53,10 +33,10 @@ static void put_wave(gfnn_problem_t *p, int component, double wh)
             }
 }
 
-static double discrete_frequency(const gfnn_config_t *cfg, double c)
+static double discrete_frequency(const gfnn_config_t *config, double c)
 {
     const double theta = 2 * PI / WAVE;
-    return c / cfg->ds * sqrt(6 * (1 - cos(theta)) / (2 + cos(theta)));
+    return c / config->ds * sqrt(6 * (1 - cos(theta)) / (2 + cos(theta)));
 }
 
 /* v . M v + u . K u, over rho ds^3. */
@@ -90,12 +70,12 @@ static void unscale(gfnn_solver_t *s)
 
 static void run_wave(int component, double speed, const char *name, double expected)
 {
-    case_t c;
-    case_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0 "
-                 "precond=bj tolerance=1e-13 steps=200");
+    gfnn_test_t c;
+    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0 "
+                      "precond=bj tolerance=1e-13 steps=200");
     gfnn_problem_t *p = c.problem;
     const gfnn_grid_t *g = &p->box.fine;
-    const double dt = p->cfg->dt, wh = discrete_frequency(p->cfg, speed);
+    const double dt = p->config->dt, wh = discrete_frequency(p->config, speed);
     const double w = 2 / dt * atan(wh * dt / 2);
     memset(p->start.u, 0, 3 * (size_t)g->plane * sizeof(double));
     memset(p->start.v, 0, 3 * (size_t)g->plane * sizeof(double));
@@ -103,7 +83,7 @@ static void run_wave(int component, double speed, const char *name, double expec
     put_wave(p, component, wh);
     const double before = energy(p, p->start.u, p->start.v);
 
-    gfnn_solver_t *s = gfnn_solver_new(p, rt_ladder_find(gfnn_ladder, GFNN_RUNGS, "solve-simd"));
+    gfnn_solver_t *s = gfnn_test_solver(&c, "solve-simd");
     gfnn_solve(s);
     unscale(s);
     const double drift = fabs(energy(p, s->u, s->v) / before - 1);
@@ -115,26 +95,25 @@ static void run_wave(int component, double speed, const char *name, double expec
                 worst =
                     fmax(worst, fabs(s->u[at] - cos(2 * PI * (double)i / WAVE - w * STEPS * dt)));
             }
-    const double theta = 2 * PI / WAVE, ratio = w / (theta / p->cfg->ds) / speed;
+    const double theta = 2 * PI / WAVE, ratio = w / (theta / p->config->ds) / speed;
     printf("%s wave: energy drifts by %.1e, off by %.1e after %d steps, speed %.4f of c\n", name,
            drift, worst, STEPS, ratio);
     CHECK(s->steps == STEPS);
     CHECK(drift < 1e-12);
     CHECK(worst < 2e-11);
     CHECK(fabs(ratio - expected) < 5e-5);
-    gfnn_solver_destroy(s);
-    case_destroy(&c);
+    gfnn_test_destroy(&c);
 }
 
 /* With damping the energy falls, by what a critical share h of it says at that frequency: within
  * a few per cent exp(-2 h_eff w t), h_eff = (a / w + b w) / 2. */
 static void run_damped(void)
 {
-    case_t c;
-    case_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0.05 "
-                 "precond=bj tolerance=1e-12 steps=100");
+    gfnn_test_t c;
+    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0.05 "
+                      "precond=bj tolerance=1e-12 steps=100");
     gfnn_problem_t *p = c.problem;
-    const double dt = p->cfg->dt, wh = discrete_frequency(p->cfg, 50);
+    const double dt = p->config->dt, wh = discrete_frequency(p->config, 50);
     const double w = 2 / dt * atan(wh * dt / 2);
     const size_t values = 3 * (size_t)p->box.fine.plane;
     memset(p->start.u, 0, values * sizeof(double));
@@ -142,7 +121,7 @@ static void run_damped(void)
     memset(p->start.a, 0, values * sizeof(double));
     put_wave(p, 1, wh);
     const double before = energy(p, p->start.u, p->start.v);
-    gfnn_solver_t *s = gfnn_solver_new(p, rt_ladder_find(gfnn_ladder, GFNN_RUNGS, "solve-simd"));
+    gfnn_solver_t *s = gfnn_test_solver(&c, "solve-simd");
     gfnn_solve(s);
     unscale(s);
     const double left = energy(p, s->u, s->v) / before;
@@ -150,8 +129,7 @@ static void run_damped(void)
     const double expected = exp(-2 * share * w * 100 * dt);
     printf("damped: %.4f of the energy left, %.4f expected\n", left, expected);
     CHECK(left < 1 && fabs(left / expected - 1) < 0.05);
-    gfnn_solver_destroy(s);
-    case_destroy(&c);
+    gfnn_test_destroy(&c);
 }
 
 int main(int argc, char **argv)

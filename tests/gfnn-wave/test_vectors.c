@@ -14,7 +14,7 @@ static const double MARK = 77;
 
 /* A box with all its arrays' own values in one order: component, z, y, x. */
 typedef struct {
-    gfnn_config_t cfg;
+    gfnn_config_t config;
     gfnn_box_t box;
     gfnn_model_t *model;
     gfnn_form_t form;
@@ -36,11 +36,11 @@ static int64_t *positions(const gfnn_grid_t *g)
 
 static void bench_new(bench_t *b, int faces)
 {
-    b->cfg = gfnn_test_config(11, 6, 5, faces);
-    b->cfg.model = "head";
-    b->box = gfnn_box(&b->cfg, 0);
-    b->model = gfnn_model_new(&b->cfg, &b->box);
-    b->form = gfnn_step(&b->cfg).A;
+    b->config = gfnn_test_config(11, 6, 5, faces);
+    b->config.model = "head";
+    b->box = gfnn_box(&b->config, 0);
+    b->model = gfnn_model_new(&b->config, &b->box);
+    b->form = gfnn_step(&b->config).A;
     b->view = (gfnn_view_t){.kind = RT_CPU,
                             .space = RT_HOST,
                             .box = &b->box,

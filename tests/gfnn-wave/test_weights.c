@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/input/input.h"
 #include "tests/common/check.h"
 
 enum { MOST = 1 << 17, HIDDEN = 5, CLASSES = 4 };

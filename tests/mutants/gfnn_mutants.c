@@ -11,7 +11,7 @@
 #include <string.h>
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "apps/gfnn-wave/gfnn.h"
-#include "apps/gfnn-wave/input/half.h"
+#include "apps/gfnn-wave/node.h"
 #include "tests/mutants/mutants.h"
 
 typedef enum {
@@ -653,8 +653,8 @@ static int64_t values_of(void)
 static void add_source(const gfnn_solver_t *s, double time)
 {
     const gfnn_problem_t *p = s->problem;
-    const double late = fault == SOURCE_LATE ? p->cfg->dt : 0;
-    const gfnn_force_t force = gfnn_source(p->cfg, box, &p->step, time - late);
+    const double late = fault == SOURCE_LATE ? p->config->dt : 0;
+    const gfnn_force_t force = gfnn_source(p->config, box, &p->step, time - late);
     if (force.at >= 0)
         s->f[force.at] += s->scale * (fault == SOURCE_SIGN ? -force.value : force.value);
 }
@@ -663,13 +663,13 @@ static void add_source(const gfnn_solver_t *s, double time)
 static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_step_t *step = &s->problem->step;
-    const gfnn_config_t *cfg = s->problem->cfg;
-    const double unit = cfg->rho * cfg->ds * cfg->ds * cfg->ds / step->c0;
+    const gfnn_config_t *config = s->problem->config;
+    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
     const double ra = fault == NO_DAMPING_IN_F ? 0 : step->rayleigh_a;
     const double rb = fault == NO_DAMPING_IN_F || fault == MASS_DAMPING_ONLY ? 0 : step->rayleigh_b;
     const gfnn_vectors_t *v = s->kernels->vectors;
     for (int64_t i = 0; i < values_of(); i++) {
-        s->p[i] = (fault == A_OUT_OF_F ? 0 : s->a[i]) + (4 / cfg->dt + ra) * s->v[i];
+        s->p[i] = (fault == A_OUT_OF_F ? 0 : s->a[i]) + (4 / config->dt + ra) * s->v[i];
         s->r[i] = rb * s->v[i] - (fault == NO_K_U ? 0 : s->u[i]);
     }
     gfnn_apply(s, &step->M, s->p, s->f);
@@ -681,7 +681,7 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 
 static void newmark(gfnn_solver_t *s)
 {
-    const double dt = s->problem->cfg->dt;
+    const double dt = s->problem->config->dt;
     for (int64_t i = 0; i < values_of(); i++) {
         const double v = s->v[i];
         const double times = fault == U_TWICE ? 2 : fault == U_NOT_UPDATED && last_step ? 0 : 1;
@@ -698,37 +698,37 @@ static void newmark(gfnn_solver_t *s)
 static void faulty_cg(gfnn_solver_t *s)
 {
     gfnn_problem_t *p = s->problem;
-    const gfnn_config_t *honest_cfg = p->cfg;
-    gfnn_config_t cfg = *honest_cfg;
+    const gfnn_config_t *asked = p->config;
+    gfnn_config_t config = *asked;
     const bool claims = fault == LOOSE_CLAIMED || fault == DU_LARGE;
     if (fault == LOOSE || claims || (fault == LOOSE_BUT_LAST && !last_step))
-        cfg.tolerance *= fault == LOOSE_BUT_LAST ? 1e4 : 100;
-    p->cfg = &cfg;
+        config.tolerance *= fault == LOOSE_BUT_LAST ? 1e4 : 100;
+    p->config = &config;
     calls = directions = 0;
     alpha_before = 0;
     du = s->x;
     s->last_iterations = gfnn_cg(s);
     if (fault == ITERATION_FEWER) {
-        cfg.max_iterations = s->last_iterations - 1;
+        config.max_iterations = s->last_iterations - 1;
         gfnn_cg(s);
     }
-    p->cfg = honest_cfg;
+    p->config = asked;
     if (claims || (fault == LOOSE_BUT_LAST && !last_step) || fault == ITERATION_FEWER)
-        s->residual = honest_cfg->tolerance / 2;
+        s->residual = asked->tolerance / 2;
 }
 
 /* What the app does, with faults. */
 static void time_steps(gfnn_solver_t *s)
 {
-    const gfnn_config_t *cfg = s->problem->cfg;
-    const int64_t asked = cfg->steps;
+    const gfnn_config_t *config = s->problem->config;
+    const int64_t asked = config->steps;
     const int64_t steps = asked - (fault == STEP_FEWER) + (fault == STEP_MORE);
     double *before = kept[BEFORE];
     for (s->steps = 0; s->steps < steps; s->steps++) {
         last_step = s->steps == steps - 1;
         if (last_step && s->steps > 0)
             memcpy(before, s->x, (size_t)values_of() * sizeof *before);
-        right_hand_side(s, (double)(s->steps + 1) * cfg->dt);
+        right_hand_side(s, (double)(s->steps + 1) * config->dt);
         faulty_cg(s);
         newmark(s);
         s->history[s->steps] = s->last_iterations;
@@ -743,9 +743,9 @@ static void time_steps(gfnn_solver_t *s)
 static void undamped_steps(gfnn_solver_t *s)
 {
     const gfnn_step_t step = s->problem->step;
-    gfnn_config_t cfg = *s->problem->cfg;
-    cfg.damping = 0;
-    s->problem->step = gfnn_step(&cfg);
+    gfnn_config_t config = *s->problem->config;
+    config.damping = 0;
+    s->problem->step = gfnn_step(&config);
     time_steps(s);
     s->problem->step = step;
 }
@@ -855,7 +855,7 @@ static void faulty_solve(void *solver)
     if (fault == MESSAGE_DROPPED && variant == SOLVE)
         swap_halos(s);
     solve_wrongly(s);
-    s->steps = s->problem->cfg->steps; /* or the number would be all that gives it away */
+    s->steps = s->problem->config->steps; /* or the number would be all that gives it away */
 }
 
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
@@ -868,20 +868,17 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 
 /* --- the suite --- */
 
-#define ALL_FORMS      (1u << GFNN_GF8 | 1u << GFNN_GFM)
-#define ALL_PRECISIONS (1u << GFNN_FP32 | 1u << GFNN_FP16)
-
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
-    static const gfnn_operator_t op = {.apply = apply,
-                                       .apply_dot = apply_dot,
-                                       .reproducible = true},
+    static const gfnn_operator_t op = {.apply = apply, .apply_dot = apply_dot},
                                  unclaimed = {.apply = apply};
-    static const gfnn_predictor_t net = {
-        .apply = predict, .forms = ALL_FORMS, .precisions = ALL_PRECISIONS, .reproducible = true};
-    static const gfnn_kernels_t of_operator = {.ladder = GFNN_LADDER_OPERATOR, .op = &op},
+    static const gfnn_predictor_t net = {.apply = predict};
+    static const gfnn_kernels_t of_operator = {.rung.reproducible = true,
+                                               .ladder = GFNN_LADDER_OPERATOR,
+                                               .op = &op},
                                 of_unclaimed = {.ladder = GFNN_LADDER_OPERATOR, .op = &unclaimed},
-                                of_predictor = {.ladder = GFNN_LADDER_PREDICTOR,
+                                of_predictor = {.rung.reproducible = true,
+                                                .ladder = GFNN_LADDER_PREDICTOR,
                                                 .predictor = {&net, &net}};
     static gfnn_operator_t solve_op;
     static gfnn_vectors_t vectors;
@@ -900,10 +897,12 @@ static const void *kernels(const rt_mutant_t *mutant)
     of_solve = gfnn_solve_simd;
     of_solve.op = &solve_op;
     of_solve.vectors = &vectors;
-    return mutant->variant == UNCLAIMED   ? &of_unclaimed
-           : mutant->variant == PREDICTOR ? &of_predictor
-           : mutant->variant == SOLVE     ? &of_solve
-                                          : &of_operator;
+    const gfnn_kernels_t *const all[] = {[OPERATOR] = &of_operator,
+                                         [UNCLAIMED] = &of_unclaimed,
+                                         [PREDICTOR] = &of_predictor,
+                                         [SOLVE] = &of_solve,
+                                         [SLAB] = &of_operator};
+    return &all[mutant->variant]->rung;
 }
 
 static const char *ladder(const rt_mutant_t *mutant)
@@ -963,22 +962,4 @@ static const rt_mutant_t honest[] = {
     {HONEST, "steps without a fault, in windows", FREE, true, SOLVE},
 };
 
-static const rt_mutants_t suite = {.app = &gfnn_app,
-                                   .settings = settings,
-                                   .problems = PROBLEMS,
-                                   .mutants = mutants,
-                                   .n_mutants = sizeof mutants / sizeof *mutants,
-                                   .honest = honest,
-                                   .n_honest = sizeof honest / sizeof *honest,
-                                   .lost_message = MESSAGE_DROPPED,
-                                   .solver_new = faulty_solver_new,
-                                   .solve = faulty_solve,
-                                   .kernels = kernels,
-                                   .ladder = ladder,
-                                   .begin = begin,
-                                   .end = end};
-
-int main(int argc, char **argv)
-{
-    return rt_mutants_main(&suite, argc, argv);
-}
+RT_MUTANTS_MAIN(gfnn_app, .ladder = ladder)

@@ -1,22 +1,15 @@
-/*
- * cpu.h - the CPU rungs' parts, of which solves_cpu.c makes whole solves.
- */
+/* cpu.h - the operators and predictors of the CPU, of which solve_*.c make whole solves. */
 #ifndef GFNN_CPU_H
 #define GFNN_CPU_H
 
-#include "../gfnn.h"
+#include "apps/gfnn-wave/kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* op_reference.c, op_simd.c: y = A x */
+/* y = A x: reference.c, cpu_simd.c */
 extern const gfnn_operator_t gfnn_operator_reference, gfnn_operator_simd;
-/* net_reference.c, net_simd.c: z = P r, by precision of r */
-extern const gfnn_predictor_t gfnn_predictor_reference[GFNN_PRECISIONS];
-extern const gfnn_predictor_t gfnn_predictor_simd[GFNN_PRECISIONS];
+/* z = P r for each precision of r: predict_reference.c, predict_simd.c */
+extern const gfnn_predictor_t gfnn_predictor_reference, gfnn_predictor_simd;
+/* What a tuner may choose for gfnn_operator_simd. */
+enum { GFNN_SIMD_PARAMETERS = 2 };
+extern const rt_parameter_t gfnn_simd_parameters[GFNN_SIMD_PARAMETERS];
 
-#ifdef __cplusplus
-}
-#endif
 #endif

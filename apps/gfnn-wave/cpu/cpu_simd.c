@@ -12,13 +12,14 @@
  * high works out a row of elements more for every few of its own. */
 static const char *const heights[] = {"6", "12", "24", "48", "96", NULL};
 static const char *const widths[] = {"64", "128", "256", NULL};
-static const rt_parameter_t parameters[] = {{"tile-rows", "rows of nodes in a tile", heights, 2},
-                                            {"tile-width", "nodes in such a row", widths, 2}};
+const rt_parameter_t gfnn_simd_parameters[] = {
+    {.name = "tile-rows", .about = "rows of nodes in a tile", .values = heights, .initial = 2},
+    {.name = "tile-width", .about = "nodes in such a row", .values = widths, .initial = 2}};
 
 void gfnn_simd_tile(const int *choice, int64_t tile[2])
 {
-    tile[0] = INT64_C(6) << (choice ? choice[0] : parameters[0].initial);
-    tile[1] = INT64_C(64) << (choice ? choice[1] : parameters[1].initial);
+    tile[0] = INT64_C(6) << (choice ? choice[0] : gfnn_simd_parameters[0].initial);
+    tile[1] = INT64_C(64) << (choice ? choice[1] : gfnn_simd_parameters[1].initial);
 }
 
 /* Constants inside a parallel region are none: so they are passed outside of it. */
@@ -83,9 +84,9 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    (void)cfg;
+    (void)config;
     bytes[RT_HOST] += (double)(box->n[1] * box->n[2]) * sizeof(double);
 }
 
@@ -94,8 +95,12 @@ const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
                                             .apply_dot = apply_dot,
                                             .set_up = set_up,
                                             .tear_down = tear_down,
-                                            .memory = memory,
-                                            .reproducible = true,
-                                            .parameters = parameters,
-                                            .n_parameters = sizeof parameters / sizeof *parameters};
-const gfnn_kernels_t gfnn_op_simd = {.ladder = GFNN_LADDER_OPERATOR, .op = &gfnn_operator_simd};
+                                            .memory = memory};
+const gfnn_kernels_t gfnn_op_simd = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = gfnn_simd_parameters,
+             .n_parameters = GFNN_SIMD_PARAMETERS},
+    .ladder = GFNN_LADDER_OPERATOR,
+    .op = &gfnn_operator_simd,
+};

@@ -6,9 +6,8 @@
  * double is converted again and again, and nothing is a vector.
  */
 #include "config.h"
-#include "../gfnn.h"
 #include <math.h>
-#include "../input/half.h"
+#include "apps/gfnn-wave/node.h"
 #include "cpu.h"
 
 typedef struct {
@@ -127,22 +126,17 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    (void)cfg;
+    (void)config;
     bytes[RT_HOST] += 6.0 * (double)box->wide.plane * sizeof(double);
 }
 
-#define PREDICTOR(PRECISION)                                                        \
-    {                                                                               \
-        .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, \
-        .forms = 1u << GFNN_GF8 | 1u << GFNN_GFM, .precisions = 1u << PRECISION,    \
-        .reproducible = true                                                        \
-    }
-const gfnn_predictor_t gfnn_predictor_reference[GFNN_PRECISIONS] = {
-    [GFNN_FP32] = PREDICTOR(GFNN_FP32), [GFNN_FP16] = PREDICTOR(GFNN_FP16)};
+const gfnn_predictor_t gfnn_predictor_reference = {
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
 
 const gfnn_kernels_t gfnn_net_reference = {
+    .rung = {.precision = "FP64, r in FP32 or FP16", .reproducible = true, .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_PREDICTOR,
-    .predictor = {&gfnn_predictor_reference[GFNN_FP32], &gfnn_predictor_reference[GFNN_FP16]},
+    .predictor = {&gfnn_predictor_reference, &gfnn_predictor_reference},
 };

@@ -17,9 +17,8 @@
  * harm. So is 16-bit r, as FP32: it is converted once and read 343 times.
  */
 #include "config.h"
-#include "../gfnn.h"
 #include <string.h>
-#include "../input/half.h"
+#include "apps/gfnn-wave/node.h"
 #include "cpu.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -366,23 +365,19 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    bytes[RT_HOST] += (double)(sizeof(data_t) + taps(cfg->precond, cfg->kernels) * sizeof(float));
-    if (is_copied(box->n[0], cfg->precision))
+    bytes[RT_HOST] +=
+        (double)(sizeof(data_t) + taps(config->precond, config->kernels) * sizeof(float));
+    if (is_copied(box->n[0], config->precision))
         bytes[RT_HOST] += (3 * (double)box->wide.plane + LANES) * sizeof(float);
 }
 
-#define PREDICTOR(PRECISION)                                                        \
-    {                                                                               \
-        .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, \
-        .forms = 1u << GFNN_GF8 | 1u << GFNN_GFM, .precisions = 1u << PRECISION,    \
-        .reproducible = true                                                        \
-    }
-const gfnn_predictor_t gfnn_predictor_simd[GFNN_PRECISIONS] = {
-    [GFNN_FP32] = PREDICTOR(GFNN_FP32), [GFNN_FP16] = PREDICTOR(GFNN_FP16)};
+const gfnn_predictor_t gfnn_predictor_simd = {
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
 
 const gfnn_kernels_t gfnn_net_simd = {
+    .rung = {.precision = "FP32, r in FP32 or FP16", .reproducible = true, .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_PREDICTOR,
-    .predictor = {&gfnn_predictor_simd[GFNN_FP32], &gfnn_predictor_simd[GFNN_FP16]},
+    .predictor = {&gfnn_predictor_simd, &gfnn_predictor_simd},
 };

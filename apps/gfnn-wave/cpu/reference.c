@@ -168,14 +168,17 @@ static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn
     apply_either(view, form, region, true, x, y);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    (void)cfg;
+    (void)config;
     (void)box;
     bytes[RT_HOST] += GFNN_MAX_IDS * sizeof(matrix_t); /* of as many materials as there can be */
 }
 
 const gfnn_operator_t gfnn_operator_reference = {
-    .apply = apply, .apply32 = apply32, .memory = memory, .reproducible = true};
-const gfnn_kernels_t gfnn_op_reference = {.ladder = GFNN_LADDER_OPERATOR,
-                                          .op = &gfnn_operator_reference};
+    .apply = apply, .apply32 = apply32, .memory = memory};
+const gfnn_kernels_t gfnn_op_reference = {
+    .rung = {.precision = "FP64", .reproducible = true},
+    .ladder = GFNN_LADDER_OPERATOR,
+    .op = &gfnn_operator_reference,
+};

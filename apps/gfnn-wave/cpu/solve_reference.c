@@ -3,7 +3,9 @@
 #include "cpu.h"
 
 const gfnn_kernels_t gfnn_solve_reference = {
+    .rung = {.precision = GFNN_SOLVE_PRECISION, .reproducible = true, .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_reference,
-    .predictor = {&gfnn_predictor_reference[GFNN_FP32], &gfnn_predictor_reference[GFNN_FP16]},
-    .vectors = &gfnn_vectors_cpu};
+    .predictor = {&gfnn_predictor_reference, &gfnn_predictor_reference},
+    .vectors = &gfnn_vectors_cpu,
+};

@@ -3,7 +3,13 @@
 #include "cpu.h"
 
 const gfnn_kernels_t gfnn_solve_simd = {
+    .rung = {.precision = GFNN_SOLVE_PRECISION,
+             .reproducible = true,
+             .parameters = gfnn_simd_parameters,
+             .n_parameters = GFNN_SIMD_PARAMETERS,
+             .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_simd,
-    .predictor = {&gfnn_predictor_simd[GFNN_FP32], &gfnn_predictor_simd[GFNN_FP16]},
-    .vectors = &gfnn_vectors_cpu};
+    .predictor = {&gfnn_predictor_simd, &gfnn_predictor_simd},
+    .vectors = &gfnn_vectors_cpu,
+};

@@ -1,33 +1,30 @@
 /*
  * vectors.c - the loops of conjugate gradients that are neither A nor P, on the CPU.
  *
- * Threads share the rows (j, k) of the box, and one takes its rows of all three components, as the
- * operators do, so that a thread finds its layers in its own memory. A row is one vector loop. Each
- * row has its own partial sum and these are added pairwise: the result has the same bits for any
- * number of threads.
+ * Threads share the rows (j, k) of the box. A thread takes its rows of all three components, as the
+ * operators do, so it finds its layers in its own memory. A row is one vector loop over the
+ * arithmetic of node.h. Each row has its own partial sum, and these are added pairwise: the result
+ * has the same bits for any number of threads.
  *
- * The 3x3 blocks D are sums over the eight elements around a node. Their inverses are kept, FP32,
- * 6 values a node: what they cost in traffic a lookup by eight ids would cost in gathers, and bj is
+ * The 3x3 blocks D are sums over the eight elements around a node. Their inverses are kept, FP32, 6
+ * values per node: a lookup by eight ids would cost in gathers what they cost in traffic, and bj is
  * not what this app is about.
  */
 #include "config.h"
-#include "../gfnn.h"
 #include <math.h>
-#include <string.h>
-#include "../input/half.h"
+#include "cpu.h"
+#include "apps/gfnn-wave/node.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
-
 typedef struct {
-    float *inverse; /* [BLOCK][bare.plane] */
+    float *inverse; /* [GFNN_BLOCK][bare.plane] */
     double *sums;   /* [2][rows] */
 } data_t;
 
-static int64_t rows_of(const gfnn_grid_t *g)
+static int64_t rows_of(const gfnn_box_t *box)
 {
-    return g->n[1] * g->n[2];
+    return box->n[1] * box->n[2];
 }
 
 static int64_t row_at(const gfnn_grid_t *g, int64_t row)
@@ -35,11 +32,15 @@ static int64_t row_at(const gfnn_grid_t *g, int64_t row)
     return gfnn_at(g, 0, row % g->n[1], row / g->n[1]);
 }
 
-static double sum_pairwise(const double *x, int64_t n)
+/* Where component c of a row begins on `fine` and on `wide`. */
+static int64_t fine_at(const gfnn_box_t *box, int64_t row, int c)
 {
-    if (n <= 2)
-        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
-    return sum_pairwise(x, n / 2) + sum_pairwise(x + n / 2, n - n / 2);
+    return row_at(&box->fine, row) + c * box->fine.plane;
+}
+
+static int64_t wide_at(const gfnn_box_t *box, int64_t row, int c)
+{
+    return row_at(&box->wide, row) + c * box->wide.plane;
 }
 
 /* --- what the preconditioner gets --- */
@@ -71,15 +72,15 @@ INLINE void narrow_row(bool with_y, int64_t n, float scale, const float *restric
 
 static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
 {
-    const gfnn_grid_t *g = &view->box->wide;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
+            const int64_t at = wide_at(box, row, c);
             if (y)
-                narrow_row(true, g->n[0], scale, x + at, y + at, (uint16_t *)low + at);
+                narrow_row(true, box->n[0], scale, x + at, y + at, (uint16_t *)low + at);
             else
-                narrow_row(false, g->n[0], scale, x + at, NULL, (uint16_t *)low + at);
+                narrow_row(false, box->n[0], scale, x + at, NULL, (uint16_t *)low + at);
         }
 }
 
@@ -87,11 +88,11 @@ static void narrow(const gfnn_view_t *view, float scale, const float *x, const f
 
 static void fill(const gfnn_view_t *view, double value, double *x)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++)
-            for (int64_t i = 0, at = row_at(g, row) + c * g->plane; i < g->n[0]; i++)
+            for (int64_t i = 0, at = fine_at(box, row, c); i < box->n[0]; i++)
                 x[at + i] = value;
 }
 
@@ -106,18 +107,18 @@ static double dot_row(int64_t n, const double *restrict x, const double *restric
 
 static double dot(const gfnn_view_t *view, const double *x, const double *y)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++) {
+    for (int64_t row = 0; row < rows_of(box); row++) {
         double sum = 0;
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            sum += dot_row(g->n[0], x + at, y + at);
+            const int64_t at = fine_at(box, row, c);
+            sum += dot_row(box->n[0], x + at, y + at);
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(g));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
 static void axpby_row(int64_t n, double a, const double *restrict x, double b, double *restrict y)
@@ -130,15 +131,15 @@ static void axpby_row(int64_t n, double a, const double *restrict x, double b, d
 /* As in BLAS, y is not read if b = 0: it may be NaN. */
 static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
+            const int64_t at = fine_at(box, row, c);
             if (b != 0)
-                axpby_row(g->n[0], a, x + at, b, y + at);
+                axpby_row(box->n[0], a, x + at, b, y + at);
             else
-                for (int64_t i = 0; i < g->n[0]; i++)
+                for (int64_t i = 0; i < box->n[0]; i++)
                     y[at + i] = a * x[at + i];
         }
 }
@@ -158,45 +159,29 @@ static double update_row(int64_t n, double alpha, const double *restrict q, doub
 static double update(const gfnn_view_t *view, double alpha, const double *q, double *r,
                      double scale, int precision, void *low)
 {
-    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++) {
+    for (int64_t row = 0; row < rows_of(box); row++) {
         double sum = 0;
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            sum += update_row(g->n[0], alpha, q + at, r + at);
+            const int64_t at = fine_at(box, row, c);
+            sum += update_row(box->n[0], alpha, q + at, r + at);
             if (low)
-                lower_row(g->n[0], scale, r + at, precision, row_at(wide, row) + c * wide->plane,
-                          low);
+                lower_row(box->n[0], scale, r + at, precision, wide_at(box, row, c), low);
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(g));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
-/* z = scale D^-1 r in FP32; returns z . r. */
 static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
                      const double *restrict r, int64_t fine, float *restrict z, int64_t wide)
 {
-    const float *restrict xx = inverse, *restrict yy = inverse + bare;
-    const float *restrict zz = inverse + 2 * bare, *restrict xy = inverse + 3 * bare;
-    const float *restrict yz = inverse + 4 * bare, *restrict zx = inverse + 5 * bare;
-    const double *restrict r1 = r + fine, *restrict r2 = r + 2 * fine;
-    float *restrict z1 = z + wide, *restrict z2 = z + 2 * wide;
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++) {
-        const float s0 = (float)(scale * r[i]), s1 = (float)(scale * r1[i]);
-        const float s2 = (float)(scale * r2[i]);
-        const float d0 = xx[i] * s0 + xy[i] * s1 + zx[i] * s2;
-        const float d1 = xy[i] * s0 + yy[i] * s1 + yz[i] * s2;
-        const float d2 = zx[i] * s0 + yz[i] * s1 + zz[i] * s2;
-        z[i] = d0;
-        z1[i] = d1;
-        z2[i] = d2;
-        sum += (double)d0 * r[i] + (double)d1 * r1[i] + (double)d2 * r2[i];
-    }
+    for (int64_t i = 0; i < n; i++)
+        sum += gfnn_bj(inverse + i, bare, scale, r + i, fine, z + i, wide);
     return sum;
 }
 
@@ -204,26 +189,26 @@ static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, dou
 static void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r,
                       double scale, float *z, double sums[2])
 {
-    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide, *bare = &view->box->bare;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
-    const int64_t rows = rows_of(g), n = g->n[0];
+    const int64_t rows = rows_of(box), n = box->n[0];
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows; row++) {
         double sum = 0;
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
+            const int64_t at = fine_at(box, row, c);
             sum += alpha != 0 ? update_row(n, alpha, q + at, r + at) : dot_row(n, r + at, r + at);
         }
         data->sums[row] = sum;
-        data->sums[rows + row] =
-            bj_row(n, data->inverse + row_at(bare, row), bare->plane, scale, r + row_at(g, row),
-                   g->plane, z + row_at(wide, row), wide->plane);
+        data->sums[rows + row] = bj_row(n, data->inverse + row_at(&box->bare, row), box->bare.plane,
+                                        scale, r + fine_at(box, row, 0), box->fine.plane,
+                                        z + wide_at(box, row, 0), box->wide.plane);
     }
-    sums[0] = sum_pairwise(data->sums, rows);
-    sums[1] = sum_pairwise(data->sums + rows, rows);
+    sums[0] = rt_sum_pairwise(data->sums, rows);
+    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
-/* Not in the loop of an iteration. */
+/* This is not in the loop of an iteration. */
 static double largest_row(int64_t n, const double *r)
 {
     double most = 0;
@@ -236,15 +221,15 @@ static double largest_row(int64_t n, const double *r)
 
 static double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
 {
-    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const gfnn_box_t *box = view->box;
     double most = 0;
 #pragma omp parallel for schedule(static) reduction(max : most)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const double *from = r + row_at(g, row) + c * g->plane;
-            const double size = largest_row(g->n[0], from);
+            const double *from = r + fine_at(box, row, c);
+            const double size = largest_row(box->n[0], from);
             most = size > most ? size : most;
-            lower_row(g->n[0], scale, from, precision, row_at(wide, row) + c * wide->plane, low);
+            lower_row(box->n[0], scale, from, precision, wide_at(box, row, c), low);
         }
     return most;
 }
@@ -263,54 +248,49 @@ static double mixed_dot_row(int64_t n, const float *restrict z, const double *re
 static void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q,
                  double sums[2])
 {
-    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
-    const int64_t rows = rows_of(g);
+    const int64_t rows = rows_of(box);
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows; row++) {
         double zr = 0, zq = 0;
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            const float *from = z + row_at(wide, row) + c * wide->plane;
-            zr += mixed_dot_row(g->n[0], from, r + at);
-            zq += q ? mixed_dot_row(g->n[0], from, q + at) : 0;
+            const int64_t at = fine_at(box, row, c);
+            const float *from = z + wide_at(box, row, c);
+            zr += mixed_dot_row(box->n[0], from, r + at);
+            zq += q ? mixed_dot_row(box->n[0], from, q + at) : 0;
         }
         data->sums[row] = zr;
         data->sums[rows + row] = zq;
     }
-    sums[0] = sum_pairwise(data->sums, rows);
-    sums[1] = sum_pairwise(data->sums + rows, rows);
+    sums[0] = rt_sum_pairwise(data->sums, rows);
+    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
-/* All is read before anything is written: where pages begin alike, a store seems to meet a load. */
+/* z, or r without a preconditioner. */
 INLINE void direction_row(int64_t n, bool plain, bool first, double alpha, double *restrict x,
                           double scale, const float *restrict z, const double *restrict r,
                           double beta, double *restrict p)
 {
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        const double next = plain ? r[i] : scale * (double)z[i];
-        const double before = first ? 0 : p[i], moved = first ? 0 : x[i] + alpha * before;
-        if (!first)
-            x[i] = moved;
-        p[i] = first ? next : next + beta * before;
-    }
+    for (int64_t i = 0; i < n; i++)
+        gfnn_turn(first, alpha, plain ? r[i] : scale * (double)z[i], beta, x + i, p + i);
 }
 
 static void direction(const gfnn_view_t *view, double alpha, double *x, double scale,
                       const float *z, double beta, double *p)
 {
-    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const gfnn_box_t *box = view->box;
     const bool first = alpha == 0 && beta == 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            const float *from = z + row_at(wide, row) + c * wide->plane;
+            const int64_t at = fine_at(box, row, c);
+            const float *from = z + wide_at(box, row, c);
             if (first)
-                direction_row(g->n[0], false, true, 0, NULL, scale, from, NULL, 0, p + at);
+                direction_row(box->n[0], false, true, 0, x + at, scale, from, NULL, 0, p + at);
             else
-                direction_row(g->n[0], false, false, alpha, x + at, scale, from, NULL, beta,
+                direction_row(box->n[0], false, false, alpha, x + at, scale, from, NULL, beta,
                               p + at);
         }
 }
@@ -318,16 +298,16 @@ static void direction(const gfnn_view_t *view, double alpha, double *x, double s
 static void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
                             double beta, double *p)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
     const bool first = alpha == 0 && beta == 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
+            const int64_t at = fine_at(box, row, c);
             if (first)
-                direction_row(g->n[0], true, true, 0, NULL, 1, NULL, r + at, 0, p + at);
+                direction_row(box->n[0], true, true, 0, x + at, 1, NULL, r + at, 0, p + at);
             else
-                direction_row(g->n[0], true, false, alpha, x + at, 1, NULL, r + at, beta, p + at);
+                direction_row(box->n[0], true, false, alpha, x + at, 1, NULL, r + at, beta, p + at);
         }
 }
 
@@ -335,82 +315,52 @@ static void direction_plain(const gfnn_view_t *view, double alpha, double *x, co
 
 static void fill32(const gfnn_view_t *view, float value, float *z)
 {
-    const gfnn_grid_t *g = &view->box->wide;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++)
-            for (int64_t i = 0, at = row_at(g, row) + c * g->plane; i < g->n[0]; i++)
+            for (int64_t i = 0, at = wide_at(box, row, c); i < box->n[0]; i++)
                 z[at + i] = value;
 }
 
 /* As axpby. */
 static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
 {
-    const gfnn_grid_t *g = &view->box->wide;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const float *restrict from = x + row_at(g, row) + c * g->plane;
-            float *restrict to = y + row_at(g, row) + c * g->plane;
+            const float *restrict from = x + wide_at(box, row, c);
+            float *restrict to = y + wide_at(box, row, c);
             if (b != 0)
 #pragma omp simd
-                for (int64_t i = 0; i < g->n[0]; i++)
+                for (int64_t i = 0; i < box->n[0]; i++)
                     to[i] = a * from[i] + b * to[i];
             else
-                for (int64_t i = 0; i < g->n[0]; i++)
+                for (int64_t i = 0; i < box->n[0]; i++)
                     to[i] = a * from[i];
         }
 }
 
 static double dot32(const gfnn_view_t *view, const float *x, const float *y)
 {
-    const gfnn_grid_t *g = &view->box->wide;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++) {
+    for (int64_t row = 0; row < rows_of(box); row++) {
         double sum = 0;
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
+            const int64_t at = wide_at(box, row, c);
 #pragma omp simd reduction(+ : sum)
-            for (int64_t i = at; i < at + g->n[0]; i++)
+            for (int64_t i = at; i < at + box->n[0]; i++)
                 sum += (double)x[i] * (double)y[i];
         }
         data->sums[row] = sum;
     }
-    return sum_pairwise(data->sums, rows_of(g));
+    return rt_sum_pairwise(data->sums, rows_of(box));
 }
 
-INLINE float from_to(bool with_z, const float *z, float a, bool with_old, const float *old,
-                     int64_t at)
-{
-    const float here = with_z ? z[at] : 0;
-    return here + a * (here - (with_old ? old[at] : 0));
-}
-
-/* out may be z or old, so none of these three is `restrict`; a value depends on its own place
- * alone, which is all that simd asks for. */
-INLINE void smooth_row(bool with_z, bool with_old, bool with_y, int64_t n, const float *inverse,
-                       int64_t bare, const float *z, float a, const float *old, float omega,
-                       const float *r, const float *y, int64_t wide, float *out)
-{
-    const float *xx = inverse, *yy = xx + bare, *zz = yy + bare;
-    const float *xy = zz + bare, *yz = xy + bare, *zx = yz + bare;
-    const int64_t next = 2 * wide;
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        const float d0 = r[i] - (with_y ? y[i] : 0);
-        const float d1 = r[i + wide] - (with_y ? y[i + wide] : 0);
-        const float d2 = r[i + next] - (with_y ? y[i + next] : 0);
-        const float s0 = from_to(with_z, z, a, with_old, old, i);
-        const float s1 = from_to(with_z, z, a, with_old, old, i + wide);
-        const float s2 = from_to(with_z, z, a, with_old, old, i + next);
-        out[i] = s0 + omega * (xx[i] * d0 + xy[i] * d1 + zx[i] * d2);
-        out[i + wide] = s1 + omega * (xy[i] * d0 + yy[i] * d1 + yz[i] * d2);
-        out[i + next] = s2 + omega * (zx[i] * d0 + yz[i] * d1 + zz[i] * d2);
-    }
-}
-
-/* A loop for every choice of what there is. */
+/* A loop for each choice of what there is. out may be z or old, so none of them is `restrict`. */
 typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const float *z, float a,
                           const float *old, float omega, const float *r, const float *y,
                           int64_t wide, float *out);
@@ -419,7 +369,8 @@ typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const f
                      const float *old, float omega, const float *r, const float *y, int64_t wide, \
                      float *out)                                                                  \
     {                                                                                             \
-        smooth_row(Z, OLD, Y, n, inverse, bare, z, a, old, omega, r, y, wide, out);               \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++) gfnn_smooth(                          \
+            Z, OLD, Y, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i, wide, out + i); \
     }
 DEFINE_SMOOTH(smooth_r, 0, 0, 0)
 DEFINE_SMOOTH(smooth_ry, 0, 0, 1)
@@ -430,20 +381,22 @@ DEFINE_SMOOTH(smooth_zy, 1, 0, 1)
 DEFINE_SMOOTH(smooth_zo, 1, 1, 0)
 DEFINE_SMOOTH(smooth_zoy, 1, 1, 1)
 
+/* What is absent points to r and is not read. */
 static void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                      float omega, const float *r, const float *y, float *out)
 {
     static smooth_row_t *const of_row[8] = {smooth_r, smooth_ry, smooth_o,  smooth_oy,
                                             smooth_z, smooth_zy, smooth_zo, smooth_zoy};
-    const gfnn_grid_t *wide = &view->box->wide, *bare = &view->box->bare;
+    const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
     const bool with_old = old && a != 0;
     smooth_row_t *const smooth = of_row[4 * (z != NULL) + 2 * with_old + (y != NULL)];
+    const float *of_z = z ? z : r, *of_old = with_old ? old : r, *of_y = y ? y : r;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(wide); row++) {
-        const int64_t at = row_at(wide, row);
-        smooth(wide->n[0], data->inverse + row_at(bare, row), bare->plane, z ? z + at : NULL, a,
-               with_old ? old + at : NULL, omega, r + at, y ? y + at : NULL, wide->plane, out + at);
+    for (int64_t row = 0; row < rows_of(box); row++) {
+        const int64_t at = wide_at(box, row, 0);
+        smooth(box->n[0], data->inverse + row_at(&box->bare, row), box->bare.plane, of_z + at, a,
+               of_old + at, omega, r + at, of_y + at, box->wide.plane, out + at);
     }
 }
 
@@ -454,22 +407,20 @@ static void before_row(int64_t n, double of_v, double rayleigh_b, const double *
                        double *restrict x2)
 {
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        x1[i] = a[i] + of_v * v[i];
-        x2[i] = rayleigh_b * v[i] - u[i];
-    }
+    for (int64_t i = 0; i < n; i++)
+        gfnn_before(of_v, rayleigh_b, u[i], v[i], a[i], x1 + i, x2 + i);
 }
 
 static void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
                            const double *u, const double *v, const double *a, double *x1,
                            double *x2)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            before_row(g->n[0], 4 / dt + rayleigh_a, rayleigh_b, u + at, v + at, a + at, x1 + at,
+            const int64_t at = fine_at(box, row, c);
+            before_row(box->n[0], 4 / dt + rayleigh_a, rayleigh_b, u + at, v + at, a + at, x1 + at,
                        x2 + at);
         }
 }
@@ -479,61 +430,50 @@ static void after_row(int64_t n, double dt, const double *restrict du, double *r
 {
     const double f1 = 2 / dt, f2 = 4 / (dt * dt);
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        u[i] += du[i];
-        a[i] = f2 * du[i] - 2 * f1 * v[i] - a[i];
-        v[i] = f1 * du[i] - v[i];
-    }
+    for (int64_t i = 0; i < n; i++)
+        gfnn_after(f1, f2, du[i], u + i, v + i, a + i);
 }
 
 static void newmark_after(const gfnn_view_t *view, double dt, const double *du, double *u,
                           double *v, double *a)
 {
-    const gfnn_grid_t *g = &view->box->fine;
+    const gfnn_box_t *box = view->box;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(g); row++)
+    for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
-            const int64_t at = row_at(g, row) + c * g->plane;
-            after_row(g->n[0], dt, du + at, u + at, v + at, a + at);
+            const int64_t at = fine_at(box, row, c);
+            after_row(box->n[0], dt, du + at, u + at, v + at, a + at);
         }
 }
 
 /* --- mirror faces --- */
 
-static bool is_held(const gfnn_box_t *box, int c, int64_t at)
+static void hold_layer(const gfnn_box_t *box, int d, int layer, double *x, float *z)
 {
-    const int64_t node = box->first[c] + at;
-    return box->faces == GFNN_MIRROR && (node == 0 || node == box->N[c] - 1);
+    const gfnn_grid_t *fine = &box->fine, *wide = &box->wide;
+    const int64_t n = box->n[d == 0 ? 1 : 0], nodes = n * box->n[d == 2 ? 1 : 2];
+    for (int64_t node = 0; node < nodes; node++) {
+        int at[3];
+        gfnn_on_layer(d, layer, (int)(node % n), (int)(node / n), at);
+        if (x)
+            x[d * fine->plane + gfnn_at(fine, at[0], at[1], at[2])] = 0;
+        if (z)
+            z[d * wide->plane + gfnn_at(wide, at[0], at[1], at[2])] = 0;
+    }
 }
 
-/* The component normal to a face, on the face. */
+/* Zeroes on each face the component that is normal to it. */
 static void hold(const gfnn_view_t *view, double *x, float *z)
 {
-    const gfnn_box_t *box = view->box;
-    const gfnn_grid_t *fine = &box->fine, *wide = &box->wide;
-    if (box->faces != GFNN_MIRROR)
-        return;
-    for (int c = 0; c < 3; c++)
-        for (int64_t layer = 0; layer<box->n[c]; layer += box->n[c]> 1 ? box->n[c] - 1 : 1) {
-            if (!is_held(box, c, layer))
-                continue;
-            int64_t lo[3] = {0}, hi[3] = {box->n[0], box->n[1], box->n[2]};
-            lo[c] = layer;
-            hi[c] = layer + 1;
-            for (int64_t k = lo[2]; k < hi[2]; k++)
-                for (int64_t j = lo[1]; j < hi[1]; j++)
-                    for (int64_t i = lo[0]; i < hi[0]; i++) {
-                        if (x)
-                            x[c * fine->plane + gfnn_at(fine, i, j, k)] = 0;
-                        if (z)
-                            z[c * wide->plane + gfnn_at(wide, i, j, k)] = 0;
-                    }
-        }
+    const gfnn_held_t held = gfnn_held(view->box);
+    for (int face = 0; face < 6; face++)
+        if (held.at[face])
+            hold_layer(view->box, face / 2, face % 2 ? (int)view->box->n[face / 2] - 1 : 0, x, z);
 }
 
 /* --- ghosts --- */
 
-/* A row of a component with its ghosts, from the row of own values that it is or is an image of. */
+/* Fills a row of a component with its ghosts, from the row of own values that it is or mirrors. */
 INLINE void wrap_row(size_t size, int64_t n, int width, const char *from, char *to)
 {
     const int64_t step = (int64_t)size;
@@ -545,142 +485,75 @@ INLINE void wrap_row(size_t size, int64_t n, int width, const char *from, char *
     }
 }
 
-static void wrap_row64(int64_t n, int width, const char *from, char *to)
-{
-    wrap_row(8, n, width, from, to);
-}
-
-static void wrap_row32(int64_t n, int width, const char *from, char *to)
-{
-    wrap_row(4, n, width, from, to);
-}
-
-static void wrap_row16(int64_t n, int width, const char *from, char *to)
-{
-    wrap_row(2, n, width, from, to);
-}
-
-static int64_t wrapped(int64_t i, int64_t n)
-{
-    return i < 0 ? i + n : i >= n ? i - n : i;
-}
-
-/* Of the 2 width places before and after 0 .. n - 1, number i. */
-static int64_t beyond(int64_t i, int width, int64_t n)
-{
-    return i < width ? i - width : i - width + n;
-}
-
-/* Row (j, k) of a component. */
-typedef void wrap_row_t(int64_t n, int width, const char *from, char *to);
-static void wrap_at(const gfnn_grid_t *g, int width, wrap_row_t *of_row, int64_t size, int64_t j,
-                    int64_t k, char *x)
+/* Row (j, k) of a component; size: bytes of a value, a constant for each case. */
+static void wrap_at(const gfnn_grid_t *g, int width, int size, int j, int k, char *x)
 {
     const int64_t to = gfnn_at(g, 0, j, k);
-    const int64_t from = gfnn_at(g, 0, wrapped(j, g->n[1]), wrapped(k, g->n[2]));
-    of_row(g->n[0], width, x + size * from, x + size * to);
+    const int64_t from =
+        gfnn_at(g, 0, gfnn_wrapped(j, (int)g->n[1]), gfnn_wrapped(k, (int)g->n[2]));
+    if (size == 8)
+        wrap_row(8, g->n[0], width, x + 8 * from, x + 8 * to);
+    else if (size == 4)
+        wrap_row(4, g->n[0], width, x + 4 * from, x + 4 * to);
+    else
+        wrap_row(2, g->n[0], width, x + 2 * from, x + 2 * to);
 }
 
-/* A thread has the ghosts of its own rows; rows that are all ghosts, first those in layers below
- * and above, then those beside, are dealt out one by one. */
+/* A thread takes the ghosts of its own rows. Rows that are all ghosts are dealt out one by one:
+ * first those in layers below and above, then those at the sides. */
 static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
 {
     const gfnn_grid_t *g = type == RT_F64 ? &view->box->fine : &view->box->wide;
-    wrap_row_t *const of_row = type == RT_F64   ? wrap_row64
-                               : type == RT_F32 ? wrap_row32
-                                                : wrap_row16;
-    const int64_t size = type == RT_F64 ? 8 : type == RT_F32 ? 4 : 2, both = 2 * width;
-    const int64_t n1 = g->n[1], n2 = g->n[2];
+    const int size = type == RT_F64 ? 8 : type == RT_F32 ? 4 : 2, both = 2 * width;
+    const int n1 = (int)g->n[1], n2 = (int)g->n[2];
 #pragma omp parallel
     for (int c = 0; c < 3; c++) {
         char *const y = (char *)x + size * c * g->plane;
 #pragma omp for schedule(static) nowait
-        for (int64_t row = 0; row < n1 * n2; row++)
-            wrap_at(g, width, of_row, size, row % n1, row / n1, y);
+        for (int row = 0; row < n1 * n2; row++)
+            wrap_at(g, width, size, row % n1, row / n1, y);
 #pragma omp for schedule(static, 1) nowait
-        for (int64_t row = 0; row < both * (n1 + both); row++)
-            wrap_at(g, width, of_row, size, row / both - width, beyond(row % both, width, n2), y);
+        for (int row = 0; row < both * (n1 + both); row++)
+            wrap_at(g, width, size, row / both - width, gfnn_beyond(row % both, width, n2), y);
 #pragma omp for schedule(static, 1) nowait
-        for (int64_t row = 0; row < both * n2; row++)
-            wrap_at(g, width, of_row, size, beyond(row % both, width, n1), row / both, y);
+        for (int row = 0; row < both * n2; row++)
+            wrap_at(g, width, size, gfnn_beyond(row % both, width, n1), row / both, y);
     }
 }
 
 /* --- diagonal blocks --- */
 
-/* By corner: block = sum over the eight elements of w fixed + Vs^2 shear. */
-typedef struct {
-    double fixed[8][BLOCK], shear[8][BLOCK];
-} corners_t;
-
-static corners_t corners(const gfnn_form_t *form)
-{
-    static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
-    double fixed[24][24], shear[24][24];
-    corners_t result;
-    gfnn_element_matrix(form, 1, 0, fixed);
-    gfnn_element_matrix(form, 0, 1, shear);
-    for (int a = 0; a < 8; a++)
-        for (int b = 0; b < BLOCK; b++) {
-            result.fixed[a][b] = fixed[3 * a + row[b]][3 * a + column[b]];
-            result.shear[a][b] = shear[3 * a + row[b]][3 * a + column[b]];
-        }
-    return result;
-}
-
-/* Inverse of the block of the components that are not held; the others, which are 0 in r, are
- * apart. */
-static void invert(const double B[BLOCK], const bool held[3], double inverse[BLOCK])
-{
-    double D[BLOCK];
-    memcpy(D, B, sizeof D);
-    for (int c = 0; c < 3; c++)
-        if (held[c]) {
-            D[c] = 1;
-            D[3 + c] = D[3 + (c + 2) % 3] = 0; /* xy yz zx: with the next, and the one before */
-        }
-    const double xx = D[1] * D[2] - D[4] * D[4];
-    const double xy = D[4] * D[5] - D[3] * D[2];
-    const double zx = D[3] * D[4] - D[1] * D[5];
-    const double det = D[0] * xx + D[3] * xy + D[5] * zx;
-    inverse[0] = xx / det;
-    inverse[1] = (D[0] * D[2] - D[5] * D[5]) / det;
-    inverse[2] = (D[0] * D[1] - D[3] * D[3]) / det;
-    inverse[3] = xy / det;
-    inverse[4] = (D[3] * D[5] - D[0] * D[4]) / det;
-    inverse[5] = zx / det;
-}
-
-static void invert_node(const gfnn_view_t *view, const corners_t *part, int64_t i, int64_t j,
-                        int64_t k, float *inverse)
+static void invert_node(const gfnn_view_t *view, const gfnn_corners_t *part,
+                        const gfnn_held_t *held, int i, int j, int k, float *inverse)
 {
     const gfnn_box_t *box = view->box;
     const gfnn_materials_t *materials = view->materials;
-    const bool held[3] = {is_held(box, 0, i), is_held(box, 1, j), is_held(box, 2, k)};
-    double D[BLOCK] = {0}, result[BLOCK];
-    for (int a = 0; a < 8; a++) { /* the element of which this node is corner a */
+    const bool here[3] = {gfnn_is_held(held, 0, i, (int)box->n[0]),
+                          gfnn_is_held(held, 1, j, (int)box->n[1]),
+                          gfnn_is_held(held, 2, k, (int)box->n[2])};
+    double D[GFNN_BLOCK] = {0};
+    for (int a = 0; a < 8; a++) { /* the element whose corner a is this node */
         const int64_t at = gfnn_at(&box->wide, i - (a & 1), j - (a >> 1 & 1), k - (a >> 2));
-        const double w = materials->w[view->id[at]], square = materials->square[view->id[at]];
-        for (int b = 0; b < BLOCK; b++)
-            D[b] += w * part->fixed[a][b] + square * part->shear[a][b];
+        const uint8_t id = view->id[at];
+        gfnn_add_corner(part, a, materials->w[id], materials->square[id], D);
     }
-    invert(D, held, result);
-    for (int b = 0; b < BLOCK; b++)
-        inverse[b * box->bare.plane] = (float)result[b];
+    gfnn_invert(D, here, inverse, box->bare.plane);
 }
 
 static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
 {
     const gfnn_grid_t *bare = &view->box->bare;
-    const corners_t part = corners(form);
+    const size_t rows = (size_t)rows_of(view->box), plane = (size_t)bare->plane;
+    const gfnn_corners_t part = gfnn_corners(form);
+    const gfnn_held_t held = gfnn_held(view->box);
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
-    data->inverse = RT_NEW(float, BLOCK *(size_t)bare->plane, RT_HOST);
-    data->sums = RT_NEW(double, 2 * (size_t)rows_of(bare), RT_HOST);
+    data->inverse = RT_NEW(float, plane *GFNN_BLOCK, RT_HOST);
+    data->sums = RT_NEW(double, 2 * rows, RT_HOST);
     view->data = data;
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows_of(bare); row++)
-        for (int64_t i = 0; i < bare->n[0]; i++)
-            invert_node(view, &part, i, row % bare->n[1], row / bare->n[1],
+    for (int64_t row = 0; row < rows_of(view->box); row++)
+        for (int i = 0; i < bare->n[0]; i++)
+            invert_node(view, &part, &held, i, (int)(row % bare->n[1]), (int)(row / bare->n[1]),
                         data->inverse + row_at(bare, row) + i);
 }
 
@@ -695,11 +568,11 @@ static void tear_down(gfnn_view_t *view)
     view->data = NULL;
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    (void)cfg;
-    bytes[RT_HOST] += sizeof(data_t) + BLOCK * sizeof(float) * (double)box->bare.plane +
-                      2 * sizeof(double) * (double)rows_of(&box->bare);
+    (void)config;
+    bytes[RT_HOST] += sizeof(data_t) + GFNN_BLOCK * sizeof(float) * (double)box->bare.plane +
+                      2 * sizeof(double) * (double)rows_of(box);
 }
 
 const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,

@@ -52,12 +52,12 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
     });
 }
 
-extern "C" const gfnn_predictor_t gfnn_predictor_direct[GFNN_PRECISIONS] = {
-    {apply, gfnn_taps_set_up, gfnn_taps_tear_down, gfnn_taps_memory, GFNN_FORMS_BOTH,
-     1 << GFNN_FP32, true},
-    {}};
-
-extern "C" const gfnn_kernels_t gfnn_net_direct = {GFNN_LADDER_PREDICTOR,
-                                                   nullptr,
-                                                   {&gfnn_predictor_direct[GFNN_FP32], nullptr},
-                                                   &gfnn_vectors_cuda};
+static const gfnn_predictor_t predictor = {.apply = apply,
+                                           .set_up = gfnn_taps_set_up,
+                                           .tear_down = gfnn_taps_tear_down,
+                                           .memory = gfnn_taps_memory};
+extern "C" const gfnn_kernels_t gfnn_net_direct = {
+    .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse},
+    .ladder = GFNN_LADDER_PREDICTOR,
+    .predictor = {&predictor, nullptr},
+};

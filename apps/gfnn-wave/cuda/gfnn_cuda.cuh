@@ -6,32 +6,19 @@
 #ifndef GFNN_CUDA_CUH
 #define GFNN_CUDA_CUH
 
-#include "../gfnn.h"
+#include "apps/gfnn-wave/node.h"
 #include "machine/async.cuh"
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 
-/* The operators of the rungs, for solves that are made of them. */
-extern "C" const gfnn_operator_t gfnn_operator_coloured, gfnn_operator_atomic,
-    gfnn_operator_recompute, gfnn_operator_node, gfnn_operator_parity;
+extern "C" {
+/* The operator of solves, and what a tuner may choose for it. */
+extern const gfnn_operator_t gfnn_operator_parity;
+enum { GFNN_PARITY_PARAMETERS = 2 };
+extern const rt_parameter_t gfnn_parity_parameters[GFNN_PARITY_PARAMETERS];
+}
 
 /* --- the box --- */
-
-/* A grid in 32 bits, which gfnn_box_choose sees to that they suffice for one component. */
-struct gfnn_lines_t {
-    int pitch, slab, origin;
-    int64_t plane;
-
-    explicit gfnn_lines_t(const gfnn_grid_t &g)
-        : pitch(static_cast<int>(g.pitch)), slab(static_cast<int>(g.slab)),
-          origin(static_cast<int>(g.origin)), plane(g.plane)
-    {
-    }
-    __device__ __forceinline__ int at(int i, int j, int k) const
-    {
-        return origin + k * slab + j * pitch + i;
-    }
-};
 
 /* w and Vs^2 of a material: one load. */
 struct __align__(16) gfnn_material_t

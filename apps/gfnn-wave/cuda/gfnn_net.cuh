@@ -11,15 +11,8 @@
 #include <type_traits>
 #include "gfnn_cuda.cuh"
 
-extern "C" {
-/* By precision of r; the entry of one that a rung does not have is empty. */
-extern const gfnn_predictor_t gfnn_predictor_direct[GFNN_PRECISIONS];
-extern const gfnn_predictor_t gfnn_predictor_unrolled[GFNN_PRECISIONS];
-extern const gfnn_predictor_t gfnn_predictor_tiled[GFNN_PRECISIONS];
-extern const gfnn_predictor_t gfnn_predictor_tensor[GFNN_PRECISIONS];
-}
-
-enum { GFNN_FORMS_BOTH = 1 << GFNN_GF8 | 1 << GFNN_GFM };
+/* The predictors of solves: FP32 and 16 bits. */
+extern "C" const gfnn_predictor_t gfnn_predictor_tiled, gfnn_predictor_tensor;
 
 /* Calls f(std::integral_constant<int, M>()). */
 template <class F> void gfnn_fixed_kernels(int form, int64_t kernels, F f)
@@ -125,10 +118,10 @@ static inline void gfnn_taps_tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_DEVICE);
 }
 
-static inline void gfnn_taps_memory(const gfnn_config_t *cfg, const gfnn_box_t *,
+static inline void gfnn_taps_memory(const gfnn_config_t *config, const gfnn_box_t *,
                                     double bytes[RT_SPACES])
 {
-    gfnn_fixed_kernels(cfg->precond, cfg->kernels, [&](auto M) {
+    gfnn_fixed_kernels(config->precond, config->kernels, [&](auto M) {
         bytes[RT_DEVICE] += sizeof(float) * GFNN_STENCIL * gfnn_tap_floats<M()>;
     });
 }

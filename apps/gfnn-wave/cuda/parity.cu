@@ -26,12 +26,12 @@
 #define GFNN_PARITY_S       double
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static __device__ __forceinline__
-#include "../parity.h"
+#include "apps/gfnn-wave/parity.h"
 #define GFNN_PARITY_T       float
 #define GFNN_PARITY_S       float
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static __device__ __forceinline__
-#include "../parity.h"
+#include "apps/gfnn-wave/parity.h"
 
 /* m, k and g of parity.h are w mass, w bulk and Vs^2 shear, by these. */
 struct scaled_t {
@@ -287,9 +287,15 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 /* What a tuner may choose. */
 static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
 static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
-static const rt_parameter_t parameters[] = {
-    {"tile", "nodes in x and y that a block writes", tiles, 0},
-    {"layers", "layers that a block climbs through at most", chunks, 0}};
+extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
+    {.name = "tile",
+     .about = "nodes in x and y that a block writes",
+     .values = tiles,
+     .initial = 0},
+    {.name = "layers",
+     .about = "most layers that a block climbs through",
+     .values = chunks,
+     .initial = 0}};
 
 /* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
  * overlap with communication asks for, waste little. */
@@ -410,14 +416,23 @@ static void set_up(gfnn_view_t *view)
     gfnn_operator_data_new(view, sums(view->box));
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    gfnn_operator_memory(cfg, box, bytes);
+    gfnn_operator_memory(config, box, bytes);
     bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(sums(box)) + sizeof(unsigned);
 }
 
-extern "C" const gfnn_operator_t gfnn_operator_parity = {
-    apply,  apply32, apply_dot, set_up,     gfnn_operator_tear_down,
-    memory, false,   true,      parameters, sizeof parameters / sizeof *parameters};
+extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
+                                                         .apply32 = apply32,
+                                                         .apply_dot = apply_dot,
+                                                         .set_up = set_up,
+                                                         .tear_down = gfnn_operator_tear_down,
+                                                         .memory = memory};
 extern "C" const gfnn_kernels_t gfnn_op_parity = {
-    GFNN_LADDER_OPERATOR, &gfnn_operator_parity, {}, nullptr};
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = gfnn_parity_parameters,
+             .n_parameters = GFNN_PARITY_PARAMETERS},
+    .ladder = GFNN_LADDER_OPERATOR,
+    .op = &gfnn_operator_parity,
+};

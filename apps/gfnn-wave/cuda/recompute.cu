@@ -173,15 +173,13 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const gfnn_operator_t gfnn_operator_recompute = {apply,
-                                                            nullptr,
-                                                            nullptr,
-                                                            gfnn_operator_set_up,
-                                                            gfnn_operator_tear_down,
-                                                            gfnn_operator_memory,
-                                                            true,
-                                                            false,
-                                                            nullptr,
-                                                            0};
+static const gfnn_operator_t op = {.apply = apply,
+                                   .set_up = gfnn_operator_set_up,
+                                   .tear_down = gfnn_operator_tear_down,
+                                   .memory = gfnn_operator_memory,
+                                   .whole = true};
 extern "C" const gfnn_kernels_t gfnn_op_recompute = {
-    GFNN_LADDER_OPERATOR, &gfnn_operator_recompute, {}, nullptr};
+    .rung = {.precision = "FP64", .reproducible = false},
+    .ladder = GFNN_LADDER_OPERATOR,
+    .op = &op,
+};

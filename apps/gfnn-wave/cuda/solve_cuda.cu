@@ -1,12 +1,18 @@
 /*
- * solve_cuda.cu - a whole time step on the GPU: parity for A, tensor cores for P if r is 16 bits
- * wide and tiled if not, fused vector loops between. Nothing but scalars comes to the host.
+ * solve_cuda.cu - a whole time step on the GPU: parity for A; for P tensor if r has 16 bits, else
+ * tiled; fused vector loops between them. Only scalars come to the host.
  */
 #include "config.h"
 #include "gfnn_net.cuh"
 
 extern "C" const gfnn_kernels_t gfnn_solve_cuda = {
-    GFNN_LADDER_SOLVE,
-    &gfnn_operator_parity,
-    {&gfnn_predictor_tiled[GFNN_FP32], &gfnn_predictor_tensor[GFNN_FP16]},
-    &gfnn_vectors_cuda};
+    .rung = {.precision = GFNN_SOLVE_PRECISION,
+             .reproducible = true,
+             .parameters = gfnn_parity_parameters,
+             .n_parameters = GFNN_PARITY_PARAMETERS,
+             .refuse = gfnn_refuse},
+    .ladder = GFNN_LADDER_SOLVE,
+    .op = &gfnn_operator_parity,
+    .predictor = {&gfnn_predictor_tiled, &gfnn_predictor_tensor},
+    .vectors = &gfnn_vectors_cuda,
+};

@@ -102,8 +102,10 @@ template <int M> static __host__ __device__ constexpr word_t word_at(int chunk, 
 /* Calls f(std::integral_constant<int, M>()): M = 1 runs as 2. */
 template <class F> static void fixed_shape(int form, int64_t kernels, F f)
 {
-    gfnn_fixed_kernels(form, kernels,
-                       [&](auto M) { f(std::integral_constant < int, M() == 1 ? 2 : M() > ()); });
+    gfnn_fixed_kernels(form, kernels, [&](auto M) {
+        constexpr int run_as = M() == 1 ? 2 : M();
+        f(std::integral_constant<int, run_as>());
+    });
 }
 
 /* What set_up makes. */
@@ -593,17 +595,17 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *cfg, const gfnn_box_t *, double bytes[RT_SPACES])
+static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes[RT_SPACES])
 {
     bytes[RT_HOST] += sizeof(data_t);
-    fixed_shape(cfg->precond, cfg->kernels,
+    fixed_shape(config->precond, config->kernels,
                 [&](auto M) { bytes[RT_DEVICE] += shape_t<M()>::b_bytes; });
 }
 
-extern "C" const gfnn_predictor_t gfnn_predictor_tensor[GFNN_PRECISIONS] = {
-    {}, {apply, set_up, tear_down, memory, GFNN_FORMS_BOTH, 1 << GFNN_FP16, true}};
-
-extern "C" const gfnn_kernels_t gfnn_net_tensor = {GFNN_LADDER_PREDICTOR,
-                                                   nullptr,
-                                                   {nullptr, &gfnn_predictor_tensor[GFNN_FP16]},
-                                                   &gfnn_vectors_cuda};
+extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
+extern "C" const gfnn_kernels_t gfnn_net_tensor = {
+    .rung = {.precision = "FP16, FP32 sums", .reproducible = true, .refuse = gfnn_refuse},
+    .ladder = GFNN_LADDER_PREDICTOR,
+    .predictor = {nullptr, &gfnn_predictor_tensor},
+};

@@ -18,6 +18,7 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "gfnn_cuda.cuh"
+#include "apps/gfnn-wave/node.h"
 
 /* The grid is as large as the device: RESIDENT blocks a multiprocessor, with 40 registers. */
 enum { THREADS = 256, WARPS = THREADS / 32, RESIDENT = 6 };
@@ -297,8 +298,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
             return double3{u[at], v[at], a[at]};
         },
         [=](int64_t at, int64_t, const double3 &old) {
-            x1[at] = old.z + of_v * old.y;
-            x2[at] = rayleigh_b * old.y - old.x;
+            gfnn_before(of_v, rayleigh_b, old.x, old.y, old.z, x1 + at, x2 + at);
         });
 }
 
@@ -315,10 +315,11 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
         [=](int64_t at, int64_t) {
             return state_t{du[at], u[at], v[at], a[at]};
         },
-        [=](int64_t at, int64_t, const state_t &old) {
-            u[at] = old.u + old.du;
-            a[at] = f2 * old.du - 2 * f1 * old.v - old.a;
-            v[at] = f1 * old.du - old.v;
+        [=](int64_t at, int64_t, state_t s) {
+            gfnn_after(f1, f2, s.du, &s.u, &s.v, &s.a);
+            u[at] = s.u;
+            a[at] = s.a;
+            v[at] = s.v;
         });
 }
 
@@ -441,23 +442,6 @@ static void newmark_after(const gfnn_view_t *view, double dt, const double *du, 
 
 /* --- mirror faces --- */
 
-/* First and last own layer in each direction: held[2 d], held[2 d + 1]. */
-struct held_t {
-    bool at[6];
-
-    explicit held_t(const gfnn_box_t *box)
-    {
-        for (int d = 0; d < 3; d++) {
-            at[2 * d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
-            at[2 * d + 1] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
-        }
-    }
-    __device__ __forceinline__ bool here(int d, int i, int n) const
-    {
-        return (at[2 * d] && i == 0) || (at[2 * d + 1] && i == n - 1);
-    }
-};
-
 /* Component d of the layer whose normal is d: a thread a node of it. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     hold_kernel(const __grid_constant__ rows_t g, int d, int layer, double *x, float *z)
@@ -467,17 +451,18 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (node >= static_cast<unsigned>(g.n[a]) * g.n[b])
         return;
     const int s = node % g.n[a], t = node / g.n[a];
-    const int i = d == 0 ? layer : s, j = d == 0 ? s : d == 1 ? layer : t, k = d == 2 ? layer : t;
+    int at[3];
+    gfnn_on_layer(d, layer, s, t, at);
     if (x)
-        x[d * g.fine.plane + g.fine.at(i, j, k)] = 0;
+        x[d * g.fine.plane + g.fine.at(at[0], at[1], at[2])] = 0;
     if (z)
-        z[d * g.wide.plane + g.wide.at(i, j, k)] = 0;
+        z[d * g.wide.plane + g.wide.at(at[0], at[1], at[2])] = 0;
 }
 
 static void hold(const gfnn_view_t *view, double *x, float *z)
 {
     const rows_t g(view->box);
-    const held_t held(view->box);
+    const gfnn_held_t held = gfnn_held(view->box);
     for (int face = 0; face < 6; face++) {
         if (!held.at[face])
             continue;
@@ -489,17 +474,6 @@ static void hold(const gfnn_view_t *view, double *x, float *z)
 }
 
 /* --- ghosts --- */
-
-static __device__ __forceinline__ int wrapped(int i, int n)
-{
-    return i < 0 ? i + n : i >= n ? i - n : i;
-}
-
-/* Of the 2 width places before and after 0 .. n - 1, number i. */
-static __device__ __forceinline__ int beyond(int i, int width, int n)
-{
-    return i < width ? i - width : i - width + n;
-}
 
 /* A thread a ghost, of all components: those of whole layers below and above; of whole rows beside;
  * and those at the two ends of rows of own values. All but the last lie side by side. */
@@ -522,15 +496,15 @@ struct ghosts_t {
         if (t < below) {
             at[0] = static_cast<int>(t % length) - width;
             at[1] = static_cast<int>(t / length % rows) - width;
-            at[2] = beyond(t / length / rows, width, n[2]);
+            at[2] = gfnn_beyond(t / length / rows, width, n[2]);
         } else if (t - below < beside) {
             t -= below;
             at[0] = static_cast<int>(t % length) - width;
-            at[1] = beyond(t / length % both, width, n[1]);
+            at[1] = gfnn_beyond(t / length % both, width, n[1]);
             at[2] = t / length / both;
         } else {
             t -= below + beside;
-            at[0] = beyond(t % both, width, n[0]);
+            at[0] = gfnn_beyond(t % both, width, n[0]);
             at[1] = t / both % n[1];
             at[2] = t / both / n[1];
         }
@@ -545,8 +519,8 @@ template <class T> static __global__ void wrap_kernel(const ghosts_t g, T *x)
         return;
     g.place(t, at);
     const int to = g.lines.at(at[0], at[1], at[2]);
-    const int from =
-        g.lines.at(wrapped(at[0], g.n[0]), wrapped(at[1], g.n[1]), wrapped(at[2], g.n[2]));
+    const int from = g.lines.at(gfnn_wrapped(at[0], g.n[0]), gfnn_wrapped(at[1], g.n[1]),
+                                gfnn_wrapped(at[2], g.n[2]));
     T value[3];
 #pragma unroll
     for (int c = 0; c < 3; c++)
@@ -653,7 +627,7 @@ static __device__ __forceinline__ void store_pair(T *x, bool both, const T value
  * comes before anything is stored; job.node(0 or 1, block, what is held, is it own?) of both; and
  * job.store(places, are both own?). */
 template <class Job>
-static __device__ __forceinline__ void each_block(const rows_t &g, const held_t &held,
+static __device__ __forceinline__ void each_block(const rows_t &g, const gfnn_held_t &held,
                                                   const uint8_t *id, const entries_t *all, Job &job)
 {
     __shared__ entries_t entries[GFNN_MAX_IDS];
@@ -664,7 +638,8 @@ static __device__ __forceinline__ void each_block(const rows_t &g, const held_t 
     const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * WARPS;
     for (unsigned row = blockIdx.x * WARPS + threadIdx.x / 32; row < rows; row += step) {
         const int j = row % g.n[1], k = row / g.n[1];
-        const bool hold_y = held.here(1, j, g.n[1]), hold_z = held.here(2, k, g.n[2]);
+        const bool hold_y = gfnn_is_held(&held, 1, j, g.n[1]),
+                   hold_z = gfnn_is_held(&held, 2, k, g.n[2]);
         const uint8_t *of_row = id + g.wide.at(0, j, k);
         unsigned first[4];
 #pragma unroll
@@ -693,8 +668,8 @@ static __device__ __forceinline__ void each_block(const rows_t &g, const held_t 
             const block_t from = rotated(upper), beside = lane == 0 ? before : from;
             before = from;
             if (here) {
-                const bool hold[3] = {held.here(0, i, g.n[0]), hold_y, hold_z};
-                const bool hold_next[3] = {held.here(0, i + 1, g.n[0]), hold_y, hold_z};
+                const bool hold[3] = {gfnn_is_held(&held, 0, i, g.n[0]), hold_y, hold_z};
+                const bool hold_next[3] = {gfnn_is_held(&held, 0, i + 1, g.n[0]), hold_y, hold_z};
                 job.node(0, between(beside, lower), hold, true);
                 job.node(1, between(lower, upper), hold_next, both);
                 job.store(fine, wide, both);
@@ -749,7 +724,7 @@ template <bool with_z, bool with_old, bool with_y> struct smooth_t {
 
 template <bool with_z, bool with_old, bool with_y>
 static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
-    smooth_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+    smooth_kernel(rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
                   const entries_t *__restrict__ all, const float *z, float a, const float *old,
                   float omega, const float *r, const float *y, float *out)
 {
@@ -809,7 +784,7 @@ template <bool moves> struct update_t {
 
 template <bool moves>
 static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
-    update_bj_kernel(rows_t g, held_t held, const uint8_t *__restrict__ id,
+    update_bj_kernel(rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
                      const entries_t *__restrict__ all, double alpha, const double *__restrict__ q,
                      double *__restrict__ r, double scale, float *__restrict__ z, sum_t first,
                      sum_t second)
@@ -822,12 +797,13 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
 
 /* Every kernel with D has this grid. */
 template <class... P, class... A>
-static void launch_blocks(void (*kernel)(rows_t, held_t, const uint8_t *, const entries_t *, P...),
+static void launch_blocks(void (*kernel)(rows_t, gfnn_held_t, const uint8_t *, const entries_t *,
+                                         P...),
                           const gfnn_view_t *view, A... arguments)
 {
     const data_t *data = data_of(view);
     kernel<<<data->blocks / RESIDENT * RESIDENT_BLOCKS, THREADS, 0, rt_stream()>>>(
-        rows_t(view->box), held_t(view->box), view->id, data->entries, arguments...);
+        rows_t(view->box), gfnn_held(view->box), view->id, data->entries, arguments...);
     RT_CUDA_LAUNCHED();
 }
 
@@ -902,8 +878,25 @@ static void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SP
 }
 
 extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
-    fill,          fill32,  dot,   axpby,     update,
-    update_bj,     pack,    dots,  direction, direction_plain,
-    smooth32,      axpby32, dot32, narrow,    newmark_before,
-    newmark_after, hold,    wrap,  set_up,    tear_down,
-    memory};
+    .fill = fill,
+    .fill32 = fill32,
+    .dot = dot,
+    .axpby = axpby,
+    .update = update,
+    .update_bj = update_bj,
+    .pack = pack,
+    .dots = dots,
+    .direction = direction,
+    .direction_plain = direction_plain,
+    .smooth32 = smooth32,
+    .axpby32 = axpby32,
+    .dot32 = dot32,
+    .narrow = narrow,
+    .newmark_before = newmark_before,
+    .newmark_after = newmark_after,
+    .hold = hold,
+    .wrap = wrap,
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = memory,
+};

@@ -12,7 +12,7 @@
  * differences; in the middle of a material c is known.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <math.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * much that they would cross), folds elsewhere.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <math.h>
 
 /* A point on a surface is outside. The margin is far above rounding, so that no compiler's way to

@@ -8,7 +8,7 @@
  * inputs at a smooth interface. The first layer is a vector over its outputs, the others are short.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <string.h>
 #include "base/threads.h"
 

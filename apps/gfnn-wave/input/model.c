@@ -6,7 +6,7 @@
  * more than one.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,18 +47,18 @@ static void head_materials(whole_t *w)
         add_material(w, tissue[i].vs, tissue[i].name);
 }
 
-static void check_materials(const gfnn_config_t *cfg, const gfnn_materials_t *m)
+static void check_materials(const gfnn_config_t *config, const gfnn_materials_t *m)
 {
     for (int i = 0; i < m->ids; i++)
-        if (!(m->vs[i] > 0 && 2 * m->square[i] <= cfg->vp * cfg->vp))
+        if (!(m->vs[i] > 0 && 2 * m->square[i] <= config->vp * config->vp))
             rt_refuse(RT_USAGE,
                       "--model %s: Vs %g m/s%s%s must be above 0 and at most Vp / sqrt(2) = %.4g "
                       "(beyond it lambda is negative): change it or --vp %g",
-                      cfg->model, m->vs[i], m->name[i] ? " of the " : "",
-                      m->name[i] ? m->name[i] : "", cfg->vp * sqrt(0.5), cfg->vp);
+                      config->model, m->vs[i], m->name[i] ? " of the " : "",
+                      m->name[i] ? m->name[i] : "", config->vp * sqrt(0.5), config->vp);
 }
 
-static void describe(const gfnn_config_t *cfg, whole_t *w)
+static void describe(const gfnn_config_t *config, whole_t *w)
 {
     const gfnn_materials_t *m = &w->model.materials;
     double least = INFINITY, most = 0;
@@ -66,14 +66,14 @@ static void describe(const gfnn_config_t *cfg, whole_t *w)
         least = fmin(least, m->vs[i]);
         most = fmax(most, m->vs[i]);
     }
-    const int n = snprintf(w->text, sizeof w->text, "%.400s", cfg->model);
+    const int n = snprintf(w->text, sizeof w->text, "%.400s", config->model);
     char *end = w->text + n;
     const size_t room = sizeof w->text - (size_t)n;
     if (m->ids == 1)
         snprintf(end, room, ", Vs %g m/s", most);
-    else if (strcmp(cfg->model, "head") == 0 && cfg->model_seed != 0)
+    else if (strcmp(config->model, "head") == 0 && config->model_seed != 0)
         snprintf(end, room, " of seed %lld, %d materials, Vs %g to %g m/s",
-                 (long long)cfg->model_seed, m->ids, least, most);
+                 (long long)config->model_seed, m->ids, least, most);
     else
         snprintf(end, room, ", %d materials, Vs %g to %g m/s", m->ids, least, most);
     w->model.text = w->text;
@@ -125,17 +125,17 @@ void gfnn_voxel_extents(const char *path, int64_t E[3], double *ds)
     gfnn_voxel_free(&voxels);
 }
 
-static void check_file(const gfnn_config_t *cfg, const facts_t *facts)
+static void check_file(const gfnn_config_t *config, const facts_t *facts)
 {
-    const int64_t *E = facts->E, *asked = cfg->n_elements;
+    const int64_t *E = facts->E, *asked = config->n_elements;
     if (memcmp(E, asked, sizeof facts->E) != 0)
         rt_refuse(RT_USAGE,
                   "--model %s has %lldx%lldx%lld voxels, not %lldx%lldx%lld: leave --elements out",
-                  cfg->model, (long long)E[0], (long long)E[1], (long long)E[2],
+                  config->model, (long long)E[0], (long long)E[1], (long long)E[2],
                   (long long)asked[0], (long long)asked[1], (long long)asked[2]);
-    if (facts->ds != cfg->ds)
-        rt_refuse(RT_USAGE, "--model %s has voxels of %g m, not %g m: leave --ds out", cfg->model,
-                  facts->ds, cfg->ds);
+    if (facts->ds != config->ds)
+        rt_refuse(RT_USAGE, "--model %s has voxels of %g m, not %g m: leave --ds out",
+                  config->model, facts->ds, config->ds);
 }
 
 /* --- elements --- */
@@ -176,17 +176,17 @@ static double middle(int64_t e, int64_t E, int64_t heads)
     return ((double)(e % each) + 0.5) / (double)each * 2 - 1;
 }
 
-static int head_id(const gfnn_config_t *cfg, int64_t ex, int64_t ey, int64_t ez)
+static int head_id(const gfnn_config_t *config, int64_t ex, int64_t ey, int64_t ez)
 {
-    const int64_t *E = cfg->n_elements, *n = cfg->heads;
+    const int64_t *E = config->n_elements, *n = config->heads;
     return gfnn_head_id(middle(ex, E[0], n[0]), middle(ey, E[1], n[1]), middle(ez, E[2], n[2]),
-                        (uint64_t)cfg->model_seed);
+                        (uint64_t)config->model_seed);
 }
 
-static void fill_made(const gfnn_config_t *cfg, const gfnn_box_t *box, const around_t *a,
+static void fill_made(const gfnn_config_t *config, const gfnn_box_t *box, const around_t *a,
                       uint8_t *id)
 {
-    const bool head = strcmp(cfg->model, "head") == 0;
+    const bool head = strcmp(config->model, "head") == 0;
 #pragma omp parallel for collapse(2) schedule(dynamic, 16)
     for (int64_t k = 0; k < a->length[2]; k++)
         for (int64_t j = 0; j < a->length[1]; j++) {
@@ -195,7 +195,7 @@ static void fill_made(const gfnn_config_t *cfg, const gfnn_box_t *box, const aro
             for (int64_t i = 0; ey >= 0 && ez >= 0 && i < a->length[0]; i++) {
                 const int64_t ex = a->element[0][i];
                 if (ex >= 0)
-                    row[i] = head ? (uint8_t)head_id(cfg, ex, ey, ez) : 0;
+                    row[i] = head ? (uint8_t)head_id(config, ex, ey, ez) : 0;
             }
         }
 }
@@ -226,41 +226,41 @@ static void deal_out(const gfnn_box_t *box, const around_t *a, uint8_t *file, ui
     RT_FREE(received, RT_HOST);
 }
 
-static void from_file(const gfnn_config_t *cfg, const gfnn_box_t *box, const around_t *a,
+static void from_file(const gfnn_config_t *config, const gfnn_box_t *box, const around_t *a,
                       whole_t *w)
 {
     gfnn_voxels_t voxels;
     facts_t facts;
-    read_file(cfg->model, false, &voxels, &facts);
-    check_file(cfg, &facts);
+    read_file(config->model, false, &voxels, &facts);
+    check_file(config, &facts);
     for (int i = 0; i < facts.ids; i++)
         add_material(w, facts.vs[i], facts.name[i]);
-    check_materials(cfg, &w->model.materials);
+    check_materials(config, &w->model.materials);
     deal_out(box, a, voxels.id, w->model.id);
     gfnn_voxel_free(&voxels);
 }
 
-gfnn_model_t *gfnn_model_new(const gfnn_config_t *cfg, const gfnn_box_t *box)
+gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     whole_t *w = RT_NEW(whole_t, 1, RT_HOST);
     memset(w, 0, sizeof *w);
-    const bool head = strcmp(cfg->model, "head") == 0;
+    const bool head = strcmp(config->model, "head") == 0;
     const size_t n = (size_t)box->wide.plane;
     w->model.id = RT_NEW(uint8_t, n, RT_HOST);
     memset(w->model.id, GFNN_OUTSIDE, n);
     around_t a = around_new(box);
-    if (head || strcmp(cfg->model, "uniform") == 0) {
+    if (head || strcmp(config->model, "uniform") == 0) {
         if (head)
             head_materials(w);
         else
-            add_material(w, cfg->vs, NULL);
-        check_materials(cfg, &w->model.materials);
-        fill_made(cfg, box, &a, w->model.id);
+            add_material(w, config->vs, NULL);
+        check_materials(config, &w->model.materials);
+        fill_made(config, box, &a, w->model.id);
     } else {
-        from_file(cfg, box, &a, w);
+        from_file(config, box, &a, w);
     }
     around_destroy(&a);
-    describe(cfg, w);
+    describe(config, w);
     return &w->model;
 }
 

@@ -18,7 +18,7 @@
  * What the file says is doubted first: see io/scan.h.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <inttypes.h>
 #include <string.h>
 #include "io/scan.h"

@@ -12,7 +12,7 @@
  * with it before anything is allocated; then come the CRC and the values. See io/scan.h.
  */
 #include "config.h"
-#include "../gfnn.h"
+#include "input.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -279,21 +279,21 @@ static void match(const char *path, const char *what, double theirs, double ours
                   unit, ours, unit, remedy);
 }
 
-void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *cfg,
+void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
                         const gfnn_materials_t *materials, const char *path)
 {
-    if (weights->form != cfg->precond)
+    if (weights->form != config->precond)
         rt_refuse(RT_USAGE, "%s is for --precond %s, and this run has %s: %s", path,
-                  form_name(weights->form), form_name(cfg->precond), remedy);
+                  form_name(weights->form), form_name(config->precond), remedy);
     if (weights->form == GFNN_GFM)
-        match(path, "M", weights->kernels, (double)cfg->kernels, " kernels");
-    match(path, "ds", weights->ds, cfg->ds, " m");
-    match(path, "dt", weights->dt, cfg->dt, " s");
-    match(path, "Vp", weights->vp, cfg->vp, " m/s");
-    match(path, "damping", weights->damping, cfg->damping, "");
-    if (cfg->damping > 0) {
-        match(path, "f1", weights->f1, cfg->f1, " Hz");
-        match(path, "f2", weights->f2, cfg->f2, " Hz");
+        match(path, "M", weights->kernels, (double)config->kernels, " kernels");
+    match(path, "ds", weights->ds, config->ds, " m");
+    match(path, "dt", weights->dt, config->dt, " s");
+    match(path, "Vp", weights->vp, config->vp, " m/s");
+    match(path, "damping", weights->damping, config->damping, "");
+    if (config->damping > 0) {
+        match(path, "f1", weights->f1, config->f1, " Hz");
+        match(path, "f2", weights->f2, config->f2, " Hz");
     }
     for (int id = 0; id < materials->ids; id++) {
         const double vs = materials->vs[id];
@@ -360,26 +360,26 @@ static bool is_there(const char *path)
     return file != NULL;
 }
 
-void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len)
+void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
 {
     const char *folder[MAX_FOLDERS], *inputs = getenv("GFNN_INPUTS");
     rt_inputs_t shipped;
     char name[MAX_NAME], kernels[24] = "";
     int folders = 0;
     bool fits = true;
-    if (strcmp(cfg->weights, "shipped") != 0) {
-        fits = strlen(cfg->weights) < len;
-        snprintf(path, len, "%s", cfg->weights);
+    if (strcmp(config->weights, "shipped") != 0) {
+        fits = strlen(config->weights) < len;
+        snprintf(path, len, "%s", config->weights);
     } else {
         if (inputs && *inputs)
             folder[folders++] = inputs;
         rt_inputs_folders("gfnn-wave", &shipped);
         for (int k = 0; k < shipped.n; k++)
             folder[folders++] = shipped.path[k];
-        if (cfg->precond == GFNN_GFM)
-            snprintf(kernels, sizeof kernels, "%lld", (long long)cfg->kernels);
-        snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(cfg->precond), kernels,
-                 1e6 * cfg->dt);
+        if (config->precond == GFNN_GFM)
+            snprintf(kernels, sizeof kernels, "%lld", (long long)config->kernels);
+        snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(config->precond), kernels,
+                 1e6 * config->dt);
         for (int f = 0; f < folders; f++) {
             fits = (size_t)snprintf(path, len, "%s/%s", folder[f], name) < len;
             if (!fits || is_there(path))

@@ -4,8 +4,8 @@
  * Strict, as every file called *verify.c: what is not finite must stay so.
  */
 #include "config.h"
-#include "judge.h"
 #include <math.h>
+#include "judge.h"
 
 double *gfnn_judge_vector(const gfnn_grid_t *g)
 {

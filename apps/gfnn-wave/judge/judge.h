@@ -1,29 +1,62 @@
 /*
- * judge.h - what oracle.c and verify.c share: vectors of doubles on the host, on box->fine or
- * box->wide, apart from all that is judged. Own nodes, unless ghosts are named.
+ * judge/judge.h - how rungs are judged: vectors of doubles on the host, on box->fine or box->wide,
+ * and the judge's own solution. It shares nothing with what it judges but the definitions: the
+ * reference kernels, gfnn_step and gfnn_source.
  */
 #ifndef GFNN_JUDGE_H
 #define GFNN_JUDGE_H
 
-#include "../gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 
-/* A new vector, zero; RT_FREE it. */
+/* --- judge.c: own nodes, unless ghosts are named --- */
+
+/* Returns a new vector, zero. RT_FREE it. */
 double *gfnn_judge_vector(const gfnn_grid_t *g);
 /* Zeroes the components that mirror faces hold. */
 void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x);
-/* Random in (-1, 1), the same of a node on any number of ranks; NaN in ghosts that the halo is to
- * bring; 0 in those beyond a face, and where a mirror holds. */
+/* Fills x with random values in (-1, 1), the same for a node on any number of ranks; NaN in ghosts
+ * that the halo is to bring; 0 in those beyond a face, and where a mirror holds. */
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x);
-/* Over all ranks. Layer by layer: the same on any number of threads. Collective. */
+/* Returns x . y over all ranks, summed layer by layer: the same on any number of threads.
+ * Collective. */
 double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y);
 
 typedef struct {
     double worst;               /* |got - want| / (factor bound); 0 without a bound */
     double largest, difference; /* |want|, |got - want| */
 } gfnn_judged_t;
-/* Worst of all ranks; what is not finite counts as 1e300. bound may be NULL; a value whose bound is
- * 0 must be exact. Collective. */
+/* Returns the worst of all ranks; what is not finite counts as 1e300. bound may be NULL; a value
+ * whose bound is 0 must be exact. Collective. */
 gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const double *got,
                                  const double *bound, double factor);
+
+/* --- oracle.c: the judge's own solution, on the host, in double --- */
+
+/* Newmark with conjugate gradients and exact 3x3 blocks (CGBJ). Its operator is cpu-simd, once that
+ * has agreed with the reference in this very run. */
+typedef struct gfnn_oracle {
+    double *du;             /* of the first step, to 1e-11 or better */
+    double *last;           /* that of the last step */
+    double most_u, most_du; /* the largest |u| and |du| of all steps */
+    double norm;            /* |du| over all ranks */
+    gfnn_state_t end;       /* after all steps */
+    double end_norm[3];     /* |u|, |v|, |a| */
+    int64_t iterations_bj;  /* of the first step, to the run's tolerance */
+    double operator_error;  /* cpu-simd against the reference, relative to its rounding bound */
+} gfnn_oracle_t;
+/* Collective. */
+gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *problem);
+void gfnn_oracle_destroy(gfnn_oracle_t *oracle);
+/* Computes f of the step that ends at `time`, from the state before it: host arrays on box->fine. */
+void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state, double time,
+                       double *f);
+/* y = A x by the reference: brings x's ghosts up to date and zeroes what mirror faces hold. */
+void gfnn_oracle_apply(const gfnn_problem_t *problem, const gfnn_form_t *form, bool absolute,
+                       double *x, double *y);
+
+/* --- verify.c --- */
+
+void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
+void gfnn_verify_after(void *solver, rt_verdict_t *verdict);
 
 #endif

@@ -9,9 +9,9 @@
  * blocks, assembled from the element matrices.
  */
 #include "config.h"
-#include "../cpu/cpu.h"
-#include "judge.h"
 #include <math.h>
+#include "apps/gfnn-wave/cpu/cpu.h"
+#include "judge.h"
 
 enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
 static const double TOLERANCE = 1e-11;
@@ -147,7 +147,7 @@ static void precondition(const oracle_t *o, const double *r, double *z)
  * the run's own tolerance. */
 static int64_t solve(const oracle_t *o, double *x)
 {
-    const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->cfg->tolerance;
+    const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->config->tolerance;
     const double least = fmin(TOLERANCE, asked);
     int64_t iterations = 0, counted = 0;
     rt_fill(x, RT_HOST, 0, o->values * sizeof *x);
@@ -178,13 +178,13 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
                   void (*operate)(const void *with, const gfnn_form_t *form, double *x, double *y),
                   const void *with, double *x, double *y, double *f)
 {
-    const gfnn_config_t *cfg = p->cfg;
+    const gfnn_config_t *config = p->config;
     const gfnn_step_t *step = &p->step;
     const size_t values = 3 * (size_t)p->box.fine.plane;
-    const double unit = cfg->rho * cfg->ds * cfg->ds * cfg->ds / step->c0;
+    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
-        x[i] = state->a[i] + (4 / cfg->dt + step->rayleigh_a) * state->v[i];
+        x[i] = state->a[i] + (4 / config->dt + step->rayleigh_a) * state->v[i];
     operate(with, &step->M, x, f);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
@@ -193,7 +193,7 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
         f[i] = unit * (f[i] + y[i]);
-    const gfnn_force_t source = gfnn_source(cfg, &p->box, step, time);
+    const gfnn_force_t source = gfnn_source(config, &p->box, step, time);
     if (source.at >= 0)
         f[source.at] += source.value;
     gfnn_judge_hold(&p->box, &p->box.fine, f);
@@ -219,7 +219,7 @@ void gfnn_oracle_force(const gfnn_problem_t *p, const gfnn_state_t *state, doubl
 
 static void advance(const oracle_t *o, const double *du, gfnn_state_t *s)
 {
-    const double dt = o->p->cfg->dt;
+    const double dt = o->p->config->dt;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < o->values; i++) {
         s->a[i] = -s->a[i] - 4 * s->v[i] / dt + 4 * du[i] / (dt * dt);
@@ -275,8 +275,8 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
         (gfnn_state_t){copy_of(&o, p->start.u), copy_of(&o, p->start.v), copy_of(&o, p->start.a)};
     made->du = gfnn_judge_vector(o.g);
     made->last = gfnn_judge_vector(o.g);
-    for (int64_t step = 0; step < p->cfg->steps; step++) {
-        force(p, &made->end, (double)(step + 1) * p->cfg->dt, by_simd, &o, o.x1, o.q, o.f);
+    for (int64_t step = 0; step < p->config->steps; step++) {
+        force(p, &made->end, (double)(step + 1) * p->config->dt, by_simd, &o, o.x1, o.q, o.f);
         const int64_t iterations = solve(&o, made->last);
         if (step == 0) {
             rt_copy(made->du, RT_HOST, made->last, RT_HOST, o.values * sizeof *made->du);

@@ -33,9 +33,9 @@
  * This file is compiled with -fno-fast-math.
  */
 #include "config.h"
-#include "judge.h"
 #include <math.h>
 #include <string.h>
+#include "judge.h"
 
 static const double SOLUTION = 1e-7;            /* of |du|, the specification's */
 static const double SINGLE = 1e-5, HALF = 5e-3; /* of |z|, by precision of r; likewise */
@@ -132,7 +132,7 @@ static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *n
     rt_verdict_check(b->verdict, name,
                      gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
     rt_verdict_true(b->verdict, "no ghost of y touched", whole);
-    if (b->s->kernels->op->reproducible) {
+    if (b->s->kernels->rung.reproducible) {
         rung_apply(b, form, x, want);
         rt_verdict_true(b->verdict, "the same bits twice, as it claims",
                         gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
@@ -361,8 +361,7 @@ static void verify_predictor(const bench_t *b)
     const gfnn_judged_t t = gfnn_judge_compare(g, want, got, bound, roundings);
     rt_verdict_check(b->verdict, "P r (of its rounding bound)", t.worst, 1);
     check_z(b, want, got, &t, "P r (of |P r|)", "P r, one value (of the largest)", bound);
-    const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
-    if (predictor->reproducible) {
+    if (s->kernels->rung.reproducible) {
         rung_predict(b, r, want);
         rt_verdict_true(b->verdict, "the same bits twice, as it claims",
                         gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
@@ -409,7 +408,7 @@ static void get_scaled(const bench_t *b, const double *from, double *to)
 /* After so many steps: every step may add the error of one, and the next carry it on. */
 static double solution_bound(const bench_t *b, int64_t steps)
 {
-    const double tolerance = b->p->cfg->tolerance;
+    const double tolerance = b->p->config->tolerance;
     return (double)(steps + 1) * fmax(10 * tolerance, fmin(SOLUTION, 100 * tolerance));
 }
 
@@ -421,18 +420,18 @@ static void verify_first_step(const bench_t *b)
     const gfnn_oracle_t *oracle = oracle_of(b->p);
     double *f = gfnn_judge_vector(&b->box->fine), *du = gfnn_judge_vector(&b->box->fine),
            *t = gfnn_judge_vector(&b->box->fine);
-    gfnn_oracle_force(b->p, &b->p->start, b->p->cfg->dt, f);
+    gfnn_oracle_force(b->p, &b->p->start, b->p->config->dt, f);
     rt_copy(s->f, s->space, f, RT_HOST, b->fine * sizeof *f);
     const int64_t iterations = gfnn_cg(s);
     get(b, s->x, du);
     rt_verdict_check(b->verdict, "the oracle's operator (of its rounding bound)",
                      oracle->operator_error, 1);
-    rt_verdict_true(b->verdict, "converged", iterations < b->p->cfg->max_iterations);
+    rt_verdict_true(b->verdict, "converged", iterations < b->p->config->max_iterations);
     rt_verdict_check(b->verdict, "du of the first step = the oracle's (of |du|)",
                      difference(g, du, oracle->du, t, b->fine) / oracle->norm,
                      solution_bound(b, 1));
     rt_verdict_true(b->verdict, "|f - A du| by the definition, below the tolerance",
-                    true_residual(b, f, du, t) <= 1.01 * b->p->cfg->tolerance + RECURRENCE);
+                    true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + RECURRENCE);
     RT_FREE(f, RT_HOST);
     RT_FREE(du, RT_HOST);
     RT_FREE(t, RT_HOST);
@@ -441,7 +440,7 @@ static void verify_first_step(const bench_t *b)
 /* The last step's f, from the state before it: Newmark run backwards. */
 static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *du)
 {
-    const double dt = b->p->cfg->dt;
+    const double dt = b->p->config->dt;
     gfnn_state_t before = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
                            gfnn_judge_vector(&b->box->fine)};
     double *f = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
@@ -451,9 +450,9 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
         before.v[i] = 2 * du[i] / dt - end->v[i];
         before.a[i] = 4 * du[i] / (dt * dt) - 4 * before.v[i] / dt - end->a[i];
     }
-    gfnn_oracle_force(b->p, &before, (double)b->p->cfg->steps * dt, f);
+    gfnn_oracle_force(b->p, &before, (double)b->p->config->steps * dt, f);
     rt_verdict_true(b->verdict, "the same of the last step",
-                    true_residual(b, f, du, t) <= 1.01 * b->p->cfg->tolerance + BACKWARDS);
+                    true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + BACKWARDS);
     RT_FREE(before.u, RT_HOST);
     RT_FREE(before.v, RT_HOST);
     RT_FREE(before.a, RT_HOST);
@@ -479,15 +478,15 @@ static void verify_state(const bench_t *b)
     get_scaled(b, b->s->x, du);
     const double *got[4] = {end.u, end.v, end.a, du},
                  *want[4] = {oracle->end.u, oracle->end.v, oracle->end.a, oracle->last};
-    const double dt = b->p->cfg->dt, step = oracle->most_du;
+    const double dt = b->p->config->dt, step = oracle->most_du;
     const double size[4] = {oracle->most_u, 2 * step / dt, 4 * step / (dt * dt), step};
     for (int i = 0; i < 4; i++)
         rt_verdict_check(b->verdict, names[i], difference(g, got[i], want[i], t, b->fine) / size[i],
-                         solution_bound(b, b->p->cfg->steps));
+                         solution_bound(b, b->p->config->steps));
     verify_last_step(b, &end, du);
     rt_verdict_true(b->verdict, "the same, as the solver saw it",
-                    b->s->residual <= b->p->cfg->tolerance);
-    rt_verdict_true(b->verdict, "as many steps as asked", b->s->steps == b->p->cfg->steps);
+                    b->s->residual <= b->p->config->tolerance);
+    rt_verdict_true(b->verdict, "as many steps as asked", b->s->steps == b->p->config->steps);
     RT_FREE(end.u, RT_HOST);
     RT_FREE(end.v, RT_HOST);
     RT_FREE(end.a, RT_HOST);
@@ -574,5 +573,5 @@ void gfnn_verify_after(void *solver, rt_verdict_t *verdict)
         verify_operator_left(&b);
     else
         verify_predictor_left(&b);
-    rt_verdict_true(verdict, "as many applications as asked", b.s->steps == b.p->cfg->steps);
+    rt_verdict_true(verdict, "as many applications as asked", b.s->steps == b.p->config->steps);
 }

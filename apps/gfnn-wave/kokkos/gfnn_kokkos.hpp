@@ -7,12 +7,12 @@
 
 #include "machine/kokkos.hpp"
 #include <cstring>
-#include "../gfnn.h"
+#include "apps/gfnn-wave/node.h"
 
 /* Parts of the rungs, of which solve_kokkos.cpp makes a whole solve. */
 extern "C" {
 extern const gfnn_operator_t gfnn_operator_kokkos;
-extern const gfnn_predictor_t gfnn_predictor_kokkos[GFNN_PRECISIONS];
+extern const gfnn_predictor_t gfnn_predictor_kokkos;
 extern const gfnn_vectors_t gfnn_vectors_kokkos;
 }
 
@@ -108,22 +108,6 @@ KOKKOS_FORCEINLINE_FUNCTION void ahead(const void *p)
     (void)p;
 #endif
 }
-
-/* A grid in 32 bits, which gfnn_box_choose sees to that they suffice for one component. */
-struct lines_t {
-    int pitch, slab, origin;
-    int64_t plane;
-
-    explicit lines_t(const gfnn_grid_t &g)
-        : pitch(static_cast<int>(g.pitch)), slab(static_cast<int>(g.slab)),
-          origin(static_cast<int>(g.origin)), plane(g.plane)
-    {
-    }
-    KOKKOS_FORCEINLINE_FUNCTION int at(int i, int j, int k) const
-    {
-        return origin + k * slab + j * pitch + i;
-    }
-};
 
 } // namespace gfnn_kokkos
 

@@ -21,12 +21,12 @@ using gfnn_kokkos::floats_t;
 #define GFNN_PARITY_S       double
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
-#include "../parity.h"
+#include "apps/gfnn-wave/parity.h"
 #define GFNN_PARITY_T       floats_t
 #define GFNN_PARITY_S       float
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
-#include "../parity.h"
+#include "apps/gfnn-wave/parity.h"
 
 namespace
 {
@@ -144,7 +144,7 @@ template <class T> struct Apply {
     static_assert(on_host || W == 1, "a thread of a GPU works on one value");
 
     Cut cut;
-    lines_t nodes, elements;
+    gfnn_lines_t nodes, elements;
     const uint8_t *id;
     const material_t<T> *material;
     T mass, bulk, shear; /* as parity.h scales them */
@@ -448,9 +448,30 @@ void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
         GFNN_MAX_IDS * (sizeof(material_t<double>) + sizeof(material_t<float>));
 }
 
+constexpr gfnn_operator_t operators()
+{
+    gfnn_operator_t t = {};
+    t.apply = apply;
+    t.apply32 = apply32;
+    t.apply_dot = apply_dot;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = memory;
+    return t;
+}
+
+constexpr gfnn_kernels_t table()
+{
+    gfnn_kernels_t t = {};
+    t.rung.precision = "FP64";
+    t.rung.reproducible = true;
+    t.ladder = GFNN_LADDER_OPERATOR;
+    t.op = &gfnn_operator_kokkos;
+    t.vectors = &gfnn_vectors_kokkos;
+    return t;
+}
+
 } // namespace
 
-extern "C" const gfnn_operator_t gfnn_operator_kokkos = {
-    apply, apply32, apply_dot, set_up, tear_down, memory, false, true, nullptr, 0};
-extern "C" const gfnn_kernels_t gfnn_op_kokkos = {
-    GFNN_LADDER_OPERATOR, &gfnn_operator_kokkos, {}, &gfnn_vectors_kokkos};
+extern "C" const gfnn_operator_t gfnn_operator_kokkos = operators();
+extern "C" const gfnn_kernels_t gfnn_op_kokkos = table();

@@ -52,7 +52,7 @@ struct Data {
 /* --- B vectors of nodes --- */
 
 struct Job {
-    lines_t wide, bare;
+    gfnn_lines_t wide, bare;
     int n[3], kernels;
     const float *K, *c, *r;
     float *z;
@@ -233,17 +233,9 @@ struct Widen {
     const uint16_t *from;
     float *to;
 
-    /* As gfnn_from_half, for any processor. */
     KOKKOS_INLINE_FUNCTION void operator()(int64_t at) const
     {
-        const uint32_t size = from[at] & 0x7fffu, sign = (from[at] & 0x8000u) << 16;
-        uint32_t bits = size << 13;
-        float value;
-        memcpy(&value, &bits, sizeof value);
-        value *= 5192296858534827628530496329220096.0f; /* 2^112: the difference of exponents */
-        memcpy(&bits, &value, sizeof bits);
-        bits |= sign | (size >= 0x7c00u ? 0x7f800000u : 0); /* infinite, or no number */
-        memcpy(to + at, &bits, sizeof bits);
+        to[at] = gfnn_from_half(from[at]);
     }
 };
 
@@ -338,24 +330,39 @@ void tear_down(gfnn_view_t *view)
     view->data = nullptr;
 }
 
-void memory(const gfnn_config_t *cfg, const gfnn_box_t *box, double bytes[RT_SPACES])
+void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
     bytes[RT_HOST] += sizeof(Data);
     bytes[rt_kokkos_space()] +=
         sizeof(float) *
-        (static_cast<double>(floats_of(cfg->precond, cfg->kernels)) +
-         (cfg->precision == GFNN_FP16 ? 3.0 * static_cast<double>(box->wide.plane) : 0));
+        (static_cast<double>(floats_of(config->precond, config->kernels)) +
+         (config->precision == GFNN_FP16 ? 3.0 * static_cast<double>(box->wide.plane) : 0));
 }
 
-constexpr unsigned both = 1u << GFNN_GF8 | 1u << GFNN_GFM;
+constexpr gfnn_predictor_t predictors()
+{
+    gfnn_predictor_t t = {};
+    t.apply = apply;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = memory;
+    return t;
+}
+
+constexpr gfnn_kernels_t table()
+{
+    gfnn_kernels_t t = {};
+    t.rung.precision = "FP32, r in FP32 or FP16";
+    t.rung.reproducible = true;
+    t.rung.refuse = gfnn_refuse;
+    t.ladder = GFNN_LADDER_PREDICTOR;
+    t.predictor[GFNN_FP32] = &gfnn_predictor_kokkos;
+    t.predictor[GFNN_FP16] = &gfnn_predictor_kokkos;
+    t.vectors = &gfnn_vectors_kokkos;
+    return t;
+}
 
 } // namespace
 
-extern "C" const gfnn_predictor_t gfnn_predictor_kokkos[GFNN_PRECISIONS] = {
-    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP32, true},
-    {apply, set_up, tear_down, memory, both, 1u << GFNN_FP16, true}};
-extern "C" const gfnn_kernels_t gfnn_net_kokkos = {
-    GFNN_LADDER_PREDICTOR,
-    nullptr,
-    {&gfnn_predictor_kokkos[GFNN_FP32], &gfnn_predictor_kokkos[GFNN_FP16]},
-    &gfnn_vectors_kokkos};
+extern "C" const gfnn_predictor_t gfnn_predictor_kokkos = predictors();
+extern "C" const gfnn_kernels_t gfnn_net_kokkos = table();

@@ -30,14 +30,11 @@ using namespace gfnn_kokkos;
 using rt_kokkos::on_host;
 using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
 
-enum {
-    SHARE = on_host ? 1 : 32, /* indices of a row */
-    BLOCK = 6                 /* xx yy zz xy yz zx of a symmetric 3x3 block */
-};
+enum { SHARE = on_host ? 1 : 32 }; /* indices of a row */
 
 struct Data {
     rt_space_t space;
-    float *inverse; /* [BLOCK][bare.plane] */
+    float *inverse; /* [GFNN_BLOCK][bare.plane] */
 };
 
 const Data *data_of(const gfnn_view_t *view)
@@ -48,7 +45,7 @@ const Data *data_of(const gfnn_view_t *view)
 /* --- rows --- */
 
 struct Rows {
-    lines_t fine, wide, bare;
+    gfnn_lines_t fine, wide, bare;
     int n[3];
 
     explicit Rows(const gfnn_box_t *box) : fine(box->fine), wide(box->wide), bare(box->bare)
@@ -169,22 +166,9 @@ KOKKOS_FORCEINLINE_FUNCTION void put(float *low, int64_t at, double value)
 {
     low[at] = static_cast<float>(value);
 }
-/* As gfnn_to_half, for any processor: to the nearest, ties to even; above 65504 infinite. */
 KOKKOS_FORCEINLINE_FUNCTION void put(uint16_t *low, int64_t at, double value)
 {
-    const float single = static_cast<float>(value);
-    uint32_t bits, shifted;
-    memcpy(&bits, &single, sizeof bits);
-    const uint32_t size = bits & 0x7fffffffu;
-    const uint32_t normal = (size - (112u << 23) + 0xfffu + (size >> 13 & 1u)) >> 13;
-    /* beside 0.5 a float's last bit is worth 2^-24, as that of a denormal half is */
-    const float beside = (single < 0 ? -single : single) + 0.5f;
-    memcpy(&shifted, &beside, sizeof shifted);
-    const uint32_t beyond = size > 0x7f800000u ? 0x7e00u : 0x7c00u;
-    const uint32_t half = size >= 0x47800000u  ? beyond
-                          : size < 0x38800000u ? shifted - 0x3f000000u
-                                               : normal;
-    low[at] = static_cast<uint16_t>(half | (bits >> 16 & 0x8000u));
+    low[at] = gfnn_to_half(static_cast<float>(value));
 }
 
 template <class Low> struct Update {
@@ -281,9 +265,7 @@ void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, doubl
     const double of_v = 4 / dt + rayleigh_a;
     each(
         view, KOKKOS_LAMBDA(int64_t at, int64_t) {
-            const double velocity = v[at];
-            x1[at] = a[at] + of_v * velocity;
-            x2[at] = rayleigh_b * velocity - u[at];
+            gfnn_before(of_v, rayleigh_b, u[at], v[at], a[at], x1 + at, x2 + at);
         });
 }
 
@@ -292,12 +274,8 @@ void newmark_after(const gfnn_view_t *view, double dt, const double *du, double 
 {
     const double f1 = 2 / dt, f2 = 4 / (dt * dt);
     each(
-        view, KOKKOS_LAMBDA(int64_t at, int64_t) {
-            const double change = du[at], velocity = v[at];
-            u[at] += change;
-            a[at] = f2 * change - 2 * f1 * velocity - a[at];
-            v[at] = f1 * change - velocity;
-        });
+        view,
+        KOKKOS_LAMBDA(int64_t at, int64_t) { gfnn_after(f1, f2, du[at], u + at, v + at, a + at); });
 }
 
 /* --- FP64 with FP32 --- */
@@ -350,10 +328,7 @@ template <bool first, class T> struct Direction {
     KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t at, int64_t wide) const
     {
         const double next = scale * static_cast<double>(z[sizeof(T) == sizeof(double) ? at : wide]);
-        const double before = first ? 0 : p[at], moved = first ? 0 : x[at] + alpha * before;
-        if (!first)
-            x[at] = moved;
-        p[at] = first ? next : next + beta * before;
+        gfnn_turn(first, alpha, next, beta, x + at, p + at);
     }
 };
 
@@ -416,36 +391,19 @@ template <bool with_z, bool with_old, bool with_y> struct Smooth {
     const float *r, *y;
     float *out;
 
-    KOKKOS_FORCEINLINE_FUNCTION float from(const float *z0, float factor, const float *old0,
-                                           int64_t at) const
-    {
-        const float here = with_z ? z0[at] : 0;
-        return here + factor * (here - (with_old ? old0[at] : 0));
-    }
-
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
     {
         const Row row(rows, index);
-        const int64_t plane = rows.wide.plane, at = rows.wide.at(0, row.j, row.k);
+        const int64_t bare = rows.bare.plane, wide = rows.wide.plane;
+        const int64_t at = rows.wide.at(0, row.j, row.k);
         const float *D = inverse + rows.bare.at(0, row.j, row.k);
-        const float *xx = D, *yy = D + rows.bare.plane, *zz = D + 2 * rows.bare.plane;
-        const float *xy = D + 3 * rows.bare.plane, *yz = D + 4 * rows.bare.plane;
-        const float *zx = D + 5 * rows.bare.plane;
         const float *r0 = r + at, *y0 = y + at, *z0 = z + at, *old0 = old + at;
         const float damping = omega, factor = a;
         float *to = out + at;
         GFNN_SIMD()
-        for (int i = row.first; i < rows.n[0]; i += SHARE) {
-            const int64_t j = i + plane, k = j + plane;
-            const float d0 = r0[i] - (with_y ? y0[i] : 0);
-            const float d1 = r0[j] - (with_y ? y0[j] : 0);
-            const float d2 = r0[k] - (with_y ? y0[k] : 0);
-            const float s0 = from(z0, factor, old0, i), s1 = from(z0, factor, old0, j);
-            const float s2 = from(z0, factor, old0, k);
-            to[i] = s0 + damping * (xx[i] * d0 + xy[i] * d1 + zx[i] * d2);
-            to[j] = s1 + damping * (xy[i] * d0 + yy[i] * d1 + yz[i] * d2);
-            to[k] = s2 + damping * (zx[i] * d0 + yz[i] * d1 + zz[i] * d2);
-        }
+        for (int i = row.first; i < rows.n[0]; i += SHARE)
+            gfnn_smooth(with_z, with_old, with_y, D + i, bare, z0 + i, factor, old0 + i, damping,
+                        r0 + i, y0 + i, wide, to + i);
     }
 };
 
@@ -501,29 +459,14 @@ template <bool moves> struct UpdateBj {
 
     KOKKOS_FORCEINLINE_FUNCTION double solve(const Row &row, int64_t fine) const
     {
-        const int64_t wide = rows.wide.at(0, row.j, row.k);
+        const int64_t bare = rows.bare.plane, of_r = rows.fine.plane, of_z = rows.wide.plane;
         const float *D = inverse + rows.bare.at(0, row.j, row.k);
-        const float *xx = D, *yy = D + rows.bare.plane, *zz = D + 2 * rows.bare.plane;
-        const float *xy = D + 3 * rows.bare.plane, *yz = D + 4 * rows.bare.plane;
-        const float *zx = D + 5 * rows.bare.plane;
-        const double *r0 = r + fine, *r1 = r0 + rows.fine.plane, *r2 = r1 + rows.fine.plane;
-        float *z0 = z + wide, *z1 = z0 + rows.wide.plane, *z2 = z1 + rows.wide.plane;
-        const double factor = scale;
+        const double *r0 = r + fine, factor = scale;
+        float *z0 = z + rows.wide.at(0, row.j, row.k);
         double sum = 0;
         GFNN_SIMD(reduction(+ : sum))
-        for (int i = row.first; i < rows.n[0]; i += SHARE) {
-            const float s0 = static_cast<float>(factor * r0[i]);
-            const float s1 = static_cast<float>(factor * r1[i]);
-            const float s2 = static_cast<float>(factor * r2[i]);
-            const float d0 = xx[i] * s0 + xy[i] * s1 + zx[i] * s2;
-            const float d1 = xy[i] * s0 + yy[i] * s1 + yz[i] * s2;
-            const float d2 = zx[i] * s0 + yz[i] * s1 + zz[i] * s2;
-            z0[i] = d0;
-            z1[i] = d1;
-            z2[i] = d2;
-            sum += static_cast<double>(d0) * r0[i] + static_cast<double>(d1) * r1[i] +
-                   static_cast<double>(d2) * r2[i];
-        }
+        for (int i = row.first; i < rows.n[0]; i += SHARE)
+            sum += gfnn_bj(D + i, bare, factor, r0 + i, of_r, z0 + i, of_z);
         return sum;
     }
 
@@ -556,7 +499,7 @@ void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r
 
 /* An index has its share of a row with its ghosts, the rows that are all ghosts among them. */
 template <class T> struct Wrap {
-    lines_t lines;
+    gfnn_lines_t lines;
     int n[3], width;
     T *x;
 
@@ -572,7 +515,7 @@ template <class T> struct Wrap {
     }
     KOKKOS_FORCEINLINE_FUNCTION int wrapped(int d, int i) const
     {
-        return i < 0 ? i + n[d] : i >= n[d] ? i - n[d] : i;
+        return gfnn_wrapped(i, n[d]);
     }
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
@@ -609,36 +552,18 @@ void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
 
 /* --- mirror faces --- */
 
-/* Are the first and last own layer of each direction on a mirror? */
-struct Held {
-    bool low[3], high[3];
-
-    explicit Held(const gfnn_box_t *box)
-    {
-        for (int d = 0; d < 3; d++) {
-            low[d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
-            high[d] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
-        }
-    }
-    KOKKOS_FORCEINLINE_FUNCTION bool here(const Rows &rows, int d, int i) const
-    {
-        return (low[d] && i == 0) || (high[d] && i == rows.n[d] - 1);
-    }
-};
-
 void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
 {
     const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2, n = rows.n[a];
     Kokkos::parallel_for(
         "gfnn hold", Range(rt_kokkos::exec(), 0, static_cast<int64_t>(n) * rows.n[b]),
         KOKKOS_LAMBDA(int64_t node) {
-            const int s = static_cast<int>(node % n), t = static_cast<int>(node / n);
-            const int i = d == 0 ? layer : s, j = d == 1 ? layer : d == 0 ? s : t;
-            const int k = d == 2 ? layer : t;
+            int at[3];
+            gfnn_on_layer(d, layer, static_cast<int>(node % n), static_cast<int>(node / n), at);
             if (x)
-                x[d * rows.fine.plane + rows.fine.at(i, j, k)] = 0;
+                x[d * rows.fine.plane + rows.fine.at(at[0], at[1], at[2])] = 0;
             if (z)
-                z[d * rows.wide.plane + rows.wide.at(i, j, k)] = 0;
+                z[d * rows.wide.plane + rows.wide.at(at[0], at[1], at[2])] = 0;
         });
 }
 
@@ -646,68 +571,33 @@ void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
 void hold(const gfnn_view_t *view, double *x, float *z)
 {
     const Rows rows(view->box);
-    const Held held(view->box);
-    for (int d = 0; d < 3; d++) {
-        if (held.low[d])
-            hold_layer(rows, d, 0, x, z);
-        if (held.high[d])
-            hold_layer(rows, d, rows.n[d] - 1, x, z);
-    }
+    const gfnn_held_t held = gfnn_held(view->box);
+    for (int face = 0; face < 6; face++)
+        if (held.at[face])
+            hold_layer(rows, face / 2, face % 2 ? rows.n[face / 2] - 1 : 0, x, z);
 }
 
 /* --- diagonal blocks --- */
 
-/* What an element adds to the block of its corner: by the symmetry of the cube the same to all
- * three diagonal entries, and to the others one value, with the signs of the corner. */
-struct entries_t {
-    double diagonal, cross;
-};
-
 struct Invert {
     Rows rows;
-    Held held;
+    gfnn_held_t held;
+    gfnn_corners_t part;
     const uint8_t *id;
-    const entries_t *entries;
+    const double *w, *square; /* [GFNN_MAX_IDS] */
     float *inverse;
 
-    KOKKOS_FORCEINLINE_FUNCTION void block(int i, int j, int k, double D[BLOCK]) const
-    {
-        for (int b = 0; b < BLOCK; b++)
-            D[b] = 0;
-        for (int a = 0; a < 8; a++) { /* the element of which this node is corner a */
-            const int x = a & 1, y = a >> 1 & 1, z = a >> 2;
-            const entries_t part = entries[id[rows.wide.at(i - x, j - y, k - z)]];
-            for (int c = 0; c < 3; c++)
-                D[c] += part.diagonal;
-            D[3] += x == y ? part.cross : -part.cross;
-            D[4] += y == z ? part.cross : -part.cross;
-            D[5] += z == x ? part.cross : -part.cross;
-        }
-    }
-
-    /* The inverse of the block of what is not held; rows of what is are 0. */
     KOKKOS_FORCEINLINE_FUNCTION void node(int i, int j, int k, float *to) const
     {
-        const bool here[3] = {held.here(rows, 0, i), held.here(rows, 1, j), held.here(rows, 2, k)};
-        double D[BLOCK];
-        block(i, j, k, D);
-        for (int c = 0; c < 3; c++)
-            if (here[c]) {
-                D[c] = 1;
-                D[3 + c] = D[3 + (c + 2) % 3] = 0; /* with the next, and the one before */
-            }
-        const double xx = D[1] * D[2] - D[4] * D[4];
-        const double xy = D[4] * D[5] - D[3] * D[2];
-        const double zx = D[3] * D[4] - D[1] * D[5];
-        const double scale = 1 / (D[0] * xx + D[3] * xy + D[5] * zx);
-        const double cofactors[BLOCK] = {here[0] ? 0 : xx,
-                                         here[1] ? 0 : D[0] * D[2] - D[5] * D[5],
-                                         here[2] ? 0 : D[0] * D[1] - D[3] * D[3],
-                                         xy,
-                                         D[3] * D[5] - D[0] * D[4],
-                                         zx};
-        for (int b = 0; b < BLOCK; b++)
-            to[b * rows.bare.plane] = static_cast<float>(cofactors[b] * scale);
+        const bool here[3] = {gfnn_is_held(&held, 0, i, rows.n[0]),
+                              gfnn_is_held(&held, 1, j, rows.n[1]),
+                              gfnn_is_held(&held, 2, k, rows.n[2])};
+        double D[GFNN_BLOCK] = {};
+        for (int a = 0; a < 8; a++) { /* the element whose corner a this node is */
+            const int number = id[rows.wide.at(i - (a & 1), j - (a >> 1 & 1), k - (a >> 2))];
+            gfnn_add_corner(&part, a, w[number], square[number], D);
+        }
+        gfnn_invert(D, here, to, rows.bare.plane);
     }
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
@@ -722,20 +612,18 @@ void set_up(gfnn_view_t *view, const gfnn_form_t *form)
 {
     const Rows rows(view->box);
     Data *data = RT_NEW(Data, 1, RT_HOST);
-    entries_t entries[GFNN_MAX_IDS];
-    for (int id = 0; id < GFNN_MAX_IDS; id++) {
-        double A[24][24];
-        gfnn_element_matrix(form, view->materials->w[id], view->materials->square[id], A);
-        entries[id] = {A[0][0], A[0][1]};
-    }
     data->space = rt_kokkos_space();
-    data->inverse = RT_NEW(float, BLOCK *static_cast<size_t>(rows.bare.plane), data->space);
-    entries_t *there =
-        static_cast<entries_t *>(rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, data->space));
-    Kokkos::parallel_for("gfnn blocks", range_of(rows),
-                         Invert{rows, Held(view->box), view->id, there, data->inverse});
+    data->inverse = RT_NEW(float, GFNN_BLOCK *static_cast<size_t>(rows.bare.plane), data->space);
+    double *w =
+        static_cast<double *>(rt_clone(view->materials->w, GFNN_MAX_IDS, sizeof *w, data->space));
+    double *square = static_cast<double *>(
+        rt_clone(view->materials->square, GFNN_MAX_IDS, sizeof *square, data->space));
+    Kokkos::parallel_for(
+        "gfnn blocks", range_of(rows),
+        Invert{rows, gfnn_held(view->box), gfnn_corners(form), view->id, w, square, data->inverse});
     rt_kokkos_fence();
-    RT_FREE(there, data->space);
+    RT_FREE(w, data->space);
+    RT_FREE(square, data->space);
     view->data = data;
 }
 
@@ -752,15 +640,37 @@ void tear_down(gfnn_view_t *view)
 void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
     bytes[RT_HOST] += sizeof(Data);
-    bytes[rt_kokkos_space()] += BLOCK * sizeof(float) * static_cast<double>(box->bare.plane) +
-                                GFNN_MAX_IDS * sizeof(entries_t);
+    bytes[rt_kokkos_space()] += GFNN_BLOCK * sizeof(float) * static_cast<double>(box->bare.plane) +
+                                2 * GFNN_MAX_IDS * sizeof(double);
+}
+
+constexpr gfnn_vectors_t table()
+{
+    gfnn_vectors_t t = {};
+    t.fill = fill;
+    t.fill32 = fill32;
+    t.dot = dot;
+    t.axpby = axpby;
+    t.update = update;
+    t.update_bj = update_bj;
+    t.pack = pack;
+    t.dots = dots;
+    t.direction = direction;
+    t.direction_plain = direction_plain;
+    t.smooth32 = smooth32;
+    t.axpby32 = axpby32;
+    t.dot32 = dot32;
+    t.narrow = narrow;
+    t.newmark_before = newmark_before;
+    t.newmark_after = newmark_after;
+    t.hold = hold;
+    t.wrap = wrap;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = memory;
+    return t;
 }
 
 } // namespace
 
-extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = {
-    fill,          fill32,  dot,   axpby,     update,
-    update_bj,     pack,    dots,  direction, direction_plain,
-    smooth32,      axpby32, dot32, narrow,    newmark_before,
-    newmark_after, hold,    wrap,  set_up,    tear_down,
-    memory};
+extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = table();

@@ -1,0 +1,154 @@
+/*
+ * apply.c - A and P over a rung's function tables, with the ghosts they read.
+ */
+#include "config.h"
+#include "gfnn.h"
+
+/* One product: x and y in FP64, or x32 and y32 in FP32. */
+typedef struct {
+    const gfnn_form_t *form;
+    double *x, *y, *dots;
+    float *x32, *y32;
+} product_t;
+
+static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *region,
+                      int number)
+{
+    const gfnn_operator_t *op = s->kernels->op;
+    if (a->x32)
+        op->apply32(&s->view_op, a->form, region, a->x32, a->y32);
+    else if (a->dots)
+        op->apply_dot(&s->view_op, a->form, region, a->x, a->y, a->dots + number);
+    else
+        op->apply(&s->view_op, a->form, region, a->x, a->y);
+}
+
+/* Finds the nodes that read neither ghosts nor values that other ranks have as ghosts: between begin
+ * and end of a halo these must not even be read. Returns false if there are none. */
+static bool interior(const gfnn_box_t *box, gfnn_region_t *inner)
+{
+    const bool wraps = box->faces == GFNN_PERIODIC;
+    bool any = true;
+    for (int d = 0; d < 3; d++) {
+        inner->lo[d] = wraps || box->place[d] > 0 ? 2 : 0;
+        inner->hi[d] = box->n[d] - (wraps || box->place[d] < box->ranks[d] - 1 ? 2 : 0);
+        any = any && inner->lo[d] < inner->hi[d];
+    }
+    return any;
+}
+
+/* Works on what is left of `all` around the interior, slab by slab; returns the number of regions so
+ * far. */
+static int boundary(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *inner,
+                    gfnn_region_t all, int regions)
+{
+    for (int d = 2; d >= 0; d--) {
+        gfnn_region_t low = all, high = all;
+        low.hi[d] = all.lo[d] = inner->lo[d];
+        high.lo[d] = all.hi[d] = inner->hi[d];
+        if (low.lo[d] < low.hi[d])
+            on_region(s, a, &low, regions++);
+        if (high.lo[d] < high.hi[d])
+            on_region(s, a, &high, regions++);
+    }
+    return regions;
+}
+
+/* A vector that needs its ghosts, `width` deep. */
+typedef struct {
+    rt_halo_t *halo; /* NULL on one rank */
+    int width;
+    rt_field_t field;
+} ghosts_t;
+
+static void bring(const gfnn_solver_t *s, const ghosts_t *g)
+{
+    if (!g->halo && s->problem->box.faces != GFNN_PERIODIC)
+        return;
+    gfnn_start(s, "halo");
+    if (g->halo)
+        rt_halo_do(g->halo, RT_HALO_COPY, &g->field);
+    else
+        s->vectors->wrap(&s->view_vec, g->width, g->field.type, g->field.data);
+    rt_timer_stop("halo");
+}
+
+/* Messages through the host travel during the work on the interior. Messages that GPUs send on their
+ * streams come first: they take 30 us for a box of 104^3, and six slabs around the interior, each a
+ * kernel of few nodes, take 80 us. One rank has none. Returns the number of regions. */
+static int product(gfnn_solver_t *s, const product_t *a)
+{
+    const gfnn_box_t *box = &s->problem->box;
+    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    const ghosts_t ghosts =
+        a->x32 ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x32, RT_F32)}
+               : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
+    const char *name = a->x32 ? "operator FP32" : "operator";
+    gfnn_region_t inner;
+    int regions = 1;
+    if (!ghosts.halo || rt_halo_on_stream(ghosts.halo) || s->kernels->op->whole ||
+        !interior(box, &inner)) {
+        bring(s, &ghosts);
+        gfnn_start(s, name);
+        on_region(s, a, &all, 0);
+        rt_timer_stop(name);
+    } else {
+        gfnn_start(s, name);
+        rt_halo_begin(ghosts.halo, RT_HALO_COPY, &ghosts.field);
+        on_region(s, a, &inner, 0);
+        gfnn_start(s, "halo");
+        rt_halo_end(ghosts.halo);
+        rt_timer_stop("halo");
+        regions = boundary(s, a, &inner, all, 1);
+        rt_timer_stop(name);
+    }
+    s->vectors->hold(&s->view_vec, a->y, a->y32);
+    return regions;
+}
+
+void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
+{
+    product(s, &(product_t){.form = form, .x = x, .y = y});
+}
+
+void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
+{
+    product(s, &(product_t){.form = form, .x32 = x, .y32 = y});
+}
+
+double gfnn_apply_dot(gfnn_solver_t *s)
+{
+    const product_t a = {.form = &s->problem->step.A, .x = s->p, .y = s->q, .dots = s->dots};
+    const int regions = product(s, &a);
+    double sum = 0;
+    if (s->dots) {
+        double dots[GFNN_MOST_REGIONS];
+        rt_copy(dots, RT_HOST, s->dots, s->space, (size_t)regions * sizeof *dots);
+        for (int i = 0; i < regions; i++)
+            sum += dots[i];
+    } else {
+        gfnn_start(s, "vectors");
+        sum = s->vectors->dot(&s->view_vec, s->p, s->q);
+        rt_timer_stop("vectors");
+    }
+    rt_comm_sum(&sum, 1);
+    return sum;
+}
+
+void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
+{
+    const gfnn_grid_t *wide = &s->problem->box.wide;
+    const bool half = s->network.precision == GFNN_FP16;
+    const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, GFNN_ND,
+                             gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
+    bring(s, &ghosts);
+    gfnn_start(s, "predictor");
+    s->kernels->predictor[s->network.precision]->apply(&s->view_net, &s->network, r, z);
+    rt_timer_stop("predictor");
+    s->vectors->hold(&s->view_vec, NULL, z);
+}
+
+void gfnn_predict(gfnn_solver_t *s)
+{
+    gfnn_predict_from(s, s->network.precision == GFNN_FP16 ? s->low : (void *)s->r32, s->z);
+}

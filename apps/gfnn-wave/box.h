@@ -1,0 +1,137 @@
+/*
+ * box.h - what was asked for, and a rank's part of the box of cubes.
+ *
+ * An *element* is a voxel, a *node* is one of its corners. Element (i, j, k) lies between nodes i and
+ * i + 1 in x, and so on. The *id* of an element is the number of its material.
+ */
+#ifndef GFNN_BOX_H
+#define GFNN_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "rt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GFNN_ND = 3,          /* reach of the predictor: nodes to each side */
+    GFNN_W = 7,           /* 2 ND + 1 */
+    GFNN_STENCIL = 343,   /* W^3 */
+    GFNN_PATCH = 6,       /* elements per side that the network looks at: 2 ND */
+    GFNN_INPUTS = 216,    /* PATCH^3 */
+    GFNN_MAX_KERNELS = 8, /* M */
+    GFNN_MAX_COEF = 8,
+    GFNN_MAX_IDS = 256,
+    GFNN_OUTSIDE = 255, /* id of an absent element */
+    GFNN_HALO = 4       /* of ids: a kernel about a node touches elements that far below it */
+};
+
+/* Streams of random data beside the verifier's: --seed plus one of these. */
+enum { GFNN_SEED_INPUT = 77, GFNN_SEED_SCALE = 99 };
+enum { GFNN_SEED_SPECTRUM = 5 }; /* alone */
+
+/* --- options --- */
+
+typedef enum { GFNN_PERIODIC, GFNN_FREE, GFNN_MIRROR, GFNN_FACES } gfnn_faces_t;
+typedef enum {
+    GFNN_NONE, /* plain conjugate gradients */
+    GFNN_BJ,   /* inverses of the 3x3 diagonal blocks: the paper's CGBJ */
+    GFNN_CHEB, /* Chebyshev polynomial of `degree` over bj */
+    GFNN_GF8,  /* one symmetric kernel G, 8 coefficients per node: the paper's form */
+    GFNN_GFM,  /* M kernels, M coefficients per node */
+    GFNN_PRECONDS
+} gfnn_precond_t;
+typedef enum {
+    GFNN_COEF_CONST,    /* those of a uniform medium, everywhere */
+    GFNN_COEF_GALERKIN, /* energy fit at every node: what the networks have learnt */
+    GFNN_COEF_NN_REG,   /* a network gives the coefficients */
+    GFNN_COEF_NN_CLASS, /* a network gives one of 16 classes (the paper's) */
+    GFNN_COEFS
+} gfnn_coef_t;
+/* Precision of r for the predictor. */
+typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
+typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
+
+typedef struct {
+    const char *model;      /* "head", "uniform", or a voxel file */
+    int64_t model_seed;     /* head: 0 the nominal one, else a head of its own proportions */
+    int64_t heads[3];       /* head: how many of it fill the box, x y z */
+    double vs;              /* uniform */
+    double ds, dt;          /* m, s */
+    double vp, rho;         /* m/s, kg/m^3 */
+    double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
+    int faces, precond, coef, precision, source;
+    int64_t kernels;     /* M of gfm */
+    int64_t degree;      /* of cheb */
+    int64_t smooth;      /* Jacobi sweeps before and after the predictor: 0 or 1 */
+    const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
+    double tolerance;    /* |A du - f| / |f| */
+    int64_t max_iterations;
+    int64_t steps;     /* time steps per solve */
+    double frequency;  /* Hz, of the source */
+    const char *ranks; /* "2x2x1", or "auto" */
+
+    /* configure derives these */
+    int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */
+    int n_ranks[3];
+} gfnn_config_t;
+
+/* Does --precond have a network? */
+static inline bool gfnn_has_network(const gfnn_config_t *config)
+{
+    return config->precond == GFNN_GF8 || config->precond == GFNN_GFM;
+}
+
+/* --- box.c --- */
+
+/* Arrays over nodes, or over elements, which are numbered as the node at their lower corner: x
+ * fastest, with `halo` more on every side. The value of (i, j, k), -halo <= i < n[0] + halo, is at
+ * origin + k slab + j pitch + i; a vector has its components a plane apart (SoA). Rows of own
+ * values begin at multiples of 4 values (with a halo of more than 1: of 8); pitch, slab and plane
+ * are such multiples too. */
+typedef struct {
+    int64_t n[3];
+    int64_t halo, pitch, slab, plane, origin;
+} gfnn_grid_t;
+gfnn_grid_t gfnn_grid(const int64_t n[3], int64_t halo);
+static inline int64_t gfnn_at(const gfnn_grid_t *g, int64_t i, int64_t j, int64_t k)
+{
+    return g->origin + k * g->slab + j * g->pitch + i;
+}
+
+/* FP64 vectors have a halo of 1 (`fine`). FP32 and FP16 vectors and ids have a halo of 4 (`wide`),
+ * of which vectors use 3. Coefficients have none (`bare`). */
+typedef struct {
+    int64_t first[3], n[3]; /* own nodes: first .. first + n - 1 of the whole box */
+    int64_t N[3], E[3];     /* nodes and elements of the whole box */
+    int faces;              /* gfnn_faces_t */
+    int ranks[3], place[3]; /* boxes in each direction, and which of them this is */
+    gfnn_grid_t fine, wide, bare;
+} gfnn_box_t;
+gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank);
+/* Sets n_nodes from n_elements. */
+void gfnn_box_count(gfnn_config_t *config);
+/* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have at
+ * least 1 node per side, a periodic direction at least 3 elements. Refuses. */
+void gfnn_box_choose(gfnn_config_t *config, int ranks);
+/* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the same
+ * on any number of ranks, and all others and those that mirror faces hold with 0. */
+void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
+                   double *x);
+/* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or 3). RT_HALO_COPY brings all
+ * ghosts, edges and corners too, of periodic neighbours and of other ranks. Ghosts beyond a face
+ * that is not periodic are never written: they are 0. The fields are those of gfnn_field. Returns
+ * NULL if there is nothing to exchange. Collective. */
+rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
+                         const char *transport, rt_kind_t kind, rt_space_t space);
+rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type);
+/* Counts the entries of such a halo, for rt_halo_predict: own or ghost values whose group is on this
+ * rank alone, and those shared with others. */
+void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

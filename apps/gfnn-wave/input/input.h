@@ -1,0 +1,96 @@
+/*
+ * input/input.h - what makes or reads the problem: materials by element, trained networks, and the
+ * coefficients that these give every node.
+ */
+#ifndef GFNN_INPUT_H
+#define GFNN_INPUT_H
+
+#include "apps/gfnn-wave/kernel.h"
+
+/* --- model.c, head.c, voxel.c: which material is where --- */
+
+typedef struct {
+    gfnn_materials_t materials;
+    /* on box->wide: own elements and 4 to each side, wrapped or OUTSIDE */
+    uint8_t *id;
+    char *text; /* one line that says what it is */
+} gfnn_model_t;
+/* Makes the box's part of config->model. Refuses Vs above Vp / sqrt(2) (lambda would be negative),
+ * an id without Vs, and sizes that differ from --elements. Collective. */
+gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box);
+void gfnn_model_destroy(gfnn_model_t *model);
+/* Reads the extents of a voxel file, for configure, which sets E and ds from it. Refuses what it
+ * cannot read. Collective. */
+void gfnn_voxel_extents(const char *path, int64_t E[3], double *ds);
+
+typedef struct {
+    int64_t E[3];
+    double ds;
+    gfnn_materials_t materials;
+    uint8_t *id; /* [E[2]][E[1]][E[0]], x fastest */
+} gfnn_voxels_t;
+/* Reads a whole voxel file. Returns false, and one line in why, if it cannot. */
+bool gfnn_voxel_read(const char *path, bool header_only, gfnn_voxels_t *voxels, char *why,
+                     size_t len);
+/* The same for bytes in memory. */
+bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool header_only,
+                      gfnn_voxels_t *voxels, char *why, size_t len);
+void gfnn_voxel_free(gfnn_voxels_t *voxels);
+/* Returns the tissue at point (x, y, z) in (-1, 1)^3 of a generated head: nested ellipsoids. */
+int gfnn_head_id(double x, double y, double z, uint64_t seed);
+
+/* --- weights.c: trained files --- */
+
+typedef struct {
+    int layers;        /* of weights; 2: 216 -> 64 -> outputs */
+    int width[5];      /* width[0] inputs .. width[layers] outputs */
+    const float *W[4]; /* [width[l+1]][width[l]] row major */
+    const float *b[4];
+} gfnn_mlp_t;
+/* A trained file; little endian, see weights.c and tools/train-gfnn/README.md. */
+typedef struct {
+    int form, kernels, coefs;
+    double vp, ds, dt, rho, damping, f1, f2, vs_min, vs_max;
+    float *K;                                    /* [kernels][3][3][7][7][7] */
+    double whiten[GFNN_MAX_COEF][GFNN_MAX_COEF]; /* L: c = L^-T y + mean */
+    double mean[GFNN_MAX_COEF];
+    gfnn_mlp_t reg, cls; /* cls: outputs are scores of classes */
+    int classes;
+    float *centroid; /* [classes][coefs], whitened */
+    void *memory;
+} gfnn_weights_t;
+/* Returns NULL, and one line in why, if the file is absent, truncated or of another version, if its
+ * CRC is wrong, its sizes do not fit together, or values are not finite. */
+gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len);
+void gfnn_weights_free(gfnn_weights_t *weights);
+/* Refuses, with both values, a file that is not for this run: form, M, ds, dt, Vp, range of Vs. */
+void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
+                        const gfnn_materials_t *materials, const char *path);
+/* Finds the file of --weights shipped: in $GFNN_INPUTS, then where io/inputs.h says. */
+void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
+
+/* --- infer.c, fit.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */
+
+/* By the network: reg or class, by coef. Its input is Vs^2 of the 6^3 elements about the node (z
+ * slowest, x fastest), scaled by the file's range: (Vs^2 - vs_min^2) / (vs_max^2 - vs_min^2); an
+ * absent element counts as vs_min. */
+void gfnn_infer(const gfnn_weights_t *weights, int coef, const gfnn_box_t *box,
+                const gfnn_model_t *model, float *c);
+/* By the energy fit N c = b, N = Q0 + sum_e Vs_e^2 Q1_e over the 8^3 elements that the kernels
+ * touch; absent elements have no energy. form: that of A. */
+void gfnn_fit(const gfnn_weights_t *weights, const gfnn_form_t *form, const gfnn_box_t *box,
+              const gfnn_model_t *model, float *c);
+/* The same for a uniform medium, c [coefs]. */
+void gfnn_fit_uniform(const gfnn_weights_t *weights, const gfnn_form_t *form, double vs, float *c);
+
+/* --- input.c: what input_new of rt_app_t makes --- */
+
+typedef struct {
+    gfnn_model_t *model;
+    gfnn_weights_t *weights; /* NULL unless --precond has a network */
+    double seconds;          /* of the slowest rank */
+} gfnn_input_t;
+void *gfnn_input_new(const rt_run_t *run);
+void gfnn_input_destroy(void *input);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * kernel.h - what a kernel gets (gfnn_view_t), and the function tables of the rungs.
+ *
+ * A rung is on one of three ladders: the operator (unit: one y = A x), the predictor, which is the
+ * network's preconditioner z = P r (unit: one application), and the solve (unit: one time step),
+ * which is made of the tables of the other two and of the loops over vectors.
+ */
+#ifndef GFNN_KERNEL_H
+#define GFNN_KERNEL_H
+
+#include "box.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- materials and element matrices --- */
+
+typedef struct {
+    int ids;                        /* materials 0 .. ids - 1; at most 255 */
+    double vs[GFNN_MAX_IDS];        /* m/s; 0 for GFNN_OUTSIDE */
+    double w[GFNN_MAX_IDS];         /* 1; 0 for GFNN_OUTSIDE */
+    double square[GFNN_MAX_IDS];    /* Vs^2 */
+    const char *name[GFNN_MAX_IDS]; /* of tissues; NULL: none given */
+} gfnn_materials_t;
+
+typedef struct {
+    double M[24][24], KL[24][24], KM[24][24]; /* row 3 a + c */
+} gfnn_element_t;
+/* Returns the matrices of the unit cube, which the first call makes. */
+const gfnn_element_t *gfnn_element(void);
+
+typedef struct {
+    double mass, bulk, shear;
+} gfnn_form_t;
+/* A = w_e (mass M + bulk K_L) + square_e shear (K_M - 2 K_L) */
+void gfnn_element_matrix(const gfnn_form_t *form, double w, double square, double A[24][24]);
+
+/* --- function tables --- */
+
+/* What a kernel gets. Arrays are in `space`; ids and vectors lie as the box's grids say. */
+typedef struct {
+    rt_kind_t kind;
+    rt_space_t space;
+    const gfnn_box_t *box;
+    const gfnn_materials_t *materials; /* host */
+    const uint8_t *id;                 /* on box->wide, in `space` */
+    void *data;                        /* what set_up made */
+    const int *choice;                 /* parameters in force for the rung; NULL: initial values */
+} gfnn_view_t;
+
+/* Own nodes from lo to hi - 1. */
+typedef struct {
+    int64_t lo[3], hi[3];
+} gfnn_region_t;
+
+/* The operator: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), ghosts of
+ * y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
+typedef struct {
+    void (*apply)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                  const double *x, double *y);
+    /* The same over FP32 vectors on `wide`; NULL: none. */
+    void (*apply32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                    const float *x, float *y);
+    /* apply, and *dot (in `space`, one double) = x . y over the region; NULL: none. */
+    void (*apply_dot)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                      const double *x, double *y, double *dot);
+    void (*set_up)(gfnn_view_t *view);
+    void (*tear_down)(gfnn_view_t *view);
+    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+    bool whole; /* takes only the region of all own nodes (it scatters) */
+} gfnn_operator_t;
+
+/* The predictor's kernels and coefficients: what P is.
+ *   gfm:  z_i(x) = sum_m c_m(x) sum_{s,j} K_m[i][j][s] r_j(x + s)
+ *   gf8:  K_0[i][j] is G_ij, symmetric in i and j, and
+ *         z_i(x) = sum_{s,j} G_ij(s) (a + b . s/3) r_j(x + s), with (a, b) = coefficients 0..3 for
+ *         i = j and 4..7 for i != j   (s/3: each component of s in units of ND) */
+typedef struct {
+    int form;       /* GFNN_GF8 or GFNN_GFM */
+    int kernels;    /* 1 for gf8, else M */
+    int coefs;      /* planes of c: 8 for gf8, else M */
+    const float *K; /* host [kernels][3 i][3 j][7 z][7 y][7 x] */
+    const float *c; /* [coefs][box->bare.plane], in the view's space */
+    int precision;  /* of r: gfnn_precision_t */
+} gfnn_network_t;
+
+/* z = P r for own nodes, in both forms. r is on `wide`, float or 16-bit float by
+ * network->precision, with ghosts 3 deep up to date; z is float on `wide`. */
+typedef struct {
+    void (*apply)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z);
+    /* Lays out K in the order that the kernel reads; may be NULL. */
+    void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
+    void (*tear_down)(gfnn_view_t *view);
+    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+} gfnn_predictor_t;
+
+/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own nodes.
+ * x, p, q, r are double on `fine`; z and what is float are on `wide`. Sums are those of this rank
+ * alone. Held components (on mirror faces) are already 0 in p, q, r and z. */
+typedef struct {
+    /* x = value */
+    void (*fill)(const gfnn_view_t *view, double value, double *x);
+    void (*fill32)(const gfnn_view_t *view, float value, float *z);
+    double (*dot)(const gfnn_view_t *view, const double *x, const double *y);
+    /* y = a x + b y; y is not read if b is 0 */
+    void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
+    /* r -= alpha q; returns r . r. If low is not NULL, low = scale * r in `precision` on `wide`,
+     * which the preconditioner gets. */
+    double (*update)(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                     double scale, int precision, void *low);
+    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass r -= alpha q,
+     * z = scale * D^-1 r, sums[0] = r . r, sums[1] = z . r. If alpha is 0, q is not read. */
+    void (*update_bj)(const gfnn_view_t *view, double alpha, const double *q, double *r,
+                      double scale, float *z, double sums[2]);
+    /* low = scale * r; returns the largest |r| of this rank. */
+    double (*pack)(const gfnn_view_t *view, const double *r, double scale, int precision,
+                   void *low);
+    /* sums[0] = z . r, sums[1] = z . q. q may be NULL. */
+    void (*dots)(const gfnn_view_t *view, const float *z, const double *r, const double *q,
+                 double sums[2]);
+    /* Makes the step along p that is still due, x += alpha p, and the next p = scale z + beta p. If
+     * alpha and beta are 0, x and p are not read, nor is x written. */
+    void (*direction)(const gfnn_view_t *view, double alpha, double *x, double scale,
+                      const float *z, double beta, double *p);
+    /* The same for B = 1: p = r + beta p. */
+    void (*direction_plain)(const gfnn_view_t *view, double alpha, double *x, const double *r,
+                            double beta, double *p);
+    /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. z, old or y NULL: 0.
+     * If a is 0, old is not read. out may be z or old. */
+    void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
+                     float omega, const float *r, const float *y, float *out);
+    /* y = a x + b y, float on `wide`; y is not read if b is 0. */
+    void (*axpby32)(const gfnn_view_t *view, float a, const float *x, float b, float *y);
+    /* x . y, summed in double. */
+    double (*dot32)(const gfnn_view_t *view, const float *x, const float *y);
+    /* low = scale (x - y) in 16 bits, from float vectors; y NULL: 0. */
+    void (*narrow)(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low);
+    /* Newmark: x1 = a + (4/dt + rayleigh_a) v, x2 = rayleigh_b v - u; and after the solve u += du,
+     * a = -a - 4 v/dt + 4 du/dt^2, v = -v + 2 du/dt. */
+    void (*newmark_before)(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
+                           const double *u, const double *v, const double *a, double *x1,
+                           double *x2);
+    void (*newmark_after)(const gfnn_view_t *view, double dt, const double *du, double *u,
+                          double *v, double *a);
+    /* Zeroes the components that mirror faces hold. x or z may be NULL. */
+    void (*hold)(const gfnn_view_t *view, double *x, float *z);
+    /* Fills the ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x is
+     * on `fine` if type is RT_F64, else on `wide`. Does what a halo does, without its lists. */
+    void (*wrap)(const gfnn_view_t *view, int width, rt_type_t type, void *x);
+    /* form: that of A, for D */
+    void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
+    void (*tear_down)(gfnn_view_t *view);
+    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+} gfnn_vectors_t;
+/* cpu/vectors.c, cuda/vectors.cu */
+extern const gfnn_vectors_t gfnn_vectors_cpu, gfnn_vectors_cuda;
+
+typedef enum { GFNN_LADDER_OPERATOR, GFNN_LADDER_PREDICTOR, GFNN_LADDER_SOLVE } gfnn_ladder_id_t;
+/* A rung's function table: one of the three, or all for a solve. */
+typedef struct {
+    rt_kernels_t rung;
+    gfnn_ladder_id_t ladder;
+    const gfnn_operator_t *op;
+    const gfnn_predictor_t *predictor[GFNN_PRECISIONS]; /* by precision of r; NULL: not that one */
+    const gfnn_vectors_t *vectors; /* NULL: those of the space where its arrays are */
+} gfnn_kernels_t;
+
+/* Returns the vectors of a rung. */
+static inline const gfnn_vectors_t *gfnn_vectors_of(const gfnn_kernels_t *kernels, rt_space_t space)
+{
+    if (kernels->vectors)
+        return kernels->vectors;
+#if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
+    if (space == RT_DEVICE)
+        return &gfnn_vectors_cuda;
+#endif
+    (void)space;
+    return &gfnn_vectors_cpu;
+}
+
+/* Returns the precision that r is rounded to for a rung: the one asked for. On the ladder of
+ * predictors a rung that lacks it shows the one it has, so that all can be compared. */
+static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_config_t *config)
+{
+    const int other = config->precision == GFNN_FP16 ? GFNN_FP32 : GFNN_FP16;
+    const bool instead = kernels && kernels->ladder == GFNN_LADDER_PREDICTOR &&
+                         !kernels->predictor[config->precision] && kernels->predictor[other];
+    return instead ? other : config->precision;
+}
+
+/* refuse of rt_kernels_t, for the rungs of predictors and solves. */
+const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
+
+/* What solves compute in. */
+#define GFNN_SOLVE_PRECISION "FP64, preconditioner in FP32 or FP16"
+
+#define RUNG(name, kind, after, ladder, table, idea) extern const gfnn_kernels_t table;
+#include "ladder.def"
+#undef RUNG
+
+/* --- reference kernels, which judge all others: host memory, all own nodes --- */
+
+/* y = A x as plain sums over elements. absolute: sums |A_e| |x| instead (for bounds). */
+void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materials,
+                          const uint8_t *id, const gfnn_form_t *form, bool absolute,
+                          const double *x, double *y);
+/* z = P r in double; r and z are double on `wide`. absolute: likewise. */
+void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network, bool absolute,
+                            const double *r, double *z);
+
+/* Sets the height and width of a tile of cpu-simd, in nodes, by its parameters; choice NULL: their
+ * initial values. */
+void gfnn_simd_tile(const int *choice, int64_t tile[2]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

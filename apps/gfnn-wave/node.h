@@ -1,0 +1,260 @@
+/*
+ * node.h - the arithmetic of the loops over vectors, at one node or one value: one text for the C of
+ * the host, for CUDA and for Kokkos. Each back-end adds its own loops.
+ *
+ * A file of Kokkos includes it after "machine/kokkos.hpp". Pointers point to the values of the node
+ * itself; `fine`, `wide` and `bare` are the distances between components on these grids.
+ */
+#ifndef GFNN_NODE_H
+#define GFNN_NODE_H
+
+#include <stdint.h>
+#include <string.h>
+#include "kernel.h"
+
+#if defined(KOKKOS_FORCEINLINE_FUNCTION)
+#define GFNN_FN static KOKKOS_FORCEINLINE_FUNCTION
+#elif defined(__CUDACC__)
+#define GFNN_FN static __host__ __device__ __forceinline__
+#else
+#define GFNN_FN static inline __attribute__((always_inline))
+#endif
+
+/* --- 16-bit floats (IEEE binary16) as bits: any compiler, no branches, so loops vectorise --- */
+
+GFNN_FN float gfnn_float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+GFNN_FN uint32_t gfnn_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Converts exactly. Exponent and fraction, moved to their places in a float, make a number that is
+ * too small by 2^112, the difference of the exponents' biases. */
+GFNN_FN float gfnn_from_half(uint16_t half)
+{
+    const float shift = 5192296858534827628530496329220096.0f; /* 2^112 */
+    const uint32_t size = half & 0x7fffu, sign = (uint32_t)(half & 0x8000u) << 16;
+    const uint32_t bits = gfnn_bits_of(gfnn_float_of(size << 13) * shift);
+    const uint32_t infinite = size >= 0x7c00u ? 0x7f800000u : 0; /* NaN too */
+    return gfnn_float_of(bits | infinite | sign);
+}
+
+/* Rounds to nearest, ties to even; above 65504 the result is infinite. */
+GFNN_FN uint16_t gfnn_to_half(float x)
+{
+    const uint32_t bits = gfnn_bits_of(x), size = bits & 0x7fffffffu;
+    const uint32_t normal = (size - (112u << 23) + 0xfffu + (size >> 13 & 1u)) >> 13;
+    /* in a float near 0.5 the last bit is worth 2^-24, as in a denormal half */
+    const uint32_t denormal = gfnn_bits_of(gfnn_float_of(size) + 0.5f) - 0x3f000000u;
+    const uint32_t beyond = size > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    const uint32_t half = size >= 0x47800000u ? beyond : size < 0x38800000u ? denormal : normal;
+    return (uint16_t)(half | (bits >> 16 & 0x8000u));
+}
+
+/* --- where a node is --- */
+
+#ifdef __cplusplus
+/* A grid in 32 bits: gfnn_box_choose makes sure that they suffice for one component. */
+struct gfnn_lines_t {
+    int pitch, slab, origin;
+    int64_t plane;
+
+    explicit gfnn_lines_t(const gfnn_grid_t &g)
+        : pitch(static_cast<int>(g.pitch)), slab(static_cast<int>(g.slab)),
+          origin(static_cast<int>(g.origin)), plane(g.plane)
+    {
+    }
+#if defined(KOKKOS_FORCEINLINE_FUNCTION)
+    KOKKOS_FORCEINLINE_FUNCTION
+#else
+    __device__ __forceinline__
+#endif
+    int at(int i, int j, int k) const
+    {
+        return origin + k * slab + j * pitch + i;
+    }
+};
+#endif
+
+/* Wraps a position around a periodic direction of n nodes; it is less than n away from them. */
+GFNN_FN int gfnn_wrapped(int i, int n)
+{
+    return i < 0 ? i + n : i >= n ? i - n : i;
+}
+
+/* Returns ghost number i of the 2 width before and after 0 .. n - 1. */
+GFNN_FN int gfnn_beyond(int i, int width, int n)
+{
+    return i < width ? i - width : i - width + n;
+}
+
+/* Which layers of own nodes lie on a mirror face: at[2 d] the first across direction d, at[2 d + 1]
+ * the last. */
+typedef struct {
+    bool at[6];
+} gfnn_held_t;
+
+static inline gfnn_held_t gfnn_held(const gfnn_box_t *box)
+{
+    gfnn_held_t held;
+    for (int d = 0; d < 3; d++) {
+        held.at[2 * d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
+        held.at[2 * d + 1] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
+    }
+    return held;
+}
+
+/* Tells whether component d is held at position i of the n along direction d. */
+GFNN_FN bool gfnn_is_held(const gfnn_held_t *held, int d, int i, int n)
+{
+    return (held->at[2 * d] && i == 0) || (held->at[2 * d + 1] && i == n - 1);
+}
+
+/* Node (s, t) of a layer across direction d. */
+GFNN_FN void gfnn_on_layer(int d, int layer, int s, int t, int at[3])
+{
+    at[0] = d == 0 ? layer : s;
+    at[1] = d == 0 ? s : d == 1 ? layer : t;
+    at[2] = d == 2 ? layer : t;
+}
+
+/* --- conjugate gradients and Newmark --- */
+
+/* Makes the step x += alpha p that is still due, and the next p = z + beta p. If `first`, p and x are
+ * not read, nor is x written. Reads everything before it writes: where pages begin alike, a store
+ * seems to meet a load. */
+GFNN_FN void gfnn_turn(bool first, double alpha, double z, double beta, double *x, double *p)
+{
+    const double before = first ? 0 : *p, moved = first ? 0 : *x + alpha * before;
+    if (!first)
+        *x = moved;
+    *p = first ? z : z + beta * before;
+}
+
+/* of_v = 4/dt + rayleigh_a */
+GFNN_FN void gfnn_before(double of_v, double rayleigh_b, double u, double v, double a, double *x1,
+                         double *x2)
+{
+    *x1 = a + of_v * v;
+    *x2 = rayleigh_b * v - u;
+}
+
+/* f1 = 2/dt, f2 = 4/dt^2 */
+GFNN_FN void gfnn_after(double f1, double f2, double du, double *u, double *v, double *a)
+{
+    *u += du;
+    *a = f2 * du - 2 * f1 * *v - *a;
+    *v = f1 * du - *v;
+}
+
+/* --- the 3x3 diagonal blocks D --- */
+
+enum { GFNN_BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric block */
+
+/* What an element gives to the block of its corner: w fixed + Vs^2 shear. */
+typedef struct {
+    double fixed[8][GFNN_BLOCK], shear[8][GFNN_BLOCK];
+} gfnn_corners_t;
+
+static inline gfnn_corners_t gfnn_corners(const gfnn_form_t *form)
+{
+    static const int row[GFNN_BLOCK] = {0, 1, 2, 0, 1, 2}, column[GFNN_BLOCK] = {0, 1, 2, 1, 2, 0};
+    double fixed[24][24], shear[24][24];
+    gfnn_corners_t result;
+    gfnn_element_matrix(form, 1, 0, fixed);
+    gfnn_element_matrix(form, 0, 1, shear);
+    for (int a = 0; a < 8; a++)
+        for (int b = 0; b < GFNN_BLOCK; b++) {
+            result.fixed[a][b] = fixed[3 * a + row[b]][3 * a + column[b]];
+            result.shear[a][b] = shear[3 * a + row[b]][3 * a + column[b]];
+        }
+    return result;
+}
+
+GFNN_FN void gfnn_add_corner(const gfnn_corners_t *part, int a, double w, double square,
+                             double D[GFNN_BLOCK])
+{
+    for (int b = 0; b < GFNN_BLOCK; b++)
+        D[b] += w * part->fixed[a][b] + square * part->shear[a][b];
+}
+
+/* Inverts the block of the components that are not held. The held ones, which are 0 in r, are
+ * decoupled. Changes D. */
+GFNN_FN void gfnn_invert(double D[GFNN_BLOCK], const bool held[3], float *inverse, int64_t bare)
+{
+    for (int c = 0; c < 3; c++)
+        if (held[c]) {
+            D[c] = 1;
+            D[3 + c] = D[3 + (c + 2) % 3] = 0; /* xy yz zx: with the next one, and the one before */
+        }
+    const double xx = D[1] * D[2] - D[4] * D[4];
+    const double xy = D[4] * D[5] - D[3] * D[2];
+    const double zx = D[3] * D[4] - D[1] * D[5];
+    const double det = D[0] * xx + D[3] * xy + D[5] * zx;
+    inverse[0] = (float)(xx / det);
+    inverse[bare] = (float)((D[0] * D[2] - D[5] * D[5]) / det);
+    inverse[2 * bare] = (float)((D[0] * D[1] - D[3] * D[3]) / det);
+    inverse[3 * bare] = (float)(xy / det);
+    inverse[4 * bare] = (float)((D[3] * D[5] - D[0] * D[4]) / det);
+    inverse[5 * bare] = (float)(zx / det);
+}
+
+/* d = D^-1 s; inverse: [GFNN_BLOCK] planes of inverses. */
+GFNN_FN void gfnn_times_inverse(const float *inverse, int64_t bare, float s0, float s1, float s2,
+                                float *d0, float *d1, float *d2)
+{
+    const float xx = inverse[0], yy = inverse[bare], zz = inverse[2 * bare];
+    const float xy = inverse[3 * bare], yz = inverse[4 * bare], zx = inverse[5 * bare];
+    *d0 = xx * s0 + xy * s1 + zx * s2;
+    *d1 = xy * s0 + yy * s1 + yz * s2;
+    *d2 = zx * s0 + yz * s1 + zz * s2;
+}
+
+/* z = scale D^-1 r in FP32; returns z . r. */
+GFNN_FN double gfnn_bj(const float *inverse, int64_t bare, double scale, const double *r,
+                       int64_t fine, float *z, int64_t wide)
+{
+    const double r0 = r[0], r1 = r[fine], r2 = r[2 * fine];
+    float d0, d1, d2;
+    gfnn_times_inverse(inverse, bare, (float)(scale * r0), (float)(scale * r1), (float)(scale * r2),
+                       &d0, &d1, &d2);
+    z[0] = d0;
+    z[wide] = d1;
+    z[2 * wide] = d2;
+    return (double)d0 * r0 + (double)d1 * r1 + (double)d2 * r2;
+}
+
+/* z + a (z - old), at one value */
+GFNN_FN float gfnn_from_to(bool with_z, const float *z, float a, bool with_old, const float *old)
+{
+    const float here = with_z ? *z : 0;
+    return here + a * (here - (with_old ? *old : 0));
+}
+
+/* out = z + a (z - old) + omega D^-1 (r - y). out may be z or old: a value depends on the values of
+ * its own node alone. Without z, old or y these pointers are not read. */
+GFNN_FN void gfnn_smooth(bool with_z, bool with_old, bool with_y, const float *inverse,
+                         int64_t bare, const float *z, float a, const float *old, float omega,
+                         const float *r, const float *y, int64_t wide, float *out)
+{
+    const int64_t next = 2 * wide;
+    const float s0 = gfnn_from_to(with_z, z, a, with_old, old);
+    const float s1 = gfnn_from_to(with_z, z + wide, a, with_old, old + wide);
+    const float s2 = gfnn_from_to(with_z, z + next, a, with_old, old + next);
+    float d0, d1, d2;
+    gfnn_times_inverse(inverse, bare, r[0] - (with_y ? y[0] : 0), r[wide] - (with_y ? y[wide] : 0),
+                       r[next] - (with_y ? y[next] : 0), &d0, &d1, &d2);
+    out[0] = s0 + omega * d0;
+    out[wide] = s1 + omega * d1;
+    out[next] = s2 + omega * d2;
+}
+
+#endif
