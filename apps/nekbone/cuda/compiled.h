@@ -1,6 +1,4 @@
-/*
- * compiled.h - rung `compiled` without a GPU: what tests ask it for.
- */
+/* compiled.h - what rung `compiled` can do without a GPU, for tests. */
 #ifndef NEK_COMPILED_H
 #define NEK_COMPILED_H
 
@@ -10,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Compiles the kernel for that problem and choice (one index a parameter of nek_compiled), as
- * rt_nvrtc_compile does. */
+/* Compiles the kernel for that problem and choice (one index per parameter of nek_compiled); the
+ * rest is as in rt_nvrtc_compile. */
 const char *nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
                         size_t *bytes);
 
