@@ -20,7 +20,7 @@
  * over ranks instead of one.
  */
 #include "config.h"
-#include "nek_gather.cuh"
+#include "nek_exchange.cuh"
 
 /* Returns the registers that a thread needs: p, r, x and a line being loaded, and the rest. */
 static constexpr int registers(int n)

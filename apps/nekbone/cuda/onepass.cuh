@@ -23,7 +23,7 @@
 #ifndef NEK_ONEPASS_CUH
 #define NEK_ONEPASS_CUH
 
-#include "nek_gather.cuh"
+#include "nek_exchange.cuh"
 
 /* Below this beta, (p - r) / beta has lost more than a few digits. */
 #define NEK_LEAST_BETA 1e-3

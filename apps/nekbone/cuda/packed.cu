@@ -13,7 +13,7 @@
  */
 #include "config.h"
 #include <cstring>
-#include "nek_line.cuh"
+#include "nek_launch.cuh"
 
 /* Returns the registers that a thread needs: three lines of doubles, and the rest. */
 static constexpr int registers(int n)
