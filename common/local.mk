@@ -4,18 +4,46 @@
 lib_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
-	common/base/error.h common/base/error.c common/base/hilbert.h common/base/hilbert.c \
-	common/base/mem.h common/base/mem.c common/base/opt.h common/base/opt.c common/base/sha256.h \
-	common/base/sha256.c common/base/sort.h common/base/sort.c common/base/threads.h \
-	common/io/draft.h common/io/draft.c common/io/image.h common/io/image.c common/io/inputs.h \
-	common/io/inputs.c common/io/report.h common/io/report.c common/io/scan.h common/io/scan.c \
-	common/machine/comm.h common/machine/comm.c common/machine/cuda.h common/machine/device.h \
-	common/machine/device.c common/machine/energy.h common/machine/energy.c common/machine/kokkos.h \
-	common/machine/replay.h common/machine/replay.c common/machine/timer.h common/machine/timer.c \
-	common/mesh/builder.h common/mesh/gmsh.c common/mesh/mesh.h common/mesh/read.c \
-	common/mesh/su2.c common/mesh/ugrid.c \
-	common/halo/halo.h common/halo/halo.c common/halo/kernels.h common/halo/kernels_host.c \
+	common/base/error.h common/base/error.c \
+	common/base/free_memory.h common/base/free_memory.c \
+	common/base/hilbert.h common/base/hilbert.c \
+	common/base/mem.h common/base/mem_backend.h common/base/mem.c \
+	common/base/numbers.h common/base/numbers.c \
+	common/base/opt.h common/base/opt.c \
+	common/base/sha256.h common/base/sha256.c \
+	common/base/sort.h common/base/sort.c \
+	common/base/table.h common/base/table.c \
+	common/base/threads.h \
+	common/io/draft.h common/io/draft.c \
+	common/io/image.h common/io/image.c \
+	common/io/inputs.h common/io/inputs.c \
+	common/io/json.h common/io/json.c \
+	common/io/scan.h common/io/scan.c \
+	common/machine/comm.h common/machine/comm.c \
+	common/machine/cores.h common/machine/cores.c \
+	common/machine/cuda.h \
+	common/machine/device.h common/machine/device.c \
+	common/machine/energy.h common/machine/energy.c \
+	common/machine/kokkos.h \
+	common/machine/memory.h common/machine/memory.c \
+	common/machine/replay.h common/machine/replay.c \
+	common/machine/streams.h common/machine/streams.c \
+	common/machine/timer.h common/machine/timer.c \
+	common/mesh/builder.h common/mesh/builder.c \
+	common/mesh/gmsh.c \
+	common/mesh/mesh.h common/mesh/read.c \
+	common/mesh/su2.c \
+	common/mesh/ugrid.c \
+	common/halo/gpu_aware.c \
+	common/halo/groups.c \
+	common/halo/halo.h common/halo/state.h common/halo/halo.c \
+	common/halo/kernels.h common/halo/kernels_host.c \
 	common/halo/nccl.h common/halo/nccl.c \
+	common/halo/plan.c \
+	common/halo/predict.c \
+	common/halo/staged.c \
+	common/halo/transport.h common/halo/transports.c \
+	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
 	common/measure/ceiling_loops.h common/measure/plausible.c \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
@@ -56,8 +84,8 @@ common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
 # What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
-rt_private_headers = measure/ceiling_loops.h driver/driver.h halo/kernels.h machine/kernels.h mesh/builder.h \
-	tune/tune_file.h
+rt_private_headers = base/free_memory.h base/mem_backend.h driver/driver.h halo/kernels.h halo/state.h \
+	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h tune/tune_file.h
 rooftopincludedir = $(includedir)/rooftop
 rt_headers = $(patsubst $(srcdir)/common/%,%,$(wildcard $(foreach e,h cuh hpp,$(srcdir)/common/*.$e $(srcdir)/common/*/*.$e)))
 install-data-local:

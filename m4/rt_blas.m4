@@ -1,15 +1,14 @@
-# Libraries that nekbone's small matrix products can be done with. Their headers and libraries are
-# for nekbone alone.
+# Libraries that can do nekbone's small matrix products. Only nekbone gets their headers and libraries.
 
-# RT_BLAS: --with-blas[=DIR]: cblas_dgemm. Sets rt_have_blas, rt_have_openblas (it is OpenBLAS, which
-# must be told to leave the threads to us), rt_blas_libs, BLAS_CPPFLAGS, BLAS_LIBS.
+# RT_BLAS: --with-blas[=DIR]: cblas_dgemm. Sets rt_have_blas, rt_have_openblas (the BLAS is OpenBLAS,
+# which must be told not to start threads), rt_blas_libs, BLAS_CPPFLAGS, BLAS_LIBS.
 AC_DEFUN([RT_BLAS], [
   AC_ARG_WITH([blas], [AS_HELP_STRING([--with-blas@<:@=DIR@:>@],
     [use BLAS with cblas.h, OpenBLAS first (installed in DIR)])], [], [with_blas=check])
   BLAS_CPPFLAGS= BLAS_LIBS= rt_have_blas=0 rt_have_openblas=0 rt_why_blas="--without-blas was given"
   AS_IF([test "x$with_blas" != xno], [
     AC_MSG_CHECKING([for BLAS])
-    # With a DIR the test names the header in full: one found elsewhere must not count.
+    # With a DIR the test names the header in full, so that one found elsewhere does not count.
     rt_header="<cblas.h>" rt_dirs=
     AS_CASE([$with_blas], [/*], [rt_header="\"$with_blas/include/cblas.h\""
       BLAS_CPPFLAGS="-I$with_blas/include" rt_dirs="-L$with_blas/lib -Wl,-rpath,$with_blas/lib "])
@@ -35,8 +34,8 @@ AC_DEFUN([RT_BLAS], [
   AC_SUBST([BLAS_LIBS])
 ])
 
-# RT_LIBXSMM: --with-libxsmm[=DIR]: version 1, which writes code for small products while the
-# program runs. Sets rt_have_libxsmm, LIBXSMM_CPPFLAGS, LIBXSMM_LIBS. After RT_BLAS.
+# RT_LIBXSMM: --with-libxsmm[=DIR]: version 1, which generates code for small products at run
+# time. Sets rt_have_libxsmm, LIBXSMM_CPPFLAGS, LIBXSMM_LIBS. After RT_BLAS.
 AC_DEFUN([RT_LIBXSMM], [
   AC_ARG_WITH([libxsmm], [AS_HELP_STRING([--with-libxsmm@<:@=DIR@:>@],
     [use libxsmm 1.x (installed in DIR)])], [], [with_libxsmm=check])
@@ -49,7 +48,7 @@ AC_DEFUN([RT_LIBXSMM], [
       rt_dirs="-L$with_libxsmm/lib -Wl,-rpath,$with_libxsmm/lib "])
     rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS rt_tried=
     CPPFLAGS="$CPPFLAGS $LIBXSMM_CPPFLAGS"
-    # It falls back to a BLAS: the one that is there, else its own stand-in.
+    # libxsmm falls back to a BLAS: the one found above, else its own substitute.
     for rt_l in "-lxsmm $BLAS_LIBS -lpthread -ldl -lm" "-lxsmm -lxsmmnoblas -lpthread -ldl -lm"; do
       rt_tried="${rt_tried:+$rt_tried, }$rt_dirs$rt_l"
       LIBS="$rt_dirs$rt_l $rt_save_LIBS"

@@ -2,7 +2,7 @@
 #
 # RT_STD_CFLAGS     language and contraction, for every C file
 # RT_WARN_CFLAGS    warnings
-# RT_STRICT_CFLAGS  undo -ffast-math and its parts, for the files that judge results
+# RT_STRICT_CFLAGS  undo -ffast-math and its parts, in the files that judge results
 AC_DEFUN([RT_COMPILER_FLAGS], [
   AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug], [compile with -O0 -g])],
     [], [enable_debug=no])
@@ -13,7 +13,7 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   rt_native=
   AS_IF([test "x$enable_debug" = xyes], [rt_opt="-O0 -g"], [
     rt_opt="-O3 -g"
-    # Both spellings, because PowerPC and older Arm compilers only take the second.
+    # Compilers for PowerPC and older ones for Arm accept only the second spelling.
     AS_IF([test "x$enable_native" = xyes], [
       RT_ADD_CFLAG([rt_native], [-march=native])
       AS_IF([test "x$rt_native" = x], [RT_ADD_CFLAG([rt_native], [-mcpu=native])])
@@ -23,11 +23,11 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   AS_IF([test "x$rt_user_cflags" = x], [CFLAGS=$rt_opt])
   AS_IF([test "x$rt_user_cxxflags" = x], [CXXFLAGS=$rt_opt])
 
-  # gcc -std=c11 turns fused multiply-add off: that would halve the roof the CPU rungs climb to.
+  # gcc -std=c11 turns fused multiply-add off, which would halve the ceiling of the CPU rungs.
   RT_STD_CFLAGS=
   RT_ADD_CFLAG([RT_STD_CFLAGS], [-std=c11])
   RT_ADD_CFLAG([RT_STD_CFLAGS], [-ffp-contract=fast])
-  # A sqrt that may set errno is a branch, and a loop with a branch does not vectorise. No value changes.
+  # A sqrt that may set errno is a branch, and a loop with a branch does not vectorise. Values do not change.
   RT_ADD_CFLAG([RT_STD_CFLAGS], [-fno-math-errno])
   AC_SUBST([RT_STD_CFLAGS])
 
@@ -37,8 +37,8 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wundef])
   AC_SUBST([RT_WARN_CFLAGS])
 
-  # -fno-fast-math does not undo a part that was given by its own name, so name the parts too.
-  # Ask with CFLAGS empty: the answer is needed most when CFLAGS has what these undo.
+  # -fno-fast-math does not undo a part that was given by its own name, so the parts are named too.
+  # The tests run with empty CFLAGS: these flags matter most when CFLAGS has what they undo.
   rt_given_cflags=$CFLAGS
   CFLAGS= RT_STRICT_CFLAGS=
   RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-fast-math])
@@ -48,14 +48,14 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fno-reciprocal-math])
   RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-fsigned-zeros])
   RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-ffp-contract=off])
-  # clang warns that these override something, which is what they are for.
+  # clang warns that these flags override others, which is their purpose.
   AS_CASE([$CC], [*clang*], [
     RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-Wno-overriding-t-option])
     RT_ADD_CFLAG([RT_STRICT_CFLAGS], [-Wno-overriding-option])
   ])
   AC_SUBST([RT_STRICT_CFLAGS])
 
-  AC_MSG_CHECKING([whether -ffast-math can be kept from the files that judge results])
+  AC_MSG_CHECKING([whether -ffast-math can be undone in the files that judge results])
   CFLAGS="$rt_given_cflags -O2 -ffast-math $RT_STRICT_CFLAGS"
   AC_COMPILE_IFELSE([AC_LANG_SOURCE([
 @%:@if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__)

@@ -1,8 +1,8 @@
 # RT_CUDA: --with-cuda[=DIR], --with-cuda-arch=80,90.
 #
 # Sets rt_have_cuda, rt_have_nvtx, rt_cuda_archs, rt_nvcc_id, and for make: NVCC, NVCCFLAGS (the
-# user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP, and CUDA_WRAP, which makes
-# launches pass through machine/kernels.c where librooftop.a is linked. CUDA's runtime is linked
+# user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP, and CUDA_WRAP, which routes
+# kernel launches through machine/kernels.c where librooftop.a is linked. CUDA's runtime is linked
 # statically and libcuda not at all, so the program starts on a machine without a driver.
 AC_DEFUN([RT_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA (DIR/bin/nvcc)])],
@@ -33,14 +33,14 @@ AC_DEFUN([RT_CUDA], [
   AM_CONDITIONAL([HAVE_CUDA], [test $rt_have_cuda = 1])
 ])
 
-# RT_CUDA_CHOOSE: the list of architectures, checked against what this nvcc can do.
+# RT_CUDA_CHOOSE: makes the list of architectures and checks that this nvcc supports them.
 AC_DEFUN([RT_CUDA_CHOOSE], [
   AC_MSG_CHECKING([for CUDA architectures])
   rt_nvcc_can=`$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '`
   AS_CASE([$with_cuda_arch], [check|yes|no], [rt_want=80,90], [rt_want=$with_cuda_arch])
   rt_cuda_archs= rt_gencode=
   for rt_a in `AS_ECHO(["$rt_want"]) | tr , '\n' | sed 's/^sm_//' | sort -n -u`; do
-    rt_n=`AS_ECHO(["$rt_a"]) | sed 's/@<:@af@:>@$//'`   # 90a is the 90 of the list
+    rt_n=`AS_ECHO(["$rt_a"]) | sed 's/@<:@af@:>@$//'`   # the list has 90, not 90a
     AS_CASE([" $rt_nvcc_can "],
       [*" sm_$rt_n "*],
         [rt_cuda_archs="${rt_cuda_archs:+$rt_cuda_archs,}$rt_a" rt_highest=$rt_a
@@ -48,32 +48,32 @@ AC_DEFUN([RT_CUDA_CHOOSE], [
       [AS_IF([test "x$with_cuda_arch" != xcheck],
          [AC_MSG_ERROR([--with-cuda-arch=$with_cuda_arch: $NVCC cannot compile for $rt_a, only for $rt_nvcc_can])])])
   done
-  # PTX of the highest, so that a newer GPU can run the program too.
+  # PTX of the highest one, so that newer GPUs can run the program too.
   AS_IF([test "x$rt_cuda_archs" != x],
     [rt_gencode="$rt_gencode -gencode arch=compute_$rt_highest,code=compute_$rt_highest"])
   AC_MSG_RESULT([${rt_cuda_archs:-none of $rt_want}])
 ])
 
-# RT_CUDA_TRY: compile a kernel, link it as the programs will be linked.
+# RT_CUDA_TRY: compiles a kernel and links it as the programs will be linked.
 AC_DEFUN([RT_CUDA_TRY], [
   AS_IF([test "x${NVCCFLAGS+set}" = x],
     [AS_IF([test "x$enable_debug" = xyes], [NVCCFLAGS="-O0 -g -G"], [NVCCFLAGS="-O3 -lineinfo"])])
-  # nvcc wants a compiler's name: `CXX=g++ -m64` would be taken for a file name.
+  # nvcc expects the name of a compiler: it would take `g++ -m64` for a file name.
   set dummy $CXX
   rt_ccbin=$[]2
-  # C++20 has tables filled by name; a member that is not named is zero, as in C, and no cause for a warning.
+  # C++20 can fill tables by name. A member that is not named is zero, as in C: no cause to warn.
   RT_NVCCFLAGS="-std=c++20 -ccbin $rt_ccbin$rt_gencode -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers"
-  # Host code of .cu files packs what a kernel wants: on all cores, as the C files do.
+  # Host code in .cu files packs data for kernels. It uses all cores, as the C files do.
   AS_IF([test "x$OPENMP_CFLAGS" = x-fopenmp], [RT_NVCCFLAGS="$RT_NVCCFLAGS -Xcompiler -fopenmp"])
 
   AC_MSG_CHECKING([whether CUDA works])
-  # Kernels take element matrices as arguments: more than 4 KB, which came with CUDA 12.1. And 16
-  # bytes are stored as one, .b128 of PTX, which came with CUDA 12.3.
+  # Kernels take element matrices as arguments of more than 4 KB, possible since CUDA 12.1, and store
+  # 16 bytes at once with PTX's .b128, possible since CUDA 12.3.
   echo 'int main() { int n; return cudaGetDeviceCount(&n) && n; }
 struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}
 __global__ void pair(long long *p) { asm volatile(
   "{.reg .b128 q; mov.b128 q, {%1, %1}; st.relaxed.gpu.global.b128 @<:@%0@:>@, q;}" :: "l"(p), "l"(*p)); }' >conftest.cu
-  # nvcc says where its toolkit is, whatever links and wrappers lead to it.
+  # nvcc says where its toolkit is, even if links and wrappers lead to it.
   rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
   rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
   rt_libdir=

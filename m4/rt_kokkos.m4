@@ -1,8 +1,8 @@
 # RT_KOKKOS: --with-kokkos[=DIR]; KOKKOS_CXX, KOKKOS_CXXFLAGS, KOKKOS_LIBS may be given.
 #
-# Sets rt_have_kokkos, rt_kokkos_version, rt_kokkos_backends. Everything that an installed Kokkos
-# wants (back-ends, C++ standard, GPU architecture) stands in its KokkosCore_config.h.
-# A Kokkos with HIP or SYCL: give CXX=hipcc (or icpx) and KOKKOS_CXXFLAGS.
+# Sets rt_have_kokkos, rt_kokkos_version, rt_kokkos_backends. KokkosCore_config.h says everything that
+# an installed Kokkos requires (back-ends, C++ standard, GPU architecture).
+# For a Kokkos with HIP or SYCL give CXX=hipcc (or icpx) and KOKKOS_CXXFLAGS; this is not tested.
 AC_DEFUN([RT_KOKKOS], [
   AC_ARG_WITH([kokkos], [AS_HELP_STRING([--with-kokkos@<:@=DIR@:>@], [use Kokkos (installed in DIR)])],
     [], [with_kokkos=check])
@@ -23,7 +23,7 @@ AC_DEFUN([RT_KOKKOS], [
   AM_CONDITIONAL([HAVE_KOKKOS], [test $rt_have_kokkos = 1])
 ])
 
-# RT_KOKKOS_FIND: the folder of the headers, and the library.
+# RT_KOKKOS_FIND: finds the folder of the headers, and the library.
 AC_DEFUN([RT_KOKKOS_FIND], [
   AC_MSG_CHECKING([for Kokkos])
   AS_CASE([$with_kokkos],
@@ -39,7 +39,7 @@ AC_DEFUN([RT_KOKKOS_FIND], [
   AS_IF([test "x$rt_kokkos_inc" != x], [
     AS_CASE([$rt_kokkos_inc], [*/trilinos], [rt_l=trilinos_kokkoscore], [rt_l=kokkoscore])
     for rt_d in $rt_p/lib $rt_p/lib64 $rt_p/lib/*-linux-gnu; do
-      # Folders of the system are searched by the linker anyway; a shared Kokkos elsewhere is not.
+      # The linker searches the folders of the system by itself, but not those of a Kokkos elsewhere.
       AS_IF([test $rt_p = /usr], [rt_kokkos_libs=-l$rt_l],
             [test -f $rt_d/lib$rt_l.so], [rt_kokkos_libs="-L$rt_d -Wl,-rpath,$rt_d -l$rt_l"],
             [test -f $rt_d/lib$rt_l.a], [rt_kokkos_libs="-L$rt_d -l$rt_l"])
@@ -48,9 +48,9 @@ AC_DEFUN([RT_KOKKOS_FIND], [
   AC_MSG_RESULT([${rt_kokkos_inc:-no}])
 ])
 
-# RT_KOKKOS_READ: what KokkosCore_config.h says.
+# RT_KOKKOS_READ: reads KokkosCore_config.h.
 AC_DEFUN([RT_KOKKOS_READ], [
-  # The names that are defined, one a line, without their KOKKOS_.
+  # The defined names, one per line, without the prefix KOKKOS_.
   rt_defs=`sed -n 's/^.define  *KOKKOS_//p' $rt_kokkos_inc/KokkosCore_config.h`
   rt_v=`AS_ECHO(["$rt_defs"]) | sed -n 's/^VERSION  *//p'`
   rt_kokkos_version=`expr $rt_v / 10000`.`expr $rt_v / 100 % 100`.`expr $rt_v % 100`
@@ -64,7 +64,7 @@ AC_DEFUN([RT_KOKKOS_READ], [
       [ENABLE_CUDA], [rt_b=Cuda rt_kokkos_cuda=yes],
       [ENABLE_HIP|ENABLE_SYCL|ENABLE_HPX], [rt_b=`AS_ECHO(["$rt_d"]) | sed 's/ENABLE_//'`],
       [ENABLE_CXX@<:@0-9@:>@@<:@0-9@:>@], [rt_std=c++`AS_ECHO(["$rt_d"]) | sed 's/ENABLE_CXX//'`],
-      # ARCH_HOPPER90 -> 90; only one NVIDIA architecture can be in a Kokkos.
+      # ARCH_HOPPER90 -> 90; a Kokkos is compiled for one NVIDIA architecture only.
       [ARCH_VOLTA7*|ARCH_TURING7*|ARCH_AMPERE8*|ARCH_ADA8*|ARCH_HOPPER9*|ARCH_BLACKWELL1*],
         [rt_kokkos_arch=`AS_ECHO(["$rt_d"]) | tr -dc 0-9`])
     AS_IF([test "x$rt_b" != x], [rt_kokkos_backends="${rt_kokkos_backends:+$rt_kokkos_backends,}$rt_b"])
@@ -73,21 +73,21 @@ AC_DEFUN([RT_KOKKOS_READ], [
     [AS_CASE([$rt_kokkos_version], [3.*], [rt_std=c++14], [4.*], [rt_std=c++17], [rt_std=c++20])])
 ])
 
-# RT_KOKKOS_TRY: choose compiler and flags, compile and link as make will.
+# RT_KOKKOS_TRY: chooses compiler and flags; compiles and links as make will.
 AC_DEFUN([RT_KOKKOS_TRY], [
   AS_IF([test $rt_kokkos_cuda = yes && test $rt_have_cuda = 0],
-    [RT_NOT_FOUND([kokkos], [the Kokkos of $rt_kokkos_inc was built with CUDA, which this build lacks: $rt_why_cuda])],
+    [RT_NOT_FOUND([kokkos], [the Kokkos in $rt_kokkos_inc was built with CUDA, which is missing here: $rt_why_cuda])],
   [
     rt_f="-std=$rt_std"
     AS_IF([test $rt_kokkos_cuda = yes], [
       : ${KOKKOS_CXX=$NVCC}
-      # The architecture Kokkos itself was compiled for: it refuses to start with another.
+      # Use the architecture that Kokkos was compiled for: it does not start with another.
       rt_f="$rt_f -arch=sm_${rt_kokkos_arch:-$rt_highest} --extended-lambda --expt-relaxed-constexpr"
       rt_f="$rt_f -ccbin $rt_ccbin $NVCCFLAGS -Xcompiler -Wall"
-      # nvcc_wrapper adds -x cu by itself, and nvcc does not take it twice.
+      # nvcc_wrapper adds -x cu by itself, and nvcc does not accept it twice.
       AS_CASE([$KOKKOS_CXX], [*nvcc], [rt_f="-x cu $rt_f"])
       AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -Xcompiler -fopenmp"])
-      # Kokkos calls the driver. The toolkit's stub stands in for libcuda where there is no driver.
+      # Kokkos calls the driver. Where there is none, the toolkit's stub replaces libcuda at link time.
       rt_kokkos_libs="$rt_kokkos_libs -L$rt_libdir/stubs -lcuda $CUDA_LIBS"
     ], [
       : ${KOKKOS_CXX=$CXX}
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     AC_LANG_POP
     AC_MSG_RESULT([$rt_kokkos_ok])
     AS_IF([test $rt_kokkos_ok = yes], [rt_have_kokkos=1],
-      [RT_NOT_FOUND([kokkos], [this does not compile and link a Kokkos program: $KOKKOS_CXX $KOKKOS_CPPFLAGS $KOKKOS_CXXFLAGS, then $CXX with $KOKKOS_LIBS; see config.log])
+      [RT_NOT_FOUND([kokkos], [a Kokkos program does not compile and link with: $KOKKOS_CXX $KOKKOS_CPPFLAGS $KOKKOS_CXXFLAGS, then $CXX with $KOKKOS_LIBS; see config.log])
        rt_kokkos_version= rt_kokkos_backends=])
   ])
 ])

@@ -6,7 +6,7 @@ AC_DEFUN([RT_LIB], [
     [], [with_$1=check])
   NAME[]_CPPFLAGS= NAME[]_LIBS= rt_have_$1=0 rt_why_$1="--without-$1 was given"
   AS_IF([test "x$with_$1" != xno], [
-    # With a DIR the test names the header in full: one found elsewhere must not count.
+    # With a DIR the test names the header in full, so that one found elsewhere does not count.
     AS_CASE([$with_$1],
       [/*], [rt_header="\"$with_$1/include/$2\""
              NAME[]_CPPFLAGS="-I$with_$1/include"

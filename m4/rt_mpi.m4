@@ -1,8 +1,8 @@
-# RT_MPI: --with-mpi[=DIR]; sets rt_have_mpi, MPI_CFLAGS (for machine/comm.c alone), MPI_LIBS, MPIRUN.
+# RT_MPI: --with-mpi[=DIR]; sets rt_have_mpi, MPI_CFLAGS (only for files that call MPI), MPI_LIBS, MPIRUN.
 #
 # mpicc is asked for its flags and the plain compiler is used with them, because mpicc may wrap
-# another compiler than the one that is measured. Only if the flags do not work, machine/comm.c is
-# compiled and the programs are linked by mpicc itself (RT_MPI_CC, and -lstdc++ for Kokkos, CUDA).
+# another compiler than the one that is measured. Only if these flags do not work, mpicc itself compiles
+# the files that call MPI and links the programs (RT_MPI_CC, and -lstdc++ for Kokkos, CUDA).
 AC_DEFUN([RT_MPI], [
   AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi@<:@=DIR@:>@], [use MPI (DIR/bin/mpicc)])],
     [], [with_mpi=check])
@@ -26,7 +26,7 @@ AC_DEFUN([RT_MPI], [
   AC_SUBST([RT_MPI_CC])
 ])
 
-# RT_MPI_TRY: find flags for $MPICC that compile and link a program.
+# RT_MPI_TRY: finds flags of $MPICC that compile and link a program.
 AC_DEFUN([RT_MPI_TRY], [
   AC_MSG_CHECKING([for the flags of $MPICC])
   rt_mpi_how=
@@ -36,12 +36,12 @@ AC_DEFUN([RT_MPI_TRY], [
       [showme], [rt_c=`$MPICC --showme:compile 2>/dev/null` && rt_l=`$MPICC --showme:link 2>/dev/null`],
       [info], [rt_c=`$MPICC -compile-info 2>/dev/null` && rt_l=`$MPICC -link-info 2>/dev/null`],
       [show], [rt_c=`$MPICC -show 2>/dev/null` && rt_l=$rt_c],
-      # Asked for one MPI by its DIR, do not come back with another.
+      # If one MPI was asked for by its DIR, do not use another.
       [pkg-config], [test "x$rt_mpi_path" = "x$PATH" &&
                      rt_c=`pkg-config --cflags ompi-c 2>/dev/null || pkg-config --cflags mpich 2>/dev/null` &&
                      rt_l=`pkg-config --libs ompi-c 2>/dev/null || pkg-config --libs mpich 2>/dev/null`],
       [rt_c= rt_l= RT_MPI_CC=$MPICC]) || continue
-    # MPICH's answers start with the compiler and have its build's -O2 and the like: keep what counts.
+    # MPICH's answers begin with the compiler and include flags such as -O2 of its own build: drop these.
     MPI_CFLAGS= MPI_LIBS=
     for rt_f in $rt_c; do
       AS_CASE([$rt_f], [-I*|-D*|-pthread], [MPI_CFLAGS="$MPI_CFLAGS $rt_f"])

@@ -1,11 +1,11 @@
-# RT_NCCL: --with-nccl[=DIR]; sets rt_have_nccl, NCCL_CPPFLAGS (for halo/nccl.c alone), NCCL_LIBS.
+# RT_NCCL: --with-nccl[=DIR]; sets rt_have_nccl, NCCL_CPPFLAGS (only for halo/nccl.c), NCCL_LIBS.
 #
-# DIR as a package or a Python wheel (nvidia-nccl-cu13) leaves it: include/nccl.h, and libnccl.so or
+# DIR is laid out like a package or a Python wheel (nvidia-nccl-cu13): include/nccl.h, and libnccl.so or
 # libnccl.so.2 in lib or lib64. The library needs neither driver nor GPU until it is called, so a
-# program that is linked with it runs its CPU rungs where there is none.
+# program that is linked with it runs its CPU rungs on machines without a GPU.
 AC_DEFUN([RT_NCCL], [
   AC_ARG_WITH([nccl], [AS_HELP_STRING([--with-nccl@<:@=DIR@:>@],
-    [messages between GPUs on their streams, with NCCL (in DIR); needs CUDA and MPI @<:@check@:>@])],
+    [send messages between GPUs on their streams, with NCCL (in DIR); needs CUDA and MPI @<:@check@:>@])],
     [], [with_nccl=check])
   NCCL_CPPFLAGS= NCCL_LIBS= rt_have_nccl=0 rt_why_nccl="--without-nccl was given"
   AS_IF([test "x$with_nccl" != xno && test $rt_have_cuda = 0],
@@ -18,8 +18,8 @@ AC_DEFUN([RT_NCCL], [
   AM_CONDITIONAL([HAVE_NCCL], [test $rt_have_nccl = 1])
 ])
 
-# RT_NCCL_TRY: the first place that has header and library. With a DIR the test names the header in
-# full: one found elsewhere must not count.
+# RT_NCCL_TRY: finds the first place that has header and library. With a DIR the test names the header
+# in full, so that one found elsewhere does not count.
 AC_DEFUN([RT_NCCL_TRY], [
   AC_MSG_CHECKING([for NCCL])
   rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS
@@ -33,7 +33,7 @@ AC_DEFUN([RT_NCCL_TRY], [
              NCCL_LIBS="$rt_l -Wl,-rpath,`AS_DIRNAME(["$rt_l"])`"],
       [NCCL_LIBS=$rt_l])
     CPPFLAGS="$rt_save_CPPFLAGS $CUDA_CPPFLAGS $NCCL_CPPFLAGS" LIBS="$NCCL_LIBS $CUDA_LIBS $rt_save_LIBS"
-    # The limit of its blocks came with NCCL 2.17.
+    # maxCTAs, the limit of NCCL's blocks, came with NCCL 2.17.
     AC_LINK_IFELSE([AC_LANG_PROGRAM([@%:@include $rt_header],
       [ncclConfig_t c = NCCL_CONFIG_INITIALIZER; ncclUniqueId id; ncclComm_t comm;
        c.maxCTAs = 1;

@@ -1,7 +1,6 @@
-# RT_NVRTC: --with-nvrtc; sets rt_have_nvrtc and rt_nvrtc_folder. It comes with the CUDA toolkit that
-# RT_CUDA found, and is loaded while the program runs: nothing is linked, and a program with it starts
-# where it is missing. What it compiles is loaded by the runtime (cudaLibrary.., CUDA 12.8), so that
-# libcuda is not linked either.
+# RT_NVRTC: --with-nvrtc; sets rt_have_nvrtc and rt_nvrtc_folder. NVRTC comes with the CUDA toolkit that
+# RT_CUDA found. It is loaded at run time and not linked, so the program also starts where it is missing.
+# The CUDA runtime loads the compiled kernels (cudaLibrary.., CUDA 12.8), so libcuda is not linked either.
 AC_DEFUN([RT_NVRTC], [
   AC_ARG_WITH([nvrtc], [AS_HELP_STRING([--with-nvrtc],
     [compile kernels while the program runs (rung compiled of nekbone); needs CUDA @<:@check@:>@])],

@@ -7,7 +7,7 @@ AC_DEFUN([RT_OPENMP], [
     [rt_have_openmp=1])
   AS_IF([test "x$enable_openmp" = xyes && test $rt_have_openmp = 0],
     [AC_MSG_ERROR([--enable-openmp was asked for, but $rt_why_openmp (with clang: apt install libomp-dev)])])
-  # Without the runtime, keep `omp simd`: it needs none. The other pragmas are to stay silent.
+  # `omp simd` works without the OpenMP runtime. The compiler must not warn of the other pragmas.
   AS_IF([test $rt_have_openmp = 0],
     [OPENMP_CFLAGS=
      RT_ADD_CFLAG([OPENMP_CFLAGS], [-fopenmp-simd])

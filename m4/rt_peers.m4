@@ -1,11 +1,11 @@
-# Libraries that fun3d-mcpi is timed beside. They are no part of it, so they are off unless asked
-# for, and what was asked for and cannot be used is an error.
+# Libraries that can be timed next to fun3d-mcpi. They are not part of it, so they are off by default;
+# one that was asked for and cannot be used is an error.
 
-# RT_PETSC: --with-petsc[=DIR or MODULE of pkg-config]; sets rt_have_petsc, PETSC_CPPFLAGS (for one
-# file alone: petsc.h includes mpi.h), PETSC_LIBS. After RT_MPI.
+# RT_PETSC: --with-petsc[=DIR or MODULE of pkg-config]; sets rt_have_petsc, PETSC_CPPFLAGS (only for one
+# file, because petsc.h includes mpi.h), PETSC_LIBS. Call after RT_MPI.
 AC_DEFUN([RT_PETSC], [
   AC_ARG_WITH([petsc], [AS_HELP_STRING([--with-petsc@<:@=DIR|MODULE@:>@],
-    [time PETSc's MatSOR beside fun3d-mcpi (installed in DIR, or a module of pkg-config) @<:@no@:>@])],
+    [time PETSc's MatSOR next to fun3d-mcpi (installed in DIR, or a module of pkg-config) @<:@no@:>@])],
     [], [with_petsc=no])
   PETSC_CPPFLAGS= PETSC_LIBS= rt_have_petsc=0 rt_petsc_version=
   rt_why_petsc="off unless --with-petsc is given"
@@ -20,7 +20,7 @@ AC_DEFUN([RT_PETSC], [
     export PKG_CONFIG_PATH
     rt_c= rt_l=
     for rt_m in $rt_modules; do
-      # Asked for one PETSc by its DIR, do not come back with another.
+      # If one PETSc was asked for by its DIR, do not use another.
       AS_CASE([`$PKG_CONFIG --variable=pcfiledir "$rt_m" 2>/dev/null`], [$rt_where/*], [
         rt_c=`$PKG_CONFIG --cflags "$rt_m"` rt_l=`$PKG_CONFIG --libs "$rt_m"`
         rt_petsc_version=`$PKG_CONFIG --modversion "$rt_m"`
@@ -29,7 +29,7 @@ AC_DEFUN([RT_PETSC], [
     PKG_CONFIG_PATH=$rt_save_path
     AS_IF([test "x$rt_l" = x], [AS_CASE([$with_petsc],
       [/*], [rt_c=-I$with_petsc/include rt_l="-L$with_petsc/lib -lpetsc"])])
-    # Its headers are not held to our warnings; optimisation flags of its build are not wanted.
+    # Our warnings do not apply to PETSc's headers. Optimisation flags of its build are dropped.
     for rt_f in $rt_c; do
       AS_CASE([$rt_f], [-I*], [PETSC_CPPFLAGS="$PETSC_CPPFLAGS -isystem `AS_ECHO(["$rt_f"]) | sed 's/^-I//'`"])
     done
@@ -56,7 +56,7 @@ AC_DEFUN([RT_PETSC], [
       AC_MSG_RESULT([no])
       PETSC_CPPFLAGS= PETSC_LIBS=
       AS_IF([test "x$rt_l" = x],
-        [RT_NOT_FOUND([petsc], [$PKG_CONFIG knows no module named any of: $rt_modules (apt install petsc-dev, or --with-petsc=DIR)])],
+        [RT_NOT_FOUND([petsc], [$PKG_CONFIG knows none of the modules $rt_modules (apt install petsc-dev, or --with-petsc=DIR)])],
         [RT_NOT_FOUND([petsc], [a program with petscmat.h, real doubles and$rt_petsc_tried does not compile and link; see config.log (MPI: $rt_petsc_mpi)])])
     ])
   ])
@@ -65,18 +65,18 @@ AC_DEFUN([RT_PETSC], [
   AM_CONDITIONAL([HAVE_PETSC], [test $rt_have_petsc = 1])
 ])
 
-# RT_CUSPARSE: --with-cusparse; sets rt_have_cusparse, CUSPARSE_LIBS. It comes with the CUDA toolkit
-# that RT_CUDA found. Shared, so that a program with it needs the toolkit where it runs.
+# RT_CUSPARSE: --with-cusparse; sets rt_have_cusparse, CUSPARSE_LIBS. cuSPARSE comes with the CUDA toolkit
+# that RT_CUDA found. It is linked as a shared library, so the program needs the toolkit where it runs.
 AC_DEFUN([RT_CUSPARSE], [
   AC_ARG_WITH([cusparse], [AS_HELP_STRING([--with-cusparse],
-    [time cuSPARSE's bsrmv beside fun3d-mcpi; needs CUDA @<:@no@:>@])],
+    [time cuSPARSE's bsrmv next to fun3d-mcpi; needs CUDA @<:@no@:>@])],
     [], [with_cusparse=no])
   CUSPARSE_LIBS= rt_have_cusparse=0 rt_why_cusparse="off unless --with-cusparse is given"
   AS_IF([test "x$with_cusparse" != xno && test $rt_have_cuda = 0],
     [RT_NOT_FOUND([cusparse], [it needs CUDA: $rt_why_cuda])])
   AS_IF([test "x$with_cusparse" != xno], [
     AC_MSG_CHECKING([for cuSPARSE])
-    # What it needs itself lies beside it.
+    # The libraries that cuSPARSE needs are in the same folder.
     CUSPARSE_LIBS="-L$rt_libdir -Wl,-rpath,$rt_libdir -Wl,-rpath-link,$rt_libdir -lcusparse"
     rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS" LIBS="$CUSPARSE_LIBS $CUDA_LIBS $LIBS"

@@ -1,4 +1,4 @@
-# RT_SUMMARY: what this build has, and for what it lacks why, and how to get it.
+# RT_SUMMARY: prints what this build has, why other parts are missing, and how to get them.
 AC_DEFUN([RT_SUMMARY_LINE],
   [AS_IF([test $rt_have_$1 = 1], [AS_ECHO(["  $2  $3"])], [AS_ECHO(["  $2  no: $rt_why_$1"])])])
 
@@ -21,5 +21,5 @@ AC_DEFUN([RT_SUMMARY], [
   AS_IF([test "x$with_petsc" != xno], [RT_SUMMARY_LINE([petsc], [PETSc ], [$rt_petsc_version])])
   AS_IF([test "x$with_cusparse" != xno], [RT_SUMMARY_LINE([cusparse], [cuSPARSE], [yes])])
   echo
-  echo "Next: make -j, make check, apps/nekbone/nekbone --ladder"
+  echo "Next: make -j2, make check, apps/nekbone/nekbone --ladder (docs/building.md, docs/running.md)"
 ])

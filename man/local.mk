@@ -1,5 +1,5 @@
-# Man pages: --help of each program, with what man/*.h2m adds. Made in a git clone that has help2man; a release
-# ships them (dist-hook), so there nothing is made, and who edits --help there sees the old page.
+# Man pages: the --help of each program, and the sections in man/*.h2m. In a git clone help2man makes them. A release
+# ships them (dist-hook) and makes none, so there a change of --help does not change the page.
 rt_pages = man/alya-rhs.1 man/fun3d-mcpi.1 man/gfnn-wave.1 man/nekbone.1 man/rooftop.1
 EXTRA_DIST += man/make-page man/program.h2m $(rt_pages:.1=.h2m)
 
@@ -23,7 +23,7 @@ endif
 
 rt_dist_man: $(man1_MANS)
 	@if test -z '$(man1_MANS)'; then \
-	    echo "dist: this tarball has no man pages, for here is no help2man (apt install help2man)"; \
+	    echo "dist: this tarball has no man pages, because help2man is missing (apt install help2man)"; \
 	else \
 	    for p in $(man1_MANS); do \
 	        if test -f $$p; then d=; else d=$(srcdir)/; fi; \

@@ -66,6 +66,7 @@ rt_gpu_scripts = \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \
+	tests/structure \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \

@@ -13,19 +13,13 @@
  */
 #include "config.h"
 #include "base/mem.h"
-#include <errno.h>
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "machine/device.h"
 #include "base/error.h"
-#include "machine/kokkos.h"
-#if RT_HAVE_CUDA
-#include "machine/cuda.h"
-#endif
+#include "base/free_memory.h"
+#include "base/mem_backend.h"
 
 const char *rt_space_name(rt_space_t space)
 {
@@ -48,7 +42,7 @@ void rt_mem_poison(bool on)
     poison_all = on;
 }
 
-static bool poisoning(void)
+bool rt_mem_is_poisoning(void)
 {
     if (poison_all < 0) {
         const char *value = getenv("RT_POISON");
@@ -80,7 +74,7 @@ static void host_move(void *dst, const void *src, size_t bytes)
         memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
-static void poison_host(void *ptr, size_t bytes)
+void rt_mem_poison_block(void *ptr, size_t bytes)
 {
     uint64_t *word = ptr;
     const size_t n = bytes / sizeof *word;
@@ -93,115 +87,14 @@ static void poison_host(void *ptr, size_t bytes)
     memcpy(word + n, &poison, bytes % sizeof *word);
 }
 
-/* ---- how much there is ---- */
-
-/* The number behind `key` in a file of lines "key number"; false if there is none. */
-static bool file_number(const char *path, const char *key, uint64_t *value)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    char line[256];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) != 0)
-            continue;
-        char *end;
-        const char *digits = line + strlen(key);
-        *value = strtoull(digits, &end, 10);
-        found = end != digits;
-    }
-    fclose(file);
-    return found;
-}
-
-/* What the control group at /sys/fs/cgroup + folder still allows: its limit less its use, where
- * file pages that the kernel would drop at once do not count as used. */
-static uint64_t cgroup_room(const char *folder, bool v2)
-{
-    char path[1024];
-    uint64_t limit, used, cached = 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", folder,
-             v2 ? "memory.max" : "memory.limit_in_bytes");
-    if (!file_number(path, "", &limit)) /* no such file, or "max" */
-        return UINT64_MAX;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", folder,
-             v2 ? "memory.current" : "memory.usage_in_bytes");
-    if (!file_number(path, "", &used))
-        return UINT64_MAX;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.stat", folder);
-    file_number(path, v2 ? "inactive_file " : "total_inactive_file ", &cached);
-    used -= cached < used ? cached : used;
-    return used < limit ? limit - used : 0;
-}
-
-/* The least room of the process's control group and all groups above it: a limit binds whoever is
- * below. Inside a container the upper part of the path may not exist; the root always does. */
-static uint64_t cgroups_room(void)
-{
-    uint64_t room = UINT64_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file)
-        return room;
-    char line[512];
-    while (fgets(line, sizeof line, file)) { /* "0::/path" is v2, "4:memory:/path" is v1 */
-        line[strcspn(line, "\n")] = '\0';
-        const bool v2 = strncmp(line, "0::", 3) == 0;
-        const char *path = v2 ? line + 3 : strstr(line, ":memory:");
-        if (!path)
-            continue;
-        char folder[600];
-        const char *root = v2 ? "" : "/memory";
-        snprintf(folder, sizeof folder, "%s%s", root, v2 ? path : path + strlen(":memory:"));
-        for (;;) {
-            const uint64_t here = cgroup_room(folder, v2);
-            room = here < room ? here : room;
-            char *slash = strrchr(folder + strlen(root), '/');
-            if (!slash)
-                break;
-            *slash = '\0';
-        }
-    }
-    fclose(file);
-    return room;
-}
-
-/* ---- back-ends: who makes pinned and device memory ---- */
-
-typedef struct {
-    void *(*alloc)(size_t bytes, rt_space_t space); /* NULL on failure */
-    void (*release)(void *ptr, rt_space_t space);
-    void (*copy)(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                 size_t bytes);
-    void (*fill)(void *dst, rt_space_t space, int byte, size_t bytes);
-    size_t (*available)(rt_space_t space);
-} backend_t;
+/* ---- the host back-end ---- */
 
 static size_t promised_bytes; /* by host_alloc, touched or not */
 
-/* Linux promises memory it does not have and kills the program that touches it. So what was
- * promised to us and is not resident yet is taken off what the kernel calls available. */
 static size_t host_available(rt_space_t space)
 {
     (void)space;
-    uint64_t kib = 0;
-    uint64_t available = UINT64_MAX;
-    if (file_number("/proc/meminfo", "MemAvailable:", &kib))
-        available = kib * 1024;
-    const uint64_t room = cgroups_room();
-    available = room < available ? room : available;
-
-    long pages, resident_pages;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm) {
-        if (fscanf(statm, "%ld %ld", &pages, &resident_pages) == 2) {
-            const uint64_t resident = (uint64_t)resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-            const uint64_t owed = promised_bytes > resident ? promised_bytes - resident : 0;
-            available -= owed < available ? owed : available;
-        }
-        fclose(statm);
-    }
-    return available;
+    return rt_free_memory(promised_bytes);
 }
 
 static void *host_alloc(size_t bytes, rt_space_t space)
@@ -213,8 +106,8 @@ static void *host_alloc(size_t bytes, rt_space_t space)
         return NULL;
     if (posix_memalign(&ptr, space == RT_DEVICE ? 256 : 64, bytes) != 0)
         return NULL;
-    if (space == RT_DEVICE || poisoning())
-        poison_host(ptr, bytes);
+    if (space == RT_DEVICE || rt_mem_is_poisoning())
+        rt_mem_poison_block(ptr, bytes);
     return ptr;
 }
 
@@ -238,158 +131,27 @@ static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     host_set(dst, byte, bytes);
 }
 
-static const backend_t host_backend = {host_alloc, host_release, host_copy, host_fill,
-                                       host_available};
+const rt_mem_backend_t rt_mem_host = {.alloc = host_alloc,
+                                      .release = host_release,
+                                      .copy = host_copy,
+                                      .fill = host_fill,
+                                      .available = host_available};
 
-#if RT_HAVE_CUDA
+static const rt_mem_backend_t *backend = &rt_mem_host;
 
-/* cudaMemset knows bytes only: put 1 MiB there, then let the device double it. */
-static void cuda_poison(char *ptr, size_t bytes)
+void rt_mem_set_backend(const rt_mem_backend_t *chosen)
 {
-    static char seed[1 << 20];
-    poison_host(seed, sizeof seed);
-    size_t done = bytes < sizeof seed ? bytes : sizeof seed;
-    RT_CUDA(cudaMemcpyAsync(ptr, seed, done, cudaMemcpyDefault, rt_stream()));
-    while (done < bytes) {
-        const size_t more = bytes - done < done ? bytes - done : done;
-        RT_CUDA(cudaMemcpyAsync(ptr + done, ptr, more, cudaMemcpyDefault, rt_stream()));
-        done += more;
-    }
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-}
-
-static void *cuda_alloc(size_t bytes, rt_space_t space)
-{
-    void *ptr = NULL;
-    if (space == RT_PINNED && bytes > host_available(space))
-        return NULL; /* page-locking makes it resident at once: the kernel must not be tried */
-    const cudaError_t status =
-        space == RT_PINNED ? cudaMallocHost(&ptr, bytes) : cudaMalloc(&ptr, bytes);
-    if (status == cudaErrorMemoryAllocation || status == cudaErrorInvalidValue) {
-        (void)cudaGetLastError(); /* or the next launch check would find it */
-        return NULL;
-    }
-    RT_CUDA(status);
-    if (poisoning())
-        cuda_poison(ptr, bytes);
-    return ptr;
-}
-
-static void cuda_release(void *ptr, rt_space_t space)
-{
-    if (space == RT_PINNED)
-        RT_CUDA(cudaFreeHost(ptr));
-    else
-        RT_CUDA(cudaFree(ptr));
-}
-
-static void cuda_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                      size_t bytes)
-{
-    if (dst_space == RT_HOST && src_space == RT_HOST) {
-        host_move(dst, src, bytes); /* the stream never touches pageable memory behind our back */
-        return;
-    }
-    RT_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, rt_stream()));
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-}
-
-static void cuda_fill(void *dst, rt_space_t space, int byte, size_t bytes)
-{
-    if (space == RT_DEVICE)
-        RT_CUDA(cudaMemsetAsync(dst, byte, bytes, rt_stream()));
-    else
-        host_set(dst, byte, bytes);
-}
-
-static size_t cuda_available(rt_space_t space)
-{
-    if (space == RT_PINNED)
-        return host_available(space);
-    size_t left, total;
-    RT_CUDA(cudaMemGetInfo(&left, &total));
-    return left;
-}
-
-static const backend_t cuda_backend = {cuda_alloc, cuda_release, cuda_copy, cuda_fill,
-                                       cuda_available};
-#endif
-
-/* Kokkos alone reaches the GPU (AMD, Intel). It has no page-locked memory in this interface. */
-
-static void kokkos_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
-                        size_t bytes)
-{
-    rt_kokkos_fence();
-    rt_kokkos_copy(dst, dst_space == RT_DEVICE, src, src_space == RT_DEVICE, bytes);
-}
-
-/* `seed`, of `len` bytes, over and over. */
-static void kokkos_spread(void *dst, const char *seed, size_t len, size_t bytes)
-{
-    for (size_t done = 0; done < bytes; done += len)
-        kokkos_copy((char *)dst + done, RT_DEVICE, seed, RT_HOST,
-                    bytes - done < len ? bytes - done : len);
-}
-
-static void *kokkos_alloc(size_t bytes, rt_space_t space)
-{
-    if (space != RT_DEVICE)
-        return host_alloc(bytes, space);
-    void *ptr = rt_kokkos_alloc(bytes);
-    if (ptr && poisoning()) {
-        static char seed[1 << 20];
-        poison_host(seed, sizeof seed);
-        kokkos_spread(ptr, seed, sizeof seed, bytes);
-    }
-    return ptr;
-}
-
-static void kokkos_release(void *ptr, rt_space_t space)
-{
-    if (space == RT_DEVICE)
-        rt_kokkos_free(ptr);
-    else
-        host_release(ptr, space);
-}
-
-static void kokkos_fill(void *dst, rt_space_t space, int byte, size_t bytes)
-{
-    static char seed[1 << 20];
-    if (space != RT_DEVICE) {
-        host_set(dst, byte, bytes);
-        return;
-    }
-    memset(seed, byte, sizeof seed);
-    kokkos_spread(dst, seed, sizeof seed, bytes);
-}
-
-/* Kokkos cannot be asked; an allocation that fails is what tells. */
-static size_t kokkos_available(rt_space_t space)
-{
-    return host_available(space);
-}
-
-static const backend_t kokkos_backend = {kokkos_alloc, kokkos_release, kokkos_copy, kokkos_fill,
-                                         kokkos_available};
-
-static const backend_t *backend(void)
-{
-#if RT_HAVE_CUDA
-    if (rt_device_gpu())
-        return &cuda_backend;
-#endif
-    return rt_kokkos_on_gpu() ? &kokkos_backend : &host_backend;
+    backend = chosen;
 }
 
 bool rt_mem_device_is_emulated(void)
 {
-    return backend() == &host_backend;
+    return backend == &rt_mem_host;
 }
 
 size_t rt_mem_available(rt_space_t space)
 {
-    return space == RT_HOST ? host_available(space) : backend()->available(space);
+    return space == RT_HOST ? host_available(space) : backend->available(space);
 }
 
 /* ---- the table of live blocks ---- */
@@ -398,7 +160,7 @@ typedef struct {
     uintptr_t start;
     size_t bytes;
     rt_space_t space;
-    const backend_t *backend; /* that made it: the device may have been released since */
+    const rt_mem_backend_t *backend; /* that made it: the device may have been released since */
 } block_t;
 
 static struct {
@@ -450,7 +212,7 @@ static void table_insert(block_t b)
     memmove(table.block + i + 1, table.block + i, (table.n - i) * sizeof b);
     table.block[i] = b;
     table.n++;
-    if (b.backend == &host_backend)
+    if (b.backend == &rt_mem_host)
         promised_bytes += b.bytes;
     table.used[b.space] += b.bytes;
     if (table.used[b.space] > table.high_water[b.space])
@@ -459,7 +221,7 @@ static void table_insert(block_t b)
 
 static void table_remove(const block_t *b)
 {
-    if (b->backend == &host_backend)
+    if (b->backend == &rt_mem_host)
         promised_bytes -= b->bytes;
     table.used[b->space] -= b->bytes;
     const size_t i = (size_t)(b - table.block);
@@ -479,7 +241,7 @@ void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
     if (n == 0 || size == 0 || n > SIZE_MAX / size)
         return NULL;
     block_t b = {.bytes = n * size, .space = space};
-    b.backend = space == RT_HOST ? &host_backend : backend();
+    b.backend = space == RT_HOST ? &rt_mem_host : backend;
     if (!table_reserve())
         return NULL;
     void *ptr = b.backend->alloc(b.bytes, space);
@@ -517,7 +279,7 @@ void rt_free(void *ptr, rt_space_t space)
               "rt_free(%p, %s): freed already, or not from rt_alloc", ptr, rt_space_name(space));
     RT_EXPECT(b->space == space, RT_INVALID, "rt_free(%p, %s): this is %s memory", ptr,
               rt_space_name(space), rt_space_name(b->space));
-    const backend_t *maker = b->backend;
+    const rt_mem_backend_t *maker = b->backend;
     table_remove(b);
     maker->release(ptr, space);
 }
@@ -550,7 +312,7 @@ void rt_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_sp
         return;
     check_range(dst, dst_space, bytes, "destination");
     check_range(src, src_space, bytes, "source");
-    backend()->copy(dst, dst_space, src, src_space, bytes);
+    backend->copy(dst, dst_space, src, src_space, bytes);
 }
 
 void rt_fill(void *dst, rt_space_t space, int byte, size_t bytes)
@@ -558,7 +320,7 @@ void rt_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     if (bytes == 0)
         return;
     check_range(dst, space, bytes, "destination");
-    backend()->fill(dst, space, byte, bytes);
+    backend->fill(dst, space, byte, bytes);
 }
 
 void *rt_clone(const void *host, size_t n, size_t size, rt_space_t space)

@@ -841,7 +841,7 @@ static void start_devices(const rt_run_t *run, const char *program)
     rt_kokkos_start(rt_device_cpu()->threads, gpu ? gpu->ordinal : -1);
     if (gpu && rt_comm_size() > 1 &&
         (strcmp(run->opt.transport, "auto") == 0 || strcmp(run->opt.transport, "gpu-aware") == 0))
-        rt_comm_probe_gpu_aware(program);
+        rt_gpu_aware_probe(program);
 }
 
 /* The nonce makes the seed. It goes into a JSON file and comes back as the same bytes. */
@@ -890,7 +890,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_error_set_program(app->name);
     if (argc == 2 && strcmp(argv[1], "--probe-gpu-aware") == 0)
-        return rt_comm_probe_main();
+        return rt_gpu_aware_main();
     rt_comm_init(&argc, &argv);
     run.config = calloc(1, app->config_size);
     RT_EXPECT(run.config, RT_MEMORY, "no memory for the options");

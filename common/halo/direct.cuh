@@ -1,9 +1,9 @@
 /*
- * halo/direct.cuh - a sum over ranks from within a kernel of the application.
+ * halo/direct.cuh - a sum over ranks inside a kernel of the application.
  *
- * Idea: transport `peer` needs no kernel of its own. A kernel that has the array in its hands
- * anyway stores its ranks' parts of shared groups into the neighbours' inboxes first, does its own
- * work, which takes longer than NVLink, and then takes what has come:
+ * Idea: transport `peer` needs no kernel of its own. A kernel that works on the array anyway first
+ * stores its rank's parts of shared groups into the neighbours' inboxes, then does its own work,
+ * which takes longer than NVLink, and then reads what has arrived:
  *
  *     const rt_halo_group_t mine = rt_halo_group(d, g);   where; before the array is known
  *     const unsigned turn = rt_halo_turn(d);              when it is
@@ -12,12 +12,13 @@
  *     rt_halo_take(d, mine, v, turn, own)                 the sum, now in all copies here
  *     rt_halo_turn_over(d, turn);                         all threads, at the end
  *
- * Advantage: no packing, no buffers, no second stream, no kernel that must follow two others; what
- * an exchange costs is the bytes. Price: the kernel's whole grid must fit on the GPU at once, for
- * its blocks wait for blocks of another GPU that may wait for them.
+ * Advantage: no packing, no buffers, no second stream, no kernel that must follow two others; an
+ * exchange costs its bytes.
+ * Price: the kernel's whole grid must fit on the GPU at once, because its blocks wait for blocks of
+ * another GPU that may wait for them.
  *
- * Words, turns, and why nothing is overwritten: halo/peer.cu. Sums are in order of rank, as a
- * halo's are, so all copies get the same bits.
+ * halo/peer.cu explains words, turns, and why nothing is overwritten. Sums are in order of rank, as
+ * in a halo, so all copies get the same bits.
  */
 #ifndef RT_HALO_DIRECT_CUH
 #define RT_HALO_DIRECT_CUH
@@ -25,29 +26,29 @@
 #include "halo/halo.h"
 #include "halo/mail.cuh"
 
-/* For fields of one double an entry. Lists are those of rt_halo_plan_t. */
+/* For fields of one double per entry. Lists are those of rt_halo_plan_t. */
 typedef struct {
-    int32_t groups; /* 0: of no halo */
+    int32_t groups; /* 0: no halo */
     const int32_t *copy_start, *copy, *slot_start, *slot;
     int32_t own_slot; /* slots below this belong to lower ranks */
     struct {
-        int32_t end;         /* slots from the end of the link before up to here */
-        uint4 *there, *here; /* word of slot s: + s */
-        int64_t words;       /* from one of its two places to the other */
+        int32_t end; /* slots of this link end here and begin at the end of the previous one */
+        uint4 *there, *here; /* the word of slot s is at [s] */
+        int64_t words;       /* between its two places */
     } link[RT_PEER_RANKS];
     unsigned *turn;               /* [blocks] of the last exchange */
     unsigned long long *patience; /* 0 when something was lost */
 } rt_halo_direct_t;
 
-/* Where a group's copies here and its slots are: list positions, and the first of each. */
+/* Where a group's copies on this rank and its slots are: list positions, and the first of each. */
 typedef struct {
     int32_t copy, copies_end, slot, slots_end;
     int32_t first_copy, first_slot;
 } rt_halo_group_t;
 
 /* Hands the exchanges of `halo` over to kernels of so many blocks; from then on rt_halo_begin
- * refuses. False, and nothing is changed, where another transport serves it. Collective; d lives as
- * long as the halo. */
+ * refuses. Returns false, and changes nothing, where another transport serves it. d lives as long
+ * as the halo. Collective. */
 bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d);
 
 __device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t &d, int g)
@@ -62,7 +63,7 @@ __device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t 
     return of;
 }
 
-/* Of the exchange that begins; where the kernel before has ended. */
+/* Returns the turn of the exchange that begins; the previous kernel must have ended. */
 __device__ __forceinline__ unsigned rt_halo_turn(const rt_halo_direct_t &d)
 {
     return __ldcg(d.turn + blockIdx.x) + 1;
@@ -76,7 +77,7 @@ __device__ __forceinline__ int rt_halo_link(const rt_halo_direct_t &d, int32_t s
     return m;
 }
 
-/* The sum of the copies here. */
+/* Returns the sum of the copies on this rank. */
 __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                               const double *v)
 {
@@ -86,7 +87,7 @@ __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const r
     return own;
 }
 
-/* Tells it to the other ranks, and returns it. */
+/* Sends that sum to the other ranks and returns it. */
 __device__ __forceinline__ double rt_halo_send(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                                const double *v, unsigned turn)
 {
@@ -112,7 +113,7 @@ __device__ __forceinline__ double rt_halo_receive(const rt_halo_direct_t &d, int
     return rt_mail_value(got);
 }
 
-/* The sum over ranks, in order of rank, into all copies here; returns it. */
+/* Writes the sum over ranks, added in order of rank, into all copies here; returns it. */
 __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                                double *v, unsigned turn, double own)
 {
@@ -134,10 +135,10 @@ __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const 
     return sum;
 }
 
-/* All threads of the block, when they have all they take. */
+/* Ends the turn. All threads of the block must call, after their last rt_halo_take. */
 __device__ __forceinline__ void rt_halo_turn_over(const rt_halo_direct_t &d, unsigned turn)
 {
-    __syncthreads(); /* all have read the turn before */
+    __syncthreads(); /* all threads have read the old turn */
     if (threadIdx.x == 0)
         d.turn[blockIdx.x] = turn;
 }

@@ -21,8 +21,8 @@
  * objects may be under way together, if all ranks begin them in the same order.
  *
  * Packing and adding run where the data is (host loops, CUDA or Kokkos kernels, on the device's
- * stream). Groups that live on one rank need no message and are done first; with one rank there is
- * no MPI call. The messages of transports nccl and peer are on the stream as well: begin and end
+ * stream). Groups on one rank need no message and are done first; with one rank there is no MPI
+ * call. The messages of transports nccl and peer are on the stream as well: begin and end
  * wait for nothing and may be captured in a CUDA graph.
  */
 #ifndef RT_HALO_H
@@ -51,7 +51,7 @@ typedef struct {
     int64_t entry_stride, component_stride;
 } rt_field_t;
 
-/* A plain array of doubles, one value an entry. */
+/* Describes a plain array of doubles, one value per entry. */
 static inline rt_field_t rt_field_f64(double *data)
 {
     rt_field_t f = {data, RT_F64, 1, 1, 0};
@@ -69,28 +69,28 @@ typedef struct {
     const char *transport; /* "auto" (the fastest of those that bring the right values, by timing),
                               "staged" (MPI from page-locked memory), "gpu-aware" (MPI from device
                               memory), "nccl", "peer" (GPUs of one host write into each other's
-                              memory), "none" (no messages: only the groups' local parts; used
-                              where a paper timed with communication off). What is named for
-                              device memory is staged for fields of the host, beside a GPU */
+                              memory), "none" (no messages, only the groups' local parts; used
+                              where a paper timed with communication off). A transport for device
+                              memory is replaced by staged for fields in host memory */
 } rt_halo_desc_t;
 
-/* Collective. Duplicate positions within a rank, or (where `owner` is given) a group with no owner
- * or two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give `owner`
- * or none does; a rank without entries need not. */
+/* Makes a halo. Duplicate positions within a rank, or (where `owner` is given) a group with no
+ * owner or two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give
+ * `owner` or none does; a rank without entries need not. Collective. */
 rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc);
 /* Collective. */
 void rt_halo_destroy(rt_halo_t *halo);
 
-/* Collective over the ranks that share groups. `field` is copied. */
+/* Begins and ends an exchange. `field` is copied. Collective over the ranks that share groups. */
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 void rt_halo_end(rt_halo_t *halo);
-/* begin + end, all of it on the stream that is in use */
+/* Begins and ends an exchange, all of it on the current stream. */
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
-/* Does an exchange only put work on the stream? The same on all ranks. */
+/* Returns whether an exchange only puts work on the stream; the same on all ranks. */
 bool rt_halo_on_stream(const rt_halo_t *halo);
 
 typedef struct {
-    int64_t groups;         /* with more than one copy, of which this rank holds one or more */
+    int64_t groups;         /* of more than one copy, at least one of them here */
     int64_t local_entries;  /* entries of groups that live on this rank alone */
     int64_t shared_entries; /* entries of groups that other ranks hold too */
     int neighbours;
@@ -101,48 +101,21 @@ typedef struct {
 } rt_halo_info_t;
 rt_halo_info_t rt_halo_info(const rt_halo_t *halo);
 
-/* Number of copies of each entry over all ranks, 1 for entries in no group: counts[n] in the order
- * of `index`. Host memory. */
+/* Fills counts[n] (host, in the order of `index`): copies of each entry over all ranks, 1 for an
+ * entry in no group. */
 void rt_halo_multiplicity(const rt_halo_t *halo, double *counts);
 
-/* Memory of a halo, at most, before there is one. n_local: entries whose gid no other rank holds.
- * n_shared: entries whose gid other ranks hold, each counted once for every one of them (a point on
- * a face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
- * object lives; RT_HOST: fields in host memory, everything; RT_DEVICE: fields on the device, what
- * lies there, with the inbox of transport peer; RT_PINNED: the staging buffers of the latter (on
- * the host such a halo keeps 4 bytes an entry). */
+/* Returns the most memory of a halo, before there is one. n_local: entries whose gid no other rank
+ * holds. n_shared: entries whose gid other ranks hold, counted once per such rank (a point on a
+ * face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
+ * object lives. RT_HOST: everything, for fields in host memory. RT_DEVICE: what lies on the device
+ * for fields there, with the inbox of transport peer. RT_PINNED: the staging buffers of such fields
+ * (which also keep 4 bytes per entry on the host). */
 size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt_space_t space);
-/* Most host bytes in use at any time while rt_halo_new runs, all it takes together, without the
- * packed buffers. Positions must be below 16 times the entries, or the list that finds duplicates
- * (a bit a position) is more. */
+/* Returns the most host bytes in use at any time during rt_halo_new, without the packed buffers.
+ * Positions must be below 16 times the entries; otherwise the list that finds duplicates (one bit
+ * per position) is larger. */
 size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared);
-
-/* A transport moves packed messages between ranks. Public so that a test can put its own between
- * (drop a message, say) and a new one is one table. Buffers are in buffer_space (for fields in host
- * memory: always RT_HOST). `send` and `recv` hold values of bytes_per_value each; message m to rank
- * peer[m] is the range out[m] of `send`, that from it in[m] of `recv`; an empty one is not sent.
- * A transport on the stream only puts work there in start and finish (machine/device.h: on the second
- * stream); another is started when what was packed is there. */
-typedef struct {
-    int64_t first, count;
-} rt_halo_range_t;
-typedef struct {
-    const char *name;
-    rt_space_t buffer_space; /* where the packed buffers live: RT_PINNED for staged */
-    /* Called by all ranks, in the same order. most[m]: bytes of the largest message to or from
-     * peers[m], which says the same. */
-    void *(*open)(int n_peers, const int *peers, const size_t *most);
-    void (*close)(void *state); /* likewise */
-    void (*start)(void *state, const void *send, const rt_halo_range_t *out, void *recv,
-                  const rt_halo_range_t *in, size_t bytes_per_value);
-    void (*finish)(void *state);
-    /* NULL, or why it cannot serve these ranks; collective. NULL: it always can. */
-    const char *(*why_not)(int n_peers, const int *peers);
-    bool on_stream;
-} rt_transport_t;
-extern const rt_transport_t rt_transport_staged, rt_transport_gpu_aware;
-/* For tests: use this transport for halos made from now on (NULL: as desc says). */
-void rt_halo_force_transport(const rt_transport_t *transport);
 
 #ifdef __cplusplus
 }

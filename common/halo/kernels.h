@@ -1,44 +1,45 @@
 /*
- * halo/kernels.h - the loops of a halo: private to rt_halo*.
+ * halo/kernels.h - the loops of a halo; private to halo/.
  *
- * First part: the plan (who is whose copy, as plain integers), and the table of functions that a
- * processor brings to work through it. Second part, if RT_HALO_T is defined: what is done with one
- * group, once for all processors. halo/kernels_host.c includes it for each type, halo/kernels_cuda.cu and
- * halo/kernels_kokkos.cpp as a template; only the loop around it is theirs.
+ * First part: the plan (which entries are copies of each other, as plain integers) and the table of
+ * functions by which a processor works through it. Second part, if RT_HALO_T is defined: the work
+ * on one group, written once for all processors. kernels_host.c includes it for each type,
+ * kernels_cuda.cu and kernels_kokkos.cpp as a template; each of them adds only the loop.
  *
  * Advantage: one order of additions, so all processors give the same bits, and one text to read.
- * Price: two or three macros.
+ * Price: a few macros.
  */
 #ifndef RT_HALO_KERNELS_H
 #define RT_HALO_KERNELS_H
 
 #include <stdint.h>
 #include "halo/halo.h"
+#include "halo/transport.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Groups of 2 to RT_HALO_PLANES copies on one rank are stored by size, so that no loop bound has to
- * be read: 2 on the faces between spectral elements, 4 on edges, 8 on corners. */
+/* Groups of 2 to RT_HALO_PLANES copies on one rank are stored by size, so that kernels read no loop
+ * bound: 2 on the faces between spectral elements, 4 on edges, 8 on corners. */
 enum { RT_HALO_PLANES = 8, RT_HALO_CLASSES = RT_HALO_PLANES + 1 };
 
-/* All arrays are in one block, in the space where the kernels run. "Position" is that of an entry
- * in the fields. Within a group the owner, if there are owners, stands first. Groups are in the
- * order of their first entry, so neighbours in memory are neighbours in threads. */
+/* All arrays are in one block, in the space where the kernels run. A position is that of an entry
+ * in the fields. Within a group the owner, if there are owners, is first. Groups are in the order
+ * of their first entry, so neighbouring threads work on neighbouring memory. */
 typedef struct {
-    /* Groups on this rank alone, k copies each, k = 2..8. One plane a copy, so that neighbouring
+    /* Groups on this rank alone, k copies each, k = 2..8. One plane per copy, so that neighbouring
      * threads read neighbouring indices: copy j of group g is at[k][j * count[k] + g]. */
     int32_t count[RT_HALO_CLASSES];
     int32_t *at[RT_HALO_CLASSES];
     /* Larger ones: the copies of group g are those from large_start[g] to large_start[g + 1]. */
     int32_t n_large;
     int32_t *large_start, *large;
-    /* Groups that other ranks hold too: the copies here, and a slot in the buffers for each other
-     * rank, ascending with rank. A slot is both what goes there and what comes from there. */
+    /* Groups that other ranks hold too: the copies here, and one slot in the buffers per other
+     * rank, ascending with rank. The slot serves both directions. */
     int32_t n_shared;
     int32_t *copy_start, *copy, *slot_start, *slot;
-    int32_t *source;  /* slot of the owner's rank, -1 if it is this one; NULL without owners */
+    int32_t *source;  /* slot of the owner's rank, -1 if that is this rank; NULL without owners */
     int32_t own_slot; /* slots below this belong to lower ranks */
 } rt_halo_plan_t;
 
@@ -50,8 +51,8 @@ typedef struct {
     const void *recv; /* NULL: nothing came, each rank for itself */
 } rt_halo_job_t;
 
-/* A processor. All functions run on one queue, in order; if `asynchronous` they return at once, and
- * wait(mark) returns when what came before mark() is done. */
+/* The functions of a processor. All run on one queue, in order. If `asynchronous`, they return at
+ * once, and wait(mark) returns when everything queued before mark() is done. */
 typedef struct {
     const char *name;
     bool asynchronous;
@@ -66,9 +67,10 @@ typedef struct {
                  size_t bytes);
 } rt_halo_kernels_t;
 
-/* For a transport that lets an application's kernels exchange sums themselves: the state that it
- * has opened for `halo`, the plan, and the slots of each neighbour. From then on rt_halo_begin
- * refuses. NULL, and nothing is changed: another transport serves it. */
+/* For a transport that lets kernels of the application exchange sums themselves: returns the state
+ * it has opened for `halo`, with the plan and the slots of each neighbour. From then on
+ * rt_halo_begin refuses. Returns NULL, and changes nothing, if another transport serves the halo.
+ */
 void *rt_halo_hand_over(rt_halo_t *halo, const rt_transport_t *transport,
                         const rt_halo_plan_t **plan, const rt_halo_range_t **slots);
 
@@ -84,7 +86,7 @@ extern const rt_halo_kernels_t rt_halo_kernels_kokkos; /* in builds with Kokkos 
 /* ---- one group ---------------------------------------------------------------------------------
  *
  * RT_HALO_T         type of a value (16-bit floats travel as uint16_t and are only copied)
- * RT_HALO_FN        what stands before a function: `static inline`, `template <class T> __device__`
+ * RT_HALO_FN        the start of a function: `static inline`, `template <class T> __device__`
  * RT_HALO_NAME(f)   name of a function for this type
  * RT_HALO_READ(p)   how an index is read
  *
@@ -92,7 +94,7 @@ extern const rt_halo_kernels_t rt_halo_kernels_kokkos; /* in builds with Kokkos 
  */
 #ifdef RT_HALO_T
 
-/* All `copies` of a group, at[0], at[step], ..., take their sum, or the value of the first. */
+/* Gives all copies of a group, at[0], at[step], ..., their sum or the value of the first. */
 RT_HALO_FN void RT_HALO_NAME(group)(rt_halo_op_t op, RT_HALO_T *data, int64_t stride,
                                     const int32_t *at, int64_t step, int32_t copies)
 {
@@ -104,7 +106,7 @@ RT_HALO_FN void RT_HALO_NAME(group)(rt_halo_op_t op, RT_HALO_T *data, int64_t st
         data[RT_HALO_READ(at + j * step) * stride] = value;
 }
 
-/* What this rank has to say about shared group g: its copies' sum, or the first one's value. */
+/* Returns this rank's part of shared group g: the sum of its copies, or the value of the first. */
 RT_HALO_FN RT_HALO_T RT_HALO_NAME(contribution)(rt_halo_op_t op, const rt_halo_plan_t *plan,
                                                 int32_t g, const RT_HALO_T *data, int64_t stride)
 {
@@ -116,7 +118,7 @@ RT_HALO_FN RT_HALO_T RT_HALO_NAME(contribution)(rt_halo_op_t op, const rt_halo_p
     return value;
 }
 
-/* Shared group g into its slots of `send`: one partial sum for each rank; for a copy only if the
+/* Packs shared group g into its slots of `send`: one partial sum per rank; for a copy only if the
  * owner is here. */
 RT_HALO_FN void RT_HALO_NAME(pack)(rt_halo_op_t op, const rt_halo_plan_t *plan, int32_t g,
                                    const RT_HALO_T *data, int64_t stride, RT_HALO_T *send,
@@ -130,8 +132,8 @@ RT_HALO_FN void RT_HALO_NAME(pack)(rt_halo_op_t op, const rt_halo_plan_t *plan, 
         send[(int64_t)RT_HALO_READ(plan->slot + s) * components + c] = value;
 }
 
-/* Sum over the ranks that hold group g, in the order of rank, which all of them follow: so all get
- * the same bits. This rank's own part is added where its rank comes. */
+/* Returns the sum over the ranks that hold group g. All of them add in order of rank, this rank's
+ * part in its own position, so all get the same bits. */
 RT_HALO_FN RT_HALO_T RT_HALO_NAME(total)(const rt_halo_plan_t *plan, int32_t g,
                                          const RT_HALO_T *data, int64_t stride,
                                          const RT_HALO_T *recv, int components, int c)
@@ -154,7 +156,7 @@ RT_HALO_FN RT_HALO_T RT_HALO_NAME(total)(const rt_halo_plan_t *plan, int32_t g,
     return value;
 }
 
-/* The copies of shared group g here take the total, or the owner's value. */
+/* Gives the copies of shared group g here the total, or the owner's value. */
 RT_HALO_FN void RT_HALO_NAME(unpack)(rt_halo_op_t op, const rt_halo_plan_t *plan, int32_t g,
                                      RT_HALO_T *data, int64_t stride, const RT_HALO_T *recv,
                                      int components, int c)
@@ -171,7 +173,7 @@ RT_HALO_FN void RT_HALO_NAME(unpack)(rt_halo_op_t op, const rt_halo_plan_t *plan
         else if (recv)
             value = recv[(int64_t)source * components + c];
         else
-            return; /* the owner is elsewhere and silent */
+            return; /* nothing came from the owner */
     }
     for (; j < last; j++)
         data[RT_HALO_READ(plan->copy + j) * stride] = value;

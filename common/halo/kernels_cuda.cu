@@ -1,14 +1,14 @@
 /*
  * halo/kernels_cuda.cu - the halo's loops on the GPU, on the one stream of this rank.
  *
- * Idea: one launch for all groups of this rank alone. A block belongs to one class of groups
- * (pairs, triples, ...), so within a block the number of copies is a constant, the loop over them
- * is unrolled into registers and no thread takes another way than its neighbour. Indices lie in
- * planes, one a copy: neighbouring threads read neighbouring indices.
+ * Idea: one launch for all groups on this rank alone. A block works on one class of groups (pairs,
+ * triples, ...), so within a block the number of copies is a constant, the loop over them unrolls
+ * into registers and threads do not diverge. Indices are in planes, one per copy, so neighbouring
+ * threads read neighbouring indices.
  * Advantage: a gather-scatter of a spectral-element mesh (pairs on faces, fours on edges, eights on
- * corners) is one kernel without divergence; and nothing here waits, so with one rank an exchange
- * can be recorded in a CUDA graph.
- * Price: blocks at the end of a class are not full; the values themselves are gathered.
+ * corners) is one kernel without divergence. Nothing here waits, so with one rank an exchange can
+ * be recorded in a CUDA graph. Price: the last block of a class is not full; the values themselves
+ * are gathered.
  *
  * Threads of a block are (components, groups): interleaved components go to neighbouring threads,
  * and so do neighbouring groups of a field of one component or of planes.
@@ -34,7 +34,7 @@ struct blocks_t {
     unsigned first[classes + 1];
 };
 
-/* What a kernel needs of a field. */
+/* The part of a field that a kernel needs. */
 template <class T> struct array_t {
     T *data;
     int64_t stride, component_stride;
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(threads)
                   field.components, c);
 }
 
-/* Components on x where they are neighbours in memory, groups on y. */
+/* Returns the shape of a block: components on x where they are adjacent in memory, groups on y. */
 dim3 block_shape(const rt_field_t &field)
 {
     unsigned x = 1;
@@ -167,7 +167,7 @@ template <class T> void launch_unpack(const rt_halo_plan_t &plan, const rt_halo_
     RT_CUDA_LAUNCHED();
 }
 
-/* Calls `launch` with a value of the job's type, whose kernel it then starts. */
+/* Calls `launch` with a value of the job's type; launch starts the kernel of that type. */
 template <class Launch> void with_type(const rt_halo_job_t &job, Launch launch)
 {
     switch (job.field.type) {
@@ -199,7 +199,7 @@ static void unpack_cuda(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
     with_type(*job, [=](auto value) { launch_unpack<decltype(value)>(*plan, *job); });
 }
 
-/* On the stream, and not waited for: that is why rt_copy will not do. */
+/* Only puts the copy on the stream, which rt_copy would wait for. */
 static void copy_cuda(void *dst, rt_space_t, const void *src, rt_space_t, size_t bytes)
 {
     RT_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, rt_stream()));
@@ -228,8 +228,16 @@ static void wait_cuda(void *mark)
 }
 
 const rt_halo_kernels_t rt_halo_kernels_cuda = {
-    "CUDA",    true,      mark_new_cuda, mark_destroy_cuda, mark_cuda,
-    wait_cuda, pack_cuda, local_cuda,    unpack_cuda,       copy_cuda,
+    .name = "CUDA",
+    .asynchronous = true,
+    .mark_new = mark_new_cuda,
+    .mark_destroy = mark_destroy_cuda,
+    .mark = mark_cuda,
+    .wait = wait_cuda,
+    .pack = pack_cuda,
+    .local = local_cuda,
+    .unpack = unpack_cuda,
+    .copy = copy_cuda,
 };
 
 } // extern "C"

@@ -1,10 +1,10 @@
 /*
  * halo/kernels_host.c - the halo's loops on the processor, over OpenMP threads.
  *
- * Idea: a loop over groups around the one text of halo/kernels.h. This file includes itself for
- * each type of value: its first part is the loops, its second part what is there once.
- * Advantage: no group is touched by two threads, so there is nothing to lock, and the result does
- * not depend on the number of threads.
+ * Idea: a loop over groups around the shared text of halo/kernels.h. This file includes itself once
+ * per type of value: its first part is the loops, its second part the rest.
+ * Advantage: no two threads touch the same group, so nothing is locked, and the result does not
+ * depend on the number of threads.
  * Price: positions are gathered, so the loop runs at the speed of scattered reads.
  */
 #ifdef RT_HALO_T
@@ -128,7 +128,7 @@ static void *mark_new(void)
     return NULL;
 }
 
-/* Everything is done when it returns: nothing to mark or to wait for. */
+/* The loops are done when they return, so there is nothing to mark or to wait for. */
 static void mark_nothing(void *mark)
 {
     (void)mark;

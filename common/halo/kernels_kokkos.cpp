@@ -1,13 +1,14 @@
 /*
- * halo/kernels_kokkos.cpp - the halo's loops through Kokkos, for processors that only Kokkos reaches.
+ * halo/kernels_kokkos.cpp - the halo's loops through Kokkos, for processors that only Kokkos
+ * reaches.
  *
- * Idea: one RangePolicy a class of groups, over (group, component), around the same text as
- * everywhere.
- * Advantage: AMD and Intel GPUs, with no line of their own.
- * Price: a launch a class instead of one in all, and a wait for the whole queue where CUDA waits
- * for an event: Kokkos knows no events.
+ * Idea: one RangePolicy per class of groups, over (group, component), around the shared text of
+ * halo/kernels.h.
+ * Advantage: serves AMD and Intel GPUs without a line of their own.
+ * Price: a launch per class instead of one for all, and a wait for the whole queue where CUDA waits
+ * for an event: Kokkos has no events.
  *
- * Plain pointers are captured; no View is made, for the memory is rt_mem's.
+ * Plain pointers are captured instead of Views, because rt_mem owns the memory.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
@@ -24,7 +25,7 @@ namespace
 
 using range_t = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
 
-/* body(group, component) for all of them, components the faster. */
+/* Calls body(group, component) for all of them, components fastest. */
 template <class Body> void for_each(const char *name, int64_t groups, int components, Body body)
 {
     if (groups == 0)
@@ -150,7 +151,7 @@ static void unpack_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
     }
 }
 
-/* rt_copy does not know Kokkos's queue. */
+/* Waits first, because rt_copy does not know Kokkos's queue. */
 static void copy_kokkos(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
                         size_t bytes)
 {
@@ -163,24 +164,27 @@ static void *mark_new_kokkos(void)
     return NULL;
 }
 
-static void mark_destroy_kokkos(void *)
+static void mark_nothing_kokkos(void *)
 {
 }
 
-static void mark_kokkos(void *)
-{
-}
-
-/* For the packed values, and for whatever else is in the queue. */
+/* Waits for the packed values, and for everything else in the queue. */
 static void wait_kokkos(void *)
 {
     rt_kokkos_fence();
 }
 
-/* Said to be not asynchronous, for the local groups must come behind the wait, not before it. */
 const rt_halo_kernels_t rt_halo_kernels_kokkos = {
-    "Kokkos",    false,       mark_new_kokkos, mark_destroy_kokkos, mark_kokkos,
-    wait_kokkos, pack_kokkos, local_kokkos,    unpack_kokkos,       copy_kokkos,
+    .name = "Kokkos",
+    .asynchronous = false, /* the local groups must come after the wait, not before it */
+    .mark_new = mark_new_kokkos,
+    .mark_destroy = mark_nothing_kokkos,
+    .mark = mark_nothing_kokkos,
+    .wait = wait_kokkos,
+    .pack = pack_kokkos,
+    .local = local_kokkos,
+    .unpack = unpack_kokkos,
+    .copy = copy_kokkos,
 };
 
 } // extern "C"

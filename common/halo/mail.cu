@@ -1,9 +1,9 @@
 /*
- * halo/mail.cu - the boxes of halo/mail.cuh: made, opened by all ranks of the host (rt_peer), tried
- * out.
+ * halo/mail.cu - makes the boxes of halo/mail.cuh, opens them on all ranks of the host and tries
+ * them.
  *
- * That a box can be opened does not show that what is written arrives: a few sums of known values
- * do, each of which needs a word from every rank to every other.
+ * A box that can be opened need not receive what is written. A few sums of known values show that
+ * it does: each needs a word from every rank to every other.
  */
 #include "config.h"
 #include "halo/mail.cuh"
@@ -17,7 +17,7 @@ namespace
 
 enum { TURNS = 4 };
 
-/* In a solve a rank may be late because its host is; in the trial all have just met. */
+/* In a solve a rank may be late because its host is late; in the trial all have just met. */
 constexpr unsigned long long solve_patience = 120000000000ULL, trial_patience = 5000000000ULL;
 
 struct {
@@ -85,6 +85,7 @@ rt_mail_t *rt_mail_get(void)
 {
     char text[RT_PEER_LINE] = "";
     if (!self.tried) {
+        rt_device_at_release(rt_mail_stop);
         start(text);
         self.tried = true;
         memcpy(self.why, text, sizeof text);

@@ -1,17 +1,16 @@
 /*
- * halo/mail.cuh - sums of a few doubles over the GPUs of one host, from within a kernel.
+ * halo/mail.cuh - sums of a few doubles over the GPUs of one host, inside a kernel.
  *
- * Idea: every rank has a box, into which the others write through NVLink (or PCIe). A value travels
- * in 16 bytes that are stored at once, each half of it with the number of the turn: the reader sees
- * from the number that the half is new, and no fence and no second message is needed. Each rank
- * adds what lies in its box in order of rank, so all get the same bits.
+ * Idea: every rank has a box into which the others write through NVLink (or PCIe). A value travels
+ * in 16 bytes stored at once, each half with the number of the turn. The number tells the reader
+ * that the half is new, so no fence and no second message is needed. Each rank adds the values in
+ * its box in order of rank, so all ranks get the same bits.
+ * Advantage: about two microseconds, where a message on the stream takes five to ten and two more
+ * launches; the block that added its rank's partial sums simply continues.
+ * Price: one host, at most RT_PEER_RANKS ranks, and a block that waits for the other GPUs.
  *
- * Advantage: some two microseconds, where a message on the stream takes five to ten and two more
- * launches; the block that has added its rank's partial sums just goes on. Price: one host, at most
- * RT_PEER_RANKS ranks, and a block that waits for the other GPUs.
- *
- * A box has two places for each sender, used in turn: a rank cannot be a turn ahead of one that has
- * not written, and one that has written has read what lay in the other place.
+ * A box has two slots per sender, for even and odd turns. A rank cannot be a turn ahead of one that
+ * has not written, and a rank that has written has read the other slot.
  */
 #ifndef RT_MAIL_CUH
 #define RT_MAIL_CUH
@@ -26,7 +25,7 @@ struct rt_mail {
     int rank, ranks;
     uint4 *box[RT_PEER_RANKS];   /* of each rank: [2][ranks][RT_MAIL_VALUES] */
     unsigned turn;               /* of the last sum */
-    unsigned long long patience; /* nanoseconds until a value that does not come is a NaN */
+    unsigned long long patience; /* nanoseconds; a value that takes longer becomes a NaN */
 };
 
 __device__ __forceinline__ void rt_mail_store(uint4 *to, uint4 value)
@@ -53,7 +52,7 @@ __device__ __forceinline__ unsigned long long rt_mail_clock()
     return now;
 }
 
-/* Eight bytes in sixteen, and back. */
+/* Packs eight bytes into sixteen, and back. */
 __device__ __forceinline__ uint4 rt_mail_pack(unsigned long long word, unsigned turn)
 {
     return make_uint4(static_cast<unsigned>(word), turn, static_cast<unsigned>(word >> 32), turn);
@@ -80,13 +79,13 @@ __device__ __forceinline__ double rt_mail_value(uint4 got)
     return __longlong_as_double(static_cast<long long>(rt_mail_unpack(got)));
 }
 
-/* In place of a value that did not come. */
+/* Replaces a value that did not come. */
 __device__ __forceinline__ double rt_mail_nothing()
 {
     return __longlong_as_double(-1); /* a NaN */
 }
 
-/* False: it did not come within `patience` nanoseconds. */
+/* Waits for the word of this turn; returns false if it takes longer than `patience` nanoseconds. */
 __device__ __forceinline__ bool rt_mail_wait(const uint4 *from, unsigned turn,
                                              unsigned long long patience, uint4 *got)
 {
@@ -107,11 +106,11 @@ __device__ __forceinline__ double rt_mail_take(const uint4 *from, unsigned turn,
     return rt_mail_wait(from, turn, patience, &got) ? rt_mail_value(got) : rt_mail_nothing();
 }
 
-/* sum, of thread 0, becomes the sum over ranks. All threads of the block must call; one block at a
+/* Replaces thread 0's sum by the sum over ranks. All threads of the block must call; one block at a
  * time on a GPU. */
 template <int count> __device__ __forceinline__ void rt_mail_sum(rt_mail *m, double (&sum)[count])
 {
-    static_assert(count <= RT_MAIL_VALUES, "a place for each value");
+    static_assert(count <= RT_MAIL_VALUES, "one place per value");
     __shared__ double mine[count];
     __shared__ double of[RT_PEER_RANKS * count];
     const int rank = m->rank, ranks = m->ranks;

@@ -1,5 +1,5 @@
 /*
- * halo/mail.h - sums of a few doubles over the GPUs of one host, from within a kernel (halo/mail.cuh).
+ * halo/mail.h - sums of a few doubles over the GPUs of one host, inside a kernel (halo/mail.cuh).
  */
 #ifndef RT_MAIL_H
 #define RT_MAIL_H
@@ -11,11 +11,11 @@ extern "C" {
 /* What a kernel sees; device memory. */
 typedef struct rt_mail rt_mail_t;
 
-/* NULL where it cannot be done. Collective; the first call finds out, by doing it. */
+/* Returns NULL where this does not work. The first call finds out, by trying. Collective. */
 rt_mail_t *rt_mail_get(void);
-/* One line: why rt_mail_get gave NULL, "" if it did not. */
+/* Returns one line on why rt_mail_get gave NULL, "" if it did not. */
 const char *rt_mail_why_not(void);
-/* Collective; before the GPU is given back. */
+/* Frees the boxes, before the GPU is released. Collective. */
 void rt_mail_stop(void);
 
 #ifdef __cplusplus

@@ -1,20 +1,21 @@
 /*
  * halo/nccl.c - NCCL between this job's ranks, for halos and for sums of scalars.
  *
- * Idea: one communicator of all ranks, its id handed round by MPI. An exchange is a group of sends
- * and receives on the second stream (rt_side_begin), so kernels that do not need it run beside it;
- * being work on a stream, it can be captured. Advantage: the host neither waits nor takes part.
- * Price: a kernel of NCCL's holds some multiprocessors while it waits for the other side, a library
- * of hundreds of megabytes, and all ranks must put their exchanges on the stream in one order.
+ * Idea: one communicator of all ranks, whose id MPI broadcasts. An exchange is a group of sends and
+ * receives on the second stream (rt_side_begin), so kernels that do not need it overlap with it;
+ * being work on a stream, it can be captured.
+ * Advantage: the host neither waits nor takes part.
+ * Price: a kernel of NCCL holds some multiprocessors while it waits for the other side; a library
+ * of hundreds of megabytes; all ranks must put their exchanges on the stream in the same order.
  *
- * What can hang (start, first message to a neighbour) is done on a thread of its own. If that does
- * not come back, it is left behind: no call ends what waits within NCCL for a rank that never
- * comes.
+ * What can hang (the start, the first message to a neighbour) runs on a thread of its own. A thread
+ * that does not return is abandoned: no call ends a wait inside NCCL for a rank that never comes.
  */
 #include "config.h"
 #include "halo/nccl.h"
-#include "machine/comm.h"
 #include "base/error.h"
+#include "halo/transport.h"
+#include "machine/comm.h"
 
 #if RT_HAVE_NCCL
 
@@ -26,8 +27,9 @@
 #include <time.h>
 #include "machine/cuda.h"
 
-/* PATIENCE: seconds for a trial. BLOCKS: that one exchange may take from the kernels beside it. A
- * face of 16 x 16 elements of degree 9 is 170 KB, done by four in some microseconds. */
+/* PATIENCE: seconds for a trial. BLOCKS: most thread blocks of one exchange, taken from the kernels
+ * that run with it; four move a face of 16 x 16 elements of degree 9 (170 KB) in a few
+ * microseconds. TRIAL: values per message. */
 enum { LINE = 160, PATIENCE = 40, BLOCKS = 4, TRIAL = 1000 };
 
 static struct {
@@ -46,7 +48,7 @@ static void nccl_check(ncclResult_t status, const char *file, int line, const ch
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
-/* What the thread works on. It may outlive its caller, so it is nobody's but its own then. */
+/* What the thread works on. It may outlive the caller, in which case it owns itself. */
 typedef struct trial {
     const char *(*work)(struct trial *trial); /* returns NULL, or what went wrong */
     int ordinal;
@@ -84,7 +86,7 @@ static void *trial_main(void *opaque)
     return NULL;
 }
 
-/* Dies if this rank's GPU is lost: the others may be in a trial that waits for it. */
+/* Dies if this rank's GPU is lost: other ranks may be in a trial that waits for it. */
 static void expect_gpu(void)
 {
     const cudaError_t status = cudaStreamQuery(rt_stream());
@@ -92,8 +94,8 @@ static void expect_gpu(void)
         rt_cuda_check(status, __FILE__, __LINE__, "cudaStreamQuery(rt_stream())");
 }
 
-/* Runs the trial for at most PATIENCE seconds; text of the fault, "" if there is none. Takes the
- * trial; *comm is what it has made. */
+/* Runs the trial for at most PATIENCE seconds and takes it over. text: the fault, or "". *comm: the
+ * communicator it made. */
 static void try_out(trial_t *trial, ncclComm_t *comm, char text[LINE])
 {
     pthread_t thread;
@@ -131,12 +133,6 @@ static const char *in_words(trial_t *trial, ncclResult_t status)
     return trial->text;
 }
 
-/* Number i of what rank `from` sends to rank `to`. */
-static double known(int from, int to, int i)
-{
-    return 1 + from + 1000.0 * to + i / 1024.0;
-}
-
 typedef ncclResult_t post_t(const trial_t *trial, const double *send, double *recv,
                             cudaStream_t stream);
 
@@ -160,7 +156,7 @@ static ncclResult_t post_allgather(const trial_t *trial, const double *send, dou
     return ncclAllGather(send, recv, TRIAL, ncclDouble, trial->comm, stream);
 }
 
-/* Sends host[0..n_send-1], and puts there the n_recv values that came. */
+/* Sends host[0..n_send-1] and replaces it by the n_recv values that arrive. */
 static const char *move_known(trial_t *trial, post_t *post, double *host, size_t n_send,
                               size_t n_recv)
 {
@@ -191,7 +187,7 @@ static const char *move_known(trial_t *trial, post_t *post, double *host, size_t
 
 static const char wrong_values[] = "a trial brought wrong values";
 
-/* Known values to every peer and from it. */
+/* Sends known values to every peer and checks those that come back. */
 static const char *exchange_known(trial_t *trial)
 {
     const int me = rt_comm_rank();
@@ -200,16 +196,16 @@ static const char *exchange_known(trial_t *trial)
     if (!host)
         return "no memory for a trial";
     for (size_t i = 0; i < n; i++)
-        host[i] = known(me, trial->peers[i / TRIAL], (int)(i % TRIAL));
+        host[i] = rt_trial_value(me, trial->peers[i / TRIAL], (int64_t)(i % TRIAL));
     const char *fault = move_known(trial, post_messages, host, n, n);
     for (size_t i = 0; i < n && !fault; i++)
-        if (host[i] != known(trial->peers[i / TRIAL], me, (int)(i % TRIAL)))
+        if (host[i] != rt_trial_value(trial->peers[i / TRIAL], me, (int64_t)(i % TRIAL)))
             fault = wrong_values;
     free(host);
     return fault;
 }
 
-/* A communicator, and known values from every rank to all. */
+/* Makes a communicator and gathers known values of every rank. */
 static const char *start_up(trial_t *trial)
 {
     const size_t n = (size_t)rt_comm_size() * TRIAL;
@@ -223,10 +219,10 @@ static const char *start_up(trial_t *trial)
     if (!host)
         return "no memory for a trial";
     for (int i = 0; i < TRIAL; i++)
-        host[i] = known(rt_comm_rank(), 0, i);
+        host[i] = rt_trial_value(rt_comm_rank(), 0, i);
     const char *fault = move_known(trial, post_allgather, host, TRIAL, n);
     for (size_t i = 0; i < n && !fault; i++)
-        if (host[i] != known((int)(i / TRIAL), 0, (int)(i % TRIAL)))
+        if (host[i] != rt_trial_value((int)(i / TRIAL), 0, (int64_t)(i % TRIAL)))
             fault = wrong_values;
     free(host);
     return fault;
@@ -248,29 +244,10 @@ static trial_t *trial_new(const char *(*work)(trial_t *), int n_peers, const int
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-/* A GPU for each rank, and no two the same. */
-static void check_gpus(char text[LINE])
-{
-    typedef char uuid_t[sizeof rt_device_gpu()->uuid];
-    const int size = rt_comm_size(), me = rt_comm_rank();
-    uuid_t mine = "", *all = calloc((size_t)size, sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", size);
-    if (rt_device_gpu())
-        memcpy(mine, rt_device_gpu()->uuid, sizeof mine);
-    else
-        snprintf(text, LINE, "rank %d has no GPU", me);
-    rt_comm_allgather(mine, sizeof mine, all);
-    for (int r = 0; r < me && !text[0]; r++)
-        if (strcmp(all[r], mine) == 0)
-            snprintf(text, LINE, "ranks %d and %d use the same GPU, which NCCL refuses", r, me);
-    free(all);
-}
-
 static void start(char text[LINE])
 {
     trial_t *trial;
-    check_gpus(text);
-    if (rt_comm_agree(text, LINE) >= 0)
+    if (!rt_device_own(text, LINE))
         return;
     trial = trial_new(start_up, 0, NULL);
     if (rt_comm_rank() == 0) {
@@ -298,6 +275,7 @@ const char *rt_nccl_why_not(void)
         return "one rank sends no messages";
     if (!self.tried) {
         self.tried = true;
+        rt_device_at_release(rt_nccl_stop);
         start(text);
         snprintf(self.why, sizeof self.why, "%s", text);
     }
@@ -327,7 +305,7 @@ typedef struct {
     int peer[];
 } peers_t;
 
-/* The first message to a peer makes the connection, which would be too late during a capture. */
+/* Makes the connections now: the first message does that, and a capture would be too late. */
 static const char *halo_why_not(int n_peers, const int *peers)
 {
     char text[LINE] = "";

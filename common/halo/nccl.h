@@ -1,29 +1,25 @@
 /*
- * halo/nccl.h - messages between GPUs that are put on the stream: nothing waits for the host, and a
- * CUDA graph can hold them.
+ * halo/nccl.h - messages between GPUs on the stream: the host waits for nothing, and a CUDA graph
+ * can hold them.
  *
- * NCCL is used once a trial has shown that it works between these ranks: it is started and made to
- * exchange known values, on a thread that is given up when the time is over, because the usual way
- * to fail is to hang. In a build without NCCL the functions are there and say so.
+ * NCCL is used once a trial has shown that it works between these ranks. The trial starts it and
+ * exchanges known values, on a thread that is abandoned after a time limit, because the usual
+ * failure is a hang. In a build without NCCL the functions exist and say so.
  */
 #ifndef RT_NCCL_H
 #define RT_NCCL_H
-
-#include "halo/halo.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* NULL, or one line: why these ranks cannot use NCCL, the same on all of them. Collective; the
- * first call finds out. */
+/* Returns NULL, or one line on why these ranks cannot use NCCL, the same on all of them. The first
+ * call finds out. Collective. */
 const char *rt_nccl_why_not(void);
-/* all[size][n] = x[n] of each rank, in order of rank; device memory. Put on the stream. Collective,
- * in the same order among all that goes through NCCL. */
+/* Gathers x[n] of each rank into all[size][n], by rank; device memory, on the stream. Collective,
+ * in the same order among all uses of NCCL. */
 void rt_nccl_allgather(const double *x, int n, double *all);
-/* The transport `nccl` of rt_halo. */
-extern const rt_transport_t rt_transport_nccl;
-/* Collective; before the GPU is given back. */
+/* Ends NCCL, before the GPU is released. Collective. */
 void rt_nccl_stop(void);
 
 #ifdef __cplusplus

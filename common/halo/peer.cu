@@ -1,33 +1,33 @@
 /*
  * halo/peer.cu - halos between the GPUs of one host: each writes into its neighbours' memory.
  *
- * Idea: one kernel an exchange. It stores what was packed through NVLink (or PCIe) into the
- * neighbour's inbox, then takes what the neighbours have stored into its own. A word of 8 bytes
- * travels as rt_mail's values do, in 16 bytes with the number of the turn in either half: the
- * reader sees from the number that the half is new, so there is no flag, no fence and no block that
+ * Idea: one kernel per exchange. It stores the packed values through NVLink (or PCIe) into the
+ * neighbour's inbox, then reads what the neighbours have stored into its own. A word of 8 bytes
+ * travels like the values of halo/mail.cuh, in 16 bytes with the number of the turn in each half.
+ * The number tells the reader that the half is new, so there is no flag, no fence and no block that
  * must be last.
  *
- * Advantage: what one message costs is about one store to the other GPU and one look at the own
- * memory. And a block takes 256 threads of few registers, which fit where one block of an element
- * kernel ends, while NCCL's want most of a multiprocessor and so start when nearly all else is
- * done. A kernel of the application can do without this one: halo/direct.cuh. Price: twice the
- * bytes on the wire, 32 bytes of inbox a value, one host, a GPU for each rank; and blocks that wait
- * keep their place from others for as long as the neighbour is late.
+ * Advantage: a message costs about one store to the other GPU and one read of local memory. A block
+ * needs 256 threads of few registers and fits where one block of an element kernel ends; blocks of
+ * NCCL need most of a multiprocessor and start only when nearly everything else is done. A kernel
+ * of the application can do the exchange itself: halo/direct.cuh. Price: twice the bytes on the
+ * wire, 32 bytes of inbox per value, one host, a GPU per rank; and waiting blocks hold their
+ * multiprocessor for as long as the neighbour is late.
  *
- * Why nothing is overwritten. An inbox has two places for each neighbour, used in turn, and every
- * turn something goes either way between two neighbours, one word if there is nothing to say. A
- * rank stores for turn t when its kernel of turn t-1 has ended, so when it has that turn's words of
- * the neighbour, who sent them when his kernel of turn t-2 had ended: he has read what lies in the
- * place of turn t.
+ * Why nothing is overwritten. An inbox has two slots per neighbour, for even and odd turns, and in
+ * every turn something is sent in each direction, one word if there is nothing to say. A rank
+ * stores for turn t after its own kernel of turn t-1 has ended. By then it has received the
+ * neighbour's words of turn t-1, which are sent only after the neighbour's kernel of turn t-2 has
+ * ended; so the neighbour has already read the slot of turn t.
  *
- * Why it ends. Blocks store before they wait, and there are no more of them than multiprocessors
- * (or one a neighbour), so all of them run, at the latest when all older kernels have ended; none
- * of those waits for this exchange. Turns are counted by each block for itself, on the GPU, so a
- * replayed graph goes on counting. What does not come within PATIENCE is a NaN, and then nothing is
- * waited for any more: the result is rated INVALID instead of a hang.
+ * Why it ends. Blocks store before they wait, and there are no more blocks than multiprocessors (or
+ * one per neighbour), so all of them run, at the latest when all older kernels have ended; none of
+ * those waits for this exchange. Each block counts turns for itself, on the GPU, so a replayed
+ * graph keeps counting. A word that takes longer than PATIENCE becomes a NaN, and after that
+ * nothing is waited for: the result is rated INVALID instead of hanging.
  *
- * Expected of 256 faces of 100 points: 3 to 6 us a turn with no other kernel running; seen on two
- * H200s: 8 with packing and unpacking, and 20 beside an element kernel.
+ * Expected for 256 faces of 100 points: 3 to 6 us per turn with no other kernel running. Seen on
+ * two H200s: 8 with packing and unpacking, and 20 while an element kernel runs.
  */
 #include "config.h"
 #include "halo/peer_memory.h"
@@ -36,16 +36,17 @@
 #include "machine/comm.h"
 #include "halo/direct.cuh"
 #include "halo/kernels.h"
+#include "halo/transport.h"
 #include "base/mem.h"
 
 namespace
 {
 
-/* AT_ONCE: words of a thread under way together. */
+/* AT_ONCE: words in flight per thread. */
 enum { THREADS = 256, AT_ONCE = 4, WORD = 8 };
 
-/* Set-up has shown that writing works (rt_mail); in a solve a rank may be late because its host is.
- */
+/* Set-up has shown that writing works (rt_mail); in a solve a rank may be late because its host is
+ * late. */
 constexpr unsigned long long PATIENCE = 60000000000ULL; /* ns */
 
 /* Between this rank and a neighbour. Counts are of values as the kernel sees them. */
@@ -60,18 +61,18 @@ struct exchange_t {
     void *recv;
     unsigned *turn;               /* [all blocks] of the last exchange */
     unsigned long long *patience; /* 0 when something was lost */
-    int blocks;                   /* a link */
+    int blocks;                   /* per link */
     link_t link[RT_PEER_RANKS];
 };
 
 struct state_t {
     int n;
     rt_peer_memory_t inbox;
-    exchange_t exchange;   /* but for what one call says */
-    unsigned *direct_turn; /* of the application's kernels; NULL if none has taken over */
+    exchange_t exchange;   /* all but what each call sets */
+    unsigned *direct_turn; /* for the application's kernels; NULL while none has taken over */
 };
 
-/* Word `at` of a message of `count` values. */
+/* Returns word `at` of a message of `count` values. */
 template <class T>
 __device__ __forceinline__ unsigned long long gather_word(const T *value, int64_t at, int64_t count)
 {
@@ -97,14 +98,14 @@ __device__ __forceinline__ void scatter_word(T *value, int64_t at, int64_t count
     }
 }
 
-/* One word at least: see above. */
+/* Returns the words of a message; at least one, see above. */
 template <class T> __device__ __forceinline__ int64_t words_of(int64_t count)
 {
     constexpr int in_word = WORD / static_cast<int>(sizeof(T));
     return count > 0 ? (count + in_word - 1) / in_word : 1;
 }
 
-/* T: 64, 32 or 16 bits, the largest of which messages begin at a multiple. */
+/* T: the largest of 64, 32 and 16 bits that divides the size of a slot. */
 template <class T>
 __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant__ exchange_t x)
 {
@@ -163,7 +164,8 @@ int64_t most_words(size_t bytes)
     return static_cast<int64_t>(std::max<size_t>((bytes + WORD - 1) / WORD, 1));
 }
 
-/* Where in its inbox each rank wants each other's words: start[of * ranks + from], in words. */
+/* Returns where in its inbox each rank wants each other's words: start[of * ranks + from], in
+ * words. */
 std::vector<int64_t> tell_places(const state_t *state, const int *peers)
 {
     const auto ranks = static_cast<size_t>(rt_comm_size());
@@ -185,13 +187,13 @@ unsigned *new_turns(size_t n)
     return turn;
 }
 
-/* Collective; that these ranks can do it is known. */
+/* Opens the inboxes; peer_why_not has shown that these ranks can. Collective. */
 void *peer_open(int n_peers, const int *peers, const size_t *most)
 {
     auto *state = new state_t();
     exchange_t &x = state->exchange;
     char text[RT_PEER_LINE] = "";
-    int64_t longest = 1, all = 1; /* an inbox of nothing cannot be shared */
+    int64_t longest = 1, all = 1; /* an empty inbox cannot be shared */
     state->n = n_peers;
     for (int m = 0; m < n_peers; m++) {
         x.link[m].words = most_words(most[m]);
@@ -240,7 +242,7 @@ void peer_start(void *opaque, const void *send, const rt_halo_range_t *out, void
     const auto *state = static_cast<const state_t *>(opaque);
     exchange_t x = state->exchange;
     const int64_t size = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
-    const int64_t values = static_cast<int64_t>(bytes) / size; /* a slot */
+    const int64_t values = static_cast<int64_t>(bytes) / size; /* per slot */
     x.send = send;
     x.recv = recv;
     for (int m = 0; m < state->n; m++) {
@@ -266,7 +268,7 @@ void peer_finish(void *)
     rt_side_join();
 }
 
-/* rt_mail finds out, by letting every rank write to every other. */
+/* rt_mail finds out, by having every rank write to every other. */
 const char *peer_why_not(int, const int *)
 {
     return rt_mail_get() ? nullptr : rt_mail_why_not();
@@ -276,9 +278,14 @@ const char *peer_why_not(int, const int *)
 
 extern "C" {
 
-const rt_transport_t rt_transport_peer = {
-    "peer", RT_DEVICE, peer_open, peer_close, peer_start, peer_finish, peer_why_not, true,
-};
+const rt_transport_t rt_transport_peer = {.name = "peer",
+                                          .buffer_space = RT_DEVICE,
+                                          .open = peer_open,
+                                          .close = peer_close,
+                                          .start = peer_start,
+                                          .finish = peer_finish,
+                                          .why_not = peer_why_not,
+                                          .on_stream = true};
 
 } // extern "C"
 

@@ -1,14 +1,13 @@
 /*
- * halo/peer_memory.cu - memory that the GPUs of one host write into, each into that of all others.
+ * halo/peer_memory.cu - memory of each GPU of a host that the other GPUs write into.
  *
- * Each rank opens the others' memory by CUDA's handles for memory of other processes. Advantage: a
- * kernel stores through NVLink or PCIe as it stores at home, and nobody else takes part. Price: one
- * host, a GPU for each rank, and memory that may be given back only when all have closed it.
+ * Each rank opens the others' memory by CUDA's handles for memory of other processes.
+ * Advantage: a kernel stores through NVLink or PCIe as into its own memory; no host takes part.
+ * Price: one host, a GPU per rank, and memory that is freed only when all ranks have closed it.
  */
 #include "config.h"
 #include "halo/peer_memory.h"
 #include <cstdio>
-#include <cstring>
 #include <vector>
 #include "machine/comm.h"
 #include "machine/cuda.cuh"
@@ -17,8 +16,8 @@
 namespace
 {
 
-/* One host, and a GPU for each rank: two processes have one GPU in turns of milliseconds, so a
- * kernel that waits for the other one's would keep it from running. */
+/* Writes into `text` why these ranks cannot share memory, or "". Two processes use one GPU by turns
+ * of milliseconds, so a kernel that waits for the other process would keep it from running. */
 void check_place(char text[RT_PEER_LINE])
 {
     const int size = rt_comm_size();
@@ -28,16 +27,8 @@ void check_place(char text[RT_PEER_LINE])
         snprintf(text, RT_PEER_LINE, "more than %d ranks", static_cast<int>(RT_PEER_RANKS));
     else if (rt_comm_local_size() != size)
         snprintf(text, RT_PEER_LINE, "the ranks are on several hosts");
-    else if (!rt_device_gpu())
-        snprintf(text, RT_PEER_LINE, "rank %d has no GPU", rt_comm_rank());
-    if (rt_comm_agree(text, RT_PEER_LINE) >= 0)
-        return;
-    using uuid_t = char[sizeof rt_device_gpu()->uuid];
-    std::vector<char> all(size * sizeof(uuid_t));
-    rt_comm_allgather(rt_device_gpu()->uuid, sizeof(uuid_t), all.data());
-    for (int r = 0; r < rt_comm_rank() && !text[0]; r++)
-        if (strcmp(&all[r * sizeof(uuid_t)], rt_device_gpu()->uuid) == 0)
-            snprintf(text, RT_PEER_LINE, "ranks %d and %d use the same GPU", r, rt_comm_rank());
+    if (rt_comm_agree(text, RT_PEER_LINE) < 0)
+        rt_device_own(text, RT_PEER_LINE);
 }
 
 void open_memory(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE])
@@ -73,7 +64,7 @@ bool rt_peer_new(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE]
 {
     *memory = {};
     check_place(text);
-    if (rt_comm_agree(text, RT_PEER_LINE) >= 0)
+    if (text[0])
         return false;
     open_memory(memory, bytes, text);
     if (rt_comm_agree(text, RT_PEER_LINE) < 0)
@@ -82,7 +73,7 @@ bool rt_peer_new(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE]
     return false;
 }
 
-/* Others may write until all are here, and have it open until all have closed it. */
+/* Other ranks may write until all are here, and have the memory open until all have closed it. */
 void rt_peer_destroy(rt_peer_memory_t *memory)
 {
     const int me = rt_comm_rank();

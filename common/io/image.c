@@ -11,13 +11,13 @@
 #include <png.h>
 #endif
 #include "base/mem.h"
+#include "base/numbers.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
 
 bool rt_image_ends_with(const char *path, const char *ending)
 {
-    const size_t n = strlen(path), m = strlen(ending);
-    return n > m && strcmp(path + n - m, ending) == 0;
+    return strlen(path) > strlen(ending) && rt_ends_with(path, ending);
 }
 
 const char *rt_image_why_not(const char *path, const char *wanted)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "machine/comm.h"
 #include "base/error.h"
-#include "judge/verify.h"
+#include "base/numbers.h"
 
 /* Mixes each word into what the words before it have left, so that their order counts. The lanes
  * differ in their start value. */

@@ -2,8 +2,8 @@
  * judge/verify.h - verdicts. A verdict is a list of checks. Each check compares a measured value
  * with a bound that was derived before anything was measured. All checks must hold.
  *
- * NaN and infinity are found by their bit pattern, and this file is compiled with -fno-fast-math
- * whatever CFLAGS say: under -ffast-math a compiler may assume that x != x is never true.
+ * judge/verify.c is compiled with -fno-fast-math whatever CFLAGS say: under -ffast-math a compiler
+ * may assume that x != x is never true. So is base/numbers.c, which finds NaN and infinity.
  */
 #ifndef RT_VERIFY_H
 #define RT_VERIFY_H
@@ -12,16 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/numbers.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define RT_EPS 1.1102230246251565e-16 /* unit roundoff of double, 2^-53 */
-
-bool rt_finite(double x);
-/* Entries of x[0..n-1] (host) that are NaN or infinite. */
-size_t rt_count_nonfinite(const double *x, size_t n);
 
 enum { RT_MAX_CHECKS = 64 };
 typedef struct {
@@ -52,12 +49,6 @@ double rt_verdict_margin(const rt_verdict_t *v);
 double rt_verdict_excess(const rt_verdict_t *v);
 /* Prints one line per check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
-
-/* A hash of 64 bits to 64 bits (splitmix64): fresh random data that is the same on every machine
- * and rank count, because it is a function of a global index and a seed. */
-uint64_t rt_hash(uint64_t index, uint64_t seed);
-/* The same as a double, uniform in (-1, 1), exact multiples of 2^-52. */
-double rt_random(uint64_t index, uint64_t seed);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #include "judge/work.h"
 
 #include "base/error.h"
-#include "judge/verify.h"
+#include "base/numbers.h"
 
 static int is_count(double x)
 {

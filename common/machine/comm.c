@@ -2,29 +2,20 @@
  * machine/comm.c - the ranks, over MPI or alone.
  *
  * Idea: a thin layer that knows three states. Alone: no launcher was seen, MPI is never touched.
- * One rank of one under a launcher: MPI is started and finished and otherwise left in peace. Many
+ * A single rank under a launcher: MPI is started and finished and otherwise not used. Many
  * ranks: every function is one MPI call, sizes checked.
  * Advantage: the rest of Rooftop compiles without mpi.h, and a laptop without MPI runs everything
- * but the messages.
+ * but messages.
  * Price: one communicator, one thread that talks, and a new collective needs a function here.
  */
 #include "config.h"
 #include "machine/comm.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-#include "machine/device.h"
 #include "base/error.h"
-#include "base/mem.h"
 #if RT_HAVE_MPI
 #include <mpi.h>
 #endif
@@ -32,7 +23,6 @@
 static struct {
     int rank, size, local_rank, local_size;
     bool started; /* MPI is initialised and ours to finish */
-    int gpu_aware;
     char host[256], library[256];
 } self = {.size = 1, .local_size = 1, .library = "none: this process is alone"};
 
@@ -68,11 +58,6 @@ const char *rt_comm_host(void)
     return self.host;
 }
 
-int rt_comm_gpu_aware(void)
-{
-    return self.gpu_aware;
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
 
 #if RT_HAVE_MPI
@@ -91,7 +76,7 @@ static bool launcher_seen(void)
 static void end_all(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
-    _Exit(status); /* MPI_Abort may return, by the letter of the standard */
+    _Exit(status); /* the standard allows MPI_Abort to return */
 }
 
 static void finish_all(void)
@@ -109,12 +94,8 @@ static void describe_library(void)
     snprintf(self.library, sizeof self.library, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-void rt_comm_init(int *argc, char ***argv)
+static void start(int *argc, char ***argv)
 {
-    if (!launcher_seen()) {
-        snprintf(self.library, sizeof self.library, "not started: no MPI launcher was seen");
-        return;
-    }
     int provided;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     self.started = true;
@@ -129,6 +110,20 @@ void rt_comm_init(int *argc, char ***argv)
 
     describe_library();
     rt_error_set_ranks(self.rank, self.size, end_all, finish_all);
+}
+
+void rt_comm_init(int *argc, char ***argv)
+{
+    if (launcher_seen())
+        start(argc, argv);
+    else
+        snprintf(self.library, sizeof self.library, "not started: no MPI launcher was seen");
+}
+
+bool rt_comm_init_alone(void)
+{
+    start(NULL, NULL);
+    return true;
 }
 
 void rt_comm_finish(void)
@@ -146,7 +141,7 @@ static int number_of(const char *const *names, int fallback)
     return fallback;
 }
 
-/* Started by mpirun all the same? Each process would take itself for the whole job. */
+/* Refuses several ranks: without MPI each process would solve the whole problem. */
 void rt_comm_init(int *argc, char ***argv)
 {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
@@ -158,12 +153,17 @@ void rt_comm_init(int *argc, char ***argv)
     snprintf(self.library, sizeof self.library, "none: this build has no MPI");
     int size = number_of(sizes, 1);
     if (size > 1) {
-        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL); /* so that one of them speaks */
+        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL); /* so that only one of them prints */
         rt_refuse(RT_ENVIRONMENT,
                   "started as %d ranks, but this build has no MPI: each of them would solve the "
                   "whole problem; configure --with-mpi, or run it without mpirun",
                   size);
     }
+}
+
+bool rt_comm_init_alone(void)
+{
+    return false;
 }
 
 void rt_comm_finish(void)
@@ -391,7 +391,7 @@ void rt_request_destroy(rt_request_t *req)
 
 #if RT_HAVE_MPI
 
-/* The place for one more message, all of it checked. */
+/* Returns the request of one more message, after checking it. */
 static MPI_Request *one_more(rt_request_t *req, size_t bytes, int peer)
 {
     RT_EXPECT(self.started, RT_USAGE, "a message, but MPI was not started");
@@ -439,173 +439,6 @@ void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int 
 void rt_request_wait(rt_request_t *req)
 {
     (void)req;
-}
-
-#endif
-
-/* ---- does this MPI move device memory? ----------------------------------------------------------
- *
- * A library's own answer cannot be trusted, and the usual way to be wrong is a crash. So a child
- * process tries, and only an exit status of 0 counts.
- */
-
-#if RT_HAVE_MPI
-
-/* `bytes` of device memory through MPI to this process itself; true if they arrived. */
-static bool device_message_arrives(size_t bytes)
-{
-    unsigned char *host = RT_NEW(unsigned char, bytes, RT_HOST);
-    for (size_t i = 0; i < bytes; i++)
-        host[i] = (unsigned char)(i * 7 + i / 251 + 1);
-    unsigned char *from = rt_clone(host, bytes, 1, RT_DEVICE);
-    unsigned char *to = RT_NEW(unsigned char, bytes, RT_DEVICE);
-    unsigned char *back = RT_NEW(unsigned char, bytes, RT_HOST);
-    rt_fill(to, RT_DEVICE, 0, bytes);
-    rt_device_synchronize();
-
-    MPI_Request pending[2];
-    MPI_Irecv(to, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_SELF, &pending[0]);
-    MPI_Isend(from, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_SELF, &pending[1]);
-    MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
-    rt_copy(back, RT_HOST, to, RT_DEVICE, bytes);
-    bool same = memcmp(host, back, bytes) == 0;
-
-    RT_FREE(host, RT_HOST);
-    RT_FREE(back, RT_HOST);
-    RT_FREE(from, RT_DEVICE);
-    RT_FREE(to, RT_DEVICE);
-    return same;
-}
-
-int rt_comm_probe_main(void)
-{
-    int provided;
-    rt_device_select("auto", true, 1);
-    if (!rt_device_gpu())
-        return EXIT_FAILURE;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
-    /* A short message goes eagerly, a long one by the library's rendezvous: two ways to fail. */
-    bool arrived = device_message_arrives(64) && device_message_arrives(100003) &&
-                   device_message_arrives((size_t)8 << 20);
-    MPI_Finalize();
-    return arrived ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-extern char **environ;
-
-/* Variables by which a launcher tells a process that it is one of many. What the user set to tune
- * his MPI (OMPI_MCA_pml, UCX_TLS, ...) must stay, or the probe tries another MPI. */
-static bool is_launchers(const char *variable)
-{
-    static const char *const prefixes[] = {"OMPI_COMM_",
-                                           "OMPI_APP_",
-                                           "OMPI_ARGV",
-                                           "OMPI_COMMAND",
-                                           "OMPI_FILE_",
-                                           "OMPI_FIRST_",
-                                           "OMPI_NUM_",
-                                           "OMPI_UNIVERSE",
-                                           "OMPI_MCA_orte_",
-                                           "OMPI_MCA_ess",
-                                           "OMPI_MCA_initial_wdir",
-                                           "OMPI_MCA_shmem_RUNTIME",
-                                           "OMPI_MCA_mpi_oversubscribe", /* set by mpirun itself */
-                                           "PMIX_",
-                                           "PMI_",
-                                           "PMI2_",
-                                           "PRTE_",
-                                           "PALS_",
-                                           "MV2_COMM_",
-                                           "MPI_LOCAL",
-                                           "HYDI_"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
-/* The environment without the launcher; free the array, not the strings. */
-static char **singleton_environment(void)
-{
-    static char isolated[] = "OMPI_MCA_ess_singleton_isolated=1"; /* starts no daemon of its own */
-    size_t n = 0, kept = 0;
-    while (environ[n])
-        n++;
-    char **mine = malloc((n + 2) * sizeof *mine);
-    RT_EXPECT(mine, RT_MEMORY, "no memory for %zu environment variables", n);
-    for (size_t i = 0; i < n; i++)
-        if (!is_launchers(environ[i]))
-            mine[kept++] = environ[i];
-    mine[kept++] = isolated;
-    mine[kept] = NULL;
-    return mine;
-}
-
-/* Exit status of the child, or -1 if it crashed or had to be killed after `seconds`. */
-static int wait_at_most(pid_t child, double seconds)
-{
-    const struct timespec nap = {0, 10000000};
-    int status;
-    for (int naps = 0; naps < seconds * 100; naps++) {
-        pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        if (ended < 0 && errno != EINTR)
-            return -1;
-        nanosleep(&nap, NULL);
-    }
-    kill(-child, SIGKILL); /* its group: MPI may have started helpers */
-    waitpid(child, &status, 0);
-    return -1;
-}
-
-/* posix_spawn and not fork: a forked child would share this process's device and network state. */
-static bool probe_succeeds(const char *program)
-{
-    char path[] = "/proc/self/exe", option[] = "--probe-gpu-aware";
-    char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s", access(path, X_OK) == 0 || !program ? path : program);
-    char *arguments[] = {name, option, NULL};
-    char **variables = singleton_environment();
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    pid_t child;
-
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int failed = posix_spawn(&child, name, &files, &attributes, arguments, variables);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    free(variables);
-    return !failed && wait_at_most(child, 20) == 0;
-}
-
-void rt_comm_probe_gpu_aware(const char *program)
-{
-    double works = rt_device_gpu() != NULL;
-    if (self.size == 1)
-        return; /* no messages, nothing to know */
-    rt_comm_min(&works, 1);
-    if (works > 0 && self.local_rank == 0) /* one a host: its ranks share the answer */
-        works = probe_succeeds(program);
-    rt_comm_min(&works, 1);
-    self.gpu_aware = works > 0;
-}
-
-#else
-
-int rt_comm_probe_main(void)
-{
-    return EXIT_FAILURE;
-}
-
-void rt_comm_probe_gpu_aware(const char *program)
-{
-    (void)program;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef RT_COMM_H
 #define RT_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,11 @@
 extern "C" {
 #endif
 
-/* First and last call of a program. Init tells rt_error how to end all ranks. */
+/* The first and the last call of a program. rt_comm_init tells base/error how to end all ranks. */
 void rt_comm_init(int *argc, char ***argv);
 void rt_comm_finish(void);
+/* Starts MPI in a program that no launcher started, as one rank. False: this build has no MPI. */
+bool rt_comm_init_alone(void);
 
 int rt_comm_rank(void); /* 0 .. size-1; not collective, as the next three */
 int rt_comm_size(void);
@@ -27,40 +30,31 @@ const char *rt_comm_library(void); /* "Open MPI v4.1.4 ...", or why there is non
 const char *rt_comm_host(void);    /* host name of this rank */
 
 void rt_comm_barrier(void);
-/* x[0..n-1] becomes the sum, maximum or minimum over ranks, on every rank. Host memory. */
+/* Replaces x[0..n-1] (host) by the sum, maximum or minimum over ranks, on every rank. */
 void rt_comm_sum(double *x, int n);
 void rt_comm_max(double *x, int n);
 void rt_comm_min(double *x, int n);
 void rt_comm_sum_i64(int64_t *x, int n);
-/* `bytes` of host memory from rank `root` to all. */
+/* Copies `bytes` of host memory from rank `root` to all. */
 void rt_comm_bcast(void *data, size_t bytes, int root);
-/* `bytes` from each rank to `all` on every rank, in rank order: all holds size * bytes. */
+/* Gathers `bytes` of each rank into all[size * bytes] on every rank, by rank. */
 void rt_comm_allgather(const void *mine, size_t bytes, void *all);
-/* line[len]: "" or what is wrong on this rank; becomes that of the lowest rank with a fault, on all
- * of them. Returns that rank, or -1 if there is none. Collective. */
+/* Replaces line[len] ("", or what is wrong on this rank) on all ranks by the line of the lowest rank
+ * with a fault. Returns that rank, or -1 if no rank has one. */
 int rt_comm_agree(char *line, size_t len);
-/* Personalised exchange of `unit`-byte items: send[i] items to rank i start at item
- * sum(nsend[0..i-1]) of `send`. Returns a new array of what came, in rank order (free it with
- * free), and fills nrecv[size]. NULL when nothing came. */
+/* Exchanges items of `unit` bytes: the nsend[i] items for rank i start at item sum(nsend[0..i-1]) of
+ * `send`. Returns a new array of the items received, by rank (release it with free), and fills
+ * nrecv[size]; NULL if nothing was received. */
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv);
 
 /* Point to point, for halos. Not collective. `data` may be device memory only if
- * rt_comm_gpu_aware() is true. At most 2^31-1 bytes a message (checked). */
+ * rt_gpu_aware() (halo/transport.h). At most 2^31-1 bytes per message (checked). */
 typedef struct rt_request rt_request_t;
 rt_request_t *rt_request_new(int capacity);
 void rt_request_destroy(rt_request_t *req);
 void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag);
 void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag);
-void rt_request_wait(rt_request_t *req); /* all posted so far; the set is empty afterwards */
-
-/* True only after rt_comm_probe_gpu_aware() saw a probe program move device memory through this
- * MPI. Never a query: libraries have been seen to promise it and crash. */
-int rt_comm_gpu_aware(void);
-/* Hidden mode of every program: `PROGRAM --probe-gpu-aware` exits 0 when MPI moved device memory
- * between two requests of this process itself and the bytes were right. Run in a separate process
- * because the usual way to fail is a segmentation fault. */
-int rt_comm_probe_main(void);
-void rt_comm_probe_gpu_aware(const char *program);
+void rt_request_wait(rt_request_t *req); /* for all messages posted so far */
 
 #ifdef __cplusplus
 }

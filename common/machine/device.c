@@ -6,48 +6,42 @@
  * named) or just the reason why the CPUs do the work (--device auto). So all ranks do the same.
  * Price: a few small gathers at start.
  */
-#define _GNU_SOURCE /* sched_getaffinity, CPU_* */
 #include "config.h"
 #include "machine/device.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if RT_HAVE_OPENMP
-#include <omp.h>
-#endif
 #if RT_HAVE_CUDA && RT_HAVE_HWLOC
 #include <hwloc.h>
 #endif
 
-#include "machine/comm.h"
 #include "base/error.h"
-#include "machine/kokkos.h"
-#include "halo/nccl.h"
+#include "machine/comm.h"
+#include "machine/memory.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#include "halo/mail.h"
 #endif
 
-enum { LINE = 512, HOST = 256, MAX_GPUS = 64, MAX_CPUS = 4096 };
+enum { LINE = 512, HOST = 256, MAX_GPUS = 64, MAX_STOPS = 8 };
 
 static struct {
-    rt_cpu_t cpu;
     rt_gpu_t gpu;
     bool has_gpu;
-    void *stream; /* in use: main or side */
-    int side_depth;
-#if RT_HAVE_CUDA
-    cudaStream_t main, side;
-    cudaEvent_t forked, joined;
-#endif
+    void (*stop[MAX_STOPS])(void); /* to be called when the GPU is given back */
+    int n_stops;
     char why_not[LINE];
 } self = {.why_not = "no device was selected yet"};
+
+static void set_has_gpu(bool has)
+{
+    self.has_gpu = has;
+    rt_memory_use_cuda(has);
+}
 
 const char *rt_kind_name(rt_kind_t kind)
 {
@@ -60,150 +54,9 @@ const rt_gpu_t *rt_device_gpu(void)
     return self.has_gpu ? &self.gpu : NULL;
 }
 
-const rt_cpu_t *rt_device_cpu(void)
-{
-    return &self.cpu;
-}
-
 const char *rt_device_why_not(void)
 {
     return self.why_not;
-}
-
-void *rt_device_stream(void)
-{
-    return self.stream;
-}
-
-/* ---- cores and threads ---- */
-
-typedef struct {
-    cpu_set_t part[MAX_CPUS / CPU_SETSIZE]; /* the CPU_*_S macros take it as one long mask */
-} cores_t;
-
-/* The cores this process may use. With OMP_PROC_BIND the OpenMP runtime has already bound this
- * thread to one place, and only the list of places still tells what the process was given. */
-static void cores_get(cores_t *cores)
-{
-    memset(cores, 0, sizeof *cores);
-    if (sched_getaffinity(0, sizeof *cores, cores->part) != 0)
-        CPU_SET_S(0, sizeof *cores, cores->part); /* a machine larger than MAX_CPUS */
-#if RT_HAVE_OPENMP
-    if (omp_get_proc_bind() == omp_proc_bind_false)
-        return;
-    for (int place = 0; place < omp_get_num_places(); place++) {
-        const int n = omp_get_place_num_procs(place);
-        int *cpu = n > 0 ? malloc((size_t)n * sizeof *cpu) : NULL;
-        if (!cpu)
-            continue;
-        omp_get_place_proc_ids(place, cpu);
-        for (int i = 0; i < n; i++)
-            if (cpu[i] >= 0 && cpu[i] < MAX_CPUS)
-                CPU_SET_S((size_t)cpu[i], sizeof *cores, cores->part);
-        free(cpu);
-    }
-#endif
-}
-
-static bool cores_has(const cores_t *cores, int cpu)
-{
-    return cpu < MAX_CPUS && CPU_ISSET_S((size_t)cpu, sizeof *cores, cores->part);
-}
-
-/* "0-15,32"; ends in "..." where it does not fit. */
-static void cores_format(const cores_t *cores, char *text, size_t len)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (int first = 0; first < MAX_CPUS; first++) {
-        if (!cores_has(cores, first))
-            continue;
-        int last = first;
-        while (cores_has(cores, last + 1))
-            last++;
-        char range[32];
-        const char *comma = used ? "," : "";
-        if (last > first)
-            snprintf(range, sizeof range, "%s%d-%d", comma, first, last);
-        else
-            snprintf(range, sizeof range, "%s%d", comma, first);
-        if (used + strlen(range) + sizeof "..." > len) {
-            strcpy(text + used, "...");
-            return;
-        }
-        strcpy(text + used, range);
-        used += strlen(range);
-        first = last;
-    }
-}
-
-/* "model name : ..." of /proc/cpuinfo, which not every architecture has. */
-static void cpu_model(char *model, size_t len)
-{
-    snprintf(model, len, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file)
-        return;
-    char line[4096]; /* the line of flags is long */
-    while (fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", strlen("model name")) != 0 || !colon)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        colon[strcspn(colon, "\n")] = '\0';
-        snprintf(model, len, "%.*s", (int)len - 1, colon);
-        break;
-    }
-    fclose(file);
-}
-
-typedef struct {
-    char host[HOST];
-    cores_t cores;
-} place_t;
-
-/* Ranks on this host that were given the very same cores as this one, itself included. A launcher
- * that binds has divided the cores already; one that does not leaves that to us. */
-static int ranks_on_these_cores(const cores_t *cores)
-{
-    const size_t size = (size_t)rt_comm_size();
-    place_t mine;
-    memset(&mine, 0, sizeof mine);
-    snprintf(mine.host, sizeof mine.host, "%s", rt_comm_host());
-    mine.cores = *cores;
-    place_t *all = calloc(size, sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "out of memory for the places of %zu ranks", size);
-    rt_comm_allgather(&mine, sizeof mine, all);
-    int sharers = 0;
-    for (size_t r = 0; r < size; r++)
-        sharers += memcmp(&all[r], &mine, sizeof mine) == 0;
-    free(all);
-    return sharers;
-}
-
-static void cpu_select(int threads)
-{
-    cores_t cores;
-    cores_get(&cores);
-    cpu_model(self.cpu.model, sizeof self.cpu.model);
-    cores_format(&cores, self.cpu.core_set, sizeof self.cpu.core_set);
-    self.cpu.cores = CPU_COUNT_S(sizeof cores, cores.part);
-#if RT_HAVE_OPENMP
-    const int fair = self.cpu.cores / ranks_on_these_cores(&cores);
-    if (threads > 0)
-        self.cpu.threads = threads;
-    else if (getenv("OMP_NUM_THREADS"))
-        self.cpu.threads = omp_get_max_threads();
-    else
-        self.cpu.threads = fair > 1 ? fair : 1;
-    omp_set_num_threads(self.cpu.threads);
-#else
-    (void)ranks_on_these_cores;
-    if (threads > 1)
-        rt_refuse(RT_USAGE, "--threads %d: this build has no OpenMP, so one thread is all there is",
-                  threads);
-    self.cpu.threads = 1;
-#endif
 }
 
 /* ---- what --device asks for ---- */
@@ -390,32 +243,6 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
 }
 
-static cudaError_t open_streams(void)
-{
-    int lowest, highest;
-    cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
-    if (status == cudaSuccess)
-        status = cudaStreamCreate(&self.main);
-    if (status == cudaSuccess)
-        status = cudaStreamCreateWithPriority(&self.side, cudaStreamDefault, highest);
-    if (status == cudaSuccess)
-        status = cudaEventCreateWithFlags(&self.forked, cudaEventDisableTiming);
-    if (status == cudaSuccess)
-        status = cudaEventCreateWithFlags(&self.joined, cudaEventDisableTiming);
-    self.stream = self.main;
-    return status;
-}
-
-static void close_streams(void)
-{
-    RT_CUDA(self.main ? cudaStreamDestroy(self.main) : cudaSuccess);
-    RT_CUDA(self.side ? cudaStreamDestroy(self.side) : cudaSuccess);
-    RT_CUDA(self.forked ? cudaEventDestroy(self.forked) : cudaSuccess);
-    RT_CUDA(self.joined ? cudaEventDestroy(self.joined) : cudaSuccess);
-    self.main = self.side = NULL;
-    self.forked = self.joined = NULL;
-}
-
 /* Takes GPU `ordinal` of n: context, a kernel that it can run, stream. Or says why not. */
 static void gpu_open(int ordinal, int n, char fault[LINE])
 {
@@ -439,13 +266,13 @@ static void gpu_open(int ordinal, int n, char fault[LINE])
                   ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major, gpu->minor,
                   RT_CUDA_ARCHS);
     } else if (status == cudaSuccess) {
-        status = open_streams();
+        status = rt_streams_open();
     }
     if (status != cudaSuccess && fault[0] == '\0')
         set_fault(fault, "GPU %d, %s, cannot be used: %s (%s)", ordinal, gpu->name,
                   cudaGetErrorString(status), cudaGetErrorName(status));
     (void)cudaGetLastError();
-    self.has_gpu = fault[0] == '\0';
+    set_has_gpu(fault[0] == '\0');
 }
 
 static void gpu_select(const plan_t *plan, char fault[LINE])
@@ -457,24 +284,6 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
                  n, fault);
 }
 
-/* Two ranks on one GPU halve each other's figures, and nobody would see why. Hosts need not be
- * compared: a UUID is unique in the world. */
-static void refuse_shared_gpus(const char *option)
-{
-    const int size = rt_comm_size();
-    char(*uuid)[sizeof self.gpu.uuid] = calloc((size_t)size, sizeof *uuid);
-    RT_EXPECT(uuid, RT_MEMORY, "out of memory for the GPUs of %d ranks", size);
-    rt_comm_allgather(self.gpu.uuid, sizeof self.gpu.uuid, uuid);
-    for (int a = 0; a < size; a++)
-        for (int b = a + 1; b < size; b++)
-            if (strcmp(uuid[a], uuid[b]) == 0)
-                rt_refuse(RT_ENVIRONMENT,
-                          "--device %s: ranks %d and %d would both run on %s: start one rank a "
-                          "GPU, or allow it with --share-device",
-                          option, a, b, uuid[a]);
-    free(uuid);
-}
-
 #else
 
 static void gpu_select(const plan_t *plan, char fault[LINE])
@@ -483,21 +292,16 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
     snprintf(fault, LINE, "this build has no CUDA: configure --with-cuda, or use --device cpu");
 }
 
-static void refuse_shared_gpus(const char *option)
-{
-    (void)option;
-}
-
 #endif
 
 /* ---- the interface ---- */
 
 void rt_device_select(const char *option, bool share, int threads)
 {
-    char fault[LINE] = "";
+    char fault[LINE] = "", shared[LINE] = "";
     rt_device_release();
     const plan_t plan = plan_parse(option);
-    cpu_select(threads);
+    rt_cores_select(threads);
     if (plan.want == WANT_NONE) {
         snprintf(self.why_not, sizeof self.why_not, "--device cpu was given");
         return;
@@ -508,81 +312,57 @@ void rt_device_select(const char *option, bool share, int threads)
         rt_refuse(RT_ENVIRONMENT, "--device %s: %s", option, fault);
     if (fault[0])
         rt_device_release(); /* this rank may have got one */
-    else if (!share)
-        refuse_shared_gpus(option);
+    else if (!share && !rt_device_own(shared, sizeof shared)) /* each would halve the other's figures */
+        rt_refuse(RT_ENVIRONMENT,
+                  "--device %s: %s: start one rank per GPU, or allow it with --share-device", option,
+                  shared);
     memcpy(self.why_not, fault, sizeof fault);
+}
+
+/* A UUID is unique in the world, so hosts need not be compared. */
+bool rt_device_own(char *text, size_t len)
+{
+    typedef char uuid_t[sizeof rt_device_gpu()->uuid];
+    const int size = rt_comm_size(), me = rt_comm_rank();
+    uuid_t mine = "", *all = calloc((size_t)size, sizeof *all);
+    RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", size);
+    *text = '\0';
+    if (rt_device_gpu())
+        memcpy(mine, rt_device_gpu()->uuid, sizeof mine);
+    else
+        snprintf(text, len, "rank %d has no GPU", me);
+    rt_comm_allgather(mine, sizeof mine, all);
+    for (int r = me + 1; r < size && !text[0]; r++)
+        if (strcmp(all[r], mine) == 0)
+            snprintf(text, len, "ranks %d and %d use the same GPU, %s", me, r, mine);
+    free(all);
+    return rt_comm_agree(text, len) < 0;
+}
+
+void rt_device_at_release(void (*stop)(void))
+{
+    for (int i = 0; i < self.n_stops; i++)
+        if (self.stop[i] == stop)
+            return;
+    RT_EXPECT(self.n_stops < MAX_STOPS, RT_INVALID, "more than %d functions to call at release",
+              MAX_STOPS);
+    self.stop[self.n_stops++] = stop;
 }
 
 void rt_device_release(void)
 {
-    rt_nccl_stop();
-#if RT_HAVE_CUDA
-    rt_mail_stop();
-    close_streams();
-#endif
-    self.stream = NULL;
-    self.has_gpu = false;
+    while (self.n_stops > 0)
+        self.stop[--self.n_stops]();
+    rt_streams_close();
+    set_has_gpu(false);
     snprintf(self.why_not, sizeof self.why_not, "no device is selected");
-}
-
-void rt_side_begin(void)
-{
-    if (!self.has_gpu || self.side_depth++ > 0)
-        return;
-#if RT_HAVE_CUDA
-    RT_CUDA(cudaEventRecord(self.forked, self.main));
-    RT_CUDA(cudaStreamWaitEvent(self.side, self.forked, 0));
-    self.stream = self.side;
-#endif
-}
-
-void rt_side_end(void)
-{
-    if (!self.has_gpu || --self.side_depth > 0)
-        return;
-#if RT_HAVE_CUDA
-    RT_CUDA(cudaEventRecord(self.joined, self.side));
-    self.stream = self.main;
-#endif
-}
-
-void rt_side_join(void)
-{
-    if (!self.has_gpu || self.side_depth > 0)
-        return;
-#if RT_HAVE_CUDA
-    RT_CUDA(cudaStreamWaitEvent(self.main, self.joined, 0));
-#endif
-}
-
-void rt_side_forbid(void)
-{
-    self.side_depth++;
-}
-
-void rt_side_allow(void)
-{
-    self.side_depth--;
-}
-
-void rt_device_synchronize(void)
-{
-#if RT_HAVE_CUDA
-    if (self.has_gpu) {
-        RT_CUDA(cudaStreamSynchronize(rt_stream()));
-        RT_CUDA(cudaGetLastError());
-        return;
-    }
-#endif
-    if (rt_kokkos_on_gpu())
-        rt_kokkos_fence();
 }
 
 void rt_device_print(FILE *out)
 {
     enum { WIDTH = 2 * LINE };
     const int size = rt_comm_size();
-    const rt_cpu_t *cpu = &self.cpu;
+    const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
     char mine[WIDTH] = "", (*all)[WIDTH] = calloc((size_t)size, WIDTH);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the lines of %d ranks", size);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include "machine/cores.h"
+#include "machine/streams.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,13 +36,6 @@ typedef struct {
     double clock_ghz;    /* boost clock of the multiprocessors */
 } rt_gpu_t;
 
-typedef struct {
-    char model[128]; /* of the processor */
-    int cores;       /* this process may run on (affinity) */
-    int threads;     /* OpenMP threads in use */
-    char core_set[128];
-} rt_cpu_t;
-
 /* Chooses this rank's GPU. `option` is --device: "auto" (a GPU if there is one that can be used),
  * "cpu" (none), or ordinals "0" or "0,1,3" that the host's ranks take in turn of their local rank.
  * "auto" hands the host's GPUs out in order of local rank, to each the first that is near its cores
@@ -52,26 +47,20 @@ typedef struct {
  * ranks or none) and are told by rt_device_why_not, except two ranks on one GPU, which is refused,
  * since a silent fall back to the CPU would be timed as something else. */
 void rt_device_select(const char *option, bool share, int threads);
-/* After the last rt_free of device memory and rt_timer_reset. */
+/* Gives the GPU back. Call it after the last rt_free of device memory and after rt_timer_reset.
+ * Collective. */
 void rt_device_release(void);
+/* Has the next rt_device_release call stop() once, before the streams close; the last one
+ * registered is called first. All ranks must register the same functions in the same order, since
+ * stop() may be collective. A function that is already registered stays registered once. */
+void rt_device_at_release(void (*stop)(void));
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
-const rt_cpu_t *rt_device_cpu(void);
 const char *rt_device_why_not(void); /* "" with a GPU, else one line */
-
-/* The one stream on which everything of this rank is ordered: a cudaStream_t, NULL without GPU. */
-void *rt_device_stream(void);
-/* Messages and what goes with them may run beside it. Between begin and end rt_device_stream is a
- * second stream, of higher priority, which starts when the first is done with all that it was given
- * before begin; the first goes on, and waits for the second at join. Within begin and end another
- * begin, end or join changes nothing, nor between forbid and allow: two streams that part and meet
- * cost some microseconds, for nothing if nobody works beside. Without a GPU they do nothing. */
-void rt_side_begin(void);
-void rt_side_end(void);
-void rt_side_join(void);
-void rt_side_forbid(void);
-void rt_side_allow(void);
-void rt_device_synchronize(void); /* waits for the stream; dies on a pending device error */
+/* Returns whether every rank has a GPU and no two ranks the same one. If not, text[len] says why
+ * ("ranks 0 and 1 use the same GPU, GPU-xxxx"), the same on all ranks. Collective, after
+ * rt_device_select. */
+bool rt_device_own(char *text, size_t len);
 
 /* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective.
  */

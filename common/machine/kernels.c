@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "machine/cuda.h"
-#include "io/report.h"
+#include "io/json.h"
 
 enum { MOST = 64, NAME = 160 };
 

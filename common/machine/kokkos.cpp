@@ -13,6 +13,7 @@
 #include <string>
 #include "machine/device.h"
 #include "base/error.h"
+#include "machine/memory.h"
 
 namespace
 {
@@ -85,6 +86,7 @@ void rt_kokkos_start(int threads, int gpu)
     initialize(threads, gpu);
     instance.reset(make_instance(rt_device_stream()));
     started = true;
+    rt_memory_use_kokkos(rt_kokkos_on_gpu());
     /* A program that is refused ends in exit: Kokkos must be finished before the driver unloads. */
     if (!registered)
         registered = std::atexit(rt_kokkos_finish) == 0;
@@ -97,6 +99,7 @@ void rt_kokkos_finish(void)
     instance.reset();
     Kokkos::finalize();
     started = false;
+    rt_memory_use_kokkos(false);
 }
 
 const char *rt_kokkos_backend(void)

@@ -22,7 +22,7 @@
 #include "machine/comm.h"
 #include "base/error.h"
 #include "machine/kokkos.h"
-#include "io/report.h"
+#include "base/table.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 #endif

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the unit cube, 2 x 2 x 2 cells of 6 tetrahedra each, in all formats that alya-rhs reads.
 
-Nodes stand in a scrambled order, with gaps in their numbers, and the first is used by nobody;
-there are points, lines and triangles to skip, and sections to pass over. The mesh is the same in
-all files, so that test_read.c can compare them. Usage: python3 cube.py [folder]
+Nodes are in a scrambled order, their numbers have gaps, and no element uses the first node. There
+are points, lines and triangles to skip, and sections to ignore. The mesh is the same in all files,
+so that test_read.c can compare them. Usage: python3 cube.py [folder]
 """
 import itertools
 import struct
@@ -11,7 +11,7 @@ import sys
 
 N = 2
 at = {p: k for k, p in enumerate(itertools.product(range(N + 1), repeat=3))}
-order = sorted(at, key=lambda p: 10 * at[p] % 27)  # a permutation: 10 and 27 have no common factor
+order = sorted(at, key=lambda p: 10 * at[p] % 27)  # a permutation, because 10 and 27 have no common factor
 xyz = [(9.0, 9.0, 9.0)] + [tuple((c / N) ** 1.3 for c in p) for p in order]
 number = {p: k + 1 for k, p in enumerate(order)}  # position in the file
 
@@ -23,7 +23,7 @@ for cell in itertools.product(range(N), repeat=3):
             step = list(path[-1])
             step[axis] += 1
             path.append(tuple(step))
-        if perm not in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # odd: would be inverted
+        if perm not in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # an odd permutation would be inverted
             path[1], path[2] = path[2], path[1]
         tets.append([number[p] for p in path])
 # type, nodes: a point, a line and two triangles
@@ -67,7 +67,7 @@ def gmsh41(tag, binary):
     def row(kinds, *v):
         return struct.pack("=" + kinds, *v) if binary else text([v])
     body = row("4Q", 4, 28, min(tag), max(tag))
-    # a point, a face with parameters, an empty block, and the rest
+    # a point, a face with parameters, an empty block, and all others
     for dim, first, last, param in ((0, 0, 1, 0), (2, 1, 9, 1), (1, 9, 9, 0), (3, 9, 28, 0)):
         body += row("3iQ", dim, 1, param, last - first)
         for k in range(first, last):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the sample inputs of fun3d-mcpi: one small mesh of mixed elements in every format, and a matrix.
 
-The mesh: 3 x 3 x 2 cells with a bent bottom, the wall. From left to right hexahedra, prisms, and
-cells with a vertex in the middle: pyramids towards the prisms and at the top, tetrahedra elsewhere.
-Every file holds the same mesh, in the same order, so dQ must be the same to the last bit. Tags: 1
-wall (bottom), 2 the rest. The matrix: 5 x 5 blocks, a ring of 8 cells with two
-chords. Usage: python3 samples.py [folder]
+The mesh has 3 x 3 x 2 cells with a bent bottom, the wall. From left to right there are hexahedra,
+prisms, and cells with a vertex in the middle: pyramids towards the prisms and at the top,
+tetrahedra elsewhere. Every file holds the same mesh in the same order, so dQ must be the same to
+the last bit. Tags: 1 is the wall (bottom), 2 all other faces. The matrix has 5 x 5 blocks, a ring
+of 8 cells with two chords. Usage: python3 samples.py [folder]
 """
 import itertools
 import math
@@ -29,7 +29,7 @@ def volume(a, b, c, d):
             + u[2] * (v[0] * w[1] - v[1] * w[0]))
 
 
-# Vertices of the elements in CGNS order, those of faces seen from outside.
+# Vertices of the elements in CGNS order; vertices of faces as seen from outside.
 tets, pyramids, prisms, hexas = [], [], [], []
 
 
@@ -37,12 +37,12 @@ def add_tet(a, b, c, d):
     tets.append((a, b, c, d) if volume(a, b, c, d) > 0 else (a, c, b, d))
 
 
-# Faces of a cell with corners 0..7, seen from outside.
+# Faces of a cell with corners 0..7, as seen from outside.
 CELL = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 
 
 def split(face):
-    """Two triangles, by the diagonal from the face's least vertex, as both cells beside it do."""
+    """Splits a face along the diagonal from its least vertex, as both adjacent cells do."""
     s = face.index(min(face))
     a, b, c, d = face[s:] + face[:s]
     return (a, b, c), (a, c, d)
@@ -52,7 +52,7 @@ triangulated = set()
 
 
 def add_star(h, keep):
-    """A vertex in the middle; pyramids on the faces `keep`, tetrahedra on the others."""
+    """Adds a vertex in the middle, with pyramids on the faces `keep` and tetrahedra on the others."""
     points.append(tuple(sum(points[v][m] for v in h) / 8 for m in range(3)))
     centre = len(points) - 1
     for f, corners in enumerate(CELL):
@@ -121,7 +121,7 @@ def su2():
 
 
 def ugrid(order):
-    """A pyramid stands there as a prism whose last node fell onto the third: see mesh/ugrid.c."""
+    """AFLR3 stores a pyramid like a prism whose last node coincides with the third: see mesh/ugrid.c."""
     counts = [len(g) for g in (points, triangles, quads, tets, pyramids, prisms, hexas)]
     turned = [(p[0], p[3], p[4], p[1], p[2]) for p in pyramids]
     nodes = [v + 1 for group in ([f for f, _ in triangles], [f for f, _ in quads]) for f in group for v in f]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the sample model of gfnn-wave: a ball with a hard shell in a soft filling, 12 x 10 x 8 voxels.
 
-The ball is off centre, so that a file that is read with x, y or z mixed up or mirrored gives another
-model. Ids are not consecutive, as in segmented scans. The format: apps/gfnn-wave/model/voxel.c.
+The ball is off centre, so that a reader that swaps or mirrors x, y or z gets another model. Ids are
+not consecutive, as in segmented scans. The format is described in apps/gfnn-wave/input/voxel.c.
 Usage: python3 samples.py [folder]
 """
 import itertools

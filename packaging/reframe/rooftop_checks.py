@@ -4,12 +4,13 @@
     reframe -c packaging/reframe/rooftop_checks.py -r -S RooftopApp.size=small -S RooftopApp.window=10 -n 'RooftopApp.*nekbone'
     reframe -c packaging/reframe/rooftop_checks.py -r -S bindir=/opt/rooftop/bin -S RooftopApp.num_tasks=4
 
-One at a time (--exec-policy=serial) where no scheduler keeps the tests apart, or they disturb each other's figures, and
-doctor complains of them. A test passes if the program ends with 0 and its last line is VALID, the JSON report says the
-same, and, where `reference` has a figure for the machine, the FOM holds it. Figures come from that JSON, not from the
-table. Several ranks: the partition's launcher starts them; each takes a GPU of its own if there is one.
+Where no scheduler separates the tests, run them one at a time (--exec-policy=serial). Otherwise they disturb each
+other's figures, and doctor complains about them. A test passes if the program exits with 0, its last line is VALID, the
+JSON report says the same, and the FOM is within the bounds of `reference`, if that has a figure for the machine.
+Figures come from the JSON file, not from the table. Several ranks are started by the partition's launcher; each takes a
+GPU of its own if there is one.
 
-References go into a subclass of your own, or into this one:
+Put references into a subclass of your own, or into this class:
 
     reference = {'cluster:gpu': {'fom': (2500, -0.05, 0.05, 'Gflop/s')}}
 """
@@ -23,7 +24,7 @@ from reframe.core.builtins import parameter, performance_function, run_after, ru
 
 
 class RooftopTest(rfm.RunOnlyRegressionTest):
-    """What both kinds of tests share: where the programs are."""
+    """The folder of the programs, for both kinds of tests."""
     bindir = variable(str, value='')  # '': on PATH
     valid_systems = ['*']
     valid_prog_environs = ['*']
@@ -34,12 +35,12 @@ class RooftopTest(rfm.RunOnlyRegressionTest):
 
 @rfm.simple_test
 class RooftopApp(RooftopTest):
-    """One app with the rung that it takes for the fastest here: verified, timed, verified again."""
+    """One app with its default rung: verified, timed, verified again."""
     app = parameter(['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave'])
-    size = variable(str, value='tiny')      # of a rank: see the run rules
+    size = variable(str, value='tiny')      # memory per rank: see the run rules
     windows = variable(int, value=5)
-    window = variable(float, value=0.2)     # seconds; 10 for a figure that others will look at
-    warm_up = variable(float, value=0.2)    # 3 for such
+    window = variable(float, value=0.2)     # seconds; use 10 for a figure that others will look at
+    warm_up = variable(float, value=0.2)    # use 3 for such a figure
     device = variable(str, value='auto')
     nonce = variable(str, value='')
     num_tasks = 1
@@ -64,7 +65,7 @@ class RooftopApp(RooftopTest):
 
     @sanity_function
     def valid(self):
-        # First what needs no report: a program that could not start has written none.
+        # The output comes first: a program that could not start has written no report.
         sn.evaluate(sn.assert_found(rf'^{self.app}: VALID$', self.stdout))
         sn.evaluate(sn.assert_eq(self.job.exitcode or 0, 0))
         result = self.result()
@@ -89,7 +90,7 @@ class RooftopApp(RooftopTest):
 
 @rfm.simple_test
 class RooftopDoctor(RooftopTest):
-    """What the machine and the build can do; nothing that is broken. Its lines of advice are in the log."""
+    """Checks that nothing of the machine or the build is broken. The advice of doctor is in the log."""
     descr = 'Rooftop, doctor'
     num_tasks = 1
     time_limit = '5m'
@@ -102,7 +103,7 @@ class RooftopDoctor(RooftopTest):
 
     @run_before('run')
     def without_launcher(self):
-        self.job.launcher = getlauncher('local')()  # it starts ranks itself
+        self.job.launcher = getlauncher('local')()  # doctor starts ranks itself
 
     @sanity_function
     def valid(self):

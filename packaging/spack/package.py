@@ -1,12 +1,13 @@
 """Rooftop for Spack.
 
 Put this file into a repository of your own, as packages/rooftop/package.py (`spack repo create rooftop-repo rooftop`
-makes one, `spack repo add rooftop-repo` makes it known), the release's tarball into the folder where you call spack, and
+makes a repository, `spack repo add rooftop-repo` registers it). Put the tarball of the release into the folder where
+you call spack. Then:
 
     spack install --no-checksum rooftop@0.1.0 +cuda cuda_arch=90 +nccl
     spack load rooftop && rooftop doctor
 
-A git clone, as it is: `spack dev-build rooftop@develop` in its folder.
+To build a git clone as it is: `spack dev-build rooftop@develop` in its folder.
 """
 import os
 
@@ -15,7 +16,7 @@ from spack.package import *
 try:  # Spack 1.0 and later
     from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
     from spack_repo.builtin.build_systems.cuda import CudaPackage
-except ImportError:  # Spack 0.23: they came with the line above
+except ImportError:  # Spack 0.23: the import above has them
     pass
 
 
@@ -31,12 +32,12 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     version("develop")  # for dev-build
     version("0.1.0")
 
-    variant("mpi", default=True, description="Ranks, by MPI")
-    variant("kokkos", default=False, description="The rungs of Kokkos; with +cuda they need a driver to start")
-    variant("nccl", default=False, description="Halos between GPUs on their streams")
-    variant("openblas", default=True, description="dgemm as one of nekbone's small products")
-    variant("libxsmm", default=False, description="libxsmm as another of them")
-    variant("hwloc", default=True, description="The GPU near a rank's cores")
+    variant("mpi", default=True, description="Several ranks, with MPI")
+    variant("kokkos", default=False, description="Kokkos rungs; with +cuda the programs need a driver to start")
+    variant("nccl", default=False, description="Halo messages between GPUs on their streams")
+    variant("openblas", default=True, description="dgemm for nekbone's small matrix products")
+    variant("libxsmm", default=False, description="libxsmm for nekbone's small matrix products")
+    variant("hwloc", default=True, description="Choose the GPU nearest to a rank's cores")
     variant("metis", default=True, description="--partition metis of alya-rhs")
     variant("libpng", default=True, description="--picture FILE.png")
 
@@ -64,7 +65,7 @@ class Rooftop(AutotoolsPackage, CudaPackage):
 
     conflicts("+nccl", when="~cuda", msg="NCCL needs CUDA: rooftop +nccl +cuda")
     conflicts("+nccl", when="~mpi", msg="NCCL needs MPI: rooftop +nccl +mpi")
-    conflicts("cuda_arch=none", when="+cuda", msg="say for which GPUs: rooftop +cuda cuda_arch=90")
+    conflicts("cuda_arch=none", when="+cuda", msg="name the architecture of the GPUs: rooftop +cuda cuda_arch=90")
 
     def autoreconf(self, spec, prefix):
         if not os.path.exists("configure"):
@@ -72,7 +73,7 @@ class Rooftop(AutotoolsPackage, CudaPackage):
 
     def configure_args(self):
         spec = self.spec
-        # Spack's compilers tune for the target by themselves.
+        # Spack's compiler wrappers already tune for the target.
         args = ["--disable-native", f"--with-jansson={spec['jansson'].prefix}"]
         parts = (
             # variant, option, package

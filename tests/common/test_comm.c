@@ -10,6 +10,7 @@
 #include "config.h"
 #include <stdint.h>
 #include "check.h"
+#include "halo/transport.h"
 #include "machine/comm.h"
 #include "machine/device.h"
 #include "base/error.h"
@@ -158,15 +159,15 @@ static void test_identity(void)
 /* Without a GPU nothing is probed and nothing is promised. */
 static void test_gpu_aware(const char *program)
 {
-    CHECK(!rt_comm_gpu_aware());
-    rt_comm_probe_gpu_aware(program);
+    CHECK(!rt_gpu_aware());
+    rt_gpu_aware_probe(program);
     if (!rt_device_gpu() || size == 1)
-        CHECK(!rt_comm_gpu_aware());
-    double answers[2] = {rt_comm_gpu_aware(), -rt_comm_gpu_aware()};
+        CHECK(!rt_gpu_aware());
+    double answers[2] = {rt_gpu_aware(), -rt_gpu_aware()};
     rt_comm_max(answers, 2);
     CHECK(answers[0] == -answers[1]); /* the same on all ranks */
     if (rank == 0)
-        printf("gpu-aware: %s\n", rt_comm_gpu_aware() ? "yes, proved" : "no");
+        printf("gpu-aware: %s\n", rt_gpu_aware() ? "yes, proved" : "no");
 }
 
 /* A build without MPI that mpirun started on several ranks says so, once. */
@@ -205,7 +206,7 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "--probe-gpu-aware") == 0)
-        return rt_comm_probe_main();
+        return rt_gpu_aware_main();
     rt_error_set_program("test_comm");
     rt_comm_init(&argc, &argv);
     rank = rt_comm_rank();

@@ -1,6 +1,6 @@
 /*
- * test_halo.c - the halo against an oracle that knows all ranks' entries and adds them up one by
- * one. Alone or under mpirun; the random groups spread over as many ranks as there are.
+ * test_halo.c - the halo against an oracle that knows the entries of all ranks and adds them one by
+ * one. Alone or under mpirun; the random groups spread over all ranks.
  *
  *   test_halo                            the checks
  *   test_halo no-owner | two-owners | some-owners | transport NAME
@@ -21,6 +21,7 @@
 #endif
 #include "base/mem.h"
 #include "halo/nccl.h"
+#include "halo/transport.h"
 #include "judge/verify.h"
 
 enum { MOST = 600, LENGTH = 900, COMPONENTS = 3, SHARED_KEYS = 90, OWN_KEYS = 60 };
@@ -89,7 +90,7 @@ static void fill_entries(groups_t *groups, uint64_t seed, bool empty)
     }
 }
 
-/* One owner a group, any of its entries. */
+/* Makes one entry of each group its owner, chosen at random. */
 static void choose_owners(groups_t *groups, uint64_t seed)
 {
     for (int32_t key = 0; key < groups->keys; key++) {
@@ -134,7 +135,7 @@ static void groups_destroy(groups_t *groups)
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* A way to lay out an array, and who works on it where. */
+/* A layout of an array, and the processor and space that work on it. */
 typedef struct {
     const char *name;
     rt_type_t type;
@@ -182,8 +183,8 @@ static double get(const void *array, const layout_t *layout, int64_t position, i
     }
 }
 
-/* Every byte of the array, so that a value written where none belongs is seen: reals in (-1, 1), or
- * for the halves, which are only copied, any bits. */
+/* Fills every byte of the array, so that a stray write shows: reals in (-1, 1); for halves, which are
+ * only copied, any bits. */
 static void fill_array(void *array, rt_type_t type, uint64_t seed)
 {
     for (uint64_t i = 0; i < LENGTH * 5; i++) {
@@ -212,8 +213,8 @@ static double *gather_values(const groups_t *groups, const void *array, const la
     return all;
 }
 
-/* What an entry of group `key` must hold on this rank, with the bound on the error; false: what it
- * held before. `alone`: without messages. */
+/* Returns in *want what an entry of group `key` must hold on this rank, with the bound on the error;
+ * false: what it held before. `alone`: without messages. */
 static bool expected(const groups_t *groups, const double *before, rt_halo_op_t op,
                      const layout_t *layout, bool alone, int32_t key, int c, double *value,
                      double *bound)
@@ -242,7 +243,7 @@ static bool expected(const groups_t *groups, const double *before, rt_halo_op_t 
     return found;
 }
 
-/* Entries on all ranks that are not what they must be. */
+/* Counts the entries on all ranks that are wrong. */
 static double wrong_entries(const groups_t *groups, const double *before, rt_halo_op_t op,
                             const void *after, const layout_t *layout, bool alone)
 {
@@ -262,7 +263,7 @@ static double wrong_entries(const groups_t *groups, const double *before, rt_hal
     return wrong;
 }
 
-/* Entries that differ in any bit from the first copy of their group on the first rank. */
+/* Counts the entries that differ in any bit from the first copy of their group on the first rank. */
 static double unequal_copies(const groups_t *groups, const void *after, const layout_t *layout)
 {
     double *all = gather_values(groups, after, layout), unequal = 0;
@@ -284,7 +285,7 @@ static double unequal_copies(const groups_t *groups, const void *after, const la
     return unequal;
 }
 
-/* Values of the array that belong to no entry of a group and are not as in `want`. */
+/* Counts the values outside all groups that are not as in `want`. */
 static int64_t strays(const groups_t *groups, const void *want, const void *after,
                       const layout_t *layout)
 {
@@ -317,7 +318,7 @@ static rt_halo_t *halo_new(const groups_t *groups, place_t place, bool owners,
     return rt_halo_new(&desc);
 }
 
-/* Between begin and end: writes all values that are in no group, as interior work would. Changes
+/* Writes all values that are in no group, as interior work between begin and end would. Changes
  * `want` and the array alike. */
 static void interior_work(const groups_t *groups, const layout_t *layout, void *want, void *array,
                           rt_space_t space)
@@ -333,8 +334,8 @@ static void interior_work(const groups_t *groups, const layout_t *layout, void *
         }
 }
 
-/* One exchange; the result in host memory (free it with rt_free), the input with the interior's
- * work in *want. */
+/* Does one exchange. Returns the result in host memory (free it with rt_free); *want: the input with
+ * the interior's work. */
 static void *exchange(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
                       const layout_t *layout, place_t place, uint64_t seed, void *want)
 {
@@ -355,7 +356,7 @@ static void *exchange(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
     return result;
 }
 
-/* One exchange, judged; returns the number of wrong entries on all ranks. */
+/* Does one exchange and returns the number of wrong entries on all ranks. */
 static double judge(rt_halo_t *halo, const groups_t *groups, rt_halo_op_t op,
                     const layout_t *layout, place_t place, bool alone)
 {
@@ -405,8 +406,8 @@ static void test_all_layouts(const groups_t *groups, place_t place, const char *
     rt_halo_destroy(both);
 }
 
-/* Two exchanges under way at once, ended in another order on half of the ranks; and begun so, too,
- * which only messages that are not on the stream can bear. */
+/* Two exchanges under way at once, ended in a different order on half of the ranks; also begun in a
+ * different order, which only messages that are not on the stream allow. */
 static void test_two_at_once(const groups_t *groups, place_t place)
 {
     const layout_t *layout = &layouts[0];
@@ -443,7 +444,7 @@ static void test_two_at_once(const groups_t *groups, place_t place)
 
 /* ---- a message that is lost ------------------------------------------------------------------ */
 
-/* As staged, but nothing goes from the first rank to its first neighbour. */
+/* Like staged, but drops what the first rank sends to its first neighbour. */
 typedef struct {
     void *staged;
     int n, drop_out, drop_in;
@@ -514,7 +515,7 @@ static void test_lost_message(const groups_t *groups, place_t place)
     rt_halo_destroy(halo);
 }
 
-/* ---- what a halo says about itself ----------------------------------------------------------- */
+/* ---- rt_halo_info ---------------------------------------------------------------------------- */
 
 static void test_info(const groups_t *groups, place_t place)
 {
@@ -567,8 +568,8 @@ static void test_info(const groups_t *groups, place_t place)
     rt_halo_destroy(halo);
 }
 
-/* The points that elements of a box share, ranks side by side along x: what Nekbone hands in. Fills
- * index, gid (or only counts, with NULL) and how many lie on one rank, and between two. */
+/* Makes the points that elements of a box share, ranks adjacent along x, as Nekbone does. Fills index
+ * and gid (or with NULL only counts) and the numbers on one rank and between two. */
 static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *local,
                            int64_t *shared)
 {
@@ -593,7 +594,7 @@ static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *
     return count;
 }
 
-/* The prediction holds, and is not far off. */
+/* The prediction is an upper bound, and not a loose one. */
 static void test_memory(place_t place)
 {
     enum { E = 8, N = 5 };
@@ -689,7 +690,7 @@ static rt_halo_t *small_halo(int64_t *index, int64_t *gid, uint8_t *owner, const
     return rt_halo_new(&desc);
 }
 
-/* Only alone: a child of one of many ranks would end them all. */
+/* Only with one rank: a child of one of many ranks would end them all. */
 static void test_misuse(void)
 {
     int64_t apart[3] = {4, 0, 2}, twice[3] = {4, 2, 4}, below[3] = {1, -1, 2};
@@ -700,7 +701,7 @@ static void test_misuse(void)
     rt_halo_t *sum = small_halo(apart, gid, NULL, "auto"),
               *copy = small_halo(apart, gid, good, "auto");
 
-    CHECK_DIES(RT_USAGE, "entry 2 is at position 4, as one before it",
+    CHECK_DIES(RT_USAGE, "entry 2 is at position 4, like an earlier one",
                { small_halo(twice, gid, NULL, "auto"); });
     CHECK_DIES(RT_USAGE, "position -1", { small_halo(below, gid, NULL, "auto"); });
     CHECK_DIES(RT_USAGE, "position 2147483648", { small_halo(beyond, gid, NULL, "auto"); });
@@ -734,7 +735,7 @@ static void test_misuse(void)
     rt_halo_destroy(copy);
 }
 
-/* What must end all ranks; comes back if it did not. */
+/* Does what must end all ranks; returns only if it did not. */
 static void run_mode(const char *mode, const char *argument)
 {
     int64_t index[3] = {0, 1, 2}, gid[3] = {5, 10 + rank, 20 + rank};
@@ -746,7 +747,7 @@ static void run_mode(const char *mode, const char *argument)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Who can work where in this build on this machine. */
+/* Lists the processors and spaces of this build on this machine. */
 static int list_places(place_t *place)
 {
     int n = 0;
@@ -771,7 +772,7 @@ static int list_places(place_t *place)
     return n;
 }
 
-/* On the stream, by GPUs of their own. Catches messages that overtake packing or unpacking. */
+/* Exchanges on the stream, a GPU per rank. Catches messages that overtake packing or unpacking. */
 static void test_nccl(const groups_t *groups, place_t place)
 {
     if (size == 1 || place.kind != RT_CUDA)
@@ -784,8 +785,8 @@ static void test_nccl(const groups_t *groups, place_t place)
 }
 
 #if RT_HAVE_CUDA
-/* Many exchanges of two halos, sums and copies (which go one way only), with ranks that are late by
- * chance and nothing else that keeps them together. */
+/* Does many exchanges of two halos, sums and copies (which go one way only), with random delays of
+ * ranks and nothing else that keeps them together. */
 static void *exchange_often(const groups_t *groups, place_t place, const char *transport)
 {
     enum { TURNS = 40 };
@@ -809,8 +810,8 @@ static void *exchange_often(const groups_t *groups, place_t place, const char *t
     return host;
 }
 
-/* Straight into each other's memory. Catches a place that is used again before it was read, and
- * turns that two ranks count differently. */
+/* Exchanges by direct writes into each other's memory. Catches a slot that is reused before it was
+ * read, and turns that two ranks count differently. */
 static void test_peer(const groups_t *groups, place_t place)
 {
     if (size == 1 || place.kind != RT_CUDA)

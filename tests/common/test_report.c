@@ -15,7 +15,8 @@
 #include "check.h"
 #include "files.h"
 #include "base/error.h"
-#include "io/report.h"
+#include "base/table.h"
+#include "io/json.h"
 
 static char folder[] = "/tmp/rt_report_XXXXXX";
 

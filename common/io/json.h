@@ -1,16 +1,15 @@
 /*
- * io/report.h - results: a table for people, JSON for programs.
+ * io/json.h - results for programs: JSON through jansson, and the file of a whole report.
  *
- * JSON goes through jansson. A file is written whole or not at all: to a temporary file beside
- * it, flushed to disk, then renamed. Numbers that are not finite cannot be written; they are a
- * failed verification, and meeting one here is a fault of the program.
+ * A file is written whole or not at all: to a temporary file in the same folder, which is flushed
+ * to disk and then renamed. Numbers that are not finite cannot be written: verification should have
+ * failed before, so meeting one here is a fault of the program.
  */
-#ifndef RT_REPORT_H
-#define RT_REPORT_H
+#ifndef RT_JSON_H
+#define RT_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,17 +35,6 @@ void rt_report_probe(const char *path);
  * signature. Rank 0 only. Returns 0, or -1 after one line on stderr (disk full, ...): then `path`
  * is what it was before, and no temporary file is left. */
 int rt_report_write(const char *path, json_t *root, const char *nonce);
-
-/* A table of text: right-aligned numbers, left-aligned words, widths from the content. */
-typedef struct rt_table rt_table_t;
-/* Columns separated by '|'; a column whose heading starts with '<' is left-aligned:
- * rt_table_new("<rung|time us|GB/s"). */
-rt_table_t *rt_table_new(const char *columns);
-/* The next cell of the present row, printf-like; "-" for what does not apply. */
-void rt_table_cell(rt_table_t *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void rt_table_row(rt_table_t *t); /* ends the row; missing cells become empty */
-void rt_table_print(const rt_table_t *t, FILE *out);
-void rt_table_destroy(rt_table_t *t);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,39 @@
+/*
+ * base/mem_backend.h - what base/mem.c asks of a kind of memory. Private to the runtime.
+ *
+ * Host memory is in base/mem.c itself. machine/memory.c installs CUDA's or that of Kokkos while
+ * such a GPU is in use.
+ */
+#ifndef RT_MEM_BACKEND_H
+#define RT_MEM_BACKEND_H
+
+#include "base/mem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    void *(*alloc)(size_t bytes, rt_space_t space); /* NULL on failure */
+    void (*release)(void *ptr, rt_space_t space);
+    void (*copy)(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
+                 size_t bytes);
+    void (*fill)(void *dst, rt_space_t space, int byte, size_t bytes);
+    size_t (*available)(rt_space_t space);
+} rt_mem_backend_t;
+
+/* Ordinary host memory for all three spaces; in use until another back-end is installed. */
+extern const rt_mem_backend_t rt_mem_host;
+/* Makes this the back-end of pinned and device memory that is allocated from now on, and of copies
+ * and fills. Each block is released by the back-end that allocated it. RT_HOST is always
+ * rt_mem_host. `backend` must stay valid. */
+void rt_mem_set_backend(const rt_mem_backend_t *backend);
+/* True if rt_mem_poison, or RT_POISON=1 in the environment, is on. */
+bool rt_mem_is_poisoning(void);
+/* Fills this host memory with the pattern of base/mem.h. */
+void rt_mem_poison_block(void *ptr, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/*
+ * halo/transport.h - how packed messages move between ranks.
+ *
+ * Public so that a test can put a transport of its own in place (to drop a message, say), and so
+ * that a new one is one table.
+ */
+#ifndef RT_HALO_TRANSPORT_H
+#define RT_HALO_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/mem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int64_t first, count;
+} rt_halo_range_t;
+
+/* Buffers are in buffer_space (for fields in host memory: always RT_HOST). `send` and `recv` hold
+ * values of bytes_per_value each. Message m to rank peer[m] is range out[m] of `send`; the message
+ * from it goes to range in[m] of `recv`. An empty message is not sent. */
+typedef struct {
+    const char *name;
+    rt_space_t buffer_space; /* where the packed buffers live: RT_PINNED for staged */
+    /* Called by all ranks, in the same order. most[m]: bytes of the largest message to or from
+     * peers[m], the same on both. */
+    void *(*open)(int n_peers, const int *peers, const size_t *most);
+    void (*close)(void *state); /* likewise */
+    /* Start and finish only put work on the second stream (machine/device.h) if on_stream;
+     * otherwise start is called when the packed values are there. */
+    void (*start)(void *state, const void *send, const rt_halo_range_t *out, void *recv,
+                  const rt_halo_range_t *in, size_t bytes_per_value);
+    void (*finish)(void *state);
+    /* Returns NULL, or why it cannot serve these ranks. Collective. May be NULL: it always can. */
+    const char *(*why_not)(int n_peers, const int *peers);
+    bool on_stream;
+} rt_transport_t;
+
+extern const rt_transport_t rt_transport_staged, rt_transport_gpu_aware;
+extern const rt_transport_t rt_transport_nccl; /* in builds with NCCL */
+extern const rt_transport_t rt_transport_peer; /* in builds with CUDA */
+
+/* For tests: use this transport for halos made from now on (NULL: as the description says). */
+void rt_halo_force_transport(const rt_transport_t *transport);
+
+/* Value i that rank `from` sends to rank `to` in a trial. */
+static inline double rt_trial_value(int from, int to, int64_t i)
+{
+    return 1 + from + 1000.0 * to + (double)i / 1048576;
+}
+
+/* --- does this MPI move device memory? (gpu_aware.c) --- */
+
+/* True only after rt_gpu_aware_probe saw a child process move device memory through this MPI.
+ * A library's own answer does not count: libraries have promised it and then crashed. */
+bool rt_gpu_aware(void);
+/* Starts `program` in its hidden mode on one rank of each host. Collective. */
+void rt_gpu_aware_probe(const char *program);
+/* The hidden mode of every program: `PROGRAM --probe-gpu-aware`. Returns the exit status: 0 if MPI
+ * moved device memory from this process to itself and the bytes were right. A process of its own,
+ * because the usual failure is a segmentation fault. */
+int rt_gpu_aware_main(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

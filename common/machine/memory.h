@@ -1,0 +1,22 @@
+/*
+ * machine/memory.h - device memory of CUDA and of Kokkos: back-ends for base/mem.h. Private to
+ * machine/.
+ */
+#ifndef RT_MEMORY_H
+#define RT_MEMORY_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Say whether CUDA, or Kokkos, now works on a GPU. New memory is then CUDA's if CUDA does, else
+ * that of Kokkos if Kokkos does, else the host's. */
+void rt_memory_use_cuda(bool on);
+void rt_memory_use_kokkos(bool on);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* mesh/builder.c - see mesh/builder.h: what the readers share. */
+#include "config.h"
+#include "mesh/builder.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "base/numbers.h"
+
+const char *rt_element_name(rt_element_t type)
+{
+    static const char *const names[] = {"tetrahedron", "pyramid", "prism", "hexahedron"};
+    return names[type];
+}
+
+bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t number,
+                         const char *shape, int64_t type)
+{
+    static const char *const plural[] = {"tetrahedra", "pyramids", "prisms", "hexahedra"};
+    char list[64] = "";
+    for (int t = 0; t < RT_ELEMENTS; t++)
+        if (rt_mesh_allows(draft, t)) {
+            const bool last = draft->types >> (t + 1) == 0;
+            strcat(list, list[0] == '\0' ? "" : last ? " and " : ", ");
+            strcat(list, plural[t]);
+        }
+    return rt_scan_fail(s, "element %" PRId64 " is %s (type %" PRId64 "): only %s can be used",
+                        number, shape, type, list);
+}
+
+bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n)
+{
+    rt_mesh_t *mesh = &draft->mesh;
+    int64_t *room = draft->element_room + type;
+    if (mesh->elements[type] + n > INT32_MAX)
+        return rt_scan_fail_file(s, "more than %d elements of one type", INT32_MAX);
+    if (mesh->elements[type] + n <= *room)
+        return true;
+    const int64_t more =
+        mesh->elements[type] + n > 2 * *room ? mesh->elements[type] + n : 2 * *room;
+    mesh->element[type] = rt_scan_resize(s, mesh->element[type], mesh->elements[type], more,
+                                         (size_t)rt_element_size(type) * sizeof(int32_t));
+    if (s->failed)
+        return false;
+    *room = more;
+    return true;
+}
+
+bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n)
+{
+    rt_mesh_t *mesh = &draft->mesh;
+    int64_t *room = draft->face_room + type;
+    if (mesh->faces[type] + n > INT32_MAX)
+        return rt_scan_fail_file(s, "more than %d faces of one type", INT32_MAX);
+    if (mesh->faces[type] + n <= *room)
+        return true;
+    const int64_t more = mesh->faces[type] + n > 2 * *room ? mesh->faces[type] + n : 2 * *room;
+    mesh->face[type] = rt_scan_resize(s, mesh->face[type], mesh->faces[type], more,
+                                      (size_t)rt_face_size(type) * sizeof(int32_t));
+    if (!s->failed)
+        mesh->tag[type] =
+            rt_scan_resize(s, mesh->tag[type], mesh->faces[type], more, sizeof *mesh->tag[type]);
+    if (s->failed)
+        return false;
+    *room = more;
+    return true;
+}
+
+int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type)
+{
+    if (!rt_mesh_reserve_elements(s, draft, type, 1))
+        return NULL;
+    return draft->mesh.element[type] + draft->mesh.elements[type]++ * rt_element_size(type);
+}
+
+int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t tag)
+{
+    if (tag < INT32_MIN || tag > INT32_MAX) {
+        rt_scan_fail(s, "a boundary face has the tag %" PRId64, tag);
+        return NULL;
+    }
+    if (!rt_mesh_reserve_faces(s, draft, type, 1))
+        return NULL;
+    const int64_t n = draft->mesh.faces[type]++;
+    draft->mesh.tag[type][n] = (int32_t)tag;
+    return draft->mesh.face[type] + n * rt_face_size(type);
+}
+
+bool rt_mesh_scan_finite(rt_scan_t *s, const double x[3], int64_t tag)
+{
+    for (int d = 0; d < 3; d++)
+        if (!rt_finite(x[d]))
+            return rt_scan_fail(s, "node %" PRId64 ": its %c coordinate is not finite", tag,
+                                "xyz"[d]);
+    return true;
+}
