@@ -1,9 +1,10 @@
-# The runtime that all apps stand on: one static library, installed with its headers and rooftop.pc, so that an app
+# The runtime of all apps: one static library, installed with its headers and rooftop.pc, so that an app
 # can be built outside this tree.
 
 lib_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
+	common/base/arithmetic.h \
 	common/base/error.h common/base/error.c \
 	common/base/free_memory.h common/base/free_memory.c \
 	common/base/hilbert.h common/base/hilbert.c \
@@ -12,7 +13,9 @@ common_librooftop_a_SOURCES = \
 	common/base/opt.h common/base/opt.c \
 	common/base/sha256.h common/base/sha256.c \
 	common/base/sort.h common/base/sort.c \
+	common/base/stats.h common/base/stats.c \
 	common/base/table.h common/base/table.c \
+	common/base/text.h common/base/text.c \
 	common/base/threads.h \
 	common/io/draft.h common/io/draft.c \
 	common/io/image.h common/io/image.c \
@@ -30,7 +33,8 @@ common_librooftop_a_SOURCES = \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
 	common/mesh/builder.h common/mesh/builder.c \
-	common/mesh/gmsh.c \
+	common/mesh/gmsh.h common/mesh/gmsh.c \
+	common/mesh/gmsh_2.c common/mesh/gmsh_4.c common/mesh/gmsh_parts.c common/mesh/gmsh_tags.c \
 	common/mesh/mesh.h common/mesh/read.c \
 	common/mesh/su2.c \
 	common/mesh/ugrid.c \
@@ -45,13 +49,16 @@ common_librooftop_a_SOURCES = \
 	common/halo/transport.h common/halo/transports.c \
 	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
-	common/measure/ceiling_loops.h common/measure/plausible.c \
+	common/measure/ceiling_loops.h common/measure/plausible.h common/measure/plausible.c \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
-	common/app/app.h common/app/ladder.h common/app/ladder.c common/app/version.c \
-	common/tune/search.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
-	common/tune/tune_file.c \
-	common/driver/driver.h common/driver/main.c common/driver/rung.c common/driver/study.c
+	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
+	common/app/parameter.h common/app/version.c \
+	common/tune/search.h common/tune/search.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
+	common/tune/tune_file.c common/tune/tuning.h \
+	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
+	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
+	common/driver/sizes.c common/driver/study.c common/driver/tables.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
@@ -68,6 +75,7 @@ common_librooftop_a_SOURCES += \
 	common/machine/cuda.cuh \
 	common/machine/kernels.c \
 	common/machine/kernels.h \
+	common/machine/probe.cu \
 	common/measure/ceiling_cuda.cu
 endif
 
@@ -83,9 +91,12 @@ else
 common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
-# What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
-rt_private_headers = base/free_memory.h base/mem_backend.h driver/driver.h halo/kernels.h halo/state.h \
-	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h tune/tune_file.h
+# Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
+rt_private_headers = base/free_memory.h base/mem_backend.h driver/job.h halo/kernels.h halo/state.h \
+	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/search.h \
+	tune/tune_file.h tune/tuning.h
+# main() of every program, which each app's local.mk compiles with RT_APP, its table.
+EXTRA_DIST += common/driver/program.c
 rooftopincludedir = $(includedir)/rooftop
 rt_headers = $(patsubst $(srcdir)/common/%,%,$(wildcard $(foreach e,h cuh hpp,$(srcdir)/common/*.$e $(srcdir)/common/*/*.$e)))
 install-data-local:
@@ -98,7 +109,7 @@ uninstall-local:
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
-# Asked each time, written only if it has changed.
+# Made each time, written only if it has changed.
 version.h: rt_always
 	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
 	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
@@ -107,7 +118,7 @@ rt_always:
 CLEANFILES += version.h
 common/app/version.o: version.h
 
-# Where the files are that ship with an app: beside the sources, or where make install puts them.
+# Where the files are that ship with an app: with the sources, or where make install puts them.
 common/io/inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
 
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)

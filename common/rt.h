@@ -1,33 +1,38 @@
 /*
  * rt.h - everything an app of Rooftop may use, in one include.
  *
- * The order is the order in which a program meets the parts: errors, options, the ladder of
- * rungs, the ranks, memory, devices, halo, timers, ceilings, verification, report, driver.
+ * The order is that of the folders: a folder includes only folders above it.
  */
 #ifndef RT_H
 #define RT_H
 
+#include "base/arithmetic.h"
 #include "base/error.h"
-#include "base/opt.h"
-#include "machine/comm.h"
 #include "base/mem.h"
 #include "base/numbers.h"
+#include "base/opt.h"
+#include "base/sha256.h"
+#include "base/stats.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "io/json.h"
+#include "machine/comm.h"
 #include "machine/device.h"
-#include "machine/replay.h"
+#include "machine/energy.h"
 #include "machine/kokkos.h"
+#include "machine/replay.h"
+#include "machine/timer.h"
 #include "halo/halo.h"
 #include "halo/transport.h"
-#include "machine/timer.h"
 #include "measure/ceiling.h"
-#include "judge/verify.h"
-#include "base/sha256.h"
+#include "measure/plausible.h"
 #include "judge/digest.h"
-#include "machine/energy.h"
-#include "base/table.h"
-#include "io/json.h"
+#include "judge/verify.h"
 #include "judge/work.h"
+#include "app/app.h"
+#include "app/context.h"
 #include "app/ladder.h"
 #include "tune/tune.h"
-#include "app/app.h"
+#include "driver/driver.h"
 
 #endif

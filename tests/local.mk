@@ -35,10 +35,14 @@ rt_alya_tests = \
 	tests/alya-rhs/test_read \
 	tests/alya-rhs/test_schedule
 rt_mcpi_tests = \
-	tests/fun3d-mcpi/test_blocks \
+	tests/fun3d-mcpi/test_colour \
+	tests/fun3d-mcpi/test_dual \
+	tests/fun3d-mcpi/test_flow \
+	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
+	tests/fun3d-mcpi/test_system \
 	tests/fun3d-mcpi/test_wing
 rt_gfnn_tests = \
 	tests/gfnn-wave/test_box \
@@ -84,10 +88,12 @@ rt_scripts = \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \
+	tests/suite/links.sh \
 	tests/suite/outside.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \
+	tests/suite/unit.sh \
 	tests/suite/verify.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
@@ -122,10 +128,14 @@ tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_s
 tests_mutants_alya_mutants_LDADD = $(rt_alya_ldadd)
 
 rt_mcpi_ldadd = $(mcpi_libs)
-tests_fun3d_mcpi_test_blocks_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_colour_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_dual_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_flow_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_graph_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_mtx_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_rows_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_sweeps_LDADD = $(rt_mcpi_ldadd)
+tests_fun3d_mcpi_test_system_LDADD = $(rt_mcpi_ldadd)
 tests_fun3d_mcpi_test_wing_LDADD = $(rt_mcpi_ldadd)
 tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
 tests_mutants_mcpi_mutants_LDADD = $(rt_mcpi_ldadd)
@@ -148,7 +158,7 @@ tests_mutants_gfnn_mutants_LDADD = $(rt_gfnn_ldadd)
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
 	$(wildcard $(srcdir)/tests/*.* $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp \
-	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json)
+	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

@@ -1,9 +1,9 @@
-# The suite: tools/rooftop and its package, with the documents that it reads, and what the source of this build was.
-dist_bin_SCRIPTS += tools/rooftop
+# The suite: tools/rooftop and its package, with the documents that it reads, and the manifest of the source.
+dist_bin_SCRIPTS = tools/rooftop
 rt_python = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/tools $${PYTHON:-python3}
 
 suitedir = $(pkgdatadir)/rooftop_suite
-dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py)
+dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py $(srcdir)/tools/rooftop_suite/*.html)
 suitedocsdir = $(pkgdatadir)/docs
 dist_suitedocs_DATA = docs/result-schema.json
 lessonsdir = $(pkgdatadir)/docs/lessons
@@ -11,14 +11,14 @@ dist_lessons_DATA = $(wildcard $(srcdir)/docs/lessons/*.md)
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 
-EXTRA_DIST += tools/coverage tools/gpu-record tools/nek-study tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
+EXTRA_DIST += tools/coverage tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
 # bash-completion looks a command up by its name: one file, and the names of the programs beside it.
 completiondir = $(datadir)/bash-completion/completions
 rt_completion = $(DESTDIR)$(completiondir)
 EXTRA_DIST += tools/completion/rooftop.bash
 
-# Without Python the programs install all the same; the tier of their results is then unknown.
+# Without Python the programs are installed too; the tier of their results is then unknown.
 install-data-hook:
 	$(MKDIR_P) '$(rt_completion)'
 	$(INSTALL_DATA) $(srcdir)/tools/completion/rooftop.bash '$(rt_completion)/rooftop'
@@ -32,7 +32,7 @@ uninstall-hook:
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
 		'$(DESTDIR)$(suitedir)/__pycache__'
 
-# A release says what it is, and what its files were: docs/run-rules.md, "Source and tier".
+# A release has its version and a manifest of its files: docs/run-rules.md, "Source and tier".
 dist-hook: rt_dist_version rt_dist_man
 	$(rt_python) -m rooftop_suite.source manifest '$(distdir)' >'$(distdir)/source.sha256'
 
@@ -46,7 +46,15 @@ rt_dist_version:
 	fi; \
 	rm -f '$(distdir)/.tarball-version' && echo "$$v" >'$(distdir)/.tarball-version'
 
+# The types of the suite.
+check-types:
+	@if $(rt_python) -c 'import mypy' 2>/dev/null; then \
+	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite; \
+	else \
+	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
+	fi
+
 manifest:
 	@$(rt_python) -m rooftop_suite.source manifest '$(srcdir)'
 
-.PHONY: manifest rt_dist_version
+.PHONY: check-types manifest rt_dist_version

@@ -4,7 +4,6 @@
 #include "config.h"
 #include "alya.h"
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 static const char *const orders[] = {"natural",         "hilbert",    "rcm",
@@ -13,173 +12,189 @@ static const char *const reorders[] = {"auto", "no", "hilbert", "rcm", NULL};
 static const char *const partitions[] = {"hilbert", "metis", NULL};
 static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 
-#define AT(member) offsetof(alya_config_t, member)
+#define CONFIG alya_config_t
 static const rt_opt_t options[] = {
-    {"mesh", RT_OPT_STRING, AT(mesh), "NAME",
-     "hill (Bolund-like, 600 x 400 x 120 m), box (periodic, (2 pi)^3), or a file of tetrahedra "
-     "(Gmsh 2.2 or 4.1, SU2)",
-     "hill", 0, 0, NULL},
-    {"cells", RT_OPT_EXTENTS, AT(cells), "NXxNYxNZ",
-     "cells of the hill or box, six tetrahedra each; the paper's size is 480x400x28", "48x40x28", 1,
-     1e6, NULL},
-    {"growth", RT_OPT_REAL, AT(growth), "X",
-     "hill: ratio of the heights of neighbouring layers, from the ground up", "1.12", 0.5, 2, NULL},
-    {"jitter", RT_OPT_REAL, AT(jitter), "X",
-     "move the inner nodes at random by up to this share of a cell", "0", 0, 0.15, NULL},
-    {"order", RT_OPT_CHOICE, AT(order), NULL,
-     "order of nodes and elements as the mesh is handed in", "natural", 0, 0, orders},
-    {"reorder", RT_OPT_CHOICE, AT(reorder), NULL,
-     "what set-up makes of it: auto takes hilbert if the order handed in has poor locality; no: "
-     "leave it, to see what an order costs",
-     "auto", 0, 0, reorders},
-    {"partition", RT_OPT_CHOICE, AT(partition), NULL,
-     "elements to ranks: ranges along a Hilbert curve, or METIS", "hilbert", 0, 0, partitions},
-    {"form", RT_OPT_CHOICE, AT(form), NULL,
-     "convective form; conserves: conv nothing, skew energy, cons momentum and angular momentum, "
-     "emac all three",
-     "cons", 0, 0, forms},
-    {"vreman", RT_OPT_REAL, AT(vreman), "C",
-     "constant of the subgrid model, 0: off; the paper's code has 0.1", "0.07", 0, 10, NULL},
-    {"filter-width", RT_OPT_REAL, AT(filter), "M",
-     "width of the subgrid model's filter in metres; 0: cube root of each element's volume", "0", 0,
-     1e6, NULL},
-    {"rho", RT_OPT_REAL, AT(rho), "X", "density, kg/m^3", "1.229", 1e-6, 1e6, NULL},
-    {"mu", RT_OPT_REAL, AT(mu), "X", "viscosity, Pa s", "1.8e-5", 0, 1e6, NULL},
-    {"force-x", RT_OPT_REAL, AT(force_x), "X", "force a mass along x, m/s^2", "0", -1e6, 1e6, NULL},
-    {"force-y", RT_OPT_REAL, AT(force_y), "X", "along y", "0", -1e6, 1e6, NULL},
-    {"force-z", RT_OPT_REAL, AT(force_z), "X", "along z", "0", -1e6, 1e6, NULL},
-    {"assemblies", RT_OPT_INT, AT(assemblies), "N",
-     "assemblies of a solve; the paper times 3, one Runge-Kutta step", "3", 1, 1e6, NULL},
-    {"steps", RT_OPT_INT, AT(steps), "N",
-     "explicit Runge-Kutta steps of the momentum equation in place of bare assemblies (no "
-     "pressure: for pictures, not for physics)",
-     "0", 0, 1e6, NULL},
-    {"courant", RT_OPT_REAL, AT(courant), "X", "Courant number of these steps", "0.5", 1e-6, 10,
-     NULL},
+    RT_TEXT(CONFIG, mesh, "mesh", "NAME", "hill",
+            "hill (Bolund-like, 600 x 400 x 120 m), box (periodic, (2 pi)^3), or a file of "
+            "tetrahedra (Gmsh 2.2 or 4.1, SU2)"),
+    RT_EXTENTS(CONFIG, cells, "cells", "NXxNYxNZ", "48x40x28", 1, 1e6,
+               "cells of the hill or box, six tetrahedra each; the paper's size is 480x400x28"),
+    RT_REAL(CONFIG, growth, "growth", "X", "1.12", 0.5, 2,
+            "hill: ratio of the heights of neighbouring layers, from the ground up"),
+    RT_REAL(CONFIG, jitter, "jitter", "X", "0", 0, 0.15,
+            "move the inner nodes at random by up to this share of a cell"),
+    RT_CHOICE(CONFIG, order, "order", NULL, "natural", orders,
+              "order of nodes and elements as the mesh is handed in"),
+    RT_CHOICE(CONFIG, reorder, "reorder", NULL, "auto", reorders,
+              "what set-up makes of it: auto takes hilbert if the order handed in has poor "
+              "locality; no: leave it, to see what an order costs"),
+    RT_CHOICE(CONFIG, partition, "partition", NULL, "hilbert", partitions,
+              "elements to ranks: ranges along a Hilbert curve, or METIS"),
+    RT_CHOICE(CONFIG, form, "form", NULL, "cons", forms,
+              "convective form; conserves: conv nothing, skew energy, cons momentum and angular "
+              "momentum, emac all three"),
+    RT_REAL(CONFIG, vreman, "vreman", "C", "0.07", 0, 10,
+            "constant of the subgrid model, 0: off; the paper's code has 0.1"),
+    RT_REAL(CONFIG, filter, "filter-width", "M", "0", 0, 1e6,
+            "width of the subgrid model's filter in metres; 0: cube root of each element's volume"),
+    RT_REAL(CONFIG, rho, "rho", "X", "1.229", 1e-6, 1e6, "density, kg/m^3"),
+    RT_REAL(CONFIG, mu, "mu", "X", "1.8e-5", 0, 1e6, "viscosity, Pa s"),
+    RT_REAL(CONFIG, force_x, "force-x", "X", "0", -1e6, 1e6, "force per mass along x, m/s^2"),
+    RT_REAL(CONFIG, force_y, "force-y", "X", "0", -1e6, 1e6, "along y"),
+    RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "along z"),
+    RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 1e6,
+           "assemblies per solve; the paper times 3, one Runge-Kutta step"),
+    RT_INT(CONFIG, steps, "steps", "N", "0", 0, 1e6,
+           "explicit Runge-Kutta steps of the momentum equation instead of bare assemblies (no "
+           "pressure: for pictures, not for physics)"),
+    RT_REAL(CONFIG, courant, "courant", "X", "0.5", 1e-6, 10, "Courant number of these steps"),
 };
 
 /* --- sizes --- */
 
-static void count_box(alya_config_t *cfg)
+/* Fills in what follows from the options whatever the extents are. */
+static void complete(alya_config_t *config)
 {
-    const alya_box_t box = alya_box(cfg);
-    const double n[3] = {(double)cfg->cells[0], (double)cfg->cells[1], (double)cfg->cells[2]};
-    cfg->total_elements = 6 * n[0] * n[1] * n[2];
-    cfg->total_nodes = box.periodic_box ? n[0] * n[1] * n[2] : (n[0] + 1) * (n[1] + 1) * (n[2] + 1);
-    if (cfg->total_elements / 6 < rt_comm_size())
+    const bool shuffled = config->order == ALYA_RANDOM_ELEMENTS || config->order == ALYA_RANDOM_ALL;
+    config->is_hill = strcmp(config->mesh, "hill") == 0;
+    config->from_file = !config->is_hill && strcmp(config->mesh, "box") != 0;
+    config->counts = (alya_counts_t){.poor_order = config->reorder == ALYA_REORDER_NO &&
+                                                   (config->from_file || shuffled)};
+}
+
+static void count_totals(alya_config_t *config)
+{
+    const int periodic = !config->is_hill;
+    config->counts.total_elements = 6;
+    config->counts.total_nodes = 1;
+    for (int d = 0; d < 3; d++) {
+        config->counts.total_elements *= (double)config->cells[d];
+        config->counts.total_nodes *= (double)(config->cells[d] + !periodic);
+    }
+}
+
+static void count_box(alya_config_t *config)
+{
+    const int64_t *n = config->cells;
+    const alya_box_t box = alya_box(config);
+    count_totals(config);
+    const double mine = config->counts.total_elements / rt_comm_size();
+    const double nodes = (double)(n[0] + 1) * (double)(n[1] + 1) * (double)(n[2] + 1);
+    if (mine < 6)
         rt_refuse(RT_USAGE, "--cells %lldx%lldx%lld is fewer cells than the %d ranks that run",
-                  (long long)cfg->cells[0], (long long)cfg->cells[1], (long long)cfg->cells[2],
-                  rt_comm_size());
-    if (cfg->total_elements / rt_comm_size() > INT32_MAX - 6.0 ||
-        8 * (n[0] + 1) * (n[1] + 1) * (n[2] + 1) > 0x1p60)
+                  (long long)n[0], (long long)n[1], (long long)n[2], rt_comm_size());
+    if (mine > INT32_MAX - 6.0 || 8 * nodes > 0x1p60)
         rt_refuse(RT_USAGE,
-                  "--cells %lldx%lldx%lld is %.3g tetrahedra a rank, and a rank can hold "
+                  "--cells %lldx%lldx%lld is %.3g tetrahedra per rank, and a rank can hold "
                   "2147483641: use fewer cells or more ranks",
-                  (long long)cfg->cells[0], (long long)cfg->cells[1], (long long)cfg->cells[2],
-                  cfg->total_elements / rt_comm_size());
-    alya_box_count(&box, rt_comm_size(), &cfg->elements, &cfg->nodes);
+                  (long long)n[0], (long long)n[1], (long long)n[2], mine);
+    alya_box_count(&box, rt_comm_size(), &config->counts.elements, &config->counts.nodes);
 }
 
-/* The hill of the paper's proportions whose memory comes closest below the target. */
-static void choose_cells(rt_run_t *run, double target)
+static void configure(rt_run_t *run)
 {
-    alya_config_t *cfg = run->config;
-    double low = 0, high = 64;
-    for (int step = 0; step < 40; step++) {
-        double scale = (low + high) / 2;
-        /* fewer layers make thinner cells, so z shrinks more slowly than x and y */
-        cfg->cells[0] = (int64_t)fmax(2, 480 * scale);
-        cfg->cells[1] = (int64_t)fmax(2, 400 * scale);
-        cfg->cells[2] = (int64_t)fmax(2, 28 * sqrt(fmin(scale, 1)) * fmax(1, scale));
-        bool small =
-            6.0 * (double)cfg->cells[0] * (double)cfg->cells[1] * (double)cfg->cells[2] < INT32_MAX;
-        /* the count of one rank: ranks are equal, and counting parts is dear */
-        if (small) {
-            cfg->elements = 6 * cfg->cells[0] * cfg->cells[1] * cfg->cells[2];
-            cfg->nodes = (cfg->cells[0] + 1) * (cfg->cells[1] + 1) * (cfg->cells[2] + 1);
-        }
-        if (small && rt_run_most_memory(run) <= target)
-            low = scale;
-        else
-            high = scale;
-    }
-    cfg->cells[0] = (int64_t)fmax(2, 480 * low) * rt_comm_size();
-    cfg->cells[1] = (int64_t)fmax(2, 400 * low);
-    cfg->cells[2] = (int64_t)fmax(2, 28 * sqrt(fmin(low, 1)) * fmax(1, low));
+    alya_config_t *config = run->config;
+    const char *picture = run->opt.picture;
+    const char *why = picture ? alya_picture_why_not(picture) : NULL;
+    if (why)
+        rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
+    complete(config);
+    if (!config->from_file)
+        count_box(config);
 }
 
-static void configure(rt_run_t *run, double target)
+/*
+ * The extents of scale k are those of the paper, 480x400x28, times s = k / 117600 on each rank. Fewer
+ * layers make thinner cells, so below s = 1 z shrinks only with the square root of s. 117600 is a
+ * common multiple for which every extent changes exactly at a whole k: 480 s = k / 245,
+ * 400 s = k / 294, 28 s = k / 4200, and (28 sqrt(s))^2 = k / 150.
+ */
+enum { UNIT = 117600, LEAST_CELLS = 2 };
+static bool extents(rt_run_t *run, int64_t scale)
 {
-    alya_config_t *cfg = run->config;
-    cfg->from_file = strcmp(cfg->mesh, "hill") != 0 && strcmp(cfg->mesh, "box") != 0;
-    if (run->opt.picture) {
-        const char *why = alya_picture_why_not(run->opt.picture);
-        if (why)
-            rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
-    }
-    if (cfg->from_file) {
-        if (target > 0)
-            rt_refuse(RT_USAGE, "--size is for meshes that are made: %s has the size it has",
-                      cfg->mesh);
-        alya_file_count(cfg);
-        return;
-    }
-    if (target > 0)
-        choose_cells(run, target);
-    count_box(cfg);
+    alya_config_t *config = run->config;
+    complete(config);
+    if (config->from_file)
+        rt_refuse(RT_USAGE, "--size is for meshes that are made: %s has the size it has",
+                  config->mesh);
+    const double layers =
+        scale < UNIT ? floor(sqrt((double)(scale / 150))) : (double)(scale / 4200);
+    const double cells[3] = {(double)(scale / 245), (double)(scale / 294), layers};
+    for (int d = 0; d < 3; d++)
+        config->cells[d] = (int64_t)fmin(fmax(LEAST_CELLS, cells[d]), INT32_MAX);
+    const int64_t *n = config->cells;
+    if (6.0 * (double)n[0] * (double)n[1] * (double)n[2] >= INT32_MAX)
+        return false;
+    /* ranks are equal, and counting their parts is expensive: count one block */
+    config->counts.is_block = true;
+    config->counts.elements = 6 * n[0] * n[1] * n[2];
+    config->counts.nodes = (n[0] + 1) * (n[1] + 1) * (n[2] + 1);
+    config->cells[0] *= rt_comm_size();
+    count_totals(config);
+    return true;
 }
 
 static void describe(const rt_run_t *run, FILE *out)
 {
-    const alya_config_t *cfg = run->config;
+    const alya_config_t *config = run->config;
+    const alya_counts_t *counts = alya_counts(run);
     fprintf(out, "problem       momentum right-hand side on ");
-    if (cfg->from_file)
-        fprintf(out, "%s", cfg->mesh);
+    if (config->from_file)
+        fprintf(out, "%s", config->mesh);
     else
-        fprintf(out, "a %s of %lldx%lldx%lld cells", cfg->mesh, (long long)cfg->cells[0],
-                (long long)cfg->cells[1], (long long)cfg->cells[2]);
-    fprintf(out, ": %.0f tetrahedra, %.0f nodes\n", cfg->total_elements, cfg->total_nodes);
+        fprintf(out, "a %s of %lldx%lldx%lld cells", config->mesh, (long long)config->cells[0],
+                (long long)config->cells[1], (long long)config->cells[2]);
+    fprintf(out, ": %.0f tetrahedra, %.0f nodes\n", counts->total_elements, counts->total_nodes);
     fprintf(out,
             "              form %s, Vreman c %g, filter %s, rho %g kg/m^3, mu %g Pa s, force %g %g "
             "%g m/s^2\n",
-            forms[cfg->form], cfg->vreman, cfg->filter > 0 ? "of given width" : "V^(1/3)", cfg->rho,
-            cfg->mu, cfg->force_x, cfg->force_y, cfg->force_z);
-    fprintf(out, "              order %s, reorder %s, partition %s, ", orders[cfg->order],
-            reorders[cfg->reorder], partitions[cfg->partition]);
-    if (cfg->steps > 0)
-        fprintf(out, "%lld Runge-Kutta steps without pressure\n", (long long)cfg->steps);
+            forms[config->form], config->vreman, config->filter > 0 ? "of given width" : "V^(1/3)",
+            config->rho, config->mu, config->force_x, config->force_y, config->force_z);
+    fprintf(out, "              order %s, reorder %s, partition %s, ", orders[config->order],
+            reorders[config->reorder], partitions[config->partition]);
+    if (config->steps > 0)
+        fprintf(out, "%lld Runge-Kutta steps without pressure\n", (long long)config->steps);
     else
-        fprintf(out, "%lld assemblies a solve\n", (long long)cfg->assemblies);
-}
-
-static const char *note(const rt_rung_t *rung)
-{
-    const alya_kernels_t *kernels = rung->kernels;
-    if (!kernels)
-        return NULL;
-    return kernels->reproducible ? "claims: the same bits from run to run, on any number of threads"
-                                 : "sums by atomics: the last bits vary from run to run";
+        fprintf(out, "%lld assemblies per solve\n", (long long)config->assemblies);
 }
 
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
-    const alya_config_t *cfg = run->config;
-    point[0] = (rt_coordinate_t){"elements", (double)cfg->elements, 1};
+    point[0] = (rt_coordinate_t){
+        .name = "elements", .value = (double)alya_counts(run)->elements, .weight = 1};
     return 1;
 }
 
-static void result(const void *solver, json_t *out)
+static void result(const void *solver, rt_result_t *out)
 {
     const alya_solver_t *s = solver;
-    rt_json_real(out, "elements", s->problem->config->total_elements);
-    rt_json_real(out, "nodes", s->problem->config->total_nodes);
-    rt_json_real(out, "seconds_mesh", s->problem->seconds_mesh);
-    rt_json_real(out, "seconds_order", s->problem->seconds_order);
-    rt_json_real(out, "seconds_rung_set_up", s->seconds_set_up);
+    if (!out->json)
+        return;
+    rt_json_real(out->json, "elements", s->problem->counts.total_elements);
+    rt_json_real(out->json, "nodes", s->problem->counts.total_nodes);
+    rt_json_real(out->json, "seconds_mesh", s->problem->seconds_mesh);
+    rt_json_real(out->json, "seconds_order", s->problem->seconds_order);
+    rt_json_real(out->json, "seconds_rung_set_up", s->seconds_set_up);
 }
 
 static const char *const roofline_cases[] = {"cells=48x40x28", "cells=120x100x28",
                                              "cells=240x200x28", "cells=480x400x28", NULL};
+
+static const rt_extras_t extras = {
+    .result = result,
+    .tune_point = tune_point,
+    .picture = alya_picture,
+    .compare = alya_compare,
+    .paper = alya_paper,
+    .roofline_cases = roofline_cases,
+    .roofline_settings = "assemblies=3",
+};
+
+#define RUNG RT_RUNG
+const rt_rung_t alya_ladder[ALYA_RUNGS] = {
+#include "ladder.def"
+};
+#undef RUNG
 
 const rt_app_t alya_app = {
     .name = "alya-rhs",
@@ -190,10 +205,14 @@ const rt_app_t alya_app = {
     .ladder = alya_ladder,
     .n_rungs = ALYA_RUNGS,
     .size_option = "cells",
+    .extras = &extras,
     .configure = configure,
+    .extents = extents,
     .describe = describe,
     .memory = alya_memory,
     .work = alya_work,
+    .input_new = alya_input_new,
+    .input_destroy = alya_input_destroy,
     .problem_new = alya_problem_new,
     .problem_destroy = alya_problem_destroy,
     .digest = alya_digest,
@@ -203,13 +222,4 @@ const rt_app_t alya_app = {
     .spoil = alya_spoil,
     .solve = alya_solve,
     .verify_after = alya_verify_after,
-    .result = result,
-    .picture = alya_picture,
-    .note = note,
-    .parameters = alya_parameters,
-    .tune_point = tune_point,
-    .compare = alya_compare,
-    .roofline_cases = roofline_cases,
-    .roofline_settings = "assemblies=3",
-    .paper = alya_paper,
 };

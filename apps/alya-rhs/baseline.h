@@ -2,30 +2,30 @@
  * baseline.h - the element routine of the paper's baseline: rungs cpu-B, B and P, in C and CUDA.
  *
  * As in a general finite element code, the numbers of dimensions, nodes and Gauss points, the shape
- * functions, the convective form and the model come at run time; geometry, gradients and properties
- * are worked out at each point, though on a linear tetrahedron they are the same at all. An element
- * matrix is summed up, then multiplied by the velocity: r = F - K u,
+ * functions, the convective form and the model are known only at run time. Geometry, gradients and
+ * properties are computed at each point, although on a linear tetrahedron they are the same at all
+ * points. An element matrix is assembled, then multiplied by the velocity: r = F - K u,
  *
  *     F_ai    = sum_q N_a (det/24) rho f_i,
  *     K_ai,bj = sum_q N_a N_b (det/24) rho A_ij + (det/24) mu_t (g_a,j g_b,i + delta_ij g_a . g_b).
  *
  * Every intermediate is a value in a workspace: one statement writes it, others read it. The rungs
- * differ in where that is, and in nothing else. Who includes this file defines before:
- *   work_t              a workspace: what `w` is below
- *   AT(w, value, lane)  that value of that lane, to be read or assigned
- *   LANES               what stands before a statement: on the CPU a loop `lane` over 16 elements;
- *                       nothing in CUDA, where a thread is one lane and AT does not look at `lane`
- *   FN                  what stands before a function
+ * differ only in where the workspace is. A file that includes this one defines first:
+ *    work_t              a workspace: `w` below
+ *    AT(w, value, lane)  that value of that lane, to be read or assigned
+ *    LANES               goes before a statement: on the CPU a loop `lane` over 16 elements;
+ *                        nothing in CUDA, where a thread is one lane and AT ignores `lane`
+ *    FN                  goes before a function
  */
 #ifndef ALYA_BASELINE_H
 #define ALYA_BASELINE_H
 
 #include <math.h>
-#include "alya.h"
+#include "kernel.h"
 
-/* The element type. It has to be in memory: nothing here may be a constant to the compiler. */
+/* The element type. It must be in memory, so that nothing here is a constant to the compiler. */
 typedef struct {
-    int ndime, pnode, pgaus;    /* 3, 4 nodes, 4 Gauss points; nowhere more than that */
+    int ndime, pnode, pgaus;    /* 3, 4 nodes, 4 Gauss points; the maximum of each */
     double weight[4];           /* [g] of the unit tetrahedron, whose volume is 1/6 */
     double shape[4][4];         /* [g][a] N_a */
     double derivative[4][4][3]; /* [g][a][k] dN_a/ds_k */
@@ -40,7 +40,7 @@ enum {
     EL_VOLUME = EL_MATRIX + 144,
     EL_WIDTH,                   /* Delta */
     EL_LAPLACE,                 /* of two nodes at a point: (det/24) mu_t g_a . g_b */
-    EL_POINTS,                  /* here begin the Gauss points; where a point's values are in it: */
+    EL_POINTS,                  /* start of the Gauss points; offsets within a point: */
     GP_JACOBI = 0,              /* [i][k] dx_i/ds_k */
     GP_INVERSE = GP_JACOBI + 9, /* [k][j] ds_k/dx_j */
     GP_DET = GP_INVERSE + 9,    /* determinant of the Jacobian */
@@ -58,7 +58,7 @@ enum {
     EL_VALUES = EL_POINTS + 4 * GP_VALUES
 };
 
-/* The linear tetrahedron. Host code. */
+/* Fills in the linear tetrahedron. Host code. */
 static inline void alya_baseline_tetrahedron(alya_element_type_t *type)
 {
     type->ndime = 3;
@@ -73,8 +73,8 @@ static inline void alya_baseline_tetrahedron(alya_element_type_t *type)
     }
 }
 
-/* Jacobian, its inverse, volume and gradients of the shape functions at one point; p: where its
- * values begin. */
+/* Computes the Jacobian, its inverse, the volume and the gradients of the shape functions at one
+ * point, whose values start at p. */
 FN void geometry(work_t w, const alya_element_type_t *type, int p, int g)
 {
     const int ndime = type->ndime, pnode = type->pnode, jacobi = p + GP_JACOBI;
@@ -85,7 +85,7 @@ FN void geometry(work_t w, const alya_element_type_t *type, int p, int g)
                 LANES AT(w, jacobi + 3 * i + k, lane) +=
                     AT(w, EL_COORD + 3 * a + i, lane) * type->derivative[g][a][k];
         }
-    /* A code that has triangles too would branch on ndime here: cofactors, not yet divided. */
+    /* A code that also has triangles would branch on ndime here. Cofactors, not yet divided. */
     for (int k = 0; k < 3; k++)
         for (int j = 0; j < 3; j++) {
             const int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
@@ -110,7 +110,7 @@ FN void geometry(work_t w, const alya_element_type_t *type, int p, int g)
         }
 }
 
-/* Gradient and divergence of the velocity at one point. */
+/* Computes the gradient and the divergence of the velocity at one point. */
 FN void velocity(work_t w, const alya_element_type_t *type, int p)
 {
     const int ndime = type->ndime, pnode = type->pnode, J = p + GP_VELGRAD;
@@ -126,7 +126,7 @@ FN void velocity(work_t w, const alya_element_type_t *type, int p)
         LANES AT(w, p + GP_DIV, lane) += AT(w, J + 4 * i, lane);
 }
 
-/* Density, and viscosity with the subgrid model, at one point. */
+/* Computes the density, and the viscosity with the subgrid model, at one point. */
 FN void properties(work_t w, const alya_physics_t *physics, int p)
 {
     const int J = p + GP_VELGRAD;
@@ -158,13 +158,14 @@ FN void properties(work_t w, const alya_physics_t *physics, int p)
     }
 }
 
-/* What force and convection are multiplied by at one point; the form is an option as any other. */
+/* Computes the factors of force and convection at one point; the form is an option like any
+ * other. */
 FN void coefficients(work_t w, const alya_element_type_t *type, const alya_physics_t *physics,
                      int p)
 {
     const int ndime = type->ndime, J = p + GP_VELGRAD, A = p + GP_CONVEC;
     const double transposed = physics->form == ALYA_EMAC ? 1 : 0;
-    const double share = physics->form == ALYA_CONV ? 0 : physics->form == ALYA_SKEW ? 0.5 : 1;
+    const double share = alya_divergence_share(physics->form);
     for (int i = 0; i < ndime; i++) {
         LANES AT(w, p + GP_FORCE + i, lane) =
             AT(w, p + GP_VOLUME, lane) * AT(w, p + GP_DENSITY, lane) * physics->force[i];
@@ -206,7 +207,7 @@ FN void matrix(work_t w, const alya_element_type_t *type, int p, int g)
     }
 }
 
-/* EL_COORD and EL_VELOC in, EL_RHS out: r of the elements in w. */
+/* Computes r of the elements in w: EL_COORD and EL_VELOC in, EL_RHS out. */
 FN void element(work_t w, const alya_element_type_t *type, const alya_physics_t *physics)
 {
     const int ndime = type->ndime, pnode = type->pnode, pgaus = type->pgaus;
@@ -225,7 +226,7 @@ FN void element(work_t w, const alya_element_type_t *type, const alya_physics_t 
         coefficients(w, type, physics, EL_POINTS + g * GP_VALUES);
     }
 
-    for (int k = EL_RHS; k < EL_VOLUME; k++) /* and the matrix */
+    for (int k = EL_RHS; k < EL_VOLUME; k++) /* the matrix too */
         LANES AT(w, k, lane) = 0;
     for (int g = 0; g < pgaus; g++)
         matrix(w, type, EL_POINTS + g * GP_VALUES, g);

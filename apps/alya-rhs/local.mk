@@ -1,26 +1,30 @@
-# alya-rhs. Everything but main.c is a library, so that tests can link it.
+# alya-rhs. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/alya-rhs/alya-rhs
-apps_alya_rhs_alya_rhs_SOURCES = apps/alya-rhs/main.c
+apps_alya_rhs_alya_rhs_SOURCES = common/driver/program.c
+apps_alya_rhs_alya_rhs_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=alya_app
 apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
-	apps/alya-rhs/alya.h apps/alya-rhs/ladder.def \
-	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c apps/alya-rhs/judge/verify.c \
-	apps/alya-rhs/work.c apps/alya-rhs/rungs.c apps/alya-rhs/picture.c \
-	apps/alya-rhs/input/box.c \
+	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def apps/alya-rhs/form.hpp \
+	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c \
+	apps/alya-rhs/work.c apps/alya-rhs/picture.c \
+	apps/alya-rhs/input/box.c apps/alya-rhs/input/set.h \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/distribute.c \
-	apps/alya-rhs/input/input.h \
-	apps/alya-rhs/input/order.c \
+	apps/alya-rhs/input/input.h apps/alya-rhs/input/input.c \
+	apps/alya-rhs/input/order.c apps/alya-rhs/input/rcm.c \
 	apps/alya-rhs/input/read.c \
+	apps/alya-rhs/input/velocity.c \
+	apps/alya-rhs/judge/judge.h apps/alya-rhs/judge/verify.c apps/alya-rhs/judge/replay.c \
 	apps/alya-rhs/patches.h apps/alya-rhs/patches.c \
+	apps/alya-rhs/patch_record.h apps/alya-rhs/patch_record.c \
 	apps/alya-rhs/baseline.h \
 	apps/alya-rhs/cpu/reference.c \
 	apps/alya-rhs/cpu/schedule.c \
-	apps/alya-rhs/cpu/lanes.h \
+	apps/alya-rhs/cpu/lanes.h apps/alya-rhs/cpu/arithmetic.h \
 	apps/alya-rhs/cpu/cpu_b.c \
 	apps/alya-rhs/cpu/cpu_rs.c \
 	apps/alya-rhs/cpu/cpu_rsp.c \
@@ -40,7 +44,7 @@ apps_alya_rhs_libalya_a_SOURCES += \
 	apps/alya-rhs/cuda/rspr.cu \
 	apps/alya-rhs/cuda/closed.cu \
 	apps/alya-rhs/cuda/coalesced.cu \
-	apps/alya-rhs/cuda/patch.cuh \
+	apps/alya-rhs/cuda/patch.cuh apps/alya-rhs/cuda/patch_host.cuh \
 	apps/alya-rhs/cuda/patch.cu \
 	apps/alya-rhs/cuda/mixed.cu \
 	apps/alya-rhs/cuda/vectors.cu
@@ -56,8 +60,6 @@ endif
 
 alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs
 dist_alya_inputs_DATA = $(wildcard $(srcdir)/inputs/alya-rhs/*)
-alya_docdir = $(docdir)/alya-rhs
-dist_alya_doc_DATA = $(wildcard $(srcdir)/apps/alya-rhs/*.md)
 EXTRA_DIST += apps/alya-rhs/hill.png
 
 # make bench: the ladder at the paper's size, in natural and in Hilbert order.

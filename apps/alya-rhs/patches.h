@@ -2,7 +2,7 @@
  * patches.h - a mesh cut into patches that fit into shared memory (host code, OpenMP).
  *
  * A patch is a run of consecutive elements with few distinct nodes. All that a kernel must know of
- * one lies in one record, which a GPU fetches with a single bulk copy:
+ * one is in one record, which a GPU fetches with a single bulk copy:
  *
  *     head     alya_patch_head_t
  *     node     uint32_t [nodes]           node of the mesh; top bit: its sum is one row of one
@@ -12,34 +12,23 @@
  *     start    uint16_t [slices + 1]      where the lists of 32 rows, a slice, begin
  *     list     uint16_t [start[slices]][32][2]
  *
- * Results are staged as [component][ALYA_PATCH_STAGE(most)], `most` being the shape's limit of
- * elements: element e's share for its node a is at position a most + e, and from 4 most on lie
- * zeros. A row is what one thread adds up: up to ALYA_PATCH_ROW positions of one node. A warp takes
- * 32 rows, so the lists of a slice are stored side by side, two positions of each row after two of
- * the row before, with positions of zeros where a row has none (a sliced ELL matrix). Rows are
- * sorted by falling length, so few are filled up.
+ * Results are staged as [component][ALYA_PATCH_STAGE(most)], where `most` is the shape's limit of
+ * elements: the share of element e for its node a is at position a most + e, and zeros start at 4
+ * most. A row is what one thread adds up: up to ALYA_PATCH_ROW positions of one node. A warp takes
+ * 32 rows, so the lists of a slice are interleaved, two positions of a row after two of the row
+ * before, and a row that has none left gets positions of zeros (a sliced ELL matrix). Rows are
+ * sorted by falling length, so few need filling.
  *
- * Shared memory has 16 banks for doubles, and what a half-warp reads from one bank takes as many
- * cycles. As far as can be, the positions of 16 rows in one step are in different banks; and so are
- * the nodes that 8 elements have in the same place, each 48 bytes (reads of 16 bytes: 8 banks).
+ * Shared memory has 16 banks for doubles, and the reads of a half-warp from one bank take one cycle
+ * each. As far as possible, the positions of 16 rows in one step are in different banks; so are the
+ * nodes that 8 elements have in the same place, 48 bytes each (reads of 16 bytes: 8 banks).
  *
- * Each part starts at a multiple of 16 bytes; what lies between is zero.
+ * Each part starts at a multiple of 16 bytes; the gaps are zero.
  */
 #ifndef ALYA_PATCHES_H
 #define ALYA_PATCHES_H
 
-#include "alya.h"
-
-#if defined(__CUDACC__) || defined(__HIPCC__)
-#define ALYA_HOST_DEVICE __host__ __device__
-#else
-#define ALYA_HOST_DEVICE
-#endif
-#ifdef __cplusplus /* sizes of shared memory are worked out by the compiler */
-#define ALYA_CONSTEXPR constexpr
-#else
-#define ALYA_CONSTEXPR
-#endif
+#include "kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,7 +58,7 @@ typedef struct {
     uint32_t rows;
 } alya_patch_head_t;
 
-/* Byte offsets into a record. */
+/* Byte offsets in a record. */
 typedef struct {
     uint32_t node, local, row, start, list;
 } alya_patch_layout_t;
@@ -108,9 +97,10 @@ alya_patch_layout(uint32_t nodes, uint32_t elements, uint32_t rows, uint32_t id_
     return at;
 }
 
-/* Most bytes of a record. Of the list: rows are sorted, so no slice but the first is longer than
- * the shortest row of the one before. Together they have at most the positions of the elements, 32
- * rows as long as the first, and one position a row that makes the number even. */
+/* Returns the largest size of a record. The list: rows are sorted, so no slice but the first is
+ * longer than the shortest row of the slice before. Together the slices have at most the
+ * positions of the elements, 32 rows as long as the first, and one position per row to make the
+ * number even. */
 ALYA_HOST_DEVICE ALYA_CONSTEXPR static inline uint32_t
 alya_patch_most_bytes(alya_patch_shape_t shape)
 {
@@ -120,18 +110,32 @@ alya_patch_most_bytes(alya_patch_shape_t shape)
            2 * ALYA_PATCH_SLICE * (4 * elements / ALYA_PATCH_SLICE + 1 + ALYA_PATCH_ROW + slices);
 }
 
-/* How many patches there would be: what the choice of a shape is made on. */
+/* Counts the patches without making them; the choice of a shape is based on this. */
 alya_patch_count_t alya_patches_count(const alya_mesh_t *mesh, const alya_patch_shape_t *shape);
-/* The result does not depend on the number of threads. */
+/* Makes the patches. The result does not depend on the number of threads. */
 alya_patches_t *alya_patches_new(const alya_mesh_t *mesh, const alya_patch_shape_t *shape);
 void alya_patches_destroy(alya_patches_t *patches);
-/* Most bytes of records and offsets of such a mesh in an order that set-up leaves as it is, with up
- * to 3/4 of a node an element in patches; *making: host memory that alya_patches_new needs besides.
- * In any order: what it says for ALYA_PATCH_POOR times the elements (shapes of 128 nodes or more).
- */
+/* Returns the largest size in bytes of records and offsets of such a mesh, in an order that set-up
+ * leaves as it is, with up to 3/4 of a node per element in patches. *making: the host memory that
+ * alya_patches_new needs in addition. For any order: pass ALYA_PATCH_POOR times the elements
+ * (shapes of 128 nodes or more). */
 #define ALYA_PATCH_POOR 2.3
 double alya_patches_memory(int64_t elements, int64_t nodes, const alya_patch_shape_t *shape,
                            double *making);
+/* The same for a mesh of which only counts are known. */
+double alya_patches_count_memory(const alya_counts_t *counts, const alya_patch_shape_t *shape,
+                                 double *making);
+
+/* The patches as a kernel gets them, in the rung's space. */
+typedef struct {
+    int64_t patches;
+    const uint32_t *offset; /* [patches + 1] */
+    const unsigned char *record;
+} alya_patch_lists_t;
+/* Makes them in host memory, then copies them. */
+alya_patch_lists_t alya_patch_lists_new(const alya_mesh_t *mesh, const alya_patch_shape_t *shape,
+                                        rt_space_t space);
+void alya_patch_lists_destroy(alya_patch_lists_t *lists, rt_space_t space);
 
 #ifdef __cplusplus
 }

@@ -3,11 +3,11 @@
  * plane.
  *
  * No rank ever holds the whole mesh. A .vtu file has one place for each value of each array, so
- * rank 0 takes the parts one after the other and puts them there. For an image every rank draws the
- * tetrahedra that it has, and the largest value of a pixel is the picture's.
+ * rank 0 receives the parts one after the other and writes them there. For an image every rank
+ * draws its own tetrahedra, and the largest value of each pixel is kept.
  *
- * Rank 0 writes. A failure is its own: it goes on taking part in what is collective, and says one
- * line at the end. The file is there whole or not at all.
+ * Rank 0 writes. If that fails, rank 0 still takes part in the collective calls, and prints one
+ * line at the end. The file is either complete or absent.
  */
 #include "config.h"
 #include "alya.h"
@@ -63,7 +63,7 @@ static void vtu_begin(vtu_t *v, const char *path)
     rt_vtk_begin(&v->draft, path, "UnstructuredGrid", body, bytes, ARRAYS, v->at);
 }
 
-/* Where each cell's nodes end, and what each cell is: known without the mesh. */
+/* Writes where each cell's nodes end, and what each cell is: known without the mesh. */
 static void vtu_cells(vtu_t *v)
 {
     int64_t *ends = RT_NEW(int64_t, BLOCK, RT_HOST);
@@ -80,7 +80,8 @@ static void vtu_cells(vtu_t *v)
     RT_FREE(types, RT_HOST);
 }
 
-/* Elements from number `first` of the file on, whose node 0 is number `node` of the file. */
+/* Writes n elements of a part. The first is element `first` of the file, and the part's node 0 is
+ * node `node` of the file. */
 static void vtu_connectivity(vtu_t *v, int64_t first, int64_t node, const int32_t *part, int64_t n)
 {
     int64_t *wide = RT_NEW(int64_t, (size_t)4 * BLOCK, RT_HOST);
@@ -94,8 +95,8 @@ static void vtu_connectivity(vtu_t *v, int64_t first, int64_t node, const int32_
     RT_FREE(wide, RT_HOST);
 }
 
-/* Rank `from` sends its n items to rank 0, which gets them (to be freed) and how many. Collective;
- * NULL on all other ranks. */
+/* Sends n items of rank `from` to rank 0, which gets them (the caller frees them) and their number.
+ * Returns NULL on all other ranks. Collective. */
 static void *part_of(int from, const void *mine, int64_t n, size_t unit, int64_t *got)
 {
     size_t ranks = (size_t)rt_comm_size();
@@ -124,7 +125,7 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
         vtu_cells(v);
     }
     for (int from = 0; from < rt_comm_size(); from++) {
-        /* Elements first, since their nodes are counted from the nodes before this rank's. */
+        /* Elements first: their nodes are numbered after the nodes of the ranks before. */
         void *part = part_of(from, mesh->connectivity, mesh->elements, 4 * sizeof(int32_t), &n);
         if (writer)
             vtu_connectivity(v, elements, nodes, part, n);
@@ -143,29 +144,29 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
     RT_FREE(v, RT_HOST);
 }
 
-/* --- the speed in a vertical plane, a value a pixel --- */
+/* --- the speed in a vertical plane, one value per pixel --- */
 
-/* Pixels; with the scales 1248 x 424. */
+/* Pixels; 1248 x 424 with the scales. */
 enum { LONG_SIDE = 1104, SHORT_SIDE = 400, BAR = 144, FOOT = 24 };
 #define HILL_TOP 60.0 /* m, five times the height of the hill */
 
 typedef struct {
     int width, height;
     double plane;             /* y, m */
-    double low[2], pixels[2]; /* x and z: what the image begins with, m; pixels/m */
+    double low[2], pixels[2]; /* x and z: origin of the image, m; pixels per metre */
     bool ground;              /* there is ground below the mesh */
     double *speed;            /* [height][width] from the bottom up, m/s; -1 outside the mesh */
 } slice_t;
 
-/* Where the plane cuts an edge. */
+/* A point where the plane cuts an edge. */
 typedef struct {
-    double at[2]; /* pixels; whole numbers are centres */
+    double at[2]; /* pixels; whole numbers are pixel centres */
     double u[3];
 } cut_t;
 
 static void slice_place(slice_t *s, const alya_mesh_t *mesh, bool hill)
 {
-    double box[6]; /* least, and minus the largest coordinates */
+    double box[6]; /* least coordinates, and minus the largest ones */
     for (int i = 0; i < 6; i++)
         box[i] = INFINITY;
     for (int64_t n = 0; n < mesh->nodes; n++)
@@ -181,10 +182,10 @@ static void slice_place(slice_t *s, const alya_mesh_t *mesh, bool hill)
     s->ground = hill;
     if (hill) {
         height = fmin(height, HILL_TOP);
-        s->low[1] -= height / 20; /* or the ground before the hill would not be seen */
+        s->low[1] -= height / 20; /* or the ground in front of the hill would not be visible */
         height += height / 20;
     }
-    /* True to scale unless that makes it very flat or narrow. */
+    /* True to scale, unless that would be very flat or narrow. */
     double share = fmin(width, height) / fmax(width, height);
     int shorter = (int)fmax(SHORT_SIDE, round(LONG_SIDE * share));
     s->width = width >= height ? LONG_SIDE : shorter;
@@ -193,7 +194,7 @@ static void slice_place(slice_t *s, const alya_mesh_t *mesh, bool hill)
     s->pixels[1] = s->height / height;
 }
 
-/* Edge from a node before the plane to one in or behind it. */
+/* Cuts the edge from node a before the plane to node b in or behind it. */
 static cut_t cut_edge(const slice_t *s, const double *x, const double *u, int32_t a, int32_t b)
 {
     const double *xa = x + 3 * (int64_t)a, *xb = x + 3 * (int64_t)b;
@@ -207,16 +208,18 @@ static cut_t cut_edge(const slice_t *s, const double *x, const double *u, int32_
     return c;
 }
 
-/* Twice the area of the triangle p, a, b. */
+/* Returns twice the area of the triangle p, a, b. */
 static double area(const double p[2], const double a[2], const double b[2])
 {
     return (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0]);
 }
 
-/* The largest value of a pixel counts, so that the image does not depend on the order. */
+/* Draws one triangle. The largest value of a pixel is kept, so the image does not depend on the
+ * order. */
 static void draw_triangle(slice_t *s, const cut_t *a, const cut_t *b, const cut_t *c)
 {
-    static const double edge = -1e-9; /* a centre on an edge is in both triangles, never in none */
+    static const double edge = -1e-9; /* a centre on an edge is in both triangles, never in
+                                       * neither */
     const double whole = area(a->at, b->at, c->at);
     const int size[2] = {s->width, s->height};
     int from[2], to[2];
@@ -238,13 +241,13 @@ static void draw_triangle(slice_t *s, const cut_t *a, const cut_t *b, const cut_
                 square += v * v;
             }
             double *pixel = &s->speed[(int64_t)j * s->width + i];
-            if (sqrt(square) > *pixel) /* never for NaN: such a pixel stays empty */
+            if (sqrt(square) > *pixel) /* false for NaN: such a pixel stays empty */
                 *pixel = sqrt(square);
         }
 }
 
-/* A node in the plane counts as behind it. So of two elements with a face in the plane one is
- * drawn, and no pixel is left out. */
+/* Draws all elements. A node in the plane counts as behind it, so of two elements with a common
+ * face in the plane one is drawn, and no pixel is left out. */
 static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
 {
 #pragma omp parallel for schedule(static)
@@ -259,13 +262,13 @@ static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
                 behind[m++] = node[a];
         if (n == 0 || m == 0)
             continue;
-        cut_t c[4]; /* a triangle, or a quadrilateral, in order around it */
+        cut_t c[4]; /* a triangle, or a quadrilateral in order around it */
         for (int i = 0; i < 4; i++) {
             int p = n == 2 ? i / 2 : n == 1 ? 0 : i % 3;
             int q = n == 2 ? (i == 1 || i == 2) : n == 1 ? i % 3 : 0;
             c[i] = cut_edge(s, mesh->x, u, before[p], behind[q]);
         }
-#pragma omp critical(alya_picture) /* few elements come here: those of one plane */
+#pragma omp critical(alya_picture) /* few elements get here: those that the plane cuts */
         {
             draw_triangle(s, &c[0], &c[1], &c[2]);
             if (n == 2)
@@ -274,13 +277,13 @@ static void draw_elements(slice_t *s, const alya_mesh_t *mesh, const double *u)
     }
 }
 
-/* --- an image of it --- */
+/* --- the image --- */
 
 static void paint(const slice_t *s, double most, rt_image_t *image)
 {
     static const unsigned char ground[3] = {128, 128, 128}, outside[3] = {236, 236, 236};
     for (int i = 0; i < s->width; i++) {
-        int first = 0; /* pixel of this column that is in the mesh */
+        int first = 0; /* lowest pixel of this column that is in the mesh */
         while (first < s->height && s->speed[(int64_t)first * s->width + i] < 0)
             first++;
         for (int j = 0; j < s->height; j++) {
@@ -294,7 +297,7 @@ static void paint(const slice_t *s, double most, rt_image_t *image)
     }
 }
 
-/* x below the picture and z at its right, in metres. */
+/* Paints x below the picture and z to its right, in metres. */
 static void paint_axes(const slice_t *s, rt_image_t *image)
 {
     const int size[2] = {s->width, s->height};
@@ -327,8 +330,8 @@ static void write_image(const slice_t *s, double most, const char *path)
     rt_image_free(&image);
 }
 
-/* What the lightest colour stands for: the largest speed, unless it is a spike, far above what all
- * but one in 200 pixels have; then that. */
+/* Returns the speed of the lightest colour: the largest speed, unless it is a spike, far above all
+ * but one in 200 pixels; then theirs. */
 static double top_of_scale(const slice_t *s)
 {
     const int pixels = s->width * s->height;
@@ -357,15 +360,15 @@ static void draw_slice(const alya_mesh_t *mesh, bool hill, const double *u, cons
     RT_FREE(s.speed, RT_HOST);
 }
 
-/* u, and r or a copy of the records; u, the speed of each pixel, and a copy that is sorted or
- * becomes an image. Of what shape the slice of a file is nobody knows beforehand. */
-double alya_picture_memory(const alya_config_t *config, const char *path)
+/* For .vtu: u, and r or a copy of the records. For an image: u, the speed of each pixel, and a copy
+ * that is sorted or becomes an image. The shape of a slice through a mesh file is not known in
+ * advance. */
+double alya_picture_memory(const alya_config_t *config, double nodes, const char *path)
 {
-    const double field = 3 * sizeof(double) * (double)config->nodes;
+    const double field = 3 * sizeof(double) * nodes;
     if (rt_image_ends_with(path, ".vtu"))
         return field + 8. / 3 * field + 4 * BLOCK * sizeof(int64_t) + sizeof(vtu_t);
-    const bool hill = strcmp(config->mesh, "hill") == 0;
-    return field + 2 * sizeof(double) * LONG_SIDE * (hill ? SHORT_SIDE : LONG_SIDE);
+    return field + 2 * sizeof(double) * LONG_SIDE * (config->is_hill ? SHORT_SIDE : LONG_SIDE);
 }
 
 void alya_picture(const void *solver, const char *path)
@@ -384,7 +387,7 @@ void alya_picture(const void *solver, const char *path)
         write_vtu(mesh, u, r, path);
         RT_FREE(r, RT_HOST);
     } else {
-        draw_slice(mesh, strcmp(config->mesh, "hill") == 0, u, path);
+        draw_slice(mesh, config->is_hill, u, path);
     }
     RT_FREE(u, RT_HOST);
 }

@@ -1,18 +1,18 @@
 /*
- * solve.c - assemblies, and the explicit steps made of them, over a rung's function table.
+ * solve.c - assemblies, and the explicit steps made of them, through a rung's function table.
  *
  * A solve is --assemblies right-hand sides of one velocity, or --steps steps of the three-stage
  * Runge-Kutta scheme c = (0, 1, 1/2), a21 = 1, a31 = a32 = 1/4, b = (1/6, 1/6, 2/3), written as
  *
  *     u1 = u0 + m r(u0),  u2 = 3/4 u0 + 1/4 (u1 + m r(u1)),  u3 = 1/3 u0 + 2/3 (u2 + m r(u2))
  *
- * with m = dt / lumped mass. There is no pressure: the velocity does not stay divergence-free. This
- * file never sees a device: where the arrays live and who touches them is the tables' business.
+ * with m = dt / lumped mass. There is no pressure, so the velocity does not stay divergence-free.
+ * This file never sees a device: the tables know where the arrays are and who touches them.
  *
- * Assemblies of one velocity overwrite each other, so what a solve leaves behind would be right if
- * only the last one had been made. Therefore each has a density of its own, which costs nothing,
- * and r of a few nodes is kept after two of the earlier ones: one copy of 6 KiB each, where an
- * assembly moves megabytes. Steps need no witness: all they do is in the velocity at the end.
+ * Assemblies of one velocity overwrite each other, so the result of a solve would be right even if
+ * only the last one had been made. Therefore each has its own density, which costs nothing, and r
+ * of a few nodes is kept after two of the earlier ones: a copy of 6 KiB each, where an assembly
+ * moves megabytes. Steps need no witnesses: the velocity at the end depends on all of them.
  */
 #include "config.h"
 #include "alya.h"
@@ -28,11 +28,15 @@ void alya_put_velocity(alya_solver_t *s, const double *u)
         rt_copy(s->u, s->space, u, RT_HOST, bytes);
         return;
     }
-    /* r is about to be overwritten anyway, so it carries u to where the records are */
+    /* r is about to be overwritten anyway, so it carries u to the records */
     rt_copy(s->r, s->space, u, RT_HOST, bytes);
-    s->vector->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
-    rt_fill(s->r, s->space, 0xff,
-            (size_t)s->view.nodes * (size_t)s->kernels->r_stride * sizeof(double));
+    s->vectors->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
+    alya_erase_r(s);
+}
+
+void alya_erase_r(alya_solver_t *s)
+{
+    rt_fill(s->r, s->space, 0xff, s->r_bytes);
 }
 
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host)
@@ -55,20 +59,24 @@ void alya_get(const alya_solver_t *s, const double *array, int stride, double *h
 
 /* --- a rung's arrays --- */
 
-static const alya_vector_t *vector_of(rt_kind_t kind)
+static const alya_vectors_t *vectors_of(rt_kind_t kind)
 {
     switch (kind) {
+#if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
     case RT_CUDA:
-        return RT_TABLE_CUDA(alya_vector_cuda);
+        return &alya_vectors_cuda;
+#endif
+#if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
     case RT_KOKKOS:
-        return RT_TABLE_KOKKOS(alya_vector_kokkos);
-    case RT_CPU:
-        break;
+        return &alya_vectors_kokkos;
+#endif
+    default:
+        return &alya_vectors_cpu;
     }
-    return &alya_vector_cpu;
 }
 
-/* x and u of a node in one record: one or two sectors of memory, where two arrays touch four. */
+/* Makes records: x and u of a node together are in one or two sectors of memory, in two arrays in
+ * four. */
 static void new_records(alya_solver_t *s)
 {
     const alya_mesh_t *mesh = s->problem->mesh;
@@ -76,7 +84,8 @@ static void new_records(alya_solver_t *s)
     const size_t values = (size_t)mesh->nodes * (size_t)packed;
     double *host = RT_NEW(double, values, RT_HOST);
     memset(host, 0, values * sizeof(double));
-    const int offset = packed == 8 ? 4 : 3; /* of u: halves of 32 bytes, or as tight as can be */
+    const int offset = packed == 8 ? 4 : 3; /* of u: halves of 32 bytes, or packed as tightly as
+                                             * possible */
     for (int64_t n = 0; n < mesh->nodes; n++)
         memcpy(host + n * packed, mesh->x + 3 * n, 3 * sizeof(double));
     if (s->space == RT_HOST) {
@@ -98,18 +107,21 @@ static void new_arrays(alya_solver_t *s)
     if (s->kernels->packed) {
         new_records(s);
     } else {
-        s->x =
-            s->space == RT_HOST ? mesh->x : rt_clone(mesh->x, 3 * nodes, sizeof(double), s->space);
+        s->x = mesh->x;
+        if (s->space != RT_HOST)
+            s->x = rt_clone(mesh->x, 3 * nodes, sizeof(double), s->space);
         s->u = RT_NEW(double, 3 * nodes, s->space);
         s->u_stride = 3;
         s->view.x_stride = 3;
     }
     s->view.x = s->x;
-    s->view.connectivity =
-        s->space == RT_HOST
-            ? mesh->connectivity
-            : rt_clone(mesh->connectivity, 4 * (size_t)mesh->elements, sizeof(int32_t), s->space);
-    s->r = RT_NEW(double, nodes *(size_t)s->kernels->r_stride, s->space);
+    s->view.connectivity = mesh->connectivity;
+    if (s->space != RT_HOST)
+        s->view.connectivity =
+            rt_clone(mesh->connectivity, 4 * (size_t)mesh->elements, sizeof(int32_t), s->space);
+    const size_t r_values = nodes * (size_t)s->kernels->r_stride;
+    s->r = RT_NEW(double, r_values, s->space);
+    s->r_bytes = r_values * sizeof(double);
     s->u0 = rt_clone(s->problem->u, 3 * nodes, sizeof(double), s->space);
     s->witness = RT_NEW(double, 3 * ALYA_WATCHED * ALYA_WITNESSES, s->space);
     if (s->problem->mass_step) {
@@ -118,10 +130,10 @@ static void new_arrays(alya_solver_t *s)
     }
 }
 
-/* Which assemblies of the next solve are looked at, and at which nodes: drawn anew for each. */
+/* Chooses the assemblies of the next solve to watch, and the nodes; drawn anew for each solve. */
 static void choose_witnesses(alya_solver_t *s)
 {
-    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + 98);
+    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_WITNESSES);
     const int64_t earlier = s->problem->config->steps > 0 ? 0 : s->problem->config->assemblies - 1;
     s->watched[0] = earlier > 0 ? (int64_t)(rt_hash(0, seed) % (uint64_t)earlier) : -1;
     s->watched[1] = -1;
@@ -139,11 +151,11 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     alya_problem_t *p = problem;
     alya_solver_t *s = RT_NEW(alya_solver_t, 1, RT_HOST);
     memset(s, 0, sizeof *s);
-    double begin = rt_clock();
+    const double begin = rt_clock();
     s->problem = p;
     s->rung = rung;
-    s->kernels = rung->kernels;
-    s->vector = vector_of(rung->kind);
+    s->kernels = (const alya_kernels_t *)rung->kernels;
+    s->vectors = vectors_of(rung->kind);
     s->space = rt_rung_space(rung);
     s->physics = p->physics;
     s->factor = 1;
@@ -161,8 +173,9 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
     s->own_halo = s->space != RT_HOST && p->halo;
-    s->halo =
-        s->own_halo ? alya_halo_new(p->mesh, p->run->opt.transport, rung->kind, s->space) : p->halo;
+    s->halo = p->halo;
+    if (s->own_halo)
+        s->halo = alya_halo_new(p->mesh, p->run->opt.transport, rung->kind, s->space);
     rt_device_synchronize();
     s->seconds_set_up = rt_clock() - begin;
     return s;
@@ -218,14 +231,14 @@ static void stage(alya_solver_t *s, double a, double b, double c)
 {
     alya_assemble(s);
     rt_timer_start("update", s->rung->kind);
-    s->vector->update(s->view.nodes, a, b, c, s->before, s->mass_step, s->r, s->kernels->r_stride,
+    s->vectors->update(s->view.nodes, a, b, c, s->before, s->mass_step, s->r, s->kernels->r_stride,
                       s->u, s->u_stride);
     rt_timer_stop("update");
 }
 
 void alya_step(alya_solver_t *s)
 {
-    s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
+    s->vectors->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
     stage(s, 0, 1, 1);
     stage(s, 3. / 4, 1. / 4, 1. / 4);
     stage(s, 1. / 3, 2. / 3, 2. / 3);
@@ -233,7 +246,7 @@ void alya_step(alya_solver_t *s)
 
 double alya_density(const alya_solver_t *s, int64_t k)
 {
-    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + 97);
+    const uint64_t seed = rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_DENSITY);
     const bool last = k == s->problem->config->assemblies - 1;
     return s->physics.rho * (last ? 1 : 1.25 + 0.125 * rt_random((uint64_t)k, seed));
 }
@@ -247,7 +260,7 @@ static void assemblies(alya_solver_t *s)
         s->physics.rho = rho;
         for (int w = 0; w < ALYA_WATCHED; w++)
             if (k == s->watched[w])
-                s->vector->scale(s->witnesses, 1, s->r + s->first_witness * s->kernels->r_stride,
+                s->vectors->scale(s->witnesses, 1, s->r + s->first_witness * s->kernels->r_stride,
                                  s->kernels->r_stride * (int)s->jump,
                                  s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
     }
@@ -263,17 +276,17 @@ void alya_solve(void *solver)
         assemblies(s);
 }
 
-/* Every solve starts from a velocity of its own, a multiple of the problem's that nobody can know
- * beforehand, so that an answer of an earlier one is wrong for it. */
+/* Sets the velocity of the next solve: a multiple of the problem's that cannot be known in advance,
+ * so that the answer of an earlier solve is wrong for it. */
 void alya_spoil(void *solver)
 {
     alya_solver_t *s = solver;
     const size_t nodes = (size_t)s->view.nodes;
-    s->factor = 0.875 + 0.125 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + 99);
+    s->factor = 0.875 + 0.125 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_FACTOR);
     s->assembled = 0;
     choose_witnesses(s);
-    s->vector->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
-    rt_fill(s->r, s->space, 0xff, nodes * (size_t)s->kernels->r_stride * sizeof(double));
+    s->vectors->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
+    alya_erase_r(s);
     if (s->before)
         rt_fill(s->before, s->space, 0xff, 3 * nodes * sizeof(double));
 }

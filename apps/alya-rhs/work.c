@@ -1,75 +1,111 @@
 /*
- * work.c - what an assembly must do, counted before anything is measured, beside the paper's
- * counters.
+ * work.c - what an assembly must do, counted before anything is measured, with the paper's counters
+ * for comparison.
  *
- * Every rung is credited with the same: the closed form's flops, CREDITED an element, and the least
- * bytes: connectivity once (16 an element), x and u once (48 a node), r zeroed once and read and
- * written once (72 a node); 37 bytes an element at 5.8 elements a node.
+ * Every rung is credited with the same work: the closed form's flops, CREDITED per element, and the
+ * least bytes: connectivity once (16 per element), x and u once (48 per node), r zeroed once and
+ * read and written once (72 per node). That is 37 bytes per element at 5.8 elements per node.
  *
- * What a rung does, an element, is in models[]. Its bytes are those that must come from and go to
- * main memory: on a GPU every value of a workspace in global memory is written and read at least
- * once (its threads together hold far more than the caches do; what a thread reads again soon after
- * may still be in L2); on a CPU the workspace of 16 elements stays in L1 and L2.
+ * models[] has what each rung really does per element. Its bytes are those that must come from and
+ * go to main memory. On a GPU every value of a workspace in global memory is written and read at
+ * least once: the threads together hold far more than the caches do, although what a thread reads
+ * again soon may still be in L2. On a CPU the workspace of 16 elements stays in L1 and L2.
  */
 #include "config.h"
 #include "alya.h"
-#include "input/input.h"
 #include "patches.h"
 #include <math.h>
 #include <string.h>
 
 enum { VALUE = sizeof(double), CREDITED = 376 };
 
+/* The paper's counters of a rung: floating point operations, global and local loads and stores,
+ * bytes from DRAM, and milliseconds of three assemblies. */
 typedef struct {
-    const char *rung, *paper; /* paper: its name there; NULL: not in the paper */
-    double flops;             /* an element */
-    double global, local;     /* loads, stores and atomic additions of a lane */
-    double streamed;          /* values of a workspace in main memory, written and read once */
-    /* the paper's counters: floating point operations, global and local loads and stores, bytes
-     * from DRAM, and milliseconds of three assemblies (A100; CPU: 71 cores) */
-    double paper_flops, paper_global, paper_local, paper_dram, paper_ms;
+    const char *name; /* NULL: not in the paper */
+    const char *text; /* for --roofline */
+    double flops, global, local, dram, ms;
+} paper_t;
+#define PAPER(name_, flops_, global_, local_, dram_, ms_, where_)                                \
+    {                                                                                            \
+        .name = name_, .text = name_ ": " #ms_ " ms for 3 assemblies, " where_, .flops = flops_, \
+        .global = global_, .local = local_, .dram = dram_, .ms = ms_                             \
+    }
+#define ON_A100(name, flops, global, local, dram, ms) \
+    PAPER(name, flops, global, local, dram, ms, "A100")
+#define ON_CPU(name, flops, global, local, dram, ms) \
+    PAPER(name, flops, global, local, dram, ms, "71 cores of Icelake")
+
+/* What a rung does per element. */
+typedef struct {
+    const char *rung;
+    double flops;
+    double global, local; /* loads, stores and atomic additions of a lane */
+    double streamed;      /* values of a workspace in main memory, each written and read once */
+    paper_t paper;
 } model_t;
 
 /*
- * Counted in the source, for the default options (form cons, Vreman, own width). A fused
- * multiply-add is two flops; a division or a root is one, whatever it takes, but the CPU's cube
- * root, which is written out, is its arithmetic.
+ * Counted in the source, for the default options (form cons, Vreman, own width). A fused multiply-
+ * add is two flops. A division or a root is one, whatever it takes; but the CPU's cube root is
+ * written out, and counts as its arithmetic.
  *
- * reference, B, P, RS: as it is written, checked with a type whose operators count. `a += b c` on
- * values in a workspace is two flops, three loads and a store. The compiler saves some: nvcc 13
- * for sm_90 makes of RS 736 flops and 924 loads and stores.
+ * reference, B, P, RS: as written, checked with a type whose operators count. `a += b c` on values
+ * in a workspace is two flops, three loads and a store. The compiler saves some: nvcc 13 for sm_90
+ * compiles RS to 736 flops and 924 loads and stores.
  *
- * RSP and what comes after it: an expression of scalars that comes twice (the stress, at each
- * point) is worked out once, but a product that two sums share is made again in each fused
+ * RSP and the rungs after it: an expression of scalars that occurs twice (the stress, at each
+ * point) is computed once, but a product that two sums share is computed again in each fused
  * multiply-add. So these are the flops of the machine code, which is straight-line (sm_90; AVX-512
  * by gcc 12). RSP: 674, of 823 as written.
  *
- * Loads and stores besides: x and u 24, the four nodes 1, r 12 atomic additions on a GPU and 12
- * loads and stores on a CPU; a row that is moved as one vector is 1. What is copied to and from
- * arrays [value][lane] counts with these arrays, which in cpu-RSP and cpu-closed are local. Spilled
- * registers and shared memory do not count. Patches, at half a patch node an element: nodes are
- * fetched 16 bytes at a time (kokkos: 8, and it takes ids and lists from global memory); the sums
+ * Other loads and stores: x and u 24, the four nodes 1, r 12 atomic additions on a GPU and 12 loads
+ * and stores on a CPU; a row that is moved as one vector is 1. Copies to and from arrays
+ * [value][lane] count with these arrays, which in cpu-RSP and cpu-closed are local. Spilled
+ * registers and shared memory do not count. Patches, at half a patch node per element: nodes are
+ * fetched 16 bytes at a time (kokkos: 8, and it reads ids and lists from global memory); the sums
  * are 12 flops. In mixed most flops are FP32.
  */
 static const model_t models[] = {
-    {"reference", NULL, 1961, 49, 0, 0, 0, 0, 0, 0, 0},
-    {"cpu-B", "B", 6413, 9424, 0, 0, 6316, 6055, 0, 261, 785},
-    {"cpu-RS", "RS", 750, 1254, 0, 0, 1760, 2516, 0, 218, 244},
-    {"cpu-RSP", "RSP", 629, 49, 72, 0, 1249, 639, 0, 241, 122},
-    {"cpu-closed", NULL, 371, 17, 72, 0, 0, 0, 0, 0, 0},
-    {"B", "B", 6413, 9412, 0, 415, 6293, 6218, 24, 23331, 3773},
-    {"P", "P", 6413, 37, 9375, 415, 6148, 483, 2593, 18721, 1536},
-    {"RS", "RS", 791, 1132, 0, 95, 1663, 960, 0, 1170, 197},
-    {"RSP", "RSP", 674, 37, 0, 0, 1391, 50, 71, 442, 68},
-    {"RSPR", "RSPR", 674, 37, 0, 0, 1333, 71, 30, 150, 51},
-    {"closed", NULL, CREDITED, 37, 0, 0, 0, 0, 0, 0, 0},
-    {"coalesced", NULL, CREDITED, 29, 0, 0, 0, 0, 0, 0, 0},
-    {"patch", NULL, CREDITED + 12, 3, 0, 0, 0, 0, 0, 0, 0},
-    {"mixed", NULL, 410, 3, 0, 0, 0, 0, 0, 0, 0},
-    {"kokkos", NULL, 448, 13, 0, 0, 0, 0, 0, 0, 0},
+    {.rung = "reference", .flops = 1961, .global = 49},
+    {.rung = "cpu-B", .flops = 6413, .global = 9424, .paper = ON_CPU("B", 6316, 6055, 0, 261, 785)},
+    {.rung = "cpu-RS",
+     .flops = 750,
+     .global = 1254,
+     .paper = ON_CPU("RS", 1760, 2516, 0, 218, 244)},
+    {.rung = "cpu-RSP",
+     .flops = 629,
+     .global = 49,
+     .local = 72,
+     .paper = ON_CPU("RSP", 1249, 639, 0, 241, 122)},
+    {.rung = "cpu-closed", .flops = 371, .global = 17, .local = 72},
+    {.rung = "B",
+     .flops = 6413,
+     .global = 9412,
+     .streamed = 415,
+     .paper = ON_A100("B", 6293, 6218, 24, 23331, 3773)},
+    {.rung = "P",
+     .flops = 6413,
+     .global = 37,
+     .local = 9375,
+     .streamed = 415,
+     .paper = ON_A100("P", 6148, 483, 2593, 18721, 1536)},
+    {.rung = "RS",
+     .flops = 791,
+     .global = 1132,
+     .streamed = 95,
+     .paper = ON_A100("RS", 1663, 960, 0, 1170, 197)},
+    {.rung = "RSP", .flops = 674, .global = 37, .paper = ON_A100("RSP", 1391, 50, 71, 442, 68)},
+    {.rung = "RSPR", .flops = 674, .global = 37, .paper = ON_A100("RSPR", 1333, 71, 30, 150, 51)},
+    {.rung = "closed", .flops = CREDITED, .global = 37},
+    {.rung = "coalesced", .flops = CREDITED, .global = 29},
+    {.rung = "patch", .flops = CREDITED + 12, .global = 3},
+    {.rung = "mixed", .flops = 410, .global = 3},
+    {.rung = "kokkos", .flops = 448, .global = 13},
 };
 
-/* Rungs that are not in the table (a mutant in a test) do what the reference does. */
+/* Returns the model of a rung; one that is not in the table (a mutant in a test) does what the
+ * reference does. */
 static const model_t *model_of(const rt_rung_t *rung)
 {
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
@@ -80,11 +116,12 @@ static const model_t *model_of(const rt_rung_t *rung)
 
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
-    const alya_config_t *cfg = run->config;
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_config_t *config = run->config;
+    const alya_counts_t *counts = alya_counts(run);
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     const model_t *m = model_of(rung);
-    const double E = cfg->total_elements, N = cfg->total_nodes;
-    const double assemblies = (double)(cfg->steps > 0 ? 3 * cfg->steps : cfg->assemblies);
+    const double E = counts->total_elements, N = counts->total_nodes;
+    const double assemblies = (double)(config->steps > 0 ? 3 * config->steps : config->assemblies);
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
     *work = (rt_work_t){.unit = "assembly",
                         .units = assemblies,
@@ -94,32 +131,35 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
                         .point = "element",
                         .loads_and_stores = 5, /* as arrays [nodes][3]: x, u, r three times */
                         .distinct_arrays = 3,
-                        .array_bytes = 3 * VALUE * (double)cfg->nodes};
+                        .array_bytes = 3 * VALUE * (double)counts->nodes};
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
                 2 * VALUE * N * stride + VALUE * m->streamed * E);
-    if (cfg->steps > 0)
+    if (config->steps > 0)
         rt_work_add(work, "update", 1, 4 * 3 * N, VALUE * 10 * N, VALUE * 3 * N);
 }
 
 /* --- memory --- */
 
 /*
- * Nodes of a part that lie on its faces to other parts, or on those of the periodic box. A made
- * part is taken for a block of its number of cells, as near to a cube as the mesh allows; so is
- * one of a file, in a cube.
+ * Returns the number of a part's nodes on its faces to other parts, or on those of the periodic box.
+ * A generated part is approximated by a block of its number of cells, as near to a cube as the mesh
+ * allows; a part of a file by a cube. While extents are searched for, the ranks share the cells of
+ * one rank: more faces, which makes up for the nodes that parts have and blocks do not.
  */
-static double nodes_on_faces(const alya_config_t *cfg)
+static double nodes_on_faces(const alya_config_t *config, const alya_counts_t *counts)
 {
-    const bool periodic = !cfg->from_file && strcmp(cfg->mesh, "box") == 0;
+    const bool periodic = !config->from_file && !config->is_hill;
     double size[3], edge[3], sum = 0;
     for (int d = 0; d < 3; d++)
-        size[d] = cfg->from_file ? cbrt(cfg->total_elements / 6) : (double)cfg->cells[d];
+        size[d] = config->from_file ? cbrt(counts->total_elements / 6) : (double)config->cells[d];
+    if (counts->is_block)
+        size[0] /= rt_comm_size();
     const double cells = size[0] * size[1] * size[2] / rt_comm_size();
     for (int d = 0; d < 3; d++)
         edge[d] = size[d];
     for (double least = 0, most = fmax(size[0], fmax(size[1], size[2])); most - least > 1e-3;) {
-        const double middle = (least + most) / 2; /* cubes of that edge, cut by the mesh */
+        const double middle = (least + most) / 2; /* cubes with this edge, cut by the mesh */
         for (int d = 0; d < 3; d++)
             edge[d] = fmin(size[d], middle);
         *(edge[0] * edge[1] * edge[2] < cells ? &least : &most) = middle;
@@ -130,79 +170,75 @@ static double nodes_on_faces(const alya_config_t *cfg)
     return sum;
 }
 
-/* What rt_halo_predict wants. The parts are no blocks: their faces are up to twice as large, and a
- * node on an edge has several other ranks. */
+/* What rt_halo_predict needs. The parts are not blocks: their faces are up to twice as large, and a
+ * node on an edge is on several other ranks. */
 typedef struct {
     int64_t local, shared;
 } entries_t;
 
-static entries_t halo_entries(const alya_config_t *cfg)
+static entries_t halo_entries(const alya_config_t *config, const alya_counts_t *counts)
 {
-    const double faces = nodes_on_faces(cfg);
+    const double faces = nodes_on_faces(config, counts);
     if (rt_comm_size() == 1)
         return (entries_t){(int64_t)faces, 0};
-    return (entries_t){(int64_t)fmin((double)cfg->nodes, faces), (int64_t)(2.5 * faces)};
+    return (entries_t){(int64_t)fmin((double)counts->nodes, faces), (int64_t)(2.5 * faces)};
 }
 
-/* Connectivity 16 an element; x, id and flags 33 a node. */
+/* Connectivity: 16 per element. x, id and flags: 33 per node. */
 static double mesh_memory(double elements, double nodes)
 {
     return 16 * elements + (3 * VALUE + sizeof(int64_t) + 1) * nodes;
 }
 
-/* Until this rank has its part of the mesh, in its order. */
-static double making_mesh(const alya_config_t *cfg)
+/* Returns the memory needed until this rank has its part of the mesh, in its order. */
+static double making_mesh(const alya_config_t *config, const alya_counts_t *counts)
 {
-    const double E = (double)cfg->elements, N = (double)cfg->nodes;
-    const double whole = mesh_memory(cfg->total_elements, cfg->total_nodes);
-    const bool metis = cfg->partition == ALYA_PARTITION_METIS;
+    const double E = (double)counts->elements, N = (double)counts->nodes;
+    const double all_elements = counts->total_elements, all_nodes = counts->total_nodes;
+    const double whole = mesh_memory(all_elements, all_nodes);
+    const bool metis = config->partition == ALYA_PARTITION_METIS;
     double most = mesh_memory(E, N) + alya_reorder_memory(E, N);
-    if (cfg->from_file)
-        most = fmax(most, whole + alya_boundary_memory(cfg->total_elements, cfg->total_nodes));
-    if (rt_comm_size() > 1 && (cfg->from_file || metis))
-        most = fmax(most,
-                    whole + alya_distribute_memory(cfg->total_elements, cfg->total_nodes, metis));
+    if (config->from_file)
+        most = fmax(most, whole + alya_boundary_memory(all_elements, all_nodes));
+    if (rt_comm_size() > 1 && (config->from_file || metis))
+        most = fmax(most, whole + alya_distribute_memory(all_elements, all_nodes, metis));
     return most;
 }
 
-/* Does the rung get the elements in an order that may be poor? */
-static bool may_be_poor(const alya_config_t *cfg)
+/* Returns what the rung's solver holds in the rung's space, without its halo. */
+static double solver_memory(const alya_counts_t *counts, bool steps, const alya_kernels_t *kernels,
+                            bool on_host)
 {
-    return cfg->reorder == ALYA_REORDER_NO &&
-           (cfg->from_file || cfg->order == ALYA_RANDOM_ELEMENTS || cfg->order == ALYA_RANDOM_ALL);
-}
-
-/* What the rung's solver has in the rung's space, without its halo. */
-static double solver_memory(const alya_config_t *cfg, const alya_kernels_t *kernels, bool on_host)
-{
-    const double E = (double)cfg->elements, N = (double)cfg->nodes, field = 3 * VALUE * N;
+    const double E = (double)counts->elements, N = (double)counts->nodes, field = 3 * VALUE * N;
     double sum = field + VALUE * N * kernels->r_stride; /* u0, r */
     sum += kernels->packed ? VALUE * N * kernels->packed : on_host ? field : 2 * field;
     if (!on_host)
         sum += 16 * E;
-    return cfg->steps > 0 ? sum + field + VALUE * N : sum; /* before, mass_step */
+    return steps ? sum + field + VALUE * N : sum; /* before, mass_step */
 }
 
 /*
- * Of one rank. The host has the mesh, its schedule, its halo and u; and, while a rung is verified,
- * eleven values a node for the comparison (three more for a step) and one copy of a field on its
- * way from the rung. That, a picture or the making of the mesh is the most. A rung off the host has
- * its arrays, the connectivity and a halo of its own there, and makes its records and lists in host
- * memory, before it is verified.
+ * Predicts the memory of one rank. The host has the mesh, its schedule, its halo and u; while a
+ * rung is verified, also eleven values per node for the comparison (three more for a step) and one
+ * copy of a field on its way from the rung. The maximum of that, a picture and the making of the
+ * mesh counts. A rung off the host has its arrays, the connectivity and a halo of its own there,
+ * and makes its records and lists in host memory before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
-    const alya_config_t *cfg = run->config;
-    const alya_kernels_t *kernels = rung->kernels ? rung->kernels : &alya_reference;
+    const alya_config_t *config = run->config;
+    const alya_counts_t *counts = alya_counts(run);
+    const alya_kernels_t *kernels =
+        rung->kernels ? (const alya_kernels_t *)rung->kernels : &alya_reference;
     const rt_space_t space = rt_rung_space(rung);
-    const double E = (double)cfg->elements, N = (double)cfg->nodes;
-    const bool steps = cfg->steps > 0;
-    const entries_t n = halo_entries(cfg);
+    const double E = (double)counts->elements, N = (double)counts->nodes;
+    const bool steps = config->steps > 0;
+    const entries_t n = halo_entries(config, counts);
     double lists[RT_SPACES] = {0}, scheduling;
     for (int s = 0; s < RT_SPACES; s++)
         bytes[s] = 0;
     if (kernels->memory)
-        kernels->memory((int64_t)((may_be_poor(cfg) ? ALYA_PATCH_POOR : 1) * E), (int64_t)N, lists);
+        kernels->memory(counts, lists);
 
     double halo = 0, making_halo = 0;
     if (n.local + n.shared > 0) {
@@ -213,7 +249,7 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
             bytes[RT_PINNED] += (double)rt_halo_predict(n.local, n.shared, 3, RT_PINNED);
         }
     }
-    bytes[space] += solver_memory(cfg, kernels, space == RT_HOST) + lists[space];
+    bytes[space] += solver_memory(counts, steps, kernels, space == RT_HOST) + lists[space];
 
     const double schedule = alya_schedule_memory((int64_t)E, (int64_t)N, &scheduling);
     const bool own_schedule = alya_chunk_elements(rung, rt_tune_choice(run, rung)) != ALYA_CHUNK;
@@ -225,29 +261,24 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double verifying =
         (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
     const char *picture = run->opt.picture;
-    const double drawing = picture ? alya_picture_memory(cfg, picture) + bytes[RT_HOST] : 0;
+    const double drawing = picture ? alya_picture_memory(config, N, picture) + bytes[RT_HOST] : 0;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
-    problem += 32768; /* what is small */
+    problem += 32768; /* small things */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
     bytes[RT_HOST] = fmax(problem + fmax(fmax(verifying, drawing), setting_up), making_problem);
-    bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(cfg));
+    bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(config, counts));
 }
 
-/* --- beside the paper --- */
+/* --- next to the paper --- */
 
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung)
 {
-    static char text[96];
-    const model_t *m = model_of(rung);
+    const char *text = model_of(rung)->paper.text;
     (void)run;
-    if (!m->paper || m->paper_ms == 0)
-        return "";
-    snprintf(text, sizeof text, "%s: %.0f ms for 3 assemblies, %s", m->paper, m->paper_ms,
-             rung->kind == RT_CPU ? "71 cores of Icelake" : "A100");
-    return text;
+    return text ? text : "";
 }
 
 static void cell(rt_table_t *t, double value, const char *format)
@@ -257,13 +288,13 @@ static void cell(rt_table_t *t, double value, const char *format)
     rt_table_cell(t, "%s", value > 0 ? text : "-");
 }
 
-/* Seconds of the rung called B of the same kind, 0 if it did not run. */
+/* Returns the seconds of the rung called B of the same kind, 0 if it did not run. */
 static double seconds_of_b(const rt_outcome_t *outcomes, rt_kind_t kind)
 {
     for (int i = 0; i < ALYA_RUNGS; i++)
         if (outcomes[i].rung && (outcomes[i].rung->kind == RT_CPU) == (kind == RT_CPU) &&
-            model_of(outcomes[i].rung)->paper &&
-            strcmp(model_of(outcomes[i].rung)->paper, "B") == 0)
+            model_of(outcomes[i].rung)->paper.name &&
+            strcmp(model_of(outcomes[i].rung)->paper.name, "B") == 0)
             return outcomes[i].verdict.valid ? outcomes[i].seconds_per_unit : 0;
     return 0;
 }
@@ -272,7 +303,7 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
     rt_table_t *t = rt_table_new("<rung|flop|paper|global ld/st|paper|local ld/st|paper|DRAM bytes|"
                                  "paper|B / this|paper|<paper's rung");
-    const double E = ((const alya_config_t *)run->config)->total_elements;
+    const double E = alya_counts(run)->total_elements;
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_outcome_t *o = &outcomes[i];
         if (!o->rung)
@@ -282,21 +313,22 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         const bool cpu = o->rung->kind == RT_CPU;
         rt_table_cell(t, "%s", m->rung);
         cell(t, m->flops, "%.0f");
-        cell(t, m->paper_flops, "%.0f");
+        cell(t, m->paper.flops, "%.0f");
         cell(t, m->global, "%.0f");
-        cell(t, m->paper_global, "%.0f");
+        cell(t, m->paper.global, "%.0f");
         cell(t, m->local, "%.0f");
-        cell(t, m->paper_local, "%.0f");
+        cell(t, m->paper.local, "%.0f");
         cell(t, rt_work_bytes(&o->work) / E, "%.0f");
-        cell(t, m->paper_dram, "%.0f");
+        cell(t, m->paper.dram, "%.0f");
         cell(t, o->verdict.valid && o->seconds_per_unit > 0 ? b / o->seconds_per_unit : 0, "%.2f");
-        cell(t, m->paper_ms > 0 ? (cpu ? 785 : 3773) / m->paper_ms : 0, "%.2f");
-        rt_table_cell(t, "%s", m->paper ? m->paper : "not in the paper");
+        cell(t, m->paper.ms > 0 ? (cpu ? 785 : 3773) / m->paper.ms : 0, "%.2f");
+        rt_table_cell(t, "%s", m->paper.name ? m->paper.name : "not in the paper");
         rt_table_row(t);
     }
-    fprintf(out,
-            "\nan element, by our model and by the paper's counters (tables I and II); B / this: "
-            "how many times as fast as B, here and there\n\n");
+    fprintf(
+        out,
+        "\nper element, by our model and by the paper's counters (tables I and II); B / this: how "
+        "many times as fast as B, here and there\n\n");
     rt_table_print(t, out);
     rt_table_destroy(t);
 }

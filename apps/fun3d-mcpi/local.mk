@@ -1,26 +1,35 @@
-# fun3d-mcpi. Everything but main.c is a library, so that tests can link it.
+# fun3d-mcpi. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
-apps_fun3d_mcpi_fun3d_mcpi_SOURCES = apps/fun3d-mcpi/main.c
+apps_fun3d_mcpi_fun3d_mcpi_SOURCES = common/driver/program.c
+apps_fun3d_mcpi_fun3d_mcpi_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
 mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
 apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 
 noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
-	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/ladder.def \
+	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/judge/verify.c apps/fun3d-mcpi/work.c apps/fun3d-mcpi/rungs.c \
-	apps/fun3d-mcpi/input/wing.c \
+	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/judge/judge.h \
+	apps/fun3d-mcpi/judge/oracle.c \
+	apps/fun3d-mcpi/judge/verify.c \
+	apps/fun3d-mcpi/input/input.h \
 	apps/fun3d-mcpi/input/colour.c \
+	apps/fun3d-mcpi/input/dual.c \
 	apps/fun3d-mcpi/input/flow.h \
 	apps/fun3d-mcpi/input/flow.c \
 	apps/fun3d-mcpi/input/graph.c \
+	apps/fun3d-mcpi/input/input.c \
 	apps/fun3d-mcpi/input/mtx.c \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
-	apps/fun3d-mcpi/input/rows.h \
+	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \
+	apps/fun3d-mcpi/input/walls.c \
+	apps/fun3d-mcpi/input/wing.h \
+	apps/fun3d-mcpi/input/wing.c \
 	apps/fun3d-mcpi/cpu/reference.c \
 	apps/fun3d-mcpi/cpu/cpu_simd.c \
 	apps/fun3d-mcpi/peers/peers.h \
@@ -35,6 +44,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
 	apps/fun3d-mcpi/cuda/streamed.cu \
+	apps/fun3d-mcpi/cuda/staged.cuh \
 	apps/fun3d-mcpi/cuda/staged.cu
 endif
 
@@ -57,8 +67,6 @@ endif
 
 mcpi_inputsdir = $(pkgdatadir)/inputs/fun3d-mcpi
 dist_mcpi_inputs_DATA = $(wildcard $(srcdir)/inputs/fun3d-mcpi/*)
-mcpi_docdir = $(docdir)/fun3d-mcpi
-dist_mcpi_doc_DATA = $(wildcard $(srcdir)/apps/fun3d-mcpi/*.md)
 
 # make bench: the ladder at the paper's size, O in FP32 and in FP16.
 bench: bench-mcpi

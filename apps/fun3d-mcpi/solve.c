@@ -1,21 +1,22 @@
 /*
  * solve.c - sweeps over a rung's function table.
  *
- * With several ranks a colour is three steps, so that messages travel while there is work to do:
+ * With several ranks a colour has four steps, so that messages travel while there is work to do:
  *
  *     rows that other ranks need  ->  pack, send  ->  the other rows of the colour  ->  receive
  *
- * The others may be worked on meanwhile: they have no ghosts for neighbours, and rows of one colour
- * do not read each other. Where GPUs send to each other on their streams it is two steps, all rows
- * and then the exchange: that takes less than starting a second kernel and a second stream, and no
- * step waits for the host, so that many sweeps are one launch (machine/replay.h).
+ * The other rows can be updated meanwhile: they have no ghosts for neighbours, and rows of one
+ * colour do not read each other. Where GPUs send to each other on their streams there are two
+ * steps, all rows and then the exchange: that takes less time than starting a second kernel and a
+ * second stream. No step then waits for the host, so many sweeps are one launch (machine/replay.h).
  *
- * This file never sees a device: where the arrays live and who touches them is the tables'
- * business.
+ * This file never sees a device: the tables know where the arrays are and what touches them.
  */
 #include "config.h"
 #include "mcpi.h"
 #include <string.h>
+
+enum { FACTOR_SEED = 99 }; /* added to --seed: what each solve's right-hand side is multiplied by */
 
 /* --- dQ to and from the rung's array --- */
 
@@ -52,7 +53,7 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host)
     RT_FREE(rounded, RT_HOST);
 }
 
-/* R = factor times the system's, and to where the rung wants it. */
+/* Sets R to `factor` times the system's, and copies it to where the rung wants it. */
 static void put_right_hand_side(mcpi_solver_t *s)
 {
     const size_t n = (size_t)s->view.rows * (size_t)s->view.nb;
@@ -66,7 +67,7 @@ static void put_right_hand_side(mcpi_solver_t *s)
 
 /* --- a rung's arrays --- */
 
-/* 32 bits are enough: configure has refused more blocks than that. */
+/* 32 bits are enough: a rank with more blocks was refused. */
 static int32_t *short_starts(const mcpi_part_t *part)
 {
     int32_t *start = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST);
@@ -75,13 +76,13 @@ static int32_t *short_starts(const mcpi_part_t *part)
     return start;
 }
 
-/* Host: the system's own arrays. Device: copies, unless the rung packs its own. */
+/* Gives a host rung the system's own arrays, and a device rung copies unless it packs its own. */
 static void new_matrix_arrays(mcpi_solver_t *s)
 {
     const mcpi_system_t *system = s->problem->system;
     const mcpi_part_t *part = s->problem->part;
     const size_t rows = (size_t)part->rows, blocks = (size_t)part->start[rows];
-    const size_t nb2 = (size_t)(s->view.nb * s->view.nb);
+    const size_t nb = (size_t)s->view.nb, nb2 = nb * nb, values = rows * nb;
     if (s->kernels->own_layout)
         return;
     int32_t *start = short_starts(part);
@@ -96,7 +97,7 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     s->view.column = rt_clone(part->column, blocks, sizeof(int32_t), s->space);
     s->view.O = rt_clone(system->O, blocks * nb2, mcpi_type_size(system->type), s->space);
     s->view.LU = rt_clone(system->LU, rows * nb2, sizeof(double), s->space);
-    s->view.R = RT_NEW(double, rows *(size_t)s->view.nb, s->space);
+    s->view.R = RT_NEW(double, values, s->space);
     RT_FREE(start, RT_HOST);
 }
 
@@ -104,21 +105,22 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
 {
     mcpi_problem_t *p = problem;
     mcpi_solver_t *s = RT_NEW(mcpi_solver_t, 1, RT_HOST);
-    const mcpi_config_t *cfg = p->config;
+    const mcpi_config_t *config = p->config;
     memset(s, 0, sizeof *s);
     double begin = rt_clock();
     s->problem = p;
     s->rung = rung;
-    s->kernels = rung->kernels;
+    s->kernels = (const mcpi_kernels_t *)rung->kernels;
     s->space = rt_rung_space(rung);
     s->factor = 1;
-    s->each_colour = cfg->exchange == MCPI_EXCHANGE_COLOUR && cfg->colouring == MCPI_COLOUR_GLOBAL;
+    s->each_colour =
+        config->exchange == MCPI_EXCHANGE_COLOUR && config->colouring == MCPI_COLOUR_GLOBAL;
     const bool fp64 = s->kernels->always_fp64;
     s->view = (mcpi_view_t){.system = p->system,
                             .nb = p->nb,
                             .offdiagonal = p->system->type,
-                            .dq_type = fp64 ? MCPI_FP64 : (mcpi_type_t)cfg->dq,
-                            .accumulate = fp64 ? MCPI_FP64 : (mcpi_type_t)cfg->accumulate,
+                            .dq_type = fp64 ? MCPI_FP64 : (mcpi_type_t)config->dq,
+                            .accumulate = fp64 ? MCPI_FP64 : (mcpi_type_t)config->accumulate,
                             .rows = p->part->rows,
                             .ghosts = p->part->ghosts,
                             .colours = p->part->colours,
@@ -167,6 +169,7 @@ void mcpi_solver_destroy(void *solver)
 
 /* --- the job --- */
 
+/* A recording is not timed. */
 static void start(const mcpi_solver_t *s, const char *name)
 {
     if (!s->recording)
@@ -192,7 +195,8 @@ static rt_field_t field_of(const mcpi_solver_t *s)
 {
     const int nb = s->view.nb;
     const rt_type_t type = s->view.dq_type == MCPI_FP64 ? RT_F64 : RT_F32;
-    return (rt_field_t){s->dq, type, nb, nb, 1};
+    return (rt_field_t){
+        .data = s->dq, .type = type, .components = nb, .entry_stride = nb, .component_stride = 1};
 }
 
 static void exchange(mcpi_solver_t *s, int colour)
@@ -203,8 +207,8 @@ static void exchange(mcpi_solver_t *s, int colour)
     stop(s, "halo");
 }
 
-/* Its rows that other ranks need first: messages travel while the others are worked on. */
-static void colour_beside_messages(mcpi_solver_t *s, int c)
+/* Updates the rows that other ranks need first: messages travel while the others are updated. */
+static void colour_during_messages(mcpi_solver_t *s, int c)
 {
     const mcpi_part_t *part = s->problem->part;
     const rt_field_t field = field_of(s);
@@ -223,7 +227,7 @@ static void one_colour(mcpi_solver_t *s, int c)
     const mcpi_part_t *part = s->problem->part;
     const bool messages = s->halo && s->each_colour;
     if (messages && !s->on_stream) {
-        colour_beside_messages(s, c);
+        colour_during_messages(s, c);
         return;
     }
     rows(s, part->colour_start[c], part->colour_start[c + 1]);
@@ -243,7 +247,8 @@ static void each_sweep(mcpi_solver_t *s, int64_t sweeps)
     }
 }
 
-/* With 11 colours some 700 kernels; with an exchange after each, which is four more. */
+/* With 11 colours, 64 sweeps are some 700 kernels. With an exchange, which is four more kernels per
+ * colour, 16 sweeps are about as many. */
 enum { RECORDED_SWEEPS = 64, RECORDED_WITH_MESSAGES = 16 };
 
 typedef struct {
@@ -259,8 +264,8 @@ static void record(void *work)
     recorded->solver->recording = false;
 }
 
-/* Replayed as often as it takes; what is left over, fewer sweeps than there were replays, is
- * launched one by one. */
+/* Replays a recording as often as it takes. The sweeps that are left over, fewer than the replays,
+ * are launched one by one. */
 static void replayed_sweeps(mcpi_solver_t *s, int64_t sweeps)
 {
     const int64_t most = s->halo ? RECORDED_WITH_MESSAGES : RECORDED_SWEEPS;
@@ -283,7 +288,7 @@ void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps)
         s->kernels->sweeps(&s->view, sweeps, s->dq);
         stop(s, "rows");
     } else if (one_rank ? s->rung->kind == RT_CUDA : s->on_stream && !rt_timer_enabled()) {
-        replayed_sweeps(s, sweeps); /* a profile wants the messages apart */
+        replayed_sweeps(s, sweeps); /* a profile times messages separately */
     } else {
         each_sweep(s, sweeps);
     }
@@ -302,102 +307,14 @@ void mcpi_solve(void *solver)
     mcpi_sweeps(s, s->swept);
 }
 
-/* Every solve has a right-hand side of its own, a multiple of the problem's that nobody can know
- * beforehand, so that an answer of an earlier one is wrong for it. */
+/* Gives every solve its own right-hand side, a multiple of the problem's that cannot be known
+ * beforehand, so that the answer of an earlier solve is wrong for it. */
 void mcpi_spoil(void *solver)
 {
     mcpi_solver_t *s = solver;
-    s->factor = 1.5 + 0.5 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + 99);
+    s->factor =
+        1.5 + 0.5 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + FACTOR_SEED);
     s->swept = 0;
     put_right_hand_side(s);
     rt_fill(s->dq, s->space, 0xff, dq_values(s) * mcpi_type_size(s->view.dq_type));
-}
-
-/* --- convergence --- */
-
-static double residual_now(const mcpi_solver_t *s)
-{
-    double *dq = RT_NEW(double, dq_values(s), RT_HOST);
-    mcpi_get_dq(s, dq);
-    const double residual = mcpi_residual(s->problem->matrix, s->problem->matrix->R, dq);
-    RT_FREE(dq, RT_HOST);
-    return residual;
-}
-
-/* The sum over all values of a hash of vertex, component and bits. */
-static uint64_t fingerprint(const mcpi_solver_t *s)
-{
-    const mcpi_problem_t *p = s->problem;
-    const int64_t nb = s->view.nb;
-    double *dq = RT_NEW(double, dq_values(s), RT_HOST);
-    mcpi_get_dq(s, dq);
-    const uint64_t mask = (UINT64_C(1) << 48) - 1;
-    uint64_t sum = 0;
-    for (int64_t k = 0; k < s->view.rows * nb; k++) {
-        uint64_t bits;
-        memcpy(&bits, &dq[k], sizeof bits);
-        const int64_t vertex = p->order->vertex[p->part->global[k / nb]];
-        sum += rt_hash((uint64_t)(vertex * nb + k % nb), bits);
-    }
-    RT_FREE(dq, RT_HOST);
-    int64_t all = (int64_t)(sum & mask); /* 2^15 ranks may be added up */
-    rt_comm_sum_i64(&all, 1);
-    return (uint64_t)all & mask;
-}
-
-/* Any rung that runs everywhere would do; this one is the fastest of them. */
-static mcpi_solver_t *judge_new(mcpi_problem_t *p)
-{
-    return mcpi_solver_new(p, rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd"));
-}
-
-void mcpi_history(mcpi_problem_t *p)
-{
-    const int64_t most = p->config->sweeps;
-    mcpi_solver_t *s = judge_new(p);
-    zero_dq(s);
-    p->samples = 0;
-    for (int64_t done = 0, next = 0; p->samples < MCPI_SAMPLES && done < most;) {
-        mcpi_sweeps(s, next - done);
-        done = next;
-        p->sample_sweep[p->samples] = done;
-        p->sample_residual[p->samples++] = residual_now(s);
-        next = next ? 2 * next : 1;
-        if (next > most || p->samples == MCPI_SAMPLES - 1)
-            next = most;
-    }
-    p->fingerprint = fingerprint(s);
-    mcpi_solver_destroy(s);
-}
-
-static double residual_after(mcpi_problem_t *p, bool each_colour)
-{
-    mcpi_solver_t *s = judge_new(p);
-    s->each_colour = each_colour;
-    mcpi_solve(s);
-    const double residual = residual_now(s);
-    mcpi_solver_destroy(s);
-    return residual;
-}
-
-void mcpi_price(mcpi_problem_t *p)
-{
-    const mcpi_config_t *cfg = p->config;
-    const bool local = cfg->colouring == MCPI_COLOUR_LOCAL;
-    if (rt_comm_size() == 1 || (!local && cfg->exchange == MCPI_EXCHANGE_COLOUR))
-        return;
-    p->price_asked = residual_after(p, false);
-    if (!local) {
-        p->price_default = residual_after(p, true);
-        return;
-    }
-    mcpi_config_t other = *cfg; /* another colouring is another order, and so another system */
-    other.colouring = MCPI_COLOUR_GLOBAL;
-    other.exchange = MCPI_EXCHANGE_COLOUR;
-    rt_run_t run = *p->run;
-    run.config = &other;
-    run.opt.quiet = true;
-    mcpi_problem_t *global = mcpi_problem_new(&run);
-    p->price_default = residual_after(global, true);
-    mcpi_problem_destroy(global);
 }

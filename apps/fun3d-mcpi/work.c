@@ -1,5 +1,6 @@
 /*
- * work.c - what a sweep must do, counted before anything is measured, beside the paper's figures.
+ * work.c - what a sweep must do, counted before anything is measured; memory; and the comparison
+ * with the paper's figures.
  *
  * With N rows, B off-diagonal blocks, blocks of nb x nb, O in values of o bytes and dQ in values of
  * q bytes, one sweep reads and writes at least, in MB for the paper's mesh (N = 1,123,718, B =
@@ -13,11 +14,11 @@
  *     dQ            2 q nb N          44.9     read once and written once
  *                                   2306.2     15 sweeps: 34.59 GB, 48 ms at the paper's 716 GB/s
  *
- * and does 2 nb^2 flops a block, and as many a row: nb (nb - 1) forward, as many backward, nb
+ * and does 2 nb^2 flops per block, and as many per row: nb (nb - 1) forward, as many backward, nb
  * products with reciprocals, nb differences from R. Every rung is credited with that, for the types
- * of the run. dQ of a neighbour is read B times in all and counted once: each colour touches most
- * rows, so if dQ falls out of the last cache it is read again once a colour. The reference sweeps
- * FP64 dQ whatever was asked, and is credited as the others.
+ * of the run. dQ of neighbours is read B times in all and counted once: each colour touches most
+ * rows, so if dQ does not stay in the last cache it is read again once per colour. The reference
+ * sweeps FP64 dQ whatever was asked, and is credited like the others.
  */
 #include "config.h"
 #include "mcpi.h"
@@ -25,30 +26,33 @@
 #include <string.h>
 
 enum { VALUE = sizeof(double), INDEX = sizeof(int32_t) };
+/* Bytes: blocks of one row per thread; what is small and not counted one by one. */
+enum { ROW_SCRATCH = 262144, SMALL = 65536 };
 
 static const mcpi_kernels_t *kernels_of(const rt_rung_t *rung)
 {
-    return rung->kernels ? rung->kernels : &mcpi_cpu_simd;
+    return rung->kernels ? (const mcpi_kernels_t *)rung->kernels : &mcpi_cpu_simd;
 }
 
-static double dq_size(const mcpi_config_t *cfg, const mcpi_kernels_t *kernels)
+static double dq_size(const mcpi_config_t *config, const mcpi_kernels_t *kernels)
 {
-    return kernels->always_fp64 ? VALUE : (double)mcpi_type_size((mcpi_type_t)cfg->dq);
+    return kernels->always_fp64 ? VALUE : (double)mcpi_type_size((mcpi_type_t)config->dq);
 }
 
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
-    const mcpi_config_t *cfg = run->config;
-    const double N = (double)cfg->rows, B = (double)cfg->blocks, nb = (double)cfg->nb;
-    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
-    const double q = (double)mcpi_type_size((mcpi_type_t)cfg->dq),
-                 own = dq_size(cfg, kernels_of(rung));
+    const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
+    const double N = (double)config->counts.rows, B = (double)config->counts.blocks;
+    const double nb = (double)config->nb;
+    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
+    const double q = (double)mcpi_type_size((mcpi_type_t)config->dq);
+    const double own = dq_size(config, kernels_of(rung));
     const double matrix = o * nb * nb * B + INDEX * B + INDEX * N + VALUE * nb * nb * N;
     const double flops = 2 * nb * nb * (B + N), rank = rt_comm_size();
     const double bytes = matrix + VALUE * nb * N + 2 * q * nb * N;
-    /* --roofline copies two halves of what a sweep touches, each once */
+    /* --roofline copies half of what a sweep touches to the other half */
     *work = (rt_work_t){.unit = "sweep",
-                        .units = (double)cfg->sweeps,
+                        .units = (double)config->sweeps,
                         .flops = flops,
                         .bytes = bytes,
                         .points = N,
@@ -56,7 +60,7 @@ void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
                         .loads_and_stores = 2,
                         .distinct_arrays = 2,
                         .array_bytes = bytes / 2 / rank};
-    /* a call of the timer `rows` is a colour, or all sweeps: so `sweep` is credited */
+    /* a call of the timer `rows` is one colour or all sweeps, so `sweep` is credited instead */
     rt_work_add(work, "sweep", 1, flops, matrix + VALUE * nb * N + own * nb * N, own * nb * N);
 }
 
@@ -68,13 +72,18 @@ typedef struct {
     double nb;
 } counts_t;
 
-static counts_t counts(const mcpi_config_t *cfg)
+static counts_t counts_of(const mcpi_config_t *config)
 {
-    return (counts_t){(double)cfg->local_rows, (double)cfg->local_blocks, (double)cfg->ghosts,
-                      (double)cfg->rows,       (double)cfg->blocks,       (double)cfg->nb};
+    const mcpi_counts_t *c = &config->counts;
+    return (counts_t){.n = (double)c->local_rows,
+                      .b = (double)c->local_blocks,
+                      .g = (double)c->ghosts,
+                      .N = (double)c->rows,
+                      .B = (double)c->blocks,
+                      .nb = (double)config->nb};
 }
 
-/* Ghosts are received, and as many boundary rows are sent; one halo a colour, some 16 of them. */
+/* Ghosts are received, and about as many boundary rows are sent; one halo per colour, about 16. */
 static double halo_memory(const counts_t *c, rt_space_t space)
 {
     enum { HALOS = 16 };
@@ -87,25 +96,26 @@ static double halo_set_up(const counts_t *c)
     return c->g > 0 ? (double)rt_halo_predict_setup(0, (int64_t)c->g) + 34 * c->g : 0;
 }
 
-/* The graph (4 a block), normals and viscous factors (32 a block), flow, coordinates. */
-static double source_memory(const mcpi_config_t *cfg, const counts_t *c)
+/* The graph (4 bytes per block), normals and viscous factors (32 bytes per block), flow,
+ * coordinates. */
+static double source_memory(const mcpi_config_t *config, const counts_t *c)
 {
     const double graph = VALUE * c->N + INDEX * c->B;
-    if (cfg->is_matrix)
+    if (config->is_matrix)
         return graph + VALUE * c->nb * c->nb * (c->B + c->N) + 2 * VALUE * c->N;
     return graph + 4 * VALUE * c->B + (c->nb + 8) * VALUE * c->N;
 }
 
-/* While it is made: x and up to 6 tetrahedra a vertex of the mesh, and lists of each vertex's
- * elements, 24 of them. */
-static double making_source(const mcpi_config_t *cfg, const counts_t *c)
+/* Adds what is there while it is made: x and up to 6 tetrahedra per vertex of the mesh, and the
+ * list of each vertex's elements, about 24. */
+static double making_source(const mcpi_config_t *config, const counts_t *c)
 {
-    if (cfg->is_matrix)
-        return source_memory(cfg, c) + 24 * c->B;
-    return source_memory(cfg, c) + (3 * VALUE + 6 * 4 * INDEX + 24 * INDEX + 2 * VALUE) * c->N;
+    if (config->is_matrix)
+        return source_memory(config, c) + 24 * c->B;
+    return source_memory(config, c) + (3 * VALUE + 6 * 4 * INDEX + 24 * INDEX + 2 * VALUE) * c->N;
 }
 
-/* Order, part, matrix and system of this rank. */
+/* Order and part of this rank. */
 static double part_memory(const counts_t *c)
 {
     return 2 * INDEX * c->N + 2 * INDEX * c->b + 2 * VALUE * c->n + VALUE * c->g;
@@ -116,82 +126,93 @@ static double matrix_memory(const counts_t *c)
     return VALUE * (c->nb * c->nb * (c->b + c->n) + 2 * c->nb * c->n);
 }
 
-static double system_memory(const mcpi_config_t *cfg, const counts_t *c)
+static double system_memory(const mcpi_config_t *config, const counts_t *c)
 {
-    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
+    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
     return o * c->nb * c->nb * c->b + VALUE * (c->nb * c->nb + c->nb) * c->n + INDEX * c->n;
 }
 
-/* Start, column, O, LU and R where the rung wants them; on the host only the start. */
-static double view_memory(const mcpi_config_t *cfg, const counts_t *c, bool on_host)
+/* Start, column, O, LU and R in the rung's space; on the host only start is a copy. */
+static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host)
 {
-    const double o = (double)mcpi_type_size((mcpi_type_t)cfg->offdiagonal);
+    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
     if (on_host)
         return INDEX * c->n;
     return INDEX * (c->n + c->b) + o * c->nb * c->nb * c->b +
            VALUE * (c->nb * c->nb + c->nb) * c->n;
 }
 
-/* The problem as it is kept; *making: the most while it is made. */
-static double problem_memory(const mcpi_config_t *cfg, const counts_t *c, double *making)
+/* Returns the bytes of the problem as it is kept; *making: the most while it is made. */
+static double problem_memory(const mcpi_config_t *config, const counts_t *c, double *making)
 {
-    const double source = source_memory(cfg, c), part = part_memory(c);
+    const double source = source_memory(config, c), part = part_memory(c);
     /* colours, owners, keys and lists of the order */
     const double ordering = source + part + 48 * c->N;
-    const double filling = source + part + matrix_memory(c) + 262144;
-    const double kept = part + matrix_memory(c) + system_memory(cfg, c) + halo_memory(c, RT_HOST);
-    /* the right-hand side is made with dQ* of ghosts too */
-    *making = fmax(making_source(cfg, c), fmax(ordering, filling));
+    const double filling = source + part + matrix_memory(c) + ROW_SCRATCH;
+    const double kept =
+        part + matrix_memory(c) + system_memory(config, c) + halo_memory(c, RT_HOST);
+    /* the right-hand side needs dQ* of ghosts too */
+    *making = fmax(making_source(config, c), fmax(ordering, filling));
     *making = fmax(*making, kept + fmax(halo_set_up(c), VALUE * c->nb * (c->n + c->g)));
     return kept;
 }
 
-/*
- * Of one rank. The host has the exact matrix (FP64), the system and its halos; while a rung is
- * verified, seven fields of dQ's size and a copy of one on its way from the rung. That, or graph
- * and flow of the whole mesh while the problem is made, is the most. A rung off the host has its
- * copies of the system there.
- */
+/* The host has the exact matrix (FP64), the system and its halos, and, while a rung is verified,
+ * seven fields of dQ's size and a copy of one on its way from the rung. The most is either that, or
+ * graph and flow of the whole mesh while the problem is made. A device rung has its copies of the
+ * system on the device. */
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
-    const mcpi_config_t *cfg = run->config;
+    const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
     const mcpi_kernels_t *kernels = kernels_of(rung);
     const rt_space_t space = rt_rung_space(rung);
-    const counts_t c = counts(cfg);
+    const counts_t c = counts_of(config);
     const double field = VALUE * c.nb * (c.n + c.g);
-    double lists[RT_SPACES] = {0}, making, kept = problem_memory(cfg, &c, &making);
+    double lists[RT_SPACES] = {0}, making, kept = problem_memory(config, &c, &making);
     for (int s = 0; s < RT_SPACES; s++)
         bytes[s] = 0;
     if (kernels->memory)
-        kernels->memory(cfg, lists);
+        kernels->memory(config, lists);
 
-    bytes[space] += lists[space] + dq_size(cfg, kernels) * c.nb * (c.n + c.g);
+    bytes[space] += lists[space] + dq_size(config, kernels) * c.nb * (c.n + c.g);
     if (!kernels->own_layout)
-        bytes[space] += view_memory(cfg, &c, space == RT_HOST);
+        bytes[space] += view_memory(config, &c, space == RT_HOST);
     double setting_up = lists[RT_HOST];
     if (space != RT_HOST) {
         bytes[space] += halo_memory(&c, space);
         bytes[RT_PINNED] += halo_memory(&c, RT_PINNED);
         setting_up += INDEX * c.n + halo_set_up(&c);
     }
-    if (cfg->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1)
-        making += kept; /* the same problem in global colouring: see mcpi_price */
-    kept += bytes[RT_HOST] + VALUE * c.nb * c.n + 65536; /* s->R; what is small */
+    if (config->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1)
+        making += kept; /* the same problem in global colouring: see convergence.c */
+    kept += bytes[RT_HOST] + VALUE * c.nb * c.n + SMALL; /* s->R */
     bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 8 * field));
 }
 
-/* --- beside the paper --- */
+/* --- comparison with the paper --- */
 
-/* The slides' figures, 15 sweeps on a V100, of 900 GB/s by its data sheet. */
+/* The slides' figures: 15 sweeps on a V100, of 900 GB/s by its data sheet. */
 typedef struct {
     const char *rung;
     double ms, rate; /* GB/s */
-    const char *name;
+    const char *name, *text;
 } paper_t;
 static const paper_t paper[] = {
-    {"naive", 500, 70, "naive"},
-    {"warp-shared", 48, 716, "warp a block, shared memory"},
-    {"warp-shuffle", 48, 716, "the same, shuffles (no time of its own)"},
+    {.rung = "naive",
+     .ms = 500,
+     .rate = 70,
+     .name = "naive",
+     .text = "500 ms for 15 sweeps, 70 GB/s, V100"},
+    {.rung = "warp-shared",
+     .ms = 48,
+     .rate = 716,
+     .name = "warp per block, shared memory",
+     .text = "48 ms for 15 sweeps, 716 GB/s, V100"},
+    {.rung = "warp-shuffle",
+     .ms = 48,
+     .rate = 716,
+     .name = "the same, shuffles (no separate time)",
+     .text = "48 ms for 15 sweeps, 716 GB/s, V100"},
 };
 static const double paper_peak = 900;
 
@@ -205,21 +226,17 @@ static const paper_t *paper_of(const rt_rung_t *rung)
 
 const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung)
 {
-    static char text[96];
     const paper_t *figures = paper_of(rung);
     (void)run;
-    if (!figures)
-        return "";
-    snprintf(text, sizeof text, "%.0f ms for 15 sweeps, %.0f GB/s, V100", figures->ms,
-             figures->rate);
-    return text;
+    return figures ? figures->text : "";
 }
 
 static void cell(rt_table_t *t, double value, const char *format)
 {
-    char text[32];
-    snprintf(text, sizeof text, format, value);
-    rt_table_cell(t, "%s", value > 0 ? text : "-");
+    if (value > 0)
+        rt_table_cell(t, format, value);
+    else
+        rt_table_cell(t, "-");
 }
 
 void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
@@ -248,11 +265,12 @@ void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         rt_table_cell(t, "%s", figures ? figures->name : "beyond the slides");
         rt_table_row(t);
     }
-    const mcpi_config_t *cfg = run->config;
+    const mcpi_config_t config = mcpi_counted(run);
     fprintf(out,
-            "\nbeside the slides: V100, %.0f GB/s by its data sheet, 1123718 rows and 19106474 "
-            "blocks (here %lld and %lld); GB/s by the bytes that every rung is credited with\n\n",
-            paper_peak, (long long)cfg->rows, (long long)cfg->blocks);
+            "\ncompared with the slides: V100, %.0f GB/s by its data sheet, 1123718 rows and "
+            "19106474 blocks (here %lld and %lld); GB/s by the bytes that every rung is credited "
+            "with\n\n",
+            paper_peak, (long long)config.counts.rows, (long long)config.counts.blocks);
     rt_table_print(t, out);
     rt_table_destroy(t);
 }

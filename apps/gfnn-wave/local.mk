@@ -1,8 +1,9 @@
-# gfnn-wave. Everything but main.c is a library, so that tests can link it.
+# gfnn-wave. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/gfnn-wave/gfnn-wave
-apps_gfnn_wave_gfnn_wave_SOURCES = apps/gfnn-wave/main.c
+apps_gfnn_wave_gfnn_wave_SOURCES = common/driver/program.c
+apps_gfnn_wave_gfnn_wave_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=gfnn_app
 apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
@@ -11,7 +12,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/app.c apps/gfnn-wave/box.c apps/gfnn-wave/element.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
-	apps/gfnn-wave/problem.c apps/gfnn-wave/rungs.c apps/gfnn-wave/solve.c \
+	apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c \
 	apps/gfnn-wave/solver.h apps/gfnn-wave/judge/verify.c apps/gfnn-wave/work.c \
 	apps/gfnn-wave/input/head.c \
 	apps/gfnn-wave/input/model.c \
@@ -61,8 +62,6 @@ endif
 
 gfnn_inputsdir = $(pkgdatadir)/inputs/gfnn-wave
 dist_gfnn_inputs_DATA = $(wildcard $(srcdir)/inputs/gfnn-wave/*)
-gfnn_docdir = $(docdir)/gfnn-wave
-dist_gfnn_doc_DATA = $(wildcard $(srcdir)/apps/gfnn-wave/*.md)
 
 # make bench: the ladders of operator and predictor in both forms, then a step with every
 # preconditioner, on 256^3 elements.

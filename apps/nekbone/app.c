@@ -7,33 +7,29 @@
 #include <stddef.h>
 #include <string.h>
 
-#define AT(member) offsetof(nek_config_t, member)
 static const char *const preconditioners[] = {[NEK_NONE] = "none", [NEK_JACOBI] = "jacobi", NULL};
+#define CONFIG nek_config_t
 static const rt_opt_t options[] = {
-    {"elements", RT_OPT_EXTENTS, AT(elements), "EXxEYxEZ", "elements of the box in x, y, z",
-     "8x8x8", 1, 1e9, NULL},
-    {"degree", RT_OPT_INT, AT(degree), "N", "polynomial degree; N + 1 points a direction", "9",
-     NEK_MIN_N - 1, NEK_MAX_N - 1, NULL},
-    {"iterations", RT_OPT_INT, AT(iterations), "N", "CG iterations of a solve", "100", 1, 1e6,
-     NULL},
-    {"lambda", RT_OPT_REAL, AT(lambda), "X",
-     "shift added to the operator; Nekbone has 0.1, pure Poisson 0", "0.1", 0, 1e6, NULL},
-    {"deform", RT_OPT_REAL, AT(deform), "A",
-     "bend the box by a smooth map of this amplitude (element edge 2), so that all six geometric "
-     "factors are non-zero",
-     "0", -1e6, 1e6, NULL},
-    {"precond", RT_OPT_CHOICE, AT(precond), "NAME",
-     "preconditioner of CG; jacobi: the diagonal of the assembled operator", "none", 0, 0,
-     preconditioners},
-    {"tolerance", RT_OPT_REAL, AT(tolerance), "X",
-     "tell at which iteration |r| was X |b|; the solve does all its iterations", "1e-8", 1e-300, 1,
-     NULL},
-    {"ranks", RT_OPT_EXTENTS, AT(ranks), "PXxPYxPZ",
-     "box of MPI ranks; 0: the one with the least surface", "0", 0, 1e6, NULL},
-    {"communication", RT_OPT_FLAG, AT(communication), NULL,
-     "gather-scatter between elements; --no-communication leaves it out, as Karp et al. did to "
-     "compare with their measured roofline",
-     "yes", 0, 0, NULL},
+    RT_EXTENTS(CONFIG, elements, "elements", "EXxEYxEZ", "8x8x8", 1, 1e9,
+               "elements of the box in x, y, z"),
+    RT_INT(CONFIG, degree, "degree", "N", "9", NEK_MIN_N - 1, NEK_MAX_N - 1,
+           "polynomial degree; N + 1 points a direction"),
+    RT_INT(CONFIG, iterations, "iterations", "N", "100", 1, 1e6, "CG iterations of a solve"),
+    RT_REAL(CONFIG, lambda, "lambda", "X", "0.1", 0, 1e6,
+            "shift added to the operator; Nekbone has 0.1, pure Poisson 0"),
+    RT_REAL(CONFIG, deform, "deform", "A", "0", -1e6, 1e6,
+            "bend the box by a smooth map of this amplitude (element edge 2), so that all six "
+            "geometric factors are non-zero"),
+    RT_CHOICE(CONFIG, precond, "precond", "NAME", "none", preconditioners,
+              "preconditioner of CG; jacobi: the diagonal of the assembled operator"),
+    RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
+            "tell at which iteration |r| was X |b|; the solve does all its iterations"),
+    RT_EXTENTS(CONFIG, ranks, "ranks", "PXxPYxPZ", "0", 0, 1e6,
+               "box of MPI ranks; 0: the one with the least surface"),
+    RT_FLAG(CONFIG, communication, "communication", "yes",
+            "gather-scatter between elements; --no-communication leaves it out, as Karp et al. "
+            "did to compare with their measured roofline"),
+
 };
 
 /* --- ranks --- */
@@ -113,52 +109,50 @@ static void place_rank(nek_config_t *cfg)
     cfg->points = cfg->local_elements * cfg->n * cfg->n * cfg->n;
 }
 
-/* Grows the box of each rank, x first, while it stays below the target. */
-static void choose_elements(rt_run_t *run, double target)
+static bool can_number(const nek_config_t *cfg)
 {
-    nek_config_t *cfg = run->config;
-    int64_t start = cfg->degree == 1 ? 2 : 1, local[3] = {start, start, start};
-    for (int grown = 0;; grown++) {
-        int64_t next[3];
-        memcpy(next, local, sizeof next);
-        if (grown > 0)
-            next[(grown - 1) % 3]++;
-        for (int d = 0; d < 3; d++)
-            cfg->elements[d] = next[d] * cfg->ranks[d];
-        place_rank(cfg);
-        if (grown > 0 && (cfg->points > INT32_MAX || rt_run_most_memory(run) > target))
-            break;
-        memcpy(local, next, sizeof local);
-    }
-    for (int d = 0; d < 3; d++)
-        cfg->elements[d] = local[d] * cfg->ranks[d];
+    return (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
+               pow(cfg->n, 3) / rt_comm_size() <=
+           INT32_MAX;
 }
 
-static void configure(rt_run_t *run, double target)
+/* Gives each rank an equal box. Scale 1 is the smallest, one element, or 2x2x2 at degree 1 so that
+ * a point is inside; each further scale adds one layer of elements to it, in x, y, z, x, ... The
+ * box of ranks is the user's, or close to a cube. */
+static bool extents(rt_run_t *run, int64_t scale)
 {
     nek_config_t *cfg = run->config;
+    const int64_t least = cfg->degree == 1 ? 2 : 1, layers = scale - 1;
     cfg->n = (int)cfg->degree + 1;
-    if (target > 0) {
-        if (cfg->ranks[0] == 0)
-            factor(rt_comm_size(), NULL, cfg->ranks);
-        choose_elements(run, target);
-    }
+    if (cfg->ranks[0] == 0)
+        factor(rt_comm_size(), NULL, cfg->ranks);
+    if (layers / 3 > INT32_MAX)
+        return false;
     for (int d = 0; d < 3; d++)
-        if (cfg->elements[d] == 1 && cfg->degree == 1)
+        cfg->elements[d] = (least + (layers + 2 - d) / 3) * cfg->ranks[d];
+    if (!can_number(cfg))
+        return false;
+    place_rank(cfg);
+    return true;
+}
+
+static void configure(rt_run_t *run)
+{
+    nek_config_t *cfg = run->config;
+    const long long E[] = {cfg->elements[0], cfg->elements[1], cfg->elements[2]};
+    cfg->n = (int)cfg->degree + 1;
+    for (int d = 0; d < 3; d++)
+        if (E[d] == 1 && cfg->degree == 1)
             rt_refuse(RT_USAGE,
                       "--elements %lldx%lldx%lld at degree 1 has no point inside: all are on "
                       "the boundary, where u = 0; use a higher degree or more elements",
-                      (long long)cfg->elements[0], (long long)cfg->elements[1],
-                      (long long)cfg->elements[2]);
-    double n3 = pow(cfg->n, 3);
-    double points = (double)cfg->elements[0] * (double)cfg->elements[1] * (double)cfg->elements[2] *
-                    n3 / rt_comm_size();
-    if (points > INT32_MAX)
+                      E[0], E[1], E[2]);
+    if (!can_number(cfg))
         rt_refuse(RT_USAGE,
                   "--elements %lldx%lldx%lld at degree %lld is %.3g points a rank, and a rank can "
                   "hold 2147483647: use fewer elements or more ranks",
-                  (long long)cfg->elements[0], (long long)cfg->elements[1],
-                  (long long)cfg->elements[2], (long long)cfg->degree, points);
+                  E[0], E[1], E[2], (long long)cfg->degree,
+                  (double)E[0] * (double)E[1] * (double)E[2] * pow(cfg->n, 3) / rt_comm_size());
     choose_ranks(cfg);
     place_rank(cfg);
 }
@@ -191,30 +185,16 @@ static void describe(const rt_run_t *run, FILE *out)
             preconditioners[cfg->precond], preconditioners[cfg->precond]);
 }
 
-static const char *refuse(const rt_run_t *run, const rt_rung_t *rung)
+const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
 {
-    const nek_config_t *cfg = run->config;
-    const nek_kernels_t *kernels = rung->kernels;
-    if (kernels && kernels->max_n && cfg->n > kernels->max_n)
+    const nek_config_t *cfg = config;
+    const nek_kernels_t *kernels = (const nek_kernels_t *)self;
+    if (kernels->max_n && cfg->n > kernels->max_n)
         return kernels->max_n_reason;
-    if (kernels && kernels->cg && cfg->precond != NEK_NONE)
-        return rung->kind == RT_CUDA
-                   ? "it fuses the sums of CG without a preconditioner; use packed, or layered"
-                   : "it fuses the sums of CG without a preconditioner; use jammed";
-    return kernels && kernels->refuse ? kernels->refuse(cfg) : NULL;
-}
-
-static const rt_parameter_t *parameters(const rt_rung_t *rung, int *count)
-{
-    const nek_kernels_t *kernels = rung->kernels;
-    *count = kernels ? kernels->n_parameters : 0;
-    return kernels ? kernels->parameters : NULL;
-}
-
-static const char *refuse_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
-{
-    const nek_kernels_t *kernels = rung->kernels;
-    return kernels->refuse_choice ? kernels->refuse_choice(run->config, choice) : NULL;
+    if (kernels->cg && cfg->precond != NEK_NONE)
+        return rt_text(why, "it fuses the sums of CG without a preconditioner; use %s",
+                       kernels->use_with_precond);
+    return NULL;
 }
 
 /* What a choice was made for: fast kernels change with n, and with what fits into the caches. */
@@ -242,7 +222,7 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
  * other came near. What cannot run here is passed over (resident: several ranks, or too large for
  * this GPU).
  */
-static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, char *why, size_t len)
+static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {
     enum { MOST_ON_CHIP = 512 * 1000 };
     static const char *const small[] = {"resident", "onepass", "packed", "layered", NULL};
@@ -251,9 +231,8 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, cha
     const nek_config_t *cfg = run->config;
     if (kind == RT_KOKKOS)
         return NULL;
-    snprintf(why, len,
-             "%lld points a rank: the fastest that can run this, as measured at degree 9 on %s",
-             (long long)cfg->points, kind == RT_CUDA ? "an H200" : "Zen 4");
+    rt_text(why, "%lld points a rank: the fastest that can run this, as measured at degree 9 on %s",
+            (long long)cfg->points, kind == RT_CUDA ? "an H200" : "Zen 4");
     return kind == RT_CPU ? cpu : cfg->points <= MOST_ON_CHIP ? small : large;
 }
 
@@ -277,31 +256,27 @@ static int64_t iterations_needed(const nek_solver_t *s)
     return -1;
 }
 
-/* As the history says, which the verification has compared with the reference's and with b - A x.
- */
-static void conclude(const void *solver, char *text, size_t len)
+/* Says what the history says, which the verification has compared with the reference's and with
+ * b - A x. */
+static void conclude(const nek_solver_t *s, rt_text_t *line)
 {
-    const nek_solver_t *s = solver;
-    const nek_config_t *cfg = s->problem->config;
+    const double tolerance = s->problem->config->tolerance;
     const int64_t needed = iterations_needed(s);
-    *text = '\0';
     if (!rt_finite(s->history[s->iterations]) || !rt_finite(s->residual))
         return;
-    int used = snprintf(text, len, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ",
-                        s->history[0], s->history[s->iterations], s->iterations, s->residual);
+    rt_text(line, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ", s->history[0],
+            s->history[s->iterations], s->iterations, s->residual);
     if (needed >= 0)
-        snprintf(text + used, len - (size_t)used, "%g |b| reached in %lld", cfg->tolerance,
-                 (long long)needed);
+        rt_text_add(line, "%g |b| reached in %lld", tolerance, (long long)needed);
     else
-        snprintf(text + used, len - (size_t)used, "%g |b| not reached", cfg->tolerance);
+        rt_text_add(line, "%g |b| not reached", tolerance);
 }
 
-static void result(const void *solver, json_t *out)
+static void write_json(const nek_solver_t *s, json_t *out)
 {
-    const nek_solver_t *s = solver;
     const int64_t needed = iterations_needed(s);
     json_t *history = rt_json_array(out, "residual_history");
-    /* up to what is not finite, if the run is INVALID: that cannot be written */
+    /* An INVALID run's history ends where it is not finite: that cannot be written. */
     for (int k = 0; k <= s->iterations && rt_finite(s->history[k]); k++)
         rt_json_append_real(history, s->history[k]);
     if (needed >= 0)
@@ -316,6 +291,13 @@ static void result(const void *solver, json_t *out)
     }
     rt_json_real(out, "eigen_min", s->problem->eigen_min);
     rt_json_real(out, "eigen_max", s->problem->eigen_max);
+}
+
+static void result(const void *solver, rt_result_t *out)
+{
+    conclude(solver, &out->line);
+    if (out->json)
+        write_json(solver, out->json);
 }
 
 /* --- the paper's figures, to stand beside ours --- */
@@ -350,6 +332,22 @@ static const char *const roofline_cases[] = {
     "degree=9 elements=16x8x8",   "degree=9 elements=16x16x8",
     "degree=9 elements=16x16x16", NULL};
 
+#define RUNG RT_RUNG
+const rt_rung_t nek_ladder[NEK_RUNGS] = {
+#include "ladder.def"
+};
+#undef RUNG
+
+static const rt_extras_t extras = {
+    .result = result,
+    .default_rungs = default_rungs,
+    .tune_point = tune_point,
+    .isolated = isolated,
+    .paper = paper,
+    .roofline_cases = roofline_cases,
+    .roofline_settings = "communication=no",
+};
+
 const rt_app_t nek_app = {
     .name = "nekbone",
     .purpose = "conjugate gradients for the spectral-element Poisson operator (Nekbone)",
@@ -359,9 +357,10 @@ const rt_app_t nek_app = {
     .ladder = nek_ladder,
     .n_rungs = NEK_RUNGS,
     .size_option = "elements",
+    .extras = &extras,
     .configure = configure,
+    .extents = extents,
     .describe = describe,
-    .refuse = refuse,
     .memory = nek_memory,
     .work = nek_work,
     .problem_new = nek_problem_new,
@@ -373,14 +372,4 @@ const rt_app_t nek_app = {
     .spoil = nek_spoil,
     .solve = nek_solve,
     .verify_after = nek_verify_after,
-    .result = result,
-    .conclude = conclude,
-    .default_rungs = default_rungs,
-    .parameters = parameters,
-    .refuse_choice = refuse_choice,
-    .tune_point = tune_point,
-    .isolated = isolated,
-    .roofline_cases = roofline_cases,
-    .roofline_settings = "communication=no",
-    .paper = paper,
 };

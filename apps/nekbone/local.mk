@@ -1,8 +1,9 @@
-# Nekbone. Everything but main.c is a library, so that tests can link it.
+# Nekbone. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
 bin_PROGRAMS += apps/nekbone/nekbone
-apps_nekbone_nekbone_SOURCES = apps/nekbone/main.c
+apps_nekbone_nekbone_SOURCES = common/driver/program.c
+apps_nekbone_nekbone_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
 nekbone_libs = apps/nekbone/libnekbone.a $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
 apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
@@ -10,7 +11,7 @@ noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/nekbone.h apps/nekbone/ladder.def \
 	apps/nekbone/app.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/verify.c \
-	apps/nekbone/work.c apps/nekbone/rungs.c \
+	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \
@@ -62,11 +63,6 @@ endif
 
 nekbone_inputsdir = $(pkgdatadir)/inputs/nekbone
 dist_nekbone_inputs_DATA = $(wildcard $(srcdir)/inputs/nekbone/*)
-nekbone_docdir = $(docdir)/nekbone
-dist_nekbone_doc_DATA = $(wildcard $(srcdir)/apps/nekbone/*.md)
-
-# The study of CRESTA D3.5.2 (docs/auto-tuning.md).
-dist_bin_SCRIPTS = tools/nek-study
 
 # make bench: the ladder at 64 to 4096 elements of degree 9.
 bench: bench-nekbone

@@ -98,6 +98,7 @@ typedef struct nek_solver nek_solver_t;
 
 /* The function table of a rung. What may be NULL says what happens then. */
 typedef struct {
+    rt_kernels_t rung; /* first: what the driver asks; refuse is nek_refuse or begins with it */
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_mesh_t *mesh, const double *u, double *w);
     const nek_vector_t *vector;
@@ -107,28 +108,31 @@ typedef struct {
 
     /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
      * from s->b to x, r, history, alpha and beta, whatever they held before; p and w are its own to
-     * use. Such a rung is refused with a preconditioner. NULL: nek_solve's loop over ax and
-     * vector. */
+     * use. Such a rung is refused with a preconditioner; the message names the rungs to use then.
+     * NULL: nek_solve's loop over ax and vector. */
     void (*cg)(nek_solver_t *s);
+    const char *use_with_precond; /* "packed, or layered" */
     /* What only this rung needs, in s->data: made when all else of the solver is there, and given
-     * back before it goes. memory adds the bytes of it on one rank. NULL: nothing. */
+     * back before it goes. memory adds its bytes on one rank. NULL: nothing. */
     void (*set_up)(nek_solver_t *s);
     void (*tear_down)(nek_solver_t *s);
     void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
-    /* Why the rung cannot run this problem, beyond max_n, or NULL. NULL: it can. */
-    const char *(*refuse)(const nek_config_t *config);
-    /* The kernels of an iteration with flops and bytes (rt_work_add), by P stored and S shared
-     * points of the whole mesh. NULL: those of nek_solve. */
+    /* Adds the kernels of an iteration with flops and bytes (rt_work_add), for P stored and S
+     * shared points of the whole mesh. NULL: those of nek_solve. */
     void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
-    /* What a tuner may choose for it; n_parameters 0: nothing. mesh.choice has what is in force. */
-    const rt_parameter_t *parameters;
-    int n_parameters;
-    /* Why these values, one a parameter, cannot go together in this problem, or NULL. */
-    const char *(*refuse_choice)(const nek_config_t *config, const int *choice);
 } nek_kernels_t;
 
+/* Returns the rung's table; NULL: not in this build. */
+static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
+{
+    return (const nek_kernels_t *)rung->kernels;
+}
+/* Refuses too many points a direction, and a preconditioner where cg fuses what it would change. */
+const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
+
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;
-/* The sum of x[n], host memory, in a tree: the same bits whoever made the terms. */
+/* Returns the sum of x[0..n-1] in host memory, added in a tree: the bits do not depend on how many
+ * threads made the terms. */
 double nek_sum_pairwise(const double *x, int64_t n);
 #define RUNG(name, kind, after, table, idea) extern const nek_kernels_t table;
 #include "ladder.def"
@@ -159,7 +163,7 @@ typedef struct {
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
 } nek_problem_t;
 
-void *nek_problem_new(const rt_run_t *run);
+void *nek_problem_new(const rt_run_t *run, void *input);
 void nek_problem_destroy(void *problem);
 void nek_digest(const void *problem, rt_digest_t *digest);
 /* A halo over the shared points for arrays of that kind and space; NULL with communication off. */

@@ -389,8 +389,9 @@ void nek_digest(const void *problem, rt_digest_t *digest)
     rt_digest_items(digest, "points", &points);
 }
 
-void *nek_problem_new(const rt_run_t *run)
+void *nek_problem_new(const rt_run_t *run, void *input)
 {
+    (void)input; /* everything is made here */
     const nek_config_t *cfg = run->config;
     size_t points = (size_t)cfg->points, n = (size_t)cfg->n;
     nek_problem_t *p = RT_NEW(nek_problem_t, 1, RT_HOST);

@@ -47,7 +47,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     memset(s, 0, sizeof *s);
     s->problem = p;
     s->rung = rung;
-    s->kernels = rung->kernels;
+    s->kernels = nek_kernels(rung);
     s->space = rt_rung_space(rung);
     s->iterations = (int)iterations;
     s->lambda = p->config->lambda;

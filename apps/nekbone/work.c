@@ -40,7 +40,7 @@ static double stored_points(const nek_config_t *cfg)
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const nek_config_t *cfg = run->config;
-    const nek_kernels_t *kernels = rung->kernels;
+    const nek_kernels_t *kernels = nek_kernels(rung);
     const int jacobi = cfg->precond != NEK_NONE;
     double P = stored_points(cfg);
     *work = (rt_work_t){.unit = jacobi ? "Jacobi-preconditioned iteration" : "iteration",
@@ -103,7 +103,7 @@ static double larger(double a, double b)
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
     const nek_config_t *cfg = run->config;
-    const nek_kernels_t *kernels = rung->kernels;
+    const nek_kernels_t *kernels = nek_kernels(rung);
     const rt_space_t space = rt_rung_space(rung);
     const double array = (double)cfg->points * VALUE, matrix = (double)cfg->n * cfg->n * VALUE;
     const double partial = (double)nek_vector_cpu.partial_size(cfg->points) * VALUE;

@@ -1,4 +1,4 @@
-/* app/ladder.c - which rungs can run here, and the list that --list prints. */
+/* app/ladder.c - what can be asked of a rung, and the list that --list prints. */
 #include "config.h"
 #include "app/ladder.h"
 #include <string.h>
@@ -13,8 +13,7 @@ const char *rt_rung_why_not(const rt_rung_t *rung)
                    "configure again with --with-nvrtc, which says what is missing";
         if (!rung->kernels)
             return "this build has no CUDA: install the CUDA Toolkit and run configure again, or "
-                   "give "
-                   "--with-cuda=DIR";
+                   "give --with-cuda=DIR";
         return rt_device_gpu() ? NULL : rt_device_why_not();
     case RT_KOKKOS:
         return rt_kokkos_why_not();
@@ -37,6 +36,43 @@ rt_space_t rt_rung_space(const rt_rung_t *rung)
     return RT_HOST;
 }
 
+rt_kind_t rt_rung_processor(const rt_rung_t *rung)
+{
+    const bool on_gpu = rung->kind == RT_CUDA || (rung->kind == RT_KOKKOS && rt_kokkos_on_gpu());
+    return on_gpu ? RT_CUDA : RT_CPU;
+}
+
+const rt_parameter_t *rt_rung_parameters(const rt_rung_t *rung, int *count)
+{
+    *count = rung->kernels ? rung->kernels->n_parameters : 0;
+    RT_EXPECT(*count >= 0 && *count <= RT_TUNE_PARAMETERS, RT_INVALID, "%s has %d parameters",
+              rung->name, *count);
+    return rung->kernels ? rung->kernels->parameters : NULL;
+}
+
+const char *rt_rung_refuse(const rt_rung_t *rung, const void *config, rt_text_t *why)
+{
+    const rt_kernels_t *kernels = rung->kernels;
+    return kernels && kernels->refuse ? kernels->refuse(kernels, config, why) : NULL;
+}
+
+const char *rt_rung_refuse_choice(const rt_rung_t *rung, const void *config, const int *choice)
+{
+    const rt_kernels_t *kernels = rung->kernels;
+    if (!kernels || !kernels->refuse_choice || kernels->n_parameters == 0)
+        return NULL;
+    return kernels->refuse_choice(config, choice);
+}
+
+bool rt_rung_is_on(const rt_rung_t *rung, const char *only)
+{
+    if (!only || (rung->ladder && strcmp(rung->ladder, only) == 0))
+        return true;
+    return strcmp(only, rt_rung_processor(rung) == RT_CUDA ? "gpu" : "cpu") == 0;
+}
+
+/* --- the whole ladder --- */
+
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
@@ -57,9 +93,29 @@ int rt_ladder_first(const rt_rung_t *ladder, int i)
     return i;
 }
 
-void rt_ladder_print(const rt_rung_t *ladder, int n,
-                     void (*more)(const void *context, const rt_rung_t *rung, FILE *out),
-                     const void *context, FILE *out)
+/* What is known of a rung that is in this build; each line is indented like the ideas. */
+static void print_details(const rt_rung_t *rung, FILE *out)
+{
+    int count;
+    const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
+    if (!rung->kernels)
+        return;
+    const char *claim = rung->kernels->reproducible
+                            ? "claims: the same bits from run to run, on any number of threads"
+                            : "the last bits vary from run to run";
+    const char *precision = rung->kernels->precision;
+    fprintf(out, "%-20s %s%s%s\n", "", claim, precision ? "; computes in " : "",
+            precision ? precision : "");
+    for (int p = 0; p < count; p++) {
+        fprintf(out, "%-20s %s:", "", parameter[p].name);
+        for (int v = 0; parameter[p].values[v]; v++)
+            fprintf(out, "%s %s%s", v ? "," : "", parameter[p].values[v],
+                    v == parameter[p].initial ? " (default)" : "");
+        fprintf(out, "; %s\n", parameter[p].about);
+    }
+}
+
+void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out)
 {
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
@@ -67,11 +123,10 @@ void rt_ladder_print(const rt_rung_t *ladder, int n,
         if (rung->ladder && rt_ladder_first(ladder, i) == i)
             fprintf(out, "%s%s:\n", i ? "\n" : "", rung->ladder);
         fprintf(out, "%-12s %-7s %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
-        if (more)
-            more(context, rung, out);
         if (why_not)
             fprintf(out, "%-20s absent: %s\n", "", why_not);
-        else if (rung->kind == RT_KOKKOS)
+        print_details(rung, out);
+        if (!why_not && rung->kind == RT_KOKKOS)
             fprintf(out, "%-20s back-end here: Kokkos %s, %s\n", "", rt_kokkos_version(),
                     rt_kokkos_backend());
     }

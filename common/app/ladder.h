@@ -1,69 +1,109 @@
 /*
  * app/ladder.h - the rungs of an app, in order.
  *
- * An app's ladder.def is an X-macro table; its rungs.c turns it into an array of rt_rung_t:
+ * An app's ladder.def is an X-macro table. Its order is the ladder. app.c turns it into an array:
  *
- *   RUNG(layered, CUDA, shared, nek_layered, "one layer of the element at a time: ...")
- *        name     kind  after   kernels      what changed since the rung before, and why
+ *   RUNG(layered, CUDA, "shared", nek_layered, "one layer of the element at a time: ...")
+ *        name     kind  after     table        what changed since the rung before, and why
+ *
+ *   #define RUNG RT_RUNG
+ *   static const rt_rung_t ladder[] = {
+ *   #include "ladder.def"
+ *   };
+ *   #undef RUNG
  *
  * A rung whose kind was not built in stays listed, with the reason. An app with several jobs has a
  * ladder for each (gfnn-wave: its operator, its predictor, its solve), one after the other in
- * ladder.def.
+ * ladder.def, and takes RT_RUNG_ON, which has the ladder's name after `after`.
+ *
+ * Include config.h first: it says which kinds are built.
  */
 #ifndef RT_LADDER_H
 #define RT_LADDER_H
 
 #include <stdbool.h>
 #include <stdio.h>
-#include "machine/device.h"
+#include "app/parameter.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "machine/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What every rung tells of itself: the first member, named `rung`, of an app's function table. An
+ * app casts back: (const nek_kernels_t *)rung->kernels. */
+typedef struct rt_kernels {
+    const char *precision; /* what it computes in: "FP64", "FP32 in patches, FP64 sums" */
+    bool reproducible;     /* claims the same bits in every run, on any number of threads */
+    const rt_parameter_t *parameters; /* [n_parameters] what a tuner may choose; NULL: nothing */
+    int n_parameters;
+    /* Returns NULL, or why the rung cannot run the problem of `config`: a constant, or a line in
+     * *why. `self` is the rung's own table. NULL: it runs every problem. */
+    const char *(*refuse)(const struct rt_kernels *self, const void *config, rt_text_t *why);
+    /* Returns NULL, or why the values of `choice` cannot go together in the problem of `config`;
+     * the answer is the same on all ranks. NULL: all go together. */
+    const char *(*refuse_choice)(const void *config, const int *choice);
+} rt_kernels_t;
+
 typedef struct {
     const char *name;
     rt_kind_t kind;
-    const char *after;   /* rung that it is compared with; "" for the first */
-    const char *idea;    /* one line */
-    const void *kernels; /* the app's function table; NULL: not in this build */
-    const char *ladder;  /* which of the app's ladders; NULL if it has one */
+    const char *after;           /* rung that it is compared with; "" for the first */
+    const char *idea;            /* one line */
+    const rt_kernels_t *kernels; /* &table.rung of the app's function table; NULL: not built */
+    const char *ladder;          /* which of the app's ladders; NULL if it has one */
 } rt_rung_t;
 
-/* In rungs.c: #define RUNG(name, kind, after, table, idea) {#name, RT_##kind, after,
- * RT_TABLE_##kind(table), idea}, with config.h included first. */
-#define RT_TABLE_CPU(table) &(table)
+/* A row of ladder.def as an rt_rung_t. */
+#define RT_RUNG(name_, kind_, after_, table_, idea_) \
+    RT_RUNG_ON(name_, kind_, after_, NULL, table_, idea_)
+#define RT_RUNG_ON(name_, kind_, after_, ladder_, table_, idea_) \
+    {.name = #name_,                                             \
+     .kind = RT_##kind_,                                         \
+     .after = after_,                                            \
+     .idea = idea_,                                              \
+     .kernels = RT_TABLE_##kind_(table_),                        \
+     .ladder = ladder_},
+
+#define RT_TABLE_CPU(table) &(table).rung
 #if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
-#define RT_TABLE_CUDA(table) &(table)
+#define RT_TABLE_CUDA(table) &(table).rung
 #else
 #define RT_TABLE_CUDA(table) NULL
 #endif
 #if defined(RT_HAVE_NVRTC) && RT_HAVE_NVRTC
-#define RT_TABLE_NVRTC(table) &(table)
+#define RT_TABLE_NVRTC(table) &(table).rung
 #else
 #define RT_TABLE_NVRTC(table) NULL
 #endif
 #if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
-#define RT_TABLE_KOKKOS(table) &(table)
+#define RT_TABLE_KOKKOS(table) &(table).rung
 #else
 #define RT_TABLE_KOKKOS(table) NULL
 #endif
 
-/* NULL if this rung can run here and now (after rt_device_select), else one line of why not. */
+/* Returns NULL if this rung can run here and now (after rt_device_select), else one line of why. */
 const char *rt_rung_why_not(const rt_rung_t *rung);
-/* Where its arrays live. */
+/* Returns the space where its arrays are. */
 rt_space_t rt_rung_space(const rt_rung_t *rung);
-/* The first rung of the ladder that ladder[i] is on, if there are several; else 0. */
+/* Returns the kind of processor that works on its arrays: RT_CPU or RT_CUDA. */
+rt_kind_t rt_rung_processor(const rt_rung_t *rung);
+/* Returns what its table says, for a rung that may be absent: NULL and 0, or NULL. */
+const rt_parameter_t *rt_rung_parameters(const rt_rung_t *rung, int *count);
+const char *rt_rung_refuse(const rt_rung_t *rung, const void *config, rt_text_t *why);
+const char *rt_rung_refuse_choice(const rt_rung_t *rung, const void *config, const int *choice);
+/* Returns whether it is on the ladder of that name, or on that processor (cpu, gpu). NULL: any. */
+bool rt_rung_is_on(const rt_rung_t *rung, const char *only);
+
+/* Returns the first rung of the ladder that ladder[i] is on, if there are several; else 0. */
 int rt_ladder_first(const rt_rung_t *ladder, int i);
-/* The rung of that name, or NULL. */
+/* Returns the rung of that name, or NULL. */
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
-/* --list: name, device, idea; what `more` (may be NULL) has to say; for a rung that cannot run,
- * why.
- */
-void rt_ladder_print(const rt_rung_t *ladder, int n,
-                     void (*more)(const void *context, const rt_rung_t *rung, FILE *out),
-                     const void *context, FILE *out);
+/* Prints --list: for each rung its name, device and idea, what it computes in, its parameters, and
+ * why it is absent. */
+void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out);
 
 #ifdef __cplusplus
 }

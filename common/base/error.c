@@ -1,9 +1,9 @@
 /*
  * base/error.c - one line on stderr, then the end of all ranks.
  *
- * The line is put together in a buffer on the stack and written with one system call. So it needs
- * no memory, which may be what has run out, and lines of several ranks do not mix. Whatever a
- * message quotes (a file name with a newline in it, say), it stays one line.
+ * The line is built in a buffer on the stack and written with one system call. So it needs no
+ * memory, which may be what has run out, and lines of several ranks do not mix. Whatever a message
+ * quotes (say, a file name that contains a newline), it stays one line.
  */
 #include "config.h"
 #include "base/error.h"
@@ -27,7 +27,7 @@ static struct {
     int rank, size;
     void (*end)(int status);
     void (*finish)(void);
-} self = {"rooftop", 0, 1, NULL, NULL};
+} self = {.program = "rooftop", .size = 1};
 
 void rt_error_set_program(const char *name)
 {
@@ -66,13 +66,13 @@ static void line_write(line_t *line)
             line->text[i] = '?';
     if (line->n == sizeof line->text - 1)
         memcpy(line->text + line->n - 3, "...", 3);
-    line->text[line->n++] = '\n'; /* over the closing '\0' */
+    line->text[line->n++] = '\n'; /* overwrites the closing '\0' */
 
-    fflush(stdout); /* what was printed before the fault stands before it */
+    fflush(stdout); /* what was printed before the fault comes before it */
     for (size_t done = 0; done < line->n;) {
         ssize_t written = write(STDERR_FILENO, line->text + done, line->n - done);
         if (written < 0 && errno != EINTR)
-            return; /* nobody to tell */
+            return; /* nowhere left to report it */
         done += written > 0 ? (size_t)written : 0;
     }
 }
@@ -108,7 +108,7 @@ void rt_die_at(const char *file, int line_number, const char *expression, rt_sta
 
     if (self.size > 1 && self.end)
         self.end(status);
-    /* Not exit(): other threads are still at work on what the exit handlers would take apart, and
-     * the other ranks will not join them. */
+    /* Not exit(): other threads still use what the exit handlers would take apart, and the other
+     * ranks will not take part in the handlers. */
     _Exit(status);
 }

@@ -1,15 +1,15 @@
 /*
- * base/hilbert.c - the Hilbert curve through a cube, after Skilling ("Programming the Hilbert curve",
- * AIP Conf. Proc. 707, 2004).
+ * base/hilbert.c - the Hilbert curve through a cube, after Skilling ("Programming the Hilbert
+ * curve", AIP Conf. Proc. 707, 2004).
  *
  * The leading digits of a key depend on the leading bits of the position only, and in the same way
- * whatever `bits` is: key(at, bits) >> 3 = key(at / 2, bits - 1). Who wants a range of the curve
- * can descend by that.
+ * for every `bits`: key(at, bits) >> 3 = key(at / 2, bits - 1). A caller that wants a range of the
+ * curve can use this to descend.
  */
 #include "config.h"
 #include "base/hilbert.h"
 
-/* Bit b of x goes to bit 3 b. */
+/* Moves bit b of x to bit 3 b. */
 static uint64_t spread_bits(uint64_t x)
 {
     x = (x | x << 32) & 0x001f00000000ffffU;
@@ -19,7 +19,7 @@ static uint64_t spread_bits(uint64_t x)
     return (x | x << 2) & 0x1249249249249249U;
 }
 
-/* Bit 3 b of x goes to bit b. */
+/* Moves bit 3 b of x to bit b. */
 static uint32_t gather_bits(uint64_t x)
 {
     x &= 0x1249249249249249U;
@@ -30,8 +30,8 @@ static uint32_t gather_bits(uint64_t x)
     return (uint32_t)(x | x >> 32) & 0x1fffffU;
 }
 
-/* Where bit `bit` of x[d] is set, inverts the lower bits of x[0], else swaps them with those of
- * x[d]. Its own inverse. Without branches: they would be taken at random. */
+/* If bit `bit` of x[d] is set, inverts the lower bits of x[0], else swaps them with those of x[d].
+ * It is its own inverse. It has no branches, because they would be taken at random. */
 static inline void turn(uint32_t x[3], int d, int bit)
 {
     uint32_t lower = (1U << bit) - 1, set = 0U - (x[d] >> bit & 1U);

@@ -1,15 +1,15 @@
 /*
- * base/mem.c - memory spaces over three back-ends.
+ * base/mem.c - memory spaces: the table of live blocks, the poison, and host memory.
  *
- * Idea: one table holds every live block, in order of address. It is what counts the bytes, finds a
- * pointer that is freed twice or in the wrong space, and sees a copy that runs over the end of a
- * block on a GPU, where nothing else would.
+ * Idea: one table holds every live block, in order of address. It counts the bytes, finds a pointer
+ * that is freed twice or in the wrong space, and catches a copy that runs over the end of a block
+ * on a GPU, where nothing else would.
  * Advantage: a copy with the spaces mixed up fails here, with both spaces named, and not as an
  * illegal access some kernels later.
- * Price: a binary search for each copy, and an allocation costs a memmove of the table: apps hold
- * tens of blocks and allocate outside their loops.
+ * Price: a binary search per copy and a memmove of the table per allocation. Both are small: apps
+ * hold tens of blocks and allocate outside their loops.
  *
- * Not for use by several threads at once.
+ * Not for several threads at once.
  */
 #include "config.h"
 #include "base/mem.h"
@@ -27,15 +27,13 @@ const char *rt_space_name(rt_space_t space)
     return names[space];
 }
 
-/* ---- the poison ----
- * 0x7ff4 over and over is a signalling NaN as a double, a NaN as float, half and bfloat16, and
- * close to the largest integer of 16, 32 and 64 bits: as an index, far outside any array. (No
- * pattern of 32 bits is a signalling NaN both as a float and, doubled, as a double: the exponent of
- * the double covers the bit that makes the float a quiet one.)
- */
+/* ---- the poison ---- The pattern 0x7ff4, repeated, is a signalling NaN as a double, a NaN as
+ * float, half and bfloat16, and close to the largest integer of 16, 32 and 64 bits: as an index,
+ * far outside any array. (No pattern of 32 bits is a signalling NaN both as a float and, repeated,
+ * as a double: the exponent of the double covers the bit that makes the float a quiet NaN.) */
 #define POISON UINT64_C(0x7ff47ff47ff47ff4)
 
-static int poison_all = -1; /* -1: RT_POISON was not looked at yet */
+static int poison_all = -1; /* -1: RT_POISON has not been read yet */
 
 void rt_mem_poison(bool on)
 {
@@ -51,9 +49,8 @@ bool rt_mem_is_poisoning(void)
     return poison_all;
 }
 
-/* Large blocks are touched in parallel: the first touch decides on which NUMA node a page lives,
- * and the kernel clears a page when it is touched, which takes one thread a second for each GB or
- * two. */
+/* Large blocks are touched in parallel. The first touch decides on which NUMA node a page lives,
+ * and the kernel clears a page when it is touched: one thread needs a second for each GB or two. */
 enum { PIECE = 1 << 20 };
 
 static void host_set(void *dst, int byte, size_t bytes)
@@ -89,7 +86,7 @@ void rt_mem_poison_block(void *ptr, size_t bytes)
 
 /* ---- the host back-end ---- */
 
-static size_t promised_bytes; /* by host_alloc, touched or not */
+static size_t promised_bytes; /* allocated by host_alloc, touched or not */
 
 static size_t host_available(rt_space_t space)
 {
@@ -99,7 +96,7 @@ static size_t host_available(rt_space_t space)
 
 static void *host_alloc(size_t bytes, rt_space_t space)
 {
-    /* Reading /proc takes some 50 us: worth it where a mistake could get the program killed. */
+    /* Asking takes about 50 us. That is worth it where a mistake could get the program killed. */
     const size_t worth_asking = (size_t)1 << 20;
     void *ptr = NULL;
     if (bytes >= worth_asking && bytes > host_available(space))
@@ -160,16 +157,17 @@ typedef struct {
     uintptr_t start;
     size_t bytes;
     rt_space_t space;
-    const rt_mem_backend_t *backend; /* that made it: the device may have been released since */
+    const rt_mem_backend_t
+        *backend; /* the one that allocated it: the device may have been released since */
 } block_t;
 
 static struct {
-    block_t *block; /* [n], by rising start: CUDA's addresses and the host's never clash */
+    block_t *block; /* [n], in order of start; addresses of CUDA and of the host never clash */
     size_t n, capacity;
     size_t used[RT_SPACES], high_water[RT_SPACES];
 } table;
 
-/* Number of blocks that start at or below `address`: only the last of them may hold it. */
+/* Returns how many blocks start at or below `address`; only the last of them can hold it. */
 static size_t blocks_up_to(uintptr_t address)
 {
     size_t low = 0, high = table.n;
@@ -183,7 +181,7 @@ static size_t blocks_up_to(uintptr_t address)
     return low;
 }
 
-/* The block that holds `address`, or NULL. */
+/* Returns the block that holds `address`, or NULL. */
 static const block_t *block_around(uintptr_t address)
 {
     const size_t i = blocks_up_to(address);
@@ -227,7 +225,7 @@ static void table_remove(const block_t *b)
     const size_t i = (size_t)(b - table.block);
     table.n--;
     memmove(table.block + i, table.block + i + 1, (table.n - i) * sizeof *b);
-    if (table.n == 0) { /* nothing is live: leave nothing behind for a leak checker either */
+    if (table.n == 0) { /* nothing is live, so leave nothing for a leak checker to find */
         free(table.block);
         table.block = NULL;
         table.capacity = 0;
@@ -286,8 +284,9 @@ void rt_free(void *ptr, rt_space_t space)
 
 /* ---- copying ---- */
 
-/* Pinned and device memory can only come from rt_alloc, so such a range must lie in a block of its
- * space. Host memory may be anybody's; but not a device's, and not run over the end of a block. */
+/* Checks one end of a copy. Pinned and device memory can only come from rt_alloc, so such a range
+ * must be in a block of its space. Host memory may come from anywhere, but it must not be a block
+ * of the device, nor run over the end of a block. */
 static void check_range(const void *ptr, rt_space_t space, size_t bytes, const char *what)
 {
     const block_t *b = block_around((uintptr_t)ptr);
@@ -296,7 +295,7 @@ static void check_range(const void *ptr, rt_space_t space, size_t bytes, const c
                   rt_space_name(space));
         return;
     }
-    /* Pinned memory is host memory too, for those who only read and write it there. */
+    /* Pinned memory is also host memory, for code that only reads and writes it on the host. */
     RT_EXPECT(b->space == space || (space == RT_HOST && b->space == RT_PINNED), RT_INVALID,
               "%s %p is called %s but is %s memory", what, ptr, rt_space_name(space),
               rt_space_name(b->space));
@@ -353,7 +352,7 @@ char *rt_mem_format(double bytes, char *buf, size_t len)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int u = 0;
-    while (bytes >= 1023.95 && u < 6) { /* not 1024: that would print "1024.0 KiB" */
+    while (bytes >= 1023.95 && u < 6) { /* not 1024, which would print "1024.0 KiB" */
         bytes /= 1024;
         u++;
     }

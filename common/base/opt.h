@@ -35,6 +35,44 @@ typedef struct {
     const char *const *choices;
 } rt_opt_t;
 
+/*
+ * Rows of an option table, by the kind of the option:
+ *
+ *     RT_INT(nek_config_t, degree, "degree", "N", "9", 1, 23, "polynomial degree; ..."),
+ *
+ * The compiler refuses a member whose type is not that of the kind. The name is what the user
+ * writes; `argument` and `fallback` are as in rt_opt_t and may be NULL.
+ */
+#define RT_FLAG(type_, member_, name_, fallback_, help_) \
+    RT_OPTION(type_, member_, bool, FLAG, name_, help_, .fallback = fallback_)
+#define RT_ACTION(type_, member_, name_, help_) \
+    RT_OPTION(type_, member_, bool, ACTION, name_, help_, .fallback = NULL)
+#define RT_TEXT(type_, member_, name_, argument_, fallback_, help_)                      \
+    RT_OPTION(type_, member_, const char *, STRING, name_, help_, .argument = argument_, \
+              .fallback = fallback_)
+#define RT_INT(type_, member_, name_, argument_, fallback_, min_, max_, help_)   \
+    RT_OPTION(type_, member_, int64_t, INT, name_, help_, .argument = argument_, \
+              .fallback = fallback_, .min = min_, .max = max_)
+#define RT_REAL(type_, member_, name_, argument_, fallback_, min_, max_, help_)  \
+    RT_OPTION(type_, member_, double, REAL, name_, help_, .argument = argument_, \
+              .fallback = fallback_, .min = min_, .max = max_)
+#define RT_EXTENTS(type_, member_, name_, argument_, fallback_, min_, max_, help_)        \
+    RT_OPTION(type_, member_, rt_extents_t, EXTENTS, name_, help_, .argument = argument_, \
+              .fallback = fallback_, .min = min_, .max = max_)
+#define RT_CHOICE(type_, member_, name_, argument_, fallback_, choices_, help_) \
+    RT_OPTION(type_, member_, int, CHOICE, name_, help_, .argument = argument_, \
+              .fallback = fallback_, .choices = choices_)
+
+typedef int64_t rt_extents_t[3];
+/* What these are made of. The sizeof is there for its _Generic, which knows one type only. */
+#define RT_OPTION(type_, member_, ctype_, kind_, name_, help_, ...)                                \
+    {                                                                                              \
+        .name = name_, .type = RT_OPT_##kind_,                                                     \
+        .offset =                                                                                  \
+            offsetof(type_, member_) + 0 * sizeof(_Generic(&((type_ *)0)->member_, ctype_ * : 0)), \
+        .help = help_, __VA_ARGS__                                                                 \
+    }
+
 /* One struct that options are read into. A program has two: the driver's and the app's. */
 typedef struct {
     const char *title; /* heading in --help */

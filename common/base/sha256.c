@@ -1,14 +1,15 @@
 /*
- * base/sha256.c - SHA-256 as FIPS 180-4 writes it down, 64 bytes at a time.
+ * base/sha256.c - SHA-256 as in FIPS 180-4, 64 bytes at a time.
  *
- * Plain C, about 200 MB/s: it sees result files and a few numbers, never the arrays of a run.
+ * Plain C reaches about 200 MB/s. That is enough: it hashes result files and a few numbers, never
+ * the arrays of a run.
  */
 #include "config.h"
 #include "base/sha256.h"
 
 #include <string.h>
 
-/* First 32 bits of the fractional parts of the cube roots of the first 64 primes. */
+/* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -53,7 +54,7 @@ static void compress(uint32_t state[8], const unsigned char block[RT_SHA256_BLOC
 
 void rt_sha256_begin(rt_sha256_t *hash)
 {
-    /* the same of the square roots of the first 8 primes */
+    /* the same bits of the square roots of the first 8 primes */
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memset(hash, 0, sizeof *hash);
@@ -75,7 +76,7 @@ void rt_sha256_add(rt_sha256_t *hash, const void *data, size_t bytes)
     }
 }
 
-/* A bit 1, zeros up to 8 bytes before the end of a block, and the length in bits. */
+/* Appends a bit 1, zeros up to 8 bytes before the end of a block, and the length in bits. */
 void rt_sha256_end(rt_sha256_t *hash, unsigned char digest[RT_SHA256_BYTES])
 {
     static const unsigned char padding[RT_SHA256_BLOCK] = {0x80};

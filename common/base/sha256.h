@@ -1,5 +1,5 @@
 /*
- * base/sha256.h - SHA-256 (FIPS 180-4): a fingerprint of bytes that nobody can aim at another text.
+ * base/sha256.h - SHA-256 (FIPS 180-4): a digest for which no second text can be constructed.
  */
 #ifndef RT_SHA256_H
 #define RT_SHA256_H
@@ -21,9 +21,9 @@ typedef struct {
 
 void rt_sha256_begin(rt_sha256_t *hash);
 void rt_sha256_add(rt_sha256_t *hash, const void *data, size_t bytes);
-/* Ends the hash; begin it again before it is used again. */
+/* Ends the hash. To use it again, begin it again. */
 void rt_sha256_end(rt_sha256_t *hash, unsigned char digest[RT_SHA256_BYTES]);
-/* The same in hexadecimal digits. */
+/* Does the same with hexadecimal digits. */
 void rt_sha256_end_hex(rt_sha256_t *hash, char hex[RT_SHA256_DIGITS + 1]);
 
 #ifdef __cplusplus

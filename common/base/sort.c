@@ -1,6 +1,6 @@
 /*
- * base/sort.c - the radix sort: by the least significant byte first, in blocks that do not depend on
- * the number of threads. Bytes that are the same in all keys cost nothing.
+ * base/sort.c - a radix sort, least significant byte first, in blocks that do not depend on the
+ * number of threads. Bytes that are the same in all keys cost nothing.
  */
 #include "config.h"
 #include "base/sort.h"
@@ -14,10 +14,13 @@ static int64_t block_begin(int64_t n, int block, int blocks)
     return n / blocks * block + (n % blocks < block ? n % blocks : block);
 }
 
-/* One pass of the sort: by the byte at `shift`. The blocks are counted, then scattered, each by
- * one thread; a block's place for a digit comes after that of all blocks before it. */
+/* Places of the digits in one block. */
+typedef int64_t places_t[DIGIT];
+
+/* Sorts by the byte at `shift`. One thread counts each block and later scatters it; a block's place
+ * for a digit comes after those of all blocks before it. */
 static void sort_pass(const uint64_t *key, const uint32_t *value, uint64_t *to_key,
-                      uint32_t *to_value, int64_t n, int shift, int64_t (*place)[DIGIT])
+                      uint32_t *to_value, int64_t n, int shift, places_t *place)
 {
     int blocks = n < 65536 ? 1 : BLOCKS;
 #pragma omp parallel for schedule(static) if (blocks > 1)
@@ -54,7 +57,7 @@ void rt_sort(uint64_t *key, uint32_t *value, int64_t n)
         return;
     uint64_t *other_key = RT_NEW(uint64_t, (size_t)n, RT_HOST), *from_key = key;
     uint32_t *other_value = RT_NEW(uint32_t, (size_t)n, RT_HOST), *from_value = value;
-    int64_t(*place)[DIGIT] = rt_alloc(BLOCKS, sizeof *place, RT_HOST);
+    places_t *place = rt_alloc(BLOCKS, sizeof *place, RT_HOST);
     uint64_t *to_key = other_key;
     uint32_t *to_value = other_value;
     for (int shift = 0; shift < 64; shift += 8) {

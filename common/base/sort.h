@@ -1,5 +1,5 @@
 /*
- * base/sort.h - numbers sorted by keys.
+ * base/sort.h - sorts numbers by keys.
  */
 #ifndef RT_SORT_H
 #define RT_SORT_H
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* Stable sort of n pairs by key, on all threads (OpenMP), with the same result on any number of
- * them. Not from several threads at once: it allocates. */
+/* Sorts n pairs by key, stably, on all threads (OpenMP); the result is the same for any number of
+ * them. Not to be called from several threads at once, because it allocates. */
 void rt_sort(uint64_t *key, uint32_t *value, int64_t n);
-/* Host memory in bytes that it takes on the way, at most. */
+/* Returns the most bytes of host memory that rt_sort allocates for n pairs. */
 double rt_sort_memory(double n);
 
 #ifdef __cplusplus

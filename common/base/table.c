@@ -12,10 +12,10 @@ struct rt_table {
     bool *left;  /* [columns] */
     char **cell; /* [n_cells], row by row; the first row holds the headings */
     size_t n_cells, room;
-    int filled; /* cells in the present row */
+    int filled; /* cells in the current row */
 };
 
-/* Takes over `text`. */
+/* Appends a cell; owns `text` from now on. */
 static void table_push(rt_table_t *t, char *text)
 {
     RT_EXPECT(text != NULL, RT_MEMORY, "no memory for a table");
@@ -41,7 +41,7 @@ rt_table_t *rt_table_new(const char *columns)
         columns += t->left[i];
         size_t n = strcspn(columns, "|");
         table_push(t, strndup(columns, n));
-        columns += n + 1; /* past the end after the last, and not looked at again */
+        columns += n + 1; /* past the end after the last column, and then not used */
     }
     return t;
 }
@@ -70,7 +70,7 @@ void rt_table_row(rt_table_t *t)
     t->filled = 0;
 }
 
-/* Columns on a terminal: all bytes but those that continue a UTF-8 character. */
+/* Returns the columns on a terminal: the bytes except those that continue a UTF-8 character. */
 static int text_width(const char *text)
 {
     int width = 0;
@@ -79,10 +79,10 @@ static int text_width(const char *text)
     return width;
 }
 
-/* With no blanks at the end of the line. */
+/* Prints a row without blanks at the end of the line. */
 static void print_row(const rt_table_t *t, size_t first, const int *width, FILE *out)
 {
-    int owed = 0; /* blanks that are due before whatever comes next */
+    int owed = 0; /* blanks to print before the next text */
     for (int i = 0; i < t->columns; i++) {
         size_t at = first + (size_t)i;
         const char *text = at < t->n_cells ? t->cell[at] : "";

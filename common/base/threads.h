@@ -1,6 +1,6 @@
 /*
- * base/threads.h - how many threads there are and shall be, and which one this is; one without
- * OpenMP. Include config.h first.
+ * base/threads.h - the number of threads, and which one this is. Without OpenMP there is one
+ * thread. Include config.h first.
  */
 #ifndef RT_THREADS_H
 #define RT_THREADS_H
@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-/* Of the next parallel region. */
+/* Returns the number of threads of the next parallel region. */
 static inline int rt_threads(void)
 {
 #if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
@@ -19,7 +19,7 @@ static inline int rt_threads(void)
 #endif
 }
 
-/* For those to come. */
+/* Sets the number of threads of later parallel regions. */
 static inline void rt_threads_set(int threads)
 {
 #if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
@@ -29,7 +29,8 @@ static inline void rt_threads_set(int threads)
 #endif
 }
 
-/* Of the parallel region that this is called in, and this thread's number in it. */
+/* Return the number of threads of the current parallel region, and the number of this thread in
+ * it. */
 static inline int rt_threads_here(void)
 {
 #if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP

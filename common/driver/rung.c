@@ -1,28 +1,19 @@
 /*
- * driver/rung.c - one rung from set-up to verdict. Correct first, then fast: nothing is timed before it
- * was verified, and what the timed run left behind is verified again.
+ * driver/rung.c - one rung from set-up to verdict. Correct first, then fast: nothing is timed
+ * before it was verified, and what the timed run left behind is verified again.
  */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rt.h"
-#include "driver/driver.h"
+#include "base/stats.h"
+#include "driver/job.h"
+#include "machine/comm.h"
 #include "machine/kernels.h"
+#include "machine/timer.h"
 
 enum { TRIAL_WINDOWS = 3 };
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double rt_run_median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, compare);
-    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
+#define WARM_UP 0.2 /* of what the windows take together */
 
 /* Seconds of one solve. What it should write is made unusable first, outside the timed part, so
  * that a solve that does nothing leaves nothing. The slowest rank counts. */
@@ -41,7 +32,7 @@ static void judge_windows(int n, int solves, rt_outcome_t *out)
 {
     double sorted[RT_MAX_WINDOWS];
     memcpy(sorted, out->window_seconds, (size_t)n * sizeof *sorted);
-    out->seconds_per_unit = rt_run_median(sorted, n);
+    out->seconds_per_unit = rt_median(sorted, n);
     out->spread = (sorted[n - 1] - sorted[0]) / out->seconds_per_unit;
     out->windows = n;
     out->solves = solves;
@@ -62,14 +53,14 @@ static plan_t plan_of(const rt_options_t *opt)
     plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
     if (plan.seconds > 0 && plan.window > 0)
         plan.seconds = plan.window * plan.windows;
-    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : 0.2 * plan.seconds;
+    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : WARM_UP * plan.seconds;
     return plan;
 }
 
 /* Warm-up, then windows of whole solves; fills the outcome's times and its energy. */
 static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
 {
-    rt_energy_open(rt_run_processor(out->rung)); /* before the warm-up, which it would undo */
+    rt_energy_open(rt_rung_processor(out->rung)); /* before the warm-up, which it would undo */
     double one = timed_solve(app, solver);
     out->warm_up_seconds = one;
     const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
@@ -101,7 +92,7 @@ static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_
 /* Seconds of so many calls of the kernel alone, of the slowest rank. */
 static double timed_calls(const rt_app_t *app, void *solver, int calls)
 {
-    double seconds = app->isolated(solver, calls);
+    double seconds = app->extras->isolated(solver, calls);
     rt_comm_max(&seconds, 1);
     return seconds;
 }
@@ -169,6 +160,16 @@ static void solve_once(const rt_app_t *app, void *solver)
     app->solve(solver);
 }
 
+/* Takes from the app what the last solve came to. */
+static void take_result(const rt_app_t *app, const void *solver, rt_outcome_t *out, json_t *extra)
+{
+    const rt_extras_t *extras = rt_app_extras(app);
+    rt_result_t result = {.work = &out->work, .json = extra};
+    if (extras->result)
+        extras->result(solver, &result);
+    out->line = result.line;
+}
+
 void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
                  json_t *extra)
 {
@@ -183,28 +184,26 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_o
     if (extra)
         rt_kernels_json(extra);
     app->verify_after(solver, &out->verdict);
-    if (app->work_done)
-        app->work_done(solver, &out->work);
+    take_result(app, solver, out, extra);
     if (run->opt.profile)
         profile_rung(run, solver, out);
-    if (run->opt.picture && app->picture)
-        app->picture(solver, run->opt.picture);
-    if (extra && app->result)
-        app->result(solver, extra);
-    if (app->conclude)
-        app->conclude(solver, out->conclusion, sizeof out->conclusion);
+    if (run->opt.picture && rt_app_extras(app)->picture)
+        rt_app_extras(app)->picture(solver, run->opt.picture);
     app->solver_destroy(solver);
     for (int s = 0; s < RT_SPACES; s++)
         out->high_water[s] = (double)rt_mem_high_water((rt_space_t)s);
 }
 
-void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
-                  const rt_trial_t *trial, rt_outcome_t *out)
+bool rt_run_attempt(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                    const rt_trial_t *trial, rt_outcome_t *out)
 {
     const rt_app_t *app = run->app;
+    rt_text_t why;
+    if (rt_run_obstacle(run, rung, false, &why))
+        return false;
     void *solver = begin_rung(run, problem, rung, out);
     if (out->verdict.valid && !trial->isolated) {
-        const plan_t plan = {.warm_up = 0.2 * trial->seconds,
+        const plan_t plan = {.warm_up = WARM_UP * trial->seconds,
                              .seconds = trial->seconds,
                              .windows = TRIAL_WINDOWS,
                              .give_up = trial->give_up};
@@ -216,9 +215,9 @@ void rt_run_trial(const rt_run_t *run, void *problem, const rt_rung_t *rung,
         solve_once(app, solver);
     }
     app->verify_after(solver, &out->verdict);
-    if (app->work_done)
-        app->work_done(solver, &out->work);
+    take_result(app, solver, out, NULL);
     app->solver_destroy(solver);
+    return true;
 }
 
 /* --- a run without a command line --- */
@@ -238,33 +237,20 @@ void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
     rt_tuning_check(run);
     if (run->opt.tuning) /* a test must not depend on what this machine's user has tuned */
         rt_tuning_read(run);
-    rt_run_configure(run, 0);
+    rt_run_configure(run);
 }
 
 void rt_run_destroy(rt_run_t *run)
 {
+    rt_input_destroy(run);
     rt_tuning_destroy(run);
     free(run->config);
     run->config = NULL;
 }
 
-void rt_run_configure(rt_run_t *run, double target_bytes)
+void rt_run_configure(rt_run_t *run)
 {
-    run->app->configure(run, target_bytes);
+    rt_input_destroy(run);
+    run->app->configure(run);
     rt_tuning_resolve(run);
-}
-
-void rt_run_assign(rt_run_t *run, const char *settings)
-{
-    rt_opt_set_t sets[RT_OPTION_SETS];
-    rt_run_option_sets(run, sets);
-    char *copy = strdup(settings ? settings : ""), *rest = copy;
-    RT_EXPECT(copy, RT_MEMORY, "no memory for the settings '%s'", settings);
-    for (char *word; (word = strtok_r(rest, " ", &rest));) {
-        char *value = strchr(word, '=');
-        RT_EXPECT(value, RT_USAGE, "'%s' in settings '%s' is not name=value", word, settings);
-        *value++ = 0;
-        rt_opt_assign(sets, RT_OPTION_SETS, word, value, settings);
-    }
-    free(copy);
 }

@@ -1,5 +1,6 @@
 /*
- * driver/study.c - --roofline: the measured roofline of Karp et al., section V, and each rung's share.
+ * driver/study.c - --roofline: the measured roofline of Karp et al., section V, and each rung's
+ * share.
  *
  * For each size every load and store of an iteration is replaced by a copy of that array within the
  * processor's memory. A copy moves each byte twice, so half its time is what the iteration would
@@ -10,8 +11,10 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "rt.h"
-#include "driver/driver.h"
+#include "driver/job.h"
+#include "base/table.h"
+#include "io/json.h"
+#include "machine/comm.h"
 
 typedef struct {
     rt_run_t *run;
@@ -26,7 +29,8 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     const rt_work_t *work = &out->work;
     double seconds = out->seconds_per_unit, rate = work->flops / seconds;
     double moved = rt_work_bytes(work) / work->bytes;
-    const char *paper = study->run->app->paper ? study->run->app->paper(study->run, out->rung) : "";
+    const rt_extras_t *extras = rt_app_extras(study->run->app);
+    const char *paper = extras->paper ? extras->paper(study->run, out->rung) : "";
     bool valid = out->verdict.valid;
     study->valid = study->valid && valid;
     study->rows_made++;
@@ -65,15 +69,15 @@ static void study_case(study_t *study, const char *name)
 {
     rt_run_t *run = study->run;
     const rt_app_t *app = run->app;
-    const rt_rung_t *only =
-        run->opt.rung ? rt_ladder_find(app->ladder, app->n_rungs, run->opt.rung) : NULL;
-    rt_kind_t processor = only ? rt_run_processor(only) : rt_device_gpu() ? RT_CUDA : RT_CPU;
+    const rt_rung_t *only = rt_run_asked(run);
+    rt_text_t why;
+    rt_kind_t processor = only ? rt_rung_processor(only) : rt_device_gpu() ? RT_CUDA : RT_CPU;
     void *problem = NULL;
     double roofline = 0;
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
-        if ((only && only != rung) || rt_run_processor(rung) != processor ||
-            rt_run_obstacle(run, rung, only != NULL))
+        if ((only && only != rung) || rt_rung_processor(rung) != processor ||
+            rt_run_obstacle(run, rung, only != NULL, &why))
             continue;
         rt_outcome_t out;
         if (!problem) {
@@ -81,7 +85,7 @@ static void study_case(study_t *study, const char *name)
             app->work(run, rung, &work);
             roofline = rt_ceiling_replay(processor, work.loads_and_stores, work.distinct_arrays,
                                          (size_t)work.array_bytes, run->opt.seconds);
-            problem = app->problem_new(run);
+            problem = rt_problem_new(run);
         }
         if (rt_comm_rank() == 0)
             rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
@@ -91,26 +95,25 @@ static void study_case(study_t *study, const char *name)
             rt_verdict_print(&out.verdict, stdout);
     }
     if (problem)
-        app->problem_destroy(problem);
+        rt_problem_destroy(run, problem);
 }
 
 rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
 {
-    const rt_app_t *app = run->app;
-    rt_opt_set_t sets[RT_OPTION_SETS];
-    rt_run_option_sets(run, sets);
-    bool one = rt_opt_given(sets, RT_OPTION_SETS, app->size_option) || run->opt.size;
+    const rt_extras_t *extras = rt_app_extras(run->app);
+    const bool one = rt_run_has_extents(run) || run->opt.size;
     study_t study = {run,
                      rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
                                   "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
                      root ? rt_json_array(root, "roofline") : NULL, true, 0};
-    rt_run_assign(run, app->roofline_settings);
+    rt_run_assign(run, extras->roofline_settings);
     static const char *const given[] = {"as given", NULL};
-    const char *const *cases = one ? given : app->roofline_cases;
+    const char *const *cases = one ? given : extras->roofline_cases;
     for (; *cases; cases++) {
         if (!one)
             rt_run_assign(run, *cases);
-        rt_run_configure(run, 0);
+        rt_run_configure(run);
+        rt_run_read(run);
         study_case(&study, *cases);
     }
     if (study.rows_made == 0)
@@ -118,7 +121,7 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
                   "no rung can run this study here: --ladder on one of its sizes says why");
     if (rt_comm_rank() == 0) {
         printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
-               app->roofline_settings);
+               extras->roofline_settings);
         rt_table_print(study.table, stdout);
     }
     rt_table_destroy(study.table);

@@ -1,4 +1,4 @@
-/* io/draft.c - files written whole or not at all. */
+/* io/draft.c - files that are written whole or not at all. */
 #include "config.h"
 #define _XOPEN_SOURCE 700 /* for realpath; config.h includes nothing */
 #include "io/draft.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0, or the errno of why `path` cannot be written. */
+/* Returns 0, or the errno of why `path` cannot be written. */
 static int draft_locate(rt_draft_t *d, const char *path)
 {
     struct stat old;
@@ -17,7 +17,7 @@ static int draft_locate(rt_draft_t *d, const char *path)
         /* Renaming over a device or a pipe would replace it, /dev/null for all users too. */
         if (!S_ISREG(old.st_mode))
             return S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
-        /* The folder would allow to replace a file that its owner made read-only. */
+        /* The folder would let us replace a file that its owner made read-only. */
         if (access(path, W_OK) != 0 || !realpath(path, d->path))
             return errno;
         d->mode = old.st_mode & 0777;
@@ -31,13 +31,13 @@ static int draft_locate(rt_draft_t *d, const char *path)
     if (n >= sizeof d->path)
         return ENAMETOOLONG;
     memcpy(d->path, path, n + 1);
-    mode_t mask = umask(0); /* there is no way to only read it */
+    mode_t mask = umask(0); /* it cannot be read without setting it */
     umask(mask);
     d->mode = 0644 & ~mask;
     return 0;
 }
 
-/* The temporary file is beside `path`: a rename must not cross file systems. */
+/* The temporary file is in the folder of `path`, because a rename must not cross file systems. */
 void rt_draft_begin(rt_draft_t *d, const char *path)
 {
     static const char name[] = ".rooftop-XXXXXX";
@@ -75,7 +75,7 @@ void rt_draft_put(rt_draft_t *d, int64_t at, const void *data, size_t bytes)
 int rt_draft_end(rt_draft_t *d)
 {
     if (d->fd >= 0) {
-        /* To disk before the rename: or a crash could leave the new name on an empty file. */
+        /* Flush before the rename, or a crash could leave the new name on an empty file. */
         if (!d->error && (fchmod(d->fd, d->mode) != 0 || fsync(d->fd) != 0))
             d->error = errno;
         if (close(d->fd) != 0 && !d->error)

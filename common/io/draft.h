@@ -1,9 +1,9 @@
 /*
- * io/draft.h - a file that takes the place of another when it is whole, or goes without a trace.
+ * io/draft.h - a file that replaces another when it is complete, or else leaves no trace.
  *
- * Bytes go to a temporary file beside the target; rt_draft_end flushes it to disk and renames it.
- * An error is kept: nothing is written after it, and rt_draft_end says it. Not collective. Private
- * to what writes files; apps include it where they write their own kinds.
+ * Bytes go to a temporary file in the folder of the target; rt_draft_end flushes it to disk and
+ * renames it. An error is kept: nothing is written after it, and rt_draft_end returns it. Not
+ * collective. Apps include this where they write files of their own.
  */
 #ifndef RT_DRAFT_H
 #define RT_DRAFT_H
@@ -22,17 +22,18 @@ typedef struct {
     char temporary[PATH_MAX];
     mode_t mode;
     int fd;    /* -1: there is no temporary file */
-    int error; /* errno of what went wrong first, 0: nothing */
+    int error; /* errno of the first failure, 0: none */
 } rt_draft_t;
 
-/* An empty draft of `path`. EISDIR: a folder; EINVAL: a device, a pipe. */
+/* Begins an empty draft of `path`. The error is EISDIR for a folder, EINVAL for a device or a
+ * pipe. */
 void rt_draft_begin(rt_draft_t *draft, const char *path);
-/* Puts these bytes at this place of the file. */
+/* Writes these bytes at position `at` of the file. */
 void rt_draft_put(rt_draft_t *draft, int64_t at, const void *data, size_t bytes);
-/* Puts the draft in the place of its target, and returns 0; or an errno: then the target is what it
- * was, and the draft is gone. */
+/* Replaces the target by the draft and returns 0. Otherwise returns an errno; then the target is
+ * unchanged and the draft is gone. */
 int rt_draft_end(rt_draft_t *draft);
-/* Gives the draft up. */
+/* Removes the draft. */
 void rt_draft_discard(rt_draft_t *draft);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* io/image.c - images with scales, and VTK's files. */
+/* io/image.c - images with scales, and VTK files. */
 #include "config.h"
 #include "io/image.h"
 
@@ -60,7 +60,7 @@ static void write_png(const rt_image_t *image, rt_draft_t *draft)
     if (png_image_write_to_memory(&png, file, &bytes, 0, image->rgb, 0, NULL))
         rt_draft_put(draft, 0, file, bytes);
     else if (!draft->error)
-        draft->error = ENOMEM; /* there is no other way to fail in memory */
+        draft->error = ENOMEM; /* writing to memory cannot fail in another way */
     RT_FREE(file, RT_HOST);
 }
 #endif
@@ -101,7 +101,8 @@ void rt_image_free(rt_image_t *image)
     RT_FREE(image->rgb, RT_HOST);
 }
 
-/* In eight pieces. Of few shades: the file of a smooth picture is twice as large. */
+/* Interpolates in eight pieces. Has few shades, because with all of them the file of a smooth
+ * picture is twice as large. */
 void rt_image_viridis(double share, unsigned char rgb[3])
 {
     static const unsigned char knot[9][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
@@ -143,7 +144,7 @@ void rt_image_fill(rt_image_t *image, int left, int top, int width, int height, 
                 memset(pixel(image, x, y), grey, 3);
 }
 
-/* Letters of 3 x 5 dots, a dot 2 x 2 pixels. Only what %.3g and the units need. */
+/* Letters have 3 x 5 dots of 2 x 2 pixels. There are only those that %.3g and the units need. */
 void rt_image_text(rt_image_t *image, int left, int top, const char *text)
 {
     static const char letters[] = "0123456789.+-e/ms";

@@ -1,10 +1,10 @@
 /*
- * io/image.h - what --picture writes: images with scales (.ppm, .png), and the frame of VTK's files
+ * io/image.h - what --picture writes: images with scales (.ppm, .png), and the frame of VTK files
  * for ParaView.
  *
- * Pixels count from the left and from the top. What is drawn beyond an image's edge is cut off.
- * Files are there whole or not at all (io/draft.h); a failure is one line, not the end of a run.
- * Nothing is collective. Private to what writes pictures; apps include it there.
+ * Pixels count from the left and from the top. Drawing is clipped at the edges of an image. Files
+ * are written whole or not at all (io/draft.h); a failure prints one line and does not end the run.
+ * Nothing is collective. Apps include this where they write pictures.
  */
 #ifndef RT_IMAGE_H
 #define RT_IMAGE_H
@@ -20,52 +20,54 @@ extern "C" {
 
 /* --- files --- */
 
-/* "a.ppm" ends with ".ppm"; ".ppm" has no name before it, and does not. */
+/* True for a path that has a name before the ending: "a.ppm" ends with ".ppm", ".ppm" does not. */
 bool rt_image_ends_with(const char *path, const char *ending);
-/* Why no image can be written to a file of that name; NULL: it can. `wanted` is the answer for one
- * that ends neither in .ppm nor in .png. */
+/* Returns why no image can be written to a file of that name, or NULL if one can. A name that ends
+ * neither in .ppm nor in .png gives `wanted`. */
 const char *rt_image_why_not(const char *path, const char *wanted);
-/* rt_draft_end, and on stderr one line if it failed. */
+/* Calls rt_draft_end, and prints one line on stderr if it failed. */
 void rt_image_end_file(rt_draft_t *draft, const char *path);
 
 /* --- images --- */
 
 typedef struct {
     int width, height;
-    unsigned char *rgb; /* [height][width][3], from the top down; host */
+    unsigned char *rgb; /* [height][width][3], top row first; host */
 } rt_image_t;
 
-/* All of one grey, 0 to 255. */
+/* Makes an image of one grey, 0 to 255. */
 rt_image_t rt_image_new(int width, int height, unsigned char grey);
 void rt_image_free(rt_image_t *image);
-/* A PNG if the name ends so, else a PPM. */
+/* Writes a PNG if the name ends in .png, else a PPM. */
 void rt_image_write(const rt_image_t *image, const char *path);
 
-/* Viridis: equal steps of share, 0 to 1, look equal, and it can be read without colour. */
+/* Returns the colour of `share`, 0 to 1, in viridis: equal steps look equal, and the scale can be
+ * read without colour too. */
 void rt_image_viridis(double share, unsigned char rgb[3]);
-/* What a colour scale should end with: sorts the n values, least first, and returns the one that no
- * more than one in 200 are behind, so that a spike does not make all the rest dark. 0 of none. */
+/* Returns where a colour scale should end: the value that at most one in 200 exceed, so that a
+ * spike does not make everything else dark; 0 if n is 0. Sorts the n values in ascending order. */
 double rt_image_usual_most(double *value, size_t n);
 
 void rt_image_fill(rt_image_t *image, int left, int top, int width, int height, unsigned char grey);
-/* Black text from its upper left corner on, 8 pixels a letter and 10 high. There are letters for
- * numbers, m, s and /; others stay blank. */
+/* Draws black text from its upper left corner, 8 pixels per letter and 10 high. There are letters
+ * for numbers, m, s and /; others stay blank. */
 void rt_image_text(rt_image_t *image, int left, int top, const char *text);
-/* A number of three digits, and its unit. */
+/* Draws a number with three digits, and its unit. */
 void rt_image_number(rt_image_t *image, int left, int top, double value, const char *unit);
-/* Between two marks of a scale: the least of 1, 2 or 5 times a power of ten that makes at most
- * `most` parts of `extent`, which is above 0. */
+/* Returns the distance between two marks of a scale: the smallest of 1, 2 or 5 times a power of ten
+ * that divides `extent` (above 0) into at most `most` parts. */
 double rt_image_step(double extent, int most);
-/* What viridis means: rows top .. bottom - 1 from `most` down to 0, 16 pixels wide, marks and
- * numbers at the right, the unit above. */
+/* Draws the colour scale: rows top .. bottom - 1 from `most` down to 0, 16 pixels wide, with marks
+ * and numbers on the right and the unit above. */
 void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit);
 
-/* --- VTK's XML: text, then arrays as raw bytes, each behind its size (UInt64) --- */
+/* --- VTK's XML: text, then arrays as raw bytes, each after its size (UInt64) --- */
 
-/* `offset` that the text gives for array i, of arrays with so many bytes. */
+/* Returns the `offset` that the text must give for array i; bytes[] are the sizes of the arrays. */
 int64_t rt_vtk_offset(const uint64_t *bytes, int i);
-/* Begins a file of this type ("ImageData") with `body`, the element of that name, the sizes of the
- * n arrays, and the end. The values of array i are to be put at at[i]. */
+/* Begins a file of this type ("ImageData"): writes `body`, which is the element of that name, the
+ * sizes of the n arrays, and the end. The caller then puts the values of array i at position
+ * at[i]. */
 void rt_vtk_begin(rt_draft_t *draft, const char *path, const char *type, const char *body,
                   const uint64_t *bytes, int n, int64_t *at);
 

@@ -1,5 +1,5 @@
 /*
- * io/json.c - JSON through jansson, and report files written whole or not at all.
+ * io/json.c - JSON through jansson, and report files that are written whole or not at all.
  */
 #include "config.h"
 #include "io/json.h"
@@ -41,7 +41,7 @@ void rt_json_int(json_t *object, const char *key, long long value)
 void rt_json_text(json_t *object, const char *key, const char *value)
 {
     json_t *text = value ? json_string(value) : json_null();
-    if (!text) { /* JSON is UTF-8, but a file name may be anything; its readable part will do */
+    if (!text) { /* JSON is UTF-8, but a file name may be anything: keep what is ASCII */
         char *ascii = strdup(value);
         RT_EXPECT(ascii != NULL, RT_MEMORY, "no memory for the report's '%s'", key);
         for (char *c = ascii; *c; c++)
@@ -87,11 +87,11 @@ void rt_json_append_real(json_t *array, double value)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* An errno of rt_draft_begin in words for the user. */
+/* Returns an errno of rt_draft_begin in words for the user. */
 static const char *cause(int error)
 {
     if (error == ENOENT)
-        return "its folder is not there, or takes no files; make it, or name another";
+        return "its folder is not there or cannot hold files; make it, or name another";
     if (error == EISDIR)
         return "it is a folder; name a file";
     if (error == ENOTDIR)
@@ -110,17 +110,17 @@ void rt_report_probe(const char *path)
     rt_draft_discard(&draft);
 }
 
-/* The file's text with its seal, which free gives back; NULL without memory. */
+/* Returns the file's text with its seal, to be freed with free(); NULL if there is no memory. */
 static char *sealed_text(json_t *root, const char *nonce)
 {
     static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
-    json_object_del(root, "seal"); /* or it would not be the last */
+    json_object_del(root, "seal"); /* so that it becomes the last member */
     rt_json_text(root, "seal", zeros);
-    /* Reals with 17 digits are read back as the same bits. */
+    /* Reals with 17 digits are read back with the same bits. */
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     if (!text)
         return NULL;
-    const char end[] = "\"\n}\n"; /* after the last member, with the newline that ends a file */
+    const char end[] = "\"\n}\n"; /* after the last member, with the final newline */
     const size_t n = strlen(text);
     char hex[RT_SHA256_DIGITS + 1], *file = realloc(text, n + 2);
     if (!file) {
@@ -150,7 +150,6 @@ int rt_report_write(const char *path, json_t *root, const char *nonce)
     }
     free(text);
     if (error)
-        fprintf(stderr, "cannot write '%.400s': %s (it is what it was before)\n", path,
-                cause(error));
+        fprintf(stderr, "cannot write '%.400s': %s (it is unchanged)\n", path, cause(error));
     return error ? -1 : 0;
 }

@@ -15,25 +15,25 @@
 extern "C" {
 #endif
 
-/* object[key] = value; dies if value is not finite. */
+/* Set object[key]. rt_json_real ends the program if value is not finite. */
 void rt_json_real(json_t *object, const char *key, double value);
 void rt_json_int(json_t *object, const char *key, long long value);
 void rt_json_text(json_t *object, const char *key, const char *value);
 void rt_json_bool(json_t *object, const char *key, bool value);
-/* A new object or array under key, borrowed reference. */
+/* Add a new object or array under key; return a borrowed reference. */
 json_t *rt_json_object(json_t *object, const char *key);
 json_t *rt_json_array(json_t *object, const char *key);
 json_t *rt_json_append_object(json_t *array);
 void rt_json_append_real(json_t *array, double value);
 
-/* Before a run: refuse (RT_USAGE) a path that could not be written after it: missing folder, a
- * folder, no permission. Leaves nothing behind and an existing file as it is. */
+/* Refuses (RT_USAGE), before a run, a path that could not be written after it: missing folder, a
+ * folder, no permission. Leaves no file, and does not touch an existing one. */
 void rt_report_probe(const char *path);
-/* Adds the seal as the last member of `root` and writes it: SHA-256 of the nonce, a newline, and
- * the bytes of the file with zeros for the seal's 64 digits. A file that was changed by hand
- * afterwards has the wrong one; who changes it with a program can make another, so it is no
- * signature. Rank 0 only. Returns 0, or -1 after one line on stderr (disk full, ...): then `path`
- * is what it was before, and no temporary file is left. */
+/* Adds the seal as the last member of `root` and writes the file. The seal is the SHA-256 of the
+ * nonce, a newline, and the bytes of the file with zeros for the 64 digits of the seal. A file that
+ * was edited by hand afterwards has the wrong seal. Anyone who edits it with a program can
+ * recompute the seal; it is not a signature. Rank 0 only. Returns 0, or -1 after one line on stderr
+ * (disk full, ...); then `path` is unchanged, and no temporary file is left. */
 int rt_report_write(const char *path, json_t *root, const char *nonce);
 
 #ifdef __cplusplus

@@ -1,6 +1,4 @@
-/*
- * io/scan.c - see io/scan.h.
- */
+/* io/scan.c - see io/scan.h. */
 #include "config.h"
 #include "io/scan.h"
 #include <errno.h>
@@ -88,7 +86,7 @@ void rt_scan_skip_line(rt_scan_t *s)
     s->at = newline ? newline + 1 : s->end;
 }
 
-/* Bytes up to the next white space or the end. */
+/* Returns the bytes up to the next white space or the end. */
 static size_t token(const rt_scan_t *s)
 {
     const char *p = s->at;
@@ -128,7 +126,7 @@ bool rt_scan_line_end(rt_scan_t *s)
     return true;
 }
 
-/* To a number in this line; says why there is none. */
+/* Goes to the next number in this line; fails if there is none. */
 static bool find_number(rt_scan_t *s, const char *what)
 {
     rt_scan_skip_blanks(s);
@@ -150,7 +148,7 @@ bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what)
     p += *p == '-' || *p == '+';
     const char *digits = p;
     for (; p < s->end && *p >= '0' && *p <= '9'; p++)
-        if (sum <= (uint64_t)INT64_MAX) /* from there on it is too large already */
+        if (sum <= (uint64_t)INT64_MAX) /* otherwise it is too large already */
             sum = sum > (INT64_MAX - 9) / 10 ? UINT64_MAX : sum * 10 + (uint64_t)(*p - '0');
     good = p > digits && (p == s->end || is_space(*p)) && sum <= (uint64_t)INT64_MAX;
     if (!good)
@@ -162,8 +160,8 @@ bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what)
     return true;
 }
 
-/* strtod reads to a terminator, takes hexadecimal numbers, and wants the decimal point of the
- * locale: so it gets a copy, in which that point is put. */
+/* strtod needs a terminator, accepts hexadecimal numbers, and expects the decimal point of the
+ * locale. So it gets a checked copy with that decimal point. */
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what)
 {
     char copy[160], word[24], *to = copy, *stop = copy;
@@ -172,7 +170,7 @@ bool rt_scan_real(rt_scan_t *s, double *value, const char *what)
     const size_t n = token(s);
     const char *point = localeconv()->decimal_point;
     bool good = n < sizeof copy - 16 && strlen(point) < 16;
-    bool points = false; /* a second one ends the number */
+    bool points = false; /* a second one is an error */
     for (size_t i = 0; good && i < n; i++) {
         char c = s->at[i];
         if (c == '.' && !points) {
@@ -216,9 +214,9 @@ bool rt_scan_count(rt_scan_t *s, int64_t n, int64_t least, const char *what)
 {
     if (n <= 0 || n > INT32_MAX)
         return rt_scan_fail(s, "%" PRId64 " %s: must be 1 to %d", n, what, INT32_MAX);
-    /* + 1: the last may lack its line end */
+    /* + 1, because the last may lack its line end */
     if ((uint64_t)n > rt_scan_left(s) / (uint64_t)least + 1)
-        return rt_scan_fail(s, "%" PRId64 " %s cannot stand in the %zu bytes that follow", n, what,
+        return rt_scan_fail(s, "%" PRId64 " %s do not fit in the %zu bytes that follow", n, what,
                             rt_scan_left(s));
     return true;
 }
@@ -251,7 +249,7 @@ static bool size_of(FILE *file, rt_scan_t *s, size_t *bytes)
     struct stat info;
     if (fstat(fileno(file), &info) != 0)
         return rt_scan_fail_file(s, "%s", strerror(errno));
-    if (!S_ISREG(info.st_mode)) /* a pipe has no size, and a directory no bytes */
+    if (!S_ISREG(info.st_mode)) /* a pipe has no size, and a folder no bytes */
         return rt_scan_fail_file(s, "not a regular file");
     if (info.st_size == 0)
         return rt_scan_fail_file(s, "the file is empty");
@@ -261,7 +259,7 @@ static bool size_of(FILE *file, rt_scan_t *s, size_t *bytes)
 
 rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *why, size_t len)
 {
-    /* an empty range may come as NULL, which no arithmetic may touch */
+    /* an empty range may be NULL, on which arithmetic is not allowed */
     const char *start = bytes > 0 ? data : "";
     if (len > 0)
         why[0] = '\0';
@@ -294,7 +292,7 @@ char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len)
 
 uint32_t rt_scan_crc32(const void *data, size_t bytes)
 {
-    /* of four bits each */
+    /* remainders of four bits */
     static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
                                        0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
                                        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,

@@ -1,9 +1,9 @@
 /*
- * io/scan.h - reading a file that may be broken: a bounded scanner of text and of binary numbers.
+ * io/scan.h - reads a file that may be broken: a bounded scanner of text and of binary numbers.
  *
- * A file is taken whole into memory, then read front to back. The scanner never looks past `end`;
- * the bytes have no terminator. Every function returns false after writing one line into `why`; the
- * first failure stands, so callers just pass false on. Everything a file says is to be doubted: a
+ * A file is loaded whole, then read from front to back. The scanner never looks past `end`; the
+ * bytes have no terminator. A function that fails writes one line into `why` and returns false; the
+ * first failure is kept, so callers just pass false on. Nothing that a file says is trusted: a
  * count is compared with the bytes that are left before anything is allocated for it.
  */
 #ifndef RT_SCAN_H
@@ -20,24 +20,25 @@ extern "C" {
 
 typedef struct {
     const char *name;             /* of the file, for messages */
-    const char *start, *at, *end; /* all of it, where we are, behind the last byte */
-    int64_t line;                 /* of `at`, from 1; says nothing in a binary file */
+    const char *start, *at, *end; /* first byte, current byte, one past the last */
+    int64_t line;                 /* of `at`, from 1; meaningless in a binary file */
     bool binary;                  /* messages give the byte instead of the line */
     bool failed;
     char *why;
     size_t len;
 } rt_scan_t;
 
-/* At the first of these bytes, which stay the caller's; why is emptied. */
+/* Starts a scanner at the first of these bytes, which the caller keeps. Empties why. */
 rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *why, size_t len);
-/* The whole of a regular file that is not empty, for rt_free in RT_HOST; NULL, and why. */
+/* Loads a regular file that is not empty; rt_free(.., RT_HOST) frees it. Returns NULL, and why, on
+ * failure. */
 char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len);
 
-/* "NAME: line 3: MESSAGE" or "NAME: byte 99: MESSAGE"; always false. */
+/* Writes "NAME: line 3: MESSAGE" or "NAME: byte 99: MESSAGE"; always returns false. */
 bool rt_scan_fail(rt_scan_t *s, const char *fmt, ...) RT_PRINTF(2, 3);
-/* The same for another line than that of `at`. */
+/* Does the same for another line than that of `at`. */
 bool rt_scan_fail_line(rt_scan_t *s, int64_t line, const char *fmt, ...) RT_PRINTF(3, 4);
-/* About the whole file: no line. */
+/* Does the same for the whole file, without a line. */
 bool rt_scan_fail_file(rt_scan_t *s, const char *fmt, ...) RT_PRINTF(2, 3);
 
 static inline size_t rt_scan_left(const rt_scan_t *s)
@@ -45,34 +46,34 @@ static inline size_t rt_scan_left(const rt_scan_t *s)
     return (size_t)(s->end - s->at);
 }
 
-/* A line at a time. Numbers must stand in the line of `at`; `what` names them in messages. */
+/* Read a number, which must be in the line of `at`; `what` names it in messages. */
 bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what);
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what);
-/* Nothing but blanks may follow in this line; goes to the next. */
+/* Goes to the next line; fails if anything but blanks is left in this one. */
 bool rt_scan_line_end(rt_scan_t *s);
-void rt_scan_skip_line(rt_scan_t *s);   /* whatever follows */
+void rt_scan_skip_line(rt_scan_t *s);   /* to the next line, whatever is left in this one */
 void rt_scan_skip_blanks(rt_scan_t *s); /* spaces, tabs and carriage returns */
-void rt_scan_skip_space(rt_scan_t *s);  /* the same and line ends */
-/* Goes past this word if it stands at `at`, with a blank, a line end or nothing behind. */
+void rt_scan_skip_space(rt_scan_t *s);  /* those and line ends */
+/* Goes past this word if it is at `at`, followed by a blank, a line end or nothing. */
 bool rt_scan_word(rt_scan_t *s, const char *word);
-/* The text up to the next blank, printable and cut to fit: for messages. */
+/* Copies the text up to the next blank, made printable and cut to fit, for messages. */
 const char *rt_scan_quote(const rt_scan_t *s, char *buf, size_t len);
 
-/* CRC-32 (that of zip, PNG and Ethernet) of these bytes. */
+/* Returns the CRC-32 (that of zip, PNG and Ethernet) of these bytes. */
 uint32_t rt_scan_crc32(const void *data, size_t bytes);
 
-/* Binary: n items of `size` bytes are there. `what` names them in the message. */
+/* Binary: checks that n items of `size` bytes are left. `what` names them in the message. */
 bool rt_scan_need(rt_scan_t *s, int64_t n, int64_t size, const char *what);
-/* Copies bytes that are known to be there. */
+/* Binary: copies bytes that are known to be there. */
 void rt_scan_take(rt_scan_t *s, void *to, size_t bytes);
 
-/* A count of entries of at least `least` bytes each: 1 .. 2^31 - 1, and no more than the rest of
- * the file can hold. What is allocated for them afterwards is a fixed multiple of the file. */
+/* Checks a count of entries of at least `least` bytes each: 1 .. 2^31 - 1, and no more than the
+ * rest of the file can hold. So what is allocated for them is a fixed multiple of the file. */
 bool rt_scan_count(rt_scan_t *s, int64_t n, int64_t least, const char *what);
-/* rt_try_alloc in RT_HOST, with a message. */
+/* Calls rt_try_alloc in RT_HOST; writes a message on failure. */
 void *rt_scan_alloc(rt_scan_t *s, int64_t n, size_t size);
-/* `array` of n items moved to a place with room for `room`, perhaps fewer: the new array. Failure:
- * the old one, as it was. */
+/* Moves `array` of n items to a new one with room for `room`, which may be fewer, and returns it.
+ * On failure returns the old one, unchanged. */
 void *rt_scan_resize(rt_scan_t *s, void *array, int64_t n, int64_t room, size_t size);
 
 #ifdef __cplusplus

@@ -7,14 +7,11 @@
 #ifndef RT_WORK_H
 #define RT_WORK_H
 
+#include "base/arithmetic.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The arithmetic whose measured ceiling a rung is compared with: fused multiply-adds of FP64 or of
- * FP32. RT_MMA16 is what tensor cores do with 16-bit values and FP32 sums; no ceiling is measured
- * for it. RT_MIXED is several kinds together, which have none. For these two no share is shown. */
-typedef enum { RT_FMA64, RT_FMA32, RT_MMA16, RT_MIXED } rt_arithmetic_t;
 
 enum { RT_MAX_WORK = 24 };
 typedef struct {

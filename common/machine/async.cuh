@@ -1,10 +1,11 @@
 /*
- * machine/async.cuh - barriers in shared memory (mbarrier) and copies into it that threads do not wait
- * for, for kernels that fetch ahead. A barrier goes from phase to phase: one ends when all have
- * arrived that it was made for, and all bytes that were expected. And kernels that start before the
- * one before them has ended.
+ * machine/async.cuh - for kernels that fetch ahead: barriers in shared memory (mbarrier), copies
+ * into shared memory that threads do not wait for, and kernels that start before the previous one
+ * has ended.
  *
- * Bulk copies are of compute capability 9.0; before that the threads of a warp copy in parts.
+ * A barrier goes from phase to phase. A phase ends when every thread that the barrier was
+ * initialised for has arrived and all expected bytes have landed.
+ * Bulk copies need compute capability 9.0; before that the threads of a warp copy in parts.
  */
 #ifndef RT_ASYNC_CUH
 #define RT_ASYNC_CUH
@@ -17,7 +18,8 @@ __device__ __forceinline__ unsigned rt_shared_address(const void *p)
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/* By one thread; rt_barriers_made follows, then what makes other threads see it. */
+/* Called by one thread; rt_barriers_made must follow, and then a barrier that makes the other
+ * threads see it. */
 __device__ __forceinline__ void rt_barrier_init(uint64_t *barrier, int arrivals)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(rt_shared_address(barrier)),
@@ -25,7 +27,7 @@ __device__ __forceinline__ void rt_barrier_init(uint64_t *barrier, int arrivals)
                  : "memory");
 }
 
-/* The bulk copies see them too. */
+/* Makes the barriers visible to bulk copies too. */
 __device__ __forceinline__ void rt_barriers_made()
 {
 #if __CUDA_ARCH__ >= 900
@@ -40,7 +42,7 @@ __device__ __forceinline__ void rt_barrier_arrive(uint64_t *barrier)
                  : "memory");
 }
 
-/* Waits for the end of the phase with this parity. */
+/* Waits for the end of the phase of this parity. */
 __device__ __forceinline__ void rt_barrier_wait(uint64_t *barrier, int parity)
 {
     unsigned done;
@@ -63,7 +65,7 @@ __device__ __forceinline__ void rt_barrier_wait(uint64_t *barrier, int parity)
     } while (!done);
 }
 
-/* 16 bytes, not through L1. */
+/* Copies 16 bytes, not through L1. */
 __device__ __forceinline__ void rt_copy16(void *shared, const void *global)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(rt_shared_address(shared)),
@@ -71,7 +73,7 @@ __device__ __forceinline__ void rt_copy16(void *shared, const void *global)
                  : "memory");
 }
 
-/* The first `bytes` of 16, 0 to 16; the rest of the 16 in shared memory becomes 0. */
+/* Copies the first `bytes` of 16, 0 to 16; the rest of the 16 bytes in shared memory becomes 0. */
 __device__ __forceinline__ void rt_copy16_part(void *shared, const void *global, unsigned bytes)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(rt_shared_address(shared)),
@@ -79,15 +81,16 @@ __device__ __forceinline__ void rt_copy16_part(void *shared, const void *global,
                  : "memory");
 }
 
-/* Arrives at the barrier when all rt_copy16 of this thread have. */
+/* Arrives at the barrier when all rt_copy16 of this thread have landed. */
 __device__ __forceinline__ void rt_copies_arrive(uint64_t *barrier)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(rt_shared_address(barrier))
                  : "memory");
 }
 
-/* A warp copies `bytes` (a multiple of 16, as the addresses are), and the barrier's phase ends when
- * they are there: RT_BULK_ARRIVALS is what it is made for. once: L2 may forget them first. */
+/* A warp copies `bytes` (a multiple of 16, as the addresses are), and the phase of the barrier ends
+ * when they have landed. The barrier must be initialised for RT_BULK_ARRIVALS. once: the data is
+ * read once, so L2 may evict it first. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define RT_BULK_ARRIVALS 32
 #else
@@ -126,9 +129,9 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
 #endif
 }
 
-/* For kernels launched with rt_launch_chained. What stands before rt_wait_for_previous may run
- * while the kernel before still does, and must not touch what that one writes; after it, everything
- * that one wrote is there. rt_let_next_start: the next kernel's blocks may take the places that
+/* For kernels launched with rt_launch_chained. Code before rt_wait_for_previous may run while the
+ * previous kernel still runs, and must not touch what that kernel writes; after it, everything that
+ * kernel wrote can be seen. rt_let_next_start lets blocks of the next kernel take the places that
  * become free. */
 __device__ __forceinline__ void rt_wait_for_previous()
 {
@@ -144,9 +147,10 @@ __device__ __forceinline__ void rt_let_next_start()
 #endif
 }
 
-/* Starts a kernel that calls rt_wait_for_previous; chained: early. Not where it also follows work
- * of another stream (rt_side_join), for it waits for one kernel only. Code made for less than
- * compute capability 9.0 has no such call to make, and then the launch is an ordinary one. */
+/* Launches a kernel that calls rt_wait_for_previous; if chained, it may start early. Do not chain a
+ * kernel that also follows work of another stream (rt_side_join), because it waits for one kernel
+ * only. Code for less than compute capability 9.0 has no rt_wait_for_previous, and then the launch
+ * is an ordinary one. */
 template <class... Parameters, class... Arguments>
 void rt_launch(bool chained, void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
                size_t shared, Arguments &&...arguments)

@@ -1,9 +1,9 @@
 /*
- * machine/device.c - which cores and which GPU this rank works with.
+ * machine/device.c - which GPU this rank works with.
  *
- * Idea: everything that can be wrong with a GPU is turned into one line of text first, the ranks
- * then agree on whose line counts, and only then is it decided whether that is a refusal (a GPU was
- * named) or just the reason why the CPUs do the work (--device auto). So all ranks do the same.
+ * Idea: everything that can be wrong with a GPU first becomes one line of text. Then the ranks
+ * agree on whose line counts. Only then is that line either a refusal (a GPU was named) or the
+ * reason why the CPUs do the work (--device auto). So all ranks do the same.
  * Price: a few small gathers at start.
  */
 #include "config.h"
@@ -94,7 +94,7 @@ static plan_t plan_parse(const char *option)
     }
 }
 
-/* The fault of the lowest rank that has one becomes everybody's. */
+/* Gives all ranks the fault of the lowest rank that has one. */
 static void agree_on_fault(char fault[LINE])
 {
     const int rank = rt_comm_agree(fault, LINE);
@@ -116,10 +116,10 @@ static void set_fault(char fault[LINE], const char *fmt, ...)
     va_end(args);
 }
 
-/* Number of GPUs that CUDA shows, or 0 and why. */
+/* Returns the number of GPUs that CUDA shows, or 0 and why. */
 static int gpu_count(char fault[LINE])
 {
-    int n = 0, driver = 0, runtime = 0; /* without a driver, CUDA leaves n alone */
+    int n = 0, driver = 0, runtime = 0; /* without a driver, CUDA does not set n */
     const cudaError_t status = cudaGetDeviceCount(&n);
     (void)cudaDriverGetVersion(&driver);
     (void)cudaRuntimeGetVersion(&runtime);
@@ -145,8 +145,8 @@ static int gpu_count(char fault[LINE])
     return 0;
 }
 
-/* Bit g: GPU g hangs on the same part of the machine as the cores of this rank. All bits without
- * hwloc, or where it does not know. */
+/* Returns a mask: bit g is set if GPU g is attached to the same part of the machine as the cores of
+ * this rank. All bits are set without hwloc, or if it does not know. */
 static uint64_t gpus_near(int n)
 {
     uint64_t near = 0;
@@ -176,9 +176,10 @@ static uint64_t gpus_near(int n)
     return near ? near : UINT64_MAX;
 }
 
-/* One free GPU for every rank of this host: ranks in their order, each takes the first that is near
- * it, or else the first. When none is free the next round begins. All ranks of a host do the same
- * sums, so they need not talk. Collective. */
+/* Assigns a free GPU to every rank of this host and returns that of this rank. In order of rank,
+ * each takes the first free GPU that is near it, or else the first free one. When none is free the
+ * next round begins. All ranks of a host compute the same, so they need not communicate.
+ * Collective. */
 static int gpu_assign(int n)
 {
     typedef struct {
@@ -226,7 +227,7 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     gpu->ordinal = ordinal;
     snprintf(gpu->name, sizeof gpu->name, "%.255s", prop.name);
     size_t used = (size_t)snprintf(gpu->uuid, sizeof gpu->uuid, "GPU");
-    for (int i = 0; i < 16; i++) { /* 8-4-4-4-12 digits, as nvidia-smi writes it */
+    for (int i = 0; i < 16; i++) { /* 8-4-4-4-12 digits, as nvidia-smi prints it */
         const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
         used += (size_t)snprintf(gpu->uuid + used, sizeof gpu->uuid - used, "%s%02x",
                                  dash ? "-" : "", (unsigned char)prop.uuid.bytes[i]);
@@ -243,7 +244,8 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
 }
 
-/* Takes GPU `ordinal` of n: context, a kernel that it can run, stream. Or says why not. */
+/* Opens GPU `ordinal` of n: a context, a check that it can run our kernels, and streams. Or says
+ * why it cannot. */
 static void gpu_open(int ordinal, int n, char fault[LINE])
 {
     if (ordinal >= n) {
@@ -261,7 +263,7 @@ static void gpu_open(int ordinal, int n, char fault[LINE])
         status = rt_cuda_probe_code();
     if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
         set_fault(fault,
-                  "GPU %d, %s, is of compute capability %d.%d, and this program was built for %s: "
+                  "GPU %d, %s, has compute capability %d.%d, and this program was built for %s: "
                   "configure --with-cuda-arch=%d%d,%s",
                   ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major, gpu->minor,
                   RT_CUDA_ARCHS);
@@ -311,15 +313,15 @@ void rt_device_select(const char *option, bool share, int threads)
     if (fault[0] && plan.want == WANT_LISTED)
         rt_refuse(RT_ENVIRONMENT, "--device %s: %s", option, fault);
     if (fault[0])
-        rt_device_release(); /* this rank may have got one */
-    else if (!share && !rt_device_own(shared, sizeof shared)) /* each would halve the other's figures */
+        rt_device_release();                                  /* this rank may have got one */
+    else if (!share && !rt_device_own(shared, sizeof shared)) /* else both figures would halve */
         rt_refuse(RT_ENVIRONMENT,
-                  "--device %s: %s: start one rank per GPU, or allow it with --share-device", option,
-                  shared);
+                  "--device %s: %s: start one rank per GPU, or allow it with --share-device",
+                  option, shared);
     memcpy(self.why_not, fault, sizeof fault);
 }
 
-/* A UUID is unique in the world, so hosts need not be compared. */
+/* Hosts need not be compared, because a UUID is unique. */
 bool rt_device_own(char *text, size_t len)
 {
     typedef char uuid_t[sizeof rt_device_gpu()->uuid];
@@ -364,7 +366,8 @@ void rt_device_print(FILE *out)
     const int size = rt_comm_size();
     const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
-    char mine[WIDTH] = "", (*all)[WIDTH] = calloc((size_t)size, WIDTH);
+    typedef char line_t[WIDTH];
+    line_t mine = "", *all = calloc((size_t)size, sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the lines of %d ranks", size);
     int n = snprintf(mine, WIDTH, "rank %d: %.100s, %s, cores %s, %d thread%s%s, ", rt_comm_rank(),
                      rt_comm_host(), cpu->model, cpu->core_set, cpu->threads,

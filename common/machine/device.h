@@ -1,8 +1,8 @@
 /*
- * machine/device.h - which processor does the work, and on which rank.
+ * machine/device.h - which processor does the work on each rank.
  *
- * One GPU a rank, or none. A binary built with CUDA runs its CPU rungs on a machine without a
- * driver: nothing here fails because a GPU is absent, unless the user named one.
+ * A rank has one GPU or none. A binary built with CUDA runs its CPU rungs on a machine without a
+ * driver too: nothing here fails because a GPU is absent, unless the user named one.
  */
 #ifndef RT_DEVICE_H
 #define RT_DEVICE_H
@@ -17,13 +17,13 @@
 extern "C" {
 #endif
 
-/* What runs a rung's loops. NVRTC in a ladder.def: a rung that CUDA runs, built if there is NVRTC.
- */
+/* What runs a rung's loops. NVRTC in a ladder.def means a CUDA rung that is built only with
+ * NVRTC. */
 typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2, RT_NVRTC = RT_CUDA } rt_kind_t;
 const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos" */
 
 typedef struct {
-    int ordinal; /* as CUDA counts, after CUDA_VISIBLE_DEVICES */
+    int ordinal; /* CUDA's number, after CUDA_VISIBLE_DEVICES */
     char name[256];
     char uuid[48]; /* "GPU-xxxxxxxx-xxxx-..." */
     char pci[24];
@@ -31,21 +31,21 @@ typedef struct {
     int multiprocessors;
     size_t memory;       /* bytes */
     size_t l2;           /* bytes */
-    size_t shared;       /* bytes of shared memory that a block may ask for */
-    int driver, runtime; /* CUDA versions as 13000 */
+    size_t shared;       /* bytes of shared memory that a block may have */
+    int driver, runtime; /* CUDA versions, such as 13000 */
     double clock_ghz;    /* boost clock of the multiprocessors */
 } rt_gpu_t;
 
-/* Chooses this rank's GPU. `option` is --device: "auto" (a GPU if there is one that can be used),
- * "cpu" (none), or ordinals "0" or "0,1,3" that the host's ranks take in turn of their local rank.
- * "auto" hands the host's GPUs out in order of local rank, to each the first that is near its cores
- * (by hwloc). threads 0 = OMP_NUM_THREADS if set, else the cores of the affinity mask divided by
- * the ranks that were given the same mask (a launcher that binds has divided them already).
- * Collective. Ends with RT_ENVIRONMENT and one line of cause and remedy when a GPU that was named
- * cannot be had: no driver, no GPU, no such ordinal, its architecture not in this binary, or two
- * ranks on one GPU without share. With "auto" the same causes leave the rank without a GPU (all
- * ranks or none) and are told by rt_device_why_not, except two ranks on one GPU, which is refused,
- * since a silent fall back to the CPU would be timed as something else. */
+/* Chooses this rank's GPU and its number of threads. Collective. `option` is --device: "auto" (a
+ * GPU if one can be used), "cpu" (none), or ordinals "0" or "0,1,3", which the ranks of a host take
+ * in the order of their local rank. "auto" assigns the host's GPUs in order of local rank; each
+ * rank gets the first free one that is near its cores (by hwloc). threads 0: OMP_NUM_THREADS if
+ * set, else the cores of the affinity mask divided by the ranks that were given the same mask (a
+ * launcher that binds has divided them already). If a named GPU cannot be used, ends with
+ * RT_ENVIRONMENT and one line of cause and remedy: no driver, no GPU, no such ordinal, its
+ * architecture not in this binary, or two ranks on one GPU without `share`. With "auto" the same
+ * causes leave all ranks without a GPU, and rt_device_why_not returns the cause. Two ranks on one
+ * GPU are refused with "auto" too, because a silent change to the CPU would time something else. */
 void rt_device_select(const char *option, bool share, int threads);
 /* Gives the GPU back. Call it after the last rt_free of device memory and after rt_timer_reset.
  * Collective. */
@@ -56,14 +56,14 @@ void rt_device_release(void);
 void rt_device_at_release(void (*stop)(void));
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
-const char *rt_device_why_not(void); /* "" with a GPU, else one line */
+const char *rt_device_why_not(void); /* "" with a GPU, else one line of why there is none */
 /* Returns whether every rank has a GPU and no two ranks the same one. If not, text[len] says why
  * ("ranks 0 and 1 use the same GPU, GPU-xxxx"), the same on all ranks. Collective, after
  * rt_device_select. */
 bool rt_device_own(char *text, size_t len);
 
-/* Lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order. Collective.
- */
+/* Prints lines "rank 0: host, cores 0-15, GPU 0 NVIDIA H200 GPU-..." of all ranks, in order.
+ * Collective. */
 void rt_device_print(FILE *out);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /*
  * machine/energy.c - the meters: NVML by dlopen, RAPL by reading files.
  *
- * The few functions of NVML that are needed are declared here, as its ABI has had them since 2018;
- * so neither its header nor its library has to be there when Rooftop is built.
+ * The few functions of NVML that we need are declared here, with the ABI they have had since 2018.
+ * So building Rooftop needs neither NVML's header nor its library.
  */
 #include "config.h"
 #include "machine/energy.h"
@@ -44,7 +44,7 @@ bool rt_rapl_open(rt_rapl_t *rapl, const char *folder)
     DIR *all = opendir(folder);
     for (struct dirent *entry; all && (entry = readdir(all)) && rapl->n < RT_RAPL_DOMAINS;) {
         char path[128], name[64];
-        /* intel-rapl-mmio shows the same packages once more */
+        /* intel-rapl-mmio shows the same packages again */
         if (strncmp(entry->d_name, "intel-rapl:", strlen("intel-rapl:")) != 0)
             continue;
         if (snprintf(path, sizeof path, "%s/%.64s", folder, entry->d_name) >= (int)sizeof path)
@@ -53,7 +53,7 @@ bool rt_rapl_open(rt_rapl_t *rapl, const char *folder)
             (strncmp(name, "package", strlen("package")) != 0 && strcmp(name, "dram") != 0))
             continue;
         if (!read_count(path, "energy_uj", &rapl->domain[rapl->n].last)) {
-            rapl->n = 0; /* without one of them the sum would be too small */
+            rapl->n = 0; /* the sum would be too small without one of them */
             break;
         }
         if (!read_count(path, "max_energy_range_uj", &rapl->domain[rapl->n].range))
@@ -90,7 +90,7 @@ static struct {
     int (*energy)(nvml_device_t device, unsigned long long *millijoules);
 } nvml;
 
-/* A function by its name; POSIX has the two kinds of pointers alike. */
+/* Finds a function by its name; in POSIX both kinds of pointers are alike. */
 static bool nvml_find(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -98,7 +98,7 @@ static bool nvml_find(void *library, const char *name, void *function)
     return found != NULL;
 }
 
-/* Loads it once. It stays loaded: a driver that is opened and closed takes seconds. */
+/* Loads NVML once. It stays loaded, because opening and closing the driver takes seconds. */
 static bool nvml_ready(void)
 {
     if (nvml.tried)
@@ -125,14 +125,14 @@ static bool nvml_read(nvml_device_t device, double *joules)
 
 static struct {
     rt_kind_t processor;
-    bool mine, works; /* this rank reads a meter; it could, so far */
+    bool mine, works; /* this rank is to read a meter; so far it could */
     double begin;     /* rt_clock */
     rt_rapl_t rapl;
     nvml_device_t device;
     double first; /* joules of the GPU's counter */
 } meter;
 
-/* Of the ranks on one GPU, the first reads its meter. Collective. */
+/* True on the first of the ranks that share a GPU; that rank reads its meter. Collective. */
 static bool first_on_gpu(const rt_gpu_t *gpu)
 {
     typedef struct {

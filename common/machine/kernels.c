@@ -1,10 +1,10 @@
 /*
- * machine/kernels.c - the launches that pass by, and what the runtime says of their kernels.
+ * machine/kernels.c - records launches, and asks the runtime about their kernels.
  *
- * <<<>>> becomes a call of __cudaLaunchKernel (CUDA 12.8 and later) or of cudaLaunchKernel; with
- * attributes it is cudaLaunchKernelExC. CUDA_WRAP (m4/rt_cuda.m4) has the linker send all of them
- * here. What is asked of the runtime is asked when the report is written, never in a launch: while
- * a graph is captured it may not be.
+ * <<<>>> becomes a call of __cudaLaunchKernel (CUDA 12.8 and later) or of cudaLaunchKernel; a
+ * launch with attributes calls cudaLaunchKernelExC. CUDA_WRAP (m4/rt_cuda.m4) makes the linker send
+ * all of them here. The runtime is asked when the report is written, never in a launch, because
+ * that is not allowed while a graph is captured.
  */
 #include "config.h"
 #include "machine/kernels.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 64, NAME = 160 };
 
-/* A kernel in one shape of block. */
+/* A kernel with one shape of block. */
 typedef struct {
     const void *function; /* or a cudaKernel_t, which the runtime takes as well */
     int threads;
@@ -65,7 +65,7 @@ static void note(const void *function, dim3 grid, dim3 block, size_t shared)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* The names are the linker's: f becomes __wrap_f, and what it was is __real_f. */
+/* These names are the linker's: calls of f go to __wrap_f, and f itself is called __real_f. */
 cudaError_t __real_cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
 cudaError_t __real___cudaLaunchKernel(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
 cudaError_t __real_cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t,
@@ -105,20 +105,20 @@ cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const v
     return __real_cudaLaunchKernelExC(config, function, arguments);
 }
 
-/* ---- what they are --------------------------------------------------------------------------- */
+/* ---- the kernels ----------------------------------------------------------------------------- */
 
 typedef struct {
     const seen_t *seen;
     char name[NAME];
-    int registers, resident; /* a thread; blocks a multiprocessor */
-    size_t local, shared;    /* bytes: spilled and arrays, a thread; static and dynamic, a block */
+    int registers, resident; /* per thread; blocks per multiprocessor */
+    size_t local, shared;    /* bytes: spills and arrays per thread; static and dynamic per block */
     double occupancy;
 } kernel_t;
 
-/* The C++ runtime's, which CUDA's objects need anyway. */
+/* From the C++ runtime, which CUDA's objects need anyway. */
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
-/* As the source has it: without what it returns, its arguments, and nameless namespaces. */
+/* Writes the name as in the source, without return type, arguments and anonymous namespaces. */
 static void readable(const char *mangled, char name[NAME])
 {
     static const char nameless[] = "(anonymous namespace)::";
@@ -141,7 +141,7 @@ static void readable(const char *mangled, char name[NAME])
     free(whole);
 }
 
-/* False where the runtime does not know it any more. */
+/* Returns false if the runtime does not know the kernel any more. */
 static bool ask(const seen_t *seen, kernel_t *k)
 {
     struct cudaFuncAttributes made;
@@ -165,7 +165,7 @@ static bool ask(const seen_t *seen, kernel_t *k)
     return true;
 }
 
-/* The next one that counts, from *i on; false: there is none. */
+/* Finds the next kernel to report, from *i on; returns false if there is none. */
 static bool next(int *i, kernel_t *k)
 {
     int newest = 0;

@@ -1,10 +1,10 @@
 /*
- * machine/kernels.h - which kernels CUDA was asked to start, and what each takes of a multiprocessor:
- * for the reports and the lessons. Private to the runtime.
+ * machine/kernels.h - which kernels were launched, and what each uses of a multiprocessor: for the
+ * reports and the lessons. Private to the runtime.
  *
- * Every launch of the CUDA runtime passes through here (the linker's --wrap): ours, Kokkos's, and
- * those that a graph captures, once. Price: a look at a short list a launch, which is host time
- * that a replayed graph does not pay.
+ * Every launch of the CUDA runtime passes through here (the linker's --wrap): ours, those of
+ * Kokkos, and once those that a graph captures. Price: a search of a short list per launch. That is
+ * host time, which a replayed graph does not pay.
  */
 #ifndef RT_KERNELS_H
 #define RT_KERNELS_H
@@ -18,14 +18,14 @@ extern "C" {
 
 #if RT_HAVE_CUDA
 
-/* Forgets what was seen. */
+/* Forgets the kernels seen so far. */
 void rt_kernels_clear(void);
-/* What counts is what is started from now on; what was before, if nothing is (a graph that is
- * replayed only). */
+/* Reports only kernels that are launched from now on, or the earlier ones if there are none (when a
+ * graph is only replayed). */
 void rt_kernels_mark(void);
-/* Array "kernels" into `row`; nothing if none was seen. */
+/* Adds the array "kernels" to `row`; nothing if no kernel was seen. */
 void rt_kernels_json(json_t *row);
-/* A line each. */
+/* Prints a line per kernel. */
 void rt_kernels_print(FILE *to);
 
 #else

@@ -1,8 +1,8 @@
 /*
  * machine/kokkos.cpp - Kokkos behind the C interface of machine/kokkos.h.
  *
- * Idea: Kokkos is started on the GPU and the stream that rt_device chose, so that both worlds see
- * the same arrays in the same order. Price: with a CUDA back-end the whole program needs the
+ * Idea: Kokkos is started on the GPU and the stream that rt_device chose, so that kernels of both
+ * see the same arrays in the same order. Price: with a CUDA back-end the whole program needs the
  * driver's libcuda.so.1 to start.
  */
 #include "config.h"
@@ -23,7 +23,7 @@ std::string version;
 } // namespace
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/* Exec is Cuda: an instance on our stream. */
+/* Exec is Cuda, so this makes an instance on our stream. */
 static rt_kokkos::Exec *make_instance(void *stream)
 {
     return new rt_kokkos::Exec(static_cast<cudaStream_t>(stream));
@@ -41,8 +41,8 @@ const rt_kokkos::Exec &rt_kokkos::exec()
     return *instance;
 }
 
-/* When a call of its back-end fails, on a GPU that was lost say, Kokkos writes why and calls
- * abort(); so does C++ for an exception that nobody catches. All ranks have to end then, with the
+/* When a call of its back-end fails (say, because the GPU was lost), Kokkos prints why and calls
+ * abort(); so does C++ for an exception that is not caught. Then all ranks have to end, with the
  * status that says what kind of end it is. */
 static void gave_up(int)
 {
@@ -72,7 +72,7 @@ extern "C" {
 
 const char *rt_kokkos_why_not(void)
 {
-#if defined(KOKKOS_ENABLE_CUDA) /* other makes of GPU are known to Kokkos alone */
+#if defined(KOKKOS_ENABLE_CUDA) /* GPUs of other makers are known to Kokkos only */
     if (!rt_device_gpu())
         return rt_device_why_not();
 #endif
@@ -87,7 +87,7 @@ void rt_kokkos_start(int threads, int gpu)
     instance.reset(make_instance(rt_device_stream()));
     started = true;
     rt_memory_use_kokkos(rt_kokkos_on_gpu());
-    /* A program that is refused ends in exit: Kokkos must be finished before the driver unloads. */
+    /* A refused program ends with exit(): Kokkos must be finished before the driver unloads. */
     if (!registered)
         registered = std::atexit(rt_kokkos_finish) == 0;
 }

@@ -1,8 +1,9 @@
 /*
- * machine/kokkos.h - Kokkos behind a C interface. Pure C: no C++ type crosses.
+ * machine/kokkos.h - Kokkos behind a C interface, without C++ types.
  *
- * An app's Kokkos rungs are extern "C" functions over plain pointers, wrapped in unmanaged Views
- * inside (machine/kokkos.hpp). Without Kokkos these functions exist and say so.
+ * The Kokkos rungs of an app are extern "C" functions over plain pointers, which they wrap in
+ * unmanaged Views (machine/kokkos.hpp). A build without Kokkos has these functions too, and they
+ * say so.
  */
 #ifndef RT_KOKKOS_H
 #define RT_KOKKOS_H
@@ -15,19 +16,20 @@
 extern "C" {
 #endif
 
-/* Why Kokkos cannot be used here ("this build has no Kokkos: ..."), or NULL. */
+/* Returns why Kokkos cannot be used here ("this build has no Kokkos: ..."), or NULL. */
 const char *rt_kokkos_why_not(void);
-/* After rt_device_select: Kokkos takes the same GPU and stream, and as many threads. */
+/* Starts Kokkos on the GPU and stream of rt_device_select, which must come before, with as many
+ * threads. */
 void rt_kokkos_start(int threads, int gpu);
 void rt_kokkos_finish(void);
 const char *rt_kokkos_backend(void); /* "Cuda", "HIP", "OpenMP", "Serial" */
 const char *rt_kokkos_version(void); /* "3.4.1" */
 bool rt_kokkos_on_gpu(void);         /* after rt_kokkos_start; false before */
-/* Where the arrays of a Kokkos rung live: RT_DEVICE when its back-end works there, or when
- * RT_DEVICE is emulated (so that a missing copy is caught); else RT_HOST. */
+/* Returns the space for the arrays of a Kokkos rung: RT_DEVICE if its back-end works there, or if
+ * RT_DEVICE is emulated (so that a missing copy is caught), else RT_HOST. */
 rt_space_t rt_kokkos_space(void);
 
-/* The back-end's own memory, for builds whose only way to the GPU is Kokkos. */
+/* The memory of the back-end, for builds that reach the GPU through Kokkos only. */
 void *rt_kokkos_alloc(size_t bytes); /* NULL on failure */
 void rt_kokkos_free(void *ptr);
 void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_device,

@@ -1,6 +1,6 @@
 /*
- * machine/kokkos.hpp - what the Kokkos rungs of the apps share. C++14, for Kokkos 3.4 to 5. Only .cpp
- * files that the Kokkos compiler takes include this; everybody else sees machine/kokkos.h.
+ * machine/kokkos.hpp - what the Kokkos rungs of the apps share. C++14, for Kokkos 3.4 to 5. Only
+ * .cpp files for the Kokkos compiler include this; all other files include machine/kokkos.h.
  */
 #ifndef RT_KOKKOS_HPP
 #define RT_KOKKOS_HPP
@@ -14,11 +14,11 @@ namespace rt_kokkos
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
 
-/* The instance that works on the rank's stream, so that kernels of Kokkos and of CUDA are in order.
- */
+/* Returns the instance that works on the rank's stream, which keeps kernels of Kokkos and of CUDA
+ * in order. */
 const Exec &exec();
 
-/* Does Exec reach ordinary host memory, that is, does it run on the CPU? */
+/* True if Exec reaches ordinary host memory, that is, runs on the CPU. */
 constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible &&
                          std::is_same<Memory, Kokkos::HostSpace>::value;
 

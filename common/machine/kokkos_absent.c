@@ -1,5 +1,5 @@
-/* machine/kokkos_absent.c - machine/kokkos.h in a build without Kokkos: nothing can be used, and it says so.
- */
+/* machine/kokkos_absent.c - machine/kokkos.h in a build without Kokkos: says that it cannot be
+ * used. */
 #include "config.h"
 #include "machine/kokkos.h"
 #include "base/error.h"
@@ -7,8 +7,7 @@
 const char *rt_kokkos_why_not(void)
 {
     return "this build has no Kokkos: install it (Debian: libtrilinos-kokkos-dev) and run "
-           "configure "
-           "again, or give --with-kokkos=DIR";
+           "configure again, or give --with-kokkos=DIR";
 }
 
 void rt_kokkos_start(int threads, int gpu)
@@ -57,9 +56,8 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
     (void)dst_on_device;
     (void)src_on_device;
     rt_die(RT_ENVIRONMENT,
-           "copy of %zu bytes from %p to %p asked of Kokkos, which this build does not "
-           "have",
-           bytes, src, dst);
+           "copy of %zu bytes from %p to %p asked of Kokkos, which this build does not have", bytes,
+           src, dst);
 }
 
 void rt_kokkos_fence(void)

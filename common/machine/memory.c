@@ -32,8 +32,7 @@ static void *cuda_alloc(size_t bytes, rt_space_t space)
 {
     void *ptr = NULL;
     if (space == RT_PINNED && bytes > rt_mem_available(RT_HOST))
-        return NULL; /* page-locking makes all of it resident at once, so do not even ask the kernel
-                      */
+        return NULL; /* page-locking makes all of it resident at once: do not ask the kernel */
     const cudaError_t status =
         space == RT_PINNED ? cudaMallocHost(&ptr, bytes) : cudaMalloc(&ptr, bytes);
     if (status == cudaErrorMemoryAllocation || status == cudaErrorInvalidValue) {

@@ -1,6 +1,6 @@
 /*
- * machine/nvrtc.c - NVRTC by dlopen: first as the system's loader finds it, then in the toolkit that
- * this build was made with.
+ * machine/nvrtc.c - NVRTC by dlopen: first as the system's loader finds it, then in the toolkit
+ * that this build was made with.
  *
  * Linking it would keep the program from starting on every machine without the toolkit, and the
  * static library is larger than all of Rooftop.
@@ -34,7 +34,7 @@ enum { MOST_OPTIONS = 32, MOST_ARCHITECTURES = 64, LINE = 512 };
 
 static struct {
     bool tried;
-    char why_not[LINE], message[LINE];
+    char why_not[LINE]; /* "" if it can be used */
 #define POINTER(name, arguments) nvrtcResult(*name) arguments;
     FUNCTIONS(POINTER)
 #undef POINTER
@@ -46,7 +46,7 @@ static void load(void)
     snprintf(name, sizeof name, "libnvrtc.so.%d", CUDART_VERSION / 1000);
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        /* The loader's own words, of the first try: the second folder may be another machine's. */
+        /* Quotes the loader on the first try: the second folder may be that of another machine. */
         snprintf(nvrtc.why_not, sizeof nvrtc.why_not,
                  "NVRTC cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may "
                  "name its folder)",
@@ -57,7 +57,7 @@ static void load(void)
             return;
         nvrtc.why_not[0] = 0;
     }
-    /* The cast is POSIX's: data and functions have addresses of one kind. */
+    /* POSIX allows this cast: addresses of data and of functions are of one kind. */
 #define FIND(function, arguments)                                  \
     *(void **)&nvrtc.function = dlsym(library, "nvrtc" #function); \
     if (!nvrtc.function)                                           \
@@ -66,19 +66,18 @@ static void load(void)
 #undef FIND
 }
 
-/* The first error of a log, without the place of files that only exist in memory; or all of it. */
-static const char *first_error(const char *log)
+/* Writes the line of the first error of a log, or the first line if none says "error". */
+static void first_error(const char *log, char *why, size_t len)
 {
     const char *at = strstr(log, "error");
     while (at && at > log && at[-1] != '\n')
         at--;
     if (!at)
         at = log + strspn(log, "\n ");
-    snprintf(nvrtc.message, sizeof nvrtc.message, "%.*s", (int)strcspn(at, "\n"), at);
-    return nvrtc.message;
+    snprintf(why, len, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-/* The architecture to ask for, into `option`; whether that gives machine code. */
+/* Writes the architecture to ask for into `option`; returns true if that gives machine code. */
 static bool architecture(int capability, char option[64])
 {
     int known[MOST_ARCHITECTURES], n = 0, newest = 0;
@@ -88,14 +87,14 @@ static bool architecture(int capability, char option[64])
     for (int i = 0; i < n; i++)
         if (known[i] <= capability && known[i] > newest)
             newest = known[i];
-    const bool exact = newest == capability || newest == 0; /* 0: let NVRTC say what is wrong */
+    const bool exact = newest == capability || newest == 0; /* 0: NVRTC will say what is wrong */
     snprintf(option, 64, "--gpu-architecture=%s_%d", exact ? "sm" : "compute",
              newest == 0 ? capability : newest);
     return exact;
 }
 
-static const char *compile(nvrtcProgram program, int capability, const char *const *options,
-                           int n_options, void **image, size_t *bytes)
+static bool compile(nvrtcProgram program, int capability, const char *const *options, int n_options,
+                    void **image, size_t *bytes, char *why, size_t len)
 {
     const char *all[MOST_OPTIONS + 1];
     char target[64];
@@ -111,11 +110,11 @@ static const char *compile(nvrtcProgram program, int capability, const char *con
         char *log = calloc(size + 1, 1);
         RT_EXPECT(log, RT_MEMORY, "no memory for the log of NVRTC");
         nvrtc.GetProgramLog(program, log);
-        first_error(log);
-        if (!nvrtc.message[0])
-            snprintf(nvrtc.message, sizeof nvrtc.message, "NVRTC ended with error %d", result);
+        first_error(log, why, len);
+        if (!why[0])
+            snprintf(why, len, "NVRTC ended with error %d", result);
         free(log);
-        return nvrtc.message;
+        return false;
     }
     result = exact ? nvrtc.GetCUBINSize(program, bytes) : nvrtc.GetPTXSize(program, bytes);
     RT_EXPECT(result == NVRTC_SUCCESS, RT_ENVIRONMENT, "NVRTC gives no code: error %d", result);
@@ -123,23 +122,24 @@ static const char *compile(nvrtcProgram program, int capability, const char *con
     RT_EXPECT(*image, RT_MEMORY, "no memory for a kernel of %zu bytes", *bytes);
     result = exact ? nvrtc.GetCUBIN(program, *image) : nvrtc.GetPTX(program, *image);
     RT_EXPECT(result == NVRTC_SUCCESS, RT_ENVIRONMENT, "NVRTC gives no code: error %d", result);
-    return NULL;
+    return true;
 }
 
-const char *rt_nvrtc_compile(const char *text, const char *name, int capability,
-                             const char *const *options, int n_options, void **image, size_t *bytes)
+bool rt_nvrtc_compile(const char *text, const char *name, int capability,
+                      const char *const *options, int n_options, void **image, size_t *bytes,
+                      char *why, size_t len)
 {
-    const char *why = rt_nvrtc_why_not();
+    const char *why_not = rt_nvrtc_why_not();
     nvrtcProgram program;
     *image = NULL;
     *bytes = 0;
-    if (why)
-        return why;
-    if (nvrtc.CreateProgram(&program, text, name, 0, NULL, NULL) != NVRTC_SUCCESS)
-        return "NVRTC takes no program";
-    why = compile(program, capability, options, n_options, image, bytes);
+    if (why_not || nvrtc.CreateProgram(&program, text, name, 0, NULL, NULL) != NVRTC_SUCCESS) {
+        snprintf(why, len, "%s", why_not ? why_not : "NVRTC takes no program");
+        return false;
+    }
+    const bool done = compile(program, capability, options, n_options, image, bytes, why, len);
     nvrtc.DestroyProgram(&program);
-    return why;
+    return done;
 }
 
 const char *rt_nvrtc_why_not(void)
@@ -147,13 +147,13 @@ const char *rt_nvrtc_why_not(void)
     if (!nvrtc.tried) {
         nvrtc.tried = true;
         load();
-        /* The library alone does not do: it loads another one, of built-in functions. */
+        /* The library alone is not enough: it loads another one, of built-in functions. */
         if (!nvrtc.why_not[0]) {
             void *image;
             size_t bytes;
-            const char *why = rt_nvrtc_compile("__global__ void nothing() {}", "nothing.cu", 90,
-                                               NULL, 0, &image, &bytes);
-            if (why)
+            char why[LINE];
+            if (!rt_nvrtc_compile("__global__ void nothing() {}", "nothing.cu", 90, NULL, 0, &image,
+                                  &bytes, why, sizeof why))
                 snprintf(nvrtc.why_not, sizeof nvrtc.why_not, "NVRTC does not compile: %.400s",
                          why);
             free(image);

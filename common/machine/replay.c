@@ -7,7 +7,7 @@
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 
-/* Relaxed: the first launch of a kernel may have to load its code. */
+/* The mode is relaxed because the first launch of a kernel may have to load its code. */
 static void record(rt_replay_t *replay, void (*enqueue)(void *work), void *work)
 {
     cudaGraph_t graph;

@@ -1,10 +1,10 @@
 /*
  * machine/replay.h - work on the device's stream, recorded once and started as one (a CUDA graph).
  *
- * For many short kernels: launched one by one they wait for the host, recorded they follow one
- * another on the device. Price: making the record takes as long as some launches of all that is in
- * it, so it pays from the third run on; and what stands in the arguments of the kernels is what
- * stood there when it was made.
+ * Meant for many short kernels: launched one by one they wait for the host, recorded they follow
+ * one another on the device. Price: recording takes as long as some launches of everything in the
+ * record, so it pays from the third run on; and kernel arguments keep the values they had when it
+ * was recorded.
  */
 #ifndef RT_REPLAY_H
 #define RT_REPLAY_H
@@ -20,9 +20,10 @@ typedef struct {
     int64_t key;
 } rt_replay_t;
 
-/* enqueue(work) only puts work on rt_device_stream(): no allocation, nothing that waits, no timer.
- * It is called if the record was made for another key, or there is none; and each time, where
- * there is no stream. Halos may be in it if rt_halo_on_stream. Several ranks: all or none. */
+/* Runs what enqueue(work) puts on rt_device_stream(). enqueue must not allocate, wait or use
+ * timers. It is called if there is no record for this key yet, and each time if there is no stream.
+ * It may exchange halos if rt_halo_on_stream says so. With several ranks, all of them call this or
+ * none. */
 void rt_replay(rt_replay_t *replay, int64_t key, void (*enqueue)(void *work), void *work);
 void rt_replay_drop(rt_replay_t *replay);
 

@@ -1,13 +1,13 @@
 /*
- * machine/timer.c - a tree of timers: CUDA events where the work is on the stream, else the host's
+ * machine/timer.c - a tree of timers: CUDA events if the work is on the stream, else the host's
  * clock.
  *
- * Idea: a device timer only drops an event into the stream at either end. What the two say is read
- * when somebody asks, so timing many kernels never makes the host wait between them.
- * A host timer waits for the device at both its ends. Otherwise one that is put around device work
- * would show the time of the launches, and the next one would pay for the work.
- * Price: the host timers of a profiled pass take away overlap between host and device. The figure
- * of merit is therefore never taken with timers on.
+ * Idea: a device timer only records an event in the stream at each end. The events are read when
+ * the results are asked for, so timing many kernels never makes the host wait between them.
+ * A host timer waits for the device at both ends. Otherwise a timer around device work would show
+ * the time of the launches, and the next one would pay for the work.
+ * Price: the host timers of a profiled pass remove overlap between host and device. The figure of
+ * merit is therefore never measured with timers on.
  */
 #include "config.h"
 #include "machine/timer.h"
@@ -51,8 +51,8 @@ double rt_window_end(double begin)
 struct rt_timer {
     char *name;
     rt_timer_t *parent, *first_child, *last_child, *next;
-    rt_timer_result_t total; /* its name and depth are filled in when asked for */
-    bool on_device;          /* of the call now running, as is `began` */
+    rt_timer_result_t total; /* its name and depth are set by rt_timer_result */
+    bool on_device;          /* the call that is running, as is `began` */
     double began;
 #if RT_HAVE_CUDA
     cudaEvent_t start_event;
@@ -106,7 +106,7 @@ static void add_call(rt_timer_t *t, double seconds)
     sum->calls++;
 }
 
-/* ---- calls whose events were recorded but not read yet ---- */
+/* ---- calls whose events are recorded but not read yet ---- */
 
 #if RT_HAVE_CUDA
 
@@ -117,8 +117,8 @@ static struct {
 } pending[MAX_PENDING];
 static int n_pending;
 
-static cudaEvent_t
-    pool[2 * MAX_PENDING + 2]; /* free events: making one costs more than recording */
+/* Free events: making one costs more than recording one. */
+static cudaEvent_t pool[2 * MAX_PENDING + 2];
 static int n_pool;
 
 static cudaEvent_t event_record(void)
@@ -140,7 +140,7 @@ static void event_give_back(cudaEvent_t event)
         RT_CUDA(cudaEventDestroy(event));
 }
 
-/* Reads all pending events, waiting for the device where need be. */
+/* Reads all pending events; waits for the device if needed. */
 static void resolve(void)
 {
     for (int i = 0; i < n_pending; i++) {
@@ -193,8 +193,8 @@ static void pool_destroy(void)
 
 #endif
 
-/* Is this work ordered on our stream? Kokkos on CPUs is not, nor on a GPU that CUDA does not know.
- */
+/* True if this work is ordered on our stream. Kokkos on CPUs is not, nor on a GPU unknown to
+ * CUDA. */
 static bool on_stream(rt_kind_t kind)
 {
     if (!rt_device_gpu())
@@ -291,7 +291,8 @@ void rt_timer_reset(void)
     children_destroy(&root);
 }
 
-/* Timer *i in depth-first order below `parent`, or NULL. Counts *i down by the timers it passes. */
+/* Returns timer *i in depth-first order below `parent`, or NULL. Counts *i down by the timers it
+ * passes. */
 static rt_timer_t *nth(const rt_timer_t *parent, int depth, int *i, int *depth_found)
 {
     for (rt_timer_t *t = parent->first_child; t; t = t->next) {
@@ -322,7 +323,7 @@ bool rt_timer_result(int i, rt_timer_result_t *out)
 
 enum { PATH = 512 };
 
-/* "solve/operator/gather": the ranks find their own timer of the same path. */
+/* Writes "solve/operator/gather", by which the ranks find their own timer of the same path. */
 static void path_of(const rt_timer_t *t, char path[PATH])
 {
     if (t->parent != &root) {
@@ -346,8 +347,8 @@ static rt_timer_t *find_path(const rt_timer_t *parent, const char *path)
     return NULL;
 }
 
-/* One row from what each rank measured. A rate is that of all ranks, who are as fast as the
- * slowest. */
+/* Prints a row from what each rank measured. A rate is that of all ranks together, over the time of
+ * the slowest. */
 static void row_print(rt_table_t *table, const char *name, int depth, const rt_timer_result_t *all,
                       int size, double bandwidth)
 {
@@ -393,7 +394,7 @@ void rt_timer_print(FILE *out, double bandwidth)
     rt_timer_result_t *all = calloc((size_t)size, sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
     resolve();
-    for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path ends */
+    for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path is the end */
         char path[PATH] = "";
         int left = i, depth = 0;
         const rt_timer_t *t = rank == 0 ? nth(&root, 0, &left, &depth) : NULL;

@@ -295,10 +295,3 @@ constexpr rt_loops_t table()
 } // namespace
 
 extern "C" const rt_loops_t rt_loops_cuda = table();
-
-/* Any kernel serves: all of the program are compiled for the same architectures. */
-extern "C" cudaError_t rt_cuda_probe_code(void)
-{
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, set_values);
-}

@@ -1,4 +1,4 @@
-/* mesh/builder.c - see mesh/builder.h: what the readers share. */
+/* mesh/builder.c - lists of elements and faces that grow as a file is read. */
 #include "config.h"
 #include "mesh/builder.h"
 

@@ -1,8 +1,8 @@
 /*
  * mesh/mesh.h - unstructured meshes and the files they come from (host memory, one rank).
  *
- * Vertices, volume elements of four types, boundary faces with a tag each. Vertex order inside an
- * element is that of CGNS (Gmsh and SU2 have the same):
+ * A mesh has vertices, volume elements of four types, and boundary faces with a tag each. Vertices
+ * are ordered within an element as in CGNS (Gmsh and SU2 use the same order):
  *
  *     tetrahedron  0 1 2 counter-clockwise as seen from 3 (positive volume)
  *     pyramid      0 1 2 3 the base, counter-clockwise as seen from 4, the apex
@@ -40,30 +40,32 @@ typedef struct {
     int32_t *element[RT_ELEMENTS]; /* [elements[t]][rt_element_size(t)] vertex numbers */
     int64_t faces[RT_FACES];       /* on the boundary */
     int32_t *face[RT_FACES];       /* [faces[t]][rt_face_size(t)] */
-    int32_t *tag[RT_FACES]; /* [faces[t]] Gmsh: the (first) physical group; SU2: the marker, 1
-                               for the first MARKER_TAG= of the file, and so on; AFLR3: the
-                               surface; 0: none given */
+    /* [faces[t]] Gmsh: the (first) physical group; SU2: the marker, 1 for the first MARKER_TAG= of
+     * the file, and so on; AFLR3: the surface; 0: none given. */
+    int32_t *tag[RT_FACES];
 } rt_mesh_t;
 
-void rt_mesh_destroy(rt_mesh_t *mesh); /* NULL allowed; arrays are of rt_alloc, RT_HOST */
+void rt_mesh_destroy(rt_mesh_t *mesh); /* NULL allowed; arrays are from rt_alloc, RT_HOST */
 
-/* Gmsh 2.2 and 4.1 (ASCII, binary), SU2, AFLR3 (.b8.ugrid, .lb8.ugrid), by content, AFLR3 by name.
- * `types`: bit t allows volume elements of type t; others are refused (bits 0: all), and so are
- * elements and faces of higher order. Vertices that no volume element uses are left out, and faces
- * with such a vertex. Faces stand as in the file: some turn inwards, and some may lie inside.
- * Memory at most a fixed multiple of the size of the file, whatever the file says. Element numbers
- * in messages are as in the file. NULL and one line in why (what is wrong, in which line or at
- * which byte) if it cannot be used. */
+/* Reads a mesh file: Gmsh 2.2 or 4.1 (ASCII or binary) and SU2, which it knows by their content,
+ * and AFLR3, which it knows by the name (.b8.ugrid, .lb8.ugrid). `types`: bit t allows volume
+ * elements of type t (0 allows all). Other types are refused, and so are elements and faces of
+ * higher order. Vertices that no volume element uses are dropped, and faces with such a vertex.
+ * Faces are as in the file: some turn inwards, and some may lie inside. Takes at most a fixed
+ * multiple of the size of the file in memory, whatever the file says. Element numbers in messages
+ * are those of the file. Returns NULL, and one line in why (what is wrong, in which line or at
+ * which byte), if the file cannot be used. */
 rt_mesh_t *rt_mesh_read(const char *path, unsigned types, char *why, size_t len);
-/* The same from memory; `name` stands in messages, and decides on AFLR3. */
+/* Reads the same from memory. `name` is for messages, and says whether it is AFLR3. */
 rt_mesh_t *rt_mesh_parse(const char *name, const void *data, size_t bytes, unsigned types,
                          char *why, size_t len);
 
-/* First vertex whose coordinate is not finite, or else first element (type and number from 0) that
- * is inverted or flat or has a vertex out of range or twice: one line into why, false. An element
- * is inverted if one of the tetrahedra at its corners is; a tetrahedron is flat if its determinant
- * (6 V) is below 1e-13 of the longest edge cubed, and V has to be within 1e-30 .. 1e30 m^3. Of
- * boundary faces, vertex numbers only. */
+/* Checks a mesh. Returns false, and one line in why, that names the first vertex with a coordinate
+ * that is not finite, or else the first element (type, and number from 0) that is inverted or flat
+ * or has a vertex out of range or twice. An element is inverted if one of the tetrahedra at its
+ * corners is. A tetrahedron is flat if its determinant (6 V) is below 1e-13 of the longest edge
+ * cubed, and V has to be within 1e-30 .. 1e30 m^3. For boundary faces only the vertex numbers are
+ * checked. */
 bool rt_mesh_check(const rt_mesh_t *mesh, char *why, size_t len);
 
 #ifdef __cplusplus

@@ -1,9 +1,8 @@
 /*
- * mesh/read.c - see mesh/mesh.h: what all formats share, and the look at a mesh that was read or
- * made.
+ * mesh/read.c - finds the reader of a mesh file, drops unused vertices, and checks meshes.
  *
- * Memory stays below some 12 times the size of the file beside the file itself: the worst case are
- * lists that have just grown, and a mesh most of whose vertices are left out.
+ * Besides the file itself, memory stays below about 12 times the size of the file. The worst cases
+ * are lists that have just grown, and a mesh most of whose vertices are dropped.
  */
 #include "config.h"
 #include "mesh/mesh.h"
@@ -16,7 +15,9 @@
 #include "mesh/builder.h"
 #include "base/numbers.h"
 
-enum { WORTH_THREADS = 4096 }; /* elements or vertices; for fewer, waking threads costs more */
+enum {
+    WORTH_THREADS = 4096
+}; /* elements or vertices; with fewer, waking the threads costs more than it saves */
 
 void rt_mesh_destroy(rt_mesh_t *mesh)
 {
@@ -34,7 +35,8 @@ void rt_mesh_destroy(rt_mesh_t *mesh)
 
 /* --- from the draft to the mesh --- */
 
-/* number[v] = the new number of vertex v, or -1 where no element uses it; returns how many. */
+/* Sets number[v] to the new number of vertex v, or to -1 if no element uses it. Returns how many
+ * are used. */
 static int64_t number_used(const rt_mesh_t *mesh, int32_t *number)
 {
     int64_t used = 0;
@@ -49,7 +51,7 @@ static int64_t number_used(const rt_mesh_t *mesh, int32_t *number)
     return used;
 }
 
-/* Faces with a vertex that no element uses go with it. */
+/* Renumbers the vertices of faces, and drops faces with a vertex that no element uses. */
 static void renumber_faces(rt_mesh_t *mesh, int type, const int32_t *number)
 {
     const int size = rt_face_size(type);
@@ -79,7 +81,8 @@ static void renumber(rt_mesh_t *mesh, const int32_t *number)
             memmove(mesh->x + 3 * (int64_t)number[v], mesh->x + 3 * v, 3 * sizeof *mesh->x);
 }
 
-/* Lists get their exact size. What could not be moved stays where it was: all is freed anyway. */
+/* Shrinks the lists to their exact size. What cannot be moved stays where it is; the caller frees
+ * all of it. */
 static void trim(rt_scan_t *s, rt_mesh_draft_t *draft, int64_t vertices)
 {
     rt_mesh_t *mesh = &draft->mesh;
@@ -122,7 +125,7 @@ static bool finish(rt_scan_t *s, rt_mesh_draft_t *draft)
 
 /* --- formats --- */
 
-/* A keyword of capitals and '=' starts an SU2 file; comments may come before. */
+/* True if the file starts, after comments, with a keyword in capitals and '=', as SU2 files do. */
 static bool looks_like_su2(rt_scan_t s)
 {
     for (rt_scan_skip_space(&s); s.at < s.end && *s.at == '%'; rt_scan_skip_space(&s))
@@ -142,7 +145,7 @@ static bool parse(rt_scan_t *s, rt_mesh_draft_t *draft)
     if (big || rt_ends_with(s->name, ".lb8.ugrid"))
         return rt_mesh_ugrid_parse(s, draft, big);
     if (rt_ends_with(s->name, ".ugrid"))
-        return rt_scan_fail_file(s, "of the AFLR3 files only .b8.ugrid and .lb8.ugrid can be read");
+        return rt_scan_fail_file(s, "AFLR3: only .b8.ugrid and .lb8.ugrid can be read");
     rt_scan_skip_space(s);
     if (s->at == s->end)
         return rt_scan_fail_file(s, "the file is empty");
@@ -182,11 +185,13 @@ rt_mesh_t *rt_mesh_read(const char *path, unsigned types, char *why, size_t len)
 
 /* --- faults --- */
 
-/* Of the longest edge cubed, as far as rounding of the coordinates goes; and m^3. */
+/* Flat is relative to the longest edge cubed: what rounding of the coordinates can make. Volumes
+ * are in m^3. */
 static const double flat = 1e-13, least_volume = 1e-30, most_volume = 1e30;
 
-/* Corners with three edges, and the other ends of these edges, so turned that the tetrahedron has a
- * positive volume. The apex of a pyramid has four: it lies above all corners of the base. */
+/* For each type: the corners that have three edges, and the other ends of these edges, in the order
+ * in which the tetrahedron has a positive volume. The apex of a pyramid has four edges and is not
+ * listed; it has to be above all corners of the base. */
 typedef struct {
     int corners;
     int8_t at[8][4];
@@ -207,7 +212,7 @@ static const corners_t corners_of[RT_ELEMENTS] = {
 
 typedef enum { SOUND, OUT_OF_RANGE, TWICE, INVERTED, FLAT, VOLUME } fault_t;
 
-/* det = e_1 . (e_2 x e_3) = 6 V of the tetrahedron, and its longest edge. */
+/* Returns det = e_1 . (e_2 x e_3) = 6 V of the tetrahedron, and its longest edge. */
 static double determinant(const rt_mesh_t *mesh, const int32_t *vertex, const int8_t *at,
                           double *longest)
 {
@@ -231,7 +236,7 @@ static double determinant(const rt_mesh_t *mesh, const int32_t *vertex, const in
            edge[0][2] * (edge[1][0] * edge[2][1] - edge[1][1] * edge[2][0]);
 }
 
-/* The first vertex out of range or twice. */
+/* Finds the first vertex that is out of range or occurs twice. */
 static fault_t numbers_fault(const rt_mesh_t *mesh, const int32_t *vertex, int size, double *figure)
 {
     for (int a = 0; a < size; a++) {
@@ -248,7 +253,8 @@ static fault_t numbers_fault(const rt_mesh_t *mesh, const int32_t *vertex, int s
     return SOUND;
 }
 
-/* What is wrong with an element, and the vertex or the volume (and its corner) that shows it. */
+/* Finds what is wrong with an element, and the vertex or the volume (and its corner) that shows
+ * it. */
 static fault_t element_fault(const rt_mesh_t *mesh, int type, int64_t e, double *figure,
                              int *corner)
 {
@@ -262,7 +268,7 @@ static fault_t element_fault(const rt_mesh_t *mesh, int type, int64_t e, double 
         const double det = determinant(mesh, vertex, corners->at[c], &longest);
         *figure = det / 6;
         *corner = corners->at[c][0];
-        if (!rt_finite(det)) /* of finite coordinates: too large */
+        if (!rt_finite(det)) /* the coordinates are finite, so they are too large */
             return VOLUME;
         if (fabs(det) < flat * longest * longest * longest)
             return FLAT;

@@ -1,8 +1,9 @@
 /*
- * mesh/su2.c - an SU2 mesh: NDIME=, NELEM=, NPOIN= and markers in any order; other keywords are
- * passed over, and so is what stands behind the numbers of a line (the number of the element or
- * point, which SU2 itself does not use). The tag of a boundary face is the number of its marker:
- * markers are counted from 1 in the order of the file.
+ * mesh/su2.c - an SU2 mesh: NDIME=, NELEM=, NPOIN= and markers in any order.
+ *
+ * Other keywords are skipped, and so is what follows the numbers of a line (the number of the
+ * element or point, which SU2 itself does not use). The tag of a boundary face is the number of its
+ * marker; markers are counted from 1 in the order of the file.
  */
 #include "config.h"
 #include "mesh/builder.h"
@@ -12,14 +13,14 @@
 
 typedef struct {
     rt_mesh_draft_t *draft;
-    int64_t largest, largest_line; /* largest node of an element: points may come later */
+    int64_t largest, largest_line; /* largest node of an element, because points may come later */
     int64_t claimed, markers;      /* NMARK= (-1: not there), MARKER_TAG= so far */
     bool dimension, elements, points;
     bool tagged;  /* MARKER_TAG= waits for MARKER_ELEMS= */
-    bool foreign; /* lines of numbers belong to a keyword that is passed over */
+    bool foreign; /* lines of numbers belong to a keyword that is skipped */
 } su2_t;
 
-/* To the next line that is not blank or a comment. */
+/* Goes to the next line that is not blank or a comment. */
 static void next_line(rt_scan_t *s)
 {
     rt_scan_skip_space(s);
@@ -29,13 +30,14 @@ static void next_line(rt_scan_t *s)
     }
 }
 
-/* The rest of a line of numbers; the number before must have ended at a blank, which it did. */
+/* Skips the rest of a line of numbers. The number before it ended at a blank: rt_scan_int saw to
+ * that. */
 static void rest(rt_scan_t *s)
 {
     rt_scan_skip_line(s);
 }
 
-/* VTK's numbers of the types. Vertices stand in the order of mesh/mesh.h. */
+/* VTK's numbers of the types. Its order of vertices is that of mesh/mesh.h. */
 enum { POINT = 1, LINE = 3, TRIANGLE = 5, QUAD = 9, TETRAHEDRON = 10 };
 static int element_type(int64_t type)
 {
@@ -73,7 +75,7 @@ static const char *name_of(int64_t type)
     }
 }
 
-/* n nodes of element e of the list that the message names. */
+/* Reads n nodes of element e; `what` names the list in messages. */
 static bool nodes_of(rt_scan_t *s, su2_t *su2, const char *what, int64_t e, int n, int32_t *vertex)
 {
     int64_t node;
@@ -96,7 +98,7 @@ static bool element(rt_scan_t *s, su2_t *su2, int64_t e)
     int64_t type;
     if (!rt_scan_int(s, &type, "the type of an element"))
         return false;
-    if (type == LINE || type == TRIANGLE || type == QUAD) /* not of the volume */
+    if (type == LINE || type == TRIANGLE || type == QUAD) /* not a volume element */
         return rest(s), true;
     const int known = element_type(type);
     if (known < 0 || !rt_mesh_allows(su2->draft, known))
@@ -147,7 +149,7 @@ static bool points(rt_scan_t *s, su2_t *su2)
     return draft->mesh.x != NULL;
 }
 
-/* KEYWORD= at `at`, with or without blanks before the sign: goes past it. */
+/* Goes past KEYWORD= if it is at `at`, with or without blanks before the sign. */
 static bool keyword(rt_scan_t *s, const char *word)
 {
     const char *at = s->at;
@@ -200,7 +202,7 @@ static bool marker_count(rt_scan_t *s, su2_t *su2)
 static bool marker_tag(rt_scan_t *s, su2_t *su2)
 {
     if (su2->tagged)
-        return rt_scan_fail(s, "MARKER_TAG= follows on MARKER_TAG=");
+        return rt_scan_fail(s, "MARKER_TAG= directly after MARKER_TAG=");
     su2->tagged = true;
     su2->markers++;
     return rest(s), true; /* its name */
@@ -239,15 +241,15 @@ static bool marker_elements(rt_scan_t *s, su2_t *su2)
     return true;
 }
 
-/* A keyword that is none of ours, or a line of numbers. */
+/* Skips a keyword that we do not use, or a line of numbers that belongs to one. */
 static bool other_line(rt_scan_t *s, su2_t *su2)
 {
     char word[24];
     const bool letter = (*s->at >= 'A' && *s->at <= 'Z') || (*s->at >= 'a' && *s->at <= 'z');
     if (letter)
         su2->foreign = true;
-    else if (!su2->foreign) /* or surplus elements would be lost without a word */
-        return rt_scan_fail(s, "\"%s\" stands where a keyword should: a wrong NELEM= or NPOIN=?",
+    else if (!su2->foreign) /* otherwise surplus elements would be lost without a message */
+        return rt_scan_fail(s, "\"%s\" is where a keyword should be: a wrong NELEM= or NPOIN=?",
                             rt_scan_quote(s, word, sizeof word));
     rt_scan_skip_line(s);
     return true;
@@ -258,13 +260,13 @@ bool rt_mesh_su2_parse(rt_scan_t *s, rt_mesh_draft_t *draft)
     static const struct {
         const char *word;
         bool (*read)(rt_scan_t *s, su2_t *su2);
-    } known[] = {{"NDIME", dimension},
-                 {"NZONE", zones},
-                 {"NELEM", elements},
-                 {"NPOIN", points},
-                 {"NMARK", marker_count},
-                 {"MARKER_TAG", marker_tag},
-                 {"MARKER_ELEMS", marker_elements}};
+    } known[] = {{.word = "NDIME", .read = dimension},
+                 {.word = "NZONE", .read = zones},
+                 {.word = "NELEM", .read = elements},
+                 {.word = "NPOIN", .read = points},
+                 {.word = "NMARK", .read = marker_count},
+                 {.word = "MARKER_TAG", .read = marker_tag},
+                 {.word = "MARKER_ELEMS", .read = marker_elements}};
     su2_t su2 = {.draft = draft, .largest = -1, .claimed = -1};
     bool good = true;
     for (next_line(s); good && s->at < s->end; next_line(s)) {

@@ -3,14 +3,14 @@
  * integers: .b8.ugrid (big endian) and .lb8.ugrid (little endian), from the description of the
  * format at the SimCenter of Mississippi State University.
  *
- * Seven counts: nodes, triangles, quads, tetrahedra, pyramids, prisms, hexahedra. Then coordinates,
- * nodes of triangles and of quads, a surface number for each of them, nodes of the volume elements
- * by type. Nodes are numbered from 1. Records that may follow (boundary layers, reconnection) are
- * not looked at.
+ * A file has seven counts: nodes, triangles, quads, tetrahedra, pyramids, prisms, hexahedra. Then
+ * come coordinates, nodes of triangles and of quads, a surface number for each of them, and nodes
+ * of the volume elements by type. Nodes are numbered from 1. Records that may follow (boundary
+ * layers, reconnection) are ignored.
  *
- * Vertices stand in our order, but for pyramids. AFLR3's is a prism 1 2 3 4 5 6 whose node 6 fell
- * onto 3: it keeps the triangle 1 2 3, 4 lies above 1 and 5 above 2. So the quadrilateral is
- * 1 4 5 2, counter-clockwise as seen from the apex, 3.
+ * The order of vertices is ours, except in pyramids. A pyramid of AFLR3 is a prism 1 2 3 4 5 6
+ * whose node 6 was moved onto 3: it keeps the triangle 1 2 3, and 4 is above 1 and 5 above 2. So
+ * the quadrilateral is 1 4 5 2, counter-clockwise as seen from the apex, 3.
  */
 #include "config.h"
 #include "mesh/builder.h"
@@ -46,8 +46,8 @@ static int64_t take_int(rt_scan_t *s, bool swap)
     return value;
 }
 
-/* Bytes that these counts ask for, or -1 if there can be no such file. They are below 2^31 each, so
- * no sum overflows. */
+/* Returns the bytes that these counts ask for, or -1 if there can be no such file. Each count is
+ * below 2^31, so no sum overflows. */
 static int64_t bytes_of(const int64_t *count)
 {
     static const int64_t size[COUNTS] = {24, 16, 20, 16, 20, 24, 32};
@@ -76,7 +76,7 @@ static bool counts(rt_scan_t *s, int64_t *count, bool swap)
     if (bytes >= 0 && bytes <= left && count[NODES] > 0)
         return true;
     if (bytes_of(other) >= 0 && bytes_of(other) <= left && other[NODES] > 0)
-        return rt_scan_fail_file(s, "written in the other byte order than its name says");
+        return rt_scan_fail_file(s, "written in the other byte order, not in that of its name");
     for (int i = 0; i < COUNTS; i++)
         if (count[i] < 0 || (i == NODES && count[i] == 0))
             return rt_scan_fail(s, "%" PRId64 " %s", count[i], names[i]);
@@ -84,7 +84,7 @@ static bool counts(rt_scan_t *s, int64_t *count, bool swap)
                         left);
 }
 
-/* `size` nodes, the a-th of which becomes vertex[place[a]]. */
+/* Reads `size` nodes; the a-th becomes vertex[place[a]]. */
 static bool nodes_of(rt_scan_t *s, const rt_mesh_draft_t *draft, int size, const int *place,
                      bool swap, int32_t *vertex)
 {
@@ -121,7 +121,7 @@ static bool faces(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count, bo
 
 static bool elements(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count, bool swap)
 {
-    static const int pyramid[5] = {0, 3, 4, 1, 2}; /* see above */
+    static const int pyramid[5] = {0, 3, 4, 1, 2}; /* see the head of this file */
     for (int t = 0; t < RT_ELEMENTS; t++) {
         const int64_t n = count[ELEMENTS + t];
         if (n > 0 && !rt_mesh_allows(draft, t)) {

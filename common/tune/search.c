@@ -19,8 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "rt.h"
-#include "driver/driver.h"
+#include "app/context.h"
+#include "base/stats.h"
+#include "base/table.h"
+#include "io/json.h"
+#include "machine/comm.h"
+#include "machine/timer.h"
+#include "tune/search.h"
+#include "tune/tuning.h"
 
 enum {
     MOST_COMBINATIONS = 1 << 16, /* that are counted one by one */
@@ -43,7 +49,7 @@ typedef struct {
 /* The search for one rung, and what it found. */
 typedef struct {
     rt_run_t *run;
-    void *problem;
+    const rt_tune_plan_t *plan;
     const rt_rung_t *rung;
     const rt_parameter_t *parameter;
     int parameters, values[RT_TUNE_PARAMETERS];
@@ -96,24 +102,22 @@ static void shuffle(search_t *s, int *list, int n)
 
 /* --- trials --- */
 
-static const char *text_of(const search_t *s, int i, char *text, size_t len)
+static const char *text_of(const search_t *s, int i, rt_text_t *text)
 {
-    return s->parameters ? rt_tuning_text(s->run, s->rung, s->trial[i].choice, text, len)
-                         : "as it is";
+    return s->parameters ? rt_tuning_text(s->run, s->rung, s->trial[i].choice, text) : "as it is";
 }
 
 /* A line at most every second, but for what is new: the best, and what is wrong. */
 static void progress(search_t *s, int i)
 {
-    char now[RT_TUNE_TEXT], best[RT_TUNE_TEXT];
+    rt_text_t now, best;
     const trial_t *t = &s->trial[i];
     const double clock = rt_clock();
     const bool news = i == 0 || i == s->best || (!t->valid && !t->refused);
     if (rt_comm_rank() != 0 || s->run->opt.quiet || (!news && clock < s->said + 1))
         return;
     s->said = clock;
-    printf("tune          %s %d/%.0f  %s: ", s->rung->name, s->n, s->allowed,
-           text_of(s, i, now, sizeof now));
+    printf("tune          %s %d/%.0f  %s: ", s->rung->name, s->n, s->allowed, text_of(s, i, &now));
     if (t->refused)
         printf("does not fit");
     else if (!t->valid)
@@ -122,7 +126,7 @@ static void progress(search_t *s, int i)
         printf("%.2f us", t->seconds * 1e6);
     if (s->best >= 0 && s->best != i)
         printf("; best %.2f us with %s", s->trial[s->best].seconds * 1e6,
-               text_of(s, s->best, best, sizeof best));
+               text_of(s, s->best, &best));
     printf("; %.0f s left\n", fmax(0, s->end - clock));
     fflush(stdout);
 }
@@ -137,8 +141,7 @@ static int seen(const search_t *s, const int *choice)
 
 static bool allowed(const search_t *s, const int *choice)
 {
-    return !s->run->app->refuse_choice || s->parameters == 0 ||
-           !s->run->app->refuse_choice(s->run, s->rung, choice);
+    return !rt_rung_refuse_choice(s->rung, s->run->config, choice);
 }
 
 /* Times the choice; INVALID is said with what failed. */
@@ -147,12 +150,11 @@ static void time_choice(search_t *s, trial_t *t, double give_up)
     rt_outcome_t out;
     const double begin = clock_of_root();
     rt_tuning_force(s->run, s->rung, t->choice);
-    t->refused = rt_run_obstacle(s->run, s->rung, false) != NULL;
+    const rt_trial_t how = {s->slice, give_up, s->run->opt.isolated};
     t->valid = false;
+    t->refused = !s->plan->attempt(s->run, s->plan->problem, s->rung, &how, &out);
     if (t->refused)
         return;
-    const rt_trial_t how = {s->slice, give_up, s->run->opt.isolated};
-    rt_run_trial(s->run, s->problem, s->rung, &how, &out);
     t->valid = out.verdict.valid && out.seconds_per_unit > 0;
     t->seconds = out.seconds_per_unit;
     t->spread = out.spread;
@@ -161,9 +163,9 @@ static void time_choice(search_t *s, trial_t *t, double give_up)
         return;
     s->invalid++;
     if (rt_comm_rank() == 0) {
-        char text[RT_TUNE_TEXT];
+        rt_text_t text;
         printf("tune          %s with %s is INVALID:\n", s->rung->name,
-               rt_tuning_text(s->run, s->rung, t->choice, text, sizeof text));
+               rt_tuning_text(s->run, s->rung, t->choice, &text));
         rt_verdict_print(&out.verdict, stdout);
     }
 }
@@ -291,7 +293,7 @@ static double median(const double *x, int n)
 {
     double copy[MOST_ROUNDS];
     memcpy(copy, x, (size_t)n * sizeof *x);
-    return rt_run_median(copy, n);
+    return rt_median(copy, n);
 }
 
 /* Twice the standard error of the median of x, from the median distance to it, and never less than
@@ -387,9 +389,8 @@ static void play_finals(search_t *s)
 static void search_rung(search_t *s)
 {
     int choice[RT_TUNE_PARAMETERS] = {0}, count = 0;
-    const rt_app_t *app = s->run->app;
     s->begin = clock_of_root();
-    s->parameter = app->parameters ? app->parameters(s->rung, &s->parameters) : NULL;
+    s->parameter = rt_rung_parameters(s->rung, &s->parameters);
     s->combinations = s->allowed = 1;
     s->best = s->chosen = -1;
     s->gain = 1;
@@ -421,7 +422,7 @@ static void search_rung(search_t *s)
 
 static void print_tried(search_t *s)
 {
-    char text[RT_TUNE_TEXT];
+    rt_text_t text;
     int *order = malloc((size_t)s->n * sizeof *order), n = 0, rows = 0;
     RT_EXPECT(order, RT_MEMORY, "no memory for %d trials", s->n);
     for (int i = 0; i < s->n; i++) { /* insertion: thousands at most, and mostly few */
@@ -438,7 +439,7 @@ static void print_tried(search_t *s)
         if (rows >= ROWS && order[k] != 0 && order[k] != s->chosen)
             continue;
         rows++;
-        rt_table_cell(table, "%s", text_of(s, order[k], text, sizeof text));
+        rt_table_cell(table, "%s", text_of(s, order[k], &text));
         rt_table_cell(table, "%.2f", t->seconds * 1e6);
         rt_table_cell(table, "%.1f %%", 100 * t->spread);
         rt_table_cell(table, "%.3f", t->seconds / s->trial[0].seconds);
@@ -458,7 +459,7 @@ static void print_tried(search_t *s)
 
 static void print_found(const search_t *s, int n, bool isolated)
 {
-    char text[RT_TUNE_TEXT];
+    rt_text_t text;
     rt_table_t *table = rt_table_new("<rung|us|gain|noise|tried|<choice");
     for (int i = 0; i < n; i++) {
         rt_table_cell(table, "%s", s[i].rung->name);
@@ -475,7 +476,7 @@ static void print_found(const search_t *s, int n, bool isolated)
                 rt_table_cell(table, "-");
             rt_table_cell(table, "%d", s[i].n);
             rt_table_cell(table, "%s%s", s[i].chosen == 0 ? "default: " : "",
-                          text_of(&s[i], s[i].chosen, text, sizeof text));
+                          text_of(&s[i], s[i].chosen, &text));
         }
         rt_table_row(table);
     }
@@ -510,25 +511,6 @@ static void json_found(const search_t *s, int n, const char *path, json_t *root)
     }
 }
 
-/* What is asked for and can run, fastest kind of processor first and last rungs first, so that what
- * matters most is done when the time is over. */
-static int list_rungs(const rt_run_t *run, const rt_rung_t **list)
-{
-    static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS};
-    const rt_app_t *app = run->app;
-    int n = 0;
-    for (int k = 0; k < 3; k++)
-        for (int i = app->n_rungs - 1; i >= 0; i--) {
-            const rt_rung_t *rung = &app->ladder[i];
-            const bool asked = run->opt.rung ? strcmp(run->opt.rung, rung->name) == 0
-                                             : rt_run_on_ladder(rung, run->opt.only);
-            if (asked && rung->kind == order[k] &&
-                !rt_run_obstacle(run, rung, run->opt.rung != NULL))
-                list[n++] = rung;
-        }
-    return n;
-}
-
 static int fill_entries(const rt_run_t *run, const search_t *s, int n, const char *date,
                         rt_tune_entry_t *entry)
 {
@@ -549,20 +531,18 @@ static int fill_entries(const rt_run_t *run, const search_t *s, int n, const cha
     return count;
 }
 
-/* Each rung has an equal share of the time that is left when its turn comes. */
-static void search_rungs(rt_run_t *run, search_t *s, const rt_rung_t *const *list, int n,
-                         double end)
+/* Gives each rung an equal share of the time that is left when its turn comes. */
+static void search_rungs(rt_run_t *run, const rt_tune_plan_t *plan, double end, search_t *s)
 {
-    void *problem = run->app->problem_new(run);
     double cost = 0; /* of a trial of the rung before */
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < plan->n; i++) {
         const double now = clock_of_root();
         s[i].run = run;
-        s[i].problem = problem;
-        s[i].rung = list[i];
+        s[i].plan = plan;
+        s[i].rung = plan->rungs[i];
         s[i].slice = fmin(run->opt.seconds, run->opt.tune_seconds / 40);
-        s[i].random = (uint64_t)(list[i] - run->app->ladder);
-        s[i].end = now + (end - now) / (n - i);
+        s[i].random = (uint64_t)(plan->rungs[i] - run->app->ladder);
+        s[i].end = now + (end - now) / (plan->n - i);
         if (i > 0 && now + cost > end)
             continue;
         search_rung(&s[i]);
@@ -570,26 +550,22 @@ static void search_rungs(rt_run_t *run, search_t *s, const rt_rung_t *const *lis
         if (rt_comm_rank() == 0 && !run->opt.quiet && s[i].parameters > 0)
             print_tried(&s[i]);
     }
-    run->app->problem_destroy(problem);
 }
 
-rt_status_t rt_tune_search(rt_run_t *run, json_t *root)
+rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *root)
 {
-    const size_t rungs = (size_t)run->app->n_rungs;
-    const double end = clock_of_root() + run->opt.tune_seconds;
+    const int n = plan->n;
+    double end = plan->begin + run->opt.tune_seconds;
     const char *path = rt_tuning_target(run);
-    const rt_rung_t **list = calloc(rungs, sizeof *list);
-    search_t *s = calloc(rungs, sizeof *s);
-    rt_tune_entry_t *entry = calloc(rungs, sizeof *entry);
+    search_t *s = calloc((size_t)n, sizeof *s);
+    rt_tune_entry_t *entry = calloc((size_t)n, sizeof *entry);
     char date[DATE];
     const time_t now = time(NULL);
     bool valid = true;
-    RT_EXPECT(list && s && entry, RT_MEMORY, "no memory to tune %zu rungs", rungs);
+    RT_EXPECT(s && entry, RT_MEMORY, "no memory to tune %d rungs", n);
+    rt_comm_bcast(&end, sizeof end, 0);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    const int n = list_rungs(run, list);
-    if (n == 0)
-        rt_refuse(RT_MEMORY, "no rung can run this problem here: --ladder says why");
-    search_rungs(run, s, list, n, end);
+    search_rungs(run, plan, end, s);
     const bool written = rt_tuning_adopt(run, entry, fill_entries(run, s, n, date, entry));
     if (rt_comm_rank() == 0) {
         print_found(s, n, run->opt.isolated);
@@ -602,10 +578,7 @@ rt_status_t rt_tune_search(rt_run_t *run, json_t *root)
         valid = valid && s[i].invalid == 0;
         free(s[i].trial);
     }
-    free(list);
     free(s);
     free(entry);
-    /* The run that follows makes the problem anew; some apps' configure prepares it. */
-    rt_run_configure(run, 0);
     return !valid ? RT_INVALID : written ? RT_OK : RT_ENVIRONMENT;
 }

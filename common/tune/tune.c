@@ -1,6 +1,6 @@
 /*
- * tune/tune.c - what is in force for each rung, and why: the default, what a tuning file says of this
- * device and point, or what --choose asks for. See tune/tune.h.
+ * tune/tune.c - what is in force for each rung, and why: the default, what a tuning file says of
+ * this device and point, or what --choose asks for. See tune/tune.h.
  *
  * All ranks have the same file, since rank 0 reads it for all, and the same device's name, so they
  * decide alike without a word.
@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "rt.h"
-#include "driver/driver.h"
+#include "app/context.h"
 #include "io/inputs.h"
+#include "io/json.h"
+#include "machine/comm.h"
+#include "machine/device.h"
+#include "tune/tuning.h"
 
 enum {
     DEVICE = 256,
@@ -40,8 +43,9 @@ typedef struct force {
 
 struct rt_tuning {
     force_t *first;
-    rt_tune_file_t *file; /* NULL: none */
-    char path[PATH_MAX];  /* of the file; "": none */
+    rt_tune_file_t *file;  /* NULL: none */
+    char path[PATH_MAX];   /* of the file; "": none */
+    char target[PATH_MAX]; /* where --tune writes; "": nowhere */
     char device[2][DEVICE];
     int64_t threads;
     char file_note[PATH_MAX + 512]; /* why the file is not used, or "" */
@@ -60,20 +64,6 @@ static void add_note(struct rt_tuning *t, const char *fmt, ...)
         vsnprintf(t->note[t->notes], sizeof t->note[0], fmt, args);
     va_end(args);
     t->notes++;
-}
-
-static const rt_parameter_t *parameters_of(const rt_app_t *app, const rt_rung_t *rung, int *count)
-{
-    *count = 0;
-    const rt_parameter_t *parameter = app->parameters ? app->parameters(rung, count) : NULL;
-    RT_EXPECT(*count >= 0 && *count <= RT_TUNE_PARAMETERS, RT_INVALID, "%s has %d parameters",
-              rung->name, *count);
-    return parameter;
-}
-
-static const char *refused(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
-{
-    return run->app->refuse_choice ? run->app->refuse_choice(run, rung, choice) : NULL;
 }
 
 static int count_values(const rt_parameter_t *parameter)
@@ -102,7 +92,8 @@ static int find_parameter(const rt_parameter_t *parameter, int parameters, const
 
 static int point_of(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
-    return run->app->tune_point ? run->app->tune_point(run, point) : 0;
+    const rt_extras_t *extras = rt_app_extras(run->app);
+    return extras->tune_point ? extras->tune_point(run, point) : 0;
 }
 
 /* --- defaults --- */
@@ -116,13 +107,13 @@ static void find_default(const rt_run_t *run, force_t *f)
         values[p] = count_values(&f->parameter[p]);
         f->fallback[p] = f->parameter[p].initial;
     }
-    if (f->parameters == 0 || !refused(run, f->rung, f->fallback))
+    if (f->parameters == 0 || !rt_rung_refuse_choice(f->rung, run->config, f->fallback))
         return;
     for (int tried = 0, p = 0; tried < MOST_DEFAULTS && p < f->parameters; tried++) {
         int changes = 0;
         for (int q = 0; q < f->parameters; q++)
             changes += choice[q] != f->parameter[q].initial;
-        if (changes < least && !refused(run, f->rung, choice)) {
+        if (changes < least && !rt_rung_refuse_choice(f->rung, run->config, choice)) {
             least = changes;
             memcpy(f->fallback, choice, sizeof choice);
         }
@@ -134,7 +125,7 @@ static void find_default(const rt_run_t *run, force_t *f)
 static void set_default(const rt_run_t *run, force_t *f)
 {
     memset(f->fallback, 0, sizeof f->fallback);
-    f->parameter = parameters_of(run->app, f->rung, &f->parameters);
+    f->parameter = rt_rung_parameters(f->rung, &f->parameters);
     find_default(run, f);
     memcpy(f->choice, f->fallback, sizeof f->choice);
     f->from = FROM_DEFAULT;
@@ -158,59 +149,42 @@ static bool next_pair(const char **at, char name[NAME], char value[NAME])
     return true;
 }
 
-static void append(char *text, size_t len, const char *fmt, ...) RT_PRINTF(3, 4);
-static void append(char *text, size_t len, const char *fmt, ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, fmt);
-    if (used + 1 < len)
-        vsnprintf(text + used, len - used, fmt, args);
-    va_end(args);
-}
-
-/* To a list "a, b", unless it is there. */
-static void append_once(char *list, size_t len, const char *word)
+/* Adds to a list "a, b", unless the word is in it. */
+static void append_once(rt_text_t *list, const char *word)
 {
     const size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ',' || at[n] == '\0'))
+    for (const char *at = list->text; (at = strstr(at, word)); at += n)
+        if ((at == list->text || at[-1] == ' ') && (at[n] == ',' || at[n] == '\0'))
             return;
-    append(list, len, "%s%s", *list ? ", " : "", word);
-}
-
-static bool concerns(const rt_run_t *run, const rt_rung_t *rung)
-{
-    return run->opt.rung ? strcmp(run->opt.rung, rung->name) == 0
-                         : rt_run_on_ladder(rung, run->opt.only);
+    rt_text_add(list, "%s%s", *list->text ? ", " : "", word);
 }
 
 /* A rung that --choose may mean has this parameter, with this value. */
 static void check_pair(const rt_run_t *run, const char *name, const char *value)
 {
-    char names[RT_TUNE_TEXT] = "", values[RT_TUNE_TEXT] = "";
+    rt_text_t names = {""}, values = {""};
     for (int i = 0; i < run->app->n_rungs; i++) {
         int count;
         const rt_rung_t *rung = &run->app->ladder[i];
-        const rt_parameter_t *parameter = parameters_of(run->app, rung, &count);
-        if (!concerns(run, rung))
+        const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
+        if (!rt_run_wants(run, rung))
             continue;
         for (int p = 0; p < count; p++) {
             if (strcmp(parameter[p].name, name) != 0) {
-                append_once(names, sizeof names, parameter[p].name);
+                append_once(&names, parameter[p].name);
                 continue;
             }
             if (find_value(&parameter[p], value) >= 0)
                 return;
             for (int v = 0; parameter[p].values[v]; v++)
-                append_once(values, sizeof values, parameter[p].values[v]);
+                append_once(&values, parameter[p].values[v]);
         }
     }
-    if (*values)
+    if (*values.text)
         rt_refuse(RT_USAGE, "--choose %s=%s: there is no such value; known: %s", name, value,
-                  values);
+                  values.text);
     rt_refuse(RT_USAGE, "--choose %s=%s: %s has no such parameter; known: %s", name, value,
-              run->opt.rung ? run->opt.rung : run->app->name, *names ? names : "none");
+              run->opt.rung ? run->opt.rung : run->app->name, *names.text ? names.text : "none");
 }
 
 void rt_tuning_check(const rt_run_t *run)
@@ -221,7 +195,7 @@ void rt_tuning_check(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--tuning %.400s and --no-tuning exclude each other", opt->tuning);
     if (opt->tuning && strlen(opt->tuning) >= PATH_MAX)
         rt_refuse(RT_USAGE, "--tuning: a path of more than %d bytes", PATH_MAX - 1);
-    if (opt->isolated && !run->app->isolated)
+    if (opt->isolated && !rt_app_extras(run->app)->isolated)
         rt_refuse(RT_USAGE, "--isolated: %s has no kernels to measure alone", run->app->name);
     if (opt->tune && opt->choose)
         rt_refuse(RT_USAGE, "--tune and --choose exclude each other: the tuner chooses");
@@ -258,7 +232,7 @@ static bool same_device(const struct rt_tuning *t, rt_kind_t kind, const rt_tune
 static bool for_rung(const rt_run_t *run, const rt_rung_t *rung, const rt_tune_entry_t *e)
 {
     return strcmp(e->program, run->app->name) == 0 && strcmp(e->rung, rung->name) == 0 &&
-           e->isolated == run->opt.isolated && same_device(run->tuning, rt_run_processor(rung), e);
+           e->isolated == run->opt.isolated && same_device(run->tuning, rt_rung_processor(rung), e);
 }
 
 /* Ranks are a coordinate too: the app's are of one rank. Infinite: not comparable. */
@@ -319,7 +293,7 @@ static bool translate(const rt_run_t *run, const force_t *f, const rt_tune_entry
             snprintf(why, len, "%s of %s is missing", f->parameter[p].name, e->rung);
             return false;
         }
-    const char *no = f->parameters ? refused(run, f->rung, choice) : NULL;
+    const char *no = f->parameters ? rt_rung_refuse_choice(f->rung, run->config, choice) : NULL;
     if (no)
         snprintf(why, len, "%s refuses it for this problem: %s", e->rung, no);
     return no == NULL;
@@ -385,7 +359,7 @@ static force_t *force_of(const rt_run_t *run, const rt_rung_t *rung)
     int count;
     struct rt_tuning *t = run->tuning;
     RT_EXPECT(t, RT_INVALID, "a run that nobody has set up");
-    const rt_parameter_t *parameter = parameters_of(run->app, rung, &count);
+    const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
     force_t *f = t->first;
     while (f && f->rung != rung)
         f = f->next;
@@ -421,17 +395,16 @@ void rt_tuning_force(const rt_run_t *run, const rt_rung_t *rung, const int *choi
     f->from = FROM_SEARCH;
 }
 
-const char *rt_tuning_obstacle(const rt_run_t *run, const rt_rung_t *rung)
+const char *rt_tuning_obstacle(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *why)
 {
-    static char text[RT_TUNE_TEXT];
-    char choice[RT_TUNE_TEXT / 2];
+    rt_text_t choice;
     const force_t *f = force_of(run, rung);
-    const char *why =
-        f->parameters && f->from == FROM_OPTION ? refused(run, rung, f->choice) : NULL;
-    if (why)
-        snprintf(text, sizeof text, "%s: %s",
-                 rt_tuning_text(run, rung, f->choice, choice, sizeof choice), why);
-    return why ? text : NULL;
+    if (f->from != FROM_OPTION)
+        return NULL;
+    const char *refusal = rt_rung_refuse_choice(rung, run->config, f->choice);
+    if (!refusal)
+        return NULL;
+    return rt_text(why, "%s: %s", rt_tuning_text(run, rung, f->choice, &choice), refusal);
 }
 
 /* --- the file --- */
@@ -477,7 +450,7 @@ static bool is_there(const char *path)
 static void find_file(const rt_run_t *run, char *path, size_t len)
 {
     const rt_options_t *opt = &run->opt;
-    const char *folder[RT_INPUTS_FOLDERS];
+    rt_inputs_t shipped;
     *path = '\0';
     if (opt->no_tuning || (opt->tuning && strcmp(opt->tuning, "none") == 0))
         return;
@@ -489,9 +462,9 @@ static void find_file(const rt_run_t *run, char *path, size_t len)
     }
     if (user_path(run->app, path, len) && is_there(path))
         return;
-    const int n = rt_inputs_folders(run->app->name, folder);
-    for (int k = 0; k < n; k++)
-        if ((size_t)snprintf(path, len, "%s/%s.tuning", folder[k], run->app->name) < len &&
+    rt_inputs_folders(run->app->name, &shipped);
+    for (int k = 0; k < shipped.n; k++)
+        if ((size_t)snprintf(path, len, "%s/%s.tuning", shipped.path[k], run->app->name) < len &&
             is_there(path))
             return;
     *path = '\0';
@@ -570,26 +543,28 @@ void rt_tuning_read(rt_run_t *run)
 /* --- what it says of itself --- */
 
 const char *rt_tuning_text(const rt_run_t *run, const rt_rung_t *rung, const int *choice,
-                           char *text, size_t len)
+                           rt_text_t *text)
 {
     const force_t *f = force_of(run, rung);
-    *text = '\0';
+    rt_text(text, "%s", "");
     for (int p = 0; p < f->parameters; p++)
-        append(text, len, "%s%s=%s", p ? " " : "", f->parameter[p].name,
-               f->parameter[p].values[choice[p]]);
-    return text;
+        rt_text_add(text, "%s%s=%s", p ? " " : "", f->parameter[p].name,
+                    f->parameter[p].values[choice[p]]);
+    return text->text;
 }
 
-static void point_text(const rt_run_t *run, const rt_tune_entry_t *e, char *text, size_t len)
+/* Writes the point of the entry, or of this run if there is no entry. */
+static const char *point_text(const rt_run_t *run, const rt_tune_entry_t *e, rt_text_t *text)
 {
     rt_coordinate_t point[RT_TUNE_COORDINATES];
     const int n = e ? e->coordinates : point_of(run, point);
-    *text = '\0';
+    rt_text(text, "%s", "");
     for (int c = 0; c < n; c++)
-        append(text, len, "%s%s=%.15g", c ? " " : "", e ? e->point[c].name : point[c].name,
-               e ? e->point[c].value : point[c].value);
+        rt_text_add(text, "%s%s=%.15g", c ? " " : "", e ? e->point[c].name : point[c].name,
+                    e ? e->point[c].value : point[c].value);
     if (e && e->ranks != rt_comm_size())
-        append(text, len, "%sranks=%lld", *text ? " " : "", (long long)e->ranks);
+        rt_text_add(text, "%sranks=%lld", *text->text ? " " : "", (long long)e->ranks);
+    return text->text;
 }
 
 void rt_tuning_print(const rt_run_t *run, FILE *out)
@@ -612,19 +587,17 @@ static const char *const from_name[] = {[FROM_DEFAULT] = "default",
 
 void rt_tuning_print_rung(const rt_run_t *run, const rt_rung_t *rung, bool brief, FILE *out)
 {
-    char text[RT_TUNE_TEXT], here[RT_TUNE_TEXT], there[RT_TUNE_TEXT];
+    rt_text_t text, here, there;
     const force_t *f = force_of(run, rung);
     if (f->parameters == 0)
         return;
-    if (f->from == FROM_NEAREST && !brief) {
-        point_text(run, NULL, here, sizeof here);
-        point_text(run, f->entry, there, sizeof there);
-        fprintf(out, "tuning        %s: nearest tuned point is %s\n", here, there);
-    }
+    if (f->from == FROM_NEAREST && !brief)
+        fprintf(out, "tuning        %s: nearest tuned point is %s\n", point_text(run, NULL, &here),
+                point_text(run, f->entry, &there));
     if (memcmp(f->choice, f->fallback, sizeof f->choice) == 0)
         return;
     fprintf(out, "tuning        %s: %s (%s%s)\n", rung->name,
-            rt_tuning_text(run, rung, f->choice, text, sizeof text),
+            rt_tuning_text(run, rung, f->choice, &text),
             f->from == FROM_OPTION   ? "--choose"
             : f->from == FROM_SEARCH ? "tried now"
                                      : run->tuning->path,
@@ -652,17 +625,18 @@ static bool same_point(const rt_tune_entry_t *a, const rt_tune_entry_t *b)
     return same;
 }
 
-/* A rung whose entry was refused is timed without its choice, so its time says nothing. */
-static const rt_tune_entry_t *entry_in_force(const rt_run_t *run, const rt_rung_t *rung,
+/* Returns the entry of ladder[i], if it is able and on the ladder of `fallback`. A rung whose entry
+ * was refused runs without the entry's choice, so the entry's time says nothing about it. */
+static const rt_tune_entry_t *entry_in_force(const rt_run_t *run, int i, const bool *able,
                                              const rt_rung_t *fallback)
 {
-    const bool same = rung->ladder == fallback->ladder ||
-                      (rung->ladder && rt_run_on_ladder(rung, fallback->ladder));
-    const rt_tune_entry_t *e = same ? force_of(run, rung)->entry : NULL;
-    return e && !rt_run_obstacle(run, rung, false) ? e : NULL;
+    const rt_rung_t *rung = &run->app->ladder[i];
+    const bool same =
+        rung->ladder == fallback->ladder || (rung->ladder && rt_rung_is_on(rung, fallback->ladder));
+    return same && able[i] ? force_of(run, rung)->entry : NULL;
 }
 
-const rt_rung_t *rt_tuning_fastest(const rt_run_t *run, const rt_rung_t *fallback)
+const rt_rung_t *rt_tuning_fastest(const rt_run_t *run, const bool *able, const rt_rung_t *fallback)
 {
     const rt_app_t *app = run->app;
     const rt_tune_entry_t *near = NULL;
@@ -670,20 +644,20 @@ const rt_rung_t *rt_tuning_fastest(const rt_run_t *run, const rt_rung_t *fallbac
     double seconds = INFINITY;
     int timed = 0;
     bool of_kind = false;
-    if (run->opt.isolated) /* calls of a kernel: no measure for rungs */
+    if (run->opt.isolated) /* these are times of a kernel's calls, which do not compare rungs */
         return fallback;
     for (int i = 0; i < app->n_rungs; i++) {
-        const rt_tune_entry_t *e = entry_in_force(run, &app->ladder[i], fallback);
+        const rt_tune_entry_t *e = entry_in_force(run, i, able, fallback);
         if (e && (!near || distance(run, e) < distance(run, near)))
             near = e;
     }
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
-        const rt_tune_entry_t *e = entry_in_force(run, rung, fallback);
+        const rt_tune_entry_t *e = entry_in_force(run, i, able, fallback);
         if (!e || !same_point(e, near))
             continue;
         timed++;
-        of_kind = of_kind || rt_run_processor(rung) == rt_run_processor(fallback);
+        of_kind = of_kind || rt_rung_processor(rung) == rt_rung_processor(fallback);
         if (e->seconds < seconds) {
             seconds = e->seconds;
             best = rung;
@@ -720,21 +694,18 @@ static rt_tune_file_t *read_target(const char *path, char *why, size_t len)
     return file;
 }
 
-const char *rt_tuning_target(const rt_run_t *run)
+const char *rt_tuning_target(rt_run_t *run)
 {
-    static char path[PATH_MAX];
-    char why[PATH_MAX + 512] = "";
-    if (rt_comm_rank() == 0) {
-        rt_tune_file_free(read_target(target_path(run, path, sizeof path), why, sizeof why));
-    }
+    char *path = run->tuning->target, why[PATH_MAX + 512] = "";
+    if (rt_comm_rank() == 0)
+        rt_tune_file_free(read_target(target_path(run, path, PATH_MAX), why, sizeof why));
     rt_comm_bcast(why, sizeof why, 0);
-    rt_comm_bcast(path, sizeof path, 0);
+    rt_comm_bcast(path, PATH_MAX, 0);
     if (*why)
         rt_refuse(RT_USAGE,
-                  "--tune cannot add to %.400s: %s; remove it, or name another with "
-                  "--tuning",
-                  path, why);
-    if (run->opt.tuning && *path) /* the user's own has folders that are yet to be made */
+                  "--tune cannot add to %.400s: %s; remove it, or name another with --tuning", path,
+                  why);
+    if (run->opt.tuning && *path) /* folders of the user's cache are made later */
         rt_report_probe(path);
     return path;
 }
@@ -742,7 +713,7 @@ const char *rt_tuning_target(const rt_run_t *run)
 void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry)
 {
     rt_coordinate_t point[RT_TUNE_COORDINATES];
-    const rt_kind_t kind = rt_run_processor(rung);
+    const rt_kind_t kind = rt_rung_processor(rung);
     memset(entry, 0, sizeof *entry);
     entry->program = run->app->name;
     entry->version = rt_version();

@@ -29,28 +29,11 @@
 #ifndef RT_TUNE_H
 #define RT_TUNE_H
 
-#include <stdbool.h>
 #include "app/ladder.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { RT_TUNE_PARAMETERS = 12, RT_TUNE_COORDINATES = 4, RT_TUNE_VALUES = 32 };
-
-/* One thing to choose. */
-typedef struct {
-    const char *name, *about;
-    const char *const *values; /* names, the last followed by NULL; at most RT_TUNE_VALUES */
-    int initial;               /* index of the value without tuning */
-} rt_parameter_t;
-
-/* A coordinate of the point that a choice was made for: a positive value, the same on all ranks;
- * `weight` of a factor e in the distance from one point to another. */
-typedef struct {
-    const char *name;
-    double value, weight;
-} rt_coordinate_t;
 
 struct rt_run;
 

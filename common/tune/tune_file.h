@@ -1,6 +1,7 @@
 /*
  * tune/tune_file.h - the file of tuned choices: reading bytes that may be broken, and writing.
- * Private to the tuner; the format is told in tune/tune.h. Not collective: one rank reads and writes.
+ * Private to the tuner; the format is told in tune/tune.h. Not collective: one rank reads and
+ * writes.
  */
 #ifndef RT_TUNE_FILE_H
 #define RT_TUNE_FILE_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "tune/tune.h"
+#include "app/parameter.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,8 +12,8 @@
 #include "base/threads.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "apps/alya-rhs/input/input.h"
-#include "alya_test.h"
+#include "apps/alya-rhs/alya.h"
+#include "tests/common/app_test.h"
 
 /* --- Hilbert curve --- */
 
@@ -693,15 +693,15 @@ static void check_memory(const char *settings)
     const double band = rt_comm_size() > 1 ? 1.5 : 1.25;
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_rung_t *rung = &alya_ladder[i];
-        if (rung->kind != RT_CPU || !alya_test_can_run(rung))
+        if (rung->kind != RT_CPU || rt_rung_why_not(rung))
             continue;
-        alya_test_t t;
+        app_test_t t;
         rt_outcome_t out;
         rt_mem_reset_high_water();
         const double before = (double)rt_mem_high_water(RT_HOST);
-        alya_test_new(&t, &alya_app, settings);
+        app_test_new(&t, &alya_app, settings);
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
-        alya_test_destroy(&t);
+        app_test_destroy(&t);
         double used = out.high_water[RT_HOST] - before, said = out.predicted[RT_HOST];
         CHECK(out.verdict.valid);
         CHECK(used <= said && said <= band * used);

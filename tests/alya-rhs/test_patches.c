@@ -1,7 +1,7 @@
 /*
  * test_patches.c - the patch builder, against the mesh it was given.
  *
- * A mesh is here only a connectivity: random ones, runs of neighbours, shuffled ones, tiny ones.
+ * Here a mesh is only a connectivity: random ones, runs of neighbours, shuffled ones, tiny ones.
  */
 #include "config.h"
 #include <string.h>
@@ -23,8 +23,8 @@ static const alya_patch_shape_t shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* Element e takes 4 distinct nodes of the `window` that starts at e * nodes / elements: a large
- * window is a random order. Some nodes have no element. */
+/* Makes a mesh whose element e has 4 distinct nodes of the `window` that starts at e * nodes /
+ * elements. A large window is a random order. Some nodes have no element. */
 static alya_mesh_t mesh_new(int64_t elements, int64_t nodes, int64_t window)
 {
     alya_mesh_t mesh = {.elements = elements, .nodes = nodes};
@@ -64,7 +64,7 @@ static alya_patch_layout_t layout_of(const alya_patches_t *p, const alya_patch_h
     return alya_patch_layout(head->nodes, head->elements, head->rows, (uint32_t)p->shape.id_bytes);
 }
 
-/* Position k of a row; most * 4 or more: none. */
+/* Returns position k of a row; 4 * most or more: none. */
 static uint32_t position_of(const unsigned char *record, alya_patch_layout_t at, uint32_t row,
                             uint32_t k)
 {
@@ -80,9 +80,9 @@ static uint32_t steps_of(const unsigned char *record, alya_patch_layout_t at, ui
     return 2u * (uint32_t)(start[slice + 1] - start[slice]);
 }
 
-/* The lists name each result of each element once, in a row of the node it belongs to; the other
- * positions are zeros; rows are short, and sorted. Catches a shifted start, a lost or doubled
- * entry, and a list under another node. */
+/* Do the lists name each result of each element once, in a row of its node, are the other positions
+ * zeros, and are rows short and sorted? Catches a shifted start, a lost or repeated entry, and a
+ * list under another node. */
 static bool lists_right(const alya_patches_t *p, const alya_patch_head_t *head)
 {
     static bool seen[4 * ALYA_PATCH_MOST_ELEMENTS];
@@ -115,7 +115,7 @@ static bool lists_right(const alya_patches_t *p, const alya_patch_head_t *head)
            head->rows <= (uint32_t)p->shape.nodes + 4 * most / ALYA_PATCH_ROW;
 }
 
-/* Nodes differ, and give back the elements. */
+/* Are the nodes distinct, and do they give back the elements? */
 static bool nodes_right(const alya_mesh_t *mesh, const alya_patches_t *p,
                         const alya_patch_head_t *head)
 {
@@ -134,7 +134,7 @@ static bool nodes_right(const alya_mesh_t *mesh, const alya_patches_t *p,
     return right;
 }
 
-/* The top bit is set exactly where one row of one patch has the node. */
+/* Is the top bit set exactly where one row of one patch has the node? */
 static bool bits_right(const alya_mesh_t *mesh, const alya_patches_t *p)
 {
     int *rows = calloc((size_t)mesh->nodes, sizeof *rows);
@@ -158,9 +158,9 @@ static bool bits_right(const alya_mesh_t *mesh, const alya_patches_t *p)
     return right;
 }
 
-/* Cycles that a bank of shared memory needs for the lists, over the least possible: 16 positions at
- * once, one of a bank. And for the nodes: 8 elements' at once, of which one read of 16 bytes each
- * is looked at. */
+/* Computes the cycles that a bank of shared memory needs over the least possible. Lists: 16
+ * positions are read at once, one per bank. Nodes: those of 8 elements are read at once; one read
+ * of 16 bytes each is examined. */
 static void conflicts(const alya_patches_t *p, double *lists, double *nodes)
 {
     double reads = 0, cycles = 0, node_reads = 0, node_cycles = 0;
@@ -206,8 +206,8 @@ static void conflicts(const alya_patches_t *p, double *lists, double *nodes)
     *nodes = node_cycles / node_reads;
 }
 
-/* Limits are kept, and only where the next element would break one does a patch end (or where the
- * piece of 2^17 elements does). */
+/* Are the limits kept, and does a patch end only where the next element would break one (or at the
+ * end of a piece of 2^17 elements)? */
 static bool greedy(const alya_mesh_t *mesh, const alya_patches_t *p, const alya_patch_head_t *head)
 {
     const uint32_t next = head->first + head->elements;
@@ -266,8 +266,8 @@ static void check_mesh(const alya_mesh_t *mesh, const alya_patch_shape_t *shape)
     alya_patches_destroy(p);
 }
 
-/* The same bytes from 1 thread and from several, over several pieces. What is between the parts is
- * compared too: it goes to the GPU, so it must not be left undefined. */
+/* Checks that one thread and several make the same bytes, over several pieces. The gaps between the
+ * parts are compared too: they go to the GPU, so they must not be left undefined. */
 static void check_threads(void)
 {
 #ifdef _OPENMP
@@ -291,8 +291,8 @@ static void check_threads(void)
 #endif
 }
 
-/* In a mesh of cells in order, banks conflict little. Lists and nodes in the order in which they
- * are met: 2.5 and 1.6, or more. */
+/* Checks that banks conflict little in a mesh of cells in order. With lists and nodes in the order
+ * in which they are met: 2.5 and 1.6, or more. */
 static void check_banks(void)
 {
     const alya_box_t box = {.cells = {12, 10, 14}, .growth = 1.12};
@@ -325,7 +325,7 @@ int main(void)
             RT_FREE(mesh.connectivity, RT_HOST);
         }
     }
-    alya_mesh_t fans = mesh_new(5000, 100, 20); /* 200 elements a node: several rows */
+    alya_mesh_t fans = mesh_new(5000, 100, 20); /* 200 elements per node: several rows */
     check_mesh(&fans, &shapes[0]);
     check_mesh(&fans, &shapes[6]);
     RT_FREE(fans.connectivity, RT_HOST);

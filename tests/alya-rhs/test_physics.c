@@ -1,27 +1,27 @@
 /*
- * test_physics.c - what the equations say of r, whoever works it out: items 2 to 9 of the
- * specification's verification, for every rung that can run here.
+ * test_physics.c - what the equations say of r, for every rung that can run here.
  *
- * That a rung agrees with the reference shows only that both make the same mistakes. Here every
- * wanted value comes from the equations: integrals, conservation laws, symmetries, a known
- * solution. Each check has a twin that is wrong on purpose (another form, an element left out, a
+ * Agreement of a rung with the reference shows only that both make the same mistakes. Here every
+ * expected value comes from the equations: integrals, conservation laws, symmetries, a known
+ * solution. Each check has a twin that is wrong on purpose (another form, a missing element, a
  * viscosity that varies) and must not pass: a check that cannot fail shows nothing.
  *
  * Every error is given in units of what rounding may do, as in verify.c: STEPS roundings of the sum
- * of magnitudes of all terms, which the reference adds up. So it is to be at most 1.
+ * of magnitudes of all terms, which the reference adds up. So it must be at most 1.
  */
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "alya_test.h"
+#include "apps/alya-rhs/alya.h"
+#include "tests/common/app_test.h"
 
 enum { STEPS = 64 };
 static const double pi = 3.14159265358979323846;
 
-/* Unit roundoff of this rung's arithmetic. */
+/* Returns the unit roundoff of this rung's arithmetic. */
 static double unit(const rt_rung_t *rung)
 {
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     return kernels->tolerance == ALYA_TOLERANCE ? RT_EPS : 0x1p-24;
 }
 
@@ -36,7 +36,7 @@ typedef struct {
     double *size;  /* [nodes][2], see alya_reference_assemble */
 } case_t;
 
-/* Physics in which every term counts. */
+/* Returns physics in which every term counts. */
 static alya_physics_t all_terms(void)
 {
     alya_physics_t physics = {
@@ -62,20 +62,19 @@ static void case_destroy(case_t *c)
     RT_FREE(c->size, RT_HOST);
 }
 
-/* The rung's r. */
+/* Computes the rung's r. */
 static void run(case_t *c)
 {
     alya_solver_t *s = alya_solver_new(c->p, c->rung);
     s->physics = c->physics;
     alya_put_velocity(s, c->u);
-    rt_fill(s->r, s->space, 0xff,
-            (size_t)s->view.nodes * (size_t)s->kernels->r_stride * sizeof(double));
+    alya_erase_r(s);
     alya_assemble(s);
     alya_get(s, s->r, s->kernels->r_stride, c->r);
     alya_solver_destroy(s);
 }
 
-/* How much is added up at each node, for the velocity that c has now. */
+/* Measures how much is added up at each node, for the present velocity of c. */
 static void measure(case_t *c)
 {
     double *r = RT_NEW(double, 3 * (size_t)c->mesh->nodes, RT_HOST);
@@ -83,7 +82,7 @@ static void measure(case_t *c)
     RT_FREE(r, RT_HOST);
 }
 
-/* |error| / allowed, where neither NaN nor an allowance of 0 counts as good. */
+/* Returns |error| / allowed; neither NaN nor an allowance of 0 counts as good. */
 static double ratio(double error, double allowed)
 {
     return !rt_finite(error) ? INFINITY : error == 0 ? 0 : fabs(error) / allowed;
@@ -94,7 +93,7 @@ static double norm(const double v[3])
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* Largest |r| of the nodes without any of these flags, against their size. */
+/* Returns the largest |r| of the nodes without any of these flags, relative to their size. */
 static double largest_r(const case_t *c, int flags)
 {
     double most = 0;
@@ -105,7 +104,7 @@ static double largest_r(const case_t *c, int flags)
     return most;
 }
 
-/* |sum r - want| against the sum of sizes. */
+/* Returns |sum r - want| relative to the sum of sizes. */
 static double sum_error(const case_t *c, const double want[3])
 {
     double sum[3] = {-want[0], -want[1], -want[2]}, size = 0;
@@ -117,7 +116,7 @@ static double sum_error(const case_t *c, const double want[3])
     return ratio(norm(sum), STEPS * unit(c->rung) * size);
 }
 
-/* u = M (x - origin) + b */
+/* Sets u = M (x - origin) + b. */
 static void set_linear(case_t *c, double M[3][3], const double origin[3], const double b[3])
 {
     for (int64_t n = 0; n < c->mesh->nodes; n++)
@@ -130,7 +129,8 @@ static void set_linear(case_t *c, double M[3][3], const double origin[3], const 
 
 /* --- geometry, and parts of a mesh --- */
 
-/* Volume and centre of an element, and, if not NULL, the gradients of its shape functions. */
+/* Returns the volume of an element; computes its centre and, if g is not NULL, the gradients of its
+ * shape functions. */
 static double geometry(const alya_mesh_t *mesh, int64_t e, double centre[3], double g[4][3])
 {
     double edge[3][3], det = 0;
@@ -167,7 +167,7 @@ static double total_volume(const alya_mesh_t *mesh)
     return sum;
 }
 
-/* A problem of this mesh, which becomes its own; no halo. */
+/* Makes a problem of this mesh, which it takes over; no halo. */
 static alya_problem_t *problem_of(const alya_problem_t *like, alya_mesh_t *mesh)
 {
     alya_problem_t *p = RT_NEW(alya_problem_t, 1, RT_HOST);
@@ -182,7 +182,7 @@ static alya_problem_t *problem_of(const alya_problem_t *like, alya_mesh_t *mesh)
     return p;
 }
 
-/* All nodes, and `count` elements from `first` on. */
+/* Copies all nodes, and `count` elements from `first` on. */
 static alya_mesh_t *mesh_part(const alya_mesh_t *mesh, int64_t first, int64_t count)
 {
     const size_t nodes = (size_t)mesh->nodes;
@@ -211,14 +211,15 @@ static alya_problem_t *problem_copy(const alya_problem_t *whole)
 
 static double flat[3][3];
 
-/* A change of one value that a rung's class of error must show. */
+/* Returns a change of one value that a rung's class of error must show. */
 static double small_change(const rt_rung_t *rung)
 {
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     return kernels->tolerance > ALYA_TOLERANCE ? 1 : 1e-3;
 }
 
-/* sum r = rho f V; and without force r = 0, since there is nothing to carry or to rub. */
+/* sum r = rho f V; and without force r = 0, since nothing is transported and there is no
+ * friction. */
 static void constant_velocity(alya_problem_t *p, const rt_rung_t *rung)
 {
     alya_problem_t *fewer = problem_part(p, 1, p->mesh->elements - 1);
@@ -254,7 +255,7 @@ static void constant_velocity(alya_problem_t *p, const rt_rung_t *rung)
 
 static double slope[3][3] = {{0.3, -0.5, 0.2}, {0.7, 0.4, -0.6}, {-0.1, 0.8, 0.9}};
 
-/* rho f V - rho A(M) b V, where b is the velocity at the centre */
+/* Computes rho f V - rho A(M) b V, where b is the velocity at the centre. */
 static void element_sum(const alya_physics_t *q, const double b[3], double V, double sum[3])
 {
     const double share = q->form == ALYA_CONV ? 0 : q->form == ALYA_SKEW ? 0.5 : 1;
@@ -292,9 +293,9 @@ static void linear_velocity(alya_problem_t *p, const rt_rung_t *rung)
 
 /* --- 4: a constant stress --- */
 
-/* With rho = 0 only the viscous term is left. Inside, a constant stress pulls a node from all sides
- * alike; and a solid rotation has no stress anywhere. Twins: the boundary, where a stress does
- * show, and the subgrid viscosity, which is another in each element. */
+/* With rho = 0 only the viscous term remains. Inside, a constant stress pulls a node equally from
+ * all sides; and a solid rotation has no stress anywhere. Twins: the boundary, where a stress does
+ * show, and the subgrid viscosity, which differs from element to element. */
 static void constant_stress(alya_problem_t *p, const rt_rung_t *rung)
 {
     case_t c = case_new(p, rung);
@@ -311,7 +312,7 @@ static void constant_stress(alya_problem_t *p, const rt_rung_t *rung)
     CHECK(largest_r(&c, 0) <= 1);
 
     set_linear(&c, slope, origin, none);
-    c.physics = (alya_physics_t){.rho = 1e-18, .vreman = 1e18}; /* no weight, but mu_t */
+    c.physics = (alya_physics_t){.rho = 1e-18, .vreman = 1e18}; /* no inertia, but mu_t */
     measure(&c);
     run(&c);
     CHECK(largest_r(&c, ALYA_BOUNDARY) > 1);
@@ -322,7 +323,7 @@ static void constant_stress(alya_problem_t *p, const rt_rung_t *rung)
 
 enum { ENERGY, MOMENTUM, ANGULAR, LAWS };
 
-/* Sums over the nodes of u.r, r and x cross r, each over the sum of its terms' magnitudes. */
+/* Sums u.r, r and x cross r over the nodes, each relative to the sum of its terms' magnitudes. */
 static void conserved(const case_t *c, double drift[LAWS])
 {
     double energy[2] = {0}, momentum[3][2] = {{0}}, angular[3][2] = {{0}};
@@ -346,14 +347,14 @@ static void conserved(const case_t *c, double drift[LAWS])
     }
 }
 
-/* The forms that lose something are the twins of those that do not. */
+/* The forms that do not conserve a quantity are the twins of those that do. */
 static void conservation(alya_problem_t *p, const rt_rung_t *rung)
 {
     static const bool keeps[ALYA_FORMS][LAWS] = {[ALYA_CONV] = {false, false, false},
                                                  [ALYA_SKEW] = {true, false, false},
                                                  [ALYA_CONS] = {false, true, true},
                                                  [ALYA_EMAC] = {true, true, true}};
-    const alya_kernels_t *kernels = rung->kernels;
+    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     case_t c = case_new(p, rung);
     for (int64_t n = 0; n < c.mesh->nodes; n++)
         if (c.mesh->flags[n] & ALYA_BOUNDARY)
@@ -371,8 +372,8 @@ static void conservation(alya_problem_t *p, const rt_rung_t *rung)
 
 /* --- 6: the subgrid model --- */
 
-/* nu_t / (c Delta^2) of the velocity gradient J in the one element of c, from its r. A density of
- * 1e-18 and c = 1e18 leave the subgrid stress alone: r_a = -V mu_t (J + J^T) g_a. */
+/* Returns nu_t / (c Delta^2) of the velocity gradient J in the one element of c, from its r. A
+ * density of 1e-18 and c = 1e18 leave only the subgrid stress: r_a = -V mu_t (J + J^T) g_a. */
 static double subgrid(case_t *c, double J[3][3], double filter)
 {
     const int32_t *node = c->mesh->connectivity;
@@ -424,9 +425,9 @@ static void subgrid_model(alya_problem_t *p, const rt_rung_t *rung)
 
 /* --- 7: a manufactured solution --- */
 
-/* The errors of F1 = sum sin(2 x) r_x -> -rho pi^3 and F2 = sum u.r -> -6 pi^3 mu, rho = 1 and
- * mu = 0.1, for the Taylor-Green vortex in the periodic box; an image of a node does not count
- * again. wrong: another density, and a viscosity that varies. */
+/* Computes the errors of F1 = sum sin(2 x) r_x -> -rho pi^3 and F2 = sum u.r -> -6 pi^3 mu, rho = 1
+ * and mu = 0.1, for the Taylor-Green vortex in the periodic box; images of a node are not counted.
+ * wrong: another density, and a viscosity that varies. */
 static void vortex_errors(alya_problem_t *p, const rt_rung_t *rung, bool wrong, double error[2])
 {
     const alya_physics_t right = {.rho = 1, .mu = 0.1, .form = ALYA_CONS};
@@ -457,7 +458,7 @@ static void vortex_errors(alya_problem_t *p, const rt_rung_t *rung, bool wrong, 
     case_destroy(&c);
 }
 
-/* Is a quarter of the error left where cells are half as wide? On coarse meshes, less closely. */
+/* Is the error a quarter where cells are half as wide? On coarse meshes, less closely. */
 static bool second_order(double before, double error, int level)
 {
     static const double within[] = {0, 1.2, 0.35, 0.15};
@@ -466,12 +467,12 @@ static bool second_order(double before, double error, int level)
 
 static bool as_wanted(const double error[2], int level)
 {
-    static const double wanted[] = {12.8, 3.77, 0.982, 0.248}; /* F1 of another's prototype */
+    static const double wanted[] = {12.8, 3.77, 0.982, 0.248}; /* F1 of an independent prototype */
     return fabs(error[0] / wanted[level] - 1) < 0.005;
 }
 
-/* All forms tend to the same F1: div u = 0, and the gradient of u^2/2 that emac has is orthogonal
- * to sin 2x. So the twin has other physics, with which both sums tend elsewhere. */
+/* All forms tend to the same F1: div u = 0, and the gradient of u^2/2 in emac is orthogonal to sin
+ * 2x. So the twin has other physics, with which both sums tend elsewhere. */
 static void manufactured(void)
 {
     const int levels = getenv("RT_CHECK_LONG") ? 4 : 3;
@@ -479,12 +480,12 @@ static void manufactured(void)
     for (int level = 0; level < levels; level++) {
         const int n = 8 << level;
         char settings[64];
-        alya_test_t t;
+        app_test_t t;
         snprintf(settings, sizeof settings, "mesh=box cells=%dx%dx%d", n, n, n);
-        alya_test_new(&t, &alya_app, settings);
+        app_test_new(&t, &alya_app, settings);
         for (int i = 0; i < ALYA_RUNGS; i++) {
             double error[2];
-            if (!alya_test_can_run(&alya_ladder[i]))
+            if (rt_rung_why_not(&alya_ladder[i]))
                 continue;
             vortex_errors(t.problem, &alya_ladder[i], false, error);
             CHECK(as_wanted(error, level));
@@ -499,13 +500,13 @@ static void manufactured(void)
         memcpy(twin_before, twin, sizeof twin);
         printf("n = %2d: errors of F1 %.4g, F2 %.4g; twin %.4g, %.4g\n", n, before[0][0],
                before[0][1], twin[0], twin[1]);
-        alya_test_destroy(&t);
+        app_test_destroy(&t);
     }
 }
 
 /* --- 8: symmetries --- */
 
-/* v = Q v for each of n vectors: by 0.9 around (1, 2, 2) / 3. */
+/* Rotates each of n vectors by 0.9 around (1, 2, 2) / 3. */
 static void rotate(double *v, int64_t n)
 {
     const double axis[3] = {1. / 3, 2. / 3, 2. / 3}, co = cos(0.9), si = sin(0.9);
@@ -519,7 +520,7 @@ static void rotate(double *v, int64_t n)
     }
 }
 
-/* Largest difference of two r by node. */
+/* Returns the largest difference between two r at a node. */
 static double difference(const case_t *a, const case_t *b)
 {
     double most = 0;
@@ -585,7 +586,7 @@ static void symmetries(alya_problem_t *p, const rt_rung_t *rung)
 
 /* --- 9: any order, any number of parts --- */
 
-/* Adds the rung's r of this mesh, which it takes, to sum[id]. */
+/* Adds the rung's r of this mesh, which it takes over, to sum[id]. */
 static void add_by_id(const case_t *like, alya_mesh_t *mesh, double *sum)
 {
     alya_problem_t *p = problem_of(like->p, mesh);
@@ -597,9 +598,10 @@ static void add_by_id(const case_t *like, alya_mesh_t *mesh, double *sum)
     alya_problem_destroy(p);
 }
 
-/* An order or a partition changes only the order of additions. Each of the m summands of a node
- * takes part in at most m - 1 of them, each of relative error eps, in both results. For a rung
- * in single precision the summands may change too, where it works from an origin of a block. */
+/* Returns the difference over what is allowed. An order or a partition changes only the order of
+ * additions. Each of the m summands of a node takes part in at most m - 1 of them, each with
+ * relative error eps, in both results. For a rung in single precision the summands may change too,
+ * if it works from an origin per block. */
 static double sum_difference(const case_t *c, const double *sum)
 {
     const alya_mesh_t *mesh = c->mesh;
@@ -619,7 +621,7 @@ static double sum_difference(const case_t *c, const double *sum)
     return most;
 }
 
-static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
+static void orders_and_parts(const app_test_t *t, const rt_rung_t *rung)
 {
     const alya_box_t box = alya_box(t->config);
     case_t c = case_new(t->problem, rung);
@@ -638,7 +640,7 @@ static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         memset(sum, 0, bytes);
         for (int k = 0; k < parts[i]; k++) {
-            CHECK(k == 0 || sum_difference(&c, sum) > 1); /* twin: a part is not there yet */
+            CHECK(k == 0 || sum_difference(&c, sum) > 1); /* twin: a part is still missing */
             add_by_id(&c, alya_box_new(&box, k, parts[i]), sum);
         }
         CHECK(sum_difference(&c, sum) <= 1);
@@ -650,12 +652,12 @@ static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
 int main(int argc, char **argv)
 {
     app_test_start("test_physics", &argc, &argv);
-    alya_test_t t;
+    app_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
-    alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
+    app_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_rung_t *rung = &alya_ladder[i];
-        if (!alya_test_can_run(rung))
+        if (rt_rung_why_not(rung))
             continue;
         const int failed = check_state.failed;
         constant_velocity(t.problem, rung);
@@ -667,7 +669,7 @@ int main(int argc, char **argv)
         orders_and_parts(&t, rung);
         printf("%s: %d failed\n", rung->name, check_state.failed - failed);
     }
-    alya_test_destroy(&t);
+    app_test_destroy(&t);
     manufactured();
     return app_test_stop(check_done());
 }

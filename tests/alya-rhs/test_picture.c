@@ -2,8 +2,8 @@
  * test_picture.c - --picture: .vtu files read back, pixels of images, and what cannot be written.
  *
  * The mesh is a box of cells, six tetrahedra each, dealt out to the ranks element by element, so
- * that every rank is everywhere; it may be run under mpirun. Fields are linear in the place, so
- * that what a point or a pixel must hold follows from where it is.
+ * that every rank has some everywhere; it may be run under mpirun. Fields are linear in the
+ * position, so the value at a point or pixel follows from where it is.
  */
 #include "config.h"
 #include <math.h>
@@ -27,7 +27,7 @@ static const char *in_folder(const char *name)
     return path[next];
 }
 
-/* The whole file, zero-terminated; to be freed. */
+/* Reads the whole file, zero-terminated; the caller frees it. */
 static char *get_file(const char *path, size_t *bytes)
 {
     struct stat info;
@@ -67,7 +67,7 @@ static void right_hand_side(const double *x, double r[3])
     r[2] = 2 * x[2];
 }
 
-/* Records of 8 and r of 4 doubles a node, as a packed rung has them. */
+/* Makes records of 8 and r of 4 doubles per node, as a packed rung has them. */
 static world_t *world_new(const char *name, int64_t nodes, int64_t elements)
 {
     world_t *w = calloc(1, sizeof *w);
@@ -75,7 +75,7 @@ static world_t *world_new(const char *name, int64_t nodes, int64_t elements)
     w->mesh.elements = elements;
     w->mesh.x = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
     w->mesh.connectivity = RT_NEW(int32_t, 4 * (size_t)elements, RT_HOST);
-    w->config.mesh = name;
+    w->config.is_hill = strcmp(name, "hill") == 0;
     w->problem.mesh = &w->mesh;
     w->problem.config = &w->config;
     w->kernels.packed = 8;
@@ -111,7 +111,8 @@ static void world_destroy(world_t *w)
     free(w);
 }
 
-/* low .. low + size, in so many cells. All nodes are on every rank, elements e % ranks == rank. */
+/* Makes the box low .. low + size, in so many cells. All nodes are on every rank, and elements with
+ * e % ranks == rank. */
 static world_t *box_world(const char *name, const int cells[3], const double low[3],
                           const double size[3])
 {
@@ -148,7 +149,7 @@ static world_t *small_box(const char *name)
 
 /* --- .vtu --- */
 
-/* The number after `key` that follows `name` in the text. */
+/* Returns the number after `key` that follows `name` in the text. */
 static long long number_after(const char *text, const char *name, const char *key)
 {
     const char *at = strstr(text, name);
@@ -157,7 +158,7 @@ static long long number_after(const char *text, const char *name, const char *ke
     return at ? atoll(at + strlen(key)) : 0;
 }
 
-/* The values of an array, after a check of their size. */
+/* Returns the values of an array, after checking their size. */
 static void *array(const char *file, size_t bytes, const char *name, size_t want)
 {
     const char *data = strstr(file, "encoding=\"raw\">\n_");
@@ -258,7 +259,7 @@ static void test_vtu(void)
 
 /* --- images --- */
 
-/* Pixels of a .ppm of this size, scale below not counted; to be freed. */
+/* Returns the pixels of a .ppm of this size plus the scale below; the caller frees them. */
 static unsigned char *get_pixels(const char *path, int width, int height)
 {
     char want[64];
@@ -305,7 +306,7 @@ static void test_ppm(const int cells[3])
     CHECK(is_colour(rgb + 3 * (INSIDE / 4), 59, 81, 139, 2));
     CHECK(is_colour(rgb + 3 * (INSIDE / 2), 33, 144, 141, 2));
     CHECK(is_colour(rgb + 3 * (INSIDE - 1), 253, 231, 37, 0));
-    CHECK(is_colour(rgb + 3 * (INSIDE + 2), 255, 255, 255, 0)); /* before the bar */
+    CHECK(is_colour(rgb + 3 * (INSIDE + 2), 255, 255, 255, 0)); /* left of the bar */
     CHECK(is_colour(rgb + 3 * ((HEIGHT - 13) * WIDTH + INSIDE + 72), 68, 1, 84, 0));
     CHECK(is_colour(rgb + 3 * (24 * WIDTH + INSIDE + 72), 253, 231, 37, 0));
     CHECK(test_files_in(folder) == 1);
@@ -313,7 +314,7 @@ static void test_ppm(const int cells[3])
     free(rgb);
 }
 
-/* One element: the plane cuts it in the triangle (0, 0), (1.5, 0), (0, 0.5). */
+/* One element, which the plane cuts in the triangle (0, 0), (1.5, 0), (0, 0.5). */
 static void test_outside(const char *name)
 {
     static const double x[12] = {0, -1, 0, 3, -1, 0, 0, 1, 0, 0, -1, 1};
@@ -402,7 +403,7 @@ static void test_png(void)
     world_destroy(w);
 }
 
-/* --- what cannot be --- */
+/* --- what cannot be written --- */
 
 static void test_ending(void)
 {
@@ -412,7 +413,7 @@ static void test_ending(void)
         CHECK(alya_picture_why_not(wrong[i]) != NULL);
     CHECK(alya_picture_why_not("a.vtu") == NULL && alya_picture_why_not("b/a.ppm") == NULL);
     if (rt_comm_size() > 1)
-        return; /* no child may be made of a process that is in MPI */
+        return; /* a process that is in MPI must not fork */
     world_t *w = small_box("box");
     CHECK_DIES(RT_USAGE, "a.jpg: the name must end in .vtu",
                { alya_picture(&w->solver, in_folder("a.jpg")); });
@@ -420,7 +421,8 @@ static void test_ending(void)
     world_destroy(w);
 }
 
-/* One line that names the file and says `cause`, and then there are `files` files. */
+/* Checks for one line that names the file and contains `cause`, and for `files` files
+ * afterwards. */
 static void check_fails(const world_t *w, const char *path, const char *cause, int files)
 {
     char got[1024];
@@ -446,7 +448,7 @@ static void check_fails(const world_t *w, const char *path, const char *cause, i
     CHECK(test_files_in(folder) == files);
 }
 
-/* A disk that is full: files may have 1000 bytes. The file of that name stays as it is. */
+/* A full disk: files may have 1000 bytes. The existing file of that name stays as it is. */
 static void test_full(const world_t *w, const char *name)
 {
     const char *path = in_folder(name);

@@ -1,9 +1,9 @@
 /*
  * test_read.c - mesh files: the same cube in all formats, and then that cube broken in every way.
  *
- * What is parsed ends where a page starts that must not be touched, so that reading one byte too
+ * The parsed text ends where a page starts that must not be touched, so that reading one byte too
  * far ends the test. Broken files are made here from the good ones: cut at each byte, each bit
- * turned over, numbers changed.
+ * flipped, numbers changed.
  */
 #include "config.h"
 #include <math.h>
@@ -20,7 +20,7 @@ static char path[FILES][1024];
 static char bytes[FILES][MOST]; /* of the good files */
 static size_t size[FILES];
 static alya_mesh_t *good[FILES];
-static char *guarded; /* MOST bytes, behind which no access is allowed */
+static char *guarded; /* MOST bytes, followed by a page that may not be accessed */
 static char why[512];
 
 static void load(void)
@@ -37,14 +37,14 @@ static void load(void)
     }
 }
 
-/* Who looks for leaks at the end reads that page too. */
+/* A leak checker reads that page too when the program ends. */
 static void unload(void)
 {
     guarded_free(guarded, MOST);
 }
 
-/* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within
- * what mesh/read.c says, and a failure gives one line that starts with the name. */
+/* Parses these bytes at the end of the guarded memory. Whatever the result, memory stays within
+ * what input/read.c promises, and a failure gives one line that starts with the name. */
 static alya_mesh_t *parse(const char *data, size_t n)
 {
     const size_t before = rt_mem_used(RT_HOST);
@@ -70,7 +70,7 @@ static bool same(const alya_mesh_t *a, const alya_mesh_t *b)
            memcmp(a->x, b->x, (size_t)a->nodes * 24) == 0;
 }
 
-/* Numbers in range: what alya_mesh_check may rely on. */
+/* Are the numbers in range, as alya_mesh_check may assume? */
 static bool sound(const alya_mesh_t *mesh)
 {
     bool held = mesh->elements > 0 && mesh->nodes > 0;
@@ -95,8 +95,8 @@ static double determinant(const alya_mesh_t *mesh, int64_t e)
            d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
 }
 
-/* The tetrahedra fill the unit cube. Catches nodes mixed up, tags taken for positions, an element
- * that was lost, the unused node at (9, 9, 9) that stayed. */
+/* Do the tetrahedra fill the unit cube? Catches mixed-up nodes, tags taken for positions, a lost
+ * element, and the unused node at (9, 9, 9) if it was kept. */
 static void check_cube(const alya_mesh_t *mesh)
 {
     const double middle = pow(0.5, 1.3); /* read to the last digit */
@@ -126,12 +126,12 @@ static void test_good(void)
     }
 }
 
-/* Any start of a file is refused, or lacks nothing that matters. Catches a missing look at the end
- * of the file at any place. */
+/* Is any start of a file refused, unless nothing that matters is missing? Catches a missing end-of-
+ * file check at any place. */
 static void test_cut(int f)
 {
     const char *last = f == SU2 ? "NMARK" : "$EndElements";
-    const char *from = NULL; /* the last place where `last` stands; the files have it once */
+    const char *from = NULL; /* the last occurrence of `last`; each file has one */
     for (size_t i = 0; i + strlen(last) <= size[f]; i++)
         if (memcmp(bytes[f] + i, last, strlen(last)) == 0)
             from = bytes[f] + i;
@@ -139,7 +139,7 @@ static void test_cut(int f)
     const size_t needed = (size_t)(from - bytes[f]) + (f == SU2 ? 0 : strlen(last));
     for (size_t n = 0; n < size[f]; n++) {
         alya_mesh_t *mesh = parse(bytes[f], n);
-        if (mesh && n + 24 < needed) /* SU2's last line may go without its end */
+        if (mesh && n + 24 < needed) /* SU2's last line may lack its end */
             CHECK(!"a file that was cut is refused");
         else if (mesh && f != SU2)
             CHECK(n >= needed && same(mesh, good[0]));
@@ -147,7 +147,7 @@ static void test_cut(int f)
     }
 }
 
-/* Turned bits may give another mesh, but a sound one; and some must be refused. */
+/* Flipped bits may give another mesh, but a sound one; and some must be refused. */
 static void test_bits(int f)
 {
     static char broken[MOST];
@@ -166,7 +166,7 @@ static void test_bits(int f)
     CHECK(refused > (int)size[f]);
 }
 
-/* File f as text, with the first `old` changed to `new`; its length. */
+/* Copies file f as text, with the first `old` changed to `new`; returns its length. */
 static size_t edit(int f, const char *old, const char *new, char *to)
 {
     size_t n = size[f];
@@ -181,7 +181,7 @@ static size_t edit(int f, const char *old, const char *new, char *to)
     return n;
 }
 
-/* With that change the file is refused with this text. */
+/* Checks that the file with that change is refused with this text. */
 static void check_refused(int f, const char *old, const char *new, const char *text)
 {
     static char broken[MOST];
@@ -193,7 +193,7 @@ static void check_refused(int f, const char *old, const char *new, const char *t
     alya_mesh_destroy(mesh);
 }
 
-/* With that change nothing is different. */
+/* Checks that that change makes no difference. */
 static void check_accepted(int f, const char *old, const char *new)
 {
     static char changed[MOST];
@@ -212,18 +212,18 @@ static void test_gmsh_2(void)
     check_refused(0, "\n28\n", "\n-28\n", "-28 nodes: must be 1 to");
     check_refused(0, "\n28\n", "\n2147483648\n", "2147483648 nodes: must be 1 to");
     check_refused(0, "\n28\n", "\n99999999999999999999\n", "is not a whole number in range");
-    check_refused(0, "\n28\n", "\n2147483647\n", "2147483647 nodes cannot stand in the");
-    check_refused(0, "\n28\n", "\n27\n", "stands where $EndNodes should");
+    check_refused(0, "\n28\n", "\n2147483647\n", "2147483647 nodes do not fit in the");
+    check_refused(0, "\n28\n", "\n27\n", "is where $EndNodes should be");
     check_refused(0, "\n28\n", "\n29\n", "\"$EndNodes\" is not a whole number");
-    check_refused(0, "\n52\n", "\n51\n", "stands where $EndElements should");
-    check_refused(0, "\n52\n", "\n1000000\n", "1000000 elements cannot stand in the");
+    check_refused(0, "\n52\n", "\n51\n", "is where $EndElements should be");
+    check_refused(0, "\n52\n", "\n1000000\n", "1000000 elements do not fit in the");
     check_refused(0, "9.0 9.0 9.0", "9.0 nan 9.0", "line 10: node 1007: its y coordinate is not");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0 1e999", "node 1007: its z coordinate is not finite");
     check_refused(0, "9.0 9.0 9.0", "9.0 0x9 9.0", "line 10: \"0x9\" is not a number");
     check_refused(0, "9.0 9.0 9.0", "9.0 9,0 9.0", "\"9,0\" is not a number");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0", "line 10: a coordinate is missing");
     check_refused(0, "9.0 9.0 9.0", "9.0 9.0 9.0 1", "the line should end before \"1\"");
-    check_refused(0, "\n1007 9.0", "\n18007 9.0", "node 18007 stands twice");
+    check_refused(0, "\n1007 9.0", "\n18007 9.0", "node 18007 occurs twice");
     check_refused(0, "\n1007 9.0", "\n-7 9.0", "line 10: the number of a node is -7");
     check_refused(0, "\n5 4 2 1 1", "\n5 5 2 1 1",
                   "m: line 45: element 5 is a hexahedron (type 5): only tetrahedra can be used");
@@ -232,12 +232,12 @@ static void test_gmsh_2(void)
     check_refused(0, "\n5 4 2 1 1", "\n5 4 -1 1 1", "element 5 has -1 tags");
     check_refused(0, "\n5 4 2 1 1", "\n5 4 3 1 1", "line 45: a node of an element is missing");
     check_refused(0, "\n5 4 2 1 1 ", "\n5 4 2 1 1 3", "line 45: element 5: there is no node 3");
-    check_refused(0, "\n5 4 2 1 1", "\n6 4 2 1 1", "element 6 stands twice");
-    check_refused(0, "$PhysicalNames", "stray\n$PhysicalNames", "line 4: \"stray\" stands outside");
-    check_refused(0, "$EndPhysicalNames", "$End", "line 4: a section starts that has no end");
+    check_refused(0, "\n5 4 2 1 1", "\n6 4 2 1 1", "element 6 occurs twice");
+    check_refused(0, "$PhysicalNames", "stray\n$PhysicalNames", "line 4: \"stray\" is outside");
+    check_refused(0, "$EndPhysicalNames", "$End", "line 4: a section starts here and has no end");
     check_refused(0, "$MeshFormat", "$Mesh", "has no end");
     check_refused(0, "$MeshFormat", "$NOD", "Gmsh format 1");
-    check_refused(0, "$Nodes", "$Knots\n$EndKnots\n$Elements\n", "$Elements stands before $Nodes");
+    check_refused(0, "$Nodes", "$Knots\n$EndKnots\n$Elements\n", "$Elements comes before $Nodes");
     check_refused(0, "$EndElements", "$EndElements\n$Elements", "a second $Elements");
     check_accepted(0, "$Nodes", "$Comments\n$ $Nodes $End\n$EndComments\n\n$Nodes");
     check_accepted(0, "\n28\n", " \n\n 28 \t\n\n");
@@ -274,7 +274,7 @@ static void test_binary(void)
         check_refused(f, " 1 8\n", " 1 4\n", "numbers of 4 bytes: only 8");
         check_refused(f, "$Nodes", "$Knots", "has no end");
     }
-    check_refused(1, "$Nodes\n28\n", "$Nodes\n90\n", "90 nodes cannot stand in the");
+    check_refused(1, "$Nodes\n28\n", "$Nodes\n90\n", "90 nodes do not fit in the");
     check_refused(1, "$Nodes\n28\n", "$Nodes\n27\n", "byte ");
     check_refused(1, "$Elements\n52\n", "$Elements\n53\n", "byte ");
 }
@@ -286,7 +286,7 @@ static void test_su2(void)
     check_refused(SU2, "NELEM= 48", "NELEM= 47", "a wrong NELEM= or NPOIN=");
     check_refused(SU2, "NELEM= 48", "NELEM= 49", "\"NPOIN=\" is not a whole number");
     check_refused(SU2, "NELEM= 48", "NELEM= 0", "line 3: 0 elements");
-    check_refused(SU2, "NELEM= 48", "NELEM= 2000000000", "cannot stand in the");
+    check_refused(SU2, "NELEM= 48", "NELEM= 2000000000", "do not fit in the");
     check_refused(SU2, "NPOIN= 28", "NPOIN= 27", "line ");
     check_refused(SU2, "NPOIN= 28", "NPOIN= -1", "-1 points");
     check_refused(SU2, "NPOIN= 28", "NPOIN= 29", "\"NMARK=\" is not a number");
@@ -307,7 +307,7 @@ static void test_su2(void)
     check_accepted(SU2, "NELEM= 48", "NELEM=48\n% here too");
 }
 
-/* Line ends of Windows. */
+/* Windows line ends. */
 static void test_returns(int f)
 {
     static char text[MOST];

@@ -1,6 +1,6 @@
 /*
- * app_test.h - start and stop of a test that runs rungs of an app: every rung that this machine can
- * run, on one with a GPU the CUDA rungs too.
+ * app_test.h - what tests that run rungs of an app share: start and stop, a problem, and which
+ * rungs can run here (on a machine with a GPU the CUDA rungs too).
  */
 #ifndef APP_TEST_H
 #define APP_TEST_H
@@ -30,6 +30,36 @@ static inline int app_test_stop(int status)
     rt_device_release();
     rt_comm_finish();
     return status;
+}
+
+/* A run with these settings and its problem. run.opt.seconds is 0: a rung is verified, solved once
+ * and verified. */
+typedef struct {
+    rt_run_t run;
+    void *problem; /* the app's own */
+    void *config;
+} app_test_t;
+
+static inline void app_test_new(app_test_t *t, const rt_app_t *app, const char *settings)
+{
+    rt_run_init(&t->run, app, settings);
+    t->run.opt.seconds = 0;
+    t->run.opt.quiet = true; /* no line about the set-up of each problem */
+    t->config = t->run.config;
+    t->problem = rt_problem_new(&t->run);
+}
+
+static inline void app_test_destroy(app_test_t *t)
+{
+    rt_problem_destroy(&t->run, t->problem);
+    rt_run_destroy(&t->run);
+}
+
+/* Returns whether this rung can run here, and this problem. */
+static inline bool app_test_can_run(const rt_run_t *run, const rt_rung_t *rung)
+{
+    rt_text_t why;
+    return !rt_rung_why_not(rung) && !rt_rung_refuse(rung, run->config, &why);
 }
 
 #endif

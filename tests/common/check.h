@@ -10,7 +10,7 @@
  *   }
  *
  * A failed check is printed and counted, and the test goes on. check_done prints one line and
- * returns the exit status: 0 all held, 1 some failed, or no check was made at all, since that shows
+ * returns the exit status: 0 if all checks held, 1 if some failed or none was made, which shows
  * nothing. check_skip ends the test with 77, Automake's number for "could not be run here".
  */
 #ifndef CHECK_H
@@ -38,7 +38,7 @@
         check_died(status, text, __FILE__, __LINE__); \
     } while (0)
 
-/* Children may run this long before they count as hung. */
+/* A child that runs longer than this counts as hung. */
 enum { CHECK_SECONDS = 120, CHECK_SURVIVED = 250 };
 
 static struct {
@@ -76,8 +76,8 @@ static inline void check_text(const char *got, const char *want, const char *wha
         fprintf(stderr, "    got:  %s\n    want: %s\n", got ? got : "NULL", want ? want : "NULL");
 }
 
-/* A child that exits must not run what its parent left for the end: libraries that hold a GPU
- * cannot let go of it in a child, and abort. */
+/* A child that exits must not run the exit handlers of its parent: libraries that hold a GPU cannot
+ * release it in a child, and abort. */
 #if defined(__GLIBC__)
 extern int on_exit(void (*function)(int, void *), void *argument);
 static inline void check_leave(int status, void *argument)
@@ -88,10 +88,10 @@ static inline void check_leave(int status, void *argument)
 }
 #endif
 
-/* 0 in the child, whose stderr goes to a file from here on. */
+/* Returns 0 in the child, whose stderr goes to a file from now on. */
 static inline pid_t check_fork(void)
 {
-    fflush(NULL); /* or the child prints the parent's buffers a second time */
+    fflush(NULL); /* else the child would print the parent's buffers a second time */
     check_state.child_stderr = tmpfile();
     check_state.child = check_state.child_stderr ? fork() : -1;
     if (check_state.child < 0) {
@@ -102,10 +102,10 @@ static inline pid_t check_fork(void)
         dup2(fileno(check_state.child_stderr), STDERR_FILENO);
         alarm(CHECK_SECONDS);
 #if defined(__GLIBC__)
-        on_exit(check_leave, NULL); /* what is registered last runs first */
+        on_exit(check_leave, NULL); /* the handler registered last runs first */
 #endif
 #ifdef CHECK_LEAKS
-        __lsan_disable(); /* who is made to die in the middle cannot free what it holds */
+        __lsan_disable(); /* a child that is made to die cannot free what it holds */
 #endif
     }
     return check_state.child;
@@ -120,7 +120,7 @@ static inline void check_died(int status, const char *text, const char *file, in
 {
     char got[8192];
     int wait_status = 0;
-    int waited; /* a signal may cut the wait short */
+    int waited; /* a signal may interrupt the wait */
     do
         waited = waitpid(check_state.child, &wait_status, 0) == check_state.child;
     while (!waited && errno == EINTR);

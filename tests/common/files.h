@@ -1,6 +1,6 @@
 /*
- * files.h - a look into the folder of a test: a file more than expected is a temporary one that was
- * left behind.
+ * files.h - counts the files in the folder of a test: one more than expected is a temporary file
+ * that was left behind.
  */
 #ifndef TEST_FILES_H
 #define TEST_FILES_H

@@ -1,6 +1,6 @@
 /*
- * guarded.h - memory behind whose end no access is allowed: a read past it is a fault without
- * AddressSanitizer too.
+ * guarded.h - memory that ends where an inaccessible page begins: a read past the end is a fault
+ * without AddressSanitizer too.
  */
 #ifndef TEST_GUARDED_H
 #define TEST_GUARDED_H
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* To whole pages. */
+/* Rounds up to whole pages. */
 static inline size_t guarded_room(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -33,7 +33,7 @@ static inline char *guarded_new(size_t bytes)
     return (char *)block + room - bytes;
 }
 
-/* LeakSanitizer looks into all blocks: the page may be read again. */
+/* Makes the page readable again, because LeakSanitizer looks into all blocks. */
 static inline void guarded_free(char *memory, size_t bytes)
 {
     guarded_protect(memory + bytes, PROT_READ | PROT_WRITE);

@@ -1,5 +1,5 @@
-# lib.sh - what the test scripts of the apps share. Sourced with `app` set; leaves the script in an empty folder of its own,
-# which is removed at the end.
+# lib.sh - what the test scripts of the apps share. Source it with `app` set. It puts the script into an empty folder
+# of its own, which is removed at the end.
 set -u
 top=$(cd "${abs_top_builddir:-.}" && pwd)
 program=$top/apps/$app/$app
@@ -21,8 +21,9 @@ skip()
     exit 77
 }
 
-# valid NAME COMMAND...: ends with 0 and VALID as the last word; the output stays in NAME.out. Other tests may use the GPU too,
-# and then its ceilings can be measured too low for what a rung does a moment later: that alone is tried again.
+# valid NAME COMMAND...: the command must end with 0 and VALID as its last word; its output stays in NAME.out. Other tests
+# may use the GPU too; then its ceilings can be measured too low for what a rung does a moment later. Only that failure is
+# tried again.
 valid()
 {
     name=$1
@@ -45,8 +46,8 @@ valid()
     fi
 }
 
-# refused STATUS TEXT COMMAND...: ends with STATUS after one line on stderr that says TEXT, and leaves
-# nothing behind. mpirun adds lines of its own, which have no "$app:" in front.
+# refused STATUS TEXT COMMAND...: the command must end with STATUS after one line on stderr that says TEXT, and leave no
+# file. mpirun adds lines of its own, which do not start with "$app:".
 refused()
 {
     status=$1 text=$2
@@ -80,7 +81,7 @@ have_nccl()
     grep -q 'RT_HAVE_NCCL 1' "$top/config.h"
 }
 
-# find_transports: sets transports to what carries messages between two GPUs here; to nothing if there is one.
+# find_transports: sets transports to those that carry messages between two GPUs here; to nothing if there is one GPU.
 find_transports()
 {
     gpus=$("$program" --device 77 2>&1 | sed -n 's/.* has \([0-9]*\) GPU.*/\1/p')
@@ -93,7 +94,7 @@ find_transports()
     ! have_nccl || transports="$transports nccl"
 }
 
-# digests COMMAND FILE...: how many digests the inputs from these files have; nothing if one has none.
+# digests COMMAND FILE...: prints how many different digests the inputs from these files have; nothing if one has none.
 digests()
 {
     command=$1
@@ -104,7 +105,7 @@ digests()
     sort -u digests.out | wc -l
 }
 
-# same_inputs PROGRAM ARGUMENTS...: two ranks make the inputs that one makes, by their digest, and another seed makes others.
+# same_inputs PROGRAM ARGUMENTS...: by their digest, two ranks must make the same inputs as one, and another seed others.
 same_inputs()
 {
     one=$("$@" --digest) two=$($mpirun -n 2 "$@" --digest --threads 1)
@@ -112,7 +113,7 @@ same_inputs()
     [ "$one" != "$("$@" --digest --seed 7)" ] || fail "$*: the digest of its inputs is the same for another seed"
 }
 
-# ran NAME RUNG...: the ladder of NAME has verified these rungs, and none was left out.
+# ran NAME RUNG...: the ladder of NAME must have verified all these rungs.
 ran()
 {
     name=$1
@@ -122,15 +123,15 @@ ran()
     done
 }
 
-# Whether the sanitizers are wanted: RT_SANITIZE=1, or =only for nothing else.
+# True if the sanitizers are wanted: RT_SANITIZE=1, or =only for nothing else.
 sanitizing()
 {
     [ "${RT_SANITIZE:-0}" != 0 ] || return 1
     command -v compute-sanitizer >/dev/null || { fail "RT_SANITIZE is set, and no compute-sanitizer on PATH"; exit 1; }
 }
 
-# sanitized NAME COMMAND...: each tool of compute-sanitizer finds nothing, all four at once. Catches what may pass unseen: reads
-# out of bounds, a barrier that is missing or that some threads skip, memory that was never set.
+# sanitized NAME COMMAND...: no tool of compute-sanitizer, all four at once, may find anything. Catches what can go unnoticed:
+# reads out of bounds, a barrier that is missing or that some threads skip, memory that was never set.
 sanitized()
 {
     under=$1
@@ -151,8 +152,8 @@ sanitized()
     echo "sanitized: $under, $SECONDS s"
 }
 
-# mutants_on_two_ranks FILE: the app's wrong programs are found out on two ranks too, and all ranks agree
-# on it or this would hang.
+# mutants_on_two_ranks FILE: the wrong programs of the app must be rated INVALID on two ranks too. All ranks must agree, or
+# this would hang.
 mutants_on_two_ranks()
 {
     mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" 2>&1 | tail -n 1)

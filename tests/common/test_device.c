@@ -1,7 +1,7 @@
 /*
- * test_device.c - the choice of cores and GPU, and what is said when it cannot be had.
+ * test_device.c - the choice of cores and GPU, and the messages when it is impossible.
  *
- * What must die is tried first: CUDA does not outlive a fork.
+ * Checks of programs that must die come first, because CUDA does not survive a fork.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "config.h"
@@ -27,7 +27,7 @@ static void test_refusals(void)
         CHECK_DIES(RT_USAGE, nonsense[i], { rt_device_select(nonsense[i], false, 0); });
         CHECK_DIES(RT_USAGE, "nor numbers of GPUs", { rt_device_select(nonsense[i], false, 0); });
     }
-    /* No machine has GPU 63; which of the causes it is depends on the machine. */
+    /* No machine has a GPU 63; the cause that is given depends on the machine. */
     CHECK_DIES(RT_ENVIRONMENT, "--device 63: ", { rt_device_select("63", false, 0); });
     CHECK_DIES(RT_ENVIRONMENT, RT_HAVE_CUDA ? "use --device" : "this build has no CUDA",
                { rt_device_select("63", false, 0); });
@@ -36,7 +36,7 @@ static void test_refusals(void)
 #endif
 }
 
-/* Number of cores in "0-3,8". */
+/* Returns the number of cores in "0-3,8". */
 static int count_cores(const char *set)
 {
     int n = 0;
@@ -50,7 +50,7 @@ static int count_cores(const char *set)
     return n;
 }
 
-/* A program that Kokkos ends with abort() takes its ranks along and says with its status why. */
+/* A program that Kokkos ends with abort() must end all ranks, with a status that says why. */
 static void test_abort(void)
 {
     if (!rt_kokkos_why_not())
@@ -73,7 +73,7 @@ static void test_cpu(void)
     rt_device_synchronize(); /* with nothing to wait for */
 }
 
-/* What rt_device_print says. */
+/* Returns what rt_device_print prints. */
 static const char *printed(void)
 {
     static char text[2048];
@@ -97,7 +97,7 @@ static void test_threads(void)
     CHECK(omp_get_max_threads() == 1);
     CHECK(strstr(printed(), "1 thread,") != NULL);
 
-    /* Not asked for: the runtime's own variable, then one thread a core. */
+    /* Without --threads: the variable of OpenMP, else one thread per core. */
     omp_set_num_threads(3);
     setenv("OMP_NUM_THREADS", "3", 1);
     rt_device_select("cpu", false, 0);
@@ -108,7 +108,7 @@ static void test_threads(void)
 }
 #endif
 
-/* A launcher gave us the last of our cores only. */
+/* A launcher has given us only the last of our cores. */
 static void test_affinity(void)
 {
     cpu_set_t all, one;
@@ -153,7 +153,7 @@ static void test_gpu(void)
     rt_device_synchronize();
     rt_device_select("0", false, 0);
     CHECK(rt_device_gpu() && rt_device_gpu()->ordinal == 0);
-    rt_device_select("cpu", false, 0); /* and back: nothing of it may stay */
+    rt_device_select("cpu", false, 0); /* and back: nothing of the GPU may remain */
     CHECK(rt_device_gpu() == NULL && rt_device_stream() == NULL);
 }
 

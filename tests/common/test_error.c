@@ -1,5 +1,6 @@
 /*
- * test_error.c - how a program ends: status, one line, who prints it, and what else is called.
+ * test_error.c - how a program ends: its status, one line, the rank that prints it, and what else
+ * is called.
  */
 #include "config.h"
 #include "check.h"
@@ -27,7 +28,7 @@ static void test_refuse(void)
     CHECK_DIES(RT_USAGE, "nekbone: 3 is no size", { rt_refuse(RT_USAGE, "%d is no size", 3); });
     CHECK_DIES(RT_MEMORY, "nekbone: too large", { rt_refuse(RT_MEMORY, "too large"); });
     CHECK_DIES(RT_SKIPPED, "no GPU", { rt_refuse(RT_SKIPPED, "no GPU"); });
-    /* The name is a copy: it may come from a buffer that is used again. */
+    /* The name is copied, because it may come from a buffer that is reused. */
     CHECK_DIES(RT_USAGE, "alya: no", {
         char name[] = "alya";
         rt_error_set_program(name);
@@ -38,7 +39,7 @@ static void test_refuse(void)
 
 static void test_refuse_on_many_ranks(void)
 {
-    /* The one line is finish's: rank 1 says nothing, and leaves MPI in order. */
+    /* The one line is that of finish: rank 1 prints nothing, and finishes MPI properly. */
     CHECK_DIES(RT_USAGE, "finished", {
         rt_error_set_ranks(1, 2, end_never, finish_loudly);
         rt_refuse(RT_USAGE, "said by rank 0 alone");
@@ -56,7 +57,7 @@ static void test_die(void)
     CHECK_DIES(RT_INVALID, "nekbone: rank 0: x.c:12: worn out",
                { rt_die_at("x.c", 12, "", RT_INVALID, "worn out"); });
     CHECK_DIES(RT_MEMORY, "test_error.c:", { rt_die(RT_MEMORY, "full"); });
-    /* Any rank speaks, ends all the others, and does not wait for them. */
+    /* Any rank may print; it ends all the others and does not wait for them. */
     CHECK_DIES(100 + RT_MEMORY, "rank 3: ", {
         rt_error_set_ranks(3, 4, end_with_offset, finish_loudly);
         rt_die(RT_MEMORY, "full");
@@ -76,7 +77,7 @@ static void test_expect(void)
                { RT_EXPECT(calls > 7, RT_INVALID, "%d is too few", calls); });
 }
 
-/* Whatever a message quotes, it is one line that can be read. */
+/* Whatever a message quotes, it is one readable line. */
 static void test_one_line(void)
 {
     CHECK_DIES(RT_USAGE, "file a?b?c?.txt",
@@ -94,7 +95,7 @@ static void test_one_line(void)
     free(book);
 }
 
-/* What was printed before the end is not lost, however the program ends, and stands before it. */
+/* What was printed before the end is not lost, however the program ends, and comes first. */
 static void test_flush(void)
 {
     CHECK_DIES(RT_INVALID, "half a tablenekbone: rank 0: ", {

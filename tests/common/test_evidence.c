@@ -1,6 +1,6 @@
 /*
- * test_evidence.c - what stands behind a result: SHA-256, the digest of inputs, the seed of a
- * nonce, and a meter of joules that is made of files.
+ * test_evidence.c - the evidence for a result: SHA-256, the digest of inputs, the seed from a
+ * nonce, and an energy meter that is made of files.
  */
 #include "config.h"
 #include <float.h>
@@ -13,7 +13,7 @@
 
 /* --- SHA-256 --- */
 
-/* In parts of `part` bytes. */
+/* Hashes the text in parts of `part` bytes. */
 static const char *hash_of(const char *text, size_t n, size_t part)
 {
     static char hex[RT_SHA256_DIGITS + 1];
@@ -25,7 +25,7 @@ static const char *hash_of(const char *text, size_t n, size_t part)
     return hex;
 }
 
-/* The vectors of FIPS 180-4 and NIST; of 56 bytes the length no longer fits into the block. */
+/* The vectors of FIPS 180-4 and NIST. With 56 bytes the length no longer fits into the block. */
 static void test_sha256(void)
 {
     static const struct {
@@ -80,7 +80,8 @@ static const char *digest_of(const rt_items_t *items, double real)
     return hex[next];
 }
 
-/* Any order and any division give the same; any other value, place or number of items another. */
+/* Any order and any division must give the same digest; another value, place or number of items
+ * must give another. */
 static void test_digest(void)
 {
     rt_items_t forward = {0, {0}}, part[2] = {{0, {0}}, {0, {0}}};
@@ -98,7 +99,8 @@ static void test_digest(void)
     CHECK(strcmp(digest_of(&part[0], 0.0), whole) != 0);
     CHECK(strcmp(digest_of(&forward, DBL_MIN), whole) != 0);
 
-    rt_items_t other = {0, {0}}; /* two values changed places; one has another last bit */
+    rt_items_t other = {0,
+                        {0}}; /* two values are swapped; in `bit` one value has another last bit */
     rt_items_t bit = {0, {0}};
     for (uint64_t i = 0; i < 100; i++) {
         const uint64_t from = i == 3 ? 4 : i == 4 ? 3 : i;
@@ -108,18 +110,18 @@ static void test_digest(void)
     }
     CHECK(strcmp(digest_of(&other, 0.0), whole) != 0);
     CHECK(strcmp(digest_of(&bit, 0.0), whole) != 0);
-    for (int lane = 0; lane < RT_DIGEST_LANES; lane++) /* each of the four sums tells them apart */
+    for (int lane = 0; lane < RT_DIGEST_LANES; lane++) /* each of the four sums must differ */
         CHECK(other.sum[lane] != forward.sum[lane] && bit.sum[lane] != forward.sum[lane]);
     CHECK(forward.sum[0] != forward.sum[1]);
 
-    const uint64_t zero[2] = {0, 0}; /* not even an item of zeros goes unseen, nor its length */
+    const uint64_t zero[2] = {0, 0}; /* an item of zeros counts too, and so does its length */
     rt_items_t none = {0, {0}}, one = none, two = none;
     rt_items_add(&one, zero, 1);
     rt_items_add(&two, zero, 2);
     for (int lane = 0; lane < RT_DIGEST_LANES; lane++)
         CHECK(one.sum[lane] != 0 && one.sum[lane] != two.sum[lane]);
 
-    /* Facts do not run together. */
+    /* Two facts must not run together. */
     char hex[2][RT_SHA256_DIGITS + 1];
     for (int i = 0; i < 2; i++) {
         rt_digest_t digest;
@@ -160,14 +162,14 @@ static void test_rapl(void)
     CHECK(!rt_rapl_open(&rapl, folder));
     put_domain("intel-rapl:0", "package-0\n", "5000000\n");
     put_domain("intel-rapl:1", "package-1\n", "999000000\n");
-    put_domain("intel-rapl:0:0", "core\n", "1\n"); /* in its package's figure */
+    put_domain("intel-rapl:0:0", "core\n", "1\n"); /* included in the figure of its package */
     put_domain("intel-rapl:0:1", "dram\n", "100\n");
-    put_domain("intel-rapl-mmio:0", "package-0\n", "5000000\n"); /* the same once more */
+    put_domain("intel-rapl-mmio:0", "package-0\n", "5000000\n"); /* the same package again */
     CHECK(rt_rapl_open(&rapl, folder) && rapl.n == 3);
     rt_rapl_sample(&rapl);
     CHECK(rapl.joules == 0);
     put("intel-rapl:0", "energy_uj", "7000000\n");
-    put("intel-rapl:1", "energy_uj", "3000000\n"); /* round once: 4 J */
+    put("intel-rapl:1", "energy_uj", "3000000\n"); /* wraps once: 4 J */
     put("intel-rapl:0:0", "energy_uj", "1000001\n");
     put("intel-rapl:0:1", "energy_uj", "500100\n");
     rt_rapl_sample(&rapl);
@@ -177,7 +179,7 @@ static void test_rapl(void)
     put("intel-rapl:0:1", "energy_uj", "?\n");
     rt_rapl_sample(&rapl);
     CHECK(rapl.broken);
-    CHECK(!rt_rapl_open(&rapl, folder)); /* a sum without one of them would be too small */
+    CHECK(!rt_rapl_open(&rapl, folder)); /* without one of them the sum would be too small */
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);

@@ -1,6 +1,6 @@
 /*
- * test_image.c - images read back pixel by pixel, scales, the frame of VTK's files, and files that
- * cannot be written.
+ * test_image.c - images that are read back pixel by pixel, scales, the frame of VTK files, and
+ * files that cannot be written.
  */
 #include "config.h"
 #include <math.h>
@@ -38,7 +38,7 @@ static bool is_grey(const rt_image_t *image, int x, int y, int grey)
     return rgb[0] == grey && rgb[1] == grey && rgb[2] == grey;
 }
 
-/* Catches rows from the bottom up, width and height mixed up, a header of another length. */
+/* Catches rows that are upside down, width and height mixed up, a header of another length. */
 static void test_ppm(void)
 {
     static const char head[] = "P6\n3 2\n255\n";
@@ -106,7 +106,7 @@ static void test_fill(void)
     }
 }
 
-/* The image as text: a letter a dot of 2 x 2 pixels, all of which are alike. */
+/* Compares an image with text: a letter stands for a dot of 2 x 2 equal pixels. */
 static void check_dots(const rt_image_t *image, const char *const *want)
 {
     for (int y = 0; y < image->height; y++)
@@ -129,13 +129,13 @@ static void test_text(void)
     CHECK(is_grey(&image, 6, 2, 255) && is_grey(&image, 8, 2, 0) && is_grey(&image, 17, 2, 0));
     rt_image_free(&image);
     image = rt_image_new(24, 12, 255);
-    rt_image_text(&image, 0, 2, "-?5"); /* what has no letter is a gap */
+    rt_image_text(&image, 0, 2, "-?5"); /* a character without a letter is a gap */
     rt_image_fill(&image, 12, 2, 2, 10, 0);
     check_dots(&image, want);
     rt_image_free(&image);
 }
 
-/* A number has three digits and a unit, and 0 no sign. */
+/* A number has three digits and a unit; 0 has no sign. */
 static void test_number(void)
 {
     static const struct {
@@ -203,7 +203,7 @@ static void test_usual_most(void)
     CHECK(rt_image_usual_most(value, 1) == 0 && rt_image_usual_most(value, 0) == 0);
 }
 
-/* Catches a bar that is upside down, or marks that are not where their colour is. */
+/* Catches a bar that is upside down, and marks that are not at their colour. */
 static void test_bar(void)
 {
     enum { WIDTH = 90, HEIGHT = 130, LEFT = 10, TOP = 24, BOTTOM = 125 };

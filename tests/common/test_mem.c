@@ -2,7 +2,8 @@
  * test_mem.c - allocation, counting, copies and poison, on the back-end of a machine without a GPU
  * and, where there is one, on the GPU.
  *
- * What must die is tried first: it needs fork, which neither CUDA nor OpenMP outlives.
+ * Checks of programs that must die come first: they need fork, which neither CUDA nor OpenMP
+ * survives.
  */
 #include "config.h"
 #include "base/mem.h"
@@ -32,7 +33,7 @@ static void test_format(void)
 
 static void test_out_of_memory(void)
 {
-    /* The product wraps round to 8 bytes, which anybody could have. */
+    /* The product wraps to 8 bytes, which could be allocated. */
     CHECK_DIES(RT_MEMORY, "out of memory: asked for", { rt_alloc(SIZE_MAX / 8 + 2, 8, RT_HOST); });
     CHECK(rt_try_alloc(SIZE_MAX / 8 + 2, 8, RT_HOST) == NULL);
     for (rt_space_t space = RT_HOST; space < RT_SPACES; space++) {
@@ -41,18 +42,19 @@ static void test_out_of_memory(void)
         CHECK_DIES(RT_MEMORY, ", free ", { rt_alloc((size_t)1 << 60, 1, space); });
         CHECK_DIES(RT_MEMORY, "test_mem.c:", { rt_alloc((size_t)1 << 60, 1, space); });
         CHECK(rt_try_alloc((size_t)1 << 60, 1, space) == NULL);
-        CHECK(rt_mem_used(space) == 0); /* what was not given is not counted */
+        CHECK(rt_mem_used(space) == 0); /* failed allocations are not counted */
     }
-    /* A little too much: Linux would promise it, and kill us later. */
+    /* A little too much: Linux would promise it and kill us later. */
     const size_t too_much = rt_mem_available(RT_HOST) + ((size_t)1 << 30);
     CHECK_DIES(RT_MEMORY, "out of memory", { rt_alloc(too_much, 1, RT_HOST); });
 }
 
-/* Memory that was promised and not touched yet cannot be had a second time. */
+/* Memory that was promised and not touched yet cannot be allocated a second time. */
 static void test_promises(void)
 {
     const size_t gib = (size_t)1 << 30;
-    bool seen = rt_mem_available(RT_HOST) < 6 * gib; /* too little to tell from others' doings */
+    bool seen =
+        rt_mem_available(RT_HOST) < 6 * gib; /* too little to tell apart from other programs */
     for (int i = 0; i < 5 && !seen; i++) {
         const size_t before = rt_mem_available(RT_HOST);
         char *big = rt_alloc(2, gib, RT_HOST);
@@ -60,9 +62,9 @@ static void test_promises(void)
         rt_free(big, RT_HOST);
     }
     CHECK(seen);
-#ifndef CHECK_LEAKS /* the address sanitizer does touch it, in its shadow */
+#ifndef CHECK_LEAKS /* the address sanitizer touches it, in its shadow memory */
     const size_t most = rt_mem_available(RT_HOST) / 10 * 6;
-    char *first = rt_try_alloc(most, 1, RT_HOST); /* NULL if a ulimit is in the way */
+    char *first = rt_try_alloc(most, 1, RT_HOST); /* NULL if a ulimit prevents it */
     CHECK(!first || rt_try_alloc(most, 1, RT_HOST) == NULL);
     rt_free(first, RT_HOST);
 #endif
@@ -91,7 +93,7 @@ static void test_misuse(void)
     CHECK_DIES(RT_INVALID, "over the end", { rt_copy(d + 1, RT_DEVICE, on_stack, RT_HOST, 32); });
     CHECK_DIES(RT_INVALID, "over the end", { rt_copy(on_stack, RT_HOST, d + 3, RT_DEVICE, 9); });
     CHECK_DIES(RT_INVALID, "over the end", { rt_fill(d, RT_DEVICE, 0, 33); });
-    rt_copy(d + 3, RT_DEVICE, on_stack, RT_HOST, 8); /* to the very end is right */
+    rt_copy(d + 3, RT_DEVICE, on_stack, RT_HOST, 8); /* up to the very end is allowed */
     RT_FREE(h, RT_HOST);
     RT_FREE(d, RT_DEVICE);
     CHECK(h == NULL && d == NULL);
@@ -119,7 +121,7 @@ static void test_counting(rt_space_t space)
     CHECK(rt_mem_available(space) > 0);
 }
 
-/* Many blocks, freed in another order than made: the table must keep them apart. */
+/* Many blocks, freed in another order than allocated: the table must keep them apart. */
 static void test_many(rt_space_t space)
 {
     enum { MANY = 300 };
@@ -130,7 +132,8 @@ static void test_many(rt_space_t space)
     }
     int wrong = 0;
     for (int k = 0; k < MANY; k++) {
-        const int i = k * 7 % MANY; /* 7 and 300 have no common factor: every block once */
+        const int i =
+            k * 7 % MANY; /* 7 and 300 have no common factor, so this visits each block once */
         int back = -1;
         rt_copy(&back, RT_HOST, block[i], space, sizeof back);
         wrong += back != i;
@@ -160,14 +163,14 @@ static void test_copies(void)
     }
 }
 
-/* The program that forgot the copy to the device: what it computes must be NaN. */
+/* A program that forgets the copy to the device must compute NaN. */
 static void test_poison(rt_space_t space, size_t n)
 {
     double *never_written = RT_NEW(double, n, space), *result = malloc(n * sizeof *result);
     rt_copy(result, RT_HOST, never_written, space, n * sizeof *result);
     size_t finite = 0, tame = 0, signalling = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits; /* not isnan: -ffast-math takes it for never true */
+        uint64_t bits; /* not isnan: with -ffast-math it is never true */
         int32_t half[2];
         memcpy(&bits, &result[i], sizeof bits);
         memcpy(half, &bits, sizeof bits);
@@ -203,14 +206,14 @@ static void test_gpu(void)
     test_all_spaces();
     rt_mem_poison(true);
     for (rt_space_t space = RT_HOST; space < RT_SPACES; space++)
-        test_poison(space, 300001); /* more than the megabyte that is doubled */
+        test_poison(space, 300001); /* more than the megabyte from which doubling starts */
     rt_mem_poison(false);
 
     const size_t before = rt_mem_available(RT_DEVICE);
     CHECK(before <= rt_device_gpu()->memory);
     CHECK(rt_try_alloc(before + ((size_t)1 << 30), 1, RT_DEVICE) == NULL);
     rt_device_synchronize(); /* dies if the failed allocation left an error behind */
-    bool less = false; /* other programs may give memory back just then: once in a few tries */
+    bool less = false; /* other programs may free memory meanwhile: one of a few tries must do */
     for (int attempt = 0; attempt < 10 && !less; attempt++) {
         const size_t now = rt_mem_available(RT_DEVICE), quarter = now / 4;
         char *block = rt_alloc(1, quarter, RT_DEVICE);

@@ -1,9 +1,9 @@
 /*
- * test_mesh.c - meshes of all four element types, written to memory in every format, read back and
- * compared; and then those files broken in every way.
+ * test_mesh.c - a mesh of all four element types, written to memory in every format, read back and
+ * compared; then the same files, broken in every way.
  *
- * What is parsed ends where a page starts that must not be touched, so that reading one byte too
- * far ends the test.
+ * The bytes that are parsed end where an inaccessible page begins, so that reading one byte too far
+ * ends the test.
  */
 #include "config.h"
 #include <math.h>
@@ -34,7 +34,7 @@ static size_t size[FORMATS];
 static char *guarded;
 static char why[512];
 
-/* --- the mesh: a cube, a pyramid on top, a prism beside it, a tetrahedron at the pyramid --- */
+/* --- the mesh: a cube, a pyramid on top, a prism next to it, two tetrahedra at the pyramid --- */
 
 enum { VERTICES = 13, FACES = 4 };
 /* Vertex 0 is used by no element. */
@@ -45,7 +45,7 @@ static int32_t hexahedron[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 static int32_t pyramid[5] = {5, 6, 7, 8, 9};
 static int32_t prism[6] = {2, 10, 3, 6, 11, 7};
 static int32_t tetrahedra[2][4] = {{5, 6, 9, 12}, {6, 11, 9, 12}};
-static int32_t triangles[3][3] = {{2, 10, 3}, {0, 1, 2}, {6, 11, 7}}; /* the second is left out */
+static int32_t triangles[3][3] = {{2, 10, 3}, {0, 1, 2}, {6, 11, 7}}; /* the second is dropped */
 static int32_t quads[1][4] = {{1, 2, 3, 4}};
 static const int32_t triangle_tag[3] = {3, 4, 5}, quad_tag[1] = {1};
 
@@ -89,7 +89,8 @@ static void put_size(form_t f, uint64_t value)
     put(f, &value, sizeof value);
 }
 
-/* As they come: faces, then elements of all types. Gmsh's number of the type; tag 0: an element. */
+/* Calls `write` for all faces, then for all elements, with Gmsh's number of the type. A tag of 0
+ * means an element. */
 static void each(form_t f, void (*write)(form_t f, int number, int type, int32_t tag, int n,
                                          const int32_t *vertex))
 {
@@ -145,7 +146,7 @@ static void write_gmsh2(form_t f)
     text(f, "%s$EndElements\n", binary ? "\n" : "");
 }
 
-/* The surface with physical group t is the entity 10 t; one block an element. */
+/* The surface with physical group t is the entity 10 t. Each element is a block of its own. */
 static void gmsh4_element(form_t f, int number, int type, int32_t tag, int n, const int32_t *vertex)
 {
     text(f, "%d %d %d 1\n%d", tag ? 2 : 3, tag ? 10 * tag : 1, type, number);
@@ -277,9 +278,9 @@ static void put_ints(form_t f, const int32_t *value, int64_t n, int32_t add)
     }
 }
 
-/* Written down by hand, by AFLR3's picture of a prism 1 2 3 4 5 6 whose node 6 fell onto 3: its
- * triangle 1 2 3 is (5, 8, 9), counter-clockwise as seen from inside, 9 the apex; 4 beside 1 is 6,
- * 5 beside 2 is 7. */
+/* Written by hand, after AFLR3's picture of a prism 1 2 3 4 5 6 whose node 6 was moved onto 3: its
+ * triangle 1 2 3 is (5, 8, 9), counter-clockwise as seen from inside, with 9 the apex; 4 (above 1)
+ * is 6, and 5 (above 2) is 7. */
 static const int32_t ugrid_pyramid[5] = {5, 8, 9, 6, 7};
 
 static void write_ugrid(form_t f, const int32_t *pyramid_nodes)
@@ -315,8 +316,8 @@ static void make_files(void)
 
 /* --- reading back --- */
 
-/* Parses these bytes at the end of the guarded memory. Whatever comes out, memory stays within what
- * mesh/read.c says, and a failure gives one line that starts with the name. */
+/* Parses these bytes at the end of the guarded memory. Checks that memory stays within what
+ * mesh/read.c promises, and that a failure gives one line that starts with the name. */
 static rt_mesh_t *parse(const char *name, const char *data, size_t n, unsigned types)
 {
     const size_t before = rt_mem_used(RT_HOST), m = strlen(name);
@@ -335,7 +336,7 @@ static rt_mesh_t *parse(const char *name, const char *data, size_t n, unsigned t
     return mesh;
 }
 
-/* Numbers in range: what rt_mesh_check and others may rely on. */
+/* True if all numbers are in range, as rt_mesh_check and others may assume. */
 static bool sound(const rt_mesh_t *m)
 {
     bool held = m->vertices > 0;
@@ -351,7 +352,7 @@ static bool sound(const rt_mesh_t *m)
     return held && elements > 0 && rt_count_nonfinite(m->x, 3 * (size_t)m->vertices) == 0;
 }
 
-/* The mesh above without vertex 0 and the triangle that has it. */
+/* True if this is the mesh above without vertex 0 and the triangle that has it. */
 static bool is_the_mesh(const rt_mesh_t *m)
 {
     const rt_mesh_t w = whole();
@@ -372,8 +373,8 @@ static bool is_the_mesh(const rt_mesh_t *m)
     return held;
 }
 
-/* Catches a type or an order of vertices mixed up, a tag of the wrong face, tags of nodes taken for
- * positions, the unused vertex that stayed. */
+/* Catches a type or an order of vertices that is mixed up, the tag of another face, tags of nodes
+ * taken for positions, and an unused vertex that was kept. */
 static void test_good(form_t f)
 {
     rt_mesh_t *m = parse(names[f], bytes[f], size[f], 0);
@@ -388,19 +389,19 @@ static void test_good(form_t f)
     rt_mesh_destroy(m);
 }
 
-/* Catches a missing look at the end of the file at any place. */
+/* Catches a missing check for the end of the file, at any place. */
 static void test_cut(form_t f)
 {
     for (size_t n = 0; n < size[f]; n++) {
         rt_mesh_t *m = parse(names[f], bytes[f], n, 0);
-        if (m && n + 1 < size[f]) /* the last line may go without its end */
+        if (m && n + 1 < size[f]) /* the last line may lack its end */
             CHECK(f == SU2 || !"a file that was cut is refused");
         CHECK(!m || sound(m));
         rt_mesh_destroy(m);
     }
 }
 
-/* Turned bits may give another mesh, but a sound one; and some must be refused. */
+/* Flipped bits may give another mesh, but a sound one; and some must be refused. */
 static void test_bits(form_t f)
 {
     static char broken[MOST];
@@ -421,7 +422,8 @@ static void test_bits(form_t f)
     CHECK(refused > size[f]);
 }
 
-/* With the first `old` changed to `new`: refused with this text, or (NULL) still the same mesh. */
+/* Changes the first `old` to `new`: the file must be refused with this text, or (NULL) give the
+ * same mesh. */
 static void check_change(form_t f, const char *old, const char *new, const char *wanted)
 {
     static char broken[MOST];
@@ -446,15 +448,15 @@ static void test_messages(void)
                  "element 9 is a hexahedron of second order (type 12)");
     check_change(GMSH2, "\n9 5 2", "\n9 14 2", "element 9 is a pyramid of second order (type 14)");
     check_change(GMSH2, "\n9 5 2", "\n9 9 2", "element 9 is a triangle of second order (type 9)");
-    check_change(GMSH2, "\n9 5 2", "\n8 5 2", "element 8 stands twice in it");
+    check_change(GMSH2, "\n9 5 2", "\n8 5 2", "element 8 occurs twice");
     check_change(GMSH2, "\n9 5 2 0 77 103", "\n9 5 2 0 77 104", "element 9: there is no node 104");
     check_change(GMSH2, "\n1 2 2 3", "\n1 2 2 3000000000", "has the tag 3000000000");
     check_change(GMSH2, "\n1 2 2 3 77 106", "\n1 2 2 3 77 107", "element 1: there is no node 107");
     check_change(GMSH2, "\n9\n1 2", "\n10\n100 15 2 0 77 103\n1 2", NULL);
     check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 5 1\n", "is not a whole number");
-    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 3 1\n", "line 12: \"1\" stands where $EndEntities");
+    check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 3 1\n", "line 12: \"1\" is where $EndEntities");
     check_change(GMSH4, "\n1 1 4 1\n", "\n1 1 -4 1\n", "-4 entities of dimension 2");
-    check_change(GMSH4, "\n40 0 0 0", "\n30 0 0 0", "surface 30 stands twice");
+    check_change(GMSH4, "\n40 0 0 0", "\n30 0 0 0", "surface 30 occurs twice");
     check_change(GMSH4, "1 1 1 2 3 99 1 1\n", "1 1 1 2 3 99 1\n",
                  "the boundary of an entity is missing");
     check_change(GMSH4, "$Elements\n", "$Elements\n\n", NULL);
@@ -467,7 +469,7 @@ static void test_messages(void)
     check_change(SU2, "\n9 1 2 3 4", "\n9 1 2 3", "a node of an element is missing");
     check_change(SU2, "NMARK= 5", "NMARK= 6", "NMARK= says 6, and there are 5 MARKER_TAG=");
     check_change(SU2, "MARKER_TAG= empty\n", "", "MARKER_ELEMS= without a MARKER_TAG=");
-    check_change(SU2, "MARKER_ELEMS= 0\n", "", "MARKER_TAG= follows on MARKER_TAG=");
+    check_change(SU2, "MARKER_ELEMS= 0\n", "", "MARKER_TAG= directly after MARKER_TAG=");
     check_change(SU2, "MARKER_ELEMS= 0\n", "MARKER_ELEMS= 1\n", "is not a whole number");
     check_change(SU2, "NMARK= 5\n", "", NULL);
     check_change(SU2, "NMARK= 5\n", "NMARK= 5\nFFD_NBOX= 1\n1 2 3\n", NULL);
@@ -501,7 +503,7 @@ static void test_ugrid(void)
     check_ugrid(faces, 0, "byte 340: there is no node 0: nodes are 1 to 13");
     check_ugrid(last, 14, "there is no node 14");
     check_ugrid(28 + 4, 0x7ff00000, "node 1: its x coordinate is not finite");
-    /* CGNS's order, our own: the apex would be in the base */
+    /* the order of CGNS, which is ours, would put the apex into the base */
     write_ugrid(UGRID_BIG, pyramid);
     m = parse("m.b8.ugrid", bytes[UGRID_BIG], size[UGRID_BIG], 0);
     CHECK(m && !rt_mesh_check(m, why, sizeof why) && strstr(why, "pyramid 0 is "));
@@ -534,8 +536,8 @@ static void test_check(void)
         char text[64];
         int32_t *vertex = m.element[t];
         const int n = rt_element_size(t);
-        /* every pair of vertices swapped turns a corner over, but for symmetries, which two swaps
-         * are: one swap is never one */
+        /* swapping a pair of vertices turns a corner over: a symmetry of the element takes two
+         * swaps, so one swap is never one */
         for (int a = 0; a < n; a++)
             for (int b = 0; b < a; b++) {
                 swap(vertex + a, vertex + b);
@@ -548,7 +550,7 @@ static void test_check(void)
                 check_fault(&m, text);
                 vertex[a] = old;
             }
-        /* each vertex on the plane of three others, and beyond it, is found */
+        /* a vertex out of range must be found at each place */
         for (int a = 0; a < n; a++) {
             const int32_t old = vertex[a];
             vertex[a] = VERTICES;
@@ -558,7 +560,8 @@ static void test_check(void)
             vertex[a] = old;
         }
     }
-    const double z = x[9][2]; /* the pyramid's apex, which is the tetrahedra's too */
+    const double z =
+        x[9][2]; /* the apex of the pyramid, which is also a vertex of the tetrahedra */
     m.elements[RT_TETRAHEDRON] = 0;
     x[9][2] = 1;
     check_fault(&m, "pyramid 0 is flat: the volume of the tetrahedron at its corner 0 is 0 m^3");
@@ -567,7 +570,7 @@ static void test_check(void)
                 "pyramid 0 is inverted: the volume of the tetrahedron at its corner 0 is -0.08");
     x[9][2] = z;
     m.elements[RT_TETRAHEDRON] = 2;
-    x[0][1] = NAN; /* of no element, but of the mesh */
+    x[0][1] = NAN; /* a vertex of no element, but of the mesh */
     check_fault(&m, "vertex 0 has a coordinate that is not finite");
     x[0][1] = 9;
     swap(&triangles[1][0], &triangles[1][1]); /* faces may turn either way */
@@ -593,7 +596,7 @@ static void test_files(void)
     CHECK(strstr(why, "there is no tetrahedron in it"));
 }
 
-/* RT_CORPUS=FOLDER: the files go there, for tests/fuzz/fuzz_mesh.c, with its last byte. */
+/* With RT_CORPUS=FOLDER: writes the files there for tests/fuzz/fuzz_mesh.c, with its last byte. */
 static void leave_files(const char *folder)
 {
     for (int f = 0; f < FORMATS; f++) {

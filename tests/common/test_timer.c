@@ -1,8 +1,8 @@
 /*
  * test_timer.c - nesting, totals, and that a timer shows the time of the work.
  *
- * Sleeps last at least as long as asked, and maybe much longer on a busy machine: so the bounds
- * from below are absolute, and those from above are other clocks that ran around.
+ * A sleep lasts at least as long as asked for, and maybe much longer on a busy machine. So the
+ * lower bounds are absolute, and the upper bounds come from other clocks that ran around it.
  */
 #include "config.h"
 #include "machine/timer.h"
@@ -55,7 +55,7 @@ static void test_off(void)
     CHECK(!rt_timer_enabled());
     rt_timer_start("a", RT_CPU);
     rt_timer_work(1, 1);
-    rt_timer_stop("something else"); /* not even looked at */
+    rt_timer_stop("something else"); /* ignored while timers are off */
     CHECK(results() == 0);
     rt_timer_enable(true);
     CHECK(rt_timer_enabled());
@@ -64,7 +64,7 @@ static void test_off(void)
 
 static void test_tree(void)
 {
-    rt_timer_result_t solve, operator, gather, again;
+    rt_timer_result_t solve, apply, gather, again;
     const double begin = rt_clock();
     rt_timer_start("solve", RT_CPU);
     for (int i = 0; i < 3; i++) {
@@ -77,35 +77,36 @@ static void test_tree(void)
     }
     rest(0.005);
     rt_timer_stop("solve");
-    rt_timer_start("gather", RT_CPU); /* below another parent: another timer */
+    rt_timer_start("gather", RT_CPU); /* another parent, so another timer */
     rt_timer_stop("gather");
     const double elapsed = rt_clock() - begin;
 
     CHECK(results() == 4);
-    CHECK(rt_timer_result(0, &solve) && rt_timer_result(1, &operator));
+    CHECK(rt_timer_result(0, &solve) && rt_timer_result(1, &apply));
     CHECK(rt_timer_result(2, &gather) && rt_timer_result(3, &again));
     CHECK(!rt_timer_result(4, &again) && rt_timer_result(3, &again));
     CHECK_TEXT(solve.name, "solve");
-    CHECK_TEXT(operator.name, "operator");
+    CHECK_TEXT(apply.name, "operator");
     CHECK_TEXT(gather.name, "gather");
     CHECK_TEXT(again.name, "gather");
-    CHECK(solve.depth == 0 && operator.depth == 1 && gather.depth == 2 && again.depth == 0);
-    CHECK(solve.calls == 1 && operator.calls == 3 && gather.calls == 3 && again.calls == 1);
-    CHECK(operator.bytes == 300 && operator.flops == 21);
+    CHECK(solve.depth == 0 && apply.depth == 1 && gather.depth == 2 && again.depth == 0);
+    CHECK(solve.calls == 1 && apply.calls == 3 && gather.calls == 3 && again.calls == 1);
+    CHECK(apply.bytes == 300 && apply.flops == 21);
     CHECK(solve.bytes == 0 && gather.flops == 0);
-    rt_timer_credit("gather", 8, 2); /* both timers of that name, for each of their calls */
-    CHECK(rt_timer_result(1, &operator) && rt_timer_result(2, &gather));
+    rt_timer_credit("gather", 8,
+                    2); /* counts for both timers of that name, for each of their calls */
+    CHECK(rt_timer_result(1, &apply) && rt_timer_result(2, &gather));
     CHECK(rt_timer_result(3, &again) && again.bytes == 8 && again.flops == 2);
-    CHECK(gather.bytes == 24 && gather.flops == 6 && operator.bytes == 300);
+    CHECK(gather.bytes == 24 && gather.flops == 6 && apply.bytes == 300);
 
     CHECK(solve.min == solve.max && solve.max == solve.sum);
     CHECK(solve.sum <= elapsed);
     if (!rt_device_gpu()) {
-        CHECK(operator.min >= 0.01 && operator.max >= 0.03 && operator.sum >= 0.05);
-        CHECK(operator.min<operator.max);
-        CHECK(operator.min * 3 <= operator.sum && operator.sum <= operator.max * 3);
-        CHECK(solve.sum >= operator.sum + 0.005);
-        CHECK(gather.sum <= operator.sum);
+        CHECK(apply.min >= 0.01 && apply.max >= 0.03 && apply.sum >= 0.05);
+        CHECK(apply.min < apply.max);
+        CHECK(apply.min * 3 <= apply.sum && apply.sum <= apply.max * 3);
+        CHECK(solve.sum >= apply.sum + 0.005);
+        CHECK(gather.sum <= apply.sum);
     }
 }
 
@@ -134,7 +135,7 @@ static void test_reset(void)
     rt_timer_reset();
 }
 
-/* Seconds, by a clock that is not ours. */
+/* Returns seconds of a clock that rt_clock does not use. */
 static double other_clock(void)
 {
     struct timespec now;
@@ -149,10 +150,10 @@ static void test_window(void)
     rest(0.01);
     const double window = rt_window_end(begin);
     CHECK(window >= 0.01);
-    CHECK(window <= 1.1 * (other_clock() - around)); /* it may be slewed by a time server */
+    CHECK(window <= 1.1 * (other_clock() - around)); /* a time server may adjust it */
 }
 
-/* Work that goes on after the call that started it returned. */
+/* Times work that continues after the call that started it has returned. */
 static void test_gpu(void)
 {
     const size_t bytes = (size_t)1 << 30;
@@ -171,8 +172,8 @@ static void test_gpu(void)
     CHECK(rt_timer_result(0, &host) && rt_timer_result(1, &fill) && rt_timer_result(2, &after));
     CHECK(fill.calls == 10);
     CHECK(fill.min > 1e-5); /* 1 GiB in 10 us would be 100 TB/s: only the launch was timed */
-    CHECK(fill.sum <= 1.01 * host.sum); /* the timer around has waited for the work */
-    CHECK(after.sum < fill.sum);        /* and left none of it for the next one */
+    CHECK(fill.sum <= 1.01 * host.sum); /* the outer timer has waited for the work */
+    CHECK(after.sum < fill.sum);        /* and has left none of it for the next one */
     rt_timer_reset();
 
     double seconds = rt_window_begin();
@@ -181,7 +182,7 @@ static void test_gpu(void)
     seconds = rt_window_end(seconds);
     CHECK(seconds > 1e-4);
 
-    for (int i = 0; i < 10000; i++) { /* more than can be pending at a time */
+    for (int i = 0; i < 10000; i++) { /* more than can be pending at once */
         rt_timer_start("many", RT_CUDA);
         rt_timer_stop("many");
     }

@@ -17,7 +17,7 @@ for type in fp64 fp32 fp16 bf16; do
     done
 done
 valid double "$mcpi" $cpu $small --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
-# every type converges, down to what it can hold
+# every type converges, down to its own accuracy
 for type in fp64 fp32 fp16 bf16; do
     valid long-$type "$mcpi" $cpu $small --offdiagonal $type --sweeps 60 --rung cpu-simd
 done
@@ -49,16 +49,16 @@ grep -q ' 8 rows, 20 off-diagonal blocks' ring.out || fail "ring.mtx: $(grep '^p
 matrix_file chain.mtx 60
 valid matrix "$mcpi" $cpu --mesh chain.mtx --ladder
 grep -q ' 12 rows, 22 off-diagonal blocks' matrix.out || fail "chain.mtx: $(grep '^problem' matrix.out)"
-grep -q 'rows in rcm order' matrix.out || fail "chain.mtx: no word on the order"
+grep -q 'rows in rcm order' matrix.out || fail "chain.mtx: the order is not printed"
 valid matrix4 "$mcpi" $cpu --mesh chain.mtx --block-size 4 --rung cpu-simd
 
-# --- what is said ---
+# --- output ---
 valid tiny "$mcpi" --device cpu --size tiny --seconds 0.01 --rung cpu-simd --json tiny.json
 for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
     grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
 done
 valid ladder "$mcpi" --device cpu $small --seconds 0.02 --ladder
-grep -q '^beside the slides' ladder.out || fail "--ladder prints no comparison with the slides"
+grep -q '^compared with the slides' ladder.out || fail "--ladder prints no comparison with the slides"
 valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
 if "$mcpi" $cpu --surface 2 --layers 2 --threads 2 2>&1 | grep -q 'no OpenMP'; then
     echo "not on two threads: this build has no OpenMP"
@@ -73,9 +73,9 @@ valid constant "$mcpi" $cpu $small --solution constant --rung cpu-simd
 awk -v a="$(residual constant)" -v b="$(residual one)" 'BEGIN { exit !(a > b && b > 0) }' ||
     fail "a constant solution is found as fast as a random one: $(residual constant), $(residual one)"
 "$mcpi" --list --device cpu >list.out || fail "--list ends with $?"
-grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
+grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list prints no claim"
 
-# --- bad input: one line, status 2, nothing left behind ---
+# --- bad input: one line, status 2, no files left behind ---
 refused 2 "--surface 0: out of range" "$mcpi" $cpu --surface 0
 refused 2 "use less of either" "$mcpi" $cpu --surface 30000
 refused 2 "--layers 1: out of range" "$mcpi" $cpu --layers 1
@@ -107,7 +107,7 @@ for walls in 7 1,7; do
 done
 refused 2 "--walls 3,7: of 459 boundary faces none has the tag 7" "$mcpi" $cpu $small --walls 3,7
 refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls 1,x
-refused 2 "40 rows: no multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
+refused 2 "40 rows: not a multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
 # Files of one mesh in several formats have one digest; another vertex or value makes another.
 sed 's/^1 1 30$/1 1 31/' chain.mtx >other.mtx
 [ "$(digests "$mcpi $cpu --walls none --mesh" "$samples/mixed.su2" "$samples/mixed.lb8.ugrid" "$samples/mixed.msh")" = 1 ] ||

@@ -9,7 +9,7 @@ cuda_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
 gpu_rungs=$cuda_rungs
 grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
 
-# ladder NAME OPTION...: all rungs, none left out.
+# ladder NAME OPTION...: runs all rungs; none may be left out.
 ladder()
 {
     name=$1
@@ -28,7 +28,7 @@ if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves l
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
-# Each kernel that is compiled is one of these: 4 types of O, 2 of dQ, 2 of the sums, 4 block sizes.
+# All compiled kernels: 4 types of O, 2 of dQ, 2 of the sums, 4 block sizes.
 for nb in 4 5 6 7; do
     for o in fp64 fp32 fp16 bf16; do
         ladder types-$nb-$o --surface 5 --layers 6 --block-size $nb --offdiagonal $o
@@ -43,7 +43,7 @@ done
 ladder all-fp64 --surface 5 --layers 6 --offdiagonal fp64 --dq fp64 --accumulate fp64
 ladder mixed --surface 5 --layers 6 --offdiagonal bf16 --dq fp64 --accumulate fp64
 
-# Threads of a block.
+# Threads per block.
 for rung in naive warp-shared warp-shuffle six-rows; do
     for threads in 64 256; do
         valid $rung-$threads "$mcpi" --rung $rung --choose threads=$threads --surface 7 --layers 6 --seconds 0
@@ -53,7 +53,7 @@ for rung in naive warp-shared six-rows; do
     valid $rung-512 "$mcpi" --rung $rung --choose threads=512 --surface 7 --layers 6 --block-size 7 \
         --accumulate fp64 --seconds 0
 done
-# From rows of which some colours have one, to more than fill a GPU at once.
+# From colours with one row to more rows than a GPU holds at once.
 for size in "2 2" "2 3" "4 6" "13 11" "40 30"; do
     set -- $size
     ladder size-$1x$2 --surface $1 --layers $2
@@ -61,7 +61,7 @@ done
 for order in natural rcm hilbert random; do
     ladder $order --surface 12 --layers 12 --order $order
 done
-# A graph holds at most 64 sweeps: one, all, one more, and what is left over of three graphs.
+# A graph holds at most 64 sweeps: one, all, one more, and three graphs with sweeps left over.
 for sweeps in 1 2 64 65 131; do
     ladder sweeps-$sweeps --surface 5 --layers 6 --sweeps $sweeps
 done
@@ -72,7 +72,7 @@ valid ladder "$mcpi" --surface 40 --layers 30 --ladder --seconds 0.1 && ran ladd
 tail -n 40 ladder.out
 valid default "$mcpi" --seconds 0.02
 
-# The boundary rows of a colour first, then the others: sub-ranges, and columns that are ghosts.
+# On two ranks a colour is two sub-ranges, boundary rows first, and columns may be ghosts.
 if why=$(have_mpi); then
     two="$mpirun -n 2 $mcpi --device 0 --share-device --surface 10 --layers 10 --seconds 0"
     for rung in $gpu_rungs; do
@@ -81,7 +81,7 @@ if why=$(have_mpi); then
     done
     valid two-sweep $two --rung six-rows --exchange sweep
     valid two-local $two --rung six-rows --colouring local --exchange sweep
-    # Two GPUs: an exchange after each colour within a graph of at most 16 sweeps (35: two left over), and after each sweep.
+    # Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over), and after each sweep.
     find_transports
     for transport in $transports; do
         two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"

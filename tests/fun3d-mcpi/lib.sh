@@ -1,4 +1,4 @@
-# lib.sh - what the scripts of fun3d-mcpi share, beside what all apps do.
+# lib.sh - what the scripts of fun3d-mcpi share, in addition to what all apps share.
 app=fun3d-mcpi
 inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
 samples=$inputs/fun3d-mcpi
@@ -6,19 +6,19 @@ samples=$inputs/fun3d-mcpi
 mcpi=$program
 small="--surface 6 --layers 5"
 
-# fingerprint NAME: the bits of dQ after a solve, as the run whose output is NAME.out has them.
+# fingerprint NAME: prints the fingerprint of dQ after a solve, from NAME.out.
 fingerprint()
 {
     sed -n 's/^residual .*dQ is \([0-9a-f]*\)$/\1/p' "$1.out"
 }
 
-# residual NAME: after the last sweep.
+# residual NAME: prints the residual after the last sweep, from NAME.out.
 residual()
 {
     sed -n 's/^residual .*, [0-9]*: \([^;]*\);.*/\1/p' "$1.out"
 }
 
-# ring FILE PROGRAM: the sample matrix, 8 block rows of 5, with each entry as this awk program leaves it:
+# ring FILE PROGRAM: writes the sample matrix, 8 block rows of 5, with each entry as this awk program leaves it:
 # a and b are its block row and block column from 0; `next` leaves it out.
 ring()
 {
@@ -28,7 +28,7 @@ ring()
     rm ring.entries
 }
 
-# bad_files: files that cannot be used, and in bad.list a line for each: its name, and what must be said.
+# bad_files: writes files that cannot be used, and bad.list with a line for each: its name, and the expected message.
 bad_files()
 {
     ring singular.mtx 'a == 2 && b == 2 { $3 = 1 }'
@@ -57,7 +57,7 @@ bad_files()
 	oneway.mtx row 4 has neighbour 0, which does not have it in return
 	diagonal.mtx block row 5 (rows 26 to 30) has no diagonal block
 	column.mtx column 41: must be 1 to 40
-	twice.mtx row 7, column 8 stands twice
+	twice.mtx row 7, column 8 is listed twice
 	value.mtx row 7, column 9: the value is not finite
 	count.mtx the file ends here
 	empty.mtx the file is empty
@@ -71,7 +71,7 @@ bad_files()
 	END
 }
 
-# matrix_file FILE N: a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.
+# matrix_file FILE N: writes a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.
 matrix_file()
 {
     awk -v n="$2" 'BEGIN {

@@ -20,7 +20,7 @@ for n in ${each#1 }; do
 done
 [ "$(fingerprint ladder-1)" != "$(fingerprint double-1)" ] || fail "the fingerprint says nothing"
 
-# Fewer messages, slower convergence: both residuals are told, and the default's is the smaller one.
+# Fewer messages, slower convergence: both residuals are printed, and the default's is smaller.
 for mode in "--exchange sweep" "--colouring local"; do
     valid price $mpirun -n 4 "$mcpi" $run $small $mode --rung cpu-simd --json price.json
     sed -n 's/^price .* \([^ ]*\) with global .* \([^ ]*\) as asked$/\1 \2/p' price.out |
@@ -53,9 +53,9 @@ refused 2 "none has the tag 7" $mpirun -n 2 "$mcpi" $run $small --walls 7
 if [ "$long" != 0 ]; then
     refused 2 "fewer than the 9 ranks" $mpirun -n 9 "$mcpi" $run --mesh "$samples/ring.mtx"
     refused 2 "not a list" $mpirun -n 2 "$mcpi" $run --mesh "$samples/mixed.su2" --walls 1,x
-    refused 2 "no multiple of the block size" $mpirun -n 2 "$mcpi" $run --mesh "$samples/ring.mtx" --block-size 7
+    refused 2 "not a multiple of the block size" $mpirun -n 2 "$mcpi" $run --mesh "$samples/ring.mtx" --block-size 7
 fi
-# one for each place where ranks find it out
+# one for each place where ranks detect a fault
 bad_files
 for file in singular.mtx oneway.mtx empty.mtx inverted.su2; do
     refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json

@@ -1,9 +1,9 @@
-# peers.sh - what libraries make of the same system: their iterates are ours.
+# peers.sh - libraries sweep the same system: their iterates agree with ours.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 built=$("$mcpi" --device cpu $small --ladder --seconds 0.01 --windows 1 | grep '^peers')
 [ -n "$built" ] || skip "no peer is in this build (configure --with-petsc, --with-cusparse)"
 
-# agrees NAME PEER: the table of NAME has a row of the peer, and it says so.
+# agrees NAME PEER: the table of NAME has a row for the peer, which says that it agrees.
 agrees()
 {
     grep "^$2 " "$1.out" | grep -qE ' agrees( |$)' || fail "$1: $2: $(grep "^$2" "$1.out")"
@@ -33,7 +33,7 @@ for peer in "PETSc MatSOR" "cuSPARSE bsrmv"; do
     valid matrix "$mcpi" --device $device --mesh chain.mtx $ours && agrees matrix "$peer"
 done
 
-# Under a launcher MPI is there already; on two ranks no peer runs.
+# Under a launcher MPI is running already; on two ranks no peer runs.
 if why=$(have_mpi); then
     valid mpi1 $mpirun -n 1 "$mcpi" --device cpu $small $ours
     ! grep -q '^#define RT_HAVE_PETSC 1' "$top/config.h" || agrees mpi1 "PETSc MatSOR"

@@ -1,22 +1,22 @@
 /*
  * test_mtx.c - Matrix Market files: a small block matrix is written, read and compared entry by
- * entry, and then that file broken in every way.
+ * entry; then that file is broken in every way.
  */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "apps/fun3d-mcpi/mcpi.h"
+#include "apps/fun3d-mcpi/input/input.h"
 #include "tests/common/check.h"
 #include "tests/common/guarded.h"
 
 enum { NB = 4, ROWS = 3, N = NB * ROWS, MOST = 1 << 13 };
-static char *guarded; /* MOST bytes, behind which no access is allowed */
+static char *guarded; /* MOST bytes; an access beyond them faults */
 static char file[MOST];
 static size_t size;
 static double matrix[N][N];
 static char why[512];
 
-/* Block rows 0 and 2 are no neighbours; block (1, 2) has one entry, at its corner. */
+/* Block rows 0 and 2 are not neighbours; block (1, 2) has one entry, at its corner. */
 static bool is_entry(int i, int j)
 {
     const int a = i / NB, b = j / NB;
@@ -27,7 +27,7 @@ static bool is_entry(int i, int j)
     return abs(a - b) == 1 && (i + j) % 2 == 0;
 }
 
-/* From the last entry to the first, so that all must be sorted. */
+/* Writes from the last entry to the first, so that all must be sorted. */
 static void write_file(void)
 {
     int entries = 0;
@@ -61,8 +61,8 @@ static mcpi_source_t *parse(const char *data, size_t n, int nb)
     return source;
 }
 
-/* Catches a block transposed, entries of another block or row, a list that does not ascend, an
- * entry that is not there and not zero. */
+/* Catches a transposed block, entries of another block or row, a list that does not ascend, a
+ * missing entry that is not zero. */
 static bool is_the_matrix(const mcpi_source_t *source)
 {
     const mcpi_graph_t *graph = source ? source->graph : NULL;
@@ -98,7 +98,7 @@ static void test_good(void)
     mcpi_source_destroy(source);
 }
 
-/* Every start of the file is refused, until only digits of the last value lack. */
+/* Every beginning of the file is refused, until only digits of the last value are missing. */
 static void test_cut(void)
 {
     size_t last = size - 1; /* where the last line starts */
@@ -111,7 +111,7 @@ static void test_cut(void)
     }
 }
 
-/* Turned bits may give another matrix, but one that holds together; and some must be refused. */
+/* Flipped bits may give another matrix, but it must be sound; and some must be refused. */
 static void test_bits(void)
 {
     static char broken[MOST];
@@ -130,7 +130,8 @@ static void test_bits(void)
     CHECK(refused > size);
 }
 
-/* With the first `old` changed to `new`: refused with this text, or (NULL) still the same. */
+/* Changes the first `old` to `new`: the file is refused with this text, or (NULL) still the
+ * same. */
 static void check_change(const char *old, const char *new, const char *wanted)
 {
     static char broken[MOST];
@@ -155,20 +156,20 @@ static void check_change(const char *old, const char *new, const char *wanted)
 
 static void test_messages(void)
 {
-    check_change("%%MatrixMarket", "%MatrixMarket", "no Matrix Market file");
+    check_change("%%MatrixMarket", "%MatrixMarket", "not a Matrix Market file");
     check_change("matrix", "vector", "line 1: object \"vector\": only matrix");
     check_change("coordinate", "array", "line 1: format \"array\": only coordinate");
     check_change("real", "complex", "field \"complex\": only real or integer can be read");
     check_change("real", "pattern", "field \"pattern\"");
     check_change("general", "symmetric", "symmetry \"symmetric\": only general");
     check_change("12 12 ", "12 13 ", "line 4: 12 rows and 13 columns: must be square");
-    check_change("12 12 ", "13 13 ", "line 4: 13 rows: no multiple of the block size, 4");
+    check_change("12 12 ", "13 13 ", "line 4: 13 rows: not a multiple of the block size, 4");
     check_change("12 12 ", "0 0 ", "line 4: 0 rows: must be 1 to");
     check_change("12 12 ", "2147483648 2147483648 ", "line 4: 2147483648 rows: must be 1 to");
     check_change("12 12 ", "2147483644 2147483644 ",
                  "line 4: 73 entries cannot fill the 536870911");
     check_change("12 12 73", "12 12 2147483648", "line 4: 2147483648 entries: must be 1 to");
-    check_change("12 12 73", "12 12 2147483647", "entries cannot stand in the");
+    check_change("12 12 73", "12 12 2147483647", "entries do not fit in the");
     check_change("12 12 73", "12 12 0", "0 entries");
     check_change("12 12 73", "12 12 74", "the file ends here, where row should follow");
     check_change("12 12 73", "12 12 72", "line 77: \"1\" follows on the last of 72 entries");
@@ -176,7 +177,7 @@ static void test_messages(void)
     check_change("\n12 12 -", "\n12 13 -", "line 5: column 13: must be 1 to 12");
     check_change("\n12 12 -", "\n0 12 -", "line 5: row 0: must be 1 to 12");
     check_change("\n12 12 -", "\n12 -12 -", "line 5: column -12");
-    check_change("\n12 12 -", "\n12 11 -", "m: row 12, column 11 stands twice in it");
+    check_change("\n12 12 -", "\n12 11 -", "m: row 12, column 11 is listed twice");
     check_change("\n12 12 -", "\n12 12 nan\n% -", "row 12, column 12: the value is not finite");
     check_change("\n12 12 -", "\n12 12 1e999\n% -", "row 12, column 12: the value is not finite");
     check_change("\n12 12 -", "\n12 12 1 2\n% -", "line 5: the line should end before \"2\"");
@@ -194,7 +195,7 @@ static void test_structure(void)
         const char *body, *wanted;
     } cases[] = {
         {"8 8 3\n1 1 1\n1 5 1\n5 1 1\n", "block row 1 (rows 5 to 8) has no diagonal block"},
-        {"8 8 2\n1 1 1\n5 5 1\n", "there is nothing beside the diagonal blocks"},
+        {"8 8 2\n1 1 1\n5 5 1\n", "there are no blocks off the diagonal"},
         {"8 8 3\n1 1 1\n1 5 1\n5 5 1\n", "in blocks from 0, row 1 has no neighbour"},
         {"8 8 4\n1 1 1\n4 5 1\n8 1 2\n8 8 -1\n", NULL}};
     char text[256];

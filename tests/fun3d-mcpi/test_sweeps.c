@@ -1,17 +1,17 @@
 /*
- * test_sweeps.c - what sweeps must do, whoever works them out: items 2, 4, 5, 6 and 8 of the
- * specification's verification, for every rung that can run here.
+ * test_sweeps.c - what sweeps must do, for every rung that can run here.
  *
- * That a rung agrees with the reference shows only that both make the same mistakes. Here what is
- * wanted comes from elsewhere: a solution that is known, a symmetry, convergence, levels that were
- * measured with another program. Each check has a twin that is wrong on purpose (a block
- * transposed, a row in the wrong colour, sweeps that leave O out) and must not pass: a check that
- * cannot fail shows nothing. RT_CHECK_LONG: item 6 at the specification's size too.
+ * That a rung agrees with the reference may only show that both make the same mistake. Here the
+ * expected values come from elsewhere: a known solution, a symmetry, convergence, levels that were
+ * measured with another program. Each check has a twin that is wrong on purpose (a transposed
+ * block, a row in the wrong colour, sweeps that leave O out) and must not pass: a check that cannot
+ * fail shows nothing. RT_CHECK_LONG: what precision costs is checked at full size too.
  */
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "mcpi_test.h"
+#include "apps/fun3d-mcpi/mcpi.h"
+#include "tests/common/app_test.h"
 
 /* --- a rung, a problem, sweeps --- */
 
@@ -20,7 +20,7 @@ static size_t values(const mcpi_problem_t *p)
     return (size_t)((p->part->rows + p->part->ghosts) * p->nb);
 }
 
-/* dQ after so many sweeps from 0, with the problem's R; to be freed. */
+/* Returns dQ after so many sweeps from 0, with the problem's R; to be freed. */
 static double *sweep(mcpi_problem_t *p, const rt_rung_t *rung, int64_t sweeps)
 {
     double *dq = RT_NEW(double, values(p), RT_HOST);
@@ -42,9 +42,9 @@ static double residual(mcpi_problem_t *p, const rt_rung_t *rung, int64_t sweeps)
     return r;
 }
 
-/* --- 2: a known solution --- */
+/* --- a known solution --- */
 
-/* Largest |dQ - dQ*|; dQ* is in (-1, 1). */
+/* Returns the largest |dQ - dQ*|; dQ* is in (-1, 1). */
 static double solution_error(const mcpi_problem_t *p, const double *dq)
 {
     double most = 0;
@@ -53,7 +53,7 @@ static double solution_error(const mcpi_problem_t *p, const double *dq)
     return most;
 }
 
-/* The block whose off-diagonal part is largest. */
+/* Returns the block whose off-diagonal part is largest. */
 static int64_t largest_block(const mcpi_system_t *system)
 {
     const int64_t nb2 = system->nb * system->nb;
@@ -83,13 +83,13 @@ static void transpose(mcpi_system_t *system, int64_t block)
 
 static void manufactured(const char *settings)
 {
-    mcpi_test_t t;
-    mcpi_test_new(&t, &mcpi_app, settings);
+    app_test_t t;
+    app_test_new(&t, &mcpi_app, settings);
     mcpi_problem_t *p = t.problem;
     const int64_t block = largest_block(p->system);
     for (int i = 0; i < MCPI_RUNGS; i++) {
         const rt_rung_t *rung = &mcpi_ladder[i];
-        if (!mcpi_test_can_run(&t, rung))
+        if (!app_test_can_run(&t.run, rung))
             continue;
         double *dq = sweep(p, rung, 200);
         CHECK(mcpi_residual(p->matrix, p->matrix->R, dq) < 1e-12);
@@ -103,13 +103,13 @@ static void manufactured(const char *settings)
         RT_FREE(dq, RT_HOST);
         transpose(p->system, block);
     }
-    mcpi_test_destroy(&t);
+    app_test_destroy(&t);
 }
 
-/* --- 4: rows of a colour in another order --- */
+/* --- rows of a colour in another order --- */
 
-/* A problem with the same rows elsewhere: old row i is new row to[i]. Columns of a row stay in
- * their order, so each row is the same sum. One rank. */
+/* A problem with the same rows in other places: old row i is new row to[i]. The columns of a row
+ * keep their order, so each row is the same sum. One rank. */
 typedef struct {
     mcpi_problem_t problem;
     mcpi_part_t part;
@@ -179,7 +179,8 @@ static bool same_bits(const mcpi_problem_t *p, const double *dq, const double *m
     return true;
 }
 
-/* Random inside each colour; wrong: and the first row of a colour with a neighbour in the next. */
+/* Permutes rows at random inside each colour. wrong: also swaps the first row with a neighbour of
+ * another colour. */
 static void permute(const mcpi_part_t *part, bool wrong, int32_t *to)
 {
     for (int64_t i = 0; i < part->rows; i++)
@@ -198,13 +199,13 @@ static void permute(const mcpi_part_t *part, bool wrong, int32_t *to)
 
 static void permuted(const char *settings)
 {
-    mcpi_test_t t;
-    mcpi_test_new(&t, &mcpi_app, settings);
+    app_test_t t;
+    app_test_new(&t, &mcpi_app, settings);
     mcpi_problem_t *p = t.problem;
     int32_t *to = RT_NEW(int32_t, (size_t)p->part->rows, RT_HOST);
     for (int i = 0; i < 2 * MCPI_RUNGS; i++) {
         const rt_rung_t *rung = &mcpi_ladder[i / 2];
-        if (!mcpi_test_can_run(&t, rung))
+        if (!app_test_can_run(&t.run, rung))
             continue;
         moved_t m;
         const bool wrong = i % 2;
@@ -217,12 +218,12 @@ static void permuted(const char *settings)
         moved_destroy(&m);
     }
     RT_FREE(to, RT_HOST);
-    mcpi_test_destroy(&t);
+    app_test_destroy(&t);
 }
 
-/* --- 5: convergence --- */
+/* --- convergence --- */
 
-/* Does the residual fall from each sampled sweep to the next, starting at 1? */
+/* Returns whether the residual falls from each sampled sweep to the next, starting at 1. */
 static bool falls(mcpi_problem_t *p, const rt_rung_t *rung)
 {
     static const int64_t sample[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
@@ -244,7 +245,7 @@ static bool falls(mcpi_problem_t *p, const rt_rung_t *rung)
     return all;
 }
 
-/* The twin: O left out. */
+/* The twin leaves O out. */
 static void diagonal_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     const int nb = view->nb;
@@ -255,27 +256,26 @@ static void diagonal_rows(const mcpi_view_t *view, int64_t first, int64_t last, 
 static void convergence(const char *settings)
 {
     static const mcpi_kernels_t kernels = {.rows = diagonal_rows, .always_fp64 = true};
-    static const rt_rung_t diagonal = {"diagonal", RT_CPU, "", "a fault", &kernels, NULL};
-    mcpi_test_t t;
-    mcpi_test_new(&t, &mcpi_app, settings);
+    static const rt_rung_t diagonal = {.name = "diagonal",
+                                       .kind = RT_CPU,
+                                       .after = "",
+                                       .idea = "a fault",
+                                       .kernels = &kernels.rung};
+    app_test_t t;
+    app_test_new(&t, &mcpi_app, settings);
     for (int i = 0; i < MCPI_RUNGS; i++)
-        if (mcpi_test_can_run(&t, &mcpi_ladder[i]))
+        if (app_test_can_run(&t.run, &mcpi_ladder[i]))
             CHECK(falls(t.problem, &mcpi_ladder[i]));
     CHECK(!falls(t.problem, &diagonal));
-    mcpi_test_destroy(&t);
+    app_test_destroy(&t);
 }
 
-/* --- 6: what precision costs --- */
+/* --- what precision costs --- */
 
 typedef struct {
     const char *types;          /* settings */
     double after_15, after_200; /* residual */
 } level_t;
-
-static const rt_rung_t *fast_rung(void)
-{
-    return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");
-}
 
 static bool is_near(double got, double want)
 {
@@ -283,17 +283,17 @@ static bool is_near(double got, double want)
     return got < 3 * want && (exact || got > want / 3);
 }
 
-/* R = A 1: a random dQ* has nothing smooth in it, and its residual falls a hundred times lower in
- * 15 sweeps. is_full: of the size that the levels after 15 sweeps are for. */
+/* R = A 1, because the residual of a random dQ*, which has nothing smooth in it, is a hundred times
+ * lower after 15 sweeps. is_full: the size is the one that the levels after 15 sweeps are for. */
 static void precision(const char *mesh, bool is_full, const level_t *level, int n)
 {
     for (int i = 0; i < n; i++) {
         char settings[256];
-        mcpi_test_t t;
+        app_test_t t;
         snprintf(settings, sizeof settings, "%s cfl=10 solution=constant %s", mesh, level[i].types);
-        mcpi_test_new(&t, &mcpi_app, settings);
-        const double after_15 = residual(t.problem, fast_rung(), 15);
-        const double after_200 = residual(t.problem, fast_rung(), 200);
+        app_test_new(&t, &mcpi_app, settings);
+        const double after_15 = residual(t.problem, mcpi_cpu_rung(), 15);
+        const double after_200 = residual(t.problem, mcpi_cpu_rung(), 200);
         const bool near = (!is_full || is_near(after_15, level[i].after_15)) &&
                           is_near(after_200, level[i].after_200);
         CHECK(near);
@@ -301,13 +301,14 @@ static void precision(const char *mesh, bool is_full, const level_t *level, int 
             CHECK(i == j || !is_near(after_200, level[j].after_200));
         if (!near || getenv("RT_CHECK_VERBOSE"))
             printf("%s: %.3g after 15 sweeps, %.3g after 200\n", settings, after_15, after_200);
-        mcpi_test_destroy(&t);
+        app_test_destroy(&t);
     }
 }
 
 int main(int argc, char **argv)
 {
-    /* the specification's, for 43,700 rows: fewer converge faster, to the same levels */
+    /* measured with another program, for 43,700 rows: fewer rows converge faster, to the same
+     * levels */
     static const level_t levels[] = {
         {"offdiagonal=fp64 dq=fp64 accumulate=fp64", 2.06e-2, 1e-14},
         {"offdiagonal=fp32", 2.06e-2, 4e-7},

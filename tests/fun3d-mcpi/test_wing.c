@@ -1,8 +1,8 @@
 /*
  * test_wing.c - the generated wing: conforming, not inverted, closed, and mixed as asked.
  *
- * Everything is found from the lists of elements alone, by sorting faces, edges and pairs; nothing
- * of the generator is used to judge it.
+ * Everything is derived from the lists of elements alone, by sorting faces, edges and pairs;
+ * nothing of the generator is used to judge it.
  */
 #include "config.h"
 #include <math.h>
@@ -11,7 +11,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include "apps/fun3d-mcpi/mcpi.h"
+#include "apps/fun3d-mcpi/input/input.h"
 #include "tests/common/check.h"
 
 static mcpi_wing_t wing_of(int64_t n, int64_t layers)
@@ -19,7 +19,7 @@ static mcpi_wing_t wing_of(int64_t n, int64_t layers)
     return (mcpi_wing_t){.n = n, .layers = layers, .first = 1e-4, .seed = 1};
 }
 
-/* --- what elements consist of (order of mesh/mesh.h; faces as seen from outside) --- */
+/* --- faces and edges of elements (order of mesh/mesh.h; faces as seen from outside) --- */
 
 enum { MAX_FACES = 5, MAX_EDGES = 9 };
 static const int face_count[RT_ELEMENTS] = {4, 5, 5, 0}, edge_count[RT_ELEMENTS] = {6, 8, 9, 0};
@@ -36,7 +36,7 @@ static const int8_t edge_of[RT_ELEMENTS][MAX_EDGES][2] = {
 
 typedef struct {
     int32_t v[4]; /* least first, then its lesser neighbour; v[3] = -1: a triangle */
-    int8_t turn;  /* 1, or -1 if that turned it over */
+    int8_t turn;  /* 1, or -1 if sorting turned it over */
     int8_t listed;
 } seen_t;
 
@@ -62,10 +62,10 @@ static int compare_faces(const void *p, const void *q)
     return 0;
 }
 
-/* Faces of elements, and those that are listed as boundary: each must be there twice, seen from
- * opposite sides, at least once by an element. Listed ones stand for an element outside, so they
- * are turned over. A quad against two triangles, a hole and a face in the list that is none all
- * leave a face alone. Returns faults; *faces: how many faces the mesh has. */
+/* Every face of an element, and every listed boundary face, must occur twice, seen from opposite
+ * sides, at least once in an element. A listed face represents an element outside, so it is turned
+ * over. A quad against two triangles, a hole, and a listed face that does not exist all leave a
+ * face unpaired. Returns the number of faults; *faces: how many faces the mesh has. */
 static int64_t nonconforming(const rt_mesh_t *mesh, int64_t *faces)
 {
     int64_t most = mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], n = 0, bad = 0;
@@ -112,13 +112,13 @@ static int compare_keys(const void *p, const void *q)
     return a < b ? -1 : a > b;
 }
 
-/* Different pairs that share an element, or only those that an edge connects. Adds to degree[] what
- * each vertex has, if not NULL. */
+/* Counts different pairs that share an element, or only pairs that an edge connects. Adds each
+ * vertex's pairs to degree[], if it is not NULL. */
 static int64_t count_pairs(const rt_mesh_t *mesh, bool edges_only, int *degree)
 {
     int64_t most = 0, n = 0, pairs = 0;
     for (int t = 0; t < RT_ELEMENTS; t++)
-        most += 15 * mesh->elements[t]; /* those of a prism */
+        most += 15 * mesh->elements[t]; /* the pairs of a prism */
     uint64_t *pair = RT_NEW(uint64_t, (size_t)most, RT_HOST);
     for (int t = 0; t < RT_ELEMENTS; t++)
         for (int64_t e = 0; e < mesh->elements[t]; e++) {
@@ -171,12 +171,12 @@ static const int8_t corner_of[RT_ELEMENTS][6][4] = {
     {{0, 1, 3, 4}, {1, 2, 0, 4}, {2, 3, 1, 4}, {3, 0, 2, 4}},
     {{0, 1, 2, 3}, {1, 2, 0, 4}, {2, 0, 1, 5}, {3, 5, 4, 0}, {4, 3, 5, 1}, {5, 4, 3, 2}}};
 static const int corner_count[RT_ELEMENTS] = {1, 4, 6, 0};
-/* A cut into tetrahedra, exact where side faces are plane, as here: they lie between two rays. */
+/* A cut into tetrahedra, exact where side faces are plane, as here: each is between two rays. */
 static const int8_t cut_of[RT_ELEMENTS][3][4] = {
     {{0, 1, 2, 3}}, {{0, 1, 2, 4}, {0, 2, 3, 4}}, {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 5, 3, 4}}};
 static const int cut_count[RT_ELEMENTS] = {1, 2, 3, 0};
 
-/* Corners without a positive volume. Adds up the volume. */
+/* Counts corners without a positive volume. Adds up the volume. */
 static int64_t inverted(const rt_mesh_t *mesh, double *volume)
 {
     int64_t bad = 0;
@@ -197,7 +197,7 @@ static int64_t inverted(const rt_mesh_t *mesh, double *volume)
 
 typedef struct {
     double vector[3], area, volume; /* volume: a third of x . n */
-    int64_t misplaced;              /* vertices that do not lie where the tag says */
+    int64_t misplaced;              /* vertices that are not where the tag says */
     int64_t tags[4];
 } surface_sum_t;
 
@@ -246,7 +246,8 @@ static void check_geometry(const rt_mesh_t *mesh, int64_t layers)
     surface_sum_t sum = sum_surface(mesh, layers);
     for (int d = 0; d < 3; d++)
         CHECK(fabs(sum.vector[d]) < 1e-12 * sum.area);
-    CHECK(fabs(sum.volume - volume) < 1e-10 * volume); /* Gauss: boundary and elements are one */
+    CHECK(fabs(sum.volume - volume) <
+          1e-10 * volume); /* Gauss: boundary and elements have the same volume */
     CHECK(sum.misplaced == 0);
     CHECK(sum.tags[0] == 0 && sum.tags[MCPI_TAG_WALL] == sum.tags[MCPI_TAG_FAR]);
 }
@@ -317,8 +318,8 @@ static void check_small(void)
     check_wing(&even, 1.25);
 }
 
-/* Triangles at the vertices of the wall: 4 .. 9, on the symmetry plane, half of 4 .. 8;
- * flips were made, so six is not all there is, and few, so it is what there is most of. */
+/* A vertex of the wall has 4 .. 9 triangles, or half of 4 .. 8 on the symmetry plane. There were
+ * flips, so not all vertices have six; there were few, so most have. */
 static void check_flips(const rt_mesh_t *mesh, int64_t layers)
 {
     int *triangles = RT_NEW(int, (size_t)mesh->vertices, RT_HOST);
@@ -339,7 +340,7 @@ static void check_flips(const rt_mesh_t *mesh, int64_t layers)
     RT_FREE(triangles, RT_HOST);
 }
 
-/* Rows are 4 .. 29 long; most have the length of an inner vertex with six triangles among
+/* Rows have 4 .. 29 blocks. Most have as many as an inner vertex with six triangles has among
  * tetrahedra, 6 + 2 + 6, or among prisms, 6 + 2 + 12. */
 static void check_mix(void)
 {
@@ -381,7 +382,8 @@ static double distance(const rt_mesh_t *mesh, int64_t a, int64_t b)
     return sqrt(square);
 }
 
-/* First layer, growth, and the outer boundary where it is with 51 layers that grow by 1.24. */
+/* The first layer, growth, and the outer boundary, which is where it is with 51 layers that grow by
+ * 1.24. */
 static void check_layers(void)
 {
     double outer = 1e-4 * (pow(1.24, 51) - 1) / 0.24;

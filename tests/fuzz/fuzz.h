@@ -1,16 +1,15 @@
 /*
- * fuzz.h - what a libFuzzer target has in place of the runtime's library: memory that comes
- * straight from malloc instead of from base/mem.c, so that AddressSanitizer sees the end of each
- * array. To be included by one file of a program.
+ * fuzz.h - what a libFuzzer target uses instead of the runtime's library: memory directly from
+ * malloc, not from base/mem.c, so that AddressSanitizer sees the end of each array. One file of a
+ * program includes it.
  */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
-#include "judge/verify.h"
+#include "base/numbers.h"
 
 void *rt_try_alloc(size_t n, size_t size, rt_space_t space)
 {
@@ -28,11 +27,6 @@ char *rt_mem_format(double bytes, char *buf, size_t len)
 {
     snprintf(buf, len, "%.0f bytes", bytes);
     return buf;
-}
-
-bool rt_finite(double x)
-{
-    return isfinite(x);
 }
 
 static void expect(bool held)

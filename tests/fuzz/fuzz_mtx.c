@@ -1,12 +1,12 @@
 /*
  * fuzz_mtx.c - libFuzzer target: any bytes as a Matrix Market file. Nothing may be read out of
  * bounds, and what is accepted must be a sound graph with a block for each neighbour. The last byte
- * gives the block size. By hand, in a build folder B of a configured tree, from the root of the
+ * gives the block size. To run it in a build folder B of a configured tree, from the root of the
  * sources:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/input/{mtx,graph}.c common/io/scan.c \
- *       -o B/fuzz_mtx
+ *       common/base/numbers.c -o B/fuzz_mtx
  *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
  *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "apps/fun3d-mcpi/mcpi.h"
+#include "apps/fun3d-mcpi/input/input.h"
 #include "tests/fuzz/fuzz.h"
 
 void *rt_alloc_at(size_t n, size_t size, rt_space_t space, const char *file, int line)
@@ -32,15 +32,6 @@ void rt_die_at(const char *file, int line, const char *expression, rt_status_t s
 {
     (void)file, (void)line, (void)expression, (void)status, (void)fmt;
     abort();
-}
-
-void mcpi_source_destroy(mcpi_source_t *source)
-{
-    if (!source)
-        return;
-    source->destroy(source);
-    mcpi_graph_destroy(source->graph);
-    free(source);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -6,7 +6,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_tuning.c common/tune/tune_file.c common/io/scan.c \
- *       common/io/draft.c -lm -o B/fuzz_tuning
+ *       common/io/draft.c common/base/numbers.c -lm -o B/fuzz_tuning
  *   mkdir B/corpus && cp ~/.cache/rooftop/nekbone.tuning B/corpus
  *   B/fuzz_tuning -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *

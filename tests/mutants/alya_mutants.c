@@ -1,10 +1,9 @@
 /*
- * alya_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
+ * alya_mutants.c - wrong programs that the verification must detect; see mutants.h.
  *
- * Nodes are moved at random, or half of the faults would not be faults: in a cut cube most
- * gradients have one component. Faults of a solve or of the steps are put into the timed solve
- * only, not into the kernel that is checked by itself, so that what is left behind must give them
- * away.
+ * Nodes are moved at random; otherwise half of the faults would have no effect: in a cut cube most
+ * gradients have one component. Faults of a solve or of the steps are in the timed solve only, not
+ * in the kernel that is checked by itself, so that only what is left behind can reveal them.
  */
 #include "config.h"
 #include <math.h>
@@ -74,7 +73,7 @@ typedef enum {
     BOUNDARY_MOVES,
     NODE_NOT_UPDATED,
     FLOAT_U,
-    /* work left out where the end does not show it */
+    /* work omitted where the end does not show it */
     FEWER_CALLS,
     ONLY_LAST,
     ONLY_FIRST,
@@ -180,8 +179,8 @@ static const rt_mutant_t mutants[] = {
     {FLOAT_MIDDLE, "velocity rounded once, same bits not claimed", LONG, false, UNCLAIMED},
 };
 
-static fault_t fault;               /* of the mutant that runs */
-static int solves;                  /* that it has done */
+static fault_t fault;               /* of the running mutant */
+static int solves;                  /* that it has made */
 static int calls;                   /* of its kernel */
 static int solve_calls;             /* of these in this solve, or in these steps */
 static int asked;                   /* how many a solve should make */
@@ -191,7 +190,7 @@ static double *r_update;            /* of the update before */
 static double *first;               /* answer of the first solve, up to [nodes][4] */
 static bool timed;                  /* solved in windows */
 
-/* To single precision if this is the fault. */
+/* Rounds to single precision if this is the fault. */
 static double maybe(fault_t single, double x)
 {
     return fault == single || fault == FLOAT_ELEMENT ? rt_rounded(x) : x;
@@ -342,7 +341,7 @@ static int64_t elements_done(int64_t elements)
     return half ? elements / 2 : elements;
 }
 
-/* What a fault makes of r when all elements are in. */
+/* Applies the fault to r when all elements are in. */
 static void finish(int64_t nodes, double *r, int r_stride)
 {
     double *one = r + nodes / 2 * r_stride;
@@ -361,7 +360,7 @@ static void finish(int64_t nodes, double *r, int r_stride)
         }
 }
 
-/* Is this call of the kernel one that the mutant returns from at once? */
+/* Does the mutant return from this call of the kernel at once? */
 static bool is_skipped(void)
 {
     const int call = solve_calls++;
@@ -421,7 +420,7 @@ static void assemble_packed(const alya_view_t *view, const alya_physics_t *physi
 
 /* --- vector work --- */
 
-/* Node that moves most readily: one that is not held. */
+/* Returns the node that moves most readily: one that is not held. */
 static int64_t lightest(int64_t nodes, const double *m)
 {
     int64_t at = 0;
@@ -441,13 +440,13 @@ static void faulty_update(int64_t nodes, double a, double b, double c, const dou
     double *fresh = RT_NEW(double, 3 * (size_t)nodes, RT_HOST);
     for (int64_t n = 0; n < nodes; n++)
         mass[n] = now == BOUNDARY_MOVES && m[n] == 0 ? m[light] : m[n];
-    alya_vector_cpu.scale(nodes, 1, r, r_stride, fresh, 3);
+    alya_vectors_cpu.scale(nodes, 1, r, r_stride, fresh, 3);
     const bool last = a > 0 && a < 0.5;
     if (last && now == COEFFICIENT)
         a = b = c = 0.5;
     if (last && now == COEFFICIENT_DIGIT)
         b = c = 0.6666667;
-    alya_vector_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
+    alya_vectors_cpu.update(nodes, a, b, c, u0, mass, last && now == STALE_R ? r_update : fresh, 3,
                            u, u_stride);
     memcpy(r_update, fresh, 3 * (size_t)nodes * sizeof *fresh);
     RT_FREE(fresh, RT_HOST);
@@ -482,11 +481,11 @@ static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
 
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 {
-    static alya_vector_t vector;
+    static alya_vectors_t vectors;
     alya_solver_t *s = alya_solver_new(problem, rung);
-    vector = alya_vector_cpu;
-    vector.update = faulty_update;
-    s->vector = &vector;
+    vectors = alya_vectors_cpu;
+    vectors.update = faulty_update;
+    s->vectors = &vectors;
     if (fault == HALO_MISSING)
         s->halo = NULL;
     if (fault == HALO_NODE_MISSING || fault == MESSAGE_DROPPED) {
@@ -498,12 +497,12 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 
 /* --- the solve --- */
 
-/* u + m r in one stage; leaves before and u as alya_step does. */
+/* Makes u + m r in one stage; leaves before and u as alya_step does. */
 static void euler_step(alya_solver_t *s)
 {
-    s->vector->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
+    s->vectors->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
     alya_assemble(s);
-    s->vector->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
+    s->vectors->update(s->view.nodes, 0, 1, 1, s->before, s->mass_step, s->r, s->kernels->r_stride,
                       s->u, s->u_stride);
 }
 
@@ -565,7 +564,7 @@ static void faulty_solve(void *solver)
     solves++;
     solve_wrongly(s);
     if (fault != FEWER_CALLS)
-        s->assembled = asked; /* or the number would be all that gives it away */
+        s->assembled = asked; /* otherwise the number alone would give it away */
     double *answer = steps > 0 ? s->u : s->r;
     const int stride = steps > 0 ? s->u_stride : s->kernels->r_stride;
     double *one = answer + s->view.nodes / 2 * stride;
@@ -581,20 +580,23 @@ static void faulty_solve(void *solver)
 
 /* --- the suite --- */
 
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
     static const alya_kernels_t tables[] = {
-        [PLAIN] = {.assemble = assemble_plain,
+        [PLAIN] = {.rung = {.precision = "FP64", .reproducible = true},
+                   .assemble = assemble_plain,
                    .r_stride = 3,
-                   .reproducible = true,
                    .tolerance = ALYA_TOLERANCE},
-        [PACKED] = {.assemble = assemble_packed,
+        [PACKED] = {.rung = {.precision = "FP64", .reproducible = true},
+                    .assemble = assemble_packed,
                     .packed = 8,
                     .r_stride = 4,
-                    .reproducible = true,
                     .tolerance = ALYA_TOLERANCE},
-        [UNCLAIMED] = {.assemble = assemble_plain, .r_stride = 3, .tolerance = ALYA_TOLERANCE}};
-    return &tables[mutant->variant];
+        [UNCLAIMED] = {.rung = {.precision = "FP64"},
+                       .assemble = assemble_plain,
+                       .r_stride = 3,
+                       .tolerance = ALYA_TOLERANCE}};
+    return &tables[mutant->variant].rung;
 }
 
 static void begin(const rt_mutant_t *mutant, void *problem)
@@ -627,21 +629,4 @@ static const rt_mutant_t honest[] = {
     {ORDER_VARIES, "the same bits neither kept nor claimed", RT_EVERY_PROBLEM, true, UNCLAIMED},
 };
 
-static const rt_mutants_t suite = {.app = &alya_app,
-                                   .settings = settings,
-                                   .problems = PROBLEMS,
-                                   .mutants = mutants,
-                                   .n_mutants = sizeof mutants / sizeof *mutants,
-                                   .honest = honest,
-                                   .n_honest = sizeof honest / sizeof *honest,
-                                   .lost_message = MESSAGE_DROPPED,
-                                   .solver_new = faulty_solver_new,
-                                   .solve = faulty_solve,
-                                   .kernels = kernels,
-                                   .begin = begin,
-                                   .end = end};
-
-int main(int argc, char **argv)
-{
-    return rt_mutants_main(&suite, argc, argv);
-}
+RT_MUTANTS_MAIN(alya_app)

@@ -1,10 +1,10 @@
 /*
- * mcpi_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
+ * mcpi_mutants.c - wrong programs, each of which the verification must detect; see mutants.h.
  *
  * The wing is small, but has rows of all lengths, walls, and more colours than sweeps. Faults of a
- * solve are put into the timed solve only, not into the kernel that is checked by itself, so that
- * what is left behind must give them away. Those of the problem are put into the part, the order or
- * the system that all rungs share, and taken out again.
+ * solve go only into the timed solve, not into the kernel that is checked by itself, so that what
+ * is left behind must reveal them. Faults of the problem go into the part, the order or the system
+ * that all rungs share, and are removed afterwards.
  */
 #include "config.h"
 #include <math.h>
@@ -101,99 +101,107 @@ static const char *const settings[PROBLEMS] = {
     [LATE] = "surface=5 layers=6 sweeps=3 exchange=sweep",
     [LOCAL] = "surface=5 layers=6 sweeps=3 colouring=local"};
 
-/* Variants: function tables, and what becomes of a message. */
+/* Variants: function tables, and what happens to a message. */
 enum { TABLE, CALL /* all sweeps in one */, UNCLAIMED /* not reproducible */, LOSSY, STALE, NEVER };
 
 static const rt_mutant_t mutants[] = {
-    {TRANSPOSED, "blocks transposed", PLAIN, false, TABLE},
-    {TRANSPOSED_ONE, "one block of one row transposed", PLAIN, false, TABLE},
-    {TRANSPOSED_ONE, "one block of one row transposed, 7x7", WIDE, false, TABLE},
-    {BLOCK_DROPPED, "one block of one row dropped", PLAIN, false, TABLE},
-    {FIRST_DROPPED, "first block of each row dropped", PLAIN, false, TABLE},
-    {LAST_DROPPED, "last block of each row dropped", FP16, false, TABLE},
-    {BLOCK_TWICE, "one block of one row counted twice", PLAIN, false, TABLE},
-    {COLUMN_OFF, "column of one block wrong by one", PLAIN, false, TABLE},
-    {TAIL_DROPPED, "last component of dQ left out", PLAIN, false, TABLE},
-    {TAIL_DROPPED, "last component of dQ left out, 7x7", WIDE, false, TABLE},
-    {TAIL_DROPPED, "last component of dQ left out, 4x4", LONG, false, TABLE},
-    {R_IGNORED, "R ignored", PLAIN, false, TABLE},
-    {R_SIGN, "O dQ - R in place of R - O dQ", PLAIN, false, TABLE},
-    {O_ADDED, "O dQ added", PLAIN, false, TABLE},
-    {EXPONENT_R, "R not scaled", PLAIN, false, TABLE},
-    {EXPONENT_O, "O not scaled", FP16, false, TABLE},
-    {ORDER_VARIES, "same bits claimed and not kept", PLAIN, false, TABLE},
-    {RECIPROCAL, "divided by the reciprocals of U's diagonal", PLAIN, false, TABLE},
-    {UNIT_DIAGONAL, "diagonal of L not taken as 1", PLAIN, false, TABLE},
-    {L_ONLY, "only L solved", PLAIN, false, TABLE},
-    {U_ONLY, "only U solved", PLAIN, false, TABLE},
-    {NEXT_FACTORS, "one row with the factors of the next", PLAIN, false, TABLE},
-    {FP16_O, "O in FP16 where FP32 was asked", PLAIN, false, TABLE},
-    {BF16_O, "O in BF16 where FP16 was asked", FP16, false, TABLE},
-    {BF16_SUM, "sums in BF16", PLAIN, false, TABLE},
-    {FP16_DQ, "dQ stored in FP16", PLAIN, false, TABLE},
-    {FP32_O, "O in FP32 where FP64 was asked", FP64, false, TABLE},
-    {FP32_SUM, "sums in FP32 where FP64 was asked", FP64, false, TABLE},
-    {FP32_SUM, "the same where dQ is FP32", WIDE, false, TABLE},
-    {FP32_DQ, "dQ stored in FP32 where FP64 was asked", FP64, false, TABLE},
-    {FP32_SOLVE, "triangular solves in FP32", FP64, false, TABLE},
-    {ROW_SKIPPED, "one row skipped", PLAIN, false, TABLE},
-    {ROW_HALF, "one row's last component not written", PLAIN, false, TABLE},
-    {ROW_WRONG_PLACE, "two rows in each other's place", PLAIN, false, TABLE},
-    {RANGE_SHORT, "last row of a range left out", PLAIN, false, TABLE},
-    {RANGE_LATE, "first row of a range left out", FP16, false, TABLE},
-    {WRITES_BEYOND, "writes beyond the range", PLAIN, false, TABLE},
-    {WRITES_BEFORE, "writes before the range", PLAIN, false, TABLE},
-    {NAN_IN_DQ, "one NaN", PLAIN, false, TABLE},
-    {JACOBI, "Jacobi in place of Gauss-Seidel", PLAIN, false, TABLE},
-    {JACOBI, "Jacobi in place of Gauss-Seidel, FP64", FP64, false, TABLE},
-    {COLOUR_STALE, "one colour seen as it was a sweep ago", PLAIN, false, TABLE},
-    {ONE_FEWER, "one sweep fewer", PLAIN, false, TABLE},
-    {ONE_FEWER, "one sweep fewer, FP16", FP16, false, TABLE},
-    {ONE_MORE, "one sweep more", PLAIN, false, TABLE},
-    {ONE_MORE, "two sweeps for one", ONCE, false, TABLE},
-    {REVERSED, "colours in reverse", PLAIN, false, TABLE},
-    {REVERSED, "colours in reverse, one sweep", ONCE, false, TABLE},
-    {LAST_COLOUR_SKIPPED, "last colour skipped", PLAIN, false, TABLE},
-    {COLOUR_SKIPPED_ONCE, "one colour skipped in one sweep", PLAIN, false, TABLE},
-    {COLOURS_SWAPPED, "two colours swapped in one sweep", PLAIN, false, TABLE},
-    {ROW_SKIPPED_ONCE, "one row skipped in one sweep", PLAIN, false, TABLE},
-    {ROW_STALE_ONCE, "one row done again with what dQ was", PLAIN, false, TABLE},
-    {ROW_LATE, "one row updated with the colour after its own", PLAIN, false, TABLE},
-    {FP16_ONCE, "dQ through FP16 before the last sweep", FP64, false, TABLE},
-    {ONE_FEWER, "one sweep fewer, exchange after each", LATE, false, TABLE},
-    {ROW_SKIPPED_ONCE, "one row skipped, colours of each rank", LOCAL, false, TABLE},
-    {CALL_FEWER, "sweeps in one call: one fewer", PLAIN, false, CALL},
-    {CALL_REVERSED, "sweeps in one call: colours in reverse", PLAIN, false, CALL},
-    {NOTHING, "nothing done", PLAIN, false, TABLE},
-    {NOTHING_SECOND, "nothing done from the second solve on", PLAIN, true, TABLE},
-    {NOT_ZEROED, "starts from what the solve before left", PLAIN, true, TABLE},
-    {LEFT_OVER, "answer of the first solve", PLAIN, true, TABLE},
-    {SOLUTION, "the solution in place of the sweeps", PLAIN, false, TABLE},
-    {OWN_R, "the problem's R in place of the solve's", PLAIN, false, TABLE},
-    {PREVIOUS_R, "R of the solve before", PLAIN, true, TABLE},
-    {HALF_IN_WINDOWS, "half of the sweeps after the first solve", PLAIN, true, TABLE},
-    {NAN_AFTER_SOLVE, "one NaN after the solve", PLAIN, false, TABLE},
-    {ONE_VALUE_AFTER_SOLVE, "one value changed after the solve", PLAIN, false, TABLE},
-    {ONE_VALUE_AFTER_SOLVE, "one value changed after the solve, FP64", FP64, false, TABLE},
-    {ROW_WRONG_COLOUR, "one row in the wrong colour", PLAIN, false, TABLE},
-    {NO_PERMUTATION, "one row twice in the order, another not at all", PLAIN, false, TABLE},
-    {FACTOR_CHANGED, "one factor of D changed in the 6th digit", PLAIN, false, TABLE},
-    {O_CHANGED, "one value of O not rounded to nearest", PLAIN, false, TABLE},
-    {R_CHANGED, "one value of R changed in the 6th digit", PLAIN, false, TABLE},
-    {MESSAGE_DROPPED, "message dropped", PLAIN, false, LOSSY},
-    {MESSAGE_DROPPED, "message dropped, exchange after each sweep", LATE, false, LOSSY},
-    {MESSAGE_DROPPED, "message dropped, colours of each rank", LOCAL, false, LOSSY},
-    {MESSAGE_DROPPED, "ghosts a sweep old", PLAIN, false, STALE},
-    {MESSAGE_DROPPED, "no exchange", PLAIN, false, NEVER},
+    {.fault = TRANSPOSED, .name = "blocks transposed"},
+    {.fault = TRANSPOSED_ONE, .name = "one block of one row transposed"},
+    {.fault = TRANSPOSED_ONE, .name = "one block of one row transposed, 7x7", .problem = WIDE},
+    {.fault = BLOCK_DROPPED, .name = "one block of one row dropped"},
+    {.fault = FIRST_DROPPED, .name = "first block of each row dropped"},
+    {.fault = LAST_DROPPED, .name = "last block of each row dropped", .problem = FP16},
+    {.fault = BLOCK_TWICE, .name = "one block of one row counted twice"},
+    {.fault = COLUMN_OFF, .name = "column of one block wrong by one"},
+    {.fault = TAIL_DROPPED, .name = "last component of dQ left out"},
+    {.fault = TAIL_DROPPED, .name = "last component of dQ left out, 7x7", .problem = WIDE},
+    {.fault = TAIL_DROPPED, .name = "last component of dQ left out, 4x4", .problem = LONG},
+    {.fault = R_IGNORED, .name = "R ignored"},
+    {.fault = R_SIGN, .name = "O dQ - R in place of R - O dQ"},
+    {.fault = O_ADDED, .name = "O dQ added"},
+    {.fault = EXPONENT_R, .name = "R not scaled"},
+    {.fault = EXPONENT_O, .name = "O not scaled", .problem = FP16},
+    {.fault = ORDER_VARIES, .name = "same bits claimed and not kept"},
+    {.fault = RECIPROCAL, .name = "divided by the reciprocals of U's diagonal"},
+    {.fault = UNIT_DIAGONAL, .name = "diagonal of L not taken as 1"},
+    {.fault = L_ONLY, .name = "only L solved"},
+    {.fault = U_ONLY, .name = "only U solved"},
+    {.fault = NEXT_FACTORS, .name = "one row with the factors of the next"},
+    {.fault = FP16_O, .name = "O in FP16 where FP32 was asked"},
+    {.fault = BF16_O, .name = "O in BF16 where FP16 was asked", .problem = FP16},
+    {.fault = BF16_SUM, .name = "sums in BF16"},
+    {.fault = FP16_DQ, .name = "dQ stored in FP16"},
+    {.fault = FP32_O, .name = "O in FP32 where FP64 was asked", .problem = FP64},
+    {.fault = FP32_SUM, .name = "sums in FP32 where FP64 was asked", .problem = FP64},
+    {.fault = FP32_SUM, .name = "the same where dQ is FP32", .problem = WIDE},
+    {.fault = FP32_DQ, .name = "dQ stored in FP32 where FP64 was asked", .problem = FP64},
+    {.fault = FP32_SOLVE, .name = "triangular solves in FP32", .problem = FP64},
+    {.fault = ROW_SKIPPED, .name = "one row skipped"},
+    {.fault = ROW_HALF, .name = "one row's last component not written"},
+    {.fault = ROW_WRONG_PLACE, .name = "two rows in each other's place"},
+    {.fault = RANGE_SHORT, .name = "last row of a range left out"},
+    {.fault = RANGE_LATE, .name = "first row of a range left out", .problem = FP16},
+    {.fault = WRITES_BEYOND, .name = "writes beyond the range"},
+    {.fault = WRITES_BEFORE, .name = "writes before the range"},
+    {.fault = NAN_IN_DQ, .name = "one NaN"},
+    {.fault = JACOBI, .name = "Jacobi in place of Gauss-Seidel"},
+    {.fault = JACOBI, .name = "Jacobi in place of Gauss-Seidel, FP64", .problem = FP64},
+    {.fault = COLOUR_STALE, .name = "one colour seen as it was a sweep ago"},
+    {.fault = ONE_FEWER, .name = "one sweep fewer"},
+    {.fault = ONE_FEWER, .name = "one sweep fewer, FP16", .problem = FP16},
+    {.fault = ONE_MORE, .name = "one sweep more"},
+    {.fault = ONE_MORE, .name = "two sweeps for one", .problem = ONCE},
+    {.fault = REVERSED, .name = "colours in reverse"},
+    {.fault = REVERSED, .name = "colours in reverse, one sweep", .problem = ONCE},
+    {.fault = LAST_COLOUR_SKIPPED, .name = "last colour skipped"},
+    {.fault = COLOUR_SKIPPED_ONCE, .name = "one colour skipped in one sweep"},
+    {.fault = COLOURS_SWAPPED, .name = "two colours swapped in one sweep"},
+    {.fault = ROW_SKIPPED_ONCE, .name = "one row skipped in one sweep"},
+    {.fault = ROW_STALE_ONCE, .name = "one row done again with what dQ was"},
+    {.fault = ROW_LATE, .name = "one row updated with the colour after its own"},
+    {.fault = FP16_ONCE, .name = "dQ through FP16 before the last sweep", .problem = FP64},
+    {.fault = ONE_FEWER, .name = "one sweep fewer, exchange after each", .problem = LATE},
+    {.fault = ROW_SKIPPED_ONCE, .name = "one row skipped, colours of each rank", .problem = LOCAL},
+    {.fault = CALL_FEWER, .name = "sweeps in one call: one fewer", .variant = CALL},
+    {.fault = CALL_REVERSED, .name = "sweeps in one call: colours in reverse", .variant = CALL},
+    {.fault = NOTHING, .name = "nothing done"},
+    {.fault = NOTHING_SECOND, .name = "nothing done from the second solve on", .timed = true},
+    {.fault = NOT_ZEROED, .name = "starts from what the solve before left", .timed = true},
+    {.fault = LEFT_OVER, .name = "answer of the first solve", .timed = true},
+    {.fault = SOLUTION, .name = "the solution in place of the sweeps"},
+    {.fault = OWN_R, .name = "the problem's R in place of the solve's"},
+    {.fault = PREVIOUS_R, .name = "R of the solve before", .timed = true},
+    {.fault = HALF_IN_WINDOWS, .name = "half of the sweeps after the first solve", .timed = true},
+    {.fault = NAN_AFTER_SOLVE, .name = "one NaN after the solve"},
+    {.fault = ONE_VALUE_AFTER_SOLVE, .name = "one value changed after the solve"},
+    {.fault = ONE_VALUE_AFTER_SOLVE,
+     .name = "one value changed after the solve, FP64",
+     .problem = FP64},
+    {.fault = ROW_WRONG_COLOUR, .name = "one row in the wrong colour"},
+    {.fault = NO_PERMUTATION, .name = "one row twice in the order, another not at all"},
+    {.fault = FACTOR_CHANGED, .name = "one factor of D changed in the 6th digit"},
+    {.fault = O_CHANGED, .name = "one value of O not rounded to nearest"},
+    {.fault = R_CHANGED, .name = "one value of R changed in the 6th digit"},
+    {.fault = MESSAGE_DROPPED, .name = "message dropped", .variant = LOSSY},
+    {.fault = MESSAGE_DROPPED,
+     .name = "message dropped, exchange after each sweep",
+     .problem = LATE,
+     .variant = LOSSY},
+    {.fault = MESSAGE_DROPPED,
+     .name = "message dropped, colours of each rank",
+     .problem = LOCAL,
+     .variant = LOSSY},
+    {.fault = MESSAGE_DROPPED, .name = "ghosts a sweep old", .variant = STALE},
+    {.fault = MESSAGE_DROPPED, .name = "no exchange", .variant = NEVER},
 };
 
-/* --- what a run keeps --- */
+/* --- state of a run --- */
 
 static fault_t fault;
 static int variant;
 static bool solving;
 static int64_t asked, sweep, solves, calls;
-static int64_t victim, victim_block;  /* row, and block of it, that single faults are put into */
+static int64_t victim, victim_block;  /* row and block that single faults go into */
 static double *before, *first_answer; /* [rows + ghosts][nb] dQ at the start of the sweep */
 static double *this_R, *previous_R;   /* [rows][nb] */
 
@@ -202,7 +210,7 @@ static bool in_solve(fault_t f)
     return solving && fault == f;
 }
 
-/* In the sweep in the middle. */
+/* Returns whether this is the middle sweep of a solve with this fault. */
 static bool once(fault_t f)
 {
     return in_solve(f) && sweep == asked / 2;
@@ -249,7 +257,7 @@ static double element(const mcpi_view_t *view, int64_t i, int64_t b, int j, int 
     return fault == EXPONENT_O ? ldexp(o, view->system->exponent[i]) : o;
 }
 
-/* sum += O dQ of block b of row i; stale: with dQ as it was at the start of the sweep. */
+/* Computes sum += O dQ of block b of row i; stale: with dQ of the start of the sweep. */
 static void add_block(const mcpi_view_t *view, int64_t i, int64_t b, const void *dq, bool stale,
                       double *sum)
 {
@@ -279,7 +287,7 @@ static double solved(double x)
     return fault == FP32_SOLVE ? rt_rounded(x) : x;
 }
 
-/* x = D^-1 x */
+/* Computes x = D^-1 x. */
 static void solve_block(int nb, const double *LU, double *x)
 {
     for (int k = 0; fault != U_ONLY && k < nb; k++) {
@@ -378,16 +386,20 @@ static void sweeps_in_one(const mcpi_view_t *view, int64_t sweeps, void *dq)
 static void exchange(mcpi_solver_t *s, int colour)
 {
     const int nb = s->view.nb;
-    const rt_field_t field = {s->dq, s->view.dq_type == MCPI_FP64 ? RT_F64 : RT_F32, nb, nb, 1};
+    const rt_field_t field = {.data = s->dq,
+                              .type = s->view.dq_type == MCPI_FP64 ? RT_F64 : RT_F32,
+                              .components = nb,
+                              .entry_stride = nb,
+                              .component_stride = 1};
     const bool lost = fault == MESSAGE_DROPPED && variant == NEVER;
     if (s->halo && !lost)
         rt_halo_do(s->halo[colour], RT_HALO_COPY, &field);
 }
 
-/* Which colour is the c-th of this sweep; -1: none. */
+/* Returns the c-th colour of this sweep; -1: none. */
 static int colour_at(int c, int colours)
 {
-    if (in_solve(REVERSED) || in_solve(CALL_REVERSED)) /* several ranks have no such call */
+    if (in_solve(REVERSED) || in_solve(CALL_REVERSED)) /* on several ranks there is no such call */
         return colours - 1 - c;
     if ((in_solve(LAST_COLOUR_SKIPPED) && c == colours - 1) ||
         (once(COLOUR_SKIPPED_ONCE) && c == colours / 2))
@@ -397,7 +409,7 @@ static int colour_at(int c, int colours)
     return c;
 }
 
-/* What mcpi_sweeps does, with faults. */
+/* Does what mcpi_sweeps does, with faults. */
 static void own_sweeps(mcpi_solver_t *s, int64_t sweeps)
 {
     const bool stale = !s->each_colour || (fault == MESSAGE_DROPPED && variant == STALE);
@@ -435,7 +447,7 @@ static int64_t sweeps_done(void)
     return asked - fewer + (fault == ONE_MORE);
 }
 
-/* The answer times `factor` in place of the sweeps. */
+/* Puts the answer times `factor` in place of the sweeps. */
 static void answer(mcpi_solver_t *s, const double *dq, double factor)
 {
     for (int64_t v = 0; v < s->view.rows * s->view.nb; v++)
@@ -475,7 +487,7 @@ static void faulty_solve(void *solver)
     memcpy(previous_R, this_R, bytes);
     memcpy(this_R, s->R, bytes);
     solve_wrongly(s);
-    s->swept = asked; /* or the number would be all that gives it away */
+    s->swept = asked; /* else the number alone would reveal the fault */
     const int64_t v = victim * s->view.nb;
     if (fault == NAN_AFTER_SOLVE)
         store(&s->view, s->dq, v, NAN);
@@ -499,18 +511,17 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 
 /* --- the suite --- */
 
-static const void *kernels(const rt_mutant_t *mutant)
+static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
 {
-    static const mcpi_kernels_t table = {.rows = rows, .reproducible = true},
-                                call = {.rows = rows,
-                                        .sweeps = sweeps_in_one,
-                                        .reproducible = true},
-                                unclaimed = {.rows = rows};
-    return mutant->variant == CALL ? &call : mutant->variant == UNCLAIMED ? &unclaimed : &table;
+    static const mcpi_kernels_t table[] = {
+        [TABLE] = {.rung = {.reproducible = true}, .rows = rows},
+        [CALL] = {.rung = {.reproducible = true}, .rows = rows, .sweeps = sweeps_in_one},
+        [UNCLAIMED] = {.rows = rows}};
+    return &table[mutant->variant <= UNCLAIMED ? mutant->variant : TABLE].rung;
 }
 
-/* The row of the last colour but one that has most to do with the last colour, and all of whose
- * components have to do with others: no wall, where O is mostly 0. So every fault in it counts. */
+/* Returns the row of the last colour but one that depends most on the last colour, and all of whose
+ * components depend on others: no wall, where O is mostly 0. So every fault in it counts. */
 static int64_t find_victim(const mcpi_system_t *system)
 {
     const mcpi_part_t *part = system->part;
@@ -536,7 +547,8 @@ static int64_t find_victim(const mcpi_system_t *system)
     return at;
 }
 
-/* Its largest block: some are next to nothing, where two vertices share elements but no edge. */
+/* Returns the victim's largest block: where two vertices share elements but no edge, blocks are
+ * tiny. */
 static int64_t find_block(const mcpi_system_t *system)
 {
     const int64_t nb2 = system->nb * system->nb, *start = system->part->start;
@@ -552,7 +564,7 @@ static int64_t find_block(const mcpi_system_t *system)
     return at;
 }
 
-/* Another value for one of O: the next one in its type. */
+/* Replaces one value of O by a neighbouring one of its type. */
 static void nudge(mcpi_system_t *system, int by)
 {
     const int64_t v = victim_block * system->nb * system->nb;
@@ -564,7 +576,7 @@ static void nudge(mcpi_system_t *system, int by)
     }
 }
 
-/* Faults of the problem; back: takes them out. */
+/* Puts faults into the problem; back: removes them. */
 static void change_problem(mcpi_problem_t *p, bool back)
 {
     static double kept;
@@ -579,7 +591,7 @@ static void change_problem(mcpi_problem_t *p, bool back)
         *value = back ? kept : kept * (1 + 1e-6);
     if (fault == O_CHANGED)
         nudge(system, back ? -1 : 1);
-    if (fault == NO_PERMUTATION) { /* the vertex that is not there is still wanted */
+    if (fault == NO_PERMUTATION) { /* the missing vertex is restored later */
         static int32_t vertex;
         vertex = back ? vertex : p->order->vertex[0];
         p->order->vertex[0] = back ? vertex : p->order->vertex[1];
@@ -623,10 +635,18 @@ static void end(void)
 }
 
 static const rt_mutant_t honest[] = {
-    {HONEST, "mutant without a fault", RT_EVERY_PROBLEM, false, TABLE},
-    {HONEST, "the same, in windows", RT_EVERY_PROBLEM, true, TABLE},
-    {HONEST, "the same, sweeps in one call", RT_EVERY_PROBLEM, true, CALL},
-    {ORDER_VARIES, "the same bits neither kept nor claimed", RT_EVERY_PROBLEM, true, UNCLAIMED},
+    {.fault = HONEST, .name = "mutant without a fault", .problem = RT_EVERY_PROBLEM},
+    {.fault = HONEST, .name = "the same, in windows", .problem = RT_EVERY_PROBLEM, .timed = true},
+    {.fault = HONEST,
+     .name = "the same, sweeps in one call",
+     .problem = RT_EVERY_PROBLEM,
+     .timed = true,
+     .variant = CALL},
+    {.fault = ORDER_VARIES,
+     .name = "the same bits neither kept nor claimed",
+     .problem = RT_EVERY_PROBLEM,
+     .timed = true,
+     .variant = UNCLAIMED},
 };
 
 static const rt_mutants_t suite = {.app = &mcpi_app,

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "tests/common/check.h"
 
-/* --- the transport that forgets --- */
+/* --- the transport that loses a message --- */
 
 typedef struct {
     void *staged;
@@ -78,8 +78,12 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
                        rt_outcome_t *out)
 {
     const char *ladder = suite->ladder ? suite->ladder(mutant) : NULL;
-    const rt_rung_t rung = {mutant->name,           suite->kind, "", "a fault",
-                            suite->kernels(mutant), ladder};
+    const rt_rung_t rung = {.name = mutant->name,
+                            .kind = suite->kind,
+                            .after = "",
+                            .idea = "a fault",
+                            .kernels = suite->kernels(mutant),
+                            .ladder = ladder};
     rt_app_t app = *suite->app;
     rt_run_t *run = &c->run;
     app.ladder = &rung;
@@ -98,7 +102,7 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
 
 /* --- judging --- */
 
-/* The check that was missed by most. */
+/* Returns the name of the check that was missed by most. */
 static const char *worst_check(const rt_verdict_t *v)
 {
     const double excess = rt_verdict_excess(v);
@@ -155,7 +159,7 @@ static void judge_one(const court_t *court, const char *name, int problem, const
         rt_verdict_print(&out->verdict, stdout);
 }
 
-/* The rungs as they are, and the mutants' own code without a fault. */
+/* Judges the rungs as they are, and the mutants' own code without a fault. */
 static void judge_honest(const court_t *court)
 {
     const rt_mutants_t *suite = court->suite;
@@ -163,9 +167,10 @@ static void judge_honest(const court_t *court)
     for (int p = 0; p < suite->problems; p++) {
         case_t *c = &court->cases[p];
         rt_outcome_t out;
+        rt_text_t why;
         for (int i = 0; i < app->n_rungs; i++) {
             const rt_rung_t *rung = &app->ladder[i];
-            if (rt_rung_why_not(rung) || (app->refuse && app->refuse(&c->run, rung)))
+            if (rt_rung_why_not(rung) || rt_rung_refuse(rung, c->run.config, &why))
                 continue;
             rt_run_rung(&c->run, c->problem, rung, &out, NULL);
             judge_one(court, rung->name, p, &out);
@@ -211,13 +216,13 @@ int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv)
         rt_run_init(&c->run, app, suite->settings[p]);
         c->run.opt.seconds = 0;
         c->run.opt.quiet = true; /* no line about the set-up of each problem */
-        c->problem = app->problem_new(&c->run);
+        c->problem = rt_problem_new(&c->run);
     }
     judge_honest(&court);
     int count, found = judge_mutants(&court, &count);
     CHECK(found == count && count >= 20);
     for (int p = 0; p < suite->problems; p++) {
-        app->problem_destroy(court.cases[p].problem);
+        rt_problem_destroy(&court.cases[p].run, court.cases[p].problem);
         rt_run_destroy(&court.cases[p].run);
     }
     RT_FREE(court.cases, RT_HOST);

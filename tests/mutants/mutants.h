@@ -1,22 +1,21 @@
 /*
- * mutants.h - wrong programs of an app, each of which its verification must find out.
+ * mutants.h - wrong programs of an app; its verification must detect each of them.
  *
  * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
  * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
- * must be rated VALID on the same problems, all checks ten times below their bounds. So the bounds
- * stand in the middle of an empty space, and luck decides nothing.
+ * must be rated VALID on the same problems, all checks ten times below their bounds. So no result
+ * is near a bound, and nothing depends on luck.
  *
  * A suite is one C file with a table of mutants, code with `if (fault == ...)` in it, and
+ * RT_MUTANTS_MAIN as its last line. Its author must ensure:
  *
- *     int main(int argc, char **argv) { return rt_mutants_main(&suite, argc, argv); }
- *
- * What its author must see to:
- * - No mutant may be right by chance: problems in which every term counts (jitter, bent elements).
- * - The mutants' own code without a fault is in `honest`: else the harness may be what is found
- * out.
- * - Faults of a solve go into the timed solve alone, not into kernels that are checked by
- *   themselves, so that what is left behind must give them away.
- * - A mutant uses no memory that the run before left: `begin` resets what it counts and keeps.
+ * - No mutant may be right by chance: use problems in which every term counts (jitter, bent
+ *   elements).
+ * - The mutants' own code without a fault is in `honest`: otherwise it may be the harness that is
+ *   detected.
+ * - Faults of a solve are in the timed solve only, not in kernels that are checked by themselves,
+ *   so that only what is left behind can reveal them.
+ * - A mutant uses no memory that an earlier run left: `begin` resets what it counts and keeps.
  */
 #ifndef MUTANTS_H
 #define MUTANTS_H
@@ -36,34 +35,56 @@ typedef struct {
     const rt_app_t *app;
     const char *const *settings; /* [problems] "name=value ...", as on the command line */
     int problems;
-    const rt_mutant_t *mutants, *honest; /* honest: valid, though they are run as mutants are */
+    const rt_mutant_t *mutants, *honest; /* honest: valid, although run like mutants */
     int n_mutants, n_honest;
-    rt_kind_t kind;   /* of the mutants' rungs, and so where their arrays are */
-    int lost_message; /* the fault that is none on one rank, where there are no messages; or 0 */
+    rt_kind_t kind;   /* of the mutants' rungs, which says where their arrays are */
+    int lost_message; /* a fault that has no effect on one rank, where there are no messages; or 0 */
 
-    /* The app's hooks in the place of which a mutant's are run. */
+    /* Run instead of the app's hooks. */
     void *(*solver_new)(void *problem, const rt_rung_t *rung);
     void (*solve)(void *solver);
-    /* The mutant's function table. */
-    const void *(*kernels)(const rt_mutant_t *mutant);
-    /* Which of the app's ladders it is on; NULL if the app has one. */
+    /* Returns the mutant's function table. */
+    const rt_kernels_t *(*kernels)(const rt_mutant_t *mutant);
+    /* Returns the ladder of the app that the mutant is on; NULL if the app has one. */
     const char *(*ladder)(const rt_mutant_t *mutant);
-    /* Before and after a run: sets the fault that the suite's code asks for, counters to 0, and
-     * takes memory; gives it back, and leaves no fault behind, for the honest rungs. */
+    /* Before and after a run. `begin` sets the fault that the suite's code asks for, sets counters to
+     * 0, and takes memory; `end` gives it back, and leaves no fault behind for the honest rungs. */
     void (*begin)(const rt_mutant_t *mutant, void *problem);
     void (*end)(void);
 } rt_mutants_t;
 
-/* All honest rungs and programs, then all mutants; prints those that are misjudged, with --verbose
- * all, and the count. --device LIST: on these GPUs. Any number of ranks. Returns the exit status.
- */
+/* Runs all honest rungs and programs, then all mutants; prints those that are misjudged, with
+ * --verbose all, and the count. --device LIST: on these GPUs. Any number of ranks. Returns the exit
+ * status. */
 int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
 
-/* The transport that forgets: what rank 0 receives first arrives as zeros. For
+/* Defines the suite and main() from what the file has under these names; further members of the
+ * suite may follow: RT_MUTANTS_MAIN(gfnn_app, .ladder = ladder). */
+#define RT_MUTANTS_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+#define RT_MUTANTS_MAIN(...)                                          \
+    int main(int argc, char **argv)                                   \
+    {                                                                 \
+        const rt_mutants_t suite = {.settings = settings,             \
+                                    .problems = PROBLEMS,             \
+                                    .mutants = mutants,               \
+                                    .n_mutants = RT_MUTANTS_COUNT(mutants), \
+                                    .honest = honest,                 \
+                                    .n_honest = RT_MUTANTS_COUNT(honest),   \
+                                    .lost_message = MESSAGE_DROPPED,  \
+                                    .solver_new = faulty_solver_new,  \
+                                    .solve = faulty_solve,            \
+                                    .kernels = kernels,               \
+                                    .begin = begin,                   \
+                                    .end = end,                       \
+                                    .app = &__VA_ARGS__};             \
+        return rt_mutants_main(&suite, argc, argv);                   \
+    }
+
+/* A transport that loses a message: what rank 0 receives first arrives as zeros. For
  * rt_halo_force_transport. */
 extern const rt_transport_t rt_transport_lossy;
 
-/* To single precision and back. */
+/* Rounds to single precision. */
 static inline double rt_rounded(double x)
 {
     return (double)(float)x;

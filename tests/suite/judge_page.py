@@ -17,10 +17,10 @@ TEXTS = {  # what must be read
             'n is 12: this rung needs 10 or less', 'rooftop verify whole', 'strong', 'FP64 FMA'],
     'whole': ['The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json',
-              'The ladder: predictor', 'gfnn-wave-picture.vti', 'for ParaView', 'No plot: matplotlib is missing',
+              'The ladder: predictor', 'gfnn-wave-picture.vti', 'open it with ParaView', 'No plot: matplotlib is missing',
               'rooftop scale gfnn-wave'],
     'hostile': ['<script>alert(1)</script>', 'its seal does not hold', 'fun3d-mcpi, measured run: INVALID',
-                'not a whole JSON file', 'failed:', 'cannot be shown: neither PNG nor PPM', 'pixels', 'INVALID', 'Wrong.'],
+                'not a whole JSON file', 'failed:', 'cannot be shown: not a PNG file', 'a build with libpng writes a PNG', 'INVALID', 'Wrong.'],
     'drawn': ['<script>alert(1)</script>', 'INVALID', 'Wrong.']}
 
 

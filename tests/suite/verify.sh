@@ -1,4 +1,5 @@
-# verify.sh - rooftop verify finds every kind of change by hand, and compare and the schema say what they should.
+# verify.sh - rooftop verify and compare on whole folders, and on a result of a real program. tests/suite/unit/test_verify.py
+# edits results in every way.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 
 ends 0 $rooftop run --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
@@ -6,10 +7,12 @@ for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn
     [ -s run/$file ] || fail "no run/$file"
 done
 STANDIN_SPEED=1.1 ends 0 $rooftop run --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
-says "soak: nekbone: +0.0 % time a unit"
+says "soak: nekbone: +0.0 % time per unit"
 bin/nekbone --json result.json --nonce n1 >out
+ends 0 $rooftop verify run --nonce n1
 STANDIN=invalid bin/nekbone --json invalid.json >out
-"$python" "$here/tests/suite/judge.py" "$here" || failed=1
+ends 1 $rooftop verify invalid.json result.json
+says "2 files, 1 with faults: NOT ACCEPTED"
 
 # --- compare ---
 ends 0 $rooftop compare run faster

@@ -1,43 +1,46 @@
 """The suite: what a buyer and a teacher do with the four programs, as one command (tools/rooftop).
 
-cli.py has the table of subcommands; each is a module of its own. Below them are programs.py (find and run the
-programs) and results.py (result folders: written whole, sealed, checked).
+cli.py has the table of subcommands; each is a module of its own. Below them are programs.py (finds and runs the
+programs) and results.py (result files and folders: written whole, sealed, checked).
 """
 import os
+from typing import Any, Optional
 
 VALID, INVALID, USAGE, ENVIRONMENT, MEMORY = 0, 1, 2, 3, 4  # exit status, the same as the programs'
 
+Json = dict[str, Any]
+
 
 class Fault(Exception):
-    """What the user can mend: cli.main prints it as one line and ends with its status."""
+    """Something the user can mend: cli.main prints it as one line and ends with its status."""
 
-    def __init__(self, status, text):
+    def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
 class Interrupted(Exception):
-    """SIGINT, SIGTERM or SIGHUP came: what is running is ended, what is whole is kept."""
+    """SIGINT, SIGTERM or SIGHUP came: what is running is ended, and finished files are kept."""
 
-    def __init__(self, signum):
+    def __init__(self, signum: int) -> None:
         super().__init__(f'signal {signum}')
         self.signum = signum
         self.hint = ''  # what to do next
 
 
-def shipped(*names):
-    """A file or folder that comes with the suite, such as shipped('docs', 'result-schema.json'): in the source tree,
-    or in share/rooftop once installed. Fault if it is in neither."""
+def shipped(*names: str) -> str:
+    """Returns the path of a file or folder that comes with the suite, such as shipped('docs', 'lessons'): in the
+    source tree, or in share/rooftop once installed. Fault if it is in neither."""
     package = os.path.dirname(os.path.abspath(__file__))
     above = os.path.dirname(package)
-    for root in (above, os.path.dirname(above)):
+    for root in (package, above, os.path.dirname(above)):
         path = os.path.join(root, *names)
         if os.path.exists(path):
             return path
     raise Fault(ENVIRONMENT, f'{os.path.join(*names)} is missing: it comes with the suite (make install)')
 
 
-def source_tree():
-    """The root of the source that this suite lies in, or None if it is installed."""
+def source_tree() -> Optional[str]:
+    """Returns the root of the source tree that holds this suite, or None if the suite is installed."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return root if os.path.isfile(os.path.join(root, 'configure.ac')) else None

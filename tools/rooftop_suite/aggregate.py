@@ -4,31 +4,38 @@ import math
 import os
 
 from . import Fault, results, shipped
+from .results import Aggregate, Run
 
 WEIGHTS = {'nekbone': 0.25, 'alya-rhs': 0.25, 'fun3d-mcpi': 0.25, 'gfnn-wave': 0.25}
 
 
-def none(why):
-    return {'value': None, 'reference': None, 'why': why}
+def none(why: str) -> Aggregate:
+    return Aggregate(value=None, why=why)
 
 
-def reference(size):
-    """(name, manifest) of the reference of a size; Fault if there is none, or it is not whole."""
-    name = os.path.join('docs', 'reference', f'{size}.json')
-    return name, results.load(shipped(*name.split(os.sep)))
+def foms(run: Run) -> dict[str, float]:
+    """Returns {app: figure of merit} of the apps with a valid result."""
+    return {app: row.fom for app, row in run.summary.items() if row.valid and row.fom}
 
 
-def of(manifest):
-    """The "aggregate" of a run's manifest: value, or why there is none; ratios and weights, for other weights."""
-    missing = [app for app in WEIGHTS if not manifest['summary'].get(app, {}).get('valid')]
+def mean(run: Run, base: Run, name: str) -> Aggregate:
+    """Returns the aggregate of a run over a reference run, both with all four apps."""
+    mine, theirs = foms(run), foms(base)
+    ratios = {app: mine[app] / theirs[app] for app in WEIGHTS}
+    value = math.exp(sum(weight * math.log(ratios[app]) for app, weight in WEIGHTS.items()) / sum(WEIGHTS.values()))
+    return Aggregate(value=value, why='', reference=name, ratios=ratios, weights=dict(WEIGHTS))
+
+
+def of(run: Run) -> Aggregate:
+    """Returns the "aggregate" of a run: its value, or why there is none; ratios and weights, for other weights."""
+    missing = [app for app in WEIGHTS if app not in foms(run)]
     if missing:
         return none(f'no valid result of {", ".join(missing)}')
-    if manifest['tier'] == 'invalid':
+    if run.tier == 'invalid':
         return none('protected files of the source were changed')
+    name = os.path.join('docs', 'reference', f'{run.size}.json')
     try:
-        name, base = reference(manifest['size'])
+        base = results.load(shipped(*name.split(os.sep)), Run)
     except Fault as fault:
-        return none(f'no reference result of size {manifest["size"]}' if 'is missing' in str(fault) else str(fault))
-    ratios = {app: manifest['summary'][app]['fom'] / base['summary'][app]['fom'] for app in WEIGHTS}
-    value = math.exp(sum(weight * math.log(ratios[app]) for app, weight in WEIGHTS.items()) / sum(WEIGHTS.values()))
-    return {'value': value, 'reference': name, 'why': '', 'ratios': ratios, 'weights': WEIGHTS}
+        return none(f'no reference result of size {run.size}' if 'is missing' in str(fault) else str(fault))
+    return mean(run, base, name)

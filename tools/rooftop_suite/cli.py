@@ -1,7 +1,7 @@
-"""The command line of `rooftop`: a table of subcommands, each a module that is imported only when it is wanted.
+"""The command line of `rooftop`: a table of subcommands, each a module that is imported only when it is needed.
 
 A module has add_arguments(parser) and main(args) -> exit status; one that serves two subcommands has
-add_arguments_NAME and main_NAME for each. args.command is the subcommand's name.
+add_arguments_NAME and main_NAME for each. args.command is the subcommand's name, args.passed what follows --.
 """
 import argparse
 import importlib
@@ -10,43 +10,52 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Callable, NamedTuple, NoReturn
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, Interrupted, shipped, source_tree
 
-COMMANDS = (  # name, module, what it does
-    ('doctor', 'doctor', 'what this machine and this build can do, and what to mend'),
-    ('run', 'run', 'the four apps under the run rules: one result folder, one table'),
-    ('verify', 'verify', 'whether a result, or a folder of them, says what was measured'),
-    ('compare', 'compare', 'ratios of results, with their noise'),
-    ('report', 'report', 'a result folder as one HTML file'),
-    ('climb', 'climb', "an app's ladder as a lesson, with this machine's figures"),
-    ('exercise', 'exercise', 'a rung with the part to write taken out'),
-    ('grade', 'exercise', 'builds, verifies and times what was written'),
-    ('scale', 'scale', 'an app over ranks or GPUs: efficiency, exposed communication'),
-)
+
+class Command(NamedTuple):
+    module: str
+    what: str
+    passes: bool = False  # the words after -- go to the program
+
+
+COMMANDS = {
+    'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
+    'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
+    'verify': Command('verify', 'check that a result, or a folder of them, is consistent and unchanged'),
+    'compare': Command('compare', 'ratios of results, with their noise'),
+    'report': Command('report', 'a result folder as one HTML file'),
+    'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
+    'exercise': Command('exercise', 'a rung with the part to write taken out'),
+    'grade': Command('exercise', 'build, verify and time a solution', True),
+    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, exposed communication'),
+    'study': Command('study', "repeat the CRESTA study of auto-tuning with nekbone"),
+}
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Fault(USAGE, f'{message}; see {self.prog} --help')
 
 
 # Types of arguments; argparse says "invalid <name> value: 'x'".
-def seconds(text):
+def seconds(text: str) -> float:
     value = float(text)
     if not (math.isfinite(value) and value >= 0):
         raise ValueError
     return value
 
 
-def count(text):
+def count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise ValueError
     return value
 
 
-def counts(text):
+def counts(text: str) -> list[int]:
     return sorted({count(word) for word in text.split(',')})
 
 
@@ -54,8 +63,13 @@ for kind, said in ((seconds, 'number from 0'), (count, 'count from 1'), (counts,
     kind.__name__ = said
 
 
-def version():
-    """Of the source that this lies in, as the programs say theirs, or what make install wrote."""
+def minutes(s: float) -> str:
+    """Returns a duration in words."""
+    return f'{s:.0f} s' if s < 120 else f'{s / 60:.0f} min' if s < 7200 else f'{s / 3600:.1f} h'
+
+
+def version() -> str:
+    """Returns the version of the source tree as the programs print theirs, or what make install wrote."""
     tree = source_tree()
     try:
         if not tree:
@@ -67,40 +81,46 @@ def version():
         return 'unknown'
 
 
-def overview():
+def overview() -> str:
     lines = ['Usage: rooftop COMMAND [ARGUMENT...]', 'Four mini-apps that climb to the roofline, as one suite.', '']
-    lines += [f'  {name:10}{what}' for name, _, what in COMMANDS]
-    lines += ['', 'rooftop COMMAND --help says more.',
+    lines += [f'  {name:10}{command.what}' for name, command in COMMANDS.items()]
+    lines += ['', 'rooftop COMMAND --help lists the options of a command.',
               'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment, 4 memory; 128 and more: ended by a signal.']
     return '\n'.join(lines)
 
 
-def parse(words):
-    """(the subcommand's main, its arguments)."""
+Main = Callable[[argparse.Namespace], int]
+
+
+def parse(words: list[str]) -> tuple[Main, argparse.Namespace]:
+    """Returns the subcommand's main and its arguments."""
     name = words[0]
-    found = [(module, what) for known, module, what in COMMANDS if known == name]
-    if not found:
-        raise Fault(USAGE, f"there is no command '{name}'; known: {', '.join(known for known, _, _ in COMMANDS)}")
-    module, what = found[0]
+    if name not in COMMANDS:
+        raise Fault(USAGE, f"there is no command '{name}'; known: {', '.join(COMMANDS)}")
+    command = COMMANDS[name]
     try:
-        code = importlib.import_module(f'rooftop_suite.{module}')
+        code = importlib.import_module(f'rooftop_suite.{command.module}')
     except ModuleNotFoundError as error:
-        if error.name != f'rooftop_suite.{module}':
+        if error.name != f'rooftop_suite.{command.module}':
             raise
-        raise Fault(ENVIRONMENT, f'this suite lacks {module}.py: install it again (make install)') from None
-    parser = Parser(prog=f'rooftop {name}', description=what, allow_abbrev=False)
-    own = name.replace('-', '_')
-    (getattr(code, f'add_arguments_{own}', None) or code.add_arguments)(parser)
-    args = parser.parse_args(words[1:])
-    args.command = name
-    return getattr(code, f'main_{own}', None) or code.main, args
+        raise Fault(ENVIRONMENT, f'this suite lacks {command.module}.py: install it again (make install)') from None
+    parser = Parser(prog=f'rooftop {name}', description=command.what, allow_abbrev=False)
+    (getattr(code, f'add_arguments_{name}', None) or code.add_arguments)(parser)
+    end = len(words)
+    if command.passes:
+        parser.epilog = 'Words after -- go to the program: -- --elements 4x4x4 --seconds 1'
+        end = words.index('--') if '--' in words else end
+    args = parser.parse_args(words[1:end])
+    args.command, args.passed = name, words[end + 1:]
+    main: Main = getattr(code, f'main_{name}', None) or code.main
+    return main, args
 
 
-def on_signal(signum, _):
+def on_signal(signum: int, _: object) -> None:
     raise Interrupted(signum)
 
 
-def main(words):
+def main(words: list[str]) -> int:
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, on_signal)
     try:
@@ -119,7 +139,7 @@ def main(words):
         hint = f'; {interrupted.hint}' if interrupted.hint else ''
         print(f'rooftop: ended by {signal.Signals(interrupted.signum).name}{hint}', file=sys.stderr)
         return 128 + interrupted.signum
-    except BrokenPipeError:  # the reader of a pipe has gone: no more to say
+    except BrokenPipeError:  # the reader of a pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ENVIRONMENT
     except OSError as error:

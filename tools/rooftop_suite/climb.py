@@ -1,10 +1,10 @@
 """`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html and lesson.md in a folder.
 
-A page a rung: the one idea, a question to predict; folded away until somebody asks, the answer, what did not help,
-this machine's figures and what limits the rung; the source diff from the rung before, the Kokkos twin beside it. What
-is said comes from docs/lessons/APP.md, what is measured from one job with --ladder and its ceilings, what is compared
-from the source tree.
+One page per rung: the one idea and a question to predict; folded away, the answer, what did not help, this machine's
+figures and what limits the rung; then the diff from the rung before, next to its Kokkos twin. The text comes from
+docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the diffs from the source tree.
 """
+import argparse
 import difflib
 import os
 import re
@@ -12,76 +12,73 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from html import escape
+from typing import Optional
 
-from . import ENVIRONMENT, INVALID, VALID, Fault, lessons, page, plots, programs, report, results, source_tree
+from . import (ENVIRONMENT, INVALID, VALID, Fault, Json, lessons, page, plots, programs, report, results,
+               source_tree)
 from .cli import seconds
+from .page import Html, details, fill, inline, join, pre
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
-STYLE = '''
-.diff span { display: block; min-height: 1.5em; }
-.diff .add { background: color-mix(in srgb, var(--good) 16%, transparent); }
-.diff .del { background: color-mix(in srgb, var(--bad) 14%, transparent); } .diff .at { color: var(--soft); }
-.twins { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }
-.twins pre { max-height: 40rem; overflow: auto; }
-details > summary { font-weight: 600; } .rung { break-before: page; }
-@media (max-width: 900px) { .twins { grid-template-columns: minmax(0, 1fr); } }
-'''
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('app', metavar='APP', help=', '.join(programs.APPS))
-    add('--size', choices=programs.SIZES, help="of the problem (default: the program's)")
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('--size', choices=results.SIZES, help="of the problem (default: the program's)")
     add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
-    add('--seconds', type=seconds, metavar='S', help="of timing each rung (default: the program's)")
+    add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--source', metavar='DIR', help='the source tree, for the diffs (default: that of this tool)')
-    add('--no-counters', action='store_true', help='do not ask Nsight Compute, which runs each CUDA rung once more')
+    add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
     programs.add_arguments(parser)
-    lessons.pass_on(parser)
 
 
 # ---- The ladder, run ----
 
-def arguments(args):
+def arguments(args: argparse.Namespace) -> list[str]:
     given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
     words = [f'--{name}={value}' for name, value in given if value is not None]
-    return words + args.passed
+    return [*words, *args.passed]
 
 
-def run_ladder(program, words, folder):
-    """(report.Result, what the program said)."""
-    json, part = os.path.join(folder, 'ladder.json'), os.path.join(folder, '.part-ladder.json')
+def run_ladder(program: str, words: list[str], folder: str) -> tuple[report.Result, str]:
+    """Returns the ladder's result and what the program printed."""
+    json = os.path.join(folder, 'ladder.json')
+    part = results.part_of(json)
     results.remove(part)
-    live = sys.stderr.isatty()
-    tick = (lambda so_far: print(f'\r{so_far:.0f} s', end='', file=sys.stderr, flush=True)) if live else None
+
+    def tick(so_far: float) -> None:
+        print(f'\rladder: {so_far:.0f} s', end='', file=sys.stderr, flush=True)
+
     try:
         ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
-                             output=os.path.join(folder, 'ladder.out'), tick=tick)
+                             output=os.path.join(folder, 'ladder.out'), tick=tick if sys.stderr.isatty() else None)
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
-        value = results.load(part)
+        results.load(part, results.Program)
         results.settle(part, json)
     finally:
         results.remove(part)
-    return report.Result(value), ended.text
+    return report.Result(results.parse(json)[1]), ended.text
 
 
-def profiles(text):
-    """{rung: its table of timers} of what a program said with --profile."""
+def profiles(text: str) -> dict[str, str]:
+    """Returns {rung: its table of timers} from what a program printed with --profile."""
     tables = re.findall(r'^timer +calls.*\n-+\n(?:(?!timer ).*@.*\n)+', text, re.M)
     return {table.splitlines()[2].split()[0]: table.rstrip() for table in tables}
 
 
 # ---- What limits a rung ----
 
-def limiter(rung):
-    """One line, from shares of the ceilings of the same job."""
+def limiter(rung: report.Rung) -> str:
+    """Returns one line on what limits a rung, from shares of the ceilings of the same job."""
     shares = rung.shares()
     if not shares:
-        return 'not known: it has no rates here'
+        return 'unknown: it has no rates here'
     share, what = shares[0]
     said = ', '.join(f'{100 * s:.0f} % of {name}' for s, name in shares)
     if share > report.BEYOND:
@@ -89,13 +86,13 @@ def limiter(rung):
     if share >= NEAR:
         return f'{"memory" if what == "bandwidth" else "arithmetic"}: {said}'
     if rung.share_flops is None:
-        return f'latency, or arithmetic, whose ceiling is not measured ({rung.arithmetic or "kind not known"}): {said}'
-    return f'latency: {said}, so neither is near its ceiling; it waits, for memory, barriers, atomics, launches or ' \
-           'other threads'
+        return f'latency, or arithmetic, whose ceiling is not measured ({rung.arithmetic or "of unknown kind"}): {said}'
+    waits = 'barriers, atomics or launches' if rung.processor == 'gpu' else 'dependent instructions or other threads'
+    return f'latency: {said}, so neither is near its ceiling; it waits for memory, {waits}'
 
 
-def tool(name):
-    """Path of a tool of the CUDA toolkit, or None."""
+def tool(name: str) -> Optional[str]:
+    """Returns the path of a tool of the CUDA toolkit, or None."""
     for place in (name, os.path.join(os.environ.get('CUDA_HOME', '/usr/local/cuda'), 'bin', name)):
         found = shutil.which(place)
         if found:
@@ -103,8 +100,8 @@ def tool(name):
     return None
 
 
-def said_by(words, limit):
-    """What a tool says, or None if it is not there or fails."""
+def said_by(words: list[str], limit: float) -> Optional[str]:
+    """Returns what a tool prints, or None if it is missing or fails."""
     try:
         ran = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              encoding='utf-8', errors='replace', timeout=limit)
@@ -113,17 +110,17 @@ def said_by(words, limit):
     return ran.stdout if ran.returncode == 0 else None
 
 
-def launched(rung):
-    """Lines on the kernels that ran, as the CUDA runtime has them; none of a rung without."""
+def launched(rung: report.Rung) -> list[str]:
+    """Returns lines on the kernels that ran, as the CUDA runtime reports them; none for a rung without any."""
     kernels = report.items(rung.row.get('kernels'))
     if not kernels:
         return []
 
-    def value(kernel, key):
+    def value(kernel: Json, key: str) -> float:
         return report.number(kernel.get(key)) or 0
 
     return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
-            'kernel (local: bytes a thread; shared: bytes a block; resident: blocks a multiprocessor)'] + [
+            'kernel (local: bytes per thread; shared: bytes per block; resident: blocks per multiprocessor)'] + [
         f'{value(kernel, "blocks"):8.0f} {value(kernel, "threads"):7.0f} {value(kernel, "registers"):9.0f} '
         f'{value(kernel, "local_bytes"):6.0f} {value(kernel, "shared_bytes"):7.0f} '
         f'{value(kernel, "blocks_per_multiprocessor"):8.0f} {100 * value(kernel, "occupancy"):7.0f} %  '
@@ -131,14 +128,14 @@ def launched(rung):
 
 
 class Counters:
-    """Nsight Compute, if it is there and permitted; else the command."""
+    """Nsight Compute, if it is installed and permitted; else the command that would run it."""
 
-    def __init__(self, program, words, wanted):
+    def __init__(self, program: str, words: list[str], wanted: bool) -> None:
         self.program, self.words = program, words
         self.ncu = tool('ncu') if wanted else None
-        self.why = '' if self.ncu else 'Nsight Compute was not asked' if not wanted else 'no ncu on PATH'
+        self.why = '' if self.ncu else 'Nsight Compute was not used' if not wanted else 'no ncu on PATH'
 
-    def of(self, rung):
+    def of(self, rung: str) -> list[str]:
         command = [*NCU, self.program, '--rung', rung, '--seconds', '0', *self.words]
         if self.ncu:
             text = said_by([self.ncu, *command], 300) or ''
@@ -148,24 +145,33 @@ class Counters:
             elif lines:
                 return lines[:90]
             else:
-                self.why = 'ncu had nothing to say'
+                self.why = 'ncu printed nothing'
         return [f'{self.why}: {shlex.join(["ncu", *command])}']
 
 
-# ---- A page a rung ----
+# ---- A page per rung ----
 
+@dataclass
 class Page:
     """What is known of one rung."""
+    name: str
+    kind: str
+    ladder: str
+    lesson: Optional[lessons.Lesson]
+    rung: Optional[report.Rung]
+    absent: str
+    before: str = ''
+    diff: list[str] = field(default_factory=list)
+    path: str = ''
+    text: str = ''
+    twin: Optional['Page'] = None
+    profile: str = ''
+    resources: list[str] = field(default_factory=list)
+    counters: list[str] = field(default_factory=list)
 
-    def __init__(self, name, kind, ladder, lesson, rung, absent):
-        self.name, self.kind, self.ladder, self.lesson = name, kind, ladder, lesson
-        self.rung, self.absent = rung, absent
-        self.before, self.diff, self.path, self.text, self.twin = '', [], '', '', None
-        self.profile, self.resources, self.counters = '', [], []
 
-
-def pages_of(app, result, program):
-    """A page for every rung of the program, in order: of those that did not run, why."""
+def pages_of(app: str, result: report.Result, program: str) -> list[Page]:
+    """Returns a page for every rung of the program, in order; with the reason where a rung did not run."""
     of = lessons.read(app).of
     ran = {rung.name: rung for rung in result.rungs}
     why = {row.get('name'): report.text(row.get('why')) for row in result.absent}
@@ -174,50 +180,54 @@ def pages_of(app, result, program):
             for rung in programs.rungs(program)]
 
 
-def add_sources(app, pages, tree):
+def add_sources(app: str, pages: list[Page], tree: str) -> None:
     """Fills path, text, diff, before and twin from the source tree."""
     rungs = {rung.name: rung for rung in lessons.ladder(app, tree)}
     by_name = {one.name: one for one in pages}
-    for one in (one for one in pages if one.name in rungs and one.lesson):
-        one.path = lessons.source(rungs[one.name], one.lesson, tree)
-        one.text = lessons.text_of(os.path.join(tree, one.path))
-        one.before = one.lesson.before or rungs[one.name].after
-    for one in (one for one in pages if one.text):
+    for one in pages:
+        if one.name in rungs and one.lesson:
+            one.path = lessons.source(rungs[one.name], one.lesson)
+            one.text = lessons.text_of(os.path.join(tree, one.path))
+            one.before = one.lesson.before or rungs[one.name].after
+    for one in (one for one in pages if one.text and one.lesson):
         before, rung = by_name.get(one.before), rungs[one.name]
         if rung.kind == 'kokkos' and rung.after in by_name:
             by_name[rung.after].twin = one
-        if before and before.text and lessons.defining(rungs[before.name], tree) != lessons.defining(rung, tree):
-            # with the file to look at if this one's is another than its table's too, else table with table
-            path = before.path if one.lesson.source else lessons.defining(rungs[before.name], tree)
+        if before and before.text:
+            # the other file to look at if this rung has one too, else the rung's own file
+            path = before.path if one.lesson and one.lesson.source else lessons.own(rungs[before.name])
             text = lessons.text_of(os.path.join(tree, path))
             one.diff = list(difflib.unified_diff(text.splitlines(), one.text.splitlines(), path, one.path, lineterm=''))
 
 
-def figures(one):
-    """[(name, value)] of this machine."""
+def figures(one: Page) -> list[tuple[str, str]]:
+    """Returns [(name, value)] of this machine."""
     rung = one.rung
     if not (rung and rung.seconds):
         return []
     scale, unit = report.time_unit([rung.seconds])
-    rate = lambda value, what: f'{plots.figures(value / 1e9)} {what}' if value else ''
-    share = dict((what, s) for s, what in rung.shares())
-    of = lambda what: f', {100 * share[what]:.0f} % of {what}' if what in share else ''
+    share = {what: share for share, what in rung.shares()}
     arithmetic = next((what for what in share if what != 'bandwidth'), '')
-    return [('time', f'{plots.figures(rung.seconds / scale)} {unit} {report.each(rung.unit)}'),
+
+    def rate(value: Optional[float], what: str, ceiling: str = '') -> str:
+        of = f', {100 * share[ceiling]:.0f} % of {ceiling}' if ceiling in share else ''
+        return f'{plots.figures(value / 1e9)} {what}{of}' if value else ''
+
+    return [('time', f'{plots.figures(rung.seconds / scale)} {unit} per {rung.unit}'),
             ('spread of the windows', f'{100 * rung.spread:.1f} %' if rung.spread is not None else ''),
             ('over ' + rung.after if rung.after else '', rung.step),
-            ('figure of merit', rate(rung.fom, 'GFlop/s of credited work')),
-            ('moved', rate(rung.bytes, 'GB/s') + of('bandwidth')),
-            ('done', rate(rung.flops, 'GFlop/s') + of(arithmetic))]
+            ('figure of merit', rate(rung.fom, report.CREDITED)),
+            ('moved', rate(rung.bytes, 'GB/s', 'bandwidth')),
+            ('done', rate(rung.flops, 'GFlop/s', arithmetic))]
 
 
-def plain(text):
-    """Links of a lesson as their text: where they lead is not beside the page."""
+def plain(text: str) -> str:
+    """Returns a lesson's text with its links as text: their targets are not next to the page."""
     return re.sub(r'\[([^\]]*)\]\([^)]*\)', r'`\1`', re.sub(r'\[`([^\]]*)`\]\([^)]*\)', r'[\1]()', text))
 
 
-def machine(one):
-    """Paragraphs and blocks on what was seen here: (text, block) pairs, either may be empty."""
+def machine(one: Page) -> list[tuple[str, str]]:
+    """Returns paragraphs and blocks on what was measured here: (text, block) pairs; either may be empty."""
     rung = one.rung
     if not rung:
         return [(f'Not run here: {one.absent}.', '')]
@@ -233,53 +243,20 @@ def machine(one):
     return said + ([('Counters:', '\n'.join(one.counters))] if one.counters else [])
 
 
-# ---- Markdown ----
+# ---- The table of the whole climb ----
 
-def fenced(text, language=''):
-    return f'```{language}\n{text}\n```'
-
-
-def markdown_page(number, one):
-    out = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})']
-    if not one.lesson:
-        out.append('There is no lesson on this rung.')
-    else:
-        out += [plain(one.lesson.idea), f'**Predict.** {plain(one.lesson.predict)}']
-    out.append('<details><summary>The answer, and what this machine did</summary>\n')
-    out += [plain(one.lesson.answer), f'**What did not help.** {plain(one.lesson.unhelpful)}'] if one.lesson else []
-    for text, block in machine(one):
-        out += [text] + ([fenced(block)] if block else [])
-    out.append('</details>')
-    if one.lesson:
-        out.append(f'**Look at.** {plain(one.lesson.look)}')
-    if one.diff:
-        out += [f'What changed since {one.before}:', fenced('\n'.join(one.diff), 'diff')]
-    elif one.path:
-        out.append(f'Source: `{one.path}`')
-    if one.twin:
-        out.append(f'Its Kokkos twin is {one.twin.name}: `{one.twin.path}`.')
-    return out
+COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 
 
-def markdown(lesson, result, pages, command):
-    head = [f'# {lesson.title}', plain(lesson.introduction), machine_line(result), f'`{command}`']
-    body = [part for number, one in enumerate(pages, 1) for part in markdown_page(number, one)]
-    rows = ['| rung | ' + ' | '.join(name for name, _ in COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
-    rows += ['| ' + ' | '.join([one.name] + [cell(one) for _, cell in COLUMNS] + [state(one)]) + ' |' for one in pages]
-    return '\n\n'.join(head + body + ['## The whole climb', '\n'.join(rows)]) + '\n'
+def cells(one: Page) -> list[str]:
+    rung = one.rung
+    if not rung:
+        return ['-'] * len(COLUMNS)
+    return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
+            report.percent(rung.share_bandwidth), report.percent(rung.share_flops)]
 
 
-COLUMNS = (('us a unit', lambda one: f'{1e6 * one.rung.seconds:.2f}' if one.rung and one.rung.seconds else '-'),
-           ('step', lambda one: one.rung.step or '-' if one.rung else '-'),
-           ('of bandwidth', lambda one: report.percent(one.rung.share_bandwidth) if one.rung else '-'),
-           ('of FMA', lambda one: report.percent(one.rung.share_flops) if one.rung else '-'))
-
-
-def state(one):
-    return 'not run' if not one.rung else 'VALID' if one.rung.valid else 'INVALID'
-
-
-def machine_line(result):
+def machine_line(result: report.Result) -> str:
     value, said = result.value, []
     for processor in result.processors:
         rate, how = result.bandwidth(processor)
@@ -292,77 +269,99 @@ def machine_line(result):
            f'threads {value.get("threads")}. {options}.'
 
 
+# ---- Markdown ----
+
+def fenced(text: str, language: str = '') -> str:
+    return f'```{language}\n{text}\n```'
+
+
+def markdown_page(number: int, one: Page) -> list[str]:
+    out = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})']
+    lesson = one.lesson
+    out += [f'**Idea.** {plain(lesson.idea)}', f'**Predict.** {plain(lesson.predict)}'] if lesson else \
+        ['There is no lesson on this rung.']
+    out.append('<details><summary>The answer, and what this machine did</summary>\n')
+    out += [plain(lesson.answer), f'**What did not help.** {plain(lesson.unhelpful)}'] if lesson else []
+    for text, block in machine(one):
+        out += [text] + ([fenced(block)] if block else [])
+    out.append('</details>')
+    out += [f'**Look at.** {plain(lesson.look)}'] if lesson else []
+    if one.diff:
+        out += [f'What changed since {one.before}:', fenced('\n'.join(one.diff), 'diff')]
+    elif one.path:
+        out.append(f'Source: `{one.path}`')
+    if one.twin:
+        out.append(f'Its Kokkos twin is {one.twin.name}: `{one.twin.path}`.')
+    return out
+
+
+def markdown(lesson: lessons.Lessons, result: report.Result, pages: list[Page], command: str) -> str:
+    head = [f'# {lesson.title}', plain(lesson.introduction), machine_line(result), f'`{command}`']
+    body = [part for number, one in enumerate(pages, 1) for part in markdown_page(number, one)]
+    rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
+    rows += ['| ' + ' | '.join([one.name, *cells(one), 'not run' if not one.rung else
+                                'VALID' if one.rung.valid else 'INVALID']) + ' |' for one in pages]
+    return '\n\n'.join(head + body + ['## The whole climb', '\n'.join(rows)]) + '\n'
+
+
 # ---- HTML ----
 
-def prose(text):
+def prose(text: str) -> Html:
+    """Returns paragraphs of Markdown, with its code and emphasis, as HTML."""
     marked = re.sub(r'`([^`]+)`', r'<code>\1</code>', escape(plain(text), quote=False))
-    return ''.join(f'<p>{part}</p>' for part in re.sub(r'\*([^*\n]+)\*', r'<em>\1</em>', marked).split('\n\n'))
+    parts = re.sub(r'\*([^*\n]+)\*', r'<em>\1</em>', marked).split('\n\n')
+    return join(inline('p', Html(part)) for part in parts)
 
 
-def pre(text, kind=''):
-    return f'<pre tabindex="0"{kind}>{escape(text, quote=False)}</pre>'
-
-
-def diff_of(lines):
+def diff_of(lines: list[str]) -> Html:
     kinds = {'+': 'add', '-': 'del', '@': 'at'}
-    spans = [f'<span class="{kinds.get(line[:1], "same")}">{escape(line, quote=False)}</span>' for line in lines]
-    return f'<pre tabindex="0" class="diff">{"".join(spans)}</pre>'
+    return pre(join(fill('line', kind=kinds.get(line[:1], 'same'), text=line) for line in lines), 'diff')
 
 
-def html_page(number, one):
-    under = plots.KINDS[one.kind] + (f', ladder {escape(one.ladder)}' if one.ladder else '')
-    out = [f'<section class="rung" id="rung-{number}">',
-           f'<h2>{number}. {escape(one.name)}<span class="sub">{under}</span></h2>']
-    if one.lesson:
-        out += [prose(one.lesson.idea), '<h3>Predict</h3>', prose(one.lesson.predict)]
-    body = [prose(one.lesson.answer), prose(f'What did not help: {one.lesson.unhelpful}')] if one.lesson else []
+def titled(title: str, body: Html) -> Html:
+    return fill('part', title=title, body=body)
+
+
+def html_page(number: int, one: Page) -> Html:
+    lesson = one.lesson
+    out = [prose(lesson.idea), titled('Predict', prose(lesson.predict))] if lesson else []
+    body = [prose(lesson.answer), prose(f'What did not help: {lesson.unhelpful}')] if lesson else []
     for text, block in machine(one):
-        body += [f'<p>{escape(text, quote=False)}</p>'] + ([pre(block)] if block else [])
-    out.append(report.details('The answer, and what this machine did', '\n'.join(body)))
-    if one.lesson:
-        out += ['<h3>Look at</h3>', prose(one.lesson.look)]
+        body += [inline('p', text)] + ([pre(block)] if block else [])
+    out.append(details('The answer, and what this machine did', join(body, '\n')))
+    out += [titled('Look at', prose(lesson.look))] if lesson else []
     if one.diff:
-        out.append(report.details(f'What changed since {escape(one.before)}', diff_of(one.diff)))
+        out.append(details(f'What changed since {one.before}', diff_of(one.diff)))
     elif one.text:
-        out.append(report.details(f'The source, {escape(one.path)}', pre(one.text)))
+        out.append(details(f'The source, {one.path}', pre(one.text)))
     if one.twin:
-        both = ''.join(f'<div><p><code>{escape(twin.path)}</code></p>{pre(twin.text)}</div>'
-                       for twin in (one, one.twin))
-        out.append(report.details(f'Beside it, its Kokkos twin {escape(one.twin.name)}',
-                                  f'<div class="twins">{both}</div>'))
-    return '\n'.join(out + ['</section>'])
+        both = join(fill('twin', path=twin.path, text=pre(twin.text)) for twin in (one, one.twin))
+        out.append(details(f'Next to its Kokkos twin {one.twin.name}', fill('twins', both=both)))
+    return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
+                under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
 
 
-class Drawer(report.Report):
-    """The report's figures, without its folder."""
-
-    def __init__(self):
-        self.plots = 0
-
-
-def html(app, lesson, result, pages, command):
-    links = ''.join(f'<a href="#rung-{i}">{escape(one.name)}</a>' for i, one in enumerate(pages, 1))
-    head = f'<p class="mark">Rooftop</p><h1>{escape(lesson.title)}</h1>{prose(lesson.introduction)}' \
-           f'<p class="lead">{escape(machine_line(result))}</p><p><code>{escape(command)}</code></p>' \
-           f'<nav>{links}</nav>'
-    verdict = lambda one: report.verdict(one.rung.valid) if one.rung else 'not run'
-    rows = [[escape(one.name)] + [cell(one) for _, cell in COLUMNS] + [verdict(one)] for one in pages]
-    drawer = Drawer()
-    figures_ = [drawer.climb(app, ladder, rungs, i) for i, (ladder, rungs) in enumerate(result.ladders().items())]
-    end = ['<h2>The whole climb</h2>', report.table(['rung'] + [name for name, _ in COLUMNS] + [''], rows), *figures_,
-           drawer.rooflines(app, result)]
-    body = '\n'.join([head] + [html_page(i, one) for i, one in enumerate(pages, 1)] + end)
-    return page.document(lesson.title, body).replace('</style>', STYLE + '</style>', 1), drawer.plots
+def html(app: str, lesson: lessons.Lessons, result: report.Result, pages: list[Page], command: str) -> tuple[str, int]:
+    """Returns the page and the number of its plots."""
+    rows = [[one.name, *cells(one), page.verdict(one.rung.valid) if one.rung else 'not run'] for one in pages]
+    drawn = report.Figures()
+    climbs = [drawn.climb(app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
+    body = fill('lesson', title=lesson.title, introduction=prose(lesson.introduction), machine=machine_line(result),
+                command=command, links=join(page.link(f'rung-{i}', one.name) for i, one in enumerate(pages, 1)),
+                rungs=join((html_page(i, one) for i, one in enumerate(pages, 1)), '\n'),
+                table=page.table(['rung', *COLUMNS, ''], rows),
+                figures=join([*climbs, drawn.rooflines(app, result)], '\n'))
+    return page.document(lesson.title, body), drawn.plots
 
 
 # ---- All of it ----
 
-def main(args):
+def main(args: argparse.Namespace) -> int:
     lesson = lessons.read(args.app)
     program = programs.find(args.app, args.bindir)
     tree = lessons.tree_of(args.source) if args.source or source_tree() else None
     folder = args.into or f'climb-{args.app}'
-    os.makedirs(folder, exist_ok=True)
+    results.make_folder(folder)
     words = arguments(args)
     result, text = run_ladder(program, words, folder)
     pages, tables = pages_of(args.app, result, program), profiles(text)
@@ -371,18 +370,17 @@ def main(args):
     else:
         print('no diffs: this suite is installed; give --source DIR')
     counters = Counters(program, words, not args.no_counters)
-    for one in (one for one in pages if one.rung and one.rung.valid):
-        one.profile = tables.get(one.name, '')
-        one.resources = launched(one.rung)
-        if one.kind == 'cuda':
-            one.counters = counters.of(one.name)
+    for one in pages:
+        if one.rung and one.rung.valid:
+            one.profile = tables.get(one.name, '')
+            one.resources = launched(one.rung)
+            one.counters = counters.of(one.name) if one.kind == 'cuda' else []
     command = shlex.join([args.app, '--ladder', *words])
     page_text, drawn = html(args.app, lesson, result, pages, command)
     results.save_bytes(os.path.join(folder, 'lesson.html'), page_text.encode('utf-8', 'replace'))
     results.save_bytes(os.path.join(folder, 'lesson.md'), markdown(lesson, result, pages, command).encode())
-    without = '' if plots.matplotlib() else ', no plots: matplotlib is missing (Debian: python3-matplotlib)'
     print(f'{os.path.join(folder, "lesson.html")}: {len(pages)} rungs, {sum(1 for one in pages if one.rung)} run here, '
-          f'{drawn} plots{without}; the same in lesson.md')
+          f'{plots.count_of(drawn)}; the same in lesson.md')
     for one in pages:
         if one.rung and not one.rung.valid:
             print(f'{args.app}: {one.name}: INVALID')

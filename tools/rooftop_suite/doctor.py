@@ -1,50 +1,57 @@
-"""`rooftop doctor`: each line says OK, or what to do. Nothing is believed that can be tried: MPI is started, ranks are
-asked where they run, and device memory is sent through MPI."""
+"""`rooftop doctor`: each line says OK, or what to do. What can be tried is tried: MPI is started, ranks are asked where
+they run, and device memory is sent through MPI."""
+import argparse
 import json
 import os
 import platform
 import re
 import shlex
+import sys
+from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, VALID, Fault, machine, programs
+from . import ENVIRONMENT, VALID, Fault, machine, programs, results
+from .cli import count
 
 BUSY = 0.2  # of a core, above which timings are disturbed
 ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
 
 
-def add_arguments(parser):
-    parser.add_argument('--launcher', metavar='COMMAND', help="starts ranks: 'srun -n {ranks}' (default: mpirun)")
-    parser.add_argument('--ranks', type=int, default=2, metavar='N', help='to try MPI with (default 2)')
-    parser.add_argument('--json', action='store_true', help='for programs, to standard output')
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    programs.add_launcher(parser)
+    parser.add_argument('--ranks', type=count, default=2, metavar='N', help='to try MPI with (default 2)')
+    parser.add_argument('--json', action='store_true', help='print JSON, for programs')
     programs.add_arguments(parser)
 
 
+class Finding(NamedTuple):
+    """state: OK; NOTE: something is limited here, nothing to fix; FIX: what to do."""
+    state: str
+    name: str
+    text: str
+    remedy: str = ''
+
+
 class Findings:
-    """Lines: OK; NOTE: less is possible here, nothing to mend; MEND: what to do."""
+    def __init__(self) -> None:
+        self.rows: list[Finding] = []
 
-    def __init__(self):
-        self.rows = []
+    def ok(self, name: str, text: str) -> None:
+        self.rows.append(Finding('OK', name, text))
 
-    def add(self, state, name, text, remedy=''):
-        self.rows.append({'state': state, 'name': name, 'text': text, 'remedy': remedy})
+    def note(self, name: str, text: str, remedy: str = '') -> None:
+        self.rows.append(Finding('NOTE', name, text, remedy))
 
-    def ok(self, name, text):
-        self.add('OK', name, text)
-
-    def note(self, name, text, remedy=''):
-        self.add('NOTE', name, text, remedy)
-
-    def mend(self, name, text, remedy):
-        self.add('MEND', name, text, remedy)
+    def fix(self, name: str, text: str, remedy: str) -> None:
+        self.rows.append(Finding('FIX', name, text, remedy))
 
 
 # ---- The programs ----
 
-def check_programs(found, bindir):
-    """{app: path} of those that start."""
-    there = {}
-    versions = set()
-    for app in programs.APPS:
+def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
+    """Returns {app: path} of the programs that start."""
+    there: dict[str, str] = {}
+    versions: set[str] = set()
+    for app in results.APPS:
         try:
             program = programs.find(app, bindir)
             versions.add(programs.version(program)['version'])
@@ -52,13 +59,13 @@ def check_programs(found, bindir):
         except Fault as fault:
             hint = 'install the NVIDIA driver, or configure --without-cuda' if 'libcuda' in str(fault) else \
                 'run ./configure && make, or give --bindir'
-            found.mend('programs', str(fault), hint)
+            found.fix('programs', str(fault), hint)
     if len(versions) > 1:
-        found.mend('programs', f'versions {", ".join(sorted(versions))} are mixed', 'build all four again')
-    elif len(there) == len(programs.APPS):
+        found.fix('programs', f'versions {", ".join(sorted(versions))} are mixed', 'build all four again')
+    elif len(there) == len(results.APPS):
         missing = {'--window', '--nonce', '--digest'} - programs.options(there['nekbone'])
         if missing:
-            found.mend('programs', f'too old for {", ".join(sorted(missing))}', 'build them again')
+            found.fix('programs', f'too old for {", ".join(sorted(missing))}', 'build them again')
         else:
             found.ok('programs', f'all four, version {versions.pop()}, {os.path.dirname(there["nekbone"])}')
     return there
@@ -66,51 +73,51 @@ def check_programs(found, bindir):
 
 # ---- GPU ----
 
-def check_gpu(found, there):
-    """The GPUs that nvidia-smi names."""
+def check_gpu(found: Findings, there: dict[str, str]) -> list[dict[str, str]]:
+    """Returns the GPUs that nvidia-smi names."""
     gpus = machine.gpus()
     built = programs.version(there['nekbone']).get('CUDA', '') if there.get('nekbone') else ''
     has_cuda = bool(built) and 'not in this build' not in built
     if not gpus:
-        where = 'a GPU is here, but nvidia-smi says nothing' if os.path.exists('/proc/driver/nvidia/version') else \
-            'none, by nvidia-smi'
-        found.note('GPU', where, 'CPU rungs run all the same' if not has_cuda else
+        where = 'an NVIDIA driver is loaded, but nvidia-smi lists no GPU' \
+            if os.path.exists('/proc/driver/nvidia/version') else 'nvidia-smi lists none'
+        found.note('GPU', where, 'CPU rungs run without one' if not has_cuda else
                    'the programs have CUDA rungs: install the driver, or run where there is a GPU')
     for i, gpu in enumerate(gpus):
         found.ok(f'GPU {i}', f'{gpu["name"]}, {gpu["memory.total"]}, driver {gpu["driver_version"]}, '
                  f'compute capability {gpu["compute_cap"]}')
         if gpu['mig.mode.current'] == 'Enabled':
-            found.note(f'GPU {i}', 'MIG is on: figures are of a part of the GPU')
+            found.note(f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
     if gpus and not has_cuda:
-        found.mend('CUDA', 'the programs have no CUDA rungs', 'configure --with-cuda (CUDA Toolkit 12.3 or later)')
+        found.fix('CUDA', 'the programs have no CUDA rungs', 'configure --with-cuda (CUDA Toolkit 12.3 or later)')
     elif has_cuda:
         check_architectures(found, built, gpus)
     return gpus
 
 
-def check_architectures(found, built, gpus):
-    """Has the binary machine code for these GPUs?"""
-    archs = ARCHITECTURES.search(built)
-    archs = archs[1].split(',') if archs else []
+def check_architectures(found: Findings, built: str, gpus: list[dict[str, str]]) -> None:
+    """Checks that the binary has machine code for these GPUs."""
+    match = ARCHITECTURES.search(built)
+    archs = match[1].split(',') if match else []
     wanted = sorted({gpu['compute_cap'].replace('.', '') for gpu in gpus})
     missing = [arch for arch in wanted if arch not in [re.sub(r'\D', '', a) for a in archs]]
     if missing:
-        found.mend('architectures', f'the programs are for {",".join(archs) or "?"}, the GPU is {",".join(missing)}',
-                   f'configure --with-cuda-arch={",".join(missing)}: code made by the driver at start is another')
+        found.fix('architectures', f'the programs are for {",".join(archs) or "?"}, the GPU is {",".join(missing)}',
+                   f'configure --with-cuda-arch={",".join(missing)}: else the driver compiles other code at start')
     else:
-        found.ok('architectures', f'{built}')
+        found.ok('architectures', built)
 
 
-def check_counters(found, gpus):
-    """May users read the GPU's counters (Nsight Compute)?"""
+def check_counters(found: Findings, gpus: list[dict[str, str]]) -> None:
+    """Checks that users may read the GPU's counters (Nsight Compute)."""
     if not gpus:
         return
     ncu = machine.said('ncu', '--version').strip().splitlines()
     only_root = re.search(r'RmProfilingAdminOnly:\s*(\d)', machine.read('/proc/driver/nvidia/params'))
     if not ncu:
-        found.note('counters', 'no ncu on PATH', 'install Nsight Compute; climb then prints its section')
+        found.note('counters', 'no ncu on PATH', 'install Nsight Compute: climb then prints its counters')
     elif only_root and only_root[1] == '1' and os.geteuid() != 0:
-        found.mend('counters', 'only root may read them', 'options nvidia NVreg_RestrictProfilingToAdminUsers=0 in '
+        found.fix('counters', 'only root may read them', 'options nvidia NVreg_RestrictProfilingToAdminUsers=0 in '
                    '/etc/modprobe.d, then load the driver again')
     else:
         found.ok('counters', ncu[-1])
@@ -118,48 +125,48 @@ def check_counters(found, gpus):
 
 # ---- MPI ----
 
-def check_mpi(found, program, launcher, ranks, gpus):
-    """Ranks are started and say where they run."""
+def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int, gpus: list[dict[str, str]]) -> None:
+    """Starts ranks, which print where they run."""
     words = shlex.split(launcher) if launcher else []
     if 'this build has no MPI' in programs.version(program).get('MPI', ''):
-        return found.note('MPI', 'the programs are built without it: one rank', 'install libopenmpi-dev openmpi-bin, '
+        return found.note('MPI', 'the programs are built without it, for one rank', 'install libopenmpi-dev openmpi-bin, '
                           'then configure again')
     problem = ['--elements', '4x4x4', '--iterations', '1', '--seconds', '0', '--share-device']
     command = programs.launched([program, *problem], words, ranks)
     try:
         ended = programs.run(command, limit=120)
     except Fault as fault:
-        return found.mend('MPI', str(fault), "install openmpi-bin, or give --launcher 'srun -n {ranks}'")
+        return found.fix('MPI', str(fault), "install openmpi-bin, or give --launcher 'srun -n {ranks}'")
     if ended.exit != 0:
         said = [line for line in ended.text.splitlines() if line.strip(' -')] or [programs.reason(ended)]
         slots = 'not enough slots' in ended.text
-        return found.mend('MPI', f'{shlex.join(command[:3])}: {said[0].strip()}',
+        return found.fix('MPI', f'{shlex.join(command[:3])}: {said[0].strip()}',
                           'fewer --ranks, or OMPI_MCA_rmaps_base_oversubscribe=1' if slots else
                           'mpirun as root needs OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1'
                           if 'root' in ended.text else 'try the command by hand')
     library = re.search(r'^MPI\s+(.*)', ended.text, re.M)
     found.ok('MPI', f'{ranks} ranks by {shlex.join(command[:-1 - len(problem)])}; {library[1] if library else ""}')
     check_binding(found, ended.text, ranks)
-    return check_gpu_aware(found, program, words, ranks, gpus)
+    check_gpu_aware(found, program, words, ranks, gpus)
 
 
-def cores_of(text):
-    """A set of cores, from '0-3,8'."""
-    cores = set()
+def cores_of(text: str) -> set[int]:
+    """Returns a set of cores, from '0-3,8'."""
+    cores: set[int] = set()
     for first, last in re.findall(r'(\d+)(?:-(\d+))?', text):
         cores |= set(range(int(first), int(last or first) + 1))
     return cores
 
 
-def check_binding(found, text, ranks):
-    """Do ranks of a host have cores of their own?"""
+def check_binding(found: Findings, text: str, ranks: int) -> None:
+    """Checks that the ranks of a host have cores of their own."""
     rows = re.findall(r'^rank (\d+): ([^,]+), .*?, cores ([\d,\- ]+?), \d+ thread', text, re.M)
     if len(rows) != ranks:
-        return found.note('binding', 'the ranks do not say which cores they have')
+        return found.note('binding', 'the ranks do not print which cores they have')
     shared = [(a, b) for i, (a, host, mine) in enumerate(rows) for b, other, theirs in rows[i + 1:]
               if host == other and cores_of(mine) & cores_of(theirs)]
     if shared:
-        return found.mend('binding', f'ranks {shared[0][0]} and {shared[0][1]} share cores',
+        return found.fix('binding', f'ranks {shared[0][0]} and {shared[0][1]} share cores',
                           'mpirun --bind-to core --map-by socket, srun --cpu-bind=cores')
     here = platform.node().split('.')[0]
     used = machine.cores(set().union(*(cores_of(mine) for _, host, mine in rows if host.split('.')[0] == here)))
@@ -170,20 +177,20 @@ def check_binding(found, text, ranks):
                     ('; ..' if ranks > 4 else ''))
 
 
-def check_gpu_aware(found, program, words, ranks, gpus):
-    """Device memory is sent through MPI and compared; a query would prove nothing."""
+def check_gpu_aware(found: Findings, program: str, words: list[str], ranks: int, gpus: list[dict[str, str]]) -> None:
+    """Sends device memory through MPI and compares; a query would prove nothing."""
     if not gpus:
-        return None
+        return
     ended = programs.run(programs.launched([program, '--probe-gpu-aware'], words, ranks), limit=120)
     if ended.exit == 0:
         return found.ok('GPU-aware MPI', 'device memory was sent through MPI, and arrived')
-    return found.note('GPU-aware MPI', f'device memory did not arrive ({programs.reason(ended)})',
+    found.note('GPU-aware MPI', f'device memory did not arrive ({programs.reason(ended)})',
                       'halos go through the host: an MPI with CUDA (UCX, --with-cuda) avoids that')
 
 
 # ---- The machine ----
 
-def check_kokkos(found, program):
+def check_kokkos(found: Findings, program: str) -> None:
     said = programs.version(program).get('Kokkos', '')
     if not said or said.startswith('none'):
         found.note('Kokkos', 'not in the programs', 'install Debian\'s libtrilinos-kokkos-dev or a Kokkos with CUDA, '
@@ -194,39 +201,39 @@ def check_kokkos(found, program):
         found.ok('Kokkos', said)
 
 
-def check_machine(found):
+def check_machine(found: Findings) -> None:
     whole, free = machine.memory()
     cores = len(os.sched_getaffinity(0))
     line = f'{free / 2**30:.1f} of {whole / 2**30:.1f} GiB free, {cores} cores, {machine.cpu()}'
     if free < 1 << 30:
-        found.mend('memory', line, 'end other programs, or use --size tiny')
+        found.fix('memory', line, 'end other programs, or use --size tiny')
     else:
         found.ok('memory', line)
     governors = machine.governors()
     if not governors:
-        found.note('frequency', 'no governor to be seen (a virtual machine, or fixed)')
+        found.note('frequency', 'the system shows no governor (a virtual machine, or a fixed frequency)')
     elif governors == ['performance']:
         found.ok('frequency', 'governor performance')
     else:
-        found.mend('frequency', f'governor {", ".join(governors)}', 'cpupower frequency-set -g performance')
+        found.fix('frequency', f'governor {", ".join(governors)}', 'cpupower frequency-set -g performance')
     busy = machine.in_use()
     if busy / cores > BUSY:
-        found.mend('load', f'{busy:.2f} of {cores} cores are in use: something else is running', 'time on an idle '
-                   'machine, or set OMP_WAIT_POLICY=passive and expect a spread')
+        found.fix('load', f'{busy:.2f} of {cores} cores are in use: something else is running', 'measure on an idle '
+                  'machine, or set OMP_WAIT_POLICY=passive and expect a spread')
     else:
         found.ok('load', f'{busy:.2f} of {cores} cores are in use')
 
 
-def check_python(found):
+def check_python(found: Findings) -> None:
     try:
         import matplotlib
         found.ok('plots', f'matplotlib {matplotlib.__version__}')
     except ImportError:
-        found.note('plots', 'no matplotlib: everything but the plots works', 'apt-get install python3-matplotlib')
+        found.note('plots', f'{sys.executable} has no matplotlib: everything but the plots works', 'apt-get install python3-matplotlib')
 
 
-def examine(bindir=None, launcher=None, ranks=2):
-    """All findings, as rows of state, name, text and remedy."""
+def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks: int = 2) -> list[Finding]:
+    """Returns all findings."""
     found = Findings()
     there = check_programs(found, bindir)
     gpus = check_gpu(found, there)
@@ -239,13 +246,14 @@ def examine(bindir=None, launcher=None, ranks=2):
     return found.rows
 
 
-def main(args):
+def main(args: argparse.Namespace) -> int:
     rows = examine(args.bindir, args.launcher, args.ranks)
-    wrong = [row for row in rows if row['state'] == 'MEND']
+    wrong = [row for row in rows if row.state == 'FIX']
     if args.json:
-        print(json.dumps({'kind': 'doctor', 'findings': rows, 'environment': machine.environment()}, indent=1))
+        print(json.dumps({'kind': 'doctor', 'findings': [row._asdict() for row in rows],
+                          'environment': machine.environment()}, indent=1))
     else:
         for row in rows:
-            print(f'{row["state"]:5}{row["name"]:14} {row["text"]}{" -> " if row["remedy"] else ""}{row["remedy"]}')
-        print(f'doctor: {len(wrong)} to mend' if wrong else 'doctor: nothing to mend')
+            print(f'{row.state:5}{row.name:14} {row.text}{" -> " if row.remedy else ""}{row.remedy}')
+        print(f'doctor: {len(wrong)} to fix' if wrong else 'doctor: nothing to fix')
     return ENVIRONMENT if wrong else VALID

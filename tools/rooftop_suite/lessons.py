@@ -1,85 +1,101 @@
-"""The lessons: docs/lessons/APP.md, with a section a rung, beside the app's ladder.def and the rungs' sources.
+"""The lessons: docs/lessons/APP.md, with a section per rung, together with the app's ladder.def and the rungs' sources.
 
     ladder(app, tree)           [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
-    problems(app, tree)         lines on what does not fit: a rung without lesson, a lesson without rung, a lost name
-    source(rung, lesson, tree)  the file that a rung is looked at in; defining(rung, tree): that of its function table
+    problems(app, tree)         what does not fit, a line each: a rung without a lesson, a lesson without a rung, a lost name
+    own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
     take_out(text, names)       a source without the bodies of these functions
 
-A section is paragraphs with a label each, **Idea.** and so on, in the order of LABELS. Which file a rung is in needs no
-list: it is the one that defines the function table that ladder.def names. A section says **Source.** where there is
-more to see in another file, **Differs from.** where the diff is to another rung than ladder.def's, and **Exercise.**,
-which names the functions to write, options to run them with, and the task:
+A section is a sequence of labelled paragraphs, **Idea.** and so on, in the order of LABELS. **Source.** names another
+file than the rung's own, where there is more to see in it; **Differs from.** the rung to diff with, if it is not
+ladder.def's; and **Exercise.** the functions to write, options to run them with, and the task:
 
     **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
 """
-import collections
 import os
 import re
 import textwrap
+from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, programs, shipped, source_tree
+from . import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
 
 LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
-MORE = ('Source', 'Differs from', 'Exercise')  # some have these too
+MORE = ('Source', 'Differs from', 'Exercise')  # some sections have these too
 KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'NVRTC': 'cuda', 'KOKKOS': 'kokkos'}
-
-Rung = collections.namedtuple('Rung', 'app name kind after ladder table idea')
-Lessons = collections.namedtuple('Lessons', 'title introduction of')
-Lesson = collections.namedtuple('Lesson', 'idea predict answer unhelpful look source before exercise')
-Exercise = collections.namedtuple('Exercise', 'names options task')
+SUFFIXES = {'cpu': 'c', 'cuda': 'cu', 'kokkos': 'cpp'}
 
 
-def text_of(path):
+class Rung(NamedTuple):
+    """A line of ladder.def."""
+    app: str
+    name: str
+    kind: str
+    after: str
+    ladder: str
+    idea: str
+
+
+class Exercise(NamedTuple):
+    names: list[str]
+    options: list[str]
+    task: str
+
+
+class Lesson(NamedTuple):
+    """A section. source and before: '' where ladder.def decides."""
+    idea: str
+    predict: str
+    answer: str
+    unhelpful: str
+    look: str
+    source: str
+    before: str
+    exercise: Optional[Exercise]
+
+
+class Lessons(NamedTuple):
+    title: str
+    introduction: str
+    of: dict[str, Lesson]
+
+
+def text_of(path: str) -> str:
     try:
         with open(path, encoding='utf-8') as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise Fault(ENVIRONMENT, f'{path}: {getattr(error, "strerror", None) or "no text"}') from None
+        raise Fault(ENVIRONMENT, f'{path}: {getattr(error, "strerror", None) or "not text"}') from None
 
 
-def tree_of(given):
-    """The source tree, for what cannot be done without it."""
+def tree_of(given: Optional[str]) -> str:
+    """Returns the source tree, for what cannot be done without it."""
     tree = given or source_tree()
     if not tree:
-        raise Fault(ENVIRONMENT, 'this suite is installed: say --source DIR, where its source tree is')
+        raise Fault(ENVIRONMENT, 'this suite is installed: give its source tree with --source DIR')
     if not os.path.isfile(os.path.join(tree, 'apps', 'nekbone', 'ladder.def')):
         raise Fault(USAGE, f'--source {tree}: not the source tree, there is no apps/nekbone/ladder.def')
     return os.path.abspath(tree)
 
 
-def pass_on(parser):
-    """What stands behind -- goes to the program, as args.passed; argparse alone would take it for its own."""
-    parser.epilog = 'What follows -- goes to the program: -- --elements 4x4x4 --seconds 1'
-    parse = parser.parse_args
-
-    def parse_before(words):
-        at = words.index('--') if '--' in words else len(words)
-        args = parse(words[:at])
-        args.passed = words[at + 1:]
-        return args
-    parser.parse_args = parse_before
-
-
 # ---- The ladder ----
 
-RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?(\w+),\s*'
+RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?\w+,\s*'
                   r'((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.M)
 
 
-def ladder(app, tree):
+def ladder(app: str, tree: str) -> list[Rung]:
     path = os.path.join(tree, 'apps', app, 'ladder.def')
     rungs = []
-    for name, kind, after, of, table, idea in RUNG.findall(text_of(path)):
+    for name, kind, after, of, idea in RUNG.findall(text_of(path)):
         if kind not in KINDS:
             raise Fault(ENVIRONMENT, f'{path}: {name}: its kind is {kind}, which lessons.py does not know')
-        rungs.append(Rung(app, name, KINDS[kind], after, of, table, ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', idea))))
+        rungs.append(Rung(app, name, KINDS[kind], after, of, ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', idea))))
     if not rungs:
         raise Fault(ENVIRONMENT, f'{path}: no RUNG(...) in it')
     return rungs
 
 
-def rung_of(app, name, tree):
+def rung_of(app: str, name: str, tree: str) -> Rung:
     rungs = ladder(app, tree)
     for rung in rungs:
         if rung.name == name:
@@ -87,69 +103,62 @@ def rung_of(app, name, tree):
     raise Fault(USAGE, f"{app} has no rung '{name}'; known: {', '.join(rung.name for rung in rungs)}")
 
 
-def defining(rung, tree):
-    """Path under the tree of the file that has the rung's function table."""
-    table = re.compile(rf'\b\w+_kernels_t\s+{rung.table}\s*=')
-    for kind in ('cpu', 'cuda', 'kokkos'):
-        folder = os.path.join('apps', rung.app, kind)
-        for name in sorted(os.listdir(os.path.join(tree, folder))):
-            path = os.path.join(folder, name)
-            if name.endswith(('.c', '.cu', '.cpp')) and table.search(text_of(os.path.join(tree, path))):
-                return path
-    raise Fault(ENVIRONMENT, f'apps/{rung.app}: no file defines {rung.table}, the table of {rung.name}')
+def own(rung: Rung) -> str:
+    """Returns the path under the tree of the rung's own file, which has the rung's name."""
+    name = rung.name.replace('-', '_').lower()
+    return os.path.join('apps', rung.app, rung.kind, f'{name}.{SUFFIXES[rung.kind]}')
 
 
-def source(rung, lesson, tree):
-    """Path under the tree of the file to look at."""
-    return os.path.join('apps', rung.app, lesson.source) if lesson.source else defining(rung, tree)
+def source(rung: Rung, lesson: Lesson) -> str:
+    """Returns the path under the tree of the file to look at."""
+    return os.path.join('apps', rung.app, lesson.source) if lesson.source else own(rung)
 
 
 # ---- The lessons ----
 
-def code_in(text):
-    """The words of a paragraph that stand in `backquotes`."""
+def code_in(text: str) -> list[str]:
+    """Returns the words of a paragraph that are in `backquotes`."""
     return re.findall(r'`([^`]+)`', text)
 
 
-def exercise_in(text, where):
+def exercise_in(text: str, where: str) -> Exercise:
     found = re.fullmatch(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', text, re.S)
     if not found:
         raise Fault(ENVIRONMENT, f'{where}: Exercise: not "`function`, ..: task"')
     return Exercise(code_in(found[1]), (found[2] or '').split(), ' '.join(found[3].split()))
 
 
-def lesson_in(text, where):
+def lesson_in(text: str, where: str) -> Lesson:
     parts = re.split(r'^\*\*([\w ]+)\.\*\*[ \n]', text, flags=re.M)
     labels, paragraphs = parts[1::2], dict(zip(parts[1::2], (part.strip() for part in parts[2::2])))
     if parts[0].strip() or tuple(labels[:len(LABELS)]) != LABELS or not all(paragraphs.values()):
-        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels) or "no labels"}; wanted: {", ".join(LABELS)}, each '
+        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels) or "no labels"}; needed: {", ".join(LABELS)}, each '
                     'with a text')
     if len(set(labels)) != len(labels) or not set(labels) <= set(LABELS + MORE):
-        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels)}; known besides: {", ".join(MORE)}, each once')
-    named = [code_in(paragraphs[label])[0] if label in paragraphs and code_in(paragraphs[label]) else ''
-             for label in ('Source', 'Differs from')]
+        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels)}; also known: {", ".join(MORE)}, each once')
+    named = [(code_in(paragraphs.get(label, '')) or [''])[0] for label in ('Source', 'Differs from')]
     exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
-    return Lesson(*(paragraphs[label] for label in LABELS), *named, exercise)
+    idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
+    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise)
 
 
-def read(app):
-    if app not in programs.APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(programs.APPS)}")
+def read(app: str) -> Lessons:
+    if app not in results.APPS:
+        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
     path = shipped('docs', 'lessons', f'{app}.md')
     head, *sections = re.split(r'^## ', text_of(path), flags=re.M)
     title, _, introduction = head.partition('\n')
-    lessons = {}
+    lessons: dict[str, Lesson] = {}
     for section in sections:
         name, _, text = section.partition('\n')
-        where = f'{path}: {name}'
         if name in lessons:
-            raise Fault(ENVIRONMENT, f'{where}: stands there twice')
-        lessons[name] = lesson_in(text, where)
+            raise Fault(ENVIRONMENT, f'{path}: {name}: there are two lessons on it')
+        lessons[name] = lesson_in(text, f'{path}: {name}')
     return Lessons(title.lstrip('# '), introduction.strip(), lessons)
 
 
-def problems(app, tree):
-    """What does not fit together, a line each."""
+def problems(app: str, tree: str) -> list[str]:
+    """Returns what does not fit together, a line each."""
     lessons, rungs = read(app).of, {rung.name: rung for rung in ladder(app, tree)}
     wrong = [f'{app}: {name} is in ladder.def and has no lesson' for name in rungs if name not in lessons]
     wrong += [f'{app}: {name} has a lesson and is not in ladder.def' for name in lessons if name not in rungs]
@@ -158,8 +167,9 @@ def problems(app, tree):
         if lesson.before and lesson.before not in rungs:
             wrong.append(f'{app}: {name} differs from {lesson.before}, which is no rung')
         try:
-            path = source(rung, lesson, tree)
+            path = source(rung, lesson)
             text = text_of(os.path.join(tree, path))
+            text_of(os.path.join(tree, own(rung)))
             if lesson.exercise:
                 take_out(text, lesson.exercise.names, path)
             elif rung.kind == 'cpu' and rung.after:
@@ -171,14 +181,14 @@ def problems(app, tree):
 
 # ---- Exercises: a source without some bodies ----
 
-def blanked(text):
-    """The text with comments, strings and characters as blanks, every other character where it was."""
+def blanked(text: str) -> str:
+    """Returns the text with comments, strings and characters as blanks, every other character where it was."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
     return pattern.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
 
 
-def closing(text, at):
-    """Where the bracket that opens at `at` is closed."""
+def closing(text: str, at: int) -> int:
+    """Returns where the bracket that opens at `at` is closed; -1: nowhere."""
     pairs = {'(': ')', '{': '}'}
     opened, closed, depth = text[at], pairs[text[at]], 0
     for i in range(at, len(text)):
@@ -188,25 +198,32 @@ def closing(text, at):
     return -1
 
 
-def bodies(text, name):
-    """[(begin, end, what stands there instead)] of each body of a function, or of a macro that is one."""
+class Body(NamedTuple):
+    """The body of a function, text[begin:end], and what replaces it."""
+    begin: int
+    end: int
+    instead: str
+
+
+def bodies(text: str, name: str) -> list[Body]:
+    """Returns each body of a function of this name, or of a macro used as one."""
     blank, found = blanked(text), []
     for match in re.finditer(rf'\b{name}\s*\(', blank):
         end = closing(blank, match.end() - 1)
         opening = re.compile(r'\)\s*(?:const\s*)?\{').match(blank, end) if end > 0 else None
-        if re.search(r'#define[ \t]+$', blank[:match.start()]):
-            last = re.compile(r'(?:[^\n]*\\\n)*[^\n]*').match(blank, end + 1).end()
-            found.append((end + 1, last, ' \\\n    do { /* to write */ \\\n    } while (0)'))
+        last = re.compile(r'(?:[^\n]*\\\n)*[^\n]*').match(blank, end + 1)
+        if last and re.search(r'#define[ \t]+$', blank[:match.start()]):
+            found.append(Body(end + 1, last.end(), ' \\\n    do { /* to write */ \\\n    } while (0)'))
         elif opening:
             begin = opening.end()
             declared = re.split(r'[;{}]|\n\s*\n', blank[:match.start()])[-1]
             nothing = '' if re.search(r'\bvoid\b', declared) else '\n    return {};'
-            found.append((begin, closing(blank, begin - 1), f'\n    /* to write */{nothing}\n'))
+            found.append(Body(begin, closing(blank, begin - 1), f'\n    /* to write */{nothing}\n'))
     return found
 
 
-def take_out(text, names, path):
-    """The text without the bodies of these functions, which is still a program, and a wrong one."""
+def take_out(text: str, names: list[str], path: str) -> str:
+    """Returns the text without the bodies of these functions: it still compiles, and it is wrong."""
     for name in names:
         found = bodies(text, name)
         if not found:
@@ -216,8 +233,7 @@ def take_out(text, names, path):
     return text
 
 
-def filled(text, width=100, indent=''):
-    """Paragraphs in lines of a width."""
-    return '\n\n'.join(textwrap.fill(' '.join(part.split()), width, initial_indent=indent, subsequent_indent=indent,
-                                     break_long_words=False, break_on_hyphens=False)
+def filled(text: str, width: int = 100) -> str:
+    """Returns paragraphs in lines of a width."""
+    return '\n\n'.join(textwrap.fill(' '.join(part.split()), width, break_long_words=False, break_on_hyphens=False)
                        for part in text.split('\n\n'))

@@ -1,4 +1,4 @@
-"""What a machine is: asked of the system, never of the programs, so that a result can be held against both."""
+"""What a machine is, by asking the system and not the programs, so that a result can be checked against both."""
 import functools
 import glob
 import os
@@ -7,9 +7,14 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Collection
+from typing import Optional
+
+from . import Json
 
 
-def read(path):
+def read(path: str) -> str:
+    """Returns the text of a file, or '' if it cannot be read."""
     try:
         with open(path, encoding='utf-8', errors='replace') as file:
             return file.read()
@@ -17,8 +22,8 @@ def read(path):
         return ''
 
 
-def said(*command):
-    """What a command prints, or ''."""
+def said(*command: str) -> str:
+    """Returns what a command prints, or ''."""
     if not shutil.which(command[0]):
         return ''
     try:
@@ -29,59 +34,59 @@ def said(*command):
     return asked.stdout if asked.returncode == 0 else ''
 
 
-def gpus():
-    """Rows of nvidia-smi, as dicts."""
+def gpus() -> list[dict[str, str]]:
+    """Returns the rows of nvidia-smi."""
     names = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 'clocks.max.sm', 'mig.mode.current',
              'compute_cap')
     rows = said('nvidia-smi', f'--query-gpu={",".join(names)}', '--format=csv,noheader').splitlines()
     return [dict(zip(names, [word.strip() for word in row.split(',')])) for row in rows if row.count(',') >= 7]
 
 
-def memory():
-    """Bytes of memory: (all, available)."""
+def memory() -> tuple[int, int]:
+    """Returns bytes of memory: (all, available)."""
     rows = dict(re.findall(r'^(\w+):\s+(\d+) kB', read('/proc/meminfo'), re.M))
     return int(rows.get('MemTotal', 0)) << 10, int(rows.get('MemAvailable', 0)) << 10
 
 
-def cpu():
+def cpu() -> str:
     found = re.search(r'^(?:model name|CPU part|cpu)\s*:\s*(.*)', read('/proc/cpuinfo'), re.M)
     return found[1] if found else platform.machine()
 
 
-def governors():
-    """Frequency governors of the cores, without doubles."""
+def governors() -> list[str]:
+    """Returns the frequency governors of the cores, each once."""
     return sorted({read(path).strip() for path in glob.glob('/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor')})
 
 
-def system():
+def system() -> str:
     found = re.search(r'^PRETTY_NAME="?([^"\n]*)', read('/etc/os-release'), re.M)
     return found[1] if found else platform.platform()
 
 
-def cores(cpus=None):
-    """How many cores these CPUs are, by default those that this process may use: threads of a core count once."""
-    def core(cpu):
+def cores(cpus: Optional[Collection[int]] = None) -> int:
+    """Returns how many cores these CPUs are (default: those that this process may use). Threads of a core count once."""
+    def core(cpu: int) -> tuple[str, str]:
         at = f'/sys/devices/system/cpu/cpu{cpu}/topology'
         return read(f'{at}/physical_package_id').strip(), read(f'{at}/core_id').strip() or f'cpu{cpu}'
     return len({core(cpu) for cpu in (os.sched_getaffinity(0) if cpus is None else cpus)})
 
 
-def ticks(stat, cpus):
-    """(all, idle) clock ticks of these CPUs since the system began, from the text of /proc/stat. What a hypervisor gave to
-    other machines is not idle."""
+def ticks(stat: str, cpus: Collection[int]) -> tuple[int, int]:
+    """Returns (all, idle) clock ticks of these CPUs since boot, from the text of /proc/stat. Time that a hypervisor gave
+    to other machines is not idle."""
     whole = idle = 0
     for line in stat.splitlines():
         name, *numbers = line.split()
         if re.fullmatch(r'cpu\d+', name) and int(name[3:]) in cpus:
-            spent = [int(number) for number in numbers[:8]]  # the rest is in the first two already
+            spent = [int(number) for number in numbers[:8]]  # the other columns are part of the first two
             whole += sum(spent)
             idle += spent[3] + spent[4]
     return whole, idle
 
 
-def in_use(seconds=0.5):
-    """How many of the CPUs that this process may use are busy now. The load average would tell of the last minute, in
-    which it may have been us."""
+def in_use(seconds: float = 0.5) -> float:
+    """Returns how many of the CPUs that this process may use are busy now. The load average covers the last minute, in
+    which it may have been this suite."""
     cpus = os.sched_getaffinity(0)
     whole, idle = ticks(read('/proc/stat'), cpus)
     time.sleep(seconds)
@@ -92,13 +97,13 @@ def in_use(seconds=0.5):
 
 
 @functools.lru_cache(maxsize=None)
-def launcher():
-    """The first line of mpirun's version."""
+def launcher() -> str:
+    """Returns the first line of mpirun's version."""
     return (said('mpirun', '--version').splitlines() or [''])[0]
 
 
-def environment():
-    """The "environment" of a run."""
+def environment() -> Json:
+    """Returns the "environment" of a run."""
     return {'host': platform.node(), 'system': system(), 'kernel': platform.release(), 'machine': platform.machine(),
             'cpu': cpu(), 'cores': len(os.sched_getaffinity(0)), 'memory_bytes': memory()[0], 'gpus': gpus(),
             'governors': governors(), 'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),

@@ -1,7 +1,7 @@
-"""Plots as SVG that lies in the page itself: real text, colours that are the page's, an id that no other plot has.
+"""Plots as SVG inside the page itself: real text, the page's colours, ids that no other plot has.
 
-Each plot is drawn twice, for wide and for narrow windows, so that its text is as large as the page's on both; CSS shows
-one. The price is twice the bytes. Without matplotlib all functions here return None.
+Each plot is drawn twice, for wide and for narrow windows, so that its text is as large as the page's in both; CSS shows
+one. The price is twice the bytes. Without matplotlib all functions here return None. curves() writes a file instead.
 """
 import functools
 import html
@@ -9,24 +9,62 @@ import io
 import math
 import re
 import statistics
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple, Optional, Protocol
+from xml.etree import ElementTree
 
 WIDE, NARROW = 720, 352  # units of the drawing, shown as so many CSS pixels
 SIZE = 12  # of text
-WIDTH = 0.6 * SIZE  # of a letter, on the safe side: which font the reader has is not known here
+WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
 LONGEST = 22  # letters of a name
-BESIDE = 10  # units: a label further away needs a line to its point
 NOISY = 3.0  # per cent: more than this of spread is flagged
 
-# Colours that stand for CSS custom properties until the drawing is done.
+# Colours that are replaced by CSS custom properties once the plot is drawn.
 TOKENS = {'ink': '#010101', 'soft': '#020202', 'grid': '#030303', 'paper': '#040404', 'cpu': '#050505',
           'cuda': '#060606', 'kokkos': '#070707', 'bad': '#080808', 'band': '#090909'}
+KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos'}
 MARKERS = ('o', 's', 'D', '^', 'v', 'P')
 DASHES = ('-', (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+MISSING = 'matplotlib is missing (Debian: python3-matplotlib)'
+Box = tuple[float, float, float, float]  # left, bottom, right, top
+XY = tuple[float, float]
+
+
+class Bar(Protocol):
+    """A rung, as report.Rung has it."""
+    name: str
+    kind: str
+    valid: bool
+    fom: Optional[float]
+    step: str
+    windows: list[float]
+
+
+class Dot(NamedTuple):
+    """A rung in a roofline: flops per byte, and GFlop/s."""
+    name: str
+    kind: str
+    ladder: str
+    intensity: float
+    rate: float
+
+
+class Mark(NamedTuple):
+    """A number of ranks of a scaling curve. efficiency, exposed: shares."""
+    ranks: int
+    fom: float
+    efficiency: float
+    exposed: Optional[float]
+
+
+def count_of(plots: int) -> str:
+    """Returns what to print about the plots of a page."""
+    return f'{plots} plots' if matplotlib() else f'no plots: {MISSING}'
 
 
 @functools.lru_cache(None)
-def matplotlib():
-    """The module, set up; None: it is missing."""
+def matplotlib() -> Any:
+    """Returns the module, set up; None if it is missing."""
     try:
         import matplotlib as found
         import matplotlib.backends.backend_svg
@@ -46,48 +84,53 @@ def matplotlib():
     return found
 
 
-def printable(text):
-    """One line, short enough to stand beside a plot. Callers have taken out what XML cannot hold."""
+def printable(text: str) -> str:
+    """Returns one line, short enough for a label. Callers have taken out what XML cannot hold."""
     if not matplotlib() or 'text.parse_math' not in matplotlib().rcParams:
         text = text.replace('$', '')
     text = ' '.join(text.split())
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + '…'
 
 
-# ---- From a figure to SVG in the page ----
+# ---- From a figure to SVG ----
 
-def tag(match, name):
-    """A tag of matplotlib's, made fit to lie in the page."""
-    text = match[0]
-    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', '', text)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', text)
-    text = re.sub(r'url\(#', f'url(#{name}-', text)
-    text = re.sub(r'font: ((?:\d+ )?[\d.]+px) [^;"]*', r'font: \1 var(--sans)', text)
-    for colour, code in TOKENS.items():
-        text = text.replace(code, f'var(--{colour})')
-    return text
-
-
-def drawn(figure, name, title, what):
+def drawn_text(figure: Any, salt: str) -> str:
+    """Returns a figure as SVG, as matplotlib writes it."""
     mpl = matplotlib()
-    mpl.rcParams['svg.hashsalt'] = name
+    mpl.rcParams['svg.hashsalt'] = salt
     file = io.StringIO()
     mpl.backends.backend_svg.FigureCanvasSVG(figure)
     figure.savefig(file, format='svg', transparent=True, metadata={'Date': None, 'Creator': None})
-    text = file.getvalue()
-    box = re.search(r'viewBox="([^"]*)"', text)[1]
-    body = text[text.index('>', text.index('<svg')) + 1:]
-    body = re.sub(r'<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>|<defs>\s*</defs>', '', body, flags=re.S)
-    body = re.sub(r'<[^>]*>', lambda match: tag(match, name), body)
-    body = re.sub(r'\n\s*', '\n', body)
-    return (f'<svg viewBox="{box}" role="img" aria-labelledby="{name}-title {name}-what">\n'
+    return file.getvalue()
+
+
+def drawn(figure: Any, name: str, title: str, what: str) -> str:
+    """Returns a figure as SVG that fits into the page: its ids begin with the name, its font and colours are the
+    page's."""
+    root = ElementTree.fromstring(drawn_text(figure, name))
+    for element in root.iter():
+        element.tag = element.tag.rpartition('}')[2]
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            key = key.rpartition('}')[2]
+            if key == 'id':
+                value = f'{name}-{value}'
+            elif key == 'href':
+                value = value.replace('#', f'#{name}-')
+            value = value.replace('url(#', f'url(#{name}-')
+            element.set(key, re.sub(r'font: ((?:\d+ )?[\d.]+px) [^;"]*', r'font: \1 var(--sans)', value))
+        for child in [child for child in element if child.tag.rpartition('}')[2] in ('metadata', 'style')]:
+            element.remove(child)
+    body = ''.join(ElementTree.tostring(child, 'unicode') for child in root)
+    for colour, code in TOKENS.items():
+        body = body.replace(code, f'var(--{colour})')
+    return (f'<svg viewBox="{root.get("viewBox")}" role="img" aria-labelledby="{name}-title {name}-what">\n'
             f'<title id="{name}-title">{html.escape(title)}</title>\n'
-            f'<desc id="{name}-what">{html.escape(what)}</desc>{body}')
+            f'<desc id="{name}-what">{html.escape(what)}</desc>{body}</svg>')
 
 
-def both(name, title, what, draw):
-    """draw(width, figure of that width) -> None makes the plot; it sets the figure's height."""
+def both(name: str, title: str, what: str, draw: Callable[[int, Any], None]) -> Optional[str]:
+    """Returns a plot in both widths. draw(width, figure) draws it, and sets the figure's height."""
     if not matplotlib():
         return None
     forms = []
@@ -98,28 +141,29 @@ def both(name, title, what, draw):
     return '\n'.join(forms)
 
 
-def axes(figure, width, height, left=56, right=12, top=10, bottom=44, at=None):
-    """Axes with margins in units; at: (left, bottom, width, height) of a part of the figure."""
+def axes(figure: Any, width: float, height: float, left: float = 56, right: float = 12, top: float = 10,
+         bottom: float = 44, at: Optional[Box] = None) -> Any:
+    """Returns axes with margins in units; at: (left, bottom, width, height) of a part of the figure."""
     figure.set_size_inches(width / 72, height / 72)
     x, y, w, h = at or (0, 0, width, height)
     return figure.add_axes(((x + left) / width, (y + bottom) / height, (w - left - right) / width,
                             (h - top - bottom) / height))
 
 
-def above(ax, text, x=0):
-    """Over the top left corner, where it can be read without turning one's head."""
-    return ax.annotate(text, (0, 1), (x, 7), xycoords='axes fraction', textcoords='offset points', ha='left',
+def above(ax: Any, text: str, x: float = 0, y: float = 7) -> Any:
+    """Writes a label over the top left corner, where it is read horizontally."""
+    return ax.annotate(text, (0, 1), (x, y), xycoords='axes fraction', textcoords='offset points', ha='left',
                        va='bottom', color=TOKENS['soft'])
 
 
 # ---- Scales ----
 
-def plain(value, _=None):
+def plain(value: float, _: object = None) -> str:
     return f'{value:,.0f}' if value >= 1000 else f'{value:g}'
 
 
-def logarithmic(axis, low, high, room=400):
-    """Ticks at 1, and at 2 and 5 if there are few; plain numbers, no more than there is room for."""
+def logarithmic(axis: Any, low: float, high: float, room: float = 400) -> None:
+    """Sets ticks at 1, and at 2 and 5 if they are few; plain numbers, as many as there is room for."""
     ticker = matplotlib().ticker
     decades = math.log10(high / low)
     each = WIDTH * max(len(plain(10.0 ** math.floor(math.log10(end)))) for end in (low, high)) + 12
@@ -129,8 +173,8 @@ def logarithmic(axis, low, high, room=400):
     axis.set_major_formatter(ticker.FuncFormatter(plain))
 
 
-def names_beside(ax, names, left):
-    """Names at the left of rows 0 .. n - 1, the first on top."""
+def names_beside(ax: Any, names: list[str]) -> None:
+    """Writes names at the left of rows 0 .. n - 1, the first on top."""
     ax.set_yticks(range(len(names)), [printable(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis='y', length=0, pad=6)
@@ -138,28 +182,27 @@ def names_beside(ax, names, left):
         label.set_color(TOKENS['ink'])
         label.set_gid(f'rung-{i}')
     ax.spines['left'].set_visible(False)
-    return left
 
 
-def margin(names):
+def margin(names: list[str]) -> float:
     return 18 + WIDTH * max(len(printable(name)) for name in names)
 
 
 # ---- The climb ----
 
-def climb(name, title, rungs, unit, scale):
-    """Bars of the figure of merit, the first rung on top. rungs: with name, kind, valid, fom, step ('' or '1.45x')."""
+def climb(name: str, title: str, rungs: Sequence[Bar], unit: str, scale: float) -> Optional[str]:
+    """Returns bars of the figure of merit, the first rung on top."""
     values = [rung.fom / scale for rung in rungs if rung.fom]
     if not values or not matplotlib():
         return None
     log = max(values) > 20 * min(values)
 
-    def draw(width, figure):
+    def draw(width: int, figure: Any) -> None:
         left = margin([rung.name for rung in rungs])
         top = 26 if len(kinds_of(rungs)) > 1 else 4
         ax = axes(figure, width, 24 * len(rungs) + 50 + top, left=left, right=26, top=top)
         room = width - left - 26
-        low = 10 ** math.floor(math.log10(min(values) / 1.5)) if log else 0
+        low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
         high = furthest(rungs, scale, low, room)
         if log:
             ax.set_xscale('log')
@@ -172,29 +215,29 @@ def climb(name, title, rungs, unit, scale):
             value = rung.fom / scale if rung.fom else low
             if rung.fom:
                 ax.barh(i, value - low, left=low, height=0.66, color=TOKENS[rung.kind])
-            x = 6
+            x = 6.0
             for words, colour in ends_of(rung, scale):
                 ax.annotate(words, (value, i), (x, 0), textcoords='offset points', va='center',
                             color=TOKENS[colour])
                 x += WIDTH * len(words) + 8
-        names_beside(ax, [rung.name for rung in rungs], 0)
+        names_beside(ax, [rung.name for rung in rungs])
         ax.grid(axis='x')
         ax.set_xlabel(f'{unit}{", logarithmic" if log else ""}', loc='right')
         legend(ax, kinds_of(rungs), 4 - left)
 
     said = '; '.join(f'{rung.name}: {figures(rung.fom / scale) if rung.fom else "invalid"}' for rung in rungs)
-    return both(name, title, f'Bars of {unit}, a rung each. {said}', draw)
+    return both(name, title, f'Bars of {unit}, one per rung. {said}', draw)
 
 
-def ends_of(rung, scale):
-    """What stands at the end of a rung's bar: (text, colour) each."""
+def ends_of(rung: Bar, scale: float) -> list[tuple[str, str]]:
+    """Returns the labels at the end of a rung's bar: (text, colour) each."""
     if not rung.valid or not rung.fom:
         return [('INVALID', 'bad')]
     return [(figures(rung.fom / scale), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
 
 
-def furthest(rungs, scale, low, room):
-    """The axis' end at which every bar and what stands at its end have room."""
+def furthest(rungs: Sequence[Bar], scale: float, low: float, room: float) -> float:
+    """Returns the end of the axis at which every bar and its labels have room."""
     ends = []
     for rung in rungs:
         words = sum(WIDTH * len(text) + 8 for text, _ in ends_of(rung, scale)) + 8
@@ -204,20 +247,17 @@ def furthest(rungs, scale, low, room):
     return max(ends)
 
 
-def figures(value):
-    """Three or four figures of a value."""
+def figures(value: float) -> str:
+    """Returns a value with three or four figures."""
     return f'{value:,.0f}' if value >= 1000 else f'{value:.1f}' if value >= 10 else f'{value:.3g}'
 
 
-def kinds_of(rungs):
-    return [kind for kind in ('cpu', 'cuda', 'kokkos') if any(rung.kind == kind for rung in rungs)]
+def kinds_of(rungs: Sequence[Any]) -> list[str]:
+    return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
 
 
-KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos'}
-
-
-def legend(ax, kinds, x):
-    """Which colour is which processor, above the axes; none if there is one kind."""
+def legend(ax: Any, kinds: list[str], x: float) -> float:
+    """Writes which colour is which processor, above the axes, unless there is only one. Returns where it ends."""
     for kind in kinds if len(kinds) > 1 else ():
         above(ax, f'■ {KINDS[kind]}', x).set_color(TOKENS[kind])
         x += (len(KINDS[kind]) + 4) * WIDTH
@@ -226,176 +266,79 @@ def legend(ax, kinds, x):
 
 # ---- The roofline ----
 
-class Places:
-    """Finds room for labels beside points: the nearest place that covers nothing and is nearer to its own point than to
-    any other; to the right of it where that can be."""
-
-    def __init__(self, box, points):
-        self.box, self.points, self.taken = box, points, []
-        for x, y in points:
-            self.take((x - 5, y - 5, x + 5, y + 5))
-
-    def take(self, box, price=150):
-        """price: of covering it, in units of distance."""
-        self.taken.append((box, price))
-
-    def covered(self, box):
-        return sum(price for other, price in self.taken if box[0] < other[2] and other[0] < box[2] and
-                   box[1] < other[3] and other[1] < box[3])
-
-    def cost(self, box, own):
-        if box[0] < self.box[0] or box[1] < self.box[1] or box[2] > self.box[2] or box[3] > self.box[3]:
-            return math.inf
-        mine = distance(own, box)
-        doubt = sum(distance(point, box) < mine + 3 for point in self.points if point != own)
-        return self.covered(box) + (6 if mine > BESIDE else 45) * doubt + mine
-
-    def find(self, own, width, height):
-        """The box of a label for the point."""
-        best, found = math.inf, None
-        for reach in (9, 13, 18, 24, 32, 42, 54, 68, 84, 104, 126, 150):
-            for step in range(24):
-                dx, dy = math.cos(math.pi / 12 * step), math.sin(math.pi / 12 * step)
-                cx = own[0] + dx * (reach + width / 2 * abs(dx) ** 0.5)
-                cy = own[1] + dy * (reach + height / 2)
-                box = (cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2)
-                cost = self.cost(box, own) + 2 * (1 - dx)
-                if cost < best or found is None:
-                    best, found = cost, box
-            if best <= reach + 4:  # further away nothing is better
-                break
-        self.take(found)
-        return found
+def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
+    """Returns heights near the wanted ones, which fall, at least so far apart and within 0 .. room if they fit."""
+    heights, last = [], room + least
+    for height in wanted:
+        last = min(height, last - least)
+        heights.append(last)
+    last = -least
+    for i in reversed(range(len(heights))):
+        heights[i] = last = max(heights[i], last + least)
+    return heights
 
 
-def nearest(point, box):
-    """Of a box, to a point."""
-    return tuple(min(max(v, low), high) for v, low, high in zip(point, box[:2], box[2:]))
+def names_of_points(ax: Any, points: list[Dot], width: float, height: float) -> None:
+    """Writes the names in a column at the right of the axes, each with a fine line to its point."""
+    low, high = ax.get_ylim()
+    points = sorted(points, key=lambda p: -p.rate)
+    wanted = [height * math.log(p.rate / low) / math.log(high / low) for p in points]
+    for i, (p, y) in enumerate(zip(points, spread_out(wanted, height, SIZE + 4))):
+        ax.annotate(printable(p.name), (p.intensity, p.rate), (width + 16, y), textcoords='axes points', va='center',
+                    annotation_clip=False, color=TOKENS['ink'], arrowprops={
+                        'arrowstyle': '-', 'color': TOKENS[p.kind], 'linewidth': 0.6, 'relpos': (0, 0.5), 'shrinkA': 2,
+                        'shrinkB': 5}).set_gid(f'halo-{i}')
 
 
-def distance(point, box):
-    return math.dist(point, nearest(point, box))
-
-
-def roofline(name, title, points, roofs):
-    """points: name, kind, ladder, intensity (flop a byte), rate (GFlop/s). roofs: {'bandwidth': (label, GB/s), 'fp64':
-    (label, GFlop/s), 'fp32': ...}, those that were measured."""
+def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> Optional[str]:
+    """roofs: {'bandwidth': (label, GB/s), 'fp64': (label, GFlop/s), 'fp32': ...}, those that were measured."""
     if not points or 'bandwidth' not in roofs or not matplotlib():
         return None
     bandwidth = roofs['bandwidth'][1]
     flat = [roofs[key] for key in ('fp64', 'fp32') if key in roofs]
-    ridge = max([rate for _, rate in flat], default=bandwidth) / bandwidth
-    left = min([p.intensity for p in points] + [ridge / 3]) / 2.5
-    furthest_right = max([p.intensity for p in points] + [ridge * 1.6]) * 2.5
-    top = max([rate for _, rate in flat] + [p.rate for p in points]) * 2.2
-    bottom = min([p.rate for p in points] + [top / 300]) / 2.2
+    highest = max([rate for _, rate in flat], default=max(p.rate for p in points))
+    left = min([p.intensity for p in points] + [highest / bandwidth / 3]) / 2
+    right = max([p.intensity for p in points] + [highest / bandwidth * 1.6]) * 2
+    top = max([highest] + [p.rate for p in points]) * 2
+    bottom = min([p.rate for p in points] + [top / 300]) / 2
     ladders = sorted({p.ladder for p in points})
 
-    def draw(width, figure):
-        height = 420 if width == WIDE else 400
-        margin_ = 14 + WIDTH * len(plain(10 ** math.floor(math.log10(top))))
-        ax = axes(figure, width, height, left=margin_, right=22, top=26)
-        right = far_enough(flat, bandwidth, left, furthest_right, width - margin_ - 22)
+    def draw(width: int, figure: Any) -> None:
+        column = WIDTH * max(len(printable(p.name)) for p in points) + 20
+        margin_, over = 14 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), 28 + 16 * len(roofs)
+        inside = max(300, (SIZE + 4) * len(points))
+        ax = axes(figure, width, inside + over + 44, left=margin_, right=column, top=over)
+        room = width - margin_ - column
         ax.set_xscale('log')
         ax.set_yscale('log')
         ax.set_xlim(left, right)
         ax.set_ylim(bottom, top)
-        logarithmic(ax.xaxis, left, right, width - margin_ - 22)
+        logarithmic(ax.xaxis, left, right, room)
         logarithmic(ax.yaxis, bottom, top)
         ax.grid(linewidth=0.5)
-        ax.set_xlabel('flop a byte, by the model')
+        ax.set_xlabel('flop per byte, by the model')
         above(ax, 'GFlop/s', 4 - margin_)
-        highest = max([rate for _, rate in flat], default=top)
         ax.plot((left, highest / bandwidth), (left * bandwidth, highest), color=TOKENS['ink'], linewidth=1.6)
-        for i, (label, rate) in enumerate(flat):
-            ax.plot((rate / bandwidth, right), (rate, rate), color=TOKENS['ink'], linewidth=1.6,
-                    linestyle=DASHES[i])
-        place = at_points(ax, width, height)
-        box = ax.get_position()
-        at = [place(p.intensity, p.rate) for p in points]
-        places = Places((box.x0 * width + 3, box.y0 * height + 2, box.x1 * width - 2, box.y1 * height), at)
-        roof_labels(ax, place, places, roofs, flat, bandwidth, left, right, bottom)
-        for i in sorted(range(len(points)), key=lambda i: at[i][1]):
-            p, text = points[i], printable(points[i].name)
+        for dash, (_, rate) in zip(DASHES, flat):
+            ax.plot((rate / bandwidth, right), (rate, rate), color=TOKENS['ink'], linewidth=1.6, linestyle=dash)
+        for i, (label, _) in enumerate(roofs.values()):
+            sign = '╱' if i == 0 else '──' if i == 1 else '╌╌'
+            above(ax, f'{sign} {label}', 4 - margin_, 7 + 16 * (len(roofs) - i))
+        for p in points:
             ax.plot(p.intensity, p.rate, marker=MARKERS[ladders.index(p.ladder) % len(MARKERS)], markersize=7.5,
                     color=TOKENS[p.kind], markeredgecolor=TOKENS['paper'], markeredgewidth=0.8, zorder=4)
-            note(ax, text, places.find(at[i], len(text) * WIDTH, SIZE + 2), i, at[i], TOKENS[p.kind])
+        names_of_points(ax, points, room, inside)
         end = legend(ax, kinds_of(points), 48)
         if len(ladders) > 1:
             ladder_key(ax, ladders, end)
 
-    said = '; '.join(f'{p.name}: {figures(p.intensity)} flop a byte, {figures(p.rate)} GFlop/s' for p in points)
+    said = '; '.join(f'{p.name}: {figures(p.intensity)} flop per byte, {figures(p.rate)} GFlop/s' for p in points)
     lines = ', '.join(label for label, _ in roofs.values())
     return both(name, title, f'Ceilings: {lines}. Points: {said}', draw)
 
 
-def far_enough(flat, bandwidth, left, right, room):
-    """The right end of the axis at which the label of each flat roof fits on one side of its ridge."""
-    for label, rate in flat:
-        share = min(0.8, (WIDTH * len(label) + 14) / room)
-        ridge = rate / bandwidth / left
-        if math.log(ridge) / math.log(right / left) < share:
-            right = max(right, left * ridge ** (1 / (1 - share)))
-    return right
-
-
-def at_points(ax, width, height):
-    """(intensity, rate) -> units of the drawing."""
-    box = ax.get_position()
-
-    def share(value, limits):
-        return math.log(value / limits[0]) / math.log(limits[1] / limits[0])
-
-    return lambda x, y: ((box.x0 + box.width * share(x, ax.get_xlim())) * width,
-                         (box.y0 + box.height * share(y, ax.get_ylim())) * height)
-
-
-def roof_labels(ax, place, places, roofs, flat, bandwidth, left, right, bottom):
-    """Along the slope and above the flat parts; their room and that of the lines is taken."""
-    start = max(left, bottom / bandwidth)
-    end = max(rate for _, rate in flat) / bandwidth if flat else right
-    (x0, y0), (x1, y1) = place(start, start * bandwidth), place(end, end * bandwidth)
-    angle = math.atan2(y1 - y0, x1 - x0)
-    label = roofs['bandwidth'][0]
-    length = len(label) * WIDTH
-    ax.annotate(label, (x0, y0), (10 * math.cos(angle) - 5 * math.sin(angle),
-                                  10 * math.sin(angle) + 5 * math.cos(angle)),
-                xycoords='figure pixels', textcoords='offset points', rotation=math.degrees(angle),
-                rotation_mode='anchor', ha='left', va='bottom', color=TOKENS['soft'])
-    steps = max(1, int(math.hypot(x1 - x0, y1 - y0) / 6))
-    for k in range(steps):  # the line and its label, as small boxes
-        x, y = x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps
-        places.take((x - 2, y - 2, x + 3, y + 3), 12)
-        if 6 * k < length + 12:
-            x, y = x - 12 * math.sin(angle), y + 12 * math.cos(angle)
-            places.take((x - 6, y - 6, x + 6, y + 6))
-    for text, rate in flat:
-        (ridge, y), (end, _) = place(rate / bandwidth, rate), place(right, rate)
-        places.take((ridge, y - 2, end, y + 2), 8)
-        length = len(text) * WIDTH
-        beside = (ridge - length - 8, y - 4, ridge - 8, y + 10)
-        rooms = [(x - length, y + 3, x, y + 17) for x in range(int(end) - 2, int(ridge + length), -16)]
-        if beside[0] > places.box[0]:
-            rooms.append(beside)
-        box = min(rooms or [(end - length, y + 3, end, y + 17)], key=places.covered)
-        ax.annotate(text, (box[2], (box[1] + box[3]) / 2), xycoords='figure pixels', ha='right', va='center',
-                    color=TOKENS['soft'])
-        places.take(box)
-
-
-def note(ax, text, box, i, point, colour):
-    """A label, with a fine line to its point if it is not right beside it."""
-    if distance(point, box) > BESIDE:
-        inverse = ax.transAxes.inverted()
-        ends = [inverse.transform(end) for end in (point, nearest(point, box))]
-        ax.plot(*zip(*ends), transform=ax.transAxes, color=colour, linewidth=0.8, zorder=3)
-    centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    ax.annotate(text, centre, xycoords='figure pixels', ha='center', va='center', color=TOKENS['ink'],
-                zorder=5).set_gid(f'halo-{i}')
-
-
-def ladder_key(ax, ladders, x):
-    """Which marker is which ladder, above the axes."""
+def ladder_key(ax: Any, ladders: list[str], x: float) -> None:
+    """Writes which marker is which ladder, above the axes."""
     for i, ladder in enumerate(ladders):
         sign = dict(zip(MARKERS, '●■◆▲▼✚'))[MARKERS[i % len(MARKERS)]]
         above(ax, f'{sign} {printable(ladder)}', x)
@@ -404,8 +347,8 @@ def ladder_key(ax, ladders, x):
 
 # ---- Noise ----
 
-def windows(name, title, rungs):
-    """Each timed window of each rung, in per cent of the rung's median. rungs: name, kind, windows (seconds)."""
+def windows(name: str, title: str, rungs: Sequence[Bar]) -> Optional[str]:
+    """Returns each timed window of each rung, in per cent of the rung's median."""
     rungs = [rung for rung in rungs if rung.windows]
     if not rungs or not matplotlib():
         return None
@@ -415,7 +358,7 @@ def windows(name, title, rungs):
         shares.append([100 * (s / median - 1) for s in rung.windows])
     most = max(max(map(abs, row)) for row in shares)
 
-    def draw(width, figure):
+    def draw(width: int, figure: Any) -> None:
         ax = axes(figure, width, 20 * len(rungs) + 62, left=margin([rung.name for rung in rungs]), right=20)
         if most > 6 * NOISY:
             ax.set_xscale('symlog', linthresh=NOISY, linscale=1)
@@ -435,16 +378,16 @@ def windows(name, title, rungs):
         for i, (rung, row) in enumerate(zip(rungs, shares)):
             ax.plot(row, [i] * len(row), linestyle='none', marker='o', markersize=6, color=TOKENS[rung.kind],
                     markeredgecolor=TOKENS['paper'], markeredgewidth=0.6, alpha=0.85)
-        names_beside(ax, [rung.name for rung in rungs], 0)
+        names_beside(ax, [rung.name for rung in rungs])
         ax.set_xlabel('% of the median time', loc='right')
 
     said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
-    return both(name, title, f'A dot a timed window. {said}', draw)
+    return both(name, title, f'One dot per timed window. {said}', draw)
 
 
 # ---- Histories ----
 
-def history(name, title, series, over, value):
+def history(name: str, title: str, series: dict[str, list[XY]], over: str, value: str) -> Optional[str]:
     """series: {label: [(x, y > 0)]}; logarithmic in y."""
     series = {label: [p for p in points if p[1] > 0] for label, points in series.items()}
     series = {label: points for label, points in series.items() if len(points) > 1}
@@ -452,7 +395,7 @@ def history(name, title, series, over, value):
         return None
     ys = [y for points in series.values() for _, y in points]
 
-    def draw(width, figure):
+    def draw(width: int, figure: Any) -> None:
         ax = axes(figure, width, 270, left=56, top=26)
         ax.set_yscale('log')
         low, high = min(ys) / 1.5, max(ys) * 1.5
@@ -477,14 +420,14 @@ def history(name, title, series, over, value):
 
 # ---- Scaling ----
 
-def scaling(name, title, series, unit, scale, over):
-    """series: {'strong': [point]}: ranks, fom, efficiency (a share), exposed (a share or None). Two panels."""
+def scaling(name: str, title: str, series: dict[str, list[Mark]], unit: str, scale: float, over: str) -> Optional[str]:
+    """Returns two panels: rates, and efficiencies with exposed communication."""
     series, over = {label: points for label, points in series.items() if points}, printable(over)[:12]
     if not series or not matplotlib():
         return None
     ranks = sorted({p.ranks for points in series.values() for p in points})
 
-    def over_ranks(ax):
+    def over_ranks(ax: Any) -> None:
         ax.set_xscale('log', base=2)
         ax.set_xlim(ranks[0] / 1.3, ranks[-1] * 1.3)
         ax.set_xticks(ranks, [str(r) for r in ranks])
@@ -492,7 +435,7 @@ def scaling(name, title, series, unit, scale, over):
         ax.grid(linewidth=0.5)
         ax.set_xlabel(over)
 
-    def draw(width, figure):
+    def draw(width: int, figure: Any) -> None:
         wide = width == WIDE
         height = 290 if wide else 560
         places = ((0, 0, width / 2, height), (width / 2, 0, width / 2, height)) if wide else \
@@ -524,3 +467,33 @@ def scaling(name, title, series, unit, scale, over):
     said = '; '.join(f'{label}, {p.ranks}: {100 * p.efficiency:.0f} %' for label, points in series.items()
                      for p in points)
     return both(name, title, f'{unit} and efficiency over {over}. {said}', draw)
+
+
+# ---- A plot in a file of its own ----
+
+PLAIN = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8', 'cuda': '#b8480a',
+         'kokkos': '#0c7458', 'bad': '#b3121d', 'band': '#e9ebe4'}
+
+
+def curves(title: str, series: dict[str, list[XY]], over: str, value: str, log2: bool) -> Optional[str]:
+    """Returns an SVG file with one curve per series."""
+    if not matplotlib():
+        return None
+    figure = matplotlib().figure.Figure(dpi=72)
+    ax = axes(figure, 460, 300, left=60, right=110, top=50)
+    for i, (label, points) in enumerate(series.items()):
+        ax.plot(*zip(*points), marker=MARKERS[i % len(MARKERS)], linestyle=DASHES[i // len(MARKERS) % len(DASHES)],
+                color=f'C{i}', label=label)
+    if log2:
+        ax.set_xscale('log', base=2)
+    if value == '%':
+        ax.axhline(0, color=TOKENS['ink'], linewidth=0.8)
+    ax.set_xlabel(over)
+    ax.set_title(title, fontsize=SIZE, color=TOKENS['ink'], loc='left', pad=22)
+    above(ax, value)
+    ax.legend(fontsize=SIZE - 2, loc='upper left', bbox_to_anchor=(1.02, 1), frameon=False)
+    ax.grid(linewidth=0.5)
+    text = drawn_text(figure, title)
+    for colour, code in TOKENS.items():
+        text = text.replace(code, PLAIN[colour])
+    return text

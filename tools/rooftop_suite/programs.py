@@ -1,16 +1,16 @@
-"""The four programs: where they are, what they can do, and running one so that nothing of it outlives its end.
+"""The four programs: where they are, what they can do, and how to run one so that no process outlives the run.
 
     program = find('nekbone')                    absolute path, or Fault
     options(program)                             {'--json', '--window', ...}: what this build understands
     version(program)                             {'version': '0.1.0', 'compiler': ..., 'CUDA': ...}
-    rungs(program)                               [Rung(name, kind, ladder, idea, absent)]
+    rungs(program)                               [Rung]: the lines of --list
     run(command, output=..., limit=...)          Ended: exit, why, seconds, text
-    measure(program, arguments, json=...)        Measured: ended, result (dict or None), why
+    measure(program, arguments, json=...)        Measured: ended, result (or None), why
 
 A run gets a session of its own. On its time limit, on SIGINT, SIGTERM or SIGHUP, and when this process itself is
-killed, all of the session is ended: asked first, so that a launcher can end ranks on other machines, then killed.
+killed, the whole session is ended: first asked to end, so that a launcher can end ranks on other machines, then killed.
 """
-import collections
+import argparse
 import functools
 import os
 import re
@@ -21,33 +21,67 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
+from typing import Callable, NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, machine, results
+from . import ENVIRONMENT, USAGE, VALID, Fault, machine, results
+from .results import APPS, Program
 
-APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')
 GRACE = 10.0  # seconds between asking and killing
-SIZES = ('tiny', 'small', 'medium', 'large', 'full')
 
-Ended = collections.namedtuple('Ended', 'exit why seconds text')
-Ended.__doc__ = """How a run ended. exit: status, or None if it was ended from here; why: '' or one line (time limit,
-signal); seconds; text: what it said, standard output and error together."""
-Measured = collections.namedtuple('Measured', 'ended result why')
-Measured.__doc__ = """A run with --json. result: the JSON, if the run ended with 0 and all checks of results.load hold,
-else None; why: one line on what is wrong, or ''."""
-Rung = collections.namedtuple('Rung', 'name kind ladder idea absent')
-Rung.__doc__ = """A line of --list. kind: cpu, cuda or kokkos; ladder: '' or which of the app's; absent: '' or why."""
+Tick = Callable[[float], None]
+
+
+class Ended(NamedTuple):
+    """How a run ended. exit: status, or None if it was ended from here; why: '' or one line (time limit, signal);
+    text: what it printed, standard output and error together."""
+    exit: Optional[int]
+    why: str
+    seconds: float
+    text: str
+
+
+class Measured(NamedTuple):
+    """A run with --json. result: set if the run ended with 0 and results.load accepts the file; why: one line on what
+    is wrong, or ''."""
+    ended: Ended
+    result: Optional[Program]
+    why: str
+
+
+class Rung(NamedTuple):
+    """A rung of --list. ladder: '' or which of the app's; absent: '' or why it cannot run here; parameters:
+    {name: values}."""
+    name: str
+    kind: str
+    ladder: str
+    idea: str
+    absent: str
+    parameters: dict[str, list[str]]
 
 
 # ---- Where they are ----
 
-def add_arguments(parser):
-    """--bindir, of every subcommand that runs programs."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds --bindir, for every subcommand that runs programs."""
     parser.add_argument('--bindir', metavar='DIR', help='folder of the programs, or of a build (default: the build in '
-                        'this folder or beside this tool, the folder of this tool, PATH)')
+                        'this folder or that of this tool, the folder of this tool, PATH)')
 
 
-def find(app, bindir=None):
-    """Absolute path of an app's program."""
+def add_launcher(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--launcher', metavar='COMMAND', help="starts the ranks: 'srun -n {ranks}' (default: mpirun)")
+
+
+def launcher_words(launcher: Optional[str], ranks: int) -> list[str]:
+    """Returns the words of --launcher; Fault if several ranks would not fit in."""
+    words = shlex.split(launcher or '')
+    if words and ranks > 1 and not any('{ranks}' in word for word in words):
+        raise Fault(USAGE, "--launcher: say where the number of ranks stands: 'srun -n {ranks}'")
+    return words
+
+
+def find(app: str, bindir: Optional[str] = None) -> str:
+    """Returns the absolute path of an app's program."""
     if app not in APPS:
         raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(APPS)}")
     tool = os.path.dirname(os.path.realpath(sys.argv[0]))
@@ -60,40 +94,35 @@ def find(app, bindir=None):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return os.path.abspath(place)
     raise Fault(ENVIRONMENT, f'no program {app} in {bindir}' if bindir else
-                f'no program {app} here, beside this tool or on PATH: run make, or give --bindir')
-
-
-def find_all(apps=APPS, bindir=None):
-    """{app: path} of these apps."""
-    return {app: find(app, bindir) for app in apps}
+                f'no program {app} in this folder, near this tool or on PATH: run make, or give --bindir')
 
 
 # ---- What they can do ----
 
 @functools.lru_cache(maxsize=None)
-def ask(program, *arguments):
-    """What a program says to --help, --version or --list."""
+def ask(program: str, *arguments: str) -> str:
+    """Returns what a program prints for --help, --version or --list."""
     try:
         asked = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, encoding='utf-8', errors='replace', timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Fault(ENVIRONMENT, f'{program} {shlex.join(arguments)}: {error}') from None
     if asked.returncode:
-        said = (asked.stderr.strip().splitlines() or ['no word why'])[0]
+        said = (asked.stderr.strip().splitlines() or ['gave no reason'])[0]
         raise Fault(ENVIRONMENT, f'{program} {shlex.join(arguments)}: ended with {asked.returncode}: {said}')
     return asked.stdout
 
 
-def options(program):
-    """The names of all options that this build has."""
+def options(program: str) -> set[str]:
+    """Returns the names of all options of this build."""
     names = set()
-    for name in re.findall(r'^\s+--(\[no-\])?([\w-]+)', ask(program, '--help'), re.M):
-        names.add(f'--{name[1]}')
+    for _, name in re.findall(r'^\s+--(\[no-\])?([\w-]+)', ask(program, '--help'), re.M):
+        names.add(f'--{name}')
     return names
 
 
-def version(program):
-    """Lines of --version by their first word; 'version' is the number."""
+def version(program: str) -> dict[str, str]:
+    """Returns the lines of --version by their first word; 'version' is the number."""
     lines = ask(program, '--version').splitlines()
     said = {'version': lines[0].split()[-1]} if lines else {}
     for line in lines[1:]:
@@ -102,19 +131,23 @@ def version(program):
     return said
 
 
-def rungs(program):
-    """The rungs in order, those that cannot run here too."""
-    found, ladder = [], ''
+def rungs(program: str) -> list[Rung]:
+    """Returns the rungs in order, with those that cannot run here."""
+    found: list[Rung] = []
+    ladder = ''
     for line in ask(program, '--list').splitlines():
         rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos)\s+(.*)', line)
-        more = re.match(r'\s+absent: (.*)', line)
+        more = re.match(r'\s+([\w-]+): (.*)', line)
         head = re.match(r'([\w-]+):$', line)
         if head:
             ladder = head[1]
         elif rung:
-            found.append(Rung(rung[1], rung[2], ladder, rung[3], ''))
+            found.append(Rung(rung[1], rung[2], ladder, rung[3], '', {}))
+        elif more and more[1] == 'absent' and found:
+            found[-1] = found[-1]._replace(absent=more[2])
         elif more and found:
-            found[-1] = found[-1]._replace(absent=more[1])
+            values = more[2].split(';')[0].replace(' (default)', '').split(', ')
+            found[-1].parameters[more[1]] = [value.strip() for value in values]
     if not found:
         raise Fault(ENVIRONMENT, f'{program} --list: no rungs in it: is this a program of the suite?')
     return found
@@ -126,26 +159,26 @@ PLACED = re.compile(r'(OMPI|PRTE)_MCA_(hwloc_base_binding|rmaps_(base|default)_m
                     r'(SLURM_JOB_ID|PBS_JOBID|LSB_JOBID|PE_HOSTFILE)$')
 
 
-def mpirun(ranks):
-    """mpirun for ranks of this host, each with its part of the cores: Open MPI by itself gives each of two ranks one
-    core, however many there are. Nothing is added where the environment has placed ranks, or a scheduler will."""
+def mpirun(ranks: int) -> list[str]:
+    """Returns mpirun for ranks of this host, each with its part of the cores: by default Open MPI gives each of two ranks
+    one core, however many there are. Nothing is added where the environment or a scheduler places the ranks."""
     words, each = ['mpirun', '-n', str(ranks)], machine.cores() // ranks
     if each > 1 and 'Open MPI' in machine.launcher() and not any(map(PLACED.match, os.environ)):
         words += ['--map-by', f'slot:PE={each}', '--bind-to', 'core']
     return words
 
 
-def launched(command, launcher=(), ranks=1):
-    """The command under its launcher: words in which {ranks} stands for the number; by default mpirun if there are
-    several ranks, nothing for one."""
+def launched(command: Iterable[str], launcher: Iterable[str] = (), ranks: int = 1) -> list[str]:
+    """Returns the command under its launcher, with {ranks} replaced by the number; the default is mpirun for several
+    ranks, nothing for one."""
     words = [word.replace('{ranks}', str(ranks)) for word in launcher]
     if not words and ranks > 1:
         words = mpirun(ranks)
     return words + list(command)
 
 
-def members(session):
-    """Processes of a session that are alive. Ranks have process groups of their own, but their launcher's session."""
+def members(session: int) -> list[int]:
+    """Returns the live processes of a session. Ranks have process groups of their own, but their launcher's session."""
     found = []
     for name in os.listdir('/proc'):
         if not name.isdigit():
@@ -160,7 +193,7 @@ def members(session):
     return found
 
 
-def send(pids, signum):
+def send(pids: Iterable[int], signum: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, signum)
@@ -168,10 +201,10 @@ def send(pids, signum):
             pass
 
 
-def end_session(session, grace=GRACE, reap=lambda: None):
-    """Ends all processes of a session: asks, waits, kills. Returns how many had to be killed."""
+def end_session(session: int, grace: float = GRACE, reap: Callable[[], object] = lambda: None) -> None:
+    """Ends all processes of a session: asks, waits, kills."""
     if not members(session):
-        return 0
+        return
     try:
         os.killpg(session, signal.SIGTERM)  # the launcher's group first: it knows how to end its ranks
     except OSError:
@@ -179,12 +212,11 @@ def end_session(session, grace=GRACE, reap=lambda: None):
     asked = time.monotonic()
     left = members(session)
     while left and time.monotonic() - asked < grace:
-        if time.monotonic() - asked > min(1.0, grace / 2):  # what the launcher has not ended by now is asked itself
+        if time.monotonic() - asked > min(1.0, grace / 2):  # ask what the launcher has not ended
             send(left, signal.SIGTERM)
         time.sleep(0.05)
         reap()
         left = members(session)
-    killed = len(left)
     for _ in range(100):
         if not left:
             break
@@ -192,12 +224,11 @@ def end_session(session, grace=GRACE, reap=lambda: None):
         time.sleep(0.05)
         reap()
         left = members(session)
-    return killed
 
 
-def start_warden(session, grace):
-    """A process that ends the session if this one dies without a word (kill -9). Returns (its pid, the end of a pipe:
-    written to, all is well; closed, this process is gone)."""
+def start_warden(session: int, grace: float) -> tuple[int, int]:
+    """Starts a process that ends the session if this one is killed (kill -9). Returns its pid and the end of a pipe:
+    a byte in it means all is well; if it closes without one, this process is gone."""
     read, write = os.pipe()
     pid = os.fork()
     if pid:
@@ -210,14 +241,14 @@ def start_warden(session, grace):
         os.close(write)
         null = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
-            os.dup2(null, standard)  # who reads our output must not wait for the warden
+            os.dup2(null, standard)  # a reader of our output must not wait for the warden
         if not os.read(read, 1):
             end_session(session, grace)
     finally:
         os._exit(0)
 
 
-def dismiss_warden(warden):
+def dismiss_warden(warden: tuple[int, int]) -> None:
     pid, write = warden
     try:
         os.write(write, b'.')
@@ -227,8 +258,8 @@ def dismiss_warden(warden):
     os.waitpid(pid, 0)
 
 
-def wait(process, limit, tick):
-    """Exit status and '', or None and why it has to be ended."""
+def wait(process: 'subprocess.Popen[bytes]', limit: Optional[float], tick: Optional[Tick]) -> tuple[Optional[int], str]:
+    """Returns exit status and '', or None and why the process has to be ended."""
     begin = told = time.monotonic()
     while True:
         try:
@@ -242,16 +273,16 @@ def wait(process, limit, tick):
             tick(now - begin)
 
 
-def run(command, output=None, limit=None, tick=None, env=None, grace=GRACE):
-    """Runs a command to its end and returns Ended. output: file for what it says (None: only in Ended.text); limit:
-    seconds; tick(seconds so far): called about once a second; env: variables beside this process's own. When this
-    returns or raises (Interrupted), no process of the command is left."""
+def run(command: Sequence[str], output: Optional[str] = None, limit: Optional[float] = None,
+        tick: Optional[Tick] = None, grace: float = GRACE) -> Ended:
+    """Runs a command to its end. output: file for what it prints (None: only in Ended.text); limit: seconds;
+    tick(seconds so far): called about once per second. When this returns or raises (Interrupted), no process of the
+    command is left."""
     begin = time.monotonic()
-    said = open(output, 'w+b') if output else tempfile.TemporaryFile()
-    with said:
+    with (open(output, 'w+b') if output else tempfile.TemporaryFile()) as said:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                                       env={**os.environ, **(env or {})}, start_new_session=True)
+                                       start_new_session=True)
         except OSError as error:
             raise Fault(ENVIRONMENT, f'{command[0]}: {error.strerror}') from None
         warden = None
@@ -272,8 +303,8 @@ def run(command, output=None, limit=None, tick=None, env=None, grace=GRACE):
     return Ended(status, why, time.monotonic() - begin, text)
 
 
-def reason(ended):
-    """One line on why a run did not end well: the program's own, if it gave one."""
+def reason(ended: Ended) -> str:
+    """Returns one line on why a run did not end well: the program's own, if it gave one."""
     if ended.why:
         return ended.why
     lines = [line.strip() for line in ended.text.splitlines()]
@@ -287,26 +318,34 @@ def reason(ended):
     return f'ended with {ended.exit}' + (f': a rank was ended by signal {signalled[1]}' if signalled else '')
 
 
-def measure(program, arguments, json, output=None, launcher=(), ranks=1, nonce='', limit=None, tick=None, env=None,
-            grace=GRACE):
-    """Runs a program with --json and returns Measured. The file `json` is there afterwards only if the run counts:
-    status 0, whole, of the schema, sealed (unless the program is too old to seal), VALID."""
-    folder, name = os.path.split(os.path.abspath(json))
-    part = os.path.join(folder, f'.part-{name}')
+def obtain(command: Sequence[str], part: str, nonce: str, said: Optional[str], limit: Optional[float],
+           tick: Optional[Tick], grace: float) -> Measured:
+    """Runs a command that writes its result into the file `part`, and judges whether it counts."""
+    ended = run(command, said, limit, tick, grace)
+    if ended.exit != VALID:
+        return Measured(ended, None, reason(ended))
+    try:
+        result = results.load(part, Program, nonce)
+    except Fault as fault:
+        return Measured(ended, None, str(fault))
+    if result.verdict != 'VALID':
+        return Measured(ended, None, 'ended with 0, but its verdict is not VALID')
+    return Measured(ended, result, '')
+
+
+def measure(program: str, arguments: Sequence[str], json: str, output: Optional[str] = None,
+            launcher: Sequence[str] = (), ranks: int = 1, nonce: str = '', limit: Optional[float] = None,
+            tick: Optional[Tick] = None, grace: float = GRACE) -> Measured:
+    """Runs a program with --json. The file `json` is there afterwards only if the run counts: status 0, whole, of the
+    schema, sealed and VALID."""
+    part = results.part_of(json)
     results.remove(json)
     results.remove(part)
     command = launched([program, *arguments, '--json', part], launcher, ranks)
     try:
-        ended = run(command, output, limit, tick, env, grace)
-        if ended.exit != 0:
-            return Measured(ended, None, reason(ended))
-        try:
-            result = results.load(part, nonce=nonce)
-        except Fault as fault:
-            return Measured(ended, None, str(fault).replace(part, json))
-        if result['verdict'] != 'VALID':
-            return Measured(ended, None, 'ended with 0, but its verdict is not VALID')
-        results.settle(part, json)
-        return Measured(ended, result, '')
+        got = obtain(command, part, nonce, output, limit, tick, grace)
+        if got.result:
+            results.settle(part, json)
+        return got._replace(why=got.why.replace(part, json))
     finally:
         results.remove(part)

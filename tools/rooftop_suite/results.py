@@ -1,19 +1,26 @@
 """Results: files that are whole or not there, in a folder with a manifest.
 
-    load(path, nonce=...)         a program's or a run's JSON: parsed, of the schema, its seal whole; else Fault
-    save(path, value, nonce=...)  written whole or not at all, sealed
+    load(path, Program, nonce)    a program's result as a record; read(path): whatever kind the file is; else Fault
+    save(path, value, nonce)      writes a JSON file whole or not at all, sealed
     Folder.create / Folder.open   a result folder: its manifest, steps and results
 
+The records below are the form that a result has; docs/result-schema.json says the same for other programs.
+
 The seal is SHA-256 over the nonce, a newline and the file with the seal's 64 digits as zeros. It shows that a file was
-changed by hand, not that nobody made a false one: docs/run-rules.md says what it is worth.
+edited by hand. It does not prove that the file is genuine: docs/run-rules.md says what it is worth.
 """
+import dataclasses
+import functools
 import hashlib
 import json
 import math
 import os
 import re
+from dataclasses import dataclass, field
+from typing import (Annotated, Any, Callable, ClassVar, Literal, NamedTuple, Optional, TypeVar, Union, get_args,
+                    get_origin, get_type_hints)
 
-from . import ENVIRONMENT, INVALID, Fault, shipped
+from . import ENVIRONMENT, INVALID, Fault, Json
 
 SCHEMA = 1
 ZEROS = '0' * 64
@@ -22,15 +29,15 @@ SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
 
 # ---- Files ----
 
-def remove(path):
+def remove(path: str) -> None:
     try:
         os.remove(path)
     except FileNotFoundError:
         pass
 
 
-def settle(part, path):
-    """Makes a finished file the one of that name, for good."""
+def settle(part: str, path: str) -> None:
+    """Renames a finished file to its final name, durably."""
     with open(part, 'rb') as file:
         os.fsync(file.fileno())
     os.replace(part, path)
@@ -41,10 +48,22 @@ def settle(part, path):
         os.close(folder)
 
 
-def save_bytes(path, data):
-    """Written whole or not at all. A full disk is a Fault, and the file that was there is as it was."""
+def part_of(path: str) -> str:
+    """Returns the name that a file has while it is being written."""
     folder, name = os.path.split(os.path.abspath(path))
-    part = os.path.join(folder, f'.part-{name}')
+    return os.path.join(folder, f'.part-{name}')
+
+
+def make_folder(path: str, status: int = ENVIRONMENT) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Fault(status, f'{path}: {error.strerror}') from None
+
+
+def save_bytes(path: str, data: bytes) -> None:
+    """Writes a file whole or not at all. On a full disk: Fault, and the file that was there is unchanged."""
+    part = part_of(path)
     try:
         with open(part, 'wb') as file:
             file.write(data)
@@ -57,16 +76,15 @@ def save_bytes(path, data):
         raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
 
 
-def save(path, value, nonce=''):
-    """A JSON file with its seal, as the last member."""
+def save(path: str, value: Json, nonce: str = '') -> None:
+    """Writes a JSON file with its seal as the last member."""
     unsealed = {name: member for name, member in value.items() if name != 'seal'}
     text = json.dumps({**unsealed, 'seal': ZEROS}, indent=1, allow_nan=False, ensure_ascii=False) + '\n'
     data = text.encode()
-    seal = seal_of(data, nonce)
-    save_bytes(path, seal.encode().join(data.rsplit(ZEROS.encode(), 1)))
+    save_bytes(path, seal_of(data, nonce).encode().join(data.rsplit(ZEROS.encode(), 1)))
 
 
-def sha256_of(path):
+def sha256_of(path: str) -> str:
     digest = hashlib.sha256()
     with open(path, 'rb') as file:
         for block in iter(lambda: file.read(1 << 20), b''):
@@ -76,40 +94,422 @@ def sha256_of(path):
 
 # ---- Seal and seed ----
 
-def seal_of(data, nonce=''):
-    """The seal of a file's bytes, in which 64 digits stand for it already."""
+def seal_of(data: bytes, nonce: str = '') -> str:
+    """Returns the seal of a file's bytes, whatever seal it carries."""
     found = SEAL.search(data)
     if found:
         data = data[:found.start(1)] + ZEROS.encode() + data[found.end(1):]
     return hashlib.sha256(nonce.encode() + b'\n' + data).hexdigest()
 
 
-def seal_holds(data, nonce=''):
-    """True or False; None: there is no seal."""
+def seal_holds(data: bytes, nonce: str = '') -> Optional[bool]:
+    """Returns whether the seal is right; None if there is no seal."""
     found = SEAL.search(data)
     return found[1].decode() == seal_of(data, nonce) if found else None
 
 
-def seed_of(nonce):
-    """The seed that the programs derive from a nonce."""
+def seed_of(nonce: str) -> int:
+    """Returns the seed that the programs derive from a nonce."""
     return int.from_bytes(hashlib.sha256(b'rooftop:' + nonce.encode()).digest()[:8], 'big') & ((1 << 62) - 1)
+
+
+# ---- Records: JSON objects with a type for each member ----
+
+class Mismatch(ValueError):
+    """A value that is not of its type; the text says which member."""
+
+
+class Rule(NamedTuple):
+    """A bound on a value, in the metadata of an Annotated type."""
+    said: str
+    holds: Callable[[Any], bool]
+
+
+def matches(pattern: str) -> Rule:
+    return Rule(f'does not match {pattern}', lambda value: bool(re.search(pattern, value)))
+
+
+Text = Annotated[str, Rule('is empty', bool)]
+Date = Annotated[str, matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$')]
+Digest = Annotated[str, matches('^[0-9a-f]{64}$')]
+Count = Annotated[int, Rule('is below 1', lambda value: value >= 1)]
+Natural = Annotated[int, Rule('is below 0', lambda value: value >= 0)]
+Positive = Annotated[float, Rule('is not above 0', lambda value: value > 0)]
+NotNegative = Annotated[float, Rule('is below 0', lambda value: value >= 0)]
+Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
+App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
+Kind = Literal['cpu', 'cuda', 'kokkos']
+Size = Literal['tiny', 'small', 'medium', 'large', 'full']
+SIZES: tuple[str, ...] = get_args(Size)
+APPS: tuple[str, ...] = get_args(App)
+
+
+def scalar_fits(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return not isinstance(value, bool) and (isinstance(value, int) or isinstance(value, float) and value.is_integer())
+    return kind is Any or isinstance(value, kind)
+
+
+def typed(kind: Any, value: Any, where: str) -> Any:
+    """Returns a JSON value as its type wants it, records made of objects; Mismatch where it does not fit."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        value = typed(arguments[0], value, where)
+        for rule in arguments[1:]:
+            if not rule.holds(value):
+                raise Mismatch(f'{where}: {value!r} {rule.said}')
+        return value
+    if origin is Union:
+        if value is None and type(None) in arguments:
+            return None
+        choices = [choice for choice in arguments if choice is not type(None)]
+        if len(choices) > 1:
+            if not any(scalar_fits(choice, value) for choice in choices):
+                raise Mismatch(f'{where}: {value!r} is none of {", ".join(choice.__name__ for choice in choices)}')
+            return value
+        return typed(choices[0], value, where)
+    if origin is Literal:
+        if not any(value == choice and type(value) is type(choice) for choice in arguments):
+            raise Mismatch(f'{where}: {value!r} is none of {", ".join(map(repr, arguments))}')
+        return value
+    if origin is list and isinstance(value, list):
+        return [typed(arguments[0], member, f'{where}[{i}]') for i, member in enumerate(value)]
+    if origin is dict and isinstance(value, dict):
+        return {name: typed(arguments[1], member, f'{where}.{name}') for name, member in value.items()}
+    if not origin and isinstance(kind, type) and issubclass(kind, Record):
+        return kind.from_json(value, where)
+    if origin or not scalar_fits(kind, value):
+        raise Mismatch(f'{where or "the file"}: {value!r} is not of type {(origin or kind).__name__}')
+    return int(value) if kind is int else value
+
+
+R = TypeVar('R', bound='Record')
+
+
+@dataclass
+class Record:
+    """A JSON object. A member without a default must be there; one with a default is left out when it is None or empty.
+    Members that a record does not know are passed over, unless it is closed."""
+    closed: ClassVar[bool] = False
+
+    @classmethod
+    @functools.lru_cache(maxsize=None)
+    def members(cls) -> dict[str, tuple[Any, bool]]:
+        """Returns {name: (type, whether it must be there)}."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {member.name: (hints[member.name], member.default is dataclasses.MISSING and
+                              member.default_factory is dataclasses.MISSING) for member in dataclasses.fields(cls)}
+
+    @classmethod
+    def from_json(cls: type[R], value: Any, where: str = '') -> R:
+        """Returns the record that a JSON object is; Mismatch if it is not one."""
+        if not isinstance(value, dict):
+            raise Mismatch(f'{where or "the file"}: not an object')
+        at = f'{where}.' if where else ''
+        known = cls.members()
+        for name, (_, required) in known.items():
+            if required and name not in value:
+                raise Mismatch(f'{where or "the file"}: no {name}')
+        unknown = sorted(set(value) - set(known))
+        if cls.closed and unknown:
+            raise Mismatch(f'{at}{unknown[0]}: not in the schema')
+        return cls(**{name: typed(kind, value[name], at + name) for name, (kind, _) in known.items() if name in value})
+
+    def to_json(self) -> Json:
+        return {name: plain(getattr(self, name)) for name, (_, required) in self.members().items()
+                if required or getattr(self, name) not in (None, {}, [])}
+
+
+def plain(value: Any) -> Any:
+    """Returns a value with its records as dicts."""
+    if isinstance(value, Record):
+        return value.to_json()
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
+    return [plain(member) for member in value] if isinstance(value, list) else value
+
+
+@dataclass
+class Check(Record):
+    """value is absent where it was not finite: the check has failed then."""
+    closed = True
+    name: str
+    held: bool
+    bound: float
+    value: Optional[float] = None
+
+
+@dataclass
+class Memory(Record):
+    closed = True
+    predicted: NotNegative
+    high_water: NotNegative
+
+
+@dataclass
+class Spaces(Record):
+    host: Memory
+    pinned: Memory
+    device: Memory
+
+
+@dataclass
+class Kernel(Record):
+    closed = True
+    name: str
+    blocks: Count
+    threads: Count
+    registers: Natural
+    local_bytes: Natural
+    shared_bytes: Natural
+    blocks_per_multiprocessor: Natural
+    occupancy: NotNegative
+
+
+@dataclass
+class Ceilings(Record):
+    """What one rank's part of the machine can do, measured in the same job."""
+    working_set_bytes: Natural
+    copy_bytes_per_s: NotNegative
+    triad_bytes_per_s: NotNegative
+    read_bytes_per_s: NotNegative
+    fma64_flop_per_s: NotNegative
+    fma32_flop_per_s: NotNegative
+    latency_s: Optional[NotNegative] = None
+    message_bytes_per_s: Optional[NotNegative] = None
+
+
+@dataclass
+class Rung(Record):
+    """A rung that ran. Times and rates are absent if it is not valid, or was not timed."""
+    name: Text
+    kind: Kind
+    valid: bool
+    checks: list[Check]
+    memory_bytes: Spaces
+    after: str = ''
+    idea: str = ''
+    ladder: str = ''
+    plausible: Optional[bool] = None
+    ceilings_again: Optional[Ceilings] = None
+    unit: Optional[Text] = None
+    arithmetic: str = ''
+    window_seconds: Optional[Annotated[list[Positive], Rule('is empty', bool)]] = None
+    warm_up_seconds: Optional[NotNegative] = None
+    timed_seconds: Optional[NotNegative] = None
+    seconds_per_unit: Optional[Positive] = None
+    spread: Optional[NotNegative] = None
+    spread_flag: Optional[bool] = None
+    windows: Optional[Count] = None
+    solves: Optional[Count] = None
+    credited_flop_per_unit: Optional[Positive] = None
+    fom_flop_per_s: Optional[NotNegative] = None
+    points_per_s: Optional[NotNegative] = None
+    bytes_per_s: Optional[NotNegative] = None
+    flop_per_s: Optional[NotNegative] = None
+    energy_joules: Optional[NotNegative] = None
+    energy_seconds: Optional[NotNegative] = None
+    energy_source: str = ''
+    kernels: list[Kernel] = field(default_factory=list)
+    choice: dict[str, str] = field(default_factory=dict)
+    choice_from: str = ''
+
+
+@dataclass
+class Absent(Record):
+    name: str
+    kind: Kind
+    why: str
+
+
+@dataclass
+class Program(Record):
+    """What a program writes with --json."""
+    schema: Literal[1]
+    program: App
+    version: Text
+    date: Date
+    compiler: str
+    flags: str
+    mpi: str
+    host: str
+    kokkos: str
+    kokkos_backend: str
+    ranks: Count
+    cpu: str
+    threads: Count
+    gpu: str
+    gpu_driver: Natural
+    options: dict[str, Union[str, int]]
+    nonce: str
+    seed: Natural
+    inputs_digest: Digest
+    verdict: Literal['VALID', 'INVALID']
+    seal: Digest
+    rungs: list[Rung] = field(default_factory=list)
+    absent: list[Absent] = field(default_factory=list)
+    roofline: list[Json] = field(default_factory=list)
+    tuning: Json = field(default_factory=dict)
+    ceilings_cpu_before: Optional[Ceilings] = None
+    ceilings_cpu_after: Optional[Ceilings] = None
+    ceilings_gpu_before: Optional[Ceilings] = None
+    ceilings_gpu_after: Optional[Ceilings] = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.options.get('seed'), int) or int(self.options['seed']) < 0:
+            raise Mismatch('options.seed: not a whole number from 0')
+
+    def ceilings(self, processor: str) -> list[Ceilings]:
+        """Returns the ceilings of 'cpu' or 'gpu', before and after, as far as they were measured."""
+        rows = [getattr(self, f'ceilings_{processor}_{when}') for when in ('before', 'after')]
+        return [row for row in rows if row]
+
+
+@dataclass
+class Step(Record):
+    """A run of one program."""
+    closed = True
+    name: Text
+    app: App
+    command: list[str]
+    state: Literal['waiting', 'running', 'done', 'failed']
+    exit: Optional[int]
+    seconds: Optional[NotNegative]
+    json: str
+    output: str
+    sha256: Optional[Digest]
+    why: str
+
+
+@dataclass
+class Source(Record):
+    closed = True
+    version: str
+    commit: Optional[str]
+    tree_sha256: Optional[Digest]
+    changed: list[str]
+    diff_file: Optional[str]
+    diff_sha256: Optional[Digest] = None
+    why: str = ''
+
+
+@dataclass
+class ProgramFile(Record):
+    path: str
+    sha256: Digest
+    version: Json
+
+
+@dataclass
+class Summary(Record):
+    fom: Optional[float]
+    unit: str
+    valid: bool
+    spread: Optional[float]
+    rung: Optional[str]
+
+
+@dataclass
+class Aggregate(Record):
+    value: Optional[float]
+    why: str
+    reference: Optional[str] = None
+    ratios: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Soak(Record):
+    drift: float
+    spread: float
+
+
+@dataclass
+class Run(Record):
+    """run.json: the manifest of a result folder of rooftop run."""
+    schema: Literal[1]
+    kind: Literal['run']
+    started: Date
+    finished: Optional[str]
+    state: Literal['running', 'complete']
+    official: bool
+    size: Size
+    nonce: str
+    seed: Natural
+    tier: Literal['baseline', 'ported', 'optimised', 'invalid', 'unknown']
+    source: Source
+    launcher: list[str]
+    ranks: Count
+    settings: Json
+    programs: dict[str, ProgramFile]
+    environment: Json
+    steps: list[Step]
+    summary: dict[str, Summary]
+    aggregate: Aggregate
+    seal: Digest
+    soak: dict[str, Soak] = field(default_factory=dict)
+
+
+@dataclass
+class Point(Record):
+    """A number of ranks of a scaling curve."""
+    closed = True
+    ranks: Count
+    valid: bool
+    why: str = ''
+    rung: str = ''
+    spread: Optional[NotNegative] = None
+    seconds_per_unit: Optional[Positive] = None
+    fom_flop_per_s: Optional[NotNegative] = None
+    efficiency: Optional[NotNegative] = None
+    exposed_share: Optional[Share] = None
+
+
+@dataclass
+class Scale(Record):
+    """scale-APP.json: an app over ranks."""
+    schema: Literal[1]
+    kind: Literal['scale']
+    app: App
+    size: Size
+    nonce: str
+    over: Literal['ranks', 'GPUs']
+    command: list[str]
+    environment: Json
+    seal: Digest
+    strong: list[Point] = field(default_factory=list)
+    weak: list[Point] = field(default_factory=list)
+
+
+AnyResult = Union[Program, Run, Scale]
+
+
+def record_of(value: Json) -> AnyResult:
+    """Returns the record that a file's object is, by its "kind"; Mismatch if it is none."""
+    kind = value.get('kind', 'program')
+    kinds: dict[Any, type[AnyResult]] = {'program': Program, 'run': Run, 'scale': Scale}
+    if not isinstance(kind, str) or kind not in kinds:
+        raise Mismatch(f'kind: {kind!r} is not known')
+    return kinds[kind].from_json(value)
 
 
 # ---- Reading ----
 
-def no_constant(name):
-    raise ValueError(f'{name} is no JSON')
+def no_constant(name: str) -> None:
+    raise ValueError(f'{name} is not JSON')
 
 
-def no_twins(pairs):
+def no_twins(pairs: list[tuple[str, Any]]) -> Json:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError('a member stands there twice')
+        raise ValueError('duplicate member')
     return value
 
 
-def parse(path):
-    """(bytes, value) of a JSON file; Fault if it cannot be read or is not one JSON object."""
+def parse(path: str) -> tuple[bytes, Json]:
+    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object."""
     try:
         with open(path, 'rb') as file:
             data = file.read()
@@ -124,188 +524,78 @@ def parse(path):
     return data, value
 
 
-def load(path, nonce=None):
-    """A result's value. nonce: what must be in it (None: whatever is)."""
+def read(path: str, nonce: Optional[str] = None) -> AnyResult:
+    """Returns the record in a file whose seal holds. nonce: what must be in it (None: anything)."""
     data, value = parse(path)
-    wrong = schema_errors(value)
-    if wrong:
-        raise Fault(INVALID, f'{path}: not a result by docs/result-schema.json: {wrong[0]}')
-    own = value.get('nonce', '')
-    if nonce is not None and own != nonce:
-        raise Fault(INVALID, f"{path}: its nonce is '{own}', not '{nonce}'")
-    if not seal_holds(data, own):
-        raise Fault(INVALID, f'{path}: its seal does not hold: the file is not as it was written')
-    return value
+    try:
+        record = record_of(value)
+    except Mismatch as mismatch:
+        raise Fault(INVALID, f'{path}: not a result by docs/result-schema.json: {mismatch}') from None
+    if nonce is not None and record.nonce != nonce:
+        raise Fault(INVALID, f"{path}: its nonce is '{record.nonce}', not '{nonce}'")
+    if not seal_holds(data, record.nonce):
+        raise Fault(INVALID, f'{path}: its seal does not hold: the file has been changed since it was written')
+    return record
 
 
-# ---- Schema ----
-# A validator for the part of JSON Schema 2020-12 that docs/result-schema.json uses, so that nothing has to be
-# installed. What it does not know is an error, never passed over.
-
-KNOWN = {'$schema', '$id', '$defs', '$ref', 'title', 'description', 'type', 'properties', 'required',
-         'additionalProperties', 'items', 'enum', 'const', 'minimum', 'maximum', 'exclusiveMinimum', 'minItems',
-         'minLength', 'pattern', 'oneOf'}
-TYPES = {
-    'object': lambda v: isinstance(v, dict),
-    'array': lambda v: isinstance(v, list),
-    'string': lambda v: isinstance(v, str),
-    'boolean': lambda v: isinstance(v, bool),
-    'null': lambda v: v is None,
-    'integer': lambda v: not isinstance(v, bool) and (isinstance(v, int) or isinstance(v, float) and v.is_integer()),
-    'number': lambda v: isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v),
-}
-schema_read = None  # once
+K = TypeVar('K', Program, Run, Scale)
 
 
-def schema():
-    global schema_read
-    if schema_read is None:
-        with open(shipped('docs', 'result-schema.json'), encoding='utf-8') as file:
-            schema_read = json.load(file)
-    return schema_read
-
-
-def schema_errors(value, kind=None):
-    """Lines that say where a value differs from the schema; none: it is of the schema. kind: a name of $defs; by
-    default what the value itself says: its "kind", else a program's result."""
-    kind = kind or (value.get('kind', 'program') if isinstance(value, dict) else 'program')
-    definition = schema()['$defs'].get(kind) if isinstance(kind, str) else None
-    if definition is None:
-        return [f'kind: {kind!r} is not known']
-    wrong = []
-    check(value, definition, '', wrong)
-    return wrong
-
-
-def check(value, rule, where, wrong):
-    unknown = set(rule) - KNOWN
-    if unknown:
-        raise ValueError(f'docs/result-schema.json uses {sorted(unknown)}, which results.py does not know')
-    if '$ref' in rule:
-        check(value, schema()['$defs'][rule['$ref'].rpartition('/')[2]], where, wrong)
-    at = where or 'the file'
-    kinds = rule.get('type', [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kinds and not any(TYPES[kind](value) for kind in kinds):
-        wrong.append(f'{at}: not of type {" or ".join(kinds)}')
-        return
-    if 'enum' in rule and value not in rule['enum']:
-        wrong.append(f'{at}: {value!r} is none of {rule["enum"]}')
-    if 'const' in rule and (value != rule['const'] or isinstance(value, bool) != isinstance(rule['const'], bool)):
-        wrong.append(f'{at}: {value!r} is not {rule["const"]!r}')
-    if 'oneOf' in rule:
-        held = []
-        for option in rule['oneOf']:
-            tried = []
-            check(value, option, where, tried)
-            held += [] if tried else [option]
-        if len(held) != 1:
-            wrong.append(f'{at}: {len(held)} of its forms fit, not one')
-    if isinstance(value, dict):
-        check_object(value, rule, where, wrong)
-    elif isinstance(value, list):
-        if len(value) < rule.get('minItems', 0):
-            wrong.append(f'{at}: fewer than {rule["minItems"]}')
-        for i, member in enumerate(value if 'items' in rule else ()):
-            check(member, rule['items'], f'{where}[{i}]', wrong)
-    elif isinstance(value, str):
-        if len(value) < rule.get('minLength', 0):
-            wrong.append(f'{at}: shorter than {rule["minLength"]}')
-        if 'pattern' in rule and not re.search(rule['pattern'], value):
-            wrong.append(f'{at}: {value!r} does not match {rule["pattern"]}')
-    elif TYPES['number'](value):
-        if value < rule.get('minimum', value) or value > rule.get('maximum', value):
-            wrong.append(f'{at}: {value} is out of range')
-        if 'exclusiveMinimum' in rule and value <= rule['exclusiveMinimum']:
-            wrong.append(f'{at}: {value} is not above {rule["exclusiveMinimum"]}')
-
-
-def check_object(value, rule, where, wrong):
-    for name in rule.get('required', ()):
-        if name not in value:
-            wrong.append(f'{where or "the file"}: no {name}')
-    named = rule.get('properties', {})
-    others = rule.get('additionalProperties', True)
-    for name, member in value.items():
-        path = f'{where}.{name}' if where else name
-        if name in named:
-            check(member, named[name], path, wrong)
-        elif others is False:
-            wrong.append(f'{path}: not in the schema')
-        elif isinstance(others, dict):
-            check(member, others, path, wrong)
+def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
+    """Returns the record of this kind in a file; Fault if the file holds another kind."""
+    record = read(path, nonce)
+    if not isinstance(record, kind):
+        raise Fault(INVALID, f'{path}: not the result of a {kind.__name__.lower()}')
+    return record
 
 
 # ---- Result folders ----
 
+@dataclass
 class Folder:
-    """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name.
-
-    .path, .manifest (dict), .steps (its list of steps); .app(name) and .ladder(name): the JSON of the measured run and
-    of the ladder of an app, or None; .optional(file): a JSON that may be there (doctor.json, scale-nekbone.json).
-    """
-
-    def __init__(self, path, manifest):
-        self.path, self.manifest = path, manifest
+    """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name."""
+    path: str
+    manifest: Run
 
     @classmethod
-    def create(cls, path, manifest):
+    def create(cls, path: str, manifest: Run) -> 'Folder':
         """Makes the folder and its manifest."""
-        try:
-            os.makedirs(path, exist_ok=True)
-        except OSError as error:
-            raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
+        make_folder(path)
         folder = cls(path, manifest)
         folder.save()
         return folder
 
     @classmethod
-    def open(cls, path):
-        """The folder that is there; Fault if it is none, or its manifest is not whole."""
-        manifest = load(os.path.join(path, 'run.json'))
-        if manifest.get('kind') != 'run':
-            raise Fault(INVALID, f'{path}/run.json: not the manifest of a run')
-        return cls(path, manifest)
+    def open(cls, path: str) -> 'Folder':
+        """Returns the folder at a path; Fault if its manifest is not whole."""
+        return cls(path, load(os.path.join(path, 'run.json'), Run))
 
     @staticmethod
-    def is_one(path):
+    def is_one(path: str) -> bool:
         return os.path.isfile(os.path.join(path, 'run.json'))
 
-    def save(self):
-        save(self.file('run.json'), self.manifest, self.manifest['nonce'])
+    def save(self) -> None:
+        save(self.file('run.json'), self.manifest.to_json(), self.manifest.nonce)
 
-    def file(self, name):
+    def file(self, name: str) -> str:
         return os.path.join(self.path, name)
 
     @property
-    def steps(self):
-        return self.manifest['steps']
+    def steps(self) -> list[Step]:
+        return self.manifest.steps
 
-    def whole(self, step):
-        """Is a step done, and its file the one that was written then?"""
-        if step['state'] != 'done':
+    def whole(self, step: Step) -> bool:
+        """Returns whether a step is done and its file is the one written then."""
+        if step.state != 'done':
             return False
         try:
-            return sha256_of(self.file(step['json'])) == step['sha256']
+            return sha256_of(self.file(step.json)) == step.sha256
         except OSError:
             return False
 
-    def result(self, name):
-        """The JSON of the step of this name, or None if it is not done or its file is not whole."""
+    def result(self, name: str) -> Optional[Program]:
+        """Returns the result of the step of this name, or None if it is not done or its file is not whole."""
         for step in self.steps:
-            if step['name'] == name and self.whole(step):
-                return load(self.file(step['json']))
+            if step.name == name and self.whole(step):
+                return load(self.file(step.json), Program)
         return None
-
-    def app(self, app):
-        return self.result(app)
-
-    def ladder(self, app):
-        return self.result(f'ladder-{app}')
-
-    def optional(self, name):
-        """A JSON file of the folder that need not be there, as it is: None if it is not there or not whole."""
-        try:
-            return parse(self.file(name))[1]
-        except Fault:
-            return None

@@ -1,54 +1,57 @@
-"""`rooftop scale`: an app over ranks (a GPU each, where there are GPUs), strong and weak.
+"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak.
 
-Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone's has
-a few elements less where boxes of all these ranks would not divide them. Weak: that size on every rank; efficiency =
-FOM(p) / (p FOM(1)), for the shapes that fit p ranks are not exactly p times as large. The first number of ranks takes
-the part of 1, if it is larger. Exposed communication is the share of a profiled solve that ranks, on average, spend in
-the timers of messages: what work inside did not hide. It is of one solve with the timers on, and so a little too large.
-Results are kept as in `rooftop run`: what is there is not run again.
+Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone gets
+slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
+efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
+number of ranks is above 1, it takes the place of 1. Exposed communication is the share of a profiled solve that ranks,
+on average, spend in the timers of messages: the part that computation did not hide. It is from one solve with the
+timers on, and so slightly too large. Results are kept as in `rooftop run`: finished runs are not repeated.
 """
+import argparse
 import math
 import os
 import re
 import shlex
 import sys
+from typing import NamedTuple, Optional
 
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, machine, programs, results
-from .cli import counts, seconds
-from .run import lock, minutes
+from .cli import count, counts, minutes, seconds
+from .results import Point, Program, Scale
+from .run import lock
 
 EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
            'gfnn-wave': ('elements',)}  # options that --size chooses
 MESSAGES = ('halo', 'gather-scatter', 'allreduce')  # timers of the programs
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('app', metavar='APP', help=', '.join(programs.APPS))
+    add('app', metavar='APP', help=', '.join(results.APPS))
     add('--ranks', type=counts, metavar='N,N..', help='(default: 1, 2, 4 .. up to the GPUs, or the cores)')
-    add('--strong', action='store_true', help='strong scaling alone')
-    add('--weak', action='store_true', help='weak scaling alone')
-    add('--size', choices=programs.SIZES, default='tiny', help='of the problem of one rank (default tiny)')
-    add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing a run (default 2)')
-    add('--launcher', metavar='COMMAND', help="starts the ranks: 'srun -n {ranks}' (default: mpirun)")
+    add('--strong', action='store_true', help='strong scaling only')
+    add('--weak', action='store_true', help='weak scaling only')
+    add('--size', choices=results.SIZES, default='tiny', help='of the problem of one rank (default tiny)')
+    add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing per run (default 2)')
+    programs.add_launcher(parser)
     add('--device', metavar='LIST', help='cpu, or GPU ordinals')
-    add('--threads', type=int, metavar='N', help='of a rank (default: its part of the cores when the most ranks run, '
-        'so that a rank has the same in all runs; with --launcher, its cores)')
-    add('--nonce', metavar='TEXT', help='of the buyer')
+    add('--threads', type=count, metavar='N', help='per rank, the same in all runs (default: the cores over the most '
+        'ranks; with --launcher, the cores of the rank)')
+    add('--nonce', metavar='TEXT', help='a word from the buyer')
     add('--into', metavar='DIR', default='.', help='for scale-APP.json and the runs it is made of (default .)')
-    add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds of a run (default 1800)')
+    add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
     programs.add_arguments(parser)
 
 
-def default_ranks():
+def default_ranks() -> list[int]:
     most = len(machine.gpus()) or len(os.sched_getaffinity(0))
     return [1 << i for i in range(most.bit_length()) if 1 << i <= most]
 
 
-def divisor(ranks):
-    """What all extents of a box are to be multiples of, so that each of these numbers of ranks has a box that divides
-    it: the prime factors of a number of ranks, shared out evenly over three directions."""
-    needed = {}
+def divisor(ranks: list[int]) -> int:
+    """Returns a number such that for each of these numbers of ranks some box divides extents that are multiples of it:
+    the prime factors of a number of ranks, shared out evenly over three directions."""
+    needed: dict[int, int] = {}
     for number in ranks:
         factor, rest = 2, number
         while rest > 1:
@@ -60,14 +63,14 @@ def divisor(ranks):
     return math.prod(factor ** power for factor, power in needed.items())
 
 
-def divided(extents, by):
-    """'7x9x4' as multiples of `by`, the nearest below."""
+def divided(extents: str, by: int) -> str:
+    """Returns '7x9x4' as multiples of `by`, the nearest below."""
     return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
 
 
-def exposed_share(text, ranks):
-    """Of --profile's table: time in timers of messages over that of the whole solve; None: no table, or none of
-    these though there are several ranks (nekbone on GPUs of one host: a kernel sends, adds and takes)."""
+def exposed_share(text: str, ranks: int) -> Optional[float]:
+    """Returns, from --profile's table, time in timers of messages over that of the whole solve. None: there is no table,
+    or no such timer although there are several ranks (in nekbone on GPUs of one host a kernel does the exchange)."""
     rows = re.findall(r'^ *([\w -]+?) +(\d+) +\S+@\d+ +\S+@\d+ +([\d.]+) ', text, re.M)
     if not rows or (ranks > 1 and not any(name in MESSAGES for name, _, _ in rows)):
         return None
@@ -76,13 +79,17 @@ def exposed_share(text, ranks):
     return min(1.0, sum(time for name, time in times if name in MESSAGES) / whole) if whole > 0 else None
 
 
+class Ran(NamedTuple):
+    """A run and what the program printed."""
+    result: Program
+    text: str
+
+
 class Scaling:
-    def __init__(self, args):
+    def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.program = args, programs.find(args.app, args.bindir)
-        self.launcher = shlex.split(args.launcher or '')
-        self.ranks = args.ranks or default_ranks()
-        if self.launcher and not any('{ranks}' in word for word in self.launcher):
-            raise Fault(USAGE, "--launcher: say where the number of ranks stands: 'srun -n {ranks}'")
+        self.ranks: list[int] = args.ranks or default_ranks()
+        self.launcher = programs.launcher_words(args.launcher, 2)
         self.common = ['--seconds', f'{args.seconds:g}', '--profile']
         if args.threads is None and not self.launcher:
             args.threads = max(1, machine.cores() // max(self.ranks))
@@ -90,19 +97,19 @@ class Scaling:
             value = getattr(args, name)
             self.common += [f'--{name}', str(value)] if value is not None else []
 
-    def there(self, json, output, command, words):
-        """The result of a run that is there, with the same command, or None."""
+    def there(self, json: str, output: str, command: str, words: list[str]) -> Optional[Ran]:
+        """Returns a finished run with the same command, or None."""
         try:
             with open(output, encoding='utf-8', errors='replace') as file:
                 text = file.read()
             with open(command, encoding='utf-8') as file:
                 same = file.read() == shlex.join(words)
-            return (results.load(json, self.args.nonce or ''), text) if same else None
+            return Ran(results.load(json, Program, self.args.nonce or ''), text) if same else None
         except (OSError, Fault):
             return None
 
-    def run(self, kind, ranks, extents):
-        """(result, what it said) of one run; Fault if it is none."""
+    def run(self, kind: str, ranks: int, extents: list[str]) -> Ran:
+        """Runs the program once, unless it was run before; Fault if that gives no result."""
         name = f'{kind}-{ranks}-{self.args.app}'
         json, output = (os.path.join(self.args.into, f'{name}.{end}') for end in ('json', 'out'))
         command = os.path.join(self.args.into, f'.{name}.command')
@@ -115,76 +122,81 @@ class Scaling:
                                self.args.limit)
         if not got.result:
             raise Fault(INVALID if got.ended.exit in (0, 1) else ENVIRONMENT, f'{name}: {got.why} (see {output})')
-        if got.result['ranks'] != ranks:
-            raise Fault(ENVIRONMENT, f'{name}: {got.result["ranks"]} ranks came to it: is this program built with the '
-                        'MPI of the launcher?')
+        if got.result.ranks != ranks:
+            raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
+                        'the launcher?')
         results.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
-        return got.result, got.ended.text
+        return Ran(got.result, got.ended.text)
 
-    def fixed(self, ranks, result, text):
-        """A result of the problem that strong scaling divides, what the program said, and the options that name it."""
-        extents = {name: str(result['options'][name]) for name in EXTENTS[self.args.app]}
+    def fixed(self, ranks: int, ran: Ran) -> tuple[Ran, list[str]]:
+        """Returns a run of the problem that strong scaling divides, and the options that name the problem."""
+        extents = {name: str(ran.result.options[name]) for name in EXTENTS[self.args.app]}
         fitting = dict(extents)
         if self.args.app == 'nekbone':
             fitting['elements'] = divided(extents['elements'], divisor(self.ranks))
         size = [word for name, value in fitting.items() for word in (f'--{name}', value)]
-        if fitting != extents:
-            result, text = self.run('strong', ranks, size)
-        return result, text, size
+        return (self.run('strong', ranks, size) if fitting != extents else ran), size
 
-    def series(self, kind):
-        """Points of one kind. A number of ranks that fails ends it: what came before counts."""
-        points, size = [], ['--size', self.args.size]
+    def series(self, kind: str) -> list[Point]:
+        """Returns the points of one kind. A number of ranks that fails ends the series: earlier points count."""
+        points: list[Point] = []
+        size = ['--size', self.args.size]
         for ranks in self.ranks:
             try:
-                result, text = self.run('weak' if ranks == self.ranks[0] else kind, ranks, size)
+                ran = self.run('weak' if ranks == self.ranks[0] else kind, ranks, size)
             except Fault as fault:
                 if not points:
                     raise
                 print(f'rooftop: {fault}', file=sys.stderr)
-                points.append({'ranks': ranks, 'valid': False, 'why': str(fault)})
+                points.append(Point(ranks=ranks, valid=False, why=str(fault)))
                 break
             if kind == 'strong' and not points:  # the same problem for all
-                result, text, size = self.fixed(ranks, result, text)
-            rung = result['rungs'][0]
-            points.append({'ranks': ranks, 'valid': True, 'rung': rung['name'], 'spread': rung['spread'],
-                           'seconds_per_unit': rung['seconds_per_unit'], 'fom_flop_per_s': rung['fom_flop_per_s'],
-                           'exposed_share': exposed_share(text, ranks)})
-            first, last = points[0], points[-1]
-            share = ranks / first['ranks']
-            last['efficiency'] = first['seconds_per_unit'] / last['seconds_per_unit'] / share if kind == 'strong' else \
-                last['fom_flop_per_s'] / first['fom_flop_per_s'] / share
+                ran, size = self.fixed(ranks, ran)
+            points.append(point_of(kind, ranks, ran, points))
         return points
 
 
-def print_series(kind, points):
-    print(f'{kind:8}{"ranks":>6}{"ms a unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}{"exposed":>9}')
+def efficiency_of(kind: str, first: Point, last: Point) -> float:
+    times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
+    more, less = times if kind == 'strong' else foms
+    return (more or 0.0) / (less or math.inf) / (last.ranks / first.ranks)
+
+
+def point_of(kind: str, ranks: int, ran: Ran, before: list[Point]) -> Point:
+    rung = ran.result.rungs[0]
+    point = Point(ranks=ranks, valid=True, rung=rung.name, spread=rung.spread, seconds_per_unit=rung.seconds_per_unit,
+                  fom_flop_per_s=rung.fom_flop_per_s, exposed_share=exposed_share(ran.text, ranks))
+    point.efficiency = efficiency_of(kind, (before or [point])[0], point)
+    return point
+
+
+def print_series(kind: str, points: list[Point]) -> None:
+    print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}{"exposed":>9}')
     for point in points:
-        if not point['valid']:
-            print(f'{"":8}{point["ranks"]:6}  no result: {point["why"]}')
+        if not point.valid:
+            print(f'{"":8}{point.ranks:6}  no result: {point.why}')
             continue
-        exposed = f'{100 * point["exposed_share"]:.1f} %' if point['exposed_share'] is not None else '-'
-        print(f'{"":8}{point["ranks"]:6}{1e3 * point["seconds_per_unit"]:12.3f}{point["fom_flop_per_s"] / 1e9:10.2f}'
-              f'{100 * point["spread"]:7.1f} %{100 * point["efficiency"]:10.1f} %{exposed:>9}')
+        exposed = f'{100 * point.exposed_share:.1f} %' if point.exposed_share is not None else '-'
+        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{(point.fom_flop_per_s or 0) / 1e9:10.2f}'
+              f'{100 * (point.spread or 0):7.1f} %{100 * (point.efficiency or 0):10.1f} %{exposed:>9}')
 
 
-def main(args):
+def main(args: argparse.Namespace) -> int:
     scaling = Scaling(args)
-    try:
-        os.makedirs(args.into, exist_ok=True)
-    except OSError as error:
-        raise Fault(USAGE, f'--into {args.into}: {error.strerror}') from None
+    results.make_folder(args.into, USAGE)
     held = lock(args.into)
     try:
         kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
         found = {kind: scaling.series(kind) for kind in kinds}
-        results.save(os.path.join(args.into, f'scale-{args.app}.json'), {
+        scale = Scale.from_json({
             'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
             'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
-            'command': ['rooftop', *sys.argv[1:]], **found, 'environment': machine.environment()}, args.nonce or '')
+            'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), 'seal': results.ZEROS,
+            **results.plain(found)})
+        results.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
     finally:
         os.close(held)
     for kind, points in found.items():
         print_series(kind, points)
-    return VALID if all(point['valid'] for points in found.values() for point in points) else INVALID
+    return VALID if all(point.valid for points in found.values() for point in points) else INVALID

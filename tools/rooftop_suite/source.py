@@ -1,11 +1,11 @@
-"""The source manifest: which files this build was made of, and what tier that makes its results.
+"""The source manifest: which files this build was made of, and which tier its results have.
 
 Every source file is of one class. `protected`: what makes the inputs, judges, times and decides when to stop, and this
-suite; nobody may change it. `rungs`: what a vendor may rewrite (tier optimised). `glue`: build system and the runtime
-that rungs stand on (tier ported). The rest (documents, tests) does not count.
+suite; it must not be changed. `rungs`: what a vendor may rewrite (tier optimised). `glue`: the build system and the
+runtime below the rungs (tier ported). The rest (documents, tests) does not count.
 
-The files are compared with source.sha256, which a release has (make dist), or else with the commit in git. An
-installed suite has what make install found: source.json.
+The files are compared with source.sha256, which is part of a release (make dist), or else with the commit in git. An
+installed suite uses what make install found: source.json.
 
     python3 -m rooftop_suite.source manifest ROOT    source.sha256 of a tree, to standard output
     python3 -m rooftop_suite.source judge            source.json of this tree, to standard output
@@ -17,41 +17,41 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
+from typing import Optional
 
 from . import Fault, results, shipped, source_tree
+from .results import Source
 
 MANIFEST = 'source.sha256'
 FOLDERS = ('apps', 'common', 'inputs', 'm4', 'tools')
 TOP = ('configure.ac', 'Makefile.am', 'bootstrap')
-CLASSES = (  # the first that fits; * goes over slashes
-    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc')),  # what make leaves in the source folder
-    ('protected', ('apps/*/main.c', 'apps/*/app.c', 'apps/*/problem.c', 'apps/*/solve.c', 'apps/*/*verify.c',
-                   'apps/*/judge*', 'apps/*/oracle.c', 'apps/*/work.c', 'apps/*/picture.c', 'apps/*/cpu/*reference.c',
-                   'apps/*/mesh/*', 'apps/*/matrix/*', 'apps/*/model/*', 'apps/*/element.c', 'apps/*/predictor/fit.c',
-                   'inputs/*', 'common/rt_app.*', 'common/rt_run.c', 'common/rt_driver.h', 'common/rt_study.c',
-                   'common/rt_verify.*', 'common/rt_plausible.*', 'common/rt_timer.*', 'common/rt_ceiling*',
-                   'common/rt_work.*', 'common/rt_report.*', 'common/rt_draft.*', 'common/rt_digest.*',
-                   'common/rt_sha256.*', 'common/rt_energy.*', 'common/rt_opt.*', 'common/rt_inputs.*',
-                   'common/rt_mesh*', 'tools/rooftop*')),
-    (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*/__pycache__/*', '*~')),
-    ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/predictor/*', 'apps/*/ladder.def',
-               'apps/*/rungs.c', 'apps/*/precond.c', 'apps/*/patches.*', 'apps/*/parity.h', 'apps/*/solver.h',
-               'apps/*/box.c', 'apps/*/peers/*')),
-    ('glue', ('apps/*.c', 'apps/*.h', 'apps/*/local.mk', 'common/*', 'm4/*') + TOP),
+CLASSES = (  # the first that fits; * matches slashes too
+    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc', '*/__pycache__/*')),  # left by make and Python
+    ('protected', ('apps/*/judge/*', 'apps/*/input/*', 'apps/*/cpu/*reference.c', 'inputs/*', 'tools/rooftop*',
+                   'common/machine/timer.*', 'common/machine/energy.*')),
+    (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*~')),
+    ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/openacc/*', 'apps/*/peers/*',
+               'apps/*/ladder.def', 'apps/*/kernel.h', 'apps/*/precond.c', 'apps/*/patches.*', 'apps/*/parity.h',
+               'apps/*/box.c')),
+    ('protected', ('apps/*.c',)),  # the problem, the solvers' loops, the work models
+    ('glue', ('apps/*.h', 'apps/*/local.mk', 'common/machine/*', 'common/halo/*', 'common/tune/*', 'common/base/mem.*',
+              'common/local.mk', 'm4/*') + TOP),
+    ('protected', ('common/*',)),
 )
 TIERS = {'protected': 'invalid', 'rungs': 'optimised', 'glue': 'ported'}
 
 
 @functools.lru_cache(maxsize=None)
-def class_of(path):
+def class_of(path: str) -> Optional[str]:
     for name, patterns in CLASSES:
         if any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns):
             return name
     return None
 
 
-def files(root):
-    """Paths of the files of a tree that count, in order."""
+def files(root: str) -> list[str]:
+    """Returns the paths of the files of a tree that count, in order."""
     found = [name for name in TOP if os.path.isfile(os.path.join(root, name))]
     for folder in FOLDERS:
         for at, folders, names in os.walk(os.path.join(root, folder)):
@@ -61,18 +61,18 @@ def files(root):
     return sorted(found)
 
 
-def manifest(root):
-    """Lines 'sha256  class  path' of a tree: what source.sha256 has."""
+def manifest(root: str) -> str:
+    """Returns lines 'sha256  class  path' of a tree: the text of source.sha256."""
     return ''.join(f'{results.sha256_of(os.path.join(root, path))}  {class_of(path)}  {path}\n' for path in files(root))
 
 
-def tier_of(changed):
+def tier_of(changed: Iterable[str]) -> str:
     classes = {class_of(path) for path in changed}
     return next((tier for name, tier in TIERS.items() if name in classes), 'baseline')
 
 
-def git(root, *words):
-    """What git says, or None."""
+def git(root: str, *words: str) -> Optional[bytes]:
+    """Returns what git prints, or None."""
     try:
         asked = subprocess.run(['git', '-C', root, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, timeout=60)
@@ -81,27 +81,29 @@ def git(root, *words):
     return asked.stdout if asked.returncode == 0 else None
 
 
-def own_git(root):
-    """Is the tree a git repository of its own, not a folder in another's?"""
+def own_git(root: str) -> bool:
+    """Returns whether the tree is a git repository of its own, not a folder inside another."""
     top = git(root, 'rev-parse', '--show-toplevel')
     return top is not None and os.path.realpath(top.decode().strip()) == os.path.realpath(root)
 
 
-def changed_in_git(root):
-    """[(path, whether git knows it)] of what differs from the commit, or None."""
+def changed_in_git(root: str) -> list[tuple[str, bool]]:
+    """Returns [(path, whether git tracks it)] of the files that differ from the commit."""
     said = git(root, 'status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all')
     if said is None:
-        return None
+        return []
     entries = [(entry[3:], entry[:2] != '??') for entry in said.decode('utf-8', 'replace').split('\0') if entry]
     return sorted(entry for entry in entries if class_of(entry[0]))
 
 
-def diff():
-    """The difference of the source tree to its commit, as bytes: first of what git knows, then whole new files."""
+def diff() -> bytes:
+    """Returns the difference of the source tree to its commit: tracked files first, then new files in full."""
     root = source_tree()
-    changed = changed_in_git(root) or []
+    if not root:
+        return b''
+    changed = changed_in_git(root)
     known = [path for path, tracked in changed if tracked]
-    said = git(root, 'diff', 'HEAD', '--', *known) if known else b''
+    said = git(root, 'diff', 'HEAD', '--', *known) or b'' if known else b''
     for path, tracked in changed:
         if not tracked:
             with open(os.path.join(root, path), 'rb') as file:
@@ -109,8 +111,8 @@ def diff():
     return said
 
 
-def released(root):
-    """{path: sha256} of source.sha256, or None if the tree has none."""
+def released(root: str) -> Optional[dict[str, str]]:
+    """Returns {path: sha256} of source.sha256, or None if the tree has none."""
     try:
         with open(os.path.join(root, MANIFEST), encoding='utf-8') as file:
             rows = [line.split(None, 2) for line in file.read().splitlines()]
@@ -119,42 +121,43 @@ def released(root):
     return {row[2]: row[0] for row in rows if len(row) == 3}
 
 
-def judge_tree(root):
-    """(the manifest's "source", tier) of a source tree."""
+def judge_tree(root: str) -> tuple[Source, str]:
+    """Returns the manifest's "source" and the tier of a source tree."""
     from .cli import version
     there = manifest(root)
-    what = {'version': version(), 'commit': None, 'changed': [], 'diff_file': None,
-            'tree_sha256': hashlib.sha256(there.encode()).hexdigest()}
-    before = released(root)
+    what = Source(version=version(), commit=None, changed=[], diff_file=None,
+                  tree_sha256=hashlib.sha256(there.encode()).hexdigest())
+    before, head = released(root), git(root, 'rev-parse', 'HEAD')
     if before is not None:
         now = {row.split(None, 2)[2]: row.split(None, 2)[0] for row in there.splitlines()}
-        what['changed'] = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
-    elif own_git(root) and (git(root, 'rev-parse', 'HEAD') or b''):
-        what['commit'] = git(root, 'rev-parse', 'HEAD').decode().strip()
-        what['changed'] = [path for path, _ in changed_in_git(root) or ()]
-        what['diff_file'] = 'source.diff' if what['changed'] else None
+        what.changed = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+    elif own_git(root) and head:
+        what.commit = head.decode().strip()
+        what.changed = [path for path, _ in changed_in_git(root)]
+        what.diff_file = 'source.diff' if what.changed else None
     else:
-        return {**what, 'why': f'neither {MANIFEST} nor git says what the source was'}, 'unknown'
-    tier = tier_of(what['changed'])
+        what.why = f'neither {MANIFEST} nor git says what the source was'
+        return what, 'unknown'
+    tier = tier_of(what.changed)
     if tier != 'baseline':
-        worst = [path for path in what['changed'] if TIERS.get(class_of(path)) == tier]
+        worst = [path for path in what.changed if TIERS.get(class_of(path) or '') == tier]
         more = f' and {len(worst) - 3} more' if len(worst) > 3 else ''
-        what['why'] = f'changed: {", ".join(worst[:3])}{more}'
+        what.why = f'changed: {", ".join(worst[:3])}{more}'
     return what, tier
 
 
-def judge():
-    """The same of what this suite comes from: its source tree, or what make install wrote."""
+def judge() -> tuple[Source, str]:
+    """Returns the same for this suite: from its source tree, or from what make install wrote."""
     root = source_tree()
     if root:
         return judge_tree(root)
     try:
         _, said = results.parse(shipped('source.json'))
-        return said['source'], said['tier']
-    except (Fault, KeyError):
+        return Source.from_json(said['source']), str(said['tier'])
+    except (Fault, KeyError, results.Mismatch):
         from .cli import version
-        return {'version': version(), 'commit': None, 'tree_sha256': None, 'changed': [], 'diff_file': None,
-                'why': 'the suite was installed without source.json'}, 'unknown'
+        return Source(version=version(), commit=None, tree_sha256=None, changed=[], diff_file=None,
+                      why='the suite was installed without source.json'), 'unknown'
 
 
 if __name__ == '__main__':
@@ -162,7 +165,7 @@ if __name__ == '__main__':
         sys.stdout.write(manifest(sys.argv[2]))
     elif sys.argv[1:] == ['judge']:
         source, tier = judge()
-        source['diff_file'] = None  # an installed suite has no tree to make it from
-        print(json.dumps({'source': source, 'tier': tier}, indent=1))
+        source.diff_file = None  # an installed suite has no tree to make it from
+        print(json.dumps({'source': source.to_json(), 'tier': tier}, indent=1))
     else:
         sys.exit('usage: python3 -m rooftop_suite.source manifest ROOT | judge')

@@ -1,10 +1,10 @@
 /*
  * cpu_b.c - the paper's baseline: see baseline.h.
  *
- * Idea: one routine for all elements and terms. Counts come at run time, each statement is a loop
- * over 16 elements, and every intermediate is an array [value][16]. Advantage: general, and such
- * loops vectorise in any compiler. Price: about 400 values an element go through the caches, most
- * of them more than once, and the element matrix is made only to be multiplied once.
+ * Idea: one routine for all elements and terms. Counts are known at run time, each statement is a
+ * loop over 16 elements, and every intermediate is an array [value][16]. Advantage: general, and
+ * such loops vectorise in any compiler. Price: about 400 values per element go through the caches,
+ * most of them more than once, and the element matrix is assembled only to be multiplied once.
  */
 #include "config.h"
 #include "lanes.h"
@@ -15,7 +15,7 @@ typedef double *work_t; /* [EL_VALUES][16] */
 #define FN                 static __attribute__((noinline))
 #include "../baseline.h"
 
-static alya_element_type_t tetrahedron; /* written once at run time: no constant */
+static alya_element_type_t tetrahedron; /* written at run time, so it is no constant */
 
 static void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end)
 {
@@ -42,18 +42,18 @@ static void set_up(alya_view_t *view)
     alya_workspaces_new(view, EL_VALUES);
 }
 
-static void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    (void)elements;
-    (void)nodes;
+    (void)counts;
     alya_workspaces_memory(EL_VALUES, bytes);
 }
 
-const alya_kernels_t alya_cpu_b = {.assemble = assemble,
-                                   .set_up = set_up,
-                                   .tear_down = alya_workspaces_destroy,
-                                   .memory = memory,
-                                   .packed = 0,
-                                   .r_stride = 3,
-                                   .reproducible = true,
-                                   .tolerance = ALYA_TOLERANCE};
+const alya_kernels_t alya_cpu_b = {
+    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .assemble = assemble,
+    .set_up = set_up,
+    .tear_down = alya_workspaces_destroy,
+    .memory = memory,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

@@ -8,16 +8,16 @@
  * stress comes last, since its factor has the longest chain (cube root, square root, division)
  * before it.
  *
- * Beside so little arithmetic cpu-RSP's copies to and from the nodes would be the larger part. So x
- * and u of a node are a record of 64 bytes, one cache line, and r has rows of four: both are moved
- * as vectors (lanes.h).
+ * With so little arithmetic, cpu-RSP's copies to and from the nodes would take most of the time. So
+ * x and u of a node are a record of 64 bytes, one cache line, and r has rows of four: both are
+ * moved as vectors (lanes.h).
  *
  * Advantage: three fifths of the quadrature's operations, one division, one square root, one cube
- * root, and a third of the loads and stores of the nodes. Price: holds for this element, constant
+ * root, and a third of the loads and stores of the nodes. Price: valid for this element, constant
  * properties and these terms only; a quarter of each record is padding.
  */
 #include "config.h"
-#include "lanes.h"
+#include "arithmetic.h"
 
 ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t r, int lane,
                          const alya_physics_t *physics, alya_form_t form, alya_model_t model)
@@ -72,8 +72,10 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     alya_run(view, &job, ALYA_ROW, NULL, chunk_of[physics->form][alya_model_of(physics)]);
 }
 
-const alya_kernels_t alya_cpu_closed = {.assemble = assemble,
-                                        .packed = ALYA_RECORD,
-                                        .r_stride = ALYA_ROW,
-                                        .reproducible = true,
-                                        .tolerance = ALYA_TOLERANCE};
+const alya_kernels_t alya_cpu_closed = {
+    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .assemble = assemble,
+    .packed = ALYA_RECORD,
+    .r_stride = ALYA_ROW,
+    .tolerance = ALYA_TOLERANCE,
+};

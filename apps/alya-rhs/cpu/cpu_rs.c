@@ -1,14 +1,14 @@
 /*
  * cpu_rs.c - restructured and specialised.
  *
- * Idea: the counts (4 nodes, 4 Gauss points) and the properties are constants, gradients are worked
- * out once an element, and each Gauss point adds to r directly: no element matrix. Intermediates
- * are still arrays [value][16] in a workspace. Advantage: an eighth of the baseline's operations
- * and unrolled loops. Price: no other element or property; and each statement still loads its
- * operands from memory and stores its result.
+ * Idea: the counts (4 nodes, 4 Gauss points) and the properties are constants, gradients are
+ * computed once per element, and each Gauss point adds to r directly: no element matrix.
+ * Intermediates are still arrays [value][16] in a workspace. Advantage: an eighth of the baseline's
+ * operations, and unrolled loops. Price: no other element or property; and each statement still
+ * loads its operands from memory and stores its result.
  */
 #include "config.h"
-#include "lanes.h"
+#include "arithmetic.h"
 
 /* Arrays of the workspace, as in baseline.h. */
 enum {
@@ -32,7 +32,7 @@ enum {
 };
 #define W(value) w[(value)*ALYA_VECTOR_DIM + lane]
 
-/* Edges, determinant, gradients of the shape functions and of the velocity. */
+/* Computes edges, determinant, and the gradients of the shape functions and of the velocity. */
 static __attribute__((noinline)) void geometry(double *w)
 {
     for (int k = 0; k < 3; k++)
@@ -58,7 +58,7 @@ static __attribute__((noinline)) void geometry(double *w)
         }
 }
 
-/* mu + rho nu_t */
+/* Computes mu + rho nu_t. */
 ALYA_INLINE void viscosity(double *w, const alya_physics_t *physics, alya_model_t model)
 {
     ALYA_LANES W(VIS) = physics->mu;
@@ -87,7 +87,7 @@ ALYA_INLINE void viscosity(double *w, const alya_physics_t *physics, alya_model_
     }
 }
 
-/* A of the form, J + J^T, and the stress times grad N_a. */
+/* Computes A of the form, J + J^T, and the stress times grad N_a. */
 ALYA_INLINE void matrices(double *w, alya_form_t form)
 {
     for (int i = 0; i < 3; i++)
@@ -109,7 +109,7 @@ ALYA_INLINE void matrices(double *w, alya_form_t form)
         }
 }
 
-/* Each Gauss point adds to r. */
+/* Adds each Gauss point to r. */
 static __attribute__((noinline)) void integrate(double *w, const alya_physics_t *physics)
 {
     const double rho = physics->rho;
@@ -170,18 +170,18 @@ static void set_up(alya_view_t *view)
     alya_workspaces_new(view, VALUES);
 }
 
-static void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    (void)elements;
-    (void)nodes;
+    (void)counts;
     alya_workspaces_memory(VALUES, bytes);
 }
 
-const alya_kernels_t alya_cpu_rs = {.assemble = assemble,
-                                    .set_up = set_up,
-                                    .tear_down = alya_workspaces_destroy,
-                                    .memory = memory,
-                                    .packed = 0,
-                                    .r_stride = 3,
-                                    .reproducible = true,
-                                    .tolerance = ALYA_TOLERANCE};
+const alya_kernels_t alya_cpu_rs = {
+    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .assemble = assemble,
+    .set_up = set_up,
+    .tear_down = alya_workspaces_destroy,
+    .memory = memory,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

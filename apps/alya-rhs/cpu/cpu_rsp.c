@@ -3,12 +3,12 @@
  *
  * Idea: the quadrature of cpu-RS with every intermediate a scalar of the loop over 16 elements. The
  * loop is one vector loop over the whole element routine, so an intermediate is a vector register,
- * or at worst a spilled one, and not an array. Advantage: memory sees the gathered nodes and the
- * results, nothing else. Price: the routine must be one piece of straight-line code, with counts,
- * form and model known to the compiler: twelve copies of it.
+ * or at worst a spilled one, and not an array. Advantage: only the gathered nodes and the results
+ * go through memory. Price: the routine must be one piece of straight-line code whose counts, form
+ * and model the compiler knows: twelve copies of it.
  */
 #include "config.h"
-#include "lanes.h"
+#include "arithmetic.h"
 
 ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t r, int lane,
                          const alya_physics_t *physics, alya_form_t form, alya_model_t model)
@@ -71,8 +71,9 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     alya_run(view, &job, 3, NULL, chunk_of[physics->form][alya_model_of(physics)]);
 }
 
-const alya_kernels_t alya_cpu_rsp = {.assemble = assemble,
-                                     .packed = 0,
-                                     .r_stride = 3,
-                                     .reproducible = true,
-                                     .tolerance = ALYA_TOLERANCE};
+const alya_kernels_t alya_cpu_rsp = {
+    .rung = {.precision = "FP64", .reproducible = true, .parameters = &alya_chunk, .n_parameters = 1},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

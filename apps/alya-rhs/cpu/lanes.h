@@ -1,30 +1,27 @@
 /*
- * lanes.h - what the CPU rungs share: 16 elements at a time, chunk after chunk, colour after
- * colour.
+ * lanes.h - shared by the CPU rungs: 16 elements at a time, chunk after chunk, colour after colour.
  *
  * A group of 16 elements is copied from the nodes into arrays [value][16], so that the arithmetic
- * is on unit stride, and its results are added to the nodes one by one. Elements of a group may
- * share nodes, so these additions cannot be a vector scatter; their order is that of the elements.
+ * has unit stride, and its results are added to the nodes one by one. Elements of a group may share
+ * nodes, so these additions cannot be a vector scatter; their order is that of the elements.
  *
- * The copies are as dear as the arithmetic if they go value by value: 24 loads and as many stores
- * an element, 12 additions in memory. Where a node's fields are rows of four doubles (packed 8,
- * r_stride 4), a row is one vector, and four rows of four lanes are turned into vectors of lanes,
- * and back, in registers.
+ * The copies cost as much as the arithmetic if they go value by value: 24 loads and as many stores
+ * per element, 12 additions in memory. Where a node's fields are rows of four doubles (packed 8,
+ * r_stride 4), a row is one vector, and four rows of four lanes are transposed into vectors of
+ * lanes, and back, in registers.
  */
 #ifndef ALYA_LANES_H
 #define ALYA_LANES_H
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
-#include "../alya.h"
+#include "../kernel.h"
 #include "base/threads.h"
 
 #define ALYA_INLINE static inline __attribute__((always_inline))
 #define ALYA_LANES  _Pragma("omp simd") for (int lane = 0; lane < ALYA_VECTOR_DIM; lane++)
 
-/* What the subgrid model takes for Delta. Known at compile time in the hot loops, as the form is:
- * a function for each of the twelve, chosen once an assembly. */
+/* The subgrid model's Delta. Known at compile time in the hot loops, like the form: one function
+ * for each of the twelve combinations, chosen once per assembly. */
 typedef enum { ALYA_NO_MODEL, ALYA_OWN_WIDTH, ALYA_GIVEN_WIDTH } alya_model_t;
 
 ALYA_INLINE alya_model_t alya_model_of(const alya_physics_t *physics)
@@ -44,7 +41,7 @@ typedef struct {
 /* Assembles positions first .. end - 1 of the schedule; w is this thread's workspace, or NULL. */
 typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int64_t end);
 
-/* DEFINE(FORM, MODEL) for each of the twelve, and the table of what it defines. */
+/* Defines one function for each of the twelve combinations, and the table of them. */
 /* clang-format off */
 #define ALYA_FOR_EACH_VARIANT(X)                                \
     X(CONV, NO_MODEL) X(CONV, OWN_WIDTH) X(CONV, GIVEN_WIDTH)   \
@@ -67,7 +64,7 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
 /* A workspace of `values` arrays [16] for each thread. */
 typedef struct {
     int threads;
-    size_t length; /* doubles of a thread */
+    size_t length; /* doubles per thread */
     double *w;
 } alya_workspaces_t;
 
@@ -101,15 +98,15 @@ static inline void alya_workspaces_memory(int values, double bytes[RT_SPACES])
                       (double)rt_threads() * (double)alya_workspace_length(values) * sizeof(double);
 }
 
-/* Zeroes r, then all chunks of one colour, then of the next. The chunk function comes as a pointer
- * because what is a constant outside an OpenMP region is a variable inside it. */
+/* Zeroes r, then runs all chunks of one colour, then of the next. The chunk function is passed as a
+ * pointer because a constant outside an OpenMP region is a variable inside it. */
 static inline void alya_run(const alya_view_t *view, const alya_job_t *job, int r_stride,
                             const alya_workspaces_t *all, alya_chunk_fn *fn)
 {
     const alya_schedule_t *s = view->schedule;
     const int threads = all ? all->threads : rt_threads();
     int64_t length = view->nodes * r_stride;
-    (void)threads; /* without OpenMP */
+    (void)threads; /* unused without OpenMP */
 #pragma omp parallel num_threads(threads)
     {
         double *w = all ? all->w + (size_t)rt_thread() * all->length : NULL;
@@ -135,8 +132,8 @@ ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *p
 typedef const double (*alya_nodes_in_t)[3][ALYA_VECTOR_DIM]; /* [node][component][lane] */
 typedef double (*alya_nodes_out_t)[3][ALYA_VECTOR_DIM];
 
-/* Connectivity of the group at position p. Lanes beyond `end` repeat its last element: they are
- * worked out and never added. Returns the number of real lanes. */
+/* Finds the connectivity of the group at position p. Lanes beyond `end` repeat its last element:
+ * they are computed and never added. Returns the number of real lanes. */
 ALYA_INLINE int alya_group(const alya_job_t *job, int64_t p, int64_t end,
                            const int32_t *node[ALYA_VECTOR_DIM])
 {
@@ -174,9 +171,9 @@ ALYA_INLINE void alya_scatter(const int32_t *const node[ALYA_VECTOR_DIM], int co
 
 /*
  * The same for rows of four, with the vector extension of gcc and clang. No function takes or
- * returns a vector, for that would depend on the target's calling conventions. Where vectors are
- * shorter than a row, clang splits them, but gcc would take them apart value by value: there, and
- * without shuffles, the plain copies are taken.
+ * returns a vector, since that would depend on the target's calling conventions. Where vectors are
+ * shorter than a row, clang splits them, but gcc would handle them value by value: there, and
+ * without shuffles, the plain copies are used.
  */
 enum { ALYA_RECORD = 8, ALYA_ROW = 4 }; /* packed and r_stride of a rung that uses them */
 
@@ -190,7 +187,7 @@ typedef int64_t alya_mask_t __attribute__((vector_size(32)));
 #endif
 
 #ifdef ALYA_SHUFFLE
-/* In memory it lies at any multiple of 8 bytes, among doubles. */
+/* In memory it may be at any multiple of 8 bytes, among doubles. */
 typedef double alya_row_t __attribute__((vector_size(32), aligned(8), may_alias));
 /* Pairs of even and of odd places, and pairs of the lower and of the upper halves: two rounds of
  * these transpose four rows. */
@@ -266,13 +263,13 @@ ALYA_INLINE void alya_scatter_rows(const int32_t *const node[ALYA_VECTOR_DIM], i
 }
 #endif
 
-/* One lane of a group: r of its four nodes, from x and u. */
+/* Computes one lane of a group: r of its four nodes, from x and u. */
 typedef void alya_element_fn(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t r, int lane,
                              const alya_physics_t *physics, alya_form_t form, alya_model_t model);
 
-/* Positions first .. end - 1 by a routine whose intermediates are scalars. All but job, first and
- * end are constants where this is called, and `element` disappears into the loop. rows: x and u
- * are records of ALYA_RECORD, r has rows of ALYA_ROW; else all three are [nodes][3]. */
+/* Assembles positions first .. end - 1 by a routine whose intermediates are scalars. All arguments
+ * but job, first and end are constants at the call, and `element` is inlined into the loop. rows: x
+ * and u are records of ALYA_RECORD, r has rows of ALYA_ROW; otherwise all three are [nodes][3]. */
 ALYA_INLINE void alya_groups(const alya_job_t *job, int64_t first, int64_t end, bool rows,
                              alya_element_fn *element, alya_form_t form, alya_model_t model)
 {
@@ -294,162 +291,6 @@ ALYA_INLINE void alya_groups(const alya_job_t *job, int64_t first, int64_t end, 
         else
             alya_scatter(node, count, (alya_nodes_in_t)r, job->r, 3);
     }
-}
-
-/* --- arithmetic on one lane; by value, so that all of it ends in registers --- */
-
-typedef struct {
-    double x, y, z;
-} alya_vec_t;
-
-ALYA_INLINE alya_vec_t alya_load(alya_nodes_in_t array, int a, int lane)
-{
-    return (alya_vec_t){array[a][0][lane], array[a][1][lane], array[a][2][lane]};
-}
-
-ALYA_INLINE alya_vec_t alya_add(alya_vec_t a, alya_vec_t b)
-{
-    return (alya_vec_t){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-ALYA_INLINE alya_vec_t alya_sub(alya_vec_t a, alya_vec_t b)
-{
-    return (alya_vec_t){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-ALYA_INLINE alya_vec_t alya_times(double s, alya_vec_t a)
-{
-    return (alya_vec_t){s * a.x, s * a.y, s * a.z};
-}
-
-ALYA_INLINE double alya_dot(alya_vec_t a, alya_vec_t b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-ALYA_INLINE alya_vec_t alya_cross(alya_vec_t a, alya_vec_t b)
-{
-    return (alya_vec_t){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-typedef struct {
-    alya_vec_t x, y, z; /* rows */
-} alya_mat_t;
-
-ALYA_INLINE alya_vec_t alya_apply(alya_mat_t A, alya_vec_t v)
-{
-    return (alya_vec_t){alya_dot(A.x, v), alya_dot(A.y, v), alya_dot(A.z, v)};
-}
-
-ALYA_INLINE alya_mat_t alya_transposed(alya_mat_t A)
-{
-    return (alya_mat_t){{A.x.x, A.y.x, A.z.x}, {A.x.y, A.y.y, A.z.y}, {A.x.z, A.y.z, A.z.z}};
-}
-
-ALYA_INLINE alya_mat_t alya_sum(alya_mat_t A, alya_mat_t B)
-{
-    return (alya_mat_t){alya_add(A.x, B.x), alya_add(A.y, B.y), alya_add(A.z, B.z)};
-}
-
-ALYA_INLINE alya_mat_t alya_scaled(double s, alya_mat_t A)
-{
-    return (alya_mat_t){alya_times(s, A.x), alya_times(s, A.y), alya_times(s, A.z)};
-}
-
-/* What both routines begin with: velocities, differences to node 0, cofactors and determinant. */
-typedef struct {
-    alya_vec_t u0, u1, u2, u3, w1, w2, w3, c1, c2, c3;
-    double det;
-} alya_simplex_t;
-
-ALYA_INLINE alya_simplex_t alya_simplex(alya_nodes_in_t x, alya_nodes_in_t u, int lane)
-{
-    alya_simplex_t t;
-    alya_vec_t x0 = alya_load(x, 0, lane), e1 = alya_sub(alya_load(x, 1, lane), x0);
-    alya_vec_t e2 = alya_sub(alya_load(x, 2, lane), x0), e3 = alya_sub(alya_load(x, 3, lane), x0);
-    t.c1 = alya_cross(e2, e3);
-    t.c2 = alya_cross(e3, e1);
-    t.c3 = alya_cross(e1, e2);
-    t.det = alya_dot(e1, t.c1);
-    t.u0 = alya_load(u, 0, lane);
-    t.u1 = alya_load(u, 1, lane);
-    t.u2 = alya_load(u, 2, lane);
-    t.u3 = alya_load(u, 3, lane);
-    t.w1 = alya_sub(t.u1, t.u0);
-    t.w2 = alya_sub(t.u2, t.u0);
-    t.w3 = alya_sub(t.u3, t.u0);
-    return t;
-}
-
-/* sum_k w_k g_k^T */
-ALYA_INLINE alya_mat_t alya_gradient(const alya_simplex_t *t, alya_vec_t g1, alya_vec_t g2,
-                                     alya_vec_t g3)
-{
-    alya_vec_t wx = {t->w1.x, t->w2.x, t->w3.x}, wy = {t->w1.y, t->w2.y, t->w3.y};
-    alya_vec_t wz = {t->w1.z, t->w2.z, t->w3.z};
-    alya_mat_t Gt = {{g1.x, g2.x, g3.x}, {g1.y, g2.y, g3.y}, {g1.z, g2.z, g3.z}};
-    return (alya_mat_t){alya_apply(Gt, wx), alya_apply(Gt, wy), alya_apply(Gt, wz)};
-}
-
-ALYA_INLINE alya_vec_t alya_minus_sum(alya_vec_t a, alya_vec_t b, alya_vec_t c)
-{
-    return (alya_vec_t){-(a.x + b.x + c.x), -(a.y + b.y + c.y), -(a.z + b.z + c.z)};
-}
-
-ALYA_INLINE void alya_store(alya_nodes_out_t array, int a, int lane, alya_vec_t v)
-{
-    array[a][0][lane] = v.x;
-    array[a][1][lane] = v.y;
-    array[a][2][lane] = v.z;
-}
-
-/* A of the form, from J and S = J + J^T. */
-ALYA_INLINE alya_mat_t alya_convective(alya_form_t form, alya_mat_t J, alya_mat_t S)
-{
-    alya_mat_t A = form == ALYA_EMAC ? S : J;
-    if (form != ALYA_CONV) {
-        double share = form == ALYA_SKEW ? 0.5 : 1, div = share * (J.x.x + J.y.y + J.z.z);
-        A.x.x += div;
-        A.y.y += div;
-        A.z.z += div;
-    }
-    return A;
-}
-
-/* sqrt(B / |J|^2): the rows of the cofactor matrix are cross products of the rows of J. */
-ALYA_INLINE double alya_vreman(alya_mat_t J)
-{
-    alya_vec_t c0 = alya_cross(J.y, J.z), c1 = alya_cross(J.z, J.x), c2 = alya_cross(J.x, J.y);
-    double B = alya_dot(c0, c0) + alya_dot(c1, c1) + alya_dot(c2, c2);
-    double norm2 = alya_dot(J.x, J.x) + alya_dot(J.y, J.y) + alya_dot(J.z, J.z);
-    /* B is 0 where J is; and an addition vectorises where gcc keeps a comparison as a branch */
-    return sqrt(B / (norm2 + DBL_MIN));
-}
-
-/*
- * x^(-1/3) for normal x > 0, to about one unit in the last place. The libm's cbrt is a call a lane;
- * this is straight-line code that vectorises. Start: minus a third of the exponent, by integer
- * arithmetic on the bits (1/3 = 1/4 + 1/16 + ..., since there is no vector division of integers),
- * good to 3.5 %. Then twice y (1 - e)^(-1/3) to third order in e = 1 - x y^3: 1e-5, 1e-20.
- */
-ALYA_INLINE double alya_rcbrt(double x)
-{
-    uint64_t bits, third;
-    double y;
-    memcpy(&bits, &x, sizeof bits);
-    third = (bits >> 2) + (bits >> 4);
-    third += third >> 4;
-    third += third >> 8;
-    third += third >> 16;
-    third += third >> 32;
-    bits = UINT64_C(0x553ef0ff289dd796) - third;
-    memcpy(&y, &bits, sizeof y);
-#pragma GCC unroll 2
-    for (int step = 0; step < 2; step++) {
-        double e = 1 - x * (y * y * y);
-        y += y * e * (1.0 / 3 + e * (2.0 / 9 + e * (14.0 / 81)));
-    }
-    return y;
 }
 
 #endif

@@ -2,14 +2,14 @@
  * reference.c - the right-hand side as its definition states it.
  *
  * Idea: none; this is the definition: one element at a time, four Gauss points, every term written
- * down as in alya.h. Advantage: can be checked against the formulas by eye, and is the oracle for
+ * as in kernel.h. Advantage: can be checked against the formulas by eye, and is the oracle for
  * every other rung, with which it shares no code. Price: nothing is done sixteen elements at a
- * time, and everything is worked out again at each Gauss point.
+ * time, and everything is computed again at each Gauss point.
  */
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "../alya.h"
+#include "../kernel.h"
 
 typedef struct {
     double x[4][3], u[4][3];
@@ -23,7 +23,7 @@ static void cross(const double a[3], const double b[3], double c[3])
         c[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
 
-/* det, gradients of the shape functions, gradient of the velocity. */
+/* Computes det, the gradients of the shape functions, and the gradient of the velocity. */
 static void gradients(element_t *el)
 {
     double e[3][3], c[3][3];
@@ -46,7 +46,7 @@ static void gradients(element_t *el)
         }
 }
 
-/* mu + rho nu_t */
+/* Returns mu + rho nu_t. */
 static double viscosity(const alya_physics_t *physics, double det, double J[3][3])
 {
     double norm2 = 0, B = 0;
@@ -100,14 +100,15 @@ static void element(const alya_physics_t *physics, element_t *el)
 }
 
 /*
- * What r_a is made of if nothing cancels, from the edges on; rounding errors scale with this and
- * not with r. In a sheared cell the terms of J cancel, and what is left of them is small and no
- * more exact. Nor are the differences u_k - u_0 of a smooth velocity: B and RS add up u_a g_a over
- * all four nodes, B even in (u . g_a) u_a and (g_b . g_a) u_a, so D, the magnitude of J, is made of
- * |u| and not of differences. The viscosity is not: nu_t is c Delta^2 |J| at most, and its error
- * c Delta^2 eps D. So the subgrid stress gets the product rule, |J| D + D |J|, not D D. Last, det
- * is what is left of its products, on a slope in a thin element by far the largest of all. It drops
- * out of the convective term; force and stress scale with it, so what V loses counts for them.
+ * Computes the magnitude of r_a if nothing in it cancelled, from the edges on. Rounding errors
+ * scale with this and not with r. In a sheared cell the terms of J cancel, and what is left of them
+ * is small and no more exact. The same holds for the differences u_k - u_0 of a smooth velocity: B
+ * and RS add up u_a g_a over all four nodes, B even in (u . g_a) u_a and (g_b . g_a) u_a. So D, the
+ * magnitude of J, is made of |u| and not of differences. The viscosity is different: nu_t is at
+ * most c Delta^2 |J|, and its error c Delta^2 eps D. So the subgrid stress gets the product rule,
+ * |J| D + D |J|, not D D. Finally, det is a difference of products, and on a slope in a thin
+ * element this cancellation is by far the strongest of all. It drops out of the convective term;
+ * force and stress scale with it, so the cancellation in V counts for them.
  */
 static void magnitudes(const alya_physics_t *physics, const element_t *el, double m[4][3])
 {
@@ -137,7 +138,7 @@ static void magnitudes(const alya_physics_t *physics, const element_t *el, doubl
         for (int i = 0; i < 3; i++)
             s[i] += fabs(el->u[a][i]);
     const double V = el->det / 6, width = physics->filter > 0 ? physics->filter : cbrt(V);
-    double lost = -V; /* of V: more, if nothing cancelled, by this */
+    double lost = -V; /* of V: how much more it would be if nothing cancelled */
     for (int i = 0; i < 3; i++)
         lost += e[0][i] * g[1][i] * V;
     const double subgrid = physics->rho * physics->vreman * width * width;
@@ -228,8 +229,9 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     assemble_all(view->schedule, physics, view->nodes, &arrays);
 }
 
-const alya_kernels_t alya_reference = {.assemble = assemble,
-                                       .packed = 0,
-                                       .r_stride = 3,
-                                       .reproducible = true,
-                                       .tolerance = ALYA_TOLERANCE};
+const alya_kernels_t alya_reference = {
+    .rung = {.precision = "FP64", .reproducible = true},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

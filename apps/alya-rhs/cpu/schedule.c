@@ -1,26 +1,27 @@
 /*
  * schedule.c - which elements may be assembled at the same time.
  *
- * Idea: colour chunks of consecutive elements, not elements: a chunk is worked on by one thread, so
- * inside it elements may share nodes, and only chunks that share a node need different colours.
- * Greedy with a word a node: bit c is set if a chunk of colour c has the node. Advantage: no
- * atomics, results without regard to the number of threads, and inside a chunk the locality of the
- * mesh is kept. Price: one barrier a colour, and nodes on the edge of a chunk are fetched again.
+ * Idea: colour chunks of consecutive elements, not elements. One thread works on a chunk, so
+ * elements within it may share nodes, and only chunks that share a node need different colours.
+ * Greedy, with one word per node: bit c is set if a chunk of colour c has the node. Advantage: no
+ * atomics, results that do not depend on the number of threads, and the locality of the mesh is
+ * kept within a chunk. Price: one barrier per colour, and nodes on the edge of a chunk are fetched
+ * again.
  *
  * In a random order a chunk touches nodes everywhere and meets nearly every other chunk. Then the
- * elements themselves are coloured, and chunks are cut from each colour: more barriers and no
- * reuse of nodes, but in such an order there was no reuse to lose.
+ * elements themselves are coloured, and chunks are cut from each colour: more barriers and no reuse
+ * of nodes, but in such an order there was no reuse to lose.
  */
 #include "config.h"
 #include <string.h>
-#include "../alya.h"
+#include "../kernel.h"
 
 enum {
     WORD = 64,        /* colours tried in one round over the nodes */
     MOST_COLOURS = 32 /* of chunks; good orders need 4 to 12 */
 };
 
-/* Which colours these nodes have. */
+/* Returns the colours that these nodes have. */
 static uint64_t colours_used(const int32_t *nodes, int64_t count, const uint64_t *used)
 {
     uint64_t seen = 0;
@@ -29,7 +30,7 @@ static uint64_t colours_used(const int32_t *nodes, int64_t count, const uint64_t
     return seen;
 }
 
-/* Gives them one more. */
+/* Gives these nodes one more colour. */
 static void colour_nodes(const int32_t *nodes, int64_t count, uint64_t *used, int colour)
 {
     for (int64_t i = 0; i < count; i++)
@@ -42,9 +43,8 @@ static int64_t min_i64(int64_t a, int64_t b)
 }
 
 /* Colours groups of `group` consecutive elements; of[g] is the colour of group g. Returns the
- * number of colours, or 0 if more than `limit` are needed. Groups that find no colour in one
- * round wait for the next, which starts again from clean words: any number of colours can come out.
- */
+ * number of colours, or 0 if more than `limit` are needed. Groups that find no colour in one round
+ * wait for the next, which starts with clean words, so any number of colours is possible. */
 static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t limit, uint64_t *used,
                              int32_t *of)
 {
@@ -76,7 +76,7 @@ static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t lim
     return colours;
 }
 
-/* Chunks: the groups themselves, sorted by colour. */
+/* Makes the groups themselves the chunks, sorted by colour. */
 static void chunks_of_groups(alya_schedule_t *s, int64_t elements, int64_t group, const int32_t *of)
 {
     int64_t groups = (elements + group - 1) / group, position = 0;
@@ -96,7 +96,7 @@ static void chunks_of_groups(alya_schedule_t *s, int64_t elements, int64_t group
     s->colour[s->colours] = s->chunks;
 }
 
-/* Chunks cut from the elements of each colour. */
+/* Cuts chunks from the elements of each colour. */
 static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t most,
                                const int32_t *of)
 {
@@ -119,39 +119,36 @@ static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t mos
     RT_FREE(start, RT_HOST);
 }
 
-/* A small chunk stays in the first cache and spreads well over threads; a large one has fewer nodes
- * on its edge, and there are fewer colours to wait for. Small blocks of a GPU are replaced sooner
- * when they are done; large ones share more of what their first cache holds. */
-const rt_parameter_t *alya_parameters(const rt_rung_t *rung, int *count)
+/* A small chunk stays in the first-level cache and spreads well over threads; a large one has fewer
+ * nodes on its edge, and there are fewer colours to wait for. Small blocks of a GPU are replaced
+ * sooner when they finish; large ones share more of what their first-level cache holds. */
+static const char *const chunks[] = {"64", "128", "256", "512", "1024", "2048", "4096", NULL};
+static const char *const blocks[] = {"64", "128", "256", "512", NULL};
+static const char *const small_blocks[] = {"64", "128", "256", NULL};
+enum { LEAST = 64 }; /* the first of each; the others double */
+const rt_parameter_t alya_chunk = {
+    .name = "chunk", .about = "elements per chunk of a thread", .values = chunks, .initial = 3};
+const rt_parameter_t alya_threads = {
+    .name = "threads", .about = "threads per block", .values = blocks, .initial = 1};
+const rt_parameter_t alya_few_threads = {
+    .name = "threads", .about = "threads per block", .values = small_blocks, .initial = 1};
+
+/* Returns the value that was chosen for the rung's one parameter, 0 if it has none. */
+static int64_t chosen(const rt_rung_t *rung, const int *choice)
 {
-    static const char *const values[] = {"64", "128", "256", "512", "1024", "2048", "4096", NULL};
-    static const rt_parameter_t chunk = {"chunk", "elements that a thread takes at a time", values,
-                                         3};
-    static const char *const blocks[] = {"64", "128", "256", "512", NULL};
-    static const char *const small_blocks[] = {"64", "128", "256", NULL};
-    static const rt_parameter_t threads = {"threads", "of a block", blocks, 1};
-    static const rt_parameter_t few_threads = {"threads", "of a block", small_blocks, 1};
-    const alya_kernels_t *kernels = rung->kernels;
-    if (rung->kind == RT_CPU) {
-        *count = kernels != &alya_reference;
-        return &chunk;
-    }
-    *count = kernels && kernels->most_threads > 0;
-    return *count && kernels->most_threads < 512 ? &few_threads : &threads;
+    const bool has = rung->kernels && rung->kernels->n_parameters > 0;
+    return has ? (int64_t)LEAST << choice[0] : 0;
 }
 
 unsigned alya_block_threads(const rt_rung_t *rung, const int *choice)
 {
-    int count;
-    alya_parameters(rung, &count);
-    return count && rung->kind != RT_CPU ? 64u << choice[0] : 0;
+    return rung->kind == RT_CPU ? 0 : (unsigned)chosen(rung, choice);
 }
 
 int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice)
 {
-    int count;
-    alya_parameters(rung, &count);
-    return count && rung->kind == RT_CPU ? INT64_C(64) << choice[0] : ALYA_CHUNK;
+    const int64_t elements = rung->kind == RT_CPU ? chosen(rung, choice) : 0;
+    return elements > 0 ? elements : ALYA_CHUNK;
 }
 
 alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)
@@ -198,8 +195,8 @@ void alya_schedule_destroy(alya_schedule_t *schedule)
     RT_FREE(schedule, RT_HOST);
 }
 
-/* For chunks of 64 elements or more and up to 256 colours; a node with more elements than that
- * makes 16 bytes more of each. The words a node are gone before the list is made. */
+/* Valid for chunks of 64 elements or more and up to 256 colours; a node with more elements than
+ * that adds 16 bytes for each of them. The words per node are freed before the list is made. */
 double alya_schedule_memory(int64_t elements, int64_t nodes, double *making)
 {
     const double held = sizeof(alya_schedule_t) + 4096 + (4 + 8.0 / 64) * (double)elements;

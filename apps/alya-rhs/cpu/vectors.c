@@ -1,9 +1,9 @@
 /*
  * vectors.c - the vector work of the time step on the CPU: plain loops over the nodes. They are
- * bound by memory, and a step makes few of them; there is nothing to gain beyond threads.
+ * bound by memory, and a step makes few of them; threads are all that helps.
  */
 #include "config.h"
-#include "../alya.h"
+#include "../kernel.h"
 
 static void update(int64_t nodes, double a, double b, double c, const double *u0, const double *m,
                    const double *r, int r_stride, double *u, int u_stride)
@@ -27,4 +27,4 @@ static void scale(int64_t nodes, double factor, const double *from, int from_str
             to[n * to_stride + i] = factor * from[n * from_stride + i];
 }
 
-const alya_vector_t alya_vector_cpu = {.update = update, .scale = scale};
+const alya_vectors_t alya_vectors_cpu = {.update = update, .scale = scale};

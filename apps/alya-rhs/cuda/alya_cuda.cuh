@@ -1,37 +1,18 @@
 /*
- * alya_cuda.cuh - what the CUDA rungs of alya-rhs share: the choice of the kernel compiled for a
+ * alya_cuda.cuh - shared by the CUDA rungs of alya-rhs: the choice of the kernel compiled for a
  * convective form, an element's nodes, fields and sums, and passes over the elements.
  */
 #ifndef ALYA_CUDA_CUH
 #define ALYA_CUDA_CUH
 
-#include <type_traits>
-#include "../alya.h"
+#include "../form.hpp"
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 
-/* Calls f(std::integral_constant<int, form>()). */
-template <class F> void alya_fixed_form(alya_form_t form, F f)
-{
-    switch (form) {
-    case ALYA_CONV:
-        f(std::integral_constant<int, ALYA_CONV>());
-        break;
-    case ALYA_SKEW:
-        f(std::integral_constant<int, ALYA_SKEW>());
-        break;
-    case ALYA_EMAC:
-        f(std::integral_constant<int, ALYA_EMAC>());
-        break;
-    default:
-        f(std::integral_constant<int, ALYA_CONS>());
-    }
-}
+/* --- rungs with one thread per element, whose threads per block are a launch parameter --- */
 
-/* --- rungs of a thread an element, in which the threads of a block are a launch parameter --- */
-
-/* Kernels are compiled for blocks of up to so many threads; their registers, at most 118 on an
- * H100, are fewer than that leaves a thread, so that smaller blocks have what they would have
+/* Kernels are compiled for blocks of up to this many threads. Their registers, at most 118 on an
+ * H100, are fewer than that limit leaves per thread, so smaller blocks run as if compiled for them
  * alone. */
 enum { ALYA_MOST_THREADS = 512 };
 
@@ -40,7 +21,7 @@ static __device__ __forceinline__ int64_t alya_thread()
     return blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
 }
 
-/* r = 0. Kernels that come after it on the stream only add. */
+/* Sets r = 0. Kernels that follow on the stream only add. */
 static inline void alya_clear(const alya_view_t *view, double *r, int r_stride)
 {
     const size_t bytes = sizeof(double) * static_cast<size_t>(view->nodes) * r_stride;
@@ -48,7 +29,7 @@ static inline void alya_clear(const alya_view_t *view, double *r, int r_stride)
         RT_CUDA(cudaMemsetAsync(r, 0, bytes, rt_stream()));
 }
 
-/* The four nodes of element e: one load of 16 bytes, used once, so that it need not stay in L2. */
+/* Loads the four nodes of element e: 16 bytes, used once, so they need not stay in L2. */
 static __device__ __forceinline__ void alya_nodes(const int32_t *connectivity, int64_t e,
                                                   int32_t (&node)[4])
 {
@@ -59,7 +40,7 @@ static __device__ __forceinline__ void alya_nodes(const int32_t *connectivity, i
     node[3] = n.w;
 }
 
-/* Values of a field [nodes][3] at the four nodes. */
+/* Loads the values of a field [nodes][3] at the four nodes. */
 static __device__ __forceinline__ void alya_gather(const double *__restrict__ field,
                                                    const int32_t (&node)[4], double (&value)[4][3])
 {
@@ -72,7 +53,7 @@ static __device__ __forceinline__ void alya_gather(const double *__restrict__ fi
     }
 }
 
-/* r[node] += value, r [nodes][3]. */
+/* Adds value to r[node], r [nodes][3]. */
 static __device__ __forceinline__ void alya_scatter(double *r, int32_t node,
                                                     const double (&value)[3])
 {
@@ -82,10 +63,22 @@ static __device__ __forceinline__ void alya_scatter(double *r, int32_t node,
         atomicAdd(at + i, value[i]);
 }
 
+/* Launches a kernel with a thread per element, compiled for one form. */
+template <class Kernel, class Constants>
+void alya_each_element(const alya_view_t *view, Kernel kernel, const double *u, double *r,
+                       const Constants &constants)
+{
+    if (view->elements == 0)
+        return;
+    kernel<<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
+        view->elements, view->connectivity, view->x, u, r, constants);
+    RT_CUDA_LAUNCHED();
+}
+
 /* --- passes: rungs whose intermediates are in a workspace [values][lanes] in device memory --- */
 
-/* Elements of a pass, as the paper's VECTOR_DIM: enough to fill the device several times, and far
- * more intermediates than any cache holds; not more than a sixteenth of the mesh, so that the
+/* Returns the elements of a pass, the paper's VECTOR_DIM: enough to fill the device several times,
+ * and far more intermediates than any cache holds; but at most a sixteenth of the mesh, so that the
  * workspace stays in proportion to it. */
 static inline int64_t alya_pass(int64_t elements)
 {
@@ -93,7 +86,7 @@ static inline int64_t alya_pass(int64_t elements)
     return pass < least ? least : pass > most ? most : pass;
 }
 
-/* launch(first, count) for each pass. */
+/* Calls launch(first, count) for each pass. */
 template <class Launch> void alya_each_pass(int64_t elements, Launch launch)
 {
     const int64_t pass = alya_pass(elements);
@@ -103,7 +96,7 @@ template <class Launch> void alya_each_pass(int64_t elements, Launch launch)
     }
 }
 
-/* Hooks for the table of a rung with `values` values a lane; view->data is the workspace. */
+/* Hooks for the table of a rung with `values` values per lane; view->data is the workspace. */
 template <int values> void alya_workspace_set_up(alya_view_t *view)
 {
     view->data = RT_NEW(double, static_cast<size_t>(values) * alya_pass(view->elements), RT_DEVICE);
@@ -115,9 +108,10 @@ static inline void alya_workspace_tear_down(alya_view_t *view)
     view->data = nullptr;
 }
 
-template <int values> void alya_workspace_memory(int64_t elements, int64_t, double bytes[RT_SPACES])
+template <int values>
+void alya_workspace_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(values) * alya_pass(elements);
+    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(values) * alya_pass(counts->elements);
 }
 
 #endif

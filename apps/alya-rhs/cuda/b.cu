@@ -4,8 +4,8 @@
  * Idea: a thread takes a lane of the vectorised CPU code. Every intermediate is an array [lane] in
  * device memory, written and read again; the elements go in passes of alya_pass(). Advantage: one
  * source for all element types, CPU and GPU, and neighbouring threads touch neighbouring words.
- * Price: 415 values an element pass through the caches many times, and to DRAM: 23 KB an element by
- * the paper's counters, where 37 bytes would do.
+ * Price: 415 values per element pass through the caches many times, and to DRAM: 23 KB per element
+ * by the paper's counters, where 37 bytes would be enough.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -18,8 +18,8 @@ typedef struct {
 #define AT(w, value, lane) (w).first[(value) * (w).stride]
 #include "baseline.cuh"
 
-/* No launch parameter: what the compiler makes of this long loop nest, 56 registers or 124, turns
- * on this number being known. */
+/* Not a launch parameter: what the compiler makes of this long loop nest, 56 registers or 124,
+ * depends on knowing this number. */
 enum { THREADS = 128 };
 
 __global__ void __launch_bounds__(THREADS)
@@ -49,12 +49,12 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     });
 }
 
-extern "C" const alya_kernels_t alya_b = {assemble,
-                                          alya_workspace_set_up<EL_VALUES>,
-                                          alya_workspace_tear_down,
-                                          alya_workspace_memory<EL_VALUES>,
-                                          0,
-                                          3,
-                                          false,
-                                          ALYA_TOLERANCE,
-                                          0};
+extern "C" const alya_kernels_t alya_b = {
+    .rung = {.precision = "FP64"},
+    .assemble = assemble,
+    .set_up = alya_workspace_set_up<EL_VALUES>,
+    .tear_down = alya_workspace_tear_down,
+    .memory = alya_workspace_memory<EL_VALUES>,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

@@ -1,6 +1,6 @@
 /*
- * baseline.cuh - what rungs B and P share: a thread takes an element through the routine of
- * ../baseline.h. Where the thread's values are (work_t, AT) the rung says before.
+ * baseline.cuh - shared by rungs B and P: a thread takes an element through the routine of
+ * ../baseline.h. The rung first defines where the thread's values are (work_t, AT).
  */
 #ifndef ALYA_BASELINE_CUH
 #define ALYA_BASELINE_CUH
@@ -9,7 +9,7 @@
 #define FN    static __device__ __forceinline__
 #include "../baseline.h"
 
-/* Gathers x and u of the element's nodes, and adds its r to them. */
+/* Gathers x and u of the element's nodes, and adds the element's r to them. */
 FN void gather_assemble_scatter(work_t w, const int32_t *node, const double *x, const double *u,
                                 double *r, const alya_element_type_t &type,
                                 const alya_physics_t &physics)

@@ -1,13 +1,13 @@
 /*
  * closed.cu - the integrals in closed form.
  *
- * Idea: what the four points sum up is known exactly (alya.h), so no point is visited: A is made
- * once and multiplied with u_0 + s and the three differences. Advantage: about half of the
- * instructions of rung RSPR, and neither division nor cube root in full. Price: it is hardly
- * faster, for the 12 atomics an element take nine tenths of the time either way. What it saves
+ * Idea: the sum over the four points is known exactly (kernel.h), so no point is visited: A is
+ * computed once and multiplied by u_0 + s and the three differences. Advantage: about half of the
+ * instructions of rung RSPR, and neither a full division nor a full cube root. Price: it is hardly
+ * faster, because the 12 atomics per element take nine tenths of the time either way. The saving
  * shows once they are gone (rung patch).
  *
- * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
+ * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -37,16 +37,15 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
                      double *r)
 {
     alya_clear(view, r, 3);
-    if (view->elements == 0)
-        return;
     const auto constants = alya_closed_constants<double>(*physics);
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()>
-            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
-                view->elements, view->connectivity, view->x, u, r, constants);
+        alya_each_element(view, assemble_kernel<form()>, u, r, constants);
     });
-    RT_CUDA_LAUNCHED();
 }
 
 extern "C" const alya_kernels_t alya_closed = {
-    assemble, nullptr, nullptr, nullptr, 0, 3, false, ALYA_TOLERANCE, ALYA_MOST_THREADS};
+    .rung = {.precision = "FP64", .parameters = &alya_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

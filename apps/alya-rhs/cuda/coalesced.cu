@@ -1,15 +1,16 @@
 /*
  * coalesced.cu - atomics that come in whole sectors.
  *
- * Idea: the cost of an atomic is not the number but the sector of 32 bytes it goes to: in rung
+ * Idea: the cost of atomics is not their number but the sectors of 32 bytes they go to: in rung
  * closed the 32 lanes of one instruction meet 32 nodes. Here a warp transposes its results through
  * shared memory, so that lane 4 q + i has component i of the element 8 g + q: one instruction
  * carries 8 nodes with 3 components each, and r[n][4] keeps a node within one sector. x and u are
  * the halves of a record of 64 bytes, read 16 and 8 bytes at a time. Advantage: the atomics take
- * half the time. Price: a fourth of the lanes idles while adding, r is a third longer, a record has
- * 16 bytes of padding, and shared memory is passed once; there are still 12 atomics an element.
+ * half the time. Price: a quarter of the lanes idles while adding, r is a third longer, a record
+ * has 16 bytes of padding, and the results go through shared memory once; there are still 12
+ * atomics per element.
  *
- * Launch parameter: threads, of a block. Warps know nothing of the block they are in.
+ * Launch parameter: threads per block. Warps do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -18,13 +19,13 @@
 /* PITCH: an odd number of doubles, so that the lanes of a half-warp meet different banks. */
 enum { MOST_THREADS = 256, PACKED = 8, R_STRIDE = 4, PITCH = 13 };
 
-/* Shared memory of a warp: results of its elements, and nodes they are added to. */
+/* Shared memory of a warp: the results of its elements, and the nodes to add them to. */
 struct transposed_t {
     double r[32 * PITCH];
     int32_t node[4][32];
 };
 
-/* Half a record: 32 bytes, the last 8 not used. */
+/* Loads half a record: 32 bytes, the last 8 unused. */
 static __device__ __forceinline__ void load_half(const double *__restrict__ half, int32_t node,
                                                  double (&value)[3])
 {
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
         for (int g = 0; g < 4; g++) {
             const int from = 8 * g + q;
             const int32_t to = shared.node[a][from];
-            const double value = shared.r[from * PITCH + 3 * a + i]; /* i = 3: not used */
+            const double value = shared.r[from * PITCH + 3 * a + i]; /* i = 3: unused */
             if (i < 3 && to >= 0)
                 atomicAdd(r + R_STRIDE * static_cast<int64_t>(to) + i, value);
         }
@@ -95,4 +96,9 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
 }
 
 extern "C" const alya_kernels_t alya_coalesced = {
-    assemble, nullptr, nullptr, nullptr, PACKED, R_STRIDE, false, ALYA_TOLERANCE, MOST_THREADS};
+    .rung = {.precision = "FP64", .parameters = &alya_few_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .packed = PACKED,
+    .r_stride = R_STRIDE,
+    .tolerance = ALYA_TOLERANCE,
+};

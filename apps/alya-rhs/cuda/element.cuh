@@ -1,7 +1,7 @@
 /*
- * element.cuh - the right-hand side of one element (alya.h has the formulas), twice: by quadrature,
- * as the paper has it, and in closed form. The convective form is a template parameter, so that
- * what it does not take is not there.
+ * element.cuh - the right-hand side of one element (kernel.h has the formulas), twice: by
+ * quadrature, as in the paper, and in closed form. The convective form is a template parameter, so
+ * that terms which a form lacks do not exist.
  */
 #ifndef ALYA_ELEMENT_CUH
 #define ALYA_ELEMENT_CUH
@@ -9,15 +9,9 @@
 #include <float.h>
 #include <math.h>
 #include <type_traits>
-#include "../alya.h"
+#include "../kernel.h"
 
 #define ALYA_ELEMENT __host__ __device__ __forceinline__
-
-/* How much of div I is in A. */
-constexpr __host__ __device__ double alya_divergence_share(int form)
-{
-    return form == ALYA_CONV ? 0.0 : form == ALYA_SKEW ? 0.5 : 1.0;
-}
 
 /* --- closed form --- */
 
@@ -26,7 +20,7 @@ template <class T> struct alya_closed_t {
     T viscous;        /* mu / 6 */
     T eddy;           /* rho c Delta^2 / 6, or rho c 6^(-5/3) where Delta^2 = V^(2/3) */
     T convective;     /* -rho / 120 */
-    T divergence;     /* the same by the share of div I in A */
+    T divergence;     /* the same times the share of div I in A */
     T force[3];       /* rho f / 24 */
     bool fixed_width; /* Delta is the same for all elements */
 };
@@ -45,9 +39,10 @@ template <class T> alya_closed_t<T> alya_closed_constants(const alya_physics_t &
     return c;
 }
 
-/* y = x^(-1/3) for x > 0 in the range of float: a seed from the special function unit, relative
- * error at most 4e-6, then y (1 + d/3 + 2 d^2/9), d = 1 - x y^3. What is cut off, 14 d^3/81, is
- * below 4e-16 at the ends of the range and below 1e-17 for x = 1e-3 .. 1e3: one step is enough. */
+/* Returns y = x^(-1/3) for x > 0 in the range of float: a seed from the special function unit with
+ * a relative error of at most 4e-6, then y (1 + d/3 + 2 d^2/9), d = 1 - x y^3. The truncated term,
+ * 14 d^3/81, is below 4e-16 at the ends of the range and below 1e-17 for x = 1e-3 .. 1e3: one step
+ * is enough. */
 template <class T> ALYA_ELEMENT T alya_inverse_cbrt(T x)
 {
     const float third = -1.0f / 3;
@@ -61,8 +56,8 @@ template <class T> ALYA_ELEMENT T alya_inverse_cbrt(T x)
     return y + y * d * (T(1.0 / 3) + d * T(2.0 / 9));
 }
 
-/* sqrt(B / Q) = B (B Q)^(-1/2), and 0 where B Q is 0. The seed is good to 20 bits; the step is y (1
- * + d/2 + 3 d^2/8), d = 1 - B Q y^2, with what it cuts off, 5 d^3/16, below 2^-57. */
+/* Returns sqrt(B / Q) = B (B Q)^(-1/2), and 0 where B Q is 0. The seed is good to 20 bits; the step
+ * is y (1 + d/2 + 3 d^2/8), d = 1 - B Q y^2; its truncated term, 5 d^3/16, is below 2^-57. */
 ALYA_ELEMENT double alya_sqrt_ratio(double B, double Q)
 {
     const double BQ = B * Q;
@@ -88,15 +83,15 @@ ALYA_ELEMENT float alya_sqrt_ratio(float B, float Q)
 }
 
 /*
- * r of one element in closed form. Differences are formed in double, the rest in T.
+ * Computes r of one element in closed form. Differences are formed in double, the rest in T.
  *
  * Cofactors c_k and J' = det J are not divided by det: with y = det^(-1/3) all powers of det that
- * the end needs are products. That holds for T = double while |J'| is within 1e-51 .. 1e51 m^3/s.
- * For float the cofactors are first multiplied by y^2, so that J' = det^(1/3) J has the size of the
- * velocity differences, whatever the size of the element.
+ * are needed at the end are products. For T = double that holds while |J'| is within 1e-51 .. 1e51
+ * m^3/s. For float the cofactors are first multiplied by y^2, so that J' = det^(1/3) J has the size
+ * of the velocity differences, whatever the size of the element.
  *
- * With v_0 = u_0 + s = 5 u_0 + w_1 + w_2 + w_3 the others are v_k = v_0 + w_k: r_k = r_0 + A w_k so
- * far as convection and force go. The viscous part is added on top of that without being kept.
+ * With v_0 = u_0 + s = 5 u_0 + w_1 + w_2 + w_3 the others are v_k = v_0 + w_k: r_k = r_0 + A w_k as
+ * far as convection and force go. The viscous part is added on top of that without being stored.
  */
 template <int form, class T>
 ALYA_ELEMENT void alya_element_closed(const double (&x)[4][3], const double (&u)[4][3],
@@ -136,7 +131,7 @@ ALYA_ELEMENT void alya_element_closed(const double (&x)[4][3], const double (&u)
             Q += J[i][j] * J[i][j];
         }
     }
-    /* m = V mu_t / det^2, by y^-4 if scaled; the width is the same choice for all threads */
+    /* m = V mu_t / det^2, times y^-4 if scaled; the width is the same choice for all threads */
     T m, convective = p.convective, divergence = p.divergence;
     if (scaled) {
         const T width = p.fixed_width ? T(1) : h;
@@ -148,7 +143,7 @@ ALYA_ELEMENT void alya_element_closed(const double (&x)[4][3], const double (&u)
         m = p.viscous * y3 + (p.eddy * alya_sqrt_ratio(B, Q)) * (width * width);
     }
 
-    /* S = m (J + J^T), D = -rho/120 div, A with -rho/120 in it */
+    /* S = m (J + J^T), D = -rho/120 div, A with the factor -rho/120 */
     const T s01 = J[0][1] + J[1][0], s12 = J[1][2] + J[2][1], s02 = J[0][2] + J[2][0], m2 = m + m;
     const T S[3][3] = {{m2 * J[0][0], m * s01, m * s02},
                        {m * s01, m2 * J[1][1], m * s12},
@@ -201,9 +196,9 @@ ALYA_ELEMENT void alya_element_closed(const double (&x)[4][3], const double (&u)
 /* --- quadrature --- */
 
 /*
- * r of one element by the 4-point rule, as rungs RSP and RSPR have it: all sizes known, all
- * intermediates scalars after unrolling, gradients and mu_t once an element. add(a, r) gets r_a as
- * soon as it is known.
+ * Computes r of one element by the 4-point rule, as rungs RSP and RSPR have it: all sizes are
+ * known, all intermediates are scalars after unrolling, gradients and mu_t are computed once per
+ * element. add(a, r) gets r_a as soon as it is known.
  */
 template <int form, class Add>
 ALYA_ELEMENT void alya_element_quadrature(const double (&x)[4][3], const double (&u)[4][3],

@@ -3,13 +3,13 @@
  *
  * Idea: the patch rung is near the limit of double precision arithmetic and of shared memory, and
  * both have twice the rate in single precision. Differences of positions and velocities are formed
- * in double and rounded then, so nothing is lost to large coordinates; an element's results are
+ * in double and then rounded, so nothing is lost to large coordinates; an element's results are
  * float; a node's sum, and r, are double. Advantage: half the shared memory for results and half
  * the registers. Price: its error is that of float, about 1e-7 of what each element adds, so it has
  * a tolerance of its own.
  */
 #include "config.h"
-#include "patch.cuh"
+#include "patch_host.cuh"
 
 /* As in patch.cu. */
 static constexpr alya_patch_variant_t shapes[] = {
@@ -30,17 +30,18 @@ static void mixed_set_up(alya_view_t *view)
     alya_patch_set_up(view, shapes, SHAPES);
 }
 
-static void mixed_memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+static void mixed_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    alya_patch_memory(elements, nodes, shapes, SHAPES, bytes);
+    alya_patch_memory(counts, shapes, SHAPES, bytes);
 }
 
-extern "C" const alya_kernels_t alya_mixed = {mixed_assemble,
-                                              mixed_set_up,
-                                              alya_patch_tear_down,
-                                              mixed_memory,
-                                              6,
-                                              3,
-                                              false,
-                                              ALYA_TOLERANCE_MIXED,
-                                              0};
+extern "C" const alya_kernels_t alya_mixed = {
+    .rung = {.precision = "FP32 in patches, FP64 sums"},
+    .assemble = mixed_assemble,
+    .set_up = mixed_set_up,
+    .tear_down = alya_patch_tear_down,
+    .memory = mixed_memory,
+    .packed = 6,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE_MIXED,
+};

@@ -1,12 +1,13 @@
 /*
  * p.cu - the baseline, privatised.
  *
- * Idea: the same element routine, its workspace an array of the thread. Advantage: no workspace in
- * global memory, no passes, and what the compiler can prove stays in registers. Price: the array is
- * indexed by numbers known only at run time, so it is in local memory, which is device memory laid
- * out by the compiler: fewer global accesses, but nearly the same bytes (paper: 18.7 KB for 23.3).
+ * Idea: the same element routine, with its workspace in an array of the thread. Advantage: no
+ * workspace in global memory, no passes, and what the compiler can prove stays in registers. Price:
+ * the array is indexed by numbers known only at run time, so it is in local memory, which is device
+ * memory laid out by the compiler: fewer global accesses, but nearly the same bytes (paper: 18.7 KB
+ * instead of 23.3).
  *
- * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
+ * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -41,5 +42,9 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_p = {assemble, nullptr, nullptr,        nullptr,          0,
-                                          3,        false,   ALYA_TOLERANCE, ALYA_MOST_THREADS};
+extern "C" const alya_kernels_t alya_p = {
+    .rung = {.precision = "FP64", .parameters = &alya_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

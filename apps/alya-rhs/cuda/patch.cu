@@ -1,24 +1,24 @@
 /*
  * patch.cu - patches of elements in shared memory.
  *
- * Idea: elements that follow each other share nodes. A block takes a few hundred of them, fetches
- * their nodes once, keeps the results in shared memory, adds up there what each node got, and only
- * the sums go to r. Advantage: 1 to 1.5 atomic additions an element instead of 12, and a node is
- * fetched about 0.45 times an element instead of 4. Price: lists made at set-up, 15 to 20 bytes an
- * element of them to read (the connectivity is not), and an order of the elements with neighbours
- * near each other: in a random one, patches are small and gain little.
+ * Idea: consecutive elements share nodes. A block takes a few hundred of them, fetches their nodes
+ * once, keeps the results in shared memory, sums up there what each node got, and only the sums go
+ * to r. Advantage: 1 to 1.5 atomic additions per element instead of 12, and a node is fetched about
+ * 0.45 times per element instead of 4. Price: lists made at set-up, of which 15 to 20 bytes per
+ * element are read (the connectivity is not), and an order of the elements in which neighbours are
+ * close: in a random one, patches are small and gain little.
  *
- * patch.cuh has the kernel, in which computing one patch, summing the one before and fetching those
- * that follow go on at the same time.
+ * patch.cuh has the kernel. It computes one patch, sums the one before and fetches the next ones at
+ * the same time.
  */
 #include "config.h"
-#include "patch.cuh"
+#include "patch_host.cuh"
 
-/* Elements, nodes, warps that sum and that fetch, blocks on a multiprocessor. 768 threads leave 80
- * registers, where the kernel would like 92: 16 bytes are spilled, which costs less than fewer
- * warps would. One warp that fetches was busy all the time, and held up the rest. Ids of 8 bits
- * where 256 nodes are enough. The last is for GPUs whose multiprocessors have less shared memory.
- */
+/* Elements, nodes, warps that sum and that fetch, blocks per multiprocessor. 768 threads leave 80
+ * registers, where the kernel would use 92: 16 bytes are spilled, which costs less than having
+ * fewer warps. A single fetching warp was busy all the time, and delayed the others. Ids have 8
+ * bits where 256 nodes are enough. The last is for GPUs whose multiprocessors have less shared
+ * memory. */
 static constexpr alya_patch_variant_t shapes[] = {
     alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, double>>(),
     alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, double>>(),
@@ -37,17 +37,18 @@ static void patch_set_up(alya_view_t *view)
     alya_patch_set_up(view, shapes, SHAPES);
 }
 
-static void patch_memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+static void patch_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    alya_patch_memory(elements, nodes, shapes, SHAPES, bytes);
+    alya_patch_memory(counts, shapes, SHAPES, bytes);
 }
 
-extern "C" const alya_kernels_t alya_patch = {patch_assemble,
-                                              patch_set_up,
-                                              alya_patch_tear_down,
-                                              patch_memory,
-                                              6,
-                                              3,
-                                              false,
-                                              ALYA_TOLERANCE,
-                                              0};
+extern "C" const alya_kernels_t alya_patch = {
+    .rung = {.precision = "FP64"},
+    .assemble = patch_assemble,
+    .set_up = patch_set_up,
+    .tear_down = alya_patch_tear_down,
+    .memory = patch_memory,
+    .packed = 6,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

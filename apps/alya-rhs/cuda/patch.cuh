@@ -1,11 +1,11 @@
 /*
  * patch.cuh - the patch rung's kernel, for results in shared memory in double or float.
  *
- * A block goes from patch to patch, and its warps have three tasks. Most compute: a thread an
- * element, whose 12 results it leaves in shared memory. A few sum: a warp takes 32 rows, adds up
- * what the lists name, and gives each sum to r with one atomic addition, or a plain store where
- * nothing else adds to that node. The last warps fetch, each every so manieth patch: its record
- * with one bulk copy, its nodes with many small ones. The tasks meet at barriers in shared memory
+ * A block goes from patch to patch, and its warps have three tasks. Most compute: one thread per
+ * element, which leaves its 12 results in shared memory. A few sum: a warp takes 32 rows, adds up
+ * what the lists name, and gives each sum to r with one atomic addition, or with a plain store
+ * where nothing else adds to that node. The last warps fetch, taking turns: a patch's record with
+ * one bulk copy, its nodes with many small ones. The tasks meet at barriers in shared memory
  * (mbarrier), so that a patch is computed while the one before is summed and the next is fetched,
  * and no barrier stops the whole block.
  *
@@ -18,9 +18,9 @@
  *     stage_free   every summing thread has its sums     results may be overwritten
  *
  * Use u of place i is phase u of the barrier, and no task can be a whole phase ahead of one that
- * waits: what it needs for that is given out by the one that waits, or after it. Every thread
- * arrives for itself. One for its warp would do, but is no faster, and compute-sanitizer's
- * racecheck takes what the other threads did for races.
+ * waits: what it would need for that is released by the waiting task, or after it. Every thread
+ * arrives for itself. One arrival per warp would be correct, but is no faster, and compute-
+ * sanitizer's racecheck reports what the other threads did as races.
  */
 #ifndef ALYA_PATCH_CUH
 #define ALYA_PATCH_CUH
@@ -30,8 +30,8 @@
 #include "machine/async.cuh"
 #include "machine/cuda.cuh"
 
-/* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; what
- * results are staged in. */
+/* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; type in
+ * which results are staged. */
 template <int most_elements, int most_nodes, int summing_warps, int fetching_warps, int resident,
           class T>
 struct alya_patch_kernel_t {
@@ -53,13 +53,6 @@ struct alya_patch_kernel_t {
                               at_barrier = at_stage + stages * stage_bytes,
                               shared_bytes = at_barrier + 8 * 2 * (records + node_places + stages);
 };
-
-/* What a kernel gets of the patches. */
-typedef struct {
-    int64_t patches;
-    const uint32_t *offset;
-    const unsigned char *record;
-} alya_patch_lists_t;
 
 /* --- the three tasks --- */
 
@@ -90,7 +83,7 @@ template <class K> struct alya_patch_block_t {
         return reinterpret_cast<typename K::real *>(memory + K::at_stage +
                                                     i % K::stages * K::stage_bytes);
     }
-    /* For the use of a place that patch i makes, and (free) for the end of the use before. */
+    /* Wait for the use of a place by patch i to begin, or (free) for the previous use to end. */
     __device__ __forceinline__ void wait_full(uint64_t *barrier, int places, int i) const
     {
         rt_barrier_wait(barrier + i % places, i / places % 2);
@@ -114,7 +107,7 @@ __device__ __forceinline__ alya_patch_layout_t alya_patch_read_head(const unsign
     return alya_patch_layout(head.x, head.y, head.w, K::id_bytes);
 }
 
-/* The nodes of one element, from shared memory. */
+/* Loads the nodes of one element from shared memory. */
 template <class K>
 __device__ __forceinline__ void alya_patch_load(const unsigned char *local, const double *node,
                                                 int e, double (&x)[4][3], double (&u)[4][3])
@@ -169,7 +162,7 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
     }
 }
 
-/* The sums of 32 rows, a thread each, to r. */
+/* Adds the sums of 32 rows, one per thread, to r. */
 template <class K>
 __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
                                                const alya_patch_layout_t &at, int rows, int slice,
@@ -204,7 +197,7 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
             atomicAdd(to + c, static_cast<double>(even[c] + odd[c]));
 }
 
-/* Warp w of those that sum. Slices are dealt out in turn, patch after patch. */
+/* Runs warp w of those that sum. Slices are dealt out in turn, patch after patch. */
 template <class K>
 __device__ __forceinline__ void alya_patch_summing(const alya_patch_block_t<K> &block, int w,
                                                    double *__restrict__ r)
@@ -298,154 +291,6 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
         alya_patch_summing<K>(block, warp - K::computing, r);
     else
         alya_patch_fetching<K>(block, lists, warp - K::computing - K::summing, packed);
-}
-
-/* --- host --- */
-
-/* What set_up keeps in view->data. */
-typedef struct {
-    alya_patch_lists_t lists; /* device memory */
-    int variant;
-    unsigned blocks;
-} alya_patch_data_t;
-
-/* Blocks that the device holds at once: each then takes every so manieth patch. 0: it has too
- * little shared memory. */
-template <class K> unsigned alya_patch_resident()
-{
-    const auto kernel = alya_patch_assemble<ALYA_EMAC, K>;
-    int device = 0, most = 0, blocks = 0;
-    RT_CUDA(cudaGetDevice(&device));
-    RT_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (K::shared_bytes > static_cast<unsigned>(most))
-        return 0;
-    RT_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
-    RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, K::threads,
-                                                          K::shared_bytes));
-    return static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
-}
-
-template <int form, class K>
-void alya_patch_launch(const alya_patch_data_t &data, const alya_physics_t &physics,
-                       const double *packed, double *r)
-{
-    const auto kernel = alya_patch_assemble<form, K>;
-    RT_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
-    kernel<<<data.blocks, K::threads, K::shared_bytes, rt_stream()>>>(
-        data.lists, alya_closed_constants<typename K::real>(physics), packed, r);
-    RT_CUDA_LAUNCHED();
-}
-
-template <class K>
-void alya_patch_launch_form(const alya_patch_data_t &data, const alya_physics_t &physics,
-                            const double *packed, double *r)
-{
-    switch (physics.form) {
-    case ALYA_CONV:
-        return alya_patch_launch<ALYA_CONV, K>(data, physics, packed, r);
-    case ALYA_SKEW:
-        return alya_patch_launch<ALYA_SKEW, K>(data, physics, packed, r);
-    case ALYA_CONS:
-        return alya_patch_launch<ALYA_CONS, K>(data, physics, packed, r);
-    default:
-        return alya_patch_launch<ALYA_EMAC, K>(data, physics, packed, r);
-    }
-}
-
-/* One line of a rung's table of kernels. */
-typedef struct {
-    alya_patch_shape_t shape;
-    unsigned (*resident)();
-    void (*launch)(const alya_patch_data_t &data, const alya_physics_t &physics,
-                   const double *packed, double *r);
-} alya_patch_variant_t;
-
-template <class K> constexpr alya_patch_variant_t alya_patch_variant()
-{
-    return {K::shape, alya_patch_resident<K>, alya_patch_launch_form<K>};
-}
-
-/* What a shape costs on this mesh, for each element: its place in a patch, taken or not, and the
- * patch nodes, each fetched and added to r. A place and a node cost about the same: on an H200 17
- * ps (FP64 at its peak) and 14 ps (three additions at the rate of atomics on whole sectors). So a
- * shape is good if it is full and has few nodes; one whose limit of nodes is too low for the order
- * loses on both. */
-inline double alya_patch_cost(const alya_mesh_t *mesh, const alya_patch_shape_t &shape)
-{
-    const alya_patch_count_t count = alya_patches_count(mesh, &shape);
-    const double places = static_cast<double>(count.patches) * shape.elements;
-    return (places + static_cast<double>(count.patch_nodes)) /
-           static_cast<double>(mesh->elements > 0 ? mesh->elements : 1);
-}
-
-/* The patches of the cheapest shape, on the device. */
-inline void alya_patch_set_up(alya_view_t *view, const alya_patch_variant_t *variants, int n)
-{
-    alya_patch_data_t *data = RT_NEW(alya_patch_data_t, 1, RT_HOST);
-    data->variant = -1;
-    double least = 0;
-    for (int v = 0; v < n; v++) {
-        if (variants[v].resident() == 0)
-            continue;
-        const double cost = alya_patch_cost(view->host, variants[v].shape);
-        if (data->variant < 0 || cost < least) {
-            least = cost;
-            data->variant = v;
-        }
-    }
-    RT_EXPECT(data->variant >= 0, RT_ENVIRONMENT, "this GPU has too little shared memory");
-    const alya_patch_variant_t &variant = variants[data->variant];
-    alya_patches_t *patches = alya_patches_new(view->host, &variant.shape);
-    const auto count = static_cast<size_t>(patches->count.patches);
-    const unsigned resident = variant.resident();
-    data->blocks = count < resident ? static_cast<unsigned>(count) : resident;
-    data->lists.patches = patches->count.patches;
-    data->lists.offset = static_cast<const uint32_t *>(
-        rt_clone(patches->offset, count + 1, sizeof(uint32_t), RT_DEVICE));
-    data->lists.record = static_cast<const unsigned char *>(
-        rt_clone(patches->record, patches->offset[count], ALYA_PATCH_UNIT, RT_DEVICE));
-    alya_patches_destroy(patches);
-    view->data = data;
-}
-
-inline void alya_patch_tear_down(alya_view_t *view)
-{
-    alya_patch_data_t *data = static_cast<alya_patch_data_t *>(view->data);
-    if (!data)
-        return;
-    RT_FREE(data->lists.offset, RT_DEVICE);
-    RT_FREE(data->lists.record, RT_DEVICE);
-    RT_FREE(data, RT_HOST);
-    view->data = nullptr;
-}
-
-/* The dearest shape counts. Records are made in host memory, and then copied. */
-inline void alya_patch_memory(int64_t elements, int64_t nodes, const alya_patch_variant_t *variants,
-                              int n, double bytes[RT_SPACES])
-{
-    double most = 0, most_making = 0;
-    for (int v = 0; v < n; v++) {
-        double making;
-        const double held = alya_patches_memory(elements, nodes, &variants[v].shape, &making);
-        most = held > most ? held : most;
-        most_making = making > most_making ? making : most_making;
-    }
-    bytes[RT_DEVICE] += most;
-    bytes[RT_HOST] += most + most_making + sizeof(alya_patch_data_t);
-}
-
-/* Nodes that no patch has must be zero, and so must all that get atomic additions. */
-inline void alya_patch_run(const alya_view_t *view, const alya_physics_t *physics, double *r,
-                           const alya_patch_variant_t *variants)
-{
-    const alya_patch_data_t *data = static_cast<const alya_patch_data_t *>(view->data);
-    if (view->nodes > 0)
-        RT_CUDA(cudaMemsetAsync(r, 0, 3 * sizeof(double) * static_cast<size_t>(view->nodes),
-                                rt_stream()));
-    if (data->blocks > 0)
-        variants[data->variant].launch(*data, *physics, view->x, r);
 }
 
 #endif

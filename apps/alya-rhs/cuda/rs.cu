@@ -2,20 +2,20 @@
  * rs.cu - the paper's restructured and specialised code, not yet privatised.
  *
  * Idea: four nodes, four points, one subgrid model and constant properties are known, so all loops
- * unroll; no element matrices, r is summed up directly. The intermediates still are arrays
- * [value][lane], interleaved over the elements of a pass, as in the vectorised CPU code. Advantage
- * over rung P: an eighth of the operations and of the loads and stores, and these coalesced.
- * Price: each intermediate makes its way through L1 and L2 to DRAM, a thousand loads and stores an
- * element. The compiler may not keep them in registers: to it any store may overwrite any value,
+ * unroll; there are no element matrices, r is summed up directly. The intermediates are still
+ * arrays [value][lane], interleaved over the elements of a pass, as in the vectorised CPU code.
+ * Advantage over rung P: an eighth of the operations and of the loads and stores, and these are
+ * coalesced. Price: each intermediate goes through L1 and L2 to DRAM, a thousand loads and stores
+ * per element. The compiler may not keep them in registers: any store might overwrite any value,
  * because the stride between values is known only at run time and could be anything.
  *
- * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
+ * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
-/* Values of a lane, and where they begin. */
+/* Values of a lane: where each group begins. */
 enum {
     X = 0,
     U = X + 12,
@@ -43,7 +43,7 @@ struct lane_t {
     }
 };
 
-/* e_k, g_a and det. */
+/* Computes e_k, g_a and det. */
 static __device__ __forceinline__ void geometry(const lane_t &w)
 {
 #pragma unroll
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void geometry(const lane_t &w)
     }
 }
 
-/* J, div and mu_t. */
+/* Computes J, div and mu_t. */
 static __device__ __forceinline__ void gradient(const lane_t &w, const alya_physics_t &p)
 {
 #pragma unroll
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void gradient(const lane_t &w, const alya_phys
     w[MU] = p.mu + p.rho * (norm > 0 ? p.vreman * width * width * sqrt(w[MINORS] / norm) : 0);
 }
 
-/* u and A u at the four points. */
+/* Computes u and A u at the four points. */
 template <int form> static __device__ __forceinline__ void points(const lane_t &w)
 {
 #pragma unroll
@@ -125,7 +125,7 @@ template <int form> static __device__ __forceinline__ void points(const lane_t &
     }
 }
 
-/* r_a: force and convection at the points, then the viscous part. */
+/* Computes r_a: force and convection at the points, then the viscous part. */
 static __device__ __forceinline__ void result(const lane_t &w, const alya_physics_t &p)
 {
 #pragma unroll
@@ -191,12 +191,12 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     });
 }
 
-extern "C" const alya_kernels_t alya_rs = {assemble,
-                                           alya_workspace_set_up<VALUES>,
-                                           alya_workspace_tear_down,
-                                           alya_workspace_memory<VALUES>,
-                                           0,
-                                           3,
-                                           false,
-                                           ALYA_TOLERANCE,
-                                           ALYA_MOST_THREADS};
+extern "C" const alya_kernels_t alya_rs = {
+    .rung = {.precision = "FP64", .parameters = &alya_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .set_up = alya_workspace_set_up<VALUES>,
+    .tear_down = alya_workspace_tear_down,
+    .memory = alya_workspace_memory<VALUES>,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

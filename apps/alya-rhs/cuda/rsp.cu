@@ -1,13 +1,13 @@
 /*
  * rsp.cu - the paper's restructured, specialised and privatised code.
  *
- * Idea: a thread an element; all loops have constant bounds and are unrolled, so that every
- * intermediate is a scalar of the thread, in a register; the right-hand side is built directly, no
- * matrix of the element exists. Advantage: the memory holds nothing but the mesh, u and r; a tenth
- * of the baseline's operations. Price: about 90 doubles are alive at the widest place, so few
- * threads fit on a multiprocessor; and all 12 results wait for the last before they are added.
+ * Idea: one thread per element; all loops have constant bounds and are unrolled, so that every
+ * intermediate is a scalar of the thread, in a register; the right-hand side is built directly,
+ * without an element matrix. Advantage: memory holds only the mesh, u and r; a tenth of the
+ * baseline's operations. Price: about 90 doubles are alive at the widest place, so few threads fit
+ * on a multiprocessor; and all 12 results wait for the last before they are added.
  *
- * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
+ * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
@@ -41,15 +41,14 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
                      double *r)
 {
     alya_clear(view, r, 3);
-    if (view->elements == 0)
-        return;
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()>
-            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
-                view->elements, view->connectivity, view->x, u, r, *physics);
+        alya_each_element(view, assemble_kernel<form()>, u, r, *physics);
     });
-    RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_rsp = {assemble, nullptr, nullptr,        nullptr,          0,
-                                            3,        false,   ALYA_TOLERANCE, ALYA_MOST_THREADS};
+extern "C" const alya_kernels_t alya_rsp = {
+    .rung = {.precision = "FP64", .parameters = &alya_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

@@ -2,18 +2,18 @@
  * rspr.cu - rung RSP with its end restructured, the paper's last step.
  *
  * Idea: each r_a is added to memory as soon as it is known, so that 3 results are alive and not 12,
- * and the compiler is told to make room for more blocks. Advantage: fewer registers, more threads
- * a multiprocessor to cover the latency of the gather and of the atomics. Price: none in
- * arithmetic; a limit too low would move values to local memory. After this the 12 atomics an
+ * and the compiler is told to make room for more blocks. Advantage: fewer registers, so more
+ * threads per multiprocessor to hide the latency of the gather and of the atomics. Price: none in
+ * arithmetic; a limit too low would move values to local memory. After this the 12 atomics per
  * element take nine tenths of the time: less arithmetic alone can no longer help (rung closed).
  *
- * Launch parameter: threads, of a block. Elements know nothing of the block they are in.
+ * Launch parameter: threads per block. Elements do not depend on their block.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "element.cuh"
 
-/* So many threads on a multiprocessor, in blocks of any size, leave a thread 96 registers. */
+/* With this many threads per multiprocessor, in blocks of any size, a thread has 96 registers. */
 enum { MOST_THREADS = 320, BLOCKS = 2 };
 
 template <int form>
@@ -38,15 +38,14 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
                      double *r)
 {
     alya_clear(view, r, 3);
-    if (view->elements == 0)
-        return;
     alya_fixed_form(physics->form, [&](auto form) {
-        assemble_kernel<form()>
-            <<<rt_blocks(view->elements, view->threads), view->threads, 0, rt_stream()>>>(
-                view->elements, view->connectivity, view->x, u, r, *physics);
+        alya_each_element(view, assemble_kernel<form()>, u, r, *physics);
     });
-    RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_kernels_t alya_rspr = {assemble, nullptr, nullptr,        nullptr,     0,
-                                             3,        false,   ALYA_TOLERANCE, MOST_THREADS};
+extern "C" const alya_kernels_t alya_rspr = {
+    .rung = {.precision = "FP64", .parameters = &alya_few_threads, .n_parameters = 1},
+    .assemble = assemble,
+    .r_stride = 3,
+    .tolerance = ALYA_TOLERANCE,
+};

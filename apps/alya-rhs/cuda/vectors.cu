@@ -1,15 +1,15 @@
 /*
  * vectors.cu - the vector work of the time step on the GPU.
  *
- * One thread a node and component, so that neighbours read neighbouring doubles whatever the
- * strides are; of records with more than 3 doubles a node the rest is skipped.
+ * One thread per node and component, so that neighbours read neighbouring doubles whatever the
+ * strides are; the rest of a record with more than 3 doubles per node is skipped.
  */
 #include "config.h"
 #include "alya_cuda.cuh"
 
 enum { THREADS = 256 };
 
-/* body(node, component) for all of them, spread over the grid. */
+/* Calls body(node, component) for all of them, spread over the grid. */
 template <class Body> static __device__ __forceinline__ void each_value(int64_t nodes, Body body)
 {
     const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
@@ -66,4 +66,4 @@ static void scale(int64_t nodes, double factor, const double *from, int from_str
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const alya_vector_t alya_vector_cuda = {update, scale};
+extern "C" const alya_vectors_t alya_vectors_cuda = {.update = update, .scale = scale};

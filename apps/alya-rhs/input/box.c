@@ -3,29 +3,27 @@
  * tests.
  *
  * A box of cells, each split into 6 tetrahedra around its diagonal from corner 0 to corner 7
- * (Kuhn), which fit together across faces. A rank has the cells between two places on the Hilbert
- * curve through the least cube of a power of two that holds the box. These are found by descent
- * from the cube to its eighths, counting the cells of a subcube as those of its intersection with
- * the box; so they come as a few hundred blocks, and nobody lists what others have. Two bitmaps
- * over the hull of the part, of its cells and of its nodes, give the numbers in natural order.
+ * (Kuhn), which fit together across faces. The box is enclosed in the smallest cube whose edge is a
+ * power of two, and a rank has the cells between two places on the Hilbert curve through that cube.
+ * These are found by descending from the cube to its eighths and counting the cells of a subcube as
+ * those of its intersection with the box. So they come as a few hundred blocks, and no rank lists
+ * the cells of others. Two bitmaps over the hull of the part, of its cells and of its nodes, give
+ * the numbers in natural order.
  */
 #include "config.h"
 #include "base/hilbert.h"
-#include "../alya.h"
+#include "set.h"
 #include <math.h>
 #include <string.h>
-
-/* Below this many cells or nodes, to start threads takes longer than the work. */
-enum { SERIAL = 16384 };
 
 static const double two_pi = 6.28318530717958647692;
 static const double hill_low[2] = {-200, -200}, hill_high[2] = {400, 200}; /* m */
 static const double hill_top = 120, hill_height = 12;
 
-/* --- which cells are a rank's --- */
+/* --- which cells a rank has --- */
 
 enum { MAX_BITS = 21 };
-/* On each level two subcubes are cut by an end of the range, each with at most 7 whole eighths. */
+/* On each level the ends of the range cut two subcubes, each with at most 7 whole eighths. */
 enum { MAX_BLOCKS = 14 * MAX_BITS + 2 };
 
 typedef struct {
@@ -51,7 +49,7 @@ static int cube_bits(const alya_box_t *box)
     return bits;
 }
 
-/* Cells of the box in the subcube whose place among those of its level is `prefix`. */
+/* Counts the cells of the box in the subcube with place `prefix` among those of its level. */
 static int64_t subcube(const alya_box_t *box, int bits, int level, uint64_t prefix, block_t *block)
 {
     uint32_t at[3];
@@ -69,7 +67,7 @@ static int64_t subcube(const alya_box_t *box, int bits, int level, uint64_t pref
     return count;
 }
 
-/* Adds to the part what it has of this subcube, whose cells start at place `place` of the curve.
+/* Adds to the part its cells in this subcube, whose cells start at place `place` of the curve.
  * Returns the number of cells of the box in the subcube. */
 static int64_t descend(const alya_box_t *box, int bits, int level, uint64_t prefix, int64_t place,
                        part_t *part)
@@ -93,7 +91,8 @@ static int64_t whole_cells(const alya_box_t *box)
     return box->cells[0] * box->cells[1] * box->cells[2];
 }
 
-/* First place of a rank: the first ranks have a cell more where it does not divide. */
+/* Returns the first place of a rank: the first ranks have one cell more where the division is not
+ * exact. */
 static int64_t first_place(int64_t cells, int rank, int ranks)
 {
     int64_t more = cells % ranks;
@@ -109,8 +108,8 @@ static void find_part(const alya_box_t *box, int rank, int ranks, part_t *part)
     descend(box, cube_bits(box), 0, 0, 0, part);
 }
 
-/* The bound of the nodes counts those between two blocks of a part once for each block. With one
- * rank there is one block, and the bound is the number. */
+/* The bound of the nodes counts nodes between two blocks of a part once for each block. With one
+ * rank there is one block, and the bound is exact. */
 void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t *nodes)
 {
     int64_t cells = whole_cells(box), most = 0;
@@ -130,66 +129,7 @@ void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t
     *nodes = most < whole ? most : whole;
 }
 
-/* --- a set of points of a grid, and their numbers in natural order --- */
-
-typedef struct {
-    int64_t low[3], size[3]; /* of the hull */
-    int64_t words;           /* of 64 points, in a column along z */
-    uint64_t *bit;           /* [size[0]][size[1]][words] */
-    int64_t *first;          /* members before this word */
-    int64_t members;
-} set_t;
-
-static void set_new(set_t *set, const int64_t low[3], const int64_t size[3])
-{
-    memcpy(set->low, low, sizeof set->low);
-    memcpy(set->size, size, sizeof set->size);
-    set->words = (size[2] + 63) / 64;
-    int64_t all = size[0] * size[1] * set->words;
-    set->bit = RT_NEW(uint64_t, (size_t)all, RT_HOST);
-    set->first = RT_NEW(int64_t, (size_t)all, RT_HOST);
-#pragma omp parallel for schedule(static) if (all > SERIAL)
-    for (int64_t w = 0; w < all; w++)
-        set->bit[w] = 0;
-}
-
-static void set_destroy(set_t *set)
-{
-    RT_FREE(set->bit, RT_HOST);
-    RT_FREE(set->first, RT_HOST);
-}
-
-/* After the last bit was set. */
-static void set_count(set_t *set)
-{
-    set->members = 0;
-    for (int64_t w = 0; w < set->size[0] * set->size[1] * set->words; w++) {
-        set->first[w] = set->members;
-        set->members += __builtin_popcountll(set->bit[w]);
-    }
-}
-
-/* First word of the column at (i, j). */
-static inline int64_t set_column(const set_t *set, int64_t i, int64_t j)
-{
-    return ((i - set->low[0]) * set->size[1] + (j - set->low[1])) * set->words;
-}
-
-static inline bool set_has(const set_t *set, const int64_t at[3])
-{
-    for (int d = 0; d < 3; d++)
-        if (at[d] < set->low[d] || at[d] >= set->low[d] + set->size[d])
-            return false;
-    int64_t k = at[2] - set->low[2];
-    return set->bit[set_column(set, at[0], at[1]) + k / 64] >> (k % 64) & 1;
-}
-
-static inline int64_t set_number(const set_t *set, int64_t i, int64_t j, int64_t k)
-{
-    int64_t w = set_column(set, i, j) + (k - set->low[2]) / 64;
-    uint64_t before = ((uint64_t)1 << ((k - set->low[2]) % 64)) - 1;
-    return set->first[w] + __builtin_popcountll(set->bit[w] & before);
-}
+/* --- the cells and nodes of a part --- */
 
 static int64_t block_cells(const block_t *block)
 {
@@ -213,8 +153,8 @@ static void make_cells(set_t *cells, const part_t *part)
     for (int b = 0; b < part->blocks; b++) {
         const block_t *block = &part->block[b];
         const bool large = block_cells(block) > SERIAL;
-        (void)large; /* without OpenMP */
-                     /* blocks may have words in common, columns of one block have not */
+        (void)large; /* unused without OpenMP */
+                     /* blocks may have words in common; columns of one block do not */
 #pragma omp parallel for collapse(2) schedule(static) if (large)
         for (int64_t i = block->low[0]; i < block->high[0]; i++)
             for (int64_t j = block->low[1]; j < block->high[1]; j++)
@@ -224,7 +164,7 @@ static void make_cells(set_t *cells, const part_t *part)
     set_count(cells);
 }
 
-/* The corners of the cells of a column, as bits of a column of nodes. */
+/* Adds the corners of the cells of a column, as bits of a column of nodes. */
 static void add_corners(const set_t *cells, int64_t i, int64_t j, uint64_t *bit, int64_t words)
 {
     if (i < cells->low[0] || i >= cells->low[0] + cells->size[0] || j < cells->low[1] ||
@@ -257,7 +197,7 @@ static void make_nodes(set_t *nodes, const set_t *cells)
 typedef struct {
     const alya_box_t *box;
     set_t cells, nodes;
-    double *level; /* [nz + 1] height of a layer's foot over the hill, as a share of the column */
+    double *level; /* [nz + 1] height of a layer's bottom over the hill, as a share of the column */
 } maker_t;
 
 static double smooth_step(double t)
@@ -275,14 +215,14 @@ static double *make_levels(const alya_box_t *box)
 {
     int64_t n = box->cells[2];
     double *level = RT_NEW(double, (size_t)n + 1, RT_HOST), rate = log(box->growth);
-    for (int64_t k = 0; k <= n; k++) /* expm1: no digits are lost where growth is nearly 1 */
+    for (int64_t k = 0; k <= n; k++) /* expm1: no digits are lost where growth is close to 1 */
         level[k] = box->periodic_box || rate == 0
                        ? (double)k / (double)n
                        : expm1((double)k * rate) / expm1((double)n * rate);
     return level;
 }
 
-/* Place along an axis on the ground, in the hill's box; d = 0, 1. */
+/* Returns the position along a horizontal axis in the hill's box; d = 0, 1. */
 static double on_ground(const alya_box_t *box, int d, int64_t at)
 {
     return hill_low[d] + (hill_high[d] - hill_low[d]) * (double)at / (double)box->cells[d];
@@ -293,8 +233,8 @@ static double height(const alya_box_t *box, int64_t i, int64_t j)
     return box->periodic_box ? 0 : alya_hill(on_ground(box, 0, i), on_ground(box, 1, j));
 }
 
-/* Most that the ground rises along an edge in x, plus the same in y, of the four cells around a
- * column of nodes. */
+/* Returns the largest rise of the ground along an edge in x, plus the same in y, over the four
+ * cells around a column of nodes. */
 static double steepest_rise(const alya_box_t *box, int64_t i, int64_t j)
 {
     double h[3][3], in_x = 0, in_y = 0;
@@ -310,10 +250,11 @@ static double steepest_rise(const alya_box_t *box, int64_t i, int64_t j)
 }
 
 /*
- * How far a node may be moved along each axis. A move along a slope is one across the layers too:
- * by rise dx'/dx. So all moves of the hill are divided by 1 + rise / thickness; then, seen along
- * the faces of a cell, no node moves by more than jitter times its extent in any direction, and
- * det > 0 for jitter < 1/6 on any slope (the matrix of edges is diagonally dominant).
+ * Computes how far a node may be moved along each axis. A move along a slope also moves the node
+ * across the layers, by rise dx'/dx. So all moves on the hill are divided by 1 + rise / thickness.
+ * Measured along the faces of a cell, no node then moves by more than jitter times the cell's
+ * extent in any direction, and det > 0 for jitter < 1/6 on any slope (the matrix of edges is
+ * diagonally dominant).
  */
 static void reach(const maker_t *m, const int64_t at[3], double rise, double size[3])
 {
@@ -339,7 +280,7 @@ static bool on_surface(const alya_box_t *box, const int64_t at[3])
     return false;
 }
 
-/* Is one of the cells around this node another part's? */
+/* Does one of the cells around this node belong to another part? */
 static bool has_foreign_cell(const maker_t *m, const int64_t at[3])
 {
     for (int corner = 0; corner < 8; corner++) {
@@ -363,7 +304,7 @@ static int64_t global_id(const alya_box_t *box, const int64_t at[3])
     return id;
 }
 
-/* ground: height of the hill; rise: of steepest_rise. */
+/* Makes node n. ground: height of the hill; rise: from steepest_rise. */
 static void make_node(const maker_t *m, const int64_t at[3], double ground, double rise,
                       alya_mesh_t *mesh, int64_t n)
 {
@@ -408,7 +349,8 @@ static void make_node_column(const maker_t *m, int64_t i, int64_t j, alya_mesh_t
 /* --- elements --- */
 
 /* Corners of a cell: bit d is set if it is the far one along axis d. For each permutation of the
- * axes the path from corner 0 to corner 7; the last two swapped where the permutation is odd. */
+ * axes the path from corner 0 to corner 7; the last two are swapped where the permutation is
+ * odd. */
 static const uint8_t kuhn[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7},
                                    {0, 1, 7, 5}, {0, 2, 7, 3}, {0, 4, 7, 6}};
 
@@ -424,7 +366,7 @@ static void make_cell_column(const maker_t *m, int64_t i, int64_t j, alya_mesh_t
             for (int c = 0; c < 4; c++) {
                 int64_t n = set_number(&m->nodes, i + c % 2, j + c / 2, k);
                 corner[c] = (int32_t)n;
-                corner[c + 4] = (int32_t)(n + 1); /* both are there, so they follow each other */
+                corner[c + 4] = (int32_t)(n + 1); /* both exist, so their numbers are consecutive */
             }
             for (int t = 0; t < 6; t++)
                 for (int a = 0; a < 4; a++)

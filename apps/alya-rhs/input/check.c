@@ -1,5 +1,5 @@
 /*
- * check.c - is a mesh fit for use, and where is its boundary? And its end.
+ * check.c - finds faults of a mesh, and its boundary; destroys a mesh.
  */
 #include "config.h"
 #include "input.h"
@@ -23,7 +23,7 @@ void alya_mesh_destroy(alya_mesh_t *mesh)
 
 /* --- faults --- */
 
-/* By the common check, over the same arrays. */
+/* Runs the common check on the same arrays. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len)
 {
     const rt_mesh_t view = {.vertices = mesh->nodes,
@@ -35,7 +35,7 @@ bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len)
 
 /* --- twins --- */
 
-/* The same for the same nodes in any order. */
+/* Returns a hash that does not depend on the order of the nodes. */
 static uint64_t hash_of_nodes(const int32_t *node)
 {
     uint64_t sum = 0;
@@ -46,7 +46,7 @@ static uint64_t hash_of_nodes(const int32_t *node)
 
 static bool same_nodes(const int32_t *node, const int32_t *other)
 {
-    for (int a = 0; a < 4; a++) /* an element's nodes differ: so to look one way is enough */
+    for (int a = 0; a < 4; a++) /* an element's nodes differ, so looking one way is enough */
         if (node[a] != other[0] && node[a] != other[1] && node[a] != other[2] &&
             node[a] != other[3])
             return false;
@@ -65,7 +65,7 @@ bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len)
         list[e] = (uint32_t)e;
     }
     rt_sort(key, list, mesh->elements);
-    /* The sort is stable, so of an element's twins the next comes first. */
+    /* The sort is stable, so the first twin found is the next one. */
     for (int64_t i = 0; i < mesh->elements; i++)
         for (int64_t j = i + 1; j < mesh->elements && key[j] == key[i]; j++)
             if (same_nodes(node + 4 * (int64_t)list[i], node + 4 * (int64_t)list[j])) {
@@ -86,7 +86,7 @@ bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len)
 
 /* --- boundary --- */
 
-/* The three nodes of the face opposite to node a, ascending. */
+/* Returns the three nodes of the face opposite node a, ascending. */
 static void face(const int32_t *node, int a, int32_t sorted[3])
 {
     int n = 0;
@@ -127,8 +127,8 @@ static inline void mark(alya_mesh_t *mesh, int64_t n)
     mesh->flags[n] |= ALYA_BOUNDARY;
 }
 
-/* key[first[n] .. first[n+1]-1]: of the faces whose least node is n, the other two nodes. In no
- * order within a node. */
+/* Fills key[first[n] .. first[n+1]-1] with the other two nodes of each face whose least node is n,
+ * in no particular order. */
 static uint64_t *list_faces(const alya_mesh_t *mesh, int64_t *first)
 {
     uint64_t *key = RT_NEW(uint64_t, 4 * (size_t)mesh->elements, RT_HOST);
@@ -143,7 +143,8 @@ static uint64_t *list_faces(const alya_mesh_t *mesh, int64_t *first)
 #pragma omp atomic
             first[sorted[0] + 2]++;
         }
-    /* from here on first[n + 1] is the place of n's next face; at last, of the first of n + 1 */
+    /* from here on first[n + 1] is the place of n's next face; at the end, of the first face of n +
+     * 1 */
     for (int64_t n = 0; n < mesh->nodes; n++)
         first[n + 2] += first[n + 1];
 #pragma omp parallel for schedule(static)

@@ -1,11 +1,10 @@
 /*
- * distribute.c - a mesh that rank 0 has read, in parts to all ranks.
+ * distribute.c - sends the parts of a mesh that rank 0 has read to all ranks.
  *
  * A part has its elements and nodes in the order of the whole.
  */
 #include "config.h"
 #include "base/sort.h"
-#include "../alya.h"
 #include "input.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +13,22 @@
 #include <metis.h>
 #endif
 
-/* A node on its way. */
+/* A node in transit. */
 typedef struct {
     double x[3];
     int64_t id, flags;
 } parcel_t;
 
-/* What rank 0 sends: by rank, elements with their nodes' numbers on that rank, and nodes. */
+/* What rank 0 sends, by rank: elements with the numbers of their nodes on that rank, and nodes. */
 typedef struct {
-    int64_t *elements, *nodes; /* [ranks] how many */
+    int64_t *elements, *nodes; /* [ranks] counts */
     int32_t *connectivity;     /* [4 * all elements] */
     parcel_t *node;
 } shipment_t;
 
-/* --- which part has an element --- */
+/* --- assigning elements to parts --- */
 
-/* Equal shares along the Hilbert curve. */
+/* Cuts the Hilbert curve into equal shares. */
 static void part_by_hilbert(const alya_mesh_t *mesh, int parts, int32_t *part)
 {
     uint32_t *order = RT_NEW(uint32_t, (size_t)mesh->elements, RT_HOST);
@@ -42,7 +41,7 @@ static void part_by_hilbert(const alya_mesh_t *mesh, int parts, int32_t *part)
 }
 
 #if RT_HAVE_METIS
-/* Few faces between parts of about equal size. False if METIS cannot. */
+/* Lets METIS make parts of about equal size with few faces between them. False if it cannot. */
 static bool part_by_metis(const alya_mesh_t *mesh, int parts, int32_t *part)
 {
     if (mesh->elements < parts ||
@@ -77,7 +76,7 @@ static bool part_by_metis(const alya_mesh_t *mesh, int parts, int32_t *part)
 
 /* --- packing --- */
 
-/* Elements by part, in the order of the whole within a part. */
+/* Lists the elements by part, in the order of the whole within a part. */
 static uint32_t *list_by_part(const alya_mesh_t *mesh, const int32_t *part, int64_t *count)
 {
     uint32_t *list = RT_NEW(uint32_t, (size_t)mesh->elements, RT_HOST);
@@ -92,8 +91,8 @@ static uint32_t *list_by_part(const alya_mesh_t *mesh, const int32_t *part, int6
     return list;
 }
 
-/* The distinct nodes of these elements into `found` (NULL: only counted), ascending. last[n]: the
- * part that had node n last. */
+/* Counts the distinct nodes of these elements, and writes them to `found` in ascending order unless
+ * that is NULL. last[n]: the last part that had node n. */
 static int64_t find_nodes(const alya_mesh_t *mesh, const uint32_t *list, int64_t elements, int part,
                           int32_t *last, uint32_t *found)
 {
@@ -123,7 +122,7 @@ static void forget(int32_t *last, int64_t nodes)
         last[n] = -1;
 }
 
-/* Counts the nodes of each part, and flags those that several have. */
+/* Counts the nodes of each part, and flags those that several parts have. */
 static int64_t count_nodes(alya_mesh_t *mesh, const uint32_t *list, const int64_t *elements,
                            int64_t *nodes, int32_t *last)
 {
@@ -219,8 +218,9 @@ static alya_mesh_t *ship(const shipment_t *s)
     return mesh;
 }
 
-/* Each element's part, and: what finds it; or the list of elements, three numbers a node, and what
- * sorts the list or is sent. Nodes are sent to 1.5 ranks in the mean, at most. */
+/* Each element's part, and the larger of: what assigns the parts; the list of elements, three
+ * numbers per node, and what sorts the list or is sent. On average, a node is sent to at most 1.5
+ * ranks. */
 double alya_distribute_memory(double elements, double nodes, bool metis)
 {
     const double sort = rt_sort_memory(elements);

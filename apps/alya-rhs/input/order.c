@@ -1,12 +1,11 @@
 /*
  * order.c - orders of elements and nodes.
  *
- * All orders are functions of the mesh and the seed: the number of threads changes nothing.
+ * All orders are functions of the mesh and the seed; the number of threads has no influence.
  */
 #include "config.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "../alya.h"
 #include "input.h"
 #include <math.h>
 #include <string.h>
@@ -20,15 +19,15 @@ static double coordinate(const alya_mesh_t *mesh, int64_t e, int a, int d)
 
 enum { GRID_BITS = 21 };
 
-/* Where points lie on the grid that is numbered along the curve. */
+/* Maps points to the grid that is numbered along the curve. */
 typedef struct {
     double low[3], scale[3];
 } grid_t;
 
 enum { BLOCKS = 64 };
 
-/* Mean over the elements of their extents along the axes. Summed in blocks that do not depend on
- * the number of threads. */
+/* Averages the extents of the elements along each axis. Summed in blocks that do not depend on the
+ * number of threads. */
 static void mean_extents(const alya_mesh_t *mesh, double mean[3])
 {
     double sum[BLOCKS][3] = {{0}};
@@ -51,9 +50,9 @@ static void mean_extents(const alya_mesh_t *mesh, double mean[3])
 }
 
 /*
- * Each axis is scaled so that the mean extents of elements come out equal: what is compact then has
- * about as many elements along each axis, hence few nodes. In metres, flat elements would make
- * patches of many thin layers.
+ * Scales each axis so that the mean extents of the elements are equal. A compact set then has about
+ * as many elements along each axis, hence few nodes. In metres, flat elements would make patches of
+ * many thin layers.
  */
 static grid_t make_grid(const alya_mesh_t *mesh)
 {
@@ -79,9 +78,9 @@ static grid_t make_grid(const alya_mesh_t *mesh)
 }
 
 /*
- * The point that stands for an element: the middle of its longest edge, as the grid measures. The
- * elements around such an edge get the same key and so stay together, in the order they had: they
- * have many nodes in common. In the generated meshes it is the diagonal of the cell, mostly.
+ * Finds the point that represents an element: the middle of its longest edge, measured in the grid.
+ * The elements around such an edge get the same key and stay together, in the order they had; they
+ * have many nodes in common. In the generated meshes it is usually the diagonal of the cell.
  */
 static void find_place(const alya_mesh_t *mesh, const grid_t *grid, int64_t e, uint32_t at[3])
 {
@@ -121,7 +120,8 @@ void alya_hilbert_order(const alya_mesh_t *mesh, uint32_t *order)
     RT_FREE(key, RT_HOST);
 }
 
-/* number[old node] = new, by first use in this order of the elements; unused nodes come last. */
+/* Fills number[old node] = new, by first use in this order of the elements; unused nodes come
+ * last. */
 static void number_by_use(const alya_mesh_t *mesh, const uint32_t *order, int32_t *number)
 {
     int32_t next = 0;
@@ -137,165 +137,6 @@ static void number_by_use(const alya_mesh_t *mesh, const uint32_t *order, int32_
     for (int64_t n = 0; n < mesh->nodes; n++)
         if (number[n] < 0)
             number[n] = next++;
-}
-
-/* --- reverse Cuthill-McKee --- */
-
-typedef struct {
-    const alya_mesh_t *mesh;
-    int64_t *first;   /* [nodes + 1] into element */
-    int32_t *element; /* elements of each node, in ascending order */
-    int32_t *degree;  /* [nodes] neighbours */
-    int32_t *queue;   /* [nodes] nodes in the order of the search */
-    uint8_t *seen;    /* [nodes] */
-} graph_t;
-
-static void list_elements(graph_t *g)
-{
-    const alya_mesh_t *mesh = g->mesh;
-    memset(g->first, 0, ((size_t)mesh->nodes + 1) * sizeof *g->first);
-    for (int64_t i = 0; i < 4 * mesh->elements; i++)
-        g->first[mesh->connectivity[i] + 1]++;
-    for (int64_t n = 0; n < mesh->nodes; n++)
-        g->first[n + 1] += g->first[n];
-    for (int64_t i = 0; i < 4 * mesh->elements; i++)
-        g->element[g->first[mesh->connectivity[i]]++] = (int32_t)(i / 4);
-    for (int64_t n = mesh->nodes; n > 0; n--) /* each has moved on to where the next starts */
-        g->first[n] = g->first[n - 1];
-    g->first[0] = 0;
-}
-
-/* Appends the neighbours of n that were not seen to the queue, whose end this returns. */
-static int64_t visit(graph_t *g, int32_t n, int64_t tail)
-{
-    for (int64_t i = g->first[n]; i < g->first[n + 1]; i++)
-        for (int a = 0; a < 4; a++) {
-            int32_t other = g->mesh->connectivity[4 * (int64_t)g->element[i] + a];
-            if (!g->seen[other]) {
-                g->seen[other] = 1;
-                g->queue[tail++] = other;
-            }
-        }
-    return tail;
-}
-
-/* Neighbours of all nodes, counted by the means of the search: around each node by itself. */
-static void count_neighbours(graph_t *g)
-{
-    for (int32_t n = 0; n < g->mesh->nodes; n++) {
-        g->seen[n] = 1;
-        int64_t tail = visit(g, n, 0);
-        g->degree[n] = (int32_t)tail;
-        g->seen[n] = 0;
-        for (int64_t i = 0; i < tail; i++)
-            g->seen[g->queue[i]] = 0;
-    }
-}
-
-/* A node of least degree among those that are farthest from `start`; all is left as it was but for
- * the queue from `head` on. */
-static int32_t farthest(graph_t *g, int32_t start, int64_t head, int64_t *depth)
-{
-    int64_t level = head, tail = head + 1, at = head;
-    g->queue[head] = start;
-    g->seen[start] = 1;
-    *depth = 0;
-    while (at < tail) {
-        int64_t end = tail;
-        level = at;
-        for (; at < end; at++)
-            tail = visit(g, g->queue[at], tail);
-        *depth += tail > end;
-    }
-    int32_t best = g->queue[level];
-    for (int64_t i = level; i < tail; i++)
-        if (g->degree[g->queue[i]] < g->degree[best])
-            best = g->queue[i];
-    for (int64_t i = head; i < tail; i++)
-        g->seen[g->queue[i]] = 0;
-    return best;
-}
-
-/* Sorts queue[begin .. end-1] by degree, stable. */
-static void sort_by_degree(graph_t *g, int64_t begin, int64_t end)
-{
-    if (end - begin > 64) { /* the hub of a fan may have a million neighbours */
-        uint64_t *key = RT_NEW(uint64_t, (size_t)(end - begin), RT_HOST);
-        uint32_t *node = RT_NEW(uint32_t, (size_t)(end - begin), RT_HOST);
-        for (int64_t i = begin; i < end; i++) {
-            node[i - begin] = (uint32_t)g->queue[i];
-            key[i - begin] = (uint64_t)g->degree[g->queue[i]];
-        }
-        rt_sort(key, node, end - begin);
-        for (int64_t i = begin; i < end; i++)
-            g->queue[i] = (int32_t)node[i - begin];
-        RT_FREE(key, RT_HOST);
-        RT_FREE(node, RT_HOST);
-        return;
-    }
-    for (int64_t i = begin + 1; i < end; i++) {
-        int32_t node = g->queue[i];
-        int64_t j = i;
-        for (; j > begin && g->degree[g->queue[j - 1]] > g->degree[node]; j--)
-            g->queue[j] = g->queue[j - 1];
-        g->queue[j] = node;
-    }
-}
-
-/* Cuthill-McKee order of the nodes in g->queue; returns how many are in an element. */
-static int64_t cuthill_mckee(graph_t *g)
-{
-    int64_t tail = 0;
-    memset(g->seen, 0, (size_t)g->mesh->nodes);
-    for (int32_t n = 0; n < g->mesh->nodes; n++) {
-        if (g->seen[n] || g->first[n] == g->first[n + 1])
-            continue;
-        /* A start at an end of this component: go to the far end, while that gets us farther. */
-        int64_t before, depth;
-        int32_t start = n, far = farthest(g, start, tail, &before);
-        for (int attempt = 0; attempt < 5; attempt++) {
-            int32_t next = farthest(g, far, tail, &depth);
-            start = far;
-            if (depth <= before)
-                break;
-            before = depth;
-            far = next;
-        }
-        int64_t at = tail;
-        g->seen[start] = 1;
-        g->queue[tail++] = start;
-        for (; at < tail; at++) {
-            int64_t end = visit(g, g->queue[at], tail);
-            sort_by_degree(g, tail, end);
-            tail = end;
-        }
-    }
-    return tail;
-}
-
-static void number_by_rcm(const alya_mesh_t *mesh, int32_t *number)
-{
-    size_t nodes = (size_t)mesh->nodes;
-    graph_t g = {.mesh = mesh,
-                 .first = RT_NEW(int64_t, nodes + 1, RT_HOST),
-                 .element = RT_NEW(int32_t, 4 * (size_t)mesh->elements, RT_HOST),
-                 .degree = RT_NEW(int32_t, nodes, RT_HOST),
-                 .queue = RT_NEW(int32_t, nodes, RT_HOST),
-                 .seen = RT_NEW(uint8_t, nodes, RT_HOST)};
-    list_elements(&g);
-    memset(g.seen, 0, nodes);
-    count_neighbours(&g);
-    int64_t used = cuthill_mckee(&g), last = used;
-    for (int64_t i = 0; i < used; i++)
-        number[g.queue[i]] = (int32_t)(used - 1 - i);
-    for (int64_t n = 0; n < mesh->nodes; n++)
-        if (!g.seen[n])
-            number[n] = (int32_t)last++;
-    RT_FREE(g.first, RT_HOST);
-    RT_FREE(g.element, RT_HOST);
-    RT_FREE(g.degree, RT_HOST);
-    RT_FREE(g.queue, RT_HOST);
-    RT_FREE(g.seen, RT_HOST);
 }
 
 static void order_by_least_node(const alya_mesh_t *mesh, const int32_t *number, uint32_t *order)
@@ -317,8 +158,8 @@ static void order_by_least_node(const alya_mesh_t *mesh, const int32_t *number, 
 
 /* --- random --- */
 
-/* A bijection of [0, n): four rounds of a Feistel network on the least even number of bits that
- * holds n, again and again until the result is below n. */
+/* Returns the image of i under a bijection of [0, n): four rounds of a Feistel network on the
+ * smallest even number of bits that holds n, repeated until the result is below n. */
 static int64_t shuffled(int64_t i, int64_t n, uint64_t seed)
 {
     int half = 1;
@@ -335,9 +176,9 @@ static int64_t shuffled(int64_t i, int64_t n, uint64_t seed)
     return (int64_t)x;
 }
 
-/* --- all orders --- */
+/* --- applying an order --- */
 
-/* Element p becomes what was order[p]; node n becomes number[n]; NULL: as they are. */
+/* Element p becomes the old order[p]; node n becomes number[n], or stays if that is NULL. */
 static void apply(alya_mesh_t *mesh, const uint32_t *order, const int32_t *number)
 {
     int32_t *connectivity = RT_NEW(int32_t, 4 * (size_t)mesh->elements, RT_HOST);
@@ -379,7 +220,7 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
         alya_hilbert_order(mesh, list);
         number_by_use(mesh, list, number);
     } else if (order == ALYA_RCM) {
-        number_by_rcm(mesh, number);
+        alya_rcm_number(mesh, number);
         order_by_least_node(mesh, number, list);
     } else {
 #pragma omp parallel for schedule(static)
@@ -396,7 +237,7 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
     RT_FREE(number, RT_HOST);
 }
 
-/* Hilbert: list, keys and what sorts them; RCM: list, numbers and the graph; at the end the new
+/* Hilbert: list, keys and the sort's memory. RCM: list, numbers and the graph. At the end the new
  * connectivity, then the new nodes. */
 double alya_reorder_memory(double elements, double nodes)
 {
@@ -405,7 +246,7 @@ double alya_reorder_memory(double elements, double nodes)
     return fmax(fmax(hilbert, rcm), 4 * elements + 37 * nodes);
 }
 
-/* Distinct nodes of up to 512 elements. */
+/* Counts the distinct nodes of up to 512 elements. */
 static int distinct_nodes(const int32_t *node, int64_t count)
 {
     enum { SLOTS = 4096 }; /* at most half full */

@@ -1,10 +1,11 @@
 /*
- * read.c - the tetrahedra of a mesh file, by the common reader: only the arrays' names change.
+ * read.c - the tetrahedra of a mesh file, through the common reader; only the names of the arrays
+ * change.
  */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
-#include "../alya.h"
+#include "input.h"
 #include "mesh/mesh.h"
 
 enum { ONLY_TETRAHEDRA = 1 << RT_TETRAHEDRON };

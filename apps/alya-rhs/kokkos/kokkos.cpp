@@ -1,19 +1,20 @@
 /*
  * kokkos.cpp - the patch rung, not pipelined, as a Kokkos TeamPolicy: one source for CPUs and GPUs.
  *
- * Idea: a team a patch. Its nodes and the elements' results are in the team's scratch memory; sums
- * are made by the gather lists, and only they go to r. On a GPU a thread has an element, later a
- * node. On a CPU a team is one thread and scratch is its cache; elements are taken W at a time, so
+ * Idea: one team per patch. Its nodes and the elements' results are in the team's scratch memory;
+ * the gather lists make the sums, and only they go to r. On a GPU a thread has an element, later a
+ * row. On a CPU a team is one thread and scratch is its cache; elements are taken W at a time, so
  * that the loop over them becomes vector instructions. Advantage: portable, and the atomic
- * additions, dear on a CPU too, are left only for nodes that several patches have. Price: a team
+ * additions, expensive on a CPU too, remain only for nodes that several patches have. Price: a team
  * waits for its nodes before it computes, and records are read from memory twice.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
 #include <cstring>
+#include "../form.hpp"
 #include "../patches.h"
 
-/* The lanes of a bundle of elements do not depend on each other. */
+/* The lanes of a bundle of elements are independent. */
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define ALYA_LANES
 #elif defined(__clang__)
@@ -30,8 +31,8 @@ namespace
 using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
 using Member = Policy::member_type;
 
-/* 256 elements: results 24 KB and nodes up to 12 KB stay in a core's first or second cache, and
- * several teams share a multiprocessor. Ids of 8 bits. */
+/* 256 elements: results of 24 KB and nodes of up to 12 KB stay in a core's first- or second-level
+ * cache, and several teams share a multiprocessor. Ids have 8 bits. */
 constexpr alya_patch_shape_t shape = {256, 256, 1};
 constexpr int STAGE = ALYA_PATCH_STAGE(shape.elements);
 constexpr int W = rt_kokkos::on_host ? 8 : 1;
@@ -70,8 +71,8 @@ KOKKOS_INLINE_FUNCTION Vec cross(Vec a, Vec b)
     return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* x^(-1/3) for normal floats x > 0: a seed good to 4 % from the bits, then three steps of third
- * order, y (1 + d/3 + 2 d^2/9) with d = 1 - x y^3, to 1e-3, 1e-9 and all digits. */
+/* Returns x^(-1/3) for normal floats x > 0: a seed good to 4 % from the bits, then three steps of
+ * third order, y (1 + d/3 + 2 d^2/9) with d = 1 - x y^3, to 1e-3, 1e-9 and all digits. */
 KOKKOS_INLINE_FUNCTION double inverse_cbrt(double x)
 {
     const float single = static_cast<float>(x);
@@ -88,7 +89,7 @@ KOKKOS_INLINE_FUNCTION double inverse_cbrt(double x)
     return y + y * d * (1.0 / 3 + d * (2.0 / 9));
 }
 
-/* sqrt(x), x >= 0, as x x^(-1/2) in the same way: std::sqrt would set errno. */
+/* Returns sqrt(x), x >= 0, as x x^(-1/2) in the same way: std::sqrt would set errno. */
 KOKKOS_INLINE_FUNCTION double root(double x)
 {
     uint64_t bits;
@@ -105,13 +106,13 @@ KOKKOS_INLINE_FUNCTION double root(double x)
     return s + s * d * (0.5 + 0.375 * d);
 }
 
-/* What is the same for all elements. */
+/* Constants of an assembly. */
 struct Constants {
     double mu, eddy, rho, width; /* eddy: rho c; width: Delta^2, 0 if V^(2/3) */
     Vec force;                   /* rho f / 4 */
 };
 
-/* r of one element in closed form (alya.h), from its positions and velocities. */
+/* Computes r of one element in closed form (kernel.h), from its positions and velocities. */
 template <int form>
 KOKKOS_FORCEINLINE_FUNCTION void element(const Constants &p, const Vec x[4], const Vec u[4],
                                          Vec r[4])
@@ -138,7 +139,7 @@ KOKKOS_FORCEINLINE_FUNCTION void element(const Constants &p, const Vec x[4], con
     const double xy = X.y + Y.x, yz = Y.z + Z.y, zx = Z.x + X.z;
     const Vec S1 = viscous * Vec{2 * X.x, xy, zx}, S2 = viscous * Vec{xy, 2 * Y.y, yz},
               S3 = viscous * Vec{zx, yz, 2 * Z.z};
-    const double share = form == ALYA_CONV ? 0.0 : form == ALYA_SKEW ? 0.5 : 1.0;
+    constexpr double share = alya_divergence_share(form);
     const double div = share * (X.x + Y.y + Z.z);
     Vec A1 = X, A2 = Y, A3 = Z;
     if (form == ALYA_EMAC) {
@@ -174,8 +175,8 @@ template <int form> struct Patch {
         return sizeof(double) * (6 * shape.nodes + 3 * STAGE);
     }
 
-    /* W elements from `first` on. Where they run over the end the last one is done again, into
-     * places of the stage that no list names. */
+    /* Computes W elements from `first` on. A bundle that runs over the end repeats the last
+     * element, into places of the stage that no list names. */
     KOKKOS_INLINE_FUNCTION void bundle(const unsigned char *local, const double *node,
                                        double *stage, int first, int elements) const
     {
@@ -210,7 +211,7 @@ template <int form> struct Patch {
                     stage[c * STAGE + a * shape.elements + first + l] = out[4 * c + a][l];
     }
 
-    /* The sum of one row, to r. Positions come in pairs, one after 32 others. */
+    /* Adds the sum of one row to r. Positions come in pairs, 32 pairs apart. */
     KOKKOS_INLINE_FUNCTION void gather(const uint16_t *list, int pairs, const double *stage,
                                        uint32_t id) const
     {
@@ -273,10 +274,8 @@ template <int form> struct Patch {
 /* --- the rung --- */
 
 struct Data {
-    int patches;
-    rt_space_t space; /* of the arrays */
-    uint32_t *offset;
-    unsigned char *record;
+    alya_patch_lists_t lists;
+    rt_space_t space;
 };
 
 template <int form> void run(const alya_view_t *view, const alya_physics_t *p, double *r)
@@ -288,14 +287,15 @@ template <int form> void run(const alya_view_t *view, const alya_physics_t *p, d
                                  p->rho,
                                  p->filter > 0 ? p->filter * p->filter : 0,
                                  {f * p->force[0], f * p->force[1], f * p->force[2]}};
-    const Patch<form> patch{constants, data->offset, data->record, view->x, r};
+    const Patch<form> patch{constants, data->lists.offset, data->lists.record, view->x, r};
+    const int patches = static_cast<int>(data->lists.patches);
     const auto bytes = Kokkos::PerTeam(static_cast<int>(Patch<form>::scratch()));
-    Policy policy(rt_kokkos::exec(), data->patches, 1);
+    Policy policy(rt_kokkos::exec(), patches, 1);
     policy.set_scratch_size(0, bytes);
     if (!rt_kokkos::on_host) { /* half as many threads as elements, if registers allow */
         const int most = policy.team_size_max(patch, Kokkos::ParallelForTag());
         const int size = shape.elements / 2 < most ? shape.elements / 2 : most;
-        policy = Policy(rt_kokkos::exec(), data->patches, size);
+        policy = Policy(rt_kokkos::exec(), patches, size);
         policy.set_scratch_size(0, bytes);
     }
     Kokkos::parallel_for("alya patch", policy, patch);
@@ -315,30 +315,14 @@ void assemble(const alya_view_t *view, const alya_physics_t *physics, const doub
     Kokkos::parallel_for("alya zero", Range(rt_kokkos::exec(), 0, 3 * view->nodes), Zero{r});
     if (view->elements == 0)
         return;
-    switch (physics->form) {
-    case ALYA_CONV:
-        return run<ALYA_CONV>(view, physics, r);
-    case ALYA_SKEW:
-        return run<ALYA_SKEW>(view, physics, r);
-    case ALYA_CONS:
-        return run<ALYA_CONS>(view, physics, r);
-    default:
-        return run<ALYA_EMAC>(view, physics, r);
-    }
+    alya_fixed_form(physics->form, [&](auto form) { run<form()>(view, physics, r); });
 }
 
 void set_up(alya_view_t *view)
 {
     Data *data = RT_NEW(Data, 1, RT_HOST);
-    alya_patches_t *patches = alya_patches_new(view->host, &shape);
-    const auto count = static_cast<size_t>(patches->count.patches);
-    data->patches = static_cast<int>(count);
     data->space = rt_kokkos_space();
-    data->offset = static_cast<uint32_t *>(
-        rt_clone(patches->offset, count + 1, sizeof(uint32_t), data->space));
-    data->record = static_cast<unsigned char *>(
-        rt_clone(patches->record, patches->offset[count], ALYA_PATCH_UNIT, data->space));
-    alya_patches_destroy(patches);
+    data->lists = alya_patch_lists_new(view->host, &shape, data->space);
     view->data = data;
 }
 
@@ -347,22 +331,35 @@ void tear_down(alya_view_t *view)
     Data *data = static_cast<Data *>(view->data);
     if (!data)
         return;
-    RT_FREE(data->offset, data->space);
-    RT_FREE(data->record, data->space);
+    alya_patch_lists_destroy(&data->lists, data->space);
     RT_FREE(data, RT_HOST);
     view->data = nullptr;
 }
 
-/* Made in host memory, then copied. */
-void memory(int64_t elements, int64_t nodes, double bytes[RT_SPACES])
+/* Counts records twice: they are made in host memory, then copied. */
+void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
     double making;
-    const double held = alya_patches_memory(elements, nodes, &shape, &making);
+    const double held = alya_patches_count_memory(counts, &shape, &making);
     bytes[rt_kokkos_space()] += held;
     bytes[RT_HOST] += held + making + sizeof(Data);
 }
 
+constexpr alya_kernels_t table()
+{
+    alya_kernels_t t = {};
+    t.rung.precision = "FP64";
+    t.rung.reproducible = one_thread;
+    t.assemble = assemble;
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = memory;
+    t.packed = 6;
+    t.r_stride = 3;
+    t.tolerance = ALYA_TOLERANCE;
+    return t;
+}
+
 } // namespace
 
-extern "C" const alya_kernels_t alya_kokkos = {assemble, set_up,     tear_down,      memory, 6,
-                                               3,        one_thread, ALYA_TOLERANCE, 0};
+extern "C" const alya_kernels_t alya_kokkos = table();

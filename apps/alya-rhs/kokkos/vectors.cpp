@@ -3,7 +3,7 @@
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
-#include "../alya.h"
+#include "../kernel.h"
 
 namespace
 {
@@ -32,6 +32,14 @@ void scale(int64_t nodes, double factor, const double *from, int from_stride, do
         });
 }
 
+constexpr alya_vectors_t table()
+{
+    alya_vectors_t t = {};
+    t.update = update;
+    t.scale = scale;
+    return t;
+}
+
 } // namespace
 
-extern "C" const alya_vector_t alya_vector_kokkos = {update, scale};
+extern "C" const alya_vectors_t alya_vectors_kokkos = table();

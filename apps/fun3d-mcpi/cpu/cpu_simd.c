@@ -2,16 +2,16 @@
  * cpu_simd.c - threads over the rows of a colour, vectors over the column of a block.
  *
  * Idea: columns of a block are contiguous, so a column times a value of dQ is one vector operation
- * of eight lanes, of which block-size are used; each column of a block has a vector of sums of its
- * own, so that a row is a few short chains of additions and not one long one. Types and block size
- * are constants in each of the inlined copies below, so that all loops over a block are unrolled.
+ * of eight lanes, of which nb are used. Each column of a block has its own vector of sums, so that
+ * a row is a few short chains of additions instead of one long chain. Types and block size are
+ * constants in each of the inlined copies below, so that all loops over a block are unrolled.
  * Advantage: O streams past once, in order, and each byte of it is used; the sums of a row do not
- * depend on the number of threads. Price: at nb = 5 three lanes of eight work for nothing (a core
- * is waiting for O anyway), and the vectors reach beyond the column, so that the last block of all
- * has to be copied.
+ * depend on the number of threads. Price: at nb = 5 three lanes of eight are idle (a core is
+ * waiting for O anyway), and the vectors reach beyond the column, so that the very last block must
+ * be copied.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "../kernel.h"
 #include <string.h>
 #include "base/threads.h"
 #if defined(__AVX512F__) || (defined(__F16C__) && defined(__AVX2__))
@@ -28,15 +28,16 @@ typedef uint16_t bits16_t __attribute__((vector_size(LANES * sizeof(uint16_t))))
 
 /* --- eight values of O, from value `at` on --- */
 
-/* Results go through a pointer: how a vector is returned depends on the instruction set. */
-/* Where the machine has an instruction for it, it is asked for by name: gcc 12 converts vectors of
- * 16-bit values in pieces, which makes FP16 slower than FP32. */
+/* Results go through a pointer, because how a vector is returned depends on the instruction set. */
+/* Where the machine has an instruction for it, the code names it: gcc 12 converts vectors of 16-bit
+ * values in pieces, which makes FP16 slower than FP32. */
 INLINE void from_fp16(const void *at, vec32_t *v)
 {
 #if defined(__F16C__) && defined(__AVX2__)
     *v = (vec32_t)_mm256_cvtph_ps(_mm_loadu_si128(at));
 #else
-    /* exponent and fraction at their places in an FP32, which is 2^112 too small; denormals too */
+    /* exponent and fraction at their places in an FP32 that is 2^112 too small, denormals
+     * included */
     bits16_t half;
     memcpy(&half, at, sizeof half);
     const bits32_t wide = __builtin_convertvector(half, bits32_t);
@@ -83,7 +84,7 @@ INLINE void load_vec64(const void *O, mcpi_type_t type, int64_t at, vec64_t *v)
         vec32_t narrow;
         load_vec32(O, type, at, &narrow);
 #if defined(__AVX512F__)
-        *v = (vec64_t)_mm512_cvtps_pd((__m256)narrow); /* gcc 12: two halves, put together again */
+        *v = (vec64_t)_mm512_cvtps_pd((__m256)narrow); /* gcc 12 would join two halves */
 #else
         *v = __builtin_convertvector(narrow, vec64_t);
 #endif
@@ -97,15 +98,15 @@ INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
     return type == MCPI_FP64 ? ((const double *)dq)[at] : ((const float *)dq)[at];
 }
 
-/* The solves' loops are short and each step waits for the one before: in registers, or they take
- * longer than the row's blocks. */
+/* The loops of the solves are short, and each step waits for the one before. They must run in
+ * registers, or they take longer than the row's blocks. */
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-/* dQ = D^-1 b, both factors FP64. */
+/* Computes dQ = D^-1 b with FP64 factors; overwrites b. */
 INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_type, int64_t at)
 {
     UNROLL
@@ -135,23 +136,27 @@ INLINE size_t bytes_of(mcpi_type_t type)
     return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
 }
 
-/* --- what may be chosen --- */
+/* --- parameters --- */
 
-/* The stream of blocks breaks off at the end of each thread's rows, and at each colour's: how far
- * ahead to ask for it, beyond what the processor does of itself. Rows handed out as threads ask for
- * them even out what the others on the machine take from one; in equal parts they stay with the
- * thread whose memory they are in. */
+/* ahead: the stream of blocks breaks off at the end of each thread's rows and of each colour; this
+ * is how far ahead to prefetch, beyond what the processor does itself. rows: handing out rows as
+ * threads ask for them balances threads that other programs slow down; in equal parts, rows stay
+ * with the thread whose memory they are in. */
 static const char *const ahead_values[] = {"0", "4", "8", "16", "32", "64", NULL};
 static const int64_t blocks_ahead[] = {0, 4, 8, 16, 32, 64};
 static const char *const rows_values[] = {"equal", "16", "64", "256", "1024", NULL};
-static const int rows_asked[] = {0, 16, 64, 256, 1024};
-enum { AHEAD, ROWS };
-const rt_parameter_t mcpi_simd_parameters[MCPI_SIMD_PARAMETERS] = {
-    [AHEAD] = {"ahead", "blocks of O that are asked for before they are used", ahead_values, 0},
-    [ROWS] = {"rows", "that a thread takes at a time; equal: its share, at once", rows_values, 0}};
+static const int rows_taken[] = {0, 16, 64, 256, 1024};
+enum { AHEAD, ROWS, PARAMETERS };
+static const rt_parameter_t parameters[PARAMETERS] = {
+    [AHEAD] = {.name = "ahead",
+               .about = "number of blocks by which O is prefetched",
+               .values = ahead_values},
+    [ROWS] = {.name = "rows",
+              .about = "rows that a thread takes at a time; equal: its whole share at once",
+              .values = rows_values}};
 
-/* To the caches: the lines of block k of O. */
-INLINE void ask_for(const void *O, mcpi_type_t type, int nb, int64_t k)
+/* Prefetches the lines of block k of O. */
+INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
 {
     const int64_t bytes = nb * nb * (int64_t)bytes_of(type);
     const char *at = (const char *)O + k * bytes;
@@ -160,7 +165,7 @@ INLINE void ask_for(const void *O, mcpi_type_t type, int nb, int64_t k)
         __builtin_prefetch(at + line);
 }
 
-/* sum[j] += column j of block k of O times value j of dQ. */
+/* Computes sum[j] += column j of block k of O times value j of dQ. */
 #define BLOCK(VEC, REAL, O, k)                                       \
     do {                                                             \
         const int64_t from = (int64_t)view->column[block] * nb;      \
@@ -183,7 +188,7 @@ INLINE void ask_for(const void *O, mcpi_type_t type, int nb, int64_t k)
             const bool copied = end > last_block && end > block;                            \
             for (end -= copied; block < end; block++) {                                     \
                 if (ahead > 0 && block + ahead <= last_block)                               \
-                    ask_for(view->O, type, nb, block + ahead);                              \
+                    prefetch(view->O, type, nb, block + ahead);                             \
                 BLOCK(VEC, REAL, view->O, block);                                           \
             }                                                                               \
             if (copied) { /* eight lanes from its last column on would end beyond O */      \
@@ -237,7 +242,7 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     range_fn *range = range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
                               [view->accumulate == MCPI_FP32];
     const int64_t n = last - first;
-    const int chunk = rows_asked[view->choice[ROWS]];
+    const int chunk = rows_taken[view->choice[ROWS]];
     if (chunk > 0) {
 #pragma omp parallel for schedule(dynamic, 1)
         for (int64_t row = first; row < last; row += chunk)
@@ -251,4 +256,10 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     }
 }
 
-const mcpi_kernels_t mcpi_cpu_simd = {.rows = rows, .reproducible = true};
+const mcpi_kernels_t mcpi_cpu_simd = {
+    .rung = {.precision = MCPI_PRECISION,
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = PARAMETERS},
+    .rows = rows,
+};

@@ -1,13 +1,13 @@
 /*
  * reference.c - the definition: dr = R - sum O dQ, block after block in the order of the columns,
- * then L and U; everything FP64 but what O is stored in. The oracle for all other rungs.
+ * then L and U; everything is FP64 except what O is stored in. The oracle for all other rungs.
  *
  * Advantage: anyone can check it against the paper's formula. Threads share the rows of a colour,
- * which do not depend on each other, because the oracle is asked often. Price: every block is
- * converted to FP64 before it is used, and nothing is a vector.
+ * which do not depend on each other, because verification runs the oracle often. Price: every block
+ * is converted to FP64 before it is used, and nothing is vectorised.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "../kernel.h"
 #include <math.h>
 
 static void load_block(const mcpi_system_t *system, int64_t k, double *block)
@@ -24,7 +24,7 @@ static void load_block(const mcpi_system_t *system, int64_t k, double *block)
             block[i] = mcpi_value(system->O, system->type, k * n + i);
 }
 
-/* dr -= O dQ; size += |O| |dQ| if it is not NULL. */
+/* Computes dr -= O dQ, and size += |O| |dQ| if size is not NULL. */
 static void subtract_block(const mcpi_system_t *system, int64_t k, const double *dq, double *dr,
                            double *size)
 {
@@ -40,7 +40,7 @@ static void subtract_block(const mcpi_system_t *system, int64_t k, const double 
         }
 }
 
-/* bound = |D^-1| size: the inverse column by column. */
+/* Computes bound = |D^-1| size, with the inverse column by column. */
 static void through_inverse(int nb, const double *LU, const double *size, double *bound)
 {
     for (int i = 0; i < nb; i++)
@@ -80,4 +80,8 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     mcpi_reference_rows(view->system, view->R, first, last, dq, NULL);
 }
 
-const mcpi_kernels_t mcpi_reference = {.rows = rows, .always_fp64 = true, .reproducible = true};
+const mcpi_kernels_t mcpi_reference = {
+    .rung = {.precision = "FP64, O in the type asked for", .reproducible = true},
+    .rows = rows,
+    .always_fp64 = true,
+};

@@ -1,8 +1,8 @@
 /*
- * mcpi_cuda.cuh - what the CUDA rungs of fun3d-mcpi share: the choice of the kernel compiled for
- * the types and the block size, loads, the triangular solves.
+ * mcpi_cuda.cuh - what the CUDA rungs share: the choice of the kernel that is compiled for the
+ * types and the block size, loads, and the triangular solves.
  *
- * A rung's file holds its kernel, a template over K = mcpi_form_t<O, X, A, nb>, and the launch.
+ * A rung's file has its kernel, a template over K = mcpi_form_t<O, X, A, nb>, and the launch.
  */
 #ifndef MCPI_CUDA_CUH
 #define MCPI_CUDA_CUH
@@ -10,13 +10,13 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <type_traits>
-#include "../mcpi.h"
+#include "../kernel.h"
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 
 /* --- the kernel for these types --- */
 
-/* O is stored in O_, dQ in X_; sums of O dQ are in A_. */
+/* O is stored in O_, dQ in X_; O dQ is added up in A_. */
 template <class O_, class X_, class A_, int nb_> struct mcpi_form_t {
     using O = O_;
     using X = X_;
@@ -29,7 +29,7 @@ template <class T> struct mcpi_tag_t {
     using type = T;
 };
 
-/* f(tag) for FP64 or FP32. */
+/* Calls f(tag) for FP64 or FP32. */
 template <class F> void mcpi_fixed_real(mcpi_type_t type, F f)
 {
     if (type == MCPI_FP64)
@@ -85,7 +85,7 @@ template <class F> void mcpi_fixed_form(const mcpi_view_t *view, F f)
     });
 }
 
-/* The view's arrays and dQ with their types. */
+/* The view's arrays and dQ, with their types. */
 template <class K> struct mcpi_arrays_t {
     const int32_t *start, *column;
     const typename K::O *O;
@@ -99,8 +99,24 @@ template <class K> struct mcpi_arrays_t {
     }
 };
 
-/* Threads of a block, in a rung that has most_threads: rows do not meet within a block, so the
- * results are the same bits whatever it is. */
+/* The launch parameter `threads`, for kernels compiled for at most 512 or 256 threads per block. No
+ * result depends on it, bit for bit: the rows of a block do not share anything. */
+inline constexpr const char *mcpi_up_to_512[] = {"64", "128", "256", "512", nullptr};
+inline constexpr const char *mcpi_up_to_256[] = {"64", "128", "256", nullptr};
+inline constexpr rt_parameter_t mcpi_threads_to_512 = {
+    .name = "threads", .about = "threads per block", .values = mcpi_up_to_512, .initial = 1};
+inline constexpr rt_parameter_t mcpi_threads_to_256 = {
+    .name = "threads", .about = "threads per block", .values = mcpi_up_to_256, .initial = 1};
+
+constexpr rt_kernels_t mcpi_rung_with_threads(const rt_parameter_t &threads)
+{
+    return {.precision = MCPI_PRECISION,
+            .reproducible = true,
+            .parameters = &threads,
+            .n_parameters = 1};
+}
+
+/* Returns the chosen number of threads per block. */
 static inline unsigned mcpi_threads(const mcpi_view_t *view)
 {
     return 64u << view->choice[0];
@@ -128,20 +144,20 @@ static __device__ __forceinline__ double mcpi_widen(double x)
     return x;
 }
 
-/* An entry of O, as A. It is used once a sweep: L2 is to keep dQ instead. */
+/* Loads an entry of O, as A. It is used once per sweep, so L2 should keep dQ instead. */
 template <class A, class O> __device__ __forceinline__ A mcpi_stream(const O *at)
 {
     return static_cast<A>(mcpi_widen(__ldcs(at)));
 }
 
-/* A value of dQ, as A. No row of the colour at hand has a column that this colour writes, so a
- * kernel reads none of what it makes, and the read-only path will do. */
+/* Loads a value of dQ, as A. No row of the current colour has a column that this colour writes, so
+ * a kernel never reads what it writes, and the read-only path is safe. */
 template <class A, class X> __device__ __forceinline__ A mcpi_gather(const X *at)
 {
     return static_cast<A>(__ldg(at));
 }
 
-/* y = U^-1 L^-1 y by one thread. */
+/* Computes y = U^-1 L^-1 y by one thread. */
 template <int nb>
 __device__ __forceinline__ void mcpi_solve(const double *__restrict__ LU, double (&y)[nb])
 {
@@ -159,7 +175,7 @@ __device__ __forceinline__ void mcpi_solve(const double *__restrict__ LU, double
     }
 }
 
-/* Row i of a block LU [nb*nb], column-major. */
+/* Loads row i of a block LU [nb*nb], column-major. */
 template <int nb>
 __device__ __forceinline__ void mcpi_load_row(const double *__restrict__ LU, int i, double (&d)[nb])
 {
@@ -168,8 +184,9 @@ __device__ __forceinline__ void mcpi_load_row(const double *__restrict__ LU, int
         d[j] = __ldcs(LU + j * nb + i);
 }
 
-/* The same by nb lanes: lane i has row i of LU in d, and y_i. share(y, j) gives y of the group's
- * lane j; all 32 lanes of a warp call, those that have no row with any d, i and y. */
+/* The same as mcpi_solve by nb lanes: lane i has row i of LU in d, and y_i. share(y, j) returns y
+ * of the group's lane j. All 32 lanes of a warp must call it; lanes without a row may pass any d, i
+ * and y. */
 template <int nb, class Share>
 __device__ __forceinline__ double mcpi_solve_lanes(const double (&d)[nb], int i, double y,
                                                    Share share)
@@ -193,18 +210,18 @@ __device__ __forceinline__ double mcpi_solve_lanes(const double (&d)[nb], int i,
     return y;
 }
 
-/* --- a warp a row, a lane an entry of the block --- */
+/* --- a warp per row, a lane per entry of the block --- */
 
-/* Columns that the warp takes at once, and how often. */
+/* How many columns the warp takes at once, and in how many passes. */
 template <int nb> struct mcpi_lanes_t {
     static constexpr int passes = (nb * nb + 31) / 32;
     static constexpr int columns = (nb + passes - 1) / passes;
     static constexpr int used = columns * nb;
-    static_assert(used <= 32, "a lane an entry");
+    static_assert(used <= 32, "a lane per entry");
 };
 
-/* This lane's part of O dQ of the blocks begin .. end - 1: component lane % nb, columns lane / nb,
- * and so on in steps of a pass. */
+/* Returns this lane's part of O dQ of the blocks begin .. end - 1: component lane % nb, columns
+ * lane / nb, and so on in steps of a pass. */
 template <class K>
 __device__ __forceinline__ typename K::A mcpi_lane_sum(const mcpi_arrays_t<K> &a, int32_t begin,
                                                        int32_t end, int lane)

@@ -1,13 +1,13 @@
 /*
- * naive.cu - a thread a row.
+ * naive.cu - a thread per row.
  *
- * Idea: the loop of the CPU, each row of a colour with a thread of its own. Advantage: nothing is
- * shared, nothing has to be summed between threads; the code is the formula. Price: neighbouring
- * threads read blocks that are a whole row of blocks apart, so one load of a warp goes to 32 lines,
- * and the caches must hold all 32 until their last byte has been used; the warp takes as long as
- * its longest row.
+ * Idea: the loop of the CPU, with one thread for each row of a colour. Advantage: nothing is shared
+ * or summed between threads; the code is the formula. Price: neighbouring threads read blocks that
+ * are a whole row of blocks apart, so one load of a warp touches 32 lines, and the caches must keep
+ * all 32 until their last byte has been used; a warp takes as long as its longest row.
  *
- * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
+ * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
+ * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
@@ -60,4 +60,6 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 }
 
 extern "C" const mcpi_kernels_t mcpi_naive = {
-    rows, nullptr, nullptr, nullptr, nullptr, nullptr, false, false, true, 0, MOST_THREADS};
+    .rung = mcpi_rung_with_threads(mcpi_threads_to_512),
+    .rows = rows,
+};

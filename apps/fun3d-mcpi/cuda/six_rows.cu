@@ -1,31 +1,32 @@
 /*
- * six_rows.cu - several rows a warp, a lane a component.
+ * six_rows.cu - several rows per warp, a lane per component.
  *
  * Idea: a row gets nb lanes, so a warp takes 6 rows of nb = 5 (8, 5, 4 of nb = 4, 6, 7), and a lane
- * makes one component of dr with all columns of each block. The rows of a warp end together if
+ * computes one component of dr with all columns of each block. The rows of a warp end together if
  * they are equally long: inside windows of a colour, rows are taken in order of their length.
- * Advantage: nothing is summed between lanes, 30 of 32 work, and the shuffles of the solve serve
- * six rows at once. Price: a load of the warp is a column from each of six blocks, runs of 20 bytes
- * that are completed by the next column's load out of L1; and the windows leave the order that was
- * made for the caches, a little: 960 rows are short enough for that.
+ * Advantage: nothing is summed between lanes, 30 of 32 lanes work, and the shuffles of the solve
+ * serve six rows at once. Price: a load of the warp is one column from each of six blocks, runs of
+ * 20 bytes whose lines the next column's load finds in L1; and the windows depart a little from the
+ * order that suits the caches: windows of 960 rows are short enough.
  *
- * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
+ * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
+ * on it, bit for bit.
  */
 #include "config.h"
 #include <algorithm>
 #include "mcpi_cuda.cuh"
 
-/* So many threads on a multiprocessor, in blocks of any size, leave a thread 64 registers, for the
- * loads of two blocks. WINDOW: whole warps, whatever nb is. */
+/* With this many threads per multiprocessor, in blocks of any size, a thread has 64 registers, for
+ * the loads of two blocks. WINDOW: a whole number of warps, whatever nb is. */
 enum { MOST_THREADS = 512, BLOCKS = 2, WINDOW = 960 };
 #define ALL_LANES 0xffffffffu
 
-/* What set_up makes. */
+/* Made by set_up. */
 typedef struct {
-    int32_t *sorted; /* [rows] device memory: the rows in the order in which they are taken */
+    int32_t *sorted; /* [rows] device memory: the rows in the order in which warps take them */
 } data_t;
 
-/* sorted: NULL for rows as they are. */
+/* sorted: NULL for rows in their own order. */
 template <class K>
 __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     rows_kernel(const mcpi_arrays_t<K> a, const int32_t *__restrict__ sorted, int64_t first,
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     const int slot = lane / nb, i = lane % nb;
     const int64_t place =
         first + (blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp) * per_warp + slot;
-    /* lanes without a row come along to the shuffles */
+    /* lanes without a row take part in the shuffles */
     const bool mine = slot < per_warp && place < last;
     int64_t row = 0;
     double d[nb] = {}, y = 0;
@@ -64,7 +65,8 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
         a.dq[row * nb + i] = static_cast<typename K::X>(y);
 }
 
-/* The ranges that are sorted: boundary rows and interior rows of each colour. f(first, last). */
+/* Calls f(first, last) for the ranges that are sorted: boundary and interior rows of each
+ * colour. */
 template <class F> static void each_range(const mcpi_view_t *view, F f)
 {
     for (int c = 0; c < view->colours; c++) {
@@ -74,7 +76,8 @@ template <class F> static void each_range(const mcpi_view_t *view, F f)
     }
 }
 
-/* Is first .. last - 1 made of such ranges, so that `sorted` has just these rows there? */
+/* Returns whether first .. last - 1 is made of such ranges, so that `sorted` has just these rows
+ * there. */
 static bool is_sorted(const mcpi_view_t *view, int64_t first, int64_t last)
 {
     bool begins = false, ends = false;
@@ -101,7 +104,7 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     RT_CUDA_LAUNCHED();
 }
 
-/* Long rows first: what is late then is short. Equal lengths keep their order. */
+/* Sorts long rows first, so that what ends late is short. Equal lengths keep their order. */
 static void set_up(mcpi_view_t *view)
 {
     const int64_t *start = view->system->part->start;
@@ -135,10 +138,15 @@ static void tear_down(mcpi_view_t *view)
 
 static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
-    const double sorted = sizeof(int32_t) * static_cast<double>(config->local_rows);
+    const double sorted = sizeof(int32_t) * static_cast<double>(config->counts.local_rows);
     bytes[RT_DEVICE] += sorted;
     bytes[RT_HOST] += sorted + sizeof(data_t);
 }
 
 extern "C" const mcpi_kernels_t mcpi_six_rows = {
-    rows, nullptr, set_up, tear_down, nullptr, memory, false, false, true, 0, MOST_THREADS};
+    .rung = mcpi_rung_with_threads(mcpi_threads_to_512),
+    .rows = rows,
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = memory,
+};

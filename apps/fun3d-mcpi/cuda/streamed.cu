@@ -1,15 +1,14 @@
 /*
  * streamed.cu - a row's blocks as one stream of 16-byte loads.
  *
- * Idea: what six-rows and the warps before it read in words of an entry, a warp reads here in
- * vectors of 16 bytes, from one end of the row to the other, without regard to where a block ends.
- * As many vectors as a block has entries are a whole number of blocks, so a lane's vectors hold
- * entries of the same components in every such period, and what it sums never changes place. dQ is
- * gathered once a block into shared memory, where every lane finds what its entries meet. While a
- * row's sums are put together and solved, the first vectors of the warp's next row are on their
- * way. Advantage: fewest loads for the bytes, long in flight. Price: O is copied with each row
- * padded to 16 bytes; a few lanes idle where a period is not a multiple of 32; the gather of dQ
- * still waits for its columns.
+ * Idea: the rungs before it read one entry per load; here a warp reads vectors of 16 bytes, from
+ * one end of the row to the other, across the ends of blocks. As many vectors as a block has
+ * entries are a whole number of blocks, so in every such period a lane's vectors hold entries of
+ * the same components, and each of its sums stays in one place. dQ is gathered once per block into
+ * shared memory, where every lane finds what its entries multiply. While a row's sums are added up
+ * and solved, the first vectors of the warp's next row are being loaded. Advantage: fewest loads
+ * for the bytes, long in flight. Price: O is copied with each row padded to 16 bytes; a few lanes
+ * idle where a period is not a multiple of 32; the gather of dQ still waits for its columns.
  */
 #include "config.h"
 #include <cstring>
@@ -20,14 +19,14 @@ enum { WARPS = 8 };
 template <class Form> struct mcpi_streamed_t : Form {
     using typename Form::A;
     using typename Form::O;
-    static constexpr int vector = 16 / sizeof(O);    /* entries; and blocks of a period */
+    static constexpr int vector = 16 / sizeof(O);    /* entries; and blocks per period */
     static constexpr int period = Form::nb2;         /* vectors */
-    static constexpr int slots = (period + 31) / 32; /* vectors of a lane in a period */
-    /* Periods that are fetched at once: 8 vectors of a lane, but no more than 32 blocks. */
+    static constexpr int slots = (period + 31) / 32; /* vectors of a lane per period */
+    /* Periods that are fetched at once: 8 vectors per lane, but no more than 32 blocks. */
     static constexpr int in_flight = 8 / slots, enough = (32 + vector - 1) / vector,
                          periods = in_flight < enough ? in_flight : enough,
                          blocks = periods * vector;
-    static_assert(periods >= 1 && blocks <= 32, "a lane a column");
+    static_assert(periods >= 1 && blocks <= 32, "a lane per column");
 };
 
 /* Device memory; `offset` in vectors. */
@@ -48,12 +47,12 @@ __device__ __forceinline__ void add_vector(const uint4 &v, const typename K::A *
     memcpy(entry, &v, sizeof v);
 #pragma unroll
     for (int t = 0; t < K::vector; t++) {
-        const int e = slot * K::vector + t; /* of the period */
+        const int e = slot * K::vector + t; /* entry of the period */
         sum[t] += static_cast<A>(mcpi_widen(entry[t])) * x[e / K::nb2 * K::nb + e % K::nb2 / K::nb];
     }
 }
 
-/* What a lane has of a row before it is needed. */
+/* What a lane has loaded of a row before it is needed. */
 template <class K> struct mcpi_ahead_t {
     int32_t begin, end;
     uint32_t offset, vectors;
@@ -62,7 +61,7 @@ template <class K> struct mcpi_ahead_t {
     double d[K::nb], R; /* row `lane` of LU, and of R */
 };
 
-/* Vectors and columns of the `blocks` blocks from begin + done on. */
+/* Loads vectors and columns of the `blocks` blocks from begin + done on. */
 template <class K>
 __device__ __forceinline__ void fetch(const mcpi_streamed_rows_t &a, mcpi_ahead_t<K> &row, int done,
                                       int lane)
@@ -171,10 +170,10 @@ __global__ void __launch_bounds__(32 * WARPS)
 struct mcpi_streamed_data_t {
     mcpi_streamed_rows_t rows;
     int64_t values; /* of R */
-    int64_t blocks; /* that the GPU holds at once */
+    int64_t blocks; /* of a grid that is resident */
 };
 
-static void streamed_rows_of(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     const mcpi_streamed_data_t *data = static_cast<const mcpi_streamed_data_t *>(view->data);
     if (first == last)
@@ -199,7 +198,7 @@ static int64_t resident_blocks(const mcpi_view_t *view)
     return static_cast<int64_t>(resident) * rt_device_gpu()->multiprocessors;
 }
 
-static void streamed_set_up(mcpi_view_t *view)
+static void set_up(mcpi_view_t *view)
 {
     const mcpi_system_t *system = view->system;
     const mcpi_part_t *part = system->part;
@@ -250,7 +249,7 @@ static void streamed_set_up(mcpi_view_t *view)
     view->data = data;
 }
 
-static void streamed_tear_down(mcpi_view_t *view)
+static void tear_down(mcpi_view_t *view)
 {
     mcpi_streamed_data_t *data = static_cast<mcpi_streamed_data_t *>(view->data);
     if (!data)
@@ -265,17 +264,17 @@ static void streamed_tear_down(mcpi_view_t *view)
     view->data = nullptr;
 }
 
-static void streamed_put_r(const mcpi_view_t *view, const double *R)
+static void put_r(const mcpi_view_t *view, const double *R)
 {
     const mcpi_streamed_data_t *data = static_cast<const mcpi_streamed_data_t *>(view->data);
     rt_copy(data->rows.R, RT_DEVICE, R, RT_HOST, static_cast<size_t>(data->values) * sizeof *R);
 }
 
-static void streamed_memory(const mcpi_config_t *config, double bytes[RT_SPACES])
+static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
     const double nb = static_cast<double>(config->nb),
-                 rows = static_cast<double>(config->local_rows),
-                 blocks = static_cast<double>(config->local_blocks);
+                 rows = static_cast<double>(config->counts.local_rows),
+                 blocks = static_cast<double>(config->counts.local_blocks);
     const double O =
         blocks * nb * nb *
             static_cast<double>(mcpi_type_size(static_cast<mcpi_type_t>(config->offdiagonal))) +
@@ -284,14 +283,12 @@ static void streamed_memory(const mcpi_config_t *config, double bytes[RT_SPACES]
     bytes[RT_HOST] += O + 8 * (rows + 1) + sizeof(mcpi_streamed_data_t);
 }
 
-extern "C" const mcpi_kernels_t mcpi_streamed = {streamed_rows_of,
-                                                 nullptr,
-                                                 streamed_set_up,
-                                                 streamed_tear_down,
-                                                 streamed_put_r,
-                                                 streamed_memory,
-                                                 true,
-                                                 false,
-                                                 true,
-                                                 0,
-                                                 0};
+extern "C" const mcpi_kernels_t mcpi_streamed = {
+    .rung = {.precision = MCPI_PRECISION, .reproducible = true},
+    .rows = rows,
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .put_r = put_r,
+    .memory = memory,
+    .own_layout = true,
+};

@@ -1,22 +1,22 @@
 /*
- * warp_shared.cu - a warp a row, partial sums in shared memory.
+ * warp_shared.cu - a warp per row, partial sums in shared memory.
  *
- * Idea: a lane takes an entry of the block, so a warp reads whole blocks, one after the other, and
- * they lie one behind the other in memory; the lanes of a component then put their sums together
- * in shared memory. Advantage: each load is one run of bytes, every row has a warp of its own, and
- * rows of different length do not wait for one another. Price: of 32 lanes 25 work (nb = 5), and a
- * sum of a few values and the solve, step by step with a barrier of the warp, cost as much time as
- * several blocks. A block of nb = 6 or 7 has more entries than a warp has lanes, and is taken in
- * two passes of 3 and 4 columns.
+ * Idea: a lane takes one entry of the block, so a warp reads whole blocks, which are contiguous in
+ * memory; the lanes of a component then add up their sums in shared memory. Advantage: each load is
+ * one run of bytes, and every row has its own warp, so rows of different length do not wait for one
+ * another. Price: 25 of 32 lanes work (nb = 5), and the sum of a few values and the solve, step by
+ * step with a barrier of the warp, take as long as several blocks. A block of nb = 6 or 7 has more
+ * entries than a warp has lanes, and is done in two passes of 3 and 4 columns.
  *
- * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
+ * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
+ * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
 
 enum { MOST_THREADS = 512 };
 
-/* Shared memory of a warp. */
+/* Shared memory per warp. */
 template <class K> struct sums_t {
     double y[K::nb];
     typename K::A sum[32];
@@ -33,10 +33,10 @@ __global__ void __launch_bounds__(MOST_THREADS)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp;
     sums_t<K> &shared = reinterpret_cast<sums_t<K> *>(memory)[warp];
-    if (row >= last) /* the whole warp, and no barrier below is the block's */
+    if (row >= last) /* the whole warp returns, and no barrier below is for the block */
         return;
     double d[nb] = {}, y = 0;
-    if (lane < nb) { /* on its way while the blocks are read */
+    if (lane < nb) { /* loaded while the blocks are read */
         mcpi_load_row<nb>(a.LU + row * K::nb2, lane, d);
         y = __ldcs(a.R + row * nb + lane);
     }
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
             sum += shared.sum[c * nb + lane];
         y -= static_cast<double>(sum);
     }
-    /* A place is written again only after the barriers of the steps between. */
+    /* A place is written again only after the barriers of the steps in between. */
     y = mcpi_solve_lanes<nb>(d, lane, y, [&](double mine, int j) {
         if (lane == j)
             shared.y[j] = mine;
@@ -74,4 +74,6 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 }
 
 extern "C" const mcpi_kernels_t mcpi_warp_shared = {
-    rows, nullptr, nullptr, nullptr, nullptr, nullptr, false, false, true, 0, MOST_THREADS};
+    .rung = mcpi_rung_with_threads(mcpi_threads_to_512),
+    .rows = rows,
+};

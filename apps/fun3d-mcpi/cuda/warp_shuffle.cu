@@ -1,23 +1,24 @@
 /*
  * warp_shuffle.cu - rung warp-shared, with shuffles in place of shared memory.
  *
- * Idea: lanes hand their values to one another directly. Columns are halved again and again: of 5,
- * the last 2 are added to the first 2, then of 3 the last to the first, then of 2. Advantage: no
- * shared memory, no barrier, a third of the instructions of the sum; the solve costs a shuffle and
- * a multiplication a step. Price: all 32 lanes have to take part in a shuffle, those without an
- * entry too (they hold zeros and give them to nobody); the 7 idle lanes and the tail of every row
- * are as before.
+ * Idea: lanes pass their values to one another directly. The number of columns is halved again and
+ * again: of 5 columns, the last 2 are added to the first 2; of the 3 that remain, the last to the
+ * first; then one of 2 to the other. Advantage: no shared memory, no barrier, a third of the
+ * instructions of the sum; the solve costs one shuffle and one multiplication per step. Price: all
+ * 32 lanes must take part in a shuffle, also lanes without an entry (they hold zeros, which no lane
+ * uses); the 7 idle lanes and the tail of every row are as before.
  *
- * Launch parameter: threads, of a block. Rows do not meet there: the results are the same bits.
+ * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
+ * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"
 
-/* So many threads on a multiprocessor, in blocks of any size, leave a thread 48 registers. */
+/* With this many threads per multiprocessor, in blocks of any size, a thread has 48 registers. */
 enum { MOST_THREADS = 256, BLOCKS = 5 };
 #define ALL_LANES 0xffffffffu
 
-/* The sum over the columns, in lanes 0 .. nb - 1. */
+/* Returns the sum over the columns, in lanes 0 .. nb - 1. */
 template <int nb, class A> static __device__ __forceinline__ A sum_columns(A sum, int lane)
 {
 #pragma unroll
@@ -37,10 +38,10 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     constexpr int nb = K::nb;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp;
-    if (row >= last) /* the whole warp: the other lanes' shuffles do not miss it */
+    if (row >= last) /* the whole warp returns, so no shuffle misses a lane */
         return;
     double d[nb] = {}, y = 0;
-    if (lane < nb) { /* on its way while the blocks are read */
+    if (lane < nb) { /* loaded while the blocks are read */
         mcpi_load_row<nb>(a.LU + row * K::nb2, lane, d);
         y = __ldcs(a.R + row * nb + lane);
     }
@@ -67,4 +68,6 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 }
 
 extern "C" const mcpi_kernels_t mcpi_warp_shuffle = {
-    rows, nullptr, nullptr, nullptr, nullptr, nullptr, false, false, true, 0, MOST_THREADS};
+    .rung = mcpi_rung_with_threads(mcpi_threads_to_256),
+    .rows = rows,
+};

@@ -1,20 +1,21 @@
 /*
- * colour.c - few colours of equal size, so that no two neighbours have the same.
+ * colour.c - few colours of equal size, such that no two neighbours have the same colour.
  *
- * Greedy: each row in turn gets the lowest colour that none of its neighbours has. Then again, in
- * an order in which the rows of a colour come one after the other (Culberson's iterated greedy):
- * that never needs more colours, and with the last colour first often fewer: the rows that were
- * hardest to place now choose first. (Largest colour first is no better on meshes, and a second
- * such pass does nothing.) Rows of a colour are not neighbours, so they are done by all threads at
- * once, and the result is that of one.
+ * Greedy: each row in turn gets the lowest colour that none of its neighbours has. Greedy runs
+ * again in an order in which the rows of a colour follow each other (Culberson's iterated greedy).
+ * That never needs more colours, and with the last colour first often fewer, because the rows that
+ * were hardest to place now choose first. (Largest colour first is no better on meshes, and a
+ * second such pass does nothing.) Rows of a colour are not neighbours, so all threads can work on
+ * them at once, and the result is the same as with one thread.
  *
- * Few colours mean few barriers and messages a sweep. Greedy makes the first colours large and the
- * last ones tiny, which leaves a device idle; so rows then move to smaller colours, first one by
- * one, and where no more can move, with all that hold them back: a component of the graph of two
- * colours (Kempe's chain) may always swap them. The price is time, about that of making the graph.
+ * Few colours mean few barriers and messages per sweep. Greedy makes the first colours large and
+ * the last ones tiny, which leaves a device idle. So rows then move to smaller colours: first one
+ * by one, and when no more can move alone, together with the rows that block them. A component of
+ * the graph of two colours (a Kempe chain) may always swap the two. The price is time, about as
+ * much as making the graph takes.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ enum { NONE = 255 };
 
 /* --- greedy --- */
 
-/* Bit c: a neighbour has colour c. */
+/* Returns the set of the neighbours' colours: bit c is set if a neighbour has colour c. */
 static inline uint64_t taken(const mcpi_graph_t *graph, const uint8_t *colour, int64_t i)
 {
     uint64_t set = 0;
@@ -33,7 +34,7 @@ static inline uint64_t taken(const mcpi_graph_t *graph, const uint8_t *colour, i
     return set;
 }
 
-/* The lowest colour not in the set; NONE if all are. */
+/* Returns the lowest colour that is not in the set; NONE if all are. */
 static inline uint8_t lowest(uint64_t set)
 {
     for (int c = 0; c < MCPI_MAX_COLOURS; c++)
@@ -42,7 +43,7 @@ static inline uint8_t lowest(uint64_t set)
     return NONE;
 }
 
-/* name: what messages call each row, NULL: its number. */
+/* name: what messages call each row; NULL: its number. */
 static void greedy(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colour)
 {
     if (graph->rows > 0)
@@ -59,7 +60,7 @@ static void greedy(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colo
 
 /* --- iterated greedy --- */
 
-/* size[MCPI_MAX_COLOURS]; returns how many colours there are. */
+/* Fills size[MCPI_MAX_COLOURS] and returns the number of colours. */
 static int count_colours(const mcpi_graph_t *graph, const uint8_t *colour, int64_t *size)
 {
     int colours = MCPI_MAX_COLOURS;
@@ -71,7 +72,7 @@ static int count_colours(const mcpi_graph_t *graph, const uint8_t *colour, int64
     return colours;
 }
 
-/* list: the rows by colour, the last colour first; first[k]: where those of the k-th start. */
+/* Lists the rows by colour, the last colour first; the k-th colour's rows begin at first[k]. */
 static void list_by_colour(const uint8_t *colour, int64_t rows, const int64_t *size, int colours,
                            int32_t *list, int64_t *first)
 {
@@ -122,7 +123,7 @@ typedef struct {
     uint8_t *seen;  /* [rows] */
 } balance_t;
 
-/* A half per cent either way; a row, if that is less. */
+/* Half a per cent of the mean; at least one row. */
 static int64_t tolerance(const balance_t *b)
 {
     int64_t mean = b->graph->rows / b->colours;
@@ -143,7 +144,7 @@ static bool is_balanced(const balance_t *b)
     return b->size[extreme(b, true)] - b->size[extreme(b, false)] <= tolerance(b);
 }
 
-/* Puts row i into the smallest colour that it may have, if that is smaller than its own. */
+/* Moves row i to the smallest colour that it may have, if that is smaller than its own. */
 static bool move(balance_t *b, int64_t i)
 {
     const int own = b->colour[i];
@@ -162,16 +163,16 @@ static bool move(balance_t *b, int64_t i)
     return true;
 }
 
-/* A round asks every row, but in turns of every 16th (by a hash): whatever is moved comes from all
- * over the graph, so that ranges of it are balanced too. */
+/* Tries every row in each round, but in 16 passes of every 16th row (by a hash), so that the rows
+ * that move are from all over the graph, and ranges of it stay balanced too. */
 static void move_rows(balance_t *b)
 {
-    enum { ROUNDS = 8, TURNS = 16 };
+    enum { ROUNDS = 8, PASSES = 16 };
     for (int round = 0; round < ROUNDS && !is_balanced(b); round++) {
         int64_t moved = 0;
-        for (uint64_t turn = 0; turn < TURNS && !is_balanced(b); turn++)
+        for (uint64_t pass = 0; pass < PASSES && !is_balanced(b); pass++)
             for (int64_t i = 0; i < b->graph->rows; i++)
-                if (rt_hash((uint64_t)i, (uint64_t)round) % TURNS == turn)
+                if (rt_hash((uint64_t)i, (uint64_t)round) % PASSES == pass)
                     moved += move(b, i);
         if (moved <= b->graph->rows / 1000)
             return;
@@ -180,8 +181,8 @@ static void move_rows(balance_t *b)
 
 /* --- balance: chains --- */
 
-/* The rows that hang together with row i by colours `large` and `small`, into the queue; how many,
- * and how many more of `large`. */
+/* Puts the rows that are connected with row i through colours `large` and `small` into the queue.
+ * Returns how many there are; *excess: how many more are `large` than `small`. */
 static int64_t find_chain(balance_t *b, int64_t i, int large, int small, int64_t *excess)
 {
     const mcpi_graph_t *graph = b->graph;
@@ -204,7 +205,7 @@ static int64_t find_chain(balance_t *b, int64_t i, int large, int small, int64_t
     return tail;
 }
 
-/* Swaps the colours of chains until the two are about equal; how many rows that moved. */
+/* Swaps the colours of chains until the two are about equal. Returns how many rows that moved. */
 static int64_t swap_chains(balance_t *b, int large, int small)
 {
     const int64_t before = b->size[large];
@@ -226,7 +227,7 @@ static int64_t swap_chains(balance_t *b, int large, int small)
     return before - b->size[large];
 }
 
-/* The colours, largest first. */
+/* Lists the colours, largest first. */
 static void list_by_size(const balance_t *b, int *order)
 {
     for (int c = 0; c < b->colours; c++) {
@@ -237,7 +238,8 @@ static void list_by_size(const balance_t *b, int *order)
     }
 }
 
-/* The largest colour with the smallest, the next smallest ...; then the next largest. */
+/* Tries the largest colour with the smallest, the next smallest ..., then the next largest. Returns
+ * whether rows moved. */
 static bool swap_any(balance_t *b)
 {
     int order[MCPI_MAX_COLOURS];
@@ -282,9 +284,10 @@ double mcpi_colour_imbalance(const mcpi_graph_t *graph, const uint8_t *colour, i
     return graph->rows > 0 ? (double)largest * colours / (double)graph->rows : 1;
 }
 
-/* --- each rank by itself --- */
+/* --- each rank separately --- */
 
-/* The graph of the rows that are this rank's, listed. number: scratch, [rows of the whole]. */
+/* Returns the graph of the listed rows, which are one rank's. number: scratch, [rows of the
+ * whole]. */
 static mcpi_graph_t *own_graph(const mcpi_graph_t *graph, const int32_t *owner, const int32_t *list,
                                int64_t rows, int32_t *number)
 {
@@ -307,8 +310,8 @@ static mcpi_graph_t *own_graph(const mcpi_graph_t *graph, const int32_t *owner, 
     return own;
 }
 
-/* Colours of this rank's rows; with `colours` > 0 they are there already, and are balanced among so
- * many. Returns how many. */
+/* Colours one rank's rows. With `colours` > 0 they have colours already, and are balanced among
+ * that many. Returns the number of colours. */
 static int colour_own(const mcpi_graph_t *graph, const int32_t *owner, int rank, int colours,
                       uint8_t *colour, int32_t *list, int32_t *number)
 {
@@ -336,8 +339,8 @@ static int colour_own(const mcpi_graph_t *graph, const int32_t *owner, int rank,
     return colours;
 }
 
-/* Twice: only when all ranks' colours are counted is it known among how many each has to balance.
- */
+/* In two passes: only when all ranks' colours are counted is the number known among which each rank
+ * has to balance. */
 int mcpi_colour_local(const mcpi_graph_t *graph, const int32_t *owner, uint8_t *colour)
 {
     int32_t *list = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);

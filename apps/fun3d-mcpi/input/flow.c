@@ -2,16 +2,14 @@
  * flow.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
  * elements, about a made-up flow.
  *
- * Idea: the sweeps do not ask where the blocks come from, but how fast they converge depends on it.
- * So the blocks are those of a flow solver (finite volumes on the median dual), and only the flow
- * about which it is linearised is made up: free stream, boundary layer, and waves so that no two
- * vertices are alike. Advantage: no flow solver is needed, and any mesh will do. Price: the flow
- * solves no equation.
+ * Idea: any blocks can be swept, but the rate of convergence depends on them. So the blocks are
+ * those of a flow solver (finite volumes on the median dual), and only the flow about which it is
+ * linearised is made up: free stream, boundary layer, and waves so that no two vertices are alike.
+ * Advantage: no flow solver is needed, and any mesh can be used. Price: the flow solves no
+ * equation.
  *
- * Four doubles for each pair of neighbours are kept (dual area and viscous coefficient), a sixth of
- * a 5 x 5 block; blocks are made from them when a row is asked for. Each vertex adds up over its
- * own elements: work is done once for every vertex of an element, but there is nothing to share
- * between threads, and sums have the same order on any number of them.
+ * Four doubles are kept for each pair of neighbours (dual area and viscous coefficient), a sixth of
+ * a 5 x 5 block. Blocks are made from them when a row is asked for.
  *
  * The flux Jacobian A(n) has eigenvalues V (nb - 2 times), V + c and V - c. With B = A - V I,
  * B^3 = c^2 B, so |A| is a polynomial in B and no eigenvectors are needed:
@@ -30,303 +28,15 @@
  * 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
  */
 #include "config.h"
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "flow.h"
 
-static const double ratio = 1.4;         /* of specific heats, gamma */
+static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
 static const double compressibility = 1; /* beta of nb = 4: waves as fast as sound */
 static const double fix_share = 0.05;    /* entropy fix: of |V| + c */
 static const double pi = 3.14159265358979323846;
-
-/* --- small vectors --- */
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-/* sum += factor a x b */
-static void add_cross(double factor, const double a[3], const double b[3], double sum[3])
-{
-    sum[0] += factor * (a[1] * b[2] - a[2] * b[1]);
-    sum[1] += factor * (a[2] * b[0] - a[0] * b[2]);
-    sum[2] += factor * (a[0] * b[1] - a[1] * b[0]);
-}
-
-static void add_scaled(double factor, const double a[3], double sum[3])
-{
-    for (int d = 0; d < 3; d++)
-        sum[d] += factor * a[d];
-}
-
-/* --- elements --- */
-
-/* Faces, counter-clockwise as seen from outside; -1: a triangle. */
-typedef struct {
-    int faces, face[6][4];
-} shape_t;
-static const shape_t shapes[RT_ELEMENTS] = {
-    {4, {{0, 2, 1, -1}, {0, 1, 3, -1}, {1, 2, 3, -1}, {2, 0, 3, -1}}},
-    {5, {{0, 3, 2, 1}, {0, 1, 4, -1}, {1, 2, 4, -1}, {2, 3, 4, -1}, {3, 0, 4, -1}}},
-    {5, {{0, 2, 1, -1}, {3, 4, 5, -1}, {0, 1, 4, 3}, {1, 2, 5, 4}, {2, 0, 3, 5}}},
-    {6, {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}}};
-
-/* Relative to the element's centre, so that its size, not its place, sets the rounding. */
-static void corners(const rt_mesh_t *mesh, rt_element_t type, int64_t e, double x[8][3])
-{
-    const int size = rt_element_size(type);
-    const int32_t *vertex = mesh->element[type] + size * e;
-    double centre[3] = {0, 0, 0};
-    for (int b = 0; b < size; b++)
-        add_scaled(1.0 / size, mesh->x + 3 * (int64_t)vertex[b], centre);
-    for (int b = 0; b < size; b++)
-        for (int d = 0; d < 3; d++)
-            x[b][d] = mesh->x[3 * (int64_t)vertex[b] + d] - centre[d];
-}
-
-/* A face is taken as the triangles between its edges and its centroid, whose value is the mean of
- * the corners': elements close, whatever bend their quads have, and linear fields are exact. The
- * dual face of an edge is two triangles, from its middle to the centre of the element (the origin)
- * and the centroids of the faces at either side. */
-void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share)
-{
-    double x[8][3];
-    corners(mesh, type, e, x);
-    memset(share, 0, sizeof *share);
-    for (int f = 0; f < shapes[type].faces; f++) {
-        const int *face = shapes[type].face[f];
-        const int k = face[3] < 0 ? 3 : 4;
-        double centroid[3] = {0, 0, 0}, whole[3] = {0, 0, 0};
-        for (int i = 0; i < k; i++)
-            add_scaled(1.0 / k, x[face[i]], centroid);
-        for (int i = 0; i < k; i++) {
-            const int p = face[i], q = face[(i + 1) % k];
-            double to_p[3], to_q[3], middle[3], area[3] = {0, 0, 0};
-            for (int d = 0; d < 3; d++) {
-                to_p[d] = x[p][d] - centroid[d];
-                to_q[d] = x[q][d] - centroid[d];
-                middle[d] = (x[p][d] + x[q][d]) / 2;
-            }
-            add_cross(0.5, to_p, to_q, area);
-            add_scaled(1.0 / 3, area, share->s[p]);
-            add_scaled(1.0 / 3, area, share->s[q]);
-            add_scaled(1, area, whole);
-            /* from p to q: (0 - middle) x (centroid - middle) / 2 */
-            if (p == a)
-                add_cross(-0.5, middle, centroid, share->n[q]);
-            else if (q == a)
-                add_cross(0.5, middle, centroid, share->n[p]);
-        }
-        for (int i = 0; i < k; i++)
-            add_scaled(1.0 / (3 * k), whole, share->s[face[i]]);
-        share->volume += dot(centroid, whole) / 3;
-    }
-}
-
-/* --- dual mesh --- */
-
-/* Which elements of one type a vertex has: list[start[v] .. start[v + 1] - 1], ascending. */
-static void list_elements(const rt_mesh_t *mesh, rt_element_t type, int64_t **start, int32_t **list)
-{
-    const int size = rt_element_size(type);
-    const int64_t uses = size * mesh->elements[type];
-    int64_t *at = RT_NEW(int64_t, (size_t)mesh->vertices + 2, RT_HOST);
-    *list = RT_NEW(int32_t, (size_t)uses, RT_HOST);
-    memset(at, 0, ((size_t)mesh->vertices + 2) * sizeof *at);
-    for (int64_t k = 0; k < uses; k++)
-        at[mesh->element[type][k] + 2]++;
-    for (int64_t v = 0; v < mesh->vertices; v++)
-        at[v + 2] += at[v + 1];
-    for (int64_t k = 0; k < uses; k++) /* at[v + 1] runs from v's start to v + 1's */
-        (*list)[at[mesh->element[type][k] + 1]++] = (int32_t)(k / size);
-    *start = at;
-}
-
-/* Viscous flux out of a's part of the element: through all its dual faces, with the element's
- * gradient. L_ab = sum_c (n_ac . s_b) / volume. */
-static void add_element(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int32_t vertex,
-                        const mcpi_graph_t *graph, mcpi_flow_data_t *f)
-{
-    const int size = rt_element_size(type);
-    const int32_t *of = mesh->element[type] + size * e;
-    int a = 0;
-    while (of[a] != vertex)
-        a++;
-    mcpi_share_t share;
-    mcpi_share(mesh, type, e, a, &share);
-    double out[3] = {0, 0, 0};
-    for (int b = 0; b < size; b++)
-        add_scaled(1, share.n[b], out);
-    for (int b = 0; b < size; b++) {
-        const double L = dot(out, share.s[b]) / share.volume;
-        if (b == a) {
-            f->diagonal[vertex] += L;
-            continue;
-        }
-        const int64_t entry = mcpi_graph_find(graph, vertex, of[b]);
-        add_scaled(1, share.n[b], f->n + 3 * entry);
-        f->viscous[entry] += L;
-    }
-    add_scaled(-1, out, f->boundary + 3 * (int64_t)vertex);
-}
-
-static void make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
-{
-    const int64_t rows = graph->rows;
-    f->n = RT_NEW(double, 3 * (size_t)graph->start[rows], RT_HOST);
-    f->viscous = RT_NEW(double, (size_t)graph->start[rows], RT_HOST);
-    f->boundary = RT_NEW(double, 3 * (size_t)rows, RT_HOST);
-    f->diagonal = RT_NEW(double, (size_t)rows, RT_HOST);
-    memset(f->n, 0, 3 * (size_t)graph->start[rows] * sizeof(double));
-    memset(f->viscous, 0, (size_t)graph->start[rows] * sizeof(double));
-    memset(f->boundary, 0, 3 * (size_t)rows * sizeof(double));
-    memset(f->diagonal, 0, (size_t)rows * sizeof(double));
-    for (int t = 0; t < RT_ELEMENTS; t++) {
-        int64_t *start;
-        int32_t *list;
-        if (mesh->elements[t] == 0)
-            continue;
-        list_elements(mesh, (rt_element_t)t, &start, &list);
-#pragma omp parallel for schedule(static)
-        for (int64_t v = 0; v < rows; v++)
-            for (int64_t k = start[v]; k < start[v + 1]; k++)
-                add_element(mesh, (rt_element_t)t, list[k], (int32_t)v, graph, f);
-        RT_FREE(start, RT_HOST);
-        RT_FREE(list, RT_HOST);
-    }
-}
-
-/* Dual cells of vertices inside close, but for rounding: there is no face to work on. */
-static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t v = 0; v < graph->rows; v++) {
-        double *left = f->boundary + 3 * v, sum = 0;
-        for (int64_t p = graph->start[v]; p < graph->start[v + 1]; p++)
-            sum += sqrt(dot(f->n + 3 * p, f->n + 3 * p));
-        if (sqrt(dot(left, left)) < 1e-12 * sum)
-            memset(left, 0, 3 * sizeof *left);
-    }
-}
-
-/* --- walls --- */
-
-/* The next tag of a list; *at goes behind it and its comma. False: that is no tag. */
-static bool next_tag(const char **at, long *tag)
-{
-    char *end;
-    *tag = strtol(*at, &end, 10);
-    if (end == *at || (*end != '\0' && *end != ',') || (*end == ',' && end[1] == '\0'))
-        return false;
-    *at = *end ? end + 1 : end;
-    return true;
-}
-
-/* The first tag, "" if there is none. */
-static const char *first_tag(const char *walls)
-{
-    return walls && strcmp(walls, "none") != 0 ? walls : "";
-}
-
-static bool has_tag(const rt_mesh_t *mesh, long tag)
-{
-    for (int t = 0; t < RT_FACES; t++)
-        for (int64_t f = 0; f < mesh->faces[t]; f++)
-            if (mesh->tag[t][f] == tag)
-                return true;
-    return false;
-}
-
-bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
-{
-    for (const char *at = first_tag(walls); *at;) {
-        long tag;
-        if (!next_tag(&at, &tag)) {
-            snprintf(why, len, "--walls %s: not a list of boundary tags such as 1,3, nor none",
-                     walls);
-            return false;
-        }
-        if (!has_tag(mesh, tag)) {
-            snprintf(why, len,
-                     "--walls %s: of %" PRId64 " boundary faces none has the tag %ld; without "
-                     "walls: --walls none",
-                     walls, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_wall(const char *walls, int32_t tag)
-{
-    long number;
-    for (const char *at = first_tag(walls); *at && next_tag(&at, &number);)
-        if (number == tag)
-            return true;
-    return false;
-}
-
-static void find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
-{
-    memset(wall, 0, (size_t)mesh->vertices);
-    for (int t = 0; t < RT_FACES; t++) {
-        const int size = rt_face_size((rt_face_t)t);
-        for (int64_t f = 0; f < mesh->faces[t]; f++)
-            if (is_wall(walls, mesh->tag[t][f]))
-                for (int i = 0; i < size; i++)
-                    wall[mesh->face[t][size * f + i]] = 1;
-    }
-}
-
-static double distance(const double *x, int32_t a, int32_t b)
-{
-    double square = 0;
-    for (int d = 0; d < 3; d++) {
-        const double step = x[3 * (int64_t)a + d] - x[3 * (int64_t)b + d];
-        square += step * step;
-    }
-    return sqrt(square);
-}
-
-/* Distance to the wall, near enough for a made-up flow: breadth first, a vertex tries the nearest
- * wall vertices of its neighbours. -1: there is no wall. */
-static void find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
-                          double *far)
-{
-    int32_t *queue = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int32_t *nearest = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int64_t head = 0, tail = 0;
-    for (int64_t v = 0; v < graph->rows; v++) {
-        far[v] = wall[v] ? 0 : -1;
-        nearest[v] = (int32_t)v;
-        if (wall[v])
-            queue[tail++] = (int32_t)v;
-    }
-    while (head < tail) {
-        const int64_t end = tail;
-        for (int64_t k = head; k < end; k++)
-            for (int64_t p = graph->start[queue[k]]; p < graph->start[queue[k] + 1]; p++) {
-                const int32_t v = graph->neighbour[p], w = nearest[queue[k]];
-                if (far[v] < 0)
-                    queue[tail++] = v;
-                else if (nearest[v] == w || far[v] < 1e-300)
-                    continue;
-                const double d = distance(x, v, w);
-                if (far[v] < 0 || d < far[v]) {
-                    far[v] = d;
-                    nearest[v] = w;
-                }
-            }
-        head = end;
-    }
-    RT_FREE(queue, RT_HOST);
-    RT_FREE(nearest, RT_HOST);
-}
 
 /* --- the flow --- */
 
@@ -337,7 +47,7 @@ typedef struct {
     double k[WAVES][MODES][3], phase[WAVES][MODES];
 } scene_t;
 
-/* Length of what the flow goes around: the walls, or all there is. */
+/* Returns the length of what the flow goes around: the walls, or the whole mesh without walls. */
 static double body_length(const rt_mesh_t *mesh, const uint8_t *wall)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
@@ -363,7 +73,7 @@ static scene_t make_scene(const rt_mesh_t *mesh, const uint8_t *wall, const mcpi
     for (uint64_t w = 0; w < WAVES; w++)
         for (uint64_t m = 0; m < MODES; m++) {
             const uint64_t at = 4 * (MODES * w + m);
-            for (uint64_t d = 0; d < 3; d++) /* wave lengths from half a body up */
+            for (uint64_t d = 0; d < 3; d++) /* wavelengths from half a body up */
                 s.k[w][m][d] = 4 * pi / s.length * rt_random(at + d, flow->seed);
             s.phase[w][m] = pi * rt_random(at + 3, flow->seed);
         }
@@ -374,11 +84,12 @@ static double wave(const scene_t *s, int w, const double *x)
 {
     double sum = 0;
     for (int m = 0; m < MODES; m++)
-        sum += sin(dot(s->k[w][m], x) + s->phase[w][m]) / MODES;
+        sum += sin(mcpi_dot(s->k[w][m], x) + s->phase[w][m]) / MODES;
     return sum;
 }
 
-/* Units: density, speed of sound of the free stream. far: from the wall, -1 if there is none. */
+/* Makes a vertex's state. Units: density and speed of sound of the free stream. far: distance from
+ * the wall, -1 if there is none. */
 static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *x, double far,
                        double *q)
 {
@@ -394,7 +105,7 @@ static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *
         memcpy(q + 1, u, sizeof u);
         return;
     }
-    /* the wall is as warm as the stream that it has stopped */
+    /* the wall has the temperature of the stream that it stops */
     const double stopped = (ratio - 1) / 2 * flow->mach * flow->mach * (1 - layer * layer);
     const double rho = ratio * p / ((1 + stopped) * (1 + size * wave(s, 4, x)));
     q[0] = rho;
@@ -416,7 +127,7 @@ mcpi_state_t mcpi_state(int nb, const double *q)
     }
     for (int d = 0; d < 3; d++)
         s.u[d] = q[1 + d] / q[0];
-    const double p = (ratio - 1) * (q[4] - q[0] * dot(s.u, s.u) / 2);
+    const double p = (ratio - 1) * (q[4] - q[0] * mcpi_dot(s.u, s.u) / 2);
     s.H = (q[4] + p) / q[0];
     for (int k = 5; k < nb; k++)
         s.phi[k - 5] = q[k] / q[0];
@@ -438,7 +149,7 @@ mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b)
 void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
                    double *c)
 {
-    const double g1 = ratio - 1, v = dot(s->u, n), half = dot(s->u, s->u) / 2;
+    const double g1 = ratio - 1, v = mcpi_dot(s->u, n), half = mcpi_dot(s->u, s->u) / 2;
     memset(A, 0, (size_t)(nb * nb) * sizeof *A);
     *V = v;
     *c = nb == 4 ? sqrt(v * v + compressibility) : sqrt(g1 * (s->H - half));
@@ -468,7 +179,7 @@ void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, 
     }
 }
 
-/* |x|, rounded off (Harten) below `fix`: a wave that stands still would be damped by nothing. */
+/* Returns |x|, smoothed (Harten) below `fix`: otherwise nothing would damp a standing wave. */
 static double magnitude(double x, double fix)
 {
     x = fabs(x);
@@ -521,20 +232,20 @@ void mcpi_viscous(int nb, const double *q, double *K)
 
 /* --- rows --- */
 
-/* y += factor x */
+/* Computes y += factor x. */
 static void add_block(int n, double factor, const double *x, double *y)
 {
     for (int k = 0; k < n; k++)
         y[k] += factor * x[k];
 }
 
-/* Flux through a dual face of area n: half the sum of both sides' less what Roe's dissipation
- * takes, |A~| held. D += S/2 (A(q_i) + |A~|), O += S/2 (A(q_j) - |A~|); without O through the
- * boundary, where the state outside is given. Returns (S/2)(|V| + c). */
+/* Adds the flux through a dual face of area n: half the sum of both sides' less Roe's dissipation,
+ * with |A~| held fixed. D += S/2 (A(q_i) + |A~|), O += S/2 (A(q_j) - |A~|). Through the boundary,
+ * where the state outside is given, there is no O. Returns (S/2)(|V| + c). */
 static double add_convection(int nb, const mcpi_state_t *at, const mcpi_state_t *beyond,
                              const double n[3], double *D, double *O)
 {
-    const double S = sqrt(dot(n, n));
+    const double S = sqrt(mcpi_dot(n, n));
     if (S == 0)
         return 0;
     const double unit[3] = {n[0] / S, n[1] / S, n[2] / S};
@@ -554,8 +265,8 @@ static double add_convection(int nb, const mcpi_state_t *at, const mcpi_state_t 
     return S / 2 * fastest;
 }
 
-/* The wall's velocity is known to be 0: momentum rows say that dQ is 0 there, in numbers as large
- * as the others of the row. */
+/* The wall's velocity is 0, so the momentum rows say that dQ is 0 there, with entries as large as
+ * the others of the row. */
 static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbours)
 {
     for (int i = 1; i < 4; i++) {
@@ -613,7 +324,7 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
 {
     const size_t rows = (size_t)mesh->vertices;
     uint8_t *wall = RT_NEW(uint8_t, rows, RT_HOST);
-    find_walls(mesh, flow->walls, wall);
+    mcpi_find_walls(mesh, flow->walls, wall);
     mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
     mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
     *source = (mcpi_source_t){.graph = mcpi_graph_of_mesh(mesh),
@@ -623,13 +334,13 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
                               .row = flow_row,
                               .destroy = flow_destroy};
     *f = (mcpi_flow_data_t){.nb = flow->nb, .cfl = flow->cfl, .wall = wall};
-    make_dual(mesh, source->graph, f);
-    clear_inside(source->graph, f);
+    mcpi_make_dual(mesh, source->graph, f);
     double *far = RT_NEW(double, rows, RT_HOST);
-    find_distance(source->graph, mesh->x, f->wall, far);
+    mcpi_find_distance(source->graph, mesh->x, f->wall, far);
     const scene_t scene = make_scene(mesh, f->wall, flow);
     f->mu = flow->mach * scene.length / flow->reynolds;
-    f->q = RT_NEW(double, rows *(size_t)flow->nb, RT_HOST);
+    const size_t values = rows * (size_t)flow->nb;
+    f->q = RT_NEW(double, values, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < mesh->vertices; v++)
         make_state(&scene, flow, mesh->x + 3 * v, far[v], f->q + v * flow->nb);

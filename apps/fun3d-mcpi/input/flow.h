@@ -1,24 +1,16 @@
 /*
- * flow.h - what flow.c is made of: dual mesh, made-up flow, and the blocks of one face. For flow.c
- * and its test; everybody else asks for rows.
+ * flow.h - what a flow is made of: dual mesh, walls, and the blocks of one face. For flow.c,
+ * dual.c, walls.c and their test; other files ask the source for rows.
  */
 #ifndef MCPI_FLOW_H
 #define MCPI_FLOW_H
 
-#include "../mcpi.h"
-
-/* What one element gives to the dual cell of its vertex a. Vertices are those of the element. */
-typedef struct {
-    double volume;  /* of the element */
-    double s[8][3]; /* the gradient in the element is (1 / volume) sum_b s_b value_b */
-    double n[8][3]; /* area of the dual face from a to b, 0 if ab is no edge */
-} mcpi_share_t;
-void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share);
+#include "input.h"
 
 /* The data of a source that is a flow. Entries are those of the graph's lists. */
 typedef struct {
     int nb;
-    double cfl, mu;   /* mu: of speeds over the speed of sound and lengths of the mesh */
+    double cfl, mu;   /* mu: for speeds over the speed of sound and lengths of the mesh */
     double *n;        /* [entries][3] area of the dual face towards the neighbour */
     double *viscous;  /* [entries] L_ab */
     double *boundary; /* [rows][3] what closes the dual cell: 0 inside */
@@ -26,6 +18,28 @@ typedef struct {
     double *q;        /* [rows][nb] */
     uint8_t *wall;    /* [rows] */
 } mcpi_flow_data_t;
+
+/* --- dual.c --- */
+
+/* What one element contributes to the dual cell of its vertex a. Vertices are the element's. */
+typedef struct {
+    double volume;  /* of the element */
+    double s[8][3]; /* the gradient in the element is (1 / volume) sum_b s_b value_b */
+    double n[8][3]; /* area of the dual face from a to b, 0 if ab is no edge */
+} mcpi_share_t;
+void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, int64_t e, int a, mcpi_share_t *share);
+/* Allocates and fills n, viscous, boundary and diagonal. */
+void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f);
+
+/* --- walls.c --- */
+
+/* Fills wall[vertices] with 1 where a boundary face has one of these tags, else 0. */
+void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
+/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
+void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
+                        double *far);
+
+/* --- flow.c --- */
 
 /* What a flux Jacobian depends on. */
 typedef struct {
@@ -35,12 +49,18 @@ typedef struct {
 } mcpi_state_t;
 mcpi_state_t mcpi_state(int nb, const double *q);
 mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b);
-/* A(n) with |n| = 1, nb x nb column-major; normal velocity *V and its speed of sound *c. */
+/* Computes A(n) with |n| = 1, nb x nb column-major, the normal velocity *V and its speed of sound
+ * *c. */
 void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
                    double *c);
-/* |A| with eigenvalues below `fix` in magnitude kept off 0; fix = 0: |A| itself. */
+/* Computes |A|, with eigenvalues below `fix` in magnitude kept away from 0; fix = 0: |A| itself. */
 void mcpi_magnitude(int nb, const double *A, double V, double c, double fix, double *M);
-/* K(q): change of the viscous flux with q, without mu and L. */
+/* Computes K(q): the change of the viscous flux with q, without mu and L. */
 void mcpi_viscous(int nb, const double *q, double *K);
+
+static inline double mcpi_dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * graph.c - who is a neighbour of whom, from the elements of a mesh.
+ * graph.c - the neighbours of each vertex, from the elements of a mesh.
  *
- * The elements of each vertex are listed; then each vertex collects the vertices of its elements in
+ * The elements of each vertex are listed. Then each vertex collects the vertices of its elements in
  * a small hash table, twice: once to count them, once to write and sort them. The table is private
- * to a thread and stays in its cache, so nothing is shared but the lists of elements, whose order
- * (that of the threads' arrival) no longer shows in sorted neighbours. The price: all elements are
- * read twice for each of their vertices; pairs in one long array, sorted, would be read once, but
- * take four times the memory.
+ * to a thread and stays in its cache, so only the lists of elements are shared. Their order depends
+ * on the threads, but neighbours are sorted, so it has no effect. The price: all elements are read
+ * twice for each of their vertices. Pairs in one long array, sorted, would be read once, but take
+ * four times the memory.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static incidence_t list_elements(const rt_mesh_t *mesh)
     in.first = RT_NEW(int64_t, (size_t)mesh->vertices + 2, RT_HOST);
     memset(in.first, 0, ((size_t)mesh->vertices + 2) * sizeof *in.first);
     count_elements(mesh, in.first);
-    /* from here on first[v + 1] is the place of v's next element; at last, of the first of v + 1 */
+    /* from here on first[v + 1] is the place of v's next element, and in the end that of the first
+     * of v + 1 */
     for (int64_t v = 0; v < mesh->vertices; v++)
         in.first[v + 2] += in.first[v + 1];
     in.element = RT_NEW(uint32_t, (size_t)in.first[mesh->vertices + 1], RT_HOST);
@@ -69,7 +70,7 @@ static incidence_t list_elements(const rt_mesh_t *mesh)
     return in;
 }
 
-/* Its vertices, and how many. */
+/* Returns the element's vertices, and how many there are. */
 static const int32_t *vertices_of(const incidence_t *in, uint32_t element, int *size)
 {
     int t = 0;
@@ -83,7 +84,7 @@ static const int32_t *vertices_of(const incidence_t *in, uint32_t element, int *
 
 enum { SLOTS = 1024, FULL = SLOTS / 2 };
 
-/* Distinct vertices, in the order in which they came. Empty slots: -1. */
+/* Distinct vertices, in the order in which they were added. Empty slots: -1. */
 typedef struct {
     int32_t slot[SLOTS], vertex[FULL];
     int used[FULL], count;
@@ -95,7 +96,7 @@ static void set_start(set_t *set)
     set->count = 0;
 }
 
-/* Costs what is in it, not what it could hold. */
+/* Takes time for what is in it, not for what it could hold. */
 static void set_empty(set_t *set)
 {
     for (int i = 0; i < set->count; i++)
@@ -103,7 +104,7 @@ static void set_empty(set_t *set)
     set->count = 0;
 }
 
-/* False: full. */
+/* Returns false if the set is full. */
 static bool set_add(set_t *set, int32_t vertex)
 {
     uint32_t at = (uint32_t)vertex * 2654435769U >> 22;
@@ -119,7 +120,7 @@ static bool set_add(set_t *set, int32_t vertex)
     return true;
 }
 
-/* How many neighbours v has; -1: too many for the set. */
+/* Returns how many neighbours v has; -1: too many for the set. */
 static int collect(const incidence_t *in, int64_t v, set_t *set)
 {
     set_empty(set);
@@ -149,7 +150,8 @@ static void put_sorted(const set_t *set, int32_t *to)
     }
 }
 
-/* The hub of a fan may have a million neighbours. Into a list of rt_alloc; how many. */
+/* Lists the neighbours of a vertex that may have a million, such as the hub of a fan. *list is to
+ * be freed. Returns how many there are. */
 static int64_t collect_hub(const incidence_t *in, int64_t v, int32_t **list)
 {
     int64_t count = 0, distinct = 0;
@@ -171,7 +173,7 @@ static int64_t collect_hub(const incidence_t *in, int64_t v, int32_t **list)
 
 /* --- the graph --- */
 
-/* graph->start[v + 1] = neighbours of v. */
+/* Sets start, by the number of neighbours of each vertex. */
 static void count_neighbours(const incidence_t *in, mcpi_graph_t *graph)
 {
     graph->start[0] = 0;
@@ -243,7 +245,7 @@ void mcpi_graph_destroy(mcpi_graph_t *graph)
 
 typedef enum { SOUND, ALONE, OUT_OF_RANGE, ITSELF, TWICE, DESCENDS, ONE_WAY } fault_t;
 
-/* What is wrong with the list of row i by itself, and the neighbour that shows it. */
+/* Returns what is wrong with the list of row i by itself, and the neighbour that shows it. */
 static fault_t list_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which)
 {
     *which = -1;
@@ -274,7 +276,7 @@ int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbou
     return low < graph->start[row + 1] && graph->neighbour[low] == neighbour ? low : -1;
 }
 
-/* Once all lists ascend. */
+/* Requires that all lists ascend. */
 static fault_t return_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which)
 {
     for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
@@ -337,8 +339,9 @@ bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len)
     return false;
 }
 
-/* An edge is a pair, and so is a diagonal of a quad: each counts twice. By Euler's formula of a
- * ball, V - E + F - C = 1, with each inner face in two cells and each boundary face in one. */
+/* An edge is a pair, and so is a diagonal of a quad; each counts twice. The number of edges follows
+ * from Euler's formula for a ball, V - E + F - C = 1, with each inner face in two cells and each
+ * boundary face in one. */
 int64_t mcpi_graph_expected(const rt_mesh_t *mesh)
 {
     if (mesh->elements[RT_HEXAHEDRON] > 0)

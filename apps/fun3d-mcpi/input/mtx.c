@@ -1,14 +1,14 @@
 /*
  * mtx.c - a block-sparse matrix from a Matrix Market file: any solver's matrix can be swept.
  *
- * The file lists entries (row, column, value) from 1 in any order; they are sorted into nb x nb
- * blocks. A block with one entry is stored whole, as it is swept whole. Its advantage: exactly the
- * matrix of an application; its price: no coordinates, hence no order along a curve, and one rank
- * reads all of it. Memory is at most 16 + 8 (nb^2 + 3) bytes an entry, and what the file says is
- * doubted first: see io/scan.h.
+ * The file lists entries (row, column, value), numbered from 1, in any order; they are sorted into
+ * nb x nb blocks. A block with one entry is stored whole, because it is swept whole. Advantage:
+ * this is exactly the matrix of an application. Price: there are no coordinates, hence no order
+ * along a curve, and every rank reads all of it. Memory is at most 16 + 8 (nb^2 + 3) bytes per
+ * entry, and no count of the file is trusted: see io/scan.h.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct {
 
 /* --- the file --- */
 
-/* The next word of the header must be `want`, in any case. */
+/* Reads the next word of the header, which must be `want` or `other`, in upper or lower case. */
 static bool word(rt_scan_t *s, const char *want, const char *other, const char *what)
 {
     char got[24];
@@ -54,14 +54,14 @@ static bool banner(rt_scan_t *s)
     if (s->at == s->end)
         return rt_scan_fail_file(s, "the file is empty");
     if (rt_scan_left(s) < n || strncasecmp(s->at, start, n) != 0)
-        return rt_scan_fail_file(s, "no Matrix Market file, which starts with %s", start);
+        return rt_scan_fail_file(s, "not a Matrix Market file, which starts with %s", start);
     s->at += n;
     return word(s, "matrix", NULL, "object") && word(s, "coordinate", NULL, "format") &&
            word(s, "real", "integer", "field") && word(s, "general", NULL, "symmetry") &&
            rt_scan_line_end(s);
 }
 
-/* To the next line that is not blank or a comment. */
+/* Skips to the next line that is not blank or a comment. */
 static void next_line(rt_scan_t *s)
 {
     rt_scan_skip_space(s);
@@ -71,7 +71,7 @@ static void next_line(rt_scan_t *s)
     }
 }
 
-/* The line of sizes. Every block row needs an entry, so that rows are bounded by the file too. */
+/* Reads the line of sizes. Every block row needs an entry, so the file bounds the rows too. */
 static bool sizes(rt_scan_t *s, mtx_t *m)
 {
     int64_t rows, columns;
@@ -87,7 +87,8 @@ static bool sizes(rt_scan_t *s, mtx_t *m)
         return rt_scan_fail(s, "%" PRId64 " rows and %" PRId64 " columns: must be square", rows,
                             columns);
     if (rows % m->nb != 0)
-        return rt_scan_fail(s, "%" PRId64 " rows: no multiple of the block size, %d", rows, m->nb);
+        return rt_scan_fail(s, "%" PRId64 " rows: not a multiple of the block size, %d", rows,
+                            m->nb);
     if (!rt_scan_count(s, m->entries, 6, "entries") || !rt_scan_line_end(s))
         return false;
     m->rows = rows / m->nb;
@@ -137,8 +138,8 @@ static bool entries(rt_scan_t *s, mtx_t *m)
 
 /* --- entries to blocks --- */
 
-/* Entries of one block row: by block, inside it by column and row. nb is not known to qsort, but
- * columns in ascending order are in order of blocks too. */
+/* Orders entries of one block row by block, and inside a block by column and row. qsort does not
+ * know nb, but ascending columns are in the order of blocks too. */
 static int by_column(const void *a, const void *b)
 {
     const entry_t *p = a, *q = b;
@@ -154,7 +155,8 @@ static bool sort(rt_scan_t *s, mtx_t *m)
         RT_FREE(sorted, RT_HOST);
         return false;
     }
-    /* first[i + 1] is the place of the next entry of i, and at last that of the first of i + 1 */
+    /* first[i + 1] is the place of the next entry of i, and in the end that of the first of i +
+     * 1 */
     memset(m->first, 0, (size_t)(m->rows + 2) * sizeof *m->first);
     for (int64_t k = 0; k < m->entries; k++)
         m->first[m->entry[k].row / m->nb + 2]++;
@@ -169,12 +171,13 @@ static bool sort(rt_scan_t *s, mtx_t *m)
               by_column);
     for (int64_t k = 1; k < m->entries; k++)
         if (sorted[k].row == sorted[k - 1].row && sorted[k].column == sorted[k - 1].column)
-            return rt_scan_fail_file(s, "row %d, column %d stands twice in it", sorted[k].row + 1,
+            return rt_scan_fail_file(s, "row %d, column %d is listed twice", sorted[k].row + 1,
                                      sorted[k].column + 1);
     return true;
 }
 
-/* Blocks beside the diagonal of block row i, whose columns go to `neighbour` unless it is NULL. */
+/* Counts the off-diagonal blocks of block row i, and writes their columns to `neighbour` unless it
+ * is NULL. */
 static int64_t neighbours_of(const mtx_t *m, int64_t i, int32_t *neighbour, bool *diagonal)
 {
     int64_t n = 0;
@@ -210,7 +213,7 @@ static bool make_graph(rt_scan_t *s, const mtx_t *m, mcpi_graph_t *graph)
                 i, i * m->nb + 1, (i + 1) * m->nb);
     }
     if (graph->start[m->rows] == 0)
-        return rt_scan_fail_file(s, "there is nothing beside the diagonal blocks");
+        return rt_scan_fail_file(s, "there are no blocks off the diagonal");
     graph->neighbour = rt_scan_alloc(s, graph->start[m->rows], sizeof *graph->neighbour);
     if (!graph->neighbour)
         return false;
@@ -283,6 +286,17 @@ static bool fill(rt_scan_t *s, const mtx_t *m, mcpi_source_t *source)
         return false;
     *source->graph = (mcpi_graph_t){0};
     return make_graph(s, m, source->graph) && make_blocks(s, m, source->graph, blocks);
+}
+
+void mcpi_source_destroy(mcpi_source_t *source)
+{
+    if (!source)
+        return;
+    if (source->destroy)
+        source->destroy(source);
+    mcpi_graph_destroy(source->graph);
+    RT_FREE(source->x, RT_HOST);
+    RT_FREE(source, RT_HOST);
 }
 
 mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, int nb, char *why,

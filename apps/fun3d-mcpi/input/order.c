@@ -1,14 +1,14 @@
 /*
- * order.c - the order of the rows: by colour, and inside a colour so that neighbours' dQ are near
+ * order.c - the order of the rows: by colour, and inside a colour such that neighbours' dQ are near
  * each other in memory.
  *
- * All orders are functions of the graph, the coordinates and the seed: the number of threads
- * changes nothing.
+ * All orders are functions of the graph, the coordinates and the seed; they do not depend on the
+ * number of threads.
  */
 #include "config.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "rows.h"
+#include "input.h"
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@
 
 enum { GRID_BITS = 21 };
 
-/* The least cube around all points, one scale for all axes. It resolves 5e-7 of the longest extent;
- * points that fall together stay in the order they had. */
+/* The curve fills the smallest cube around all points, with one scale for all axes. It resolves
+ * 5e-7 of the longest extent; points that coincide keep their order. */
 void mcpi_list_by_hilbert(const double *x, int64_t rows, uint32_t *list)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -55,7 +55,7 @@ static int64_t degree(const mcpi_graph_t *graph, int64_t i)
     return graph->start[i + 1] - graph->start[i];
 }
 
-/* Appends the neighbours of i that were not seen to the queue, whose end this returns. */
+/* Appends the neighbours of i that were not seen to the queue, and returns its new end. */
 static int64_t visit(search_t *s, uint32_t i, int64_t tail)
 {
     for (int64_t k = s->graph->start[i]; k < s->graph->start[i + 1]; k++) {
@@ -68,8 +68,8 @@ static int64_t visit(search_t *s, uint32_t i, int64_t tail)
     return tail;
 }
 
-/* A row of least degree among those that are farthest from `start`; all is left as it was but for
- * the queue from `head` on. */
+/* Returns a row of least degree among the rows farthest from `start`. Changes only the queue from
+ * `head` on. */
 static uint32_t farthest(search_t *s, uint32_t start, int64_t head, int64_t *depth)
 {
     int64_t level = head, tail = head + 1, at = head;
@@ -112,7 +112,7 @@ static void sort_by_degree(const mcpi_graph_t *graph, uint32_t *queue, int64_t n
     }
 }
 
-/* A start at an end of i's component: to the far end, while that gets us farther. */
+/* Returns a row at an end of i's component: goes to the far end as long as that leads farther. */
 static uint32_t find_end(search_t *s, uint32_t i, int64_t head)
 {
     int64_t before, depth;
@@ -155,7 +155,7 @@ void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list)
 
 /* --- natural, random --- */
 
-/* In ascending order of hashes, where a seed is given. */
+/* Lists the rows in ascending order of a hash. */
 static void list_at_random(int64_t rows, uint64_t seed, uint32_t *list)
 {
     uint64_t *key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);

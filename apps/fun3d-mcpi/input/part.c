@@ -1,13 +1,13 @@
 /*
  * part.c - which rank has which rows, and a rank's rows with their columns.
  *
- * Every rank has the whole graph and makes its own part from it: no messages, no agreement on
- * numbers, and what a neighbour rank sends is known to be what is needed here. The price: every
- * rank holds the graph of the whole, 4 bytes a block, which is as much as the matrix (100 bytes a
- * block in FP32) of a rank of 25.
+ * Every rank has the whole graph and makes its own part from it. That takes no messages and no
+ * agreement on numbers, and a neighbour rank is known to send just what is needed here. The price:
+ * every rank holds the graph of the whole, 4 bytes per block. On 25 ranks that is as much as a
+ * rank's part of the matrix (100 bytes per block in FP32).
  */
 #include "config.h"
-#include "rows.h"
+#include "input.h"
 #include <string.h>
 
 /* --- partition --- */
@@ -39,7 +39,7 @@ static uint8_t kind_of(const mcpi_graph_t *graph, const int32_t *owner, int rank
     return own ? INTERIOR : ELSEWHERE;
 }
 
-/* kind[row] of all rows. */
+/* Returns kind[row] of all rows. */
 static uint8_t *find_kinds(const mcpi_graph_t *graph, const mcpi_order_t *order,
                            const int32_t *owner, int rank)
 {
@@ -64,7 +64,8 @@ static void count_rows(mcpi_part_t *part, const uint8_t *kind)
     part->ghosts = ghosts;
 }
 
-/* Rows first .. last - 1 of this kind get the next numbers from `next` on; where they end. */
+/* Numbers rows first .. last - 1 of the wanted kind from `next` on. Returns the next free
+ * number. */
 static int64_t number(mcpi_part_t *part, const uint8_t *kind, int64_t first, int64_t last,
                       int wanted, int64_t next, int32_t *local)
 {
@@ -94,8 +95,8 @@ static void number_rows(mcpi_part_t *part, const mcpi_order_t *order, const uint
 
 /* --- columns --- */
 
-/* Sorts column[0 .. n-1] ascending, and place along. Shell's sort with gaps that fall by 2.25: for
- * a common row little more than insertion, and a hub's million need no memory. */
+/* Sorts column[0 .. n-1] ascending, and place along with it. Shell sort with gaps that shrink by
+ * 2.25: for a common row little more than insertion sort, and a hub's million need no memory. */
 static void sort_columns(int32_t *column, int32_t *place, int64_t n)
 {
     int64_t gap = 1;

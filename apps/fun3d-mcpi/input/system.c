@@ -1,15 +1,15 @@
 /*
  * system.c - from the exact matrix to what is swept: rows scaled, O rounded, D factored.
  *
- * Idea: a block row may be multiplied by any number, dQ stays what it is. Numbers like 1e-12 (the
+ * Idea: a block row may be multiplied by any number without changing dQ. Numbers like 1e-12 (the
  * area of a cell at the wall) would be denormals or 0 in FP16, so each row is multiplied by the
  * power of two that brings the largest entry of its diagonal block into [1, 2). Advantage: powers
- * of two are exact, so O in 16 bits loses no more than its rounding, and the sweep pays nothing.
- * Price: R of every solve has to be scaled too, and entries of O that are 2^16 times the diagonal's
+ * of two are exact, so O in 16 bits loses no more than its rounding, and the sweep costs no more.
+ * Price: R of every solve must be scaled too, and entries of O that are 2^16 times the diagonal's
  * overflow FP16 (refused here).
  *
- * D is factored without pivoting: the order of operations is then the same in all rows, which is
- * what lets a GPU do them side by side. Price: a row whose pivot is too small is refused.
+ * D is factored without pivoting. The order of operations is then the same in all rows, so that a
+ * GPU can do many rows at once. Price: a row whose pivot is too small is refused.
  */
 #include "config.h"
 #include <float.h>
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "../mcpi.h"
+#include "input.h"
 
 /* --- types of O --- */
 
@@ -26,14 +26,10 @@ size_t mcpi_type_size(mcpi_type_t type)
     return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
 }
 
-const char *mcpi_type_name(mcpi_type_t type)
-{
-    static const char *const name[MCPI_TYPES] = {"fp64", "fp32", "fp16", "bf16"};
-    return name[type];
-}
+const char *const mcpi_type_names[] = {"fp64", "fp32", "fp16", "bf16", NULL};
 
-/* Straight from FP64: by way of FP32 some values would be rounded twice, and wrongly. `mantissa`
- * bits are stored, and the largest finite exponent is `bias`. */
+/* Rounds directly from FP64: through FP32 some values would be rounded twice, and wrongly.
+ * `mantissa` bits are stored, and the largest finite exponent is `bias`. */
 static uint16_t narrow(double x, int mantissa, int bias)
 {
     const uint64_t hidden = (uint64_t)1 << 52, infinity = (uint64_t)0x7ff << 52;
@@ -56,7 +52,7 @@ static uint16_t narrow(double x, int mantissa, int bias)
         if (shift > 53) /* less than half of the least denormal */
             return (uint16_t)sign;
     }
-    /* to nearest, ties to even; a carry goes on into the exponent, and from there to infinity */
+    /* to nearest, ties to even; a carry goes into the exponent, and at the top to infinity */
     value += ((uint64_t)1 << (shift - 1)) - 1 + (value >> shift & 1);
     return (uint16_t)(sign | value >> shift);
 }
@@ -117,7 +113,7 @@ double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
     }
 }
 
-/* from[n] times `scale`, rounded; false if one that was finite is not any longer. */
+/* Writes from[n] times `scale`, rounded. Returns false if a finite value is not finite any more. */
 static bool round_row(const double *from, int64_t n, double scale, mcpi_type_t type, void *array,
                       int64_t at)
 {
@@ -150,7 +146,8 @@ static bool round_row(const double *from, int64_t n, double scale, mcpi_type_t t
 
 static const double least_pivot = 1e-12; /* of the largest entry of the block */
 
-/* In place; D's largest entry is `largest`. Returns the first pivot that will not do, or -1. */
+/* Factors D in place; its largest entry is `largest`. Returns the first pivot that is too small, or
+ * -1. */
 static int factor(int nb, double *D, double largest)
 {
     for (int k = 0; k < nb; k++) {
@@ -196,7 +193,7 @@ static double largest_entry(const double *D, int n)
     return most;
 }
 
-/* Scales, rounds and factors row i. *where: the pivot that will not do, *size: how large it is. */
+/* Scales, rounds and factors row i. *where: the pivot that is too small; *size: how large it is. */
 static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int *where,
                         double *size)
 {
@@ -212,7 +209,7 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
         return R_INFINITE;
     const double largest = largest_entry(D, nb2);
     *size = largest;
-    if (largest < 0x1p-1022) /* 0, or a denormal, which has no scale any more */
+    if (largest < 0x1p-1022) /* 0, or a denormal, which has lost its precision */
         return D_TINY;
     s->exponent[i] = ilogb(largest);
     const double scale = ldexp(1, -s->exponent[i]);
@@ -232,7 +229,7 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
     return *where < 0 ? GOOD : D_PIVOT;
 }
 
-/* As the user knows it: block rows from 0, rows of a file from 1. */
+/* Names a row as the user knows it: block rows from 0, rows of a file from 1. */
 static void name_row(const mcpi_matrix_t *matrix, int64_t vertex, char *row, size_t len)
 {
     const int nb = matrix->nb;
@@ -255,7 +252,7 @@ static void explain(fault_t fault, mcpi_type_t type, const char *row, int where,
         snprintf(why, len,
                  "%s: an off-diagonal entry, %.3g with the row scaled to a diagonal of 1 to "
                  "2, overflows %s",
-                 row, size, mcpi_type_name(type));
+                 row, size, mcpi_type_names[type]);
     else
         snprintf(why, len,
                  "%s: pivot %d of its diagonal block is %.3g of the largest entry, less than "
@@ -267,16 +264,16 @@ mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, co
                                char *why, size_t len)
 {
     const mcpi_part_t *part = matrix->part;
-    const size_t rows = (size_t)part->rows, nb = (size_t)matrix->nb;
+    const size_t rows = (size_t)part->rows, nb = (size_t)matrix->nb, values = rows * nb;
     mcpi_system_t *s = RT_NEW(mcpi_system_t, 1, RT_HOST);
     *s = (mcpi_system_t){.nb = matrix->nb,
                          .type = type,
                          .part = part,
                          .exponent = RT_NEW(int, rows, RT_HOST),
-                         .LU = RT_NEW(double, rows *nb *nb, RT_HOST),
-                         .R = RT_NEW(double, rows *nb, RT_HOST)};
+                         .LU = RT_NEW(double, nb *values, RT_HOST),
+                         .R = RT_NEW(double, values, RT_HOST)};
     s->O = rt_alloc((size_t)part->start[rows] * nb * nb, mcpi_type_size(type), RT_HOST);
-    int64_t bad = part->rows; /* the first, whatever the number of threads */
+    int64_t bad = part->rows; /* the first bad row, whatever the number of threads */
 #pragma omp parallel for schedule(static) reduction(min : bad)
     for (int64_t i = 0; i < part->rows; i++) {
         int where;

@@ -1,215 +1,40 @@
 /*
  * wing.c - the generated mesh: a body with a wing-like bump, in tetrahedra, prisms and pyramids.
  *
- * Half a sphere is triangulated and its triangles are extruded along rays from the centre, so each
- * triangle stands at the foot of a column of cells, and each vertex at that of a column of
- * vertices. Near the wall cells are prisms, farther out they are split into three tetrahedra, the
- * side faces along the diagonal from the lower one's bottom to the higher one's top, by a random
- * priority of the two vertex columns. The number of prisms differs from column to column, so there
- * are steps; a cell beside a step becomes a pyramid and a tetrahedron, or a prism if it cannot.
+ * Half a sphere is triangulated (surface.c), and its triangles are extruded along rays from the
+ * centre, so each triangle is the foot of a column of cells, and each vertex the foot of a column
+ * of vertices. Near the wall cells are prisms. Farther out they are split into three tetrahedra;
+ * their side faces are cut along the diagonal from the bottom of the column with the lower random
+ * priority to the top of the other. The number of prisms differs from column to column, so there
+ * are steps. A cell next to a step becomes a pyramid and a tetrahedron, or, where that is
+ * impossible, a prism.
  *
  * Advantage: a tetrahedron between such rays has a vertical edge, and its volume is the length of
  * that edge times two distances from the centre times the volume spanned by the three directions.
- * So any body that the centre sees whole gives positive volumes with any layers. Price: lines do
- * not stand upright on the wall where the body is steep, and there is nothing like a wake.
+ * So any body that is wholly visible from its centre gives positive volumes with any layers. Price:
+ * lines are not perpendicular to the wall where the body is steep, and there is nothing like a
+ * wake.
  */
 #include "config.h"
-#include "../mcpi.h"
+#include "input.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+#include "wing.h"
 
-/* Lengths are in those of the body, which lies along x; y = 0 is the symmetry plane. */
+/* Lengths are in body lengths. The body is along x; y = 0 is the symmetry plane. */
 static const double semi_axis[3] = {0.5, 0.15, 0.15};
 static const double wing_span = 0.4, wing_chord = 0.35, wing_thickness = 0.25;
-/* Of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
+/* Distance of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
 static const double far_away = 24.2;
-
-/* --- the surface --- */
-
-/* Side s of triangle t runs from corner s to corner s + 1; number 3t + s. */
-typedef struct {
-    int64_t columns, triangles;
-    int32_t *corner;    /* [triangles][3] vertex columns, counter-clockwise from outside */
-    int32_t *across;    /* [triangles][3] the same side as its other triangle numbers it, or -1 */
-    double *u;          /* [columns][3] on the unit sphere, y >= 0 */
-    uint64_t *priority; /* [columns], no two the same */
-} surface_t;
-
-static inline int64_t next_side(int64_t side)
-{
-    return side % 3 == 2 ? side - 2 : side + 1;
-}
-
-static inline int64_t previous_side(int64_t side)
-{
-    return side % 3 == 0 ? side + 2 : side - 1;
-}
-
-/* Vertices of half an octahedron are the (i, j) with |i| + |j| <= n, numbered by i, then by j. */
-static int64_t column_of(int64_t n, int64_t i, int64_t j)
-{
-    int64_t below = i + n,
-            above = n - i; /* rows i' < i have 1, 3, .. 2n + 1, 2n - 1, .. vertices */
-    int64_t start = i <= 0 ? below * below : 2 * n * n + 2 * n + 1 - (above + 1) * (above + 1);
-    return start + j + (n - llabs(i));
-}
-
-/* Sines make equal angles along the edges of the octahedron, and y = 0 exactly on the plane. */
-static void make_directions(const surface_t *s, int64_t n)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t i = -n; i <= n; i++)
-        for (int64_t j = llabs(i) - n; j <= n - llabs(i); j++) {
-            double quarter = acos(0.0) / (double)n, *u = s->u + 3 * column_of(n, i, j);
-            u[0] = sin(quarter * (double)i);
-            u[1] = sin(quarter * (double)(n - llabs(i) - llabs(j)));
-            u[2] = sin(quarter * (double)j);
-            double length = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-            for (int d = 0; d < 3; d++)
-                u[d] /= length;
-        }
-}
-
-/* Four quarters, each a triangle of n rows; those with one mirrored axis are turned over. */
-static void make_triangles(const surface_t *s, int64_t n)
-{
-    int32_t *corner = s->corner;
-    for (int quarter = 0; quarter < 4; quarter++) {
-        int64_t a = quarter & 1 ? -1 : 1, b = quarter & 2 ? -1 : 1;
-        int second = a == b ? 2 : 1, third = 3 - second;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; i + j < n; j++) {
-                corner[0] = (int32_t)column_of(n, a * i, b * j);
-                corner[second] = (int32_t)column_of(n, a * (i + 1), b * j);
-                corner[third] = (int32_t)column_of(n, a * i, b * (j + 1));
-                corner += 3;
-                if (i + j == n - 1)
-                    continue;
-                corner[0] = (int32_t)column_of(n, a * (i + 1), b * (j + 1));
-                corner[second] = (int32_t)column_of(n, a * i, b * (j + 1));
-                corner[third] = (int32_t)column_of(n, a * (i + 1), b * j);
-                corner += 3;
-            }
-    }
-}
-
-/* A side's other triangle has it in the other direction. At most 6 sides start at a vertex. */
-static void find_across(const surface_t *s)
-{
-    int32_t *from = RT_NEW(int32_t, 6 * (size_t)s->columns, RT_HOST);
-    for (int64_t c = 0; c < 6 * s->columns; c++)
-        from[c] = -1;
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        int32_t *place = from + 6 * (int64_t)s->corner[side];
-        while (*place >= 0)
-            place++;
-        *place = (int32_t)side;
-    }
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        const int32_t *place = from + 6 * (int64_t)s->corner[next_side(side)];
-        s->across[side] = -1;
-        for (int k = 0; k < 6 && place[k] >= 0; k++)
-            if (s->corner[next_side(place[k])] == s->corner[side])
-                s->across[side] = place[k];
-    }
-    RT_FREE(from, RT_HOST);
-}
-
-/* Six times the volume that three directions span; positive: counter-clockwise from outside. */
-static double spanned(const surface_t *s, int32_t a, int32_t b, int32_t c)
-{
-    const double *p = s->u + 3 * (int64_t)a, *q = s->u + 3 * (int64_t)b, *r = s->u + 3 * (int64_t)c;
-    return p[0] * (q[1] * r[2] - q[2] * r[1]) + p[1] * (q[2] * r[0] - q[0] * r[2]) +
-           p[2] * (q[0] * r[1] - q[1] * r[0]);
-}
-
-/* Edges that meet at a vertex: 4 .. 9; on the symmetry plane, of the half that is there. */
-static const int8_t least_degree[2] = {4, 3}, most_degree[2] = {9, 5};
-
-/* Side ab of triangles abc and bad becomes cd. Only where the quad is well convex. */
-static void flip(const surface_t *s, int64_t side, int8_t *degree, const uint8_t *on_plane)
-{
-    int64_t other = s->across[side];
-    int64_t abc = side - side % 3, bad = other - other % 3;
-    int32_t a = s->corner[side], b = s->corner[other];
-    int32_t c = s->corner[previous_side(side)], d = s->corner[previous_side(other)];
-    double area = spanned(s, a, b, c) + spanned(s, b, a, d);
-    if (degree[a] <= least_degree[on_plane[a]] || degree[b] <= least_degree[on_plane[b]] ||
-        degree[c] >= most_degree[on_plane[c]] || degree[d] >= most_degree[on_plane[d]] ||
-        spanned(s, a, d, c) < area / 8 || spanned(s, d, b, c) < area / 8)
-        return;
-    degree[a]--;
-    degree[b]--;
-    degree[c]++;
-    degree[d]++;
-    int32_t ad = s->across[next_side(other)], db = s->across[previous_side(other)];
-    int32_t bc = s->across[next_side(side)], ca = s->across[previous_side(side)];
-    const int32_t corner[2][3] = {{a, d, c}, {d, b, c}};
-    const int32_t across[2][3] = {{ad, (int32_t)bad + 2, ca}, {db, bc, (int32_t)abc + 1}};
-    for (int half = 0; half < 2; half++)
-        for (int k = 0; k < 3; k++) {
-            int64_t at = (half == 0 ? abc : bad) + k;
-            s->corner[at] = corner[half][k];
-            s->across[at] = across[half][k];
-            if (across[half][k] >= 0)
-                s->across[across[half][k]] = (int32_t)at;
-        }
-}
-
-/* One side in ten. One thread: a flip changes what the next one finds, and there are few. */
-static void flip_edges(const surface_t *s, uint64_t seed)
-{
-    int8_t *degree = RT_NEW(int8_t, (size_t)s->columns, RT_HOST);
-    uint8_t *on_plane = RT_NEW(uint8_t, (size_t)s->columns, RT_HOST);
-    memset(degree, 0, (size_t)s->columns);
-    memset(on_plane, 0, (size_t)s->columns);
-    for (int64_t side = 0; side < 3 * s->triangles; side++) {
-        degree[s->corner[side]]++;
-        if (s->across[side] < 0) { /* the plane: one edge that no side follows from its end */
-            degree[s->corner[next_side(side)]]++;
-            on_plane[s->corner[side]] = 1;
-        }
-    }
-    for (int64_t side = 0; side < 3 * s->triangles; side++)
-        if (s->across[side] >= 0 && rt_hash((uint64_t)side, rt_hash(1, seed)) % 10 == 0)
-            flip(s, side, degree, on_plane);
-    RT_FREE(degree, RT_HOST);
-    RT_FREE(on_plane, RT_HOST);
-}
-
-static void surface_new(surface_t *s, int64_t n, uint64_t seed)
-{
-    s->columns = 2 * n * n + 2 * n + 1;
-    s->triangles = 4 * n * n;
-    s->corner = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
-    s->across = RT_NEW(int32_t, 3 * (size_t)s->triangles, RT_HOST);
-    s->u = RT_NEW(double, 3 * (size_t)s->columns, RT_HOST);
-    s->priority = RT_NEW(uint64_t, (size_t)s->columns, RT_HOST);
-    make_directions(s, n);
-    make_triangles(s, n);
-    find_across(s);
-    flip_edges(s, seed);
-    for (int64_t c = 0; c < s->columns; c++)
-        s->priority[c] = rt_hash((uint64_t)c, rt_hash(2, seed)) << 32 | (uint64_t)c;
-}
-
-static void surface_destroy(surface_t *s)
-{
-    RT_FREE(s->corner, RT_HOST);
-    RT_FREE(s->across, RT_HOST);
-    RT_FREE(s->u, RT_HOST);
-    RT_FREE(s->priority, RT_HOST);
-}
 
 /* --- what becomes of the cells --- */
 
-/* Three tetrahedra; a pyramid on side 0, 1 or 2 and a tetrahedron; a prism. */
+/* What a cell becomes: three tetrahedra; a pyramid on side 0, 1 or 2 and a tetrahedron; a prism. */
 enum { SPLIT, MIXED, PRISM = MIXED + 3 };
 
-/* How many cells from the wall are prisms in a column. The wave is odd in (x, z), so their mean
- * does not depend on n. The swing is one of several layers, and of one where there are few. */
-static int64_t prisms_planned(const surface_t *s, int64_t layers, int64_t t)
+/* Returns how many cells from the wall are prisms in a column. The wave is odd in (x, z), so the
+ * mean does not depend on n. It swings by several layers, or by one where there are few layers. */
+static int64_t prisms_planned(const mcpi_surface_t *s, int64_t layers, int64_t t)
 {
     double x = 0, z = 0, swing = fmax(0.8, 0.16 * (double)layers);
     for (int a = 0; a < 3; a++) {
@@ -222,13 +47,13 @@ static int64_t prisms_planned(const surface_t *s, int64_t layers, int64_t t)
 }
 
 /*
- * What a cell must be, given which cells of its layer are prisms. Beside one prism: a pyramid on
- * the common side, whose apex takes the diagonals of the two others. They end there only if the
- * column of the apex is the highest or the lowest of the three. A prism makes its neighbours no
- * less likely to be prisms; so the least set of prisms that fits is the same in whatever order
- * cells are looked at.
+ * Returns what a cell must be, given which cells of its layer are prisms. Next to one prism it is a
+ * pyramid on the common side, at whose apex the diagonals of the two other sides must end. They do
+ * only if the column of the apex has the highest or the lowest priority of the three. A new prism
+ * never lets a neighbour stop being one, so the least set of prisms that fits is the same in any
+ * order of the cells.
  */
-static uint8_t fitting(const surface_t *s, const uint8_t *cell, int64_t t)
+static uint8_t fitting(const mcpi_surface_t *s, const uint8_t *cell, int64_t t)
 {
     int prisms = 0, side = 0;
     for (int k = 0; k < 3; k++)
@@ -244,7 +69,7 @@ static uint8_t fitting(const surface_t *s, const uint8_t *cell, int64_t t)
     return prisms == 1 && (apex > a) == (apex > b) ? (uint8_t)(MIXED + side) : PRISM;
 }
 
-static void settle_layer(const surface_t *s, const int64_t *planned, int64_t k, uint8_t *cell)
+static void settle_layer(const mcpi_surface_t *s, const int64_t *planned, int64_t k, uint8_t *cell)
 {
     for (int64_t t = 0; t < s->triangles; t++)
         cell[t] = k < planned[t] ? PRISM : SPLIT;
@@ -259,8 +84,8 @@ static void settle_layer(const surface_t *s, const int64_t *planned, int64_t k, 
     }
 }
 
-/* [layers][triangles]. Layers know nothing of each other. */
-static uint8_t *cells_new(const surface_t *s, int64_t layers)
+/* Returns [layers][triangles]. Layers are independent of each other. */
+static uint8_t *cells_new(const mcpi_surface_t *s, int64_t layers)
 {
     uint8_t *cell = RT_NEW(uint8_t, (size_t)(layers * s->triangles), RT_HOST);
     int64_t *planned = RT_NEW(int64_t, (size_t)s->triangles, RT_HOST);
@@ -279,12 +104,12 @@ static uint8_t *cells_new(const surface_t *s, int64_t layers)
 
 /* --- elements and faces --- */
 
-/* Where those of a column go, or how many there are. */
+/* Where the elements and faces of a column go, or how many there are. */
 typedef struct {
     int64_t element[RT_ELEMENTS], face[RT_FACES];
 } place_t;
 
-static place_t count_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t)
+static place_t count_column(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers, int64_t t)
 {
     place_t count = {.face[RT_TRIANGLE] = 2};
     int sides = 0;
@@ -316,7 +141,7 @@ static void put_face(const rt_mesh_t *mesh, place_t *at, rt_face_t type, int tag
     memcpy(mesh->face[type] + size * at->face[type]++, vertex, (size_t)size * sizeof *vertex);
 }
 
-/* Of a cell with vertices v[0 .. 2] below and v[3 .. 5] above. */
+/* Splits a cell with vertices v[0 .. 2] below and v[3 .. 5] above. */
 static void put_tetrahedra(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                            const uint64_t priority[3])
 {
@@ -326,7 +151,7 @@ static void put_tetrahedra(const rt_mesh_t *mesh, place_t *at, const int32_t v[6
         high = priority[a] > priority[high] ? a : high;
     }
     int p = low, q = 3 - low - high, r = high, odd = q == (p + 2) % 3;
-    /* right for p, q, r counter-clockwise, else two vertices change places */
+    /* right for p, q, r counter-clockwise; else two vertices are swapped */
     int32_t tetrahedron[3][4] = {{v[p], v[q], v[r], v[r + 3]},
                                  {v[p], v[q], v[r + 3], v[q + 3]},
                                  {v[p], v[p + 3], v[q + 3], v[r + 3]}};
@@ -357,7 +182,7 @@ static void put_mixed(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
     put_element(mesh, at, RT_TETRAHEDRON, tetrahedron);
 }
 
-/* Faces are counter-clockwise as seen from outside the volume. */
+/* Puts a side on the symmetry plane. Faces are counter-clockwise as seen from outside. */
 static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                      const uint64_t priority[3], int side, bool whole)
 {
@@ -367,14 +192,14 @@ static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
                  (const int32_t[]){v[a], v[b], v[b + 3], v[a + 3]});
         return;
     }
-    bool up = priority[a] < priority[b]; /* the diagonal, from a to b */
+    bool up = priority[a] < priority[b]; /* the diagonal rises from a to b */
     put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
              (const int32_t[]){v[a], v[b], up ? v[b + 3] : v[a + 3]});
     put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_SYMMETRY,
              (const int32_t[]){up ? v[a] : v[b], v[b + 3], v[a + 3]});
 }
 
-static void put_column(const surface_t *s, const uint8_t *cell, int64_t layers, int64_t t,
+static void put_column(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers, int64_t t,
                        place_t at, const rt_mesh_t *mesh)
 {
     uint64_t priority[3];
@@ -403,7 +228,8 @@ static void put_column(const surface_t *s, const uint8_t *cell, int64_t layers, 
     put_face(mesh, &at, RT_TRIANGLE, MCPI_TAG_FAR, v);
 }
 
-static void make_elements(const surface_t *s, const uint8_t *cell, int64_t layers, rt_mesh_t *mesh)
+static void make_elements(const mcpi_surface_t *s, const uint8_t *cell, int64_t layers,
+                          rt_mesh_t *mesh)
 {
     place_t *at = RT_NEW(place_t, (size_t)s->triangles, RT_HOST), sum = {.element[0] = 0};
 #pragma omp parallel for schedule(static)
@@ -436,14 +262,14 @@ static void make_elements(const surface_t *s, const uint8_t *cell, int64_t layer
 
 /* --- vertices --- */
 
-/* Of the last layer from the wall. */
+/* Returns the height of the last layer above the wall. */
 static double height(double first, double growth, int64_t layers)
 {
     double rate = log(growth);
     return rate == 0 ? first * (double)layers : first * expm1((double)layers * rate) / expm1(rate);
 }
 
-/* Bisection for its logarithm: height rises with growth. */
+/* Bisects for the logarithm of growth, with which height rises. */
 static double choose_growth(double first, int64_t layers)
 {
     double low = -1, high = log(far_away / first);
@@ -457,9 +283,9 @@ static double choose_growth(double first, int64_t layers)
     return exp((low + high) / 2);
 }
 
-/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive; the
+/* The ellipsoid's points are a linear image of the sphere's, which keeps triangles positive. The
  * wing and the layers move them along their rays. */
-static void make_vertices(const surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
+static void make_vertices(const mcpi_surface_t *s, const mcpi_wing_t *wing, rt_mesh_t *mesh)
 {
     int64_t levels = wing->layers + 1;
     double growth = wing->growth > 0 ? wing->growth : choose_growth(wing->first, wing->layers);
@@ -487,28 +313,29 @@ static void make_vertices(const surface_t *s, const mcpi_wing_t *wing, rt_mesh_t
 
 rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
 {
-    surface_t s;
+    mcpi_surface_t s;
     RT_EXPECT(wing->n >= 2 && wing->layers >= 2, RT_USAGE,
               "a wing needs n and layers of at least 2");
     RT_EXPECT(wing->n < 20000 && wing->layers <= INT32_MAX / (12 * wing->n * wing->n), RT_USAGE,
               "a wing can have 2147483647 tetrahedra");
     RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
-              "first layer from 0 to %g body lengths, growth not negative", far_away);
-    surface_new(&s, wing->n, wing->seed);
+              "the first layer must be from 0 to %g body lengths, and growth not negative",
+              far_away);
+    mcpi_surface_new(&s, wing->n, wing->seed);
     uint8_t *cell = cells_new(&s, wing->layers);
     rt_mesh_t *mesh = RT_NEW(rt_mesh_t, 1, RT_HOST);
     make_elements(&s, cell, wing->layers, mesh);
     make_vertices(&s, wing, mesh);
     RT_FREE(cell, RT_HOST);
-    surface_destroy(&s);
+    mcpi_surface_destroy(&s);
     return mesh;
 }
 
 /*
- * Blocks: the specification's formula with T = 3 cells less what prisms and mixed cells take, and
- * all sides on the symmetry plane whole. Prisms are those planned, a little more than half, what
- * rounding adds where layers are few, and those along steps: the length of these goes with n, their
- * number with layers, so their share with 1 / n.
+ * Blocks: the formula of mcpi_graph_expected with T = 3 cells less what prisms and mixed cells
+ * take, and all sides on the symmetry plane whole. Prisms are those planned (a little more than
+ * half), what rounding adds where layers are few, and those along steps. The length of steps grows
+ * with n, their number with layers, so their share falls as 1 / n.
  */
 void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks)
 {

@@ -1,16 +1,17 @@
 /*
  * kokkos.cpp - the rows of a colour as a Kokkos TeamPolicy: one source for CPUs and GPUs.
  *
- * Idea: a member of a team owns one component of one row, as in six-rows, so that a block's column
- * is read by neighbours and no sum is split. The components meet in the team's scratch memory,
- * where one member a row solves. On a CPU a team is one thread and one row, and the loop over the
- * components becomes vector instructions. Advantage: portable, no shuffles, any block size. Price:
- * a barrier before the solve, in which most members wait, and a launch a colour.
+ * Idea: a member of a team owns one component of one row, as in six-rows, so that neighbouring
+ * members read a block's column and no sum is split. The components meet in the team's scratch
+ * memory, where one member per row solves. On a CPU a team is one thread and one row, and the loop
+ * over the components becomes vector instructions. Advantage: portable, no shuffles, any block
+ * size. Price: a barrier before the solve, during which most members wait, and one launch per
+ * colour.
  */
 #include "config.h"
 #include <cstring>
 #include "machine/kokkos.hpp"
-#include "../mcpi.h"
+#include "../kernel.h"
 
 namespace
 {
@@ -18,7 +19,7 @@ namespace
 using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
 using Member = Policy::member_type;
 
-constexpr int ROWS = rt_kokkos::on_host ? 1 : 32; /* of a team */
+constexpr int ROWS = rt_kokkos::on_host ? 1 : 32; /* per team */
 
 /* --- what O is stored in --- */
 
@@ -28,6 +29,8 @@ struct Half {
 struct Bfloat {
     uint16_t bits;
 };
+
+constexpr float TWO_TO_112 = 5192296858534827628530496329220096.0f;
 
 KOKKOS_INLINE_FUNCTION float float_of(uint32_t bits)
 {
@@ -44,11 +47,10 @@ KOKKOS_INLINE_FUNCTION float value(float x)
 {
     return x;
 }
-/* The exponent of FP32 is 112 higher, of denormals too; infinities do not come here. */
+/* Shifts the exponent, which is 112 higher in FP32, for denormals too. O has no infinities. */
 KOKKOS_INLINE_FUNCTION float value(Half x)
 {
-    const float magnitude = float_of(static_cast<uint32_t>(x.bits & 0x7fff) << 13) *
-                            5192296858534827628530496329220096.0f;
+    const float magnitude = float_of(static_cast<uint32_t>(x.bits & 0x7fff) << 13) * TWO_TO_112;
     return x.bits & 0x8000 ? -magnitude : magnitude;
 }
 KOKKOS_INLINE_FUNCTION float value(Bfloat x)
@@ -70,7 +72,7 @@ template <int nb, class O, class Q, class Sum> struct Rows {
         return sizeof(double) * ROWS * nb;
     }
 
-    /* Component i of O dQ in this row. */
+    /* Returns component i of O dQ in this row. */
     KOKKOS_INLINE_FUNCTION Sum component(int row, int i) const
     {
         Sum sum = 0;
@@ -83,7 +85,7 @@ template <int nb, class O, class Q, class Sum> struct Rows {
         return sum;
     }
 
-    /* All components: the loop over i is the inner one, for vectors. */
+    /* Computes all components; the loop over i is the inner one, for vectors. */
     KOKKOS_INLINE_FUNCTION void components(int row, double *dr) const
     {
         Sum sum[nb] = {};
@@ -204,7 +206,15 @@ void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     }
 }
 
+constexpr mcpi_kernels_t table()
+{
+    mcpi_kernels_t t = {};
+    t.rung.precision = MCPI_PRECISION;
+    t.rung.reproducible = true;
+    t.rows = rows;
+    return t;
+}
+
 } // namespace
 
-extern "C" const mcpi_kernels_t mcpi_kokkos = {rows,  nullptr, nullptr, nullptr, nullptr, nullptr,
-                                               false, false,   true,    0,       0};
+extern "C" const mcpi_kernels_t mcpi_kokkos = table();

@@ -1,8 +1,8 @@
 /*
  * cusparse.cu - cuSPARSE's bsrmv: the product O x with all of O as one block CSR matrix in FP32.
  *
- * It is less than a sweep: no D, no R, and no order that rows have to keep. What it shows is how
- * fast a library reads the same O with the same gather of x.
+ * It is less than a sweep: no D, no R, and no required order of rows. It shows how fast a library
+ * reads the same O with the same gather of x.
  */
 #include "config.h"
 #include <cusparse.h>
@@ -23,6 +23,7 @@ namespace
 
 struct cusparse_t {
     int rows, blocks, nb;
+    size_t values; /* of x and y */
     int *start, *column;
     float *O, *x, *y;
     cusparseHandle_t handle;
@@ -30,7 +31,7 @@ struct cusparse_t {
     cudaEvent_t from, to;
 };
 
-/* n values, rounded to FP32, on the device. */
+/* Returns a copy of n values on the device, rounded to FP32. */
 float *rounded(const double *host, size_t n)
 {
     float *narrow = RT_NEW(float, n, RT_HOST);
@@ -41,19 +42,20 @@ float *rounded(const double *host, size_t n)
     return static_cast<float *>(there);
 }
 
-void memory(const mcpi_config_t *cfg, double bytes[RT_SPACES])
+void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
-    const double N = static_cast<double>(cfg->rows), B = static_cast<double>(cfg->blocks);
-    const double nb = static_cast<double>(cfg->nb);
+    const double N = static_cast<double>(config->counts.rows);
+    const double B = static_cast<double>(config->counts.blocks);
+    const double nb = static_cast<double>(config->nb);
     const double O = sizeof(float) * nb * nb * B;
     bytes[RT_DEVICE] += O + sizeof(int) * (B + N + 1) + 2 * sizeof(float) * nb * N;
     bytes[RT_HOST] += O;
 }
 
-void *begin(const mcpi_problem_t *p, const double *x, char *why, size_t len)
+void *begin(const mcpi_problem_t *p, const double *x, rt_text_t *why)
 {
     if (!rt_device_gpu()) {
-        snprintf(why, len, "%s", rt_device_why_not());
+        rt_text(why, "%s", rt_device_why_not());
         return nullptr;
     }
     const mcpi_part_t *part = p->part;
@@ -70,8 +72,9 @@ void *begin(const mcpi_problem_t *p, const double *x, char *why, size_t len)
     RT_FREE(start, RT_HOST);
     s->column = static_cast<int *>(rt_clone(part->column, blocks, sizeof(int), RT_DEVICE));
     s->O = rounded(p->matrix->O, blocks * nb * nb);
-    s->x = rounded(x, rows * nb);
-    s->y = RT_NEW(float, rows *nb, RT_DEVICE);
+    s->values = rows * nb;
+    s->x = rounded(x, s->values);
+    s->y = RT_NEW(float, s->values, RT_DEVICE);
     CUSPARSE(cusparseCreate(&s->handle));
     CUSPARSE(cusparseSetStream(s->handle, rt_stream()));
     CUSPARSE(cusparseCreateMatDescr(&s->description)); /* general, indices from 0 */
@@ -100,10 +103,9 @@ double run(void *state, int64_t products)
 void result(const void *state, double *values)
 {
     const cusparse_t *s = static_cast<const cusparse_t *>(state);
-    const size_t n = static_cast<size_t>(s->rows) * static_cast<size_t>(s->nb);
-    float *y = RT_NEW(float, n, RT_HOST);
-    rt_copy(y, RT_HOST, s->y, RT_DEVICE, n * sizeof *y);
-    for (size_t i = 0; i < n; i++)
+    float *y = RT_NEW(float, s->values, RT_HOST);
+    rt_copy(y, RT_HOST, s->y, RT_DEVICE, s->values * sizeof *y);
+    for (size_t i = 0; i < s->values; i++)
         values[i] = static_cast<double>(y[i]);
     RT_FREE(y, RT_HOST);
 }
@@ -127,4 +129,14 @@ void end(void *state)
 
 /* Sums of at most some 150 products of FP32 numbers: 150 x 2^-24. */
 extern const mcpi_peer_t mcpi_peer_cusparse = {
-    "cuSPARSE bsrmv", "O x alone, fp32", false, RT_CUDA, 1e-5, memory, begin, run, result, end};
+    .name = "cuSPARSE bsrmv",
+    .job = "O x alone, fp32",
+    .sweeps = false,
+    .kind = RT_CUDA,
+    .allowed = 1e-5,
+    .memory = memory,
+    .begin = begin,
+    .run = run,
+    .result = result,
+    .end = end,
+};

@@ -1,16 +1,16 @@
 /*
- * peers.c - each peer that is in this build, timed beside cpu-simd in turns, and whether it agrees.
+ * peers.c - times each peer that is in this build alternately with cpu-simd, and says whether it
+ * agrees.
  *
  * The rungs of the ladder have been timed and their problem is gone, so the system is made again
- * here, in FP64, and the room that a peer's copy of O needs is there. A peer on the CPU has one
- * core; so has cpu-simd beside it, and they take turns, window by window, because two figures
- * taken minutes apart on a shared machine say little about each other.
+ * here, in FP64, and there is room for a peer's copy of O. A peer on the CPU has one core, and so
+ * has cpu-simd in this comparison. They alternate window by window, because two figures taken
+ * minutes apart on a shared machine say little about each other.
  */
 #include "config.h"
 #include <math.h>
 #include "base/threads.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/stats.h"
 #include "peers.h"
 
 enum { MOST_WINDOWS = 64, PRODUCTS = 15 };
@@ -24,9 +24,17 @@ static const mcpi_peer_t *const peers[] = {
 #endif
     NULL};
 
-static const char *const type_names[] = {"fp64", "fp32", "fp16", "bf16"};
+/* The whole comparison. */
+typedef struct {
+    const rt_run_t *run, *fp64; /* as the user asked, and in FP64 */
+    const rt_outcome_t *outcomes;
+    mcpi_problem_t *p;       /* FP64 */
+    double *x, *want, *have; /* [rows][nb] */
+    rt_table_t *table;
+    FILE *out;
+} comparison_t;
 
-/* One of ours, or the peer: its seconds a unit in each window. */
+/* One of our solvers and its seconds per unit in each window. */
 typedef struct {
     char name[64];
     double bytes; /* of a unit */
@@ -36,31 +44,12 @@ typedef struct {
     mcpi_solver_t *solver;
 } runner_t;
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int n)
-{
-    double sorted[MOST_WINDOWS];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 /* --- our side --- */
 
-static const rt_rung_t *our_rung(void)
+/* Makes cpu-simd on the problem's matrix with these types. */
+static void runner_begin(runner_t *r, const comparison_t *c, const mcpi_config_t *types)
 {
-    return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");
-}
-
-/* cpu-simd on the problem's matrix with these types. */
-static void runner_begin(runner_t *r, mcpi_problem_t *p, const rt_run_t *run,
-                         const mcpi_config_t *types)
-{
+    mcpi_problem_t *p = c->p;
     r->config = *p->config;
     r->config.offdiagonal = types->offdiagonal;
     r->config.dq = types->dq;
@@ -73,14 +62,15 @@ static void runner_begin(runner_t *r, mcpi_problem_t *p, const rt_run_t *run,
                                             p->order->vertex, why, sizeof why);
         RT_EXPECT(r->problem.system, RT_INVALID, "%s", why); /* the ladder had it */
     }
-    rt_run_t mine = *run;
+    rt_run_t mine = *c->fp64;
     rt_work_t work;
     mine.config = &r->config;
-    mcpi_work(&mine, our_rung(), &work);
+    mcpi_work(&mine, mcpi_cpu_rung(), &work);
     r->bytes = work.bytes;
     snprintf(r->name, sizeof r->name, "cpu-simd, %s/%s/%s, one core",
-             type_names[types->offdiagonal], type_names[types->dq], type_names[types->accumulate]);
-    r->solver = mcpi_solver_new(&r->problem, our_rung());
+             mcpi_type_names[types->offdiagonal], mcpi_type_names[types->dq],
+             mcpi_type_names[types->accumulate]);
+    r->solver = mcpi_solver_new(&r->problem, mcpi_cpu_rung());
 }
 
 static void runner_end(runner_t *r, const mcpi_problem_t *p)
@@ -99,16 +89,7 @@ static double solve_seconds(runner_t *r)
 
 /* --- the comparison --- */
 
-typedef struct {
-    const rt_run_t *run;
-    const rt_outcome_t *outcomes;
-    mcpi_problem_t *p;       /* FP64 */
-    double *x, *want, *have; /* [rows][nb] */
-    rt_table_t *table;
-    FILE *out;
-} comparison_t;
-
-/* want = O x, with O and x as they are in FP32. */
+/* Computes want = O x, with O and x rounded to FP32. */
 static void product(const comparison_t *c)
 {
     const mcpi_matrix_t *m = c->p->matrix;
@@ -124,7 +105,8 @@ static void product(const comparison_t *c)
         }
 }
 
-/* Largest over the components of a block, which differ in size, of |have - want| / |want|. */
+/* Returns the largest |have - want| / |want| over the components of a block, which differ in
+ * size. */
 static double difference(const comparison_t *c)
 {
     const int nb = c->p->nb;
@@ -149,7 +131,7 @@ static void cells(rt_table_t *t, double seconds, double bytes)
     rt_table_cell(t, "%.1f", 1e-9 * bytes / seconds);
 }
 
-/* The ladder's best rung of a kind, over its own threads or GPU. */
+/* Returns the ladder's best rung of a kind, with its own threads or GPU. */
 static const rt_outcome_t *best_of(const comparison_t *c, rt_kind_t kind)
 {
     const rt_outcome_t *best = NULL;
@@ -185,9 +167,9 @@ static void ladder_row(const comparison_t *c, const mcpi_peer_t *peer, double se
     rt_table_row(c->table);
 }
 
-static double product_bytes(const mcpi_config_t *cfg)
+static double product_bytes(const mcpi_problem_t *p)
 {
-    const double N = (double)cfg->rows, B = (double)cfg->blocks, nb = (double)cfg->nb;
+    const double N = (double)p->counts.rows, B = (double)p->counts.blocks, nb = (double)p->nb;
     return sizeof(float) * nb * nb * B + sizeof(int32_t) * (B + N) + 2 * sizeof(float) * nb * N;
 }
 
@@ -200,15 +182,15 @@ static void compare_product(comparison_t *c, const mcpi_peer_t *peer, void *stat
         seconds[i] = peer->run(state, PRODUCTS) / PRODUCTS;
     peer->result(state, c->have);
     product(c);
-    const double middle = median(seconds, windows);
-    peer_cells(c, peer, middle, product_bytes(c->p->config), difference(c));
+    const double middle = rt_median(seconds, windows);
+    peer_cells(c, peer, middle, product_bytes(c->p), difference(c));
     rt_table_row(c->table);
     ladder_row(c, peer, middle);
 }
 
-/* Windows of the peer and of each of ours, in turns. */
-static double take_turns(const comparison_t *c, const mcpi_peer_t *peer, void *state,
-                         runner_t *ours, int n)
+/* Times windows of the peer and of each of ours, alternately. */
+static double alternate(const comparison_t *c, const mcpi_peer_t *peer, void *state, runner_t *ours,
+                        int n)
 {
     const int windows = (int)c->run->opt.windows;
     const double sweeps = (double)c->p->config->sweeps;
@@ -228,20 +210,21 @@ static double take_turns(const comparison_t *c, const mcpi_peer_t *peer, void *s
         }
     }
     for (int r = 0; r < n; r++)
-        ours[r].median = median(ours[r].seconds, windows);
-    return median(peers_own, windows);
+        ours[r].median = rt_median(ours[r].seconds, windows);
+    return rt_median(peers_own, windows);
 }
 
 static void compare_sweeps(comparison_t *c, const mcpi_peer_t *peer, void *state)
 {
-    const mcpi_config_t *cfg = c->run->config;
+    const mcpi_config_t *config = c->run->config;
     runner_t *ours = RT_NEW(runner_t, 2, RT_HOST);
     int n = 0;
-    runner_begin(&ours[n++], c->p, c->run, c->p->config);
-    if (cfg->offdiagonal != MCPI_FP64 || cfg->dq != MCPI_FP64 || cfg->accumulate != MCPI_FP64)
-        runner_begin(&ours[n++], c->p, c->run, cfg);
+    runner_begin(&ours[n++], c, c->p->config);
+    if (config->offdiagonal != MCPI_FP64 || config->dq != MCPI_FP64 ||
+        config->accumulate != MCPI_FP64)
+        runner_begin(&ours[n++], c, config);
     rt_threads_set(1);
-    const double seconds = take_turns(c, peer, state, ours, n);
+    const double seconds = alternate(c, peer, state, ours, n);
     rt_threads_set(rt_device_cpu()->threads);
     peer->result(state, c->have);
     mcpi_get_dq(ours[0].solver, c->want);
@@ -266,27 +249,25 @@ static void not_run(const comparison_t *c, const mcpi_peer_t *peer, const char *
     fprintf(c->out, "not run       %s: %s\n", peer->name, why);
 }
 
-/* What it needs beside the problem, against what there is. */
+/* Compares what the peer needs in addition to the problem with what is free. */
 static bool fits(const comparison_t *c, const mcpi_peer_t *peer)
 {
+    const mcpi_config_t config = mcpi_counted(c->fp64);
     double bytes[RT_SPACES] = {0};
-    peer->memory(c->p->config, bytes);
-    if (peer->sweeps) { /* and ours, with a system of its own: no larger than the FP64 one */
+    peer->memory(&config, bytes);
+    if (peer->sweeps) { /* and ours with its own system, which is no larger than the FP64 one */
         double ours[RT_SPACES] = {0};
-        mcpi_config_t fp64 = *c->p->config;
-        rt_run_t run = *c->run;
-        run.config = &fp64;
-        mcpi_memory(&run, our_rung(), ours);
+        mcpi_memory(c->fp64, mcpi_cpu_rung(), ours);
         bytes[RT_HOST] += ours[RT_HOST] / 2;
     }
     for (int s = 0; s < RT_SPACES; s++)
         if (bytes[s] > 0 && bytes[s] > (double)rt_mem_available((rt_space_t)s)) {
-            char a[32], b[32], why[160];
-            snprintf(why, sizeof why,
-                     "it needs %s more %s memory, and %s are free; use a smaller problem",
-                     rt_mem_format(bytes[s], a, sizeof a), rt_space_name((rt_space_t)s),
-                     rt_mem_format((double)rt_mem_available((rt_space_t)s), b, sizeof b));
-            not_run(c, peer, why);
+            char a[32], b[32];
+            rt_text_t why;
+            rt_text(&why, "it needs %s more %s memory, and %s are free; use a smaller problem",
+                    rt_mem_format(bytes[s], a, sizeof a), rt_space_name((rt_space_t)s),
+                    rt_mem_format((double)rt_mem_available((rt_space_t)s), b, sizeof b));
+            not_run(c, peer, why.text);
             return false;
         }
     return true;
@@ -294,63 +275,63 @@ static bool fits(const comparison_t *c, const mcpi_peer_t *peer)
 
 static void compare_peer(comparison_t *c, const mcpi_peer_t *peer)
 {
-    char why[256] = "";
+    rt_text_t why;
     if (!fits(c, peer))
         return;
-    void *state = peer->begin(c->p, c->x, why, sizeof why);
+    void *state = peer->begin(c->p, c->x, &why);
     if (!state) {
-        not_run(c, peer, why);
+        not_run(c, peer, why.text);
         return;
     }
     (peer->sweeps ? compare_sweeps : compare_product)(c, peer, state);
     peer->end(state);
 }
 
-/* Why no peer can run, or NULL. */
-static const char *obstacle(const rt_run_t *run, rt_run_t *again)
+/* Returns why no peer can run, or NULL. */
+static const char *obstacle(const rt_run_t *fp64, rt_text_t *why)
 {
-    static char why[160];
     char a[32], b[32];
     double bytes[RT_SPACES];
     if (rt_comm_size() > 1)
         return "they are for one rank";
-    mcpi_memory(again, our_rung(), bytes);
+    mcpi_memory(fp64, mcpi_cpu_rung(), bytes);
     const double have = (double)rt_mem_available(RT_HOST);
-    if (bytes[RT_HOST] > have) {
-        snprintf(why, sizeof why, "the system in fp64 needs %s of host memory, and %s are free",
-                 rt_mem_format(bytes[RT_HOST], a, sizeof a), rt_mem_format(have, b, sizeof b));
-        return why;
-    }
-    return run->opt.seconds > 0 ? NULL : "nothing is timed with --seconds 0";
+    if (bytes[RT_HOST] > have)
+        return rt_text(why, "the system in fp64 needs %s of host memory, and %s are free",
+                       rt_mem_format(bytes[RT_HOST], a, sizeof a),
+                       rt_mem_format(have, b, sizeof b));
+    return fp64->opt.seconds > 0 ? NULL : "nothing is timed with --seconds 0";
 }
 
 void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
     if (!peers[0])
         return;
-    mcpi_config_t fp64 = *(const mcpi_config_t *)run->config;
-    fp64.offdiagonal = fp64.dq = fp64.accumulate = MCPI_FP64;
-    rt_run_t again = *run;
-    again.config = &fp64;
-    again.opt.quiet = true;
-    again.opt.json = NULL;
-    const char *why = obstacle(run, &again);
+    mcpi_config_t config = *(const mcpi_config_t *)run->config;
+    config.offdiagonal = config.dq = config.accumulate = MCPI_FP64;
+    rt_run_t fp64 = *run;
+    fp64.config = &config;
+    fp64.opt.quiet = true;
+    rt_text_t text;
+    const char *why = obstacle(&fp64, &text);
     if (why) {
         fprintf(out, "\npeers: not run, %s\n", why);
         return;
     }
-    comparison_t c = {.run = run, .outcomes = outcomes, .out = out};
-    fprintf(out, "\npeers, in turns with ours where both have one core; GB/s: a sweep's bytes by "
-                 "the same count, a product's by its own\n\n");
+    comparison_t c = {.run = run, .fp64 = &fp64, .outcomes = outcomes, .out = out};
+    fprintf(out,
+            "\npeers, alternating with ours where both have one core; GB/s: a sweep's bytes by "
+            "the same count, a product's by its own\n\n");
     fflush(out);
-    c.p = mcpi_problem_new(&again);
+    fp64.input = mcpi_input_new(&fp64);
+    c.p = mcpi_problem_new(&fp64, fp64.input);
     const size_t n = (size_t)(c.p->part->rows * c.p->nb);
     c.x = RT_NEW(double, n, RT_HOST);
     c.want = RT_NEW(double, n, RT_HOST);
     c.have = RT_NEW(double, n, RT_HOST);
     for (size_t i = 0; i < n; i++)
         c.x[i] = 2 * rt_random(i, (uint64_t)run->opt.seed) - 1;
-    c.table = rt_table_new("<peer|<one|us|GB/s|differs by|<|<beside|us|GB/s|peer / ours");
+    c.table = rt_table_new("<peer|<unit|us|GB/s|differs by|<|<compared with|us|GB/s|peer / ours");
     for (int i = 0; peers[i]; i++)
         compare_peer(&c, peers[i]);
     rt_table_print(c.table, out);
@@ -359,4 +340,5 @@ void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE 
     RT_FREE(c.want, RT_HOST);
     RT_FREE(c.x, RT_HOST);
     mcpi_problem_destroy(c.p);
+    mcpi_input_destroy(fp64.input);
 }

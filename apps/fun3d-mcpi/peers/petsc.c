@@ -1,15 +1,14 @@
 /*
  * petsc.c - PETSc's MatSOR: block Gauss-Seidel by rows, on A in block CSR (MATSEQBAIJ).
  *
- * Idea: rows in the order of the colours, so that forward sweeps with omega = 1 are our sweeps, in
- * another order of additions only: a row of a colour reads no other row of it. Every sweep starts
- * from the dQ there is, as ours do: told that it is zero, PETSc would leave half of O out of the
- * first. D is inverted once, by PETSc, before anything is timed.
+ * Idea: with the rows in the order of the colours, forward sweeps with omega = 1 are our sweeps,
+ * except for the order of additions: a row of a colour reads no other row of that colour. Every
+ * sweep starts from the current dQ, as ours do; if PETSc were told that dQ is zero, it would leave
+ * half of O out of the first sweep. PETSc inverts D once, before anything is timed.
  *
- * The one file beside machine/comm.c that sees mpi.h, because petsc.h includes it. If no launcher
- * started this process, MPI is not started either, and PETSc starts it for itself, as one rank, and
- * ends it; else it uses the MPI there is and leaves it running. MPI cannot be started twice in a
- * process, and so PETSc neither.
+ * Only this file and machine/comm.c see mpi.h, because petsc.h includes it. If no launcher started
+ * this process, MPI is not running, and PETSc starts it, as one rank, and ends it; else PETSc uses
+ * the running MPI and leaves it running. MPI cannot be started twice in a process, nor can PETSc.
  */
 #include "config.h"
 #include <petscmat.h>
@@ -29,15 +28,16 @@ typedef struct {
     Vec R, dq;
 } petsc_t;
 
-static void memory(const mcpi_config_t *cfg, double bytes[RT_SPACES])
+static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
-    const double N = (double)cfg->rows, B = (double)cfg->blocks, nb = (double)cfg->nb;
+    const double N = (double)config->counts.rows, B = (double)config->counts.blocks;
+    const double nb = (double)config->nb;
     /* A; inverses and copies of D; columns and four lists of rows; vectors */
     bytes[RT_HOST] += (double)sizeof(PetscScalar) * (nb * nb * (B + 3 * N) + 2 * nb * N) +
                       (double)sizeof(PetscInt) * (B + 5 * N);
 }
 
-/* Blocks of a row are one behind the other and each by columns: PETSc's column-oriented row. */
+/* The blocks of a row follow each other, each by columns: PETSc's column-oriented row. */
 static void fill(Mat A, const mcpi_matrix_t *matrix)
 {
     const mcpi_part_t *part = matrix->part;
@@ -77,16 +77,16 @@ static Mat new_matrix(const mcpi_matrix_t *matrix)
     return A;
 }
 
-static void *begin(const mcpi_problem_t *p, const double *x, char *why, size_t len)
+static void *begin(const mcpi_problem_t *p, const double *x, rt_text_t *why)
 {
     (void)x;
     PetscBool ended;
     PETSC(PetscFinalized(&ended));
     if (ended) {
-        snprintf(why, len, "PETSc was ended in this process and cannot be started again");
+        rt_text(why, "PETSc was ended in this process and cannot be started again");
         return NULL;
     }
-    /* A fault is ours to tell; and no options of other programs. */
+    /* We report faults ourselves, and take no options meant for other programs. */
     PETSC(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
     PETSC(PetscInitializeNoArguments());
     PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

@@ -363,6 +363,7 @@ static bool is_there(const char *path)
 void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len)
 {
     const char *folder[MAX_FOLDERS], *inputs = getenv("GFNN_INPUTS");
+    rt_inputs_t shipped;
     char name[MAX_NAME], kernels[24] = "";
     int folders = 0;
     bool fits = true;
@@ -372,7 +373,9 @@ void gfnn_weights_path(const gfnn_config_t *cfg, char *path, size_t len)
     } else {
         if (inputs && *inputs)
             folder[folders++] = inputs;
-        folders += rt_inputs_folders("gfnn-wave", folder + folders);
+        rt_inputs_folders("gfnn-wave", &shipped);
+        for (int k = 0; k < shipped.n; k++)
+            folder[folders++] = shipped.path[k];
         if (cfg->precond == GFNN_GFM)
             snprintf(kernels, sizeof kernels, "%lld", (long long)cfg->kernels);
         snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(cfg->precond), kernels,

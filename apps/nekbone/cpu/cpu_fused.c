@@ -504,12 +504,18 @@ static const rt_parameter_t parameters[] = {
     {"fetch", "next: what the next element needs is fetched while this one is worked on", fetch,
      AHEAD}};
 
-const nek_kernels_t nek_cpu_fused = {.ax = nek_tiles_ax,
-                                     .vector = &nek_vector_cpu,
-                                     .cg = fused_cg,
-                                     .set_up = fused_set_up,
-                                     .tear_down = fused_tear_down,
-                                     .memory = fused_memory,
-                                     .work = fused_work,
-                                     .parameters = parameters,
-                                     .n_parameters = sizeof parameters / sizeof *parameters};
+const nek_kernels_t nek_cpu_fused = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = sizeof parameters / sizeof *parameters,
+             .refuse = nek_refuse},
+    .ax = nek_tiles_ax,
+    .vector = &nek_vector_cpu,
+    .cg = fused_cg,
+    .use_with_precond = "jammed",
+    .set_up = fused_set_up,
+    .tear_down = fused_tear_down,
+    .memory = fused_memory,
+    .work = fused_work,
+};

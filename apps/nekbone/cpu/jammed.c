@@ -130,7 +130,12 @@ static const char *const loops[] = {[TILES] = "tiles", [LINES] = "lines", [ANY_N
 static const rt_parameter_t parameters[] = {
     {"loops", "tiles of several rows, a line at a time, or that with n at run time", loops, TILES}};
 
-const nek_kernels_t nek_jammed = {.ax = jammed_ax,
-                                  .vector = &nek_vector_cpu,
-                                  .parameters = parameters,
-                                  .n_parameters = sizeof parameters / sizeof *parameters};
+const nek_kernels_t nek_jammed = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = sizeof parameters / sizeof *parameters,
+             .refuse = nek_refuse},
+    .ax = jammed_ax,
+    .vector = &nek_vector_cpu,
+};

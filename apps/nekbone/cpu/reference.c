@@ -56,4 +56,8 @@ static void reference_ax(const nek_mesh_t *m, const double *u, double *w)
     }
 }
 
-const nek_kernels_t nek_reference = {.ax = reference_ax, .vector = &nek_vector_cpu};
+const nek_kernels_t nek_reference = {
+    .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
+    .ax = reference_ax,
+    .vector = &nek_vector_cpu,
+};

@@ -49,8 +49,13 @@ static void scalar_ax(const nek_mesh_t *m, const double *u, double *w)
         element(&t, m->D, Dt, m->G + e * 6 * n3, u + e * n3, w + e * n3);
 }
 
-const nek_kernels_t nek_scalar = {.ax = scalar_ax,
-                                  .vector = &nek_vector_cpu,
-                                  .parameters = nek_small_parameters,
-                                  .n_parameters = NEK_CASES,
-                                  .refuse_choice = nek_small_refuse};
+const nek_kernels_t nek_scalar = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = nek_small_parameters,
+             .n_parameters = NEK_CASES,
+             .refuse = nek_refuse,
+             .refuse_choice = nek_small_refuse},
+    .ax = scalar_ax,
+    .vector = &nek_vector_cpu,
+};

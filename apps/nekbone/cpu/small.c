@@ -92,8 +92,9 @@ static const nek_small_t *version_of(int value)
     return value == 0 ? NULL : nek_small[value - 1];
 }
 
-const char *nek_small_refuse(const nek_config_t *config, const int *choice)
+const char *nek_small_refuse(const void *options, const int *choice)
 {
+    const nek_config_t *config = options;
     (void)config;
     for (int i = 0; i < NEK_CASES; i++) {
         const nek_small_t *version = version_of(choice[i]);

@@ -47,7 +47,7 @@ nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, b
 
 /* What a rung that is made of these products may choose: a version for each case. */
 extern const rt_parameter_t nek_small_parameters[NEK_CASES];
-const char *nek_small_refuse(const nek_config_t *config, const int *choice);
+const char *nek_small_refuse(const void *options, const int *choice);
 /* The product by the choice in force, which may be NULL: as without tuning. */
 nek_product_t nek_product_chosen(const nek_mesh_t *mesh, nek_case_t which, bool add);
 

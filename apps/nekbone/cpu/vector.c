@@ -65,10 +65,15 @@ static void vector_work(const nek_config_t *cfg, double P, double S, rt_work_t *
     nek_work_add(cfg, P, S, 17, 9, work);
 }
 
-const nek_kernels_t nek_vector = {.ax = vector_ax,
-                                  .vector = &nek_vector_cpu,
-                                  .scratch_arrays = 3,
-                                  .work = vector_work,
-                                  .parameters = nek_small_parameters,
-                                  .n_parameters = NEK_CASES,
-                                  .refuse_choice = nek_small_refuse};
+const nek_kernels_t nek_vector = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = nek_small_parameters,
+             .n_parameters = NEK_CASES,
+             .refuse = nek_refuse,
+             .refuse_choice = nek_small_refuse},
+    .ax = vector_ax,
+    .vector = &nek_vector_cpu,
+    .scratch_arrays = 3,
+    .work = vector_work,
+};

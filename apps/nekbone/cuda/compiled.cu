@@ -118,8 +118,9 @@ static variant_t variant(int n, const int *choice)
     return v;
 }
 
-static const char *refuse_choice(const nek_config_t *config, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
     const variant_t v = variant(config->n, choice);
     if (v.lines && (!v.known || choice[UNROLL] > 1 || choice[COLUMN] == 2 || choice[ROWS] != 0))
         return "lines are in registers, unrolled for a known n: sizes, unroll, column and rows "
@@ -166,20 +167,20 @@ static std::vector<std::string> macros(int n, int64_t elements, const int *choic
     return all;
 }
 
-static const char *compile(const std::vector<std::string> &options, int capability, void **image,
-                           size_t *bytes)
+static bool compile(const std::vector<std::string> &options, int capability, void **image,
+                    size_t *bytes, char *why, size_t len)
 {
     std::vector<const char *> words;
     for (const std::string &option : options)
         words.push_back(option.c_str());
     return rt_nvrtc_compile(text, "compiled_kernel.cuh", capability, words.data(),
-                            static_cast<int>(words.size()), image, bytes);
+                            static_cast<int>(words.size()), image, bytes, why, len);
 }
 
-const char *nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
-                        size_t *bytes)
+bool nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
+                 size_t *bytes, char *why, size_t len)
 {
-    return compile(macros(n, elements, choice), capability, image, bytes);
+    return compile(macros(n, elements, choice), capability, image, bytes, why, len);
 }
 
 /* Programs compiled so far in this process, since a tuner comes back to the same point. Each takes
@@ -200,8 +201,8 @@ static const void *find_kernel(const std::vector<std::string> &options)
     const rt_gpu_t *gpu = rt_device_gpu();
     void *image;
     size_t bytes;
-    const char *why = compile(options, 10 * gpu->major + gpu->minor, &image, &bytes);
-    if (why)
+    char why[512];
+    if (!compile(options, 10 * gpu->major + gpu->minor, &image, &bytes, why, sizeof why))
         rt_refuse(RT_ENVIRONMENT, "--rung compiled cannot run here: %s", why);
     cudaLibrary_t library;
     cudaKernel_t kernel;
@@ -259,20 +260,22 @@ static void set_up(nek_solver_t *s)
     find_launch(&s->mesh);
 }
 
-static const char *refuse(const nek_config_t *)
+static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
-    return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without a GPU the driver says so */
+    const char *reason = nek_refuse(self, options, why);
+    if (reason)
+        return reason;
+    return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without: the driver says so */
 }
 
-static constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = nek_operator_rung(compiled_ax);
-    t.set_up = set_up;
-    t.refuse = refuse;
-    t.parameters = parameters;
-    t.n_parameters = PARAMETERS;
-    t.refuse_choice = refuse_choice;
-    return t;
-}
-
-extern "C" const nek_kernels_t nek_compiled = table();
+extern "C" const nek_kernels_t nek_compiled = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = PARAMETERS,
+             .refuse = refuse,
+             .refuse_choice = refuse_choice},
+    .ax = compiled_ax,
+    .vector = &nek_vector_cuda,
+    .set_up = set_up,
+};

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Compiles the kernel for that problem and choice (one index per parameter of nek_compiled); the
- * rest is as in rt_nvrtc_compile. */
-const char *nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
-                        size_t *bytes);
+/* Compiles the kernel for this problem and choice (one index per parameter of nek_compiled), as
+ * rt_nvrtc_compile does. */
+bool nek_compile(int n, int64_t elements, const int *choice, int capability, void **image,
+                 size_t *bytes, char *why, size_t len);
 
 #ifdef __cplusplus
 }

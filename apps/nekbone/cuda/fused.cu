@@ -303,13 +303,15 @@ static constexpr int extra(int)
     return 0;
 }
 
-static const char *refuse(const nek_config_t *config)
+static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
-    return nek_refuse_line(config, extra);
+    const char *reason = nek_refuse(self, options, why);
+    return reason ? reason : nek_refuse_line(static_cast<const nek_config_t *>(options), extra);
 }
 
-static const char *refuse_choice(const nek_config_t *config, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
     return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
                                   choice[NEK_FACTORS] == 1 + NEK_BULK, extra);
 }
@@ -324,19 +326,21 @@ static void work(const nek_config_t *config, double P, double S, rt_work_t *work
     rt_work_add(work, "update", 1, 5 * P, 2 * value * P, value * P);
 }
 
-static constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = nek_operator_rung(nek_packed_ax, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
-    t.cg = cg;
-    t.set_up = set_up;
-    t.tear_down = tear_down;
-    t.memory = nek_split_memory;
-    t.refuse = refuse;
-    t.work = work;
-    t.parameters = nek_line_parameters;
-    t.n_parameters = NEK_LINE_PARAMETERS;
-    t.refuse_choice = refuse_choice;
-    return t;
-}
-
-extern "C" const nek_kernels_t nek_fused = table();
+extern "C" const nek_kernels_t nek_fused = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = nek_line_parameters,
+             .n_parameters = NEK_LINE_PARAMETERS,
+             .refuse = refuse,
+             .refuse_choice = refuse_choice},
+    .ax = nek_packed_ax,
+    .vector = &nek_vector_cuda,
+    .max_n = NEK_FIXED_N,
+    .max_n_reason = NEK_LINE_MAX_N_REASON,
+    .cg = cg,
+    .use_with_precond = "packed, or layered",
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = nek_split_memory,
+    .work = work,
+};

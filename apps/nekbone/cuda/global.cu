@@ -75,4 +75,9 @@ static void global_ax(const nek_mesh_t *m, const double *u, double *w)
         launch<0>(m, u, w);
 }
 
-extern "C" const nek_kernels_t nek_global = nek_operator_rung(global_ax, 3);
+extern "C" const nek_kernels_t nek_global = {
+    .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
+    .ax = global_ax,
+    .vector = &nek_vector_cuda,
+    .scratch_arrays = 3,
+};

@@ -203,4 +203,8 @@ static void layered_ax(const nek_mesh_t *m, const double *u, double *w)
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const nek_kernels_t nek_layered = nek_operator_rung(layered_ax);
+extern "C" const nek_kernels_t nek_layered = {
+    .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
+    .ax = layered_ax,
+    .vector = &nek_vector_cuda,
+};

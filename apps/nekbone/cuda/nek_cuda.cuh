@@ -56,18 +56,4 @@ template <class Kernel> void nek_allow_shared(Kernel *kernel, size_t bytes)
                                  cudaSharedmemCarveoutMaxShared));
 }
 
-/* Returns the table of a rung that has only an operator of its own; CG is nek_solve's. */
-constexpr nek_kernels_t nek_operator_rung(void (*ax)(const nek_mesh_t *, const double *, double *),
-                                          int scratch_arrays = 0, int max_n = 0,
-                                          const char *max_n_reason = nullptr)
-{
-    nek_kernels_t t = {};
-    t.ax = ax;
-    t.vector = &nek_vector_cuda;
-    t.scratch_arrays = scratch_arrays;
-    t.max_n = max_n;
-    t.max_n_reason = max_n_reason;
-    return t;
-}
-
 #endif

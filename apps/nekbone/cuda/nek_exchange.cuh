@@ -52,16 +52,16 @@ static inline nek_outside_t nek_place_element(const nek_config_t *cfg, int64_t e
 }
 
 /* Returns the sides next to which another rank continues, as nek_outside_t. */
-static inline unsigned nek_beside(const nek_config_t *cfg, const int64_t at[3])
+static inline unsigned nek_rank_sides(const nek_config_t *cfg, const int64_t at[3])
 {
-    unsigned beside = 0;
+    unsigned sides = 0;
     for (int d = 0; d < 3; d++) {
         const bool low = at[d] == 0 && cfg->first[d] > 0;
         const bool high =
             at[d] == cfg->local[d] - 1 && cfg->first[d] + cfg->local[d] < cfg->elements[d];
-        beside |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
+        sides |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
     }
-    return beside;
+    return sides;
 }
 
 /* Fills the lists of what is shared within this rank. A face, edge or corner is listed at the
@@ -116,9 +116,9 @@ template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
     for (int64_t e = 0; e < cfg->local_elements; e++) {
         int64_t at[3];
         nek_place_element(cfg, e, at);
-        const unsigned beside = nek_beside(cfg, at);
+        const unsigned sides = nek_rank_sides(cfg, at);
         const double *c = s->problem->c + e * n * n * n;
-        if (!beside)
+        if (!sides)
             continue;
         apart.elements.push_back(static_cast<int>(e));
         for (int k = 0; k < n; k++)
@@ -128,7 +128,7 @@ template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
                     unsigned on = 0;
                     for (int d = 0; d < 3; d++)
                         on |= (of[d] == 0 ? 1u : of[d] == n - 1 ? 2u : 0u) << 2 * d;
-                    if (!(on & beside) || *c == 0) /* points on the boundary are 0 on all ranks */
+                    if (!(on & sides) || *c == 0) /* points on the boundary are 0 on all ranks */
                         continue;
                     apart.position.push_back(
                         static_cast<int>(e * nek_split<n>::surface + nek_split<n>::at(i, j, k)));

@@ -434,34 +434,41 @@ static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
     nek_scalars_memory(config, 0, bytes);
 }
 
-static const char *refuse_for(const nek_config_t *config, form how)
+/* Returns NULL, or why the problem does not fit on chip in this form. */
+static const char *refuse_for(const nek_config_t *config, form how, rt_text_t *why)
 {
-    static char reason[160];
     if (!rt_device_gpu() || config->n > NEK_FIXED_N)
         return nullptr; /* the driver gives other reasons */
     const int fit = capacity(config->n, how);
     if (config->local_elements <= fit)
         return nullptr;
-    snprintf(reason, sizeof reason,
-             "the vectors of %d elements of degree %d fit on this GPU, and these are %lld; use "
-             "onepass",
-             fit, config->n - 1, static_cast<long long>(config->local_elements));
-    return reason;
+    return rt_text(why,
+                   "the vectors of %d elements of degree %d fit on this GPU, and these are %lld; "
+                   "use onepass",
+                   fit, config->n - 1, static_cast<long long>(config->local_elements));
 }
 
-static const char *refuse(const nek_config_t *config)
+static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
+    const char *reason = nek_refuse(self, options, why);
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
+    if (reason)
+        return reason;
     if (rt_comm_size() > 1)
         return "blocks exchange their surfaces within one GPU: one rank only; use onepass";
-    return refuse_for(config, APART) ? refuse_for(config, TOGETHER) : nullptr;
+    return refuse_for(config, APART, why) ? refuse_for(config, TOGETHER, why) : nullptr;
 }
 
-static const char *refuse_choice(const nek_config_t *config, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
     if (choice[0] == 2 && config->n > APART_MAX_N)
         return "three groups keep vectors and factors in registers, and more than 11 points per "
                "direction do not fit";
-    return choice[0] == 0 ? nullptr : refuse_for(config, choice[0] == 2 ? APART : TOGETHER);
+    rt_text_t why;
+    if (choice[0] == 0 || !refuse_for(config, choice[0] == 2 ? APART : TOGETHER, &why))
+        return nullptr;
+    return "the vectors of these elements do not fit on this GPU in that form";
 }
 
 /* On the chip the vectors cost nothing; the factors are read from L2, or stay on the chip too.
@@ -473,19 +480,21 @@ static void work(const nek_config_t *config, double P, double S, rt_work_t *work
     rt_work_add(work, "cg", 1, (9 * n + 30) * P + S, 6 * value * P + 2 * value * S, 2 * value * S);
 }
 
-static constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = nek_operator_rung(nek_packed_ax_auto, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
-    t.cg = cg;
-    t.set_up = set_up;
-    t.tear_down = tear_down;
-    t.memory = needed_memory;
-    t.refuse = refuse;
-    t.work = work;
-    t.parameters = parameters;
-    t.n_parameters = 1;
-    t.refuse_choice = refuse_choice;
-    return t;
-}
-
-extern "C" const nek_kernels_t nek_resident = table();
+extern "C" const nek_kernels_t nek_resident = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = 1,
+             .refuse = refuse,
+             .refuse_choice = refuse_choice},
+    .ax = nek_packed_ax_auto,
+    .vector = &nek_vector_cuda,
+    .max_n = NEK_FIXED_N,
+    .max_n_reason = NEK_LINE_MAX_N_REASON,
+    .cg = cg,
+    .use_with_precond = "packed, or layered",
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = needed_memory,
+    .work = work,
+};

@@ -80,7 +80,11 @@ static void shared_ax(const nek_mesh_t *m, const double *u, double *w)
     RT_CUDA_LAUNCHED();
 }
 
-extern "C" const nek_kernels_t nek_shared = nek_operator_rung(
-    shared_ax, 0, SHARED_MAX_N,
-    "it needs n^3 threads per block, and a block has at most 1024, so n <= 10 (degree <= 9); use "
-    "layered");
+extern "C" const nek_kernels_t nek_shared = {
+    .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
+    .ax = shared_ax,
+    .vector = &nek_vector_cuda,
+    .max_n = SHARED_MAX_N,
+    .max_n_reason = "it needs n^3 threads per block, and a block has at most 1024, so n <= 10 "
+                    "(degree <= 9); use layered",
+};

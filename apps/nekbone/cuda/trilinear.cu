@@ -155,16 +155,21 @@ static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
     bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * VERTEX_BYTES;
 }
 
-static const char *refuse(const nek_config_t *config)
+static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
+    const char *reason = nek_refuse(self, options, why);
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
+    if (reason)
+        return reason;
     if (config->deform != 0)
         return "it knows elements by their 8 vertices only, and --deform bends the edges between "
                "them; use onepass";
     return nek_refuse_line(config, onepass_extra<false>);
 }
 
-static const char *refuse_choice(const nek_config_t *config, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
     return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice), false,
                                   onepass_extra<false>);
 }
@@ -175,19 +180,21 @@ static void work(const nek_config_t *config, double P, double S, rt_work_t *work
     onepass_work(config, P, S, VERTEX_BYTES / n3, FLOPS, work);
 }
 
-static constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = nek_operator_rung(nek_packed_ax_auto, 0, NEK_FIXED_N, NEK_LINE_MAX_N_REASON);
-    t.cg = cg;
-    t.set_up = set_up;
-    t.tear_down = tear_down;
-    t.memory = needed_memory;
-    t.refuse = refuse;
-    t.work = work;
-    t.parameters = nek_line_parameters;
-    t.n_parameters = NEK_FACTORS; /* no choice of how factors are read */
-    t.refuse_choice = refuse_choice;
-    return t;
-}
-
-extern "C" const nek_kernels_t nek_trilinear = table();
+extern "C" const nek_kernels_t nek_trilinear = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = nek_line_parameters,
+             .n_parameters = NEK_FACTORS, /* no choice of how factors are read */
+             .refuse = refuse,
+             .refuse_choice = refuse_choice},
+    .ax = nek_packed_ax_auto,
+    .vector = &nek_vector_cuda,
+    .max_n = NEK_FIXED_N,
+    .max_n_reason = NEK_LINE_MAX_N_REASON,
+    .cg = cg,
+    .use_with_precond = "packed, or layered",
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = needed_memory,
+    .work = work,
+};

@@ -204,5 +204,12 @@ static void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, cons
     sum[1] = fetch(m, 1);
 }
 
-extern "C" const nek_vector_t nek_vector_cuda = {partial_size, update_p,   shift,      update_xr,
-                                                 dot,          update_p_z, update_xr_z};
+extern "C" const nek_vector_t nek_vector_cuda = {
+    .partial_size = partial_size,
+    .update_p = update_p,
+    .shift = shift,
+    .update_xr = update_xr,
+    .dot = dot,
+    .update_p_z = update_p_z,
+    .update_xr_z = update_xr_z,
+};

@@ -398,8 +398,11 @@ static double true_residual(const nek_problem_t *p, const double *b, const doubl
     return sqrt(oracle_dot(p, w, w));
 }
 
-static const rt_rung_t reference_rung = {"reference",  RT_CPU,         "",
-                                         "the oracle", &nek_reference, NULL};
+static const rt_rung_t reference_rung = {.name = "reference",
+                                         .kind = RT_CPU,
+                                         .after = "",
+                                         .idea = "the oracle",
+                                         .kernels = &nek_reference.rung};
 
 void nek_reference_solve(nek_problem_t *p)
 {

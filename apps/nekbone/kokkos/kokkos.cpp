@@ -201,6 +201,9 @@ void kokkos_ax(const nek_mesh_t *m, const double *u, double *w)
 constexpr nek_kernels_t table()
 {
     nek_kernels_t t = {};
+    t.rung.precision = "FP64";
+    t.rung.reproducible = true;
+    t.rung.refuse = nek_refuse;
     t.ax = kokkos_ax;
     t.vector = &nek_vector_kokkos;
     return t;

@@ -93,7 +93,19 @@ void update_xr_z(const nek_mesh_t *m, double alpha, const double *p, const doubl
         sum[0], sum[1]);
 }
 
+constexpr nek_vector_t table()
+{
+    nek_vector_t t = {};
+    t.partial_size = partial_size;
+    t.update_p = update_p;
+    t.shift = shift;
+    t.update_xr = update_xr;
+    t.dot = dot;
+    t.update_p_z = update_p_z;
+    t.update_xr_z = update_xr_z;
+    return t;
+}
+
 } // namespace
 
-extern "C" const nek_vector_t nek_vector_kokkos = {partial_size, update_p,   shift,      update_xr,
-                                                   dot,          update_p_z, update_xr_z};
+extern "C" const nek_vector_t nek_vector_kokkos = table();

@@ -1,0 +1,400 @@
+/*
+ * staged.cuh - rung staged on the device: the layout of a record, and the kernel.
+ */
+#ifndef MCPI_STAGED_CUH
+#define MCPI_STAGED_CUH
+
+#include <cstring>
+#include "mcpi_cuda.cuh"
+#include "machine/async.cuh"
+
+/* --- the record --- */
+
+/* Its parts, each at a multiple of 16 bytes: head; where each row's blocks begin (uint16_t, rows +
+ * 1); columns; O, block after block at a stride that is odd in banks; LU of all rows; R of all
+ * rows. */
+struct mcpi_record_head_t {
+    int32_t row, rows, blocks, zero;
+};
+
+struct mcpi_record_layout_t {
+    unsigned start, column, O, LU, R, end;
+};
+
+__host__ __device__ static constexpr unsigned round16(unsigned bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* Returns the values from one block to the next: an odd number of banks (8 bytes wide for FP64,
+ * else 4 bytes), except for 16 bits and odd nb, where blocks have no gap and two share a word. */
+static constexpr unsigned stride_of(int nb, unsigned size)
+{
+    const unsigned n = static_cast<unsigned>(nb * nb);
+    if (size == 2)
+        return nb % 2 ? n : (n / 2 % 2 ? n : n + 2);
+    return n % 2 ? n : n + 1;
+}
+
+__host__ __device__ static constexpr unsigned column_at(unsigned rows)
+{
+    return static_cast<unsigned>(sizeof(mcpi_record_head_t)) + round16(2 * (rows + 1));
+}
+
+__host__ __device__ static constexpr mcpi_record_layout_t
+layout_of(int nb, unsigned size, unsigned stride, unsigned rows, unsigned blocks)
+{
+    mcpi_record_layout_t at = {};
+    at.start = sizeof(mcpi_record_head_t);
+    at.column = column_at(rows);
+    at.O = at.column + round16(4 * blocks);
+    at.LU = at.O + round16(size * stride * blocks);
+    at.R = at.LU + static_cast<unsigned>(8 * nb * nb) * rows;
+    at.end = round16(at.R + static_cast<unsigned>(8 * nb) * rows);
+    return at;
+}
+
+template <class Form> struct staged_t {
+    using O = typename Form::O;
+    using Q = typename Form::X;
+    using Sum = typename Form::A;
+    static constexpr int nb = Form::nb, nb2 = Form::nb2;
+    static constexpr unsigned size = sizeof(O), stride = stride_of(nb, size);
+    /* Bytes of O per record: 96 blocks of 5x5 in 16 bits, 64 in FP32, 40 in FP64, fewer if blocks
+     * are larger, so that about 12 warps find room. Rows of meshes must fit: most have 15
+     * neighbours or more. */
+    static constexpr unsigned O_bytes = size == 2 ? 4800 : size == 4 ? 6400 : 8000;
+    static constexpr unsigned least_blocks = 32, most_blocks = 96, most_warps = 12;
+    /* More shared memory would take L1 from the gather. */
+    static constexpr unsigned most_shared = 190 * 1024;
+    static constexpr unsigned wanted = O_bytes / (size * stride) / 8 * 8;
+    static constexpr unsigned blocks = wanted < least_blocks  ? least_blocks
+                                       : wanted > most_blocks ? most_blocks
+                                                              : wanted,
+                              rows = (blocks + 15) / 16;
+    static constexpr unsigned record_bytes = layout_of(nb, size, stride, rows, blocks).end;
+    static constexpr unsigned ring = 2;                        /* records per warp */
+    static constexpr unsigned loads = (blocks * nb + 31) / 32; /* of dQ per lane and record */
+    static constexpr unsigned product_bytes = round16(blocks * nb * sizeof(Sum)),
+                              right_bytes = round16(rows * nb * 8),
+                              warp_bytes = ring * record_bytes + product_bytes + right_bytes + 16;
+    static constexpr unsigned fitting = most_shared / warp_bytes;
+    static constexpr unsigned warps = fitting > most_warps ? most_warps : fitting;
+    static constexpr unsigned shared_bytes = warps * warp_bytes;
+    static_assert(warps >= 2 && warp_bytes % 16 == 0,
+                  "a block has a few warps, copies are aligned");
+};
+
+/* The lists that a kernel gets, in device memory. */
+struct mcpi_staged_lists_t {
+    const unsigned char *record;
+    const uint32_t *offset; /* [chunks + 1] in units of 16 bytes */
+    const int32_t *colour;  /* [colours + 1] first chunk of each */
+    unsigned *ended;        /* [blocks * MCPI_FLAG_APART] steps that each block has ended */
+    /* The neighbours of block b, which have rows whose dQ it reads:
+     * near[near_start[b]] .. near[near_start[b + 1] - 1]. */
+    const int32_t *near_start, *near;
+};
+
+/* Each flag has its own sector. */
+enum { MCPI_FLAG_APART = 8 };
+
+/* --- between colours --- */
+
+/* Ends a step and waits for the neighbours. Blocks of the grid go through the same steps, one per
+ * colour. A block begins step k when the blocks whose rows are neighbours of its own have ended
+ * step k - 1: they have then written all that it reads, and read all that it overwrites, because
+ * being neighbours is mutual. Other blocks may be steps behind: no block waits for the slowest of
+ * all. The release covers what the threads of a block wrote before; what they read later is not
+ * older than what the acquire saw, because it invalidates L1. */
+__device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists, unsigned step)
+{
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        if (threadIdx.x == 0)
+            asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(lists.ended +
+                                                                     blockIdx.x * MCPI_FLAG_APART),
+                         "r"(step)
+                         : "memory");
+        const int end = lists.near_start[blockIdx.x + 1];
+        for (int k = lists.near_start[blockIdx.x] + static_cast<int>(threadIdx.x); k < end;
+             k += 32) {
+            const unsigned *flag = lists.ended + lists.near[k] * MCPI_FLAG_APART;
+            unsigned ended;
+            do
+                asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                             : "=r"(ended)
+                             : "l"(flag)
+                             : "memory");
+            while (ended < step);
+        }
+    }
+    __syncthreads();
+}
+
+/* Loads through L1, and not as a constant: dQ changes from colour to colour. The compiler does not
+ * move it across barriers, which are volatile too. */
+__device__ __forceinline__ float gather(const float *p)
+{
+    float x;
+    asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(x) : "l"(p));
+    return x;
+}
+__device__ __forceinline__ double gather(const double *p)
+{
+    double x;
+    asm volatile("ld.global.ca.f64 %0, [%1];" : "=d"(x) : "l"(p));
+    return x;
+}
+
+/* --- one block of O times its dQ, from shared memory --- */
+
+/* Returns two values of 16 bits, the lower half of the word first. */
+template <class O> __device__ __forceinline__ float2 unpack(uint32_t two);
+template <> __device__ __forceinline__ float2 unpack<__half>(uint32_t two)
+{
+    __half2 pair;
+    memcpy(&pair, &two, sizeof pair);
+    return __half22float2(pair);
+}
+template <> __device__ __forceinline__ float2 unpack<__nv_bfloat16>(uint32_t two)
+{
+    return make_float2(__uint_as_float(two << 16), __uint_as_float(two & 0xffff0000u));
+}
+
+template <class K>
+__device__ __forceinline__ void multiply(const typename K::O *O, unsigned block,
+                                         const typename K::Sum (&x)[K::nb],
+                                         typename K::Sum (&sum)[K::nb])
+{
+    using Sum = typename K::Sum;
+    if constexpr (K::size == 2) {
+        /* Word by word; the first value of an odd block is the upper half of a word. */
+        constexpr int words = (K::nb2 + 1) / 2;
+        const unsigned first = block * K::stride, shift = first % 2 * 16;
+        const uint32_t *word = reinterpret_cast<const uint32_t *>(O) + first / 2;
+        uint32_t w[words + 1];
+#pragma unroll
+        for (int k = 0; k < words; k++)
+            w[k] = word[k];
+        w[words] = 0;
+#pragma unroll
+        for (int k = 0; k < words; k++) {
+            const uint32_t two = __funnelshift_r(w[k], w[k + 1], shift);
+            const float2 v = unpack<typename K::O>(two);
+            sum[2 * k % K::nb] += static_cast<Sum>(v.x) * x[2 * k / K::nb];
+            if (2 * k + 1 < K::nb2)
+                sum[(2 * k + 1) % K::nb] += static_cast<Sum>(v.y) * x[(2 * k + 1) / K::nb];
+        }
+    } else {
+        const typename K::O *o = O + block * K::stride;
+#pragma unroll
+        for (int j = 0; j < K::nb; j++)
+#pragma unroll
+            for (int i = 0; i < K::nb; i++)
+                sum[i] += static_cast<Sum>(o[j * K::nb + i]) * x[j];
+    }
+}
+
+/* --- the kernel --- */
+
+/* Starts to load all dQ that a record multiplies: value 32 k + lane goes to x[k]. */
+template <class K>
+__device__ __forceinline__ void gather_record(const unsigned char *record, const typename K::Q *dq,
+                                              typename K::Q (&x)[K::loads], int lane)
+{
+    constexpr int nb = K::nb;
+    const mcpi_record_head_t head = *reinterpret_cast<const mcpi_record_head_t *>(record);
+    const int32_t *column =
+        reinterpret_cast<const int32_t *>(record + column_at(static_cast<unsigned>(head.rows)));
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(K::loads); k++) {
+        const int t = 32 * k + lane;
+        if (t < head.blocks * nb)
+            x[k] = gather(dq + static_cast<size_t>(column[t / nb]) * nb + t % nb);
+    }
+}
+
+/* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() as
+ * soon as x is free. */
+template <class K, class Next>
+__device__ __forceinline__ void
+sweep_record(const unsigned char *record, typename K::Sum *product, double *right,
+             typename K::Q *dq, const typename K::Q (&x)[K::loads], int lane, Next next)
+{
+    using Sum = typename K::Sum;
+    constexpr int nb = K::nb;
+    const mcpi_record_head_t head = *reinterpret_cast<const mcpi_record_head_t *>(record);
+    const mcpi_record_layout_t at =
+        layout_of(nb, K::size, K::stride, static_cast<unsigned>(head.rows),
+                  static_cast<unsigned>(head.blocks));
+    const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
+    const typename K::O *O = reinterpret_cast<const typename K::O *>(record + at.O);
+    const double *LU = reinterpret_cast<const double *>(record + at.LU);
+    const double *R = reinterpret_cast<const double *>(record + at.R);
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(K::loads); k++) {
+        const int t = 32 * k + lane;
+        if (t < head.blocks * nb)
+            product[t] = static_cast<Sum>(x[k]);
+    }
+    next();
+    __syncwarp();
+    for (int b = lane; b < head.blocks; b += 32) {
+        Sum in[nb], sum[nb];
+#pragma unroll
+        for (int i = 0; i < nb; i++) {
+            in[i] = product[b * nb + i];
+            sum[i] = 0;
+        }
+        multiply<K>(O, static_cast<unsigned>(b), in, sum);
+#pragma unroll
+        for (int i = 0; i < nb; i++)
+            product[b * nb + i] = sum[i];
+    }
+    __syncwarp();
+    for (int t = lane; t < head.rows * nb; t += 32) {
+        const int end = start[t / nb + 1];
+        Sum sum = 0;
+#pragma unroll 6
+        for (int b = start[t / nb]; b < end; b++)
+            sum += product[b * nb + t % nb];
+        right[t] = R[t] - static_cast<double>(sum);
+    }
+    __syncwarp();
+    if (lane < head.rows) {
+        double y[nb];
+#pragma unroll
+        for (int i = 0; i < nb; i++)
+            y[i] = right[lane * nb + i];
+        mcpi_solve<nb>(LU + lane * K::nb2, y);
+#pragma unroll
+        for (int i = 0; i < nb; i++)
+            right[lane * nb + i] = y[i];
+    }
+    __syncwarp();
+    typename K::Q *to = dq + static_cast<size_t>(head.row) * nb;
+    for (int t = lane; t < head.rows * nb; t += 32)
+        __stcg(to + t, static_cast<typename K::Q>(right[t]));
+}
+
+/* Returns the chunks of a colour that a block takes: a range, so that they are neighbours. */
+__host__ __device__ __forceinline__ int2 share_of(int first, int last, unsigned block,
+                                                  unsigned blocks)
+{
+    const int64_t n = last - first;
+    return make_int2(first + static_cast<int>(n * block / blocks),
+                     first + static_cast<int>(n * (block + 1) / blocks));
+}
+
+__device__ __forceinline__ int2 share(int first, int last)
+{
+    return share_of(first, last, blockIdx.x, gridDim.x);
+}
+
+/* Goes through the chunks of this block, in the order of all its sweeps, as one warp of it meets
+ * them: every K::warps-th, across the ends of colours and sweeps. */
+struct mcpi_staged_walk_t {
+    const int *colour; /* [colours + 1] shared memory */
+    int colours;
+    int64_t sweeps; /* left, this one included; 0: at the end */
+    int at;         /* colour */
+    int2 chunks;    /* of the colour */
+    int chunk;      /* >= chunks.y: no chunk is left in this colour */
+
+    __device__ __forceinline__ mcpi_staged_walk_t(const int *colour_, int colours_, int64_t sweeps_,
+                                                  int first)
+        : colour(colour_), colours(colours_), sweeps(sweeps_), at(0),
+          chunks(share(colour[0], colour[1])), chunk(chunks.x + first)
+    {
+    }
+
+    __device__ __forceinline__ void next_colour()
+    {
+        const int beyond = chunk - chunks.y;
+        if (++at == colours) {
+            at = 0;
+            sweeps--;
+        }
+        chunks = share(colour[at], colour[at + 1]);
+        chunk = chunks.x + beyond;
+    }
+};
+
+/* With colours == 0: chunks first .. last - 1, once. */
+template <class K>
+__global__ void __launch_bounds__(32 * K::warps, 1)
+    staged_sweeps(const mcpi_staged_lists_t lists, int colours, int64_t sweeps, int first, int last,
+                  typename K::Q *dq)
+{
+    extern __shared__ __align__(128) unsigned char staged_shared[];
+    __shared__ int colour_start[MCPI_MAX_COLOURS + 1];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    unsigned char *mine = staged_shared + warp * K::warp_bytes;
+    typename K::Sum *product =
+        reinterpret_cast<typename K::Sum *>(mine + K::ring * K::record_bytes);
+    double *right = reinterpret_cast<double *>(mine + K::ring * K::record_bytes + K::product_bytes);
+    uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
+    const int phases = colours == 0 ? 1 : colours;
+    for (int c = threadIdx.x; c <= phases; c += blockDim.x)
+        colour_start[c] = colours > 0 ? lists.colour[c] : c == 0 ? first : last;
+    if (lane == 0) {
+        for (unsigned k = 0; k < K::ring; k++)
+            rt_barrier_init(full + k, RT_BULK_ARRIVALS);
+        rt_barriers_made();
+    }
+    __syncthreads();
+
+    /* The next record to fetch, perhaps of a later colour or sweep. Its place is looked up one
+     * record before it is fetched. */
+    mcpi_staged_walk_t ahead(colour_start, phases, sweeps, warp);
+    uint32_t from = 0, to = 0;
+    const auto look_up = [&]() {
+        while (ahead.sweeps > 0 && ahead.chunk >= ahead.chunks.y)
+            ahead.next_colour();
+        if (ahead.sweeps > 0) {
+            from = __ldg(lists.offset + ahead.chunk);
+            to = __ldg(lists.offset + ahead.chunk + 1);
+        }
+    };
+    const auto fetch = [&](unsigned slot) {
+        if (ahead.sweeps > 0)
+            rt_bulk_copy<true>(mine + slot * K::record_bytes,
+                               lists.record + 16 * static_cast<size_t>(from), 16 * (to - from),
+                               full + slot, lane);
+        ahead.chunk += K::warps;
+        look_up();
+    };
+    look_up();
+    for (unsigned k = 0; k < K::ring; k++)
+        fetch(k);
+
+    typename K::Q x[K::loads];
+    unsigned done = 0, step = 0;
+    const auto gather_next = [&]() {
+        const unsigned slot = done % K::ring;
+        rt_barrier_wait(full + slot, done / K::ring % 2);
+        gather_record<K>(mine + slot * K::record_bytes, dq, x, lane);
+    };
+    for (mcpi_staged_walk_t here(colour_start, phases, sweeps, warp);;) {
+        if (here.chunk < here.chunks.y)
+            gather_next();
+        while (here.chunk < here.chunks.y) {
+            const unsigned slot = done % K::ring;
+            here.chunk += K::warps;
+            done++;
+            sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, lane, [&]() {
+                if (here.chunk < here.chunks.y)
+                    gather_next();
+            });
+            __syncwarp(); /* all lanes have read the record */
+            fetch(slot);
+        }
+        here.next_colour();
+        if (here.sweeps == 0)
+            break;
+        end_step(lists, ++step);
+    }
+}
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * input.h - from a mesh or a matrix file to the rows of the system: what the files of this folder
+ * offer.
+ *
+ * A *vertex* is a vertex of the mesh, in the numbering of its file or generator. A *row* is a block
+ * row of the system in the order of the colours; its global number is the same on any number of
+ * ranks. A *local row* is a row's position on this rank.
+ */
+#ifndef MCPI_INPUT_H
+#define MCPI_INPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "rt.h"
+#include "mesh/mesh.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 7, MCPI_MAX_NB2 = 49, MCPI_MAX_COLOURS = 64 };
+
+/* --- options --- */
+
+typedef enum { MCPI_FP64, MCPI_FP32, MCPI_FP16, MCPI_BF16, MCPI_TYPES } mcpi_type_t;
+typedef enum {
+    MCPI_NATURAL, /* by vertex number */
+    MCPI_RCM,     /* reverse Cuthill-McKee of the whole graph, applied inside each colour */
+    MCPI_HILBERT, /* along a Hilbert curve through the coordinates */
+    MCPI_RANDOM,
+    MCPI_ORDERS
+} mcpi_row_order_t;
+typedef enum {
+    MCPI_COLOUR_GLOBAL, /* one colouring of the whole graph: the result does not depend on ranks */
+    MCPI_COLOUR_LOCAL   /* each rank colours its own rows; neighbours on different ranks may share a
+                           colour, and then use each other's values of the exchange before */
+} mcpi_colouring_t;
+/* The dQ* behind R = A dQ*. */
+typedef enum {
+    MCPI_SOLUTION_RANDOM,  /* in (-1, 1), a function of the vertex */
+    MCPI_SOLUTION_CONSTANT /* 1: smooth, and so slow for sweeps to find */
+} mcpi_solution_t;
+typedef enum {
+    MCPI_EXCHANGE_COLOUR, /* ghosts are updated after every colour */
+    MCPI_EXCHANGE_SWEEP   /* after every sweep: fewer messages, slower convergence */
+} mcpi_exchange_t;
+
+typedef struct {
+    int64_t rows, blocks;                     /* of the whole system; blocks: off-diagonal ones */
+    int64_t local_rows, local_blocks, ghosts; /* the largest of any rank */
+} mcpi_counts_t;
+
+typedef struct {
+    const char *mesh;        /* "wing", or a file */
+    int64_t surface, layers; /* wing: n of the octahedron (2n^2+2n+1 vertices per layer), layers */
+    const char *walls;       /* boundary tags that are walls: "1,3", or "none" */
+    int64_t nb;              /* block size, 4 .. 7 */
+    int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
+    int order, colouring, exchange, solution;
+    int64_t sweeps;
+    double cfl, mach, reynolds;
+
+    /* what configure derives from them */
+    bool from_file, is_matrix; /* is_matrix: Matrix Market */
+    mcpi_counts_t counts;      /* wing: upper bounds, known before there is a mesh; file: zeros */
+} mcpi_config_t;
+
+/* --- wing.c: the generated mesh --- */
+
+/* A wing-body-like mesh of tetrahedra, prisms and pyramids: a body with a wing-like bump, half an
+ * octahedron sphere of n, extruded. Boundary tags: 1 wall, 2 far field, 3 symmetry plane. The mesh
+ * is the same on any number of threads and ranks. */
+typedef struct {
+    int64_t n, layers; /* vertices = (2n^2 + 2n + 1) (layers + 1); both at least 2 */
+    double growth;     /* of the layers, about 1.24 at 51 layers; 0: chosen so that the outer
+                          boundary is where it is with 51 */
+    double first;      /* spacing at the wall, 1e-4 */
+    uint64_t seed;     /* of the edge flips and priorities */
+} mcpi_wing_t;
+enum { MCPI_TAG_WALL = 1, MCPI_TAG_FAR = 2, MCPI_TAG_SYMMETRY = 3 };
+rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing);
+/* Returns upper bounds, from which memory is predicted before there is a mesh. */
+void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks);
+
+/* --- graph.c: neighbours --- */
+
+/* The neighbours of each row: symmetric, without the diagonal, each list ascending. */
+typedef struct {
+    int64_t rows;
+    int64_t *start;     /* [rows + 1] */
+    int32_t *neighbour; /* [start[rows]] */
+} mcpi_graph_t;
+
+/* Makes neighbours of all pairs of vertices that share an element. */
+mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh);
+/* Returns true if the graph is sound. Else writes one line into why that names the first row with
+ * no neighbour, or with a neighbour that is out of range, listed twice, the row itself, or not
+ * listed in return; rows are named by their vertex number, from 0. */
+bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len);
+/* Returns the neighbour's place in the row's list (an index of graph->neighbour), or -1. */
+int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour);
+void mcpi_graph_destroy(mcpi_graph_t *graph);
+/* Returns the number of off-diagonal blocks by Euler's formula: 2V + 2T + 9P + 5Y - 2 + (Fb + 2Qb)
+ * for V vertices, T tetrahedra, P prisms, Y pyramids, Fb boundary faces, of which Qb are quads. It
+ * holds for meshes whose volume is a ball (Euler characteristic 1). -1 for meshes with hexahedra,
+ * which the formula does not cover. */
+int64_t mcpi_graph_expected(const rt_mesh_t *mesh);
+
+/* --- colour.c --- */
+
+/* Colours the graph: greedy, then iterated greedy (6 passes), then balanced. Deterministic, the
+ * same on any number of threads. Fills colour[graph->rows] and returns the number of colours.
+ * Refuses (RT_USAGE) a graph for which greedy needs more than MCPI_MAX_COLOURS; collective if all
+ * ranks have the same graph. */
+int mcpi_colour(const mcpi_graph_t *graph, uint8_t *colour);
+/* MCPI_COLOUR_LOCAL: colours the graph without the edges between ranks. */
+int mcpi_colour_local(const mcpi_graph_t *graph, const int32_t *owner, uint8_t *colour);
+/* Returns the size of the largest colour over the mean; 1: balanced. */
+double mcpi_colour_imbalance(const mcpi_graph_t *graph, const uint8_t *colour, int colours);
+
+/* --- order.c --- */
+
+/* The rows of the whole system. */
+typedef struct {
+    int64_t rows;
+    int colours;
+    int64_t *colour_start; /* [colours + 1] first row of each colour */
+    int32_t *vertex;       /* [rows] vertex of each row */
+    int32_t *row;          /* [rows] row of each vertex */
+} mcpi_order_t;
+
+/* x: [rows][3] for MCPI_HILBERT; NULL if there are no coordinates, and then the caller has refused
+ * MCPI_HILBERT. */
+mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
+                             mcpi_row_order_t order, const double *x, uint64_t seed);
+void mcpi_order_destroy(mcpi_order_t *order);
+/* Fill list[rows] with the vertices along a Hilbert curve through x, and in the order of a reverse
+ * Cuthill-McKee search (breadth first, each component from one of its ends, reversed). */
+void mcpi_list_by_hilbert(const double *x, int64_t rows, uint32_t *list);
+void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list);
+
+/* --- part.c: the rows of one rank --- */
+
+/* This rank's part of the rows. Local rows are sorted by colour; inside a colour the rows that
+ * other ranks need (boundary rows) come first, each group in ascending row number. Ghosts, which
+ * are rows of other ranks that are neighbours of local rows, follow at rows .. rows + ghosts - 1,
+ * by colour and row number. The columns of a row ascend in the *global* row number, so that sums do
+ * not depend on the number of ranks. */
+typedef struct {
+    int64_t rows, ghosts, global_rows;
+    int colours;
+    int64_t *colour_start; /* [colours + 1] */
+    int64_t *boundary_end; /* [colours]: rows colour_start[c] .. boundary_end[c] - 1 are boundary */
+    int64_t *ghost_start;  /* [colours + 1] local numbers of the ghosts of each colour */
+    int64_t *start;        /* [rows + 1] */
+    int32_t *column;       /* [start[rows]] local number of row or ghost */
+    int32_t *place;        /* [start[rows]] each column's place in its vertex's list of the graph */
+    int64_t *global;       /* [rows + ghosts] row number */
+} mcpi_part_t;
+
+/* Fills owner[vertex] with ranks: contiguous ranges, equal in rows, of a Hilbert curve through x,
+ * or of the vertices in reverse Cuthill-McKee order if x is NULL. */
+void mcpi_partition(const mcpi_graph_t *graph, const double *x, int ranks, int32_t *owner);
+/* Every rank calls it with the same graph, order and owner; it sends no messages. */
+mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_order_t *order,
+                           const int32_t *owner, int rank);
+void mcpi_part_destroy(mcpi_part_t *part);
+
+/* --- flow.c, mtx.c: where blocks come from --- */
+
+/* A flow on a mesh, or a matrix file. */
+typedef struct mcpi_source {
+    mcpi_graph_t *graph;
+    double *x; /* [rows][3], NULL: no coordinates */
+    int nb;
+    void *data;
+    /* Writes the blocks of one vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
+     * O[degree][nb*nb] in the order of the graph's list. Several threads may call it at once. */
+    void (*row)(const struct mcpi_source *source, int64_t vertex, double *D, double *O);
+    void (*destroy)(struct mcpi_source *source); /* frees data, and nothing else */
+} mcpi_source_t;
+/* In mtx.c, which must free a source that it could not complete. NULL is allowed. */
+void mcpi_source_destroy(mcpi_source_t *source);
+
+/* Linearised Roe flux, viscous terms, pseudo-time and wall rows about a made-up but smooth flow of
+ * that Mach and Reynolds number. nb = 5: conservative variables; 4: artificial compressibility
+ * (pressure, velocity); 6, 7: with one or two transported scalars. The mesh is read, not kept.
+ * walls: tags that are walls. */
+typedef struct {
+    int nb;
+    double cfl, mach, reynolds;
+    const char *walls;
+    uint64_t seed;
+} mcpi_flow_t;
+mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);
+/* Returns whether `walls` is a list of tags, each of which some boundary face has; "none" and NULL
+ * mean no walls. If not, writes one line into why. Call it before mcpi_flow_new. */
+bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
+
+/* Reads Matrix Market: coordinate, real, general, square, in nb x nb blocks (refused unless nb
+ * divides the size). A block with one entry is stored whole. Every block row needs its diagonal
+ * block. Returns NULL and one line in why if the file cannot be used. */
+mcpi_source_t *mcpi_mtx_read(const char *path, int nb, char *why, size_t len);
+/* The same from memory. */
+mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, int nb, char *why,
+                              size_t len);
+
+/* --- input.c: all of it --- */
+
+/* Everything that does not depend on the rung or on the values of the blocks. mcpi_problem_new
+ * takes source, order and part over and leaves NULL here. */
+typedef struct {
+    mcpi_source_t *source;
+    mcpi_order_t *order; /* of the whole system */
+    mcpi_part_t *part;
+    mcpi_counts_t counts; /* exact */
+    double imbalance;     /* of the colours */
+    double seconds_mesh, seconds_colour;
+} mcpi_input_t;
+
+/* Generates the wing or reads the file, on every rank, colours and orders the rows, and makes this
+ * rank's part. Refuses a file that cannot be used. Collective. */
+void *mcpi_input_new(const rt_run_t *run);
+void mcpi_input_destroy(void *input);
+/* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
+ * number with 32 bits. */
+bool mcpi_count_wing(mcpi_config_t *config);
+/* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
+mcpi_config_t mcpi_counted(const rt_run_t *run);
+
+/* --- system.c: from the exact matrix to the system that is swept --- */
+
+/* The exact matrix, FP64, not scaled. Host memory. */
+typedef struct {
+    int nb;
+    bool of_file; /* rows come from a matrix file; else from vertices */
+    mcpi_part_t *part;
+    double *D; /* [rows][nb*nb] column-major */
+    double *O; /* [start[rows]][nb*nb] column-major */
+    double *R; /* [rows][nb] */
+} mcpi_matrix_t;
+
+/* What the rungs sweep, in host memory: block row i is scaled by 2^-exponent[i], which is exact and
+ * does not change dQ; O is rounded to its type; D is factored. */
+typedef struct {
+    int nb;
+    mcpi_type_t type;        /* of O */
+    const mcpi_part_t *part; /* the matrix's */
+    int *exponent;           /* [rows] of the row's largest |D| */
+    void *O;                 /* [start[rows]][nb*nb] column-major, of `type` */
+    double *LU; /* [rows][nb*nb] column-major: L below the diagonal (unit diagonal), U above it,
+                   reciprocals of U's diagonal on it */
+    double *R;  /* [rows][nb], scaled */
+} mcpi_system_t;
+
+/* Scales, rounds and factors without pivoting. Returns NULL, and one line in why that names the
+ * row, if a pivot is below 1e-12 max|D| of its row, or a value is not finite or overflows the type
+ * of O. vertex[rows of the whole system]: the vertex of each row. */
+mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
+                               char *why, size_t len);
+void mcpi_system_destroy(mcpi_system_t *system);
+/* Computes x = D^-1 b with D of LU above, nb values. */
+void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);
+
+size_t mcpi_type_size(mcpi_type_t type);
+extern const char *const mcpi_type_names[]; /* "fp64", "fp32", "fp16", "bf16", NULL */
+/* Convert to 16 bits and back. Rounds to nearest even; denormals, and overflow to infinity, follow
+ * IEEE 754. */
+uint16_t mcpi_to_fp16(double x);
+double mcpi_from_fp16(uint16_t x);
+uint16_t mcpi_to_bf16(double x);
+double mcpi_from_bf16(uint16_t x);
+/* Returns value k of an array of that type, as a double. */
+double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

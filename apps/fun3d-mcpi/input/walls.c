@@ -1,0 +1,123 @@
+/*
+ * walls.c - which vertices are walls, and how far the others are from them.
+ */
+#include "config.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "flow.h"
+
+/* Reads the next tag of a list and moves *at behind it and its comma. Returns false if it is no
+ * tag. */
+static bool next_tag(const char **at, long *tag)
+{
+    char *end;
+    *tag = strtol(*at, &end, 10);
+    if (end == *at || (*end != '\0' && *end != ',') || (*end == ',' && end[1] == '\0'))
+        return false;
+    *at = *end ? end + 1 : end;
+    return true;
+}
+
+/* Returns the first tag, "" if there is none. */
+static const char *first_tag(const char *walls)
+{
+    return walls && strcmp(walls, "none") != 0 ? walls : "";
+}
+
+static bool has_tag(const rt_mesh_t *mesh, long tag)
+{
+    for (int t = 0; t < RT_FACES; t++)
+        for (int64_t f = 0; f < mesh->faces[t]; f++)
+            if (mesh->tag[t][f] == tag)
+                return true;
+    return false;
+}
+
+bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
+{
+    for (const char *at = first_tag(walls); *at;) {
+        long tag;
+        if (!next_tag(&at, &tag)) {
+            snprintf(why, len, "--walls %s: not a list of boundary tags such as 1,3, nor none",
+                     walls);
+            return false;
+        }
+        if (!has_tag(mesh, tag)) {
+            snprintf(why, len,
+                     "--walls %s: of %" PRId64 " boundary faces none has the tag %ld; without "
+                     "walls: --walls none",
+                     walls, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_wall(const char *walls, int32_t tag)
+{
+    long number;
+    for (const char *at = first_tag(walls); *at && next_tag(&at, &number);)
+        if (number == tag)
+            return true;
+    return false;
+}
+
+void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
+{
+    memset(wall, 0, (size_t)mesh->vertices);
+    for (int t = 0; t < RT_FACES; t++) {
+        const int size = rt_face_size((rt_face_t)t);
+        for (int64_t f = 0; f < mesh->faces[t]; f++)
+            if (is_wall(walls, mesh->tag[t][f]))
+                for (int i = 0; i < size; i++)
+                    wall[mesh->face[t][size * f + i]] = 1;
+    }
+}
+
+static double distance(const double *x, int32_t a, int32_t b)
+{
+    double square = 0;
+    for (int d = 0; d < 3; d++) {
+        const double step = x[3 * (int64_t)a + d] - x[3 * (int64_t)b + d];
+        square += step * step;
+    }
+    return sqrt(square);
+}
+
+/* Breadth first, a vertex tries the nearest wall vertices of its neighbours: accurate enough for a
+ * made-up flow. */
+void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
+                        double *far)
+{
+    int32_t *queue = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
+    int32_t *nearest = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
+    int64_t head = 0, tail = 0;
+    for (int64_t v = 0; v < graph->rows; v++) {
+        far[v] = wall[v] ? 0 : -1;
+        nearest[v] = (int32_t)v;
+        if (wall[v])
+            queue[tail++] = (int32_t)v;
+    }
+    while (head < tail) {
+        const int64_t end = tail;
+        for (int64_t k = head; k < end; k++)
+            for (int64_t p = graph->start[queue[k]]; p < graph->start[queue[k] + 1]; p++) {
+                const int32_t v = graph->neighbour[p], w = nearest[queue[k]];
+                if (far[v] < 0)
+                    queue[tail++] = v;
+                else if (nearest[v] == w || far[v] < 1e-300)
+                    continue;
+                const double d = distance(x, v, w);
+                if (far[v] < 0 || d < far[v]) {
+                    far[v] = d;
+                    nearest[v] = w;
+                }
+            }
+        head = end;
+    }
+    RT_FREE(queue, RT_HOST);
+    RT_FREE(nearest, RT_HOST);
+}

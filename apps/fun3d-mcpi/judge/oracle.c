@@ -1,0 +1,220 @@
+/*
+ * oracle.c - the reference's dQ, and how much a rung may differ from it.
+ *
+ * One update. The reference works in FP64 over the same rounded O, so what O is stored in costs
+ * nothing here. A component of dr is R less nb L products, with L blocks in the row. With unit
+ * roundoff u of the sums: dQ is rounded to u where it is stored in a wider type (1), each product
+ * is rounded (1), and it goes through at most nb L sums, as does R, which is rounded to u on its
+ * way from FP64 (1). These are nb L + 2 roundings of every term; with nb in place of 2,
+ *
+ *     e = nb (L + 1) u |D^-1| (|R| + |O| |dQ|)
+ *
+ * is a bound whatever the order of the sum, and the same with eps holds for the reference. The
+ * triangular solves are always FP64. They put D in place of L and U with an error of at most
+ * 2 nb eps |L| |U| (Higham, theorem 9.4), here and in the reference; together 4 nb eps |D^-1| |L|
+ * |U| |dQ|, which is added. The rounding of the stored dQ is no error of the sum. It is subtracted
+ * first, because an honest rung uses all of it, and so it says nothing.
+ *
+ * Sweeps. Errors feed each other through -D^-1 O, whose magnitudes may grow where the sweeps
+ * themselves converge, so a componentwise recursion would be a useless bound. What the sweeps make
+ * of errors is therefore measured: the reference runs twice more, with an error of up to the full e
+ * of the last sweep in every update, the same in every sweep, as roundings are once dQ no longer
+ * moves. One run has random signs, the other one sign for all rows, which lasts longest. The bound
+ * is the larger effect, in units of e, and the largest of a row and its neighbours (a single row
+ * may have been lucky), times mcpi_sample. Honest roundings are a random walk of nb L steps and
+ * come to a thirtieth of e; mcpi_sample allows for regions where they have one sign.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "judge.h"
+
+enum { RANDOM_SIGN = 1, ONE_SIGN = 2 }; /* disturbances of the reference */
+enum { CHUNK = 64 };                    /* rows that a thread takes at a time */
+enum { DISTURBANCE_SEED = 7 };
+
+bool mcpi_is_current(const mcpi_bench_t *t)
+{
+    return t->p->config->exchange == MCPI_EXCHANGE_COLOUR &&
+           t->p->config->colouring == MCPI_COLOUR_GLOBAL;
+}
+
+void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x)
+{
+    const rt_field_t field = {.data = x,
+                              .type = RT_F64,
+                              .components = t->nb,
+                              .entry_stride = t->nb,
+                              .component_stride = 1};
+    for (int c = 0; t->p->halo && c < t->part->colours; c++)
+        if (colour < 0 || c == colour)
+            rt_halo_do(t->p->halo[c], RT_HALO_COPY, &field);
+}
+
+/* Replaces |D^-1| (|R| + |O| |dQ|) by e, of rows first .. last - 1, for unit roundoff u. */
+static void allowance(const mcpi_bench_t *t, int64_t first, int64_t last, double u,
+                      const double *dq, double *e)
+{
+    const int nb = t->nb;
+    for (int64_t i = first; i < last; i++) {
+        const double *LU = t->system->LU + i * nb * nb, *x = dq + i * nb;
+        const double steps = (double)(nb * (t->part->start[i + 1] - t->part->start[i] + 1));
+        double y[MCPI_MAX_NB] = {0}, z[MCPI_MAX_NB] = {0};
+        for (int k = 0; k < nb; k++) { /* y = |U| |x|, z = |L| y */
+            y[k] = fabs(x[k] / LU[k * nb + k]);
+            for (int j = k + 1; j < nb; j++)
+                y[k] += fabs(LU[j * nb + k] * x[j]);
+            z[k] = y[k];
+            for (int j = 0; j < k; j++)
+                z[k] += fabs(LU[j * nb + k]) * y[j];
+        }
+        for (int k = 0; k < nb; k++)
+            e[i * nb + k] *= steps * (u + RT_EPS); /* the rung's, and the reference's own */
+        for (int j = 0; j < nb; j++) {
+            double unit[MCPI_MAX_NB] = {0}, column[MCPI_MAX_NB];
+            unit[j] = 1;
+            mcpi_solve_block(nb, LU, unit, column);
+            for (int k = 0; k < nb; k++)
+                e[i * nb + k] += 4 * nb * RT_EPS * fabs(column[k]) * z[j];
+        }
+    }
+}
+
+void mcpi_oracle_colour(const mcpi_bench_t *t, const double *R, int colour, double u, double *dq,
+                        double *e)
+{
+    const int64_t first = t->part->colour_start[colour], last = t->part->colour_start[colour + 1];
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
+    for (int64_t i = first; i < last; i += CHUNK) {
+        const int64_t end = i + CHUNK < last ? i + CHUNK : last;
+        mcpi_reference_rows(t->system, R, i, end, dq, e);
+        if (e)
+            allowance(t, i, end, u, dq, e);
+    }
+}
+
+void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, int disturbed,
+                        double *dq)
+{
+    const int nb = t->nb;
+    const int64_t *start = t->part->colour_start;
+    memset(dq, 0, t->all * sizeof *dq);
+    for (int64_t k = 0; k < sweeps; k++) {
+        for (int c = 0; c < t->part->colours; c++) {
+            mcpi_oracle_colour(t, R, c, 0, dq, NULL);
+            for (int64_t v = nb * start[c]; disturbed && v < nb * start[c + 1]; v++) {
+                const int64_t row = disturbed == RANDOM_SIGN ? t->part->global[v / nb] : 0;
+                dq[v] += t->e[v] * rt_random((uint64_t)(row * nb + v % nb), DISTURBANCE_SEED);
+            }
+            if (mcpi_is_current(t))
+                mcpi_update_ghosts(t, c, dq);
+        }
+        if (!mcpi_is_current(t))
+            mcpi_update_ghosts(t, -1, dq);
+    }
+}
+
+/* Computes t->e of dQ as it is after all sweeps; uses t->put. */
+static void last_e(const mcpi_bench_t *t, const double *R, const double *dq)
+{
+    memcpy(t->put, dq, t->all * sizeof *dq);
+    for (int c = 0; c < t->part->colours; c++)
+        mcpi_oracle_colour(t, R, c, mcpi_larger_unit(t), t->put, t->e);
+}
+
+double mcpi_error(const double *got, const double *want, const double *e, int64_t first,
+                  int64_t last, double scale, double u)
+{
+    double most = 0;
+    for (int64_t v = first; v < last; v++) {
+        if (!rt_finite(got[v]) || !rt_finite(want[v]))
+            return INFINITY;
+        const double stored = u > RT_EPS ? u * fabs(scale * want[v]) + 0x1p-126 : 0;
+        const double d = fabs(got[v] - scale * want[v]) - stored;
+        if (d > 0)
+            most = fmax(most, e[v] > 0 ? d / (scale * e[v]) : INFINITY);
+    }
+    return most;
+}
+
+void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps, const double *dq)
+{
+    const int nb = t->nb;
+    const int64_t rows = t->part->rows;
+    double *own = RT_NEW(double, (size_t)rows, RT_HOST);
+    last_e(t, R, dq);
+    for (int disturbed = RANDOM_SIGN; disturbed <= ONE_SIGN; disturbed++) {
+        mcpi_oracle_sweeps(t, R, sweeps, disturbed, t->got);
+        for (int64_t i = 0; i < rows; i++) {
+            const double d = mcpi_error(t->got, dq, t->e, nb * i, nb * (i + 1), 1, 0);
+            own[i] = disturbed == RANDOM_SIGN ? d : fmax(own[i], d);
+        }
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        t->spread[i] = own[i];
+        for (int64_t b = t->part->start[i]; b < t->part->start[i + 1]; b++)
+            if (t->part->column[b] < rows)
+                t->spread[i] = fmax(t->spread[i], own[t->part->column[b]]);
+    }
+    RT_FREE(own, RT_HOST);
+    for (size_t v = 0; v < t->all; v++)
+        t->got[v] -= dq[v];
+}
+
+double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq)
+{
+    const mcpi_matrix_t *A = t->p->matrix;
+    const int nb = t->nb;
+    double rr = 0, bb = 0;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) reduction(+ : rr, bb)
+#endif
+    for (int64_t i = 0; i < t->part->rows; i++) {
+        double r[MCPI_MAX_NB];
+        for (int k = 0; k < nb; k++) {
+            r[k] = factor * A->R[i * nb + k];
+            bb += A->R[i * nb + k] * A->R[i * nb + k];
+            for (int j = 0; j < nb; j++)
+                r[k] -= A->D[(i * nb + j) * nb + k] * dq[i * nb + j];
+        }
+        for (int64_t b = t->part->start[i]; b < t->part->start[i + 1]; b++) {
+            const double *x = dq + (int64_t)t->part->column[b] * nb;
+            for (int j = 0; j < nb; j++)
+                for (int k = 0; k < nb; k++)
+                    r[k] -= A->O[(b * nb + j) * nb + k] * x[j];
+        }
+        for (int k = 0; k < nb; k++)
+            rr += r[k] * r[k];
+    }
+    double sum[2] = {rr, bb};
+    rt_comm_sum(sum, 2);
+    return sqrt(sum[0] / sum[1]);
+}
+
+const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t)
+{
+    const int64_t sweeps = t->p->config->sweeps;
+    const double *R = t->p->system->R;
+    const size_t rows = (size_t)t->part->rows;
+    const int level = mcpi_larger_unit(t) == RT_EPS;
+    mcpi_oracle_t *o = t->p->oracle;
+    if (!o) {
+        o = rt_alloc(1, sizeof *o + (t->all + 2 * rows) * sizeof(double), RT_HOST);
+        memset(o, 0, sizeof *o);
+        mcpi_oracle_sweeps(t, R, sweeps, 0, o->data);
+        o->residual = mcpi_defect(t, 1, o->data);
+        t->p->oracle = o;
+    }
+    double *spread = o->data + t->all + (size_t)level * rows;
+    if (!o->is_known[level]) {
+        mcpi_measure_spread(t, R, sweeps, o->data);
+        memcpy(spread, t->spread, rows * sizeof *spread);
+        o->residual_spread[level] = mcpi_defect(t, 0, t->got);
+        o->is_known[level] = true;
+    }
+    memcpy(t->spread, spread, rows * sizeof *spread);
+    last_e(t, R, o->data);
+    return o;
+}

@@ -1,0 +1,67 @@
+/*
+ * kernel.h - what a rung's file sees: the system it sweeps (view), and the table of functions it
+ * fills.
+ */
+#ifndef MCPI_KERNEL_H
+#define MCPI_KERNEL_H
+
+#include "input/input.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The arrays are in the rung's space; a host rung gets the system's own. */
+typedef struct {
+    const mcpi_system_t *system; /* host memory, for set_up */
+    int nb;
+    mcpi_type_t offdiagonal, dq_type, accumulate;
+    int64_t rows, ghosts;
+    int colours;
+    const int64_t *colour_start; /* host */
+    /* Block CSR, unless the rung has own_layout. */
+    const int32_t *start;  /* [rows + 1] */
+    const int32_t *column; /* [blocks] */
+    const void *O;         /* [blocks][nb*nb] column-major, of type offdiagonal */
+    const double *LU;      /* [rows][nb*nb] column-major */
+    double *R;             /* [rows][nb] */
+    const int *choice;     /* the rung's parameters in force; zeros if it has none */
+    void *data;            /* what set_up made */
+} mcpi_view_t;
+
+typedef struct {
+    rt_kernels_t rung; /* precision, reproducible, parameters, refuse */
+    /* Updates dQ of local rows first .. last - 1 of one colour: dr = R - O dQ, dQ = D^-1 dr. On the
+     * rung's stream. dq: [rows + ghosts][nb] of dq_type. */
+    void (*rows)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
+    /* Does all sweeps from the given dQ, without halo, as one persistent kernel. NULL: solve.c
+     * calls `rows` colour by colour. */
+    void (*sweeps)(const mcpi_view_t *view, int64_t sweeps, void *dq);
+    void (*set_up)(mcpi_view_t *view);
+    void (*tear_down)(mcpi_view_t *view);
+    /* Takes R of the next solve, [rows][nb] host, scaled. Only with own_layout: solve.c copies R
+     * for the other rungs. */
+    void (*put_r)(const mcpi_view_t *view, const double *R);
+    /* Adds the most bytes that set_up keeps, and (in RT_HOST) needs on the way. */
+    void (*memory)(const mcpi_config_t *config, double bytes[RT_SPACES]);
+    bool own_layout;  /* set_up packs O, LU and R its own way */
+    bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
+} mcpi_kernels_t;
+
+/* The precision of every rung except the oracle. */
+#define MCPI_PRECISION "the types asked for, solves in FP64"
+
+#define RUNG(name, kind, after, table, idea) extern const mcpi_kernels_t table;
+#include "ladder.def"
+#undef RUNG
+
+/* cpu/reference.c: the oracle. Updates dQ (FP64) of local rows first .. last - 1 over the system's
+ * rounded O. If `bound` is not NULL, fills bound[rows][nb] of these rows with |D^-1| (|R| + |O|
+ * |dQ|), componentwise, where |D^-1| has the magnitudes of the inverse. */
+void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
+                         double *dq, double *bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,104 @@
+/* driver/job.h - private to the driver: what its parts ask of each other. */
+#ifndef RT_JOB_H
+#define RT_JOB_H
+
+#include "base/error.h"
+#include "driver/driver.h"
+#include "measure/ceiling.h"
+#include "tune/search.h"
+#include "tune/tuning.h"
+
+/* The work of one command line, and what it collects. */
+typedef struct {
+    rt_run_t *run;
+    void *problem;
+    rt_outcome_t *out; /* [n_rungs] in the order of the ladder; rung NULL: did not run */
+    bool *chosen;      /* [n_rungs] */
+    bool used[2];      /* is a rung chosen for RT_CPU, RT_CUDA? */
+    rt_ceilings_t before[2], after[2]; /* RT_CPU, RT_CUDA */
+    json_t *root, *rungs, *absent;     /* absent: rungs that were wanted and cannot run */
+    json_t **row;                      /* [n_rungs] of rungs */
+    bool valid;
+} rt_job_t;
+
+/* --- options.c --- */
+
+enum { RT_OPTION_SETS = 2 };
+/* Fills the option tables of the app and of the driver, which read into `run`. */
+void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS]);
+/* Sets "name=value name=value", as if a case file had these lines. Does not configure. */
+void rt_run_assign(rt_run_t *run, const char *settings);
+/* Returns whether the user gave extents, by the app's size option. */
+bool rt_run_has_extents(rt_run_t *run);
+/* Makes the seed of the nonce, and sets what options imply. */
+void rt_options_complete(rt_run_t *run);
+/* Refuses options that do not go together. */
+void rt_options_check(const rt_run_t *run);
+
+/* --- sizes.c --- */
+
+/* Writes "host 1.2 GiB of 20 GiB free, device ..." of this rank; returns whether the rung's memory
+ * fits on every rank. Collective. */
+bool rt_memory_fits(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *text);
+/* Configures the run with the user's extents, or with those that --size asks for. */
+void rt_run_choose_size(rt_run_t *run);
+
+/* --- choose.c --- */
+
+/* Returns NULL, or why this rung cannot run this problem here (absent, refused, too large). With
+ * `fatal` the program ends instead, with the right status. Collective. */
+const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal, rt_text_t *why);
+/* Fills able[n_rungs]: which rungs have no obstacle. Collective. */
+void rt_run_able(const rt_run_t *run, bool *able);
+/* Makes the input, after which counts are exact, unless the estimates say already that no rung can
+ * run: then it might not fit either. Collective. */
+void rt_run_read(rt_run_t *run);
+/* Returns, for the fastest kind of processor that has a rung that is able, the rung that the app
+ * names, with its reason in *why, or the last one, with *why empty. */
+const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_text_t *why);
+/* Marks the rungs that the options choose and that are able, and tells what each will need, and why
+ * others do not run. Returns how many. */
+int rt_job_choose(rt_job_t *job);
+/* Lists the rungs that --tune searches: fastest kind of processor first, last rungs first, so that
+ * the most important rungs are done when the time is over. Returns how many. */
+int rt_job_list(const rt_run_t *run, const rt_rung_t **list);
+
+/* --- rung.c --- */
+
+rt_attempt_t rt_run_attempt;
+
+/* --- job.c --- */
+
+/* Runs the chosen rungs on one problem. */
+rt_status_t rt_job_run(rt_run_t *run, json_t *root);
+/* --tune. */
+rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
+/* --digest. */
+void rt_job_print_digest(rt_run_t *run);
+/* Returns the ceilings that the rung's figures are compared with. */
+rt_ceilings_t rt_job_ceilings(const rt_job_t *job, const rt_rung_t *rung);
+
+/* --- study.c --- */
+
+/* --roofline. */
+rt_status_t rt_study_roofline(rt_run_t *run, json_t *root);
+
+/* --- tables.c: text for the user, rank 0 --- */
+
+#define RT_STEADY_SPREAD 0.03 /* a rung whose windows differ by more is marked */
+void rt_print_header(const rt_run_t *run);
+void rt_print_version(const rt_app_t *app);
+void rt_print_ceilings(const char *when, const rt_ceilings_t *c);
+void rt_print_memory(const rt_outcome_t *out);
+/* Prints a table for each ladder of which something ran, and remarks. */
+void rt_print_tables(const rt_job_t *job);
+
+/* --- report.c: JSON --- */
+
+void rt_json_environment(json_t *root, const rt_run_t *run);
+void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c);
+void rt_json_rung(const rt_outcome_t *out, json_t *row);
+/* Writes --json, and prints the verdict. Returns the status of the program. Frees root. */
+rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_status_t status);
+
+#endif

@@ -1,0 +1,132 @@
+/* driver/report.c - the result as JSON, and the verdict. */
+#include "config.h"
+#include <time.h>
+#include "driver/job.h"
+#include "io/json.h"
+#include "machine/comm.h"
+#include "machine/kokkos.h"
+
+static const char *const arithmetic_names[] = {
+    [RT_FMA64] = "fp64", [RT_FMA32] = "fp32", [RT_MMA16] = "fp16-tensor", [RT_MIXED] = "mixed"};
+
+void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
+{
+    json_t *o = rt_json_object(object, key);
+    rt_json_int(o, "working_set_bytes", (long long)c->working_set);
+    rt_json_real(o, "copy_bytes_per_s", c->copy);
+    rt_json_real(o, "triad_bytes_per_s", c->triad);
+    rt_json_real(o, "read_bytes_per_s", c->read);
+    rt_json_real(o, "fma64_flop_per_s", c->fma64);
+    rt_json_real(o, "fma32_flop_per_s", c->fma32);
+    rt_json_real(o, "latency_s", c->latency);
+    rt_json_real(o, "message_bytes_per_s", c->message);
+}
+
+/* What a reader needs to repeat the sums: the figure of merit is the credited work by the median.
+ */
+static void json_times(const rt_outcome_t *out, json_t *row)
+{
+    rt_json_real(row, "credited_flop_per_unit", out->work.flops);
+    json_t *windows = rt_json_array(row, "window_seconds");
+    for (int i = 0; i < out->windows; i++)
+        rt_json_append_real(windows, out->window_seconds[i]);
+    rt_json_real(row, "warm_up_seconds", out->warm_up_seconds);
+    rt_json_real(row, "timed_seconds", out->timed_seconds);
+    rt_json_bool(row, "spread_flag", out->spread > RT_STEADY_SPREAD);
+    if (out->energy.source) {
+        rt_json_real(row, "energy_joules", out->energy.joules);
+        rt_json_real(row, "energy_seconds", out->energy.seconds);
+        rt_json_text(row, "energy_source", out->energy.source);
+    }
+}
+
+void rt_json_rung(const rt_outcome_t *out, json_t *row)
+{
+    rt_json_text(row, "name", out->rung->name);
+    rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
+    rt_json_text(row, "after", out->rung->after);
+    rt_json_text(row, "idea", out->rung->idea);
+    rt_json_bool(row, "valid", out->verdict.valid);
+    json_t *checks = rt_json_array(row, "checks");
+    for (int i = 0; i < out->verdict.n; i++) {
+        const rt_check_t *c = &out->verdict.check[i];
+        json_t *o = rt_json_append_object(checks);
+        rt_json_text(o, "name", c->name);
+        rt_json_bool(o, "held", c->held);
+        if (rt_finite(c->value)) /* left out otherwise: a value that is not finite has failed */
+            rt_json_real(o, "value", c->value);
+        rt_json_real(o, "bound", c->bound);
+    }
+    if (out->plausible == RT_NOT_JUDGED)
+        rt_json_text(row, "plausible", NULL);
+    else
+        rt_json_bool(row, "plausible", out->plausible == RT_PLAUSIBLE);
+    json_t *memory = rt_json_object(row, "memory_bytes");
+    for (int s = 0; s < RT_SPACES; s++) {
+        json_t *o = rt_json_object(memory, rt_space_name((rt_space_t)s));
+        rt_json_real(o, "predicted", out->predicted[s]);
+        rt_json_real(o, "high_water", out->high_water[s]);
+    }
+    if (!out->verdict.valid || out->seconds_per_unit <= 0)
+        return;
+    const rt_work_t *work = &out->work;
+    rt_json_text(row, "unit", work->unit);
+    rt_json_text(row, "arithmetic", arithmetic_names[work->arithmetic]);
+    rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
+    rt_json_real(row, "spread", out->spread);
+    rt_json_int(row, "windows", out->windows);
+    rt_json_int(row, "solves", out->solves);
+    json_times(out, row);
+    rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
+    rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
+    rt_json_real(row, "bytes_per_s", rt_work_bytes(work) / out->seconds_per_unit);
+    rt_json_real(row, "flop_per_s", rt_work_flops(work) / out->seconds_per_unit);
+}
+
+void rt_json_environment(json_t *root, const rt_run_t *run)
+{
+    char now[32], value[256];
+    time_t t = time(NULL);
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+    rt_json_int(root, "schema", 1);
+    rt_json_text(root, "program", run->app->name);
+    rt_json_text(root, "version", rt_version());
+    rt_json_text(root, "date", now);
+    rt_json_text(root, "compiler", RT_CC_ID);
+    rt_json_text(root, "flags", RT_CFLAGS);
+    rt_json_text(root, "mpi", rt_comm_library());
+    rt_json_text(root, "host", rt_comm_host());
+    rt_json_text(root, "kokkos", rt_kokkos_version());
+    rt_json_text(root, "kokkos_backend", rt_kokkos_backend());
+    rt_json_int(root, "ranks", rt_comm_size());
+    const rt_cpu_t *cpu = rt_device_cpu();
+    rt_json_text(root, "cpu", cpu->model);
+    rt_json_int(root, "threads", cpu->threads);
+    const rt_gpu_t *gpu = rt_device_gpu();
+    rt_json_text(root, "gpu", gpu ? gpu->name : "");
+    rt_json_int(root, "gpu_driver", gpu ? gpu->driver : 0);
+    rt_json_text(root, "nonce", run->opt.nonce ? run->opt.nonce : "");
+    rt_json_int(root, "seed", run->opt.seed);
+    json_t *options = rt_json_object(root, "options");
+    for (int i = 0; i < run->app->n_options; i++) {
+        rt_opt_value(&run->app->options[i], run->config, value, sizeof value);
+        rt_json_text(options, run->app->options[i].name, value);
+    }
+    rt_json_int(options, "seed", run->opt.seed);
+}
+
+rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_status_t status)
+{
+    if (rt_comm_rank() != 0)
+        return status;
+    const char *verdict = status == RT_OK ? "VALID" : "INVALID";
+    bool written = true;
+    if (root) {
+        rt_json_text(root, "verdict", verdict);
+        const char *nonce = run->opt.nonce ? run->opt.nonce : "";
+        written = rt_report_write(run->opt.json, root, nonce) == 0;
+        json_decref(root);
+    }
+    printf("\n%s: %s%s\n", run->app->name, verdict, written ? "" : ", but --json was not written");
+    return written ? status : RT_ENVIRONMENT;
+}

@@ -1,0 +1,147 @@
+/* driver/tables.c - what the user reads. */
+#include "config.h"
+#include "driver/job.h"
+#include "base/table.h"
+#include "machine/comm.h"
+#include "machine/kokkos.h"
+#include "measure/plausible.h"
+
+void rt_print_version(const rt_app_t *app)
+{
+    printf("%s (Rooftop) %s\ncompiler      %s\nflags         %s\nMPI           %s\n", app->name,
+           rt_version(), RT_CC_ID, RT_CFLAGS, rt_comm_library());
+    printf("CUDA          %s\nKokkos        %s %s\n",
+           RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build",
+           rt_kokkos_version(), rt_kokkos_backend());
+}
+
+void rt_print_header(const rt_run_t *run)
+{
+    printf("%s %s: %s\n", run->app->name, rt_version(), run->app->purpose);
+    if (!run->opt.roofline) /* a study has many problems; its table names them */
+        run->app->describe(run, stdout);
+    printf("MPI           %s\n", rt_comm_library());
+    printf("Kokkos        %s %s\n", rt_kokkos_version(), rt_kokkos_backend());
+}
+
+void rt_print_ceilings(const char *when, const rt_ceilings_t *c)
+{
+    char set[32];
+    printf(
+        "ceilings      %s, %s, over %s: copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 "
+        "%.0f GFlop/s",
+        when, c->kind == RT_CPU ? "CPU" : "GPU",
+        rt_mem_format((double)c->working_set, set, sizeof set), c->copy * 1e-9, c->triad * 1e-9,
+        c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
+    if (c->message > 0)
+        printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
+    printf("\n");
+}
+
+void rt_print_memory(const rt_outcome_t *out)
+{
+    char a[32], b[32];
+    printf("memory        ");
+    for (int s = 0; s < RT_SPACES; s++)
+        if (out->high_water[s] > 0 || out->predicted[s] > 0)
+            printf("%s %s (predicted %s)  ", rt_space_name((rt_space_t)s),
+                   rt_mem_format(out->high_water[s], a, sizeof a),
+                   rt_mem_format(out->predicted[s], b, sizeof b));
+    printf("\n");
+}
+
+/* Of the ladder whose rungs are begin .. end - 1. */
+static void print_table(const rt_job_t *job, int begin, int end)
+{
+    const rt_app_t *app = job->run->app;
+    rt_work_t first; /* for the names, which all its rungs share */
+    char columns[160];
+    app->work(job->run, &app->ladder[begin], &first);
+    snprintf(columns, sizeof columns,
+             "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|"
+             "GFlop/s|of ceiling|step|<over|<verdict",
+             first.point);
+    rt_table_t *t = rt_table_new(columns);
+    for (int i = begin; i < end; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (!out->rung)
+            continue;
+        const rt_work_t *work = &out->work;
+        double s = out->seconds_per_unit;
+        rt_table_cell(t, "%s", out->rung->name);
+        rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
+        if (out->verdict.valid && s > 0) {
+            const rt_ceilings_t ceilings = rt_job_ceilings(job, out->rung);
+            const double bandwidth = rt_bandwidth_ceiling(&ceilings);
+            const double fma = rt_arithmetic_ceiling(&ceilings, work->arithmetic);
+            double ranks = rt_comm_size(), bytes = rt_work_bytes(work), flops = rt_work_flops(work);
+            rt_table_cell(t, "%.2f", s * 1e6);
+            rt_table_cell(t, "%.1f %%", 100 * out->spread);
+            rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
+            rt_table_cell(t, "%.1f", work->points / s * 1e-6);
+            rt_table_cell(t, "%.1f", bytes / s * 1e-9);
+            rt_table_cell(t, "%.1f %%", 100 * bytes / s / ranks / bandwidth);
+            rt_table_cell(t, "%.2f", flops / s * 1e-9);
+            if (fma > 0)
+                rt_table_cell(t, "%.1f %%", 100 * flops / s / ranks / fma);
+            else
+                rt_table_cell(t, "-");
+            const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
+            const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
+            if (before && before->rung && before->seconds_per_unit > 0)
+                rt_table_cell(t, "%.2fx", before->seconds_per_unit / s);
+            else
+                rt_table_cell(t, "-");
+            rt_table_cell(t, "%s", out->rung->after);
+        } else {
+            for (int cell = 0; cell < 10; cell++)
+                rt_table_cell(t, "-");
+        }
+        rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
+        rt_table_row(t);
+    }
+    const char *name = app->ladder[begin].ladder;
+    printf("\n%s%sa unit is one %s; FOM: the work that every rung is credited with; GB/s and "
+           "GFlop/s: what the rung does\n\n",
+           name ? name : "", name ? ": " : "", first.unit);
+    rt_table_print(t, stdout);
+    rt_table_destroy(t);
+}
+
+/* Below the tables: which figures to take with care, and the energy where there is a meter. */
+static void print_remarks(const rt_job_t *job)
+{
+    int marked = 0;
+    for (int i = 0; i < job->run->app->n_rungs; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (!out->rung || !out->verdict.valid || out->spread <= RT_STEADY_SPREAD)
+            continue;
+        printf("%s%s %.1f %%", marked++ ? ", " : "\nunsteady      ", out->rung->name,
+               100 * out->spread);
+    }
+    if (marked)
+        printf(": windows differ by more than %.0f %%; use longer ones (--window), or a machine "
+               "with nothing else to do\n",
+               100 * RT_STEADY_SPREAD);
+    for (int i = 0; i < job->run->app->n_rungs; i++) {
+        const rt_outcome_t *out = &job->out[i];
+        if (out->rung && out->verdict.valid && out->energy.source)
+            printf("energy        %s: %.3g J in %.3g s, %.3g W (%s)\n", out->rung->name,
+                   out->energy.joules, out->energy.seconds,
+                   out->energy.joules / out->energy.seconds, out->energy.source);
+    }
+}
+
+/* One table for each ladder of which something ran. */
+void rt_print_tables(const rt_job_t *job)
+{
+    const rt_app_t *app = job->run->app;
+    for (int begin = 0, end; begin < app->n_rungs; begin = end) {
+        bool any = false;
+        for (end = begin; end < app->n_rungs && rt_ladder_first(app->ladder, end) == begin; end++)
+            any = any || job->out[end].rung;
+        if (any)
+            print_table(job, begin, end);
+    }
+    print_remarks(job);
+}

@@ -1,0 +1,168 @@
+/*
+ * graph_test.h - graphs for the tests of colours, orders and parts: small enough to look at all
+ * pairs, and some with a row of thousands of neighbours.
+ */
+#ifndef MCPI_GRAPH_TEST_H
+#define MCPI_GRAPH_TEST_H
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/threads.h"
+#include "apps/fun3d-mcpi/input/input.h"
+#include "tests/common/check.h"
+
+static inline bool same(const void *a, const void *b, int64_t n, size_t size)
+{
+    return n == 0 || memcmp(a, b, (size_t)n * size) == 0;
+}
+
+/* --- graphs to try --- */
+
+static inline int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Makes the graph of pairs (a, b), a != b, in any order, possibly repeated. Sorts by qsort, not by
+ * what is tested. */
+static inline mcpi_graph_t *graph_of_pairs(int64_t rows, const int32_t (*pair)[2], int64_t pairs)
+{
+    mcpi_graph_t *graph = RT_NEW(mcpi_graph_t, 1, RT_HOST);
+    uint64_t *key = RT_NEW(uint64_t, 2 * (size_t)pairs, RT_HOST);
+    int64_t distinct = 0;
+    for (int64_t i = 0; i < 2 * pairs; i++)
+        key[i] = (uint64_t)pair[i / 2][i % 2] << 32 | (uint64_t)pair[i / 2][1 - i % 2];
+    qsort(key, 2 * (size_t)pairs, sizeof *key, compare);
+    for (int64_t i = 0; i < 2 * pairs; i++)
+        if (i == 0 || key[i] != key[i - 1])
+            key[distinct++] = key[i];
+    graph->rows = rows;
+    graph->start = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
+    graph->neighbour = RT_NEW(int32_t, (size_t)distinct, RT_HOST);
+    memset(graph->start, 0, ((size_t)rows + 1) * sizeof *graph->start);
+    for (int64_t i = 0; i < distinct; i++) {
+        graph->start[(key[i] >> 32) + 1]++;
+        graph->neighbour[i] = (int32_t)(key[i] & UINT32_MAX);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        graph->start[i + 1] += graph->start[i];
+    RT_FREE(key, RT_HOST);
+    return graph;
+}
+
+typedef struct {
+    int32_t (*pair)[2];
+    int64_t count;
+} pairs_t;
+
+static inline pairs_t pairs_new(int64_t most)
+{
+    return (pairs_t){rt_alloc((size_t)most, sizeof(int32_t[2]), RT_HOST), 0};
+}
+
+static inline void add(pairs_t *p, int64_t a, int64_t b)
+{
+    p->pair[p->count][0] = (int32_t)a;
+    p->pair[p->count++][1] = (int32_t)b;
+}
+
+static inline mcpi_graph_t *graph_of(int64_t rows, pairs_t *p)
+{
+    mcpi_graph_t *graph = graph_of_pairs(rows, (const int32_t(*)[2])p->pair, p->count);
+    RT_FREE(p->pair, RT_HOST);
+    return graph;
+}
+
+/* A permutation, if rows is not a multiple of that prime. 0 is the image of a row in the middle. */
+static inline int64_t mixed(int64_t i, int64_t rows)
+{
+    return (i + rows / 3) * 7919 % rows;
+}
+
+static inline mcpi_graph_t *path(int64_t rows)
+{
+    pairs_t p = pairs_new(rows);
+    for (int64_t i = 0; i + 1 < rows; i++)
+        add(&p, mixed(i, rows), mixed(i + 1, rows));
+    return graph_of(rows, &p);
+}
+
+/* Hubs, numbered first, each with so many leaves. */
+static inline mcpi_graph_t *stars(int64_t hubs, int64_t leaves)
+{
+    pairs_t p = pairs_new(hubs * leaves);
+    for (int64_t i = 0; i < hubs * leaves; i++)
+        add(&p, i / leaves, hubs + i);
+    return graph_of(hubs * (leaves + 1), &p);
+}
+
+/* With two colours, greedy gives leaves colour 1, but 0 to the leaves of the star whose hub comes
+ * last. A swap in the large star makes the sizes worse, swaps in the five small ones make them
+ * equal. */
+static inline mcpi_graph_t *uneven_stars(void)
+{
+    pairs_t p = pairs_new(85);
+    for (int i = 0; i < 40; i++)
+        add(&p, 0, 1 + i);
+    for (int i = 0; i < 15; i++)
+        add(&p, 41 + i / 3, 46 + i);
+    for (int i = 0; i < 30; i++)
+        add(&p, 91, 61 + i);
+    return graph_of(92, &p);
+}
+
+static inline mcpi_graph_t *complete(int64_t rows)
+{
+    pairs_t p = pairs_new(rows * rows);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < i; j++)
+            add(&p, i, j);
+    return graph_of(rows, &p);
+}
+
+static inline mcpi_graph_t *random_graph(int64_t rows, int64_t degree, uint64_t seed)
+{
+    pairs_t p = pairs_new(rows * (degree / 2 + 1));
+    for (int64_t i = 0; i < rows; i++) {
+        add(&p, i, (i + 1) % rows);
+        for (int64_t k = 0; k < degree / 2; k++) {
+            int64_t other =
+                (int64_t)(rt_hash((uint64_t)(i * degree + k), seed) % (uint64_t)(rows - 1));
+            add(&p, i, other + (other >= i));
+        }
+    }
+    return graph_of(rows, &p);
+}
+
+/* A 27-point lattice of n^3 with this percentage of its diagonals. */
+static inline mcpi_graph_t *lattice(int n, unsigned percent)
+{
+    const int64_t rows = (int64_t)n * n * n;
+    pairs_t p = pairs_new(13 * rows);
+    for (int64_t v = 0; v < rows; v++)
+        for (int d = 14; d < 27; d++) {
+            int at[3] = {(int)(v / n / n), (int)(v / n % n), (int)(v % n)};
+            int step[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
+            bool inside = true;
+            for (int a = 0; a < 3; a++)
+                inside = inside && at[a] + step[a] >= 0 && at[a] + step[a] < n;
+            bool axis = abs(step[0]) + abs(step[1]) + abs(step[2]) == 1;
+            if (inside && (axis || rt_hash((uint64_t)(27 * v + d), 3) % 100 < percent))
+                add(&p, v, v + ((int64_t)step[0] * n + step[1]) * n + step[2]);
+        }
+    return graph_of(rows, &p);
+}
+
+static inline double *lattice_points(int n)
+{
+    double *x = RT_NEW(double, 3 * (size_t)n * (size_t)n * (size_t)n, RT_HOST);
+    for (int i = 0; i < n * n * n; i++) {
+        x[3 * i] = 7 + i / n / n;
+        x[3 * i + 1] = -3 + i / n % n;
+        x[3 * i + 2] = i % n;
+    }
+    return x;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * test_colour.c - colours of the rows: sound, few, balanced, the same on any number of threads.
+ */
+#include "config.h"
+#include "graph_test.h"
+
+/* --- colours --- */
+
+static int64_t edges_inside(const mcpi_graph_t *graph, const uint8_t *colour, const int32_t *owner)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < graph->rows; i++)
+        for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
+            int32_t j = graph->neighbour[k];
+            bad += colour[i] == colour[j] && (!owner || owner[i] == owner[j]);
+        }
+    return bad;
+}
+
+static int first_greedy(const mcpi_graph_t *graph)
+{
+    int colours = 0, *colour = RT_NEW(int, (size_t)graph->rows, RT_HOST);
+    for (int64_t i = 0; i < graph->rows; i++) {
+        bool found = false;
+        for (colour[i] = 0; !found; colour[i] += !found) {
+            found = true;
+            for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++)
+                found =
+                    found && !(graph->neighbour[k] < i && colour[graph->neighbour[k]] == colour[i]);
+        }
+        colours = colour[i] >= colours ? colour[i] + 1 : colours;
+    }
+    RT_FREE(colour, RT_HOST);
+    return colours;
+}
+
+/* The colouring is sound, the same on 1, 2, 3 threads, has at most so many colours and that
+ * imbalance. Frees the graph. */
+static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
+{
+    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+    uint8_t *again = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+    rt_threads_set(1);
+    const int colours = mcpi_colour(graph, colour);
+    bool used[MCPI_MAX_COLOURS] = {false}, all = true;
+    int64_t outside = 0;
+    for (int64_t i = 0; i < graph->rows; i++) {
+        outside += colour[i] >= colours;
+        used[colour[i] % MCPI_MAX_COLOURS] = true;
+    }
+    for (int c = 0; c < colours; c++)
+        all = all && used[c];
+    CHECK(colours <= most);
+    CHECK(outside == 0 && all);
+    CHECK(edges_inside(graph, colour, NULL) == 0);
+    CHECK(mcpi_colour_imbalance(graph, colour, colours) <= imbalance);
+    for (int threads = 2; threads <= 3; threads++) {
+        rt_threads_set(threads);
+        CHECK(mcpi_colour(graph, again) == colours);
+        CHECK(same(colour, again, graph->rows, 1));
+    }
+    RT_FREE(colour, RT_HOST);
+    RT_FREE(again, RT_HOST);
+    mcpi_graph_destroy(graph);
+    return colours;
+}
+
+static void check_colourings(void)
+{
+    check_colours(path(1000), 3, 1.01);
+    check_colours(path(2), 2, 1);
+    check_colours(complete(10), 10, 1);
+    check_colours(complete(64), 64, 1);
+    check_colours(stars(1, 3000), 2, 2);
+    check_colours(stars(1000, 3), 2, 1.01); /* only chains help: no leaf can move alone */
+    check_colours(uneven_stars(), 2, 1);
+    check_colours(lattice(16, 100), 8, 1.01);
+    check_colours(random_graph(2000, 8, 1), 7, 1.01);
+    check_colours(random_graph(3000, 17, 2), 9, 1.01);
+    mcpi_graph_t *thinned = lattice(24, 60);
+    const int greedy = first_greedy(thinned), found = check_colours(thinned, 64, 1.01);
+    CHECK(found < greedy); /* or the passes after the first do nothing */
+    mcpi_graph_t *dense = complete(65);
+    uint8_t colour[65];
+    CHECK_DIES(RT_USAGE, "row 64 has neighbours of 64 colours", { mcpi_colour(dense, colour); });
+    mcpi_graph_destroy(dense);
+    mcpi_graph_t *four = path(8);
+    CHECK(mcpi_colour_imbalance(four, (uint8_t[]){0, 1, 2, 0, 1, 0, 0, 3}, 4) == 2);
+    CHECK(mcpi_colour_imbalance(four, (uint8_t[]){0, 1, 2, 3, 0, 1, 2, 3}, 4) == 1);
+    mcpi_graph_destroy(four);
+}
+
+/* A global colouring is about balanced in each rank's rows too, because rows move all over the
+ * graph. */
+static void check_ranges(void)
+{
+    enum { N = 32, ROWS = N * N * N, RANKS = 4 };
+    mcpi_graph_t *graph = lattice(N, 60);
+    uint8_t *colour = RT_NEW(uint8_t, ROWS, RT_HOST);
+    const int colours = mcpi_colour(graph, colour);
+    for (int p = 0; p < RANKS; p++) {
+        int64_t size[MCPI_MAX_COLOURS] = {0}, largest = 0;
+        for (int64_t i = p * (ROWS / RANKS); i < (p + 1) * (ROWS / RANKS); i++)
+            size[colour[i]]++;
+        for (int c = 0; c < colours; c++)
+            largest = size[c] > largest ? size[c] : largest;
+        CHECK(largest * colours <= 110 * (ROWS / RANKS) / 100);
+    }
+    RT_FREE(colour, RT_HOST);
+    mcpi_graph_destroy(graph);
+}
+
+/* The colouring is sound and balanced inside each rank; `shared`: some neighbours on different
+ * ranks have the same colour. */
+static void check_local(mcpi_graph_t *graph, int ranks, int most, bool shared)
+{
+    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+    uint8_t *again = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+    int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
+    mcpi_partition(graph, NULL, ranks, owner);
+    rt_threads_set(1);
+    const int colours = mcpi_colour_local(graph, owner, colour);
+    CHECK(colours <= most);
+    CHECK(edges_inside(graph, colour, owner) == 0);
+    CHECK((edges_inside(graph, colour, NULL) > 0) == shared);
+    for (int rank = 0; rank < ranks; rank++) {
+        int64_t size[256] = {0}, rows = 0, largest = 0;
+        for (int64_t i = 0; i < graph->rows; i++)
+            if (owner[i] == rank) {
+                rows++;
+                size[colour[i]]++;
+            }
+        for (int c = 0; c < 256; c++) {
+            largest = size[c] > largest ? size[c] : largest;
+            CHECK(c < colours || size[c] == 0);
+        }
+        CHECK((double)largest * colours <= 1.01 * (double)rows + colours);
+    }
+    for (int threads = 2; threads <= 3; threads++) {
+        rt_threads_set(threads);
+        CHECK(mcpi_colour_local(graph, owner, again) == colours);
+        CHECK(same(colour, again, graph->rows, 1));
+    }
+    RT_FREE(colour, RT_HOST);
+    RT_FREE(again, RT_HOST);
+    RT_FREE(owner, RT_HOST);
+    mcpi_graph_destroy(graph);
+}
+
+int main(void)
+{
+    check_colourings();
+    check_ranges();
+    check_local(lattice(16, 60), 4, 11, true);
+    check_local(complete(10), 2, 5, true);
+    check_local(path(300), 1, 3, false);
+    check_local(complete(3), 5, 1, true);
+    CHECK(rt_mem_used(RT_HOST) == 0);
+    return check_done();
+}

@@ -1,0 +1,259 @@
+/*
+ * test_system.c - what is made of blocks: 16-bit values, and scaled, rounded and factored rows.
+ */
+#include "config.h"
+#include "flow_test.h"
+
+/* --- 16 bits --- */
+
+/* Converts every pattern there and back. Between two neighbours the nearer one is right, halfway
+ * the even one. */
+static void check_16_bits(uint16_t (*to)(double), double (*from)(uint16_t), uint16_t infinity,
+                          double least)
+{
+    int back = 0, halves = 0, nan = 0, order = 0;
+    for (uint32_t k = 0; k <= 0xffff; k++) {
+        const uint16_t x = (uint16_t)k, magnitude = x & 0x7fff, sign = x & 0x8000;
+        const double value = from(x);
+        if (magnitude > infinity) {
+            nan += value == value || (to(value) & 0x7fff) <= infinity;
+            continue;
+        }
+        back += to(value) != x;
+        if (magnitude >= infinity)
+            continue;
+        const uint16_t next = x + 1;
+        /* the value in infinity's place if exponents continued: overflow starts halfway to it */
+        const double far = magnitude + 1 < infinity ? from(next)
+                           : infinity == 0x7c00     ? (sign ? -0x1p16 : 0x1p16)
+                                                    : (sign ? -0x1p128 : 0x1p128);
+        const double middle = (value + far) / 2;
+        order += fabs(far) <= fabs(value);
+        halves += to(middle) != (x & 1 ? next : x);
+        halves += to(nextafter(middle, value)) != x || to(nextafter(middle, far)) != next;
+    }
+    CHECK(back == 0 && halves == 0 && nan == 0 && order == 0);
+    CHECK(from(1) == least && from(0x8001) == -least);
+    CHECK(from(infinity) == INFINITY && to(1e300) == infinity && to(-1e300) == (0x8000 | infinity));
+    CHECK(to(1e-300) == 0 && to(-1e-300) == 0x8000 && to(5e-324) == 0);
+    CHECK(to(1) == (infinity == 0x7c00 ? 0x3c00 : 0x3f80));
+}
+
+#if defined(__FLT16_MAX__) && (defined(__x86_64__) || defined(__aarch64__))
+/* Compares with the compiler's own type, where it has one. */
+static void check_compiler(void)
+{
+    int wrong = 0;
+    for (uint64_t k = 0; k < 200000; k++) {
+        const double x = ldexp(rt_random(k, 9), (int)(rt_hash(k, 10) % 44) - 26);
+        const _Float16 half = (_Float16)x;
+        uint16_t bits;
+        memcpy(&bits, &half, sizeof bits);
+        wrong += mcpi_to_fp16(x) != bits || mcpi_from_fp16(bits) != (double)half;
+    }
+    CHECK(wrong == 0);
+}
+#else
+static void check_compiler(void)
+{
+}
+#endif
+
+/* --- the system --- */
+
+/* Rows are in another order than vertices: row i is vertex rows - 1 - i. */
+typedef struct {
+    mcpi_matrix_t matrix;
+    mcpi_part_t part;
+    int32_t *vertex;
+} host_t;
+
+static host_t host_new(const mcpi_source_t *source)
+{
+    const int64_t rows = source->graph->rows;
+    const int nb = source->nb;
+    rows_t r = rows_new(source);
+    host_t h = {.matrix = {.nb = nb, .D = r.D, .O = r.O}};
+    h.part = (mcpi_part_t){.rows = rows,
+                           .global_rows = rows,
+                           .start = source->graph->start,
+                           .global = RT_NEW(int64_t, (size_t)rows, RT_HOST)};
+    h.vertex = RT_NEW(int32_t, (size_t)rows, RT_HOST);
+    h.matrix.R = RT_NEW(double, (size_t)(rows * nb), RT_HOST);
+    for (int64_t i = 0; i < rows; i++) {
+        h.part.global[i] = i;
+        h.vertex[i] = (int32_t)(rows - 1 - i);
+    }
+    for (int64_t k = 0; k < rows * nb; k++)
+        h.matrix.R[k] = rt_random((uint64_t)k, 4);
+    /* different sizes: entries of O that only fit into 16 bits if they are scaled */
+    for (int64_t i = 0; i < rows; i++) {
+        const double size = ldexp(1 + 0.3 * rt_random((uint64_t)i, 6), (int)(i % 90) - 60);
+        for (int k = 0; k < nb * nb; k++)
+            h.matrix.D[i * nb * nb + k] *= size;
+        for (int k = 0; k < nb; k++)
+            h.matrix.R[i * nb + k] *= size;
+        for (int64_t k = h.part.start[i] * nb * nb; k < h.part.start[i + 1] * nb * nb; k++)
+            h.matrix.O[k] *= size;
+    }
+    return h;
+}
+
+static void host_destroy(host_t *h)
+{
+    RT_FREE(h->matrix.D, RT_HOST);
+    RT_FREE(h->matrix.O, RT_HOST);
+    RT_FREE(h->matrix.R, RT_HOST);
+    RT_FREE(h->part.global, RT_HOST);
+    RT_FREE(h->vertex, RT_HOST);
+}
+
+static mcpi_system_t *system_of(host_t *h, mcpi_type_t type, char *why, size_t len)
+{
+    h->matrix.part = &h->part;
+    return mcpi_system_new(&h->matrix, type, h->vertex, why, len);
+}
+
+/* L U = D and D^-1 D = 1; rows are scaled by powers of two, so that the largest of D is in [1,
+ * 2). */
+static void check_rows_of(const host_t *h, const mcpi_system_t *s)
+{
+    const int nb = s->nb, nb2 = nb * nb;
+    double factors = 0, solved = 0;
+    int scale = 0, inexact = 0;
+    for (int64_t i = 0; i < h->part.rows; i++) {
+        const double *D = h->matrix.D + i * nb2, *LU = s->LU + i * nb2;
+        double L[MCPI_MAX_NB2] = {0}, U[MCPI_MAX_NB2] = {0}, product[MCPI_MAX_NB2], largest = 0;
+        for (int k = 0; k < nb2; k++) {
+            const int row = k % nb, column = k / nb;
+            L[k] = row > column ? LU[k] : row == column;
+            U[k] = row < column ? LU[k] : row == column ? 1 / LU[k] : 0;
+            largest = fmax(largest, fabs(ldexp(D[k], -s->exponent[i])));
+        }
+        scale += !(largest >= 1 && largest < 2);
+        multiply(nb, L, U, product);
+        factors = fmax(factors, differ(nb2, product, ldexp(1, -s->exponent[i]), D));
+        double b[MCPI_MAX_NB], x[MCPI_MAX_NB];
+        for (int k = 0; k < nb; k++)
+            inexact += ldexp(s->R[i * nb + k], s->exponent[i]) != h->matrix.R[i * nb + k];
+        for (int k = 0; k < nb; k++) {
+            b[k] = 0;
+            for (int j = 0; j < nb; j++)
+                b[k] += ldexp(D[j * nb + k], -s->exponent[i]) * (j + 1);
+        }
+        mcpi_solve_block(nb, LU, b, x);
+        for (int j = 0; j < nb; j++)
+            solved = fmax(solved, fabs(x[j] - (j + 1)));
+    }
+    CHECK(factors < 1e-13);
+    CHECK(solved < 1e-10); /* depends on the condition of D */
+    CHECK(scale == 0 && inexact == 0);
+}
+
+static void check_system(const mcpi_source_t *source)
+{
+    host_t h = host_new(source);
+    const int nb2 = source->nb * source->nb;
+    for (int t = 0; t < MCPI_TYPES; t++) {
+        const mcpi_type_t type = (mcpi_type_t)t;
+        char why[256] = "";
+        mcpi_system_t *s = system_of(&h, type, why, sizeof why);
+        CHECK_TEXT(why, "");
+        CHECK(s != NULL && s->type == type && s->nb == source->nb);
+        if (s == NULL)
+            continue;
+        check_rows_of(&h, s);
+        /* half a unit in the last place, or in the least denormal */
+        static const double unit[MCPI_TYPES] = {0, 0x1p-24, 0x1p-11, 0x1p-8};
+        static const double least[MCPI_TYPES] = {0, 0x1p-150, 0x1p-25, 0x1p-134};
+        int wrong = 0, rounded = 0;
+        for (int64_t i = 0; i < h.part.rows; i++)
+            for (int64_t k = h.part.start[i] * nb2; k < h.part.start[i + 1] * nb2; k++) {
+                const double want = ldexp(h.matrix.O[k], -s->exponent[i]);
+                const double got = mcpi_value(s->O, type, k);
+                wrong += !(fabs(got - want) <= fmax(unit[t] * fabs(want), least[t]));
+                rounded += got != want;
+            }
+        CHECK(wrong == 0);
+        CHECK((rounded > 0) == (type != MCPI_FP64));
+        mcpi_system_destroy(s);
+    }
+    host_destroy(&h);
+    mcpi_system_destroy(NULL);
+    CHECK(mcpi_type_size(MCPI_FP64) == 8 && mcpi_type_size(MCPI_FP32) == 4);
+    CHECK(mcpi_type_size(MCPI_FP16) == 2 && mcpi_type_size(MCPI_BF16) == 2);
+    CHECK_TEXT(mcpi_type_names[MCPI_FP64], "fp64");
+    CHECK_TEXT(mcpi_type_names[MCPI_BF16], "bf16");
+}
+
+/* Spoils entries of two rows; the first of them must be named, by its vertex. */
+static void check_refused(const mcpi_source_t *source, mcpi_type_t type, char what, int64_t entry,
+                          double value, const char *text)
+{
+    host_t h = host_new(source);
+    const int64_t nb = source->nb, nb2 = nb * nb;
+    const int64_t rows[2] = {40, 9};
+    char why[256] = "", vertex[64];
+    for (int k = 0; k < 2; k++) {
+        const int64_t i = rows[k];
+        const double size = ldexp(1, ilogb(h.matrix.D[i * nb2]));
+        if (what == 'D' && entry < 0) /* all of it */
+            for (int64_t m = 0; m < nb2; m++)
+                h.matrix.D[i * nb2 + m] *= value;
+        else if (what == 'D')
+            h.matrix.D[i * nb2 + entry] = value;
+        else if (what == 'O')
+            h.matrix.O[h.part.start[i] * nb2 + entry] = value * size;
+        else if (what == 'R')
+            h.matrix.R[i * nb + entry] = value;
+        else /* a row of D is nearly another one */
+            for (int64_t j = 0; j < nb; j++)
+                h.matrix.D[i * nb2 + j * nb + 1] =
+                    h.matrix.D[i * nb2 + j * nb] + (j == 1 ? value * size : 0);
+    }
+    mcpi_system_t *s = system_of(&h, type, why, sizeof why);
+    CHECK(s == NULL);
+    snprintf(vertex, sizeof vertex, "vertex %d:", (int)(h.part.rows - 1 - 9));
+    CHECK(strstr(why, vertex) != NULL && strstr(why, text) != NULL && strchr(why, '\n') == NULL);
+    if (!strstr(why, vertex) || !strstr(why, text))
+        fprintf(stderr, "    got: %s\n", why);
+    mcpi_system_destroy(s);
+    host_destroy(&h);
+}
+
+static void check_refusals(const mcpi_source_t *source)
+{
+    check_refused(source, MCPI_FP64, 'D', -1, 0, "is zero");
+    check_refused(source, MCPI_FP64, 'D', 3, NAN, "diagonal block is finite");
+    check_refused(source, MCPI_FP64, 'D', 0, INFINITY, "diagonal block is finite");
+    check_refused(source, MCPI_FP32, 'O', 7, -INFINITY, "off-diagonal blocks is finite");
+    check_refused(source, MCPI_FP16, 'R', 4, NAN, "right-hand side is finite");
+    check_refused(source, MCPI_FP64, 'D', 0, 0, "pivot 1");
+    check_refused(source, MCPI_FP64, 'P', 0, 0, "pivot 2");
+    check_refused(source, MCPI_FP64, 'P', 0, 1e-13, "pivot 2");
+    check_refused(source, MCPI_FP16, 'O', 7, 0x1p24, "overflows fp16");
+    check_refused(source, MCPI_BF16, 'O', 7, 0x1p136, "overflows bf16");
+    check_refused(source, MCPI_FP32, 'O', 7, 0x1p136, "overflows fp32");
+}
+
+int main(void)
+{
+    const mcpi_wing_t wing = {.n = 6, .layers = 51, .first = 1e-4, .seed = 1};
+    rt_mesh_t *tets = cube(3, false), *body = mcpi_wing_new(&wing);
+    for (int nb = MCPI_MIN_NB; nb <= MCPI_MAX_NB; nb++) {
+        mcpi_source_t *source = flow_on(tets, nb, "1");
+        check_system(source);
+        if (nb == 5)
+            check_refusals(source);
+        mcpi_source_destroy(source);
+    }
+    mcpi_source_t *source = flow_on(body, 5, "1");
+    check_system(source);
+    mcpi_source_destroy(source);
+    rt_mesh_destroy(tets);
+    rt_mesh_destroy(body);
+    check_16_bits(mcpi_to_fp16, mcpi_from_fp16, 0x7c00, 0x1p-24);
+    check_16_bits(mcpi_to_bf16, mcpi_from_bf16, 0x7f80, 0x1p-133);
+    check_compiler();
+    return check_done();
+}

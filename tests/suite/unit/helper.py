@@ -1,0 +1,62 @@
+"""What the unit tests of the suite share: its modules on the path, the sample results, and a folder to work in."""
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(SOURCE / 'tools'))
+
+from rooftop_suite import results  # noqa: E402: needs the path
+
+
+def sample(name):
+    """Returns the JSON of a sample, which has no seal."""
+    return json.loads((SOURCE / 'tests' / 'suite' / 'samples' / f'{name}.json').read_text())
+
+
+def program(name='nekbone', **changed):
+    """Returns a sample as a program's record, with members of its first rung changed."""
+    value = {**sample(name), 'seal': results.ZEROS}
+    value['rungs'][0].update(changed)
+    return results.Program.from_json(value)
+
+
+def changed(value, path, new):
+    """Returns a copy of a value with one member changed."""
+    value = copy.deepcopy(value)
+    at = value
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = new
+    return value
+
+
+def standin(folder, *words, app='nekbone', **environment):
+    """Runs the stand-in for a program."""
+    return subprocess.run([os.path.join(folder, app), *words], env={**os.environ, **environment}, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8')
+
+
+class InFolder(unittest.TestCase):
+    """Tests that work in a folder of their own, with the stand-ins in ./bin."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.before, cls.folder = os.getcwd(), tempfile.TemporaryDirectory(prefix='rooftop_unit_')
+        os.chdir(cls.folder.name)
+        os.mkdir('bin')
+        text = (SOURCE / 'tests' / 'suite' / 'standin.py').read_text()
+        pathlib.Path('bin/nekbone').write_text(f'#!{sys.executable} -IS\n{text}')
+        os.chmod('bin/nekbone', 0o755)
+        for app in results.APPS[1:]:
+            os.symlink('nekbone', f'bin/{app}')
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir(cls.before)
+        cls.folder.cleanup()

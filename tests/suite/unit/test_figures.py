@@ -1,0 +1,115 @@
+"""Ratios, aggregates, efficiencies and drifts on known numbers."""
+import math
+import unittest
+
+from helper import program, sample
+
+from rooftop_suite import Fault, aggregate, compare, results, run, scale
+
+
+def figure(fom, noise=0.01, **problem):
+    return compare.Figure('fast', fom, noise, problem)
+
+
+class Compare(unittest.TestCase):
+    def test_noise(self):
+        self.assertAlmostEqual(compare.noise_of([1.0, 0.98, 1.02, 0.5, 9.0], 0), 0.02)  # shortest and longest are left out
+        self.assertEqual(compare.noise_of([1.0, 1.001, 1.0, 1.0, 1.0], 0), compare.LEAST_NOISE)
+        self.assertAlmostEqual(compare.noise_of([], 0.1), 0.05)
+        self.assertAlmostEqual(compare.noise_of([1.0, 1.2, 1.0], 0), 0.1)
+
+    def test_verdict(self):
+        noise = math.hypot(0.01, 0.01)
+        for ratio, verdict in ((1 + 2.1 * noise, 'faster'), (1 + 1.9 * noise, 'no verdict'),
+                               (1 / (1 + 1.9 * noise), 'no verdict'), (1 / (1 + 2.1 * noise), 'slower')):
+            with self.subTest(ratio):
+                got = compare.ratio_of(figure(1e9), figure(ratio * 1e9))
+                self.assertAlmostEqual(got[0], ratio)
+                self.assertAlmostEqual(got[1], noise)
+                self.assertEqual(got[2], verdict)
+
+    def test_problem(self):
+        compare.same_problem(figure(1, degree='9'), figure(2, degree='9'), 'nekbone', ('a', 'b'))
+        with self.assertRaisesRegex(Fault, '--degree is 9 in a and 7 in b'):
+            compare.same_problem(figure(1, degree='9'), figure(2, degree='7'), 'nekbone', ('a', 'b'))
+
+    def test_figure(self):
+        result = program()
+        side = compare.Side.__new__(compare.Side)
+        side.figures = {}
+        side.take(result, True)
+        got = side.figures['nekbone', '']
+        self.assertEqual((got.rung, got.fom), (result.rungs[0].name, result.rungs[0].fom_flop_per_s))
+        self.assertNotIn('seed', got.problem)
+        result.rungs[0].valid = False
+        side.figures = {}
+        side.take(result, True)
+        self.assertEqual(side.figures, {})
+
+
+class Aggregate(unittest.TestCase):
+    def setUp(self):
+        self.run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS, 'tier': 'baseline', 'summary': {
+            app: {'fom': fom, 'unit': 'flop/s', 'valid': True, 'spread': 0.01, 'rung': 'x'}
+            for app, fom in zip(aggregate.WEIGHTS, (1e9, 2e9, 3e9, 4e9))}})
+
+    def test_mean(self):
+        base = results.Run.from_json(self.run.to_json())
+        self.assertAlmostEqual(aggregate.mean(self.run, base, 'x').value, 1)
+        for row, factor in zip(self.run.summary.values(), (16, 1, 1, 1)):
+            row.fom *= factor
+        got = aggregate.mean(self.run, base, 'x')
+        self.assertAlmostEqual(got.value, 2)  # the fourth root of 16
+        self.assertEqual(got.ratios, {'nekbone': 16, 'alya-rhs': 1, 'fun3d-mcpi': 1, 'gfnn-wave': 1})
+
+    def test_none(self):
+        self.run.size = 'tiny'
+        self.assertEqual(aggregate.of(self.run).why, 'no reference result of size tiny')
+        self.run.tier = 'invalid'
+        self.assertEqual(aggregate.of(self.run).why, 'protected files of the source were changed')
+        self.run.summary['alya-rhs'].valid = False
+        self.assertEqual(aggregate.of(self.run).why, 'no valid result of alya-rhs')
+        self.assertIsNone(aggregate.of(self.run).value)
+
+
+class Scale(unittest.TestCase):
+    def test_divisor(self):
+        """Every number of ranks has a box that divides the extents, which are not made smaller than needed."""
+        for ranks in range(1, 129):
+            k = scale.divisor([ranks])
+            boxes = [(x, y) for x in range(1, ranks + 1) for y in range(1, ranks + 1) if ranks % (x * y) == 0]
+            self.assertTrue(any(k % x == k % y == k % (ranks // x // y) == 0 for x, y in boxes), ranks)
+        self.assertEqual([scale.divisor(ranks) for ranks in ([1], [8], [64], [2, 3])], [1, 2, 4, 6])
+
+    def test_divided(self):
+        self.assertEqual([scale.divided('7x9x4', 2), scale.divided('18x18x18', 2), scale.divided('1x7x7', 2)],
+                         ['6x8x4', '18x18x18', '2x6x6'])
+
+    def test_exposed(self):
+        """A share of the solve; none with one rank, and not 0 % where a kernel does the exchange."""
+        table = '''timer       calls  min us@rank  max us@rank  average us  total s     GB/s   GFlop/s  ceiling
+mixed           2     552.06@1     559.71@0      550.00   0.0011        -         -        -
+  element       6      70.00@1      71.00@0       70.00   0.0004    900.0         -     20 %
+  halo          6      16.03@1      19.67@0       18.33   0.0001        -         -        -
+'''
+        without = ''.join(line for line in table.splitlines(True) if 'halo' not in line)
+        self.assertAlmostEqual(scale.exposed_share(table, 2), 0.1, delta=1e-4)
+        self.assertEqual([scale.exposed_share(without, 1), scale.exposed_share(without, 2), scale.exposed_share('', 1)],
+                         [0, None, None])
+
+    def test_efficiency(self):
+        first = results.Point(ranks=2, valid=True, seconds_per_unit=1.0, fom_flop_per_s=1e9)
+        last = results.Point(ranks=8, valid=True, seconds_per_unit=0.5, fom_flop_per_s=3e9)
+        self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
+        self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
+
+
+class Soak(unittest.TestCase):
+    def test_drift(self):
+        got = run.soak_of([1.0] * 6 + [1.05] * 52 + [1.1] * 6)
+        self.assertAlmostEqual(got.drift, 0.1)
+        self.assertAlmostEqual(got.spread, 0.1)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,114 @@
+"""Records, seals and seeds; the schema against the samples."""
+import hashlib
+import json
+import pathlib
+import unittest
+
+from helper import SOURCE, InFolder, changed, sample, standin
+
+from rooftop_suite import Fault, results
+
+RUNG = ('rungs', 0)
+WRONG = [('program', path, new) for path, new in (
+    (('schema',), 2), (('program',), 'hpl'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
+    (('ranks',), True), (('seal',), 'ab'), (('inputs_digest',), None), (RUNG + ('name',), ''),
+    (RUNG + ('kind',), 'fpga'),
+    (RUNG + ('window_seconds',), []), (RUNG + ('window_seconds', 0), 0), (RUNG + ('checks', 0, 'more'), 1),
+    (RUNG + ('memory_bytes', 'host'), 3), (RUNG + ('spread',), -1), (RUNG + ('plausible',), 1),
+    (('ceilings_cpu_before', 'copy_bytes_per_s'), 'fast'), (('verdict',), 'valid'), (('absent', 0, 'kind'), 'x'),
+    (('options', 'x'), []))] + [('run', path, new) for path, new in (
+        (('size',), 'huge'), (('tier',), 'best'), (('official',), 'yes'), (('steps', 0, 'state'), 'over'),
+        (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'), (('source', 'tree_sha256'), 'x'),
+        (('launcher',), 'srun'),
+        (('summary', 'nekbone', 'valid'), 1), (('programs', 'nekbone', 'sha256'), ''))]
+MISSING = [('program', name) for name in ('seal', 'nonce', 'gpu')] + \
+    [('run', name) for name in ('steps', 'source', 'tier')]
+
+
+class Records(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        standin('bin', '--json', 'result.json', '--nonce', 'n1')
+        cls.good = {'program': json.loads(pathlib.Path('result.json').read_text()),
+                    'run': {**sample('run'), 'seal': results.ZEROS, 'programs': {
+                        'nekbone': {'path': 'nekbone', 'sha256': 'a' * 64, 'version': {}}}}}
+
+    def cases(self):
+        """Yields (kind, value, name of the edit) of values that are not of the schema."""
+        for kind, path, new in WRONG:
+            yield kind, changed(self.good[kind], path, new), f'{kind} {path} {new!r}'
+        for kind, name in MISSING:
+            yield kind, {key: value for key, value in self.good[kind].items() if key != name}, f'{kind} without {name}'
+
+    def test_good(self):
+        for value in (*self.good.values(), {**sample('scale-nekbone'), 'seal': results.ZEROS}):
+            results.record_of(value)
+
+    def test_wrong(self):
+        for kind, value, name in self.cases():
+            with self.subTest(name), self.assertRaises(results.Mismatch):
+                results.record_of({**value, 'kind': kind} if kind == 'run' else value)
+        with self.assertRaises(results.Mismatch):
+            results.record_of({**self.good['run'], 'kind': 'other'})
+
+    def test_where(self):
+        with self.assertRaisesRegex(results.Mismatch, r'^rungs\[0\].checks\[0\].bound: .* is not of type float$'):
+            results.record_of(changed(self.good['program'], RUNG + ('checks', 0, 'bound'), 'x'))
+
+    def test_round_trip(self):
+        run = results.Run.from_json(self.good['run'])
+        self.assertEqual(results.Run.from_json(run.to_json()), run)
+        results.save('again.json', run.to_json(), run.nonce)
+        self.assertEqual(results.load('again.json', results.Run, run.nonce).steps, run.steps)
+
+    def test_schema(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest('no jsonschema (Debian: python3-jsonschema)')
+        schema = json.loads((SOURCE / 'docs' / 'result-schema.json').read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validators = {}
+        for kind in ('program', 'run', 'scale'):
+            rule = {name: member for name, member in schema.items() if name != 'oneOf'}
+            validators[kind] = jsonschema.Draft202012Validator({**rule, '$ref': f'#/$defs/{kind}'})
+        for path in sorted((SOURCE / 'tests' / 'suite' / 'samples').glob('*.json')):
+            value = {**json.loads(path.read_text()), 'seal': results.ZEROS}
+            with self.subTest(path.name):
+                validators[value.get('kind', 'program')].validate(value)
+                results.record_of(value)
+        for kind, value in self.good.items():
+            validators[kind].validate(value)
+        for kind, value, name in self.cases():
+            with self.subTest(name):
+                self.assertFalse(validators[kind].is_valid(value))
+
+
+class Files(InFolder):
+    def test_seal(self):
+        """The seal is computed a second way here."""
+        results.save('one.json', {'a': 1, 'nonce': 'n'}, 'n')
+        data = pathlib.Path('one.json').read_bytes()
+        seal = json.loads(data)['seal']
+        self.assertEqual(seal, hashlib.sha256(b'n\n' + data.replace(seal.encode(), b'0' * 64)).hexdigest())
+        self.assertIs(results.seal_holds(data, 'n'), True)
+        self.assertIs(results.seal_holds(data, 'm'), False)
+        self.assertIs(results.seal_holds(data.replace(b'1', b'2'), 'n'), False)
+        self.assertIsNone(results.seal_holds(b'{"a": 1}', 'n'))
+
+    def test_seed(self):
+        self.assertEqual(results.seed_of('n1'), int(hashlib.sha256(b'rooftop:n1').hexdigest()[:16], 16) % (1 << 62))
+
+    def test_parse(self):
+        for text, said in (('{"a": 1, "a": 2}', 'duplicate member'), ('{"a": NaN}', 'NaN is not JSON'), ('[]', 'no object'),
+                           ('{"a"', 'not a whole JSON file')):
+            pathlib.Path('bad.json').write_text(text)
+            with self.subTest(text), self.assertRaisesRegex(Fault, said):
+                results.parse('bad.json')
+        with self.assertRaisesRegex(Fault, 'No such file'):
+            results.parse('nowhere.json')
+
+
+if __name__ == '__main__':
+    unittest.main()

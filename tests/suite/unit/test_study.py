@@ -1,0 +1,162 @@
+"""The study on known numbers, and the commands of its parts."""
+import argparse
+import contextlib
+import io
+import os
+import unittest
+
+from helper import InFolder, program
+
+from rooftop_suite import Fault, study
+from rooftop_suite.programs import Rung
+from rooftop_suite.study import Key
+from rooftop_suite.study_report import Report
+
+PRODUCTS = {name: ['auto', 'loops', 'rows', 'rows-n', 'tiles-n', 'dgemm'] for name in study.PRODUCTS}
+RUNGS = [Rung('reference', 'cpu', '', '', '', {}), Rung('scalar', 'cpu', '', '', '', PRODUCTS),
+         Rung('vector', 'cpu', '', '', '', PRODUCTS), Rung('jammed', 'cpu', '', '', '', {'loops': ['tiles', 'lines', 'any-n']}),
+         Rung('compiled', 'cuda', '', '', '', {'sizes': ['compile', 'argument'], 'column': ['auto', 'shared']}),
+         Rung('kokkos', 'kokkos', '', '', '', {})]
+
+
+def arguments(*words):
+    parser = argparse.ArgumentParser()
+    study.add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def result(seconds, spread=0.001, **choice):
+    """Returns a run of so many seconds per iteration."""
+    return program(seconds_per_unit=seconds, spread=spread, fom_flop_per_s=1e9 / seconds, choice=choice)
+
+
+def made(spread, apart):
+    """Returns runs with gains 2, 1.5 and 1 / 1.05. With apart: at five more points the choice is the same, with times
+    apart by that share, once by 8 times it."""
+    points = [(8, 2, 1, 'lines'), (10, 3, 2, 'lines'), (12, 1, 1.05, 'lines')]
+    points += [(n, 1, 1 + apart * (8 if n == 22 else 1), 'tiles') for n in range(14, 24, 2) if apart]
+    return [(Key('cpu', 'jammed', n, 32, variant), 0, result(seconds, spread, loops=loops))
+            for n, default, tuned, choice in points
+            for variant, seconds, loops in (('own', default, 'tiles'), ('tuned', tuned, choice))]
+
+
+class Known(InFolder):
+    def report(self, runs):
+        """Returns the verdict, what is printed, and the report."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            good = Report(study.Measured(runs), '.').make()
+        with open('report.md', encoding='utf-8') as file:
+            return good, said.getvalue(), file.read()
+
+    def test_within_windows(self):
+        good, said, report = self.report(made(0.06, 0))
+        self.assertTrue(good)
+        self.assertIn('cpu jammed, tuned over own: median gain 1.500x, largest 2.000x (N = 8, nel = 32), worst 1.050 '
+                      '(N = 12, nel = 32; noise 0.060), 0 of 3 points slower beyond the noise', said)
+        self.assertNotIn('SLOWER', said)
+        self.assertIn('| 32 | jammed 1.0 | jammed 0.5 | jammed 1.0 |', report)
+
+    def test_slower(self):
+        good, said, _ = self.report(made(0.04, 0))
+        self.assertFalse(good)
+        self.assertIn('SLOWER: cpu jammed at N = 12, nel = 32', said)
+
+    def test_same_choice(self):
+        """What is the same differs by 1 %: two standard deviations are 3 %, and the same choice is never slower."""
+        good, said, _ = self.report(made(0.001, 0.01))
+        self.assertFalse(good)
+        self.assertIn('SLOWER: cpu jammed at N = 12, nel = 32', said)
+        self.assertEqual(said.count('SLOWER'), 1)
+
+    def test_chance(self):
+        good, said, report = self.report(made(0.001, 0.02))
+        self.assertTrue(good)
+        self.assertIn('worst 1.050 (N = 12, nel = 32; noise 0.059)', said)
+        self.assertIn('5 pairs: they differ by 2.0 % in the median', report)
+
+    def test_invalid(self):
+        runs = made(0.001, 0.02)
+        runs[5][2].verdict = 'INVALID'
+        good, said, _ = self.report(runs)
+        self.assertFalse(good)
+        self.assertIn('INVALID: cpu jammed at N = 12, nel = 32, tuned', said)
+
+    def test_refused(self):
+        _, _, report = self.report([*made(0.06, 0), (Key('cpu', 'scalar', 8, 32, 'own'), 0, 'too large')])
+        self.assertIn('Refused: cpu scalar, own, at N = 8: 32; first: too large.', report)
+
+    def test_sizes_on_a_gpu(self):
+        """Twice as fast with the sizes known."""
+        _, _, report = self.report([(Key('gpu', 'compiled', 10, 8, f'set-{name}'), 0, result(seconds, all=name))
+                                    for name, seconds in (('argument', 2), ('compile-same', 1), ('compile', 1))])
+        self.assertEqual(report.count('### compiled: compile'), 2)
+        self.assertIn('+100.0 % (N = 10', report)
+
+    def test_repeats(self):
+        value = study.value_of([result(1.0), result(1.2), result(1.1)])
+        self.assertEqual(value.seconds, 1.1)
+        self.assertAlmostEqual(value.noise, 0.1 / 1.1)
+
+    def test_alone(self):
+        key, run = Key('cpu', 'scalar', 8, 32, 'isolated'), result(1.0)
+        run.tuning = {'rungs': [{'seconds': 1e-3, 'gain': 2.0}]}
+        measured = study.Measured([(key, 0, run)])
+        self.assertAlmostEqual(measured.alone('cpu', 'scalar', True)[8, 32], 32 * 512 * 115 / 1e6)
+        self.assertAlmostEqual(measured.alone('cpu', 'scalar', False)[8, 32], 32 * 512 * 115 / 2e6)
+
+
+class Plans(InFolder):
+    def plan(self, *words):
+        args = arguments('--orders', '10', '--elements', '12', '--repeats', '1', *words)
+        return study.Study(args, 'nekbone', study.choose_rungs(args, RUNGS))
+
+    def test_box(self):
+        self.assertEqual([study.box(e) for e in (8, 12, 2048, 7)], ['2x2x2', '3x2x2', '16x16x8', '7x1x1'])
+
+    def test_variants(self):
+        plan = self.plan('--device', 'cpu')
+        names = {rung.name: plan.variants(rung) for rung in plan.rungs['cpu']}
+        self.assertEqual(names['scalar'], ['dgemm', 'own', 'tuned', 'isolated', 'swapped', 'set-loops', 'set-rows',
+                                           'set-rows-n', 'set-tiles-n'])
+        self.assertEqual(names['vector'], ['dgemm', 'own', 'tuned', 'isolated', 'swapped'])
+        self.assertEqual(names['jammed'], ['own', 'tuned', 'isolated', 'set-tiles', 'set-lines', 'set-any-n'])
+        self.assertNotIn('reference', names)
+
+    def test_commands(self):
+        plan = self.plan('--device', 'gpu', '--only', 'compile-time')
+        words = {job.key.variant: plan.command(job) for job in plan.jobs()}
+        self.assertEqual(list(words), ['set-argument', 'set-compile-same', 'set-compile'])
+        self.assertIn('sizes=compile,column=shared,rows=shared,unroll=1', words['set-compile-same'])
+        self.assertIn('sizes=argument', words['set-argument'])
+
+    def test_searches(self):
+        plan = self.plan('--device', 'cpu', '--rungs', 'scalar,vector')
+        jobs = {(job.key.rung, job.key.variant): job for job in plan.jobs()}
+        self.assertIn('--isolated', plan.command(jobs['scalar', 'isolated']))
+        self.assertNotIn('--isolated', plan.command(jobs['scalar', 'tuned']))
+        self.assertIn('mxm1=dgemm,mxm2=dgemm,mxm3=dgemm', plan.command(jobs['scalar', 'dgemm']))
+        self.assertIsNone(plan.command(jobs['scalar', 'swapped']))  # nothing was tuned yet
+        for rung, choice in (('scalar', 'rows'), ('vector', 'loops')):
+            plan.made[jobs[rung, 'tuned'].key.file(0)] = result(1.0, mxm1=choice)
+        self.assertEqual(plan.command(jobs['scalar', 'swapped'])[-1], 'mxm1=loops')
+        plan.made[jobs['vector', 'tuned'].key.file(0)] = result(1.0, mxm1='rows')
+        self.assertIsNone(plan.command(jobs['scalar', 'swapped']))
+
+    def test_files(self):
+        key = Key('cpu', 'cpu-fused', 8, 64, 'set-rows-n')
+        name = study.FILE.fullmatch(key.file(2) + '.json')
+        self.assertEqual(name.groups(), ('cpu', 'cpu-fused', '08', '0064', 'set-rows-n', '2', 'json'))
+
+    def test_no_gpu(self):
+        absent = [rung._replace(absent='no driver') if rung.kind == 'cuda' else rung for rung in RUNGS]
+        with self.assertRaisesRegex(Fault, '--device gpu: no driver'):
+            study.choose_rungs(arguments('--device', 'gpu'), absent)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            chosen = study.choose_rungs(arguments('--device', 'both'), absent)
+        self.assertEqual((said.getvalue(), chosen['gpu']), ('no GPU: no driver\n', []))
+        self.assertFalse(os.path.exists('rooftop-study'))
+
+
+if __name__ == '__main__':
+    unittest.main()
