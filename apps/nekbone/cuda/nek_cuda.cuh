@@ -23,7 +23,7 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
 }
 
 /* What a multiprocessor of an A100, H100 or H200 holds. */
-enum { NEK_REGISTERS = 65536, NEK_THREADS_RESIDENT = 2048 };
+constexpr int NEK_REGISTERS = 65536, NEK_THREADS_RESIDENT = 2048;
 
 /* Bytes of shared memory of an H100 or H200: what a multiprocessor has, and what the system takes
  * from that for each block; what a block may have, and the same without 1 KB for static arrays. */

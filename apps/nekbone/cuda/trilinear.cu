@@ -96,7 +96,7 @@ template <int n> struct trilinear_t : nek_no_turns {
 
 /* Bytes of the vertices, once per element, and flops for the factors of a point: r and s 18, C 27,
  * det 5, f 2, G 36. */
-enum { VERTEX_BYTES = 24 * sizeof(double), FLOPS = 88 };
+static const double vertex_bytes = 24 * sizeof(double), factor_flops = 88;
 
 using data_t = onepass_data<vertices_t>;
 
@@ -152,7 +152,7 @@ static void tear_down(nek_solver_t *s)
 static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     nek_split_memory(config, bytes);
-    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * VERTEX_BYTES;
+    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * vertex_bytes;
 }
 
 static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
@@ -177,7 +177,7 @@ static const char *refuse_choice(const void *options, const int *choice)
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double n3 = config->n * config->n * config->n;
-    onepass_work(config, P, S, VERTEX_BYTES / n3, FLOPS, work);
+    onepass_work(config, P, S, vertex_bytes / n3, factor_flops, work);
 }
 
 extern "C" const nek_kernels_t nek_trilinear = {
