@@ -1,4 +1,4 @@
-/* judge/digest.c - a digest that no order of ranks, threads or values can change. */
+/* judge/digest.c - a digest that does not depend on the order of ranks, threads or values. */
 #include "config.h"
 #include "judge/digest.h"
 
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/numbers.h"
 
-/* Each word is mixed into what the words before it have left, so their order counts; the lanes
- * differ in what they start from. */
+/* Mixes each word into what the words before it have left, so that their order counts. The lanes
+ * differ in their start value. */
 void rt_items_add(rt_items_t *items, const uint64_t *word, int n)
 {
     for (int lane = 0; lane < RT_DIGEST_LANES; lane++) {
@@ -43,7 +43,8 @@ void rt_digest_begin(rt_digest_t *digest)
     rt_sha256_begin(&digest->hash);
 }
 
-/* With the end of its strings, so that no two facts can run together into a third. */
+/* Includes the zero at the end of each string, so that no two facts can run together into a
+ * third. */
 void rt_digest_text(rt_digest_t *digest, const char *name, const char *text)
 {
     rt_sha256_add(&digest->hash, name, strlen(name) + 1);

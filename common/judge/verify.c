@@ -1,8 +1,9 @@
 /*
  * judge/verify.c - verdicts.
  *
- * Every check has one number, its severity: value / bound, or infinity where that says nothing
- * (NaN, a negative value, a value against bound 0). Merging, margin and excess are all read off it.
+ * Every check has one number, its severity: value / bound, or infinity where that quotient says
+ * nothing (NaN, a negative value, a value against bound 0). Merging, margin and excess all follow
+ * from it.
  */
 #include "config.h"
 #include "judge/verify.h"
@@ -18,7 +19,7 @@ void rt_verdict_clear(rt_verdict_t *v)
     v->valid = false;
 }
 
-/* A bound that is not finite was not derived, and holds nothing. */
+/* A bound that is not finite was never derived, so no value holds against it. */
 static bool check_holds(double value, double bound)
 {
     return rt_finite(value) && rt_finite(bound) && value >= 0.0 && value <= bound;

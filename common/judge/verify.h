@@ -1,9 +1,9 @@
 /*
- * judge/verify.h - judging. A verdict is a list of checks, each a measured value and a bound that was
- * derived before anything was measured. All must hold.
+ * judge/verify.h - verdicts. A verdict is a list of checks. Each check compares a measured value
+ * with a bound that was derived before anything was measured. All checks must hold.
  *
- * judge/verify.c is compiled with -fno-fast-math whatever CFLAGS say: with -ffast-math a compiler may
- * take x != x as never true. So is base/numbers.c, which finds NaN and infinity.
+ * judge/verify.c is compiled with -fno-fast-math whatever CFLAGS say: under -ffast-math a compiler
+ * may assume that x != x is never true. So is base/numbers.c, which finds NaN and infinity.
  */
 #ifndef RT_VERIFY_H
 #define RT_VERIFY_H
@@ -22,31 +22,32 @@ extern "C" {
 
 enum { RT_MAX_CHECKS = 64 };
 typedef struct {
-    const char *name; /* string that outlives the verdict */
+    const char *name; /* must outlive the verdict */
     double value, bound;
     bool held;
 } rt_check_t;
 typedef struct {
     rt_check_t check[RT_MAX_CHECKS];
     int n;
-    bool valid; /* of an empty verdict: false, for nothing was shown */
+    bool valid; /* false while the verdict is empty: nothing has been shown yet */
 } rt_verdict_t;
 
 void rt_verdict_clear(rt_verdict_t *v);
-/* Holds if value is finite, not negative, and value <= bound. Call on every rank with the same
- * (reduced) value. A name that the verdict has already keeps the worse of both. */
+/* Adds a check, which holds if value and bound are finite and 0 <= value <= bound. Call on every
+ * rank with the same (reduced) value. If the verdict already has a check of this name, the worse of
+ * the two is kept. */
 void rt_verdict_check(rt_verdict_t *v, const char *name, double value, double bound);
-/* A yes-or-no check: value 0 or 1 against bound 0. */
+/* Adds a yes-or-no check: value 0 or 1 against bound 0. */
 void rt_verdict_true(rt_verdict_t *v, const char *name, bool truth);
-/* All checks of `from`, as if made on v. */
+/* Adds all checks of `from` to v, as if they had been made on v. */
 void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
-/* Least factor between bound and value over the checks that have a non-zero bound: how far from
- * failing an honest run is. */
+/* Returns the least factor between value and bound over the checks that have a non-zero bound: how
+ * far an honest run is from failing. */
 double rt_verdict_margin(const rt_verdict_t *v);
-/* Largest value / bound over failed checks (infinite for NaN and for yes-or-no checks): how plainly
- * a wrong run was caught. 0 if none failed. */
+/* Returns the largest value / bound over the failed checks (infinite for NaN and for yes-or-no
+ * checks), or 0 if none failed: how plainly a wrong run was caught. */
 double rt_verdict_excess(const rt_verdict_t *v);
-/* One line a check. */
+/* Prints one line per check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
 
 #ifdef __cplusplus

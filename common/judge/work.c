@@ -1,6 +1,4 @@
-/*
- * judge/work.c - sums over the lines of a work model.
- */
+/* judge/work.c - sums over the lines of a work model. */
 #include "config.h"
 #include "judge/work.h"
 
@@ -18,8 +16,9 @@ void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops
     RT_EXPECT(work->n < RT_MAX_WORK, RT_INVALID, "no room for kernel '%s': raise RT_MAX_WORK (%d)",
               kernel, RT_MAX_WORK);
     RT_EXPECT(is_count(calls) && is_count(flops) && is_count(read) && is_count(written), RT_INVALID,
-              "kernel '%s': %g calls of %g flops, %g bytes read and %g written", kernel, calls,
-              flops, read, written);
+              "kernel '%s' has an impossible count: %g calls, each %g flops, %g bytes read and %g "
+              "written",
+              kernel, calls, flops, read, written);
     work->line[work->n++] = (rt_work_line_t){kernel, calls, flops, read, written};
 }
 

@@ -1,10 +1,10 @@
 /*
  * measure/ceiling.c - how ceilings are measured, whatever the processor.
  *
- * Idea: a ceiling is the best that was seen, an app's figure the median of what it did: so a share
- * above 100 % means that the ceiling's loop is not good enough, and is worth a look. Every loop
- * shows that it did its work: the streams by every item they wrote, the multiply-adds by counting
- * their own steps. A compiler that drops a loop is thus found out, not reported as fast.
+ * Idea: a ceiling is the best rate that was seen, while an app's figure is a median. So a share
+ * above 100 % means that the ceiling's loop is not good enough and needs a look. Every loop shows
+ * that it did its work: the streams by every item they wrote, the multiply-adds by counting their
+ * own steps. So a loop that the compiler dropped is found out, not reported as fast.
  */
 #include "config.h"
 #include "measure/ceiling.h"
@@ -21,8 +21,8 @@
 #include "base/mem.h"
 #include "machine/timer.h"
 
-/* The loops of the processor on which rungs of this kind run; NULL for a GPU that only Kokkos
- * reaches, which nothing here can measure. */
+/* Returns the loops for the processor on which rungs of this kind run; NULL for a GPU that only
+ * Kokkos reaches, which nothing here can measure. */
 static const rt_loops_t *loops_of(rt_kind_t kind)
 {
     const bool kokkos_on_gpu = kind == RT_KOKKOS && rt_kokkos_on_gpu();
@@ -35,12 +35,13 @@ static const rt_loops_t *loops_of(rt_kind_t kind)
 
 /* ---- timing ---- */
 
-/* Something to be done over and over. */
+/* Work that can be repeated. */
 typedef struct {
     void (*once)(void *what);
     void *what;
 } task_t;
 
+/* Returns seconds per repeat. */
 static double window(const rt_loops_t *loops, task_t task, long repeats)
 {
     loops->start();
@@ -49,20 +50,25 @@ static double window(const rt_loops_t *loops, task_t task, long repeats)
     return loops->stop() / (double)repeats;
 }
 
-/* Least seconds that one go took, over windows of many goes that together last about `budget`. At
- * least one warm-up and one window of one go. */
+enum { WINDOWS = 5, MOST_REPEATS = 1000000 };
+static const double least_time = 1e-9; /* what a clock can tell from nothing */
+
+/* Returns the least seconds per repeat, over windows of many repeats that together last about
+ * `budget`. There is at least one warm-up and one window of one repeat. */
 static double best_time(const rt_loops_t *loops, task_t task, double budget)
 {
     const double deadline = rt_clock() + budget;
     window(loops, task, 1);
     double best = window(loops, task, 1);
-    /* Five windows, each long against the clock's grain; a guess too short corrects itself. */
+    /* Each of the WINDOWS is long compared with the clock's resolution. If the first time was a bad
+     * guess, the next window corrects it. */
     while (rt_clock() < deadline) {
-        const double fit = best > 0 ? budget / 5 / best : 1e4;
-        const double seconds = window(loops, task, fit < 1 ? 1 : fit > 1e6 ? 1000000 : (long)fit);
+        const double fit = best > 0 ? budget / WINDOWS / best : 1e4;
+        const long repeats = fit < 1 ? 1 : fit > MOST_REPEATS ? MOST_REPEATS : (long)fit;
+        const double seconds = window(loops, task, repeats);
         best = seconds < best || best <= 0 ? seconds : best;
     }
-    return best > 1e-9 ? best : 1e-9;
+    return best > least_time ? best : least_time;
 }
 
 /* ---- bandwidth ---- */
@@ -70,7 +76,7 @@ static double best_time(const rt_loops_t *loops, task_t task, double budget)
 static const struct {
     const char *name;
     int arrays;
-    rt_expected_t expected; /* in array 0, when array k holds the values of label k */
+    rt_expected_t expected; /* in array 0, when array k was set with label k */
 } stream_loop[RT_LOOPS] = {
     [RT_LOOP_COPY] = {"copy", 2, {1, 1, 0}},
     [RT_LOOP_TRIAD] = {"triad", 3, {1, 2, RT_TRIAD_SCALE}},
@@ -90,27 +96,33 @@ static void stream_once(void *what)
     t->loops->pass(t->loop, t->shape, &t->streams);
 }
 
-/* Arrays that are a multiple of a page apart would fight for the same few sets of a cache: a little
- * more than a page keeps eight of them apart. */
+/* Arrays whose distance is a multiple of a page would compete for the same few sets of a cache. A
+ * little more than whole pages keeps eight of them apart. */
 enum { PAGE = 4096, STAGGER = 1280 };
 
-/* Bytes/s, counting 8 for each item read and for each item written. */
+/* Returns the bytes from one array of n items to the next. */
+static size_t array_distance(size_t n)
+{
+    return (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
+}
+
+/* Returns bytes per second, counting 8 for each item read and 8 for each item written. */
 static double stream_rate(const rt_loops_t *loops, rt_loop_t loop, size_t working_set,
                           double budget)
 {
     const int arrays = stream_loop[loop].arrays;
     size_t n = working_set / (sizeof(double) * (size_t)arrays);
     n = n < 2 ? 2 : n / 2 * 2;
-    const size_t apart = (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
-    char *block = rt_alloc((size_t)arrays, apart, loops->space);
+    const size_t distance = array_distance(n);
+    char *block = rt_alloc((size_t)arrays, distance, loops->space);
     stream_task_t task = {.loops = loops, .loop = loop, .streams.n = n};
     for (int k = 0; k < arrays; k++) {
-        task.streams.array[k] = (double *)(void *)(block + (size_t)k * apart);
+        task.streams.array[k] = (double *)(void *)(block + (size_t)k * distance);
         loops->set(task.streams.array[k], n, k);
     }
 
     double best = INFINITY;
-    rt_comm_barrier(); /* ranks of one host share its memory: they are measured side by side */
+    rt_comm_barrier(); /* ranks of one host share its memory, so all measure at the same time */
     for (task.shape = 0; task.shape < loops->shapes; task.shape++) {
         rt_fill(task.streams.array[0], loops->space, 0xff, n * sizeof(double)); /* NaN */
         const double seconds =
@@ -131,14 +143,14 @@ typedef struct {
     int bits, shape;
 } fma_task_t;
 
-/* Numbers with many digits, which stay near 1: what a real kernel multiplies. */
+/* Multiplies numbers with many digits that stay near 1, as a real kernel does. */
 static void fma_once(void *what)
 {
     const fma_task_t *t = what;
     t->loops->fma(t->bits, t->shape, -0.9990234375, 1.99951171875, RT_FMA_STEPS);
 }
 
-/* With a = b = 1 the accumulators count: `steps` steps must add exactly `steps` to each. */
+/* Makes the accumulators count: with a = b = 1, `steps` steps must add exactly `steps` to each. */
 static void fma_check(const rt_loops_t *loops, int bits, int shape)
 {
     const double lanes = loops->fma_lanes(bits, shape);
@@ -147,7 +159,7 @@ static void fma_check(const rt_loops_t *loops, int bits, int shape)
     loops->fma(bits, shape, 1, 1, RT_FMA_STEPS);
     const double counted = (loops->fma_sum() - start) / lanes;
     RT_EXPECT(counted == RT_FMA_STEPS, RT_INVALID,
-              "ceiling loop fma%d, shape %d: %d steps were asked for and %g were made", bits, shape,
+              "ceiling loop fma%d, shape %d: asked for %d steps, %g were made", bits, shape,
               RT_FMA_STEPS, counted);
 }
 
@@ -168,33 +180,36 @@ static double fma_rate(const rt_loops_t *loops, int bits, double budget)
 
 /* ---- messages ---- */
 
-/* Rank 0 sends, rank 1 sends back, `goes` times: seconds one way. Both use all bytes as a serial
- * number, so that no message can be taken for another. */
-static double ping_pong(rt_request_t *request, unsigned char *data, size_t bytes, int goes)
+/* Sends a message from rank 0 to rank 1 and back, `trips` times; returns seconds one way. The first
+ * and the last byte are a serial number, so that no message can be taken for another. */
+static double ping_pong(rt_request_t *request, unsigned char *data, size_t bytes, int trips)
 {
     const int me = rt_comm_rank(), other = 1 - me, tag = 77;
     const double begin = rt_clock();
-    for (int i = 0; i < goes; i++) {
+    for (int i = 0; i < trips; i++) {
         if (me == 0) {
             data[0] = data[bytes - 1] = (unsigned char)i;
             rt_request_send(request, data, bytes, other, tag);
             rt_request_wait(request);
         }
+        /* spoiled, so that only a message that arrives can set it */
         data[0] = data[bytes - 1] = (unsigned char)(me == 0 ? i + 1 : i - 1);
         rt_request_recv(request, data, bytes, other, tag);
         rt_request_wait(request);
         RT_EXPECT(data[0] == (unsigned char)i && data[bytes - 1] == (unsigned char)i, RT_INVALID,
-                  "message %d of the ping-pong of %zu bytes is another one", i, bytes);
+                  "message %d of the ping-pong of %zu bytes has another serial number", i, bytes);
         if (me == 1) {
             rt_request_send(request, data, bytes, other, tag);
             rt_request_wait(request);
         }
     }
-    return (rt_clock() - begin) / (2.0 * goes);
+    return (rt_clock() - begin) / (2.0 * trips);
 }
 
-/* Best of a few rounds, seconds one way; the same on all ranks. */
-static double ping_pong_best(size_t bytes, int goes)
+enum { ROUNDS = 5 };
+
+/* Returns the best of ROUNDS rounds, in seconds one way; the same on all ranks. */
+static double ping_pong_best(size_t bytes, int trips)
 {
     double best = 0;
     rt_comm_barrier();
@@ -202,10 +217,10 @@ static double ping_pong_best(size_t bytes, int goes)
         unsigned char *data = RT_NEW(unsigned char, bytes, RT_HOST);
         memset(data, 0, bytes);
         rt_request_t *request = rt_request_new(1);
-        ping_pong(request, data, bytes, goes); /* connections are made at the first message */
+        ping_pong(request, data, bytes, trips); /* connections are made by the first message */
         best = INFINITY;
-        for (int round = 0; round < 5; round++) {
-            const double seconds = ping_pong(request, data, bytes, goes);
+        for (int round = 0; round < ROUNDS; round++) {
+            const double seconds = ping_pong(request, data, bytes, trips);
             best = seconds < best ? seconds : best;
         }
         rt_request_destroy(request);
@@ -217,11 +232,11 @@ static double ping_pong_best(size_t bytes, int goes)
 
 /* ---- the interface ---- */
 
-/* A CPU's bandwidth is the same for anything far larger than its caches, and filling a large
- * server's whole memory takes minutes. */
+/* A CPU's bandwidth is the same for all sizes far above its caches, and filling the whole memory of
+ * a large server takes minutes. */
 static const size_t most_host_bytes = (size_t)8 << 30;
 
-/* As much of `wanted` as may be taken while the app's own arrays are there. */
+/* Returns `wanted`, or less: what may be taken while the app's own arrays are allocated. */
 static size_t affordable(const rt_loops_t *loops, size_t wanted)
 {
     const size_t least = 65536;
@@ -259,9 +274,9 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
         out->fma32 = rate[4];
     }
     if (rt_comm_size() > 1) {
-        const size_t large = (size_t)1 << 20;
-        out->latency = ping_pong_best(8, 200);
-        out->message = (double)large / ping_pong_best(large, 10);
+        enum { SMALL = 8, SMALL_TRIPS = 200, LARGE = 1 << 20, LARGE_TRIPS = 10 }; /* bytes */
+        out->latency = ping_pong_best(SMALL, SMALL_TRIPS);
+        out->message = LARGE / ping_pong_best(LARGE, LARGE_TRIPS);
     }
 }
 
@@ -270,13 +285,13 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
 typedef struct {
     const rt_loops_t *loops;
     double **array; /* [arrays] */
-    int *label;     /* [arrays] whose values array k holds now */
+    int *label;     /* [arrays] label of the values that array k holds now */
     int arrays, copies;
     size_t n;
-    long next; /* copy to be made */
+    long next; /* number of the next copy */
 } replay_t;
 
-/* One iteration of the app as copies. Source and destination go round the arrays half a turn
+/* Makes one iteration of the app as copies. Source and destination go round the arrays half a turn
  * apart, so what is read has not been touched for as long as in the app. */
 static void replay_once(void *what)
 {
@@ -306,23 +321,23 @@ double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, siz
         return 0;
     size_t n = bytes / sizeof(double);
     n = n < 2 ? 2 : n / 2 * 2;
-    const size_t apart = (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
-    const size_t fit = affordable(loops, SIZE_MAX) / apart;
+    const size_t distance = array_distance(n);
+    const size_t fit = affordable(loops, SIZE_MAX) / distance;
     int arrays = distinct < 2 ? 2 : distinct; /* a copy needs two */
     arrays = fit < (size_t)arrays ? (int)fit : arrays;
     arrays = arrays < 2 ? 2 : arrays;
 
-    char *block = rt_alloc((size_t)arrays, apart, loops->space);
+    char *block = rt_alloc((size_t)arrays, distance, loops->space);
     replay_t r = {.loops = loops, .arrays = arrays, .copies = loads_and_stores, .n = n};
     r.array = RT_NEW(double *, (size_t)arrays, RT_HOST);
     r.label = RT_NEW(int, (size_t)arrays, RT_HOST);
     loops->open();
     for (int k = 0; k < arrays; k++) {
-        r.array[k] = (double *)(void *)(block + (size_t)k * apart);
+        r.array[k] = (double *)(void *)(block + (size_t)k * distance);
         r.label[k] = k;
         loops->set(r.array[k], n, k);
     }
-    replay_once(&r); /* while the labels still differ, a copy that does nothing shows */
+    replay_once(&r); /* while the labels still differ, a copy that does nothing is noticed */
     replay_check(&r);
     rt_comm_barrier();
     double slowest = best_time(loops, (task_t){replay_once, &r}, seconds) / 2;

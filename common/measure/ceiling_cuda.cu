@@ -3,10 +3,11 @@
  *
  * Bandwidth: each thread moves 16 bytes at a time and issues all its loads before the first store;
  * neighbours in a warp touch neighbouring addresses. How many loads in flight and how many blocks
- * are best depends on the GPU and on the size of the data, so a handful of launch shapes is tried
- * and the best counts.
- * Arithmetic: multiply-adds in registers, several independent chains a thread, multiprocessors
- * full.
+ * are best depends on the GPU and on the size of the data, so several launch shapes are tried and
+ * the best counts.
+ *
+ * Arithmetic: multiply-adds in registers, several independent chains per thread, on full
+ * multiprocessors.
  */
 #include "config.h"
 #include "machine/cuda.cuh"
@@ -18,8 +19,8 @@ namespace
 /* ---- bandwidth ---- */
 
 struct shape_t {
-    int threads;       /* a block */
-    int unroll;        /* items of 16 bytes a thread has in flight, of each array */
+    int threads;       /* per block */
+    int unroll;        /* items of 16 bytes that a thread has in flight, of each array */
     int blocks_per_sm; /* 0: as many blocks as cover the data once */
 };
 
@@ -55,8 +56,8 @@ __device__ __forceinline__ double2 load_and_add(const arrays_t &s, size_t i)
     return v;
 }
 
-/* A block takes tiles of blockDim * unroll items, gridDim tiles apart. The last tile may be short.
- */
+/* A block takes tiles of blockDim * unroll items, gridDim tiles apart. The last tile may be
+ * short. */
 template <rt_loop_t loop, int unroll> __global__ void stream(arrays_t s, size_t n)
 {
     const size_t tile = static_cast<size_t>(blockDim.x) * unroll;
@@ -101,7 +102,7 @@ void cuda_pass(rt_loop_t loop, int shape, const rt_streams_t *streams)
     arrays_t s;
     for (int k = 0; k < RT_LOOP_ARRAYS; k++)
         s.array[k] = reinterpret_cast<double2 *>(streams->array[k]);
-    const size_t n = streams->n / 2; /* n is even: measure/ceiling.c sees to it */
+    const size_t n = streams->n / 2; /* measure/ceiling.c makes n even */
     switch (loop) {
     case RT_LOOP_COPY:
         stream_launch<RT_LOOP_COPY>(shapes[shape], s, n);
@@ -143,12 +144,14 @@ __global__ void count_wrong(const double *x, size_t n, rt_expected_t expected, d
         partial[blockIdx.x] = wrong;
 }
 
+const int blocks_per_sm = 8;
+
 unsigned check_blocks()
 {
-    return static_cast<unsigned>(8 * multiprocessors());
+    return static_cast<unsigned>(blocks_per_sm * multiprocessors());
 }
 
-/* One number a block, for check_blocks() blocks: what the kernels of this file hand back. */
+/* One number per block, for check_blocks() blocks: what the kernels of this file return. */
 double *partial;
 
 double partial_sum()
@@ -177,19 +180,22 @@ double cuda_wrong(const double *x, size_t n, rt_expected_t expected)
 
 /* ---- fused multiply-add ---- */
 
-const int fma_threads =
-    256; /* 8 blocks of them fill a multiprocessor, with 32 registers a thread */
+/* blocks_per_sm blocks of so many threads fill a multiprocessor, with 32 registers per thread. */
+const int fma_threads = 256;
+/* Steps that are written out. */
+const int fma_unroll = 16;
 
 template <typename T, int chains>
-__global__ __launch_bounds__(fma_threads, 8) void fma_chains(T a, T b, int steps, double *partial)
+__global__ __launch_bounds__(fma_threads, blocks_per_sm) void fma_chains(T a, T b, int steps,
+                                                                         double *partial)
 {
     T x[chains];
 #pragma unroll
     for (int j = 0; j < chains; j++)
         x[j] = static_cast<T>(j + threadIdx.x % 4);
-    for (int step = 0; step < steps; step += 16) {
+    for (int step = 0; step < steps; step += fma_unroll) {
 #pragma unroll
-        for (int u = 0; u < 16; u++)
+        for (int u = 0; u < fma_unroll; u++)
 #pragma unroll
             for (int j = 0; j < chains; j++)
                 x[j] = fma(a, x[j], b);
@@ -204,6 +210,7 @@ __global__ __launch_bounds__(fma_threads, 8) void fma_chains(T a, T b, int steps
 }
 
 const int chains_of_shape[] = {2, 4, 8};
+const int fma_shapes = sizeof chains_of_shape / sizeof *chains_of_shape;
 
 template <typename T> void fma_launch(int chains, T a, T b, int steps)
 {
@@ -265,9 +272,26 @@ double cuda_stop()
     return 1e-3 * static_cast<double>(milliseconds);
 }
 
+constexpr rt_loops_t table()
+{
+    rt_loops_t t = {};
+    t.space = RT_DEVICE;
+    t.shapes = n_shapes;
+    t.fma_shapes = fma_shapes;
+    t.open = cuda_open;
+    t.close = cuda_close;
+    t.start = cuda_start;
+    t.stop = cuda_stop;
+    t.set = cuda_set;
+    t.wrong = cuda_wrong;
+    t.pass = cuda_pass;
+    t.copy = cuda_copy;
+    t.fma = cuda_fma;
+    t.fma_lanes = cuda_fma_lanes;
+    t.fma_sum = partial_sum;
+    return t;
+}
+
 } // namespace
 
-extern "C" const rt_loops_t rt_loops_cuda = {
-    RT_DEVICE, n_shapes,   3,         cuda_open, cuda_close, cuda_start,     cuda_stop,
-    cuda_set,  cuda_wrong, cuda_pass, cuda_copy, cuda_fma,   cuda_fma_lanes, partial_sum,
-};
+extern "C" const rt_loops_t rt_loops_cuda = table();

@@ -2,14 +2,14 @@
  * measure/ceiling_host.c - the loops of rt_ceiling on CPUs.
  *
  * Bandwidth: plain loops, split among the threads in the same way as the first touch, so that every
- * thread streams from its own NUMA node. No non-temporal stores are forced and no write-allocate
- * traffic is counted: a store counts once, which is the least it can be, so the ceiling is one that
- * the rungs' own plain stores are held against (a compiler makes a library call of the copy, which
- * may stream; then copy lies above triad).
+ * thread streams from its own NUMA node. No non-temporal stores are forced, and no write-allocate
+ * traffic is counted: a store counts once, the least it can be. So the ceiling is one that the
+ * rungs' own plain stores can be compared with. (A compiler may turn the copy into a library call
+ * that does stream; then copy is above triad.)
  *
- * Arithmetic: the compiler's vectors, in three widths, with enough independent accumulators to
- * cover the latency of two pipes (12 > 2 x 5), and few enough for 16 registers. The best width
- * counts: the widest is split in pieces, and spilled, on a processor that does not have it.
+ * Arithmetic: the compiler's vectors in three widths, with enough independent accumulators to cover
+ * the latency of two pipes (12 > 2 x 5) and few enough for 16 registers. The best width counts: on
+ * a processor that does not have the widest vectors, the compiler splits and spills them.
  */
 #include "config.h"
 #include "measure/ceiling_loops.h"
@@ -53,7 +53,7 @@ static double host_wrong(const double *x, size_t n, rt_expected_t expected)
 #pragma omp parallel for schedule(static) reduction(+ : wrong)
 #endif
     for (size_t i = 0; i < n; i++) {
-        /* By bits: under -ffast-math a compiler may take NaN for equal to anything. */
+        /* Compares bits: under -ffast-math a compiler may take NaN for equal to anything. */
         const double right = rt_loop_expected(i, expected);
         wrong += memcmp(&x[i], &right, sizeof right) != 0;
     }
@@ -112,8 +112,8 @@ static void host_pass(rt_loop_t loop, int shape, const rt_streams_t *s)
 
 enum { ACCUMULATORS = 12 };
 
-/* A function of one thread: the sum of its accumulators after `steps` steps. The inner loops are
- * unrolled whole, so x[] lives in registers. */
+/* Defines a function for one thread that returns the sum of its accumulators after `steps` steps.
+ * The inner loops are completely unrolled, so x[] is in registers. */
 #define DEFINE_FMA(name, type, bytes)                                    \
     typedef type name##_vector __attribute__((vector_size(bytes)));      \
     static double name(double a_given, double b_given, int steps)        \

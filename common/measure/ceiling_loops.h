@@ -1,9 +1,9 @@
 /*
- * measure/ceiling_loops.h - what a processor has to offer so that measure/ceiling.c can measure it. Private
- * to rt_ceiling*.
+ * measure/ceiling_loops.h - what a processor must offer so that measure/ceiling.c can measure it.
+ * Private to measure/ceiling*.
  *
- * measure/ceiling.c decides how long, how often and on how much data; a table of loops knows how. Hence
- * both processors are measured by the same rules, and a third one is one more table.
+ * measure/ceiling.c decides how long, how often and on how much data; a table of loops knows how.
+ * So all processors are measured by the same rules, and another one is one more table.
  */
 #ifndef RT_CEILING_LOOPS_H
 #define RT_CEILING_LOOPS_H
@@ -37,9 +37,9 @@ typedef struct {
     size_t n;
 } rt_streams_t;
 
-/* What item i of the array with this label holds: 24 random-looking bits in [1, 2), since memory
- * full of zeros can be faster than real data. All sums that the loops form of them are exact in
- * double, in any order, fused or not; so the results are compared for equality. */
+/* Returns item i of the array with this label: 24 random-looking bits in [1, 2), since memory full
+ * of zeros can be faster than real data. All sums that the loops form of these values are exact in
+ * double, in any order, fused or not; so results are compared for equality. */
 static inline RT_HOST_DEVICE double rt_loop_value(size_t i, int label)
 {
     const uint32_t hash = ((uint32_t)i + 7919u * (uint32_t)label) * 2654435761u;
@@ -64,14 +64,14 @@ static inline RT_HOST_DEVICE double rt_loop_expected(size_t i, rt_expected_t e)
  * by any other. */
 typedef struct {
     rt_space_t space;
-    int shapes, fma_shapes; /* ways to run a loop: launch shapes, vector widths; the best counts */
+    int shapes, fma_shapes; /* ways to run a loop (launch shapes, vector widths); the best counts */
     void (*open)(void);
     void (*close)(void);
     void (*start)(void);
-    double (*stop)(void); /* seconds since start of all work in between */
+    double (*stop)(void); /* seconds that all work since `start` took */
 
     void (*set)(double *x, size_t n, int label); /* x[i] = rt_loop_value(i, label) */
-    /* Number of items that are not what is expected. Waits. */
+    /* Returns the number of items that are not what is expected. Waits. */
     double (*wrong)(const double *x, size_t n, rt_expected_t expected);
     void (*pass)(rt_loop_t loop, int shape, const rt_streams_t *streams);
     void (*copy)(double *dst, const double *src, size_t n); /* as a program copies an array */
@@ -83,7 +83,7 @@ typedef struct {
     double (*fma_sum)(void); /* of all accumulators of the last fma; waits */
 } rt_loops_t;
 
-/* The accumulators count steps when a = b = 1: float is exact up to 2^24. */
+/* The accumulators count steps when a = b = 1; float is exact up to 2^24. */
 enum { RT_FMA_STEPS = 65536 };
 
 extern const rt_loops_t rt_loops_host, rt_loops_cuda;

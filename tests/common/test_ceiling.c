@@ -1,6 +1,6 @@
 /*
- * test_ceiling.c - the ceilings' loops do the work they are paid for, notice when it is wrong, and
- * give rates that a machine can have.
+ * test_ceiling.c - the loops of the ceilings do their work, notice when it is wrong, and give rates
+ * that a machine can have.
  */
 #include "config.h"
 #include "measure/ceiling.h"
@@ -19,8 +19,8 @@ static void put(double *x, size_t i, double value, rt_space_t space)
     rt_copy(x + i, space, &value, RT_HOST, sizeof value);
 }
 
-/* The judge of the streams must count every wrong item, NaN above all. */
-static void test_judge(const rt_loops_t *loops)
+/* The check of the streams must count every wrong item, above all NaN. */
+static void test_wrong(const rt_loops_t *loops)
 {
     enum { N = 1001 };
     double *x = RT_NEW(double, N, loops->space);
@@ -37,7 +37,7 @@ static void test_judge(const rt_loops_t *loops)
     rt_free(x, loops->space);
 }
 
-/* Each loop and shape, on a length that no tile divides, against sums made here. */
+/* Each loop and shape on a length that no tile divides, compared with sums made here. */
 static void test_streams(const rt_loops_t *loops, size_t n)
 {
     const size_t bytes = n * sizeof(double);
@@ -71,8 +71,8 @@ static void test_streams(const rt_loops_t *loops, size_t n)
     loops->close();
 }
 
-/* Every accumulator makes every step: x = 1 x + 1 counts them. x = 0.5 x + 1 goes to 2 from
- * anywhere, so that both a and b are seen to matter. */
+/* Every accumulator makes every step: x = 1 x + 1 counts them. x = 0.5 x + 1 converges to 2 from
+ * any start, which shows that both a and b are used. */
 static void test_fma(const rt_loops_t *loops)
 {
     loops->open();
@@ -98,7 +98,8 @@ static void test_measure(rt_kind_t kind)
     rt_ceiling_measure(kind, bytes, 0.25, &c);
     CHECK(c.kind == kind);
     CHECK(c.working_set == bytes);
-    const double most = kind == RT_CUDA ? 100e12 : 2e12; /* no machine yet, even in its caches */
+    const double most = kind == RT_CUDA ? 100e12 : 2e12; /* more than any machine has, even in its
+                                                          * caches */
     CHECK(c.copy > 1e8 && c.copy < most);
     CHECK(c.triad > 1e8 && c.triad < most);
     CHECK(c.read > 1e8 && c.read < most);
@@ -107,12 +108,12 @@ static void test_measure(rt_kind_t kind)
     CHECK(rt_comm_size() > 1 ? c.latency > 0 && c.latency < 1 : c.latency == 0);
     CHECK(rt_comm_size() > 1 ? c.message > 1e3 : c.message == 0);
 
-    rt_ceiling_measure(kind, 0, 0, &c); /* no time and no size: still one pass of each */
+    rt_ceiling_measure(kind, 0, 0, &c); /* no time and no size: still one pass of each loop */
     CHECK(c.working_set > 0 && c.copy > 0 && c.fma32 > 0);
     CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
 }
 
-/* The replay is half the time that its copies take, here made by the same loop. */
+/* The replay is half the time that its copies take; here the same loop makes them. */
 static void test_replay(const rt_loops_t *loops, rt_kind_t kind, size_t bytes)
 {
     enum { COPIES = 20 };
@@ -136,7 +137,7 @@ static void test_replay(const rt_loops_t *loops, rt_kind_t kind, size_t bytes)
     CHECK(replay > 0.25 * copies);
     CHECK(replay < 0.75 * copies);
     CHECK(rt_ceiling_replay(kind, 7, 5, 1000, 0) > 0); /* odd numbers, no time */
-    CHECK(rt_ceiling_replay(kind, 3, 1, 8, 0) > 0);    /* a copy takes two arrays all the same */
+    CHECK(rt_ceiling_replay(kind, 3, 1, 8, 0) > 0);    /* a copy needs two arrays all the same */
     CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
 }
 
@@ -144,18 +145,19 @@ int main(int argc, char **argv)
 {
     rt_comm_init(&argc, &argv);
     rt_device_select("auto", true, RT_HAVE_OPENMP ? 3 : 1); /* 3 divides no length here */
-    test_judge(&rt_loops_host);
+    test_wrong(&rt_loops_host);
     test_streams(&rt_loops_host, 10006);
     test_fma(&rt_loops_host);
-    /* Rates with one thread: where other programs want the cores too, as in make -j check, threads
-     * that wait for each other at every loop's end can be a thousand times slower. */
+    /* Rates are measured with one thread. If other programs want the cores too, as in make -j
+     * check, threads that wait for each other at the end of every loop can be a thousand times
+     * slower. */
     rt_device_select("auto", true, 1);
     test_measure(RT_CPU);
     test_replay(&rt_loops_host, RT_CPU, (size_t)1 << 18);
 #if RT_HAVE_CUDA
     if (rt_device_gpu()) {
-        test_judge(&rt_loops_cuda);
-        test_streams(&rt_loops_cuda, 10006);   /* less than the GPU holds at a time */
+        test_wrong(&rt_loops_cuda);
+        test_streams(&rt_loops_cuda, 10006);   /* fewer items than the GPU holds at a time */
         test_streams(&rt_loops_cuda, 5000006); /* blocks take several tiles */
         test_fma(&rt_loops_cuda);
         test_measure(RT_CUDA);

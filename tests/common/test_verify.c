@@ -1,7 +1,7 @@
 /*
  * test_verify.c - verdicts, finiteness, random data; and the sums of a work model.
  *
- * Also to be run with CFLAGS that contain -ffast-math: judge/verify.c must not be moved by them.
+ * Run it also with CFLAGS that contain -ffast-math: they must not change what judge/verify.c does.
  */
 #include "config.h"
 #include <float.h>
@@ -11,8 +11,8 @@
 #include "judge/verify.h"
 #include "judge/work.h"
 
-/* From bits and through a volatile, so that no compiler knows the value: under -ffast-math NAN or
- * 0.0 / 0.0 could be folded into anything. */
+/* Makes a double from bits, through a volatile, so that no compiler knows the value: under
+ * -ffast-math NAN or 0.0 / 0.0 could be folded into anything. */
 static double from_bits(uint64_t bits)
 {
     volatile uint64_t hidden = bits;
@@ -63,7 +63,7 @@ static void test_finite(void)
     CHECK(rt_count_nonfinite(y + 1, 998) == 1);
 }
 
-/* What one check of value against bound makes of a verdict. */
+/* Returns whether a verdict of this one check is valid. */
 static bool valid(double value, double bound)
 {
     rt_verdict_t v;
@@ -79,7 +79,7 @@ static void test_one_check(void)
     CHECK(valid(0.0, 0.0));
     CHECK(!valid(1.0 + DBL_EPSILON, 1.0));
     CHECK(!valid(1e-300, 0.0));
-    CHECK(!valid(-1e-300, 1.0)); /* an error's size is never negative */
+    CHECK(!valid(-1e-300, 1.0)); /* the size of an error is never negative */
     CHECK(!valid(0.0, -1.0));
     for (int i = 0; i < N_BITS; i++) {
         CHECK(!valid(from_bits(nonfinite[i]), 1.0));
@@ -93,13 +93,13 @@ static void test_verdict(void)
     rt_verdict_t v;
     memset(&v, 0xff, sizeof v);
     rt_verdict_clear(&v);
-    CHECK(v.n == 0 && !v.valid); /* nothing was shown */
+    CHECK(v.n == 0 && !v.valid); /* nothing has been shown */
     rt_verdict_check(&v, "first", 1.0, 4.0);
     CHECK(v.n == 1 && v.valid && v.check[0].held);
     rt_verdict_check(&v, "second", 5.0, 4.0);
     CHECK(v.n == 2 && !v.valid && v.check[0].held && !v.check[1].held);
     rt_verdict_check(&v, "third", 1.0, 4.0);
-    CHECK(v.n == 3 && !v.valid); /* a later success heals nothing */
+    CHECK(v.n == 3 && !v.valid); /* a later success does not repair it */
     CHECK_TEXT(v.check[1].name, "second");
     CHECK(v.check[1].value == 5.0 && v.check[1].bound == 4.0);
     rt_verdict_clear(&v);
@@ -111,12 +111,12 @@ static void test_verdict(void)
     CHECK(!v.valid && v.check[1].value == 1.0 && !v.check[1].held);
 }
 
-/* Checks of one name: the worse of both stays, in whichever order they come. */
+/* Of several checks of one name the worst is kept, in whichever order they come. */
 static void test_worse(double good, double good_bound, double bad, double bad_bound)
 {
     for (int bad_first = 0; bad_first < 2; bad_first++) {
         rt_verdict_t v;
-        char copy[] = "name"; /* found by its letters, not by its address */
+        char copy[] = "name"; /* found by its characters, not by its address */
         rt_verdict_clear(&v);
         rt_verdict_check(&v, "name", bad_first ? bad : good, bad_first ? bad_bound : good_bound);
         rt_verdict_check(&v, copy, bad_first ? good : bad, bad_first ? good_bound : bad_bound);
@@ -134,7 +134,7 @@ static void test_same_name(void)
     test_worse(3.0, 100.0, 2.0, 4.0); /* the larger value is not the worse one */
     test_worse(2.0, 4.0, 5.0, 4.0);   /* one fails */
     test_worse(1e9, 1e10, 5.0, 4.0);
-    test_worse(5.0, 4.0, QUIET_NAN, 4.0); /* NaN is worst, and is neither more nor less */
+    test_worse(5.0, 4.0, QUIET_NAN, 4.0); /* NaN is worst, though it is neither more nor less */
     test_worse(0.0, 0.0, 1.0, 0.0);
     test_worse(0.5, 1.0, -3.0, 1.0);
 }
@@ -184,7 +184,7 @@ static void test_margin(void)
     rt_verdict_check(&v, "near", 2.0, 32.0);
     rt_verdict_true(&v, "not so", false);
     CHECK(IS_INF(rt_verdict_excess(&v)));
-    CHECK(rt_verdict_margin(&v) == 16.0); /* of the checks that have one */
+    CHECK(rt_verdict_margin(&v) == 16.0); /* over the checks that have one */
 }
 
 static void test_full(void)

@@ -1,18 +1,21 @@
 /*
  * compiled.cu - the operator, compiled by NVRTC for exactly this problem and choice.
  *
- * Idea: `layered` is a template, so whatever it could vary would have to be instantiated for each n
- * when the program is built: 2 layouts, 11 numbers of elements a block and 3 cache hints are 66
- * kernels an n already. Here one kernel text (compiled_kernel.cuh) is compiled when the problem is
- * known, and the tuner has what the report (CRESTA D3.5.2) tuned: layout of the threads, elements a
- * block, layers written out, registers or shared memory, cache hints, limit of registers. The
- * number of elements and any n are constants. Advantage: only what is used is compiled, and no n is
- * second-class: `layered` passes n > 16 as an argument, as sizes=argument does here to show what
- * that costs. Price: 0.2 s (n = 3) to 3 s (n = 24) before the first iteration, a library of a
- * hundred megabytes where the program runs, and a kernel that is harder to read than the template.
+ * Idea: `layered` is a template, so all that it could vary would have to be instantiated for each n
+ * when the program is built: 2 layouts, 11 numbers of elements per block and 3 cache hints are
+ * already 66 kernels per n. Here one kernel text (compiled_kernel.cuh) is compiled when the problem
+ * is known, and the tuner has what the report (CRESTA D3.5.2) tuned: layout of the threads,
+ * elements per block, unrolled layers, registers or shared memory, cache hints, limit of registers.
+ * The number of elements and any n are constants.
  *
- * Without tuning it is `layered`: the same work in the same order, one element a block, and at
- * n = 10 the same 128 registers.
+ * Advantage: only what is used is compiled, and large n are not at a disadvantage: `layered` passes
+ * n > 16 as an argument, as sizes=argument does here to show what that costs.
+ *
+ * Price: 0.2 s (n = 3) to 3 s (n = 24) before the first iteration, a library of a hundred megabytes
+ * where the program runs, and a kernel that is harder to read than the template.
+ *
+ * Without tuning it is `layered`: the same work in the same order, one element per block, and at n
+ * = 10 the same 128 registers.
  */
 #include "config.h"
 #include <cstdio>
@@ -45,39 +48,45 @@ static const char *const held[] = {"auto", "1", "2", "3", "4", "5", "6", "8", "1
 
 enum { LAYOUT, PER_BLOCK, SIZES, UNROLL, COLUMN, ROWS, MATRIX, FACTORS, VECTORS, PREFETCH, BLOCKS };
 static const rt_parameter_t parameters[] = {
-    {"layout", "n x n threads climb by layers, as in layered, or have whole lines, as in packed",
+    {"layout",
+     "n x n threads climb layer by layer, as in layered, or have whole lines, as in packed",
      layouts, 0},
-    {"elements", "elements a block", per_block, 0},
-    {"sizes", "n and the number of elements: known when compiled, or passed", sizes, 0},
-    {"unroll", "layers that are written out at a time; auto: all, if n is known", unroll, 0},
-    {"column", "a thread's columns of u and w; auto: registers, where they can be", places, 0},
-    {"rows", "its row and column of D; auto: registers, where they fit", places, 0},
-    {"matrix", "D(k, l), the same for all threads", matrices, 0},
-    {"factors", "how they are read: as all else, evict-first, or as constant data", hints, 1},
+    {"elements", "elements per block", per_block, 0},
+    {"sizes", "n and the number of elements are compiled in, or passed as arguments", sizes, 0},
+    {"unroll", "layers unrolled at a time; auto: all, if n is known", unroll, 0},
+    {"column", "where a thread keeps its columns of u and w; auto: in registers if possible",
+     places, 0},
+    {"rows", "where it keeps its row and column of D; auto: in registers if they fit", places, 0},
+    {"matrix", "where D(k, l) is, which is the same for all threads", matrices, 0},
+    {"factors", "how they are read: like all other data, evict-first, or as constant data", hints,
+     1},
     {"vectors", "how u is read and w written", hints, 2},
-    {"prefetch", "factors of the next layer are fetched ahead", yes_no, 0},
-    {"blocks", "that a multiprocessor must hold, so that registers are limited; auto: by n", held,
-     0}};
+    {"prefetch", "fetch the factors of the next layer ahead", yes_no, 0},
+    {"blocks", "least blocks per multiprocessor, which limits the registers; auto: by n", held, 0}};
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
 static const int initial[PARAMETERS] = {0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0};
 
-/* Values of the macros, in compiled_kernel.cuh's words, and what the launch needs. */
+/* The values of the macros that compiled_kernel.cuh describes, and what the launch needs. */
 typedef struct {
     int per_block, threads, blocks, unroll;
     bool lines, known, column, rows, matrix;
     size_t shared; /* bytes */
 } variant_t;
 
-/* 32-bit registers that a thread can have if the multiprocessor, 65536 of them, holds so many
+/* Limits of a kernel, and the most blocks per multiprocessor that "auto" considers. */
+static const int most_threads = 1024, most_registers = 255, most_blocks = 16;
+
+/* Returns the 32-bit registers that a thread can have if a multiprocessor is to hold so many
  * blocks. */
 static int registers(int threads, int blocks)
 {
     const int warps = (threads + 31) / 32;
-    const int most = 65536 / (32 * warps * blocks);
-    return most < 255 ? most : 255;
+    const int most = NEK_REGISTERS / (32 * warps * blocks);
+    return most < most_registers ? most : most_registers;
 }
 
-/* What a thread needs: `layered` counts four lines of doubles, `packed` three. */
+/* Returns the registers that a thread needs: `layered` counts four lines of doubles, `packed`
+ * three. */
 static int wanted(int n, const variant_t &v)
 {
     return v.lines ? 6 * n + 52 : 48 + (v.column ? 4 * n : 16) + (v.rows ? 4 * n : 0);
@@ -100,7 +109,8 @@ static variant_t variant(int n, const int *choice)
     else
         v.rows = choice[ROWS] == 1;
     v.blocks = choice[BLOCKS] == 0 ? 1 : atoi(held[choice[BLOCKS]]);
-    while (choice[BLOCKS] == 0 && v.blocks < 16 && (v.blocks + 1) * v.threads <= 2048 &&
+    while (choice[BLOCKS] == 0 && v.blocks < most_blocks &&
+           (v.blocks + 1) * v.threads <= NEK_THREADS_RESIDENT &&
            registers(v.threads, v.blocks + 1) >= wanted(n, v))
         v.blocks++;
     v.shared = sizeof(double) * nek_compiled_doubles(static_cast<size_t>(n),
@@ -114,20 +124,20 @@ static const char *refuse_choice(const void *options, const int *choice)
     const nek_config_t *config = static_cast<const nek_config_t *>(options);
     const variant_t v = variant(config->n, choice);
     if (v.lines && (!v.known || choice[UNROLL] > 1 || choice[COLUMN] == 2 || choice[ROWS] != 0))
-        return "lines are in registers, all written out for a known n: sizes, unroll, column and "
-               "rows are as they are";
+        return "lines are in registers, unrolled for a known n: sizes, unroll, column and rows "
+               "cannot be chosen";
     if (v.column && (!v.known || v.unroll != config->n))
-        return "registers have no index: a column in them needs known sizes and all layers "
-               "written out";
+        return "registers have no index: a column in registers needs known sizes and all layers "
+               "unrolled";
     if (v.rows && !v.known)
-        return "registers have no index: rows in them need known sizes";
+        return "registers have no index: rows in registers need known sizes";
     if (!v.known && choice[UNROLL] == 1)
-        return "how many layers all are is not known when sizes are passed";
-    if (v.threads > 1024)
-        return "that many elements are more threads than a block can have, 1024";
-    if (v.blocks * v.threads > 2048)
-        return "a multiprocessor holds 2048 threads, and these blocks are more";
-    return v.shared > nek_most_shared() ? "a block cannot have that much shared memory" : nullptr;
+        return "all layers cannot be unrolled when sizes are passed: their number is not known";
+    if (v.threads > most_threads)
+        return "so many elements need more threads than a block can have, 1024";
+    if (v.blocks * v.threads > NEK_THREADS_RESIDENT)
+        return "a multiprocessor holds 2048 threads, and so many blocks have more";
+    return v.shared > nek_most_shared() ? "a block cannot have so much shared memory" : nullptr;
 }
 
 /* --- compiling --- */
@@ -174,15 +184,16 @@ bool nek_compile(int n, int64_t elements, const int *choice, int capability, voi
     return compile(macros(n, elements, choice), capability, image, bytes, why, len);
 }
 
-/* What was compiled in this process: a tuner comes back to the same point. They are some tens of
- * kilobytes each and stay until the end. */
+/* Programs compiled so far in this process, since a tuner comes back to the same point. Each takes
+ * some tens of kilobytes; they stay until the end. */
 typedef struct {
     std::vector<std::string> options;
     const void *kernel;
 } program_t;
 static std::vector<program_t> programs;
 
-/* Ends the program, with NVRTC's first error, if the kernel cannot be compiled. */
+/* Returns the kernel for these options, compiled now if need be. Ends the program, with NVRTC's
+ * first error, if it cannot be compiled. */
 static const void *find_kernel(const std::vector<std::string> &options)
 {
     for (const program_t &p : programs)
@@ -205,13 +216,13 @@ static const void *find_kernel(const std::vector<std::string> &options)
 
 /* --- running --- */
 
-/* The launch of the last call: to find one takes longer than a small kernel. */
+/* The launch of the last call, because finding one takes longer than a small kernel. */
 static struct {
     int n, choice[PARAMETERS];
     int64_t elements;
     variant_t variant;
     const void *kernel;
-    double D[NEK_MAX_N * NEK_MAX_N]; /* as large as the argument where n is not known */
+    double D[NEK_MAX_N * NEK_MAX_N]; /* as large as the argument is if n is not known */
 } last;
 
 static void find_launch(const nek_view_t *view)
@@ -220,7 +231,7 @@ static void find_launch(const nek_view_t *view)
     if (last.n == view->n && last.elements == view->elements &&
         memcmp(last.choice, choice, sizeof last.choice) == 0)
         return;
-    last.n = 0; /* it may end here */
+    last.n = 0; /* not valid if the compilation below ends the program */
     last.variant = variant(view->n, choice);
     last.kernel = find_kernel(macros(view->n, view->elements, choice));
     nek_allow_shared(last.kernel, last.variant.shared);
@@ -230,20 +241,21 @@ static void find_launch(const nek_view_t *view)
     last.n = view->n;
 }
 
+/* w = D^T G D u on each element. */
 static void compiled_ax(const nek_view_t *view, const double *u, double *w)
 {
     find_launch(view);
     const variant_t &v = last.variant;
     const unsigned blocks =
         rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(v.per_block));
-    int n = view->n, elements = static_cast<int>(view->elements); /* not taken if they are known */
+    int n = view->n, elements = static_cast<int>(view->elements); /* ignored if they are compiled in */
     const double *D = view->D, *G = view->G;
     void *arguments[] = {last.D, &D, &G, &u, &w, &n, &elements};
     RT_CUDA(cudaLaunchKernel(last.kernel, dim3(blocks), dim3(static_cast<unsigned>(v.threads)),
                              arguments, v.shared, rt_stream()));
 }
 
-/* Compiles now, so that no iteration waits for it. */
+/* Compiles now, so that no iteration has to wait for it. */
 static void set_up(nek_solver_t *s)
 {
     find_launch(&s->view);
@@ -254,7 +266,7 @@ static const char *refuse(const rt_kernels_t *self, const void *options, rt_text
     const char *reason = nek_refuse(self, options, why);
     if (reason)
         return reason;
-    return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without: that is what is missing */
+    return rt_device_gpu() ? rt_nvrtc_why_not() : nullptr; /* without: the driver says so */
 }
 
 extern "C" const nek_kernels_t nek_compiled = {

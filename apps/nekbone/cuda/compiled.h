@@ -1,6 +1,4 @@
-/*
- * compiled.h - rung `compiled` without a GPU: what tests ask it for.
- */
+/* compiled.h - what rung `compiled` can do without a GPU, for tests. */
 #ifndef NEK_COMPILED_H
 #define NEK_COMPILED_H
 

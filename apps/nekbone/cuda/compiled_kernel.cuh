@@ -1,24 +1,25 @@
 /*
  * compiled_kernel.cuh - the kernel that `compiled` gives to NVRTC when the problem is known.
  *
- * No file includes this for its kernel: make turns the text into a string, and compiled.cu hands it
- * to NVRTC with these macros set, all of them numbers:
+ * No file includes this for its kernel: make turns the text into a string, and compiled.cu gives it
+ * to NVRTC with these macros defined, all of them numbers:
  *
- *   NEK_KNOWN       1: NEK_N points a direction, NEK_ELEMENTS elements; 0: both are arguments
- *   NEK_PER_BLOCK   elements a block; NEK_THREADS of them all, n x n each
- *   NEK_BLOCKS      blocks a multiprocessor must hold: the compiler's limit of registers
+ *   NEK_KNOWN       1: NEK_N points per direction, NEK_ELEMENTS elements; 0: both are arguments
+ *   NEK_PER_BLOCK   elements per block; NEK_THREADS: threads of them all, n x n each
+ *   NEK_BLOCKS      blocks that a multiprocessor must hold: the compiler's limit of registers
  *   NEK_LINES       0: columns, layer by layer, as in `layered`; 1: whole lines, as in `packed`
- *   NEK_UNROLL      layers that are written out at a time
+ *   NEK_UNROLL      layers that are unrolled at a time
  *   NEK_COLUMN      0: a thread's columns of u and w are in shared memory; 1: in registers
- *   NEK_ROWS        the same of row i and column i of D, which only this thread's i needs
- *   NEK_MATRIX      0: D(k, l), equal for all threads, from shared memory; 1: an argument
- *   NEK_FACTORS     how they are read, and so vectors: NEK_VECTORS; values below
- *   NEK_PREFETCH    1: factors of the next layer are on their way while this one is worked on
+ *   NEK_ROWS        the same for row i and column i of D, which only threads with this i need
+ *   NEK_MATRIX      0: D(k, l), equal for all threads, is in shared memory; 1: an argument
+ *   NEK_FACTORS     how the factors are read; NEK_VECTORS: how the vectors are; values below
+ *   NEK_PREFETCH    1: factors of the next layer are fetched while this layer is worked on
  *
- * A column in registers needs NEK_KNOWN and all layers written out: registers have no index.
+ * A column in registers needs NEK_KNOWN and all layers unrolled: registers have no index.
  */
 #ifndef __CUDACC_RTC__
-/* For the host: doubles of shared memory of a block, as the kernels below divide it. */
+/* For the host: returns the doubles of shared memory per block, as the kernels below divide
+ * them. */
 static inline size_t nek_compiled_doubles(size_t n, size_t per_block, bool lines, bool column,
                                           bool matrix)
 {
@@ -29,10 +30,11 @@ static inline size_t nek_compiled_doubles(size_t n, size_t per_block, bool lines
 }
 #else
 
-enum { CACHED, STREAMED, READ_ONLY }; /* as all else; evict-first; by the path of constant data */
+/* Like all other data; evict-first; through the path of constant data. */
+enum { CACHED, STREAMED, READ_ONLY };
 
-/* The sizes: constants, from which the compiler has strides, trip counts and whether a block can be
- * incomplete; or two arguments more. */
+/* The sizes are constants, from which the compiler derives strides, trip counts and whether a block
+ * can be incomplete; or they are two more arguments. */
 #if NEK_KNOWN
 constexpr int n = NEK_N, elements = NEK_ELEMENTS, most_n = n;
 #define NEK_SIZES
@@ -41,8 +43,7 @@ constexpr int most_n = 24;
 #define NEK_SIZES , int n, int elements
 #endif
 
-/* D by value: arguments are in the constant bank, and an instruction takes an operand from there.
- */
+/* D by value: arguments are in the constant bank, from which an instruction can take an operand. */
 struct nek_matrix {
     double at[most_n * most_n];
 };
@@ -60,7 +61,7 @@ __device__ __forceinline__ void store(double *to, double value)
         *to = value;
 }
 
-/* The six factors of one point; n3 from one to the next. */
+/* Loads the six factors of one point, which are n3 apart. */
 __device__ __forceinline__ void load_factors(const double *G, int n3, double (&g)[6])
 {
 #pragma unroll
@@ -69,8 +70,8 @@ __device__ __forceinline__ void load_factors(const double *G, int n3, double (&g
 }
 
 #if !NEK_LINES
-/* A line of n values that start at an even position: in registers, 16 bytes at a time; or, where
- * registers have no index, where it is. */
+/* Makes `line` a line of n values that starts at an even position: in registers, read 16 bytes at a
+ * time; or, where registers have no index, left in place. */
 #if NEK_KNOWN
 __device__ __forceinline__ void load_line(const double *from, double (&line)[n])
 {
@@ -90,7 +91,8 @@ __device__ __forceinline__ void load_line(const double *from, double (&line)[n])
 #define LINE(line, from) const double *line = from
 #endif
 
-/* Columns: a thread has (i, j) and climbs; the block is at one layer k at a time (layered.cu). */
+/* Columns: a thread has column (i, j) and climbs; all threads of the block are at the same layer k
+ * (layered.cu). */
 extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     nek_element(const __grid_constant__ nek_matrix Dk, const double *D, const double *G,
                 const double *u, double *w NEK_SIZES)
@@ -101,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     const int at = j * pitch + i;
     double *sD = memory, *sDt = sD + plane;
     double *sr = sDt + plane + slot * (NEK_COLUMN ? 3 : 2 + 2 * n) * plane, *ss = sr + plane;
-    double *su = ss + plane; /* a layer of u; or all of them, and w after them */
+    double *su = ss + plane; /* one layer of u; or all layers, followed by w */
     const int wanted = blockIdx.x * NEK_PER_BLOCK + slot;
     const bool active = wanted < elements; /* the last block may have fewer */
     const size_t e = active ? wanted : elements - 1;
@@ -132,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     }
 #if NEK_ROWS
     double Di[n], Dti[n]; /* D(i, l) and D(l, i) */
-    __syncthreads();
+    __syncthreads();      /* sD and sDt are complete */
 #pragma unroll
     for (int l = 0; l < n; l++) {
         Di[l] = sDt[l * pitch + i];
@@ -157,7 +159,8 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
             if (k + 1 < n)
                 load_factors(G + (k + 1) * n2, n3, next);
         }
-        __syncthreads(); /* the layer is there, and all have read sr and ss of the one before */
+        __syncthreads(); /* the layer (and, at k = 0, D) is there, and all have read sr and ss of
+                          * the layer before */
         if (!NEK_PREFETCH)
             load_factors(G + k * n2, n3, g);
         double wr = 0, ws = 0, wt = 0;
@@ -172,7 +175,8 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
         sr[at] = g[0] * wr + g[1] * ws + g[2] * wt;
         ss[at] = g[1] * wr + g[3] * ws + g[4] * wt;
         const double ut = g[2] * wr + g[4] * ws + g[5] * wt;
-        __syncthreads(); /* also: all have read the layer of u, which the next overwrites */
+        __syncthreads(); /* sr and ss are there, and all have read this layer of u, which the next
+                          * one overwrites */
         double sum = 0;
         LINE(rj, sr + j * pitch);
         LINE(Dtj, sDt + j * pitch);
@@ -191,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
 }
 
 #else
-/* out = D in; or D^T in, if transposed. */
+/* out = D in, or D^T in if transposed. */
 template <bool transposed, class Matrix>
 __device__ __forceinline__ void product(Matrix matrix, const double (&in)[n], double (&out)[n])
 {
@@ -220,8 +224,9 @@ __device__ __forceinline__ void put(double *to, int stride, const double (&line)
 }
 
 /* Lines: a thread has column (i, j), then the line along j of (i = a, k = b), then the line along i
- * of (j = a, k = b), each read once and multiplied in registers. A: u, then what belongs to r; B:
- * to s. Lines along i start an odd pitch apart, so that neighbours are in other banks. */
+ * of (j = a, k = b). Each is read once and multiplied in registers. A holds u, then the terms along
+ * i; B those along j. Lines along i start an odd pitch apart, so that neighbours are in different
+ * banks. */
 extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     nek_element(const __grid_constant__ nek_matrix Dk, const double *D, const double *G,
                 const double *u, double *w)
@@ -230,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     constexpr int n2 = n * n, n3 = n2 * n, pitch = n | 1, plane = n * pitch;
     const int slot = threadIdx.x / n2, t = threadIdx.x % n2, a = t % n, b = t / n;
     double *sD = memory, *A = sD + (NEK_MATRIX ? 0 : n2) + slot * 2 * n * plane, *B = A + n * plane;
-    double *Ac = A + b * pitch + a, *Bc = B + b * pitch + a; /* of the column (i = a, j = b) */
+    double *Ac = A + b * pitch + a, *Bc = B + b * pitch + a; /* column (i = a, j = b) */
     double *Aj = A + b * plane + a, *Bj = B + b * plane + a; /* along j, (i = a, k = b) */
     double *Ai = A + b * plane + a * pitch;                  /* along i, (j = a, k = b) */
     const int wanted = blockIdx.x * NEK_PER_BLOCK + slot;
@@ -250,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     put(Ac, plane, column);
     for (int q = threadIdx.x; !NEK_MATRIX && q < n2; q += NEK_PER_BLOCK * n2)
         sD[q] = D[q];
-    __syncthreads();
+    __syncthreads(); /* u and D are there */
     get(Aj, pitch, line);
     product<false>(matrix, line, result);
     put(Bj, pitch, result);
@@ -259,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     __syncthreads(); /* all have read u from A */
     put(Ai, 1, result);
     product<false>(matrix, column, result);
-    __syncthreads();
+    __syncthreads(); /* the derivatives along i and j are there */
 #pragma unroll
     for (int k = 0; k < n; k++) {
         if (NEK_PREFETCH) {
@@ -276,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
         Bc[k * plane] = g[1] * wr + g[3] * ws + g[4] * wt;
         column[k] = g[2] * wr + g[4] * ws + g[5] * wt;
     }
-    __syncthreads();
+    __syncthreads(); /* A and B hold D u times G */
     get(Bj, pitch, line);
     product<true>(matrix, line, result);
     put(Bj, pitch, result);
@@ -284,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(NEK_THREADS, NEK_BLOCKS)
     product<true>(matrix, line, result);
     put(Ai, 1, result);
     product<true>(matrix, column, result);
-    __syncthreads();
+    __syncthreads(); /* the terms along i and j are there */
 #pragma unroll
     for (int k = 0; k < n; k++)
         if (active)

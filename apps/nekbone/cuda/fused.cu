@@ -1,8 +1,8 @@
 /*
- * fused.cu - CG in three kernels an iteration that the host does not wait for.
+ * fused.cu - CG in three kernels per iteration, without waiting on the host.
  *
- * Idea: what touches the same arrays becomes one kernel, and every inner product is formed where
- * its terms are.
+ * Idea: kernels that touch the same arrays become one kernel, and every inner product is formed
+ * where its terms are. The last column is bytes per point.
  *
  *     element   x += alpha p (of the iteration before),  p = r + beta p,  v = D^T G D p + lambda p
  *               on the element,  p.v                      read x p r, 6 factors; write x p v   96
@@ -10,16 +10,20 @@
  *     update    r -= alpha v;  r.r, beta                  read r v; write r                    24
  *
  * p.v needs no assembly: the sum over elements of p_e.v_e is the global product. alpha and beta
- * stay on the GPU, the mask and the weights of shared points follow from where a thread is, and the
- * whole solve is one CUDA graph (nek_scalars.cuh). Advantage: 127 bytes a point instead of 185
- * (n = 10, 4096 elements), and no time between kernels. Price: r and v make another round trip for
- * beta alone, and on several ranks two sums over ranks instead of one.
+ * stay on the GPU, a thread knows the mask and the weights of shared points from its position, and
+ * the whole solve is one CUDA graph (nek_scalars.cuh).
+ *
+ * Advantage: 127 bytes per point instead of 185 (n = 10, 4096 elements), and no time between
+ * kernels.
+ *
+ * Price: r and v make another round trip for beta alone, and on several ranks there are two sums
+ * over ranks instead of one.
  */
 #include "config.h"
-#include "nek_gather.cuh"
+#include "nek_exchange.cuh"
 
-/* Registers a thread needs: p, r, x and a line on its way, and the rest. */
-constexpr int registers(int n)
+/* Returns the registers that a thread needs: p, r, x and a line being loaded, and the rest. */
+static constexpr int registers(int n)
 {
     return 8 * n + 48;
 }
@@ -30,7 +34,7 @@ typedef struct {
     double *x, *r, *p, *v;
     const nek_outside_t *outside;
     int elements, per_block;
-    double lambda, half; /* half: weight of a shared face's points */
+    double lambda, half; /* half: weight of the points of a shared face */
     nek_scalars_t scalars;
 } fused_t;
 
@@ -68,7 +72,8 @@ template <int n> struct column_t {
     }
 };
 
-/* The pass over a block's elements. look_ahead(): for who takes them in turns. */
+/* Makes the pass over a block's elements. look_ahead() is called after the loads, for kernels that
+ * process several elements in turn. */
 template <int n, class Factors, class Look>
 __device__ __forceinline__ void
 pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const column_t<n> &column,
@@ -111,8 +116,8 @@ pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const col
 
 template <int n, nek_source source> constexpr int blocks()
 {
-    return nek_factors<n, source>::in_turns ? 1
-                                            : nek_blocks_of(nek_shape<n>::threads, registers(n));
+    return nek_factors<n, source>::takes_turns ? 1
+                                               : nek_blocks_of(nek_shape<n>::threads, registers(n));
 }
 
 template <int n, nek_source source>
@@ -131,7 +136,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
     rt_wait_for_previous();
     const double alpha = it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0;
     const double beta = nek_get(a.scalars, NEK_BETA, it);
-    if constexpr (factors_t::in_turns) {
+    if constexpr (factors_t::takes_turns) {
         for (int turn = 1;; turn++) {
             int next;
             nek_outside_t outside;
@@ -152,7 +157,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
     nek_leave_sums(a.scalars, part.first_block, sum);
 }
 
-/* r -= alpha v and r.r; it = -1: r = b. Blocks take elements in turn, so that few sums are left. */
+/* r -= alpha v and r.r; it = -1: r = b. Each block takes several elements, so that few sums are
+ * left. */
 template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     update(const __grid_constant__ fused_t a, int it)
@@ -184,7 +190,9 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     nek_finish_sums<form_beta>(a.scalars, it, sum);
 }
 
-/* x += alpha p of the last iteration */
+enum { FINISH_THREADS = 256 };
+
+/* x += alpha p of the last iteration. */
 __global__ void finish(const fused_t a, int64_t points, int iterations)
 {
     const int64_t q = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -230,8 +238,8 @@ static void iterations(const nek_solver_t *s, const data_t *d, int first, int la
         update_r(it);
     }
     if (last == s->iterations)
-        rt_launch_chained(finish, rt_blocks(static_cast<size_t>(s->view.points), 256), 256, 0, a,
-                          s->view.points, last);
+        rt_launch_chained(finish, rt_blocks(static_cast<size_t>(s->view.points), FINISH_THREADS),
+                          FINISH_THREADS, 0, a, s->view.points, last);
 }
 
 static void cg(nek_solver_t *s)
@@ -311,7 +319,7 @@ static const char *refuse_choice(const void *options, const int *choice)
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double), n = config->n;
-    /* operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2 */
+    /* flops: operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2 */
     rt_work_add(work, "element", 1, (9 * n + 23) * P, 9 * value * P, 3 * value * P);
     if (config->communication)
         rt_work_add(work, "gather", 1, S, value * S, value * S);

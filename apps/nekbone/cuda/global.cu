@@ -1,11 +1,14 @@
 /*
- * global.cu - Gong et al., as described by Karp et al., section IV-A.
+ * global.cu - the kernel of Gong et al., as described by Karp et al., section IV-A.
  *
- * Idea: one block an element; its threads stride over the points; every operand is in global
- * memory. Two kernels, as Listing 1 has two loop nests: the first writes ur, us, ut, the second
- * reads them. Advantage: any n, no shared memory, the smallest step from the CPU loop. Price: ur,
- * us and ut go to memory and back (48 bytes a point), and each point reads 3 n values of u and 3 n
- * of D again: the caches must catch what the program does not keep.
+ * Idea: one block per element; its threads stride over the points; every operand is in global
+ * memory. There are two kernels, as Listing 1 has two loop nests: the first writes ur, us, ut, the
+ * second reads them.
+ *
+ * Advantage: any n, no shared memory, the smallest step from the CPU loop.
+ *
+ * Price: ur, us and ut go to memory and back (48 bytes per point), and each point reads 3 n values
+ * of u and 3 n of D again: the caches must catch what the program does not keep.
  */
 #include "config.h"
 #include "nek_cuda.cuh"

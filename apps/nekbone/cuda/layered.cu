@@ -1,18 +1,22 @@
 /*
- * layered.cu - Karp et al., section IV-C, after Swirydowicz et al.
+ * layered.cu - the kernel of Karp et al., section IV-C, after Swirydowicz et al.
  *
  * Idea: n x n threads, one for each column (i, j) of the element; the block climbs through the
  * layers k in step. A thread keeps its column of u and of w in registers. The i- and j-derivatives
- * of a layer need its neighbours: two barriers a layer, and shared memory for a layer, not the
- * element. The k-derivative needs none: it stays in the thread. Advantage: small blocks, several on
- * a multiprocessor, so that some compute while others wait; no limit to n; the factors of layer k +
- * 1 are on their way while layer k is worked on. Price: 2 n barriers an element, and shared memory
- * is read 4 n times a point. That, not DRAM, sets the time, and so everything else was taken off
- * it:
+ * of a layer need its neighbours: two barriers per layer, and shared memory for one layer, not for
+ * the element. The k-derivative needs no neighbours: it stays in the thread.
+ *
+ * Advantage: small blocks, several per multiprocessor, so that some compute while others wait; no
+ * limit to n; the factors of layer k + 1 are fetched while layer k is worked on.
+ *
+ * Price: 2 n barriers per element, and shared memory is read 4 n times per point. Shared memory,
+ * not DRAM, sets the time, so everything else was taken out of it:
+ *
  *   - row and column i of D are in the thread's registers;
  *   - D(k, l), the same for all threads, is a kernel argument: the code is unrolled, so k and l are
- *     constants, and a product takes its operand from the constant bank for nothing;
+ *     constants, and a product takes its operand from the constant bank at no cost;
  *   - what belongs to line j (u, D) is read 16 bytes at a time.
+ *
  * Measured on an H200 at n = 10, 4096 elements: 192 us with all of D in shared memory and no
  * prefetch, 129 with prefetch, 101 with row and column i in registers, 87 with D(k, l) as argument,
  * 82 with 16-byte reads. More blocks (96 registers) spill: 209.
@@ -25,7 +29,8 @@ template <int n> struct matrix {
     double at[n * n];
 };
 
-/* The six factors of one point. Each is used once: evict-first, so that u and w stay in L2. */
+/* The six factors of one point. Each is used once, so they are read evict-first: u and w stay in
+ * L2. */
 template <int n> struct factors {
     double rr, rs, rt, ss, st, tt;
     __device__ __forceinline__ void load(const double *__restrict__ G)
@@ -40,7 +45,7 @@ template <int n> struct factors {
     }
 };
 
-/* A line of n values, read from shared memory two at a time; lines start at even positions. */
+/* Reads a line of n values from shared memory, two at a time; lines start at even positions. */
 template <int n> __device__ __forceinline__ void load_line(const double *shared, double (&line)[n])
 {
 #pragma unroll
@@ -53,20 +58,27 @@ template <int n> __device__ __forceinline__ void load_line(const double *shared,
         line[n - 1] = shared[n - 1];
 }
 
-/* Blocks that a multiprocessor holds if a thread takes 8 n + 48 registers: four lines of doubles,
- * and addresses, factors, sums. Each of its four parts has 512 registers a lane for the warps it
- * gets. */
-constexpr int resident_blocks(int n)
+static constexpr int threads(int n)
 {
-    const int warps = (n * n + 31) / 32;
+    return n * n;
+}
+
+/* Returns the blocks that a multiprocessor holds if a thread takes 8 n + 48 registers: four lines
+ * of doubles, and addresses, factors, sums. Each of its four parts has 512 registers per lane for
+ * the warps that it gets. */
+static constexpr int resident_blocks(int n)
+{
+    const int warps = (threads(n) + 31) / 32;
+    constexpr int parts = 4, registers_of_part = NEK_REGISTERS / 32 / parts, most = 16;
     int blocks = 1;
-    while (blocks < 16 && 512 / (((blocks + 1) * warps + 3) / 4) >= 8 * n + 48)
+    while (blocks < most &&
+           registers_of_part / (((blocks + 1) * warps + parts - 1) / parts) >= 8 * n + 48)
         blocks++;
     return blocks;
 }
 
 template <int n>
-__global__ void __launch_bounds__(n *n, resident_blocks(n))
+__global__ void __launch_bounds__(threads(n), resident_blocks(n))
     element(const __grid_constant__ matrix<n> Dk, const double *__restrict__ D,
             const double *__restrict__ G, const double *__restrict__ u, double *__restrict__ w)
 {
@@ -89,7 +101,7 @@ __global__ void __launch_bounds__(n *n, resident_blocks(n))
     }
     sD[own] = D[t];
     sDt[i * pitch + j] = D[t];
-    __syncthreads();
+    __syncthreads(); /* D is there */
 #pragma unroll
     for (int l = 0; l < n; l++) {
         Di[l] = sDt[l * pitch + i]; /* D(i, l) */
@@ -101,7 +113,7 @@ __global__ void __launch_bounds__(n *n, resident_blocks(n))
         su[own] = ru[k];
         if (k + 1 < n)
             next.load(G + (k + 1) * n2);
-        __syncthreads();
+        __syncthreads(); /* the layer of u is there, and all have read the last sr and ss */
         double line[n], Dj[n], wr = 0, ws = 0, wt = 0;
         load_line(su + j * pitch, line);
         load_line(sD + j * pitch, Dj);
@@ -114,7 +126,8 @@ __global__ void __launch_bounds__(n *n, resident_blocks(n))
         sr[own] = g.rr * wr + g.rs * ws + g.rt * wt;
         ss[own] = g.rs * wr + g.ss * ws + g.st * wt;
         const double ut = g.rt * wr + g.st * ws + g.tt * wt;
-        __syncthreads(); /* also: all have read su, which the next layer overwrites */
+        __syncthreads(); /* sr and ss are there; all have read su, which the next layer
+                          * overwrites */
         double sum = 0;
         load_line(sr + j * pitch, line);
         load_line(sDt + j * pitch, Dj);
@@ -132,8 +145,8 @@ __global__ void __launch_bounds__(n *n, resident_blocks(n))
         w[k * n2] = rw[k];
 }
 
-/* n known only at run time: registers cannot be indexed, so the columns of w are in shared memory
- * and those of u are read from cache. */
+/* n is known only at run time. Registers cannot be indexed, so the columns of w are in shared
+ * memory and those of u are read from cache. */
 __global__ void element_any_n(int n, const double *__restrict__ D, const double *__restrict__ G,
                               const double *__restrict__ u, double *__restrict__ w)
 {
@@ -149,7 +162,7 @@ __global__ void element_any_n(int n, const double *__restrict__ D, const double 
         sw[k * n2] = 0;
     for (int k = 0; k < n; k++) {
         su[t] = u[k * n2];
-        __syncthreads();
+        __syncthreads(); /* the layer of u is there, and all have read the last sr and ss */
         double wr = 0, ws = 0, wt = 0;
         for (int l = 0; l < n; l++) {
             wr += sD[i * n + l] * su[j * n + l];
@@ -160,7 +173,7 @@ __global__ void element_any_n(int n, const double *__restrict__ D, const double 
         sr[t] = g[0] * wr + g[n3] * ws + g[2 * n3] * wt;
         ss[t] = g[n3] * wr + g[3 * n3] * ws + g[4 * n3] * wt;
         const double ut = g[2 * n3] * wr + g[4 * n3] * ws + g[5 * n3] * wt;
-        __syncthreads();
+        __syncthreads(); /* sr and ss are there, and all have read su */
         double sum = 0;
         for (int l = 0; l < n; l++) {
             sum += sD[l * n + i] * sr[j * n + l] + sD[l * n + j] * ss[l * n + i];

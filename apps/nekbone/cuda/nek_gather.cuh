@@ -1,6 +1,6 @@
 /*
- * nek_gather.cuh - v = A p with the points that elements share apart from those they do not, and
- * Q Q^T on it.
+ * nek_gather.cuh - v = A p, stored so that the points that elements share are apart from the
+ * others, and Q Q^T on it.
  *
  * In element order a face i = 0 is n^2 single values, each in a sector of its own. Here v begins
  * with the surfaces of all elements and ends with their interiors:
@@ -10,27 +10,18 @@
  *                              8 corners
  *     interior                 m^3
  *
- * which is as many values as before, so v takes the place of w. A face looks the same from both
- * sides: Q Q^T adds two arrays of m^2 values, four of m at an edge, eight values at a corner, and
- * the interiors are not touched. No index is stored a point: a face is known by where it begins in
- * either element.
+ * These are as many values as before, so v takes the place of w. A face looks the same from both
+ * sides: Q Q^T adds two arrays of m^2 values, four of m at an edge and eight values at a corner,
+ * and does not touch the interiors. No index per point is stored: a face is known by its first
+ * position in either element.
  *
- * What other ranks have too is rt_halo's work, in one of three ways:
+ * Points that other ranks also have: nek_exchange.cuh.
  *
- *     peer     GPUs write into each other's memory. The kernel that does Q Q^T sends its rank's
- *              parts before it adds faces and edges, and takes the others' parts after that: no
- *              kernel more than on one GPU.
- *     nccl     Messages on the stream. Elements that touch such points are computed on the second
- *              stream, and their messages are under way while the first one has the others.
- *     others   Messages of the host, which waits for what is packed. Elements that touch such
- *              points come first, and the messages are under way while the others are computed.
- *
- * Price: a kernel's threads write v in pieces; and the three ways.
+ * Price: a kernel's threads write v in pieces.
  */
 #ifndef NEK_GATHER_CUH
 #define NEK_GATHER_CUH
 
-#include <vector>
 #include "nek_line.cuh"
 #include "nek_scalars.cuh"
 #include "halo/direct.cuh"
@@ -39,7 +30,7 @@ template <int n> struct nek_split {
     static constexpr int m = n - 2, face = m * m, edges = 6 * face, corners = edges + 12 * m;
     static constexpr int surface = corners + 8, interior = m * m * m;
 
-    /* Position of a point in its element's surface, -1 for one inside. */
+    /* Returns the position of a point in its element's surface; -1 for a point inside. */
     static __host__ __device__ __forceinline__ int at(int i, int j, int k)
     {
         const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1, K = k == 0 || k == n - 1;
@@ -62,15 +53,15 @@ template <int n> struct nek_split {
     }
 };
 
-/* Column (i, j) of an element in v, with weights c and mask M of its points. */
+/* Column (i, j) of an element in v, with the weights c and the mask M of its points. */
 template <int n> struct nek_column {
-    double *first, *rest, *last; /* points k = 0; 1, 2, ..; n - 1 */
+    double *first, *rest, *last; /* points k = 0; 1, 2, ...; n - 1 */
     int step;
-    bool ring; /* on a side of the element */
+    bool ring; /* the column is on a side of the element */
     bool masked, masked_first, masked_last;
     double weight, end; /* of its inner points; of its ends relative to that */
 
-    /* half: weight of a shared face's points, 1/2, or 1 if nothing is shared */
+    /* half: weight of a shared face's points: 1/2, or 1 if nothing is shared */
     __device__ __forceinline__ nek_column(double *v, int elements, int e, int i, int j,
                                           unsigned outside, double half)
     {
@@ -111,27 +102,29 @@ template <int n> struct nek_column {
 
 /* --- Q Q^T --- */
 
-/* Where the copies of shared faces, edges and corners begin in v. Copies of an edge: pairs along
- * one direction, so that (0 + 1) + (2 + 3); of a corner [8][corners]. */
+/* Where the copies of shared faces, edges and corners begin in v. The copies of an edge are in
+ * pairs along one direction, to be added as (0 + 1) + (2 + 3); those of a corner are
+ * [8][corners]. */
 typedef struct {
     const int2 *face;
     const int4 *edge;
     const int *corner;
     int faces, edges, corners;
-    /* Points that other ranks have too, if a halo has added them and only the norm is wanted. */
+    /* Points that other ranks also have, if a halo has added them already and only the norm is
+     * needed. */
     const int *apart;
     int apart_points;
 } nek_gather_t;
 
-/* Blocks a multiprocessor of what adds copies, at most; where they wait for another GPU's, all of
- * them must fit at once. */
+/* Most blocks per multiprocessor of the kernels that add copies. NEK_DIRECT_BLOCKS is for blocks
+ * that wait for another GPU: all of them must be resident at once. */
 enum { NEK_GATHER_BLOCKS = 4, NEK_DIRECT_BLOCKS = 3 };
 
-/* In place of rt_halo_direct_t: no points are exchanged by the kernel. */
+/* Replaces rt_halo_direct_t if the kernel does not exchange any points. */
 typedef struct {
 } nek_no_direct_t;
 
-/* The copies of one face: values or pairs of them. */
+/* Faces are read by single values or by pairs of them. */
 template <int n> using nek_unit = std::conditional_t<n % 2 == 0, double2, double>;
 template <int n> constexpr int nek_unit_values = n % 2 == 0 ? 2 : 1;
 
@@ -152,7 +145,8 @@ __device__ __forceinline__ double nek_square(double2 a)
     return a.x * a.x + a.y * a.y;
 }
 
-/* Square of a point whose copies are partly on other ranks, by the share of one copy. */
+/* Returns the square of a point whose copies are partly on other ranks, times the share of one
+ * copy. */
 template <int n> __device__ __forceinline__ double nek_share(int position, double value)
 {
     using split = nek_split<n>;
@@ -160,31 +154,25 @@ template <int n> __device__ __forceinline__ double nek_share(int position, doubl
     return (at < split::edges ? 0.5 : at < split::corners ? 0.25 : 0.125) * value * value;
 }
 
-/*
- * v = Q Q^T v and the scalars that follow from the sums of the element kernel; Scalars::norm: the
- * last of them gets |v|^2 of the shared points, each counted once. What is known before v is (where
- * the copies are) is read while the element kernel still runs; then all loads of a thread are under
- * way before the first addition. A thread's first FACES pieces of faces, its edge point and its
- * corner are in registers; what a larger mesh has beyond those is done after them.
- *
- * Direct = rt_halo_direct_t: points that other ranks have too are told to them before anything else
- * is added, and what they tell is waited for when all else is done.
- */
-template <int n, class Scalars, class Direct>
-__device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
-                                               [[maybe_unused]] const Direct &d,
-                                               const nek_scalars_t &s, double *v, int it)
-{
-    constexpr bool direct = std::is_same_v<Direct, rt_halo_direct_t>;
+/* How a thread finds, adds and stores copies. Pieces of faces, points of edges and corners are
+ * numbered by z; a position of -1 means that there is none. */
+template <int n> struct nek_copies {
     using split = nek_split<n>;
     using unit = nek_unit<n>;
-    constexpr int FACES = 4, a_unit = nek_unit_values<n>, a_face = split::face / a_unit;
-    const int step = gridDim.x * NEK_ADDING_THREADS,
-              id = blockIdx.x * NEK_ADDING_THREADS + threadIdx.x;
-    const int units = g.faces * a_face, edge_points = g.edges * split::m;
-    double sums[Scalars::count] = {}, norm = 0;
+    static constexpr int a_unit = nek_unit_values<n>, a_face = split::face / a_unit;
+    const nek_gather_t &g;
+    double *const v;
+    const int units, edge_points;
+    double norm = 0; /* of what this thread has stored */
 
-    auto face_of = [&](int z) {
+    __device__ __forceinline__ nek_copies(const nek_gather_t &of, double *in)
+        : g(of), v(in), units(of.faces * a_face), edge_points(of.edges * split::m)
+    {
+    }
+
+    /* Where they are. */
+    __device__ __forceinline__ int2 face_of(int z) const
+    {
         if constexpr (a_face == 0)
             return make_int2(-1, -1);
         else {
@@ -194,64 +182,112 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
             const int2 start = __ldg(g.face + f);
             return make_int2(start.x + at, start.y + at);
         }
-    };
-    auto edge_of = [&](int z) {
+    }
+    __device__ __forceinline__ int4 edge_of(int z) const
+    {
         if (split::m == 0 || z >= edge_points)
             return make_int4(-1, -1, -1, -1);
         const int f = z / (split::m > 0 ? split::m : 1), at = z - f * split::m;
         const int4 start = __ldg(g.edge + f);
         return make_int4(start.x + at, start.y + at, start.z + at, start.w + at);
-    };
-    auto value = [&](int at) { return __ldcg(v + at); };
-    auto piece = [&](int at) { return __ldcg(reinterpret_cast<const unit *>(v + at)); };
-    auto put_piece = [&](const int2 &at, unit sum) {
-        *reinterpret_cast<unit *>(v + at.x) = sum;
-        *reinterpret_cast<unit *>(v + at.y) = sum;
-        norm += nek_square(sum);
-    };
-    auto put_edge = [&](const int4 &at, double sum) {
-        v[at.x] = v[at.y] = v[at.z] = v[at.w] = sum;
-        norm += sum * sum;
-    };
-    auto faces = [&](const int2(&at)[FACES], unit(&sum)[FACES]) {
+    }
+    __device__ __forceinline__ void corner_of(int z, int (&at)[8]) const
+    {
 #pragma unroll
-        for (int c = 0; c < FACES; c++)
+        for (int q = 0; q < 8; q++)
+            at[q] = __ldg(g.corner + q * g.corners + z);
+    }
+
+    /* Their sums. */
+    __device__ __forceinline__ double value(int at) const
+    {
+        return __ldcg(v + at);
+    }
+    __device__ __forceinline__ unit piece(int at) const
+    {
+        return __ldcg(reinterpret_cast<const unit *>(v + at));
+    }
+    template <int count>
+    __device__ __forceinline__ void faces(const int2 (&at)[count], unit (&sum)[count]) const
+    {
+#pragma unroll
+        for (int c = 0; c < count; c++)
             if (at[c].x >= 0)
                 sum[c] = nek_sum(piece(at[c].x), piece(at[c].y));
-    };
-    auto edge = [&](const int4 &at) {
+    }
+    __device__ __forceinline__ double edge(const int4 &at) const
+    {
         return (value(at.x) + value(at.y)) + (value(at.z) + value(at.w));
-    };
-    auto corner = [&](const int(&at)[8]) {
+    }
+    __device__ __forceinline__ double corner(const int (&at)[8]) const
+    {
         double of[8];
 #pragma unroll
         for (int q = 0; q < 8; q++)
             of[q] = value(at[q]);
         return ((of[0] + of[1]) + (of[2] + of[3])) + ((of[4] + of[5]) + (of[6] + of[7]));
-    };
-    auto corner_of = [&](int z, int(&at)[8]) {
+    }
+
+    /* Store the sum in all copies. */
+    template <int count>
+    __device__ __forceinline__ void put_faces(const int2 (&at)[count], const unit (&sum)[count])
+    {
 #pragma unroll
-        for (int q = 0; q < 8; q++)
-            at[q] = __ldg(g.corner + q * g.corners + z);
-    };
-    auto put_corner = [&](const int(&at)[8], double sum) {
+        for (int c = 0; c < count; c++)
+            if (at[c].x >= 0) {
+                *reinterpret_cast<unit *>(v + at[c].x) = sum[c];
+                *reinterpret_cast<unit *>(v + at[c].y) = sum[c];
+                norm += nek_square(sum[c]);
+            }
+    }
+    __device__ __forceinline__ void put_edge(const int4 &at, double sum)
+    {
+        v[at.x] = v[at.y] = v[at.z] = v[at.w] = sum;
+        norm += sum * sum;
+    }
+    __device__ __forceinline__ void put_corner(const int (&at)[8], double sum)
+    {
 #pragma unroll
         for (int q = 0; q < 8; q++)
             v[at[q]] = sum;
         norm += sum * sum;
-    };
+    }
+};
+
+/*
+ * Computes v = Q Q^T v and the scalars that follow from the sums of the element kernel; if
+ * Scalars::norm is set, the last of them gets |v|^2 of the shared points, each counted once. What
+ * is known before v (where the copies are) is read while the element kernel still runs. After that
+ * a thread issues all its loads before its first addition. A thread's first FACES pieces of faces,
+ * its edge point and its corner are in registers; it does what a larger mesh has beyond those
+ * afterwards.
+ *
+ * With Direct = rt_halo_direct_t, points that other ranks also have are sent to them before
+ * anything else is added, and their parts are waited for when all else is done.
+ */
+template <int n, class Scalars, class Direct>
+__device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
+                                               [[maybe_unused]] const Direct &d,
+                                               const nek_scalars_t &s, double *v, int it)
+{
+    constexpr bool direct = std::is_same_v<Direct, rt_halo_direct_t>;
+    constexpr int FACES = 4;
+    const int step = gridDim.x * NEK_ADDING_THREADS,
+              id = blockIdx.x * NEK_ADDING_THREADS + threadIdx.x;
+    nek_copies<n> copies(g, v);
+    double sums[Scalars::count] = {};
 
     int2 at[FACES];
-    unit face_sum[FACES];
+    nek_unit<n> face_sum[FACES];
 #pragma unroll
     for (int c = 0; c < FACES; c++)
-        at[c] = face_of(id + c * step);
-    /* the last threads have fewer faces, so edges are theirs first; corners begin in the middle */
+        at[c] = copies.face_of(id + c * step);
+    /* the last threads have fewer faces, so edges go to them first; corners begin in the middle */
     const int z4 = step - 1 - id, z8 = id < step / 2 ? id + step - step / 2 : id - step / 2;
-    const int4 at4 = edge_of(z4);
+    const int4 at4 = copies.edge_of(z4);
     int at8[8];
     if (z8 < g.corners)
-        corner_of(z8, at8);
+        copies.corner_of(z8, at8);
     const int at1 = id < g.apart_points ? __ldg(g.apart + id) : -1;
     [[maybe_unused]] rt_halo_group_t group = {};
     if constexpr (direct)
@@ -269,49 +305,43 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
             rt_halo_send(d, rt_halo_group(d, z), v, turn);
     }
     double edge_sum = 0, corner_sum = 0;
-    faces(at, face_sum);
+    copies.faces(at, face_sum);
     if (at4.x >= 0)
-        edge_sum = edge(at4);
+        edge_sum = copies.edge(at4);
     if (z8 < g.corners)
-        corner_sum = corner(at8);
+        corner_sum = copies.corner(at8);
     if (at1 >= 0)
-        norm += nek_share<n>(at1, value(at1));
+        copies.norm += nek_share<n>(at1, copies.value(at1));
     nek_take_sums(s, sums);
-#pragma unroll
-    for (int c = 0; c < FACES; c++)
-        if (at[c].x >= 0)
-            put_piece(at[c], face_sum[c]);
+    copies.put_faces(at, face_sum);
     if (at4.x >= 0)
-        put_edge(at4, edge_sum);
+        copies.put_edge(at4, edge_sum);
     if (z8 < g.corners)
-        put_corner(at8, corner_sum);
+        copies.put_corner(at8, corner_sum);
 
-    for (int z = id + FACES * step; z < units; z += FACES * step) {
+    for (int z = id + FACES * step; z < copies.units; z += FACES * step) {
 #pragma unroll
         for (int c = 0; c < FACES; c++)
-            at[c] = face_of(z + c * step);
-        faces(at, face_sum);
-#pragma unroll
-        for (int c = 0; c < FACES; c++)
-            if (at[c].x >= 0)
-                put_piece(at[c], face_sum[c]);
+            at[c] = copies.face_of(z + c * step);
+        copies.faces(at, face_sum);
+        copies.put_faces(at, face_sum);
     }
-    for (int z = z4 + step; z < edge_points; z += step) {
-        const int4 more = edge_of(z);
-        put_edge(more, edge(more));
+    for (int z = z4 + step; z < copies.edge_points; z += step) {
+        const int4 more = copies.edge_of(z);
+        copies.put_edge(more, copies.edge(more));
     }
     for (int z = z8 + step; z < g.corners; z += step) {
-        corner_of(z, at8);
-        put_corner(at8, corner(at8));
+        copies.corner_of(z, at8);
+        copies.put_corner(at8, copies.corner(at8));
     }
     for (int z = id + step; z < g.apart_points; z += step) {
         const int more = __ldg(g.apart + z);
-        norm += nek_share<n>(more, value(more));
+        copies.norm += nek_share<n>(more, copies.value(more));
     }
     if constexpr (direct) {
         auto take = [&](const rt_halo_group_t &of, double part) {
             const double sum = rt_halo_take(d, of, v, turn, part);
-            norm += (of.copies_end - of.copy) * nek_share<n>(of.first_copy, sum);
+            copies.norm += (of.copies_end - of.copy) * nek_share<n>(of.first_copy, sum);
         };
         if (id < d.groups)
             take(group, own);
@@ -322,7 +352,7 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
         rt_halo_turn_over(d, turn);
     }
     if constexpr (Scalars::norm)
-        sums[Scalars::count - 1] += norm;
+        sums[Scalars::count - 1] += copies.norm;
     rt_let_next_start();
     nek_finish_sums<Scalars>(s, it, sums);
 }
@@ -340,312 +370,6 @@ __global__ void __launch_bounds__(NEK_ADDING_THREADS, NEK_DIRECT_BLOCKS)
                              const nek_scalars_t s, double *v, int it)
 {
     nek_gather_all<n, Scalars>(g, d, s, v, it);
-}
-
-/* --- what the rungs keep of it --- */
-
-typedef struct {
-    nek_gather_t gather;
-    const nek_outside_t *outside; /* [elements] on the device */
-    rt_halo_t *halo;              /* several ranks: over the points of v they share; else NULL */
-    bool on_stream;               /* its messages are */
-    bool is_direct;               /* nek_gather exchanges itself, by: */
-    rt_halo_direct_t direct;
-    const int *order;        /* [elements] on the device: first those of `outer`; may be NULL */
-    nek_part_t outer, inner; /* elements that touch other ranks, and the others; one rank: inner */
-    unsigned element_blocks; /* of a kernel over both */
-    unsigned blocks;         /* of nek_gather_kernel */
-} nek_exchange_t;
-
-/* Position of local element e in the box of this rank, and its sides on the boundary of the whole.
- */
-static inline nek_outside_t nek_place_element(const nek_config_t *config, int64_t e, int64_t at[3])
-{
-    at[0] = e % config->local[0];
-    at[1] = e / config->local[0] % config->local[1];
-    at[2] = e / (config->local[0] * config->local[1]);
-    unsigned outside = 0;
-    for (int d = 0; d < 3; d++) {
-        const int64_t whole = config->first[d] + at[d];
-        outside |= (whole == 0 ? 1u : 0u) << 2 * d;
-        outside |= (whole == config->elements[d] - 1 ? 2u : 0u) << 2 * d;
-    }
-    return static_cast<nek_outside_t>(outside);
-}
-
-/* Sides behind which another rank goes on, as nek_outside_t. */
-static inline unsigned nek_beside(const nek_config_t *config, const int64_t at[3])
-{
-    unsigned beside = 0;
-    for (int d = 0; d < 3; d++) {
-        const bool low = at[d] == 0 && config->first[d] > 0;
-        const bool high = at[d] == config->local[d] - 1 &&
-                          config->first[d] + config->local[d] < config->elements[d];
-        beside |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
-    }
-    return beside;
-}
-
-/* Fills the lists of what is shared within this rank: a face, edge or corner is named by its copy
- * with the highest sides. */
-template <int n>
-void nek_list_shared(const nek_config_t *config, std::vector<int2> *faces, std::vector<int4> *edges,
-                     std::vector<int> *corners)
-{
-    using split = nek_split<n>;
-    const int64_t stride[3] = {1, config->local[0], config->local[0] * config->local[1]};
-    for (int64_t e = 0; e < config->local_elements; e++) {
-        int64_t at[3];
-        nek_place_element(config, e, at);
-        auto start = [&](int64_t of, int position) {
-            return static_cast<int>(of * split::surface + position);
-        };
-        auto has_next = [&](int d) { return at[d] + 1 < config->local[d]; };
-        for (int d = 0; d < 3; d++)
-            if (has_next(d) && split::face > 0)
-                faces->push_back(make_int2(start(e, (2 * d + 1) * split::face),
-                                           start(e + stride[d], 2 * d * split::face)));
-        /* edges along k, i, j: four of each, by the sides of the two directions after it */
-        for (int g = 0; g < 3; g++) {
-            const int d = (g + 2) % 3, d1 = (d + 1) % 3, d2 = (d + 2) % 3;
-            if (!has_next(d1) || !has_next(d2) || split::m == 0)
-                continue;
-            int of[4];
-            for (int q = 0; q < 4; q++)
-                of[q] = start(e + (q & 1) * stride[d1] + (q >> 1) * stride[d2],
-                              split::edges + (4 * g + 3 - q) * split::m);
-            edges->push_back(make_int4(of[0], of[1], of[2], of[3]));
-        }
-        if (has_next(0) && has_next(1) && has_next(2))
-            for (int q = 0; q < 8; q++)
-                corners->push_back(
-                    start(e + (q & 1) * stride[0] + (q >> 1 & 1) * stride[1] + (q >> 2) * stride[2],
-                          split::corners + 7 - q));
-    }
-}
-
-/* What this rank shares with others: elements, and position and global id of those points. */
-typedef struct {
-    std::vector<int> elements; /* that have any */
-    std::vector<int> position; /* in v */
-    std::vector<int64_t> gid;
-} nek_apart_t;
-
-template <int n> nek_apart_t nek_list_apart(const nek_solver_t *s)
-{
-    const nek_config_t *config = s->problem->config;
-    nek_apart_t apart;
-    for (int64_t e = 0; e < config->local_elements; e++) {
-        int64_t at[3];
-        nek_place_element(config, e, at);
-        const unsigned beside = nek_beside(config, at);
-        const double *c = s->problem->c + e * n * n * n;
-        if (!beside)
-            continue;
-        apart.elements.push_back(static_cast<int>(e));
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++)
-                for (int i = 0; i < n; i++, c++) {
-                    const int of[3] = {i, j, k};
-                    unsigned on = 0;
-                    for (int d = 0; d < 3; d++)
-                        on |= (of[d] == 0 ? 1u : of[d] == n - 1 ? 2u : 0u) << 2 * d;
-                    if (!(on & beside) || *c == 0) /* a point of the boundary is 0 on all ranks */
-                        continue;
-                    apart.position.push_back(
-                        static_cast<int>(e * nek_split<n>::surface + nek_split<n>::at(i, j, k)));
-                    apart.gid.push_back(nek_global_index(config, e, i, j, k));
-                }
-    }
-    return apart;
-}
-
-static inline rt_halo_t *nek_split_halo(const nek_solver_t *s, const nek_apart_t &apart)
-{
-    const std::vector<int64_t> index(apart.position.begin(), apart.position.end());
-    rt_halo_desc_t desc = {};
-    desc.n = static_cast<int64_t>(index.size());
-    desc.index = index.data();
-    desc.gid = apart.gid.data();
-    desc.max_components = 1;
-    desc.kind = s->rung->kind;
-    desc.space = s->space;
-    desc.transport = s->problem->run->opt.transport;
-    return rt_halo_new(&desc);
-}
-
-template <class T> const T *nek_to_device(const std::vector<T> &list)
-{
-    return static_cast<const T *>(rt_clone(list.data(), list.size(), sizeof(T), RT_DEVICE));
-}
-
-/* Outer elements first. Where the inner ones follow one another anyway (ranks that are layers in
- * z), they need no list. Of a bulk copy, a block's elements must follow one another; then, if it
- * has several, all are outer. */
-static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector<int> &outer,
-                              const nek_launch_t &launch)
-{
-    const int n_outer = static_cast<int>(outer.size());
-    x->outer = {nullptr, 0, 0, 0, 0};
-    x->inner = {nullptr, 0, elements, 0, 0};
-    if (n_outer > 0 && launch.source == NEK_BULK && launch.per_block > 1) {
-        x->outer.end = x->inner.first = elements;
-    } else if (n_outer > 0) {
-        std::vector<int> order(outer);
-        for (int e = 0, next = 0; e < elements; e++)
-            if (next < n_outer && outer[next] == e)
-                next++;
-            else
-                order.push_back(e);
-        const int first = n_outer < elements ? order[n_outer] : 0, last = order.back();
-        x->order = nek_to_device(order);
-        x->outer = {x->order, 0, n_outer, 0, 0};
-        x->inner = {x->order, n_outer, elements, 0, 0};
-        if (last - first + 1 == elements - n_outer)
-            x->inner = {nullptr, first, last + 1, 0, 0};
-    }
-    for (nek_part_t *part : {&x->outer, &x->inner}) {
-        part->blocks = rt_blocks(static_cast<size_t>(part->end - part->first), launch.per_block);
-        if (launch.most > 0 && part->blocks > launch.most)
-            part->blocks = launch.most;
-    }
-    x->inner.first_block = static_cast<int>(x->outer.blocks);
-    x->element_blocks = x->outer.blocks + x->inner.blocks;
-}
-
-/* For element kernels launched like that. */
-template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const nek_launch_t &launch)
-{
-    const nek_config_t *config = s->problem->config;
-    const auto elements = static_cast<size_t>(config->local_elements);
-    std::vector<nek_outside_t> outside(elements);
-    std::vector<int2> faces;
-    std::vector<int4> edges;
-    std::vector<int> corners, planes;
-    nek_apart_t apart;
-    nek_exchange_t x = {};
-    for (size_t e = 0; e < elements; e++) {
-        int64_t at[3];
-        outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
-    }
-    if (config->communication)
-        nek_list_shared<n>(config, &faces, &edges, &corners);
-    /* two pieces of a face a thread */
-    const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
-    const unsigned needed = work > 0 ? rt_blocks(work, NEK_ADDING_THREADS) : 1;
-    const int multiprocessors = rt_device_gpu()->multiprocessors;
-    x.blocks = nek_adding_blocks(NEK_GATHER_BLOCKS * multiprocessors, needed);
-    if (config->communication && rt_comm_size() > 1) {
-        const unsigned blocks = nek_adding_blocks(NEK_DIRECT_BLOCKS * multiprocessors, needed);
-        apart = nek_list_apart<n>(s);
-        x.halo = nek_split_halo(s, apart);
-        x.on_stream = rt_halo_on_stream(x.halo);
-        x.is_direct = rt_halo_direct(x.halo, blocks, &x.direct);
-        if (x.is_direct) {
-            x.blocks = blocks;
-            apart = {}; /* all elements are alike, and no list is needed */
-        }
-    }
-    nek_divide(&x, static_cast<int>(elements), apart.elements, launch);
-    for (size_t q = 0; q < 8; q++)
-        for (size_t z = 0; z < corners.size() / 8; z++)
-            planes.push_back(corners[8 * z + q]);
-    x.outside = nek_to_device(outside);
-    x.gather = {nek_to_device(faces),           nek_to_device(edges),
-                nek_to_device(planes),          static_cast<int>(faces.size()),
-                static_cast<int>(edges.size()), static_cast<int>(corners.size() / 8),
-                nek_to_device(apart.position),  static_cast<int>(apart.position.size())};
-    return x;
-}
-
-static inline void nek_exchange_destroy(nek_exchange_t *x)
-{
-    RT_FREE(x->outside, RT_DEVICE);
-    RT_FREE(x->order, RT_DEVICE);
-    RT_FREE(x->gather.apart, RT_DEVICE);
-    RT_FREE(x->gather.face, RT_DEVICE);
-    RT_FREE(x->gather.edge, RT_DEVICE);
-    RT_FREE(x->gather.corner, RT_DEVICE);
-    if (x->halo)
-        rt_halo_destroy(x->halo);
-}
-
-static inline void nek_exchange_memory(const nek_config_t *config, double bytes[RT_SPACES])
-{
-    const int64_t *l = config->local;
-    double inner[3];
-    for (int d = 0; d < 3; d++)
-        inner[d] = static_cast<double>(l[d] - 1);
-    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * sizeof(nek_outside_t);
-    if (!config->communication)
-        return;
-    if (rt_comm_size() > 1) {
-        int64_t on_rank, with_ranks;
-        nek_shared_points(config, &on_rank, &with_ranks);
-        bytes[RT_DEVICE] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_DEVICE));
-        bytes[RT_PINNED] += static_cast<double>(rt_halo_predict(0, with_ranks, 1, RT_PINNED));
-        bytes[RT_HOST] += 4.0 * static_cast<double>(with_ranks);
-        bytes[RT_DEVICE] += sizeof(int) * static_cast<double>(config->local_elements + with_ranks);
-    }
-    for (int d = 0; d < 3; d++) {
-        const int d1 = (d + 1) % 3, d2 = (d + 2) % 3;
-        const double across = static_cast<double>(l[d1] * l[d2]);
-        if (config->n > 2)
-            bytes[RT_DEVICE] += inner[d] * across * sizeof(int2) +
-                                inner[d1] * inner[d2] * static_cast<double>(l[d]) * sizeof(int4);
-    }
-    bytes[RT_DEVICE] += inner[0] * inner[1] * inner[2] * 8 * sizeof(int);
-}
-
-/* The element kernel on all elements: launch(chained, part) starts it on some. And what
- * other ranks have too of v is added up, unless nek_gather does that. On the stream, that costs
- * what the second stream's small kernels take from the inner elements, half a wave more of blocks,
- * and an early start of nek_gather_kernel, which two streams do not allow: on two H200s with 2048
- * elements each, 20 us an iteration where an exchange alone takes 8. An exchange whose blocks find
- * no room beside the inner elements (nccl) comes after them. */
-template <class Launch> void nek_elements(const nek_exchange_t &x, double *v, Launch launch)
-{
-    rt_field_t field = rt_field_f64(v);
-    auto run = [&](bool chained, const nek_part_t &part) {
-        if (part.end > part.first)
-            launch(chained, part);
-    };
-    if (!x.halo || x.is_direct) {
-        run(true, x.inner);
-    } else if (x.on_stream) {
-        rt_side_begin();
-        run(false, x.outer);
-        rt_halo_do(x.halo, RT_HALO_SUM, &field);
-        rt_side_end();
-        run(true, x.inner);
-        rt_side_join();
-    } else {
-        run(true, x.outer);
-        rt_halo_begin(x.halo, RT_HALO_SUM, &field);
-        run(true, x.inner);
-        rt_halo_end(x.halo);
-    }
-}
-
-/* After nek_elements: the rest of v = Q Q^T v, the norm, and what Scalars makes of the sums. */
-template <int n, class Scalars>
-void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
-{
-    const bool joined = x.halo && x.on_stream;
-    if (x.is_direct)
-        rt_launch_chained(nek_gather_direct_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0,
-                          x.gather, x.direct, s, v, it);
-    else
-        rt_launch(!joined, nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather,
-                  s, v, it);
-    nek_add_ranks<Scalars>(s, it);
-}
-
-/* Memory of a rung that has nothing of its own but this and the scalars. */
-static inline void nek_split_memory(const nek_config_t *config, double bytes[RT_SPACES])
-{
-    nek_exchange_memory(config, bytes);
-    nek_scalars_memory(config, config->local_elements / nek_elements_a_block(config->n) + 2, bytes);
 }
 
 #endif

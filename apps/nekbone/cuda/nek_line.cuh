@@ -1,20 +1,22 @@
 /*
  * nek_line.cuh - the operator of an element by lines, for the rungs from `packed` on.
  *
- * A thread has column (i, j) of the element in registers and multiplies whole lines: its column
- * (wt), then line t of those along i, then line t of those along j, which come from shared memory,
- * are multiplied in registers, and go back in place. So a value is read from shared memory once a
- * product instead of n times, and D, the same for all threads at each step of the unrolled code, is
- * a kernel argument: an operand from the constant bank costs nothing. Five barriers' worth of work
- * in four barriers an element, where `layered` has 2 n.
+ * A thread has column (i, j) of the element in registers and multiplies whole lines. First come its
+ * column (wt), then line t of those along i, then line t of those along j. The last two come from
+ * shared memory, are multiplied in registers, and go back to the same place. So each product reads
+ * a value from shared memory once instead of n times. D is the same for all threads at each step of
+ * the unrolled code, so it is a kernel argument: an operand from the constant bank costs nothing.
+ * An element takes four barriers, where `layered` has 2 n.
  *
  *   D by halves. The GLL points are symmetric, so D(n-1-i, n-1-l) = -D(i, l): the even half of a
- *   line has an odd derivative and the other way round. Two products of half the size each:
- *   n^2 / 2 multiplications a line instead of n^2, for 2 n additions.
- *   Layouts without bank conflicts. Lines along i lie `row` apart, lines along j start at
- *   j * plane + i; the two pitches are such that 16 lanes of 8 bytes, or 8 lanes of 16, always
+ *   line has an odd derivative and vice versa. These are two products of half the size:
+ *   n^2 / 2 multiplications per line instead of n^2, for 2 n additions.
+ *
+ *   Layouts without bank conflicts. Lines along i are `row` apart; lines along j start at
+ *   j * plane + i. The two pitches are such that 16 lanes of 8 bytes, or 8 lanes of 16, always
  *   touch all 32 banks once.
- *   Elements a block. n^2 threads rarely fill warps; several elements together do.
+ *
+ *   Elements per block. n^2 threads rarely fill warps; several elements together do.
  */
 #ifndef NEK_LINE_CUH
 #define NEK_LINE_CUH
@@ -22,8 +24,8 @@
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
 
-/* D [0] and its transpose [1] by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with minus;
- * the middle of an odd n belongs to the even half of a line. */
+/* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
+ * a minus. The middle of an odd n belongs to the even half of a line. */
 template <int n> struct nek_halves {
     static constexpr int half = n / 2, most = (n + 1) / 2;
     double even[2][half * most], odd[2][most * half];
@@ -47,7 +49,7 @@ template <int n> nek_halves<n> nek_halve(const double *D)
     return h;
 }
 
-/* b = D a, or D^T a */
+/* b = D a, or b = D^T a */
 template <int transposed, int n>
 __device__ __forceinline__ void nek_line_product(const nek_halves<n> &D, const double (&a)[n],
                                                  double (&b)[n])
@@ -85,7 +87,7 @@ __device__ __forceinline__ void nek_line_product(const nek_halves<n> &D, const d
         b[half] = from_odd[half];
 }
 
-/* Smallest number from `least` on that is `rest` modulo 16. */
+/* Returns the smallest number from `least` on that is `rest` modulo 16. */
 constexpr int nek_pitch(int least, int rest)
 {
     return least + ((rest - least) % 16 + 16) % 16;
@@ -96,53 +98,61 @@ constexpr int nek_whole_warps(int threads)
     return (threads + 31) / 32 * 32;
 }
 
+/* Threads per block that are aimed at. */
+enum { NEK_LEAST_THREADS = 64, NEK_GOOD_THREADS = 128 };
+
 template <int n> struct nek_shape {
     static constexpr int n2 = n * n, n3 = n2 * n;
-    /* Lines along i: an odd number of 16 bytes, or of 8 if n is odd and they are read so. */
+    /* Lines along i: an odd number of 16-byte units; of 8-byte units if n is odd, since they are
+     * read so then. */
     static constexpr int row = n % 4 == 0 ? n + 2 : n;
-    /* 16 lanes with consecutive t find 16 banks at j * plane + i as they do at t. */
+    /* 16 lanes with consecutive t find 16 banks at j * plane + i, as they do at t. */
     static constexpr int plane = nek_pitch(n2, n);
     static constexpr int rows = n2 * row, planes = nek_pitch(n * plane, n2);
-    /* Threads that kernels are compiled for. */
-    static constexpr int threads = n2 <= 128 ? 128 : nek_whole_warps(n2);
+    /* Threads per block that kernels are compiled for. */
+    static constexpr int threads =
+        n2 <= NEK_GOOD_THREADS ? static_cast<int>(NEK_GOOD_THREADS) : nek_whole_warps(n2);
 };
 
-/* Elements a block: 64 to 128 threads, most lanes in use, and the fewest of those. */
+/* Returns the elements per block: 64 to 128 threads with most lanes in use, and the fewest elements
+ * of equally good numbers. */
 constexpr int nek_elements_a_block(int n)
 {
     int best = 1;
-    for (int count = 1; count * n * n <= 128; count++) {
+    for (int count = 1; count * n * n <= NEK_GOOD_THREADS; count++) {
         const int threads = nek_whole_warps(count * n * n), most = nek_whole_warps(best * n * n);
-        if (most < 64 || (threads <= 128 && count * most > best * threads))
+        if (most < NEK_LEAST_THREADS ||
+            (threads <= NEK_GOOD_THREADS && count * most > best * threads))
             best = count;
     }
     return best;
 }
 
-/* Blocks of nek_shape<n>::threads that a multiprocessor's registers hold, `registers` a thread. */
+/* Returns the blocks of so many threads that the registers of a multiprocessor hold, at `registers`
+ * per thread. */
 constexpr int nek_blocks_of(int threads, int registers)
 {
-    const int blocks = 65536 / (threads * registers);
+    const int blocks = NEK_REGISTERS / (threads * registers);
     return blocks > 0 ? blocks : 1;
 }
 
-/* The elements that one launch works on: first up to end, or those that `order` has there. */
+/* The elements that one launch works on: those at first .. end - 1 of `order`. */
 typedef struct {
-    const int *order; /* of all elements; NULL: as they come */
+    const int *order; /* of all elements; NULL: in their own order */
     int first, end;
-    int first_block; /* number of its first block among those of all launches */
-    unsigned blocks; /* that it is launched with */
+    int first_block; /* number of its first block among the blocks of all launches */
+    unsigned blocks; /* of this launch */
 } nek_part_t;
 
-/* Which sides of an element are on the boundary of the box, a bit each: x0 x1 y0 y1 z0 z1. */
+/* The sides of an element that are on the boundary of the box, one bit each: x0 x1 y0 y1 z0 z1. */
 typedef uint8_t nek_outside_t;
 
-/* Where a thread works. Idle threads have active = false and the place of another. */
+/* Where a thread works. Idle threads have active = false and the place of another thread. */
 template <int n> struct nek_place {
     int e, i, j, t;
-    int own; /* which of the block's elements e is */
+    int own; /* number of e among the elements of the block */
     bool active;
-    double *rows, *planes; /* of its element */
+    double *rows, *planes; /* of this element */
 
     /* `memory`: rows, then planes, of `per_block` elements */
     __device__ __forceinline__ nek_place(const nek_part_t &part, int per_block, double *memory)
@@ -169,7 +179,7 @@ template <int n> struct nek_place {
     }
 };
 
-/* A line in place becomes D or D^T times it. */
+/* Multiplies a line by D or D^T, in place. */
 template <int transposed, int n>
 __device__ __forceinline__ void nek_row_in_place(const nek_halves<n> &D, double *line)
 {
@@ -210,18 +220,18 @@ __device__ __forceinline__ void nek_column_in_place(const nek_halves<n> &D, doub
         line[l * step] = b[l];
 }
 
-/* w = D^T G D u on the columns of a block's elements. All threads must call. factors.wait() comes
- * before the first factors.load(k, g), which gives rr rs rt ss st tt of point k of the column, and
- * factors.used() after the last of all threads. The shared memory may be used again after a
- * barrier. */
+/* Computes w = D^T G D u on the columns of a block's elements. All threads must call it.
+ * factors.wait() is called before the first factors.load(k, g), which gives rr rs rt ss st tt of
+ * point k of the column; factors.used() is called after the last load of all threads. The shared
+ * memory may be used again after a barrier. */
 template <int n, class Factors>
 __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
                                                   Factors &factors, const double (&u)[n],
                                                   double (&w)[n])
 {
     using shape = nek_shape<n>;
-    double *const row = at.rows + at.t * shape::row, *const plane =
-                                                         at.planes + at.j * shape::plane + at.i;
+    double *const row = at.rows + at.t * shape::row;
+    double *const plane = at.planes + at.j * shape::plane + at.i;
     double *const r = at.rows + at.j * shape::row + at.i, *const s = at.planes + at.t;
     constexpr int r_step = n * shape::row, s_step = shape::plane;
     double wt[n];
@@ -230,13 +240,13 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
         for (int k = 0; k < n; k++)
             r[k * r_step] = s[k * s_step] = u[k];
     }
-    __syncthreads();
+    __syncthreads(); /* u is there, as rows and as planes */
     if (at.active) {
         nek_row_in_place<0>(D, row);
         nek_column_in_place<0, n>(D, plane);
     }
     nek_line_product<0>(D, u, wt);
-    __syncthreads();
+    __syncthreads(); /* wr and ws are there */
     factors.wait();
     if (at.active) {
 #pragma unroll
@@ -249,14 +259,14 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
             wt[k] = g[2] * wr + g[4] * ws + g[5] * wt[k];
         }
     }
-    __syncthreads();
+    __syncthreads(); /* ur and us are there, and all have read the factors */
     factors.used();
     nek_line_product<1>(D, wt, w);
     if (at.active) {
         nek_row_in_place<1>(D, row);
         nek_column_in_place<1, n>(D, plane);
     }
-    __syncthreads();
+    __syncthreads(); /* D^T ur and D^T us are there */
     if (at.active) {
 #pragma unroll
         for (int k = 0; k < n; k++)
@@ -266,7 +276,7 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
 
 /* --- where the factors come from --- */
 
-/* once: L2 may forget it first. */
+/* once: the value is used once, so L2 may evict it first. */
 template <bool once> __device__ __forceinline__ double nek_load(const double *p)
 {
     if constexpr (once)
@@ -283,24 +293,25 @@ template <bool once> __device__ __forceinline__ void nek_store(double *p, double
         *p = value;
 }
 
-/* What a kernel is compiled for: is everything that an iteration reads once kept out of L2's way?
- */
+/* How a kernel reads: like all other data (NEK_CACHED); evict-first what an iteration reads once
+ * (NEK_STREAMED); the same, and the factors by bulk copies (NEK_BULK). */
 enum nek_source { NEK_CACHED, NEK_STREAMED, NEK_BULK };
 
-/* Factors of blocks that end with the elements they began with. */
+/* Factors for blocks that work on one set of elements only. */
 struct nek_no_turns {
-    static constexpr bool in_turns = false;
+    static constexpr bool takes_turns = false;
     __device__ __forceinline__ void used() const
     {
     }
 };
 
-/* Read where they are used. Not `const __restrict__`: through L1, in whole sectors all the same. */
+/* Factors that are read where they are used. They are not `const __restrict__`, so they come
+ * through L1, and in whole sectors all the same. */
 template <int n, nek_source source> struct nek_factors : nek_no_turns {
     using from_t = const double *;
     static constexpr bool once = source != NEK_CACHED;
-    static constexpr int shared = 0;    /* doubles an element */
-    static constexpr int registers = 0; /* besides those of vectors */
+    static constexpr int shared = 0;    /* doubles per element */
+    static constexpr int registers = 0; /* in addition to those of vectors */
     static constexpr bool spares_registers = true;
     const double *G;
     __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int, int, double *)
@@ -319,20 +330,21 @@ template <int n, nek_source source> struct nek_factors : nek_no_turns {
 };
 
 /*
- * Fetched into shared memory by one copy for the block, which is under way while the first products
- * are formed, and which takes no registers: much is in flight with few blocks.
+ * Factors that one copy fetches into shared memory for the whole block. The copy is under way while
+ * the first products are formed, and takes no registers: much data is in flight with few blocks.
  *
- *   In turns. A block of one large element has the multiprocessor for itself, and what it computes
- *   after its last factor would leave the memory idle. So as many blocks are started as there are
- *   places, each goes from element to element, and fetches the next one's factors as soon as all
- *   its threads have used these.
- *   As many of the six as fit are held; of the largest elements, the others are read where they are
- *   used.
+ *   Elements in turn. A block of one large element has the multiprocessor for itself, and what it
+ *   computes after its last factor would leave the memory idle. So as many blocks are started as
+ *   fit on the GPU. Each goes from element to element, and fetches the next element's factors as
+ *   soon as all its threads have used the present ones.
+ *
+ *   As many of the six factors as fit are held; for the largest elements, the others are read where
+ *   they are used.
  */
 template <int n> struct nek_factors<n, NEK_BULK> {
     using from_t = const double *;
     using shape = nek_shape<n>;
-    static constexpr bool once = true, in_turns = shape::threads > 128;
+    static constexpr bool once = true, takes_turns = shape::threads > 128;
     static constexpr int fit =
         (NEK_BLOCK_SHARED / static_cast<int>(sizeof(double)) - shape::rows - shape::planes) /
         shape::n3;
@@ -340,10 +352,10 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     static constexpr bool spares_registers = true;
     const double *const all;
     double *const memory;
-    const double *const G; /* of this column: those that are held, */
-    const double *others;  /* and all */
+    const double *const G; /* of this column: the factors that are held, */
+    const double *others;  /* and all of them */
     uint64_t *barrier;
-    int next = -1; /* element of the next turn; -1: there is none */
+    int next = -1; /* element of the next turn; -1: none */
     unsigned parity = 0;
 
     __device__ __forceinline__ nek_factors(from_t from, const nek_place<n> &at, int elements,
@@ -353,17 +365,18 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     {
         __shared__ uint64_t arrived;
         barrier = &arrived;
-        const int first = at.e - at.own; /* a block's elements follow one another */
+        const int first = at.e - at.own; /* the elements of a block are consecutive */
         if (threadIdx.x >= 32)
             return;
         if (threadIdx.x == 0) {
             rt_barrier_init(barrier, RT_BULK_ARRIVALS);
             rt_barriers_made();
         }
-        __syncwarp();
+        __syncwarp(); /* the barrier is there before the first warp uses it */
         fetch(first, elements - first < per_block ? elements - first : per_block);
     }
-    /* By the first warp. Several elements only where all six are held. */
+    /* Called by the first warp. Several elements (count > 1) only where all six factors are
+     * held. */
     __device__ __forceinline__ void fetch(int first, int count) const
     {
         const double *from = all + static_cast<size_t>(first) * 6 * shape::n3;
@@ -383,7 +396,7 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     }
     __device__ __forceinline__ void used() const
     {
-        if (in_turns && next >= 0 && threadIdx.x < 32)
+        if (takes_turns && next >= 0 && threadIdx.x < 32)
             fetch(next, 1);
     }
     __device__ __forceinline__ void go_on()
@@ -393,135 +406,11 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     }
 };
 
-/* The element that a block takes in its turn number `turn` from 0; -1: it has none any more. */
+/* Returns the element that a block takes in turn number `turn`, from 0 on; -1: none is left. */
 __device__ __forceinline__ int nek_element_of_turn(const nek_part_t &part, int turn)
 {
     const int place = part.first + static_cast<int>(blockIdx.x + turn * gridDim.x);
     return place >= part.end ? -1 : part.order ? __ldg(part.order + place) : place;
 }
-
-/* --- how a kernel is launched --- */
-
-/* Bytes of a block: what the factors take, rows and planes, and `extra` doubles an element. */
-template <int n> constexpr size_t nek_line_bytes(int per_block, int factors, int extra)
-{
-    using shape = nek_shape<n>;
-    return sizeof(double) * per_block * (factors + shape::rows + shape::planes + extra);
-}
-
-typedef struct {
-    nek_source source;
-    int per_block;
-    unsigned blocks, threads;
-    unsigned most; /* blocks, where each takes several elements in turn; else 0 */
-} nek_launch_t;
-
-/* Parameters of a rung that uses this operator; the second for those that read factors. */
-static const char *const nek_per_block_values[] = {"auto", "1", "2",  "3",  "4",  "5",  "6",
-                                                   "7",    "8", "14", "16", "24", "32", nullptr};
-static const char *const nek_source_values[] = {"auto", "cached", "streamed", "bulk", nullptr};
-static const rt_parameter_t nek_line_parameters[] = {
-    {"elements", "elements a block", nek_per_block_values, 0},
-    {"factors",
-     "how they are read: as all else, past the cache (evict-first), or by a bulk copy into shared "
-     "memory",
-     nek_source_values, 0}};
-enum { NEK_PER_BLOCK, NEK_FACTORS, NEK_LINE_PARAMETERS };
-
-static inline int nek_choice_per_block(int n, const int *choice)
-{
-    const int value = choice[NEK_PER_BLOCK];
-    return value == 0 ? nek_elements_a_block(n) : atoi(nek_per_block_values[value]);
-}
-
-/* extra(n): doubles an element beside the operator's. */
-template <class Extra>
-const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bool bulk,
-                                   Extra extra)
-{
-    const char *reason = nullptr;
-    nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto N) {
-        constexpr int n = N();
-        if (per_block * n * n > nek_shape<n>::threads)
-            reason = "that many elements are more threads than the block is made for";
-        else if (nek_line_bytes<n>(per_block, bulk ? nek_factors<n, NEK_BULK>::shared : 0,
-                                   extra(n)) > nek_most_shared())
-            reason = "a block cannot have that much shared memory";
-    });
-    return reason;
-}
-
-/* Does a block of one element fit? */
-template <class Extra> const char *nek_refuse_line(const nek_config_t *config, Extra extra)
-{
-    return config->n <= NEK_FIXED_N &&
-                   nek_refuse_line_choice(config, nek_elements_a_block(config->n), false, extra)
-               ? "an element of that degree does not fit into the shared memory of this GPU"
-               : nullptr;
-}
-
-#define NEK_LINE_MAX_N_REASON                                                               \
-    "lines are kept in registers, and more than 16 points a direction do not fit: n <= 16 " \
-    "(degree <= 15); use layered"
-
-/* Makes the launch for a choice; source: of the factors, if that is "auto" or not a parameter. */
-static inline nek_launch_t nek_make_launch(const nek_view_t *view, bool sources, nek_source source)
-{
-    static const int automatic[NEK_LINE_PARAMETERS] = {0};
-    const int *choice = view->choice ? view->choice : automatic;
-    nek_launch_t l;
-    l.per_block = nek_choice_per_block(view->n, choice);
-    l.blocks = rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(l.per_block));
-    l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * view->n * view->n));
-    l.source = source;
-    l.most = 0;
-    if (sources && choice[NEK_FACTORS] > 0)
-        l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
-    return l;
-}
-
-/* Blocks of a kernel that a multiprocessor holds. */
-template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
-{
-    int blocks = 0;
-    if (shared > nek_most_shared())
-        return 0;
-    nek_allow_shared(kernel, shared);
-    RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
-    return blocks;
-}
-
-/* For a kernel over elements, once its launch is made: allows its shared memory, and finds out how
- * many blocks take turns. */
-template <class Factors, class Kernel>
-void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
-{
-    const int blocks = nek_fit(kernel, static_cast<int>(l->threads), shared);
-    if (Factors::in_turns)
-        l->most = static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
-}
-
-/* What "auto" means for the factors in `fused` and `onepass`, of whose kernel a block with copies
- * of them takes so much shared memory: see there. */
-template <int n> nek_source nek_automatic_source(size_t bytes_of_bulk)
-{
-    return n >= 13 && bytes_of_bulk <= nek_most_shared() ? NEK_BULK : NEK_CACHED;
-}
-
-/* Calls f(std::integral_constant<nek_source, ...>()). */
-template <class F> void nek_with_source(nek_source source, F f)
-{
-    if (source == NEK_CACHED)
-        f(std::integral_constant<nek_source, NEK_CACHED>());
-    else if (source == NEK_STREAMED)
-        f(std::integral_constant<nek_source, NEK_STREAMED>());
-    else
-        f(std::integral_constant<nek_source, NEK_BULK>());
-}
-
-/* The operator alone (packed.cu): what the rungs after it are checked with, too. */
-void nek_packed_ax(const nek_view_t *view, const double *u, double *w);
-/* The same for a rung whose parameters are not nek_line_parameters: view->choice is not looked at. */
-void nek_packed_ax_auto(const nek_view_t *view, const double *u, double *w);
 
 #endif

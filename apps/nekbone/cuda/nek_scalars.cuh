@@ -2,17 +2,17 @@
  * nek_scalars.cuh - the scalars of a CG that stays on the GPU: inner products, alpha, beta, and a
  * solve as one CUDA graph.
  *
- * A kernel that makes terms of inner products leaves one partial sum a block. The kernel after it
- * adds them, and the block of that one which finishes last adds what its blocks found, in order,
- * and forms alpha and beta, which later kernels read. So equal input gives equal bits, and the host
- * waits once a solve. The scalars go to page-locked host memory too, where the history is read when
- * the solve is over.
+ * A kernel that makes terms of inner products leaves one partial sum per block. The next kernel
+ * adds them; its block that finishes last adds what its blocks found, in order, and forms alpha and
+ * beta, which later kernels read. So equal input gives equal bits, and the host waits once per
+ * solve. The scalars also go to page-locked host memory, where the history is read after the solve.
  *
- * On several ranks the sums are added in order of rank, in one of three ways. Where messages are on
- * the stream (transports nccl, peer): that last block sends its sums to the other GPUs and waits
- * for theirs (halo/mail.cuh), if these are of one host; else NCCL gathers them, and a kernel of one
- * thread adds them and forms the scalars. Where they are not, the host fetches the sums, adds those
- * of all ranks by MPI, and starts that kernel.
+ * On several ranks the sums are added in order of rank, in one of three ways. If messages are on
+ * the stream (transports nccl, peer) and the GPUs are of one host, that last block sends its sums
+ * to the other GPUs and waits for theirs (halo/mail.cuh). If messages are on the stream but the
+ * GPUs are not of one host, NCCL gathers the sums, and a kernel of one thread adds them and forms
+ * the scalars. If messages are not on the stream, the host fetches the sums, adds those of all
+ * ranks by MPI, and starts that kernel.
  */
 #ifndef NEK_SCALARS_CUH
 #define NEK_SCALARS_CUH
@@ -23,7 +23,7 @@
 #include "halo/mail.cuh"
 #include "halo/nccl.h"
 
-/* Most sums at a time, and most blocks of a kernel that adds. */
+/* Most sums at a time; most blocks, and the threads, of a kernel that adds. */
 enum { NEK_SUMS = 4, NEK_ADDING_BLOCKS = 1024, NEK_ADDING_THREADS = 256 };
 
 enum { NEK_RR, NEK_ALPHA, NEK_BETA, NEK_SCALARS };
@@ -33,11 +33,11 @@ typedef struct {
     int iterations;
     double *partial; /* [NEK_SUMS][blocks] of the element kernel */
     int blocks;
-    double *second; /* [NEK_SUMS][NEK_ADDING_BLOCKS] of the kernel that adds those */
-    unsigned *done; /* its blocks that have finished; returns to 0 */
+    double *second; /* [NEK_SUMS][NEK_ADDING_BLOCKS], of the kernel that adds those */
+    unsigned *done; /* number of its blocks that have finished; returns to 0 */
     /* Several ranks: how the sums of all are added. One rank: all NULL. */
-    rt_mail_t *mail; /* by the last block, or else */
-    double *sums; /* [NEK_SUMS] of this rank: on the device if there is `all`, else page-locked */
+    rt_mail_t *mail; /* the last block adds, if not NULL; else: */
+    double *sums; /* [NEK_SUMS] of this rank; on the device if there is `all`, else page-locked */
     double *all;  /* [ranks][NEK_SUMS] on the device, gathered by NCCL; NULL: the host adds */
     int ranks;
 } nek_scalars_t;
@@ -53,19 +53,20 @@ __device__ __forceinline__ void nek_put(const nek_scalars_t &s, int which, int k
     s.host[which * (s.iterations + 1) + k] = value;
 }
 
-/* Each becomes the sum over the block, in thread 0. Whole warps; all threads must call. */
+/* Adds each sum[] over the block; the results are in thread 0. Blocks are whole warps; all threads
+ * must call it. */
 template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum)[count])
 {
     __shared__ double of_warp[count][32];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-    __syncthreads(); /* all have read what the call before left */
+    __syncthreads(); /* all have read what the call before left in of_warp */
 #pragma unroll
     for (int q = 0; q < count; q++) {
         sum[q] = rt_warp_sum(sum[q]);
         if (lane == 0)
             of_warp[q][warp] = sum[q];
     }
-    __syncthreads();
+    __syncthreads(); /* of_warp is there */
     if (warp == 0) {
 #pragma unroll
         for (int q = 0; q < count; q++)
@@ -73,8 +74,8 @@ template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum
     }
 }
 
-/* For the element kernel: sums of its threads to partial. first_block: of this launch among those
- * of all elements. */
+/* For the element kernel: adds its threads' sums and writes them to `partial`. first_block: number
+ * of the first block of this launch among those of all elements. */
 template <int count>
 __device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, int first_block,
                                                double (&sum)[count])
@@ -87,7 +88,7 @@ __device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, int first
     }
 }
 
-/* For the kernel after it: this thread's share of those partial sums. */
+/* For the kernel after it: adds this thread's share of those partial sums to sum[]. */
 template <int count>
 __device__ __forceinline__ void nek_take_sums(const nek_scalars_t &s, double (&sum)[count])
 {
@@ -98,7 +99,7 @@ __device__ __forceinline__ void nek_take_sums(const nek_scalars_t &s, double (&s
             sum[q] += __ldcg(s.partial + q * s.blocks + b);
 }
 
-/* Adds what all threads of the grid bring; the block that is last calls Scalars::form(s, it, sums),
+/* Adds the sums of all threads of the grid. The block that is last calls Scalars::form(s, it, sums)
  * or, on several ranks without rt_mail, leaves the sums to nek_add_ranks. */
 template <class Scalars>
 __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
@@ -114,10 +115,10 @@ __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
         __threadfence(); /* the sums are visible before the count is */
         last = atomicAdd(s.done, 1u) == gridDim.x - 1;
     }
-    __syncthreads();
+    __syncthreads(); /* `last` is there */
     if (!last)
         return;
-    __threadfence();
+    __threadfence(); /* the sums are read after the count */
 #pragma unroll
     for (int q = 0; q < count; q++)
         sum[q] = 0;
@@ -144,7 +145,7 @@ typedef struct {
     double of[NEK_SUMS];
 } nek_sums_t;
 
-/* One thread, on several ranks: the sums are of all ranks now, or stand in s.all. */
+/* For one thread, on several ranks: the sums are of all ranks already, or are in s.all. */
 template <class Scalars> __global__ void nek_form_scalars(nek_scalars_t s, int it, nek_sums_t all)
 {
     double sum[Scalars::count];
@@ -156,15 +157,16 @@ template <class Scalars> __global__ void nek_form_scalars(nek_scalars_t s, int i
     Scalars::form(s, it, sum);
 }
 
-/* Blocks of a kernel that ends in nek_finish_sums: what can be there at once, and no more than
- * there is work for. */
+/* Returns the blocks of a kernel that ends in nek_finish_sums: as many as can be resident, but no
+ * more than there is work for. */
 static inline unsigned nek_adding_blocks(int resident, unsigned needed)
 {
     const int most = resident < NEK_ADDING_BLOCKS ? resident : static_cast<int>(NEK_ADDING_BLOCKS);
     return needed < static_cast<unsigned>(most) ? needed : static_cast<unsigned>(most);
 }
 
-/* After a kernel that ended in nek_finish_sums. One rank, or rt_mail: all is done. */
+/* Called after a kernel that ended in nek_finish_sums. With one rank or rt_mail nothing is left to
+ * do. */
 template <class Scalars> void nek_add_ranks(const nek_scalars_t &s, int it)
 {
     nek_sums_t all = {};
@@ -230,7 +232,7 @@ static inline void nek_scalars_memory(const nek_config_t *config, int64_t blocks
         sizeof(double) * static_cast<double>(NEK_SCALARS * (config->iterations + 1) + NEK_SUMS);
 }
 
-/* History and coefficients of `s`, when the stream is idle. */
+/* Copies history and coefficients to s, when the stream is idle. */
 static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *s)
 {
     const double *rr = scalars->host, *alpha = rr + scalars->iterations + 1;
@@ -245,12 +247,12 @@ static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *
 
 /* --- a solve as one graph --- */
 
-/* A graph does not grow beyond that; iterations after it are started one by one. */
+/* Most iterations in a graph; the iterations after them are started one by one. */
 enum { NEK_GRAPH_ITERATIONS = 1024 };
 
 typedef struct {
     cudaGraphExec_t graph; /* NULL: none yet */
-    int iterations;        /* of the solve that it was made for */
+    int iterations;        /* of the solve that the graph was made for */
 } nek_replay_t;
 
 static inline void nek_replay_drop(nek_replay_t *replay)
@@ -260,10 +262,10 @@ static inline void nek_replay_drop(nek_replay_t *replay)
     replay->graph = nullptr;
 }
 
-/* enqueue(first, last) puts iterations first .. last - 1 of a solve on the stream, and after the
- * last of all what ends it. Kernels of a small mesh are shorter than a launch from the host:
- * captured, they follow one another on the device. Relaxed: the first launch of a kernel may have
- * to load its code. */
+/* Runs a solve as a graph. enqueue(first, last) puts iterations first .. last - 1 on the stream,
+ * and after the very last one what ends the solve. The kernels of a small mesh are shorter than a
+ * launch from the host; when captured, they follow one another on the device. The capture is
+ * relaxed because the first launch of a kernel may have to load its code. */
 template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, Enqueue enqueue)
 {
     const int captured = iterations < NEK_GRAPH_ITERATIONS ? iterations : NEK_GRAPH_ITERATIONS;
@@ -282,7 +284,7 @@ template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, E
         enqueue(captured, iterations);
 }
 
-/* A solve: replayed, unless the host takes part in every sum. */
+/* Runs a solve: replayed, unless the host takes part in every sum. */
 template <class Enqueue>
 void nek_run_solve(nek_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
                    Enqueue enqueue)

@@ -1,16 +1,20 @@
 /*
- * onepass.cu - the whole of an iteration in one pass over vectors and factors, and Q Q^T.
+ * onepass.cu - a whole iteration in one pass over vectors and factors, and Q Q^T.
  *
  * Idea: `fused` reads r and v once more only because beta needs the new r. Kronbichler et al. get
- * beta from sums of the pass before (onepass.cuh). Advantage: 111 bytes a point instead of 127, and
- * two kernels an iteration; on several ranks one sum over ranks. Price: three more inner products,
- * one array of shared memory, and x is late by up to two steps.
+ * beta from sums of the pass before (onepass.cuh).
  *
- * The factors, half of all bytes, are read as all else up to n = 12. A bulk copy would be under way
- * while r, p and v are fetched and the first products are formed, and takes no registers; but its
- * shared memory costs a block a multiprocessor: at n = 10 on an H200, us an iteration, 39.6 against
- * 42.6 with the copy at 1024 elements, 130 against 142 at 4096. From n = 13 on one block is all
- * that fits anyway: it takes elements in turn, and copies the next one's factors while it computes.
+ * Advantage: 111 bytes per point instead of 127, and two kernels per iteration; on several ranks,
+ * one sum over ranks.
+ *
+ * Price: three more inner products, one array of shared memory, and x is up to two steps late.
+ *
+ * The factors, half of all bytes, are read like all other data up to n = 12. A bulk copy would be
+ * under way while r, p and v are fetched and the first products are formed, and takes no registers;
+ * but its shared memory costs one block per multiprocessor. On an H200 at n = 10, in us per
+ * iteration: 39.6 against 42.6 with the copy at 1024 elements, 130 against 142 at 4096. From n = 13
+ * on only one block fits anyway: it takes elements in turn, and copies the next element's factors
+ * while it computes.
  */
 #include "config.h"
 #include "onepass.cuh"

@@ -1,8 +1,9 @@
 /*
- * onepass.cuh - CG with one pass over the vectors an iteration, for `onepass` and `trilinear`.
+ * onepass.cuh - CG with one pass over the vectors per iteration, for `onepass` and `trilinear`.
  *
  * Kronbichler, Sashko, Munch, "Enhancing data locality of the conjugate gradient method for
- * high-order matrix-free finite-element implementations", arXiv 2205.08909, Algorithm 5.
+ * high-order matrix-free finite-element implementations", arXiv 2205.08909, Algorithm 5. The last
+ * column is bytes per point.
  *
  *     element   r -= alpha v,  p = r + beta p,  v = D^T G D p + lambda p on the element, and the
  *               local terms of r.r, p.v, r.v and v.v       read r p v, 6 factors; write r p v    96
@@ -10,30 +11,30 @@
  *               before                                     read and write x, half                 8
  *     gather    v = Q Q^T v, |v|^2 of the shared points; alpha, beta                              7
  *
- * All sums are of the same pass, so beta cannot be r.r of the new r: it is formed from
- * |r - alpha v|^2 = r.r - 2 alpha r.v + alpha^2 v.v, and the next pass computes r.r again, from r
+ * All sums are of the same pass, so beta cannot be made from r.r of the new r. It is formed from |r
+ * - alpha v|^2 = r.r - 2 alpha r.v + alpha^2 v.v, and the next pass computes r.r again, from r
  * itself, so that no error is carried on. p.v and r.v need no assembly: the sum over elements of
  * p_e.v_e is the global product. v.v does: points inside an element count in the first kernel,
- * shared ones in the second.
+ * shared points in the second.
  *
- * p' can be had from p and r only as long as beta has digits left: where it is small (a problem
- * solved in a few iterations), x is updated at once.
+ * p' can be computed from p and r only as long as beta has digits left. Where beta is small (a
+ * problem solved in a few iterations), x is updated at once.
  */
 #ifndef NEK_ONEPASS_CUH
 #define NEK_ONEPASS_CUH
 
-#include "nek_gather.cuh"
+#include "nek_exchange.cuh"
 
-/* Below this beta, (p - r) / beta has lost more digits than a few. */
+/* Below this beta, (p - r) / beta has lost more than a few digits. */
 #define NEK_LEAST_BETA 1e-3
 
 template <class From> struct onepass_t {
-    From factors; /* what they are made from */
+    From factors; /* from which they are read or computed */
     const double *b;
     double *x, *r, *p, *v;
     const nek_outside_t *outside;
     int elements, per_block;
-    double lambda, half; /* half: weight of a shared face's points */
+    double lambda, half; /* half: weight of the points of a shared face */
     bool alone;          /* no gather-scatter: all points count as inside */
     nek_scalars_t scalars;
 };
@@ -59,9 +60,9 @@ struct form_last {
     }
 };
 
-/* What pass `it` does with x: += at_p * p + at_old * (p - r), with p and r of the pass before. */
+/* What pass `it` does with x: x += at_p * p + at_old * (p - r), with p and r of the pass before. */
 struct onepass_x {
-    bool add, fresh; /* fresh: x has been 0 up to now, and nothing stands there */
+    bool add, fresh; /* fresh: x is still 0, and its array has not been written */
     double at_p, at_old;
 
     __device__ __forceinline__ onepass_x(const nek_scalars_t &s, int it, bool last)
@@ -73,7 +74,7 @@ struct onepass_x {
         if (it < 2 || it % 2 == 1)
             return;
         const double beta = nek_get(s, NEK_BETA, it - 1);
-        const bool had = beta < NEK_LEAST_BETA; /* the pass before has added its p already */
+        const bool had = beta < NEK_LEAST_BETA; /* the pass before has already added its p */
         fresh = it == 2 && !had;
         if (!had)
             at_old = nek_get(s, NEK_ALPHA, it - 2) / beta;
@@ -81,18 +82,19 @@ struct onepass_x {
 };
 
 /* Does r wait in registers? From this n on a block has a multiprocessor for itself, and its threads
- * have some to spare, unless the factors want them. */
+ * have some registers to spare, unless the factors want them. */
 enum { ONEPASS_N_IN_REGISTERS = 14 };
 template <int n, bool spares_registers>
-constexpr bool onepass_in_registers = n >= ONEPASS_N_IN_REGISTERS &&spares_registers;
+constexpr bool onepass_in_registers = spares_registers ? n >= ONEPASS_N_IN_REGISTERS : false;
 
-/* Registers a thread needs: p, r, v and x on their way, and the rest. */
+/* Returns the registers that a thread needs: p, r, v and x being loaded, and the rest. */
 constexpr int onepass_registers(int n)
 {
     return 8 * n + 48;
 }
 
-/* Shared memory of a block: r of its elements, with idle lanes, besides the operator's. */
+/* Returns the bytes of shared memory per block: the operator's, and r of its elements, with idle
+ * lanes. */
 template <int n, class Factors> constexpr size_t onepass_bytes(int per_block)
 {
     const int kept = onepass_in_registers<n, Factors::spares_registers>
@@ -101,20 +103,21 @@ template <int n, class Factors> constexpr size_t onepass_bytes(int per_block)
     return nek_line_bytes<n>(per_block, Factors::shared, 0) + sizeof(double) * kept;
 }
 
-/* Blocks a multiprocessor shall hold: what registers allow, and shared memory if that is less. */
+/* Returns the blocks that a multiprocessor shall hold: as many as registers and shared memory
+ * allow. */
 template <int n, class Factors> constexpr int onepass_blocks()
 {
     const int by_registers =
         nek_blocks_of(nek_shape<n>::threads, onepass_registers(n) + Factors::registers);
     const int by_shared = static_cast<int>(
-        NEK_MOST_SHARED / (onepass_bytes<n, Factors>(nek_elements_a_block(n)) + 1024));
+        NEK_MOST_SHARED / (onepass_bytes<n, Factors>(nek_elements_a_block(n)) + NEK_SYSTEM_SHARED));
     return by_registers < by_shared ? by_registers : by_shared > 0 ? by_shared : 1;
 }
 
 /* A thread's column in the arrays of all points. */
 template <int n> struct onepass_column {
     const nek_column<n> v;
-    const size_t own; /* its first point in the others */
+    const size_t own; /* of its first point, in the others */
     double *const x, *const r, *const p;
 
     template <class From>
@@ -126,8 +129,9 @@ template <int n> struct onepass_column {
     }
 };
 
-/* The pass over a block's elements. kept: where r waits in shared memory for its product with v, if
- * not in registers. look_ahead(): for who takes them in turns. */
+/* Makes the pass over a block's elements. kept: where r waits in shared memory for its product with
+ * v, if not in registers. look_ahead() is called after the loads, for kernels that process several
+ * elements in turn. */
 template <int n, class Factors, class Look>
 __device__ __forceinline__ void
 onepass_pass(const nek_halves<n> &D, const onepass_t<typename Factors::from_t> &a,
@@ -195,7 +199,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
     double *const lines = memory + a.per_block * Factors::shared;
     nek_place<n> at(part, a.per_block, lines);
     Factors factors(a.factors, at, a.elements, a.per_block, memory);
-    /* Where the column is, while the kernel before still runs. */
+    /* The column is located while the kernel before still runs. */
     nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
     const onepass_column<n> column(a, at, v);
     double *const kept =
@@ -205,7 +209,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
     rt_wait_for_previous();
     const onepass_x to_x(a.scalars, it, false);
     const double beta = nek_get(a.scalars, NEK_BETA, it);
-    if constexpr (Factors::in_turns) {
+    if constexpr (Factors::takes_turns) {
         for (int turn = 1;; turn++) {
             int next;
             nek_outside_t outside;
@@ -227,7 +231,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, onepass_blocks<n, Facto
     nek_leave_sums(a.scalars, part.first_block, sum);
 }
 
-/* After the last iteration: what is left for x, r -= alpha v, r.r. */
+/* After the last iteration: what is still missing in x, r -= alpha v, r.r. */
 template <int n, class From>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     onepass_finish(const __grid_constant__ onepass_t<From> a, int it)
@@ -263,7 +267,8 @@ template <class From> struct onepass_data {
     unsigned finish_blocks;
 };
 
-/* r of an element, with idle lanes, if it is in shared memory; doubles */
+/* Returns the doubles per element that r takes in shared memory, with idle lanes; 0 if it is in
+ * registers. */
 template <bool spares_registers> constexpr int onepass_extra(int n)
 {
     const bool in_registers = n >= ONEPASS_N_IN_REGISTERS && spares_registers;
@@ -291,7 +296,7 @@ void onepass_iterations(const nek_solver_t *s, const onepass_data<typename Facto
     }
 }
 
-/* All but the factors and the launch, which are there already. */
+/* Sets up all but the factors and the launch, which are set up already. */
 template <int n, class From> void onepass_set_up(nek_solver_t *s, onepass_data<From> *d)
 {
     const nek_config_t *config = s->problem->config;
@@ -321,13 +326,13 @@ template <class From> void onepass_tear_down(onepass_data<From> *d)
     delete d;
 }
 
-/* read: bytes of the factors a point; flops: to make them from those */
+/* read: bytes read per point for the factors; flops: to compute them from those */
 static inline void onepass_work(const nek_config_t *config, double P, double S, double read,
                                 double flops, rt_work_t *work)
 {
     const double value = sizeof(double), n = config->n;
-    /* operator 6 (n + n/2) + 15; r and p 4, x 5 every second time, shift and mask 2, sums 3 + 2 + 2
-     * + 2 */
+    /* flops: operator 6 (n + n/2) + 15; r and p 4, x 5 every second time, shift and mask 2, sums 3
+     * + 2 + 2 + 2 */
     rt_work_add(work, "element", 1, (9 * n + 32.5 + flops) * P, (3.5 * value + read) * P,
                 3.5 * value * P);
     if (config->communication)

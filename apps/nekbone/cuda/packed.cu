@@ -1,19 +1,22 @@
 /*
- * packed.cu - the operator by lines (nek_line.cuh): no lane idle, D from the constant bank.
+ * packed.cu - the operator by lines (nek_line.cuh): no idle lanes, D from the constant bank.
  *
- * Idea: `layered` is bound by shared memory, which it reads 4 n times a point. Here a thread holds
- * whole lines in registers, so shared memory is touched a dozen times a point; D comes with the
- * instruction, and by halves costs half the multiplications; elements too small to fill warps share
- * a block. Advantage: what is left is reading u and the factors, once, and writing w. Price: a
- * line's 2 n registers three times over, n fixed when compiling, n <= 16; and CG around it is as
- * before: everything else is still read and written line by line of nek_solve.
+ * Idea: `layered` is bound by shared memory, which it reads 4 n times per point. Here a thread
+ * holds whole lines in registers, so shared memory is touched a dozen times per point. D comes with
+ * the instruction, and split into halves costs half the multiplications. Elements too small to fill
+ * warps share a block.
+ *
+ * Advantage: what is left is to read u and the factors once, and to write w.
+ *
+ * Price: three times the 2 n registers of a line, n fixed at compile time, n <= 16. CG around it is
+ * as before: everything else is still read and written for each line of nek_solve.
  */
 #include "config.h"
 #include <cstring>
-#include "nek_line.cuh"
+#include "nek_launch.cuh"
 
-/* Registers a thread needs: three lines of doubles, and the rest. */
-constexpr int registers(int n)
+/* Returns the registers that a thread needs: three lines of doubles, and the rest. */
+static constexpr int registers(int n)
 {
     return 6 * n + 52;
 }
@@ -48,24 +51,26 @@ template <int n, nek_source source> size_t bytes(int per_block)
 }
 
 /*
- * What "auto" means for the factors: a bulk copy where a multiprocessor still holds three blocks
- * and there are many rounds of them (at n = 10 from 2112 elements on); else plain loads, past L2
- * when the arrays of an iteration are more than it holds.
+ * Returns what "auto" means for the factors: a bulk copy where a multiprocessor still holds
+ * BULK_BLOCKS blocks and there are more than BULK_ROUNDS rounds of them (at n = 10 from 2112
+ * elements on); else plain loads, past L2 if the arrays of an iteration are more than twice what it
+ * holds.
  */
 template <int n> static nek_source automatic_source(const nek_view_t *view, const int *choice)
 {
+    constexpr int BULK_BLOCKS = 3, BULK_ROUNDS = 4, ARRAYS = 10;
     const rt_gpu_t *gpu = rt_device_gpu();
     const int per_block = nek_choice_per_block(n, choice);
     const int64_t blocks = (view->elements + per_block - 1) / per_block;
     const int fit = nek_fit(element<n, NEK_BULK>, nek_whole_warps(per_block * n * n),
                             bytes<n, NEK_BULK>(per_block));
-    const double iteration = 10.0 * sizeof(double) * static_cast<double>(view->points);
-    if (fit >= 3 && blocks > int64_t{4} * fit * gpu->multiprocessors)
+    const double iteration = sizeof(double) * ARRAYS * static_cast<double>(view->points);
+    if (fit >= BULK_BLOCKS && blocks > int64_t{BULK_ROUNDS} * fit * gpu->multiprocessors)
         return NEK_BULK;
     return iteration > 2.0 * static_cast<double>(gpu->l2) ? NEK_STREAMED : NEK_CACHED;
 }
 
-/* The launch of the last call: to find one takes longer than a small kernel. */
+/* The launch of the last call, because finding one takes longer than a small kernel. */
 static struct {
     int n, choice[NEK_LINE_PARAMETERS];
     int64_t elements;

@@ -2,412 +2,48 @@
  * resident.cu - a whole solve in one kernel, for meshes whose vectors fit on the chip.
  *
  * Idea: below some hundred elements an iteration of `onepass` is two kernels that start, fetch what
- * the one before has just written, and end. Here a block keeps its element for the whole solve: r,
- * p, s, x never leave the multiprocessor, and blocks exchange what they must, surfaces and two
- * sums. Chronopoulos and Gear's CG has both in one place of the iteration:
+ * the kernel before has just written, and end. Here a block keeps its element for the whole solve:
+ * r, p, s, x never leave the multiprocessor, and blocks exchange only surfaces and two sums.
+ * Chronopoulos and Gear's CG needs both at the same place of the iteration:
  *
  *     p = r + beta p,  s = w + beta s,  x += alpha p,  r -= alpha s     (s is A p)
  *     w = A r;  gamma = r.r,  delta = r.w                               one exchange
  *     beta = gamma / gamma',  alpha = gamma / (delta - beta gamma / alpha')
  *
- * There is no barrier and no flag: a value travels with the number of its turn in the same 16
- * bytes, and whoever needs it reads until the number is right. Copies of a shared point are added
- * in an order in which all its elements get the same bits.
+ * There is no barrier between blocks and no flag: a value travels with the number of its turn in
+ * the same 16 bytes, and a thread that needs it reads until the number is right. Copies of a shared
+ * point are added in an order in which all its elements get the same bits.
  *
- * Two kernels. `apart`, while every element has a multiprocessor to itself: three groups of
- * threads, one for each direction, with vectors and factors in registers. `together`: one group an
- * element, several elements a multiprocessor, vectors in shared memory, and the factors too while
- * that has room for them, else from L2.
+ * There are two kernels. `apart` is for meshes in which every element has a multiprocessor to
+ * itself: three groups of threads, one for each direction, with vectors and factors in registers.
+ * `together` has one group per element and several elements per multiprocessor, with the vectors in
+ * shared memory; the factors are there too if they fit, else they come from L2.
  *
- * Advantage: microseconds an iteration. Price: one rank, small meshes; all blocks must be on the
- * GPU at once (a cooperative launch); s follows w by recurrence, so r may part from b - A x sooner.
+ * Advantage: an iteration takes microseconds.
+ *
+ * Price: one rank, small meshes; all blocks must be on the GPU at once (a cooperative launch); s
+ * follows w by recurrence, so r may drift from b - A x sooner.
  */
 #include "config.h"
-#include "nek_gather.cuh"
+#include "nek_exchange.cuh"
+#include "resident_exchange.cuh"
 
-/* Two words that are written and read as one: PTX promises that of .b128, not of a vector of two.
- */
-typedef struct {
-    long long value, mark;
-} pair_t;
-
-static __device__ __forceinline__ void store_pair(pair_t *at, pair_t of)
-{
-    asm volatile("{\n\t.reg .b128 q;\n\tmov.b128 q, {%1, %2};\n\t"
-                 "st.relaxed.gpu.global.b128 [%0], q;\n\t}" ::"l"(at),
-                 "l"(of.value), "l"(of.mark)
-                 : "memory");
-}
-
-static __device__ __forceinline__ pair_t load_pair(const pair_t *at)
-{
-    pair_t of;
-    asm volatile("{\n\t.reg .b128 q;\n\tld.relaxed.gpu.global.b128 q, [%2];\n\t"
-                 "mov.b128 {%0, %1}, q;\n\t}"
-                 : "=l"(of.value), "=l"(of.mark)
-                 : "l"(at)
-                 : "memory");
-    return of;
-}
-
-/* Hides where a value comes from: what follows from it is computed where it is used, and does not
- * stay in registers through the operator. */
-static __device__ __forceinline__ void hide(int &value)
-{
-    asm volatile("" : "+r"(value));
-}
-
-static __device__ __forceinline__ void hide(double &value)
-{
-    asm volatile("" : "+d"(value));
-}
-
-/* What all blocks see. */
-typedef struct {
-    const double *G, *b;
-    double *x, *r;
-    const nek_outside_t *outside;
-    pair_t *surface;         /* [2][elements][surface]: value, turn */
-    pair_t *sums;            /* [2][elements]: gamma and delta of each, see with_phase */
-    int elements, stride[3]; /* from an element to the next in x, y, z */
-    int iterations;
-    bool alone; /* no gather-scatter */
-    double lambda, half;
-    long long first; /* turn of iteration 0: turns go on from one solve to the next */
-    nek_scalars_t scalars;
-} resident_t;
-
-/* The sums leave no room for a mark: the last two bits of either say which turn they are of, modulo
- * 4. The slots hold either the turn wanted or the one two before, or at the very start ones only,
- * which are phase 3 and not wanted then. Costs four units in the last place of a part. */
-static __device__ __forceinline__ long long with_phase(double x, long long turn)
-{
-    return (__double_as_longlong(x) & ~3LL) | (turn & 3);
-}
-
-static __device__ __forceinline__ double without_phase(long long part)
-{
-    return __longlong_as_double(part & ~3LL);
-}
-
-static __device__ __forceinline__ bool has_phase(const pair_t &sums, long long turn)
-{
-    return (((sums.value ^ turn) | (sums.mark ^ turn)) & 3) == 0;
-}
-
-/*
- * Where an element's neighbours keep the copies of its surface points: one of a point on a face,
- * three on an edge, seven at a corner; as positions in `surface`. Where there is no neighbour the
- * point is on the boundary, so that all its copies are zero: its own position stands there, and
- * nothing has to be asked.
- */
-template <int n> struct links {
-    using split = nek_split<n>;
-    static constexpr int count = split::edges + 3 * 12 * split::m + 7 * 8;
-
-    /* Of surface point q. */
-    static __device__ __forceinline__ int first(int q)
-    {
-        return q < split::edges     ? q
-               : q < split::corners ? split::edges + 3 * (q - split::edges)
-                                    : split::edges + 3 * 12 * split::m + 7 * (q - split::corners);
-    }
-
-    static __device__ void fill(const resident_t &a, unsigned outside, unsigned *link)
-    {
-        constexpr int m = split::m > 0 ? split::m : 1, face = split::face > 0 ? split::face : 1;
-        for (int q = threadIdx.x; q < split::surface; q += blockDim.x) {
-            unsigned *const to = link + first(q);
-            if (q < split::edges) {
-                const int side = q / face;
-                to[0] = at(a, outside, 1 << side / 2, side % 2 ? 7 : 0, q,
-                           q + (side % 2 ? -split::face : split::face));
-            } else if (q < split::corners) {
-                /* edges along z, x, y; the two other directions in cyclic order */
-                const int edge = (q - split::edges) / m, d = (edge / 4 + 2) % 3;
-                const int d1 = (d + 1) % 3, d2 = (d + 2) % 3, first = q - edge % 4 * m;
-                const int high = (edge & 1) << d1 | (edge >> 1 & 1) << d2;
-                for (int c = 1; c < 4; c++)
-                    to[c - 1] = at(a, outside, (c & 1) << d1 | c >> 1 << d2, high, q,
-                                   first + (edge % 4 ^ c) * m);
-            } else {
-                const int high = q - split::corners;
-                for (int c = 1; c < 8; c++)
-                    to[c - 1] = at(a, outside, c, high, q, split::corners + (high ^ c));
-            }
-        }
-    }
-
-  private:
-    /* Position `to` of the neighbour across the directions in `across` (bits x y z), on the side of
-     * higher coordinate where `high` says so; without one, position `from` of this element. */
-    static __device__ unsigned at(const resident_t &a, unsigned outside, int across, int high,
-                                  int from, int to)
-    {
-        int there = blockIdx.x;
-        for (int d = 0; d < 3; d++)
-            if (across >> d & 1) {
-                const int up = high >> d & 1;
-                if (outside >> (2 * d + up) & 1)
-                    return blockIdx.x * split::surface + from;
-                there += up ? a.stride[d] : -a.stride[d];
-            }
-        return there * split::surface + to;
-    }
-};
-
-/* Sums over the block in two steps, with one barrier of the caller between them; the first `adding`
- * warps have terms. */
-template <int adding> struct block_sums {
-    double2 of_warp[adding];
-    __device__ __forceinline__ void put(double a, double b)
-    {
-        a = rt_warp_sum(a);
-        b = rt_warp_sum(b);
-        if (threadIdx.x % 32 == 0)
-            of_warp[threadIdx.x / 32] = make_double2(a, b);
-    }
-    /* In up to four chains, since an addition takes long and its successor waits for it. */
-    __device__ __forceinline__ void get(double &a, double &b) const
-    {
-        constexpr int chains = adding < 4 ? adding : 4;
-        double2 sum[chains];
-#pragma unroll
-        for (int w = 0; w < adding; w++) {
-            const double2 part = of_warp[w];
-            double2 &to = sum[w % chains];
-            to = w < chains ? part : make_double2(to.x + part.x, to.y + part.y);
-        }
-        a = sum[0].x;
-        b = sum[0].y;
-#pragma unroll
-        for (int c = 1; c < chains; c++) {
-            a += sum[c].x;
-            b += sum[c].y;
-        }
-    }
-};
-
-/* A gamma that is zero but for underflow; and p.Ap as a share of r.Ar that
- * is rounding error: after convergence to the last bit the recurrence starts again from p = r. */
-static constexpr double NOTHING = 1e-290, LEAST_DOWN = 1e-6;
-
-/* The coefficients, the same bits in every thread of every block. With p'.Ap' at hand beta gamma /
- * alpha' is beta^2 p'.Ap', and with 1 / gamma' too a single division waits for the sums. */
-struct coefficients {
-    double alpha = 0, beta = 0;
-    double before = 0, inverse = 0, down = 0; /* gamma', 1 / gamma', p'.Ap' */
-
-    /* What is known before the sums are. */
-    __device__ __forceinline__ void prepare()
-    {
-        inverse = before > NOTHING && alpha > 0 ? 1 / before : 0;
-    }
-    __device__ __forceinline__ void next(const resident_t &a, int it, double gamma, double delta)
-    {
-        beta = gamma > NOTHING ? gamma * inverse : 0;
-        down = delta - beta * beta * down;
-        if (!(down > LEAST_DOWN * delta)) {
-            beta = 0;
-            down = delta;
-        }
-        alpha = gamma > NOTHING && down > 0 ? gamma / down : 0;
-        before = gamma;
-        if (blockIdx.x > 0 || threadIdx.x > 0)
-            return;
-        double *const to = a.scalars.device + it;
-        to[NEK_RR * (a.iterations + 1)] = gamma;
-        to[NEK_ALPHA * (a.iterations + 1)] = alpha;
-        to[NEK_BETA * (a.iterations + 1)] = beta;
-    }
-    /* After the last: to the host, which is too far away for every iteration. */
-    static __device__ void tell(const resident_t &a)
-    {
-        __syncthreads();
-        if (blockIdx.x == 0)
-            for (int q = threadIdx.x; q < NEK_SCALARS * (a.iterations + 1); q += blockDim.x)
-                a.scalars.host[q] = a.scalars.device[q];
-    }
-};
-
-/* Warps that add the sums of all elements. */
-template <int threads> constexpr int adding_warps = threads < 128 ? threads / 32 : 4;
-
-/*
- * Surfaces and sums of iteration `it`: `surface`, in shared memory, becomes Q Q^T of it, and `by`
- * what follows from the sums over all elements. What the element has to give has been stored, its
- * terms of the sums are in `own` before the call, and the caller has passed a barrier since. All
- * that is wanted is asked for before any of it is waited for, of the sums SUMS a thread. Passes a
- * barrier.
- *
- * A warp waits as one, until all its lanes have what they want: were each to go on by itself, the
- * warp would be in pieces when its lanes add their parts, and that costs more than the waiting.
- */
-template <int n, int threads, int SUMS>
-__device__ __forceinline__ void exchange(const resident_t &a, int it, const unsigned *link,
-                                         double *surface, const block_sums<threads / 32> &own,
-                                         block_sums<adding_warps<threads>> &all, coefficients &by)
-{
-    using split = nek_split<n>;
-    constexpr int FACES = (split::edges + threads - 1) / threads,
-                  adding = 32 * adding_warps<threads>;
-    int id = threadIdx.x;
-    hide(id);
-    const long long turn = a.first + it;
-    const unsigned slot = static_cast<unsigned>(turn & 1) * a.elements; /* the first of this turn */
-    const unsigned surface_slot = slot * split::surface;
-    auto theirs = [&](unsigned at) { return a.surface + (surface_slot + at); };
-    auto sums = [&](int of) { return a.sums + (slot + of); };
-    const bool surfaces = it < a.iterations && !a.alone; /* none the last time */
-    /* from zero: else what a thread does not ask for is kept in registers for the next turn */
-    pair_t face[FACES > 0 ? FACES : 1] = {}, copy[7] = {}, part[SUMS] = {};
-    unsigned other[FACES > 0 ? FACES : 1] = {}, others[7] = {}; /* where they are */
-
-    /* piece c of so many, where each thread has one */
-    auto has = [&](int c, int pieces) {
-        return (c + 1) * threads <= pieces || id + c * threads < pieces;
-    };
-    /* Copies of a point on an edge, or at a corner. */
-    auto copies = [&](int q) { return q < split::corners ? 3 : q < split::surface ? 7 : 0; };
-    auto ask = [&](int q) {
-        const unsigned *to = link + links<n>::first(q);
-#pragma unroll
-        for (int c = 0; c < 7; c++)
-            if (c < copies(q))
-                others[c] = to[c];
-#pragma unroll
-        for (int c = 0; c < 7; c++)
-            if (c < copies(q))
-                copy[c] = load_pair(theirs(others[c]));
-    };
-    /* Looks again where the turn is not the one wanted; was that so? */
-    auto look = [&](pair_t &got, unsigned at) {
-        const bool late = got.mark != turn;
-        if (late)
-            got = load_pair(theirs(at));
-        return late;
-    };
-    auto wait_for_copies = [&](int q) {
-        bool late;
-        do {
-            late = false;
-#pragma unroll
-            for (int c = 0; c < 7; c++)
-                if (c < copies(q))
-                    late |= look(copy[c], others[c]);
-        } while (__any_sync(~0u, late));
-    };
-    /* in the same order for all that share the point: pairs across one direction first */
-    auto add = [&](int q) {
-        auto of = [&](int c) { return __longlong_as_double(copy[c].value); };
-        if (q >= split::surface)
-            return;
-        double sum = (surface[q] + of(0)) + (of(1) + of(2));
-        if (q >= split::corners)
-            sum += (of(3) + of(4)) + (of(5) + of(6));
-        surface[q] = sum;
-    };
-    /* edges and corners, from the last thread on: the first ones have the sums */
-    const int rest = split::edges + threads - 1 - id;
-
-    if (id == 0) {
-        double gamma, delta;
-        own.get(gamma, delta);
-        store_pair(sums(blockIdx.x), {with_phase(gamma, turn), with_phase(delta, turn)});
-    }
-    if (surfaces) {
-#pragma unroll
-        for (int c = 0; c < FACES; c++)
-            if (has(c, split::edges))
-                other[c] = link[id + c * threads];
-#pragma unroll
-        for (int c = 0; c < FACES; c++)
-            if (has(c, split::edges))
-                face[c] = load_pair(theirs(other[c]));
-        ask(rest);
-    }
-    if (id < adding)
-#pragma unroll
-        for (int c = 0; c < SUMS; c++)
-            if (id + c * adding < a.elements)
-                part[c] = load_pair(sums(id + c * adding));
-    by.prepare();
-    if (surfaces) {
-        bool late;
-        do {
-            late = false;
-#pragma unroll
-            for (int c = 0; c < FACES; c++)
-                if (has(c, split::edges))
-                    late |= look(face[c], other[c]);
-        } while (__any_sync(~0u, late));
-#pragma unroll
-        for (int c = 0; c < FACES; c++)
-            if (has(c, split::edges))
-                surface[id + c * threads] += __longlong_as_double(face[c].value);
-        wait_for_copies(rest);
-        add(rest);
-#pragma unroll 1
-        for (int more = threads; more < split::surface - split::edges; more += threads) {
-            ask(rest + more);
-            wait_for_copies(rest + more);
-            add(rest + more);
-        }
-    }
-    if (id < adding) {
-        auto look_at_sums = [&](pair_t &got, int of) {
-            const bool late = of < a.elements && !has_phase(got, turn);
-            if (late)
-                got = load_pair(sums(of));
-            return late;
-        };
-        double gamma = 0, delta = 0;
-        auto add_sums = [&](const pair_t &got, int of) {
-            if (of < a.elements) {
-                gamma += without_phase(got.value);
-                delta += without_phase(got.mark);
-            }
-        };
-        bool late;
-        do {
-            late = false;
-#pragma unroll
-            for (int c = 0; c < SUMS; c++)
-                late |= look_at_sums(part[c], id + c * adding);
-        } while (__any_sync(~0u, late));
-#pragma unroll
-        for (int c = 0; c < SUMS; c++)
-            add_sums(part[c], id + c * adding);
-#pragma unroll 1
-        for (int first = SUMS * adding; first < a.elements; first += adding) {
-            pair_t got = first + id < a.elements ? load_pair(sums(first + id)) : pair_t{};
-            while (__any_sync(~0u, look_at_sums(got, first + id)))
-                ;
-            add_sums(got, first + id);
-        }
-        all.put(gamma, delta);
-    }
-    __syncthreads();
-    double gamma, delta;
-    all.get(gamma, delta);
-    by.next(a, it, gamma, delta);
-}
-
-/* Shared memory of a block: doubles, and the links. */
+/* Returns the bytes of shared memory per block: doubles, and the links. */
 template <int n> constexpr size_t resident_bytes(int doubles)
 {
     return sizeof(double) * doubles + sizeof(unsigned) * links<n>::count;
 }
 
-/* --- one group of threads an element, several elements a multiprocessor --- */
+/* --- one group of threads per element, several elements per multiprocessor --- */
 
-/* Where w of column (i, j) is kept, as positions in the surface of its element: points inside,
- * which nobody else wants, are in the operator's memory before it, at negative positions. */
+/* Where w of column (i, j) is kept, as positions in the surface of its element. Points inside,
+ * which no other element needs, are in the operator's memory before it, at negative positions. */
 template <int n> struct places {
-    int first, rest, last, step; /* points k = 0; 1, 2, ..; n - 1 */
-    bool ring;                   /* all of them are on the surface */
+    int first, rest, last, step; /* points k = 0; 1, 2, ...; n - 1 */
+    bool ring;                   /* all points of the column are on the surface */
 
-    /* inside, inside_step: of point k = 0 and from there to the next, if it is not on a side */
+    /* inside, inside_step: position of point k = 0, and the step to the next point, of a column
+     * that is not on a side */
     __device__ __forceinline__ places(int i, int j, int inside, int inside_step)
     {
         using split = nek_split<n>;
@@ -424,18 +60,21 @@ template <int n> struct places {
     }
 };
 
-template <int n> constexpr int together_threads = nek_whole_warps(n *n);
+template <int n> constexpr int together_threads = nek_whole_warps(nek_shape<n>::n2);
 template <int n, nek_source source> constexpr size_t together_bytes()
 {
     using shape = nek_shape<n>;
     return resident_bytes<n>(nek_factors<n, source>::shared + shape::rows + shape::planes +
                              nek_split<n>::surface + 4 * shape::n3);
 }
-/* As many blocks as shared memory holds, but no fewer than 128 registers. */
+/* Returns the blocks per multiprocessor: as many as shared memory holds, but with no fewer than
+ * LEAST_REGISTERS registers per thread. */
 constexpr int together_blocks(int threads, size_t bytes)
 {
-    const int by_shared = static_cast<int>(228 * 1024 / (bytes + 1024 + 256));
-    const int by_registers = 65536 / (threads * 128);
+    constexpr int STATIC_SHARED = 256, LEAST_REGISTERS = 128;
+    const int by_shared =
+        static_cast<int>(NEK_SHARED / (bytes + NEK_SYSTEM_SHARED + STATIC_SHARED));
+    const int by_registers = NEK_REGISTERS / (threads * LEAST_REGISTERS);
     const int blocks = by_shared < by_registers ? by_shared : by_registers;
     return blocks > 0 ? blocks : 1;
 }
@@ -503,7 +142,7 @@ __global__ void __launch_bounds__(together_threads<n>,
             const unsigned mine =
                 (static_cast<unsigned>(turn & 1) * a.elements + at.e) * split::surface;
             if (at.active) {
-                /* r from shared memory: u need not be kept through the operator */
+                /* r is read from shared memory, so u need not be kept through the operator */
 #pragma unroll
                 for (int k = 0; k < n; k++) {
                     const double r_k = r[k * n2];
@@ -517,7 +156,7 @@ __global__ void __launch_bounds__(together_threads<n>,
             }
         }
         own.put(gamma, delta);
-        __syncthreads();
+        __syncthreads(); /* `own` and `surface` are complete */
         exchange<n, threads, 4>(a, it, link, surface, own, all, by);
     }
     if (at.active) {
@@ -530,17 +169,17 @@ __global__ void __launch_bounds__(together_threads<n>,
     coefficients::tell(a);
 }
 
-/* --- three groups of threads an element, one element a multiprocessor --- */
+/* --- three groups of threads per element, one element per multiprocessor --- */
 
-enum { APART_MAX_N = 11 }; /* registers */
+enum { APART_MAX_N = 11 }; /* more do not fit into the registers */
 
-template <int n> constexpr int apart_threads = 3 * nek_whole_warps(n *n);
+template <int n> constexpr int apart_threads = 3 * nek_whole_warps(nek_shape<n>::n2);
 template <int n>
 constexpr size_t apart_bytes = resident_bytes<n>(nek_shape<n>::rows + 2 * nek_shape<n>::planes +
                                                  nek_split<n>::surface);
 
 /* Group g multiplies lines along i, j or k, and keeps layers g, g + 3, ... of the vectors. Lines
- * along k are laid out as those along j, so that one code multiplies both. */
+ * along k are laid out like those along j, so that the same code multiplies both. */
 template <int n>
 __global__ void __launch_bounds__(apart_threads<n>, 1)
     apart(const __grid_constant__ nek_halves<n> D, const __grid_constant__ resident_t a)
@@ -553,14 +192,14 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
     __shared__ block_sums<threads / 32> own;
     __shared__ block_sums<adding> all;
     const int group = threadIdx.x / (threads / 3), lane = threadIdx.x % (threads / 3);
-    int layer = group; /* the first */
+    int layer = group; /* the first of this thread's layers */
     const bool active = lane < n2;
     const int t = active ? lane : 0, i = t % n, j = t / n, e = blockIdx.x;
     double *const rows = memory, *const planes = rows + shape::rows;
     double *const columns = planes + shape::planes, *const surface = columns + shape::planes;
     double *const line =
         group == 0 ? rows + t * shape::row : (group == 1 ? planes : columns) + j * shape::plane + i;
-    /* this thread's first layer, and from there to the next */
+    /* this thread's first layer, and the step from there to its next one */
     double *const in_rows = rows + (group * n + j) * shape::row + i;
     double *const in_planes = planes + group * shape::plane + t;
     double *const in_columns = columns + j * shape::plane + group * n + i;
@@ -569,11 +208,11 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
     nek_column<n> column(surface, 1, 0, i, j, a.outside[e], a.half);
     const size_t first = static_cast<size_t>(e) * n3 + group * n2 + t;
     coefficients by;
-    int at[layers]; /* where w is, as in places */
+    int at[layers]; /* where w is, as in `places` */
     unsigned masked = 0;
     double r[layers], p[layers], s[layers], x[layers], g[layers][6];
 
-    /* body(l) for this thread's layers */
+    /* Calls body(l) for this thread's layers. */
     auto each_layer = [&](auto body) {
         if (!active)
             return;
@@ -620,9 +259,9 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
             in_rows[l * next_row] = in_planes[l * next_plane] = in_columns[l * next_column] = r[l];
         });
         if (it < a.iterations) {
-            __syncthreads();
+            __syncthreads(); /* r is there, in all three layouts */
             multiply(std::integral_constant<int, 0>());
-            __syncthreads();
+            __syncthreads(); /* the derivatives are there */
             each_layer([&](int l) {
                 double &wr = in_rows[l * next_row], &ws = in_planes[l * next_plane];
                 double &wt = in_columns[l * next_column];
@@ -632,9 +271,9 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
                 wr = ur;
                 ws = us;
             });
-            __syncthreads();
+            __syncthreads(); /* they are multiplied by G */
             multiply(std::integral_constant<int, 1>());
-            __syncthreads();
+            __syncthreads(); /* the three terms of w are there */
             hide(layer);
             hide(column.weight);
             const long long turn = a.first + it;
@@ -651,7 +290,7 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
             });
         }
         own.put(gamma, delta);
-        __syncthreads();
+        __syncthreads(); /* `own` and `surface` are complete */
         exchange<n, threads, 2>(a, it, link, surface, own, all, by);
     }
     each_layer([&](int l) {
@@ -666,18 +305,18 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
 static const char *const groups_values[] = {"auto", "1", "3", nullptr};
 static const rt_parameter_t parameters[] = {
     {"groups",
-     "groups of threads an element: 1, with vectors in shared memory; 3, one for each direction, "
-     "with vectors in registers (n <= 11, an element a multiprocessor)",
+     "groups of threads per element: 1, with vectors in shared memory; 3, one for each direction, "
+     "with vectors in registers (n <= 11, one element per multiprocessor)",
      groups_values, 0}};
 
-enum form { HELD, TOGETHER, APART }; /* held: together, with the factors in shared memory too */
+enum form { HELD, TOGETHER, APART }; /* HELD: together, with the factors in shared memory too */
 
 typedef struct {
     resident_t resident;
     form how;
 } data_t;
 
-/* Calls f(kernel, threads, bytes) for that form, if it is made for n. */
+/* Calls f(kernel, threads, bytes) for that form, if there is one for n. */
 template <int n, class F> static void with_form(form how, F f)
 {
     constexpr size_t held = together_bytes<n, NEK_BULK>();
@@ -691,7 +330,7 @@ template <int n, class F> static void with_form(form how, F f)
             f(apart<n>, apart_threads<n>, apart_bytes<n>);
 }
 
-/* How many elements fit on this GPU. */
+/* Returns how many elements fit on this GPU. */
 static int capacity(int n, form how)
 {
     int blocks = 0;
@@ -754,7 +393,8 @@ static void set_up(nek_solver_t *s)
     a.r = s->r;
     a.outside = static_cast<nek_outside_t *>(rt_clone(outside.data(), elements, 1, RT_DEVICE));
     a.surface = RT_NEW(pair_t, surfaces, RT_DEVICE);
-    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* turn 0 is of no iteration */
+    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* turn 0 belongs to no
+                                                                  * iteration */
     a.sums = RT_NEW(pair_t, 2 * elements, RT_DEVICE);
     rt_fill(a.sums, RT_DEVICE, 0xff, 2 * elements * sizeof(pair_t));
     a.elements = static_cast<int>(elements);
@@ -798,12 +438,12 @@ static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
 static const char *refuse_for(const nek_config_t *config, form how, rt_text_t *why)
 {
     if (!rt_device_gpu() || config->n > NEK_FIXED_N)
-        return nullptr; /* there are other reasons */
+        return nullptr; /* the driver gives other reasons */
     const int fit = capacity(config->n, how);
     if (config->local_elements <= fit)
         return nullptr;
     return rt_text(why,
-                   "the vectors of %d elements of degree %d fit on this GPU, and these are %lld: "
+                   "the vectors of %d elements of degree %d fit on this GPU, and these are %lld; "
                    "use onepass",
                    fit, config->n - 1, static_cast<long long>(config->local_elements));
 }
@@ -823,7 +463,7 @@ static const char *refuse_choice(const void *options, const int *choice)
 {
     const nek_config_t *config = static_cast<const nek_config_t *>(options);
     if (choice[0] == 2 && config->n > APART_MAX_N)
-        return "three groups keep vectors and factors in registers, and more than 11 points a "
+        return "three groups keep vectors and factors in registers, and more than 11 points per "
                "direction do not fit";
     rt_text_t why;
     if (choice[0] == 0 || !refuse_for(config, choice[0] == 2 ? APART : TOGETHER, &why))
@@ -831,12 +471,12 @@ static const char *refuse_choice(const void *options, const int *choice)
     return "the vectors of these elements do not fit on this GPU in that form";
 }
 
-/* On chip the vectors cost nothing; the factors are read from L2 or stay there too. Between
- * elements: the surfaces, with their marks, written and read. */
+/* On the chip the vectors cost nothing; the factors are read from L2, or stay on the chip too.
+ * Between elements, the surfaces are written and read with their marks. */
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double), n = config->n;
-    /* operator 6 (n + n/2) + 15; vectors 8, shift and mask 2, sums 3 + 2 */
+    /* flops: operator 6 (n + n/2) + 15; vectors 8, shift and mask 2, sums 3 + 2 */
     rt_work_add(work, "cg", 1, (9 * n + 30) * P + S, 6 * value * P + 2 * value * S, 2 * value * S);
 }
 

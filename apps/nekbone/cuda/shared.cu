@@ -2,21 +2,35 @@
  * shared.cu - the shared-memory kernel of Jocksch et al., as described by Karp et al., section
  * IV-B.
  *
- * Idea: a thread for each point of the element (n x n x n threads); u, D and the three products
- * live in shared memory, in one kernel. Advantage: u and the factors are read from DRAM once, ur,
- * us and ut never leave the chip. Price: n^3 threads a block, so at most 1024, n <= 10; at n = 10 a
- * multiprocessor holds two such blocks, and when both wait for memory or at the barrier nothing is
- * left to do. Each product of the 6 n a point reads both its operands from shared memory, which
- * becomes the limit.
+ * Idea: one thread per point of the element (n x n x n threads); u, D and the three products are in
+ * shared memory, in one kernel.
+ *
+ * Advantage: u and the factors are read from DRAM once; ur, us and ut never leave the chip.
+ *
+ * Price: n^3 threads per block, of which there can be 1024, so n <= 10. At n = 10 a multiprocessor
+ * holds two such blocks; when both wait for memory or at the barrier, nothing is left to do. Each
+ * of the 6 n products per point reads both its operands from shared memory, which becomes the
+ * limit.
  */
 #include "config.h"
 #include "nek_cuda.cuh"
 
 enum { SHARED_MAX_N = 10 };
 
-/* Two blocks a multiprocessor, or as many as make 2048 threads. */
+static constexpr int threads(int n)
+{
+    return n * n * n;
+}
+
+/* Blocks per multiprocessor: two at n = 10, more for smaller n, up to 16. */
+static constexpr int resident_blocks(int n)
+{
+    const int blocks = NEK_THREADS_RESIDENT / threads(n);
+    return blocks < 16 ? blocks : 16;
+}
+
 template <int n>
-__global__ void __launch_bounds__(n *n *n, 2048 / (n * n * n) < 16 ? 2048 / (n * n * n) : 16)
+__global__ void __launch_bounds__(threads(n), resident_blocks(n))
     element(const double *__restrict__ D, const double *__restrict__ G,
             const double *__restrict__ u, double *__restrict__ w)
 {
@@ -31,7 +45,7 @@ __global__ void __launch_bounds__(n *n *n, 2048 / (n * n * n) < 16 ? 2048 / (n *
         sDt[i * n + j] = D[q];
     }
     su[q] = u[e * n3 + q];
-    __syncthreads();
+    __syncthreads(); /* u and D are there */
 
     double wr = 0, ws = 0, wt = 0;
 #pragma unroll
@@ -44,9 +58,9 @@ __global__ void __launch_bounds__(n *n *n, 2048 / (n * n * n) < 16 ? 2048 / (n *
     const double rs = G[n3];
     sr[q] = G[0] * wr + rs * ws + rt * wt;
     ss[q] = rs * wr + G[3 * n3] * ws + st * wt;
-    __syncthreads(); /* all have read u */
+    __syncthreads(); /* all have read u, which ut overwrites */
     su[q] = ut;
-    __syncthreads();
+    __syncthreads(); /* ur, us and ut are there */
 
     double sum = 0;
 #pragma unroll
@@ -72,6 +86,6 @@ extern "C" const nek_kernels_t nek_shared = {
     .ax = shared_ax,
     .vector = &nek_vector_cuda,
     .max_n = SHARED_MAX_N,
-    .max_n_reason = "a thread a point: n^3 threads a block, and a block has at most 1024, so n <= "
-                    "10 (degree <= 9); use layered",
+    .max_n_reason = "it needs n^3 threads per block, and a block has at most 1024, so n <= 10 "
+                    "(degree <= 9); use layered",
 };

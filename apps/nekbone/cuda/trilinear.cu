@@ -1,19 +1,23 @@
 /*
- * trilinear.cu - onepass with the geometric factors computed, not read.
+ * trilinear.cu - onepass with geometric factors that are computed, not read.
  *
  * Idea: the six factors are half of what `onepass` reads. In an element that is the trilinear image
- * of a cube they follow from its 8 vertices: a thread forms the parts of the Jacobian that its
- * column has in common, once, and the rest at each point. Advantage: 64 bytes a point instead of
- * 111. Price: about 80 flops a point and a division; and it solves fewer problems than the other
- * rungs: curved elements have no such vertices. So it is reported apart: not a better way to do the
- * same, but what knowing more about the mesh is worth.
+ * of a cube they follow from its 8 vertices. A thread forms once the parts of the Jacobian that all
+ * points of its column have in common, and the rest at each point.
  *
- * Here that is a straight box. Nothing is made of its elements being cubes.
+ * Advantage: 64 bytes per point instead of 111.
+ *
+ * Price: about 80 flops per point and a division. And it solves fewer problems than the other
+ * rungs: curved elements have no such vertices. So it is reported separately: it is not a better
+ * way to do the same work, but shows what it is worth to know more about the mesh.
+ *
+ * The mesh here is a straight box. The code does not use that its elements are cubes.
  */
 #include "config.h"
 #include "onepass.cuh"
 
-/* Vertices [elements][8][3] of x, y, z, the first direction fastest, and points and weights. */
+/* Vertices [elements][8][3] of x, y, z, the first direction fastest; points and weights of the
+ * quadrature. */
 struct vertices_t {
     const double *xyz;
     double z[NEK_FIXED_N], w[NEK_FIXED_N];
@@ -22,14 +26,15 @@ struct vertices_t {
 template <int n> struct trilinear_t : nek_no_turns {
     using from_t = vertices_t;
     static constexpr bool once = true;
-    static constexpr int shared = 24;                /* vertices of an element */
-    static constexpr int registers = n < 7 ? 36 : 0; /* more lines hide them */
+    static constexpr int shared = 24;                /* coordinates of the vertices of an element */
+    static constexpr int registers = n < 7 ? 36 : 0; /* for larger n the registers of the lines
+                                                      * cover them */
     static constexpr bool spares_registers = false;
     const vertices_t &of;
     const double *vertices;
     int i, j;
-    double r0[3], r1[3], s0[3], s1[3]; /* dx/dr and dx/ds at either end of the column */
-    double t[3], weight;               /* dx/dt, the same all along it */
+    double r0[3], r1[3], s0[3], s1[3]; /* dx/dr and dx/ds at the two ends of the column */
+    double t[3], weight;               /* dx/dt, the same along the whole column */
 
     __device__ __forceinline__ trilinear_t(const vertices_t &from, const nek_place<n> &at, int, int,
                                            double *memory)
@@ -39,7 +44,8 @@ template <int n> struct trilinear_t : nek_no_turns {
         for (int q = at.t; at.active && q < shared; q += n * n)
             own[q] = __ldg(from.xyz + static_cast<size_t>(at.e) * shared + q);
     }
-    /* Only now, past barriers: before it every register is taken by vectors on their way. */
+    /* Computed only here, after barriers: before them, vectors that are being loaded take every
+     * register. The barriers also make the vertices visible. */
     __device__ __forceinline__ void wait()
     {
         const double r = of.z[i], s = of.z[j];
@@ -60,7 +66,8 @@ template <int n> struct trilinear_t : nek_no_turns {
         }
         weight = of.w[i] * of.w[j];
     }
-    /* G = weight / det * C C^T, rows of C the cross products of two of dx/dr, dx/ds, dx/dt */
+    /* G = weight / det * C C^T; the rows of C are the cross products of two of dx/dr, dx/ds,
+     * dx/dt. */
     __device__ __forceinline__ void load(int k, double (&g)[6]) const
     {
         const double low = (1 - of.z[k]) / 2, high = (1 + of.z[k]) / 2;
@@ -87,9 +94,9 @@ template <int n> struct trilinear_t : nek_no_turns {
     }
 };
 
-/* Bytes and flops for the factors of a point: the vertices, once an element; r and s 18, C 27, det
- * 5, f 2, G 36. */
-enum { VERTEX_BYTES = 24 * sizeof(double), FLOPS = 88 };
+/* Bytes of the vertices, once per element, and flops for the factors of a point: r and s 18, C 27,
+ * det 5, f 2, G 36. */
+static const double vertex_bytes = 24 * sizeof(double), factor_flops = 88;
 
 using data_t = onepass_data<vertices_t>;
 
@@ -105,7 +112,7 @@ static void cg(nek_solver_t *s)
     nek_run_solve(&d->replay, &d->pass.scalars, s, enqueue);
 }
 
-/* Of a straight box: elements of edge 2. */
+/* Returns the vertices of a straight box, with elements of edge 2, on the device. */
 static double *make_vertices(const nek_config_t *config)
 {
     std::vector<double> xyz;
@@ -145,7 +152,7 @@ static void tear_down(nek_solver_t *s)
 static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     nek_split_memory(config, bytes);
-    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * VERTEX_BYTES;
+    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * vertex_bytes;
 }
 
 static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
@@ -155,7 +162,7 @@ static const char *refuse(const rt_kernels_t *self, const void *options, rt_text
     if (reason)
         return reason;
     if (config->deform != 0)
-        return "its elements are known by their 8 vertices, and --deform bends the edges between "
+        return "it knows elements by their 8 vertices only, and --deform bends the edges between "
                "them; use onepass";
     return nek_refuse_line(config, onepass_extra<false>);
 }
@@ -170,14 +177,14 @@ static const char *refuse_choice(const void *options, const int *choice)
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double n3 = config->n * config->n * config->n;
-    onepass_work(config, P, S, VERTEX_BYTES / n3, FLOPS, work);
+    onepass_work(config, P, S, vertex_bytes / n3, factor_flops, work);
 }
 
 extern "C" const nek_kernels_t nek_trilinear = {
     .rung = {.precision = "FP64",
              .reproducible = true,
              .parameters = nek_line_parameters,
-             .n_parameters = NEK_FACTORS /* not how they are read */,
+             .n_parameters = NEK_FACTORS, /* no choice of how factors are read */
              .refuse = refuse,
              .refuse_choice = refuse_choice},
     .ax = nek_packed_ax_auto,

@@ -1,24 +1,29 @@
 /*
  * vectors.cu - the vector work of CG on the GPU.
  *
- * One kernel for each line of the iteration. An inner product ends in the same kernel that makes
- * its terms: each block leaves a partial sum, and the block that finishes last adds them in order
- * and writes the result to page-locked host memory, so that the same input gives the same bits.
- * Nothing else crosses to the host. Price: the host waits for that number twice an iteration.
+ * Idea: one kernel for each line of the iteration. An inner product ends in the same kernel that
+ * makes its terms: each block leaves a partial sum; the block that finishes last adds them in order
+ * and writes the result to page-locked host memory. So the same input gives the same bits.
+ *
+ * Advantage: nothing else crosses to the host.
+ *
+ * Price: the host waits for that number twice per iteration.
  */
 #include "config.h"
 #include "nek_cuda.cuh"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 
-/* Blocks that finished their sum. Returns to zero by itself; one stream, so one sum at a time. */
+/* Blocks that have finished their sum. It returns to zero by itself. There is one stream, so one
+ * sum at a time. */
 static __device__ unsigned blocks_done;
 
+/* Returns the blocks of a kernel over so many points. */
 static unsigned blocks_for(int64_t points)
 {
     static int resident = 0; /* blocks that the device holds at once */
     if (!resident)
-        resident = rt_device_gpu()->multiprocessors * (2048 / THREADS);
+        resident = rt_device_gpu()->multiprocessors * (NEK_THREADS_RESIDENT / THREADS);
     const int64_t needed = (points + THREADS - 1) / THREADS;
     const int64_t most = resident < MOST_BLOCKS ? resident : MOST_BLOCKS;
     return static_cast<unsigned>(needed < most ? needed : most);
@@ -29,7 +34,7 @@ static int64_t partial_size(int64_t)
     return 2 * MOST_BLOCKS;
 }
 
-/* Adds each sum[] of all threads of the grid; the last block writes the totals to result[]. */
+/* Adds each sum[] over all threads of the grid; the last block writes the totals to result[]. */
 template <int sums>
 static __device__ void finish_sums(const double (&sum)[sums], double *__restrict__ partial,
                                    double *result)
@@ -45,15 +50,16 @@ static __device__ void finish_sums(const double (&sum)[sums], double *__restrict
         __threadfence(); /* the partial sums are visible before the count is */
         last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
     }
-    __syncthreads();
+    __syncthreads(); /* `last` is there */
     if (!last)
         return;
-    __threadfence();
+    __threadfence(); /* the partial sums are read after the count */
 #pragma unroll
     for (int i = 0; i < sums; i++) {
         double total = 0;
         for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-            total += __ldcg(partial + i * gridDim.x + b); /* from L2: other blocks wrote it */
+            total += __ldcg(partial + i * gridDim.x + b); /* from L2, because other blocks wrote
+                                                           * it */
         total = rt_block_sum<THREADS>(total);
         if (threadIdx.x == 0)
             result[i] = total;
@@ -65,7 +71,7 @@ static __device__ void finish_sum(double sum, double *__restrict__ partial, doub
     finish_sums<1>({sum}, partial, result);
 }
 
-/* body(q) for all points, spread over the grid. */
+/* Calls body(q) for all points, spread over the grid. */
 template <class Body> static __device__ __forceinline__ void each_point(int64_t points, Body body)
 {
     const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
@@ -146,6 +152,7 @@ __global__ void __launch_bounds__(THREADS)
     finish_sums(sum, partial, result);
 }
 
+/* Waits for the last kernel; returns its sum i. */
 static double fetch(const nek_view_t *view, int i = 0)
 {
     RT_CUDA_LAUNCHED();

@@ -1,12 +1,15 @@
 /*
  * kokkos.cpp - the operator as a Kokkos TeamPolicy: one source for CPUs and GPUs.
  *
- * Idea: a team an element. A member owns bundles of W neighbouring columns (i .. i + W - 1, j): W
- * is 1 on a GPU, where a bundle is a thread as in the layered rung, and a whole line on a CPU,
+ * Idea: one team per element. A member owns bundles of W neighbouring columns (i .. i + W - 1, j).
+ * W is 1 on a GPU, where a bundle is a thread as in the layered rung, and a whole line on a CPU,
  * where the loop over the bundle becomes vector instructions. The element's u, ur and us are in the
- * team's scratch memory. Advantage: portable, and only two barriers an element instead of two a
- * layer. Price: scratch for the whole element (4 n^3 values) limits how many teams share a
- * multiprocessor; for large n it is taken from global memory (level 1).
+ * team's scratch memory.
+ *
+ * Advantage: portable, and only two barriers per element instead of two per layer.
+ *
+ * Price: scratch for the whole element (4 n^3 values) limits how many teams share a multiprocessor;
+ * for large n the scratch is in global memory (level 1).
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
@@ -24,13 +27,14 @@ namespace
 
 using Member = Kokkos::TeamPolicy<rt_kokkos::Exec>::member_type;
 
-/* Teams that share a multiprocessor with 512 registers a lane in each of its four parts, if a
- * column takes 8 n + 48: as in the layered rung. Without this bound the compiler takes more. */
+/* Returns the teams that share a multiprocessor with 512 registers per lane in each of its four
+ * parts, if a column takes 8 n + 48 as in the layered rung. Without this bound the compiler takes
+ * more. */
 constexpr unsigned resident_teams(int n)
 {
-    return 512 / (8 * n + 48) * 4 / ((n * n + 31) / 32) > 1
-               ? 512 / (8 * n + 48) * 4 / ((n * n + 31) / 32)
-               : 1;
+    const int warps = (n * n + 31) / 32;
+    const int teams = 512 / (8 * n + 48) * 4 / warps;
+    return teams > 1 ? static_cast<unsigned>(teams) : 1;
 }
 
 /* N = 0: n is known only at run time. */
@@ -41,12 +45,13 @@ template <int N> struct Element {
     const double *D, *G, *u;
     double *w;
 
+    /* Returns the bytes of scratch memory per team. */
     static KOKKOS_INLINE_FUNCTION size_t scratch(int n)
     {
         return sizeof(double) * static_cast<size_t>(2 * n * n + 4 * n * n * n);
     }
 
-    /* f(t, i, j) for the first point t = j n + i of each bundle of the team. */
+    /* Calls f(t, i, j) for the first point t = j n + i of each bundle of the team. */
     template <class F> KOKKOS_INLINE_FUNCTION void each_bundle(const Member &team, int n, F f) const
     {
         const int lines = rt_kokkos::on_host ? n : n * n;
@@ -75,7 +80,7 @@ template <int N> struct Element {
                 for (int v = 0; v < W; v++)
                     su[k * n2 + t + v] = ue[k * n2 + t + v];
         });
-        team.team_barrier();
+        team.team_barrier(); /* D and u are there */
 
         each_bundle(team, n, [&](int t, int i, int j) {
             double ru[most][width], rw[most][width], Di[most][width], Dj[most];
@@ -115,7 +120,7 @@ template <int N> struct Element {
                 for (int v = 0; v < W; v++)
                     sw[k * n2 + t + v] = rw[k][v];
         });
-        team.team_barrier();
+        team.team_barrier(); /* ur and us are there */
 
         each_bundle(team, n, [&](int t, int i, int j) {
             double Dti[most][width], Dtj[most];
@@ -141,6 +146,9 @@ template <int N> struct Element {
     }
 };
 
+/* Most bytes of scratch per team that are taken from fast memory. */
+constexpr size_t most_fast_scratch = 40 * 1024;
+
 template <int N> void run(const nek_view_t *view, const double *u, double *w)
 {
     using Bounds = Kokkos::LaunchBounds<N ? (N * N + 31) / 32 * 32 : NEK_MAX_N * NEK_MAX_N,
@@ -148,11 +156,12 @@ template <int N> void run(const nek_view_t *view, const double *u, double *w)
     using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Bounds>;
     const int n = view->n;
     const size_t bytes = Element<N>::scratch(n);
-    const int level = bytes <= 40 * 1024 || rt_kokkos::on_host ? 0 : 1;
+    const int level = bytes <= most_fast_scratch || rt_kokkos::on_host ? 0 : 1;
     const Element<N> element{n, level, view->D, view->G, u, w};
     Policy policy(rt_kokkos::exec(), static_cast<int>(view->elements), Kokkos::AUTO);
     policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
-    if (!rt_kokkos::on_host) { /* a thread a column, or as many as the kernel's registers allow */
+    if (!rt_kokkos::on_host) { /* one thread per column, or as many as the kernel's registers
+                                * allow */
         const int most = policy.team_size_max(element, Kokkos::ParallelForTag());
         policy = Policy(rt_kokkos::exec(), static_cast<int>(view->elements),
                         n * n < most ? n * n : most);

@@ -1,7 +1,8 @@
 /*
  * vectors.cpp - the vector work of CG through Kokkos: a RangePolicy for each line of the iteration.
  *
- * A reduction of Kokkos returns its value to the host when it is complete, as the host needs it.
+ * A Kokkos reduction returns its value to the host when it is complete, which is what the host
+ * needs.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
@@ -19,7 +20,7 @@ Range all(const nek_view_t *view)
 
 int64_t partial_size(int64_t)
 {
-    return 0; /* Kokkos keeps partial sums of its own */
+    return 0; /* Kokkos has its own partial sums */
 }
 
 void update_p(const nek_view_t *view, double beta, const double *r, double *p)

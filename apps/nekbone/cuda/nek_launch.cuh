@@ -1,0 +1,136 @@
+/*
+ * nek_launch.cuh - how kernels that use the operator by lines (nek_line.cuh) are launched: their
+ * parameters, shared memory, blocks and threads.
+ */
+#ifndef NEK_LAUNCH_CUH
+#define NEK_LAUNCH_CUH
+
+#include "nek_line.cuh"
+
+/* Returns the bytes of shared memory per block. Per element: `factors` doubles, rows and planes,
+ * and `extra` doubles. */
+template <int n> constexpr size_t nek_line_bytes(int per_block, int factors, int extra)
+{
+    using shape = nek_shape<n>;
+    return sizeof(double) * per_block * (factors + shape::rows + shape::planes + extra);
+}
+
+typedef struct {
+    nek_source source;
+    int per_block;
+    unsigned blocks, threads;
+    unsigned most; /* most blocks, if each takes several elements in turn; else 0 */
+} nek_launch_t;
+
+/* Parameters of a rung that uses this operator; the second only for rungs that read factors. */
+static const char *const nek_per_block_values[] = {"auto", "1", "2",  "3",  "4",  "5",  "6",
+                                                   "7",    "8", "14", "16", "24", "32", nullptr};
+static const char *const nek_source_values[] = {"auto", "cached", "streamed", "bulk", nullptr};
+static const rt_parameter_t nek_line_parameters[] = {
+    {"elements", "elements per block", nek_per_block_values, 0},
+    {"factors",
+     "how they are read: like all other data, past the cache (evict-first), or by a bulk copy into "
+     "shared memory",
+     nek_source_values, 0}};
+enum { NEK_PER_BLOCK, NEK_FACTORS, NEK_LINE_PARAMETERS };
+
+static inline int nek_choice_per_block(int n, const int *choice)
+{
+    const int value = choice[NEK_PER_BLOCK];
+    return value == 0 ? nek_elements_a_block(n) : atoi(nek_per_block_values[value]);
+}
+
+/* Returns why a block cannot have so many elements, or NULL. extra(n): doubles per element beyond
+ * the operator's. */
+template <class Extra>
+const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bool bulk,
+                                   Extra extra)
+{
+    const char *reason = nullptr;
+    nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto N) {
+        constexpr int n = N();
+        if (per_block * n * n > nek_shape<n>::threads)
+            reason = "so many elements need more threads than the block is compiled for";
+        else if (nek_line_bytes<n>(per_block, bulk ? nek_factors<n, NEK_BULK>::shared : 0,
+                                   extra(n)) > nek_most_shared())
+            reason = "a block cannot have so much shared memory";
+    });
+    return reason;
+}
+
+/* Returns why even the default block does not fit, or NULL. */
+template <class Extra> const char *nek_refuse_line(const nek_config_t *config, Extra extra)
+{
+    return config->n <= NEK_FIXED_N &&
+                   nek_refuse_line_choice(config, nek_elements_a_block(config->n), false, extra)
+               ? "an element of that degree does not fit into the shared memory of this GPU"
+               : nullptr;
+}
+
+#define NEK_LINE_MAX_N_REASON                                                                 \
+    "lines are kept in registers, and more than 16 points per direction do not fit: n <= 16 " \
+    "(degree <= 15); use layered"
+
+/* Makes the launch for a choice. source: how factors are read if the choice is "auto" or there is
+ * none. */
+static inline nek_launch_t nek_make_launch(const nek_view_t *view, bool sources, nek_source source)
+{
+    static const int automatic[NEK_LINE_PARAMETERS] = {0};
+    const int *choice = view->choice ? view->choice : automatic;
+    nek_launch_t l;
+    l.per_block = nek_choice_per_block(view->n, choice);
+    l.blocks = rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(l.per_block));
+    l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * view->n * view->n));
+    l.source = source;
+    l.most = 0;
+    if (sources && choice[NEK_FACTORS] > 0)
+        l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
+    return l;
+}
+
+/* Returns the blocks of a kernel that a multiprocessor holds. */
+template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
+{
+    int blocks = 0;
+    if (shared > nek_most_shared())
+        return 0;
+    nek_allow_shared(kernel, shared);
+    RT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+    return blocks;
+}
+
+/* Prepares the launch of a kernel over elements: allows its shared memory, and finds out how many
+ * blocks take turns. */
+template <class Factors, class Kernel>
+void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
+{
+    const int blocks = nek_fit(kernel, static_cast<int>(l->threads), shared);
+    if (Factors::takes_turns)
+        l->most = static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
+}
+
+/* Returns what "auto" means for the factors in `fused` and `onepass`, whose kernel needs so much
+ * shared memory per block with copies of the factors. The reasons are in those files. */
+enum { NEK_BULK_FROM_N = 13 };
+template <int n> nek_source nek_automatic_source(size_t bytes_of_bulk)
+{
+    return n >= NEK_BULK_FROM_N && bytes_of_bulk <= nek_most_shared() ? NEK_BULK : NEK_CACHED;
+}
+
+/* Calls f(std::integral_constant<nek_source, ...>()). */
+template <class F> void nek_with_source(nek_source source, F f)
+{
+    if (source == NEK_CACHED)
+        f(std::integral_constant<nek_source, NEK_CACHED>());
+    else if (source == NEK_STREAMED)
+        f(std::integral_constant<nek_source, NEK_STREAMED>());
+    else
+        f(std::integral_constant<nek_source, NEK_BULK>());
+}
+
+/* The operator alone (packed.cu). The later rungs are also checked with it. */
+void nek_packed_ax(const nek_view_t *view, const double *u, double *w);
+/* The same for a rung whose parameters are not nek_line_parameters: view->choice is ignored. */
+void nek_packed_ax_auto(const nek_view_t *view, const double *u, double *w);
+
+#endif
