@@ -11,8 +11,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "apps/alya-rhs/alya.h"
-#include "tests/common/app_test.h"
+#include "alya_test.h"
 
 enum { STEPS = 64 };
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hilbert.h"
-#include "apps/alya-rhs/alya.h"
-#include "tests/common/app_test.h"
+#include "alya_test.h"
 
 /* --- the whole box --- */
 
@@ -417,13 +416,13 @@ static void check_memory(const char *settings)
         const rt_rung_t *rung = &alya_ladder[i];
         if (rung->kind != RT_CPU || rt_rung_why_not(rung))
             continue;
-        app_test_t t;
+        alya_test_t t;
         rt_outcome_t out;
         rt_mem_reset_high_water();
         const double before = (double)rt_mem_high_water(RT_HOST);
-        app_test_new(&t, &alya_app, settings);
+        alya_test_new(&t, &alya_app, settings);
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
-        app_test_destroy(&t);
+        alya_test_destroy(&t);
         double used = out.high_water[RT_HOST] - before, said = out.predicted[RT_HOST];
         CHECK(out.verdict.valid);
         CHECK(used <= said && said <= band * used);

@@ -276,9 +276,9 @@ static void manufactured(void)
     for (int level = 0; level < levels; level++) {
         const int n = 8 << level;
         char settings[64];
-        app_test_t t;
+        alya_test_t t;
         snprintf(settings, sizeof settings, "mesh=box cells=%dx%dx%d", n, n, n);
-        app_test_new(&t, &alya_app, settings);
+        alya_test_new(&t, &alya_app, settings);
         for (int i = 0; i < ALYA_RUNGS; i++) {
             double error[2];
             if (rt_rung_why_not(&alya_ladder[i]))
@@ -296,16 +296,16 @@ static void manufactured(void)
         memcpy(twin_before, twin, sizeof twin);
         printf("n = %2d: errors of F1 %.4g, F2 %.4g; twin %.4g, %.4g\n", n, before[0][0],
                before[0][1], twin[0], twin[1]);
-        app_test_destroy(&t);
+        alya_test_destroy(&t);
     }
 }
 
 int main(int argc, char **argv)
 {
     app_test_start("test_physics", &argc, &argv);
-    app_test_t t;
+    alya_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
-    app_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
+    alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_rung_t *rung = &alya_ladder[i];
         if (rt_rung_why_not(rung))
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
         subgrid_model(t.problem, rung);
         printf("%s: %d failed\n", rung->name, check_state.failed - failed);
     }
-    app_test_destroy(&t);
+    alya_test_destroy(&t);
     manufactured();
     return app_test_stop(check_done());
 }

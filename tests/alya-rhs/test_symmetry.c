@@ -122,7 +122,7 @@ static double sum_difference(const case_t *c, const double *sum)
     return most;
 }
 
-static void orders_and_parts(const app_test_t *t, const rt_rung_t *rung)
+static void orders_and_parts(const alya_test_t *t, const rt_rung_t *rung)
 {
     const alya_box_t box = alya_box(t->config);
     case_t c = case_new(t->problem, rung);
@@ -153,9 +153,9 @@ static void orders_and_parts(const app_test_t *t, const rt_rung_t *rung)
 int main(int argc, char **argv)
 {
     app_test_start("test_symmetry", &argc, &argv);
-    app_test_t t;
+    alya_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
-    app_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
+    alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
     for (int i = 0; i < ALYA_RUNGS; i++) {
         const rt_rung_t *rung = &alya_ladder[i];
         if (rt_rung_why_not(rung))
@@ -165,6 +165,6 @@ int main(int argc, char **argv)
         orders_and_parts(&t, rung);
         printf("%s: %d failed\n", rung->name, check_state.failed - failed);
     }
-    app_test_destroy(&t);
+    alya_test_destroy(&t);
     return app_test_stop(check_done());
 }
