@@ -164,8 +164,8 @@ static void check_heads(const gfnn_config_t *config)
                       (long long)E[1], (long long)E[2]);
 }
 
-/* Edges of scale 1, 2, ... are 8, 12, ... elements per rank: rows without a remainder. A rank cannot
- * number more than MOST. */
+/* Edges of scale 1, 2, ... are 8, 12, ... elements per rank: rows without a remainder. A rank
+ * cannot number more than MOST. */
 enum { STEP = 4, MOST = 1280, USUAL = 1024 };
 
 static void set_edges(gfnn_config_t *config, int64_t edge, const int ranks[3])
@@ -261,22 +261,6 @@ static void describe(const rt_run_t *run, FILE *out)
     if (rt_comm_size() > 1)
         fprintf(out, "              boxes of the ranks %dx%dx%d\n", config->n_ranks[0],
                 config->n_ranks[1], config->n_ranks[2]);
-}
-
-/* --- rungs --- */
-
-const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
-{
-    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)self;
-    const gfnn_config_t *asked = config;
-    const bool solve = kernels->ladder == GFNN_LADDER_SOLVE;
-    if (solve && gfnn_needs_apply32(asked) && !kernels->op->apply32)
-        return "its operator has no FP32, which cheb and --smooth need";
-    if (!gfnn_has_network(asked))
-        return solve ? NULL : "it applies a network, and --precond has none; use gf8 or gfm";
-    if (!kernels->predictor[gfnn_precision_of(kernels, asked)])
-        return rt_text(why, "it has no --precision %s", precisions[asked->precision]);
-    return NULL;
 }
 
 /* The length of rows, which tiles are cut from, and what a cache would have to keep. */

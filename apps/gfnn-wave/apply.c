@@ -23,8 +23,8 @@ static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_reg
         op->apply(&s->view_op, a->form, region, a->x, a->y);
 }
 
-/* Finds the nodes that read neither ghosts nor values that other ranks have as ghosts: between begin
- * and end of a halo these must not even be read. Returns false if there are none. */
+/* Finds the nodes that read neither ghosts nor values that other ranks have as ghosts: between
+ * begin and end of a halo these must not even be read. Returns false if there are none. */
 static bool interior(const gfnn_box_t *box, gfnn_region_t *inner)
 {
     const bool wraps = box->faces == GFNN_PERIODIC;
@@ -37,8 +37,8 @@ static bool interior(const gfnn_box_t *box, gfnn_region_t *inner)
     return any;
 }
 
-/* Works on what is left of `all` around the interior, slab by slab; returns the number of regions so
- * far. */
+/* Works on what is left of `all` around the interior, slab by slab; returns the number of regions
+ * so far. */
 static int boundary(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *inner,
                     gfnn_region_t all, int regions)
 {
@@ -73,9 +73,9 @@ static void bring(const gfnn_solver_t *s, const ghosts_t *g)
     rt_timer_stop("halo");
 }
 
-/* Messages through the host travel during the work on the interior. Messages that GPUs send on their
- * streams come first: they take 30 us for a box of 104^3, and six slabs around the interior, each a
- * kernel of few nodes, take 80 us. One rank has none. Returns the number of regions. */
+/* Messages through the host travel during the work on the interior. Messages that GPUs send on
+ * their streams come first: they take 30 us for a box of 104^3, and six slabs around the interior,
+ * each a kernel of few nodes, take 80 us. One rank has none. Returns the number of regions. */
 static int product(gfnn_solver_t *s, const product_t *a)
 {
     const gfnn_box_t *box = &s->problem->box;

@@ -1,11 +1,11 @@
 /*
- * box.c - which nodes a rank has, how its arrays lie in memory, and who needs which ghosts.
+ * box.c - which nodes a rank has, how its arrays lie in memory, and which rank needs which ghosts.
  *
- * The nodes of the whole box are cut along planes, x y z apart from each other, so a rank's part is
- * three ranges and what is around it follows from arithmetic: nobody is asked anything. A ghost is
- * known by the number of its node in the whole box, after wrapping. So rt_halo needs no notion of
- * neighbours: boxes may be thinner than the halo is deep, a ghost may come from two boxes away, and
- * a periodic box may be its own neighbour on every side.
+ * The nodes of the whole box are cut along planes, independently in x, y and z. So a rank's part is
+ * three ranges, and its surroundings follow from arithmetic, without messages. A ghost is
+ * identified by the number of its node in the whole box, after wrapping. So rt_halo needs no notion
+ * of neighbours: boxes may be thinner than the halo is deep, a ghost may come from two boxes away,
+ * and a periodic box may be its own neighbour on every side.
  */
 #include "config.h"
 #include <math.h>
@@ -15,7 +15,8 @@
 
 /* --- arrays --- */
 
-/* `fine` and `bare` hold doubles and floats, `wide` 16-bit floats too: 16 bytes at least. */
+/* Rounds to at least 16 bytes: `fine` and `bare` hold doubles and floats, `wide` also 16-bit
+ * floats. */
 static int64_t round_up(int64_t n, int64_t halo)
 {
     const int64_t unit = halo > 1 ? 8 : 4;
@@ -78,7 +79,7 @@ static void largest(const gfnn_config_t *config, const int ranks[3], int64_t n[3
         n[d] = (config->n_nodes[d] + ranks[d] - 1) / ranks[d];
 }
 
-/* Nodes on the sides of the largest box that lie towards other ranks. */
+/* Returns the nodes on those sides of the largest box that face other ranks. */
 static double surface(const gfnn_config_t *config, const int ranks[3])
 {
     int64_t n[3];
@@ -96,7 +97,7 @@ static bool fits(const gfnn_config_t *config, const int ranks[3])
            ranks[2] <= config->n_nodes[2];
 }
 
-/* Of equals the one with the fewest cuts in x, then in y: rows stay long. */
+/* Among equals, takes the one with the fewest cuts in x, then in y: rows stay long. */
 static void choose(gfnn_config_t *config, int ranks)
 {
     double least = INFINITY;
@@ -109,11 +110,12 @@ static void choose(gfnn_config_t *config, int ranks)
             memcpy(config->n_ranks, p, sizeof p);
         }
     if (isinf(least))
-        rt_refuse(RT_USAGE,
-                  "%d ranks cannot share a box of %lldx%lldx%lld nodes so that each has one at "
-                  "least: use fewer ranks or more --elements",
-                  ranks, (long long)config->n_nodes[0], (long long)config->n_nodes[1],
-                  (long long)config->n_nodes[2]);
+        rt_refuse(
+            RT_USAGE,
+            "%d ranks cannot share a box of %lldx%lldx%lld nodes so that each has at least one: "
+            "use fewer ranks or more --elements",
+            ranks, (long long)config->n_nodes[0], (long long)config->n_nodes[1],
+            (long long)config->n_nodes[2]);
 }
 
 static void parse(gfnn_config_t *config, int ranks)
@@ -134,8 +136,8 @@ static void parse(gfnn_config_t *config, int ranks)
                       config->ranks, p[d], "xyz"[d], (long long)config -> n_nodes[d]);
 }
 
-/* The whole box. Along a periodic direction of one or two elements an element would meet itself, or
- * another one on both sides, which no longer is the medium that was asked for. */
+/* Checks the whole box. Along a periodic direction of one or two elements an element would meet
+ * itself, or the same one on both sides, which is no longer the medium that was asked for. */
 static void check_elements(const gfnn_config_t *config)
 {
     const int64_t least = config->faces == GFNN_PERIODIC ? 3 : 1;
@@ -193,12 +195,12 @@ void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, d
 
 /* --- halo --- */
 
-/* A box along one direction: positions -width .. n + width - 1, each at [position + width]. */
+/* A box along one direction: position -width .. n + width - 1 is entry [position + width]. */
 typedef struct {
     int64_t length;
-    int64_t *node; /* in the whole box, after wrapping; -1: beyond a face, no node */
-    int *holders;  /* boxes along this direction that have it, as own or as a ghost */
-    bool *open;    /* a ghost here, or own and a ghost somewhere */
+    int64_t *node; /* in the whole box, after wrapping; -1: beyond a face, where there is no node */
+    int *holders;  /* how many boxes along this direction have it, as their own or as a ghost */
+    bool *open;    /* a ghost here, or own here and a ghost elsewhere */
 } line_t;
 
 static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
@@ -209,11 +211,12 @@ static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
     return (i % N + N) % N;
 }
 
-/* What each box of this direction holds, by node of the whole box. */
+/* Counts, for each node of the whole box, the boxes of this direction that hold it. */
 static void count_holders(const gfnn_box_t *box, int d, int width, int *holders, bool *ghost)
 {
     const int64_t N = box->N[d];
-    int *last = RT_NEW(int, (size_t)N, RT_HOST); /* box that was counted last: one may wrap */
+    int *last =
+        RT_NEW(int, (size_t)N, RT_HOST); /* the box that was counted last: a box may wrap around */
     for (int64_t i = 0; i < N; i++) {
         last[i] = -1;
         holders[i] = 0;
@@ -262,8 +265,8 @@ static void line_destroy(line_t *line)
     RT_FREE(line->open, RT_HOST);
 }
 
-/* A position is an entry if it is one of a node, and open along any direction: own nodes that are
- * closed along all three are nobody's ghosts. The counts are products, as the box is one. */
+/* A position is an entry if it has a node and is open along any direction: own nodes that are
+ * closed along all three are ghosts nowhere. The counts are products, because the box is one. */
 void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared)
 {
     int64_t alone = 1, closed = 1, nodes = 1, copies = 1;
@@ -283,7 +286,7 @@ void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *
         copies *= of_copies;
     }
     *local = alone - closed;
-    *shared = copies - nodes; /* once for every other rank that has it: see rt_halo_predict */
+    *shared = copies - nodes; /* once for each other rank that has it: see rt_halo_predict */
 }
 
 static int64_t count_entries(const line_t line[3])

@@ -1,8 +1,8 @@
 /*
  * box.h - what was asked for, and a rank's part of the box of cubes.
  *
- * An *element* is a voxel, a *node* is one of its corners. Element (i, j, k) lies between nodes i and
- * i + 1 in x, and so on. The *id* of an element is the number of its material.
+ * An *element* is a voxel, a *node* is one of its corners. Element (i, j, k) lies between nodes i
+ * and i + 1 in x, and so on. The *id* of an element is the number of its material.
  */
 #ifndef GFNN_BOX_H
 #define GFNN_BOX_H
@@ -28,7 +28,7 @@ enum {
     GFNN_HALO = 4       /* of ids: a kernel about a node touches elements that far below it */
 };
 
-/* Streams of random data beside the verifier's: --seed plus one of these. */
+/* Streams of random data in addition to the verifier's: --seed plus one of these. */
 enum { GFNN_SEED_INPUT = 77, GFNN_SEED_SCALE = 99 };
 enum { GFNN_SEED_SPECTRUM = 5 }; /* alone */
 
@@ -84,6 +84,24 @@ static inline bool gfnn_has_network(const gfnn_config_t *config)
     return config->precond == GFNN_GF8 || config->precond == GFNN_GFM;
 }
 
+/* Does the preconditioner take A in FP32, and so a second z? */
+static inline bool gfnn_needs_apply32(const gfnn_config_t *config)
+{
+    return config->precond == GFNN_CHEB || (gfnn_has_network(config) && config->smooth > 0);
+}
+
+/* Does the network read the residual itself in 16 bits (s->low), and not s->r32? */
+static inline bool gfnn_reads_low(const gfnn_config_t *config)
+{
+    return gfnn_has_network(config) && config->precision == GFNN_FP16 && config->smooth == 0;
+}
+
+/* Do conjugate gradients hand r to the preconditioner in FP32? */
+static inline bool gfnn_needs_r32(const gfnn_config_t *config)
+{
+    return config->precond > GFNN_BJ && !gfnn_reads_low(config);
+}
+
 /* --- box.c --- */
 
 /* Arrays over nodes, or over elements, which are numbered as the node at their lower corner: x
@@ -113,11 +131,11 @@ typedef struct {
 gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank);
 /* Sets n_nodes from n_elements. */
 void gfnn_box_count(gfnn_config_t *config);
-/* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have at
- * least 1 node per side, a periodic direction at least 3 elements. Refuses. */
+/* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have
+ * at least 1 node per side, a periodic direction at least 3 elements. Refuses. */
 void gfnn_box_choose(gfnn_config_t *config, int ranks);
-/* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the same
- * on any number of ranks, and all others and those that mirror faces hold with 0. */
+/* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the
+ * same on any number of ranks, and all others and those that mirror faces hold with 0. */
 void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
                    double *x);
 /* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or 3). RT_HALO_COPY brings all
@@ -127,8 +145,8 @@ void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed
 rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
                          const char *transport, rt_kind_t kind, rt_space_t space);
 rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type);
-/* Counts the entries of such a halo, for rt_halo_predict: own or ghost values whose group is on this
- * rank alone, and those shared with others. */
+/* Counts the entries of such a halo, for rt_halo_predict: own or ghost values whose group is on
+ * this rank alone, and those shared with others. */
 void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * cg.c - conjugate gradients over a rung's function tables. An iteration (work.c counts what it must
- * move):
+ * cg.c - conjugate gradients over a rung's function tables. An iteration (work.c counts what it
+ * must move):
  *
  *     z = B r                                        precond.c
  *     z.r, z.q                                       dots

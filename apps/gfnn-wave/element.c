@@ -3,14 +3,14 @@
  *
  * 2x2x2 Gauss points, which integrate products of trilinear functions and their derivatives
  * exactly. So the entries of K are multiples of 1/72, those of M of 1/216, and are rounded to them:
- * what mirrors into each other is then equal to the last bit, and a zero is 0. Kernels that live on
- * that symmetry (the parity rung, cpu-simd) lose nothing.
+ * entries that mirror each other are then equal to the last bit, and a zero is 0. Kernels that rely
+ * on that symmetry (parity, cpu-simd) lose nothing.
  */
 #include "config.h"
 #include <math.h>
 #include "kernel.h"
 
-/* N and its gradient at x, of the corners a = x + 2 y + 4 z. */
+/* Computes N and its gradient at x for the corners a = x + 2 y + 4 z. */
 static void shape(const double x[3], double N[8], double dN[8][3])
 {
     for (int a = 0; a < 8; a++) {

@@ -2,9 +2,9 @@
  * gfnn.h - implicit elastic waves in a voxel model, preconditioned by a Green's-function network.
  *
  * Fujita, Kikuchi, Ichimura, Hori, Maddegedara, Ueda, "GPU porting of scalable implicit solver with
- * Green's function-based neural networks by OpenACC" (WACCPD 2021). Unknowns are the displacements u
- * of the nodes of a box of cubes, integrated by Newmark (1/4, 1/2): every time step solves A du = f
- * to 1e-8, matrix-free, element by element (EBE), by conjugate gradients.
+ * Green's function-based neural networks by OpenACC" (WACCPD 2021). Unknowns are the displacements
+ * u of the nodes of a box of cubes, integrated by Newmark (1/4, 1/2): every time step solves A du =
+ * f to 1e-8, matrix-free, element by element (EBE), by conjugate gradients.
  *
  * Element matrices of the unit cube, 8 nodes, 3 components per node (row 3 a + c for corner
  * a = x + 2 y + 4 z and component c), 2x2x2 Gauss points: M consistent mass of density 1, K_L for
@@ -132,7 +132,8 @@ void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
 /* q = A p; returns p . q over all ranks. Collective. */
 double gfnn_apply_dot(gfnn_solver_t *s);
-/* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's ghosts. */
+/* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's
+ * ghosts. */
 void gfnn_predict(gfnn_solver_t *s);
 /* z = P r for any such r and z. */
 void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z);
@@ -148,24 +149,6 @@ void gfnn_precondition(gfnn_solver_t *s);
 /* Sets s->spectrum: the largest eigenvalue of D^-1 A by power iterations, and the lower bound that
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
-
-/* Does the preconditioner take A in FP32, and so a second z? */
-static inline bool gfnn_needs_apply32(const gfnn_config_t *config)
-{
-    return config->precond == GFNN_CHEB || (gfnn_has_network(config) && config->smooth > 0);
-}
-
-/* Does the network read the residual itself in 16 bits (s->low), and not s->r32? */
-static inline bool gfnn_reads_low(const gfnn_config_t *config)
-{
-    return gfnn_has_network(config) && config->precision == GFNN_FP16 && config->smooth == 0;
-}
-
-/* Do conjugate gradients hand r to the preconditioner in FP32? */
-static inline bool gfnn_needs_r32(const gfnn_config_t *config)
-{
-    return config->precond > GFNN_BJ && !gfnn_reads_low(config);
-}
 
 /* --- work.c, picture.c --- */
 

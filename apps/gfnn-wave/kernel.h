@@ -95,9 +95,9 @@ typedef struct {
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
 } gfnn_predictor_t;
 
-/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own nodes.
- * x, p, q, r are double on `fine`; z and what is float are on `wide`. Sums are those of this rank
- * alone. Held components (on mirror faces) are already 0 in p, q, r and z. */
+/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own
+ * nodes. x, p, q, r are double on `fine`; z and what is float are on `wide`. Sums are those of this
+ * rank alone. Held components (on mirror faces) are already 0 in p, q, r and z. */
 typedef struct {
     /* x = value */
     void (*fill)(const gfnn_view_t *view, double value, double *x);
@@ -145,8 +145,8 @@ typedef struct {
                           double *v, double *a);
     /* Zeroes the components that mirror faces hold. x or z may be NULL. */
     void (*hold)(const gfnn_view_t *view, double *x, float *z);
-    /* Fills the ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x is
-     * on `fine` if type is RT_F64, else on `wide`. Does what a halo does, without its lists. */
+    /* Fills the ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x
+     * is on `fine` if type is RT_F64, else on `wide`. Does what a halo does, without its lists. */
     void (*wrap)(const gfnn_view_t *view, int width, rt_type_t type, void *x);
     /* form: that of A, for D */
     void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
@@ -208,10 +208,6 @@ void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materia
 /* z = P r in double; r and z are double on `wide`. absolute: likewise. */
 void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network, bool absolute,
                             const double *r, double *z);
-
-/* Sets the height and width of a tile of cpu-simd, in nodes, by its parameters; choice NULL: their
- * initial values. */
-void gfnn_simd_tile(const int *choice, int64_t tile[2]);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /*
- * node.h - the arithmetic of the loops over vectors, at one node or one value: one text for the C of
- * the host, for CUDA and for Kokkos. Each back-end adds its own loops.
+ * node.h - the arithmetic of the loops over vectors, at one node or one value: one text for the C
+ * of the host, for CUDA and for Kokkos. Each back-end adds its own loops.
  *
  * A file of Kokkos includes it after "machine/kokkos.hpp". Pointers point to the values of the node
  * itself; `fine`, `wide` and `bare` are the distances between components on these grids.
@@ -128,9 +128,9 @@ GFNN_FN void gfnn_on_layer(int d, int layer, int s, int t, int at[3])
 
 /* --- conjugate gradients and Newmark --- */
 
-/* Makes the step x += alpha p that is still due, and the next p = z + beta p. If `first`, p and x are
- * not read, nor is x written. Reads everything before it writes: where pages begin alike, a store
- * seems to meet a load. */
+/* Makes the step x += alpha p that is still due, and the next p = z + beta p. If `first`, p and x
+ * are not read, nor is x written. Reads everything before it writes: where pages begin alike, a
+ * store seems to meet a load. */
 GFNN_FN void gfnn_turn(bool first, double alpha, double z, double beta, double *x, double *p)
 {
     const double before = first ? 0 : *p, moved = first ? 0 : *x + alpha * before;

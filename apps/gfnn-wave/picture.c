@@ -2,12 +2,12 @@
  * picture.c - --picture: u and the materials of all nodes for ParaView, or an image of |u| in the
  * plane of the source (y), laid over the tissues in grey.
  *
- * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 takes the
- * layers of one rank after the other and puts their rows there. For an image every rank knows its
- * own pixels, and the largest value of a pixel is the picture's.
+ * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 receives the
+ * layers of one rank after the other and puts their rows there. For an image every rank computes
+ * its own pixels, and the picture takes the largest value of each pixel.
  *
- * Rank 0 writes. A failure is its own: it goes on taking part in what is collective, and says one
- * line at the end. The file is there whole or not at all.
+ * Rank 0 writes. If it fails, it still takes part in everything collective and prints one line at
+ * the end. The file is written whole or not at all.
  */
 #include "config.h"
 #include <math.h>
@@ -26,7 +26,8 @@ const char *gfnn_picture_why_not(const char *path)
                             "in .ppm or .png (an image of |u| in the plane of the source)");
 }
 
-/* A node is shown with the material of the element above it in x, y and z, or the last one. */
+/* Returns the material that a node is shown with: that of the element above it in x, y and z, or
+ * the last one. */
 static uint8_t material(const gfnn_problem_t *p, int64_t i, int64_t j, int64_t k)
 {
     int64_t at[3] = {i, j, k};
@@ -37,7 +38,10 @@ static uint8_t material(const gfnn_problem_t *p, int64_t i, int64_t j, int64_t k
 
 /* --- .vti: VTK's XML for images, arrays as raw bytes after the text --- */
 
-enum { VECTOR = 3 * sizeof(float), VALUES = VECTOR + 1 }; /* bytes of u, and with the material */
+enum {
+    VECTOR = 3 * sizeof(float),
+    VALUES = VECTOR + 1
+}; /* bytes per node of u, and of u with the material */
 
 typedef struct {
     rt_draft_t draft;
@@ -65,7 +69,7 @@ static void vti_begin(vti_t *v, const gfnn_problem_t *p, const char *path)
     rt_vtk_begin(&v->draft, path, "ImageData", body, bytes, 2, v->at);
 }
 
-/* Layer k of this rank: u of all its nodes, then their materials. */
+/* Packs layer k of this rank: u of all its nodes, then their materials. */
 static void pack_layer(const gfnn_problem_t *p, const double *u, int64_t k, unsigned char *layer)
 {
     const gfnn_grid_t *g = &p->box.fine;
@@ -124,11 +128,11 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const char *path
     RT_FREE(layer, RT_HOST);
 }
 
-/* --- the plane of the source, a value a node --- */
+/* --- the plane of the source, one value per node --- */
 
 typedef struct {
     int64_t n[2];      /* nodes along x and z */
-    double *u, *shade; /* [z][x]: |u|, and Vs of the material, m/s; -1: not of this rank */
+    double *u, *shade; /* [z][x]: |u|, and Vs of the material, m/s; -1: not on this rank */
 } slice_t;
 
 static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
@@ -150,8 +154,8 @@ static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
         }
 }
 
-/* What the strongest colour stands for: |u| that all but one in 200 nodes are below; what is next
- * to the source is far above the rest. */
+/* Returns |u| of the strongest colour: all but one in 200 nodes are below it. Next to the source
+ * |u| is far above the rest. */
 static double top_of_scale(const slice_t *s)
 {
     const size_t n = (size_t)(s->n[0] * s->n[1]);
@@ -162,8 +166,8 @@ static double top_of_scale(const slice_t *s)
     return top;
 }
 
-/* Grey, the lighter the stiffer; the wave from red to yellow, which covers it where it is strong.
- * The root makes a wave of a tenth visible. */
+/* Tissue is grey, lighter where it is stiffer; the wave runs from red to yellow and covers the grey
+ * where it is strong. The root makes a wave of a tenth visible. */
 static void colour(double vs, double softest, double stiffest, double share, unsigned char rgb[3])
 {
     static const double weak[3] = {178, 24, 43}, strong[3] = {253, 231, 80};

@@ -56,8 +56,8 @@ static double dot32(gfnn_solver_t *s, const float *x, const float *y)
 
 /* --- Chebyshev --- */
 
-/* A recurrence of three terms: z_(k+1) follows from z_k and z_(k-1), whose place it takes. z_0 = 0; the
- * last is in z. */
+/* A recurrence of three terms: z_(k+1) follows from z_k and z_(k-1), whose place it takes. z_0 = 0;
+ * the last is in z. */
 static void chebyshev(gfnn_solver_t *s, const float *r, float *z)
 {
     const int64_t degree = s->problem->config->degree;
@@ -124,10 +124,10 @@ void gfnn_precondition(gfnn_solver_t *s)
 
 /* Begins with the vector in s->z. The upper bound is the largest eigenvalue of D^-1 A, and a little
  * more, as power iterations come from below. The lower bound is not the least eigenvalue, about
- * 1/(0.3 + courant^2/4), which belongs to a displacement of the box as a whole: few vectors have it,
- * and the conjugate gradients around B find these themselves. Measured on heads with Vp dt/ds = 1, 2,
- * 3, 4, degrees 3 to 7: upper / (3 + 3 courant) needs at most one iteration more than the best
- * bound. */
+ * 1/(0.3 + courant^2/4), which belongs to a displacement of the box as a whole: few vectors have
+ * it, and the conjugate gradients around B find these themselves. Measured on heads with Vp dt/ds =
+ * 1, 2, 3, 4, degrees 3 to 7: upper / (3 + 3 courant) needs at most one iteration more than the
+ * best bound. */
 void gfnn_spectrum(gfnn_solver_t *s)
 {
     enum { ITERATIONS = 40 };

@@ -33,8 +33,8 @@ static double shear_frequency_square(double vs, double vp, double ds, double kap
     return stiffness / mass / (ds * ds);
 }
 
-/* Fills the box with whole waves of about 20 elements each: u = cos(kappa x - w t) in y, at t = 0. As
- * v and a have the elements' own frequency, it solves the discrete equations (h = 0). */
+/* Fills the box with whole waves of about 20 elements each: u = cos(kappa x - w t) in y, at t = 0.
+ * As v and a have the elements' own frequency, it solves the discrete equations (h = 0). */
 static void plane_wave(const gfnn_config_t *config, const gfnn_box_t *box, gfnn_state_t *s)
 {
     const gfnn_grid_t *g = &box->fine;
@@ -125,8 +125,9 @@ static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *dig
         rt_digest_real(digest, "vs", materials->vs[i]);
 }
 
-/* Adds the materials by element, the medium, the source, and the network as it was read. The initial
- * state of a plane wave consists of cosines, and coefficients of sums: they follow from these. */
+/* Adds the materials by element, the medium, the source, and the network as it was read. The
+ * initial state of a plane wave consists of cosines, and coefficients of sums: they follow from
+ * these. */
 void gfnn_digest(const void *problem, rt_digest_t *digest)
 {
     const gfnn_problem_t *p = problem;

@@ -1,9 +1,9 @@
 /*
  * solve.c - a rung's arrays, and the job that is timed: time steps, or applications of one kernel.
  *
- * This file, step.c, cg.c, precond.c and apply.c never see a device: where arrays are and what works
- * on them is in the function tables. On one rank periodic ghosts are copies of own values, and no
- * halo is made (wrap).
+ * This file, step.c, cg.c, precond.c and apply.c never see a device: where arrays are and what
+ * works on them is in the function tables. On one rank periodic ghosts are copies of own values,
+ * and no halo is made (wrap).
  */
 #include "config.h"
 #include <math.h>
@@ -252,8 +252,8 @@ static void spoil_vectors(gfnn_solver_t *s)
         v->fill32(&s->view_vec, NAN, s->z);
 }
 
-/* Every solve has an input of its own, a multiple that cannot be known beforehand, so that the answer
- * of an earlier solve is wrong for it. */
+/* Every solve has an input of its own, a multiple that cannot be known beforehand, so that the
+ * answer of an earlier solve is wrong for it. */
 static void new_input(gfnn_solver_t *s)
 {
     const gfnn_vectors_t *v = s->vectors;
@@ -268,8 +268,8 @@ static void new_input(gfnn_solver_t *s)
         v->axpby32(&s->view_vec, (float)s->scale, s->s32, 0, s->r32);
 }
 
-/* The same for the initial state and the source. The factor is a power of two: only the exponents of
- * a solve depend on it, and no iteration does. */
+/* The same for the initial state and the source. The factor is a power of two: only the exponents
+ * of a solve depend on it, and no iteration does. */
 static void new_start(gfnn_solver_t *s)
 {
     const gfnn_state_t *from = &s->problem->start;

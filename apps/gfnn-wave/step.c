@@ -39,8 +39,9 @@ int64_t gfnn_source_node(const gfnn_box_t *box, int d)
     return (int64_t)(place[d] * (double)box->E[d] + 0.5);
 }
 
-/* A Ricker wavelet of 1 N, with its peak after one period. A period has at least four steps (app.c),
- * so the first step's force is 0.001 to 0.04 of the peak: a soft start, and a right-hand side. */
+/* A Ricker wavelet of 1 N, with its peak after one period. A period has at least four steps
+ * (app.c), so the first step's force is 0.001 to 0.04 of the peak: a soft start, and a right-hand
+ * side. */
 gfnn_force_t gfnn_source(const gfnn_config_t *config, const gfnn_box_t *box,
                          const gfnn_step_t *step, double time)
 {

@@ -1,31 +1,32 @@
 /*
  * work.c - what an operator, a predictor and a time step must do, counted term by term before
- * anything is measured, beside the specification's iteration counts and the paper's figures.
+ * anything is measured; and the expected iterations and the paper's figures, for comparison.
  *
- * Operator, y = A x in FP64. Credited to every rung, an element (as many as nodes, but for faces):
+ * Operator, y = A x in FP64. Every rung is credited, per element (as many as nodes, except for
+ * faces), with:
  *
  *     187 flops     what the symmetries of a cube leave (parity.h)
  *     49 bytes      x read once (24), y written once (24), id (1)
  *
- * The paper counts what its kernel does, so that more flops look better; here the line of a rung
- * says that (1152: a 24x24 product; 2304: one for each of both matrices; ...), and the figure of
- * merit is the same work for all.
+ * The paper counts what its kernel does, so that more flops look better. Here only the line of a
+ * rung says that (1152: a 24x24 product; 2304: one for each of two matrices; ...), and the figure
+ * of merit is the same work for all.
  *
- * Predictor, z = P r, a node, by the definition:
+ * Predictor, z = P r, per node, by the definition:
  *
  *     gfm    2 * 9 * 343 M flops for the sums over neighbours and components, 6 M for c
  *     gf8    343 * 36: two weights a + b . s/3 (12), six products G_ij times one of them, nine
  *            multiplications and additions (18)
  *     bytes  r read once (12, or 6 in FP16), z written (12), coefficients (4 each)
  *
- * Time step. Nobody knows the iterations beforehand, and a preconditioner is there to need fewer.
- * So every rung and preconditioner is credited with the same step: that of CGBJ, in the iterations
+ * Time step. The iterations are not known beforehand, and a preconditioner exists to need fewer. So
+ * every rung and preconditioner is credited with the same step: that of CGBJ, with the iterations
  * that the oracle's own CGBJ needed in this run. Twice the figure of merit is half the time to
  * solution, whatever was saved. The lines say what was done, with the iterations of the last solve.
- * Before there is one, a step of a single iteration stands for it.
+ * Before the first solve they show a step of a single iteration.
  *
- *     a node              flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
- *     an iteration
+ *     per node            flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
+ *     per iteration
  *       operator, p.Ap    187+6   p; q; id                                                49
  *       update            12      q r; r, r low                                           72 + low
  *       update of bj      33      q r; r, z; id: B, z.r and all                           85
@@ -35,11 +36,11 @@
  *       jacobi            15      r low; z; id                                            25
  *       smooth            21      z r A z; z; id: z + D^-1 (r - A z)                      49
  *       the same of cheb  30      z, that before, r A z; z; id                            61
- *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) and
- *                         smooth, whose first has nothing before z
- *       gf8, gfm          as above; with --smooth jacobi, smooth and twice A in FP32 beside
- *     The first direction has no x, but when the last is done, x has a step to go: x p; x.
- *     a step
+ *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) with
+ *                         smooth; the first smooth has no z before
+ *       gf8, gfm          as above; with --smooth also jacobi, smooth and twice A in FP32
+ *     The first direction has no x, but after the last one x has a step to go: x p; x.
+ *     per step
  *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
  *       force             9       2 operators and their sum                               72
  *
@@ -55,7 +56,7 @@
 enum { DOUBLES = 3 * sizeof(double), FLOATS = 3 * sizeof(float), HALVES = 3 * sizeof(uint16_t) };
 enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1, OPERATOR32_BYTES = 2 * FLOATS + 1 };
 
-/* What a rung's operator does, flops an element, where it is not PARITY. */
+/* Flops per element of a rung's operator, where they are not PARITY. */
 static const struct {
     const char *rung;
     double flops;
@@ -102,8 +103,8 @@ static double predictor_flops(const gfnn_config_t *config)
     return (2 * 9 * GFNN_STENCIL + 6) * (double)config->kernels;
 }
 
-/* gf8's reference and the tensor cores follow the definition; the others weigh r first: two
- * multiply-adds for the weights, six products, nine multiply-adds a neighbour. */
+/* For gf8 the reference and the tensor cores follow the definition. The others weigh r first: per
+ * neighbour two multiply-adds for the weights, six products, nine multiply-adds. */
 static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *rung)
 {
     const bool weighs = config->precond == GFNN_GF8 &&
@@ -124,7 +125,7 @@ enum { SMOOTH = JACOBI + 6, OF_BEFORE = 9 };
 enum { BEFORE = 12, AFTER = 21, FORCE = 9 };
 enum { UPDATE_BJ_BYTES = 3 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 4 * DOUBLES + FLOATS };
 
-/* Credited: CGBJ, in three passes an iteration. */
+/* Credits CGBJ with three passes per iteration. */
 static double cgbj_flops(double elements, double nodes, double iterations)
 {
     return iterations * ((PARITY + 6) * elements + (UPDATE_BJ + DIRECTION) * nodes) +
@@ -137,7 +138,7 @@ static double cgbj_bytes(double nodes, double iterations)
                     2 * OPERATOR_BYTES + 12 * DOUBLES + 3 * DOUBLES);
 }
 
-/* Vectors of conjugate gradients. */
+/* Adds the vectors of conjugate gradients. */
 static void vector_lines(const gfnn_config_t *config, double iterations, rt_work_t *work)
 {
     const double N = product(config->n_nodes);
@@ -155,21 +156,21 @@ static void vector_lines(const gfnn_config_t *config, double iterations, rt_work
                 (2 * DOUBLES + (plain ? DOUBLES : FLOATS)) * N, 2 * DOUBLES * N);
 }
 
-/* Sweeps of a polynomial or around a network, `each` times: FP32. */
+/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. */
 static void sweep_lines(const gfnn_config_t *config, double each, rt_work_t *work)
 {
     const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
     const double more = (double)config->degree - 1;
     if (gfnn_needs_apply32(config))
         rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
-    if (config->precond == GFNN_CHEB && more > 0) /* the first has nothing before z */
+    if (config->precond == GFNN_CHEB && more > 0) /* the first has no z before */
         rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
     else if (gfnn_has_network(config) && config->smooth > 0)
         rt_work_add(work, "smooth", each, SMOOTH * N, plain * N, FLOATS * N);
 }
 
-/* Lines of a solve, a step; named as the timers of solve.c and precond.c. */
+/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c. */
 static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, double iterations,
                         rt_work_t *work)
 {
@@ -193,11 +194,11 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
-/* A unit, of which a solve has as many as steps. */
+/* Sets what a unit is credited with; a solve has as many units as steps. */
 static void credit(const gfnn_config_t *config, const char *unit, double flops, double bytes,
                    rt_work_t *work)
 {
-    /* --roofline copies two halves of what a unit touches, each once */
+    /* --roofline copies one half of what a unit touches to the other */
     *work = (rt_work_t){.unit = unit,
                         .units = (double)config->steps,
                         .flops = flops,
@@ -265,7 +266,7 @@ typedef struct {
     double ids, coefs, model; /* materials; coefficients; a voxel file while it is read */
 } arrays_t;
 
-/* Of the rank that has most. */
+/* Returns those of the rank that has most. */
 static arrays_t arrays(const gfnn_config_t *config)
 {
     arrays_t a = {.box = gfnn_box(config, 0)};
@@ -285,7 +286,7 @@ static arrays_t arrays(const gfnn_config_t *config)
     return a;
 }
 
-/* Of a halo, and while it is made: lists of its entries beside rt_halo's own. */
+/* Returns the bytes of a halo, and those of the lists that are needed while it is made. */
 static double halo_memory(const arrays_t *a, int width, rt_space_t space)
 {
     int64_t local, shared;
@@ -304,7 +305,7 @@ static double halo_set_up(const arrays_t *a, int width)
                : 0;
 }
 
-/* What solve.c allocates in the rung's space, halos aside. */
+/* Returns what solve.c allocates in the rung's space, without halos. */
 static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a,
                             rt_space_t space)
 {
@@ -320,7 +321,7 @@ static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
     return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
-/* Its halos, in a space; *deepest: the widest of them. One rank has none. */
+/* Returns its halos in a space; *deepest: the width of the widest. One rank has none. */
 static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a,
                            rt_space_t space, int *deepest)
 {
@@ -334,7 +335,7 @@ static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, c
     return narrow * halo_memory(a, 1, space) + predicts * halo_memory(a, GFNN_ND, space);
 }
 
-/* While a rung is verified, on the host: see verify.c. The oracle, once it is there, stays. */
+/* Returns what verify.c needs on the host. The oracle, once made, stays. */
 static double verify_memory(const rt_rung_t *rung, const arrays_t *a, bool network)
 {
     const double wide = 2 * a->wide; /* in double */
@@ -350,7 +351,7 @@ static double verify_memory(const rt_rung_t *rung, const arrays_t *a, bool netwo
     return fmax(fmax(operate, predict) + ORACLE * a->fine, fmax(single + ORACLE * a->fine, solve));
 }
 
-/* What the kernels allocate for themselves. */
+/* Adds what the kernels allocate for themselves. */
 static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *kernels,
                            rt_space_t space, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
@@ -364,14 +365,14 @@ static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *ke
 }
 
 /*
- * Of one rank. The host has the start state, the materials, the coefficients and the network, and a
- * halo for the judge; while they are made, a voxel file too, or the halo's lists. Then either the
- * deepest halo of a rung is made, which takes many lists, or the rung is judged, which takes up to
- * 16 vectors.
+ * Predicts the bytes of one rank. The host has the initial state, the materials, the coefficients
+ * and the network, and a halo for the judge; while they are made, also a voxel file, or the halo's
+ * lists. Then either the deepest halo of a rung is made, which takes many lists, or the rung is
+ * judged, which takes up to 16 vectors.
  */
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
-    enum { SMALL = 1 << 18 }; /* a network and what else does not grow */
+    enum { SMALL = 1 << 18 }; /* a network, and everything else that does not grow */
     const gfnn_config_t *config = run->config;
     const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
     const rt_space_t space = rt_rung_space(rung);
@@ -393,9 +394,9 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
                           kept + verify_memory(rung, &a, gfnn_has_network(config)));
 }
 
-/* --- beside the specification and the paper --- */
+/* --- the expected iterations and the paper --- */
 
-/* Iterations to 1e-8 on the head, of the specification, for Vp dt/ds = 3 and 4. */
+/* Expected iterations to 1e-8 on the head, for Vp dt/ds = 3 and 4. */
 typedef struct {
     int precond, parameter, smooth; /* parameter: M or the degree */
     int count[2];
@@ -407,7 +408,8 @@ static const known_t known[] = {
     {GFNN_GFM, 2, 1, {8, 9}},    {GFNN_GFM, 8, 1, {6, 8}},
 };
 
-/* 0 or 1: the named cases, which are the head with the defaults but for dt; -1: another. */
+/* Returns 0 or 1 for the named cases, which are the head with all defaults except dt; -1 for
+ * others. */
 static int named_case(const gfnn_config_t *config)
 {
     const bool head = strcmp(config->model, "head") == 0 && config->model_seed == 0 &&
@@ -431,7 +433,7 @@ static int count_of(const gfnn_config_t *config, int precond, int which)
     return 0;
 }
 
-/* The seed's figures, A100: shares of its peaks. */
+/* The paper's figures for an A100, as shares of its peaks. */
 const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung)
 {
     static const struct {
@@ -455,13 +457,13 @@ static void count_cell(rt_table_t *t, int count)
         rt_table_cell(t, "-");
 }
 
-/* Solves alone: iterations a step, which the line of update has. */
+/* Prints solves only. The line of update has the iterations per step. */
 void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
     const gfnn_config_t *config = run->config;
     const int which = named_case(config);
-    rt_table_t *t = rt_table_new("<rung|iterations a step|specification|of bj there|"
-                                 "ms a step|us an iteration");
+    rt_table_t *t = rt_table_new("<rung|iterations per step|expected|of bj expected|"
+                                 "ms per step|us per iteration");
     int rows = 0;
     for (int i = 0; i < run->app->n_rungs; i++) {
         const rt_outcome_t *o = &outcomes[i];
@@ -484,8 +486,8 @@ void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
     }
     if (rows > 0) {
         fprintf(out,
-                "\niterations to |A du - f| = %g |f|; the specification's are of a random f "
-                "on the head\n\n",
+                "\niterations to |A du - f| = %g |f|; the expected ones are those of a random f on "
+                "the head\n\n",
                 config->tolerance);
         rt_table_print(t, out);
     }

@@ -436,7 +436,7 @@ static void test_refusals(void)
     check_refused(&config, "must be above 0");
     config.model = "haed";
     check_refused(&config,
-                  "--model haed: there are head, uniform, and files; no such file is there");
+                  "--model haed: must be head, uniform, or a file; there is no such file");
     config.model = gfnn_test_input("samples.py", &path);
     check_refused(&config, "samples.py: no voxel file");
     config.model = gfnn_test_input("ball.voxels", &path);

@@ -1,6 +1,6 @@
 /*
  * cpu_simd.c - the rung cpu-simd of the operator: threads, and vectors along x, in the modes of
- * parity.h. How is told in op_simd_rows.h.
+ * parity.h. cpu_simd_rows.inc has the idea and the code.
  */
 #include "config.h"
 #define REAL       double
@@ -8,21 +8,20 @@
 #define INTEGER    int64_t
 #include "cpu_simd_rows.inc"
 
-/* The layers of x and y above and below a tile should stay in the second cache; a tile that is not
- * high works out a row of elements more for every few of its own. */
+/* The layers of x and y above and below a tile should stay in the second cache; a low tile computes
+ * one more row of elements for every few of its own. */
 static const char *const heights[] = {"6", "12", "24", "48", "96", NULL};
 static const char *const widths[] = {"64", "128", "256", NULL};
-const rt_parameter_t gfnn_simd_parameters[] = {
-    {.name = "tile-rows", .about = "rows of nodes in a tile", .values = heights, .initial = 2},
-    {.name = "tile-width", .about = "nodes in such a row", .values = widths, .initial = 2}};
+const rt_parameter_t gfnn_simd_parameters[] = {{.name = "tile-rows",
+                                                .about = "rows of nodes in a tile",
+                                                .values = heights,
+                                                .initial = GFNN_SIMD_INITIAL},
+                                               {.name = "tile-width",
+                                                .about = "nodes in such a row",
+                                                .values = widths,
+                                                .initial = GFNN_SIMD_INITIAL}};
 
-void gfnn_simd_tile(const int *choice, int64_t tile[2])
-{
-    tile[0] = INT64_C(6) << (choice ? choice[0] : gfnn_simd_parameters[0].initial);
-    tile[1] = INT64_C(64) << (choice ? choice[1] : gfnn_simd_parameters[1].initial);
-}
-
-/* Constants inside a parallel region are none: so they are passed outside of it. */
+/* Compilers do not propagate constants into a parallel region, so they are passed outside of it. */
 static void part_plain(const job_t *job, const gfnn_region_t *part)
 {
     tiles(job, part, false);
@@ -48,7 +47,7 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     }
 }
 
-/* Each row's x . y is a sum of its own, and they are added row by row: the same on any number of
+/* Each row has its own sum x . y, and these are added row by row: the same on any number of
  * threads. */
 static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                       const double *x, double *y, double *dot)

@@ -1,5 +1,5 @@
 /*
- * cpu_simd32.c - op_simd.c for FP32 vectors, which lie on `wide`: twice the lanes.
+ * cpu_simd32.c - cpu_simd.c for FP32 vectors, which are on `wide`: twice the lanes.
  */
 #include "config.h"
 #define REAL       float
@@ -7,7 +7,7 @@
 #define INTEGER    int32_t
 #include "cpu_simd_rows.inc"
 
-/* A constant inside a parallel region is none: so it is passed outside of it. */
+/* Compilers do not propagate constants into a parallel region, so it is passed outside of it. */
 static void part_plain(const job_t *job, const gfnn_region_t *part)
 {
     tiles(job, part, false);

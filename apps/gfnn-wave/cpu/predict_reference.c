@@ -1,9 +1,9 @@
 /*
- * predict_reference.c - the predictor by its definition: the 343 neighbours of every node, one after
- * the other, in double whatever r is. The oracle for all other rungs.
+ * predict_reference.c - the predictor by its definition: the 343 neighbours of every node, one
+ * after the other, in double whatever r is. The oracle for all other rungs.
  *
- * Advantage: the formula of gfnn.h can be read off it. Price: everything that is narrower than a
- * double is converted again and again, and nothing is a vector.
+ * Advantage: it reads like the formula in kernel.h. Price: everything narrower than a double is
+ * converted again and again, and nothing is a vector.
  */
 #include "config.h"
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct {
     const gfnn_grid_t *wide, *bare;
     const gfnn_network_t *network;
     const double *r; /* on wide */
-    bool absolute;   /* every term by its size */
+    bool absolute;   /* each term as its magnitude */
 } job_t;
 
 static double term(const job_t *job, double value)
@@ -22,7 +22,7 @@ static double term(const job_t *job, double value)
     return job->absolute ? fabs(value) : value;
 }
 
-/* Of gf8, for i = j (c[0..3]) or i != j (c[4..7]): a + b.s/3. */
+/* Returns the weight of gf8, for i = j (c[0..3]) or i != j (c[4..7]): a + b.s/3. */
 static double weight(const job_t *job, const double *c, int x, int y, int z)
 {
     return term(job, c[0]) + term(job, c[1] * x / GFNN_ND) + term(job, c[2] * y / GFNN_ND) +
@@ -83,7 +83,7 @@ void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network
 
 /* --- the rung: r and z in double --- */
 
-/* to = from, own nodes and ghosts, as deep as kernels reach. */
+/* to = from, for own nodes and ghosts as deep as kernels reach. */
 static void widen(const gfnn_box_t *box, int precision, const void *from, double *to)
 {
     const int64_t *n = box->n;

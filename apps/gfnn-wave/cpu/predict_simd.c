@@ -5,16 +5,16 @@
  * vector of r. A block of a few vectors of nodes keeps all its sums in registers while K streams
  * past, and each vector of r that is read serves every row i of two kernels at once.
  *
- * Where the coefficients come in is the second idea, and the two forms differ. gfm: after the sums
- * over s, z = sum_m c_m (K_m * r): 9 M multiply-adds a neighbour instead of 9 M + 9. gf8: after
- * the sums there would be four of each, of G and of G times each component of s: 36 multiply-adds.
- * Before them r is weighted, once for i = j and once for i != j, and one sum is left: 9
- * multiply-adds, 6 products, and 2 additions, for along x a weight grows by the same from tap to
- * tap.
+ * The second idea is where to apply the coefficients, and there the two forms differ. gfm: after
+ * the sums over s, z = sum_m c_m (K_m * r): 9 M multiply-adds per neighbour instead of 9 M + 9.
+ * gf8: after the sums there would be four of each, of G and of G times each component of s: 36
+ * multiply-adds. Instead r is weighted before the sums, once for i = j and once for i != j, and one
+ * sum is left: 9 multiply-adds, 6 products, and 2 additions, as along x a weight grows by the same
+ * amount from tap to tap.
  *
- * Price: lanes beyond the end of a row work for nothing, so the last vector of a row begins where
- * its end allows, and a box narrower than a vector is first copied to where reading on does no
- * harm. So is 16-bit r, as FP32: it is converted once and read 343 times.
+ * Price: lanes beyond the end of a row do useless work, so the last vector of a row ends where the
+ * row ends, and a box narrower than a vector is first copied to where reading on does no harm.
+ * 16-bit r is copied too, as FP32: it is converted once and read 343 times.
  */
 #include "config.h"
 #include <string.h>
@@ -28,8 +28,8 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-/* Registers: sums of two kernels for three components of BLOCK vectors, BLOCK vectors of r, and a
- * tap. */
+/* Registers hold the sums of two kernels for three components of BLOCK vectors, BLOCK vectors of r,
+ * and a tap. */
 #if defined(__AVX512F__)
 enum { LANES = 16, BLOCK = 4 };
 #elif defined(__AVX__)
@@ -43,9 +43,9 @@ enum { PAIR = 2, TAPS = 9 * GFNN_STENCIL, GF8_TAPS = 6 * GFNN_STENCIL };
 typedef float vec_t __attribute__((vector_size(LANES * sizeof(float))));
 
 typedef struct {
-    float *K; /* gfm: two kernels after two, the last alone if M is odd, [z][y][j][x][kernel][i];
+    float *K; /* gfm: kernels in pairs, the last alone if M is odd, [z][y][j][x][kernel][i];
                * gf8: [z][y][x][xx yy zz yz zx xy] */
-    float *r; /* a copy, on box->wide and LANES more; NULL: none needed */
+    float *r; /* a copy, on box->wide and LANES more; NULL: not needed */
 } data_t;
 
 /* A block of nodes: c, r and z at its first. */
@@ -53,13 +53,13 @@ typedef struct {
     const float *K, *c, *r;
     float *z;
     int kernels;
-    size_t bytes;               /* of a vector that are nodes */
+    size_t bytes;               /* of a vector that belong to nodes */
     int64_t pitch, slab, plane; /* of r and z */
     int64_t c_plane;
 } block_t;
 
-/* In a register from here on: a compiler may else read it again for each of its uses, which takes
- * as long as the arithmetic, for most vectors of r lie across two cache lines. */
+/* Keeps v in a register from here on. Otherwise a compiler may read it again for each use, which
+ * takes as long as the arithmetic, as most vectors of r cross a cache line. */
 #if defined(__AVX512F__)
 #define KEEP(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
@@ -72,8 +72,8 @@ typedef struct {
 
 /* --- v vectors of nodes --- */
 
-/* clang unrolls before it inlines, and then knows neither v nor how many kernels there are: so they
- * are no bounds of loops. */
+/* clang unrolls before it inlines, when it knows neither v nor the number of kernels: so these are
+ * not bounds of loops. */
 #define FOR_VECTORS(b)              \
     UNROLL                          \
     for (int b = 0; b < BLOCK; b++) \
@@ -88,7 +88,7 @@ INLINE void load(vec_t *v, const float *from)
     memcpy(v, from, sizeof *v);
 }
 
-/* Lanes that are nodes; the others are 0. */
+/* Loads the lanes that are nodes; the others are 0. */
 INLINE void load_nodes(const block_t *block, vec_t *v, const float *from)
 {
     if (block->bytes == sizeof *v) {
@@ -244,7 +244,7 @@ static block_fn *const gf8_of[] = {gf8_1, gf8_2};
 
 /* --- all nodes --- */
 
-/* r where reading LANES on does no harm, as FP32. */
+/* Copies r as FP32 to where reading LANES on does no harm. */
 static void copy(const gfnn_box_t *box, int precision, const void *r, float *to)
 {
     const int64_t *n = box->n;

@@ -4,8 +4,8 @@
  *
  * Advantage: anyone can check it against the formula, at any face. A layer of elements touches two
  * layers of nodes, so threads share the even layers first and then the odd ones; the terms of a
- * node are added in the same order by any number of threads. Price: 1152 operations an element, of
- * which its symmetries would leave 187.
+ * node are added in the same order by any number of threads. Price: 1152 operations per element,
+ * where its symmetries would leave 187.
  */
 #include "config.h"
 #include <math.h>
@@ -13,7 +13,7 @@
 
 typedef double matrix_t[24][24];
 
-/* x and y are double, or float if `single`; the arithmetic is double, only sums in y are rounded to
+/* x and y are double, or float if `single`. The arithmetic is double; only sums in y are rounded to
  * its type. */
 typedef struct {
     const gfnn_grid_t *grid, *wide; /* of x and y; of id */
@@ -26,7 +26,7 @@ typedef struct {
     void *y;
 } job_t;
 
-/* The matrix of every material, or the magnitudes of its entries. To be freed. */
+/* Returns the matrix of every material, or the magnitudes of its entries. RT_FREE it. */
 static matrix_t *matrices(const gfnn_materials_t *materials, const gfnn_form_t *form, bool absolute)
 {
     matrix_t *A = RT_NEW(matrix_t, (size_t)materials->ids + 1, RT_HOST);
@@ -111,7 +111,7 @@ static gfnn_region_t all(const gfnn_box_t *box)
     return (gfnn_region_t){{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
 }
 
-/* |x| for `absolute`, where y is the size of the terms that are added. */
+/* Returns |x|, for `absolute`. RT_FREE it. */
 static double *magnitudes(const double *x, size_t values)
 {
     double *size = RT_NEW(double, values, RT_HOST);
@@ -172,7 +172,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 {
     (void)config;
     (void)box;
-    bytes[RT_HOST] += GFNN_MAX_IDS * sizeof(matrix_t); /* of as many materials as there can be */
+    bytes[RT_HOST] += GFNN_MAX_IDS * sizeof(matrix_t); /* for as many materials as there can be */
 }
 
 const gfnn_operator_t gfnn_operator_reference = {

@@ -1,10 +1,10 @@
 /*
  * dense_atomic.cu - all elements at once.
  *
- * Idea: what elements share is added by atomics, which the L2 cache carries out. Advantage: one
- * pass; the threads of a warp have neighbouring elements, so reads and atomics come in whole
- * sectors. Price: 24 atomics an element, eight to each value of y; the order of the additions, and
- * so the last bits, change from run to run; still 2304 flops an element.
+ * Idea: atomics, which the L2 cache carries out, add to the nodes that elements share. Advantage:
+ * one pass; the threads of a warp have neighbouring elements, so reads and atomics come in whole
+ * sectors. Price: 24 atomics per element, eight to each value of y; the order of the additions, and
+ * so the last bits, change from run to run; still 2304 flops per element.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"

@@ -1,13 +1,13 @@
 /*
- * dense_coloured.cu - a thread an element, colour after colour.
+ * dense_coloured.cu - a thread per element, colour after colour.
  *
- * Idea: the definition as it stands. A thread reads the 24 values of its element, multiplies them
- * by both 24x24 matrices (the operator is affine in Vs^2) and adds the result to y. Elements of one
- * colour, which have the same parities of i, j and k, share no node: they may add at once, and the
- * eight colours come one after the other. Advantage: no atomics, equal bits from run to run; the
- * matrices are in constant memory, so a product reads only x and registers. Price: 2304 flops an
- * element; neighbouring threads are two elements apart, so half of each sector that is read or
- * written serves another colour, and x and y are passed over eight times.
+ * Idea: the definition, literally. A thread reads the 24 values of its element, multiplies them by
+ * both 24x24 matrices (the operator is affine in Vs^2) and adds the result to y. Elements of one
+ * colour, which have the same parities of i, j and k, share no node: they may add at the same time,
+ * and the eight colours follow one after the other. Advantage: no atomics, equal bits from run to
+ * run; the matrices are in constant memory, so a product reads only x and registers. Price: 2304
+ * flops per element; neighbouring threads are two elements apart, so half of each sector that is
+ * read or written serves another colour, and x and y are traversed eight times.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"

@@ -1,10 +1,10 @@
 /*
  * direct.cu - z = P r as the sum says it: the paper's first port.
  *
- * A thread a node, three loops over its 343 neighbours. Components are planes and x is fastest, so
- * that the threads of a warp read neighbouring values; K lies in the order in which it is read,
- * and all threads read the same of it. Price: every tap loads three values of r and 6 to 9 M of K
- * for 18 to 18 M operations, and nothing that was loaded serves two nodes of a thread.
+ * A thread per node, three loops over its 343 neighbours. Components are planes and x is fastest,
+ * so that the threads of a warp read neighbouring values; K is stored in the order in which it is
+ * read, and all threads read the same value. Price: every tap loads three values of r and 6 to 9 M
+ * of K for 18 to 18 M operations, and no loaded value serves two nodes of a thread.
  */
 #include "config.h"
 #include "gfnn_net.cuh"

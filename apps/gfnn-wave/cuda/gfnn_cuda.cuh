@@ -1,7 +1,7 @@
 /*
- * gfnn_cuda.cuh - what the CUDA rungs of gfnn-wave's operator share: what a kernel is told about
- * the box, passes over elements that add to their nodes, layers of nodes that are fetched ahead
- * into shared memory, and dot products whose order of additions is fixed.
+ * gfnn_cuda.cuh - what the CUDA rungs of gfnn-wave's operator share: a kernel's view of the box,
+ * passes over elements that add to their nodes, layers of nodes that are fetched ahead into shared
+ * memory, and dot products with a fixed order of additions.
  */
 #ifndef GFNN_CUDA_CUH
 #define GFNN_CUDA_CUH
@@ -29,8 +29,8 @@ struct __align__(16) gfnn_material_t
 /* What set_up makes for all operator rungs. */
 struct gfnn_operator_data_t {
     gfnn_material_t *material; /* [GFNN_MAX_IDS], device */
-    double *partial;           /* device: a sum a block, */
-    unsigned *ticket;          /* and how many blocks have left theirs; NULL if there are no dots */
+    double *partial;           /* device: a sum per block, */
+    unsigned *ticket;          /* and how many blocks have left theirs; NULL without dots */
     int multiprocessors;
 };
 
@@ -64,7 +64,7 @@ template <class T> struct gfnn_job_t {
     }
 };
 
-/* The hooks of the operator's table; blocks: for how many at most there may be a dot product. */
+/* Hooks of the operator's table; blocks: the most blocks of a dot product, 0 without one. */
 static inline void gfnn_operator_data_new(gfnn_view_t *view, size_t blocks)
 {
     gfnn_operator_data_t *data = RT_NEW(gfnn_operator_data_t, 1, RT_HOST);
@@ -110,8 +110,8 @@ static inline void gfnn_operator_memory(const gfnn_config_t *, const gfnn_box_t 
 
 /* --- passes over elements --- */
 
-/* Element number t of those that touch the nodes lo .. hi - 1, in steps of `step` from `from`:
- * false if there are not that many. */
+/* Finds element number t of those that touch the nodes lo .. hi - 1, in steps of `step` from
+ * `from`. Returns false if there are fewer. */
 static __device__ __forceinline__ bool gfnn_element_at(unsigned t, const int lo[3], const int hi[3],
                                                        const int from[3], int step, int at[3])
 {
@@ -144,7 +144,7 @@ static __device__ __forceinline__ gfnn_material_t gfnn_material_at(const gfnn_jo
     return job.material[job.id[job.elements.at(at[0], at[1], at[2])]];
 }
 
-/* add(address in y, row of the element) for the corners that are nodes of the region. */
+/* Calls add(address in y, row of the element) for the corners that are nodes of the region. */
 template <class Add>
 __device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, const int at[3],
                                              Add add)
@@ -161,7 +161,7 @@ __device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, cons
     }
 }
 
-/* Elements that touch the region, of those that begin at `from` in steps of `step`. */
+/* Counts the elements that touch the region, of those that begin at `from` in steps of `step`. */
 static inline size_t gfnn_elements(const gfnn_job_t<double> &job, const int from[3], int step)
 {
     size_t count = 1;
@@ -191,9 +191,9 @@ static inline void gfnn_clear(const gfnn_job_t<double> &job)
     RT_CUDA_LAUNCHED();
 }
 
-/* The element matrix in its two parts: w fixed + square varying. A kernel takes it by value, for
- * arguments live in constant memory, where a product finds its operand for nothing. (9 KB: CUDA
- * 12.1 lets arguments be that large.) */
+/* The element matrix in its two parts: w fixed + square varying. A kernel takes it by value,
+ * because arguments are in constant memory, from which a product reads its operand at no cost. (9
+ * KB: CUDA 12.1 allows arguments that large.) */
 struct gfnn_matrices_t {
     double fixed[24][24], varying[24][24];
 
@@ -204,7 +204,7 @@ struct gfnn_matrices_t {
     }
 };
 
-/* Row r of the element matrix times u. */
+/* Returns row r of the element matrix times u. */
 static __device__ __forceinline__ double gfnn_dense_row(const gfnn_matrices_t &matrices,
                                                         const gfnn_material_t &material, int r,
                                                         const double (&u)[24])
@@ -225,8 +225,7 @@ enum { GFNN_LEAST_LAYERS = 4 }; /* of a block, if there are as many */
 /* A block climbs through the layers of a column of nodes, columns x rows wide. `slots` layers are
  * in shared memory: layer number l, at height first + l, in slot l % slots. They come in pieces of
  * 16 bytes at 16-byte boundaries, so a row may begin up to 12 bytes before the first column.
- * Instead of what lies beyond the box and its ghosts comes a copy of what is there: no node of the
- * box has to do with it. */
+ * Positions beyond the box and its ghosts get copies of others: no node of the box uses them. */
 template <class T, int columns, int rows, int slots, int threads> struct gfnn_layers_t {
     static constexpr int unit = 16 / sizeof(T);
     static constexpr int pieces = (columns + 2 * unit - 2) / unit; /* of a row */
@@ -241,7 +240,7 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
     unsigned step;        /* pieces from layer to layer */
     int skip;             /* columns in memory before the first */
 
-    /* All threads; __syncthreads has to follow. */
+    /* Called by all threads; __syncthreads must follow. */
     __device__ __forceinline__ gfnn_layers_t(const gfnn_job_t<T> &job, T *memory_, uint64_t *full_,
                                              int column, int row, int first)
         : memory(memory_), full(full_), source(job.x),
@@ -255,7 +254,7 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
         }
     }
 
-    /* The next layer is to be the first of this column; all threads. */
+    /* Makes the first layer of this column the next one; called by all threads. */
     __device__ __forceinline__ void begin(const gfnn_job_t<T> &job, int column, int row, int first)
     {
         skip = column & (unit - 1);
@@ -270,7 +269,7 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
         }
     }
 
-    /* Sends for the next layer; all threads. Nobody may still read what was in the slot. */
+    /* Requests the next layer; called by all threads. No thread may still read the slot. */
     __device__ __forceinline__ void fetch(int slot)
     {
         T *to = memory + slot * layer + threadIdx.x * unit;
@@ -283,12 +282,12 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
         rt_copies_arrive(full + slot);
     }
 
-    /* First column and row of the layer in a slot. */
+    /* Returns the first column and row of the layer in a slot. */
     __device__ __forceinline__ const T *at(int slot) const
     {
         return memory + slot * layer + skip;
     }
-    /* The same once it is there; parity: of how often the slot was filled before. */
+    /* The same, after a wait for its arrival; parity: of how often the slot was filled before. */
     __device__ __forceinline__ const T *wait(int slot, int parity) const
     {
         rt_barrier_wait(full + slot, parity);
@@ -296,8 +295,8 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
     }
 };
 
-/* Layers a block climbs through, so that `tiles` columns of `layers` layers keep the device busy:
- * `resident` blocks run at once, and each has as much to do as `extra` layers more. Short chunks
+/* Chooses how many layers a block climbs through, so that `tiles` columns of `layers` layers keep
+ * the device busy: `resident` blocks run at once, and each costs `extra` layers more. Short chunks
  * repeat work where they meet; a last, half empty round of blocks costs as much as a full one. */
 struct gfnn_chunk_t {
     int layers;
@@ -317,7 +316,7 @@ static inline gfnn_chunk_t gfnn_chunk(int64_t tiles, int layers, int64_t residen
     return best;
 }
 
-/* Shared memory beyond 48 KB has to be asked for. */
+/* Requests shared memory beyond 48 KB. */
 template <class Kernel> void gfnn_allow_shared(Kernel *kernel, size_t bytes)
 {
     RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -326,8 +325,8 @@ template <class Kernel> void gfnn_allow_shared(Kernel *kernel, size_t bytes)
 
 /* --- dot products --- */
 
-/* *dot = sum of `mine` over all threads of the grid, which all call. The block that comes last adds
- * what the others left, in the order of the blocks: equal input gives equal bits. */
+/* *dot = sum of `mine` over all threads of the grid; all of them call it. The last block to arrive
+ * adds what the others left, in the order of the blocks: equal input gives equal bits. */
 template <int threads>
 __device__ __forceinline__ void gfnn_grid_sum(double mine, double *partial, unsigned *ticket,
                                               double *dot)

@@ -1,9 +1,9 @@
 /*
- * gfnn_net.cuh - what the CUDA rungs of the predictor share: which number of kernels is compiled,
- * the order in which a thread reads K, and the sums of a thread over the 343 taps.
+ * gfnn_net.cuh - what the CUDA rungs of the predictor share: the compiled numbers of kernels, the
+ * order in which a thread reads K, and the sums of a thread over the 343 taps.
  *
- * A rung's file holds how r comes to the threads. M is the number of kernels it was compiled for,
- * 0 for gf8; a network with 3 kernels runs as one with 4, the last of them 0.
+ * A rung's file has how r reaches the threads. M is the number of kernels it is compiled for, 0 for
+ * gf8; a network with 3 kernels runs as one with 4, the last of them 0.
  */
 #ifndef GFNN_NET_CUH
 #define GFNN_NET_CUH
@@ -29,9 +29,9 @@ template <class F> void gfnn_fixed_kernels(int form, int64_t kernels, F f)
         f(std::integral_constant<int, GFNN_MAX_KERNELS>());
 }
 
-/* --- who does which nodes --- */
+/* --- tiles of nodes --- */
 
-/* Own nodes in tiles, one a block, x fastest. */
+/* Own nodes in tiles, one per block, x fastest. */
 struct gfnn_tiling_t {
     unsigned n[3];
     unsigned blocks() const
@@ -51,9 +51,9 @@ static __device__ __forceinline__ int3 gfnn_tile(const gfnn_tiling_t &t)
     return make_int3(blockIdx.x % t.n[0], row % t.n[1], row / t.n[1]);
 }
 
-/* Layers of a block that walks along z in steps of `layers`, one block at a time on a
- * multiprocessor: enough blocks to fill the device in whole waves, and few starts, each as long as
- * `start` steps. */
+/* Returns the layers of a block that walks along z in steps of `layers`, with one block at a time
+ * on a multiprocessor: enough blocks to fill the device in whole waves, and few starts, each of
+ * which costs `start` steps. */
 static inline int gfnn_depth(const int64_t nodes[3], int width, int height, int layers, int start,
                              int multiprocessors)
 {
@@ -82,7 +82,7 @@ static inline int gfnn_multiprocessors()
 
 /* --- K --- */
 
-/* Floats of a tap, filled up to whole 16 bytes. gf8: G xx yy zz xy yz zx. gfm: [i][j][m]. */
+/* Floats of a tap, padded to whole 16 bytes. gf8: G xx yy zz xy yz zx. gfm: [i][j][m]. */
 template <int M> constexpr int gfnn_tap_floats = M == 0 ? 8 : (9 * M + 3) / 4 * 4;
 
 /* taps: [7 z][7 y][7 x][gfnn_tap_floats] */
@@ -101,7 +101,7 @@ template <int M> void gfnn_lay_out(const gfnn_network_t *network, float *taps)
             }
 }
 
-/* Hooks of the rungs that need no more than that: view->data is the taps. */
+/* Hooks of the rungs whose view->data is just the taps. */
 static inline void gfnn_taps_set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
     gfnn_fixed_kernels(network->form, network->kernels, [&](auto M) {
@@ -126,7 +126,7 @@ static inline void gfnn_taps_memory(const gfnn_config_t *config, const gfnn_box_
     });
 }
 
-/* What the kernels take that have `taps`. */
+/* What the kernels with `taps` take. */
 struct gfnn_net_job_t {
     gfnn_lines_t wide, bare;
     int n[3], coefs;
@@ -142,7 +142,7 @@ struct gfnn_net_job_t {
         for (int d = 0; d < 3; d++)
             n[d] = static_cast<int>(view->box->n[d]);
     }
-    /* Coefficient q of the node at `at` of `bare`; 0 for kernels that are there to fill up M. */
+    /* Returns coefficient q of the node at `at` of `bare`; 0 for kernels that only pad M. */
     __device__ __forceinline__ float coefficient(int q, int at) const
     {
         return q < coefs ? __ldg(coef + q * bare.plane + at) : 0;
@@ -155,7 +155,7 @@ struct gfnn_net_job_t {
  * and t its place along the next axis and the one after; tap(K, s, r) adds a tap, r(j, n) being
  * component j of r for node n. c(q, n) is coefficient q of node n.
  *
- * gfm: coefficients come last, so there are 3 M sums a node. */
+ * gfm: coefficients come last, so there are 3 M sums per node. */
 template <int M, int B, int axis> struct gfnn_sums_t {
     float sum[B][3 * M];
 
@@ -199,8 +199,8 @@ template <int M, int B, int axis> struct gfnn_sums_t {
     }
 };
 
-/* gf8: coefficients make a weight a tap, one for the diagonal of G, one for the rest: 17
- * instructions a tap, for 18 useful operations of a node. */
+/* gf8: coefficients make two weights per tap, one for the diagonal of G, one for the rest: 17
+ * instructions per tap, for 18 useful operations of a node. */
 template <int B, int axis> struct gfnn_sums_t<0, B, axis> {
     float coef[B][8], sum[B][3], same[B], other[B];
 
@@ -235,7 +235,7 @@ template <int B, int axis> struct gfnn_sums_t<0, B, axis> {
             const float rest = other[n] + coef[n][5 + axis] * s;
             const float x = r(0, n), y = r(1, n), z = r(2, n);
             const float rx = rest * x, ry = rest * y, rz = rest * z;
-            /* A statement a product: each becomes one fused operation. */
+            /* One statement per product: each becomes one fused operation. */
             sum[n][0] += g.x * (diagonal * x);
             sum[n][0] += g.w * ry;
             sum[n][0] += h.y * rz;

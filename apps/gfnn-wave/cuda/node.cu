@@ -1,17 +1,18 @@
 /*
- * node.cu - a thread a node.
+ * node.cu - a thread per node.
  *
  * Idea: a node gathers what its eight elements give to it, so nothing is added by two threads. A
  * block has 32 x 8 nodes and climbs in z; the layers of x that it needs, with a rim of one node,
  * are in shared memory, fetched ahead. The part of the matrices that is the same for all elements
- * is assembled: one stencil of 27 3x3 blocks. The other part goes element by element, but its
- * entries are whole numbers / 72 that the compiler puts into the instructions; Vs^2 is applied to
- * the three sums of an element. Advantage: y is written once, x read once but for the rims; 1700
- * flops a node; equal bits from run to run. Price: what eight nodes share of an element is computed
- * by each of them. That cannot go below some 840 instructions a node in FP64, which are its time.
+ * is assembled into one stencil of 27 3x3 blocks. The other part goes element by element, but its
+ * entries are whole numbers / 72, which the compiler puts into the instructions; Vs^2 is applied to
+ * the three sums of an element. Advantage: y is written once, and x read once except for the rims;
+ * 1700 flops per node; equal bits from run to run. Price: what eight nodes share of an element is
+ * computed by each of them. That needs at least some 840 instructions per node in FP64, and they
+ * take its time.
  *
- * Where elements are missing the stencil does not hold: a warp with such a node takes eight
- * elements with both matrices instead.
+ * Where elements are absent the stencil does not hold: a warp with such a node takes eight elements
+ * with both matrices instead.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"
@@ -19,7 +20,7 @@
 enum { TX = 32, TY = 8, THREADS = TX * TY, SLOTS = 4, RESIDENT = 2, BARRIER_BYTES = 64 };
 using layers_t = gfnn_layers_t<double, TX + 2, TY + 2, SLOTS, THREADS>;
 
-/* The whole-number part. In one direction, 6 times the integral of N_a N_b with none, one or both
+/* The whole-number part: in one direction, 6 times the integral of N_a N_b, with none, one or both
  * of them replaced by the derivative. */
 __host__ __device__ constexpr int line6(bool da, bool db, int a, int b)
 {
@@ -57,7 +58,7 @@ struct stencil_t {
     }
 };
 
-/* Of the four elements around a node in one layer: id: of the first. */
+/* Loads the ids of the four elements around a node in one layer; id points to the first. */
 static __device__ __forceinline__ void load_ids(const gfnn_job_t<double> &job, const uint8_t *id,
                                                 int (&number)[4])
 {
@@ -66,7 +67,7 @@ static __device__ __forceinline__ void load_ids(const gfnn_job_t<double> &job, c
         number[e] = __ldg(id + (e >> 1) * job.elements.pitch + (e & 1));
 }
 
-/* Are all there? */
+/* Looks up Vs^2 of the four. Returns whether none is absent. */
 static __device__ __forceinline__ bool squares(const gfnn_job_t<double> &job,
                                                const int (&number)[4], double (&square)[4])
 {
@@ -79,14 +80,14 @@ static __device__ __forceinline__ bool squares(const gfnn_job_t<double> &job,
     return there;
 }
 
-/* Element e, e & 1 to the right and so on, has the node as its corner 7 - e. It has the node
- * (dx, dy, dz) of the 27 as its corner */
+/* Element e (e & 1: to the right, and so on) has the node as its corner 7 - e. Returns which of its
+ * corners is node (dx, dy, dz) of the 27, */
 __host__ __device__ constexpr int corner_at(int dx, int dy, int dz, int e)
 {
     return dx - (e & 1) + 2 * (dy - (e >> 1 & 1)) + 4 * (dz - (e >> 2));
 }
 
-/* if it has it at all, which is so if this holds in all directions. */
+/* if it is one at all, which is so if this holds in all directions. */
 __host__ __device__ constexpr bool within(int d, int e)
 {
     return d - (e & 1) == 0 || d - (e & 1) == 1;
@@ -177,11 +178,11 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
                               nullptr};
     double *y = job.y + job.nodes.at(i, j, first);
     for (int l = 0; l < layers; l++) {
-        /* Which way to go depends on them: they have been on their way for a layer. */
+        /* The branch depends on these ids, which were requested a layer ago. */
         const bool there_above = squares(job, number, upper);
         load_ids(job, id += job.elements.slab, number);
         layer[2] = x.wait(slot(l + 2), parity(l + 2)) + mine;
-        __syncthreads(); /* all are done with layer l - 1, which makes room */
+        __syncthreads(); /* all are done with layer l - 1, so there is room */
         if (l + 3 < layers + 2)
             x.fetch(slot(l + 3));
         double sum[3] = {};
@@ -206,8 +207,8 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
     }
 }
 
-/* All layers of all columns, one after the other, in equal parts for the blocks: as many as run at
- * once, so that none is left for a second round. */
+/* Divides all layers of all columns, one after the other, equally among the blocks. There are as
+ * many blocks as run at once, so no second round is needed. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     apply_kernel(const __grid_constant__ gfnn_job_t<double> job,
                  const __grid_constant__ gfnn_matrices_t matrices,

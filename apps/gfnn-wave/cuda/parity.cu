@@ -1,22 +1,22 @@
 /*
  * parity.cu - element matrices made block-diagonal by reflection parity.
  *
- * Idea: parity.h has the algebra: after an 8-point Hadamard transform of the corners an element
- * matrix has 24 values of which few are coupled, and 187 flops do for an element what the dense
- * product does in 2304. A thread has a column of elements and climbs in z: the x-y transform of a
- * layer of nodes serves the element below it and the one above, and what two elements give to the
- * layer between them is added before it is transformed back. On the way back, x comes first: what
- * belongs to the right-hand neighbour goes by a shuffle. Then y: what belongs to the row behind
- * goes through shared memory. Advantage: the time is no longer that of the arithmetic alone; the
- * bytes are the least there are. Price: a block has a rim of elements on two sides that its
- * neighbours have too; a thread keeps three layers in registers, so only 16 warps of doubles fit on
- * a multiprocessor. They have to hide all latencies, and so nothing waits longer than it must:
+ * Idea: parity.h has the algebra: after an 8-point Hadamard transform of the corners few of the 24
+ * values of an element are coupled, and 187 flops do per element what the dense product does in
+ * 2304. A thread has a column of elements and climbs in z: the x-y transform of a layer of nodes
+ * serves the element below it and the one above, and what two elements give to the layer between
+ * them is added before it is transformed back. The transform back begins with x: what belongs to
+ * the right-hand neighbour goes by a shuffle. Then y: what belongs to the row behind goes through
+ * shared memory. Advantage: arithmetic alone no longer determines the time; the bytes are the least
+ * possible. Price: a block has a rim of elements on two sides that its neighbours have too; a
+ * thread keeps three layers in registers, so only 16 warps of doubles fit on a multiprocessor. They
+ * have to hide all latencies, so nothing waits longer than it must:
  *   - layers of x come by asynchronous copies, four layers ahead;
- *   - the factors of a material are made once, in a table in shared memory;
- *   - the exchange between rows is one layer late, and its barrier has an arrival and a wait that
- *     are most of a layer apart.
+ *   - the factors of a material are computed once, in a table in shared memory;
+ *   - the exchange between rows is one layer late, and the arrival at its barrier and the wait are
+ *     most of a layer apart.
  *
- * FP32 takes half the registers: two rows of elements a thread, which meet in registers.
+ * FP32 takes half the registers: a thread has two rows of elements, which exchange in registers.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"
@@ -98,14 +98,14 @@ static __device__ __forceinline__ void product(const factors_t<T> &f, const T (&
     gfnn_parity_pair(&f.bend, &f.bent, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
 }
 
-/* What a block is. `lanes` threads, 8, 16 or 32 of a warp, take `rows` rows of as many elements;
- * one column and one row less of nodes are the block's own. */
+/* The shape of a block. `lanes` threads, 8, 16 or 32 of a warp, take `rows` rows of as many
+ * elements; the block owns one column and one row of nodes less. */
 template <class T_, int lanes_, int rows_, int warps_, int resident_> struct shape_t {
     using T = T_;
     static constexpr int lanes = lanes_, rows = rows_, warps = warps_, resident = resident_;
     static constexpr int threads = 32 * warps, height = threads / lanes * rows;
     static constexpr int own_columns = lanes - 1, own_rows = height - 1;
-    /* Layers of x: sent for so long before they are needed; the last two are still read. */
+    /* Layers of x: requested so many layers before they are needed; the last two are still read. */
     static constexpr int ahead = 4, slots = 8;
     using layers = gfnn_layers_t<T, lanes + 1, height + 1, slots, threads>;
     /* shared memory: barriers, factors, strips that rows hand on (two of them), layers */
@@ -116,7 +116,7 @@ template <class T_, int lanes_, int rows_, int warps_, int resident_> struct sha
     static_assert((slots + 1) * sizeof(uint64_t) <= at_factors && at_layers % 16 == 0, "aligned");
 };
 
-/* What a thread knows between two layers. */
+/* What a thread keeps between two layers. */
 template <class S> struct column_t {
     using T = typename S::T;
     static constexpr int rows = S::rows;
@@ -146,8 +146,8 @@ template <class S> struct column_t {
         }
     }
 
-    /* Through the element between the last layer and the one above, which becomes the last. done:
-     * all that the one before got. */
+    /* Goes through the element between the last layer and the one above, which becomes the last.
+     * done: the complete sums of the layer before. */
     __device__ __forceinline__ void climb(int r, const factors_t<T> &factors,
                                           const T (&above)[3][4], T (&done)[3][4])
     {
@@ -169,8 +169,8 @@ template <class S> struct column_t {
     }
 };
 
-/* One component of a layer back to nodes: what the two elements beside a column of nodes give to
- * its nodes before and behind the row of elements. */
+/* Transforms one component of a layer back to nodes: what the two elements on both sides of a
+ * column of nodes give to its nodes before and behind the row of elements. */
 template <int lanes, class T>
 static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &behind)
 {
@@ -181,9 +181,9 @@ static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &b
     behind = even + odd;
 }
 
-/* dot: and *product = x . y. Layer l is the nodes at z0 - 1 + l; while it is worked on, the nodes
- * of layer l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are
- * written, for by then the row before has handed on its part. */
+/* dot: also *product = x . y. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
+ * l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are written,
+ * because by then the row before has handed on its part. */
 template <class S, bool dot>
 static __global__ void __launch_bounds__(S::threads, S::resident)
     apply_kernel(const __grid_constant__ gfnn_job_t<typename S::T> job,
@@ -229,7 +229,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     }
     T *y = job.y + job.nodes.at(i, j, z0);
     double sum = 0;
-    /* the nodes of layer l in the first row; from: where x has them */
+    /* writes the nodes of layer l in the first row; from: where x has them */
     const auto settle = [&](unsigned l, const T *from) {
         const T *strip = strips + ((l + 1) & 1) * 3 * S::threads - S::lanes;
 #pragma unroll
@@ -254,7 +254,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
             number[r] = __ldg(id[r]);
             mine.climb(r, f, above[r], done[r]);
         }
-        if (l > 1) /* all warps have handed on, so none reads what was before */
+        if (l > 1) /* all warps have handed on, so none reads the layer before */
             rt_barrier_wait(handed, l & 1);
         if (l > 2)
             settle(l - 2, x.at((l - 2) % slots) + at);
@@ -317,8 +317,8 @@ struct plan_t {
     double cost;
 };
 
-/* A block's layer of nodes is written in pieces of own_columns, which begin and end within a sector
- * of memory: about one node more. */
+/* A block writes a layer of nodes in pieces of own_columns, which begin and end within a sector of
+ * memory: that costs about one node more. */
 template <class S>
 static plan_t plan(const int lo[3], const int hi[3], const int *choice, int multiprocessors)
 {
@@ -395,7 +395,7 @@ static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gf
     apply_any<true>(view, view->box->fine, form, region, x, y, dot);
 }
 
-/* No region has more blocks than the whole box in the thinnest chunks. */
+/* Returns the most blocks of any region: the whole box in the thinnest chunks. */
 template <class S> static size_t most_blocks(const gfnn_box_t *box)
 {
     return static_cast<size_t>(rt_blocks(box->n[0], S::own_columns)) *

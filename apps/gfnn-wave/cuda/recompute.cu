@@ -2,23 +2,23 @@
  * recompute.cu - no matrix: strains and stresses at the Gauss points.
  *
  * Idea (the paper's): what a matrix stores is recomputed element by element from the material.
- * A thread takes its element's values to displacements and their gradients at the 2x2x2 Gauss
- * points, multiplies them there by density and elasticity, and brings the stresses back to the
- * corners. From corners to points goes one direction after the other; and since u is linear in each
- * direction, du/dx is the same at both points along x: 4 values, not 8. Advantage: 700 operations
- * an element instead of 1152, and no constants but two. Price: about a hundred intermediates live
- * in registers at the widest place; the atomics remain.
+ * A thread transforms its element's values to displacements and their gradients at the 2x2x2 Gauss
+ * points, multiplies them there by density and elasticity, and transforms the stresses back to the
+ * corners. The transform goes one direction after the other; and as u is linear in each direction,
+ * du/dx is the same at both points along x: 4 values, not 8. Advantage: 700 operations per element
+ * instead of 1152, and only two constants. Price: about a hundred intermediates are in registers at
+ * the widest place; the atomics remain.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"
 
 enum { THREADS = 128 };
 
-/* Value at one Gauss point of an interval from its ends: NEAR of the near end, FAR of the other. */
+/* The value at a Gauss point of an interval is NEAR times the near end plus FAR times the other. */
 static constexpr double NEAR = 0.78867513459481288225, FAR = 0.21132486540518711775;
 
-/* A component of u: at the points q = x + 2 y + 4 z, and its derivatives at those points that
- * differ: d/dx at (y, z), d/dy at (x, z), d/dz at (x, y), the first of a pair fastest. */
+/* A component of u at the points q = x + 2 y + 4 z, and its derivatives where they differ: d/dx at
+ * (y, z), d/dy at (x, z), d/dz at (x, y), the first of a pair fastest. */
 struct component_t {
     double u[8], dx[4], dy[4], dz[4];
 };
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void interpolate(double lower, double upper, d
     second = FAR * lower + NEAR * upper;
 }
 
-/* Corners to points. */
+/* Transforms corners to points. */
 static __device__ __forceinline__ component_t to_points(const double (&corner)[8])
 {
     component_t p;
@@ -63,7 +63,7 @@ static __device__ __forceinline__ component_t to_points(const double (&corner)[8
     return p;
 }
 
-/* The transposed way: forces at points and stresses to forces at corners. */
+/* The transpose: transforms forces and stresses at points to forces at corners. */
 static __device__ __forceinline__ void to_corners(const component_t &p, double (&corner)[8])
 {
     double bx[8], dx[4], bb[8], db[4], bd[4];
@@ -96,8 +96,8 @@ static __device__ __forceinline__ void to_corners(const component_t &p, double (
     }
 }
 
-/* Displacements become forces, gradients become stresses, summed over the points that share a
- * derivative; mass, lambda and mu with the weight of a point, 1/8, in them. */
+/* Turns displacements into forces and gradients into stresses, summed over the points that share a
+ * derivative; mass, lambda and mu include the weight of a point, 1/8. */
 static __device__ __forceinline__ void respond(component_t (&p)[3], double mass, double lambda,
                                                double mu)
 {

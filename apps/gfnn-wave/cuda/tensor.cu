@@ -1,30 +1,29 @@
 /*
  * tensor.cu - z = P r as a matrix product on tensor cores: FP16 r and K, FP32 sums.
  *
- * Row n of A is what node n sees: 7 x 7 x 7 nodes, 3 components. Column (i, m) of B is K_m[i]. A is
- * never made: of a row of r its rows are windows, which overlap, so the fragments of A that
- * mma.sync wants are read from r itself: a fragment is words of two neighbouring nodes, and which
- * word a lane takes is free, as long as B has its rows in the same order. Every value is used
- * often:
+ * Row n of A is what node n reads: 7 x 7 x 7 nodes, 3 components. Column (i, m) of B is K_m[i]. A
+ * is never stored: its rows are overlapping windows of a row of r, so the fragments of A for
+ * mma.sync are read from r itself. A fragment is words of two neighbouring nodes, and which word a
+ * lane takes is free, as long as B has its rows in the same order. Every value is used often:
  *   - S nodes that are neighbours in x share a row of A, a window of S + 6 nodes, and have columns
- *     of their own, shifted in B: 24 columns a line (48 for eight kernels), where 3 M are few;
+ *     of their own, shifted in B: 24 columns per line (48 for eight kernels), where 3 M are few;
  *   - a fragment serves the seven dy of B, all in registers, for the 4 or 8 lines of output that a
- *     warp has in registers too;
+ *     warp also has in registers;
  *   - planes of r go through a ring in shared memory, two or four outputs' planes at a time.
  * Advantage: ten times the rate of FP32, for 1.2 to 1.5 times the operations (windows have zeros in
- * B). Price: 16 bits; registers and shared memory (213 KB for two kernels) for one block a
+ * B). Price: 16 bits; registers and shared memory (213 KB for two kernels) allow one block per
  * multiprocessor.
  *
- * What keeps the tensor cores from waiting: the fragment of the next line is loaded during this
- * one. B of the next step comes in during this step, for b[dy] is used for the last time before
- * the last lines begin: no more registers are needed than for one step. Planes are sent for in the
- * middle of a warp's work, and warps meet only where one needs what another has to make room for:
- * so one of the two that share a tensor core writes z while the other multiplies.
+ * The tensor cores do not wait, for three reasons. The fragment of the next line is loaded during
+ * this one. B of the next step is loaded during this step, because b[dy] is used for the last time
+ * before the last lines begin: no more registers are needed than for one step. Planes are requested
+ * in the middle of a warp's work, and warps synchronise only where one needs what another has to
+ * make room for: so one of the two that share a tensor core writes z while the other multiplies.
  *
- * gf8 is linear in its eight coefficients, thus a network of eight kernels, of which four have
- * i = j only and four the rest. Its lines stay apart by component: component j has to do with the
- * columns of i = j of the first and of i != j of the others, 24 of 48. That halves the work, to
- * what four kernels cost.
+ * gf8 is linear in its eight coefficients, so it is a network of eight kernels, of which four have
+ * i = j only and four the rest. Its lines are separate by component: component j uses the columns
+ * of i = j of the first and of i != j of the others, 24 of 48. That halves the work, to the cost of
+ * four kernels.
  *
  * K is scaled to a maximum of 1 before it is rounded, and the coefficients take the scale back.
  */
@@ -40,29 +39,29 @@ enum { WARPS = 8, THREADS = 32 * WARPS, BARRIER_BYTES = 64 };
 template <int M> struct shape_t {
     static constexpr bool gf8 = M == 0;
     static constexpr int S = M == 2 ? 4 : 2;
-    /* A line is what meets the same columns: all components, but of gf8 one. */
+    /* A line uses the same columns: it has all components, for gf8 one. */
     static constexpr int lines = gf8 ? 3 : 1;
-    /* Tiles of 8 columns; those that a line has to do with. */
+    /* Tiles of 8 columns; the tiles a line contributes to. */
     static constexpr int tiles = gf8 || M == 8 ? 6 : 3, line_tiles = gf8 ? 3 : tiles;
-    /* Columns of a node in a tile are spread over so many lanes, two each; nodes of a tile. */
+    /* Lanes over which the columns of a node in a tile are spread, two each; nodes of a tile. */
     static constexpr int spread = M == 2 ? 1 : M == 8 ? 4 : 2, tile_nodes = 4 / spread;
-    /* Nodes of a row of A that are not told apart in a tile, but by it. */
+    /* Nodes of a row of A that differ by tile, not within a tile. */
     static constexpr int fold = S / tile_nodes;
-    /* Nodes of which a lane has a part. */
+    /* Nodes that a lane has a part of. */
     static constexpr int nodes = 2 * fold;
-    /* Coefficients that the tiles of an i are for: pairs of a lane. */
+    /* Pairs of coefficients per lane that the tiles of an i are for. */
     static constexpr int parts = gf8 ? 2 : 1;
     static constexpr int rows = tiles == 6 ? 4 : 8; /* of output, of a warp */
     static constexpr int warps_y = tiles == 6 ? 4 : 2, warps_z = WARPS / warps_y;
     static constexpr int width = 16 * S, height = rows * warps_y; /* nodes of a block */
 
-    /* A window of S + 6 nodes and the components of a line, in chunks of 4 words, that is 8 values.
-     * A step takes two chunks, be they of two planes. */
+    /* A window of S + 6 nodes and the components of a line, in chunks of 4 words, which is 8
+     * values. A step takes two chunks, possibly of two planes. */
     static constexpr int chunks = gf8 ? 1 : M == 2 ? 4 : 3, all_chunks = GFNN_W * chunks;
     static constexpr int steps = (all_chunks + 1) / 2;
 
-    /* In shared memory, in words: from window to window; from row to row of nodes; where in a row
-     * the components begin. */
+    /* Distances in shared memory, in words: from window to window; from row to row of nodes; where
+     * in a row the components begin. */
     static constexpr int window_words = S / 2;
     static constexpr int pieces = (width + 6 + 7) / 8; /* of 16 bytes, of a component */
     static constexpr int row_words = M == 2 ? 116 : 60;
@@ -79,11 +78,11 @@ template <int M> struct shape_t {
     static_assert(M == 2 ? pieces == 9 : pieces == 5, "components do not overlap");
 };
 
-/* Which word of a window lane t of a quarter warp takes for a chunk; component of a line. Eight
- * windows at once, and so what a warp loads, are to lie in different banks or be the same word.
- * With 2 words from window to window (M = 2, 5 words a component) words w and w + 1 of all windows
- * fill banks w .. w + 15: two components whose beginnings are 16 banks apart go together. Of the
- * last chunk the fourth word is none of the window's: B is 0 there. */
+/* Which word of a window lane t of a quarter warp takes for a chunk, and of which component. The
+ * words of eight windows, which a warp loads together, must be in different banks or be the same
+ * word. With 2 words from window to window (M = 2, 5 words per component) words w and w + 1 of all
+ * windows fill banks w .. w + 15: two components whose beginnings are 16 banks apart go together.
+ * The fourth word of the last chunk is not in the window: B is 0 there. */
 struct word_t {
     int component, word;
     bool none;
@@ -99,7 +98,7 @@ template <int M> static __host__ __device__ constexpr word_t word_at(int chunk, 
                         : word_t{t / 2, 2 * chunk + t % 2, false};
 }
 
-/* Calls f(std::integral_constant<int, M>()): M = 1 runs as 2. */
+/* Calls f(std::integral_constant<int, M>()); M = 1 runs as 2. */
 template <class F> static void fixed_shape(int form, int64_t kernels, F f)
 {
     gfnn_fixed_kernels(form, kernels, [&](auto M) {
@@ -118,12 +117,12 @@ struct data_t {
 /* --- B --- */
 
 /* What is in column `column` of a line's tile: output component i of node s of the S, for
- * coefficient q. Kept together with the end of the kernel. */
+ * coefficient q. The end of the kernel must match it. */
 struct column_t {
     int i, s, q;
 };
 
-/* Accumulators' tile of tile t of a line: gf8 has (i, i = j or not). */
+/* Returns the accumulators' tile of tile t of a line: gf8 has (i, i = j or not). */
 template <int M> static __host__ __device__ constexpr int tile_of(int line, int t)
 {
     return M != 0 ? t : t == 0 ? 2 * line : 2 * ((line + t) % 3) + 1;
@@ -140,7 +139,7 @@ template <int M> static column_t column_at(int line, int t, int column)
     return {tile / per_i, H::fold == 1 ? s : tile % per_i, q};
 }
 
-/* Kernel of coefficient q, at s = (x, y, z) - 3. */
+/* Returns the kernel of coefficient q, at s = (x, y, z) - 3. */
 static float kernel_at(const gfnn_network_t *network, int q, int i, int j, int x, int y, int z)
 {
     const int tap = (z * GFNN_W + y) * GFNN_W + x, s[4] = {0, x, y, z};
@@ -149,7 +148,8 @@ static float kernel_at(const gfnn_network_t *network, int q, int i, int j, int x
     if ((i == j) != (q < 4))
         return 0;
     const float g = network->K[(i * 3 + j) * GFNN_STENCIL + tap];
-    return q % 4 == 0 ? g : g * static_cast<float>(s[q % 4] - GFNN_ND) / GFNN_ND;
+    return q % 4 == 0 ? g
+                      : g * static_cast<float>(s[q % 4] - GFNN_ND) / static_cast<float>(GFNN_ND);
 }
 
 static float largest(const gfnn_network_t *network, int q)
@@ -161,7 +161,7 @@ static float largest(const gfnn_network_t *network, int q)
     return most;
 }
 
-/* Value k of the 16 of a step, in the row of A and so in the column of B. */
+/* Returns value k of the 16 of a step, in the row of A and so in the column of B. */
 template <int M>
 static float value_at(const gfnn_network_t *network, const float *scale, int line, int step, int k,
                       int dy, int t, int column)
@@ -177,7 +177,7 @@ static float value_at(const gfnn_network_t *network, const float *scale, int lin
     return kernel_at(network, c.q, c.i, j, dx, dy, chunk / H::chunks) / scale[c.q];
 }
 
-/* Fragments of B: [line][step][dy][tile][lane], 4 values a lane. */
+/* Makes the fragments of B: [line][step][dy][tile][lane], 4 values per lane. */
 template <int M> static void make_B(const gfnn_network_t *network, const float *scale, __half *B)
 {
     using H = shape_t<M>;
@@ -222,7 +222,7 @@ struct windows_t {
     const unsigned *low, *high;
 };
 
-/* Word of this lane for a chunk of a line, from the beginning of its window. */
+/* Returns the word of this lane for a chunk of a line, from the beginning of its window. */
 template <int M> static __device__ __forceinline__ int lane_word(int chunk, int line)
 {
     using H = shape_t<M>;
@@ -230,7 +230,8 @@ template <int M> static __device__ __forceinline__ int lane_word(int chunk, int 
     return H::begin(H::gf8 ? line : w.component) + w.word;
 }
 
-/* Of step `step` in all lines' steps; first: the ring's slot of the warp's lowest plane. */
+/* Returns the windows of step `step` of all lines; first: the ring's slot of the warp's lowest
+ * plane. */
 template <int M>
 static __device__ __forceinline__ windows_t windows_of(const unsigned *ring, int first, int step)
 {
@@ -263,8 +264,8 @@ template <int M> struct columns_t {
     uint2 b[GFNN_W][shape_t<M>::line_tiles];
 };
 
-/* One step of a line: all lines of r, each to the outputs it has to do with. a is the first
- * fragment; both a and B are those of the next step afterwards. */
+/* Does one step of a line: all lines of r, each for the outputs that use it. a is the first
+ * fragment; on return a and B are those of the next step. */
 template <int M, int line>
 static __device__ __forceinline__ void step(sums_t<M> &sum, columns_t<M> &B, unsigned (&a)[4],
                                             const windows_t &here, const windows_t &next,
@@ -296,7 +297,7 @@ static __device__ __forceinline__ void step(sums_t<M> &sum, columns_t<M> &B, uns
     }
 }
 
-/* The steps of lines `line` and after; half_way() is called once. */
+/* Does the steps of lines `line` and after; calls half_way() once. */
 template <int M, int line, class HalfWay>
 static __device__ __forceinline__ void all_steps(sums_t<M> &sum, columns_t<M> &B, unsigned (&a)[4],
                                                  const unsigned *ring, int first,
@@ -317,15 +318,16 @@ static __device__ __forceinline__ void all_steps(sums_t<M> &sum, columns_t<M> &B
 
 /* --- outputs --- */
 
-/* Node number n of a lane, counted from its first. */
+/* Returns node number n of a lane, counted from its first. */
 template <int M> static __device__ __forceinline__ int node_at(int n)
 {
     using H = shape_t<M>;
     return n / H::fold * 8 * H::S + n % H::fold;
 }
 
-/* What a lane has to do with: for its first plane and row, the first node that it has a part of,
- * and where z goes. The sums of a node are in `spread` lanes; each stores one node in `spread`. */
+/* What a lane needs for its outputs: for its first plane and row, the first node that it has a
+ * part of, and where z goes. The sums of a node are in `spread` lanes; each stores one node in
+ * `spread`. */
 template <int M> struct outputs_t {
     using H = shape_t<M>;
     const float *coef[H::parts][2];
@@ -340,7 +342,7 @@ template <int M> struct outputs_t {
 #pragma unroll
         for (int u = 0; u < H::parts; u++)
 #pragma unroll
-            for (int e = 0; e < 2; e++) { /* a kernel that fills up M has scale 0 */
+            for (int e = 0; e < 2; e++) { /* a kernel that only pads M has scale 0 */
                 const int q = 2 * share + e + 4 * u, there = q < job.coefs ? q : job.coefs - 1;
                 coef[u][e] = job.coef + there * job.bare.plane + job.bare.at(i, j, k);
                 scale[u][e] = job.scale[q];
@@ -356,8 +358,8 @@ template <int M> struct outputs_t {
     }
 };
 
-/* v[n] summed over the lanes that share a node, for n = share in v[0]: in halves, each lane gives
- * away what the other is to have. */
+/* Sums v[n] over the lanes that share a node; the sum for n = share is in v[0]. Each lane gives
+ * half of its values to the other, again and again. */
 template <int spread, int nodes> static __device__ __forceinline__ void add_lanes(float (&v)[nodes])
 {
 #pragma unroll
@@ -371,7 +373,7 @@ template <int spread, int nodes> static __device__ __forceinline__ void add_lane
     }
 }
 
-/* z = sums, which are by kernel, times coefficients. All of these are asked for at once. */
+/* z = sums, one per kernel, times coefficients, which are all loaded at once. */
 template <int M>
 static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M> &out,
                                              const sums_t<M> &sum, int rows, int plane)
@@ -416,7 +418,7 @@ static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M
 }
 
 /* A block, in shared memory. Steps in z are of warps_z planes. full[s % 2]: the planes of step s
- * are there; done[s % 2]: nobody reads those any more that only steps up to s need. */
+ * have arrived; done[s % 2]: planes that only steps up to s need are not read any more. */
 template <int M> struct block_t {
     using H = shape_t<M>;
     uint64_t *full, *done, *has_B;
@@ -437,9 +439,9 @@ template <int M> struct block_t {
     }
 };
 
-/* A thread's part of bringing planes, of which number 0 is three below the block's own: a place in
- * every eighth row, or sixteenth. Beyond the ghosts come zeros: what lies there is in the windows
- * of nodes of the box, where B is 0, but NaN would go through. */
+/* A thread's part of the copies of planes, of which number 0 is three below the block's own: a
+ * place in every eighth row, or sixteenth. Beyond the ghosts it writes zeros: these positions are
+ * in windows of nodes of the box, where B is 0, but NaN would get through. */
 template <int M> struct bring_t {
     using H = shape_t<M>;
     static constexpr int pieces = 3 * H::pieces, at_once = 32 / pieces;
@@ -460,7 +462,7 @@ template <int M> struct bring_t {
         first_row = threadIdx.x / 32 * at_once + lane / pieces;
         rows = lane < at_once * pieces ? job.n[1] + 2 * GFNN_ND - b.y0 : 0;
     }
-    /* Those that step s is the first to need. */
+    /* Requests those that step s is the first to need. */
     __device__ __forceinline__ void planes(const job_t &job, const block_t<M> &b, int s) const
     {
         const int begin = s > 0 ? s * H::warps_z + 6 : 0;
@@ -545,7 +547,7 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
     const gfnn_box_t *box = view->box;
     const int n[3] = {static_cast<int>(box->n[0]), static_cast<int>(box->n[1]),
                       static_cast<int>(box->n[2])};
-    /* A block waits for B and its first planes as long as about three plane steps take. */
+    /* A block waits for B and its first planes for about the time of three plane steps. */
     const int depth = gfnn_depth(box->n, H::width, H::height, H::warps_z, 3, data->multiprocessors);
     job_t job = {gfnn_lines_t(box->wide),
                  gfnn_lines_t(box->bare),

@@ -1,14 +1,13 @@
 /*
- * tiled.cu - the same sums as `unrolled`, r and K out of shared memory.
+ * tiled.cu - the same sums as `unrolled`, with r and K from shared memory.
  *
  * A block walks up through a column of 32 x 8 nodes (32 x 4 where K of eight kernels takes the
- * room), eight layers at a time, four or eight of them above each other for a thread. All of K is
- * in shared memory, and of r a ring of 24 layers: the 14 that the sums need, and the eight that the
- * next step needs besides, which come while this one computes. So after a column's start nothing
- * but shared memory is waited for, and that in a rhythm that does not depend on caches. For each
- * (x, y) of the stencil a thread with eight nodes reads 42 values of r for 56 taps; K comes 16
- * bytes at a time, the same for all threads. Price: one block fills a multiprocessor, and nothing
- * covers its start.
+ * room), eight layers at a time; a thread has four or eight of them above each other. Shared memory
+ * has all of K, and a ring of 24 layers of r: the 14 that the sums need, and the eight more that
+ * the next step needs, which arrive while this one computes. So after a column's start threads wait
+ * for shared memory only, in a rhythm that does not depend on caches. For each (x, y) of the
+ * stencil a thread with eight nodes reads 42 values of r for 56 taps; K comes 16 bytes at a time,
+ * the same for all threads. Price: one block fills a multiprocessor, and nothing hides its start.
  */
 #include "config.h"
 #include "gfnn_net.cuh"
@@ -18,14 +17,14 @@ enum {
     TX = 32,
     STEP = 8,                    /* layers */
     COLUMN = STEP + 2 * GFNN_ND, /* that a step needs */
-    RING = 3 * STEP,             /* layers; COLUMN + STEP would do, but for the division */
-    LEFT = 4,                    /* nodes before a row's first: GFNN_ND and up to 16 bytes */
+    RING = 3 * STEP, /* layers; COLUMN + STEP would suffice, but would need a division */
+    LEFT = 4,        /* nodes before a row's first: GFNN_ND and up to 16 bytes */
     PIECES = (LEFT + TX + GFNN_ND + 3) / 4, /* 16 bytes of a row */
     NX = 4 * PIECES,
     BARRIER_BYTES = 16
 };
 
-/* Rows of a block, nodes above each other of a thread. */
+/* Rows of a block, and nodes above each other of a thread. */
 template <int M> struct shape_t {
     static constexpr int TY = M <= 4 ? 8 : 4, B = M <= 4 ? 8 : 4;
     static constexpr int threads = TX * TY * (STEP / B), NY = TY + 2 * GFNN_ND;
@@ -39,8 +38,8 @@ struct tile_t {
     int i, j, k, top; /* its first own node; the layer above its last */
 };
 
-/* Sends for layers [begin, end) above k - GFNN_ND, of which number l has its place at l % RING.
- * What lies beyond the ghosts comes as 0: it meets no node of the box. */
+/* Requests layers [begin, end) above k - GFNN_ND; number l goes to place l % RING. What is beyond
+ * the ghosts comes as 0: no node of the box uses it. */
 template <int M>
 static __device__ __forceinline__ void bring(const gfnn_net_job_t &job, const tile_t &t, int begin,
                                              int end, float *ring, uint64_t *full)
@@ -63,8 +62,8 @@ static __device__ __forceinline__ void bring(const gfnn_net_job_t &job, const ti
     rt_copies_arrive(full);
 }
 
-/* z of a thread's nodes, from layer k on. low, high: where in the ring this step's first eight
- * layers are, and the next, for the thread's (x - GFNN_ND, y - GFNN_ND). */
+/* Computes z of a thread's nodes, from layer k on. low, high: where in the ring this step's first
+ * eight layers are, and the next ones, for the thread's (x - GFNN_ND, y - GFNN_ND). */
 template <int M>
 static __device__ __forceinline__ void nodes(const gfnn_net_job_t &job, int i, int j, int k,
                                              int group, const float *low, const float *high,
@@ -138,7 +137,7 @@ __global__ void __launch_bounds__(shape_t<M>::threads, 1)
 #pragma unroll 1
     for (int s = 0; tile.k + s * STEP < tile.top; s++) {
         rt_barrier_wait(full, s % 2);
-        __syncthreads(); /* nobody reads the step before any more: there is room */
+        __syncthreads(); /* no thread reads the step before any more: there is room */
         const int next = (s + 1) * STEP;
         if (tile.k + next < tile.top)
             bring<M>(job, tile, next + 2 * GFNN_ND, next + COLUMN, ring, full);

@@ -4,7 +4,8 @@
  * A thread has four nodes above each other (two if there are eight kernels). For every (x, y) of
  * the stencil it reads a column of r once into registers, four and six values, and these serve 28
  * taps; a value of K serves four nodes. Advantage: 30 loads where `direct` has 84, and as many of K
- * as before for four nodes together. Price: registers, so fewer threads to hide what a load takes.
+ * as before for four nodes together. Price: registers, so fewer threads to hide the latency of
+ * loads.
  */
 #include "config.h"
 #include "gfnn_net.cuh"
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int k = tile.z * B;
     if (i >= job.n[0] || j >= job.n[1])
         return;
-    /* Nodes above the box read what its last one does; what they get is dropped. */
+    /* Nodes above the box read what its last one reads; their results are dropped. */
     const int last = job.n[2] - 1 - k;
     int above[column];
 #pragma unroll

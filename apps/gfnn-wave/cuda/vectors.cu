@@ -2,17 +2,17 @@
  * vectors.cu - the loops of conjugate gradients that are neither A nor P, on the GPU.
  *
  * Each is one pass at the speed of memory, and what can share a pass does: r, r . r and the 16-bit
- * copy of r for the predictor are one; so are r, z of the diagonal blocks and both sums; and x with
- * the next p. A warp takes a row of the box, since ghosts are not to be touched. A sum ends in the
- * kernel that makes its terms: blocks leave partial sums, the last one adds them in order and
- * writes to page-locked memory, so equal input gives equal bits, and the host waits for one number.
+ * copy of r for the predictor are one pass; so are r, z of the diagonal blocks and both sums; and x
+ * with the next p. A warp takes a row of the box, as ghosts must not be touched. A sum ends in the
+ * kernel that makes its terms: blocks leave partial sums, the last block adds them in order and
+ * writes to page-locked memory. So equal input gives equal bits, and the host waits for one number.
  *
- * The 3x3 blocks D are made on the fly from the eight ids around a node: a byte a node, where six
- * stored values would be 24. By the symmetry of the cube an element adds the same to all three
- * diagonal entries, and to the others one value with the signs of the corner: two numbers an id.
- * Neighbours in x share four of their elements. So a lane, which has two nodes, sums up those at
- * its own two places in x, and the lane before hands it the sum that it needs beside: four ids a
- * node are looked up and not eight.
+ * The 3x3 blocks D are computed on the fly from the eight ids around a node: a byte per node, where
+ * six stored values would be 24. By the symmetry of the cube an element adds the same to all three
+ * diagonal entries, and to the others one value with the signs of the corner: two numbers per id.
+ * Neighbours in x share four of their elements. So a lane, which has two nodes, sums up the
+ * elements at its own two places in x, and the lane before hands it the third sum that it needs:
+ * four ids per node are looked up, not eight.
  */
 #include "config.h"
 #include <cuda_fp16.h>
@@ -20,9 +20,9 @@
 #include "gfnn_cuda.cuh"
 #include "apps/gfnn-wave/node.h"
 
-/* The grid is as large as the device: RESIDENT blocks a multiprocessor, with 40 registers. */
+/* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 40 registers. */
 enum { THREADS = 256, WARPS = THREADS / 32, RESIDENT = 6 };
-/* With D, of which a lane keeps two, and a dozen pairs of values on their way: 64 registers. */
+/* With D, of which a lane keeps two, and a dozen pairs of values in flight: 64 registers. */
 enum { RESIDENT_BLOCKS = 4 };
 
 /* What an element adds to the block of its corner. */
@@ -52,7 +52,7 @@ struct rows_t {
     }
 };
 
-/* A warp's share: row by row of every component. */
+/* Goes through a warp's share: row by row of every component. */
 template <class Body> static __device__ __forceinline__ void each_row(const rows_t &g, Body body)
 {
     const unsigned rows = 3u * g.n[1] * g.n[2], step = gridDim.x * WARPS;
@@ -63,8 +63,8 @@ template <class Body> static __device__ __forceinline__ void each_row(const rows
     }
 }
 
-/* body(place on `fine`, place on `wide`) of every component of every own node, `ahead` values of a
- * row at once: for what only reads, or only writes. */
+/* Calls body(place on `fine`, place on `wide`) for every component of every own node, `ahead`
+ * values of a row at once: for what only reads, or only writes. */
 template <int ahead, class Body>
 static __device__ __forceinline__ void each_value(const rows_t &g, Body body)
 {
@@ -75,8 +75,8 @@ static __device__ __forceinline__ void each_value(const rows_t &g, Body body)
     });
 }
 
-/* store(places, load(places)), `ahead` values loaded before one is stored: a compiler cannot know
- * that what is loaded next is not what was stored. */
+/* Calls store(places, load(places)), with `ahead` values loaded before one is stored: a compiler
+ * cannot know that the next load does not read what was stored. */
 template <int ahead, class Load, class Store>
 static __device__ __forceinline__ void each_ahead(const rows_t &g, Load load, Store store)
 {
@@ -442,7 +442,7 @@ static void newmark_after(const gfnn_view_t *view, double dt, const double *du, 
 
 /* --- mirror faces --- */
 
-/* Component d of the layer whose normal is d: a thread a node of it. */
+/* Zeroes component d of a layer across direction d, with a thread per node. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     hold_kernel(const __grid_constant__ rows_t g, int d, int layer, double *x, float *z)
 {
@@ -475,19 +475,20 @@ static void hold(const gfnn_view_t *view, double *x, float *z)
 
 /* --- ghosts --- */
 
-/* A thread a ghost, of all components: those of whole layers below and above; of whole rows beside;
- * and those at the two ends of rows of own values. All but the last lie side by side. */
+/* The ghosts, with a thread per ghost of all components: first those of whole layers below and
+ * above; then those of whole rows at the sides; then those at the two ends of rows of own values.
+ * All but the last are contiguous. */
 struct ghosts_t {
     gfnn_lines_t lines;
     int n[3], width;
-    unsigned below, beside, ends; /* how many */
+    unsigned below, sides, ends; /* how many */
 
     ghosts_t(const gfnn_grid_t &g, int width_) : lines(g), width(width_)
     {
         for (int d = 0; d < 3; d++)
             n[d] = static_cast<int>(g.n[d]);
         below = 2u * width * (n[0] + 2 * width) * (n[1] + 2 * width);
-        beside = 2u * width * (n[0] + 2 * width) * n[2];
+        sides = 2u * width * (n[0] + 2 * width) * n[2];
         ends = 2u * width * n[1] * n[2];
     }
     __device__ __forceinline__ void place(unsigned t, int at[3]) const
@@ -497,13 +498,13 @@ struct ghosts_t {
             at[0] = static_cast<int>(t % length) - width;
             at[1] = static_cast<int>(t / length % rows) - width;
             at[2] = gfnn_beyond(t / length / rows, width, n[2]);
-        } else if (t - below < beside) {
+        } else if (t - below < sides) {
             t -= below;
             at[0] = static_cast<int>(t % length) - width;
             at[1] = gfnn_beyond(t / length % both, width, n[1]);
             at[2] = t / length / both;
         } else {
-            t -= below + beside;
+            t -= below + sides;
             at[0] = gfnn_beyond(t % both, width, n[0]);
             at[1] = t / both % n[1];
             at[2] = t / both / n[1];
@@ -515,7 +516,7 @@ template <class T> static __global__ void wrap_kernel(const ghosts_t g, T *x)
 {
     const unsigned t = blockIdx.x * THREADS + threadIdx.x;
     int at[3];
-    if (t >= g.below + g.beside + g.ends)
+    if (t >= g.below + g.sides + g.ends)
         return;
     g.place(t, at);
     const int to = g.lines.at(at[0], at[1], at[2]);
@@ -532,7 +533,7 @@ template <class T> static __global__ void wrap_kernel(const ghosts_t g, T *x)
 
 template <class T> static void wrap_all(const ghosts_t &g, T *x)
 {
-    const size_t ghosts = static_cast<size_t>(g.below) + g.beside + g.ends;
+    const size_t ghosts = static_cast<size_t>(g.below) + g.sides + g.ends;
     wrap_kernel<T><<<rt_blocks(ghosts, THREADS), THREADS, 0, rt_stream()>>>(g, x);
     RT_CUDA_LAUNCHED();
 }
@@ -550,13 +551,13 @@ static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
 
 /* --- diagonal blocks --- */
 
-/* A node's block: the diagonal entries are one. */
+/* A node's block: the three diagonal entries are equal. */
 struct block_t {
     float diagonal, xy, yz, zx;
 };
 
-/* The sum over the four elements that are at one place in x around a row of nodes. Entries have the
- * signs of nodes that are at the upper ends in x; at the lower ends xy and zx have the others. */
+/* Returns the sum over the four elements at one place in x around a row of nodes. Entries have the
+ * signs of nodes at the upper ends in x; at the lower ends xy and zx have the opposite signs. */
 static __device__ __forceinline__ block_t column_of(const entries_t *entries, const unsigned id[4])
 {
     entries_t here[4];
@@ -571,14 +572,14 @@ static __device__ __forceinline__ block_t column_of(const entries_t *entries, co
     return column;
 }
 
-/* The node between two of them. */
+/* Returns the block of the node between two of them. */
 static __device__ __forceinline__ block_t between(const block_t &lower, const block_t &upper)
 {
     return {lower.diagonal + upper.diagonal, lower.xy - upper.xy, lower.yz + upper.yz,
             lower.zx - upper.zx};
 }
 
-/* What the lane before has, lane 0 what lane 31 has. */
+/* Returns what the lane before has; lane 0 gets what lane 31 has. */
 static __device__ __forceinline__ block_t rotated(const block_t &mine)
 {
     const int from = (threadIdx.x + 31) % 32;
@@ -586,7 +587,7 @@ static __device__ __forceinline__ block_t rotated(const block_t &mine)
             __shfl_sync(0xffffffffu, mine.yz, from), __shfl_sync(0xffffffffu, mine.zx, from)};
 }
 
-/* Of D the block of what is not held: scale D^-1 r, r being 0 in what is. */
+/* z = scale D^-1 r, for the block of D that is not held; z is 0 where it is. */
 static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3], float scale,
                                                    const float r[3], float z[3])
 {
@@ -604,8 +605,8 @@ static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3]
     z[2] = over * (zx * x + yz * y + zz * w);
 }
 
-/* Two neighbours in x of each component. Own rows begin at multiples of 8 values, and the second of
- * a pair may be a ghost: it can be read, but must not be written. */
+/* Access two neighbours in x. Own rows begin at multiples of 4 values, and the second of a pair may
+ * be a ghost: it can be read, but must not be written. */
 static __device__ __forceinline__ float2 pair_at(const float *x)
 {
     return *reinterpret_cast<const float2 *>(x);
@@ -623,9 +624,9 @@ static __device__ __forceinline__ void store_pair(T *x, bool both, const T value
         *x = value[0];
 }
 
-/* For every pair of own nodes, a warp a row: job.load(place on `fine`, place on `wide`), which
- * comes before anything is stored; job.node(0 or 1, block, what is held, is it own?) of both; and
- * job.store(places, are both own?). */
+/* For every pair of own nodes, with a warp per row, calls job.load(place on `fine`, place on
+ * `wide`) before anything is stored; job.node(0 or 1, block, what is held, is it own?) for both;
+ * and job.store(places, are both own?). */
 template <class Job>
 static __device__ __forceinline__ void each_block(const rows_t &g, const gfnn_held_t &held,
                                                   const uint8_t *id, const entries_t *all, Job &job)
@@ -663,14 +664,14 @@ static __device__ __forceinline__ void each_block(const rows_t &g, const gfnn_he
                 lower = column_of(entries, of_lower);
                 upper = column_of(entries, of_upper);
             }
-            if (i < 64) /* looked up after the loads above are under way */
+            if (i < 64) /* looked up after the loads above were issued */
                 before = column_of(entries, first);
-            const block_t from = rotated(upper), beside = lane == 0 ? before : from;
+            const block_t from = rotated(upper), last_upper = lane == 0 ? before : from;
             before = from;
             if (here) {
                 const bool hold[3] = {gfnn_is_held(&held, 0, i, g.n[0]), hold_y, hold_z};
                 const bool hold_next[3] = {gfnn_is_held(&held, 0, i + 1, g.n[0]), hold_y, hold_z};
-                job.node(0, between(beside, lower), hold, true);
+                job.node(0, between(last_upper, lower), hold, true);
                 job.node(1, between(lower, upper), hold_next, both);
                 job.store(fine, wide, both);
             }
@@ -866,7 +867,7 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-/* Partial sums depend on the device, and are little: two for each block. */
+/* Partial sums depend on the device and are few: two per block. */
 static void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
 {
     const rt_gpu_t *gpu = rt_device_gpu();

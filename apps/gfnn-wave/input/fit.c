@@ -7,8 +7,8 @@
  *     N c = b,   N_pq = sum_l B_lp^T A B_lq,   b_p = sum_l B_lp (component l at the node itself)
  *
  * A is a sum over the 8^3 elements that the fields touch, and each is linear in w and Vs^2, so N is
- * a sum of tables: N = sum_e w_e Q0_e + Vs_e^2 Q1_e. As in infer.c, N starts from that of the
- * node's own material, summed up once, and only elements of other materials are added, as
+ * a sum of tables: N = sum_e w_e Q0_e + Vs_e^2 Q1_e. As in infer.c, N starts from the sum for the
+ * node's own material, computed once, and only elements of other materials are added, as
  * differences; in the middle of a material c is known.
  */
 #include "config.h"
@@ -32,7 +32,7 @@ typedef struct {
 
 /* --- tables --- */
 
-/* Component j of B_ip at s. */
+/* Returns component j of B_ip at s. */
 static double field(const gfnn_weights_t *w, int i, int p, int j, const int s[3])
 {
     int64_t kernel = p;
@@ -50,7 +50,7 @@ static double field(const gfnn_weights_t *w, int i, int p, int j, const int s[3]
     return factor * (double)w->K[(kernel * 9 + 3 * i + j) * GFNN_STENCIL + at];
 }
 
-/* B_ip for all p on the corners of the element whose lower one is at s. */
+/* Computes B_ip for all p on the corners of the element whose lower corner is at s. */
 static void corners(const gfnn_weights_t *w, int i, const int s[3], double B[GFNN_MAX_COEF][24])
 {
     for (int p = 0; p < w->coefs; p++)
@@ -108,8 +108,8 @@ static void tables_destroy(tables_t *t)
 
 /* --- N c = b --- */
 
-/* Kernels may be nearly alike: a ridge of 1e-10 of the diagonal. If N is not positive even so, the
- * first kernel alone. */
+/* Solves N c = b by Cholesky. As kernels may be nearly alike, 1e-10 of the diagonal is added to it.
+ * If N is not positive even so, only the first kernel is used. */
 static void solve(const tables_t *t, const double *N, float *out)
 {
     const int n = t->coefs;
@@ -153,11 +153,11 @@ typedef struct {
     const tables_t *tables;
     const gfnn_grid_t *wide;
     const gfnn_model_t *model;
-    double N[GFNN_MAX_IDS][PAIRS];            /* of a patch of nothing but this material */
+    double N[GFNN_MAX_IDS][PAIRS];            /* of a patch of this material alone */
     float known[GFNN_MAX_IDS][GFNN_MAX_COEF]; /* and its coefficients */
 } job_t;
 
-/* N += of the elements of other materials than `own` in a row, those less that of `own`. */
+/* Adds to N, for each element of a row that is not of material `own`, the difference to `own`. */
 static void add_row(const job_t *job, const uint8_t *id, uint8_t own, double (*Q)[2][PAIRS],
                     double *N)
 {

@@ -11,18 +11,18 @@
 #include "input.h"
 #include <math.h>
 
-/* A point on a surface is outside. The margin is far above rounding, so that no compiler's way to
- * add decides where such a point lies. */
+/* A point on a surface is outside. The margin is far above rounding, so that no compiler's order of
+ * additions decides where such a point lies. */
 static const double margin = 1e-12;
 
-/* As far as one seed's head is from the nominal one. */
+/* The state while a point is placed in the head of one seed. */
 typedef struct {
     uint64_t seed;
-    double x[3];     /* of the point, from the head's middle, as in the nominal shape */
+    double x[3];     /* of the point, from the head's middle, mapped to the nominal shape */
     uint64_t number; /* of the next random figure */
 } head_t;
 
-/* In (-most, most); 0 for the nominal head. */
+/* Returns a random value in (-most, most); 0 for the nominal head. */
 static double jitter(head_t *h, double most)
 {
     return h->seed == 0 ? 0 : most * rt_random(h->number++, h->seed);
@@ -41,7 +41,7 @@ static bool within(const head_t *h, double a, double b, double c, const double a
     return reach(x, a, b, c) < 1 - margin;
 }
 
-/* Is the point inside the ellipsoid with folds, `depth` deep at most? The sines are only taken
+/* Is the point inside the ellipsoid with folds of at most `depth`? The sines are computed only
  * where they decide. */
 static bool folded(head_t *h, const double radius[3], double depth, double phase_xy, double phase_z)
 {
@@ -73,7 +73,8 @@ int gfnn_head_id(double x, double y, double z, uint64_t seed)
         const double moved = jitter(&h, 0.02), longer = 1 + jitter(&h, 0.04);
         h.x[d] = (point[d] - moved) / longer;
     }
-    /* What is painted last is asked first. All figures are drawn in any case, in the same order. */
+    /* The inner tissues are tested first. All random values are drawn in any case, in the same
+     * order. */
     const bool in_white = folded(&h, white, .12, 1, .5);
     const bool in_grey = folded(&h, grey, .05, 0, 0);
     const bool in_fluid = smooth(&h, .65, .77, .71);

@@ -1,11 +1,11 @@
 /*
  * infer.c - the networks: coefficients of every node from the Vs^2 of the 6^3 elements about it.
  *
- * Most of the work is the first layer, 216 inputs to 64. In a model there are few materials and
- * large regions of each, so it starts from what the layer gives for a patch wholly of the node's
- * own material, which is worked out once, and adds what the elements of other materials change:
- * nothing in the middle of a tissue, where the result is known altogether, and a third of the
- * inputs at a smooth interface. The first layer is a vector over its outputs, the others are short.
+ * Most of the work is the first layer, 216 inputs to 64. A model has few materials and large
+ * regions of each. So the first layer starts from its result for a patch that is all of the node's
+ * own material, computed once, and adds what the elements of other materials change: nothing in the
+ * middle of a tissue, where the whole result is known, and a third of the inputs at a smooth
+ * interface. The first layer is a vector loop over its outputs; the others are short.
  */
 #include "config.h"
 #include "input.h"
@@ -19,8 +19,8 @@ typedef struct {
     const gfnn_grid_t *wide;
     int width;                  /* of the widest layer */
     float *W;                   /* first layer [inputs][outputs] */
-    float *uniform;             /* [id][outputs] what it gives for nothing but this material */
-    float *known;               /* [id][coefs] and the whole network then */
+    float *uniform;             /* [id][outputs] its result for a patch of this material alone */
+    float *known;               /* [id][coefs] and that of the whole network */
     float *of_class;            /* [classes][coefs]; NULL: regression */
     double input[GFNN_MAX_IDS]; /* of an element of this material */
 } job_t;
@@ -38,7 +38,8 @@ static void unwhiten(const gfnn_weights_t *w, const float *y, float *c)
     }
 }
 
-/* From the first layer's sums in h on; h and other: `width` values each, neither is kept. */
+/* Goes on from the first layer's sums in h; h and other: `width` values each, both are
+ * overwritten. */
 static void finish(const job_t *job, float *h, float *other, float *c)
 {
     const gfnn_mlp_t *mlp = job->mlp;
@@ -68,7 +69,7 @@ static void finish(const job_t *job, float *h, float *other, float *c)
     memcpy(c, job->of_class + best * job->weights->coefs, (size_t)job->weights->coefs * sizeof *c);
 }
 
-/* c [coefs] of a node; work: 2 width values. */
+/* Computes c [coefs] of a node; work: 2 width values. */
 static void node(const job_t *job, int64_t i, int64_t j, int64_t k, float *work, float *c)
 {
     const int out = job->mlp->width[1], coefs = job->weights->coefs;
@@ -102,7 +103,7 @@ static void node(const job_t *job, int64_t i, int64_t j, int64_t k, float *work,
         finish(job, h, h + job->width, c);
 }
 
-/* What does not depend on the node. */
+/* Prepares what does not depend on the node. */
 static void prepare(job_t *job, float *work)
 {
     const gfnn_weights_t *w = job->weights;

@@ -1,9 +1,9 @@
 /*
  * model.c - which material where: the head, one material, or what a voxel file says.
  *
- * Every rank fills its own elements and those to 3 around, so ids are never exchanged. Of a file
- * rank 0 alone keeps the whole; it deals the voxels out a layer at a time, and all others hold no
- * more than one.
+ * Every rank fills its own elements and those up to 4 around them, so ids are never exchanged. Only
+ * rank 0 holds a whole file; it sends the voxels layer by layer, and the other ranks hold one
+ * layer.
  */
 #include "config.h"
 #include "input.h"
@@ -14,7 +14,7 @@
 
 enum { NAME = 32 };
 
-/* A model with what its pointers point to. */
+/* A model, and what its pointers point to. */
 typedef struct {
     gfnn_model_t model;
     char text[512];
@@ -81,7 +81,7 @@ static void describe(const gfnn_config_t *config, whole_t *w)
 
 /* --- a file --- */
 
-/* What all ranks must know of it. */
+/* What all ranks must know about it. */
 typedef struct {
     bool good;
     char why[512];
@@ -92,7 +92,7 @@ typedef struct {
     char name[GFNN_MAX_IDS][NAME];
 } facts_t;
 
-/* Rank 0 reads, into `voxels`; refuses on all if it cannot. */
+/* Reads on rank 0, into `voxels`; refuses on all ranks if it cannot. */
 static void read_file(const char *path, bool header_only, gfnn_voxels_t *voxels, facts_t *facts)
 {
     memset(facts, 0, sizeof *facts);
@@ -101,7 +101,7 @@ static void read_file(const char *path, bool header_only, gfnn_voxels_t *voxels,
         facts->good = gfnn_voxel_read(path, header_only, voxels, facts->why, sizeof facts->why);
         if (!facts->good && access(path, F_OK) != 0)
             snprintf(facts->why, sizeof facts->why,
-                     "%.400s: there are head, uniform, and files; no such file is there", path);
+                     "%.400s: must be head, uniform, or a file; there is no such file", path);
         memcpy(facts->E, voxels->E, sizeof facts->E);
         facts->ds = voxels->ds;
         facts->ids = voxels->materials.ids;
@@ -141,7 +141,7 @@ static void check_file(const gfnn_config_t *config, const facts_t *facts)
 /* --- elements --- */
 
 /* The element of the whole box at each position -halo .. n + halo - 1 along each direction, after
- * wrapping; -1: none is there. */
+ * wrapping; -1: absent. */
 typedef struct {
     int64_t halo, length[3], *element[3];
 } around_t;
@@ -169,7 +169,7 @@ static void around_destroy(around_t *a)
         RT_FREE(a->element[d], RT_HOST);
 }
 
-/* Of the middle of element e of E, in (-1, 1) of the head that it is in. */
+/* Returns the position of the middle of element e of E, in (-1, 1) of the head that it is in. */
 static double middle(int64_t e, int64_t E, int64_t heads)
 {
     const int64_t each = E / heads;
@@ -200,7 +200,7 @@ static void fill_made(const gfnn_config_t *config, const gfnn_box_t *box, const 
         }
 }
 
-/* `layer`: elements of the whole box in layer ez. */
+/* Copies from `layer`, the elements of the whole box in layer ez. */
 static void fill_layer(const gfnn_box_t *box, const around_t *a, int64_t ez, const uint8_t *layer,
                        uint8_t *id)
 {
@@ -214,7 +214,7 @@ static void fill_layer(const gfnn_box_t *box, const around_t *a, int64_t ez, con
         }
 }
 
-static void deal_out(const gfnn_box_t *box, const around_t *a, uint8_t *file, uint8_t *id)
+static void send_layers(const gfnn_box_t *box, const around_t *a, uint8_t *file, uint8_t *id)
 {
     const size_t area = (size_t)(box->E[0] * box->E[1]);
     uint8_t *received = file ? NULL : RT_NEW(uint8_t, area, RT_HOST);
@@ -236,7 +236,7 @@ static void from_file(const gfnn_config_t *config, const gfnn_box_t *box, const 
     for (int i = 0; i < facts.ids; i++)
         add_material(w, facts.vs[i], facts.name[i]);
     check_materials(config, &w->model.materials);
-    deal_out(box, a, voxels.id, w->model.id);
+    send_layers(box, a, voxels.id, w->model.id);
     gfnn_voxel_free(&voxels);
 }
 

@@ -1,7 +1,8 @@
 /*
- * voxel.c - a model from a file: what a segmented scan becomes with a dozen lines of any language.
+ * voxel.c - reads a model from a file, which a dozen lines of any language make of a segmented
+ * scan.
  *
- * One file: a header of text lines, and the voxels as bytes behind it.
+ * The file is a header of text lines, followed by the voxels as bytes.
  *
  *   gfnn-voxels 1                    this line first; 1 is the version of the format
  *   # a comment
@@ -9,13 +10,13 @@
  *   spacing 0.001                    their side in metres
  *   material 0 50 void               id (0 to 255), Vs in m/s, and if wanted a name
  *   material 7 120 outer shell
- *   data                             the voxels start right behind this line's end
+ *   data                             the voxels start right after this line
  *
  * Then NX * NY * NZ bytes, x fastest, each an id that has a material, and nothing after them. The
  * lines between the first and the last may come in any order. Ids need not be consecutive: the
  * materials get the numbers 0, 1, ... in the order of their ids.
  *
- * What the file says is doubted first: see io/scan.h.
+ * The file is not trusted: see io/scan.h.
  */
 #include "config.h"
 #include "input.h"
@@ -27,7 +28,7 @@ enum { BYTES = 256, LONGEST_NAME = 31 };
 
 /* A material as the file has it. */
 typedef struct {
-    int64_t line; /* 0: there is none of this id */
+    int64_t line; /* 0: there is no material of this id */
     double vs;
     char name[LONGEST_NAME + 1];
 } entry_t;
@@ -35,13 +36,13 @@ typedef struct {
 typedef struct {
     rt_scan_t s;
     int64_t E[3];
-    double ds; /* 0: not said yet */
+    double ds; /* 0: not read yet */
     entry_t entry[BYTES];
 } reader_t;
 
 /* --- the header --- */
 
-/* To the next line that is not blank or a comment. */
+/* Goes to the next line that is neither blank nor a comment. */
 static void next_line(rt_scan_t *s)
 {
     rt_scan_skip_space(s);
@@ -94,7 +95,7 @@ static bool read_spacing(reader_t *r)
     return rt_scan_line_end(s);
 }
 
-/* The rest of the line, blanks within included. It goes into reports, so nothing but ASCII. */
+/* Reads the rest of the line, including inner blanks. It goes into reports, so only ASCII. */
 static bool read_name(rt_scan_t *s, int64_t id, char name[LONGEST_NAME + 1])
 {
     rt_scan_skip_blanks(s);
@@ -180,7 +181,7 @@ static bool read_header(reader_t *r)
 
 /* --- the voxels --- */
 
-/* In doubles, which hold any product of three sizes well enough: one that is not exact is larger
+/* Compares sizes in doubles, which suffice: a product of three sizes that is not exact is larger
  * than any file. */
 static bool check_size(reader_t *r)
 {

@@ -1,15 +1,16 @@
 /*
- * weights.c - trained kernels and networks from a file of tools/train-gfnn, and whether they are
- * for this run.
+ * weights.c - reads trained kernels and networks from a file of tools/train-gfnn, and checks
+ * whether they are for this run.
  *
- * Little endian, nothing between: "GFNN", then 32-bit numbers: version 1, ND, form, kernels,
- * coefficients, layers of the regression, layers of the classifier, classes, and the widths of both
- * (layers + 1 each); doubles: Vp, ds, dt, rho, damping, f1, f2, least and largest Vs; floats: K;
- * doubles: mean and L of the coefficients; floats: W and b of each layer of the regression, of the
- * classifier, and the centroids; last the CRC-32 of all bytes before.
+ * The format is little endian without gaps: "GFNN", then 32-bit numbers: version 1, ND, form,
+ * kernels, coefficients, layers of the regression, layers of the classifier, classes, and the
+ * widths of both (layers + 1 each); doubles: Vp, ds, dt, rho, damping, f1, f2, least and largest
+ * Vs; floats: K; doubles: mean and L of the coefficients; floats: W and b of each layer of the
+ * regression, of the classifier, and the centroids; last the CRC-32 of all bytes before.
  *
- * The file is doubted: its length follows from the sizes it names, which are bounded and compared
- * with it before anything is allocated; then come the CRC and the values. See io/scan.h.
+ * The file is not trusted: its length follows from the sizes it names, which are bounded and
+ * compared with it before anything is allocated; then the CRC and the values are checked. See
+ * io/scan.h.
  */
 #include "config.h"
 #include "input.h"
@@ -144,7 +145,7 @@ static int64_t all_floats(const gfnn_weights_t *w)
            (int64_t)w->classes * w->coefs;
 }
 
-/* The rest of the file is as long as its sizes say, and as it was written. */
+/* Checks that the rest of the file is as long as its sizes say, and undamaged. */
 static bool whole(rt_scan_t *s, const gfnn_weights_t *w)
 {
     const int64_t doubles = DOUBLES + w->coefs + (int64_t)w->coefs * w->coefs;
@@ -181,7 +182,7 @@ static bool physics(rt_scan_t *s, gfnn_weights_t *w)
     return true;
 }
 
-/* gf8 has one G_ij for both: kernels may read either. */
+/* Checks that gf8 has G_ij = G_ji: kernels may read either. */
 static bool symmetric(rt_scan_t *s, const gfnn_weights_t *w)
 {
     for (int i = 0; w->form == GFNN_GF8 && i < 3; i++)
@@ -318,7 +319,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The trained files in `folder` whose names start like this. */
+/* Adds the trained files in `folder` whose names start with `like`. */
 static void find_names(const char *folder, const char *like, names_t *names)
 {
     DIR *dir = opendir(folder);
@@ -338,7 +339,7 @@ RT_NORETURN static void refuse_shipped(const char *wanted, const char *const *fo
     char text[MAX_NAMES * (MAX_NAME + 2)] = "";
     names_t names = {.n = 0};
     char like[MAX_NAME];
-    /* another dt of this form and M, or else anything */
+    /* names another dt of this form and M, otherwise any file */
     snprintf(like, sizeof like, "%.*s", (int)(strstr(wanted, "-dt") + 3 - wanted), wanted);
     for (int f = 0; f < 2 * folders && names.n == 0; f++)
         find_names(folder[f % folders], f < folders ? like : "", &names);

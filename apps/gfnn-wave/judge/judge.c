@@ -1,7 +1,7 @@
 /*
- * judge.c - fields on the host in double, for those who judge: see judge.h.
+ * judge.c - vectors on the host in double: see judge.h.
  *
- * Strict, as every file called *verify.c: what is not finite must stay so.
+ * Like all of judge/, compiled with strict floating point: what is not finite must stay so.
  */
 #include "config.h"
 #include <math.h>
@@ -33,7 +33,7 @@ void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x)
                         x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
 }
 
-/* A ghost that no exchange writes: beyond a face that is not periodic. */
+/* Is this a ghost that no exchange writes, beyond a face that is not periodic? */
 static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
 {
     const int64_t at[3] = {i, j, k};
@@ -78,7 +78,7 @@ static double worst_of(double value)
     return value;
 }
 
-/* The larger; what is not finite stays, whatever it is compared with. */
+/* Returns the larger of the two; a value that is not finite wins any comparison. */
 static double worse(double a, double b)
 {
     return !rt_finite(a) || b <= a ? a : b;

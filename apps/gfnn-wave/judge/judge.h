@@ -47,7 +47,8 @@ typedef struct gfnn_oracle {
 /* Collective. */
 gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *problem);
 void gfnn_oracle_destroy(gfnn_oracle_t *oracle);
-/* Computes f of the step that ends at `time`, from the state before it: host arrays on box->fine. */
+/* Computes f of the step that ends at `time`, from the state before it: host arrays on
+ * box->fine. */
 void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state, double time,
                        double *f);
 /* y = A x by the reference: brings x's ghosts up to date and zeroes what mirror faces hold. */

@@ -1,12 +1,12 @@
 /*
  * oracle.c - the judge's own solution: Newmark and conjugate gradients on the host, in double,
- * plain and apart from solve.c.
+ * plain, and independent of solve.c, step.c and cg.c.
  *
- * The definition of the operator (op_reference.c) takes 1152 multiplications and additions an
- * element, and a step 40 and more of them. So the rung cpu-simd stands in for it, after it has
- * agreed with the definition here and now, on two random vectors and this very model; how well is
- * one of the checks (operator_error). The preconditioner is the exact inverse of the 3x3 diagonal
- * blocks, assembled from the element matrices.
+ * The definition of the operator (cpu/reference.c) takes 1152 multiplications and additions per
+ * element, and a step applies it 40 times and more. So the rung cpu-simd replaces it, after it has
+ * agreed with the definition in this run, on two random vectors and this very model; how well it
+ * agrees is one of the checks (operator_error). The preconditioner is the exact inverse of the 3x3
+ * diagonal blocks, assembled from the element matrices.
  */
 #include "config.h"
 #include <math.h>
@@ -15,6 +15,8 @@
 
 enum { BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric 3x3 block */
 static const double TOLERANCE = 1e-11;
+/* Seeds of the two random vectors, and the most iterations. */
+enum { SEED = 77, SAMPLES = 2, MOST_ITERATIONS = 10000 };
 
 typedef struct {
     const gfnn_problem_t *p;
@@ -56,7 +58,7 @@ void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool ab
     gfnn_judge_hold(&p->box, &p->box.fine, y);
 }
 
-/* By cpu-simd. */
+/* Applies A by cpu-simd. */
 static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
 {
     const gfnn_box_t *box = &o->p->box;
@@ -66,13 +68,13 @@ static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double 
     gfnn_judge_hold(box, o->g, y);
 }
 
-/* Largest difference of cpu-simd and the reference, over 256 unit roundoffs of |A| |x|, which is
- * more than any order of the sums of 192 products can lose. */
+/* Returns the largest difference between cpu-simd and the reference, over 256 unit roundoffs of
+ * |A| |x|, which is more than any order of the sums of 192 products can lose. */
 static double compare_operator(const oracle_t *o)
 {
     double worst = 0, *bound = o->f, *want = o->r, *got = o->q, *x = o->d;
-    for (uint64_t sample = 0; sample < 2; sample++) {
-        gfnn_judge_draw(&o->p->box, o->g, sample + 77, x);
+    for (uint64_t sample = 0; sample < SAMPLES; sample++) {
+        gfnn_judge_draw(&o->p->box, o->g, sample + SEED, x);
         gfnn_oracle_apply(o->p, &o->p->step.A, true, x, bound);
         gfnn_oracle_apply(o->p, &o->p->step.A, false, x, want);
         apply(o, &o->p->step.A, x, got);
@@ -143,7 +145,7 @@ static void precondition(const oracle_t *o, const double *r, double *z)
 
 /* --- solve --- */
 
-/* A x = o->f to TOLERANCE, or to the run's own if that is less. Returns the iterations it took to
+/* Solves A x = o->f to TOLERANCE, or to the run's own if that is less. Returns the iterations to
  * the run's own tolerance. */
 static int64_t solve(const oracle_t *o, double *x)
 {
@@ -155,7 +157,7 @@ static int64_t solve(const oracle_t *o, double *x)
     precondition(o, o->r, o->z);
     rt_copy(o->d, RT_HOST, o->z, RT_HOST, o->values * sizeof *o->d);
     double rz = gfnn_judge_dot(o->g, o->r, o->z), left = limit;
-    while (left > least * limit && iterations < 10000) {
+    while (left > least * limit && iterations < MOST_ITERATIONS) {
         apply(o, &o->p->step.A, o->d, o->q);
         const double alpha = rz / gfnn_judge_dot(o->g, o->d, o->q);
         axpby(o, alpha, o->d, 1, x);

@@ -2,45 +2,45 @@
  * verify.c - what a rung must show before its time counts.
  *
  * Operator: y = A x on random x against the definition, for the form of a time step and for mass
- * and stiffness alone (which catches coefficients that are mixed up), symmetry, the same bits twice
- * where that is claimed, ghosts of y untouched, FP32 and the fused dot product where there are any.
- * Ghosts of x are made unusable first: what is there afterwards the halo has brought.
+ * and stiffness alone (which detects mixed-up coefficients), symmetry, the same bits twice where
+ * that is claimed, ghosts of y untouched, FP32 and the fused dot product where they exist. Ghosts
+ * of x are filled with NaN first, so any valid value must have come through the halo.
  *
  * Predictor: z = P r on random r, rounded as the rung gets it, against the definition in double.
  *
  * Solve: its operator and its predictor as above; its first step against the oracle's (oracle.c),
- * whatever the preconditioner; f - A du by the reference; and after the timed solve the state after
- * all steps and the last du against the oracle's, and the last step's f again from the state before
- * it (Newmark run backwards), whose f - A du must be as small as the solver says. That difference
- * is what the state at the end lacks of equilibrium, whatever du is: a wrong du would pass, and a
- * large one make |f| large, which it is divided by. So du is compared too.
+ * whatever the preconditioner; f - A du by the reference. After the timed solve: the state after
+ * all steps and the last du against the oracle's; and the last step's f, computed again from the
+ * state before it (Newmark run backwards), whose f - A du must be as small as the solver says. That
+ * difference is how far the final state is from equilibrium, whatever du is: a wrong du would pass,
+ * and a large one would make |f| large, by which it is divided. So du is compared too.
  *
  * Bounds. A component of y is a sum of 8 x 24 products. In any order, and also through the sums and
  * differences of a Hadamard transform, whose intermediate values are at most 8 times as large,
- * fewer than 256 roundings of |A| |x| are made. The definition itself makes 192. The predictor sums
- * 1029 products a kernel in FP32; with FP16 kernels each product has a relative error of up to
- * 2^-11, and r is the same for both. The specification's 1e-5 and 5e-3 of the largest hold beside
- * for the worst value, yes or no, for honest errors come within a factor of 7; and of |P r| for P r
- * as a whole.
+ * fewer than 256 roundings of |A| |x| occur. The definition itself makes 192. The predictor sums
+ * 1029 products per kernel in FP32; with FP16 kernels each product has a relative error of up to
+ * 2^-11, and r is the same for both. In addition, the worst value may be off by 1e-5 (FP32) or 5e-3
+ * (FP16) of the largest, as a yes-or-no check, because honest errors come within a factor of 7; and
+ * P r as a whole by that share of |P r|.
  *
  * With a residual of tol |f| a step's du has an error of tol |A^-1 r| |f| / |r|: measured with
  * point sources, up to 5 tol |du|, and 8 in small boxes with free faces. u carries it on, v 2 / dt
  * and a 4 / dt^2 times that, also when the wave has gone and they are small: so each is compared
- * with the largest |u| or |du| that there was. The specification asks for 1e-7 where tol is 1e-8;
- * the bound grows with looser tolerances, and is 100 tol for tighter ones, so that no step on the
- * way is much worse than the last, whose residual is looked at.
+ * with the largest |u| or |du| that there was. The bound is 1e-7 where tol is 1e-8; it grows with
+ * looser tolerances, and is 100 tol for tighter ones, so that no step on the way is much worse than
+ * the last, whose residual is checked.
  *
- * This file is compiled with -fno-fast-math.
+ * Like all of judge/, compiled with strict floating point.
  */
 #include "config.h"
 #include <math.h>
 #include <string.h>
 #include "judge.h"
 
-static const double SOLUTION = 1e-7;            /* of |du|, the specification's */
-static const double SINGLE = 1e-5, HALF = 5e-3; /* of |z|, by precision of r; likewise */
-/* What a recurrence over a few dozen iterations drifts away from the residual; and what running
- * Newmark backwards loses, where a is the difference of terms that are larger. */
+static const double SOLUTION = 1e-7;            /* of |du| */
+static const double SINGLE = 1e-5, HALF = 5e-3; /* of |z|, by precision of r */
+/* How far a recurrence over a few dozen iterations drifts from the residual; and what running
+ * Newmark backwards loses, where a is the difference of larger terms. */
 static const double RECURRENCE = 1e-13, BACKWARDS = 1e-11;
 
 typedef struct {
@@ -77,14 +77,14 @@ static double difference(const gfnn_grid_t *g, const double *x, const double *y,
 
 /* --- the operator --- */
 
-/* Arrays that the rung's kind of solver has for x and y. */
+/* Returns the array that the rung's kind of solver has for x. */
 static double *operand(const gfnn_solver_t *s)
 {
     return s->kernels->ladder == GFNN_LADDER_SOLVE ? s->p : s->x;
 }
 
-/* y = A x by the rung; x with unusable ghosts, y unusable beforehand but for its ghosts, which hold
- * a mark that must be there still. Returns whether it is. */
+/* y = A x by the rung. Ghosts of x are unusable, and so is y beforehand, except its ghosts, which
+ * hold a mark. Returns whether the mark is still there. */
 static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *x, double *y)
 {
     const gfnn_grid_t *g = &b->box->fine;
@@ -143,7 +143,7 @@ static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *n
     RT_FREE(bound, RT_HOST);
 }
 
-/* y . A x = x . A y, within the rounding of both. */
+/* Checks y . A x = x . A y, within the rounding of both. */
 static void verify_symmetry(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->fine;
@@ -163,7 +163,7 @@ static void verify_symmetry(const bench_t *b)
     RT_FREE(t, RT_HOST);
 }
 
-/* A x and x.Ax in one call. */
+/* Checks A x and x.Ax of one call. */
 static void verify_fused(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
@@ -238,8 +238,7 @@ static void verify_single(const bench_t *b)
     RT_FREE(on_wide, RT_HOST);
 }
 
-/* After a test x, y of the solver hold what nobody must rely on: ghosts of x beyond faces are zero
- * again, the rest is unusable. */
+/* Zeroes x and y of the solver after a test: ghosts of x beyond faces must be zero again. */
 static void clean(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
@@ -263,8 +262,8 @@ static void verify_operator(const bench_t *b)
 
 /* --- the predictor --- */
 
-/* Apart from half.h, which it judges: the 16-bit float nearest to x, which is below 2^15 in
- * magnitude: its value and its bits. */
+/* Rounds x, below 2^15 in magnitude, to the nearest 16-bit float; returns its bits. Independent of
+ * node.h, which it judges. */
 static uint16_t half_bits(double *x)
 {
     int exponent;
@@ -276,13 +275,13 @@ static uint16_t half_bits(double *x)
     const int step = exponent - 11 > -24 ? exponent - 11 : -24;
     const double rounded = rint(ldexp(magnitude, -step));
     *x = copysign(ldexp(rounded, step), *x);
-    /* a mantissa that was rounded up to 2^11 carries into the exponent, as it should */
+    /* a mantissa that was rounded up to 2^11 correctly carries into the exponent */
     const uint16_t bits =
         step == -24 ? (uint16_t)rounded : (uint16_t)(((step + 24) << 10) + (int)rounded);
     return (uint16_t)(sign | bits);
 }
 
-/* The input array of the rung, its type and its halo. */
+/* Puts r into the input array of the rung, and rounds r as it is rounded there. */
 static void put_input(const bench_t *b, double *r)
 {
     gfnn_solver_t *s = b->s;
@@ -303,7 +302,7 @@ static void put_input(const bench_t *b, double *r)
     }
 }
 
-/* z = P r by the rung, r random; want and bound by the definition. */
+/* z = P r by the rung, r random. */
 static void rung_predict(const bench_t *b, double *r, double *z)
 {
     gfnn_solver_t *s = b->s;
@@ -318,7 +317,7 @@ static void rung_predict(const bench_t *b, double *r, double *z)
     RT_FREE(low, RT_HOST);
 }
 
-/* Ghosts of a host array on `wide`, as a halo of the host would bring them. */
+/* Brings the ghosts of a host array on `wide`. */
 static void bring_wide(const bench_t *b, double *r)
 {
     rt_halo_t *halo = gfnn_halo_new(b->box, &b->box->wide, GFNN_ND, "staged", RT_CPU, RT_HOST);
@@ -329,7 +328,7 @@ static void bring_wide(const bench_t *b, double *r)
     rt_halo_destroy(halo);
 }
 
-/* z as a whole, and its worst value, which compare found. */
+/* Checks z as a whole, and its worst value, which compare found. */
 static void check_z(const bench_t *b, const double *want, const double *got, const gfnn_judged_t *t,
                     const char *whole, const char *worst, double *scratch)
 {
@@ -354,8 +353,8 @@ static void verify_predictor(const bench_t *b)
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
     gfnn_predict_reference(b->box, &host, true, r, bound);
-    /* K in 16 bits: half a unit of 11 digits, and as much again for what is below 2^-14 of the
-     * largest and so has fewer */
+    /* K in 16 bits: half a unit of 11 digits, and as much again for values below 2^-14 of the
+     * largest, which have fewer */
     const double roundings = (GFNN_STENCIL * 3 + 16) * 0x1p-24 + (half ? 0x1p-10 : 0);
     gfnn_judge_hold(b->box, g, want);
     const gfnn_judged_t t = gfnn_judge_compare(g, want, got, bound, roundings);
@@ -382,7 +381,7 @@ static gfnn_oracle_t *oracle_of(gfnn_problem_t *p)
     return p->oracle;
 }
 
-/* |f - A du| / |f| by the definition. du: its ghosts are brought. */
+/* Returns |f - A du| / |f| by the definition; brings du's ghosts. */
 static double true_residual(const bench_t *b, const double *f, double *du, double *scratch)
 {
     const gfnn_grid_t *g = &b->box->fine;
@@ -390,13 +389,13 @@ static double true_residual(const bench_t *b, const double *f, double *du, doubl
     return difference(g, f, scratch, scratch, b->fine) / norm(g, f);
 }
 
-/* What the solver holds, on the host. */
+/* Brings a vector of the solver to the host. */
 static void get(const bench_t *b, const double *from, double *to)
 {
     rt_copy(to, RT_HOST, from, b->s->space, b->fine * sizeof *to);
 }
 
-/* The same of a solve whose start and source are s->scale times the problem's. */
+/* The same for a solve, whose start and source are s->scale times the problem's. */
 static void get_scaled(const bench_t *b, const double *from, double *to)
 {
     get(b, from, to);
@@ -405,14 +404,15 @@ static void get_scaled(const bench_t *b, const double *from, double *to)
         to[i] /= b->s->scale;
 }
 
-/* After so many steps: every step may add the error of one, and the next carry it on. */
+/* Returns the bound after so many steps: each may add the error of one, and the next carries it
+ * on. */
 static double solution_bound(const bench_t *b, int64_t steps)
 {
     const double tolerance = b->p->config->tolerance;
     return (double)(steps + 1) * fmax(10 * tolerance, fmin(SOLUTION, 100 * tolerance));
 }
 
-/* A x = f for the first step's f, by the rung, with its preconditioner. */
+/* Checks A x = f for the first step's f, by the rung, with its preconditioner. */
 static void verify_first_step(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
@@ -437,7 +437,7 @@ static void verify_first_step(const bench_t *b)
     RT_FREE(t, RT_HOST);
 }
 
-/* The last step's f, from the state before it: Newmark run backwards. */
+/* Checks the last step's f, from the state before it: Newmark run backwards. */
 static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *du)
 {
     const double dt = b->p->config->dt;

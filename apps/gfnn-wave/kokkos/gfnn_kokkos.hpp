@@ -1,6 +1,6 @@
 /*
- * gfnn_kokkos.hpp - what the Kokkos rungs of gfnn-wave share: what a kernel is told about a grid,
- * and how many values one thread works on at a time.
+ * gfnn_kokkos.hpp - what the Kokkos rungs of gfnn-wave share: how many values one thread works on
+ * at a time, and how it loads and stores them.
  */
 #ifndef GFNN_KOKKOS_HPP
 #define GFNN_KOKKOS_HPP
@@ -16,8 +16,8 @@ extern const gfnn_predictor_t gfnn_predictor_kokkos;
 extern const gfnn_vectors_t gfnn_vectors_kokkos;
 }
 
-/* On a CPU a thread works on a vector of neighbours in x, as wide as the machine's registers, on a
- * GPU on one value: there the neighbours are its neighbours. */
+/* On a CPU a thread works on a vector of neighbours in x, as wide as the machine's registers. On a
+ * GPU it works on one value, and neighbouring threads have the neighbours. */
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL) || \
     defined(KOKKOS_ENABLE_OPENMPTARGET) || !defined(__GNUC__)
 #define GFNN_VECTOR 0
@@ -29,7 +29,7 @@ extern const gfnn_vectors_t gfnn_vectors_kokkos;
 #define GFNN_VECTOR 16
 #endif
 
-/* Loops whose arrays are to be registers. */
+/* Before loops whose arrays must be in registers. */
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__clang__)
 #define GFNN_UNROLL _Pragma("unroll")
 #elif GFNN_VECTOR
@@ -44,7 +44,7 @@ namespace gfnn_kokkos
 #if GFNN_VECTOR
 typedef double doubles_t __attribute__((vector_size(GFNN_VECTOR)));
 typedef float floats_t __attribute__((vector_size(GFNN_VECTOR)));
-/* In memory they lie at any value of an array. */
+/* In memory they may begin at any value of an array. */
 typedef double doubles_at_t __attribute__((vector_size(GFNN_VECTOR), aligned(8), may_alias));
 typedef float floats_at_t __attribute__((vector_size(GFNN_VECTOR), aligned(4), may_alias));
 #else
@@ -66,13 +66,14 @@ template <> struct values_of<float> {
     enum { lanes = sizeof(floats_t) / sizeof(float) };
 };
 
-/* All lanes. Vectors go through pointers: how they are passed by value depends on the machine. */
+/* Loads all lanes. Vectors go through pointers: how they are passed by value depends on the
+ * machine. */
 template <class T> KOKKOS_FORCEINLINE_FUNCTION void load(const T *p, typename values_of<T>::type *v)
 {
     *v = *reinterpret_cast<const typename values_of<T>::at *>(p);
 }
 
-/* The first `lanes`; if `whole`, which a compiler is to know, all of them. */
+/* Loads the first `lanes`, or all of them if `whole`, which a compiler must know. */
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void load(const T *p, bool whole, int lanes,
                                       typename values_of<T>::type *v)
@@ -99,7 +100,7 @@ KOKKOS_FORCEINLINE_FUNCTION void store(T *p, int lanes, const typename values_of
         p[l] = from[l];
 }
 
-/* To be read soon: a GPU has other threads to run meanwhile. */
+/* Prefetches what is read soon. A GPU does not need it: it has other threads to run meanwhile. */
 KOKKOS_FORCEINLINE_FUNCTION void ahead(const void *p)
 {
 #if GFNN_VECTOR

@@ -1,16 +1,15 @@
 /*
  * kokkos.cpp - y = A x as a Kokkos TeamPolicy: one source for CPUs and GPUs.
  *
- * Idea: the modes of parity.h. An index is a column of elements that climbs in z: the x-y transform
+ * Idea: the modes of parity.h. An index is a column of elements and climbs in z: the x-y transform
  * of a layer of nodes serves the elements below and above it, and what both give to the layer is
- * added before it is transformed back. Then a node gathers from its four columns, out of the team's
- * scratch memory. On a GPU an index is a thread, and a barrier stands between putting and
- * gathering. On a CPU a team is one thread, an index is a vector of columns, and they come one
- * after the other, those that a node needs before it; what a column keeps stays in a cache.
- * Advantage: portable, no atomics, equal bits from run to run, close to the 187 operations an
- * element that there have to be. Price: a tile has a column and a row of elements, and a chunk of
- * layers a layer, that its neighbours have too; and loads are in flight only while other teams
- * work.
+ * added before it is transformed back. Then a node gathers from its four columns, from the team's
+ * scratch memory. On a GPU an index is a thread, and there is a barrier between putting and
+ * gathering. On a CPU a team is one thread and an index is a vector of columns; they follow one
+ * after the other, each after those that its nodes need, and what a column keeps stays in a cache.
+ * Advantage: portable, no atomics, equal bits from run to run, close to the least number of 187
+ * operations per element. Price: a tile has a column and a row of elements, and a chunk of layers a
+ * layer, that its neighbours have too; and loads are in flight only while other teams work.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
@@ -34,8 +33,8 @@ namespace
 using namespace gfnn_kokkos;
 using rt_kokkos::on_host;
 
-/* A team has up to ROWS rows of elements of up to COLUMNS vectors each; a narrow region on a GPU
- * has more and shorter ones. On a CPU what they keep, 192 bytes an element, is for the second
+/* A team has up to ROWS rows of elements of up to COLUMNS vectors each; for a narrow region on a
+ * GPU more and shorter ones. On a CPU what they keep, 192 bytes per element, fits the second
  * cache. */
 enum {
     ROWS = on_host ? 17 : 8,
@@ -43,8 +42,8 @@ enum {
     LEAST_COLUMNS = on_host ? COLUMNS : 8,
     THREADS = on_host ? 1 : ROWS * COLUMNS,
     STATES = on_host ? ROWS * COLUMNS : 1, /* of a thread */
-    RESIDENT = on_host ? 1 : 2,            /* teams on a multiprocessor, */
-    MOST_THREADS = on_host ? 1 : 2048,     /* which could have so many threads */
+    RESIDENT = on_host ? 1 : 2,            /* teams per multiprocessor, */
+    MOST_THREADS = on_host ? 1 : 2048,     /* which can have that many threads */
     LEAST_LAYERS = 4
 };
 using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
@@ -70,9 +69,9 @@ const material_t<float> *materials_of(const Data *data, float)
 
 /* --- tiles --- */
 
-/* How a region is cut: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
+/* The cut of a region: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
 struct Cut {
-    int columns, rows; /* of a team: in values, with one of each that is not its own */
+    int columns, rows; /* of a team: in values, including one of each that is not its own */
     int lo[3], hi[3], own[3], count[3];
 
     int teams() const
@@ -86,8 +85,9 @@ int blocks(int n, int most)
     return (n + most - 1) / most;
 }
 
-/* Layers a team climbs through, so that `tiles` columns of `layers` layers keep the machine busy:
- * each chunk costs a layer more, and a last, half empty round as much as a full one. */
+/* Chooses how many layers a team climbs through, so that `tiles` columns of `layers` layers keep
+ * the machine busy: each chunk costs a layer more, and a last, half empty round as much as a full
+ * one. */
 int chunk_of(int64_t tiles, int layers)
 {
     const int64_t resident =
@@ -132,7 +132,7 @@ Cut cut_of(const gfnn_region_t *region, int lanes)
 
 /* --- a team --- */
 
-/* What a column knows between two layers. */
+/* What a column keeps between two layers. */
 template <class V> struct State {
     V node[3][4]; /* modes of the last layer of nodes */
     V sum[3][4];  /* what the elements below it gave to them */
@@ -161,23 +161,24 @@ template <class T> struct Apply {
     {
     }
 
-    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get. On
-     * a GPU all rows of two layers, so that one barrier a layer is enough, on a CPU two rows. */
+    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get: on
+     * a GPU all rows of two layers, so that one barrier per layer is enough, on a CPU two rows. */
     KOKKOS_FORCEINLINE_FUNCTION int strip(int row, int k, int corner, int c) const
     {
         const int number = on_host ? row & 1 : (k & 1) * cut.rows + row;
         return ((number * 3 + c) * 3 + (corner ? corner - 1 : 0)) * (cut.columns + W);
     }
 
-    /* And room to begin where a vector may. */
+    /* Includes room to begin at a multiple of a vector. */
     KOKKOS_FORCEINLINE_FUNCTION size_t scratch() const
     {
         const int rows = on_host ? 2 : 2 * cut.rows;
         return sizeof(T) * static_cast<size_t>(9 * rows * (cut.columns + W)) + sizeof(V);
     }
 
-    /* Modes of the squares of nodes whose lower left ones are (i, j, k) and those after it. What is
-     * beyond the end of a row goes to no node, what is beyond the array must not be read. */
+    /* Computes the modes of the squares of nodes whose lower left ones are (i, j, k) and those
+     * after it. Values beyond the end of a row reach no node; those beyond the array must not be
+     * read. */
     KOKKOS_FORCEINLINE_FUNCTION void squares(int i, int j, int k, V mode[3][4]) const
     {
         const int at = nodes.at(i, j, k);
@@ -196,11 +197,11 @@ template <class T> struct Apply {
         }
     }
 
-    /* m, k and g of the elements from (i, j, k) on. */
+    /* Computes m, k and g of the elements from (i, j, k) on. */
     KOKKOS_FORCEINLINE_FUNCTION void factors(int i, int j, int k, V element[3]) const
     {
         const uint8_t *number = id + elements.at(i, j, k);
-        bool all = W > 1; /* there: most are, and need no table */
+        bool all = W > 1; /* are present: most are, and need no table */
         for (int l = 0; l < W; l++)
             all = all && number[l] != GFNN_OUTSIDE;
         T w[W], square[W];
@@ -218,8 +219,8 @@ template <class T> struct Apply {
         element[2] = element[2] * shear;
     }
 
-    /* Through the elements between layers k and k + 1 of nodes. corner: what layer k got, all of
-     * it. */
+    /* Goes through the elements between layers k and k + 1 of nodes. corner: the complete sums of
+     * layer k. */
     KOKKOS_FORCEINLINE_FUNCTION void climb(int i, int j, int k, State<V> *state,
                                            V corner[3][4]) const
     {
@@ -244,7 +245,7 @@ template <class T> struct Apply {
         }
     }
 
-    /* x . y of the lanes that are nodes of the tile. */
+    /* Returns x . y of the lanes that are nodes of the tile. */
     static KOKKOS_FORCEINLINE_FUNCTION double product(const T *p, int lanes, const V &y)
     {
         V terms;
@@ -257,8 +258,9 @@ template <class T> struct Apply {
         return sum;
     }
 
-    /* The nodes (i + 1, j, k) and those after them are corner 1 of the column's elements, and 0, 3
-     * and 2 of those beside, before and both. Returns x . y. */
+    /* Sums up y of nodes (i + 1, j, k) and those after it: they are corner 1 of the column's
+     * elements, and corners 0, 3 and 2 of those to the right, of the row before, and of both.
+     * Returns x . y. */
     template <bool with_dot>
     KOKKOS_FORCEINLINE_FUNCTION double gather(int i, int j, int k, int row, int lane, int lanes,
                                               const T *strips, const V corner[3][4]) const
@@ -267,11 +269,11 @@ template <class T> struct Apply {
         double sum = 0;
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
-            V beside, before, both;
-            load(strips + strip(row, k, 0, c) + lane + 1, &beside);
+            V right, before, both;
+            load(strips + strip(row, k, 0, c) + lane + 1, &right);
             load(strips + strip(row - 1, k, 3, c) + lane, &before);
             load(strips + strip(row - 1, k, 2, c) + lane + 1, &both);
-            const V value = (corner[c][1] + beside) + (before + both);
+            const V value = (corner[c][1] + right) + (before + both);
             store(y + c * nodes.plane + at, lanes, &value);
             if (with_dot)
                 sum += product(x + c * nodes.plane + at, lanes, value);
@@ -295,9 +297,9 @@ template <class T> struct Apply {
         return tile;
     }
 
-    /* body(row, first column, state) for this thread's vectors of columns of elements, the rows
-     * upwards and right to left: what a node gathers has been put before. A thread of a GPU has
-     * one, needed or not. */
+    /* Calls body(row, first column, state) for this thread's vectors of columns of elements, rows
+     * upwards and columns right to left, so that what a node gathers was put before. A thread of a
+     * GPU has one, needed or not. */
     template <class Body>
     KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, const Tile &tile, State<V> *states,
                                           Body body) const
@@ -321,7 +323,7 @@ template <class T> struct Apply {
             reinterpret_cast<uintptr_t>(team.team_scratch(0).get_shmem(scratch()));
         T *strips = reinterpret_cast<T *>((memory + sizeof(V) - 1) / sizeof(V) * sizeof(V));
         double sum = 0;
-        /* Lower corner of elements; those that nobody needs read what others do. */
+        /* Lower corner of elements; those that are not needed read what others read. */
         const auto element = [&](int d, int at) {
             const int e = first[d] - 1 + at;
             return on_host || e < last[d] ? e : last[d] - 1;

@@ -1,13 +1,13 @@
 /*
  * predict_kokkos.cpp - z = P r as a Kokkos MDRangePolicy: one source for CPUs and GPUs.
  *
- * Idea: as `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
+ * Idea: as in `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
  * every (x, y) of the stencil it reads a column of B + 6 values of r, which serve 7 B taps, and a
  * value of K serves B nodes. All sums are in registers: kernels come two at a time, so that they
- * stay there, and r is read again for the next two. Coefficients are taken where it is cheaper:
- * gfm's after the sums, gf8's as a weight a tap. Advantage: portable, no scratch memory, every sum
- * in one order. Price: all of r and K comes through the first cache, and 16-bit r is made FP32
- * first, once, for it is read 343 times.
+ * stay there, and r is read again for the next two. Coefficients are applied where it is cheaper:
+ * gfm's after the sums, gf8's as a weight per tap. Advantage: portable, no scratch memory, every
+ * sum in one order. Price: all of r and K comes through the first cache, and 16-bit r is first
+ * converted to FP32, once, because it is read 343 times.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
@@ -20,7 +20,7 @@ using rt_kokkos::on_host;
 
 enum {
     W = values_of<float>::lanes,
-    B = GFNN_VECTOR > 0 && GFNN_VECTOR < 64 ? 2 : 4, /* 16 registers hold less */
+    B = GFNN_VECTOR > 0 && GFNN_VECTOR < 64 ? 2 : 4, /* with 16 registers, fewer */
     COLUMN = B + 2 * GFNN_ND,
     PAIR = 2,
     TILE_X = 32, /* on a GPU */
@@ -34,7 +34,7 @@ using Policy =
                           Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
                           Kokkos::IndexType<int>, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
 
-/* What of K belongs together: row by row, of P kernels; and G xx yy zz yz zx xy. */
+/* What is read of K together: row by row, for P kernels; and G xx yy zz yz zx xy. */
 template <int P> struct alignas(P == 1 ? 4 : 8) Tap {
     float k[3][P]; /* column j of the kernels is that of the row in memory */
 };
@@ -44,9 +44,9 @@ struct alignas(8) Tap8 {
 
 struct Data {
     rt_space_t space;
-    float *K; /* gfm: two kernels after two, the last alone if M is odd, [y][x][j][z][i][kernel];
+    float *K; /* gfm: kernels in pairs, the last alone if M is odd, [y][x][j][z][i][kernel];
                * gf8: [y][x][z][xx yy zz yz zx xy] */
-    float *r; /* FP32 copy on box->wide; NULL: none needed */
+    float *r; /* FP32 copy on box->wide; NULL: not needed */
 };
 
 /* --- B vectors of nodes --- */
@@ -70,7 +70,7 @@ struct Job {
 struct Place {
     int i, j, k;
     int lanes;  /* that are nodes */
-    int last;   /* of its nodes above each other: those beyond read what this one does */
+    int last;   /* of its nodes above each other: those beyond read what this one reads */
     bool whole; /* may all lanes of r be read? */
 
     KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int vector, int j_, int block)
@@ -88,7 +88,7 @@ struct Place {
     {
         load(job.c + q * job.bare.plane + job.bare.at(i, j, node(n)), lanes >= W, lanes, c);
     }
-    /* Component c of r, from 3 layers below the lowest node to 3 above the highest. */
+    /* Loads component c of r, from 3 layers below the lowest node to 3 above the highest. */
     template <bool all>
     KOKKOS_FORCEINLINE_FUNCTION void column(const Job &job, int dx, int dy, int c,
                                             V r[COLUMN]) const
@@ -176,7 +176,7 @@ struct Gf8 : Job {
         at.put(*this, z);
     }
 
-    /* Weights grow by the same from tap to tap. */
+    /* Weights grow by the same amount from tap to tap. */
     template <bool all>
     KOKKOS_FORCEINLINE_FUNCTION void line(const Place &at, int dx, int dy, const Tap8 *tap,
                                           const V c[B][8], V z[3][B]) const
@@ -197,7 +197,7 @@ struct Gf8 : Job {
             for (int n = 0; n < B; n++) {
                 const V rx = other[n] * r[0][n + dz], ry = other[n] * r[1][n + dz];
                 const V rz = other[n] * r[2][n + dz];
-                /* A statement a product: each becomes one fused operation. */
+                /* One statement per product: each becomes one fused operation. */
                 z[0][n] += g.diagonal[0] * (same[n] * r[0][n + dz]);
                 z[0][n] += g.rest[2] * ry;
                 z[0][n] += g.rest[1] * rz;
@@ -227,7 +227,7 @@ template <class Form> struct Predict {
     }
 };
 
-/* --- r of 16 bits --- */
+/* --- r in 16 bits --- */
 
 struct Widen {
     const uint16_t *from;
@@ -268,7 +268,7 @@ void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r
         run<Gfm>(view, network, from, z);
 }
 
-/* [i][j] of kernel m at (x, y, z) of the stencil. */
+/* Returns [i][j] of kernel m at (x, y, z) of the stencil. */
 float entry(const gfnn_network_t *network, int m, int i, int j, int x, int y, int z)
 {
     return network->K[(((m * 3 + i) * 3 + j) * GFNN_W + z) * GFNN_W * GFNN_W + y * GFNN_W + x];

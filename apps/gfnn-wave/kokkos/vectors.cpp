@@ -1,19 +1,20 @@
 /*
  * vectors.cpp - the loops of conjugate gradients that are neither A nor P, in Kokkos.
  *
- * Each is one RangePolicy and one pass through memory. On a CPU an index is a row of the box, and
- * the row is a vector loop; on a GPU 32 indices share a row, so that neighbours read neighbours.
- * What can share a pass does: r, r . r and the 16-bit copy of r for the predictor are one; so are
- * r, z of the diagonal blocks and both sums; and x with the next p. Sums are Kokkos's own: they
- * have the same bits from run to run, not with other numbers of threads.
+ * Each is one RangePolicy and one pass through memory, over the arithmetic of node.h. On a CPU an
+ * index is a row of the box, and the row is a vector loop; on a GPU 32 indices share a row, so that
+ * neighbours read neighbours. What can share a pass does: r, r . r and the 16-bit copy of r for the
+ * predictor are one pass; so are r, z of the diagonal blocks and both sums; and x with the next p.
+ * Sums are Kokkos's own: they have the same bits from run to run, but not with other numbers of
+ * threads.
  *
- * The inverses of the 3x3 blocks D are kept, FP32, 6 values a node: on a CPU the eight ids around a
- * node cannot be looked up by vectors.
+ * The inverses of the 3x3 blocks D are kept, FP32, 6 values per node: on a CPU, vectors cannot look
+ * up the eight ids around a node.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
 
-/* The values of a row do not depend on each other, but for the sum that is named. */
+/* The values of a row do not depend on each other, except for the sum that is named. */
 #define GFNN_PRAGMA(p) _Pragma(#p)
 #if GFNN_VECTOR && defined(_OPENMP)
 #define GFNN_SIMD(...) GFNN_PRAGMA(omp simd __VA_ARGS__)
@@ -59,7 +60,7 @@ struct Rows {
     }
 };
 
-/* What an index has to do: i = first, first + SHARE, ... of row (j, k). */
+/* The work of an index: i = first, first + SHARE, ... of row (j, k). */
 struct Row {
     int first, j, k;
 
@@ -72,8 +73,8 @@ struct Row {
     }
 };
 
-/* body(place on `fine`, place on `wide`) of all values. It is copied first: of what lies in memory
- * a compiler fears that the loop changes it. */
+/* Calls body(place on `fine`, place on `wide`) for all values. The body is copied first: a compiler
+ * must assume that the loop changes what is in memory. */
 template <class Body> struct Each {
     Rows rows;
     Body body;
@@ -92,7 +93,7 @@ template <class Body> struct Each {
     }
 };
 
-/* The sum of what body returns. */
+/* Sums up what body returns. */
 template <class Body> struct Sum {
     Rows rows;
     Body body;
@@ -113,7 +114,7 @@ template <class Body> struct Sum {
     }
 };
 
-/* The largest; not wanted in every iteration. */
+/* Finds the largest value that body returns; not used in every iteration. */
 template <class Body> struct Largest {
     Rows rows;
     Body body;
@@ -156,8 +157,9 @@ template <class Body> double sum(const gfnn_view_t *view, const Body &body)
 
 /* --- what the preconditioner gets --- */
 
+/* The preconditioner gets nothing. */
 struct None {
-}; /* it gets nothing */
+};
 
 KOKKOS_FORCEINLINE_FUNCTION void put(None *, int64_t, double)
 {
@@ -381,7 +383,6 @@ double dot32(const gfnn_view_t *view, const float *x, const float *y)
         });
 }
 
-/* out may be z or old: a value depends on its own place alone. */
 template <bool with_z, bool with_old, bool with_y> struct Smooth {
     Rows rows;
     const float *inverse, *z;
@@ -407,7 +408,7 @@ template <bool with_z, bool with_old, bool with_y> struct Smooth {
     }
 };
 
-/* What there is not lies anywhere, say at r: it is not read. */
+/* What is absent points to r and is not read. */
 template <bool with_z, bool with_old, bool with_y>
 void smooth(const gfnn_view_t *view, const float *z, float a, const float *old, float omega,
             const float *r, const float *y, float *out)
@@ -432,8 +433,8 @@ void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old
     choice[number](view, z, a, old, omega, r, y, out);
 }
 
-/* One pass of update and D^-1: on a CPU z is made from a row that is still in the cache, on a GPU
- * from what a thread has just written. If not `moves`, alpha is 0, and q is not read. */
+/* Does update and D^-1 in one pass: on a CPU z is computed from a row that is still in the cache,
+ * on a GPU from what a thread has just written. If not `moves`, alpha is 0, and q is not read. */
 template <bool moves> struct UpdateBj {
     Rows rows;
     const float *inverse;
@@ -497,7 +498,7 @@ void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r
 
 /* --- ghosts --- */
 
-/* An index has its share of a row with its ghosts, the rows that are all ghosts among them. */
+/* An index has its share of a row with its ghosts; some rows are all ghosts. */
 template <class T> struct Wrap {
     gfnn_lines_t lines;
     int n[3], width;
@@ -523,7 +524,8 @@ template <class T> struct Wrap {
         const int row = static_cast<int>(index / SHARE), first = static_cast<int>(index % SHARE);
         const int j = row % (n[1] + 2 * width) - width, k = row / (n[1] + 2 * width) - width;
         const bool own = wrapped(1, j) == j && wrapped(2, k) == k;
-        const int skipped = own ? n[0] : 0; /* own values: the ghosts before and after them only */
+        const int skipped =
+            own ? n[0] : 0; /* own values: only the ghosts before and after them are filled */
         for (int c = 0; c < 3; c++) {
             T *to = x + c * lines.plane + lines.at(0, j, k);
             const T *from = x + c * lines.plane + lines.at(0, wrapped(1, j), wrapped(2, k));
@@ -567,7 +569,7 @@ void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
         });
 }
 
-/* The component normal to a face, on the face. */
+/* Zeroes on each face the component that is normal to it. */
 void hold(const gfnn_view_t *view, double *x, float *z)
 {
     const Rows rows(view->box);

@@ -1,0 +1,18 @@
+/* kernel.c - why a rung cannot run a problem. */
+#include "config.h"
+#include "kernel.h"
+
+const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+{
+    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)self;
+    const gfnn_config_t *asked = config;
+    const bool solve = kernels->ladder == GFNN_LADDER_SOLVE;
+    if (solve && gfnn_needs_apply32(asked) && !kernels->op->apply32)
+        return "its operator has no FP32, which cheb and --smooth need";
+    if (!gfnn_has_network(asked))
+        return solve ? NULL : "it applies a network, and --precond has none; use gf8 or gfm";
+    if (!kernels->predictor[gfnn_precision_of(kernels, asked)])
+        return rt_text(why, "it has no --precision %s",
+                       asked->precision == GFNN_FP16 ? "fp16" : "fp32");
+    return NULL;
+}
