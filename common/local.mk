@@ -6,7 +6,8 @@ common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/base/arithmetic.h common/base/stats.h common/base/stats.c common/base/text.h common/base/text.c \
 	common/base/error.h common/base/error.c common/base/hilbert.h common/base/hilbert.c \
-	common/base/mem.h common/base/mem.c common/base/opt.h common/base/opt.c common/base/sha256.h \
+	common/base/mem.h common/base/mem.c common/base/opt.h common/base/opt.c common/base/opt_help.c common/base/opt_line.c common/base/opt_slot.h \
+	common/base/opt_value.c common/base/sha256.h \
 	common/base/sha256.c common/base/sort.h common/base/sort.c common/base/threads.h \
 	common/io/draft.h common/io/draft.c common/io/image.h common/io/image.c common/io/inputs.h \
 	common/io/inputs.c common/io/report.h common/io/report.c common/io/scan.h common/io/scan.c \
@@ -61,7 +62,7 @@ common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
 # What an app may include, in the folders that the includes name; what only the runtime itself includes stays here.
-rt_private_headers = measure/ceiling_loops.h driver/job.h halo/kernels.h machine/kernels.h mesh/builder.h \
+rt_private_headers = base/opt_slot.h measure/ceiling_loops.h driver/job.h halo/kernels.h machine/kernels.h mesh/builder.h \
 	tune/force.h tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c
