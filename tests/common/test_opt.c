@@ -285,7 +285,7 @@ static void test_case_file(void)
     CHECK_TEXT(driver.case_file, path);
     CHECK(given("degree") && given("transport") && given("seed") && !given("any"));
 
-    /* The command line wins, on whichever side of --case it stands. */
+    /* The command line wins, before --case as after it. */
     parse("--degree", "7", "--case", path, "--overlap");
     CHECK(app.degree == 7 && driver.overlap && app.tolerance == 0.25);
     /* Its strings do not live in the file's buffer. */
@@ -383,7 +383,7 @@ static void test_value(void)
     rt_opt_value(&driver_options[0], &driver, NULL, 0); /* as snprintf: no room, no harm */
 }
 
-/* Faults of a table are found at the first run, not by the user who needs the option. */
+/* Faults of a table show at the first run, not only when a user needs the option. */
 static void test_tables(void)
 {
     app_t a;

@@ -1,21 +1,21 @@
 /*
- * mutants.h - wrong programs of an app, each of which its verification must find out.
+ * mutants.h - wrong programs of an app, each of which its verification must detect.
  *
  * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
  * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
  * must be rated VALID on the same problems, all checks ten times below their bounds. So the bounds
- * stand in the middle of an empty space, and luck decides nothing.
+ * are far from both, and chance decides nothing.
  *
  * A suite is one C file with a table of mutants, code with `if (fault == ...)` in it, and
  *
  *     int main(int argc, char **argv) { return rt_mutants_main(&suite, argc, argv); }
  *
- * What its author must see to:
+ * The author must ensure:
  * - No mutant may be right by chance: problems in which every term counts (jitter, bent elements).
- * - The mutants' own code without a fault is in `honest`: else the harness may be what is found
- * out.
+ * - The mutants' own code without a fault is in `honest`: otherwise the harness itself may be what
+ * is detected.
  * - Faults of a solve go into the timed solve alone, not into kernels that are checked by
- *   themselves, so that what is left behind must give them away.
+ *   themselves, so that what is left behind must show them.
  * - A mutant uses no memory that the run before left: `begin` resets what it counts and keeps.
  */
 #ifndef MUTANTS_H
@@ -41,7 +41,7 @@ typedef struct {
     rt_kind_t kind;   /* of the mutants' rungs, and so where their arrays are */
     int lost_message; /* the fault that is none on one rank, where there are no messages; or 0 */
 
-    /* The app's hooks in the place of which a mutant's are run. */
+    /* Run instead of the app's hooks. */
     void *(*solver_new)(void *problem, const rt_rung_t *rung);
     void (*solve)(void *solver);
     /* The mutant's function table. */
@@ -59,7 +59,7 @@ typedef struct {
  */
 int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
 
-/* The transport that forgets: what rank 0 receives first arrives as zeros. For
+/* A transport that loses a message: what rank 0 receives first arrives as zeros. For
  * rt_halo_force_transport. */
 extern const rt_transport_t rt_transport_lossy;
 
