@@ -10,7 +10,8 @@ common_librooftop_a_SOURCES = \
 	common/base/hilbert.h common/base/hilbert.c \
 	common/base/mem.h common/base/mem_backend.h common/base/mem.c \
 	common/base/numbers.h common/base/numbers.c \
-	common/base/opt.h common/base/opt.c \
+	common/base/opt.h common/base/opt_slot.h common/base/opt.c common/base/opt_help.c common/base/opt_line.c \
+	common/base/opt_value.c \
 	common/base/sha256.h common/base/sha256.c \
 	common/base/sort.h common/base/sort.c \
 	common/base/stats.h common/base/stats.c \
@@ -93,7 +94,7 @@ common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
-rt_private_headers = base/free_memory.h base/mem_backend.h driver/job.h halo/kernels.h halo/state.h \
+rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/state.h \
 	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.

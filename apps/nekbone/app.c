@@ -39,7 +39,7 @@ static bool divides(const int64_t p[3], const int64_t elements[3])
     return elements[0] % p[0] == 0 && elements[1] % p[1] == 0 && elements[2] % p[2] == 0;
 }
 
-/* The box of `size` ranks that divides `elements` (if not NULL) and has the least surface. */
+/* Finds the box of `size` ranks that divides `elements` (if not NULL) and has the least surface. */
 static bool factor(int64_t size, const int64_t *elements, int64_t best[3])
 {
     static const int64_t cube[3] = {1, 1, 1};
@@ -177,8 +177,7 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
             (long long)config->ranks[0], (long long)config->ranks[1], (long long)config->ranks[2],
             config->communication ? "on" : "OFF");
-    if (config->precond !=
-        NEK_NONE) /* or it would stand beside figures that it cannot stand beside */
+    if (config->precond != NEK_NONE) /* such figures must not be compared with those without */
         fprintf(
             out,
             "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
@@ -198,7 +197,7 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
     return NULL;
 }
 
-/* What a choice was made for: fast kernels change with n, and with what fits into the caches. */
+/* A choice depends on n, and on what fits into the caches. */
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
     const nek_config_t *config = run->config;
@@ -206,23 +205,23 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     point[1] = (rt_coordinate_t){"elements", (double)config->local_elements, 1};
     if (config->precond == NEK_NONE)
         return 2;
-    point[2] =
-        (rt_coordinate_t){preconditioners[config->precond], 1, 1}; /* other times, so a point */
+    point[2] = (rt_coordinate_t){preconditioners[config->precond], 1,
+                                 1}; /* other times, so another point */
     return 3;
 }
 
 /*
- * By the points of a rank, as measured on an H200 at degree 9 (us an iteration):
+ * Chooses by the points of a rank, as measured on an H200 at degree 9 (us per iteration):
  *
  *   elements       64    256    512   1024   2048   4096   8192
  *   resident      3.9    6.8   11.2      -      -      -      -
  *   onepass       9.4          17.8   39.6   70.6    130    246
  *   fused        13.1          25.4                  164
  *
- * Other degrees have not been measured: what fits on chip and what a pass moves go by points too.
- * `trilinear` solves another class of problems and is nobody's default. CPU: `cpu-fused`, which no
- * other came near. What cannot run here is passed over (resident: several ranks, or too large for
- * this GPU).
+ * Other degrees have not been measured: what fits on chip and what a pass moves depend on the
+ * points too. `trilinear` solves another class of problems and is never a default. On a CPU no rung
+ * came near `cpu-fused`. The driver passes over what cannot run here (resident: with several ranks,
+ * or if the problem is too large for this GPU).
  */
 static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {
@@ -238,7 +237,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     return kind == RT_CPU ? cpu : config->points <= MOST_ON_CHIP ? small : large;
 }
 
-/* Ax alone, on whatever the last solve has left. */
+/* Times Ax alone, on whatever the last solve has left. */
 static double isolated(void *solver, int calls)
 {
     nek_solver_t *s = solver;
@@ -248,7 +247,7 @@ static double isolated(void *solver, int calls)
     return rt_window_end(begin);
 }
 
-/* The iteration at which the residual was `tolerance` of the first, -1: none. */
+/* Returns the first iteration at which the residual was `tolerance` of the first, or -1. */
 static int64_t iterations_needed(const nek_solver_t *s)
 {
     const double enough = s->problem->config->tolerance * s->history[0];
@@ -302,9 +301,10 @@ static void result(const void *solver, rt_result_t *out)
         write_json(solver, out->json);
 }
 
-/* --- the paper's figures, to stand beside ours --- */
+/* --- the paper's figures, next to ours --- */
 
-/* Karp et al., section VI-B: share of the measured roofline on P100 and V100, by elements. */
+/* Returns the figures of Karp et al., section VI-B: share of the measured roofline on P100 and
+ * V100, by elements. */
 static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
 {
     static const struct {

@@ -30,7 +30,7 @@ typedef struct {
     double tolerance;
     bool communication; /* no: Q Q^T left out, as the paper did for its roofline */
 
-    int n;                  /* points a direction */
+    int n;                  /* points per direction */
     int64_t local[3];       /* elements of this rank */
     int64_t first[3];       /* its first element in the whole mesh */
     int64_t local_elements; /* product of local */
@@ -60,8 +60,8 @@ typedef struct {
     const int *choice;
 } nek_view_t;
 
-/* Vector work of CG, done where the arrays live. Scalars come back to the host, nothing else does.
- * Sums are over this rank's points and do not depend on the number of threads or on timing. */
+/* The vector operations of CG, done where the arrays are. Only scalars come back to the host. Sums
+ * are over this rank's points and do not depend on the number of threads or on timing. */
 typedef struct {
     int64_t (*partial_size)(int64_t points); /* doubles of nek_view_t.partial */
     /* p = r + beta p */
@@ -73,7 +73,7 @@ typedef struct {
                         double *x, double *r);
     /* returns sum c x y */
     double (*dot)(const nek_view_t *view, const double *x, const double *y);
-    /* With a preconditioner, in the place of update_p and update_xr; z = inverse r is never stored.
+    /* With a preconditioner, instead of update_p and update_xr; z = inverse r is never stored.
      * p = z + beta p */
     void (*update_p_z)(const nek_view_t *view, double beta, const double *r, double *p);
     /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
@@ -83,14 +83,14 @@ typedef struct {
 
 typedef struct nek_solver nek_solver_t;
 
-/* The function table of a rung. What may be NULL says what happens then. */
+/* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {
     rt_kernels_t rung; /* first: what the driver asks; refuse is nek_refuse or begins with it */
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_view_t *view, const double *u, double *w);
     const nek_vector_t *vector;
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
-    int max_n;          /* most points a direction, 0: NEK_MAX_N */
+    int max_n;          /* most points per direction, 0: NEK_MAX_N */
     const char *max_n_reason;
 
     /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
@@ -118,7 +118,8 @@ static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
  * all points. */
 void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
                   rt_work_t *work);
-/* Refuses too many points a direction, and a preconditioner where cg fuses what it would change. */
+/* Refuses too many points per direction, and a preconditioner where cg fuses what it would change.
+ */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;

@@ -12,7 +12,7 @@
  * sums the copies of a shared point, M the Dirichlet mask. Everything is FP64. With --precond
  * jacobi each step is taken along z = r / diag(A) instead of r.
  *
- * Fields are element-local: u[e][k][j][i], i fastest, n = degree + 1 points a direction; a point
+ * Fields are element-local: u[e][k][j][i], i fastest, n = degree + 1 points per direction; a point
  * that several elements share is stored once in each.
  */
 #ifndef NEKBONE_H
@@ -31,14 +31,14 @@ typedef struct {
     const rt_run_t *run;
     const nek_config_t *config;
     nek_view_t view;             /* of RT_HOST; scratch unused */
-    double *D, *G, *c, *inverse; /* what mesh points to */
+    double *D, *G, *c, *inverse; /* what view points to */
     double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
     double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
     /* The reference solution, made once by nek_reference_solve. */
     double *x_ref;               /* [points] */
     double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
-    double *sensitivity;         /* [iterations + 1] see verify.c; NULL until it is needed */
+    double *sensitivity;         /* [iterations + 1] see judge/verify.c; NULL until it is needed */
     double residual_ref;         /* |b - A x_ref|, recomputed */
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
 } nek_problem_t;
@@ -93,20 +93,21 @@ struct nek_solver {
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
 void nek_solver_destroy(void *solver);
-/* w = A p and the global inner product p.w: kernels, gather-scatter, shift and mask. */
+/* Computes w = A p (kernels, gather-scatter, shift and mask); returns the global inner product p.w.
+ */
 double nek_apply(nek_solver_t *s, const double *p, double *w);
-/* p = z + beta p; x += alpha p, r -= alpha w with the global r.r and r.z in sum[0] and sum[1]. z is
- * r / diag(A), or r without a preconditioner. */
+/* Compute p = z + beta p; and x += alpha p, r -= alpha w, with the global r.r and r.z in sum[0] and
+ * sum[1]. z is r / diag(A), or r without a preconditioner. */
 void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p);
 void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
                    double *r, double sum[2]);
 void nek_solve(void *solver);
 void nek_spoil(void *solver);
 
-/* --- verify.c --- */
+/* --- judge/verify.c --- */
 void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
-/* Reference solve of the problem (rung `reference`), if it was not made yet. */
+/* Solves the problem by the rung `reference`, if that was not done yet. */
 void nek_reference_solve(nek_problem_t *problem);
 
 /* --- work.c --- */

@@ -1,7 +1,7 @@
 /*
  * solve.c - conjugate gradients over a rung's function table.
  *
- * One iteration, with the bytes a point that it must move (work.c):
+ * One iteration, with the bytes per point that it must move (work.c):
  *
  *     p = r + beta p                          update_p     24
  *     w = D^T G D p                           ax           64
@@ -12,19 +12,20 @@
  * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
  * and takes the shift, the inner products and the two updates one by one. With --precond jacobi z
  * is r times the stored 1 / diag(A), formed where it is used and never written: 8 bytes more in
- * update_p and 8 in update_xr, which sums r.z beside r.r. This file never sees a device: where the
- * arrays live and who touches them is the function table's business.
+ * update_p and 8 in update_xr, which sums r.z as well as r.r. This file never sees a device: where
+ * the arrays are, and what works on them, is up to the function table.
  */
 #include "config.h"
 #include "nekbone.h"
 #include <math.h>
 #include <string.h>
 
-/* The kernels' view of the mesh in the rung's space; host arrays are used where they are. */
+/* Makes the kernels' view in the rung's space; a rung on the host uses the problem's arrays. */
 static void view_to_space(nek_solver_t *s)
 {
     const nek_view_t *host = &s->problem->view;
-    size_t points = (size_t)host->points, n = (size_t)host->n;
+    const size_t points = (size_t)host->points, n = (size_t)host->n;
+    const size_t scratch = points * (size_t)s->kernels->scratch_arrays;
     s->view = *host;
     if (s->space != RT_HOST) {
         s->view.D = rt_clone(host->D, n * n, sizeof(double), s->space);
@@ -33,7 +34,7 @@ static void view_to_space(nek_solver_t *s)
         if (host->inverse)
             s->view.inverse = rt_clone(host->inverse, points, sizeof(double), s->space);
     }
-    s->view.scratch = RT_NEW(double, points *(size_t)s->kernels->scratch_arrays, s->space);
+    s->view.scratch = RT_NEW(double, scratch, s->space);
     s->view.partial =
         RT_NEW(double, (size_t)s->kernels->vector->partial_size(host->points), s->space);
     s->view.result = RT_NEW(double, 2, RT_PINNED);
@@ -139,7 +140,7 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
     rt_timer_stop("update_xr");
 }
 
-/* r.r and r.z of the first r; x and p are 0. */
+/* Computes r.r and r.z of the first r; x and p are 0. */
 static void first_sums(nek_solver_t *s, double sum[2])
 {
     if (s->view.inverse) { /* a step of 0 along 0 */

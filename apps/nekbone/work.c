@@ -6,24 +6,24 @@
  * Credited to every rung (Karp et al., section III-A): flops P (12 n + 34), of which the operator
  * is 12 n + 19 and CG 15; bytes 24 reads and 6 writes of 8 bytes = 240 P. That list has z = r, r.z
  * and r.r already, so --precond jacobi adds only what makes z = r / diag(A) of it: one product and
- * one array read, P (12 n + 35) flops and 248 P bytes. Its unit has another name, so that no one
- * sets the two side by side unawares.
+ * one array read, P (12 n + 35) flops and 248 P bytes. Its unit has another name, so that the two
+ * are not compared by accident.
  *
- * Done by the rungs of this ladder, an iteration:
+ * Done by the rungs of this ladder, per iteration:
  *
- *   kernel          flops a point                              bytes a point
+ *   kernel          flops per point                            bytes per point
  *   update_p        2  (beta p, + r)                           read r p; write p             24
  *   ax              12 n  (6 sums of n products)               read u, 6 factors; write w    64
  *                   15    (3 rows of 3 products)               (D: n^2 values, in cache)
- *   gather-scatter  1 a shared point                           read index and w; write w     20 S/P
+ *   gather-scatter  1 per shared point                         read index and w; write w     20 S/P
  *   shift           2  (lambda p, + w), 3 (c w p, sum)         read w p c; write w           32
  *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
  *
  * With --precond jacobi update_p reads 1 / diag(A) and multiplies by it (1 flop, 8 bytes more), and
- * update_xr does, and sums r.z (2 flops, 8 bytes more).
+ * update_xr does the same and sums r.z (2 flops, 8 bytes more).
  *
- * `global` also writes ur, us, ut to memory and reads them again: 48 more. `vector` has seven
- * sweeps in place of ax (cpu/vector.c), rungs that fuse lines have a count of their own.
+ * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` has seven
+ * sweeps in place of ax (cpu/vector.c). Rungs that fuse lines have their own count.
  */
 #include "config.h"
 #include "nekbone.h"
@@ -95,11 +95,11 @@ static double larger(double a, double b)
 }
 
 /*
- * Memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b, with --precond
- * jacobi also 1 / diag(A); a solver x, r, p, w, b and, where it cannot use the host's arrays, all
- * of the problem's but b again. The most host memory is in use
- * in the short solve of verify.c: problem, x_ref, the rung's solver if it lives on the host, and
- * the oracle's. Or, on small n, while a halo is made.
+ * The memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b, and with
+ * --precond jacobi 1 / diag(A). A solver holds x, r, p, w, b and, where it cannot use the host's
+ * arrays, copies of all of the problem's but b. The most host memory is in use in the short solve
+ * of judge/verify.c: problem, x_ref, the rung's solver if it is on the host, and the oracle's; or,
+ * for small n, while a halo is made.
  */
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {

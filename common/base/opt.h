@@ -87,17 +87,16 @@ typedef struct {
  * what would be right; an unknown name lists the nearest known one. */
 void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv);
 
-/* Set one option as a line "name = value" of a case file would; `where` stands before messages. */
+/* Sets one option as a line "name = value" of a case file would; messages begin with `where`. */
 void rt_opt_assign(const rt_opt_set_t *sets, int n_sets, const char *name, const char *value,
                    const char *where);
-/* Was it given by the user (case file, command line or rt_opt_assign), rather than left at its
- * default? */
+/* Returns whether the user gave it (case file, command line or rt_opt_assign). */
 bool rt_opt_given(const rt_opt_set_t *sets, int n_sets, const char *name);
 
-/* --help: usage line, purpose, each set with its options, defaults and ranges. */
+/* Prints --help: usage line, purpose, each set with its options, defaults and ranges. */
 void rt_opt_help(FILE *out, const char *program, const char *purpose, const rt_opt_set_t *sets,
                  int n_sets);
-/* The present value as text that the same option would read back ("8x8x8"). */
+/* Writes the present value as text that the same option would read back ("8x8x8"). */
 void rt_opt_value(const rt_opt_t *option, const void *target, char *buf, size_t len);
 
 #ifdef __cplusplus

@@ -97,7 +97,7 @@ static bool judge_plausible(rt_outcome_t *out, const rt_ceilings_t *measured, rt
     return how == RT_SHARE_AGAIN;
 }
 
-/* When all ceilings are known: is every figure possible? And with that each rung's row is whole. */
+/* Judges the rung by all ceilings, and completes its row. */
 static void finish_rung(rt_job_t *job, int i)
 {
     const rt_run_t *run = job->run;
@@ -122,7 +122,7 @@ static void finish_rung(rt_job_t *job, int i)
         rt_json_ceilings(job->row[i], "ceilings_again", &again);
 }
 
-/* Of the problem, which the seed has a part in even where the app says no more. Collective. */
+/* Digests the inputs of the problem. The seed is always among them. Collective. */
 static void digest_inputs(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1])
 {
     rt_digest_t digest;

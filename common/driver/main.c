@@ -36,7 +36,7 @@ static rt_status_t run_program(rt_run_t *run)
         rt_print_header(run);
     if (!run->opt.quiet)
         rt_device_print(stdout);
-    if (is_root()) /* that something is wrong with a file is said in any case */
+    if (is_root()) /* quiet or not: a problem with the file is always reported */
         rt_tuning_print(run, run->opt.quiet ? stderr : stdout);
     if (run->opt.json && is_root()) {
         root = json_object();

@@ -36,8 +36,9 @@ static const rt_opt_t common_options[] = {
             "(MPI, from the GPU's), nccl (on the GPU's stream), peer (GPUs of a host write into "
             "each other's memory), none"),
     RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "of all random input"),
-    RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
-            "a word of whoever asked for this run: makes the seed, and is in the seal of --json"),
+    RT_TEXT(
+        CONFIG, nonce, "nonce", "TEXT", NULL,
+        "text chosen by whoever requested this run: makes the seed, and is in the seal of --json"),
     RT_ACTION(CONFIG, digest, "digest", "make the problem, print the digest of its inputs and end"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
             "of timing for each rung, in all its windows; 0: verify only"),

@@ -22,8 +22,8 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
     rt_json_real(o, "message_bytes_per_s", c->message);
 }
 
-/* What a reader needs to repeat the sums: the figure of merit is the credited work by the median.
- */
+/* Writes what a reader needs to recompute the figure of merit, which is the credited work divided
+ * by the median. */
 static void json_times(const rt_outcome_t *out, json_t *row)
 {
     rt_json_real(row, "credited_flop_per_unit", out->work.flops);
@@ -53,7 +53,7 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
         json_t *o = rt_json_append_object(checks);
         rt_json_text(o, "name", c->name);
         rt_json_bool(o, "held", c->held);
-        if (rt_finite(c->value)) /* left out otherwise: a value that is not finite has failed */
+        if (rt_finite(c->value)) /* a value that is not finite has failed, and is left out */
             rt_json_real(o, "value", c->value);
         rt_json_real(o, "bound", c->bound);
     }

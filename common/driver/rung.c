@@ -13,10 +13,11 @@
 #include "machine/timer.h"
 
 enum { TRIAL_WINDOWS = 3 };
-#define WARM_UP 0.2 /* of what the windows take together */
+#define WARM_UP  0.2 /* of what the windows take together */
+#define PATIENCE 4   /* times the seconds that were asked for */
 
-/* Seconds of one solve. What it should write is made unusable first, outside the timed part, so
- * that a solve that does nothing leaves nothing. The slowest rank counts. */
+/* Returns the seconds of one solve on the slowest rank. Its outputs are made unusable first,
+ * outside the timed part, so that a solve that does nothing leaves nothing. */
 static double timed_solve(const rt_app_t *app, void *solver)
 {
     app->spoil(solver);
@@ -27,7 +28,7 @@ static double timed_solve(const rt_app_t *app, void *solver)
     return seconds;
 }
 
-/* Median and spread of the first n windows, which stay in their order. */
+/* Computes median and spread of the first n windows; the windows keep their order. */
 static void judge_windows(int n, int solves, rt_outcome_t *out)
 {
     double sorted[RT_MAX_WINDOWS];
@@ -38,16 +39,16 @@ static void judge_windows(int n, int solves, rt_outcome_t *out)
     out->solves = solves;
 }
 
-/* How long to time. */
+/* How long a rung is timed. */
 typedef struct {
     double warm_up; /* least seconds before the first window */
-    double seconds; /* of all windows, about */
-    double window;  /* least of one, 0: what follows from `seconds` */
+    double seconds; /* of all windows together, about */
+    double window;  /* least length of one window; 0: it follows from `seconds` */
     int windows;
     double give_up; /* one window with one solve, if a unit takes longer; 0: never */
 } plan_t;
 
-/* What the options ask for. --seconds 0 times nothing, whatever --window says. */
+/* Plans what the options ask for. --seconds 0 times nothing, whatever --window says. */
 static plan_t plan_of(const rt_options_t *opt)
 {
     plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
@@ -57,10 +58,10 @@ static plan_t plan_of(const rt_options_t *opt)
     return plan;
 }
 
-/* Warm-up, then windows of whole solves; fills the outcome's times and its energy. */
+/* Runs the warm-up, then windows of whole solves; fills the outcome's times and its energy. */
 static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
 {
-    rt_energy_open(rt_rung_processor(out->rung)); /* before the warm-up, which it would undo */
+    rt_energy_open(rt_rung_processor(out->rung)); /* first: it would undo the warm-up */
     double one = timed_solve(app, solver);
     out->warm_up_seconds = one;
     const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
@@ -70,9 +71,9 @@ static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_
     const int n = hopeless ? 1 : plan->windows;
     const int least =
         hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(plan->seconds / n / fmax(one, 1e-9)));
-    /* A rung so slow that its first windows took four times what was asked for has no more of them:
-     * nobody waits minutes for the plain loop at the foot of a ladder. */
-    const double most = plan->window > 0 ? INFINITY : 4 * plan->seconds;
+    /* A rung whose first windows take that much longer than was asked for has no more of them: the
+     * plain loop at the foot of a ladder would take minutes. */
+    const double most = plan->window > 0 ? INFINITY : PATIENCE * plan->seconds;
     int solves = 0, i = 0;
     rt_energy_start();
     for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
@@ -89,7 +90,7 @@ static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_
     judge_windows(i, solves, out);
 }
 
-/* Seconds of so many calls of the kernel alone, of the slowest rank. */
+/* Returns the seconds of so many calls of the kernel alone, on the slowest rank. */
 static double timed_calls(const rt_app_t *app, void *solver, int calls)
 {
     double seconds = app->extras->isolated(solver, calls);
@@ -97,7 +98,7 @@ static double timed_calls(const rt_app_t *app, void *solver, int calls)
     return seconds;
 }
 
-/* The same of the kernel alone; a unit is a call. */
+/* Times the kernel alone; a unit is a call. */
 static void time_isolated(const rt_app_t *app, void *solver, double seconds, int n,
                           rt_outcome_t *out)
 {
@@ -114,8 +115,8 @@ static void time_isolated(const rt_app_t *app, void *solver, double seconds, int
 /* Solves with the timers on, to say where the time went, and in which kernels. */
 static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
 {
-    /* Once for what happens the first time only, then together: else ranks wait in their first
-     * messages for who is late. */
+    /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
+     * first messages would include waiting for a late rank. */
     rt_timer_enable(true);
     run->app->solve(solver);
     rt_timer_reset();
@@ -134,7 +135,7 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
         rt_kernels_print(stdout);
 }
 
-/* Set up, and verified before anything is timed. */
+/* Sets up the rung, and verifies it before anything is timed. */
 static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung,
                         rt_outcome_t *out)
 {
@@ -147,13 +148,13 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
 
     rt_kernels_clear();
     void *solver = app->solver_new(problem, rung);
-    /* A seed of its own for each rung and run, so that no kernel can be right by heart. */
+    /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
     app->verify_before(solver, seed, &out->verdict);
     return solver;
 }
 
-/* What is not timed is solved once, from an output that was made unusable. */
+/* Solves once without timing; the outputs are made unusable first. */
 static void solve_once(const rt_app_t *app, void *solver)
 {
     app->spoil(solver);
@@ -235,7 +236,7 @@ void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
     rt_run_assign(run, settings);
     rt_tuning_new(run);
     rt_tuning_check(run);
-    if (run->opt.tuning) /* a test must not depend on what this machine's user has tuned */
+    if (run->opt.tuning) /* only if named: a test must not depend on this user's own tuning file */
         rt_tuning_read(run);
     rt_run_configure(run);
 }

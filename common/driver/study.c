@@ -2,11 +2,11 @@
  * driver/study.c - --roofline: the measured roofline of Karp et al., section V, and each rung's
  * share.
  *
- * For each size every load and store of an iteration is replaced by a copy of that array within the
- * processor's memory. A copy moves each byte twice, so half its time is what the iteration would
- * take if it only moved its data. It is no bound: copies mix reads and writes one to one, and an
- * app that moves fewer bytes than the paper counts can be faster. That is why the table gives the
- * bytes that a rung moves beside the bytes that it is credited with.
+ * For each size, every load and store of an iteration is replaced by a copy of that array within
+ * the processor's memory. A copy moves each byte twice, so half its time is what the iteration
+ * would take if it only moved its data. This is not a bound: copies mix reads and writes one to
+ * one, and an app that moves fewer bytes than the paper counts can be faster. So the table gives
+ * the bytes that a rung moves as a share of the bytes that it is credited with.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_tuning_json(study->run, out->rung, row);
 }
 
-/* All rungs of the fastest processor here, at the run's present size. */
+/* Runs all rungs of the fastest processor here, at the run's present size. */
 static void study_case(study_t *study, const char *name)
 {
     rt_run_t *run = study->run;

@@ -50,57 +50,63 @@ void rt_print_memory(const rt_outcome_t *out)
     printf("\n");
 }
 
-/* Of the ladder whose rungs are begin .. end - 1. */
-static void print_table(const rt_job_t *job, int begin, int end)
+/* Adds the cells of what a rung reached. */
+static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t *t)
 {
     const rt_app_t *app = job->run->app;
+    const rt_work_t *work = &out->work;
+    const rt_ceilings_t ceilings = rt_job_ceilings(job, out->rung);
+    const double fma = rt_arithmetic_ceiling(&ceilings, work->arithmetic);
+    const double s = out->seconds_per_unit, rank_seconds = s * rt_comm_size();
+    const double bytes = rt_work_bytes(work), flops = rt_work_flops(work);
+    rt_table_cell(t, "%.2f", s * 1e6);
+    rt_table_cell(t, "%.1f %%", 100 * out->spread);
+    rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
+    rt_table_cell(t, "%.1f", work->points / s * 1e-6);
+    rt_table_cell(t, "%.1f", bytes / s * 1e-9);
+    rt_table_cell(t, "%.1f %%", 100 * bytes / rank_seconds / rt_bandwidth_ceiling(&ceilings));
+    rt_table_cell(t, "%.2f", flops / s * 1e-9);
+    if (fma > 0)
+        rt_table_cell(t, "%.1f %%", 100 * flops / rank_seconds / fma);
+    else
+        rt_table_cell(t, "-");
+    const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
+    const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
+    if (before && before->rung && before->seconds_per_unit > 0)
+        rt_table_cell(t, "%.2fx", before->seconds_per_unit / s);
+    else
+        rt_table_cell(t, "-");
+    rt_table_cell(t, "%s", out->rung->after);
+}
+
+/* Prints the table of the ladder that has rungs begin .. end - 1. */
+static void print_table(const rt_job_t *job, int begin, int end)
+{
+    enum { FIGURES = 10 };
+    const rt_app_t *app = job->run->app;
+    const char *name = app->ladder[begin].ladder;
     rt_work_t first; /* for the names, which all its rungs share */
-    char columns[160];
+    rt_text_t columns;
     app->work(job->run, &app->ladder[begin], &first);
-    snprintf(columns, sizeof columns,
-             "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|"
-             "GFlop/s|of ceiling|step|<over|<verdict",
-             first.point);
-    rt_table_t *t = rt_table_new(columns);
+    rt_table_t *t = rt_table_new(rt_text(
+        &columns,
+        "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|GFlop/s|of ceiling|"
+        "step|<over|<verdict",
+        first.point));
     for (int i = begin; i < end; i++) {
         const rt_outcome_t *out = &job->out[i];
         if (!out->rung)
             continue;
-        const rt_work_t *work = &out->work;
-        double s = out->seconds_per_unit;
         rt_table_cell(t, "%s", out->rung->name);
         rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
-        if (out->verdict.valid && s > 0) {
-            const rt_ceilings_t ceilings = rt_job_ceilings(job, out->rung);
-            const double bandwidth = rt_bandwidth_ceiling(&ceilings);
-            const double fma = rt_arithmetic_ceiling(&ceilings, work->arithmetic);
-            double ranks = rt_comm_size(), bytes = rt_work_bytes(work), flops = rt_work_flops(work);
-            rt_table_cell(t, "%.2f", s * 1e6);
-            rt_table_cell(t, "%.1f %%", 100 * out->spread);
-            rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
-            rt_table_cell(t, "%.1f", work->points / s * 1e-6);
-            rt_table_cell(t, "%.1f", bytes / s * 1e-9);
-            rt_table_cell(t, "%.1f %%", 100 * bytes / s / ranks / bandwidth);
-            rt_table_cell(t, "%.2f", flops / s * 1e-9);
-            if (fma > 0)
-                rt_table_cell(t, "%.1f %%", 100 * flops / s / ranks / fma);
-            else
-                rt_table_cell(t, "-");
-            const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
-            const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
-            if (before && before->rung && before->seconds_per_unit > 0)
-                rt_table_cell(t, "%.2fx", before->seconds_per_unit / s);
-            else
-                rt_table_cell(t, "-");
-            rt_table_cell(t, "%s", out->rung->after);
-        } else {
-            for (int cell = 0; cell < 10; cell++)
-                rt_table_cell(t, "-");
-        }
+        const bool timed = out->verdict.valid && out->seconds_per_unit > 0;
+        if (timed)
+            add_figures(job, out, t);
+        for (int cell = 0; !timed && cell < FIGURES; cell++)
+            rt_table_cell(t, "-");
         rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
         rt_table_row(t);
     }
-    const char *name = app->ladder[begin].ladder;
     printf("\n%s%sa unit is one %s; FOM: the work that every rung is credited with; GB/s and "
            "GFlop/s: what the rung does\n\n",
            name ? name : "", name ? ": " : "", first.unit);
@@ -108,7 +114,8 @@ static void print_table(const rt_job_t *job, int begin, int end)
     rt_table_destroy(t);
 }
 
-/* Below the tables: which figures to take with care, and the energy where there is a meter. */
+/* Prints, below the tables, which figures to take with care, and the energy where there is a meter.
+ */
 static void print_remarks(const rt_job_t *job)
 {
     int marked = 0;
@@ -132,7 +139,6 @@ static void print_remarks(const rt_job_t *job)
     }
 }
 
-/* One table for each ladder of which something ran. */
 void rt_print_tables(const rt_job_t *job)
 {
     const rt_app_t *app = job->run->app;

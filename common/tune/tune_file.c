@@ -203,7 +203,7 @@ static bool read_entry(words_t *w, rt_tune_entry_t *e)
         return line_fail(w, "measured= is neither inside nor isolated");
     if (e->ranks < 1)
         return line_fail(w, "ranks=0");
-    return w->at ? line_fail(w, "something stands behind date=...") : true;
+    return w->at ? line_fail(w, "has more after date=...") : true;
 }
 
 /* Reads the first line. It names the format, in words that a later format will keep. */
@@ -243,7 +243,7 @@ static bool read_lines(rt_tune_file_t *file, rt_scan_t *scan, size_t bytes)
         } else if (!checked(&w, length)) {
             return false;
         } else if (ended) {
-            return line_fail(&w, "stands behind the line that should be the last");
+            return line_fail(&w, "comes after the line that should be the last");
         } else if (strncmp(at, "entries=", 8) == 0) {
             int64_t count;
             if (!count_word(&w, "entries", &count))

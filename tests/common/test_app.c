@@ -106,7 +106,7 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
                        .loads_and_stores = 1,
                        .distinct_arrays = 1,
                        .array_bytes = 8 * n};
-    /* beside the boaster one so modest that no other load of the machine makes it look fast */
+    /* the other rung claims so little that no load of the machine makes it look fast */
     const bool modest = fault == BOAST && !boasts;
     rt_work_add(out, "square", 1, boasts ? 1e9 * n : n, 0, modest ? n / 100 : 8 * n);
 }
@@ -392,7 +392,7 @@ static void check_wrong_runs(void)
         if (strcmp(wrong[i], "kernel") == 0)
             CHECK_TEXT(shared->event, "cINSBpxARsni"); /* what is wrong is not timed */
     }
-    CHECK(run("--fault second --seconds 0") == 0); /* right as long as nobody times it */
+    CHECK(run("--fault second --seconds 0") == 0); /* right as long as it is not timed */
     CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
     CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
 
@@ -552,7 +552,7 @@ static void check_json(void)
     CHECK(json_is_array(json_object_get(rung, "checks")));    /* but of what was wrong with it */
     json_decref(root);
 
-    /* What is not finite cannot be written: the check that failed stands there without a value. */
+    /* What is not finite cannot be written: the check that failed is there without a value. */
     snprintf(arguments, sizeof arguments, "--rung plain --seconds 0 --fault nan --json %s", path);
     CHECK(run(arguments) == 1);
     CHECK_TEXT(err, "");

@@ -60,7 +60,7 @@ static void check_why_not(void)
     CHECK_TEXT(rt_rung_why_not(&ladder[5]), rt_kokkos_why_not());
 }
 
-/* Rungs of one ladder stand together. */
+/* Rungs of one ladder are next to each other. */
 static void check_first(void)
 {
     char again[] = "operator"; /* the same name elsewhere in memory */

@@ -26,22 +26,19 @@ typedef struct {
 static const char *const transports[] = {"auto", "staged", "none", NULL};
 
 static const rt_opt_t driver_options[] = {
-    {"case", RT_OPT_STRING, offsetof(driver_t, case_file), "FILE", "read options", NULL, 0, 0,
-     NULL},
-    {"json", RT_OPT_STRING, offsetof(driver_t, json), "FILE", "write", NULL, 0, 0, NULL},
-    {"seed", RT_OPT_INT, offsetof(driver_t, seed), "N", "random", "1", 0, 9.3e18, NULL},
-    {"quiet", RT_OPT_FLAG, offsetof(driver_t, quiet), NULL, "say less", NULL, 0, 0, NULL},
-    {"overlap", RT_OPT_FLAG, offsetof(driver_t, overlap), NULL, "overlap", "yes", 0, 0, NULL},
-    {"list", RT_OPT_ACTION, offsetof(driver_t, list), NULL, "list the rungs", NULL, 0, 0, NULL},
+    RT_TEXT(driver_t, case_file, "case", "FILE", NULL, "read options"),
+    RT_TEXT(driver_t, json, "json", "FILE", NULL, "write"),
+    RT_INT(driver_t, seed, "seed", "N", "1", 0, 9.3e18, "random"),
+    RT_FLAG(driver_t, quiet, "quiet", NULL, "say less"),
+    RT_FLAG(driver_t, overlap, "overlap", "yes", "overlap"),
+    RT_ACTION(driver_t, list, "list", "list the rungs"),
 };
 static const rt_opt_t app_options[] = {
-    {"degree", RT_OPT_INT, offsetof(app_t, degree), "N", "polynomial degree", "9", 1, 15, NULL},
-    {"any", RT_OPT_INT, offsetof(app_t, any), "N", "any", NULL, -1e300, 1e300, NULL},
-    {"tolerance", RT_OPT_REAL, offsetof(app_t, tolerance), "X", "stop", "1e-8", 0, 1, NULL},
-    {"transport", RT_OPT_CHOICE, offsetof(app_t, transport), "NAME", "halo", "staged", 0, 0,
-     transports},
-    {"elements", RT_OPT_EXTENTS, offsetof(app_t, elements), "NXxNYxNZ", "mesh", "4x5x6", 1, 1000,
-     NULL},
+    RT_INT(app_t, degree, "degree", "N", "9", 1, 15, "polynomial degree"),
+    RT_INT(app_t, any, "any", "N", NULL, -1e300, 1e300, "any"),
+    RT_REAL(app_t, tolerance, "tolerance", "X", "1e-8", 0, 1, "stop"),
+    RT_CHOICE(app_t, transport, "transport", "NAME", "staged", transports, "halo"),
+    RT_EXTENTS(app_t, elements, "elements", "NXxNYxNZ", "4x5x6", 1, 1000, "mesh"),
 };
 
 static driver_t driver;
@@ -214,13 +211,14 @@ static void test_reals(void)
 /* Bounds that only an exact comparison keeps, and bounds that are infinite. */
 static void test_bounds(void)
 {
-    struct {
+    typedef struct {
         int64_t n;
         double x;
-    } odd = {0, 0.0};
+    } odd_t;
+    odd_t odd = {0, 0.0};
     const rt_opt_t options[] = {
-        {"n", RT_OPT_INT, 0, "N", "", NULL, 0, 9007199254740992.0, NULL},
-        {"x", RT_OPT_REAL, sizeof(int64_t), "X", "", NULL, -INFINITY, INFINITY, NULL},
+        RT_INT(odd_t, n, "n", "N", NULL, 0, 9007199254740992.0, ""),
+        RT_REAL(odd_t, x, "x", "X", NULL, -INFINITY, INFINITY, ""),
     };
     const rt_opt_set_t set = {"odd", options, 2, &odd};
     rt_opt_assign(&set, 1, "n", "9007199254740992", "here");
@@ -287,7 +285,7 @@ static void test_case_file(void)
     CHECK_TEXT(driver.case_file, path);
     CHECK(given("degree") && given("transport") && given("seed") && !given("any"));
 
-    /* The command line wins, on whichever side of --case it stands. */
+    /* The command line wins, before --case as after it. */
     parse("--degree", "7", "--case", path, "--overlap");
     CHECK(app.degree == 7 && driver.overlap && app.tolerance == 0.25);
     /* Its strings do not live in the file's buffer. */
@@ -385,7 +383,7 @@ static void test_value(void)
     rt_opt_value(&driver_options[0], &driver, NULL, 0); /* as snprintf: no room, no harm */
 }
 
-/* Faults of a table are found at the first run, not by the user who needs the option. */
+/* Faults of a table show at the first run, not only when a user needs the option. */
 static void test_tables(void)
 {
     app_t a;
@@ -401,13 +399,12 @@ static void test_tables(void)
     bad[0].min = bad[0].max = 0;
     CHECK_DIES(RT_INVALID, "option 'degree' has no range", { rt_opt_parse(&set, 1, 1, argv); });
     bad[0] = bad[1];
-    CHECK_DIES(RT_INVALID, "'any' stands in the tables twice", { rt_opt_parse(&set, 1, 1, argv); });
+    CHECK_DIES(RT_INVALID, "'any' is in the tables twice", { rt_opt_parse(&set, 1, 1, argv); });
     bad[0] = app_options[3];
     bad[0].choices = NULL;
     CHECK_DIES(RT_INVALID, "'transport' has no choices", { rt_opt_parse(&set, 1, 1, argv); });
     const rt_opt_set_t twice[] = {{"a", app_options, 1, &a}, {"b", app_options, 1, &app}};
-    CHECK_DIES(RT_INVALID, "'degree' stands in the tables twice",
-               { rt_opt_parse(twice, 2, 1, argv); });
+    CHECK_DIES(RT_INVALID, "'degree' is in the tables twice", { rt_opt_parse(twice, 2, 1, argv); });
 }
 
 static void test_help(void)

@@ -219,7 +219,7 @@ static void test_write(void)
     CHECK(test_files_in(folder) == 2);
     CHECK(unlink(in_folder("link.json")) == 0 && unlink(path) == 0);
 
-    /* A path without a folder is beside us. */
+    /* A path without a folder is in the current one. */
     char here[4096];
     CHECK(getcwd(here, sizeof here) != NULL && chdir(folder) == 0);
     rt_report_probe("b.json");
@@ -249,8 +249,8 @@ static void test_seal(void)
     json_decref(root);
 }
 
-/* Whoever reads the file while it is replaced sees the old or the new one, never a part: the old
- * one, held open, keeps its content. */
+/* A program that reads the file while it is replaced sees the old or the new one, never a part: the
+ * old one, held open, keeps its content. */
 static void test_replaced_not_overwritten(void)
 {
     json_t *root = json_object();

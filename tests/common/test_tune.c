@@ -18,7 +18,7 @@ static double now = 1000;
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
-    now += 1e-8; /* who waits for it to move is not kept waiting for ever */
+    now += 1e-8; /* a loop that waits for it to move must end */
     t->tv_sec = (time_t)now;
     t->tv_nsec = (long)((now - (double)t->tv_sec) * 1e9);
     return 0;
@@ -349,7 +349,7 @@ static void check_wrong_kernels(void)
     toy.has_broken = true;
     CHECK(tuned("rung=few tune-seconds=100", &ladder[FEW], choice) == RT_INVALID);
     CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
-    /* one of which nobody can tell before it was timed, by hand */
+    /* "lazy" shows only after it was timed; chosen by hand */
     rt_run_t run;
     rt_outcome_t out;
     rt_run_init(&run, &app, "rung=few choose=kernel=lazy,block=2 seconds=0.01");
@@ -372,7 +372,7 @@ static void check_isolated(void)
     strcat(settings, " isolated=yes");
     CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
     CHECK(toy.isolated > 0 && choice[0] == 0 && choice[1] == 2 && choice[2] == 0);
-    /* both stand in the file, and each is for its own */
+    /* both are in the file, and each is used for its own way of measuring */
     snprintf(settings, sizeof settings, "tuning=%s isolated=yes", path);
     rt_run_init(&run, &app, settings);
     CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 0);
@@ -456,7 +456,7 @@ static void check_nearest(void)
     const rt_rung_t *rung = &ladder[FEW];
     rt_tune_entry_t e[] = {entry_of(rung, 10, 256, 1, "2"), entry_of(rung, 10, 1024, 1, "4"),
                            entry_of(rung, 12, 600, 1, "8"), entry_of(rung, 10, 256, 1, "16")};
-    e[3].device = "Another Processor"; /* which nobody here has */
+    e[3].device = "Another Processor"; /* not that of this machine */
     write_entries(e, 4);
     const char *text = said("n=10 elements=256", choice);
     CHECK(choice[0] == 1 && choice[1] == 1 && choice[2] == 1);

@@ -745,7 +745,7 @@ static double *after(nek_solver_t *s, const double *array, int iterations)
 }
 
 /* What the rung reads is changed while it solves: n values of an array from `at` on become those
- * that stand `from` before them, or 0. */
+ * that are `from` before them, or 0. */
 static void solve_with(nek_solver_t *s, const double *array, int64_t at, int64_t n, int64_t from)
 {
     const size_t bytes = (size_t)n * sizeof(double);

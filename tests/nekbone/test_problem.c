@@ -247,7 +247,7 @@ static void check_numbering(const char *settings, const int64_t ranks[3])
         found_inside += s->c_sum == 1; /* powers of two: exact */
         bad += s->c_sum != 0 && s->c_sum != 1;
         bad += (s->c_sum == 0) != (s->b == 0); /* the boundary, and only it */
-        /* neither place, nor data, nor weight may depend on who holds the point */
+        /* neither place, nor data, nor weight may depend on which rank has the point */
         bad += memcmp(s->xyz, b->xyz, sizeof s->xyz) != 0 || s->b != b->b || s->c_sum != b->c_sum ||
                s->copies != b->copies;
         /* two places, one index */

@@ -226,7 +226,7 @@ static bool same_arrays(const rt_rung_t *rung)
            kernels->scratch_arrays == 0;
 }
 
-/* The prediction is of a whole run: problem, then each rung's solver and the oracle's beside it. It
+/* The prediction is of a whole run: problem, then each rung's solver together with the oracle's. It
  * is printed before anything is allocated, and a run is refused by it, so it may be neither too
  * small nor far too large. `only`: the rung, or NULL for all. */
 static void check_memory(const char *settings, const char *only)

@@ -132,7 +132,7 @@ s/rung=scalar/rung=sc%2/|2: a % without two digits
 s/1e-6/-1/|2: seconds: "-1" is not a positive number
 s/ device=[^ ]*//|2: device=... is not where it should be
 s/choice=/choice=,/|2: a list that is not NAME:VALUE
-$a entries=1|4: stands behind the line that should be the last
+$a entries=1|4: comes after the line that should be the last
 END
 
 # --- ranks decide alike, or this would hang; their entry is their own ---

@@ -25,7 +25,7 @@
  * summing faces along x, then y, then z sums edges and corners too. Points that other ranks have
  * are left out there and go through a halo of their own.
  *
- * Advantage: 14 values a point instead of 22 between memory and processor, gather-scatter apart,
+ * Advantage: 14 values per point instead of 22 between memory and processor, gather-scatter apart,
  * and p, r and v are in L1 when the operator wants them. Sums are kept element by element and added
  * pairwise: the same bits for any number of threads. Price: no line of the algorithm can be seen,
  * timed or replaced alone.
@@ -477,7 +477,7 @@ static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
 }
 
 /*
- *   kernel          flops a point                                   bytes a point
+ *   kernel          flops per point                                 bytes per point
  *   pass            2      (alpha v, r -)                           read r v p, 6 factors
  *                   2      (beta p, + r)                            write r p v                 96
  *                   3      (c r r, sum)                             x every second time:

@@ -1,7 +1,7 @@
 /*
  * small.h - the small matrix products that an element's operator is made of, in several versions.
  *
- * Six products an element, two of each case (CRESTA D3.5.2, section 3). All matrices are dense and
+ * Six products per element, two of each case (CRESTA D3.5.2, section 3). All matrices are dense and
  * row-major, as fields are (i fastest), so u of an element is a matrix [n^2][n] of lines, n
  * matrices [n][n] of layers, and a matrix [n][n^2]:
  *

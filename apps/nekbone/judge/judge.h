@@ -1,0 +1,71 @@
+/*
+ * judge/judge.h - what the parts of nekbone's judge ask of each other: its own solution of the
+ * problem, and how far an honest solution may be from it.
+ */
+#ifndef NEK_JUDGE_H
+#define NEK_JUDGE_H
+
+#include "../nekbone.h"
+
+/* --- oracle.c: the reference kernels on the problem's host arrays --- */
+
+/* Computes w = A u by the reference; returns u.w. */
+double nek_oracle_apply(const nek_problem_t *p, const double *u, double *w);
+double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v);
+/* Returns |b - A x| by the reference operator, x on the host; w becomes b - A x. */
+double nek_true_residual(const nek_problem_t *p, const double *b, const double *x, double *w);
+/* Returns |x - want| / |want|; overwrites x. */
+double nek_relative_difference(const nek_problem_t *p, double *x, const double *want);
+extern const rt_rung_t nek_reference_rung;
+
+/* Returns the additions and products that one value of the operator passes through. */
+double nek_rounding_steps(int n);
+/* Returns the rounding error of an inner product, in units of eps times the sum of the absolute
+ * terms. */
+double nek_sum_steps(const nek_config_t *config);
+/* Returns the first-order growth of rounding errors over k steps of CG, relative to |r|: one
+ * operator and two inner products per step. */
+double nek_step_bound(const nek_problem_t *p, int k);
+
+/* The sensitivity is one sample of errors that two runs have drawn at random, at an iteration where
+ * they may happen to cancel: what may move is this many times larger. */
+enum { NEK_SAMPLE = 100 };
+/* Solves with inner products that are each off by a random relative error of the size that the
+ * plainest honest sum may have. */
+void nek_nudged_solve(nek_solver_t *s);
+/* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
+void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
+/* Returns how far the reference itself moves when its inner products are off by their rounding
+ * error: the largest relative change of the residual history up to each iteration, and last, as
+ * number iterations + 1, the relative change of x. */
+const double *nek_sensitivity(nek_problem_t *p);
+
+/* --- kernels.c: the kernels one by one --- */
+
+/* Host arrays of the checks, and the way to and from the rung's space. */
+typedef struct {
+    nek_solver_t *s;
+    nek_problem_t *p;
+    int64_t points;
+    double *u, *want, *size, *got;
+    rt_verdict_t *verdict;
+    uint64_t seed;
+} nek_bench_t;
+
+void nek_bench_put(const nek_bench_t *t, const double *host, double *array);
+void nek_bench_get(const nek_bench_t *t, const double *array, double *host);
+/* The random fields of a bench are of seed + one of these. */
+enum {
+    NEK_SEED_X = 1,
+    NEK_SEED_Y,
+    NEK_SEED_P,
+    NEK_SEED_R,
+    NEK_SEED_X0,
+    NEK_SEED_W,
+    NEK_SEED_B,
+    NEK_SEED_POINT
+};
+/* Compares every kernel of the rung with the reference. */
+void nek_check_kernels(nek_bench_t *t);
+
+#endif

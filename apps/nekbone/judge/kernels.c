@@ -1,0 +1,276 @@
+/* judge/kernels.c - the kernels of a rung one by one, against the reference. */
+#include "config.h"
+#include "judge.h"
+#include <math.h>
+
+/* Computes size = |D^T| |G| |D| |u|, element by element: the magnitude that rounding errors scale
+ * with. */
+static void operator_size(const nek_problem_t *p, const double *u, double *size)
+{
+    int n = p->view.n, n3 = n * n * n;
+    double D[NEK_MAX_N * NEK_MAX_N];
+    for (int q = 0; q < n * n; q++)
+        D[q] = fabs(p->D[q]);
+#pragma omp parallel
+    {
+        static _Thread_local double G[6 * NEK_MAX_N3], a[NEK_MAX_N3];
+        nek_view_t one = {.n = n, .elements = 1, .points = n3, .D = D, .G = G};
+#pragma omp for schedule(static)
+        for (int64_t e = 0; e < p->view.elements; e++) {
+            for (int q = 0; q < 6 * n3; q++)
+                G[q] = fabs(p->G[e * 6 * n3 + q]);
+            for (int q = 0; q < n3; q++)
+                a[q] = fabs(u[e * n3 + q]);
+            nek_reference.ax(&one, a, size + e * n3);
+        }
+    }
+}
+
+/* Returns the largest |got - want| / (eps size) over all ranks; infinite if a value is not finite,
+ * or differs where nothing was to be added. */
+static double worst(int64_t points, const double *got, const double *want, const double *size)
+{
+    double most = 0, bad = (double)rt_count_nonfinite(got, (size_t)points);
+    for (int64_t q = 0; q < points; q++) {
+        double d = fabs(got[q] - want[q]);
+        if (d > 0)
+            most = fmax(most, size[q] > 0 ? d / (RT_EPS * size[q]) : INFINITY);
+    }
+    double both[2] = {most, bad};
+    rt_comm_max(both, 2);
+    return both[1] > 0 ? INFINITY : both[0];
+}
+
+void nek_bench_put(const nek_bench_t *t, const double *host, double *array)
+{
+    rt_copy(array, t->s->space, host, RT_HOST, (size_t)t->points * sizeof(double));
+}
+
+void nek_bench_get(const nek_bench_t *t, const double *array, double *host)
+{
+    rt_copy(host, RT_HOST, array, t->s->space, (size_t)t->points * sizeof(double));
+}
+
+static void poison(const nek_bench_t *t, double *array)
+{
+    rt_fill(array, t->s->space, 0xff, (size_t)t->points * sizeof(double));
+}
+
+/* Returns the difference of two sums relative to `size`, that of their absolute terms, in units of
+ * eps. */
+static double sum_error(double got, double want, double size)
+{
+    return got == want ? 0 : fabs(got - want) / (RT_EPS * size);
+}
+
+/* Compares the rung's w_e = D^T G D u_e of t->u with t->want, point by point. */
+static void compare_operator(nek_bench_t *t, const char *name)
+{
+    operator_size(t->p, t->u, t->size);
+    nek_bench_put(t, t->u, t->s->p);
+    poison(t, t->s->w);
+    t->s->kernels->ax(&t->s->view, t->s->p, t->s->w);
+    nek_bench_get(t, t->s->w, t->got);
+    rt_verdict_check(t->verdict, name, worst(t->points, t->got, t->want, t->size),
+                     2 * nek_rounding_steps(t->p->view.n));
+}
+
+static void check_operator(nek_bench_t *t)
+{
+    /* the field jumps between elements, so that a value from the wrong element shows */
+    for (int64_t q = 0; q < t->points; q++)
+        t->u[q] = rt_random((uint64_t)q, t->seed);
+    nek_reference.ax(&t->p->view, t->u, t->want);
+    compare_operator(t, "operator = reference, point by point (eps |D'||G||D||u|)");
+
+    /* constants: before mask and lambda they are the null space of every element */
+    for (int64_t q = 0; q < t->points; q++) {
+        t->u[q] = 1;
+        t->want[q] = 0;
+    }
+    compare_operator(t, "constants in the null space (eps |D'||G||D| 1)");
+}
+
+/* Computes size = Q Q^T |D^T| |G| |D| |u| + lambda |u|. */
+static void assembled_size(const nek_bench_t *t, const double *u, double *size)
+{
+    const nek_problem_t *p = t->p;
+    operator_size(p, u, size);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(size);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    for (int64_t q = 0; q < t->points; q++)
+        size[q] += fabs(p->config->lambda * u[q]);
+}
+
+/* Checks A = M (Q Q^T D^T G D + lambda) and its inner product; A is symmetric and positive. */
+static void check_assembled(nek_bench_t *t)
+{
+    nek_problem_t *p = t->p;
+    nek_solver_t *s = t->s;
+    double *x = t->u, *y = t->size; /* size is needed only in the first half */
+    nek_random_field(p->config, t->seed + NEK_SEED_X, x);
+    double want = nek_oracle_apply(p, x, t->want), total = 0;
+    assembled_size(t, x, t->size);
+    for (int64_t q = 0; q < t->points; q++)
+        total += p->c[q] * t->size[q] * fabs(x[q]);
+    rt_comm_sum(&total, 1);
+    nek_bench_put(t, x, s->p);
+    poison(t, s->w);
+    double xAx = nek_apply(s, s->p, s->w);
+    nek_bench_get(t, s->w, t->got);
+    rt_verdict_check(t->verdict, "assembled operator = reference, point by point (eps size)",
+                     worst(t->points, t->got, t->want, t->size),
+                     2 * nek_rounding_steps(p->view.n) + 16);
+    rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)", sum_error(xAx, want, total),
+                     2 * nek_rounding_steps(p->view.n) + nek_sum_steps(p->config));
+    rt_verdict_true(t->verdict, "A positive", xAx > 0);
+
+    nek_random_field(p->config, t->seed + NEK_SEED_Y, y);
+    double yAx = nek_oracle_dot(p, y, t->got);
+    nek_bench_put(t, y, s->p);
+    poison(t, s->w);
+    nek_apply(s, s->p, s->w);
+    nek_bench_get(t, s->w, t->got);
+    double xAy = nek_oracle_dot(p, x, t->got);
+    double scale = sqrt(nek_oracle_dot(p, x, x)) * sqrt(nek_oracle_dot(p, t->got, t->got));
+    rt_verdict_check(t->verdict, "A symmetric: |x.Ay - y.Ax| (eps |x||Ay|)",
+                     sum_error(xAy, yAx, scale), 16);
+}
+
+/*
+ * Compares the diagonal in force with the reference operator. e is 1 at the points of the mesh
+ * whose global coordinates are those of one point modulo 2 degree, so that no two of them are in
+ * one element, and one application gives e.Ae of each. One point is drawn for each place: inside an
+ * element, and on a face, an edge or a corner between elements, where alone the factors rs, rt, st
+ * count.
+ */
+static void check_diagonal(nek_bench_t *t)
+{
+    const nek_config_t *config = t->p->config;
+    const int64_t m = config->degree, n3 = (int64_t)config->n * config->n * config->n;
+    const int64_t extent[3] = {config->elements[0] * m + 1, config->elements[1] * m + 1,
+                               config->elements[2] * m + 1};
+    double most = 0;
+    rt_verdict_true(t->verdict, "the rung has a diagonal", t->s->view.inverse != NULL);
+    if (!t->s->view.inverse)
+        return;
+    for (int way = 0; way < 8; way++) {
+        int64_t at[3];
+        for (int d = 0; d < 3; d++) {
+            const uint64_t draw = rt_hash((uint64_t)(8 * way + d), t->seed + NEK_SEED_POINT);
+            const bool between = way >> d & 1 && config->elements[d] > 1;
+            at[d] = between ? m * (1 + (int64_t)(draw % (uint64_t)(config->elements[d] - 1)))
+                            : 1 + (int64_t)(draw % (uint64_t)(extent[d] - 2));
+        }
+        for (int64_t q = 0; q < t->points; q++) {
+            const int in = (int)(q % n3), n = config->n;
+            const int64_t g = nek_global_index(config, q / n3, in % n, in / n % n, in / (n * n));
+            const int64_t here[3] = {g % extent[0], g / extent[0] % extent[1],
+                                     g / (extent[0] * extent[1])};
+            bool chosen = t->p->c[q] != 0;
+            for (int d = 0; d < 3; d++)
+                chosen = chosen && (here[d] - at[d]) % (2 * m) == 0;
+            t->u[q] = chosen;
+        }
+        nek_oracle_apply(t->p, t->u, t->want);
+        assembled_size(t, t->u, t->size);
+        nek_bench_get(t, t->s->view.inverse, t->got);
+        for (int64_t q = 0; q < t->points; q++) {
+            const double diag = 1 / t->got[q];
+            t->got[q] = t->u[q] != 0 ? diag : 0;
+            t->want[q] = t->u[q] != 0 ? t->want[q] : 0;
+        }
+        most = fmax(most, worst(t->points, t->got, t->want, t->size));
+    }
+    rt_verdict_check(t->verdict, "diagonal = e.Ae of points e (eps size)", most,
+                     2 * nek_rounding_steps(config->n) + 16);
+}
+
+/*
+ * The vector operations: p = r + beta p; x += alpha p, r -= alpha w, r.r; with a preconditioner z =
+ * r / diag(A) for the first r, and r.z.
+ *
+ * r + beta p is one product and one sum, each rounded once: an error of at most
+ * eps |beta p| + eps |r + beta p| <= 2 eps (|r| + |beta p|), less if they are fused. So two honest
+ * programs, one fused and one not, may differ by 2 of these units (and do). VECTOR_STEPS is what a
+ * kernel may use up in all: sixteen such updates, as if r or x were formed in pieces. One value in
+ * single precision is off by 5e8 units, a coefficient off in its 13th digit by hundreds.
+ */
+enum { VECTOR_STEPS = 32 };
+
+static void check_update_p(nek_bench_t *t, double beta)
+{
+    const nek_problem_t *p = t->p;
+    const double *inverse = p->inverse;
+    nek_random_field(p->config, t->seed + NEK_SEED_P, t->u);
+    nek_random_field(p->config, t->seed + NEK_SEED_R, t->got);
+    nek_bench_put(t, t->u, t->s->p);
+    nek_bench_put(t, t->got, t->s->r);
+    for (int64_t q = 0; q < t->points; q++) {
+        const double z = inverse ? inverse[q] * t->got[q] : t->got[q];
+        t->want[q] = z + beta * t->u[q];
+        t->size[q] = fabs(z) + fabs(beta * t->u[q]);
+    }
+    nek_update_p(t->s, beta, t->s->r, t->s->p);
+    nek_bench_get(t, t->s->p, t->got);
+    rt_verdict_check(t->verdict,
+                     inverse ? "p = z + beta p (eps size)" : "p = r + beta p (eps size)",
+                     worst(t->points, t->got, t->want, t->size), VECTOR_STEPS);
+}
+
+/* After check_update_p, which leaves p in t->u and r in s->r. */
+static void check_update_xr(nek_bench_t *t, double alpha)
+{
+    const nek_problem_t *p = t->p;
+    nek_solver_t *s = t->s;
+    const double *inverse = p->inverse;
+    double total[2] = {0, 0}, want[2], sum[2];
+    nek_random_field(p->config, t->seed + NEK_SEED_X0, t->got);
+    nek_bench_put(t, t->u, s->p);
+    nek_bench_put(t, t->got, s->x);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->want[q] = t->got[q] + alpha * t->u[q];
+        t->size[q] = fabs(t->got[q]) + fabs(alpha * t->u[q]);
+    }
+    nek_random_field(p->config, t->seed + NEK_SEED_W, t->got);
+    nek_bench_put(t, t->got, s->w);
+    nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
+    nek_bench_get(t, s->x, t->got);
+    const double x_error = worst(t->points, t->got, t->want, t->size);
+
+    nek_random_field(p->config, t->seed + NEK_SEED_R, t->u);
+    nek_random_field(p->config, t->seed + NEK_SEED_W, t->got);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->want[q] = t->u[q] - alpha * t->got[q];
+        t->size[q] = fabs(t->u[q]) + fabs(alpha * t->got[q]);
+        const double square = p->c[q] * t->size[q] * t->size[q];
+        total[0] += square;
+        total[1] += inverse ? inverse[q] * square : square;
+    }
+    want[0] = nek_oracle_dot(p, t->want, t->want);
+    rt_comm_sum(total, 2);
+    nek_bench_get(t, s->r, t->got);
+    rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)",
+                     fmax(x_error, worst(t->points, t->got, t->want, t->size)), VECTOR_STEPS);
+    rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)",
+                     sum_error(sum[0], want[0], total[0]), 8 + nek_sum_steps(p->config));
+    if (!inverse)
+        return;
+    for (int64_t q = 0; q < t->points; q++)
+        t->got[q] = inverse[q] * t->want[q];
+    want[1] = nek_oracle_dot(p, t->want, t->got);
+    rt_verdict_check(t->verdict, "r.z = reference (eps sum |terms|)",
+                     sum_error(sum[1], want[1], total[1]), 8 + nek_sum_steps(p->config));
+}
+
+void nek_check_kernels(nek_bench_t *t)
+{
+    check_operator(t);
+    check_assembled(t);
+    if (t->p->inverse)
+        check_diagonal(t);
+    check_update_p(t, rt_random(1, t->seed));
+    check_update_xr(t, rt_random(2, t->seed));
+}

@@ -1,0 +1,208 @@
+/* judge/oracle.c - the judge's own solution of the problem, by the reference kernels. */
+#include "config.h"
+#include "judge.h"
+#include <math.h>
+#include <string.h>
+
+double nek_rounding_steps(int n)
+{
+    return 4 * n + 8;
+}
+
+double nek_oracle_apply(const nek_problem_t *p, const double *u, double *w)
+{
+    nek_view_t view = p->view;
+    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    nek_reference.ax(&view, u, w);
+    if (p->halo) {
+        rt_field_t field = rt_field_f64(w);
+        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    }
+    double sum = nek_vector_cpu.shift(&view, p->config->lambda, u, w);
+    rt_comm_sum(&sum, 1);
+    RT_FREE(view.partial, RT_HOST);
+    return sum;
+}
+
+double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
+{
+    nek_view_t view = p->view;
+    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    double sum = nek_vector_cpu.dot(&view, u, v);
+    rt_comm_sum(&sum, 1);
+    RT_FREE(view.partial, RT_HOST);
+    return sum;
+}
+
+/* A sum in blocks or a tree passes a term through a few dozen additions. The plainest loop, one
+ * addition after another, has K errors of up to eps times a partial sum that grows to the whole: a
+ * random walk with standard deviation sqrt(K) / 3. Three of these, and ten times that, since an
+ * honest program shall not come near. Single precision is off by 5e8. */
+double nek_sum_steps(const nek_config_t *config)
+{
+    return 64 + 10 * sqrt((double)config->points * rt_comm_size());
+}
+
+/* --- the solve --- */
+
+/* Counts the eigenvalues below x of the symmetric tridiagonal matrix (d, off). */
+static int sturm_count(int m, const double *d, const double *off, double x)
+{
+    int count = 0;
+    double q = 1;
+    for (int i = 0; i < m; i++) {
+        q = d[i] - x - (i > 0 ? off[i - 1] * off[i - 1] / q : 0);
+        if (q == 0)
+            q = 1e-300;
+        count += q < 0;
+    }
+    return count;
+}
+
+/* Estimates the extreme eigenvalues of A, from inside: CG is Lanczos, and its coefficients are a
+ * tridiagonal matrix with such extreme eigenvalues. */
+static void ritz_values(const nek_solver_t *s, double *least, double *most)
+{
+    int m = 0, capacity = s->iterations;
+    double *d = RT_NEW(double, (size_t)capacity, RT_HOST), top = 0;
+    double *off = RT_NEW(double, (size_t)capacity, RT_HOST);
+    for (; m < capacity && s->alpha[m] > 0 && (m == 0 || s->beta[m] > 0); m++) {
+        d[m] = 1 / s->alpha[m] + (m > 0 ? s->beta[m] / s->alpha[m - 1] : 0);
+        if (m > 0)
+            off[m - 1] = sqrt(s->beta[m]) / s->alpha[m - 1];
+        top = fmax(top, 4 * d[m]); /* Gershgorin would be sharper and is not needed */
+    }
+    double bounds[2];
+    for (int end = 0; end < 2; end++) {
+        double low = 0, high = top;
+        int target = end == 0 ? 1 : m;
+        for (int step = 0; step < 100; step++) {
+            double mid = (low + high) / 2;
+            if (sturm_count(m, d, off, mid) >= target)
+                high = mid;
+            else
+                low = mid;
+        }
+        bounds[end] = high;
+    }
+    *least = m > 0 ? bounds[0] : 1;
+    *most = m > 0 ? bounds[1] : 1;
+    RT_FREE(d, RT_HOST);
+    RT_FREE(off, RT_HOST);
+}
+
+double nek_true_residual(const nek_problem_t *p, const double *b, const double *x, double *w)
+{
+    nek_oracle_apply(p, x, w);
+    for (int64_t q = 0; q < p->view.points; q++)
+        w[q] = b[q] - w[q];
+    return sqrt(nek_oracle_dot(p, w, w));
+}
+
+const rt_rung_t nek_reference_rung = {.name = "reference",
+                                      .kind = RT_CPU,
+                                      .after = "",
+                                      .idea = "the oracle",
+                                      .kernels = &nek_reference.rung};
+
+void nek_reference_solve(nek_problem_t *p)
+{
+    if (p->x_ref)
+        return;
+    size_t points = (size_t)p->view.points, iterations = (size_t)p->config->iterations;
+    p->x_ref = RT_NEW(double, points, RT_HOST);
+    p->history_ref = RT_NEW(double, iterations + 1, RT_HOST);
+    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    nek_solve(s);
+    memcpy(p->x_ref, s->x, points * sizeof(double));
+    memcpy(p->history_ref, s->history, (iterations + 1) * sizeof(double));
+    ritz_values(s, &p->eigen_min, &p->eigen_max);
+    p->residual_ref = nek_true_residual(p, p->b, s->x, s->w);
+    nek_solver_destroy(s);
+}
+
+double nek_step_bound(const nek_problem_t *p, int k)
+{
+    double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
+    double step = nek_rounding_steps(p->view.n) * sqrt(kappa) + 2 * nek_sum_steps(p->config);
+    return (k + 1) * step * RT_EPS * sqrt(p->diag_max / p->diag_min);
+}
+
+static struct {
+    double size;
+    uint64_t calls;
+} nudge;
+
+static double nudged(double sum)
+{
+    return sum * (1 + nudge.size * rt_random(nudge.calls++, 0));
+}
+
+static double nudged_shift(const nek_view_t *view, double lambda, const double *p, double *w)
+{
+    return nudged(nek_vector_cpu.shift(view, lambda, p, w));
+}
+
+static double nudged_update_xr(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r)
+{
+    return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
+}
+
+static void nudged_update_xr_z(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r, double sum[2])
+{
+    nek_vector_cpu.update_xr_z(view, alpha, p, w, x, r, sum);
+    sum[0] = nudged(sum[0]);
+    sum[1] = nudged(sum[1]);
+}
+
+double nek_relative_difference(const nek_problem_t *p, double *x, const double *want)
+{
+    for (int64_t q = 0; q < p->view.points; q++)
+        x[q] -= want[q];
+    return sqrt(nek_oracle_dot(p, x, x) / nek_oracle_dot(p, want, want));
+}
+
+void nek_nudged_solve(nek_solver_t *s)
+{
+    nek_vector_t vector = nek_vector_cpu;
+    vector.shift = nudged_shift;
+    vector.update_xr = nudged_update_xr;
+    vector.update_xr_z = nudged_update_xr_z;
+    const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector}, *own = s->kernels;
+    nudge.size = nek_sum_steps(s->problem->config) * RT_EPS;
+    nudge.calls = (uint64_t)rt_comm_rank() << 32;
+    s->kernels = &kernels;
+    nek_solve(s);
+    s->kernels = own;
+}
+
+void nek_find_moves(int iterations, const double *h, const double *want, double *moves)
+{
+    double most = 0;
+    for (int k = 0; k <= iterations; k++) {
+        double change = fabs(h[k] - want[k]);
+        if (change > 0)
+            most = fmax(most, want[k] > 0 ? change / want[k] : 1);
+        moves[k] = most;
+    }
+}
+
+/* While the Krylov space is orthogonal to working precision, the sensitivity is a few times the
+ * rounding error. Once an eigenvalue has been found to half the digits (Paige) the iteration
+ * amplifies any error, and beyond that two honest programs differ visibly. It costs a second
+ * reference solve, so it is made only for a result that is not well within the plain bounds. */
+const double *nek_sensitivity(nek_problem_t *p)
+{
+    if (p->sensitivity)
+        return p->sensitivity;
+    size_t iterations = (size_t)p->config->iterations;
+    p->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
+    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    nek_nudged_solve(s);
+    nek_find_moves((int)iterations, s->history, p->history_ref, p->sensitivity);
+    p->sensitivity[iterations + 1] = nek_relative_difference(p, s->x, p->x_ref);
+    nek_solver_destroy(s);
+    return p->sensitivity;
+}

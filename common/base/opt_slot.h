@@ -1,0 +1,50 @@
+/* base/opt_slot.h - an option and where it is read into: shared by the files of opt, and private.
+ */
+#ifndef RT_OPT_SLOT_H
+#define RT_OPT_SLOT_H
+
+#include "base/opt.h"
+#include "base/text.h"
+
+/* An option and the struct that it is read into. */
+typedef struct {
+    const rt_opt_t *option;
+    void *target;
+} rt_opt_slot_t;
+
+/* --- opt_value.c: one value --- */
+
+/* Reads the text into the member. Returns false, leaves the member as it is and gives a short
+ * reason if it cannot; the caller prefixes where the value came from. */
+bool rt_opt_read(rt_opt_slot_t slot, const char *text, rt_text_t *why);
+/* Sets the member to its default. */
+void rt_opt_reset(rt_opt_slot_t slot);
+/* Notes that the user gave the option; returns whether that was noted. */
+void rt_opt_note_given(rt_opt_slot_t slot);
+bool rt_opt_was_given(rt_opt_slot_t slot);
+/* Returns a copy of the text that lives as long as the program. */
+const char *rt_opt_keep(const char *text);
+/* Write the range of a number ("1 to 15"), "" if it excludes nothing that a user would ask for, and
+ * the choices ("auto, staged or none"). */
+void rt_opt_range(const rt_opt_t *o, rt_text_t *words);
+void rt_opt_choices(const rt_opt_t *o, rt_text_t *words);
+
+/* --- opt.c: the sets as one list --- */
+
+/* Finds option number i over all sets; returns false past the end. */
+bool rt_opt_slot_at(const rt_opt_set_t *sets, int n_sets, int i, rt_opt_slot_t *slot);
+bool rt_opt_slot_find(const rt_opt_set_t *sets, int n_sets, const char *name, rt_opt_slot_t *slot);
+/* Keeps in *best the name nearest to `wrong` of those that it was called with. */
+void rt_opt_nearer(const char *wrong, const char *name, const char **best);
+
+/* --- opt_line.c: the command line --- */
+
+typedef struct {
+    rt_opt_slot_t slot;
+    const char *text;
+} rt_opt_setting_t;
+/* Splits the command line into settings[0..n-1], of which there are at most argc. Returns n. */
+int rt_opt_split(const rt_opt_set_t *sets, int n_sets, int argc, char **argv,
+                 rt_opt_setting_t *settings);
+
+#endif
