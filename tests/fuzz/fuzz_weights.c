@@ -1,8 +1,8 @@
 /*
  * fuzz_weights.c - libFuzzer target: any bytes as a trained file of gfnn-wave. Nothing may be read
- * out of bounds, and what is accepted must be finite and of sizes that hold together. The right
- * CRC is put at the end, otherwise hardly any input would get past it. By hand, in a build folder B of a
- * configured tree, from the root of the sources:
+ * out of bounds, and what is accepted must be finite and of sizes that hold together. The right CRC
+ * is put at the end, otherwise hardly any input would get past it. By hand, in a build folder B of
+ * a configured tree, from the root of the sources:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon '-DRT_SRCDIR="."' '-DRT_DATADIR="."' tests/fuzz/fuzz_weights.c \

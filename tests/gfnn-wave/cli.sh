@@ -77,7 +77,7 @@ refused 2 "--heads 1x2x1: only --model head can be repeated" "$gfnn" $cpu --head
 refused 2 "--heads 1x2x1: only --model head can be repeated" "$gfnn" $cpu --heads 1x2x1 --model "$samples/ball.voxels"
 refused 2 "--ranks 2x1x1 is 2 boxes" "$gfnn" $cpu --ranks 2x1x1
 refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
-refused 2 "--kernels 3: shipped are" "$gfnn" $cpu --kernels 3
+refused 2 "--kernels 3: networks of 2, 4 and 8 are shipped" "$gfnn" $cpu --kernels 3
 refused 2 "--kernels 9: out of range" "$gfnn" $cpu --kernels 9
 refused 2 "--smooth 1: sweeps before and after a network" "$gfnn" $cpu --precond bj --smooth 1
 refused 2 "--vs 150 is above --vp 200 / sqrt(2) = 141.421" "$gfnn" $cpu --model uniform --vs 150

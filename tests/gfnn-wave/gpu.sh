@@ -63,7 +63,7 @@ valid gpu "$gfnn" --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.j
     fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
 
 if why=$(have_mpi); then
-    # Two GPUs: ghosts before the whole box, or beside its interior (staged); FP64, FP32 and 16 bits.
+    # Two GPUs: ghosts before the whole box, or during the work on its interior (staged); FP64, FP32 and 16 bits.
     find_transports
     for transport in $transports; do
         two="$mpirun -n 2 $gfnn --transport $transport --elements 30x22x18 --steps 2 --seconds 0"

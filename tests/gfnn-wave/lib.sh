@@ -1,4 +1,4 @@
-# lib.sh - what the scripts of gfnn-wave share, beside what all apps do.
+# lib.sh - what the scripts of gfnn-wave share, in addition to what all apps share.
 app=gfnn-wave
 inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
 samples=$inputs/gfnn-wave

@@ -1,6 +1,6 @@
 /*
- * test_box.c - arrays, boxes and halos. Several ranks are played by one where no message is needed;
- * the exchange itself is run on as many ranks as there are, so that mpirun tests it too.
+ * test_box.c - arrays, boxes and halos. One rank plays several where no message is needed; the
+ * exchange itself runs on as many ranks as there are, so mpirun tests it too.
  */
 #include "config.h"
 #include <math.h>
@@ -80,7 +80,7 @@ static void check_boxes(const gfnn_config_t *config, int ranks)
     free(seen);
 }
 
-/* Brute force for gfnn_halo_count: who has which node, and as what. */
+/* Counts by brute force, for gfnn_halo_count: which rank has which node, and as what. */
 static void check_count(const gfnn_config_t *config, int ranks, int width)
 {
     const int64_t nodes = product(config->n_nodes);
@@ -147,7 +147,7 @@ static void test_boxes(void)
         }
 }
 
-/* Least surface; of equals the one with long rows. */
+/* Checks for least surface; among equals, long rows. */
 static void test_choice(void)
 {
     static const struct {
@@ -222,13 +222,13 @@ static int get(rt_type_t type, const void *data, int64_t at)
                             : ((const uint16_t *)data)[at];
 }
 
-/* A figure for component c of a node. */
+/* Returns a value for component c of a node. */
 static int figure(int64_t node, int c)
 {
     return (int)((3 * node + c) % UNTOUCHED);
 }
 
-/* The node of the whole box at (i, j, k), -1 if there is none. */
+/* Returns the node of the whole box at (i, j, k), -1 if there is none. */
 static int64_t node_at(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
 {
     int64_t x[3] = {box->first[0] + i, box->first[1] + j, box->first[2] + k};
@@ -241,9 +241,9 @@ static int64_t node_at(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
     return x[0] + box->N[0] * (x[1] + box->N[1] * x[2]);
 }
 
-/* Own values are there, everything else is UNTOUCHED; after a copy `width` layers have the values
- * of their nodes, and nothing else has changed: ghosts further out, ghosts that are no nodes,
- * padding. */
+/* Checks that own values are there and everything else is UNTOUCHED; after a copy, that `width`
+ * layers have the values of their nodes, and nothing else has changed: ghosts further out,
+ * ghosts that are no nodes, padding. */
 static void check_exchange(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
                            rt_type_t type)
 {
@@ -286,7 +286,7 @@ static void check_exchange(const gfnn_box_t *box, const gfnn_grid_t *grid, int w
     free(node);
 }
 
-/* Thin boxes: ghosts of width 3 come from two boxes away, or are own nodes more than once. */
+/* Thin boxes: ghosts of width 3 come from two boxes away, or are own nodes several times. */
 static void test_exchange(void)
 {
     static const int64_t sizes[][3] = {{9, 6, 5}, {3, 3, 3}, {4, 3, 8}, {20, 17, 24}};

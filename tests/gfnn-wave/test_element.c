@@ -1,5 +1,5 @@
 /*
- * test_element.c - the element matrices against what defines them: energies of displacements that
+ * test_element.c - the element matrices against their definition: energies of displacements that
  * can be integrated by hand, rank, null space, and the cube's symmetry.
  */
 #include "config.h"
@@ -25,8 +25,8 @@ static double product(double A[N][N], const double *u, const double *v)
     return sum;
 }
 
-/* Rank of a symmetric positive semidefinite matrix, by Cholesky with pivoting. What is left behind
- * the last pivot must be rounding. */
+/* Returns the rank of a symmetric positive semidefinite matrix, by Cholesky with pivoting. What
+ * is left after the last pivot must be rounding. */
 static int rank_of(double A[N][N], double *least_pivot, double *left)
 {
     matrix_t R;
@@ -116,7 +116,7 @@ static void test_strain(const gfnn_element_t *e)
         }
 }
 
-/* Mass totals 1 a component, none between components; the moment of x is 1/3. */
+/* Mass adds up to 1 per component, and to 0 between components; the moment of x is 1/3. */
 static void test_mass(const gfnn_element_t *e)
 {
     matrix_t M;
@@ -134,8 +134,9 @@ static void test_mass(const gfnn_element_t *e)
         }
 }
 
-/* The cube is its own mirror image in each direction, and looks the same along x, y and z: equal to
- * the last bit, which kernels may live on. Catches corners in another order than x + 2 y + 4 z. */
+/* The cube is its own mirror image in each direction, and looks the same along x, y and z: equal
+ * to the last bit, which kernels may rely on. Catches corners in another order than x + 2 y + 4
+ * z. */
 static void test_symmetry(const gfnn_element_t *e)
 {
     const double(*all[])[N] = {e->M, e->KL, e->KM};
@@ -160,7 +161,7 @@ static void test_symmetry(const gfnn_element_t *e)
     }
 }
 
-/* The form, term by term; an element that is not there is 0. */
+/* Checks the form, term by term; an absent element is 0. */
 static void test_form(const gfnn_element_t *e)
 {
     const gfnn_form_t form = {1.5, 7, 0.25};

@@ -1,6 +1,6 @@
 /*
- * test_iterations.c - how many iterations each preconditioner needs: a regression test, for
- * weights, kernels and coefficients that are slightly wrong still converge, only later.
+ * test_iterations.c - how many iterations each preconditioner needs: a regression test, as
+ * slightly wrong weights, kernels and coefficients still converge, only later.
  *
  * A head that no network has seen, periodic, a random right-hand side, to 1e-8. The long form
  * (RT_CHECK_LONG=1) has 48^3 elements and both named time steps, within 2 of the expected table;

@@ -63,7 +63,7 @@ static void test_seeds(void)
                            rt_random((uint64_t)face, 3)};
             p[face % 3] = face % 2 ? 1 : -1;
             wrong += gfnn_head_id(p[0], p[1], p[2], (uint64_t)s) != 0;
-            int last = 0; /* towards the middle: 0 1 2 3 4, and then whatever is in there */
+            int last = 0; /* towards the middle: 0 1 2 3 4, and then any */
             for (double t = 1; t > 0.5 && last < 4; t -= 0.001) {
                 const int id = gfnn_head_id(t * p[0], t * p[1], t * p[2], (uint64_t)s);
                 wrong += id < 5 && id != last && id != last + 1;
@@ -84,7 +84,7 @@ static int64_t wrapped(int64_t i, int64_t n, int faces)
     return i >= 0 && i < n ? i : -1;
 }
 
-/* Id of an element of the whole box, by what the model is defined as. */
+/* Returns the id of an element of the whole box, by the definition of the model. */
 static int defined(const gfnn_config_t *config, int64_t i, int64_t j, int64_t k)
 {
     const int64_t e[3] = {wrapped(i, config->n_elements[0], config->faces),
@@ -102,8 +102,8 @@ static int defined(const gfnn_config_t *config, int64_t i, int64_t j, int64_t k)
     return gfnn_head_id(x[0], x[1], x[2], (uint64_t)config->model_seed);
 }
 
-/* Catches ids that are not wrapped, or wrapped by the number of nodes; elements beyond a face that
- * are there; a part that starts at another place than its nodes. */
+/* Catches ids that are not wrapped, or wrapped by the number of nodes; elements beyond a face
+ * that are present; a part that starts elsewhere than its nodes. */
 static void check_parts(const gfnn_config_t *config, int ranks)
 {
     for (int rank = 0; rank < ranks; rank++) {
@@ -288,7 +288,7 @@ static void test_bits(void)
     CHECK(refused > 4 * size);
 }
 
-/* With the first `old` changed to `new`: refused with this text, or (NULL) still the same. */
+/* Changes the first `old` to `new`: refused with this text, or (NULL) still the same. */
 static void check_change(const char *old, const char *new, const char *wanted)
 {
     static char broken[MOST];
@@ -379,7 +379,7 @@ static void test_structure(void)
     CHECK(strstr(why, "No such file"));
 }
 
-/* Run on as many ranks as there are: rank 0 deals the file out. */
+/* Runs on any number of ranks: rank 0 sends the file to the others. */
 static void test_sample(void)
 {
     rt_text_t at;
@@ -435,8 +435,7 @@ static void test_refusals(void)
     config.vs = NAN;
     check_refused(&config, "must be above 0");
     config.model = "haed";
-    check_refused(&config,
-                  "--model haed: must be head, uniform, or a file; there is no such file");
+    check_refused(&config, "--model haed: must be head, uniform, or a file; there is no such file");
     config.model = gfnn_test_input("samples.py", &path);
     check_refused(&config, "samples.py: no voxel file");
     config.model = gfnn_test_input("ball.voxels", &path);

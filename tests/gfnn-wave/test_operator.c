@@ -1,10 +1,11 @@
 /*
- * test_operator.c - y = A x of the CPU rungs, against a sum over all elements that knows nothing of
- * boxes, ghosts, parity or even of element.c: matrices by 3x3x3 Gauss points, nodes wrapped by %.
+ * test_operator.c - y = A x of the CPU rungs, against a sum over all elements that is independent
+ * of boxes, ghosts, parity and even of element.c: matrices by 3x3x3 Gauss points, nodes wrapped by
+ * %.
  *
  * Boxes have extents about those of vectors, tiles and chunks, so that each left-over lane, row and
- * chunk is met. Elements inside are absent too (at free faces they are only outside). y begins as
- * NaN, which must not come through, and what is not of the region must not be written.
+ * chunk occurs. Elements inside are absent too (at free faces only those outside are). y begins as
+ * NaN, which must not come through, and nothing outside the region may be written.
  */
 #include "config.h"
 #include <math.h>
@@ -99,7 +100,7 @@ static void fill_ids(case_t *t, uint64_t seed)
             }
 }
 
-/* x of node (i, j, k), wrapped; exact in FP32. 0 beyond a face that is not periodic. */
+/* Returns x of node (i, j, k), wrapped; exact in FP32. 0 beyond a face that is not periodic. */
 static double x_of(const case_t *t, int c, int64_t i, int64_t j, int64_t k, uint64_t seed)
 {
     const int64_t *N = t->box.N;
@@ -208,7 +209,7 @@ static gfnn_region_t whole(const gfnn_box_t *box)
 
 static const double STALE = 12345;
 
-/* y: NaN in the region, STALE elsewhere. */
+/* Sets y: NaN in the region, STALE elsewhere. */
 static void forget(case_t *t, const gfnn_region_t *region)
 {
     const int64_t *n = t->box.n;
@@ -226,8 +227,8 @@ static void forget(case_t *t, const gfnn_region_t *region)
                     }
 }
 
-/* Largest |y - want| in units of the largest size; INFINITY if a node of the region has no value or
- * one that is not of it, ghosts too, has got one. */
+/* Returns the largest |y - want| in units of the largest size; INFINITY if a node of the region
+ * has no value, or one outside it, ghosts included, has got one. */
 static double error_of(const case_t *t, const gfnn_region_t *region, bool single)
 {
     const gfnn_grid_t *fine = &t->box.fine, *g = single ? &t->box.wide : fine;
@@ -292,7 +293,7 @@ static void check_region(case_t *t, const gfnn_operator_t *op, const gfnn_form_t
     CHECK(fabs(dot - dot_of(t, region, t->x, t->want)) <= BOUND * size);
 }
 
-/* The whole box, and in parts as a solve takes it: inner nodes, then layers at the faces. */
+/* Applies to the whole box, and in parts as a solve does: inner nodes, then layers at the faces. */
 static void check_regions(case_t *t, const gfnn_operator_t *op, const gfnn_form_t *form)
 {
     gfnn_region_t all = whole(&t->box);
@@ -420,7 +421,7 @@ static void test_threads(const gfnn_operator_t *op)
     case_destroy(t);
 }
 
-/* The oracle's |A| |x| is what bounds are made of. */
+/* Checks the oracle's |A| |x|, of which bounds are made. */
 static void test_absolute(void)
 {
     const gfnn_form_t form = {1, 4, 1e-4};
@@ -440,7 +441,7 @@ static void test_absolute(void)
 int main(void)
 {
     make_matrices();
-    rt_threads_set(1); /* many small boxes: more would only wait for each other */
+    rt_threads_set(1); /* many small boxes: more threads would only wait for each other */
     test_parity();
     test_absolute();
     const gfnn_kernels_t *rung[2] = {&gfnn_op_reference, &gfnn_op_simd};

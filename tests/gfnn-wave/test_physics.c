@@ -1,15 +1,15 @@
 /*
- * test_physics.c - plane waves run as fast as the discrete equations say, energy stays what it was,
- * and damping takes it away.
+ * test_physics.c - plane waves travel as fast as the discrete equations say, energy is conserved,
+ * and damping reduces it.
  *
  * A plane wave along x is an eigenvector of M and K: with theta = k ds the consistent mass and the
  * stiffness of a row of elements give
  *
  *     w_h^2 = (c / ds)^2 6 (1 - cos theta) / (2 + cos theta),
  *
- * and Newmark's (1/4, 1/2) turns it by w = (2 / dt) atan(w_h dt / 2) a unit of time, exactly. So
- * after hundreds of steps the phase is known to the last digits but for rounding and the solver's
- * tolerance; a wrong matrix, density, coefficient of the step or order of updates shows.
+ * and Newmark's (1/4, 1/2) turns it by w = (2 / dt) atan(w_h dt / 2) per unit of time, exactly.
+ * So after hundreds of steps the phase is known to the last digits, except for rounding and the
+ * solver's tolerance; a wrong matrix, density, coefficient of the step or order of updates shows.
  */
 #include "config.h"
 #include <math.h>
@@ -18,7 +18,7 @@
 enum { WAVE = 20, STEPS = 200 };
 static const double PI = 3.14159265358979323846;
 
-/* The state of a wave of WAVE nodes a wavelength that runs in x, at t = 0. */
+/* Sets the state of a wave of WAVE nodes per wavelength that travels in x, at t = 0. */
 static void put_wave(gfnn_problem_t *p, int component, double wh)
 {
     const gfnn_grid_t *g = &p->box.fine;
@@ -105,8 +105,8 @@ static void run_wave(int component, double speed, const char *name, double expec
     gfnn_test_destroy(&c);
 }
 
-/* With damping the energy falls, by what a critical share h of it says at that frequency: within
- * a few per cent exp(-2 h_eff w t), h_eff = (a / w + b w) / 2. */
+/* With damping the energy falls as the damping ratio at that frequency says: within a few per
+ * cent exp(-2 h_eff w t), h_eff = (a / w + b w) / 2. */
 static void run_damped(void)
 {
     gfnn_test_t c;

@@ -1,9 +1,9 @@
 /*
- * test_predictor.c - z = P r of the CPU rungs against the formula of gfnn.h, written down a second
- * time as plainly as can be: random kernels, coefficients and r; kernels of a single tap, which
- * show at once if taps are mirrored or rows and columns of K swapped; a uniform medium.
+ * test_predictor.c - z = P r of the CPU rungs against the formula of kernel.h, written down a
+ * second time as plainly as possible: random kernels, coefficients and r; kernels of a single tap,
+ * which show at once if taps are mirrored or rows and columns of K swapped; a uniform medium.
  *
- * Around r lie NaN and a page that may not be touched; around z a mark that must stay.
+ * Around r there are NaN and a page that must not be touched; around z a mark that must stay.
  */
 #include "config.h"
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct {
     gfnn_box_t box;
     gfnn_network_t network;
     float *K, *c, *z;
-    double *r; /* on wide, what kernels get before it is narrowed */
+    double *r; /* on wide, before it is narrowed for the kernels */
     size_t values;
 } case_t;
 
@@ -35,7 +35,7 @@ static bool is_inside(const case_t *t, int64_t i, int64_t j, int64_t k, int64_t 
            k < n[2] + beyond;
 }
 
-/* Loops over whatever lies on `wide`, component l at (i, j, k). */
+/* Loops over the values on `wide`, component l at (i, j, k). */
 #define FOR_NODES(t, beyond)                                           \
     for (int64_t k = -(beyond); k < (t)->box.n[2] + (beyond); k++)     \
         for (int64_t j = -(beyond); j < (t)->box.n[1] + (beyond); j++) \
@@ -92,7 +92,7 @@ static void destroy(case_t *t)
     RT_FREE(t->r, RT_HOST);
 }
 
-/* r as this precision, ending where a page begins that may not be touched. */
+/* Returns r in this precision, which ends where a page begins that must not be touched. */
 static size_t bytes_of(const case_t *t, int precision)
 {
     return t->values * (precision == GFNN_FP16 ? 2 : 4);
@@ -126,7 +126,7 @@ static void apply(case_t *t, const gfnn_kernels_t *rung, int precision)
 
 /* --- what is wanted --- */
 
-/* z_l at a node, or the sum of sizes of its terms. */
+/* Returns z_l at a node, or the sum of the magnitudes of its terms. */
 static double wanted(case_t *t, bool absolute, int l, int64_t i, int64_t j, int64_t k)
 {
     double sum = 0, c[GFNN_MAX_COEF];
@@ -151,7 +151,7 @@ static double wanted(case_t *t, bool absolute, int l, int64_t i, int64_t j, int6
     return sum;
 }
 
-/* Largest error against the largest |z|; infinite if anything beside z was written. */
+/* Returns the largest error against the largest |z|; infinite if anything but z was written. */
 static double error_of(case_t *t)
 {
     double most = 0, error = 0;
@@ -187,7 +187,7 @@ static void random_case(int form, int kernels, int64_t nx, int64_t ny, int64_t n
         apply(&t, rungs[g], GFNN_FP16);
         const double error = error_of(&t);
         CHECK(error < 5e-3 && error > 1e-6); /* or r was not narrowed at all */
-        narrow(&t);                          /* of what is left, nothing is due to r */
+        narrow(&t);                          /* no remaining error is due to r */
         CHECK(error_of(&t) < 1e-5);
         destroy(&t);
     }
@@ -325,7 +325,7 @@ int main(void)
 {
     static const int taps[][3] = {{0, 0, 0}, {3, 0, 0},  {-3, 0, 0}, {0, 2, 0},  {0, -3, 0},
                                   {0, 0, 1}, {0, 0, -3}, {3, -2, 1}, {-3, 3, -3}};
-    /* rows shorter than a vector, of one, with a rest, of several blocks */
+    /* rows shorter than a vector, of one, with a remainder, of several blocks */
     random_case(GFNN_GFM, 1, 3, 4, 5);
     random_case(GFNN_GFM, 2, 16, 3, 4);
     random_case(GFNN_GFM, 2, 37, 5, 3);

@@ -15,8 +15,8 @@ typedef struct {
     size_t values; /* of a vector on fine */
 } bench_t;
 
-/* A network of one kernel, which is no Green's function: about D^-1, with random values around it and
- * coefficients that differ from node to node, so that P is not symmetric. */
+/* A network of one kernel, which is no Green's function: about D^-1, with random values around
+ * it and coefficients that differ from node to node, so that P is not symmetric. */
 typedef enum { NO_NETWORK, NETWORK, SMOOTHED } network_use_t;
 static gfnn_weights_t network;
 static float kernel[9 * GFNN_STENCIL];
@@ -33,7 +33,7 @@ static void give_network(bench_t *b, network_use_t use)
     b->problem->coef = RT_NEW(float, plane, RT_HOST);
     for (size_t i = 0; i < plane; i++)
         b->problem->coef[i] = (float)(1 + 0.3 * rt_random(i, 8));
-    b->config->precond = GFNN_GFM; /* in the settings it would read a file */
+    b->config->precond = GFNN_GFM; /* a setting would read a file */
     b->config->smooth = use == SMOOTHED;
 }
 
@@ -54,7 +54,7 @@ static void bench_destroy(bench_t *b)
     gfnn_test_destroy(&b->test);
 }
 
-/* Own value number q: component, z, y, x. */
+/* Returns the position of own value number q: component, z, y, x. */
 static int64_t position(const gfnn_grid_t *g, int64_t q)
 {
     const int64_t i = q % g->n[0], j = q / g->n[0] % g->n[1], k = q / g->n[0] / g->n[1] % g->n[2];
@@ -95,7 +95,7 @@ static double difference(const gfnn_grid_t *g, const double *x, const double *y)
 
 /* --- against elimination --- */
 
-/* A x = f by Cholesky, A column by column from the definition. Held values are 0. */
+/* Solves A x = f by Cholesky, with A column by column from the definition. Held values are 0. */
 static void eliminate(bench_t *b, const double *f, double *x)
 {
     const int64_t n = own_values(b->g);
@@ -185,8 +185,8 @@ static double dot(const bench_t *b, const double *x, const double *y)
     return sum;
 }
 
-/* `iterations` of the textbook's flexible method, which keeps the residual before; or, if not
- * flexible, with Fletcher's and Reeves' beta. */
+/* Makes `iterations` of the textbook's flexible method, which keeps the residual before; or, if
+ * not flexible, with Fletcher's and Reeves' beta. */
 static void textbook(bench_t *b, const double *f, int64_t iterations, bool flexible, double *x)
 {
     double *vectors[5];
@@ -261,9 +261,9 @@ static double *six_iterations(const char *settings, double factor)
     return x;
 }
 
-/* A polynomial of degree 1 is bj but for a factor, which conjugate gradients do not see: it takes
- * the same steps, by passes of its own. A force of another magnitude takes the same steps too,
- * though z is in FP32: all scales are powers of two, and the bits are the same. */
+/* A polynomial of degree 1 is bj times a factor, which has no effect on conjugate gradients: it
+ * takes the same steps, in separate passes. A force of another magnitude takes the same steps
+ * too, though z is in FP32: all scales are powers of two, and the bits are the same. */
 static void check_fused(const char *faces)
 {
     const double factor = 0x1p-200;
@@ -309,7 +309,7 @@ static void check_ends(const char *settings)
 
 /* --- time --- */
 
-/* Kinetic and strain energy, in units of rho ds^3. */
+/* Returns kinetic and strain energy, in units of rho ds^3. */
 static double energy(bench_t *b)
 {
     gfnn_solver_t *s = b->s;
@@ -362,9 +362,9 @@ static bool is_same(const double *x, const double *y, size_t values)
     return memcmp(x, y, values * sizeof *x) == 0;
 }
 
-/* A solve begins where spoil puts it, a power of two of the problem's start, of which it leaves the
- * same multiple to the last bit each time, and nothing of an earlier one
- * can be taken for its result. */
+/* A solve begins where spoil puts it, at a power of two times the problem's start. Each time it
+ * leaves the same multiple, to the last bit. Nothing of an earlier solve can be taken for its
+ * result. */
 static void check_spoil(void)
 {
     bench_t b;

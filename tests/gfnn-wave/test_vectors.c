@@ -1,6 +1,6 @@
 /*
  * test_vectors.c - the CPU's loops over vectors, each against a plain loop written from its line in
- * gfnn.h. Ghosts and padding hold a mark that must be there afterwards; sums must have the same
+ * kernel.h. Ghosts and padding hold a mark that must be there afterwards; sums must have the same
  * bits on one thread and on two.
  */
 #include "config.h"
@@ -60,7 +60,7 @@ static void bench_destroy(bench_t *b)
     RT_FREE(b->wide, RT_HOST);
 }
 
-/* The mark everywhere, random own values. */
+/* Returns a vector of random own values, with the mark everywhere else. */
 static double *new64(const bench_t *b, uint64_t seed)
 {
     const size_t values = 3 * (size_t)b->box.fine.plane;
@@ -92,7 +92,7 @@ static uint16_t *new16(const bench_t *b)
     return x;
 }
 
-/* Is the mark still in all that is not own? */
+/* Is the mark still in everything that is not own? */
 #define DEFINE_MARKED(NAME, TYPE, GRID)                                   \
     static bool NAME(const bench_t *b, const TYPE *x)                     \
     {                                                                     \
@@ -167,7 +167,7 @@ static void check_update(const bench_t *b)
     RT_FREE(low, RT_HOST);
 }
 
-/* update and D^-1 in one; without a step, q is not even read. */
+/* Checks update and D^-1 in one pass; without a step, q is not even read. */
 static void check_update_bj(const bench_t *b)
 {
     const double alpha = 0.375, scale = 8;
@@ -226,8 +226,8 @@ static void check_dots(const bench_t *b)
     RT_FREE(z, RT_HOST);
 }
 
-/* x goes along p as it was, and p on from there: catches a step along the new p, one of another
- * length, and one before there is a p. */
+/* x must go along p as it was, and p go on from there: catches a step along the new p, one of
+ * another length, and one before there is a p. */
 static void check_direction(const bench_t *b, bool plain)
 {
     static const double factor[][2] = {{0.75, -3}, {0.75, 0}, {0, -3}, {0, 0}};
@@ -294,7 +294,7 @@ static void check_wide(const bench_t *b)
 
 /* --- 16 bits --- */
 
-/* What x is as a 16-bit float, by arithmetic: 11 binary digits, or multiples of 2^-24. */
+/* Returns x as a 16-bit float, by arithmetic: 11 binary digits, or multiples of 2^-24. */
 static double rounded_half(double x)
 {
     int exponent;
@@ -366,7 +366,7 @@ static bool is_held(const gfnn_box_t *box, int c, const int64_t at[3])
     return box->faces == GFNN_MIRROR && (at[c] == 0 || at[c] == box->N[c] - 1);
 }
 
-/* D of the node: the corners of the eight elements around it. */
+/* Computes D of the node: the corners of the eight elements around it. */
 static void block(const bench_t *b, const int64_t at[3], double D[3][3])
 {
     memset(D, 0, 9 * sizeof(double));
@@ -381,7 +381,7 @@ static void block(const bench_t *b, const int64_t at[3], double D[3][3])
     }
 }
 
-/* D z = r in the components that are not held, and z = 0 in the others. */
+/* Checks D z = r in the components that are not held, and z = 0 in the others. */
 static bool solves_block(const bench_t *b, const int64_t at[3], const float *r, const float *z)
 {
     const gfnn_grid_t *g = &b->box.wide;
@@ -403,7 +403,7 @@ static bool solves_block(const bench_t *b, const int64_t at[3], const float *r, 
     return solved;
 }
 
-/* D^-1 alone, which the next is measured by. */
+/* Checks D^-1 alone, by which the next test is measured. */
 static void check_blocks(const bench_t *b)
 {
     const int64_t *n = b->box.n;
@@ -505,15 +505,16 @@ static void check_newmark(const bench_t *b)
 
 /* --- ghosts --- */
 
-/* Which node a position along direction d is or is an image of; -1: further than `width` out. */
+/* Returns the node that a position along direction d is or is an image of; -1: more than `width`
+ * out. */
 static int64_t node_at(const bench_t *b, int d, int64_t i, int width)
 {
     const int64_t n = b->box.N[d];
     return i < -width || i >= n + width ? -1 : (i + n) % n;
 }
 
-/* Own values are their numbers: ghosts get those of their nodes, and what lies beyond them keeps
- * the mark, 7777, which no value has. */
+/* Own values are their numbers: ghosts get those of their nodes, and everything beyond them
+ * keeps the mark, 7777, which no value has. */
 #define DEFINE_CHECK_WRAP(NAME, TYPE, GRID, RT_TYPE)                                             \
     static void NAME(const bench_t *b, int width)                                                \
     {                                                                                            \
@@ -573,7 +574,7 @@ static void sums_with(const bench_t *b, int threads, double sums[SUMS])
     RT_FREE(z, RT_HOST);
 }
 
-/* Catches a reduction whose order is that of the threads. */
+/* Catches a reduction in the order of the threads. */
 static void check_reproducible(const bench_t *b)
 {
     double one[SUMS], more[SUMS];

@@ -1,5 +1,5 @@
 /*
- * test_weights.c - trained files and what is made of them: a file is written here, read and
+ * test_weights.c - trained files and what is computed from them: a file is written here, read and
  * compared, then broken in every way; files that are not for a run; networks against a plain loop;
  * the energy fit against the gradient of the energy on a small box, element after element.
  */
@@ -87,8 +87,8 @@ static void write_file(const file_t *f, size_t size)
         perror(path), exit(EXIT_FAILURE);
 }
 
-/* gf8 if M is 0; both networks have the widths 216, HIDDEN, outputs, the classifier perhaps another
- * HIDDEN. */
+/* Makes a file, gf8 if M is 0. Both networks have the widths 216, HIDDEN, outputs; the
+ * classifier may have another HIDDEN. */
 static void make(file_t *f, int M, int cls_layers)
 {
     static const double physics[] = {200, 1e-3, 2e-5, 1000, 1e-3, 500, 5000, 50, 120};
@@ -235,7 +235,7 @@ static void test_broken(void)
     CHECK(!gfnn_weights_read(folder, why, sizeof why) && strstr(why, "not a regular file"));
 }
 
-/* A file that was written like this, so that its CRC is right. */
+/* Writes such a file with the right CRC. */
 static void wrong_u32(int M, size_t at, uint32_t value, const char *text)
 {
     static file_t f;
@@ -422,8 +422,8 @@ static float c_at(const place_t *p, int q, int64_t i, int64_t j, int64_t k)
     return p->c[q * p->box.bare.plane + gfnn_at(&p->box.bare, i, j, k)];
 }
 
-/* Periodic. Material 1 for large x, in which there are uniform patches, else any; and beyond the
- * last layer in z perhaps nothing. */
+/* Fills a periodic box: material 1 for large x, where there are uniform patches, else any;
+ * beyond the last layer in z perhaps absent ones. */
 static void fill(place_t *p, bool outside)
 {
     const int64_t *n = p->box.n, b = GFNN_ND + 1;
@@ -456,7 +456,8 @@ static void plain_mlp(const gfnn_mlp_t *mlp, const double *input, double *out)
     memcpy(out, h, (size_t)mlp->width[mlp->layers] * sizeof *out);
 }
 
-/* Wanted coefficients of a node; false: two classes are too close to tell. */
+/* Computes the wanted coefficients of a node; returns false if two classes are too close to
+ * distinguish. */
 static bool plain_node(const gfnn_weights_t *w, int coef, const place_t *p, int64_t i, int64_t j,
                        int64_t k, double *c)
 {
@@ -519,7 +520,7 @@ static void test_infer(int M, int cls_layers)
     gfnn_weights_free(w);
 }
 
-/* The first of the largest scores: 1 of {0, 2, 2, 1} whatever the inputs. */
+/* The first of the largest scores wins: 1 of {0, 2, 2, 1} whatever the inputs. */
 static void test_ties(void)
 {
     static file_t f;
@@ -547,7 +548,7 @@ static void test_ties(void)
 
 static const gfnn_form_t form = {1, 400, 0.01};
 
-/* Field p of row l about a node as vectors of a whole periodic box: value of component j. */
+/* Returns field p of row l about a node, on a whole periodic box: the value of component j. */
 static double field(const gfnn_weights_t *w, int l, int p, int j, int x, int y, int z)
 {
     const int s = ((z + 3) * 7 + y + 3) * 7 + x + 3;
@@ -557,7 +558,7 @@ static double field(const gfnn_weights_t *w, int l, int p, int j, int x, int y, 
     return (l == j) == (p < 4) ? factor[p % 4] * (double)w->K[(l * 3 + j) * GFNN_STENCIL + s] : 0;
 }
 
-/* y += A x over all elements of the box, nodes numbered without ghosts, three values each. */
+/* y += A x over all elements of the box; nodes are numbered without ghosts, three values each. */
 static void assemble(const place_t *p, const double *x, double *y)
 {
     const int64_t *n = p->box.n;
@@ -584,7 +585,8 @@ static void assemble(const place_t *p, const double *x, double *y)
             }
 }
 
-/* Largest derivative of the energy at c, against the sum of the sizes of its terms. */
+/* Returns the largest derivative of the energy at c, over the sum of the magnitudes of its
+ * terms. */
 static double gradient(const gfnn_weights_t *w, const place_t *p, const int64_t node[3])
 {
     const int64_t *n = p->box.n;

@@ -1,10 +1,10 @@
 /*
- * gfnn_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
+ * gfnn_mutants.c - wrong programs, each of which the verification must detect; see mutants.h.
  *
  * Heads are small, but have several tissues, so that a wrong element shows. Operator and predictor
- * are written here once more, by nodes, with faults in them. A solve is the app's own conjugate
- * gradients over cpu-simd and predict-simd; its faults are put into the timed solve only, not into
- * the kernels that are checked by themselves, so that what is left behind must give them away.
+ * are written again here, node by node, with faults in them. A solve is the app's own conjugate
+ * gradients over cpu-simd and predict-simd; its faults are in the timed solve only, not in the
+ * kernels that are checked by themselves, so that only what is left behind can reveal them.
  */
 #include "config.h"
 #include <math.h>
@@ -106,7 +106,7 @@ typedef enum {
     U_ROUNDED,
     ONE_VALUE_OF_V,
     NAN_AFTER_SOLVE,
-    /* messages, and what is only divided if there are several ranks */
+    /* messages, and parts that exist only on several ranks */
     MESSAGE_DROPPED
 } fault_t;
 
@@ -124,7 +124,7 @@ static const char *const settings[PROBLEMS] = {
     [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
     [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11"};
 
-/* Variants: function tables; a boundary slab that is forgotten, which only several ranks have. */
+/* Variants: function tables; a boundary slab that is left out, which only several ranks have. */
 enum { OPERATOR, UNCLAIMED /* not reproducible */, PREDICTOR, SOLVE, SLAB };
 
 static const rt_mutant_t mutants[] = {
@@ -253,7 +253,7 @@ static const rt_mutant_t mutants[] = {
 /* --- what a run keeps --- */
 
 /* Vectors: the first answer (of a solve: u, v, a, du); du of the step before the last; x of the
- * solve or of the product before. */
+ * previous solve or product. */
 enum { ANSWER, BEFORE = 4, X_BEFORE, KEPT };
 
 static fault_t fault;
@@ -276,7 +276,7 @@ static bool in_solve(fault_t f)
     return solving && fault == f;
 }
 
-/* From the second solve on. */
+/* Is this fault in force, from the second solve on? */
 static bool later(fault_t f)
 {
     return in_solve(f) && solves > 1;
@@ -327,7 +327,7 @@ static void make_matrices(const gfnn_materials_t *materials, const gfnn_form_t *
     }
 }
 
-/* Corner q of the element (i, j, k): component c of x. */
+/* Returns component c of x at corner q of the element (i, j, k). */
 static double corner(const double *x, int64_t i, int64_t j, int64_t k, int q, int c)
 {
     const gfnn_grid_t *g = &box->fine;
@@ -343,7 +343,7 @@ static double corner(const double *x, int64_t i, int64_t j, int64_t k, int q, in
     return x[c * g->plane + gfnn_at(g, at[0], at[1], at[2])];
 }
 
-/* Adds what the element of which the node is corner a does to it. */
+/* Adds the contribution of the element whose corner a the node is. */
 static void add_element(const gfnn_view_t *view, const double *x, const int64_t node[3], int a,
                         double sum[3])
 {
@@ -383,7 +383,7 @@ static bool is_forgotten(fault_t skipped, int64_t j, int64_t k)
     return (fault == skipped && j == 1 && k == 1) || (later(HALF_IN_WINDOWS) && j % 2);
 }
 
-/* Nodes next to the upper face of the box. */
+/* Is the region the nodes next to the upper face of the box? */
 static bool is_upper_slab(const gfnn_region_t *r)
 {
     bool is = false;
@@ -443,7 +443,7 @@ static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gf
 
 /* --- the predictor --- */
 
-/* K_m[i][j][s], taps s = (x, y, z) from -3 on. */
+/* Returns K_m[i][j][s], for taps s = (x, y, z) from -3 on. */
 static double tap(const gfnn_network_t *network, int m, int i, int j, int x, int y, int z)
 {
     const int sign = fault == MIRRORED ? -1 : 1; /* in x only: kernels are even */
@@ -457,7 +457,7 @@ static double tap(const gfnn_network_t *network, int m, int i, int j, int x, int
     return fault == BF16_K ? bf16(K) : fault == HALF_K ? half(K) : K;
 }
 
-/* Of gf8: a + b . s/3. */
+/* Returns the weight of gf8: a + b . s/3. */
 static double weight(const double *c, int x, int y, int z)
 {
     const double slope = (c[1] * x + c[2] * y + c[3] * z) / GFNN_ND;
@@ -535,7 +535,7 @@ static void predict(const gfnn_view_t *view, const gfnn_network_t *network, cons
 
 /* --- tables of a solve: cpu-simd, with what happens in the timed solve only --- */
 
-/* In the solve's sixth product every ghost is as it was in the fifth. */
+/* Returns x; in the sixth product of a solve its ghosts are those of the fifth. */
 static const double *with_stale_ghosts(const double *x)
 {
     const gfnn_grid_t *g = &box->fine;
@@ -564,7 +564,7 @@ static void solve_apply(const gfnn_view_t *view, const gfnn_form_t *form,
                              y);
 }
 
-/* x without its ghosts. */
+/* Copies x without its ghosts. */
 static void copy_own(const float *x, float *to)
 {
     const gfnn_grid_t *g = &box->wide;
@@ -599,14 +599,14 @@ static void solve_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
     RT_FREE(seen, RT_HOST);
 }
 
-/* The step of x that the last iteration left over. */
+/* Makes the step of x that the last iteration left. */
 static void solve_axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
 {
     if (!in_solve(LAST_STEP_OF_X) || y != du)
         gfnn_vectors_cpu.axpby(view, a, x, b, y);
 }
 
-/* x's part of it; the fourth of each step is that of the third iteration. */
+/* Returns alpha for x; the fourth of each step is that of the third iteration. */
 static double faulty_alpha(double alpha)
 {
     const double before = alpha_before;
@@ -629,7 +629,7 @@ static void solve_direction_plain(const gfnn_view_t *view, double alpha, double 
     gfnn_vectors_cpu.direction_plain(view, faulty_alpha(alpha), x, r, beta, p);
 }
 
-/* A wrong polynomial finds x too, only later than honest ones may. */
+/* A wrong polynomial finds x too, only later than an honest one may. */
 static void solve_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                            float omega, const float *r, const float *y, float *out)
 {
@@ -659,7 +659,7 @@ static void add_source(const gfnn_solver_t *s, double time)
         s->f[force.at] += s->scale * (fault == SOURCE_SIGN ? -force.value : force.value);
 }
 
-/* f, by way of p, r and q. */
+/* Computes f; uses p, r and q. */
 static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_step_t *step = &s->problem->step;
@@ -694,7 +694,7 @@ static void newmark(gfnn_solver_t *s)
     }
 }
 
-/* gfnn_cg of looser settings, where a fault asks for them. */
+/* Calls gfnn_cg with looser settings, where a fault needs them. */
 static void faulty_cg(gfnn_solver_t *s)
 {
     gfnn_problem_t *p = s->problem;
@@ -717,7 +717,7 @@ static void faulty_cg(gfnn_solver_t *s)
         s->residual = asked->tolerance / 2;
 }
 
-/* What the app does, with faults. */
+/* Does what the app does, with faults. */
 static void time_steps(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
@@ -739,7 +739,7 @@ static void time_steps(gfnn_solver_t *s)
         memcpy(s->x, before, (size_t)values_of() * sizeof *before);
 }
 
-/* Without damping: other coefficients for everything, but for what scales the source. */
+/* Steps without damping: everything has other coefficients, except the scale of the source. */
 static void undamped_steps(gfnn_solver_t *s)
 {
     const gfnn_step_t step = s->problem->step;
@@ -752,7 +752,7 @@ static void undamped_steps(gfnn_solver_t *s)
 
 /* --- the solve --- */
 
-/* Keeps what it is the first time, puts it into that place later. */
+/* Keeps x the first time, and replaces x by it later. */
 static void keep_or_answer(int which, void *x, size_t bytes)
 {
     if (solves == 1)
@@ -775,7 +775,7 @@ static void first_answer(gfnn_solver_t *s)
     s->residual = residual;
 }
 
-/* x of this solve is kept, that of the one before taken. */
+/* Keeps x of this solve, and takes that of the one before. */
 static void take_previous_input(gfnn_solver_t *s)
 {
     for (int64_t i = 0; i < values_of(); i++) {
@@ -855,7 +855,7 @@ static void faulty_solve(void *solver)
     if (fault == MESSAGE_DROPPED && variant == SOLVE)
         swap_halos(s);
     solve_wrongly(s);
-    s->steps = s->problem->config->steps; /* or the number would be all that gives it away */
+    s->steps = s->problem->config->steps; /* otherwise the number alone would give it away */
 }
 
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
@@ -886,7 +886,7 @@ static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
     solve_op = gfnn_operator_simd;
     solve_op.apply = solve_apply;
     solve_op.apply32 = solve_apply32;
-    solve_op.apply_dot = NULL; /* or not every product would be solve_apply's */
+    solve_op.apply_dot = NULL; /* otherwise not every product would be solve_apply */
     solve_op.whole = true;
     vectors = gfnn_vectors_cpu;
     vectors.hold = solve_hold;
@@ -912,7 +912,7 @@ static const char *ladder(const rt_mutant_t *mutant)
                                         : "operator";
 }
 
-/* The first element inside the box whose neighbour in x is of another tissue. */
+/* Returns the first element inside the box whose neighbour in x is of another tissue. */
 static int64_t find_victim(const gfnn_model_t *model)
 {
     const gfnn_materials_t *materials = &model->materials;
