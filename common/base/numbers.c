@@ -45,13 +45,6 @@ double rt_random(uint64_t index, uint64_t seed)
     return (double)odd * 0x1p-52;
 }
 
-double rt_sum_pairwise(const double *x, int64_t n)
-{
-    if (n <= 2)
-        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
-    return rt_sum_pairwise(x, n / 2) + rt_sum_pairwise(x + n / 2, n - n / 2);
-}
-
 bool rt_ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text), m = strlen(end);

@@ -1,6 +1,6 @@
 /*
  * base/numbers.h - small questions about numbers and names: whether a value is finite, reproducible
- * random data, a sum whose rounding error stays small, and how a name ends.
+ * random data, and how a name ends.
  *
  * NaN and infinity are found by their bit pattern, and numbers.c is compiled with -fno-fast-math
  * whatever CFLAGS say: with -ffast-math a compiler may assume that x != x is never true.
@@ -26,10 +26,6 @@ size_t rt_count_nonfinite(const double *x, size_t n);
 uint64_t rt_hash(uint64_t index, uint64_t seed);
 /* Returns the same as a double, uniform in (-1, 1), an exact multiple of 2^-52. */
 double rt_random(uint64_t index, uint64_t seed);
-
-/* Returns the sum of x[0..n-1] (host), halves first: its rounding error grows with the logarithm of
- * n, and the same numbers always give the same bits. */
-double rt_sum_pairwise(const double *x, int64_t n);
 
 /* True if `text` ends with `end`, or is equal to it. */
 bool rt_ends_with(const char *text, const char *end);

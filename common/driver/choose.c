@@ -49,8 +49,10 @@ void rt_run_read(rt_run_t *run)
     for (int i = 0; i < run->app->n_rungs && !any; i++)
         any = rt_run_wants(run, &run->app->ladder[i]) &&
               !rt_run_obstacle(run, &run->app->ladder[i], false, &why);
-    if (any)
-        rt_input_new(run);
+    if (!any)
+        return;
+    rt_input_new(run);
+    rt_tuning_resolve(run); /* the input knows the counts that a choice is made for */
 }
 
 /* The kinds of rungs, the fastest processor first. */
