@@ -57,6 +57,9 @@ static inline int app_test_stop(int status)
         rt_run_destroy(&t->run);                                                            \
     }
 
+/* The same for tests that need no type: app_test_t, with void pointers. */
+APP_TEST(app_test, void, void)
+
 /* Returns whether this rung can run here, and this problem. */
 static inline bool app_test_can_run(const rt_run_t *run, const rt_rung_t *rung)
 {
