@@ -43,6 +43,25 @@ static inline gfnn_config_t gfnn_test_config(int64_t nx, int64_t ny, int64_t nz,
     return config;
 }
 
+/* Arrays of a check: kept when they are made, and freed together at its end. */
+enum { GFNN_TEST_ARRAYS = 64 };
+static struct {
+    void *array[GFNN_TEST_ARRAYS];
+    int n;
+} gfnn_test_kept;
+
+static inline void *gfnn_test_keep(void *array)
+{
+    RT_EXPECT(gfnn_test_kept.n < GFNN_TEST_ARRAYS, RT_MEMORY, "too many arrays in a check");
+    return gfnn_test_kept.array[gfnn_test_kept.n++] = array;
+}
+
+static inline void gfnn_test_release(void)
+{
+    while (gfnn_test_kept.n > 0)
+        rt_free(gfnn_test_kept.array[--gfnn_test_kept.n], RT_HOST);
+}
+
 /* Writes the path of a file of inputs/gfnn-wave; returns path->text. */
 static inline const char *gfnn_test_input(const char *name, rt_text_t *path)
 {

@@ -64,7 +64,7 @@ static void bench_destroy(bench_t *b)
 static double *new64(const bench_t *b, uint64_t seed)
 {
     const size_t values = 3 * (size_t)b->box.fine.plane;
-    double *x = RT_NEW(double, values, RT_HOST);
+    double *x = gfnn_test_keep(RT_NEW(double, values, RT_HOST));
     for (size_t i = 0; i < values; i++)
         x[i] = MARK;
     for (int64_t q = 0; q < b->n; q++)
@@ -75,7 +75,7 @@ static double *new64(const bench_t *b, uint64_t seed)
 static float *new32(const bench_t *b, uint64_t seed)
 {
     const size_t values = 3 * (size_t)b->box.wide.plane;
-    float *x = RT_NEW(float, values, RT_HOST);
+    float *x = gfnn_test_keep(RT_NEW(float, values, RT_HOST));
     for (size_t i = 0; i < values; i++)
         x[i] = (float)MARK;
     for (int64_t q = 0; q < b->n; q++)
@@ -86,7 +86,7 @@ static float *new32(const bench_t *b, uint64_t seed)
 static uint16_t *new16(const bench_t *b)
 {
     const size_t values = 3 * (size_t)b->box.wide.plane;
-    uint16_t *x = RT_NEW(uint16_t, values, RT_HOST);
+    uint16_t *x = gfnn_test_keep(RT_NEW(uint16_t, values, RT_HOST));
     for (size_t i = 0; i < values; i++)
         x[i] = 77;
     return x;
@@ -138,9 +138,7 @@ static void check_fine(const bench_t *b)
     for (int64_t q = 0; q < b->n; q++)
         same = same && y[b->fine[q]] == 2 * x[b->fine[q]];
     CHECK(same && marked64(b, x));
-    RT_FREE(x, RT_HOST);
-    RT_FREE(y, RT_HOST);
-    RT_FREE(want, RT_HOST);
+    gfnn_test_release();
 }
 
 static void check_update(const bench_t *b)
@@ -161,10 +159,7 @@ static void check_update(const bench_t *b)
     CHECK(marked64(b, r) && marked32(b, low));
     const double again = V->update(&b->view, 0, q, r, 1, GFNN_FP32, NULL);
     CHECK(is_near(again, sum, 1e-12 * sum));
-    RT_FREE(q, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(r0, RT_HOST);
-    RT_FREE(low, RT_HOST);
+    gfnn_test_release();
 }
 
 /* Checks update and D^-1 in one pass; without a step, q is not even read. */
@@ -194,12 +189,7 @@ static void check_update_bj(const bench_t *b)
     V->fill32(&b->view, NAN, z);
     V->update_bj(&b->view, 0, q, r, scale, z, again);
     CHECK(is_near(again[0], rr, 1e-12 * rr) && is_near(again[1], zr, 1e-12 * zr));
-    RT_FREE(q, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(r0, RT_HOST);
-    RT_FREE(z, RT_HOST);
-    RT_FREE(low, RT_HOST);
-    RT_FREE(want, RT_HOST);
+    gfnn_test_release();
 }
 
 static void check_dots(const bench_t *b)
@@ -221,9 +211,7 @@ static void check_dots(const bench_t *b)
     for (int64_t i = 0; i < b->n; i++)
         same = same && z[b->wide[i]] == (float)(2 * r[b->fine[i]]);
     CHECK(same && marked32(b, z));
-    RT_FREE(r, RT_HOST);
-    RT_FREE(q, RT_HOST);
-    RT_FREE(z, RT_HOST);
+    gfnn_test_release();
 }
 
 /* x must go along p as it was, and p go on from there: catches a step along the new p, one of
@@ -252,14 +240,9 @@ static void check_direction(const bench_t *b, bool plain)
                    (!first || p[at] == from); /* exact */
         }
         CHECK(same && marked64(b, x) && marked64(b, p));
-        RT_FREE(x, RT_HOST);
-        RT_FREE(p, RT_HOST);
     }
     CHECK(marked64(b, r) && marked32(b, z));
-    RT_FREE(r, RT_HOST);
-    RT_FREE(x0, RT_HOST);
-    RT_FREE(p0, RT_HOST);
-    RT_FREE(z, RT_HOST);
+    gfnn_test_release();
 }
 
 /* --- FP32 --- */
@@ -284,12 +267,10 @@ static void check_wide(const bench_t *b)
             same = same && is_near((double)y[at], (double)want, 8 * (double)FLT_EPSILON);
         }
         CHECK(same && marked32(b, y));
-        RT_FREE(y, RT_HOST);
     }
     V->fill32(&b->view, 4, y0);
     CHECK(marked32(b, y0) && y0[b->wide[0]] == 4 && y0[b->wide[b->n - 1]] == 4);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(y0, RT_HOST);
+    gfnn_test_release();
 }
 
 /* --- 16 bits --- */
@@ -352,11 +333,7 @@ static void check_half(const bench_t *b)
     CHECK(same_narrowed && marked16(b, narrowed));
     V->narrow(&b->view, NAN, x, NULL, narrowed);
     CHECK(isnan(half_value(narrowed[b->wide[7]])));
-    RT_FREE(y, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(packed, RT_HOST);
-    RT_FREE(narrowed, RT_HOST);
+    gfnn_test_release();
 }
 
 /* --- diagonal blocks, mirror faces --- */
@@ -427,9 +404,7 @@ static void check_blocks(const bench_t *b)
             }
     CHECK(solved && marked32(b, z));
     CHECK(held && marked64(b, x) && marked32(b, r));
-    RT_FREE(r, RT_HOST);
-    RT_FREE(z, RT_HOST);
-    RT_FREE(x, RT_HOST);
+    gfnn_test_release();
 }
 
 /* Where the result goes. */
@@ -460,11 +435,7 @@ static void check_smooth_of(const bench_t *b, int given, float a, place_t place)
         same = same && is_near((double)out[at], want, 4e-6);
     }
     CHECK(same && marked32(b, out) && marked32(b, z) && marked32(b, old));
-    if (place == APART)
-        rt_free(out, RT_HOST);
-    float *const all[] = {z, old, r, y, d, solved, z0, old0};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        rt_free(all[i], RT_HOST);
+    gfnn_test_release();
 }
 
 static void check_smooth(const bench_t *b)
@@ -498,9 +469,7 @@ static void check_newmark(const bench_t *b)
     }
     CHECK(before && marked64(b, x1) && marked64(b, x2));
     CHECK(after && marked64(b, u) && marked64(b, v) && marked64(b, a));
-    double *const all[] = {u, v, a, du, u0, v0, a0, x1, x2};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        rt_free(all[i], RT_HOST);
+    gfnn_test_release();
 }
 
 /* --- ghosts --- */
@@ -568,10 +537,7 @@ static void sums_with(const bench_t *b, int threads, double sums[SUMS])
     sums[3] = V->dot32(&b->view, z, z);
     sums[4] = V->update(&b->view, 0.3, y, r, 1, GFNN_FP32, NULL);
     V->update_bj(&b->view, 0.3, y, r, 1, z, sums + 5);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(y, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(z, RT_HOST);
+    gfnn_test_release();
 }
 
 /* Catches a reduction in the order of the threads. */

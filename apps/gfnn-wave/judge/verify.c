@@ -43,6 +43,25 @@ static const double SINGLE = 1e-5, HALF = 5e-3; /* of |z|, by precision of r */
  * Newmark backwards loses, where a is the difference of larger terms. */
 static const double RECURRENCE = 1e-13, BACKWARDS = 1e-11;
 
+/* Random vectors: the verifier's seed plus one of these. */
+enum {
+    SALT_A = 1,
+    SALT_M,
+    SALT_K,
+    SALT_X = 11,
+    SALT_Y,
+    SALT_FUSED = 21,
+    SALT_SINGLE = 31,
+    SALT_R = 41
+};
+
+/* The vectors of the check that is running. */
+enum { MOST_VECTORS = 16 };
+typedef struct {
+    double *x[MOST_VECTORS];
+    int n;
+} vectors_t;
+
 typedef struct {
     gfnn_solver_t *s;
     gfnn_problem_t *p;
@@ -50,15 +69,34 @@ typedef struct {
     rt_verdict_t *verdict;
     uint64_t seed;
     size_t fine, wide; /* values of a vector */
+    vectors_t *made;
 } bench_t;
 
-static bench_t bench(void *solver, uint64_t seed, rt_verdict_t *verdict)
+static bench_t bench(void *solver, uint64_t seed, rt_verdict_t *verdict, vectors_t *made)
 {
     gfnn_solver_t *s = solver;
-    bench_t b = {s, s->problem, &s->problem->box, verdict, seed, 0, 0};
+    bench_t b = {s, s->problem, &s->problem->box, verdict, seed, 0, 0, made};
     b.fine = 3 * (size_t)b.box->fine.plane;
     b.wide = 3 * (size_t)b.box->wide.plane;
     return b;
+}
+
+/* Returns a zero vector, which lives until release. */
+static double *fine(const bench_t *b)
+{
+    return b->made->x[b->made->n++] = gfnn_judge_vector(&b->box->fine);
+}
+
+static double *wide(const bench_t *b)
+{
+    return b->made->x[b->made->n++] = gfnn_judge_vector(&b->box->wide);
+}
+
+static void release(const bench_t *b)
+{
+    for (int i = 0; i < b->made->n; i++)
+        RT_FREE(b->made->x[i], RT_HOST);
+    b->made->n = 0;
 }
 
 static double norm(const gfnn_grid_t *g, const double *x)
@@ -123,8 +161,7 @@ static const double ROUNDINGS = 256;
 static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *name, uint64_t salt)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
-           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine);
+    double *x = fine(b), *want = fine(b), *got = fine(b), *bound = fine(b);
     gfnn_judge_draw(b->box, g, b->seed + salt, x);
     const bool whole = rung_apply(b, form, x, got);
     gfnn_oracle_apply(b->p, form, false, x, want);
@@ -137,10 +174,7 @@ static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *n
         rt_verdict_true(b->verdict, "the same bits twice, as it claims",
                         gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
     }
-    RT_FREE(x, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(bound, RT_HOST);
+    release(b);
 }
 
 /* Checks y . A x = x . A y, within the rounding of both. */
@@ -148,19 +182,16 @@ static void verify_symmetry(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_form_t *A = &b->p->step.A;
-    double *x = gfnn_judge_vector(&b->box->fine), *y = gfnn_judge_vector(&b->box->fine),
-           *t = gfnn_judge_vector(&b->box->fine);
-    gfnn_judge_draw(b->box, g, b->seed + 11, x);
-    gfnn_judge_draw(b->box, g, b->seed + 12, y);
+    double *x = fine(b), *y = fine(b), *t = fine(b);
+    gfnn_judge_draw(b->box, g, b->seed + SALT_X, x);
+    gfnn_judge_draw(b->box, g, b->seed + SALT_Y, y);
     rung_apply(b, A, x, t);
     const double yAx = gfnn_judge_dot(g, y, t);
     rung_apply(b, A, y, t);
     const double xAy = gfnn_judge_dot(g, x, t), size = norm(g, x) * norm(g, t);
     rt_verdict_check(b->verdict, "x.Ay = y.Ax (of |x| |Ay|)", fabs(xAy - yAx) / size,
                      ROUNDINGS * RT_EPS);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(y, RT_HOST);
-    RT_FREE(t, RT_HOST);
+    release(b);
 }
 
 /* Checks A x and x.Ax of one call. */
@@ -169,10 +200,9 @@ static void verify_fused(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_region_t all = {{0, 0, 0}, {g->n[0], g->n[1], g->n[2]}};
-    double *x = gfnn_judge_vector(&b->box->fine), *y = gfnn_judge_vector(&b->box->fine),
-           *apart = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine),
-           got = NAN, *sum = RT_NEW(double, 1, s->space);
-    gfnn_judge_draw(b->box, g, b->seed + 21, x);
+    double *x = fine(b), *y = fine(b), *apart = fine(b), *bound = fine(b), got = NAN,
+           *sum = RT_NEW(double, 1, s->space);
+    gfnn_judge_draw(b->box, g, b->seed + SALT_FUSED, x);
     rung_apply(b, &b->p->step.A, x, apart); /* x's ghosts are up to date now */
     rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
     rt_fill(s->q, s->space, 0xff, b->fine * sizeof *y);
@@ -188,54 +218,46 @@ static void verify_fused(const bench_t *b)
     rt_verdict_check(b->verdict, "x.Ax with it (of |x| |Ax|)",
                      fabs(got - want) / (norm(g, x) * norm(g, y)), ROUNDINGS * RT_EPS);
     RT_FREE(sum, s->space);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(y, RT_HOST);
-    RT_FREE(apart, RT_HOST);
-    RT_FREE(bound, RT_HOST);
+    release(b);
+}
+
+/* Takes own values of a vector on `wide` into one on `fine`. */
+static void widen(const bench_t *b, const float *low, double *x)
+{
+    const gfnn_grid_t *f = &b->box->fine, *w = &b->box->wide;
+#pragma omp parallel for schedule(static) collapse(2)
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < f->n[2]; k++)
+            for (int64_t j = 0; j < f->n[1]; j++)
+                for (int64_t i = 0; i < f->n[0]; i++)
+                    x[c * f->plane + gfnn_at(f, i, j, k)] = low[c * w->plane + gfnn_at(w, i, j, k)];
 }
 
 static void verify_single(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
-    const gfnn_grid_t *fine = &b->box->fine, *wide = &b->box->wide;
+    const size_t bytes = b->wide * sizeof(float);
     float *low = RT_NEW(float, b->wide, RT_HOST);
-    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
-           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine),
-           *on_wide = gfnn_judge_vector(&b->box->wide);
-    gfnn_judge_draw(b->box, wide, b->seed + 31, on_wide);
+    double *x = fine(b), *want = fine(b), *got = fine(b), *bound = fine(b), *drawn = wide(b);
+    gfnn_judge_draw(b->box, &b->box->wide, b->seed + SALT_SINGLE, drawn);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
-        low[i] = (float)on_wide[i];
-#pragma omp parallel for schedule(static) collapse(2)
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < fine->n[2]; k++)
-            for (int64_t j = 0; j < fine->n[1]; j++)
-                for (int64_t i = 0; i < fine->n[0]; i++)
-                    x[c * fine->plane + gfnn_at(fine, i, j, k)] =
-                        low[c * wide->plane + gfnn_at(wide, i, j, k)];
-    rt_copy(s->z, s->space, low, RT_HOST, b->wide * sizeof *low);
-    rt_fill(s->t32, s->space, 0xff, b->wide * sizeof *low);
+        low[i] = (float)drawn[i];
+    widen(b, low, x);
+    rt_copy(s->z, s->space, low, RT_HOST, bytes);
+    rt_fill(s->t32, s->space, 0xff, bytes);
     gfnn_apply32(s, &b->p->step.A, s->z, s->t32);
-    rt_copy(low, RT_HOST, s->t32, s->space, b->wide * sizeof *low);
-#pragma omp parallel for schedule(static) collapse(2)
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < fine->n[2]; k++)
-            for (int64_t j = 0; j < fine->n[1]; j++)
-                for (int64_t i = 0; i < fine->n[0]; i++)
-                    got[c * fine->plane + gfnn_at(fine, i, j, k)] =
-                        low[c * wide->plane + gfnn_at(wide, i, j, k)];
+    rt_copy(low, RT_HOST, s->t32, s->space, bytes);
+    widen(b, low, got);
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x in FP32 (of its rounding bound)",
-                     gfnn_judge_compare(fine, want, got, bound, ROUNDINGS * 0x1p-24).worst, 1);
-    rt_fill(s->z, s->space, 0, b->wide * sizeof *low);
-    rt_fill(s->t32, s->space, 0, b->wide * sizeof *low);
+                     gfnn_judge_compare(&b->box->fine, want, got, bound, ROUNDINGS * 0x1p-24).worst,
+                     1);
+    rt_fill(s->z, s->space, 0, bytes);
+    rt_fill(s->t32, s->space, 0, bytes);
     RT_FREE(low, RT_HOST);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(bound, RT_HOST);
-    RT_FREE(on_wide, RT_HOST);
+    release(b);
 }
 
 /* Zeroes x and y of the solver after a test: ghosts of x beyond faces must be zero again. */
@@ -249,9 +271,9 @@ static void clean(const bench_t *b)
 static void verify_operator(const bench_t *b)
 {
     const gfnn_step_t *step = &b->p->step;
-    verify_form(b, &step->A, "A x (of its rounding bound)", 1);
-    verify_form(b, &step->M, "M x (of its rounding bound)", 2);
-    verify_form(b, &step->K, "K x (of its rounding bound)", 3);
+    verify_form(b, &step->A, "A x (of its rounding bound)", SALT_A);
+    verify_form(b, &step->M, "M x (of its rounding bound)", SALT_M);
+    verify_form(b, &step->K, "K x (of its rounding bound)", SALT_K);
     verify_symmetry(b);
     if (b->s->kernels->op->apply_dot)
         verify_fused(b);
@@ -344,11 +366,10 @@ static void verify_predictor(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->wide;
     const bool half = s->network.precision == GFNN_FP16;
-    double *r = gfnn_judge_vector(&b->box->wide), *want = gfnn_judge_vector(&b->box->wide),
-           *got = gfnn_judge_vector(&b->box->wide), *bound = gfnn_judge_vector(&b->box->wide);
+    double *r = wide(b), *want = wide(b), *got = wide(b), *bound = wide(b);
     gfnn_network_t host = s->network;
     host.c = b->p->coef;
-    gfnn_judge_draw(b->box, g, b->seed + 41, r);
+    gfnn_judge_draw(b->box, g, b->seed + SALT_R, r);
     rung_predict(b, r, got);
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
@@ -366,10 +387,7 @@ static void verify_predictor(const bench_t *b)
                         gfnn_judge_compare(g, got, want, NULL, 0).difference == 0);
     }
     rt_fill(s->z, s->space, 0, b->wide * sizeof(float));
-    RT_FREE(r, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(bound, RT_HOST);
+    release(b);
 }
 
 /* --- the solve --- */
@@ -418,8 +436,7 @@ static void verify_first_step(const bench_t *b)
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
-    double *f = gfnn_judge_vector(&b->box->fine), *du = gfnn_judge_vector(&b->box->fine),
-           *t = gfnn_judge_vector(&b->box->fine);
+    double *f = fine(b), *du = fine(b), *t = fine(b);
     gfnn_oracle_force(b->p, &b->p->start, b->p->config->dt, f);
     rt_copy(s->f, s->space, f, RT_HOST, b->fine * sizeof *f);
     const int64_t iterations = gfnn_cg(s);
@@ -432,18 +449,15 @@ static void verify_first_step(const bench_t *b)
                      solution_bound(b, 1));
     rt_verdict_true(b->verdict, "|f - A du| by the definition, below the tolerance",
                     true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + RECURRENCE);
-    RT_FREE(f, RT_HOST);
-    RT_FREE(du, RT_HOST);
-    RT_FREE(t, RT_HOST);
+    release(b);
 }
 
 /* Checks the last step's f, from the state before it: Newmark run backwards. */
 static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *du)
 {
     const double dt = b->p->config->dt;
-    gfnn_state_t before = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
-                           gfnn_judge_vector(&b->box->fine)};
-    double *f = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
+    gfnn_state_t before = {fine(b), fine(b), fine(b)};
+    double *f = fine(b), *t = fine(b);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->fine; i++) {
         before.u[i] = end->u[i] - du[i];
@@ -453,11 +467,6 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
     gfnn_oracle_force(b->p, &before, (double)b->p->config->steps * dt, f);
     rt_verdict_true(b->verdict, "the same of the last step",
                     true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + BACKWARDS);
-    RT_FREE(before.u, RT_HOST);
-    RT_FREE(before.v, RT_HOST);
-    RT_FREE(before.a, RT_HOST);
-    RT_FREE(f, RT_HOST);
-    RT_FREE(t, RT_HOST);
 }
 
 static void verify_state(const bench_t *b)
@@ -469,9 +478,8 @@ static void verify_state(const bench_t *b)
         "du of the last step = the oracle's (of the largest |du|)"};
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
-    gfnn_state_t end = {gfnn_judge_vector(&b->box->fine), gfnn_judge_vector(&b->box->fine),
-                        gfnn_judge_vector(&b->box->fine)};
-    double *du = gfnn_judge_vector(&b->box->fine), *t = gfnn_judge_vector(&b->box->fine);
+    gfnn_state_t end = {fine(b), fine(b), fine(b)};
+    double *du = fine(b), *t = fine(b);
     get_scaled(b, b->s->u, end.u);
     get_scaled(b, b->s->v, end.v);
     get_scaled(b, b->s->a, end.a);
@@ -487,11 +495,7 @@ static void verify_state(const bench_t *b)
     rt_verdict_true(b->verdict, "the same, as the solver saw it",
                     b->s->residual <= b->p->config->tolerance);
     rt_verdict_true(b->verdict, "as many steps as asked", b->s->steps == b->p->config->steps);
-    RT_FREE(end.u, RT_HOST);
-    RT_FREE(end.v, RT_HOST);
-    RT_FREE(end.a, RT_HOST);
-    RT_FREE(du, RT_HOST);
-    RT_FREE(t, RT_HOST);
+    release(b);
 }
 
 /* --- before and after --- */
@@ -503,7 +507,8 @@ static bool uses_network(const gfnn_solver_t *s)
 
 void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 {
-    const bench_t b = bench(solver, seed, verdict);
+    vectors_t made = {.n = 0};
+    const bench_t b = bench(solver, seed, verdict, &made);
     if (b.s->kernels->ladder != GFNN_LADDER_PREDICTOR)
         verify_operator(&b);
     if (uses_network(b.s))
@@ -516,26 +521,21 @@ void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 static void verify_operator_left(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    double *x = gfnn_judge_vector(&b->box->fine), *want = gfnn_judge_vector(&b->box->fine),
-           *got = gfnn_judge_vector(&b->box->fine), *bound = gfnn_judge_vector(&b->box->fine);
+    double *x = fine(b), *want = fine(b), *got = fine(b), *bound = fine(b);
     gfnn_input(b->s, x);
     get(b, b->s->q, got);
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x left behind (of its rounding bound)",
                      gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(bound, RT_HOST);
+    release(b);
 }
 
 static void verify_predictor_left(const bench_t *b)
 {
     const gfnn_grid_t *g = &b->box->wide;
     const bool half = b->s->network.precision == GFNN_FP16;
-    double *r = gfnn_judge_vector(&b->box->wide), *want = gfnn_judge_vector(&b->box->wide),
-           *got = gfnn_judge_vector(&b->box->wide);
+    double *r = wide(b), *want = wide(b), *got = wide(b);
     float *low = RT_NEW(float, b->wide, RT_HOST);
     gfnn_network_t host = b->s->network;
     host.c = b->p->coef;
@@ -557,14 +557,13 @@ static void verify_predictor_left(const bench_t *b)
     check_z(b, want, got, &t, "P r left behind (of |P r|)",
             "P r left behind, one value (of the largest)", r);
     RT_FREE(low, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(got, RT_HOST);
+    release(b);
 }
 
 void gfnn_verify_after(void *solver, rt_verdict_t *verdict)
 {
-    const bench_t b = bench(solver, 0, verdict);
+    vectors_t made = {.n = 0};
+    const bench_t b = bench(solver, 0, verdict, &made);
     if (b.s->kernels->ladder == GFNN_LADDER_SOLVE) {
         verify_state(&b);
         return;
