@@ -153,7 +153,8 @@ void rt_comm_init(int *argc, char ***argv)
     snprintf(self.library, sizeof self.library, "none: this build has no MPI");
     int size = number_of(sizes, 1);
     if (size > 1) {
-        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL); /* so that only one of them prints */
+        /* so that only one of them prints */
+        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL);
         rt_refuse(RT_ENVIRONMENT,
                   "started as %d ranks, but this build has no MPI: each of them would solve the "
                   "whole problem; configure --with-mpi, or run it without mpirun",

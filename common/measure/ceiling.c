@@ -126,7 +126,7 @@ static double stream_rate(const rt_loops_t *loops, rt_loop_t loop, size_t workin
     for (task.shape = 0; task.shape < loops->shapes; task.shape++) {
         rt_fill(task.streams.array[0], loops->space, 0xff, n * sizeof(double)); /* NaN */
         const double seconds =
-            best_time(loops, (task_t){stream_once, &task}, budget / loops->shapes);
+            best_time(loops, (task_t){.once = stream_once, .what = &task}, budget / loops->shapes);
         best = seconds < best ? seconds : best;
         const double wrong = loops->wrong(task.streams.array[0], n, stream_loop[loop].expected);
         RT_EXPECT(wrong == 0, RT_INVALID, "ceiling loop %s, shape %d: %.0f of %zu items are wrong",
@@ -171,7 +171,7 @@ static double fma_rate(const rt_loops_t *loops, int bits, double budget)
         fma_check(loops, bits, shape);
         fma_task_t task = {loops, bits, shape};
         const double seconds =
-            best_time(loops, (task_t){fma_once, &task}, budget / loops->fma_shapes);
+            best_time(loops, (task_t){.once = fma_once, .what = &task}, budget / loops->fma_shapes);
         const double rate = 2.0 * RT_FMA_STEPS * loops->fma_lanes(bits, shape) / seconds;
         best = rate > best ? rate : best;
     }
@@ -340,7 +340,7 @@ double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, siz
     replay_once(&r); /* while the labels still differ, a copy that does nothing is noticed */
     replay_check(&r);
     rt_comm_barrier();
-    double slowest = best_time(loops, (task_t){replay_once, &r}, seconds) / 2;
+    double slowest = best_time(loops, (task_t){.once = replay_once, .what = &r}, seconds) / 2;
     replay_check(&r);
     loops->close();
     rt_free(r.array, RT_HOST);

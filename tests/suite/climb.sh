@@ -28,7 +28,7 @@ grep -q 'What limits it here: ' scalar.md || fail "nothing on what limits the ru
 ends 0 $rooftop exercise nekbone scalar --into task
 [ -x task/check.sh ] && cmp -s task/before/reference.c "$here/apps/nekbone/cpu/reference.c" || fail "no test, or no rung before"
 grep -q 'nek_apply_factors(n3' task/scalar.c && fail "the part to write is there"
-grep -q 'nek_product_chosen(m, NEK_TALL, false)' task/scalar.c || fail "more is gone than the part to write"
+grep -q 'nek_product_chosen(view, NEK_TALL, false)' task/scalar.c || fail "more is gone than the part to write"
 grep -qF '120,000' task/README.md && fail "the task tells the answer"
 cp task/scalar.c mine.c
 refuses 2 "is not overwritten" exercise nekbone scalar --into task

@@ -49,9 +49,10 @@ static void prepare_rows(nek_product_t *product, nek_case_t which)
     product->run = rows;
 }
 
-const nek_small_t nek_small_loops = {"loops", "one sum after the other, run-time n", prepare_loops,
-                                     NULL};
-const nek_small_t nek_small_rows = {"rows", "whole rows added, run-time n", prepare_rows, NULL};
+const nek_small_t nek_small_loops = {
+    .name = "loops", .idea = "one sum after the other, run-time n", .prepare = prepare_loops};
+const nek_small_t nek_small_rows = {
+    .name = "rows", .idea = "whole rows added, run-time n", .prepare = prepare_rows};
 
 const nek_small_t *const nek_small[NEK_SMALL] = {
     &nek_small_loops,   &nek_small_rows,  &nek_small_rows_n, &nek_small_sums_n,

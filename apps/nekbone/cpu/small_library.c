@@ -28,12 +28,14 @@ static void prepare_dgemm(nek_product_t *product, nek_case_t which)
     product->run = dgemm;
 }
 
-const nek_small_t nek_small_dgemm = {"dgemm", "BLAS: " RT_BLAS_LIBS, prepare_dgemm, NULL};
+const nek_small_t nek_small_dgemm = {
+    .name = "dgemm", .idea = "BLAS: " RT_BLAS_LIBS, .prepare = prepare_dgemm};
 #else
 const nek_small_t nek_small_dgemm = {
-    "dgemm", "BLAS", NULL,
-    "this build has no BLAS: install one with cblas.h (apt install libopenblas-dev) and run "
-    "configure again, or give --with-blas=DIR"};
+    .name = "dgemm",
+    .idea = "BLAS",
+    .why_not = "this build has no BLAS: install one with cblas.h (apt install libopenblas-dev) and "
+               "run configure again, or give --with-blas=DIR"};
 #endif
 
 #if RT_HAVE_LIBXSMM
@@ -57,10 +59,12 @@ static void prepare_xsmm(nek_product_t *product, nek_case_t which)
         nek_small_rows_n.prepare(product, which);
 }
 
-const nek_small_t nek_small_xsmm = {"xsmm", "libxsmm " LIBXSMM_VERSION, prepare_xsmm, NULL};
+const nek_small_t nek_small_xsmm = {
+    .name = "xsmm", .idea = "libxsmm " LIBXSMM_VERSION, .prepare = prepare_xsmm};
 #else
 const nek_small_t nek_small_xsmm = {
-    "xsmm", "libxsmm", NULL,
-    "this build has no libxsmm: install it (apt install libxsmm-dev) and run configure again, or "
-    "give --with-libxsmm=DIR"};
+    .name = "xsmm",
+    .idea = "libxsmm",
+    .why_not = "this build has no libxsmm: install it (apt install libxsmm-dev) and run configure "
+               "again, or give --with-libxsmm=DIR"};
 #endif

@@ -248,7 +248,8 @@ static void compiled_ax(const nek_view_t *view, const double *u, double *w)
     const variant_t &v = last.variant;
     const unsigned blocks =
         rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(v.per_block));
-    int n = view->n, elements = static_cast<int>(view->elements); /* ignored if they are compiled in */
+    int n = view->n,
+        elements = static_cast<int>(view->elements); /* ignored if they are compiled in */
     const double *D = view->D, *G = view->G;
     void *arguments[] = {last.D, &D, &G, &u, &w, &n, &elements};
     RT_CUDA(cudaLaunchKernel(last.kernel, dim3(blocks), dim3(static_cast<unsigned>(v.threads)),

@@ -57,8 +57,8 @@ static inline unsigned nek_rank_sides(const nek_config_t *config, const int64_t 
     unsigned sides = 0;
     for (int d = 0; d < 3; d++) {
         const bool low = at[d] == 0 && config->first[d] > 0;
-        const bool high =
-            at[d] == config->local[d] - 1 && config->first[d] + config->local[d] < config->elements[d];
+        const bool high = at[d] == config->local[d] - 1 &&
+                          config->first[d] + config->local[d] < config->elements[d];
         sides |= (low ? 1u : 0u) << 2 * d | (high ? 2u : 0u) << 2 * d;
     }
     return sides;
