@@ -185,18 +185,6 @@ static void describe(const rt_run_t *run, FILE *out)
             preconditioners[config->precond], preconditioners[config->precond]);
 }
 
-const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
-{
-    const nek_config_t *config = options;
-    const nek_kernels_t *kernels = (const nek_kernels_t *)self;
-    if (kernels->max_n && config->n > kernels->max_n)
-        return kernels->max_n_reason;
-    if (kernels->cg && config->precond != NEK_NONE)
-        return rt_text(why, "it fuses the sums of CG without a preconditioner; use %s",
-                       kernels->use_with_precond);
-    return NULL;
-}
-
 /* A choice depends on n, and on what fits into the caches. */
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {

@@ -10,7 +10,7 @@ apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
-	apps/nekbone/app.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c \
 	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
