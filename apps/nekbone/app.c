@@ -149,7 +149,7 @@ static void configure(rt_run_t *run)
                       E[0], E[1], E[2]);
     if (!can_number(config))
         rt_refuse(RT_USAGE,
-                  "--elements %lldx%lldx%lld at degree %lld is %.3g points a rank, and a rank can "
+                  "--elements %lldx%lldx%lld at degree %lld is %.3g points per rank, and a rank can "
                   "hold 2147483647: use fewer elements or more ranks",
                   E[0], E[1], E[2], (long long)config->degree,
                   (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
@@ -220,7 +220,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     const nek_config_t *config = run->config;
     if (kind == RT_KOKKOS)
         return NULL;
-    rt_text(why, "%lld points a rank: the fastest that can run this, as measured at degree 9 on %s",
+    rt_text(why, "%lld points per rank: the fastest that can run this, as measured at degree 9 on %s",
             (long long)config->points, kind == RT_CUDA ? "an H200" : "Zen 4");
     return kind == RT_CPU ? cpu : config->points <= MOST_ON_CHIP ? small : large;
 }

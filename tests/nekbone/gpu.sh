@@ -3,7 +3,7 @@
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 find_gpu_rungs
 
-grep -A 1 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
+grep -A 3 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
 if sanitizing; then # by an instantiated n, and by the kernel for any n
@@ -64,7 +64,7 @@ END
 valid tiny "$nekbone" --ladder --size tiny --seconds 0.02
 valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile --no-tuning
 grep -q '^resident (cuda)' default.out || fail "the default on a GPU, small mesh, is not resident"
-grep -q '^default  *resident for 32768 points a rank: ' default.out || fail "nobody says why resident is the default"
+grep -q '^default  *resident for 32768 points per rank: ' default.out || fail "nothing says why resident is the default"
 for size in "12x8x8 --degree 9" "16x16x16 --degree 3"; do # many points; more elements than fit on the chip
     valid default_large "$nekbone" --elements $size --seconds 0.02 --no-tuning
     grep -q '^onepass (cuda)' default_large.out || fail "the default on a GPU for $size is not onepass"
@@ -105,7 +105,7 @@ if why=$(have_mpi); then
     # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
     find_transports
     if have_nccl; then
-        refused 3 "use the same GPU, which NCCL refuses" $mpirun -n 2 "$nekbone" --device 0 --share-device \
+        refused 3 "use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
             --transport nccl --rung onepass --elements 4x4x4
     fi
     refused 3 "transport peer: ranks 0 and 1 use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
