@@ -6,7 +6,7 @@ refused 2 "--elements 0: out of range; give 1 to" "$nekbone" --elements 0
 refused 2 "--elements -3x2x2: out of range" "$nekbone" --elements=-3x2x2
 refused 2 "--elements many: not a whole number" "$nekbone" --elements many
 refused 2 "--elements 4x4: not three extents" "$nekbone" --elements 4x4
-refused 2 "1e+24 points a rank" "$nekbone" --elements 10000000x10000000x10000000
+refused 2 "1e+24 points per rank" "$nekbone" --elements 10000000x10000000x10000000
 refused 2 "a rank can hold 2147483647" "$nekbone" --elements 900x900x900 --degree 1
 refused 2 "no point inside" "$nekbone" --elements 4x1x4 --degree 1
 refused 2 "--degree 0: out of range; give 1 to 23" "$nekbone" --degree 0
@@ -115,11 +115,11 @@ refused 2 "without a preconditioner; use jammed" "$nekbone" --precond jacobi --r
 valid jacobi "$nekbone" --device cpu --precond jacobi --elements 3x3x2 --degree 4 --deform 0.3 --seconds 0 --no-tuning \
     --tolerance 1e-6 --json jacobi.json
 grep -q 'preconditioner jacobi: FOM credits 12 n + 35 flops and 248 bytes' jacobi.out || fail "--precond: what is credited is not said"
-grep -q '^default  *jammed for 2250 points a rank: ' jacobi.out || fail "--precond: jammed is not the default, or nobody says why"
+grep -q '^default  *jammed for 2250 points per rank: ' jacobi.out || fail "--precond: jammed is not the default, or nothing says why"
 grep -q '^solve  .* 1e-06 |b| reached in [1-9]' jacobi.out || fail "--tolerance: no iteration is told: $(grep '^solve' jacobi.out)"
 grep -q '"iterations_to_tolerance": [1-9]' jacobi.json || fail "jacobi.json lacks the iterations"
 valid default "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0 --no-tuning
-grep -q '^default  *cpu-fused for 512 points a rank: ' default.out || fail "the default on a CPU is not cpu-fused"
+grep -q '^default  *cpu-fused for 512 points per rank: ' default.out || fail "the default on a CPU is not cpu-fused"
 rm -f jacobi.* default.*
 
 # --- JSON ---

@@ -311,7 +311,7 @@ static void check_refusals(void)
                { rt_run_init(&run, &nek_app, "elements=1x4x4 degree=1"); });
     CHECK_DIES(RT_USAGE, "is not a box of the 1 ranks",
                { rt_run_init(&run, &nek_app, "elements=4x4x4 ranks=2x1x1"); });
-    CHECK_DIES(RT_USAGE, "points a rank, and a rank can hold 2147483647",
+    CHECK_DIES(RT_USAGE, "points per rank, and a rank can hold 2147483647",
                { rt_run_init(&run, &nek_app, "elements=130x130x130 degree=9"); });
 }
 

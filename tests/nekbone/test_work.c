@@ -152,7 +152,7 @@ static void check_defaults(void)
         rt_run_init(&run, &nek_app, want[i].settings);
         const char *const *gpu = nek_app.extras->default_rungs(&run, RT_CUDA, &why);
         CHECK_TEXT(gpu[0], want[i].gpu);
-        CHECK(strstr(why.text, "points a rank") != NULL);
+        CHECK(strstr(why.text, "points per rank") != NULL);
         for (; *gpu; gpu++) {
             const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, *gpu);
             CHECK(rung && rung->kind == RT_CUDA && strcmp(*gpu, "trilinear") != 0);
@@ -160,7 +160,7 @@ static void check_defaults(void)
         if (!rt_device_gpu()) {
             rt_run_able(&run, able);
             CHECK_TEXT(rt_run_default_rung(&run, able, &why)->name, want[i].cpu);
-            CHECK(strstr(why.text, "points a rank") != NULL);
+            CHECK(strstr(why.text, "points per rank") != NULL);
         }
         rt_run_destroy(&run);
     }
