@@ -255,7 +255,7 @@ static void check_numbering(const char *settings, const int64_t ranks[3])
         /* Position, data and weight may not depend on which rank has the point. */
         bad += memcmp(s->xyz, b->xyz, sizeof s->xyz) != 0 || s->b != b->b || s->c_sum != b->c_sum ||
                s->copies != b->copies;
-        /* Two positions may not have one index. */
+        /* Adjacent indices may not have the same position. */
         bad += g > 0 && memcmp(s->xyz, serial[g - 1].xyz, sizeof s->xyz) == 0;
     }
     CHECK(bad == 0);
