@@ -1,5 +1,6 @@
 /*
- * rt.h - everything an app of Rooftop may use, in one include.
+ * rt.h - what every app of Rooftop uses, in one include. Readers of files (io/, mesh/), sorting and the
+ * Hilbert curve have headers of their own.
  *
  * The order is that of the folders: a folder includes only folders above it.
  */

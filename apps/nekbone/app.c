@@ -55,7 +55,7 @@ static bool factor(int64_t size, const int64_t *elements, int64_t best[3])
             double surface = (double)(e[0] * e[1]) / (double)(px * py) +
                              (double)(e[1] * e[2]) / (double)(py * p[2]) +
                              (double)(e[2] * e[0]) / (double)(p[2] * px);
-            if (!elements) /* close to a cube: few in x last, so that a message is contiguous */
+            if (!elements) /* close to a cube; ties go to more ranks in x, then in y */
                 surface = (double)(px + 2 * py + 3 * p[2]) * 1e-6 + (double)(px * px + py * py) +
                           (double)(p[2] * p[2]);
             if (surface < least) {
@@ -177,7 +177,7 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
             (long long)config->ranks[0], (long long)config->ranks[1], (long long)config->ranks[2],
             config->communication ? "on" : "OFF");
-    if (config->precond != NEK_NONE) /* such figures must not be compared with those without */
+    if (config->precond != NEK_NONE) /* not comparable with figures of plain CG */
         fprintf(
             out,
             "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
@@ -185,7 +185,8 @@ static void describe(const rt_run_t *run, FILE *out)
             preconditioners[config->precond], preconditioners[config->precond]);
 }
 
-/* A choice depends on n, and on what fits into the caches. */
+/* Describes the point that tuning measures: a choice depends on n, and on what fits into the
+ * caches. */
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
     const nek_config_t *config = run->config;
@@ -194,22 +195,22 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     if (config->precond == NEK_NONE)
         return 2;
     point[2] = (rt_coordinate_t){preconditioners[config->precond], 1,
-                                 1}; /* other times, so another point */
+                                 1}; /* other times, so a different point */
     return 3;
 }
 
 /*
- * Chooses by the points of a rank, as measured on an H200 at degree 9 (us per iteration):
+ * Chooses by the number of points per rank, as measured on an H200 at degree 9 (us per iteration):
  *
  *   elements       64    256    512   1024   2048   4096   8192
  *   resident      3.9    6.8   11.2      -      -      -      -
  *   onepass       9.4          17.8   39.6   70.6    130    246
  *   fused        13.1          25.4                  164
  *
- * Other degrees have not been measured: what fits on chip and what a pass moves depend on the
- * points too. `trilinear` solves another class of problems and is never a default. On a CPU no rung
- * came near `cpu-fused`. The driver passes over what cannot run here (resident: with several ranks,
- * or if the problem is too large for this GPU).
+ * Other degrees have not been measured, but there too the number of points determines what fits on
+ * chip and what a pass moves. `trilinear` solves another class of problems and is never a default.
+ * On a CPU no rung came near `cpu-fused`. The driver skips rungs that cannot run here (resident:
+ * with several ranks, or if the problem is too large for this GPU).
  */
 static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {
@@ -225,7 +226,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     return kind == RT_CPU ? cpu : config->points <= MOST_ON_CHIP ? small : large;
 }
 
-/* Times Ax alone, on whatever the last solve has left. */
+/* Times Ax alone, on the data that the last solve left. */
 static double isolated(void *solver, int calls)
 {
     nek_solver_t *s = solver;
@@ -235,7 +236,8 @@ static double isolated(void *solver, int calls)
     return rt_window_end(begin);
 }
 
-/* Returns the first iteration at which the residual was `tolerance` of the first, or -1. */
+/* Returns the first iteration at which the residual was at most `tolerance` times the first, or
+ * -1. */
 static int64_t iterations_needed(const nek_solver_t *s)
 {
     const double enough = s->problem->config->tolerance * s->history[0];
@@ -245,8 +247,8 @@ static int64_t iterations_needed(const nek_solver_t *s)
     return -1;
 }
 
-/* Says what the history says, which the verification has compared with the reference's and with
- * b - A x. */
+/* Summarizes the history. The verification has compared it with the reference's and with b - A
+ * x. */
 static void conclude(const nek_solver_t *s, rt_text_t *line)
 {
     const double tolerance = s->problem->config->tolerance;
@@ -265,7 +267,8 @@ static void write_json(const nek_solver_t *s, json_t *out)
 {
     const int64_t needed = iterations_needed(s);
     json_t *history = rt_json_array(out, "residual_history");
-    /* An INVALID run's history ends where it is not finite: that cannot be written. */
+    /* The history of an INVALID run ends at the first value that is not finite: JSON cannot hold
+     * it. */
     for (int k = 0; k <= s->iterations && rt_finite(s->history[k]); k++)
         rt_json_append_real(history, s->history[k]);
     if (needed >= 0)

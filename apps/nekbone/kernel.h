@@ -1,6 +1,6 @@
 /*
  * kernel.h - what a rung of nekbone sees: the options, a view of the mesh, and the function tables
- * that it fills.
+ * that it provides.
  */
 #ifndef NEK_KERNEL_H
 #define NEK_KERNEL_H
@@ -14,13 +14,14 @@ extern "C" {
 #endif
 
 enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
-/* GPU kernels are instantiated for n = 2 .. NEK_FIXED_N; a run-time-n kernel does the others. */
+/* GPU kernels are instantiated for n = 2 .. NEK_FIXED_N; for larger n there is one kernel with n at
+ * run time. */
 enum { NEK_FIXED_N = 16 };
 
 /* --precond */
 typedef enum { NEK_NONE, NEK_JACOBI } nek_precond_t;
 
-/* The options (see --help), and what configure or extents make of them. */
+/* The options (see --help), and what configure or extents derive from them. */
 typedef struct {
     int64_t elements[3]; /* of the whole mesh, x y z */
     int64_t degree, iterations;
@@ -28,7 +29,7 @@ typedef struct {
     double deform, lambda;
     int precond; /* nek_precond_t */
     double tolerance;
-    bool communication; /* no: Q Q^T left out, as the paper did for its roofline */
+    bool communication; /* no: leave out Q Q^T, as the paper did for its roofline */
 
     int n;                  /* points per direction */
     int64_t local[3];       /* elements of this rank */
@@ -55,13 +56,13 @@ typedef struct {
     double *scratch; /* [scratch_arrays][points] of the rung's kernels */
     double *partial; /* [partial_size] partial sums of inner products */
     double *result;  /* [2] pinned: results of inner products */
-    /* [n_parameters] what is in force of the rung's parameters, indices of values; NULL: no tuning
-     */
+    /* [n_parameters] the chosen value of each of the rung's parameters, as an index; NULL: no
+     * tuning */
     const int *choice;
 } nek_view_t;
 
-/* The vector operations of CG, done where the arrays are. Only scalars come back to the host. Sums
- * are over this rank's points and do not depend on the number of threads or on timing. */
+/* The vector operations of CG, which run where the arrays are. Only scalars come back to the host.
+ * Sums are over this rank's points and do not depend on the number of threads or on timing. */
 typedef struct {
     int64_t (*partial_size)(int64_t points); /* doubles of nek_view_t.partial */
     /* p = r + beta p */
@@ -73,8 +74,8 @@ typedef struct {
                         double *x, double *r);
     /* returns sum c x y */
     double (*dot)(const nek_view_t *view, const double *x, const double *y);
-    /* With a preconditioner, instead of update_p and update_xr; z = inverse r is never stored.
-     * p = z + beta p */
+    /* With a preconditioner the next two replace update_p and update_xr; z = inverse r is never
+     * stored. p = z + beta p */
     void (*update_p_z)(const nek_view_t *view, double beta, const double *r, double *p);
     /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
     void (*update_xr_z)(const nek_view_t *view, double alpha, const double *p, const double *w,
@@ -85,22 +86,23 @@ typedef struct nek_solver nek_solver_t;
 
 /* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {
-    rt_kernels_t rung; /* first: what the driver asks; refuse is nek_refuse or begins with it */
+    rt_kernels_t rung; /* must be first: the driver's part; refuse is or calls nek_refuse */
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_view_t *view, const double *u, double *w);
     const nek_vector_t *vector;
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
-    int max_n;          /* most points per direction, 0: NEK_MAX_N */
+    int max_n;          /* the most points per direction; 0: NEK_MAX_N */
     const char *max_n_reason;
 
-    /* For a rung that fuses conjugate gradients across the lines of nek_solve: the whole solve,
-     * from s->b to x, r, history, alpha and beta, whatever they held before; p and w are its own to
-     * use. Such a rung is refused with a preconditioner; the message names the rungs to use then.
-     * NULL: nek_solve's loop over ax and vector. */
+    /* Does the whole solve, for a rung that fuses conjugate gradients across the lines of
+     * nek_solve. Reads s->b; sets x, r, history, alpha and beta, whatever they held before; may use
+     * p and w as scratch. Such a rung is refused with a preconditioner, with a message that names
+     * the rungs to use instead. NULL: nek_solve's loop over ax and vector. */
     void (*cg)(nek_solver_t *s);
     const char *use_with_precond; /* "packed, or layered" */
-    /* What only this rung needs, in s->data: made when all else of the solver is there, and given
-     * back before it goes. memory adds its bytes on one rank. NULL: nothing. */
+    /* Make and free what only this rung needs, in s->data. set_up runs after everything else of the
+     * solver is made, tear_down before anything else is freed. memory adds the bytes on one rank.
+     * NULL: nothing. */
     void (*set_up)(nek_solver_t *s);
     void (*tear_down)(nek_solver_t *s);
     void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
@@ -114,12 +116,12 @@ static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
 {
     return (const nek_kernels_t *)rung->kernels;
 }
-/* Adds the kernels of nek_solve to the work of an iteration; ax reads and writes so many arrays of
- * all points. */
+/* Adds the kernels of nek_solve to the work of an iteration; ax reads ax_read and writes ax_written
+ * arrays of all points. */
 void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
                   rt_work_t *work);
-/* Refuses too many points per direction, and a preconditioner where cg fuses what it would change.
- */
+/* Refuses too many points per direction, and a preconditioner if cg fuses the lines that it would
+ * change. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos;

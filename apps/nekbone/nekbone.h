@@ -38,7 +38,7 @@ typedef struct {
     /* The reference solution, made once by nek_reference_solve. */
     double *x_ref;               /* [points] */
     double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
-    double *sensitivity;         /* [iterations + 1] see judge/verify.c; NULL until it is needed */
+    double *sensitivity;         /* [iterations + 1] see nek_sensitivity; NULL until it is needed */
     double residual_ref;         /* |b - A x_ref|, recomputed */
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
 } nek_problem_t;
@@ -53,7 +53,7 @@ rt_halo_t *nek_halo_new(const nek_config_t *config, const char *transport, rt_ki
 /* Sets field u[points] to random(global index, seed), and to 0 on the Dirichlet boundary. */
 void nek_random_field(const nek_config_t *config, uint64_t seed, double *u);
 /* Counts the stored points of this rank that only elements of this rank share; and those that other
- * ranks have too, each once for every other rank that has it. */
+ * ranks share, each once per other rank that has it. */
 void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_t *with_ranks);
 
 /* --- input/geometry.c: points and geometric factors of an element --- */
@@ -77,18 +77,18 @@ struct nek_solver {
     nek_problem_t *problem;
     const rt_rung_t *rung;
     const nek_kernels_t *kernels;
-    void *data; /* kernels->set_up's */
+    void *data; /* owned by kernels->set_up and tear_down */
     rt_space_t space;
     nek_view_t view; /* arrays in `space` */
     rt_halo_t *halo;
     bool own_halo;
-    const char *sums; /* how ranks add up what a rung's own cg sums; NULL: the host, by MPI */
+    const char *sums; /* how ranks add up the sums of a rung's own cg; NULL: on the host, by MPI */
     int iterations;
     double lambda;
     double *b, *x, *r, *p, *w; /* [points], in `space` */
     double *history;           /* [config iterations + 1], host: |r_k| = sqrt(sum c r r) */
     double *alpha, *beta;      /* [config iterations], host: coefficients of the last solve */
-    double residual;           /* |b - A x| of the last solve, by nek_verify_after */
+    double residual;           /* |b - A x| of the last solve, set by nek_verify_after */
 };
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
@@ -107,7 +107,7 @@ void nek_spoil(void *solver);
 /* --- judge/verify.c --- */
 void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
-/* Solves the problem by the rung `reference`, if that was not done yet. */
+/* Solves the problem with the rung `reference`, unless that was done before. */
 void nek_reference_solve(nek_problem_t *problem);
 
 /* --- work.c --- */

@@ -88,7 +88,7 @@ static int64_t list_shared(const nek_config_t *config, int64_t *index, int64_t *
             for (int j = 0; j < n; j++) {
                 bool jk = is_shared(at[1], config->elements[1], j, n) ||
                           is_shared(at[2], config->elements[2], k, n);
-                /* where neither j nor k is shared, only the two ends of i can be */
+                /* where neither j nor k is shared, only the two ends of i can be shared */
                 for (int i = 0; i < n; i += jk ? 1 : n - 1) {
                     if (!jk && !is_shared(at[0], config->elements[0], i, n))
                         continue;
@@ -105,9 +105,9 @@ static int64_t list_shared(const nek_config_t *config, int64_t *index, int64_t *
 
 void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_t *with_ranks)
 {
-    /* These are products over directions: of all stored coordinates, of those that no other rank
-     * has, of those that no other element has, and of all with those that another rank has counted
-     * once more. */
+    /* Each of these is a product over directions. `all` counts all stored coordinates, `on_rank`
+     * those that no other rank has, `alone` those that no other element has, and `with_others` all
+     * of them, with those that another rank has counted once more. */
     int64_t all = 1, on_rank = 1, alone = 1, with_others = 1;
     for (int d = 0; d < 3; d++) {
         int64_t outer =
@@ -159,7 +159,7 @@ static void fill_weights(nek_problem_t *p)
                 for (int i = 0; i < n; i++, c++) {
                     *c = is_dirichlet(config, at, i, j, k) ? 0 : 1;
                     if (!config->communication)
-                        continue; /* elements are not connected: each point is its own unknown */
+                        continue; /* elements are not connected: each copy is an unknown */
                     const int l[3] = {i, j, k};
                     for (int d = 0; d < 3; d++)
                         if (is_shared(at[d], config->elements[d], l[d], n))
@@ -196,9 +196,10 @@ static void fill_inverse(nek_problem_t *p)
     p->diag_max = most;
 }
 
-/* The right-hand side goes in, and the weights, which say where the boundary is and which points
- * are shared; they are powers of two, so their bits are the same everywhere. D, G and the diagonal
- * do not go in: their last bits differ between machines, and they follow from the facts. */
+/* Digests the options, the right-hand side and the weights, which show where the boundary is and
+ * which points are shared; weights are powers of two, so their bits are the same everywhere. D, G
+ * and the diagonal are left out: their last bits differ between machines, and they follow from the
+ * options. */
 void nek_digest(const void *problem, rt_digest_t *digest)
 {
     const nek_problem_t *p = problem;

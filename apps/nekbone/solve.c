@@ -10,10 +10,10 @@
  *     x += alpha p,  r -= alpha w,  r.r       update_xr    56
  *
  * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
- * and takes the shift, the inner products and the two updates one by one. With --precond jacobi z
- * is r times the stored 1 / diag(A), formed where it is used and never written: 8 bytes more in
- * update_p and 8 in update_xr, which sums r.z as well as r.r. This file never sees a device: where
- * the arrays are, and what works on them, is up to the function table.
+ * and does the shift, the inner products and the two updates separately. With --precond jacobi z is
+ * r times the stored 1 / diag(A). It is formed where it is used and never written, so it costs 8
+ * bytes more in update_p and 8 in update_xr, which sums r.z as well as r.r. This file does not know
+ * about devices: the function table determines where the arrays are and what works on them.
  */
 #include "config.h"
 #include "nekbone.h"
@@ -143,7 +143,7 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
 /* Computes r.r and r.z of the first r; x and p are 0. */
 static void first_sums(nek_solver_t *s, double sum[2])
 {
-    if (s->view.inverse) { /* a step of 0 along 0 */
+    if (s->view.inverse) { /* a step of length 0 changes nothing, and returns both sums */
         nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
         return;
     }
@@ -191,7 +191,7 @@ void nek_spoil(void *solver)
     size_t bytes = (size_t)s->view.points * sizeof(double);
     double *vectors[] = {s->x, s->r, s->p, s->w};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        rt_fill(vectors[i], s->space, 0xff, bytes); /* all ones is a NaN */
+        rt_fill(vectors[i], s->space, 0xff, bytes); /* all bits set is a NaN */
     for (int k = 0; k <= s->iterations; k++)
         s->history[k] = NAN;
     for (int k = 0; k < s->iterations; k++)

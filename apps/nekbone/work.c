@@ -1,15 +1,15 @@
 /*
- * work.c - what nekbone must do, counted term by term before anything is measured.
+ * work.c - the flops and bytes of nekbone, counted term by term before anything is measured.
  *
  * P = number of elements * n^3 stored points, S = those of them that elements share.
  *
- * Credited to every rung (Karp et al., section III-A): flops P (12 n + 34), of which the operator
- * is 12 n + 19 and CG 15; bytes 24 reads and 6 writes of 8 bytes = 240 P. That list has z = r, r.z
- * and r.r already, so --precond jacobi adds only what makes z = r / diag(A) of it: one product and
- * one array read, P (12 n + 35) flops and 248 P bytes. Its unit has another name, so that the two
- * are not compared by accident.
+ * Every rung is credited with the same work (Karp et al., section III-A): P (12 n + 34) flops, of
+ * which the operator has 12 n + 19 and CG 15; and 24 reads and 6 writes of 8 bytes = 240 P bytes.
+ * That list already has z = r, r.z and r.r, so --precond jacobi adds only what turns z = r into z =
+ * r / diag(A), one product and one array read: P (12 n + 35) flops and 248 P bytes. Its unit has a
+ * different name, so that the two are not compared by accident.
  *
- * Done by the rungs of this ladder, per iteration:
+ * The rungs of this ladder do this work per iteration:
  *
  *   kernel          flops per point                            bytes per point
  *   update_p        2  (beta p, + r)                           read r p; write p             24
@@ -20,10 +20,10 @@
  *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
  *
  * With --precond jacobi update_p reads 1 / diag(A) and multiplies by it (1 flop, 8 bytes more), and
- * update_xr does the same and sums r.z (2 flops, 8 bytes more).
+ * update_xr does the same and also sums r.z (2 flops, 8 bytes more).
  *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` has seven
- * sweeps in place of ax (cpu/vector.c). Rungs that fuse lines have their own count.
+ * sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own counts.
  */
 #include "config.h"
 #include "nekbone.h"
@@ -95,11 +95,11 @@ static double larger(double a, double b)
 }
 
 /*
- * The memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b, and with
- * --precond jacobi 1 / diag(A). A solver holds x, r, p, w, b and, where it cannot use the host's
- * arrays, copies of all of the problem's but b. The most host memory is in use in the short solve
- * of judge/verify.c: problem, x_ref, the rung's solver if it is on the host, and the oracle's; or,
- * for small n, while a halo is made.
+ * Predicts the memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b,
+ * and with --precond jacobi 1 / diag(A). A solver holds x, r, p, w, b and, if it cannot use the
+ * host's arrays, copies of all the problem's arrays except b. Host memory peaks in the short solve
+ * of judge/verify.c (problem, x_ref, the rung's solver if it is on the host, and the oracle's
+ * solver) or, for small n, while a halo is made.
  */
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -109,8 +109,8 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const double array = (double)config->points * VALUE,
                  matrix = (double)config->n * config->n * VALUE;
     const double partial = (double)nek_vector_cpu.partial_size(config->points) * VALUE;
-    /* Scalars of each iteration: history, alpha and beta of two solvers, the reference's history,
-     * and two of the Ritz values or one of the sensitivity. */
+    /* The scalars of each iteration: history, alpha and beta of two solvers, the reference's
+     * history, and two arrays for the Ritz values or one for the sensitivity. */
     const double small = 9 * (double)(config->iterations + 1) * VALUE + sizeof(nek_problem_t) +
                          2 * sizeof(nek_solver_t) + matrix;
     int64_t local = 0, shared = 0;

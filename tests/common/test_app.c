@@ -1,8 +1,8 @@
 /*
- * test_app.c - the driver, with a tiny app whose solve can be made to be wrong.
+ * test_app.c - tests the driver with a tiny app whose solve can be made wrong.
  *
- * The app squares n numbers. Each run is a process of its own, as from a shell; what the driver
- * calls is written to memory that both share, one letter a hook:
+ * The app squares n numbers. Each run is a process of its own, as from a shell. Each hook that the
+ * driver calls writes its letter to memory that both processes share:
  *
  *   c configure   I i input   N n problem   S s solver   B verify_before   p spoil   x solve
  *   A verify_after   R result   D digest
@@ -19,7 +19,7 @@ enum { EVENTS = 1 << 20 };
 static struct {
     int n;
     char event[EVENTS];
-    uint64_t seed[8]; /* of verify_before, in order */
+    uint64_t seed[8]; /* given to verify_before, in order */
     int seeds;
     int scales; /* calls of extents */
 } * shared;
@@ -32,13 +32,13 @@ static void note(char event)
 
 /* --- the app --- */
 
-/* "second": from the second solve on; "plain": in the first rung of two only */
+/* "second": wrong from the second solve on; "plain": wrong in the first rung of two only */
 /* "boast": the first rung counts a billion times the flops that it does */
 typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN, BOAST } fault_t;
 static const char *const faults[] = {"none",   "nothing", "wrong", "nan", "second",
                                      "kernel", "plain",   "boast", NULL};
 
-static int64_t most_numbers = INT64_MAX; /* of extents */
+static int64_t most_numbers = INT64_MAX; /* accepted by extents */
 
 typedef struct {
     int64_t n;
@@ -76,7 +76,8 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "problem       %lld squares\n", (long long)((config_t *)run->config)->n);
 }
 
-/* For the rung `fast`: in a line of the caller's, as apps do whose reasons have figures. */
+/* Refuses for the rung `fast`. Writes the reason to the caller's text, as apps do whose reasons
+ * have figures. */
 static const char *refuse_few(const rt_kernels_t *self, const void *config, rt_text_t *why)
 {
     (void)self;
@@ -106,12 +107,13 @@ static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
                        .loads_and_stores = 1,
                        .distinct_arrays = 1,
                        .array_bytes = 8 * n};
-    /* the other rung claims so little that no load of the machine makes it look fast */
+    /* The other rung claims so little that it never looks fast, whatever the load of the
+     * machine. */
     const bool modest = fault == BOAST && !boasts;
     rt_work_add(out, "square", 1, boasts ? 1e9 * n : n, 0, modest ? n / 100 : 8 * n);
 }
 
-/* Reads nothing; what it makes can be used for one problem only, as if that took it over. */
+/* Reads nothing. Its result can be used for one problem only, as if the problem took it over. */
 static void *input_new(const rt_run_t *run)
 {
     (void)run;
@@ -208,7 +210,8 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
     rt_verdict_check(verdict, "squares", most, 0.5);
 }
 
-/* Called after an INVALID run too, when what is not finite cannot be written. */
+/* Adds to the result. The driver also calls it after an INVALID run, when values that are not
+ * finite cannot be written. */
 static void result(const void *solver, rt_result_t *out)
 {
     const solver_t *s = solver;
@@ -224,7 +227,7 @@ static const char *const roofline_cases[] = {"n=50", "n=70", NULL};
 static const struct {
     rt_kernels_t rung;
 } table = {.rung = {.precision = "FP64"}}, choosy = {.rung = {.refuse = refuse_few}};
-/* Why a rung of CUDA has no kernels: in a build with CUDA it must be NVRTC that is not there. */
+/* Why a CUDA rung has no kernels: in a build with CUDA the reason must be a missing NVRTC. */
 #if RT_HAVE_CUDA
 #define MISSING "this build has no NVRTC"
 #else
@@ -279,7 +282,7 @@ static void read_back(FILE *file, char *text, size_t len)
     fclose(file);
 }
 
-/* The exit status of the app with these arguments; fills out, err and shared. */
+/* Runs the app with these arguments and returns its exit status; fills out, err and shared. */
 static int run(const char *arguments)
 {
     char copy[512], *argv[32] = {"fake"}, *rest = copy;
@@ -300,7 +303,7 @@ static int run(const char *arguments)
         dup2(fileno(file[0]), STDOUT_FILENO);
         dup2(fileno(file[1]), STDERR_FILENO);
         const int ended = rt_app_main(tested, argc, argv);
-        if (no_room) { /* for what a build for coverage writes at exit */
+        if (no_room) { /* for the data that a coverage build writes at exit */
             fflush(NULL);
             _Exit(ended);
         }
@@ -321,7 +324,8 @@ static int lines(const char *text)
     return n;
 }
 
-/* It ends with this status before any problem is made, and one line on stderr says `text`. */
+/* Checks that a run ends with this status before a problem is made, and that one line on stderr has
+ * `text`. */
 static void check_refused(const char *arguments, int status, const char *text)
 {
     int got = run(arguments);
@@ -333,11 +337,12 @@ static void check_refused(const char *arguments, int status, const char *text)
                 arguments, got, status, shared->event, err);
 }
 
-/* --- the order of life --- */
+/* --- the order of calls --- */
 
-/* One rung's life: set up, verified, at least `least` solves with the output made unusable before
- * each, verified again. Catches a solve that is timed before it was verified, or that finds its
- * answer from the solve before. Returns what follows. */
+/* Checks the calls of one rung: it is set up, verified, solved at least `least` times with the
+ * output made unusable before each solve, and verified again. Catches a solve that is timed
+ * before it was verified, or that reuses the answer of the solve before. Returns the events that
+ * follow. */
 static const char *check_life(const char *event, int least)
 {
     int solves = 0, held = strncmp(event, "SB", 2) == 0;
@@ -354,7 +359,7 @@ static void check_valid_runs(void)
     CHECK_TEXT(shared->event, "cINSBpxARsni"); /* once, and no clock */
     CHECK(strstr(out, "\nfake: VALID\n") != NULL);
     CHECK(strstr(out, "ceilings") == NULL);
-    CHECK(strstr(out, "fast (cpu)") != NULL); /* the last that can run */
+    CHECK(strstr(out, "fast (cpu)") != NULL); /* the last rung that can run */
     CHECK(strstr(out, "\nsolve         the last is 3.9996e+08\n") != NULL);
 
     CHECK(run("--seconds 0.01 --windows 3 --rung plain") == 0);
@@ -387,16 +392,17 @@ static void check_wrong_runs(void)
         CHECK(strstr(out, "\nfake: INVALID\n") != NULL && strstr(out, "fake: VALID") == NULL);
         CHECK(strstr(out, "FAILED") != NULL);
         const char *row = strstr(out, "\nplain ");
-        row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the heading of the rung */
+        row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the rung's heading */
         CHECK(row && strstr(row, "INVALID") != NULL);   /* no figures */
         if (strcmp(wrong[i], "kernel") == 0)
-            CHECK_TEXT(shared->event, "cINSBpxARsni"); /* what is wrong is not timed */
+            CHECK_TEXT(shared->event, "cINSBpxARsni"); /* a wrong rung is not timed */
     }
-    CHECK(run("--fault second --seconds 0") == 0); /* right as long as it is not timed */
+    CHECK(run("--fault second --seconds 0") == 0); /* valid as long as it is not timed */
     CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
     CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
 
-    /* A wrong rung has no figures; the right one after it has, and does not cover it up. */
+    /* A wrong rung has no figures. The right one after it has figures, and does not hide the
+     * failure. */
     CHECK(run("--ladder --fault plain --seconds 0.01 --quiet") == 1);
     CHECK(strstr(out, "\nfake: INVALID\n") != NULL);
     const char *plain = strstr(out, "\nplain "), *fast = plain ? strstr(plain, "\nfast ") : NULL;
@@ -422,8 +428,8 @@ static void check_without_run(void)
     CHECK(rt_version()[0] >= '0' && rt_version()[0] <= '9');
 }
 
-/* An app with two ladders: a table for each, and --only for one of them; what the last solve turned
- * out to be replaces what was expected. */
+/* Replaces the expected number of points by that of the last solve. For the app with two ladders,
+ * which has a table for each, and --only for one of them. */
 static void many_points(const void *solver, rt_result_t *out)
 {
     (void)solver;
@@ -456,12 +462,12 @@ static void check_ladders(void)
     CHECK(squares && strstr(squares, "\nplain ") && strstr(squares, "\nplain ") < cubes &&
           strstr(squares, "\nfast ") < cubes && strstr(squares, "\nother ") > cubes);
     CHECK(cubes && !strstr(cubes, "\nplain ") && !strstr(cubes, "\nfast "));
-    CHECK(cubes && most_digits(cubes) > 12); /* 1e15 points a unit */
+    CHECK(cubes && most_digits(cubes) > 12); /* 1e15 points per unit */
     CHECK(run("--ladder --only cubes --seconds 0") == 0);
     CHECK(strstr(out, "other (cpu)") && !strstr(out, "plain (cpu)"));
     CHECK(run("--list") == 0);
     CHECK(strstr(out, "squares:\nplain ") && strstr(out, "\ncubes:\nother "));
-    CHECK(run("--seconds 0 --quiet") == 0); /* the last of all: the job that the app is for */
+    CHECK(run("--seconds 0 --quiet") == 0); /* the last rung of all: the app's main job */
     CHECK(shared->seeds == 1);
     check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
     check_refused("--only cubes", RT_USAGE, "give that too");
@@ -485,7 +491,7 @@ static void check_refusals(void)
     check_refused("--threads 0", RT_USAGE, "--threads");
     check_refused("--fault many", RT_USAGE, "--fault");
     check_refused("fast", RT_USAGE, "fast");
-    CHECK(run("--ladder --n 5 --seconds 0") == 0); /* a ladder leaves it out, and says so */
+    CHECK(run("--ladder --n 5 --seconds 0") == 0); /* a ladder skips it, and says so */
     CHECK(strstr(out, "not run       fast: fewer than 10") != NULL);
     CHECK(run("--n 5 --seconds 0") == 0); /* and so does the default */
     CHECK(strstr(out, "plain (cpu)") != NULL);
@@ -495,12 +501,12 @@ static void check_sizes(void)
 {
     CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
     CHECK(shared->scales > 0 && shared->scales < 100);
-    CHECK(strstr(out, "8388608 squares") != NULL); /* to the last number: 2^26 / 8 */
+    CHECK(strstr(out, "8388608 squares") != NULL); /* exactly 2^26 / 8 */
     most_numbers = 1000;                           /* more cannot be numbered */
     CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
     CHECK(strstr(out, " 1000 squares") != NULL);
     most_numbers = INT64_MAX;
-    CHECK(run("--size tiny --n 20 --seconds 0") == 0); /* extents of the user's own win */
+    CHECK(run("--size tiny --n 20 --seconds 0") == 0); /* the user's own extents win */
     CHECK(shared->scales == 0 && strstr(out, "20 squares") != NULL);
 }
 
@@ -534,7 +540,7 @@ static void check_json(void)
     CHECK(json_real_value(json_object_get(rung, "last")) == 99 * 99);
     double seconds = json_real_value(json_object_get(rung, "seconds_per_unit"));
     double rate = json_real_value(json_object_get(rung, "fom_flop_per_s"));
-    CHECK(seconds > 0 && fabs(rate * seconds / 100 - 1) < 1e-12); /* 100 flops a pass */
+    CHECK(seconds > 0 && fabs(rate * seconds / 100 - 1) < 1e-12); /* 100 flops per pass */
     CHECK(json_integer_value(json_object_get(rung, "windows")) == 3);
     CHECK(json_integer_value(json_object_get(rung, "solves")) >= 3);
     CHECK(json_is_object(json_object_get(root, "ceilings_cpu_before")));
@@ -548,11 +554,11 @@ static void check_json(void)
     rung = first_rung(root);
     CHECK_TEXT(text_of(root, "verdict"), "INVALID");
     CHECK(json_is_false(json_object_get(rung, "valid")));
-    CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figure of a wrong run */
-    CHECK(json_is_array(json_object_get(rung, "checks")));    /* but of what was wrong with it */
+    CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figures of a wrong run */
+    CHECK(json_is_array(json_object_get(rung, "checks")));    /* but what was wrong with it */
     json_decref(root);
 
-    /* What is not finite cannot be written: the check that failed is there without a value. */
+    /* JSON cannot hold a value that is not finite: the failed check is listed without a value. */
     snprintf(arguments, sizeof arguments, "--rung plain --seconds 0 --fault nan --json %s", path);
     CHECK(run(arguments) == 1);
     CHECK_TEXT(err, "");
@@ -563,14 +569,14 @@ static void check_json(void)
     CHECK(json_is_false(json_object_get(check, "held")) && !json_object_get(check, "value"));
     json_decref(root);
     CHECK(remove(path) == 0);
-    CHECK(rmdir(folder) == 0); /* nothing else was left there */
+    CHECK(rmdir(folder) == 0); /* nothing else is left there */
 }
 
 /* --- evidence --- */
 
 static char folder[] = "/tmp/rt_evidence_XXXXXX", file[64];
 
-/* The result of a run with these arguments, of which nothing is left on disk. */
+/* Returns the result of a run with these arguments; leaves nothing on disk. */
 static json_t *result_of(const char *arguments, int status)
 {
     char all[256];
@@ -587,7 +593,7 @@ static double real_of(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/* Solves differ, and the windows have almost equally many. */
+/* Checks that solve times differ, and that the windows have almost equally many solves. */
 static int windows_at_least(const json_t *rung, double least)
 {
     const json_t *windows = json_object_get(rung, "window_seconds");
@@ -598,7 +604,8 @@ static int windows_at_least(const json_t *rung, double least)
     return n;
 }
 
-/* What a reader recomputes: the median, the spread and the figure of merit from the windows. */
+/* Checks what a reader can recompute from the windows: the median, the spread and the figure of
+ * merit. */
 static void check_windows(void)
 {
     json_t *root = result_of("--rung plain --warm-up 0.02 --window 0.03 --windows 3", 0);
@@ -621,11 +628,12 @@ static void check_windows(void)
     json_decref(root);
 
     root = result_of("--rung plain --seconds 0 --window 1 --warm-up 1", 0);
-    CHECK(json_object_get(first_rung(root), "window_seconds") == NULL); /* 0 is verify only */
+    CHECK(json_object_get(first_rung(root), "window_seconds") == NULL); /* verifies only */
     json_decref(root);
 }
 
-/* A figure that the machine cannot have reached is no figure; the other rung's is. */
+/* Checks that a figure that the machine cannot have reached is rejected, and the other rung's is
+ * kept. */
 static void check_plausible(void)
 {
     json_t *root = result_of("--ladder --fault boast --windows 3 --window 0.07", RT_INVALID);
@@ -643,7 +651,7 @@ static void check_plausible(void)
     json_decref(root);
 }
 
-/* By `printf rooftop:hello | sha256sum`. */
+/* From `printf rooftop:hello | sha256sum`. */
 static const long long seed_of_hello = 699219423346350485;
 
 static void check_nonce(void)
@@ -676,7 +684,8 @@ static void check_nonce(void)
     check_refused("--warm-up nan", RT_USAGE, "--warm-up");
 }
 
-/* The disk is full when the result is written: one line, status 3, and no part of a file. */
+/* Checks a disk that is full when the result is written: one line, status 3, and no partial
+ * file. */
 static void check_full_disk(void)
 {
     char arguments[128];
@@ -684,7 +693,7 @@ static void check_full_disk(void)
     snprintf(arguments, sizeof arguments, "--quiet --n 10 --seconds 0 --json %s", file);
     CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
     limit = old;
-    limit.rlim_cur = 512; /* of any file, also of those that catch the output */
+    limit.rlim_cur = 512; /* applies to all files, also to those that catch the output */
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     no_room = true;
@@ -705,7 +714,7 @@ static void check_evidence(void)
     check_plausible();
     check_nonce();
     check_full_disk();
-    CHECK(rmdir(folder) == 0); /* nothing was left there */
+    CHECK(rmdir(folder) == 0); /* nothing is left there */
 }
 
 static void check_roofline(void)
@@ -719,7 +728,7 @@ static void check_roofline(void)
 
 int main(void)
 {
-    FILE *file = tmpfile(); /* POSIX knows no anonymous mappings */
+    FILE *file = tmpfile(); /* POSIX has no anonymous mappings */
     if (!file || ftruncate(fileno(file), sizeof *shared) != 0) {
         perror("tmpfile");
         return EXIT_FAILURE;

@@ -1,8 +1,8 @@
 /*
- * test_ladder.c - which rungs can run, where their arrays live, and what --list prints.
+ * test_ladder.c - tests which rungs can run, where their arrays are, and what --list prints.
  *
- * The same on a machine with a GPU and without, with CUDA and Kokkos in the build and without: what
- * depends on that is asked of the device first.
+ * The test works on machines with and without a GPU, and in builds with and without CUDA and
+ * Kokkos: it asks the device first for everything that depends on that.
  */
 #include "config.h"
 #include "check.h"
@@ -18,7 +18,8 @@ static const struct {
     .rung = {
         .precision = "FP64", .reproducible = true, .parameters = parameters, .n_parameters = 1}};
 
-/* In the order of a ladder; "second" twice, so that the order of a search shows. */
+/* Rungs in the order of a ladder. "second" occurs twice, so that the order of a search can be
+ * tested. */
 static const rt_rung_t ladder[] = {
     RT_RUNG_OF(first, CPU, "", NULL, table, "the plain loop"),
     RT_RUNG_OF(second, CPU, "first", NULL, table, "one idea more"),
@@ -34,7 +35,7 @@ static void check_find(void)
     CHECK(rt_ladder_find(ladder, RUNGS, "first") == &ladder[0]);
     CHECK(rt_ladder_find(ladder, RUNGS, "second") == &ladder[1]);
     CHECK(rt_ladder_find(ladder, RUNGS, "portable") == &ladder[5]);
-    CHECK(rt_ladder_find(ladder, RUNGS, "firs") == NULL); /* no beginnings of names */
+    CHECK(rt_ladder_find(ladder, RUNGS, "firs") == NULL); /* no prefixes of names */
     CHECK(rt_ladder_find(ladder, RUNGS, "") == NULL);
     CHECK(rt_ladder_find(ladder, 5, "portable") == NULL); /* nothing past the end */
 }
@@ -60,7 +61,7 @@ static void check_why_not(void)
     CHECK_TEXT(rt_rung_why_not(&ladder[5]), rt_kokkos_why_not());
 }
 
-/* Rungs of one ladder are next to each other. */
+/* Checks that the rungs of one ladder are adjacent. */
 static void check_first(void)
 {
     char again[] = "operator"; /* the same name elsewhere in memory */
@@ -82,7 +83,8 @@ static void check_space(void)
     CHECK(rt_rung_space(&ladder[5]) == rt_kokkos_space());
 }
 
-/* Every rung is listed, in order, with its idea; an absent one with the reason below it. */
+/* Checks that every rung is listed, in order, with its idea, and an absent one with the reason
+ * below it. */
 static void check_print(void)
 {
     static char text[8192];

@@ -1,5 +1,5 @@
 /*
- * test_opt.c - the option table from both sides: command line and case file, and --help.
+ * test_opt.c - tests the option table: command line, case file and --help.
  */
 #include "config.h"
 #include <float.h>
@@ -51,7 +51,7 @@ static const rt_opt_set_t sets[] = {
 
 static char folder[] = "/tmp/rt_opt_XXXXXX";
 
-/* parse("--degree", "3"): a command line. */
+/* Parses a command line: parse("--degree", "3"). */
 #define parse(...) parse_list((char *[]){"nekbone", __VA_ARGS__, NULL})
 static void parse_list(char **argv)
 {
@@ -61,7 +61,7 @@ static void parse_list(char **argv)
     rt_opt_parse(sets, 2, argc, argv);
 }
 
-/* The path of a file of these bytes; good until the next call. */
+/* Writes these bytes to a file and returns its path; valid until the next call. */
 static char *file_of_bytes(const char *name, const char *bytes, size_t n)
 {
     static char path[256];
@@ -113,7 +113,7 @@ static void test_command_line(void)
     CHECK(app.elements[0] == 7 && app.elements[1] == 8 && app.elements[2] == 9);
     CHECK(given("degree") && given("overlap") && given("list") && !given("seed"));
 
-    /* A second parse starts from the defaults: nothing is left of the first. */
+    /* A second parse starts from the defaults and keeps nothing of the first. */
     parse("--degree=4", "--degree", "5", "--overlap=no", "--elements=16", "--no-quiet");
     CHECK(app.degree == 5 && app.tolerance == 1e-8 && driver.json == NULL);
     CHECK(!driver.quiet && !driver.overlap && !driver.list);
@@ -121,9 +121,9 @@ static void test_command_line(void)
     CHECK(given("degree") && given("quiet") && !given("json") && !given("list"));
     parse("--no-overlap", "--overlap");
     CHECK(driver.overlap);
-    parse("--deg", "6"); /* what can mean one option only */
+    parse("--deg", "6"); /* an unambiguous abbreviation */
     CHECK(app.degree == 6);
-    parse("--json=--quiet"); /* odd, but plainly meant */
+    parse("--json=--quiet"); /* odd, but clear */
     CHECK_TEXT(driver.json, "--quiet");
     parse("--any", "-5", "--");
     CHECK(app.any == -5);
@@ -144,7 +144,7 @@ static void test_wrong_words(void)
     REFUSES("'more' is not an option", "more");
     REFUSES("'3' is not an option", "--degree", "3", "3");
     REFUSES("'x' is not an option", "--quiet", "x", "--degree", "3");
-    REFUSES("'x' is not an option", "x", "--degre0", "3"); /* the first fault, in reading order */
+    REFUSES("'x' is not an option", "x", "--degre0", "3"); /* the first error, in reading order */
     REFUSES("'x' is not an option", "--", "x");
     REFUSES("-degree: options have two dashes", "-degree", "3");
     REFUSES("-h: options have two dashes", "--quiet", "-h");
@@ -161,7 +161,7 @@ static void test_whole_numbers(void)
     CHECK(app.any == INT64_MAX);
     parse("--any=-9223372036854775808");
     CHECK(app.any == INT64_MIN);
-    parse("--any", "1000000", "--seed", "+7", "--degree", "007"); /* ten, not eight */
+    parse("--any", "1000000", "--seed", "+7", "--degree", "007"); /* decimal, not octal */
     CHECK(app.any == 1000000 && driver.seed == 7 && app.degree == 7);
     parse("--any", "010");
     CHECK(app.any == 10);
@@ -197,7 +197,7 @@ static void test_reals(void)
     REFUSES("--tolerance 1.0001: out of range; give 0 to 1", "--tolerance", "1.0001");
     REFUSES("out of range", "--tolerance", "-1e-9");
     REFUSES("out of range", "--tolerance", "1e999");
-    REFUSES("out of range", "--tolerance", "1e-999"); /* would be taken for 0 */
+    REFUSES("out of range", "--tolerance", "1e-999"); /* would be read as 0 */
     REFUSES("--tolerance nan: not a finite number", "--tolerance", "nan");
     REFUSES("not a finite number", "--tolerance", "-nan");
     REFUSES("not a finite number", "--tolerance", "inf");
@@ -208,7 +208,7 @@ static void test_reals(void)
     REFUSES("not a finite number", "--tolerance", "");
 }
 
-/* Bounds that only an exact comparison keeps, and bounds that are infinite. */
+/* Tests bounds that need an exact comparison, and bounds that are infinite. */
 static void test_bounds(void)
 {
     typedef struct {
@@ -285,10 +285,10 @@ static void test_case_file(void)
     CHECK_TEXT(driver.case_file, path);
     CHECK(given("degree") && given("transport") && given("seed") && !given("any"));
 
-    /* The command line wins, before --case as after it. */
+    /* The command line wins, both before and after --case. */
     parse("--degree", "7", "--case", path, "--overlap");
     CHECK(app.degree == 7 && driver.overlap && app.tolerance == 0.25);
-    /* Its strings do not live in the file's buffer. */
+    /* Its strings do not point into the file's buffer. */
     file_of("degree = 2\n");
     parse("--case=/nowhere", "--case", path, "--json", "x");
     CHECK(app.degree == 2);
@@ -312,7 +312,7 @@ static void test_wrong_case_lines(void)
     CASE_REFUSES("/a.case:1: '= 3' is not of the form key = value", "= 3\n");
     CASE_REFUSES("/a.case:1: list belongs on the command line", "list = yes\n");
     CASE_REFUSES("/a.case:1: case belongs on the command line", "case = b.case\n");
-    CASE_REFUSES("/a.case:1: no such key: deg;", "deg = 3\n"); /* a file is kept: no abbreviation */
+    CASE_REFUSES("/a.case:1: no such key: deg;", "deg = 3\n"); /* no abbreviation in a file */
     CASE_REFUSES("/a.case:1: no such key: lisd; the nearest is seed,", "lisd = 3\n");
     CASE_REFUSES("/a.case:1: no such key: --degree;", "--degree = 3\n");
 }
@@ -332,9 +332,9 @@ static void test_wrong_case_files(void)
     REFUSES("larger than 64 KiB", "--case", file_of_bytes("l", large, 65537));
     parse("--case", file_of_bytes("l", large, 65536));
     CHECK(app.degree == 3);
-    memset(large, 'k', sizeof large); /* one long line: quoted in part */
+    memset(large, 'k', sizeof large); /* one long line is quoted in part */
     REFUSES("kkk' is not of the form", "--case", file_of_bytes("l", large, 60000));
-    large[3000] = '\0'; /* a long path does not push the cause out of the line */
+    large[3000] = '\0'; /* a long path does not hide the cause */
     REFUSES("name a file that can be read", "--case", large);
     REFUSES("--case: its value is missing", "--case");
     REFUSES("--case : No such file", "--case=");
@@ -356,7 +356,7 @@ static void test_assign(void)
     CHECK_DIES(RT_INVALID, "no option 'size'", { rt_opt_given(sets, 2, "size"); });
 }
 
-/* What rt_opt_value prints is read back as the same value. */
+/* Tests that rt_opt_value prints what is read back as the same value. */
 static void test_value(void)
 {
     static const char *const lines[][2] = {
@@ -380,17 +380,18 @@ static void test_value(void)
     parse("--quiet");
     rt_opt_value(&driver_options[1], &driver, text, sizeof text);
     CHECK_TEXT(text, "");
-    rt_opt_value(&driver_options[0], &driver, NULL, 0); /* as snprintf: no room, no harm */
+    rt_opt_value(&driver_options[0], &driver, NULL, 0); /* like snprintf: size 0 is safe */
 }
 
-/* Faults of a table show at the first run, not only when a user needs the option. */
+/* Tests that an error in a table is found at the first run, not only when a user needs the
+ * option. */
 static void test_tables(void)
 {
     app_t a;
     rt_opt_t bad[2] = {app_options[0], app_options[1]};
     const rt_opt_set_t set = {"bad", bad, 2, &a};
     char *argv[] = {"nekbone", NULL};
-    rt_opt_parse(&set, 1, 1, argv); /* good so far */
+    rt_opt_parse(&set, 1, 1, argv); /* correct so far */
     CHECK(a.degree == 9);
     bad[0].fallback = "0";
     CHECK_DIES(RT_INVALID, "default '0' of option 'degree': out of range",

@@ -1,10 +1,10 @@
 /*
- * test_report.c - JSON values, files that are written whole or not at all, and tables.
+ * test_report.c - tests JSON values, files that are written completely or not at all, and tables.
  *
- * Tests often run as root, whom permission bits do not stop. So what cannot be written here is,
- * besides what a child without root's rights may not, a missing folder, a folder, a path below a
- * file, /proc, a FIFO, and a disk that is full (a limit on the size of files, since writing to
- * /dev/full would replace /dev/full).
+ * Tests often run as root, and permission bits do not stop root. So the paths that cannot be
+ * written here are a missing folder, a folder, a path below a file, /proc, a FIFO, a full disk (a
+ * limit on the size of files, since writing to /dev/full would replace /dev/full), and files that a
+ * child without root's rights may not write.
  */
 #include "config.h"
 #include <float.h>
@@ -20,7 +20,7 @@
 
 static char folder[] = "/tmp/rt_report_XXXXXX";
 
-/* Path of `name` in the folder of this test; good until the eighth next call. */
+/* Returns the path of `name` in this test's folder; valid for the next seven calls. */
 static const char *in_folder(const char *name)
 {
     static char path[8][256];
@@ -53,7 +53,8 @@ static unsigned mode_of(const char *path)
     return stat(path, &s) == 0 ? (unsigned)s.st_mode & 0777 : 0;
 }
 
-/* Catches what a call prints on stderr, in a pipe: a file would be full, too, when the disk is. */
+/* A pipe that catches what a call prints on stderr. A file would not do: it is full when the disk
+ * is. */
 static int caught, real_stderr;
 
 static void catch_stderr(void)
@@ -70,7 +71,7 @@ static void catch_stderr(void)
 static const char *caught_stderr(void)
 {
     static char text[2048];
-    dup2(real_stderr, STDERR_FILENO); /* closes the pipe's end, so that reading comes to an end */
+    dup2(real_stderr, STDERR_FILENO); /* closes the pipe's end, so that reading ends */
     close(real_stderr);
     ssize_t n = read(caught, text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
@@ -162,7 +163,7 @@ static void test_probe(void)
     CHECK(unlink(path) == 0);
 }
 
-/* Root may write everything, so the child becomes a user who may not. */
+/* Gives up root's rights: root may write everything, so the child becomes a user who may not. */
 static void become_nobody(void)
 {
     if (geteuid() == 0 && setuid(65534) != 0)
@@ -174,7 +175,7 @@ static void test_no_permission(void)
     const char *path = in_folder("kept.json"), *beside = in_folder("new.json");
     put_file(path, "kept");
     CHECK(chmod(path, 0444) == 0 && chmod(folder, 0777) == 0);
-    /* The folder would allow to put another file in its place; its owner said no. */
+    /* The folder's permissions would allow replacing the file, but the file is read-only. */
     CHECK_DIES(RT_USAGE, "Permission denied", {
         become_nobody();
         rt_report_probe(path);
@@ -188,7 +189,7 @@ static void test_no_permission(void)
     CHECK(test_files_in(folder) == 1 && unlink(path) == 0);
 }
 
-/* By sha256sum, of a newline and this text with 64 zeros. */
+/* From sha256sum, of a newline and this text with 64 zeros. */
 static const char sealed[] =
     "{\n  \"a\": 1,\n  \"seal\": "
     "\"2a23d5797489a73879955281d5d14dee296702b02608c33852a5376b2e5ac99d\"\n}\n";
@@ -230,7 +231,8 @@ static void test_write(void)
     json_decref(root);
 }
 
-/* The seal is the last member however often it is made, and the nonce has a part in it. */
+/* Tests that the seal is the last member, however often it is made, and that it depends on the
+ * nonce. */
 static void test_seal(void)
 {
     json_t *root = json_pack("{s:i}", "a", 1);
@@ -249,8 +251,8 @@ static void test_seal(void)
     json_decref(root);
 }
 
-/* A program that reads the file while it is replaced sees the old or the new one, never a part: the
- * old one, held open, keeps its content. */
+/* Tests that a program that reads the file while it is replaced sees the old or the new one, never
+ * a part. The old file, held open, keeps its content. */
 static void test_replaced_not_overwritten(void)
 {
     json_t *root = json_object();
@@ -288,7 +290,8 @@ static void test_write_fails(void)
     fails_to_write(in_folder("no/x.json"), root, "no/x.json': its folder is not there");
     fails_to_write(folder, root, "it is a folder");
     fails_to_write("/proc/x.json", root, "/proc/x.json");
-    /* Not a device either: as root, renaming over /dev/null would break the machine. */
+    /* A device must not be replaced either: as root, renaming over /dev/null would break the
+     * machine. */
     const char *fifo = in_folder("fifo");
     struct stat s;
     CHECK(mkfifo(fifo, 0600) == 0);
@@ -309,8 +312,8 @@ static void test_disk_full(void)
     }
     put_file(path, "old");
 
-    /* Full at the first byte, in the middle (a write that takes only a part), and just before the
-     * end, which is the newline. */
+    /* The disk is full at the first byte, in the middle (a partial write), and just before the end,
+     * which is the newline. */
     struct stat whole;
     CHECK(rt_report_write(path, root, "") == 0 && stat(path, &whole) == 0);
     const size_t room[] = {0, 4096, (size_t)whole.st_size - 1};
@@ -327,7 +330,7 @@ static void test_disk_full(void)
         CHECK_TEXT(get_file(path), "old");
     }
     signal(SIGXFSZ, old_handler);
-    CHECK(rt_report_write(path, root, "") == 0); /* and with room it can be done */
+    CHECK(rt_report_write(path, root, "") == 0); /* with room it works */
     CHECK(unlink(path) == 0);
     json_decref(root);
 }
@@ -381,7 +384,7 @@ static void test_table(void)
     rt_table_destroy(NULL);
 }
 
-/* More rows than any first guess of memory holds, and a cell longer than any buffer. */
+/* Tests more rows than a first guess of memory holds, and a cell longer than any buffer. */
 static void test_large_table(void)
 {
     rt_table_t *t = rt_table_new("n|<text");

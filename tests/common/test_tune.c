@@ -1,8 +1,8 @@
 /*
- * test_tune.c - the tuner, with an app whose times are made up.
+ * test_tune.c - tests the tuner with an app whose times are made up.
  *
- * Time does not pass here: this program has a clock of its own, which solves, set-up and
- * verification move on by what the app says they take. So what the search finds does not depend on
+ * Real time plays no part: this program has its own clock. Each solve, set-up and verification
+ * advances it by the time that the app says it takes. So the result of a search does not depend on
  * the machine, a time limit can be tested to the second, and a minute takes a moment.
  */
 #include "config.h"
@@ -18,7 +18,7 @@ static double now = 1000;
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
-    now += 1e-8; /* a loop that waits for it to move must end */
+    now += 1e-8; /* a loop that waits for the clock must end */
     t->tv_sec = (time_t)now;
     t->tv_nsec = (long)((now - (double)t->tv_sec) * 1e9);
     return 0;
@@ -36,12 +36,12 @@ static const rt_parameter_t many[] = {{"a", "", six, 0}, {"b", "", six, 0}, {"c"
                                       {"d", "", six, 0}, {"e", "", six, 0}, {"f", "", six, 0},
                                       {"g", "", six, 0}, {"h", "", six, 0}};
 
-/* What the app is like, for the test at hand. */
+/* How the app behaves in the current test. */
 static struct {
     double noise;         /* of a solve, relative */
     bool flat;            /* all choices take the same time */
     bool has_broken;      /* values broken, lazy and huge are allowed */
-    double set_up, later; /* seconds of the default, and of others as many times */
+    double set_up, later; /* seconds of the default; factor for the others */
     int64_t solvers;      /* alive */
     int64_t unproved;     /* solves of a solver that was not verified first */
     int64_t trials, solves, isolated;
@@ -85,9 +85,9 @@ static const rt_rung_t ladder[] = {
 };
 enum { BARE, FEW, MANY, RUNGS };
 
-/* Seconds of a solve without noise. The best of `few` is block=8 loop=x kernel=good, which its
- * constraint makes a neighbour of nothing better; of `many` 3 for all, where pairs pull together.
- */
+/* Returns the seconds of a solve without noise. The best choice of `few` is block=8 loop=x
+ * kernel=good, next to the choice that its constraint refuses. The best of `many` is 3 for all
+ * parameters, where pairs only gain together. */
 static double truth(const rt_rung_t *rung, const int *choice)
 {
     double t = 1;
@@ -149,7 +149,7 @@ static void *solver_new(void *problem, const rt_rung_t *rung)
     solver_t *s = RT_NEW(solver_t, 1, RT_HOST);
     *s = (solver_t){.run = problem, .rung = rung};
     memcpy(s->choice, rt_tune_choice(s->run, rung), sizeof s->choice);
-    CHECK(rung != &ladder[FEW] || s->choice[2] != 4); /* it was said not to fit */
+    CHECK(rung != &ladder[FEW] || s->choice[2] != 4); /* the app said that it does not fit */
     s->memory = RT_NEW(double, 16, RT_HOST);
     toy.solvers++;
     toy.trials++;
@@ -166,7 +166,7 @@ static void solver_destroy(void *solver)
     RT_FREE(s, RT_HOST);
 }
 
-/* "broken" is wrong from the beginning, "lazy" only in what a timed solve leaves behind. */
+/* Fails "broken", which is wrong from the beginning; "lazy" is wrong only after a timed solve. */
 static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 {
     solver_t *s = solver;
@@ -199,7 +199,7 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
     rt_verdict_true(verdict, "answer", ((solver_t *)solver)->right);
 }
 
-/* Alone, the order of what is best is another one: block=1 loop=z kernel=plain. */
+/* Times the kernel alone. Alone, another choice is best: block=1 loop=z kernel=plain. */
 static double isolated(void *solver, int calls)
 {
     const solver_t *s = solver;
@@ -251,8 +251,8 @@ static void fresh_toy(int seed)
     toy.set_up = 0.01;
 }
 
-/* A search of an app that is as `toy` says; the choice in force afterwards and the status. Without
- * a file, unless the settings name one: each would have to reach the disk. */
+/* Tunes the app that `toy` describes; returns the status and sets the resulting choice. Uses no
+ * file unless the settings name one, since each file would have to reach the disk. */
 static rt_status_t tuned(const char *settings, const rt_rung_t *rung, int *choice)
 {
     char all[256];
@@ -280,10 +280,10 @@ static void check_optimum(void)
         CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
         CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
         CHECK(now - begin < 60);
-        /* all 34 that are allowed, and the finals */
+        /* All 34 that are allowed, and the finals. */
         CHECK(toy.trials >= 34 + 3 * 2 && toy.trials <= 34 + 7 * 5);
     }
-    /* More than can be tried: down the coordinates. */
+    /* More than can be tried: the search descends along the coordinates. */
     for (int seed = 1; seed <= 4; seed++) {
         fresh_toy(seed);
         toy.noise = 0.002;
@@ -296,7 +296,8 @@ static void check_optimum(void)
     }
 }
 
-/* The limit is kept but for the trial that is under way, however long one takes. */
+/* Checks that the time limit is kept, except for the trial in progress, however long a trial
+ * takes. */
 static void check_time(void)
 {
     static const double limit[] = {0.05, 1, 7, 40}, set_up[] = {0.001, 0.1, 3};
@@ -310,7 +311,7 @@ static void check_time(void)
             double begin = now;
             CHECK(tuned(settings, &ladder[MANY], choice) == RT_OK);
             CHECK(now - begin <= limit[l] + 1.2 * set_up[k] + 0.1);
-            toy.later = 3; /* all seem to fit, and do not */
+            toy.later = 3; /* all seem to fit, but do not */
             snprintf(settings, sizeof settings, "rung=few tune-seconds=%g", limit[l]);
             begin = now;
             CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
@@ -318,7 +319,7 @@ static void check_time(void)
         }
 }
 
-/* However noisy, and whatever the time: what is chosen is not slower than the default. */
+/* Checks that the choice is not slower than the default, for any noise and time limit. */
 static void check_never_slower(void)
 {
     int choice[RT_TUNE_PARAMETERS], initial[RT_TUNE_PARAMETERS] = {0, 2, 0}, changed = 0;
@@ -341,7 +342,8 @@ static void check_never_slower(void)
     CHECK(changed <= 2); /* nothing to gain: the default stays */
 }
 
-/* Wrong kernels are the fastest by far: found out, told, and never chosen. */
+/* Checks that wrong kernels, which are the fastest by far, are detected, reported and never
+ * chosen. */
 static void check_wrong_kernels(void)
 {
     int choice[RT_TUNE_PARAMETERS];
@@ -349,7 +351,7 @@ static void check_wrong_kernels(void)
     toy.has_broken = true;
     CHECK(tuned("rung=few tune-seconds=100", &ladder[FEW], choice) == RT_INVALID);
     CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
-    /* "lazy" shows only after it was timed; chosen by hand */
+    /* "lazy" is detected only after it was timed, here chosen by hand. */
     rt_run_t run;
     rt_outcome_t out;
     rt_run_init(&run, &app, "rung=few choose=kernel=lazy,block=2 seconds=0.01");
@@ -372,7 +374,7 @@ static void check_isolated(void)
     strcat(settings, " isolated=yes");
     CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
     CHECK(toy.isolated > 0 && choice[0] == 0 && choice[1] == 2 && choice[2] == 0);
-    /* both are in the file, and each is used for its own way of measuring */
+    /* Both are in the file, and each is used for its own way of measuring. */
     snprintf(settings, sizeof settings, "tuning=%s isolated=yes", path);
     rt_run_init(&run, &app, settings);
     CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 0);
@@ -383,7 +385,7 @@ static void check_isolated(void)
     rt_run_destroy(&run);
 }
 
-/* --- what is in force --- */
+/* --- the current choice --- */
 
 static void write_text(const char *text, size_t bytes)
 {
@@ -391,7 +393,7 @@ static void write_text(const char *text, size_t bytes)
     CHECK(file && fwrite(text, 1, bytes, file) == bytes && fclose(file) == 0);
 }
 
-/* An entry for this machine, of `rung` at (n, elements). */
+/* Returns an entry for this machine and `rung` at (n, elements). */
 static rt_tune_entry_t entry_of(const rt_rung_t *rung, double n, double elements, double seconds,
                                 const char *block)
 {
@@ -426,7 +428,7 @@ static void write_entries(const rt_tune_entry_t *entry, int n)
     free(text);
 }
 
-/* What a run with the file says, as one text; its choice for the rung `few`. */
+/* Returns what a run with the file prints, as one text; sets its choice for the rung `few`. */
 static const char *said(const char *settings, int *choice)
 {
     static char text[8192];
@@ -456,7 +458,7 @@ static void check_nearest(void)
     const rt_rung_t *rung = &ladder[FEW];
     rt_tune_entry_t e[] = {entry_of(rung, 10, 256, 1, "2"), entry_of(rung, 10, 1024, 1, "4"),
                            entry_of(rung, 12, 600, 1, "8"), entry_of(rung, 10, 256, 1, "16")};
-    e[3].device = "Another Processor"; /* not that of this machine */
+    e[3].device = "Another Processor"; /* not this machine's */
     write_entries(e, 4);
     const char *text = said("n=10 elements=256", choice);
     CHECK(choice[0] == 1 && choice[1] == 1 && choice[2] == 1);
@@ -471,7 +473,7 @@ static void check_nearest(void)
     said("n=13 elements=300 tuning=none", choice);
     CHECK(is_default(choice));
 
-    e[0].ranks = 2; /* of other ranks: as far as a factor of elements */
+    e[0].ranks = 2; /* other ranks are as far away as the same factor in elements */
     write_entries(e, 1);
     text = said("n=10 elements=256", choice);
     CHECK(choice[0] == 1 && strstr(text, "n=10 elements=256 ranks=2\n") != NULL);
@@ -511,14 +513,14 @@ static void check_entries_refused(void)
     write_entries(&e, 1);
     text = said("", choice);
     CHECK(is_default(choice) && strstr(text, "line 2 is not used: there is no rung gone"));
-    e = good; /* points of other coordinates cannot be compared */
+    e = good; /* points with other coordinates cannot be compared */
     e.point[1].name = "rows";
     write_entries(&e, 1);
     said("", choice);
     CHECK(is_default(choice));
 }
 
-/* The fastest of the rungs that were timed at the nearest point. */
+/* Checks that the default is the fastest of the rungs that were timed at the nearest point. */
 static void check_default_rung(void)
 {
     rt_run_t run;
@@ -539,7 +541,7 @@ static void check_default_rung(void)
     rt_run_init(&run, &app, settings);
     CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[BARE]);
     rt_run_destroy(&run);
-    write_entries(e, 1); /* one rung alone is not the fastest of anything */
+    write_entries(e, 1); /* a single rung is not the fastest of anything */
     rt_run_init(&run, &app, settings);
     CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[MANY]);
     rt_run_destroy(&run);
@@ -558,7 +560,7 @@ static void check_choose(void)
     CHECK(strstr(rt_run_obstacle(&run, &ladder[FEW], false, &reason), "16 does not go with x") !=
           NULL);
     rt_run_destroy(&run);
-    rt_run_init(&run, &app, "n=30"); /* the initial block=1 is refused: the next best */
+    rt_run_init(&run, &app, "n=30"); /* the initial block=1 is refused, so the next best is used */
     CHECK(rt_tune_choice(&run, &ladder[FEW])[0] == 1 && rt_tune_choice(&run, &ladder[FEW])[1] == 2);
     rt_run_destroy(&run);
     CHECK_DIES(RT_USAGE, "has no such parameter; known: block, loop, kernel, a, b",
@@ -597,7 +599,7 @@ static void check_round_trip(void)
     CHECK(r[0].seconds == 1.23456789e-5 && r[0].point[1].value == 0.1 && r[0].parameters == 3);
     CHECK(r[1].isolated && !r[0].isolated && r[1].parameters == 0 && r[0].line == 2);
 
-    /* an entry of the same key is replaced, the others stay; and the bytes do not change */
+    /* An entry with the same key is replaced, the others stay, and the bytes do not change. */
     char *same = rt_tune_file_text(file, NULL, 0, &again);
     CHECK(again == bytes && memcmp(same, text, bytes) == 0);
     free(same);
@@ -612,7 +614,8 @@ static void check_round_trip(void)
     free(text);
 }
 
-/* Nothing of a damaged file is believed: every beginning of it, every bit of it. */
+/* Checks that nothing in a damaged file is believed: truncated at every byte, and with every bit
+ * flipped. */
 static void check_damage(void)
 {
     size_t bytes;
@@ -622,7 +625,7 @@ static void check_damage(void)
     int accepted = 0, silent = 0;
     for (size_t n = 0; n < bytes; n++) {
         why[0] = '\0';
-        char *part = malloc(n + 1); /* of its size, for AddressSanitizer */
+        char *part = malloc(n + 1); /* exactly its size, for AddressSanitizer */
         memcpy(part, text, n);
         rt_tune_file_t *file = rt_tune_file_parse("f", part, n, why, sizeof why);
         accepted += file != NULL;
@@ -639,7 +642,7 @@ static void check_damage(void)
         silent += why[0] == '\0' || strchr(why, '\n') != NULL;
         rt_tune_file_free(file);
     }
-    char *second = memchr(text, '\n', bytes); /* a line less, and no bit wrong */
+    char *second = memchr(text, '\n', bytes); /* one line less, and no bit wrong */
     char *third = second ? memchr(second + 1, '\n', bytes - (size_t)(second + 1 - text)) : NULL;
     CHECK(third != NULL);
     const size_t head = (size_t)(second + 1 - text), tail = bytes - (size_t)(third + 1 - text);
@@ -692,6 +695,6 @@ int main(int argc, char **argv)
     check_wrong_kernels();
     check_isolated();
     remove(path);
-    CHECK(rmdir(folder) == 0); /* no temporary file was left */
+    CHECK(rmdir(folder) == 0); /* no temporary file is left */
     return app_test_stop(check_done());
 }

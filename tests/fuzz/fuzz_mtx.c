@@ -1,8 +1,8 @@
 /*
- * fuzz_mtx.c - libFuzzer target: any bytes as a Matrix Market file. Nothing may be read out of
- * bounds, and what is accepted must be a sound graph with a block for each neighbour. The last byte
- * gives the block size. To run it in a build folder B of a configured tree, from the root of the
- * sources:
+ * fuzz_mtx.c - libFuzzer target: reads any bytes as a Matrix Market file. Nothing may be read out
+ * of bounds, and an accepted file must give a valid graph with a block for each neighbour. The last
+ * byte is the block size. Run it by hand from the root of the sources, with B a build folder of a
+ * configured tree:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/input/{mtx,graph}.c common/io/scan.c \
@@ -10,7 +10,7 @@
  *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
  *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz.h.
+ * Memory comes directly from malloc: see fuzz.h.
  */
 #include "config.h"
 #include <math.h>
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     expect(graph->rows > 0 && source->nb == nb && mcpi_graph_check(graph, why, sizeof why));
     for (int64_t i = 0; i < graph->rows; i++) {
         const size_t n = (size_t)(graph->start[i + 1] - graph->start[i]) * (size_t)nb2;
-        double D[MCPI_MAX_NB2], *O = malloc(n * sizeof *O); /* not one double more */
+        double D[MCPI_MAX_NB2], *O = malloc(n * sizeof *O); /* not one double too many */
         expect(O != NULL);
         source->row(source, i, D, O);
         for (int k = 0; k < nb2; k++)

@@ -1,8 +1,9 @@
 /*
- * fuzz_tuning.c - libFuzzer target: any bytes as a tuning file. Nothing may be read out of bounds,
- * and what is accepted must be of positive, finite numbers, and the same when it is written and
- * read again. Checks that are right are put at the ends of lines, or hardly any input would get
- * past them. By hand, in a build folder B of a configured tree, from the root of the sources:
+ * fuzz_tuning.c - libFuzzer target: reads any bytes as a tuning file. Nothing may be read out of
+ * bounds. An accepted file must have positive, finite numbers and stay the same when it is written
+ * and read again. The target puts correct checks at the ends of lines, otherwise hardly any input
+ * would pass them. Run it by hand from the root of the sources, with B a build folder of a
+ * configured tree:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_tuning.c common/tune/tune_file.c common/io/scan.c \
@@ -10,7 +11,7 @@
  *   mkdir B/corpus && cp ~/.cache/rooftop/nekbone.tuning B/corpus
  *   B/fuzz_tuning -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz.h.
+ * Memory comes directly from malloc: see fuzz.h.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -76,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     check_parse((const char *)data, bytes);
-    /* the same with each line's check made right */
+    /* The same with a correct check on each line. */
     char *mended = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&mended, &length);

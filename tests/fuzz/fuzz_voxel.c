@@ -1,7 +1,7 @@
 /*
- * fuzz_voxel.c - libFuzzer target: any bytes as a voxel file. Nothing may be read out of bounds,
- * and what is accepted must be a model in which every voxel has a material. By hand, in a build
- * folder B of a configured tree, from the root of the sources:
+ * fuzz_voxel.c - libFuzzer target: reads any bytes as a voxel file. Nothing may be read out of
+ * bounds, and in an accepted model every voxel must have a material. Run it by hand from the root
+ * of the sources, with B a build folder of a configured tree:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_voxel.c apps/gfnn-wave/input/voxel.c common/io/scan.c \
@@ -9,7 +9,7 @@
  *   mkdir B/corpus && cp inputs/gfnn-wave/ball.voxels B/corpus
  *   B/fuzz_voxel -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz.h.
+ * Memory comes directly from malloc: see fuzz.h.
  */
 #include "config.h"
 #include <math.h>
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     gfnn_voxels_t v, header;
     const bool good = gfnn_voxel_parse("fuzz", data, bytes, false, &v, why, sizeof why);
     expect(good == (why[0] == '\0') && strchr(why, '\n') == NULL);
-    /* a header alone passes the same checks, except for ids without a material */
+    /* A header alone passes the same checks, except the one for ids without a material. */
     const bool short_good = gfnn_voxel_parse("fuzz", data, bytes, true, &header, why, sizeof why);
     expect(!header.id && (short_good || !good));
     if (good) {

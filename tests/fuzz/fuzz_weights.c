@@ -1,8 +1,8 @@
 /*
- * fuzz_weights.c - libFuzzer target: any bytes as a trained file of gfnn-wave. Nothing may be read
- * out of bounds, and what is accepted must be finite and of sizes that hold together. The right CRC
- * is put at the end, otherwise hardly any input would get past it. By hand, in a build folder B of
- * a configured tree, from the root of the sources:
+ * fuzz_weights.c - libFuzzer target: reads any bytes as a trained file of gfnn-wave. Nothing may be
+ * read out of bounds, and an accepted file must have finite values and consistent sizes. The target
+ * puts the correct CRC at the end, otherwise hardly any input would pass it. Run it by hand from
+ * the root of the sources, with B a build folder of a configured tree:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon '-DRT_SRCDIR="."' '-DRT_DATADIR="."' tests/fuzz/fuzz_weights.c \
@@ -11,9 +11,9 @@
  *   mkdir B/corpus && cp inputs/gfnn-wave/gfm2*.gfnn B/corpus
  *   B/fuzz_weights -timeout=10 -rss_limit_mb=2048 -max_len=200000 -max_total_time=600 B/corpus
  *
- * Memory comes straight from malloc: see fuzz.h. The bytes go through a file, as the reader
- * takes nothing else; it reads all of it into memory of its size, so that AddressSanitizer sees the
- * end.
+ * Memory comes directly from malloc: see fuzz.h. The bytes go through a file, since the reader
+ * accepts nothing else. It reads the file into memory of exactly its size, so that AddressSanitizer
+ * sees the end.
  */
 #include "config.h"
 #include <math.h>
@@ -30,7 +30,8 @@ void rt_refuse(rt_status_t status, const char *fmt, ...)
     abort();
 }
 
-/* Stores the bytes, with a CRC for the last four, in a file that ends with the program. */
+/* Stores the bytes in a file that is deleted when the program ends; a correct CRC replaces the last
+ * four bytes. */
 static const char *store(const uint8_t *data, size_t bytes)
 {
     static char path[64];

@@ -1,5 +1,5 @@
 /*
- * mutants.c - runs the mutants of an app, and judges the judge.
+ * mutants.c - runs the mutants of an app: tests whether the verification finds them.
  */
 #include "config.h"
 #include "tests/mutants/mutants.h"
@@ -102,7 +102,7 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
 
 /* --- judging --- */
 
-/* Returns the name of the check that was missed by most. */
+/* Returns the name of the check whose bound was exceeded by most. */
 static const char *worst_check(const rt_verdict_t *v)
 {
     const double excess = rt_verdict_excess(v);
@@ -159,7 +159,7 @@ static void judge_one(const court_t *court, const char *name, int problem, const
         rt_verdict_print(&out->verdict, stdout);
 }
 
-/* Judges the rungs as they are, and the mutants' own code without a fault. */
+/* Judges the unchanged rungs, and the mutants' own code without a fault. */
 static void judge_honest(const court_t *court)
 {
     const rt_mutants_t *suite = court->suite;
@@ -189,7 +189,7 @@ static void start(const char *app, const char *device, int *argc, char ***argv)
 {
     char name[64];
     if (!device)
-        device = getenv("RT_TEST_DEVICE"); /* gpu.sh shares one GPU between ranks */
+        device = getenv("RT_TEST_DEVICE"); /* in gpu.sh, ranks share one GPU */
     snprintf(name, sizeof name, "%s mutants", app);
     rt_error_set_program(name);
     rt_comm_init(argc, argv);
@@ -208,7 +208,7 @@ int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv)
             device = argv[++i];
     }
     start(app->name, device, &argc, &argv);
-    rt_threads_set(1); /* the problems are tiny; checks that compare threads set them themselves */
+    rt_threads_set(1); /* problems are tiny; checks that compare threads set the number */
     court_t court = {.suite = suite, .verbose = verbose};
     court.cases = RT_NEW(case_t, (size_t)suite->problems, RT_HOST);
     for (int p = 0; p < suite->problems; p++) {

@@ -1,15 +1,15 @@
 /*
- * nekbone_mutants.c - wrong programs, each of which the verification must find out; see mutants.h.
+ * nekbone_mutants.c - wrong programs, each of which the verification must detect; see mutants.h.
  *
- * The box is bent, or half of the faults would not be faults: with straight elements three of the
- * six geometric factors vanish and the others are equal. Faults of the solve itself are put into
- * the timed solve only, not into the kernels that are checked one by one, so that what is left
- * behind must give them away.
+ * The box is bent, otherwise half of the faults would not be faults: with straight elements three
+ * of the six geometric factors vanish and the others are equal. Faults in the solve itself are in
+ * the timed solve only, not in the kernels that are checked one by one, so they must be detected
+ * from what the solve leaves behind.
  *
- * What rungs of a GPU do is here line by line on host memory: x and |r|^2 late as in onepass.cu,
- * p.v by recurrence as in resident.cu, boundaries that arrive late. And real rungs are wrapped:
- * they solve, and something is done to what they read or leave behind. On the host that is done to
- * rungs of the CPU; `nekbone_mutants --device 0` does it to those of the GPU.
+ * The algorithms of GPU rungs are here line by line on host memory: x and |r|^2 late as in
+ * onepass.cu, p.v by recurrence as in resident.cu, boundaries that arrive late. In addition real
+ * rungs are wrapped: they solve, and the wrapper changes what they read or leave behind. By default
+ * these are CPU rungs; `nekbone_mutants --device 0` wraps GPU rungs.
  */
 #include "config.h"
 #include <math.h>
@@ -39,7 +39,7 @@ typedef enum {
     FLOAT_G,
     FLOAT_DOT,
     FLOAT_P,
-    /* what is done with it: mask, lambda, weights, gather-scatter */
+    /* after the operator: mask, lambda, weights, gather-scatter */
     MASK_MISSING,
     LAMBDA_MISSING,
     LAMBDA_FLOAT,
@@ -113,9 +113,10 @@ typedef enum {
     WRAP_HISTORY_FLOAT
 } fault_t;
 
-/* Which program a mutant is: nek_solve's lines with one fault, that with an operator of small
- * products, or CG in one pass; the last in the short solve of verify.c too; CG with A p by
- * recurrence; from WRAPPED on a real rung, wrapped[variant - WRAPPED]. */
+/* The program that a mutant changes. LINES: the lines of nek_solve. PRODUCTS: the same with an
+ * operator of small products. ONE_PASS: CG in one pass; ONE_PASS_ALWAYS: also in the short solve of
+ * verify.c. TWO_SUMS: CG with A p by recurrence. From WRAPPED on: a real rung, wrapped[variant -
+ * WRAPPED]. */
 enum { LINES, PRODUCTS, ONE_PASS, ONE_PASS_ALWAYS, TWO_SUMS, WRAPPED };
 static const char *const wrapped_on_host[] = {"jammed", "cpu-fused", NULL};
 static const char *const wrapped_on_device[] = {"packed", "fused", "onepass", "resident", NULL};
@@ -127,7 +128,7 @@ static const char *const settings[PROBLEMS] = {
     [BENT] = "elements=4x3x2 degree=5 deform=0.3 iterations=40",
     [BENT_7] = "elements=4x2x2 degree=6 deform=0.3 iterations=20",
     [STRAIGHT] = "elements=4x4x2 degree=9 iterations=60",
-    /* far beyond convergence: two honest residual histories have nothing in common there */
+    /* Far beyond convergence, where two honest residual histories have nothing in common. */
     [LONG] = "elements=4x2x2 degree=4 deform=0.2 lambda=0 iterations=300",
     [JACOBI] = "elements=4x3x2 degree=5 deform=0.3 iterations=40 precond=jacobi"};
 
@@ -212,7 +213,7 @@ static const rt_mutant_t mutants[] = {
     {JACOBI_Z_OLD, "z of the iteration before, once", JACOBI, false, LINES},
 };
 
-/* Around a real rung: each of these to each rung of `wrapped`. */
+/* Faults around a real rung: each of these applies to each rung of `wrapped`. */
 static const rt_mutant_t wrappings[] = {
     {ONE_FEWER, "one iteration fewer, history by heart", BENT, false, 0},
     {NOTHING_SECOND, "nothing after the warm-up", BENT, true, 0},
@@ -227,12 +228,12 @@ static const rt_mutant_t wrappings[] = {
     {WRAP_HISTORY_FLOAT, "history in single precision", BENT, false, 0},
 };
 
-static fault_t fault; /* of the mutant that runs */
-static int variant;   /* and which program it is */
-static int solves;    /* that it has done */
+static fault_t fault; /* of the current mutant */
+static int variant;   /* the program that it changes */
+static int solves;    /* solves that it has done */
 static int ax_calls;
-/* Of the mutant's problem, from `begin` to `end`: the diagonal with its fault, and what was on the
- * boundary in the iteration before, as an element has it and assembled. */
+/* Arrays of the mutant's problem, allocated from `begin` to `end`: the faulty diagonal, and the
+ * values of the previous iteration before and after the gather-scatter. */
 static double *own_inverse, *old_local, *old_sum;
 
 /* --- the operator --- */
@@ -292,7 +293,7 @@ static void faulty_ax(const nek_view_t *view, const double *u, double *w)
     if (fault == STALE_ELEMENT)
         for (int q = 0; q < n3; q++) {
             double now = w[last + q];
-            w[last + q] = ax_calls > 0 ? before[q] : now; /* the first call is right */
+            w[last + q] = ax_calls > 0 ? before[q] : now; /* the first call is correct */
             before[q] = now;
         }
     if (fault == RACE && rt_hash((uint64_t)ax_calls, 3) % 8 == 0)
@@ -302,7 +303,7 @@ static void faulty_ax(const nek_view_t *view, const double *u, double *w)
     ax_calls++;
 }
 
-/* The operator as cpu/scalar.c has it. */
+/* Applies the operator as cpu/scalar.c does. */
 static void faulty_products(const nek_view_t *view, const double *u, double *w)
 {
     static double Dt[NEK_MAX_N * NEK_MAX_N], ur[NEK_MAX_N3], us[NEK_MAX_N3], ut[NEK_MAX_N3];
@@ -353,7 +354,7 @@ static double faulty_sum(double sum)
     return fault == FLOAT_DOT ? rt_rounded(sum) : sum;
 }
 
-static rt_halo_t *own_halo; /* of the solver that runs */
+static rt_halo_t *own_halo; /* of the current solver */
 
 static void faulty_update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
@@ -414,7 +415,8 @@ static int64_t partial_size(int64_t points)
 
 /* --- gather-scatter --- */
 
-/* Is this point left out? A face between the first two elements in x, or one point of it. */
+/* Returns whether this point is left out: a face between the first two elements in x, or one point
+ * of it. */
 static bool left_out(int64_t e, int n, int i, int j, int k)
 {
     bool face = e == 0 && i == n - 1;
@@ -462,7 +464,7 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 
 /* --- conjugate gradients --- */
 
-/* 1 / diagonal with a fault. */
+/* Computes 1 / diagonal with the current fault. */
 static void fill_inverse(const nek_problem_t *p, double *inverse)
 {
     const nek_config_t *cfg = p->config;
@@ -489,7 +491,7 @@ static void fill_inverse(const nek_problem_t *p, double *inverse)
     }
 }
 
-/* nek_solve with a fault in one line. */
+/* Solves as nek_solve does, with a fault in one line. */
 static void faulty_cg(nek_solver_t *s)
 {
     const nek_view_t *view = &s->view;
@@ -536,7 +538,8 @@ static void faulty_cg(nek_solver_t *s)
                (size_t)(s->iterations + 1) * sizeof *s->history);
 }
 
-/* Q Q^T v; if `stale`, what other elements and ranks have is of the call before. */
+/* Computes Q Q^T v. If `stale`, the contributions of other elements and ranks are those of the
+ * previous call. */
 static void gather(nek_solver_t *s, double *v, bool stale)
 {
     const size_t bytes = (size_t)s->view.points * sizeof(double);
@@ -552,8 +555,8 @@ static void gather(nek_solver_t *s, double *v, bool stale)
     free(now);
 }
 
-/* sum of c x y, or of x y if c is NULL, over the first `points`; in one go or, with the fault, in
- * as many pieces as there are threads. */
+/* Returns the sum of c x y, or of x y if c is NULL, over the first `points` points. With the fault
+ * it adds up as many pieces as there are threads. */
 static double plain_sum(int64_t points, const double *c, const double *x, const double *y)
 {
     const int64_t pieces = fault == PASS_THREADS ? rt_threads() : 1;
@@ -567,13 +570,13 @@ static double plain_sum(int64_t points, const double *c, const double *x, const 
     return total;
 }
 
-/* Scalars of a solve in one pass, of this iteration and the one before. */
+/* The scalars of a solve in one pass, of this iteration and the previous one. */
 typedef struct {
     double alpha, beta, old_alpha, old_beta, old_rv;
-    bool late; /* x lacks old_alpha times the p of the iteration before the last, too */
+    bool late; /* x also lacks old_alpha times the p before the last */
 } one_pass_t;
 
-/* x, which is up to two iterations late: p before the last is (p - r) / beta. */
+/* Updates x, which is up to two iterations late: the p before the last is (p - r) / beta. */
 static void catch_up(nek_solver_t *s, one_pass_t *t, bool miss)
 {
     const double more = t->late && !miss ? t->old_alpha / t->old_beta : 0;
@@ -582,7 +585,7 @@ static void catch_up(nek_solver_t *s, one_pass_t *t, bool miss)
     t->late = false;
 }
 
-/* r, p and v of iteration k, the sums that need no assembled v, and the one that does. */
+/* Computes r, p and v of iteration k, the sums that need no assembled v, and the one that does. */
 static void one_pass(nek_solver_t *s, const one_pass_t *t, int k, double sum[4])
 {
     const nek_view_t *view = &s->view;
@@ -612,7 +615,7 @@ static void one_pass(nek_solver_t *s, const one_pass_t *t, int k, double sum[4])
     rt_comm_sum(sum, 4);
 }
 
-/* cpu/fused.c's algorithm, one line after the other. */
+/* Solves with the algorithm of cpu/cpu_fused.c, one line after another. */
 static void faulty_one_pass(nek_solver_t *s)
 {
     const nek_view_t *view = &s->view;
@@ -627,7 +630,7 @@ static void faulty_one_pass(nek_solver_t *s)
         double sum[4];
         const bool must = fault == PASS_X_THIRD ? k % 3 == 0 : t.late;
         if (k > 0 && !must && t.beta > 0.05)
-            t.late = true, t.old_alpha = t.alpha; /* and old_beta is the beta of this pass */
+            t.late = true, t.old_alpha = t.alpha; /* old_beta is the beta of this pass */
         else if (k > 0)
             catch_up(s, &t, fault == PASS_X_SKIPPED && k > 10 && k < 16);
         t.old_beta = t.beta;
@@ -665,8 +668,8 @@ static void faulty_one_pass(nek_solver_t *s)
     free(r);
 }
 
-/* resident.cu's algorithm: A p follows A r by recurrence, so that an iteration has two sums in one
- * place. */
+/* Solves with the algorithm of resident.cu: A p follows from A r by recurrence, so an iteration has
+ * both its sums at one point. */
 static void faulty_two_sums(nek_solver_t *s)
 {
     const nek_view_t *view = &s->view;
@@ -705,7 +708,7 @@ static void faulty_two_sums(nek_solver_t *s)
     free(Ap);
 }
 
-/* Only so many iterations; the history goes on as the reference's. */
+/* Solves with that many iterations only, and completes the history from the reference's. */
 static void cut_short(nek_solver_t *s, int iterations)
 {
     int all = s->iterations;
@@ -727,14 +730,14 @@ static double *fetched(const nek_solver_t *s, const double *array)
     return copy;
 }
 
-/* Back, and gives the copy away. */
+/* Copies `copy` back to `array` and frees it. */
 static void put_back(const nek_solver_t *s, double *array, double *copy)
 {
     rt_copy(array, s->space, copy, RT_HOST, (size_t)s->view.points * sizeof *copy);
     free(copy);
 }
 
-/* The array after so many iterations. */
+/* Returns a copy of the array after that many iterations. */
 static double *after(nek_solver_t *s, const double *array, int iterations)
 {
     const int all = s->iterations;
@@ -744,8 +747,8 @@ static double *after(nek_solver_t *s, const double *array, int iterations)
     return fetched(s, array);
 }
 
-/* What the rung reads is changed while it solves: n values of an array from `at` on become those
- * that are `from` before them, or 0. */
+/* Changes what the rung reads while it solves: n values of an array from `at` on become the values
+ * `from` places before them, or 0 if `from` is 0. */
 static void solve_with(nek_solver_t *s, const double *array, int64_t at, int64_t n, int64_t from)
 {
     const size_t bytes = (size_t)n * sizeof(double);
@@ -774,7 +777,7 @@ static void wrapped_solve(nek_solver_t *s)
         solve_with(s, s->view.G, 6 * (s->view.elements - 1) * (int64_t)n3, n3, 6 * (int64_t)n3);
         return;
     }
-    if (fault == WRAP_X_MISSES_STEP) { /* of the tenth iteration */
+    if (fault == WRAP_X_MISSES_STEP) { /* alpha p of the tenth iteration */
         double *less = after(s, s->x, 9), *more = after(s, s->x, 10),
                *x = after(s, s->x, s->iterations);
         for (int64_t q = 0; q < points; q++)
@@ -838,7 +841,7 @@ static void faulty_solve(void *solver)
         if (solves < 2)
             nek_solve(s);
         return;
-    case LEFT_OVER: /* only for the right-hand side that the reference had */
+    case LEFT_OVER: /* only for the reference's right-hand side */
         rt_copy(s->x, s->space, p->x_ref, RT_HOST, bytes);
         memcpy(s->history, p->history_ref, (size_t)(s->iterations + 1) * sizeof(double));
         return;
@@ -916,8 +919,8 @@ static const rt_mutant_t honest[] = {
 };
 static const rt_mutant_t wrapped_honest = {HONEST, "without a fault", BENT, true, 0};
 
-/* Adds each of wrappings[n] to each rung of `wrapped` that this build has. Returns how many the
- * list then has. */
+/* Adds each of the n faults in `wrapping` for each rung of `wrapped` that this build has. Returns
+ * the new length of the list. */
 static int add_wrapped(const rt_mutant_t *wrapping, int n, rt_mutant_t *list, int count)
 {
     for (int r = 0; wrapped[r]; r++)

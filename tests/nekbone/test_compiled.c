@@ -1,8 +1,9 @@
 /*
- * test_compiled.c - what NVRTC makes of rung `compiled`, on a machine without a GPU.
+ * test_compiled.c - compiles rung `compiled` with NVRTC, on a machine without a GPU.
  *
- * That the text compiles in each variant for a GPU of today, and that what cannot go together is
- * refused before NVRTC sees it, shows here; that the kernels are right shows on a GPU (gpu.sh).
+ * Checks that the text compiles in each variant for a current GPU, and that values that exclude
+ * each other are refused before NVRTC sees them. Whether the kernels are right is checked on a GPU
+ * (gpu.sh).
  */
 #include "config.h"
 #include <string.h>
@@ -15,7 +16,8 @@
 
 enum { H100 = 90, NEWER_THAN_ALL = 999 };
 
-/* "name=value,.." as indices of values, the rest as they are. Ends the test if there is no such. */
+/* Sets `choice` to the indices of the values in "name=value,.."; leaves the others as they are.
+ * Ends the test if a name or value is unknown. */
 static void parse(const char *choose, int choice[RT_TUNE_PARAMETERS])
 {
     char text[256];
@@ -41,7 +43,7 @@ static void parse(const char *choose, int choice[RT_TUNE_PARAMETERS])
     }
 }
 
-/* Compiles that choice; whether it is machine code. */
+/* Compiles with that choice; returns whether the result is machine code. */
 static bool compiles(int n, const char *choose, int capability)
 {
     int choice[RT_TUNE_PARAMETERS];
@@ -64,7 +66,7 @@ static bool compiles(int n, const char *choose, int capability)
     return code;
 }
 
-/* Catches a variant of the kernel whose text is wrong, which no other test compiles. */
+/* Catches a variant of the kernel whose text is wrong and that no other test compiles. */
 static void check_variants(void)
 {
     CHECK(compiles(2, "", H100));
@@ -88,7 +90,7 @@ static void refused(int n, const char *choose, const char *reason)
     CHECK(why && strstr(why, reason));
 }
 
-/* Each of these would not compile, not launch, or index registers. */
+/* Checks that choices are refused that would not compile, not launch, or index registers. */
 static void check_constraints(void)
 {
     refused(10, "sizes=argument,column=registers", "column in them needs known sizes");
@@ -104,13 +106,13 @@ static void check_constraints(void)
         int choice[RT_TUNE_PARAMETERS];
         const nek_config_t config = {.n = n};
         parse("", choice);
-        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL); /* as it is, for every n */
+        CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL); /* the default */
         parse("layout=lines", choice);
         CHECK(nek_compiled.rung.refuse_choice(&config, choice) == NULL);
     }
 }
 
-/* An error is one line, NVRTC's first. */
+/* Checks that an error is one line: the first of NVRTC's. */
 static void check_errors(void)
 {
     void *image;

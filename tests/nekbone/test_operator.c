@@ -1,19 +1,20 @@
 /*
- * test_operator.c - the operator of every rung, against the definition and against a solution.
+ * test_operator.c - compares the operator of every rung with its definition and a known solution.
  *
- * `reference` is the oracle of all other rungs, so it cannot be its own: here the weak form is
- * written down once more, in another order and in long double. And a sum can be right and the
- * equation wrong, so the last test solves -div grad u = f for a known u: that a factor, a weight,
- * the mask or the gather-scatter is not what the equation asks for shows as an error that stops
- * falling with the degree.
+ * `reference` is the oracle of all other rungs, so it needs an oracle of its own: here the weak
+ * form is written once more, in another order and in long double. A sum can be right although the
+ * equation is wrong, so the last test solves -div grad u = f for a known u. If a factor, a weight,
+ * the mask or the gather-scatter does not match the equation, the error stops falling with the
+ * degree.
  */
 #include "config.h"
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
 
-/* Sums |grad phi . G grad u| and their value for one element: every test function phi = l_i l_j l_k
- * has a gradient along three lines only, so w = sum over the points of those lines. */
+/* Computes the weak form for one element: the sum of grad phi . G grad u, and the sum of its
+ * absolute terms. Every test function phi = l_i l_j l_k has a gradient along three lines only, so w
+ * is a sum over the points of those lines. */
 static void weak_form(int n, const double *D, const double *G, const double *u, double *w,
                       double *size)
 {
@@ -50,7 +51,7 @@ static void weak_form(int n, const double *D, const double *G, const double *u, 
     }
 }
 
-/* The reference against the weak form. Catches any wrong index, factor or transpose in it. */
+/* Compares the reference with the weak form. Catches any wrong index, factor or transpose in it. */
 static void check_reference(nek_test_t *t)
 {
     const nek_view_t *view = &t->problem->view;
@@ -66,7 +67,7 @@ static void check_reference(nek_test_t *t)
         weak_form(n, view->D, view->G + e * 6 * n3, u + e * n3, want + e * n3, size + e * n3);
     for (size_t q = 0; q < points; q++)
         most = fmax(most, fabs(w[q] - want[q]) / (RT_EPS * size[q]));
-    CHECK(most <= 4 * n + 8); /* one rounding a sum and product, against none */
+    CHECK(most <= 4 * n + 8); /* one rounding per sum and product, against none */
     RT_FREE(u, RT_HOST);
     RT_FREE(w, RT_HOST);
     RT_FREE(want, RT_HOST);
@@ -75,8 +76,8 @@ static void check_reference(nek_test_t *t)
 
 /* --- the diagonal --- */
 
-/* The diagonal of an element against D^T G D e at 20 of its points q, e 1 at q and 0 elsewhere.
- * Catches any wrong index or factor in it, and a term that is missing: rs, rt, st on edges. */
+/* Compares the diagonal of an element with D^T G D e at 20 of its points q, where e is 1 at q and 0
+ * elsewhere. Catches any wrong index or factor in it, and a missing term: rs, rt, st on edges. */
 static void check_element_diagonal(int degree)
 {
     static double u[NEK_MAX_N3], w[NEK_MAX_N3], want[NEK_MAX_N3], size[NEK_MAX_N3];
@@ -102,12 +103,12 @@ static void check_element_diagonal(int degree)
         crossed = fmax(crossed, fabs(view->G[n3 + q]) / view->G[q]);
     }
     CHECK(most <= 4 * n + 8);
-    CHECK(crossed > 1e-3); /* or those terms are zero, and may be anything */
+    CHECK(crossed > 1e-3); /* otherwise those terms are zero, and the test would not see them */
     nek_test_destroy(&t);
 }
 
-/* 1 / inverse against A e for every unknown of a small mesh, 0 on the boundary. Catches a diagonal
- * that is not assembled, or has lambda once for each copy. */
+/* Compares 1 / inverse with A e for every unknown of a small mesh; inverse is 0 on the boundary.
+ * Catches a diagonal that is not assembled, or that has lambda once per copy. */
 static void check_assembled_diagonal(const char *settings)
 {
     nek_test_t t;
@@ -142,8 +143,8 @@ static void check_assembled_diagonal(const char *settings)
     nek_test_destroy(&t);
 }
 
-/* Every rung at every degree: the reference's values, symmetry, null space, a short and a long
- * solve. Catches an n whose instantiation, launch or run-time-n kernel is wrong. */
+/* Verifies every rung at every degree: the reference's values, symmetry, null space, a short and a
+ * long solve. Catches an n whose instantiation, launch or run-time-n kernel is wrong. */
 static void check_rungs(int degree, double deform)
 {
     char settings[128];
@@ -160,7 +161,7 @@ static void check_rungs(int degree, double deform)
         rt_outcome_t out;
         rt_run_rung(&t.run, t.problem, rung, &out, NULL);
         CHECK(out.verdict.valid);
-        CHECK(out.verdict.n >= 12); /* all checks were made */
+        CHECK(out.verdict.n >= 12); /* all checks were done */
         if (!out.verdict.valid) {
             printf("%s, %s:\n", rung->name, settings);
             rt_verdict_print(&out.verdict, stdout);
@@ -171,7 +172,7 @@ static void check_rungs(int degree, double deform)
 
 /* --- a known solution --- */
 
-/* u = prod sin(pi x_d / L_d) at a point, and -laplace u = sum (pi / L_d)^2 u. */
+/* Returns u = prod sin(pi x_d / L_d) at a point; sets -laplace u = sum (pi / L_d)^2 u. */
 static double wave(const nek_config_t *cfg, const double x[3], double *minus_laplace)
 {
     double u = 1, factor = 0;
@@ -184,7 +185,7 @@ static double wave(const nek_config_t *cfg, const double x[3], double *minus_lap
     return u;
 }
 
-/* Largest |x - u| after a solve with b = Q Q^T mass f, u into `u`. */
+/* Returns the largest |x - u| after a solve with b = Q Q^T mass f; stores u in `u`. */
 static double wave_error(nek_test_t *t, const rt_rung_t *rung, double *u)
 {
     const nek_config_t *cfg = t->config;
@@ -216,7 +217,7 @@ static double wave_error(nek_test_t *t, const rt_rung_t *rung, double *u)
     return most;
 }
 
-/* 0 of a rung that cannot run here, or not this problem. */
+/* Returns wave_error for that rung; 0 if the rung cannot run here, or cannot solve this problem. */
 static double solve_wave(const rt_rung_t *rung, int degree, double deform)
 {
     char settings[128];
@@ -231,10 +232,10 @@ static double solve_wave(const rt_rung_t *rung, int degree, double deform)
     return error;
 }
 
-/* Spectral convergence: the error against degree. Bounds are what was measured, times 1.5; the
- * ratios say that it falls by a factor with every degree, not by a power of it. A wrong weight,
- * factor or mask leaves an error that stays, mostly one of order 1. On the bent box the geometry is
- * no polynomial either, and even degrees gain less than odd ones. */
+/* Checks spectral convergence: the error against the degree. The bounds are measured values times
+ * 1.5. The ratios show that the error falls by a factor with every degree, not as a power of it. A
+ * wrong weight, factor or mask leaves an error that does not fall, usually one of order 1. On the
+ * bent box the geometry is not a polynomial either, and even degrees gain less than odd ones. */
 static void check_convergence(void)
 {
     static const struct {
@@ -255,7 +256,7 @@ static void check_convergence(void)
         CHECK(straight <= straight_before / 12);
         CHECK(bent <= bent_before / 4);
     }
-    for (int i = 0; i < NEK_RUNGS; i++) /* and the rungs agree on the solution */
+    for (int i = 0; i < NEK_RUNGS; i++) /* the rungs agree on the solution */
         CHECK(solve_wave(&nek_ladder[i], 7, 0.1) <= 9.3e-08);
 }
 
@@ -263,7 +264,7 @@ int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_operator", &argc, &argv);
     for (int degree = 1; degree < NEK_MAX_N; degree++) {
-        if (degree < 10) /* three factors are zero: a case of its own for a rung that knows it */
+        if (degree < 10) /* three factors are zero, which some rungs exploit */
             check_rungs(degree, 0);
         check_rungs(degree, 0.2);
     }

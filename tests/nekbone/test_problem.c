@@ -1,8 +1,8 @@
 /*
  * test_problem.c - mesh, geometry, numbering, right-hand side and weights.
  *
- * Each is checked against what defines it, not against stored values. Several ranks are played by
- * one: nothing in problem.c asks how many there are, it is all in the configuration.
+ * Each is checked against its definition, not against stored values. One process plays several
+ * ranks: nothing in problem.c asks for their number, since all of it is in the configuration.
  */
 #include "config.h"
 #include <math.h>
@@ -11,8 +11,9 @@
 
 /* --- points, weights and derivative on [-1, 1] --- */
 
-/* n points integrate x^p exactly up to p = 2n - 3, and no further. Catches a root that Newton has
- * not found to the last digit, and weights of another family (Gauss, Chebyshev). */
+/* Checks that n points integrate x^p exactly up to p = 2n - 3, and no further. Catches a root that
+ * Newton's method has not found to the last digit, and weights of another family (Gauss,
+ * Chebyshev). */
 static void check_quadrature(int n, const double *z, const double *w)
 {
     for (int power = 0; power <= 2 * n - 2; power++) {
@@ -26,7 +27,8 @@ static void check_quadrature(int n, const double *z, const double *w)
     }
 }
 
-/* D is exact for x^p up to p = n - 1. Catches a transposed D (which differentiates nothing). */
+/* Checks that D is exact for x^p up to p = n - 1. Catches a transposed D (which differentiates
+ * nothing). */
 static void check_derivative(int n, const double *z, const double *D)
 {
     for (int power = 0; power < n; power++)
@@ -50,7 +52,7 @@ static void check_gll(int n)
     for (int i = 0; i < n; i++) {
         double sum = 0, size = 0;
         CHECK(i == 0 || z[i] > z[i - 1]);
-        CHECK(z[i] == -z[n - 1 - i]); /* mirrored to the bit, so that a symmetric mesh is one */
+        CHECK(z[i] == -z[n - 1 - i]); /* mirrored to the bit, for exact symmetry */
         CHECK(w[i] > 0 && fabs(w[i] - w[n - 1 - i]) <= 4 * RT_EPS);
         for (int l = 0; l < n; l++) {
             double mirrored = D[(n - 1 - i) * n + n - 1 - l];
@@ -58,14 +60,15 @@ static void check_gll(int n)
             sum += D[i * n + l];
             size += fabs(D[i * n + l]);
         }
-        CHECK(fabs(sum) <= n * RT_EPS * size); /* constants: the null space of the operator */
+        CHECK(fabs(sum) <= n * RT_EPS * size); /* constants are the null space of the operator */
     }
 }
 
 /* --- geometry --- */
 
-/* At every point G is symmetric positive definite (leading minors). Catches factors in another
- * order than rr, rs, rt, ss, st, tt, a wrong sign of the Jacobian, a cofactor transposed. */
+/* Checks that G is symmetric positive definite at every point (leading minors). Catches factors in
+ * another order than rr, rs, rt, ss, st, tt, a wrong sign of the Jacobian, and a transposed
+ * cofactor. */
 static void check_definite(int n3, const double *G)
 {
     int bad = 0;
@@ -78,7 +81,8 @@ static void check_definite(int n3, const double *G)
     CHECK(bad == 0);
 }
 
-/* A cube of edge 2 maps to [-1, 1]^3 by the identity: G is the weights on the diagonal. */
+/* Checks that G holds the weights on its diagonal: the identity maps a cube of edge 2 to [-1,
+ * 1]^3. */
 static void check_straight_factors(int n, const double *G, const double *mass)
 {
     double z[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N], most = 0;
@@ -94,9 +98,9 @@ static void check_straight_factors(int n, const double *G, const double *mass)
     CHECK(most < 1e-12 * n);
 }
 
-/* Sum of the mass = volume of the box, which the bend leaves as it is: moving points about
- * inside moves volume from one element to the next, and none is lost. Catches weights in the wrong
- * place and a Jacobian of the wrong power. */
+/* Checks that the mass adds up to the volume of the box. Bending the box does not change its
+ * volume: moving points inside it moves volume from one element to another, and none is lost.
+ * Catches weights in the wrong place and a wrong power of the Jacobian. */
 static void check_geometry(const char *settings)
 {
     static double G[6 * NEK_MAX_N3], mass[NEK_MAX_N3];
@@ -117,12 +121,13 @@ static void check_geometry(const char *settings)
                 nonzero[m] += fabs(G[m * n3 + q]) > 1e-6 * G[q];
     }
     CHECK(fabs(volume - box) <= 1e-13 * box);
-    for (int m = 0; m < 6 && cfg->deform != 0; m++) /* but for some planes of symmetry */
+    for (int m = 0; m < 6 && cfg->deform != 0; m++) /* except on some planes of symmetry */
         CHECK(nonzero[m] > 0.5 * (double)cfg->points);
     rt_run_destroy(&run);
 }
 
-/* What the message of a folded mesh calls safe is safe, for any shape of box. */
+/* Checks that the value that the message about a folded mesh calls safe is safe, for any shape of
+ * box. */
 static void check_safe_deformation(void)
 {
     static const char *const shapes[] = {"1x1x1", "4x4x4", "1x5x9", "6x2x3", "9x1x1"};
@@ -147,7 +152,7 @@ static void check_safe_deformation(void)
 
 /* --- numbering, right-hand side, weights; on one rank and on boxes of pretended ranks --- */
 
-/* Makes the configuration that of rank `rank` of px x py x pz. */
+/* Turns the configuration into that of rank `rank` of px x py x pz. */
 static void pretend(nek_config_t *cfg, const int64_t ranks[3], int rank)
 {
     int64_t at = rank;
@@ -162,7 +167,7 @@ static void pretend(nek_config_t *cfg, const int64_t ranks[3], int rank)
     cfg->points = cfg->local_elements * cfg->n * cfg->n * cfg->n;
 }
 
-/* What is known of every global index, after all ranks were visited. */
+/* What is known about every global index after all ranks have been visited. */
 typedef struct {
     double xyz[3], b, c_sum;
     int copies, ranks, last_rank;
@@ -202,12 +207,12 @@ static unique_t *visit(rt_run_t *run, const int64_t ranks[3], int64_t count)
             visit_element(p, e, rank, all, &bad);
         nek_problem_destroy(p);
     }
-    CHECK(bad == 0); /* equal index: equal place and right-hand side, to the bit */
+    CHECK(bad == 0); /* equal index: equal position and right-hand side, to the bit */
     return all;
 }
 
-/* Counts of nek_shared_points against the list. Catches an edge or corner counted wrongly, which
- * would make the memory prediction wrong only for some boxes of ranks. */
+/* Compares the counts of nek_shared_points with the list. Catches an edge or corner that is counted
+ * wrongly, which would make the memory prediction wrong for some boxes of ranks only. */
 static void check_shared(rt_run_t *run, const int64_t ranks[3], const unique_t *all)
 {
     nek_config_t *cfg = run->config;
@@ -244,17 +249,17 @@ static void check_numbering(const char *settings, const int64_t ranks[3])
         const unique_t *s = &serial[g], *b = &boxes[g];
         met += s->copies > 0;
         c_sum += s->c_sum;
-        found_inside += s->c_sum == 1; /* powers of two: exact */
+        found_inside += s->c_sum == 1; /* powers of two, so exact */
         bad += s->c_sum != 0 && s->c_sum != 1;
-        bad += (s->c_sum == 0) != (s->b == 0); /* the boundary, and only it */
-        /* neither place, nor data, nor weight may depend on which rank has the point */
+        bad += (s->c_sum == 0) != (s->b == 0); /* on the boundary, and only there */
+        /* Position, data and weight may not depend on which rank has the point. */
         bad += memcmp(s->xyz, b->xyz, sizeof s->xyz) != 0 || s->b != b->b || s->c_sum != b->c_sum ||
                s->copies != b->copies;
-        /* two places, one index */
+        /* Adjacent indices may not have the same position. */
         bad += g > 0 && memcmp(s->xyz, serial[g - 1].xyz, sizeof s->xyz) == 0;
     }
     CHECK(bad == 0);
-    CHECK(met == count); /* every index is some point's: no gaps, so no two points share one */
+    CHECK(met == count); /* every index belongs to a point: no gaps, so no two points share one */
     CHECK(found_inside == inside && c_sum == (double)inside);
     check_shared(&run, one, serial);
     check_shared(&run, ranks, boxes);
@@ -263,7 +268,7 @@ static void check_numbering(const char *settings, const int64_t ranks[3])
     rt_run_destroy(&run);
 }
 
-/* The seed makes the right-hand side and nothing else does. */
+/* Checks that the right-hand side depends on the seed and on nothing else. */
 static void check_right_hand_side(void)
 {
     nek_test_t a, b;
@@ -281,7 +286,8 @@ static void check_right_hand_side(void)
     nek_test_destroy(&b);
 }
 
-/* The halo has the points that the formula says, on a mesh that this rank holds alone. */
+/* Checks that the halo has as many points as the formula says, on a mesh that this rank holds
+ * alone. */
 static void check_halo(void)
 {
     nek_test_t t;
@@ -293,12 +299,13 @@ static void check_halo(void)
     nek_test_destroy(&t);
     nek_test_new(&t, &nek_app, "elements=3x4x2 degree=4 communication=no");
     CHECK(t.problem->halo == NULL);
-    for (int64_t q = 0; q < t.config->points; q++) /* every copy is an unknown of its own */
+    for (int64_t q = 0; q < t.config->points; q++) /* every copy is an unknown */
         CHECK(t.problem->c[q] == 0 || t.problem->c[q] == 1);
     nek_test_destroy(&t);
 }
 
-/* Settings that make no sense. Before any OpenMP region: a child of fork has no threads. */
+/* Checks that senseless settings are refused. Runs before any OpenMP region: a child of fork has no
+ * threads. */
 static void check_refusals(void)
 {
     nek_test_t t;

@@ -1,10 +1,10 @@
 /*
- * test_small.c - every version of the small products against plain loops: all cases, all n, with
- * and without C added.
+ * test_small.c - compares every version of the small products with plain loops: all cases, all n,
+ * with and without C added.
  *
- * The rungs that are made of them are compared with the reference elsewhere, but only with the
- * choice in force. Here a version that is wrong for one n, in one case, or that forgets what was in
- * C or what may lie beyond it, shows by itself.
+ * Other tests compare the rungs that use them with the reference, but only with the current choice.
+ * This test finds a version that is wrong for one n or in one case, that ignores the old C, or that
+ * writes beyond it.
  */
 #include "config.h"
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { MOST = NEK_MAX_N3, GUARD = 16 };
 
-/* C in the middle of NaNs: they must stay. */
+/* C is surrounded by NaNs, which must not change. */
 static double A[MOST], B[MOST], C[GUARD + MOST + GUARD], before[MOST];
 
 static bool untouched(const double *from, int count)
@@ -25,7 +25,8 @@ static bool untouched(const double *from, int count)
     return true;
 }
 
-/* Largest error in units of the rounding of a sum, over all of C; infinite outside of it. */
+/* Returns the largest error over all of C, in units of the rounding error of a sum; infinite if
+ * anything outside C changed. */
 static double error_of(const nek_small_t *version, nek_case_t which, int n, bool add)
 {
     const int rows = which == NEK_TALL ? n * n : n, columns = which == NEK_LONG ? n * n : n;
@@ -36,7 +37,7 @@ static double error_of(const nek_small_t *version, nek_case_t which, int n, bool
         A[i] = rt_random((uint64_t)i, 1);
     for (int i = 0; i < n * columns; i++)
         B[i] = rt_random((uint64_t)i, 2);
-    for (int i = 0; i < rows * columns && add; i++) /* else it is NaN, and may not be read */
+    for (int i = 0; i < rows * columns && add; i++) /* otherwise C is NaN, and may not be read */
         c[i] = before[i] = rt_random((uint64_t)i, 3);
     const nek_product_t product = nek_product(version, which, n, add);
     product.run(&product, A, B, c);
@@ -75,8 +76,9 @@ static void check_versions(void)
     }
 }
 
-/* Each value of a parameter is the version of that name; what this build lacks is refused, with the
- * reason. Catches a list of names that is not in the order of the versions. */
+/* Checks that each value of a parameter is the version of that name, and that a version that this
+ * build lacks is refused with the reason. Catches a list of names that is not in the order of the
+ * versions. */
 static void check_choices(void)
 {
     nek_test_t t;
@@ -97,8 +99,8 @@ static void check_choices(void)
     nek_test_destroy(&t);
 }
 
-/* w = A u by each version in all cases at once, as scalar and vector do it, on a bent box. Catches
- * a choice that goes to the wrong case. */
+/* Checks w = A u with each version in all cases at once, as scalar and vector compute it, on a bent
+ * box. Catches a choice that goes to the wrong case. */
 static void check_rungs(const char *name)
 {
     const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);

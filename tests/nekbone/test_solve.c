@@ -1,5 +1,5 @@
 /*
- * test_solve.c - the conjugate gradients, rung by rung, and the memory that they take.
+ * test_solve.c - tests conjugate gradients, rung by rung, and the memory that they need.
  */
 #include "config.h"
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "nek_test.h"
 #include "base/threads.h"
 
-/* A rung as the driver runs it, verified before and after. */
+/* Runs a rung as the driver does and checks that it is valid before and after. */
 static void check_valid(nek_test_t *t, const rt_rung_t *rung, const char *settings)
 {
     rt_outcome_t out;
@@ -21,8 +21,8 @@ static void check_valid(nek_test_t *t, const rt_rung_t *rung, const char *settin
 
 /* --- histories --- */
 
-/* Every rung on every kind of problem, far beyond convergence too, where histories of honest
- * programs part (see sensitivity in verify.c): an honest rung is never called INVALID. */
+/* Runs every rung on every kind of problem, also far beyond convergence, where the histories of
+ * honest programs diverge (see nek_sensitivity). An honest rung is never INVALID. */
 static void check_problems(void)
 {
     static const char *const problems[] = {
@@ -32,14 +32,14 @@ static void check_problems(void)
         "elements=3x3x2 degree=7 deform=-0.3 lambda=0",
         "elements=3x3x2 degree=7 communication=no",
         "elements=3x3x2 degree=7 communication=no lambda=0 deform=0.2",
-        "elements=3x3x2 degree=7 lambda=1000000", /* |r|^2 falls 4 times and more at once */
+        "elements=3x3x2 degree=7 lambda=1000000", /* |r|^2 falls 4-fold and more at once */
         "elements=2x2x2 degree=9 iterations=1",
         "elements=2x2x2 degree=5 lambda=0 deform=0.2 iterations=800",
         "elements=1x1x1 degree=2",               /* one unknown, solved in one iteration */
         "elements=2x2x2 degree=1 iterations=3",  /* the same */
         "elements=2x2x1 degree=3 iterations=60", /* fewer unknowns than iterations */
         "elements=5x1x1 degree=8 seed=77",
-        /* solved within the short solve of verify.c, and chaotic from there */
+        /* converges within the short solve of verify.c, and is chaotic from then on */
         "elements=1x2x2 degree=2 iterations=5 seed=839 communication=no",
         "elements=2x2x3 degree=2 seed=926 communication=no",
         "elements=3x3x2 degree=7 deform=0.3 precond=jacobi",
@@ -57,16 +57,17 @@ static void check_problems(void)
     }
 }
 
-/* Residual norms of a solve against the reference's, by this test's own bound: while the recurrence
- * is not chaotic (here for 40 iterations) two programs differ by rounding errors, at most a few
- * thousand eps. Catches a rung that verify.c has grown too kind to. */
+/* Compares the residual norms of a solve with the reference's, by a bound of its own: while the
+ * recurrence is not chaotic (here for 40 iterations), two programs differ by rounding errors, at
+ * most a few thousand eps. Catches a wrong rung that verify.c accepts because its bounds have
+ * become too wide. */
 static void check_history(void)
 {
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=4x4x3 degree=7 deform=0.2 iterations=40");
     nek_reference_solve(t.problem);
     const double *want = t.problem->history_ref;
-    CHECK(want[40] < 1e-2 * want[0]); /* it converges, or the comparison is of nothing */
+    CHECK(want[40] < 1e-2 * want[0]); /* it converges, so there is something to compare */
     CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
     for (int r = 0; r < NEK_RUNGS; r++) {
         if (!app_test_can_run(&t.run, &nek_ladder[r]))
@@ -82,9 +83,10 @@ static void check_history(void)
     nek_test_destroy(&t);
 }
 
-/* Conjugate gradients of d A d on d b, d = diag(A)^-1/2, in plain lines: the same as Jacobi's, but
- * for a change of variables. So nek_solve, which the reference runs too, is not its own judge here.
- * Also: to 1e-8 in fewer iterations than without, and to the same x. */
+/* Compares Jacobi's solve with plain conjugate gradients of d A d on d b, d = diag(A)^-1/2, which
+ * are the same up to a change of variables. So nek_solve, which the reference runs too, is not its
+ * own judge here. Also checks that Jacobi reaches 1e-8 in fewer iterations than plain CG, and the
+ * same x. */
 static void check_jacobi(void)
 {
     enum { STEPS = 90 };
@@ -142,8 +144,8 @@ static void check_jacobi(void)
     nek_test_destroy(&plain);
 }
 
-/* The same solve twice gives the same bits, whatever the number of threads was: sums are in blocks
- * of a fixed length. Catches a reduction in order of arrival. */
+/* Checks that two equal solves give the same bits for any number of threads: sums are in blocks of
+ * a fixed length. Catches a reduction in order of arrival. */
 static void check_repeatable(void)
 {
     nek_test_t t;
@@ -158,7 +160,7 @@ static void check_repeatable(void)
         memcpy(first, s->history, sizeof first);
         for (int threads = 1; threads <= 3; threads++) {
             nek_spoil(s);
-            CHECK(rt_count_nonfinite(s->history, 31) == 31); /* nothing can be left over */
+            CHECK(rt_count_nonfinite(s->history, 31) == 31); /* nothing is left over */
             if (nek_ladder[r].kind == RT_CPU)
                 rt_threads_set(threads);
             nek_solve(s);
@@ -170,8 +172,8 @@ static void check_repeatable(void)
     nek_test_destroy(&t);
 }
 
-/* Every value of every parameter of the rungs that run here, one at a time, verified like the
- * default. Catches a choice that no one has run since it was written. */
+/* Verifies every value of every parameter of the rungs that run here, one at a time, like the
+ * default. Catches a choice that has not been run since it was written. */
 static void check_parameters(void)
 {
     nek_test_t t;
@@ -202,8 +204,9 @@ static void check_parameters(void)
     nek_test_destroy(&t);
 }
 
-/* CG finds x in as many iterations as there are distinct eigenvalues: 1 for one unknown. Then r
- * is 0 or the last bits of it, and no division by it may spoil x. */
+/* Checks a solve that converges completely. CG finds x in as many iterations as there are distinct
+ * eigenvalues: 1 for one unknown. Then r is 0 or close to the last bit, and no division by it may
+ * spoil x. */
 static void check_convergence_to_nothing(void)
 {
     nek_test_t t;
@@ -218,7 +221,7 @@ static void check_convergence_to_nothing(void)
 
 /* --- memory --- */
 
-/* Has it the arrays of `jammed`, which is asked instead? */
+/* Returns whether the rung has the same arrays as `jammed`, which is then tested instead. */
 static bool same_arrays(const rt_rung_t *rung)
 {
     const nek_kernels_t *kernels = nek_kernels(rung);
@@ -226,9 +229,9 @@ static bool same_arrays(const rt_rung_t *rung)
            kernels->scratch_arrays == 0;
 }
 
-/* The prediction is of a whole run: problem, then each rung's solver together with the oracle's. It
- * is printed before anything is allocated, and a run is refused by it, so it may be neither too
- * small nor far too large. `only`: the rung, or NULL for all. */
+/* Checks the predicted memory of a whole run: the problem, then each rung's solver together with
+ * the oracle's. The prediction is printed before anything is allocated and decides whether a run is
+ * refused, so it may be neither too small nor far too large. `only`: the rung, or NULL for all. */
 static void check_memory(const char *settings, const char *only)
 {
     rt_run_t run;
@@ -250,8 +253,8 @@ static void check_memory(const char *settings, const char *only)
             if (out.predicted[s] < 1 << 19) /* a few scalars */
                 continue;
             double ratio = out.high_water[s] / out.predicted[s], least = 0.95;
-            /* where nearly all points are shared, setting up a second halo is the most that the
-             * host sees, and that is bounded (as if no point had more than two copies) */
+            /* Where nearly all points are shared, host memory peaks while a second halo is set up.
+             * That is only bounded (as if no point had more than two copies). */
             if (s == RT_HOST && rt_rung_space(rung) != RT_HOST && degree <= 2)
                 least = 0.88;
             CHECK(ratio >= least && ratio <= 1.05);
@@ -260,7 +263,7 @@ static void check_memory(const char *settings, const char *only)
                        rt_space_name((rt_space_t)s), out.high_water[s], out.predicted[s]);
         }
         for (int s = 0; s < RT_SPACES; s++)
-            CHECK(rt_mem_used((rt_space_t)s) == 0); /* all was given back */
+            CHECK(rt_mem_used((rt_space_t)s) == 0); /* everything was freed */
     }
     rt_run_destroy(&run);
 }
@@ -268,7 +271,7 @@ static void check_memory(const char *settings, const char *only)
 int main(int argc, char **argv)
 {
     app_test_start("test_solve", &argc, &argv);
-    rt_threads_set(1); /* they would only wait for each other; check_repeatable has several */
+    rt_threads_set(1); /* several would only wait for each other; check_repeatable uses several */
     check_problems();
     check_history();
     check_jacobi();

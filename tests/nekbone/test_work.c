@@ -1,8 +1,9 @@
 /*
- * test_work.c - the work model, against figures worked out by hand and points counted one by one.
+ * test_work.c - compares the work model with figures worked out by hand and points counted one by
+ * one.
  *
- * All rates and shares that a run prints are this model over time, so an error here is an error in
- * every figure, and no other test would see it.
+ * All rates and shares that a run prints are this model divided by time. So an error here is an
+ * error in every figure, and no other test would see it.
  */
 #include "config.h"
 #include <math.h>
@@ -31,9 +32,9 @@ static void check_line(const rt_work_t *work, const char *kernel, double flops, 
     CHECK(l->written == written);
 }
 
-/* What every rung is credited with: Karp et al., 12 n + 34 flops and 30 values of 8 bytes a stored
- * point and iteration, whatever the rung does. Catches a rung that is credited with its own count,
- * and iterations counted twice (Nekbone counts 101 for 100). */
+/* Checks the credited work: 12 n + 34 flops and 30 values of 8 bytes per stored point and iteration
+ * (Karp et al.), whatever the rung does. Catches a rung that is credited with its own count, and
+ * iterations counted twice (Nekbone counts 101 for 100). */
 static void check_credit(const rt_run_t *run)
 {
     const nek_config_t *cfg = run->config;
@@ -50,8 +51,9 @@ static void check_credit(const rt_run_t *run)
 }
 
 /*
- * By hand: 2 x 1 x 1 elements of degree 2, n = 3. P = 2 * 27 = 54 stored points. The two elements
- * share one face of 9 points, each has a copy: S = 18. Unique points 5 * 3 * 3 = 45.
+ * Checks the work of 2 x 1 x 1 elements of degree 2, n = 3, against figures by hand. P = 2 * 27 =
+ * 54 stored points. The two elements share one face of 9 points, and each has a copy: S = 18.
+ * Unique points 5 * 3 * 3 = 45.
  *
  *   update_p         2 * 54 =  108 flops   2 * 8 * 54 =  864 B read    8 * 54 = 432 B written
  *   ax         (36 + 15) * 54 = 2754       7 * 8 * 54 = 3024                    432
@@ -79,15 +81,16 @@ static void check_by_hand(void)
     check_credit(&run);
     rt_run_destroy(&run);
 
-    /* without communication that line is not there */
+    /* without communication that line is missing */
     rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 communication=no");
     nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
     CHECK(work.n == 4 && line(&work, "gather-scatter") == NULL);
     CHECK(rt_work_flops(&work) == 3510);
     rt_run_destroy(&run);
 
-    /* Jacobi: 1 / diagonal read in update_p (one product) and update_xr (a product and a sum more);
-     * z = r / diagonal is credited on top, and the unit has a name of its own */
+    /* Jacobi: update_p reads 1 / diagonal (one more product), and so does update_xr (one more
+     * product and one more sum). z = r / diagonal is credited in addition, and the unit has its own
+     * name. */
     rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 precond=jacobi");
     nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
     CHECK_TEXT(work.unit, "Jacobi-preconditioned iteration");
@@ -106,9 +109,9 @@ static void check_by_hand(void)
     check_line(&work, "shift", 270, 1296, 432);
     rt_run_destroy(&run);
 
-    /* one pass of `cpu-fused`: r, v, p, six factors and every second time x read; r, p, v and every
-     * second time x written. 2 + 2 + 3 + 2 + 36 + 15 + 3 + 4 = 67 flops a point. v.v: v read, and
-     * written where it is shared; the last update once in 10 iterations. */
+    /* One pass of `cpu-fused` reads r, v, p, six factors and, every second time, x; it writes r, p,
+     * v and, every second time, x. 2 + 2 + 3 + 2 + 36 + 15 + 3 + 4 = 67 flops per point. v.v reads
+     * v, and v is written where it is shared. The last update runs once in 10 iterations. */
     rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 iterations=10");
     nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "cpu-fused"), &work);
     CHECK(work.n == 3);
@@ -122,7 +125,7 @@ static void check_by_hand(void)
     check_line(&work, "gather-scatter", 3 * 54, 432, 0);
     rt_run_destroy(&run);
 
-    /* three arrays spilled by `global`: 24 bytes more written, and read again */
+    /* `global` spills three arrays: 24 bytes more are written, and read again */
     const rt_rung_t *global = rt_ladder_find(nek_ladder, NEK_RUNGS, "global");
     if (global->kernels) {
         rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
@@ -132,9 +135,10 @@ static void check_by_hand(void)
     }
 }
 
-/* Which rung runs if no one says: on a GPU by the points of a rank, and never one that solves
- * another class of problems; with a preconditioner one that has it. Catches a size that is on the
- * wrong side of the limit, a name that is not on the ladder, and a driver that does not ask. */
+/* Checks which rung runs by default. On a GPU it depends on the points per rank, and is never one
+ * that solves another class of problems; with a preconditioner it is one that supports it. Catches
+ * a size on the wrong side of the limit, a name that is not on the ladder, and a driver that does
+ * not ask. */
 static void check_defaults(void)
 {
     static const struct {
@@ -166,8 +170,8 @@ static void check_defaults(void)
     }
 }
 
-/* S by brute force: stored points whose global index occurs more than once. Catches edges and
- * corners counted as often as faces meet there. */
+/* Counts S by brute force: stored points whose global index occurs more than once. Catches edges
+ * and corners that are counted once per face that meets there. */
 static void check_shared(const char *settings)
 {
     rt_run_t run;

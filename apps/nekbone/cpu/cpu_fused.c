@@ -1,34 +1,36 @@
 /*
  * cpu_fused.c - conjugate gradients in one pass over the elements.
  *
- * Idea: the lines of nek_solve each sweep all arrays, and between two of them nothing is left in
- * cache. Here one pass does, for an element at a time, all that does not need a sum over the mesh:
+ * Idea: each line of nek_solve sweeps all arrays, so nothing is left in cache from one line to the
+ * next. Here one pass goes through the elements and does, for each, everything that needs no sum
+ * over the mesh:
  *
  *     x += alpha p                      with the p of the iteration before
  *     r -= alpha v,  r.r                with its v = A p
  *     p = r + beta p
  *     v = D^T G D p + lambda p,  p.v,  r.v
  *
- * (Kronbichler et al., arXiv 2205.08909, Alg. 5.) beta asks for |r|^2 before r is there:
+ * (Kronbichler et al., arXiv 2205.08909, Alg. 5.) beta needs |r|^2 before r is known:
  *
  *     |r - alpha v|^2 = |r|^2 - 2 alpha r.v + alpha^2 v.v
  *
- * and alpha and this from four sums, so an iteration has one reduction. The next pass sums |r|^2
- * again, exactly, so the error of one iteration never meets that of the next; where the terms
- * cancel, which takes a residual that falls 4 times in one iteration, it is summed at once.
- * p.v and r.v need no gather-scatter: p and r are the same at all copies of a point, so the sum of
- * the elements' own products is the product of the assembled vectors. Only v.v must wait for it.
+ * Four sums give this and alpha, so an iteration has one reduction. The next pass sums |r|^2 again,
+ * exactly, so errors do not accumulate from one iteration to the next. Where the terms cancel,
+ * which takes a residual that falls by a factor of 4 in one iteration, |r|^2 is summed at once. p.v
+ * and r.v need no gather-scatter: p and r are the same at all copies of a point, so the sum of the
+ * elements' own products is the product of the assembled vectors. Only v.v must wait for the
+ * gather-scatter.
  *
- * x is touched in every second pass: there p of the iteration before the last is (p - r) / beta.
- * Weights are the same for all elements that have as many neighbours: they are read from the first
- * of each kind, which stays in cache. The gather-scatter of a box needs no lists of indices:
- * summing faces along x, then y, then z sums edges and corners too. Points that other ranks have
- * are left out there and go through a halo of their own.
+ * Only every second pass updates x: the p of the iteration before the last is then (p - r) / beta.
+ * Elements with neighbours on the same sides have the same weights. They are read from the first
+ * element of each kind, which stays in cache. The gather-scatter of a box needs no lists of
+ * indices: summing faces along x, then y, then z sums edges and corners too. Points that other
+ * ranks share are left out there and have a halo of their own.
  *
  * Advantage: 14 values per point instead of 22 between memory and processor, gather-scatter apart,
- * and p, r and v are in L1 when the operator wants them. Sums are kept element by element and added
- * pairwise: the same bits for any number of threads. Price: no line of the algorithm can be seen,
- * timed or replaced alone.
+ * and p, r and v are in L1 when the operator needs them. Each element has its own partial sums,
+ * which are added pairwise: the result has the same bits for any number of threads. Price: no line
+ * of the algorithm can be seen, timed or replaced on its own.
  */
 #include "config.h"
 #include "../nekbone.h"
@@ -37,9 +39,10 @@
 #include <math.h>
 #include <string.h>
 
-/* beta below which p of the iteration before is not found from (p - r) / beta: digits would go. */
+/* Below this beta the previous p is not computed as (p - r) / beta: that would lose digits. */
 static const double SMALL_BETA = 0.05;
-/* |r|^2 that falls below this share of what it was is summed, not found by the recurrence. */
+/* If |r|^2 falls below this share of its previous value, it is summed instead of taken from the
+ * recurrence. */
 static const double CANCELLED = 0.0625;
 
 enum { RR, PV, RV, VV, SUMS };
@@ -47,12 +50,12 @@ enum { RR, PV, RV, VV, SUMS };
 enum { AHEAD, NOT_AHEAD };
 static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
 
-/* Scalars of one pass. */
+/* The scalars of one pass. */
 typedef struct {
     double alpha, beta; /* r -= alpha v, p = r + beta p */
-    double x_p, x_r;    /* x += x_p p + x_r r, of p and r as they were; both 0: not in this pass */
+    double x_p, x_r;    /* x += x_p p + x_r r with the old p and r; both 0: no update of x */
     double lambda;
-    bool ahead; /* fetch what the next element needs */
+    bool ahead; /* prefetch what the next element needs */
 } step_t;
 
 typedef struct fused fused_t;
@@ -61,9 +64,9 @@ struct fused {
     const double *D, *G;
     double Dt[NEK_MAX_N * NEK_MAX_N];
     double *x, *r, *p, *v;
-    const double **c; /* [elements] the weights of each */
+    const double **c; /* [elements] weights of each element */
     double *sums;     /* [SUMS][elements] */
-    rt_halo_t *halo;  /* of the points that other ranks have too; NULL without any */
+    rt_halo_t *halo;  /* of the points that other ranks share; NULL if there are none */
     void (*element)(const fused_t *f, const step_t *t, int64_t e);
     void (*face_y)(const fused_t *f, int64_t e);
     void (*face_z)(const fused_t *f, int64_t e);
@@ -95,7 +98,7 @@ NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t 
     const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
     const bool ahead = t->ahead && e + 1 < f->config->local_elements;
     nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
-    /* c adds up to 1 over the copies of a point, so lambda p is shared out by it */
+    /* The weights of the copies of a point add up to 1, so each copy adds its share of lambda p. */
 #pragma omp simd reduction(+ : pv, rv)
     for (int q = 0; q < n3; q++) {
         double s = c[q] != 0 ? v[q] + lambda * c[q] * p[q] : 0;
@@ -111,7 +114,7 @@ NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t 
 
 /* --- gather-scatter on this rank --- */
 
-/* Coordinate of element e along d. */
+/* Returns the coordinate of element e along direction d. */
 static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
 {
     return (d == 0   ? e
@@ -120,7 +123,7 @@ static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
            config->local[d];
 }
 
-/* Points of element e along d that no other rank has: [from, to). */
+/* Finds the points of element e along direction d that no other rank has: [from, to). */
 static void own_points(const nek_config_t *config, int64_t e, int d, int *from, int *to)
 {
     int64_t at = coordinate(config, e, d), last = config->local[d] - 1;
@@ -128,7 +131,7 @@ static void own_points(const nek_config_t *config, int64_t e, int d, int *from, 
     *to = config->n - (at == last && config->first[d] + config->local[d] < config->elements[d]);
 }
 
-/* Both lines become their sum. */
+/* Sets both lines to their sum. */
 NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, double *restrict b)
 {
     if (from == 0 && to == n) {
@@ -141,7 +144,8 @@ NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, doub
     }
 }
 
-/* The face between element e and the one before it along x, y, z. */
+/* Sums the face between element e and the element before it along x; face_y and face_z do so along
+ * y and z. */
 static void face_x(const fused_t *f, int64_t e)
 {
     const int n = f->config->n, n2 = n * n, n3 = n2 * n;
@@ -203,8 +207,8 @@ static const struct {
 
 /* --- the mesh --- */
 
-/* The pass. A face in x is summed while both sides are in cache, unless another thread has one of
- * them; y needs all of x, and z all of y. */
+/* Runs one pass. Sums a face along x while both sides are in cache, unless another thread has one
+ * of them. Faces along y need all sums along x, and faces along z all sums along y. */
 static void pass(const fused_t *f, const step_t *t)
 {
     const nek_config_t *config = f->config;
@@ -240,7 +244,7 @@ static void sum_faces(const fused_t *f)
             f->face_z(f, e);
 }
 
-/* The sums of the last pass over all ranks. */
+/* Adds up `count` sums of the last pass, from `first` on, over all ranks. */
 static void add_up(const fused_t *f, int first, int count, double *total)
 {
     const int64_t elements = f->config->local_elements;
@@ -249,7 +253,7 @@ static void add_up(const fused_t *f, int first, int count, double *total)
     rt_comm_sum(total, count);
 }
 
-/* v.v of the assembled v. */
+/* Computes v.v of the assembled v, element by element. */
 static void sum_vv(const fused_t *f)
 {
     const int64_t elements = f->config->local_elements;
@@ -265,7 +269,7 @@ static void sum_vv(const fused_t *f)
     }
 }
 
-/* sum c (r - alpha v)^2, which becomes r if `keep`. */
+/* Returns sum c (r - alpha v)^2; stores r - alpha v in r if `keep`. */
 static double last_residual(const fused_t *f, double alpha, bool keep)
 {
     const int64_t elements = f->config->local_elements;
@@ -299,15 +303,15 @@ static void last_x(const fused_t *f, const step_t *t)
 
 /* --- the solve --- */
 
-/* What x is behind by: alpha p of the last iteration, and old_alpha old_p of the one before, if it
- * was left out. */
+/* What x still lacks: alpha p of the last iteration and, if `behind`, old_alpha old_p of the
+ * iteration before. */
 typedef struct {
     bool behind;
     double old_alpha;
 } arrears_t;
 
-/* Fills in x_p and x_r of a pass that finds p = r + old_beta old_p, and will leave p behind that
- * has `beta`. */
+/* Sets x_p and x_r for a pass that starts with p = r + old_beta old_p and whose own p uses t->beta.
+ * `must`: x must be complete after it. */
 static void update_x(arrears_t *a, step_t *t, double old_beta, bool must)
 {
     t->x_p = t->x_r = 0;
@@ -376,12 +380,12 @@ static void fused_cg(nek_solver_t *s)
 
 /* --- what only this rung needs --- */
 
-/* A halo of the points that other ranks have too, all copies of this rank. */
+/* Makes a halo of the points that other ranks share, with all copies of this rank. */
 static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
 {
     const int n = config->n;
     int64_t count = 0, *index = NULL, *gid = NULL;
-    for (int turn = 0; turn < 2; turn++) { /* counted, then listed */
+    for (int turn = 0; turn < 2; turn++) { /* first counts, then lists */
         if (turn == 1) {
             index = RT_NEW(int64_t, (size_t)count, RT_HOST);
             gid = RT_NEW(int64_t, (size_t)count, RT_HOST);
@@ -419,8 +423,9 @@ static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
     return halo;
 }
 
-/* The first element with weights equal to those of element e: there are at most four kinds of place
- * along a direction, so elements of one kind have a first one close to the start of the box. */
+/* Returns the weights of the first element that has the same weights as element e. There are at
+ * most four kinds of position along a direction, so the first element of a kind is close to the
+ * start of the box. */
 static const double *find_weights(const nek_config_t *config, const double *c, int64_t e)
 {
     const int64_t n3 = config->n * config->n * config->n;
@@ -485,9 +490,9 @@ static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
  *                   12 n + 15  (operator)                           (D, weights: in cache)
  *                   3      (lambda c p, + v)
  *                   4      (p.v, r.v)
- *   gather-scatter  1 a shared point, 3 (c v v, sum)                read v; write v of shared    8
- * + 8 S/P last update     once a solve: 4 (x), 5 (r, r.r)                 read x p r v; write x r
- * 48
+ *   gather-scatter  3 (c v v, sum), 1 per shared point              read v                       8
+ *                                                                   write shared v           8 S/P
+ *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
  */
 static void fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {

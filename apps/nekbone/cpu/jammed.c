@@ -1,25 +1,26 @@
 /*
  * jammed.c - all loops of one element written out for a fixed n.
  *
- * Idea: the loops of Listing 1 reordered so that i, the fastest index, is innermost and
- * independent, in one function that is compiled once for each n = 2 .. 24. The compiler then knows
- * every trip count: it unrolls, keeps values in vector registers and drops the remainder code. The
- * k-derivative of the whole element is a product [n x n] [n x n^2] whose rows are n^2 long.
+ * Idea: the loops of Listing 1 are reordered so that i, the fastest index, is innermost and its
+ * values are independent. One function is compiled once for each n = 2 .. 24. The compiler then
+ * knows every trip count: it unrolls, keeps values in vector registers and drops the remainder
+ * code. The k-derivative of the whole element is a product [n x n] [n x n^2] whose rows are n^2
+ * long.
  *
- * In two forms: `lines`, below, leaves it to the compiler what is kept in registers: at best a line
- * of n sums, so each multiply-add waits for one value of D from L1. `tiles` (tiles.h) keeps several
- * rows there. `any-n` is `lines` with n at run time, for comparison.
+ * There are two forms. `lines`, below, lets the compiler choose what stays in registers: at best a
+ * line of n sums, so each multiply-add waits for one value of D from L1. `tiles` (tiles.h) keeps
+ * several rows in registers. `any-n` is `lines` with n known at run time only, for comparison.
  *
- * Advantage: no strided access, no sum across a vector, every loaded value used n times from L1.
- * Price: the code of 23 element sizes in the binary; an n that is no multiple of the vector length
+ * Advantage: no strided access, no sum across a vector, every loaded value is used n times from L1.
+ * Price: code for 23 element sizes in the binary; an n that is not a multiple of the vector length
  * wastes lanes at the end of each line.
  */
 #include "config.h"
 #include "../kernel.h"
 #include "tiles.h"
 
-/* out[j][i] (+)= sum_l M[l][i] in[j][l] for `rows` lines j: derivative along i. A line of `out`
- * stays in registers while the values of a line of `in` are broadcast. */
+/* Computes out[j][i] (+)= sum_l M[l][i] in[j][l] for `rows` lines j: the derivative along i. A line
+ * of `out` stays in registers while the values of a line of `in` are broadcast. */
 NEK_INLINE void along_i(const int n, const int rows, const double *restrict M,
                         const double *restrict in, double *restrict out, const int add)
 {
@@ -35,7 +36,8 @@ NEK_INLINE void along_i(const int n, const int rows, const double *restrict M,
     }
 }
 
-/* out[j][i] (+)= sum_l M[j][l] in[l][i], lines of `length`: derivative along j or k. */
+/* Computes out[j][i] (+)= sum_l M[j][l] in[l][i] for lines of `length`: the derivative along j or
+ * k. */
 NEK_INLINE void along_rows(const int n, const int length, const double *restrict M,
                            const double *restrict in, double *restrict out, const int add)
 {
@@ -75,7 +77,8 @@ NEK_INLINE void element(const int n, const double *restrict D, const double *res
     along_rows(n, n2, Dt, ut, w, 1);
 }
 
-/* One function for each n: the constant reaches every loop bound above. And one for any n. */
+/* There is one function for each n, so that the constant reaches every loop bound above, and one
+ * for any n. */
 typedef void element_fn(int n, const double *D, const double *Dt, const double *G, const double *u,
                         double *w);
 
@@ -105,7 +108,7 @@ enum { TILES, LINES, ANY_N };
 static element_fn *const element_of[NEK_MAX_N + 1][3] = {NEK_FOR_EACH_N(ENTRY)};
 
 /* The loop over elements calls through a pointer on purpose: inside an OpenMP region the compiler
- * would pass n in memory, and it would be no constant any more. */
+ * would pass n in memory, where it is no longer a constant. */
 static void every_element(const nek_view_t *view, element_fn *element_n, const double *u, double *w)
 {
     const int n = view->n, n3 = n * n * n;

@@ -1,10 +1,10 @@
 /*
- * reference.c - the operator as Listing 1 of Karp et al. states it.
+ * reference.c - the operator exactly as in Listing 1 of Karp et al.
  *
  * Idea: none; this is the definition. Three nested loops over the points of an element and an inner
- * sum over l, for any n. Advantage: can be checked against the paper by eye, and is the oracle for
- * every other rung. Price: n is unknown to the compiler, two of the three sums stride through
- * memory, and every point is worked on alone.
+ * sum over l, for any n. Advantage: it can be checked against the paper by eye, and it is the
+ * oracle for every other rung. Price: the compiler does not know n, two of the three sums stride
+ * through memory, and each point is computed on its own.
  */
 #include "config.h"
 #include "../kernel.h"

@@ -2,12 +2,11 @@
  * scalar.c - the operator of an element as six small matrix products.
  *
  * Idea (CRESTA D3.5.2, section 3.2): the sums of Listing 1 are products with the small matrix D, in
- * three shapes, and matrix products are what libraries and compilers are best at. Each goes to the
- * version that suits its shape and n; see small.h.
- * Advantage: the sums are fast without a line that knows of elements, and any new version can be
- * plugged in; an element's intermediate values stay in cache. Price: each product is a call that
- * reads its operands from L1 or L2 again, and the four short vectors of an element lie on the
- * stack.
+ * three shapes, and matrix products are what libraries and compilers do best. Each product uses the
+ * version that suits its shape and n; see small.h. Advantage: the sums are fast although no product
+ * knows about elements, any new version can be plugged in, and an element's intermediate values
+ * stay in cache. Price: each product is a call that reads its operands from L1 or L2 again, and an
+ * element's short vectors are on the stack.
  */
 #include "config.h"
 #include "small.h"

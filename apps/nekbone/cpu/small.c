@@ -1,10 +1,10 @@
 /*
- * small.c - which versions of the small products there are, and which one is taken.
+ * small.c - the list of versions of the small products, and the choice between them.
  *
- * The first two are here: plain loops over an n that is known when the program runs. They differ in
- * the order of the loops alone. `loops` sums one value after the other, so that B is read down its
- * columns and a compiler that may not reorder sums cannot use vectors; `rows` adds whole rows of B,
- * which lie in order, but has C in and out of the registers for every l.
+ * The first two versions are here: plain loops over an n that is known at run time only. They
+ * differ only in the order of the loops. `loops` computes one sum after another: it reads B down
+ * its columns, and a compiler that may not reorder sums cannot use vectors. `rows` adds whole rows
+ * of B, which are contiguous, but loads and stores C for every l.
  */
 #include "config.h"
 #include "small.h"
@@ -58,8 +58,8 @@ const nek_small_t *const nek_small[NEK_SMALL] = {
     &nek_small_loops,   &nek_small_rows,  &nek_small_rows_n, &nek_small_sums_n,
     &nek_small_tiles_n, &nek_small_dgemm, &nek_small_xsmm};
 
-/* The best of those that every build has, on a Zen 4 core: below half a vector there is nothing to
- * keep, and a row of 9 is a vector and one value more. */
+/* Returns the fastest version on a Zen 4 core among those that every build has. A row shorter than
+ * half a vector gains nothing from registers, and a row of 9 is one vector and one more value. */
 static const nek_small_t *automatic(nek_case_t which, int n)
 {
     bool sums = n <= 4 || (n == 9 && which != NEK_LONG);
@@ -87,7 +87,7 @@ const rt_parameter_t nek_small_parameters[NEK_CASES] = {
     {"mxm3", "product [n x n] [n x n^2]", values, 0},
 };
 
-/* Of a value of the parameters; NULL: auto. */
+/* Returns the version for a parameter's value; NULL means auto. */
 static const nek_small_t *version_of(int value)
 {
     return value == 0 ? NULL : nek_small[value - 1];

@@ -1,16 +1,16 @@
 /*
- * small.h - the small matrix products that an element's operator is made of, in several versions.
+ * small.h - the small matrix products in an element's operator, in several versions.
  *
- * Six products per element, two of each case (CRESTA D3.5.2, section 3). All matrices are dense and
- * row-major, as fields are (i fastest), so u of an element is a matrix [n^2][n] of lines, n
- * matrices [n][n] of layers, and a matrix [n][n^2]:
+ * There are six products per element, two of each case (CRESTA D3.5.2, section 3). All matrices are
+ * dense and row-major, as fields are (i fastest), so u of an element is a matrix [n^2][n] of lines,
+ * n matrices [n][n] of layers, and a matrix [n][n^2]:
  *
  *   NEK_TALL    C[n^2][n] = A[n^2][n] B[n][n]     along i: fields times D transposed
  *   NEK_SQUARE  C[n][n]   = A[n][n]   B[n][n]     along j: D times a layer, n times
  *   NEK_LONG    C[n][n^2] = A[n][n]   B[n][n^2]   along k: D times fields
  *
- * None is the fastest for every n, case and machine: `auto` has a choice that is good for each n,
- * and the tuner may find a better one.
+ * No version is the fastest for every n, case and machine. `auto` is a good choice for each n, and
+ * the tuner may find a better one.
  */
 #ifndef NEK_SMALL_H
 #define NEK_SMALL_H
@@ -19,22 +19,22 @@
 
 typedef enum { NEK_TALL, NEK_SQUARE, NEK_LONG, NEK_CASES } nek_case_t;
 
-/* A product of one case and n, ready to run from any thread: product.run(&product, A, B, C) does
- * C = A B, or C += A B if add. C does not overlap A or B. */
+/* A product of one case and n, ready to run from any thread: product.run(&product, A, B, C)
+ * computes C = A B, or C += A B if add. C does not overlap A or B. */
 typedef struct nek_product nek_product_t;
 struct nek_product {
     void (*run)(const nek_product_t *product, const double *A, const double *B, double *C);
     int n, rows, columns; /* C[rows][columns]; sums of n products */
     bool add;
-    void (*code)(void); /* of a kernel that is made when the program runs */
+    void (*code)(void); /* of a kernel that is generated at run time */
 };
 
 /* A version of all products. */
 typedef struct {
     const char *name, *idea;
-    /* Sets run (and code) of a product whose other members are there. NULL: not in this build. */
+    /* Sets run (and code) of a product whose other members are set. NULL: not in this build. */
     void (*prepare)(nek_product_t *product, nek_case_t which);
-    const char *why_not; /* if so */
+    const char *why_not; /* the reason, if prepare is NULL */
 } nek_small_t;
 
 enum { NEK_SMALL = 7 }; /* versions */
@@ -42,17 +42,18 @@ extern const nek_small_t *const nek_small[NEK_SMALL];
 extern const nek_small_t nek_small_loops, nek_small_rows, nek_small_rows_n, nek_small_sums_n,
     nek_small_tiles_n, nek_small_dgemm, nek_small_xsmm;
 
-/* The product by a version, or by the one that `auto` has for this n: NULL. */
+/* Returns the product by `version`; NULL: by the version that `auto` chooses for this n. */
 nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, bool add);
 
-/* What a rung that is made of these products may choose: a version for each case. */
+/* The parameters of a rung that uses these products: a version for each case. */
 extern const rt_parameter_t nek_small_parameters[NEK_CASES];
 const char *nek_small_refuse(const void *options, const int *choice);
-/* The product by the choice in force, which may be NULL: as without tuning. */
+/* Returns the product by the choice in force; view->choice may be NULL: the choice without tuning.
+ */
 nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add);
 
-/* Listing 1's rows of factors, between the two halves of the operator: (ur, us, ut) = G (ur, us,
- * ut) in `points` points of one element, whose factors are `points` apart. */
+/* Applies the geometric factors, between the two halves of Listing 1: (ur, us, ut) = G (ur, us, ut)
+ * at the `points` points of one element. Its six factors are `points` apart. */
 void nek_apply_factors(int64_t points, const double *G, double *ur, double *us, double *ut);
 
 #endif

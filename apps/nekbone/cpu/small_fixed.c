@@ -1,10 +1,11 @@
 /*
  * small_fixed.c - the small products with n known at compile time, 2 .. 24.
  *
- * The loops of small.c again, but now the compiler knows every trip count. `rows-n` keeps a row of
- * C in registers while rows of B are added; `sums-n` has the sum over l innermost and unrolled, and
- * vectors across the columns: good for long rows. `tiles-n` says which values stay in registers
- * instead of hoping for it (tiles.h). Price: code for each n, case, and with or without C added.
+ * These are the loops of small.c, but the compiler knows every trip count. `rows-n` keeps a row of
+ * C in registers while it adds rows of B. `sums-n` has the sum over l innermost and unrolled, and
+ * vectors across the columns, which suits long rows. `tiles-n` states which values stay in
+ * registers instead of hoping for it (tiles.h). Price: separate code for each n and case, with and
+ * without C added.
  */
 #include "config.h"
 #include "small.h"

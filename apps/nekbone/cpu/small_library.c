@@ -1,10 +1,10 @@
 /*
  * small_library.c - the small products by libraries: dgemm of BLAS, and libxsmm.
  *
- * BLAS is made for large matrices, and pays for that with every call: arguments are checked, blocks
- * copied. For n beyond 14 or so that stops to matter (CRESTA D3.5.2, section 4.4). libxsmm writes
- * the code of exactly this product when it is first asked for it. What the build lacks stays in the
- * list, with the reason.
+ * BLAS is made for large matrices, and every call pays for that: it checks arguments and copies
+ * blocks. Beyond n = 14 or so that no longer matters (CRESTA D3.5.2, section 4.4). libxsmm
+ * generates the code for exactly this product on first use. A library that the build lacks stays in
+ * the list, with the reason.
  */
 #include "config.h"
 #include "small.h"
@@ -21,7 +21,7 @@ static void dgemm(const nek_product_t *p, const double *A, const double *B, doub
 static void prepare_dgemm(nek_product_t *product, nek_case_t which)
 {
     (void)which;
-    /* The threads are ours, one a product: more below each would fight for the same cores. */
+    /* We run one thread per product; threads inside BLAS would compete for the same cores. */
 #if RT_HAVE_OPENBLAS
     openblas_set_num_threads(1);
 #endif
@@ -41,7 +41,7 @@ const nek_small_t nek_small_dgemm = {
 #if RT_HAVE_LIBXSMM
 #include <libxsmm.h>
 
-/* Its matrices have columns first: C^T = B^T A^T. */
+/* Calls libxsmm, whose matrices are column-major: C^T = B^T A^T. */
 static void xsmm(const nek_product_t *p, const double *A, const double *B, double *C)
 {
     ((libxsmm_dmmfunction)p->code)(B, A, C);
@@ -55,7 +55,7 @@ static void prepare_xsmm(nek_product_t *product, nek_case_t which)
     product->code = (void (*)(void))libxsmm_dmmdispatch(columns, rows, n, &columns, &n, &columns,
                                                         &one, &beta, &flags, &prefetch);
     product->run = xsmm;
-    if (!product->code) /* it makes no code for this processor */
+    if (!product->code) /* libxsmm cannot generate code for this processor */
         nek_small_rows_n.prepare(product, which);
 }
 

@@ -1,17 +1,18 @@
 /*
- * tiles.h - matrix products of a few rows, and the operator of one element made of them.
+ * tiles.h - matrix products in tiles of a few rows, and the operator of one element built from
+ * them.
  *
- * Idea: a tile of C is a few rows of one vector each, and stays in registers for the whole sum: for
- * each l one vector of B is loaded and multiplied with A[r][l], broadcast from memory, for all rows
- * r. So a multiply-add costs a short load and not a vector load, and the rows are as many
- * independent sums as it takes to hide the latency. A loop over plain doubles leaves the compiler
- * to find this form, and it finds it for some n and directions only: the operator of an element of
- * n = 10 reaches 75 % of the peak of a Zen 4 core with tiles, 50 % with the same loops without.
- * Vectors are the compiler's own (GCC, clang), so the code is the same for any instruction set;
- * what is left of a row that is no multiple of a vector is done with shorter ones.
- * Price: n, rows and strides must be constants, so each n has its own code.
+ * Idea: a tile of C is a few rows of one vector each and stays in registers for the whole sum. For
+ * each l one vector of B is loaded and multiplied by A[r][l], broadcast from memory, for all rows
+ * r. So a multiply-add costs a short load instead of a vector load, and the rows provide enough
+ * independent sums to hide the latency. With a loop over plain doubles the compiler has to find
+ * this form, and it finds it only for some n and directions: the operator of an element with n = 10
+ * reaches 75 % of the peak of a Zen 4 core with tiles, and 50 % with the same loops without them.
+ * The vectors are the compiler's extension (GCC, clang), so the code is the same for any
+ * instruction set. The rest of a row whose length is not a multiple of a vector uses shorter
+ * vectors. Price: n, rows and strides must be constants, so each n has its own code.
  *
- * Everything is inline: a function for each n = 2 .. 24 is made by NEK_FOR_EACH_N.
+ * Everything is inline. NEK_FOR_EACH_N makes a function for each n = 2 .. 24.
  */
 #ifndef NEK_TILES_H
 #define NEK_TILES_H
@@ -26,23 +27,23 @@
     X(19) X(20) X(21) X(22) X(23) X(24)
 /* clang-format on */
 
-/* Rows of a tile, at most: with these, the vector of B and a broadcast value all fit into the 16
- * registers of AVX2. */
+/* The most rows per tile: these, the vector of B and a broadcast value fit into the 16 registers of
+ * AVX2. */
 enum { NEK_TILE_ROWS = 12 };
 
-/* Anywhere in an array of doubles. */
+/* Vectors that may start at any double of an array. */
 typedef double nek_v2_t __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double nek_v4_t __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double nek_v8_t __attribute__((vector_size(64), aligned(8), may_alias));
 
-/* A factor of a sum of products: rows A and B with the doubles from one row to the next; n products
- * of each. */
+/* One product in a sum of two: A B with n products per value; lda and ldb are the distances between
+ * rows, in doubles. */
 typedef struct {
     const double *A, *B;
     int n, lda, ldb;
 } nek_pair_t;
 
-/* C[r] (+)= sum_l A[r][l] B[l] over both pairs, for one vector of each row. */
+/* Computes C[r] (+)= sum_l A[r][l] B[l] over both pairs, for one vector of each row. */
 #define NEK_TILE(name, vector_t)                                                                   \
     NEK_INLINE void name(const int rows, const nek_pair_t p, const nek_pair_t q, const int column, \
                          double *C, const int ldc, const int add)                                  \
@@ -72,8 +73,9 @@ NEK_TILE(nek_tile_4, nek_v4_t)
 NEK_TILE(nek_tile_8, nek_v8_t)
 #undef NEK_TILE
 
-/* A row of tiles: all columns of a few rows. Where nothing is added, columns that are left over are
- * done by a vector that ends with the row: what it does a second time comes out the same. */
+/* Computes a row of tiles: all columns of a few rows. Unless C is added, the last columns are
+ * computed by a vector that ends with the row: the values that it computes a second time are the
+ * same. */
 NEK_INLINE void nek_tile_row(const int rows, const int columns, const nek_pair_t p,
                              const nek_pair_t q, double *C, const int ldc, const int add)
 {
@@ -100,11 +102,11 @@ NEK_INLINE void nek_tile_row(const int rows, const int columns, const nek_pair_t
         nek_tile_1(rows, p, q, c, C, ldc, add);
 }
 
-/* C[rows][columns] (+)= A B of p + A B of q; C does not overlap the others. */
+/* Computes C[rows][columns] (+)= A B of p + A B of q; C does not overlap the others. */
 NEK_INLINE void nek_tiles_2(const int rows, const int columns, nek_pair_t p, nek_pair_t q,
                             double *C, const int ldc, const int add)
 {
-    /* equal tiles, as few as possible: n rows are one or two */
+    /* equal tiles, as few as possible: one or two for n rows */
     const int tiles = (rows + NEK_TILE_ROWS - 1) / NEK_TILE_ROWS, most = (rows + tiles - 1) / tiles;
     int r = 0;
     for (; r + most <= rows; r += most) {
@@ -116,7 +118,7 @@ NEK_INLINE void nek_tiles_2(const int rows, const int columns, nek_pair_t p, nek
         nek_tile_row(rows % most, columns, p, q, C + r * ldc, ldc, add);
 }
 
-/* C[rows][columns] (+)= A[rows][n] B[n][columns], all dense. */
+/* Computes C[rows][columns] (+)= A[rows][n] B[n][columns], all dense. */
 NEK_INLINE void nek_tiles(const int rows, const int columns, const int n, const double *A,
                           const double *B, double *C, const int add)
 {
@@ -124,12 +126,13 @@ NEK_INLINE void nek_tiles(const int rows, const int columns, const int n, const 
     nek_tiles_2(rows, columns, p, none, C, columns, add);
 }
 
-/* What the element after this one will read: factors [6][n^3] and three vectors [n^3]. */
+/* What the next element will read: factors [6][n^3] and three vectors [n^3]. */
 typedef struct {
     const double *G, *vector[3];
 } nek_ahead_t;
 
-/* Layer k of that into L2, while the products keep the processor busy and the memory idle. */
+/* Prefetches layer k of that into L2, while the products keep the processor busy and the memory is
+ * idle. */
 NEK_INLINE void nek_prefetch_layer(const int n, const nek_ahead_t *ahead, const int k)
 {
     const int n2 = n * n, n3 = n2 * n;
@@ -141,7 +144,8 @@ NEK_INLINE void nek_prefetch_layer(const int n, const nek_ahead_t *ahead, const 
     }
 }
 
-/* w = D^T G D u of one element. Dt is D transposed. ahead: NULL for none. */
+/* Computes w = D^T G D u of one element. Dt is D transposed. ahead: what to prefetch; may be NULL.
+ */
 NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
                                   const double *__restrict__ Dt, const double *__restrict__ G,
                                   const double *__restrict__ u, double *__restrict__ w,
@@ -172,10 +176,10 @@ NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
     nek_tiles(n, n2, n, Dt, ut, w, 1);
 }
 
-/* w_e = D^T G D u_e for every element, by the above. */
+/* Computes w_e = D^T G D u_e for every element with nek_tiles_element. */
 void nek_tiles_ax(const nek_view_t *view, const double *u, double *w);
 
-/* Dt[l][i] = D[i][l] */
+/* Sets Dt[l][i] = D[i][l]. */
 static inline void nek_transpose(int n, const double *D, double *Dt)
 {
     for (int i = 0; i < n; i++)

@@ -1,18 +1,17 @@
 /*
- * vector.c - the operator as products of the whole mesh.
+ * vector.c - the operator as products over the whole mesh.
  *
- * Idea (CRESTA D3.5.2, section 3.3): a product takes all elements at once, C(i) = A(i) B or
- * C(i) = A B(i) with the small matrix fixed, and is one call for the mesh. That is what a machine
- * needs that has more lanes than an element has points.
- * Advantage: the longest loops there are, over elements and layers. Price: between two products an
- * array of the whole mesh goes to memory and comes back; on a CPU, once it leaves the cache, this
- * undoes what the scalar version won.
+ * Idea (CRESTA D3.5.2, section 3.3): a product takes all elements at once, C(i) = A(i) B or C(i) =
+ * A B(i) with the small matrix fixed, and is one call for the mesh. A machine that has more lanes
+ * than an element has points needs this. Advantage: the longest possible loops, over elements and
+ * layers. Price: between two products an array of the whole mesh goes to memory and comes back. On
+ * a CPU, once the array no longer fits in the cache, this costs all that the scalar version gained.
  */
 #include "config.h"
 #include "small.h"
 #include "tiles.h"
 
-/* C(i) = A(i) B, i < count */
+/* Computes C(i) = A(i) B, i < count. */
 static void each_times(const nek_product_t *p, int64_t count, const double *A, const double *B,
                        double *C)
 {
@@ -22,7 +21,7 @@ static void each_times(const nek_product_t *p, int64_t count, const double *A, c
         p->run(p, A + i * a, B, C + i * c);
 }
 
-/* C(i) = A B(i), i < count */
+/* Computes C(i) = A B(i), i < count. */
 static void times_each(const nek_product_t *p, int64_t count, const double *A, const double *B,
                        double *C)
 {

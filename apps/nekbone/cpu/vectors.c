@@ -1,10 +1,10 @@
 /*
  * vectors.c - the vector work of CG on the CPU.
  *
- * Sums run over blocks of a fixed length, one partial sum a block, and the partial sums are added
- * pairwise: the result has the same bits for any number of threads, and its rounding error grows
- * with the logarithm of the length, not with the length. Where two sums are wanted at once, the
- * partial sums of the second follow those of the first.
+ * Sums run over blocks of a fixed length, with one partial sum per block, and the partial sums are
+ * added pairwise. So the result has the same bits for any number of threads, and its rounding error
+ * grows with the logarithm of the length, not with the length. Where two sums are computed at once,
+ * the partial sums of the second follow those of the first.
  */
 #include "config.h"
 #include "../kernel.h"

@@ -1,5 +1,5 @@
 /*
- * judge/judge.h - what the parts of nekbone's judge ask of each other: its own solution of the
+ * judge/judge.h - the functions that the parts of nekbone's judge share: its own solution of the
  * problem, and how far an honest solution may be from it.
  */
 #ifndef NEK_JUDGE_H
@@ -18,7 +18,7 @@ double nek_true_residual(const nek_problem_t *p, const double *b, const double *
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want);
 extern const rt_rung_t nek_reference_rung;
 
-/* Returns the additions and products that one value of the operator passes through. */
+/* Returns how many additions and products one value of the operator passes through. */
 double nek_rounding_steps(int n);
 /* Returns the rounding error of an inner product, in units of eps times the sum of the absolute
  * terms. */
@@ -27,17 +27,17 @@ double nek_sum_steps(const nek_config_t *config);
  * operator and two inner products per step. */
 double nek_step_bound(const nek_problem_t *p, int k);
 
-/* The sensitivity is one sample of errors that two runs have drawn at random, at an iteration where
- * they may happen to cancel: what may move is this many times larger. */
+/* The sensitivity is one sample of random errors, and at some iteration they may happen to cancel.
+ * So a result may move by this many times the sensitivity. */
 enum { NEK_SAMPLE = 100 };
-/* Solves with inner products that are each off by a random relative error of the size that the
- * plainest honest sum may have. */
+/* Solves with a random relative error in each inner product, as large as that of the plainest
+ * honest sum. */
 void nek_nudged_solve(nek_solver_t *s);
 /* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
 void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
 /* Returns how far the reference itself moves when its inner products are off by their rounding
- * error: the largest relative change of the residual history up to each iteration, and last, as
- * number iterations + 1, the relative change of x. */
+ * error: the largest relative change of the residual history up to each iteration, and, at index
+ * iterations + 1, the relative change of x. */
 const double *nek_sensitivity(nek_problem_t *p);
 
 /* --- kernels.c: the kernels one by one --- */
@@ -54,7 +54,7 @@ typedef struct {
 
 void nek_bench_put(const nek_bench_t *t, const double *host, double *array);
 void nek_bench_get(const nek_bench_t *t, const double *array, double *host);
-/* The random fields of a bench are of seed + one of these. */
+/* Added to the bench's seed, one for each random field. */
 enum {
     NEK_SEED_X = 1,
     NEK_SEED_Y,

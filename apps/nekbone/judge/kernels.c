@@ -1,4 +1,4 @@
-/* judge/kernels.c - the kernels of a rung one by one, against the reference. */
+/* judge/kernels.c - compares each kernel of a rung with the reference. */
 #include "config.h"
 #include "judge.h"
 #include <math.h>
@@ -27,7 +27,7 @@ static void operator_size(const nek_problem_t *p, const double *u, double *size)
 }
 
 /* Returns the largest |got - want| / (eps size) over all ranks; infinite if a value is not finite,
- * or differs where nothing was to be added. */
+ * or differs where size is 0. */
 static double worst(int64_t points, const double *got, const double *want, const double *size)
 {
     double most = 0, bad = (double)rt_count_nonfinite(got, (size_t)points);
@@ -56,8 +56,8 @@ static void poison(const nek_bench_t *t, double *array)
     rt_fill(array, t->s->space, 0xff, (size_t)t->points * sizeof(double));
 }
 
-/* Returns the difference of two sums relative to `size`, that of their absolute terms, in units of
- * eps. */
+/* Returns the difference of two sums in units of eps times `size`, the sum of their absolute
+ * terms. */
 static double sum_error(double got, double want, double size)
 {
     return got == want ? 0 : fabs(got - want) / (RT_EPS * size);
@@ -77,13 +77,13 @@ static void compare_operator(nek_bench_t *t, const char *name)
 
 static void check_operator(nek_bench_t *t)
 {
-    /* the field jumps between elements, so that a value from the wrong element shows */
+    /* The field jumps between elements, so that a value from the wrong element is detected. */
     for (int64_t q = 0; q < t->points; q++)
         t->u[q] = rt_random((uint64_t)q, t->seed);
     nek_reference.ax(&t->p->view, t->u, t->want);
     compare_operator(t, "operator = reference, point by point (eps |D'||G||D||u|)");
 
-    /* constants: before mask and lambda they are the null space of every element */
+    /* Constants are in the null space of every element's operator, before mask and lambda. */
     for (int64_t q = 0; q < t->points; q++) {
         t->u[q] = 1;
         t->want[q] = 0;
@@ -140,11 +140,11 @@ static void check_assembled(nek_bench_t *t)
 }
 
 /*
- * Compares the diagonal in force with the reference operator. e is 1 at the points of the mesh
- * whose global coordinates are those of one point modulo 2 degree, so that no two of them are in
- * one element, and one application gives e.Ae of each. One point is drawn for each place: inside an
- * element, and on a face, an edge or a corner between elements, where alone the factors rs, rt, st
- * count.
+ * Compares the diagonal that the rung uses with the reference operator. e is 1 at the points of the
+ * mesh whose global coordinates are those of one point modulo 2 degree, so that no two of them are
+ * in one element, and one application gives e.Ae of each. One point is drawn for each kind of
+ * place: inside an element, and on a face, an edge or a corner between elements. Only there do the
+ * factors rs, rt, st count.
  */
 static void check_diagonal(nek_bench_t *t)
 {
@@ -189,14 +189,15 @@ static void check_diagonal(nek_bench_t *t)
 }
 
 /*
- * The vector operations: p = r + beta p; x += alpha p, r -= alpha w, r.r; with a preconditioner z =
- * r / diag(A) for the first r, and r.z.
+ * Bound of the vector operations: p = r + beta p; x += alpha p, r -= alpha w, r.r; with a
+ * preconditioner z = r / diag(A) for the first r, and r.z.
  *
- * r + beta p is one product and one sum, each rounded once: an error of at most
- * eps |beta p| + eps |r + beta p| <= 2 eps (|r| + |beta p|), less if they are fused. So two honest
- * programs, one fused and one not, may differ by 2 of these units (and do). VECTOR_STEPS is what a
- * kernel may use up in all: sixteen such updates, as if r or x were formed in pieces. One value in
- * single precision is off by 5e8 units, a coefficient off in its 13th digit by hundreds.
+ * r + beta p is one product and one sum, each rounded once. The error is at most eps |beta p| + eps
+ * |r + beta p| <= 2 eps (|r| + |beta p|), and less if they are fused. So two honest programs, one
+ * fused and one not, may differ by 2 of these units (and do). VECTOR_STEPS is the limit for a
+ * kernel: sixteen such updates, as if r or x were formed in pieces. One value in single precision
+ * is off by 5e8 units; a coefficient that is wrong in its 13th digit causes an error of hundreds of
+ * units.
  */
 enum { VECTOR_STEPS = 32 };
 
@@ -220,7 +221,7 @@ static void check_update_p(nek_bench_t *t, double beta)
                      worst(t->points, t->got, t->want, t->size), VECTOR_STEPS);
 }
 
-/* After check_update_p, which leaves p in t->u and r in s->r. */
+/* Runs after check_update_p, which leaves p in t->u and r in s->r. */
 static void check_update_xr(nek_bench_t *t, double alpha)
 {
     const nek_problem_t *p = t->p;

@@ -34,10 +34,10 @@ double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
     return sum;
 }
 
-/* A sum in blocks or a tree passes a term through a few dozen additions. The plainest loop, one
- * addition after another, has K errors of up to eps times a partial sum that grows to the whole: a
- * random walk with standard deviation sqrt(K) / 3. Three of these, and ten times that, since an
- * honest program shall not come near. Single precision is off by 5e8. */
+/* In a sum by blocks or a tree each term passes through a few dozen additions. The plainest loop,
+ * one addition after another, makes K errors of up to eps times a partial sum that grows to the
+ * whole sum: a random walk with standard deviation sqrt(K) / 3. The bound is ten times three of
+ * these, so that no honest program comes near it. Single precision is off by 5e8. */
 double nek_sum_steps(const nek_config_t *config)
 {
     return 64 + 10 * sqrt((double)config->points * rt_comm_size());
@@ -59,8 +59,8 @@ static int sturm_count(int m, const double *d, const double *off, double x)
     return count;
 }
 
-/* Estimates the extreme eigenvalues of A, from inside: CG is Lanczos, and its coefficients are a
- * tridiagonal matrix with such extreme eigenvalues. */
+/* Estimates the extreme eigenvalues of A; the estimates lie between them. CG is the Lanczos method:
+ * its coefficients form a tridiagonal matrix whose extreme eigenvalues approach those of A. */
 static void ritz_values(const nek_solver_t *s, double *least, double *most)
 {
     int m = 0, capacity = s->iterations;
@@ -70,7 +70,7 @@ static void ritz_values(const nek_solver_t *s, double *least, double *most)
         d[m] = 1 / s->alpha[m] + (m > 0 ? s->beta[m] / s->alpha[m - 1] : 0);
         if (m > 0)
             off[m - 1] = sqrt(s->beta[m]) / s->alpha[m - 1];
-        top = fmax(top, 4 * d[m]); /* Gershgorin would be sharper and is not needed */
+        top = fmax(top, 4 * d[m]); /* a Gershgorin bound would be sharper but is not needed */
     }
     double bounds[2];
     for (int end = 0; end < 2; end++) {
@@ -190,9 +190,10 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
 }
 
 /* While the Krylov space is orthogonal to working precision, the sensitivity is a few times the
- * rounding error. Once an eigenvalue has been found to half the digits (Paige) the iteration
- * amplifies any error, and beyond that two honest programs differ visibly. It costs a second
- * reference solve, so it is made only for a result that is not well within the plain bounds. */
+ * rounding error. Once an eigenvalue has converged to half the digits (Paige), the iteration
+ * amplifies any error, and from then on two honest programs differ visibly. The sensitivity costs a
+ * second reference solve, so it is computed only for a result that is not well within the plain
+ * bounds. */
 const double *nek_sensitivity(nek_problem_t *p)
 {
     if (p->sensitivity)

@@ -1,5 +1,5 @@
 /*
- * judge/verify.c - what a rung must show before its time counts.
+ * judge/verify.c - the checks that a rung must pass before its time counts.
  *
  * Before timing, on data drawn from a seed that no rung can know:
  *   each kernel against the reference, point by point, in units of the rounding error that the
@@ -16,14 +16,16 @@
  * products. One value of w = D^T G D u passes through n + 3 + 3n additions and 4 products, so a
  * kernel and the reference differ by at most 2 (4n + 8) eps |D^T| |G| |D| |u|, whatever the order
  * of their sums. In CG each step adds an error of that size relative to |r|, amplified by at most
- * sqrt(kappa) along the recurrence, and those of two inner products; kappa = eigen_max / eigen_min
- * comes from the reference's own Lanczos coefficients. This folder is compiled with -fno-fast-math.
+ * sqrt(kappa) along the recurrence, and the errors of two inner products; kappa = eigen_max /
+ * eigen_min comes from the reference's own Lanczos coefficients. This folder is compiled with
+ * -fno-fast-math.
  *
- * With --precond jacobi, d = diag(A), CG is that of d^-1/2 A d^-1/2 on d^-1/2 r: the Lanczos
- * coefficients are of this matrix, and the recurrence amplifies by the root of its kappa. From
- * there to norms of r itself and back costs at most (d_max / d_min)^1/2; |A| is at most d_max times
- * its norm, and |A^-1| at most 1 / d_min times that of its inverse. Without a preconditioner d is
- * 1. z = r / d adds one rounding per value to the dozens of an operator application.
+ * With --precond jacobi, d = diag(A), CG is plain CG with d^-1/2 A d^-1/2 on d^-1/2 r. The Lanczos
+ * coefficients are those of this matrix, and the recurrence amplifies errors by the root of its
+ * kappa. Converting to norms of r itself and back costs at most (d_max / d_min)^1/2. |A| is at most
+ * d_max times the norm of this matrix, and |A^-1| at most 1 / d_min times that of its inverse.
+ * Without a preconditioner d is 1. z = r / d adds one rounding per value to the dozens of an
+ * operator application.
  */
 #include "config.h"
 #include "judge.h"
@@ -43,17 +45,17 @@ static double history_error(const nek_problem_t *p, int iterations, const double
         double error = fabs(h[k] - want[k]) / (bound * want[k] + floor_);
         most = fmax(most, rt_finite(h[k]) && rt_finite(error) ? error : INFINITY);
     }
-    rt_comm_max(&most, 1); /* what follows is collective, so all ranks must see the same */
+    rt_comm_max(&most, 1); /* what follows is collective, so all ranks must see the same value */
     return most;
 }
 
-/* The most iterations of the short solve. A problem of a few unknowns is solved before that, and
+/* The most iterations of the short solve. A problem with few unknowns converges before that, and
  * its history is then as chaotic as that of a long solve. */
 enum { MOST_FEW = 12 };
 
-/* Repeats the short solve with another number of threads: sums may not depend on it, nor on which
- * thread comes first. Kernels on GPUs and of Kokkos have their own threads, and are just repeated.
- */
+/* Repeats the short solve with another number of threads: sums may depend neither on it nor on
+ * which thread comes first. GPU and Kokkos kernels have their own threads, so their solve is
+ * repeated unchanged. */
 static void check_bits(nek_bench_t *t, int few)
 {
     nek_solver_t *s = t->s;
@@ -92,7 +94,7 @@ static void check_short_solve(nek_bench_t *t)
     if (error > 0.1 || x_error > 0.1 * x_bound) {
         double want[MOST_FEW + 1], moves[MOST_FEW + 1];
         memcpy(want, oracle->history, (size_t)(few + 1) * sizeof(double));
-        nek_bench_put(t, oracle->x, s->w); /* the rung's w is free, and no other array is */
+        nek_bench_put(t, oracle->x, s->w); /* the rung's w is the only array that is free */
         nek_nudged_solve(oracle);
         nek_bench_get(t, s->w, oracle->w);
         x_bound += NEK_SAMPLE * nek_relative_difference(p, oracle->w, oracle->x);
@@ -127,7 +129,7 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 static double check_history(const nek_solver_t *s, rt_verdict_t *verdict)
 {
     nek_problem_t *p = s->problem;
-    int iterations = (int)p->config->iterations; /* what was asked for, whatever was done */
+    int iterations = (int)p->config->iterations; /* as requested, however many the rung did */
     double error = history_error(p, iterations, s->history, p->history_ref, NULL), moved = 0;
     if (error > 0.1) {
         const double *moves = nek_sensitivity(p);
@@ -139,11 +141,11 @@ static double check_history(const nek_solver_t *s, rt_verdict_t *verdict)
 }
 
 /*
- * r of the recurrence and w = b - A x differ only by the rounding errors of each step, which add up
- * and are never amplified (Greenbaum 1997): at most (iterations + 1) eps times the steps of one
- * value times |A| max |x_k|, and |x_k| only grows. Orthogonality has no part in this, so the
- * bound holds where histories cannot be compared any more. It shows a step missing in x, or an x
- * from elsewhere. Overwrites r and w.
+ * Compares r of the recurrence with w = b - A x. They differ only by the rounding errors of each
+ * step, which add up and are never amplified (Greenbaum 1997): at most (iterations + 1) eps times
+ * the steps of one value times |A| max |x_k|, and |x_k| only grows. This does not depend on
+ * orthogonality, so the bound holds where histories can no longer be compared. It detects a step
+ * missing in x, or an x from elsewhere. Overwrites r and w.
  */
 static void check_gap(const nek_solver_t *s, double *r, double *w, double bound, double size,
                       rt_verdict_t *verdict)
@@ -186,11 +188,11 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
                      1);
     check_gap(s, r, w, rounding, size, verdict);
 
-    /* the errors of the operator reach x through A^-1, those of the inner products as they are */
+    /* The errors of the operator reach x through A^-1, those of the inner products directly. */
     double bound = rounding * p->eigen_max / p->eigen_min * p->diag_max / p->diag_min +
                    2 * nek_sum_steps(p->config) * steps * RT_EPS;
     double error = nek_relative_difference(p, x, p->x_ref);
-    RT_FREE(x, RT_HOST); /* before another solver is made: the prediction has no room for both */
+    RT_FREE(x, RT_HOST); /* before the next solver: the prediction excludes holding both */
     RT_FREE(w, RT_HOST);
     RT_FREE(r, RT_HOST);
     if (error > 0.1 * bound)
