@@ -101,7 +101,7 @@ static void print_details(const rt_rung_t *rung, FILE *out)
     if (!rung->kernels)
         return;
     const char *claim = rung->kernels->reproducible
-                            ? "claims: the same bits from run to run, on any number of threads"
+                            ? "claims the same bits from run to run, on any number of threads"
                             : "the last bits vary from run to run";
     const char *precision = rung->kernels->precision;
     fprintf(out, "%-20s %s%s%s\n", "", claim, precision ? "; computes in " : "",

@@ -29,7 +29,7 @@ const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fat
         return NULL;
     if (fatal)
         rt_refuse(RT_MEMORY,
-                  "%s needs more memory a rank than there is: %s; use a smaller problem or "
+                  "%s needs more memory per rank than there is: %s; use a smaller problem or "
                   "more ranks",
                   rung->name, need.text);
     return rt_text(why, "needs more memory than there is: %.400s", need.text);

@@ -103,8 +103,8 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
     const rt_extras_t *extras = rt_app_extras(run->app);
     const bool one = rt_run_has_extents(run) || run->opt.size;
     study_t study = {run,
-                     rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
-                                  "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
+                     rt_table_new("<case|<rung|us per iteration|GFlop/s|roofline GFlop/s|share|"
+                                  "bytes moved / credited|share by bytes moved|<verdict|<paper"),
                      root ? rt_json_array(root, "roofline") : NULL, true, 0};
     rt_run_assign(run, extras->roofline_settings);
     static const char *const given[] = {"as given", NULL};

@@ -450,8 +450,8 @@ static void check_ladders(void)
     two.extras = &(const rt_extras_t){.result = many_points};
     tested = &two;
     CHECK(run("--ladder --seconds 0.01") == 0);
-    const char *squares = strstr(out, "\nsquares: a unit is one pass"),
-               *cubes = strstr(out, "\ncubes: a unit is one pass");
+    const char *squares = strstr(out, "\nLadder squares\nOne unit is one pass"),
+               *cubes = strstr(out, "\nLadder cubes\nOne unit is one pass");
     CHECK(squares && cubes && squares < cubes);
     CHECK(squares && strstr(squares, "\nplain ") && strstr(squares, "\nplain ") < cubes &&
           strstr(squares, "\nfast ") < cubes && strstr(squares, "\nother ") > cubes);
