@@ -23,16 +23,16 @@ static const rt_opt_t options[] = {
             "for the hill: ratio of the heights of neighbouring layers, from the ground up"),
     RT_REAL(CONFIG, jitter, "jitter", "X", "0", 0, 0.15,
             "move the inner nodes at random by up to this fraction of a cell"),
-    RT_CHOICE(CONFIG, order, "order", NULL, "natural", orders,
+    RT_CHOICE(CONFIG, order, "order", "NAME", "natural", orders,
               "order of the nodes and elements in the input mesh"),
     RT_CHOICE(
-        CONFIG, reorder, "reorder", NULL, "auto", reorders,
+        CONFIG, reorder, "reorder", "NAME", "auto", reorders,
         "order that set-up gives them; auto: hilbert if the input order has poor locality; no: "
         "keep the input order, to see what it costs"),
     RT_CHOICE(
-        CONFIG, partition, "partition", NULL, "hilbert", partitions,
+        CONFIG, partition, "partition", "NAME", "hilbert", partitions,
         "division of the elements among the ranks: in ranges along a Hilbert curve, or by METIS"),
-    RT_CHOICE(CONFIG, form, "form", NULL, "cons", forms,
+    RT_CHOICE(CONFIG, form, "form", "NAME", "cons", forms,
               "convective form; conv conserves nothing, skew energy, cons momentum and angular "
               "momentum, emac all three"),
     RT_REAL(CONFIG, vreman, "vreman", "C", "0.07", 0, 10,

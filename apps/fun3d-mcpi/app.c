@@ -28,22 +28,22 @@ static const rt_opt_t options[] = {
     RT_INT(CONFIG, nb, "block-size", "N", "5", MCPI_MIN_NB, MCPI_MAX_NB,
            "unknowns per vertex: 5 for compressible flow, 4 for incompressible flow, 6 and 7 with "
            "turbulence"),
-    RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", NULL, "fp32", mcpi_type_names,
+    RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", "NAME", "fp32", mcpi_type_names,
               "number format in which the off-diagonal blocks O are stored"),
-    RT_CHOICE(CONFIG, dq, "dq", NULL, "fp32", precisions,
+    RT_CHOICE(CONFIG, dq, "dq", "NAME", "fp32", precisions,
               "precision in which the update dQ is stored"),
-    RT_CHOICE(CONFIG, accumulate, "accumulate", NULL, "fp32", precisions,
+    RT_CHOICE(CONFIG, accumulate, "accumulate", "NAME", "fp32", precisions,
               "precision in which O dQ is summed; the triangular solves are always fp64"),
-    RT_CHOICE(CONFIG, order, "order", NULL, "hilbert", orders,
+    RT_CHOICE(CONFIG, order, "order", "NAME", "hilbert", orders,
               "order of the rows within a colour; random shows what an order is worth"),
-    RT_CHOICE(CONFIG, colouring, "colouring", NULL, "global", colourings,
+    RT_CHOICE(CONFIG, colouring, "colouring", "NAME", "global", colourings,
               "global: colour the whole graph, so that the result does not depend on the ranks; "
               "local: each rank colours its own part, with an exchange after each sweep"),
-    RT_CHOICE(CONFIG, exchange, "exchange", NULL, "colour", exchanges,
+    RT_CHOICE(CONFIG, exchange, "exchange", "NAME", "colour", exchanges,
               "exchange dQ with other ranks after every colour, or after every sweep, which needs "
               "fewer messages and converges more slowly"),
     RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6, "sweeps per solve"),
-    RT_CHOICE(CONFIG, solution, "solution", NULL, "random", solutions,
+    RT_CHOICE(CONFIG, solution, "solution", "NAME", "random", solutions,
               "the dQ from which R = A dQ is made; random: in (-1, 1) at each vertex; constant: 1, "
               "which the sweeps find more slowly"),
     RT_REAL(

@@ -38,14 +38,14 @@ static const rt_opt_t options[] = {
             "Rayleigh damping ratio h at the frequencies --f1 and --f2"),
     RT_REAL(CONFIG, f1, "f1", "X", "500", 1e-6, 1e12, "lower frequency of --damping, Hz"),
     RT_REAL(CONFIG, f2, "f2", "X", "5000", 1e-6, 1e12, "upper frequency of --damping, Hz"),
-    RT_CHOICE(CONFIG, faces, "faces", NULL, "periodic", faces,
+    RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
               "boundary condition on the faces of the box; mirror: no displacement normal to them"),
     RT_CHOICE(
-        CONFIG, precond, "precond", NULL, "gfm", preconds,
+        CONFIG, precond, "precond", "NAME", "gfm", preconds,
         "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
         "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels"),
     RT_CHOICE(
-        CONFIG, coef, "coef", NULL, "nn-reg", coefs,
+        CONFIG, coef, "coef", "NAME", "nn-reg", coefs,
         "coefficients of gf8 and gfm; const: those of Vs = 80 everywhere; galerkin: by an energy "
         "fit at every node; nn-reg: by a network that learnt these fits; nn-class: by a network "
         "that picks a class (the paper's)"),
@@ -54,7 +54,7 @@ static const rt_opt_t options[] = {
     RT_INT(CONFIG, degree, "degree", "N", "5", 1, 64, "for cheb: degree of the polynomial"),
     RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
-    RT_CHOICE(CONFIG, precision, "precision", NULL, "fp16", precisions,
+    RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
               "for gf8 and gfm: precision of r; sums are in fp32"),
     RT_TEXT(
         CONFIG, weights, "weights", "FILE", "shipped",
@@ -66,7 +66,7 @@ static const rt_opt_t options[] = {
            "maximum of iterations per time step"),
     RT_INT(CONFIG, steps, "steps", "N", "4", 1, 1000000, "time steps per solve"),
     RT_CHOICE(
-        CONFIG, source, "source", NULL, "point", sources,
+        CONFIG, source, "source", "NAME", "point", sources,
         "source of the waves; point: a Ricker wavelet at one node; plane: an S wave along x from "
         "the start, in a uniform periodic box"),
     RT_REAL(CONFIG, frequency, "frequency", "X", "2000", 1e-6, 1e12,

@@ -107,7 +107,7 @@ bool rt_run_has_extents(rt_run_t *run)
     return rt_opt_given(sets, RT_OPTION_SETS, run->app->size_option);
 }
 
-/* The nonce makes the seed. It goes into a JSON file and comes back as the same bytes. */
+/* Derives the seed from the nonce, which must be UTF-8: a JSON file then returns the same bytes. */
 static void take_nonce(rt_run_t *run, const rt_opt_set_t *sets)
 {
     rt_options_t *opt = &run->opt;

@@ -64,7 +64,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_tuning_json(study->run, out->rung, row);
 }
 
-/* Runs all rungs of the fastest processor here, at the run's present size. */
+/* Runs all rungs of the fastest processor here, at the run's current size. */
 static void study_case(study_t *study, const char *name)
 {
     rt_run_t *run = study->run;

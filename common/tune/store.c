@@ -42,7 +42,7 @@ static bool for_rung(const rt_run_t *run, const rt_rung_t *rung, const rt_tune_e
            e->isolated == run->opt.isolated && same_device(run->tuning, rt_rung_processor(rung), e);
 }
 
-/* The number of ranks is a coordinate too: the app's coordinates are of one rank. */
+/* The number of ranks is a coordinate too: the app's coordinates are those of one rank. */
 double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e)
 {
     rt_coordinate_t point[RT_TUNE_COORDINATES];
@@ -101,7 +101,8 @@ void rt_store_look(rt_run_t *run)
 
 /* --- reading --- */
 
-/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home.
+/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home
+ * folder.
  */
 static bool user_path(const rt_app_t *app, char *path, size_t len)
 {

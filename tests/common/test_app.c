@@ -464,7 +464,7 @@ static void check_ladders(void)
     CHECK(run("--seconds 0 --quiet") == 0); /* the last of all: the job that the app is for */
     CHECK(shared->seeds == 1);
     check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
-    check_refused("--only cubes", RT_USAGE, "give that too");
+    check_refused("--only cubes", RT_USAGE, "give --ladder too");
     check_refused("--roofline", RT_USAGE, "has none");
     tested = &fake;
     check_refused("--ladder --only cubes", RT_USAGE, "no such ladder; known: cpu, gpu");
