@@ -27,8 +27,8 @@ static const rt_opt_t options[] = {
               "order of the nodes and elements in the input mesh"),
     RT_CHOICE(
         CONFIG, reorder, "reorder", "NAME", "auto", reorders,
-        "order that set-up gives them; auto: hilbert if the input order has poor locality; no: "
-        "keep the input order, to see what it costs"),
+        "order of the nodes and elements after set-up; auto: hilbert if the input order has poor "
+        "locality; no: keep the input order, to see what it costs"),
     RT_CHOICE(
         CONFIG, partition, "partition", "NAME", "hilbert", partitions,
         "division of the elements among the ranks: in ranges along a Hilbert curve, or by METIS"),
