@@ -15,39 +15,43 @@ static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 #define CONFIG alya_config_t
 static const rt_opt_t options[] = {
     RT_TEXT(CONFIG, mesh, "mesh", "NAME", "hill",
-            "hill (Bolund-like, 600 x 400 x 120 m), box (periodic, (2 pi)^3), or a file of "
+            "mesh: hill (Bolund-like, 600 x 400 x 120 m), box (periodic, (2 pi)^3), or a file of "
             "tetrahedra (Gmsh 2.2 or 4.1, SU2)"),
     RT_EXTENTS(CONFIG, cells, "cells", "NXxNYxNZ", "48x40x28", 1, 1e6,
                "cells of the hill or box, six tetrahedra each; the paper's size is 480x400x28"),
     RT_REAL(CONFIG, growth, "growth", "X", "1.12", 0.5, 2,
-            "hill: ratio of the heights of neighbouring layers, from the ground up"),
+            "for the hill: ratio of the heights of neighbouring layers, from the ground up"),
     RT_REAL(CONFIG, jitter, "jitter", "X", "0", 0, 0.15,
-            "move the inner nodes at random by up to this share of a cell"),
-    RT_CHOICE(CONFIG, order, "order", NULL, "natural", orders,
-              "order of nodes and elements as the mesh is handed in"),
-    RT_CHOICE(CONFIG, reorder, "reorder", NULL, "auto", reorders,
-              "what set-up makes of it: auto takes hilbert if the order handed in has poor "
-              "locality; no: leave it, to see what an order costs"),
-    RT_CHOICE(CONFIG, partition, "partition", NULL, "hilbert", partitions,
-              "elements to ranks: ranges along a Hilbert curve, or METIS"),
-    RT_CHOICE(CONFIG, form, "form", NULL, "cons", forms,
-              "convective form; conserves: conv nothing, skew energy, cons momentum and angular "
+            "move the inner nodes at random by up to this fraction of a cell"),
+    RT_CHOICE(CONFIG, order, "order", "NAME", "natural", orders,
+              "order of the nodes and elements in the input mesh"),
+    RT_CHOICE(
+        CONFIG, reorder, "reorder", "NAME", "auto", reorders,
+        "order of the nodes and elements after set-up; auto: hilbert if the input order has poor "
+        "locality; no: keep the input order, to see what it costs"),
+    RT_CHOICE(
+        CONFIG, partition, "partition", "NAME", "hilbert", partitions,
+        "division of the elements among the ranks: in ranges along a Hilbert curve, or by METIS"),
+    RT_CHOICE(CONFIG, form, "form", "NAME", "cons", forms,
+              "convective form; conv conserves nothing, skew energy, cons momentum and angular "
               "momentum, emac all three"),
     RT_REAL(CONFIG, vreman, "vreman", "C", "0.07", 0, 10,
-            "constant of the subgrid model, 0: off; the paper's code has 0.1"),
-    RT_REAL(CONFIG, filter, "filter-width", "M", "0", 0, 1e6,
-            "width of the subgrid model's filter in metres; 0: cube root of each element's volume"),
+            "constant of the subgrid model; 0: off; 0.1 in the paper's code"),
+    RT_REAL(
+        CONFIG, filter, "filter-width", "M", "0", 0, 1e6,
+        "width of the subgrid model's filter in metres; 0: the cube root of each element's volume"),
     RT_REAL(CONFIG, rho, "rho", "X", "1.229", 1e-6, 1e6, "density, kg/m^3"),
     RT_REAL(CONFIG, mu, "mu", "X", "1.8e-5", 0, 1e6, "viscosity, Pa s"),
     RT_REAL(CONFIG, force_x, "force-x", "X", "0", -1e6, 1e6, "force per mass along x, m/s^2"),
-    RT_REAL(CONFIG, force_y, "force-y", "X", "0", -1e6, 1e6, "along y"),
-    RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "along z"),
+    RT_REAL(CONFIG, force_y, "force-y", "X", "0", -1e6, 1e6, "force per mass along y, m/s^2"),
+    RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "force per mass along z, m/s^2"),
     RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 1e6,
-           "assemblies per solve; the paper times 3, one Runge-Kutta step"),
+           "assemblies per solve; the paper times 3, which are one Runge-Kutta step"),
     RT_INT(CONFIG, steps, "steps", "N", "0", 0, 1e6,
-           "explicit Runge-Kutta steps of the momentum equation instead of bare assemblies (no "
-           "pressure: for pictures, not for physics)"),
-    RT_REAL(CONFIG, courant, "courant", "X", "0.5", 1e-6, 10, "Courant number of these steps"),
+           "do this many explicit Runge-Kutta steps of the momentum equation instead of bare "
+           "assemblies (no pressure: for pictures, not for physics)"),
+    RT_REAL(CONFIG, courant, "courant", "X", "0.5", 1e-6, 10,
+            "Courant number of the Runge-Kutta steps of --steps"),
 };
 
 /* --- sizes --- */

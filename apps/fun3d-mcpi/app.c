@@ -14,38 +14,45 @@ static const char *const exchanges[] = {"colour", "sweep", NULL};
 
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
-    RT_TEXT(CONFIG, mesh, "mesh", "NAME", "wing",
-            "wing (a body with a wing-like bump, half of it, generated), a mesh file (AFLR3 "
-            ".b8.ugrid or .lb8.ugrid, SU2, Gmsh 2.2 or 4.1), or a matrix (Matrix Market, .mtx)"),
-    RT_INT(CONFIG, surface, "surface", "N", "29", 2, 30000,
-           "wing: 2N^2+2N+1 vertices on the surface; the paper's size is 104, with 51 layers"),
-    RT_INT(CONFIG, layers, "layers", "N", "24", 2, 100000, "wing: layers of cells on it"),
+    RT_TEXT(
+        CONFIG, mesh, "mesh", "NAME", "wing",
+        "mesh: wing (half of a body with a wing-like bump, generated), a mesh file (AFLR3 "
+        ".b8.ugrid or .lb8.ugrid, SU2, Gmsh 2.2 or 4.1), or a matrix file (Matrix Market, .mtx)"),
+    RT_INT(
+        CONFIG, surface, "surface", "N", "29", 2, 30000,
+        "for the wing: 2N^2+2N+1 vertices on the surface; the paper's size is 104, with 51 layers"),
+    RT_INT(CONFIG, layers, "layers", "N", "24", 2, 100000,
+           "for the wing: layers of cells on the surface"),
     RT_TEXT(CONFIG, walls, "walls", "LIST", "1",
-            "tags of the boundary faces that are walls, or none; of the wing: 1"),
+            "tags of the boundary faces that are walls, or none; the tag of the wing is 1"),
     RT_INT(CONFIG, nb, "block-size", "N", "5", MCPI_MIN_NB, MCPI_MAX_NB,
-           "unknowns per vertex: 5 compressible flow, 4 incompressible, 6 and 7 with turbulence"),
-    RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", NULL, "fp32", mcpi_type_names,
-              "what O is stored in"),
-    RT_CHOICE(CONFIG, dq, "dq", NULL, "fp32", precisions, "what dQ is stored in"),
-    RT_CHOICE(CONFIG, accumulate, "accumulate", NULL, "fp32", precisions,
-              "what O dQ is added up in; the triangular solves are always fp64"),
-    RT_CHOICE(CONFIG, order, "order", NULL, "hilbert", orders,
-              "order of the rows of a colour; random: to see what an order is worth"),
-    RT_CHOICE(CONFIG, colouring, "colouring", NULL, "global", colourings,
-              "global: of the whole graph, the result does not depend on the ranks; local: each "
-              "rank its own, with an exchange after each sweep"),
-    RT_CHOICE(CONFIG, exchange, "exchange", NULL, "colour", exchanges,
-              "dQ of other ranks' rows comes after every colour, or after every sweep: fewer "
-              "messages, slower convergence"),
+           "unknowns per vertex: 5 for compressible flow, 4 for incompressible flow, 6 and 7 with "
+           "turbulence"),
+    RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", "NAME", "fp32", mcpi_type_names,
+              "number format in which the off-diagonal blocks O are stored"),
+    RT_CHOICE(CONFIG, dq, "dq", "NAME", "fp32", precisions,
+              "precision in which the update dQ is stored"),
+    RT_CHOICE(CONFIG, accumulate, "accumulate", "NAME", "fp32", precisions,
+              "precision in which O dQ is summed; the triangular solves are always fp64"),
+    RT_CHOICE(CONFIG, order, "order", "NAME", "hilbert", orders,
+              "order of the rows within a colour; random shows what an order is worth"),
+    RT_CHOICE(CONFIG, colouring, "colouring", "NAME", "global", colourings,
+              "global: colour the whole graph, so that the result does not depend on the ranks; "
+              "local: each rank colours its own part, with an exchange after each sweep"),
+    RT_CHOICE(CONFIG, exchange, "exchange", "NAME", "colour", exchanges,
+              "exchange dQ with other ranks after every colour, or after every sweep, which needs "
+              "fewer messages and converges more slowly"),
     RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6, "sweeps per solve"),
-    RT_CHOICE(CONFIG, solution, "solution", NULL, "random", solutions,
-              "the dQ behind R = A dQ; random: in (-1, 1) by vertex; constant: 1, which is slower "
-              "to find"),
-    RT_REAL(CONFIG, cfl, "cfl", "X", "10", 1e-3, 1e6,
-            "Courant number of the pseudo-time step: larger is less diagonally dominant"),
+    RT_CHOICE(CONFIG, solution, "solution", "NAME", "random", solutions,
+              "the dQ from which R = A dQ is made; random: in (-1, 1) at each vertex; constant: 1, "
+              "which the sweeps find more slowly"),
+    RT_REAL(
+        CONFIG, cfl, "cfl", "X", "10", 1e-3, 1e6,
+        "Courant number of the pseudo-time step; a larger one makes A less diagonally dominant"),
     RT_REAL(CONFIG, mach, "mach", "X", "0.84", 1e-3, 5,
-            "Mach number of the flow that A is linearised about"),
-    RT_REAL(CONFIG, reynolds, "reynolds", "X", "5e6", 1, 1e12, "its Reynolds number"),
+            "Mach number of the flow about which A is linearised"),
+    RT_REAL(CONFIG, reynolds, "reynolds", "X", "5e6", 1, 1e12,
+            "Reynolds number of the flow about which A is linearised"),
 };
 
 /* --- sizes --- */

@@ -17,51 +17,62 @@ static const char *const sources[] = {"point", "plane", NULL};
 static const rt_opt_t options[] = {
     RT_EXTENTS(
         CONFIG, n_elements, "elements", "NXxNYxNZ", "48x48x48", 1, 65536,
-        "cubes of the box; the paper's size is 256x256x512 per GPU. A voxel file has its own"),
-    RT_TEXT(CONFIG, model, "model", "NAME", "head",
-            "head (nested ellipsoids of eight tissues, generated), uniform, or a voxel file"),
-    RT_INT(CONFIG, model_seed, "model-seed", "N", "0", 0, 9e15,
-           "head: 0 the nominal one, else one of its own proportions"),
-    RT_EXTENTS(CONFIG, heads, "heads", "NXxNYxNZ", "1x1x1", 1, 65536,
-               "head: how many fill the box; for weak scaling 2x1x1, 2x2x1 and so on, with a box "
-               "that grows with them"),
-    RT_REAL(CONFIG, vs, "vs", "X", "80", 1e-3, 1e5, "uniform: speed of S waves, m/s"),
-    RT_REAL(CONFIG, ds, "ds", "X", "1e-3", 1e-9, 1e6, "edge of an element, m"),
+        "elements (cubes) of the box; the paper's size is 256x256x512 per GPU; a voxel file sets "
+        "its own"),
+    RT_TEXT(
+        CONFIG, model, "model", "NAME", "head",
+        "model: head (nested ellipsoids of eight tissues, generated), uniform, or a voxel file"),
+    RT_INT(
+        CONFIG, model_seed, "model-seed", "N", "0", 0, 9e15,
+        "for the head: 0 makes the nominal one, and any other seed a head of its own proportions"),
+    RT_EXTENTS(
+        CONFIG, heads, "heads", "NXxNYxNZ", "1x1x1", 1, 65536,
+        "for the head: how many heads fill the box; for weak scaling use 2x1x1, 2x2x1 and so on, "
+        "with a box that grows with them"),
+    RT_REAL(CONFIG, vs, "vs", "X", "80", 1e-3, 1e5, "for the uniform model: speed of S waves, m/s"),
+    RT_REAL(CONFIG, ds, "ds", "X", "1e-3", 1e-9, 1e6, "edge length of an element, m"),
     RT_REAL(CONFIG, dt, "dt", "X", "20e-6", 1e-12, 1e6, "time step, s"),
     RT_REAL(CONFIG, vp, "vp", "X", "200", 1e-3, 1e5, "speed of P waves, m/s"),
     RT_REAL(CONFIG, rho, "rho", "X", "1000", 1e-3, 1e6, "density, kg/m^3"),
     RT_REAL(CONFIG, damping, "damping", "X", "0.001", 0, 0.5,
-            "Rayleigh damping ratio h at both frequencies"),
-    RT_REAL(CONFIG, f1, "f1", "X", "500", 1e-6, 1e12, "the lower of them, Hz"),
-    RT_REAL(CONFIG, f2, "f2", "X", "5000", 1e-6, 1e12, "the upper of them, Hz"),
-    RT_CHOICE(CONFIG, faces, "faces", NULL, "periodic", faces,
-              "of the box; mirror: no displacement normal to them"),
-    RT_CHOICE(CONFIG, precond, "precond", NULL, "gfm", preconds,
-              "none; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev polynomial "
-              "over bj; gf8: the paper's network; gfm: that with M kernels"),
-    RT_CHOICE(CONFIG, coef, "coef", NULL, "nn-reg", coefs,
-              "coefficients of gf8 and gfm: those of Vs = 80 everywhere, by an energy fit at every "
-              "node, by the network that learnt these, or by one that picks a class (the paper's)"),
+            "Rayleigh damping ratio h at the frequencies --f1 and --f2"),
+    RT_REAL(CONFIG, f1, "f1", "X", "500", 1e-6, 1e12, "lower frequency of --damping, Hz"),
+    RT_REAL(CONFIG, f2, "f2", "X", "5000", 1e-6, 1e12, "upper frequency of --damping, Hz"),
+    RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
+              "boundary condition on the faces of the box; mirror: no displacement normal to them"),
+    RT_CHOICE(
+        CONFIG, precond, "precond", "NAME", "gfm", preconds,
+        "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
+        "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels"),
+    RT_CHOICE(
+        CONFIG, coef, "coef", "NAME", "nn-reg", coefs,
+        "coefficients of gf8 and gfm; const: those of Vs = 80 everywhere; galerkin: by an energy "
+        "fit at every node; nn-reg: by a network that learnt these fits; nn-class: by a network "
+        "that picks a class (the paper's)"),
     RT_INT(CONFIG, kernels, "kernels", "M", "2", 1, GFNN_MAX_KERNELS,
-           "gfm: kernels; 2, 4 and 8 are shipped"),
-    RT_INT(CONFIG, degree, "degree", "N", "5", 1, 64, "degree of cheb"),
+           "for gfm: number of kernels; networks of 2, 4 and 8 are shipped"),
+    RT_INT(CONFIG, degree, "degree", "N", "5", 1, 64, "for cheb: degree of the polynomial"),
     RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
-           "gf8, gfm: Jacobi sweeps before and after the network"),
-    RT_CHOICE(CONFIG, precision, "precision", NULL, "fp16", precisions,
-              "of r for gf8 and gfm; sums are fp32"),
-    RT_TEXT(CONFIG, weights, "weights", "FILE", "shipped",
-            "trained network; shipped: the one in inputs/gfnn-wave for this form, M and dt (20 or "
-            "15 us)"),
+           "for gf8 and gfm: Jacobi sweeps before and after the network"),
+    RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
+              "for gf8 and gfm: precision of r; sums are in fp32"),
+    RT_TEXT(
+        CONFIG, weights, "weights", "FILE", "shipped",
+        "file of the trained network; shipped: the one in inputs/gfnn-wave for this form, M and "
+        "dt (20 or 15 us)"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-14, 0.1,
-            "a step ends at |A du - f| / |f| below it"),
-    RT_INT(CONFIG, max_iterations, "max-iterations", "N", "500", 1, 1000000, "per step"),
+            "end a time step when |A du - f| / |f| is below this"),
+    RT_INT(CONFIG, max_iterations, "max-iterations", "N", "500", 1, 1000000,
+           "maximum of iterations per time step"),
     RT_INT(CONFIG, steps, "steps", "N", "4", 1, 1000000, "time steps per solve"),
-    RT_CHOICE(CONFIG, source, "source", NULL, "point", sources,
-              "point: a Ricker wavelet at one node; plane: an S wave along x from the start, in a "
-              "uniform periodic box"),
-    RT_REAL(CONFIG, frequency, "frequency", "X", "2000", 1e-6, 1e12, "of the wavelet, Hz"),
+    RT_CHOICE(
+        CONFIG, source, "source", "NAME", "point", sources,
+        "source of the waves; point: a Ricker wavelet at one node; plane: an S wave along x from "
+        "the start, in a uniform periodic box"),
+    RT_REAL(CONFIG, frequency, "frequency", "X", "2000", 1e-6, 1e12,
+            "frequency of the wavelet, Hz"),
     RT_TEXT(CONFIG, ranks, "ranks", "PXxPYxPZ", "auto",
-            "boxes of the ranks, or auto: least surface"),
+            "box of MPI ranks; auto: the box with the smallest surface"),
 };
 
 static bool given(const gfnn_config_t *config, const char *name)

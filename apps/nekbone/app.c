@@ -11,24 +11,26 @@ static const char *const preconditioners[] = {[NEK_NONE] = "none", [NEK_JACOBI] 
 #define CONFIG nek_config_t
 static const rt_opt_t options[] = {
     RT_EXTENTS(CONFIG, elements, "elements", "EXxEYxEZ", "8x8x8", 1, 1e9,
-               "elements of the box in x, y, z"),
+               "elements of the box in x, y and z"),
     RT_INT(CONFIG, degree, "degree", "N", "9", NEK_MIN_N - 1, NEK_MAX_N - 1,
-           "polynomial degree; N + 1 points a direction"),
-    RT_INT(CONFIG, iterations, "iterations", "N", "100", 1, 1e6, "CG iterations of a solve"),
+           "polynomial degree; N + 1 points per direction"),
+    RT_INT(CONFIG, iterations, "iterations", "N", "100", 1, 1e6, "CG iterations per solve"),
     RT_REAL(CONFIG, lambda, "lambda", "X", "0.1", 0, 1e6,
-            "shift added to the operator; Nekbone has 0.1, pure Poisson 0"),
+            "shift added to the operator; 0.1 in Nekbone, 0 for the pure Poisson equation"),
     RT_REAL(CONFIG, deform, "deform", "A", "0", -1e6, 1e6,
             "bend the box by a smooth map of this amplitude (element edge 2), so that all six "
             "geometric factors are non-zero"),
     RT_CHOICE(CONFIG, precond, "precond", "NAME", "none", preconditioners,
               "preconditioner of CG; jacobi: the diagonal of the assembled operator"),
-    RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
-            "tell at which iteration |r| was X |b|; the solve does all its iterations"),
+    RT_REAL(
+        CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
+        "report the iteration at which |r| fell to X |b|; the solve still does all its iterations"),
     RT_EXTENTS(CONFIG, ranks, "ranks", "PXxPYxPZ", "0", 0, 1e6,
-               "box of MPI ranks; 0: the one with the least surface"),
-    RT_FLAG(CONFIG, communication, "communication", "yes",
-            "gather-scatter between elements; --no-communication leaves it out, as Karp et al. "
-            "did to compare with their measured roofline"),
+               "box of MPI ranks; 0: the box with the smallest surface"),
+    RT_FLAG(
+        CONFIG, communication, "communication", "yes",
+        "do the gather-scatter between elements; --no-communication leaves it out, as Karp et al. "
+        "did to compare with their measured roofline"),
 
 };
 

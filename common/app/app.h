@@ -59,22 +59,22 @@ typedef struct rt_run {
     struct rt_tuning *tuning; /* what rt_tune_choice answers; copies of the run share it */
 } rt_run_t;
 
-/* What a solve came to. */
+/* The result of a solve. */
 typedef struct {
     rt_work_t *work; /* what `work` said; result corrects what is known only after the solve */
     rt_text_t line;  /* one line for the user: iterations, residual; "": none */
     json_t *json;    /* more for the JSON file; NULL: none is written */
 } rt_result_t;
 
-/* What an app may have besides. Each may be NULL. */
+/* The optional parts of an app. Each may be NULL. */
 typedef struct {
-    /* Says what the last solve came to. Called for an INVALID run too, so it leaves out of the line
-     * and the JSON what is not finite. */
+    /* Reports the last solve. Called for an INVALID run too, so it leaves out of the line and the
+     * JSON what is not finite. */
     void (*result)(const void *solver, rt_result_t *out);
     /* Returns a NULL-terminated list of rungs for that kind of processor (RT_CUDA, RT_CPU or
      * RT_KOKKOS), the best for this run first. The driver takes the first that can run and prints
      * `why` ("512000 points, as measured on ..."). The hook or its answer NULL: the last rung of
-     * the ladder that can run. Asked if neither --rung nor the tuning file names a rung. */
+     * the ladder that can run. Called if neither --rung nor the tuning file names a rung. */
     const char *const *(*default_rungs)(const rt_run_t *run, rt_kind_t kind, rt_text_t *why);
     /* Fills the point that a tuner's choice is made for; returns the number of coordinates. */
     int (*tune_point)(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES]);
@@ -83,8 +83,8 @@ typedef struct {
     double (*isolated)(void *solver, int calls);
     /* Writes --picture. */
     void (*picture)(const void *solver, const char *path);
-    /* Prints, after the table of --ladder, what the app has to say on its rungs side by side (the
-     * paper's own ladder, for one). outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
+    /* Prints, after the table of --ladder, the app's own comparison of its rungs (such as the
+     * paper's ladder). outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
     /* Returns the paper's figure for a rung, "" if there is none: for --roofline. */
     const char *(*paper)(const rt_run_t *run, const rt_rung_t *rung);
@@ -139,13 +139,13 @@ struct rt_app {
     void (*verify_before)(void *solver, uint64_t seed, rt_verdict_t *verdict);
     /* Makes every output of a solve unusable (NaN), so that nothing can be left over. */
     void (*spoil)(void *solver);
-    /* Does the job. Nothing else is timed. */
+    /* Solves once. Nothing else is timed. */
     void (*solve)(void *solver);
     /* Judges what the last solve left behind. */
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
 };
 
-/* What became of a rung. */
+/* The outcome of a rung. */
 enum { RT_MAX_WINDOWS = 64 };
 typedef enum { RT_NOT_JUDGED, RT_PLAUSIBLE, RT_IMPLAUSIBLE } rt_plausible_t;
 struct rt_outcome {

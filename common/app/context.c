@@ -1,4 +1,4 @@
-/* app/context.c - what can be done with a run and asked of it. */
+/* app/context.c - operations and queries on a run. */
 #include "config.h"
 #include "app/context.h"
 

@@ -1,4 +1,4 @@
-/* app/context.h - what can be done with a run and asked of it, by the tuner as by the driver. */
+/* app/context.h - operations and queries on a run, for the tuner and the driver. */
 #ifndef RT_CONTEXT_H
 #define RT_CONTEXT_H
 
@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-/* Makes the input, if the app has one and it is not there yet. Collective. */
+/* Makes the input, if the app has one and it does not exist yet. Collective. */
 void rt_input_new(rt_run_t *run);
-/* Gives back the input, if it is there. */
+/* Frees the input, if there is one. */
 void rt_input_destroy(rt_run_t *run);
-/* Makes a problem; makes the input first, if it is not there or an earlier problem was made of it.
- * One problem of a run at a time. Collective. */
+/* Makes a problem; makes the input first, if there is none or an earlier problem was made of it.
+ * A run may have one problem at a time. Collective. */
 void *rt_problem_new(rt_run_t *run);
-/* Gives back the problem. The input stays, for its counts. */
+/* Frees the problem. The input stays, for its counts. */
 void rt_problem_destroy(rt_run_t *run, void *problem);
 
 /* Returns the rung that --rung asks for, or NULL. */

@@ -1,4 +1,4 @@
-/* app/ladder.c - what can be asked of a rung, and the list that --list prints. */
+/* app/ladder.c - queries about a rung, and the list that --list prints. */
 #include "config.h"
 #include "app/ladder.h"
 #include <string.h>
@@ -93,7 +93,7 @@ int rt_ladder_first(const rt_rung_t *ladder, int i)
     return i;
 }
 
-/* What is known of a rung that is in this build; each line is indented like the ideas. */
+/* Prints the details of a rung that is in this build, indented like the ideas. */
 static void print_details(const rt_rung_t *rung, FILE *out)
 {
     int count;
@@ -101,7 +101,7 @@ static void print_details(const rt_rung_t *rung, FILE *out)
     if (!rung->kernels)
         return;
     const char *claim = rung->kernels->reproducible
-                            ? "claims: the same bits from run to run, on any number of threads"
+                            ? "claims the same bits from run to run, on any number of threads"
                             : "the last bits vary from run to run";
     const char *precision = rung->kernels->precision;
     fprintf(out, "%-20s %s%s%s\n", "", claim, precision ? "; computes in " : "",

@@ -14,7 +14,7 @@
  *
  * A rung whose kind was not built in stays listed, with the reason. An app with several jobs has a
  * ladder for each (gfnn-wave: its operator, its predictor, its solve), one after the other in
- * ladder.def, and takes RT_RUNG_ON, which has the ladder's name after `after`.
+ * ladder.def, and uses RT_RUNG_ON, which has the ladder's name after `after`.
  *
  * Include config.h first: it says which kinds are built.
  */
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* What every rung tells of itself: the first member, named `rung`, of an app's function table. An
+/* What every rung says about itself: the first member, named `rung`, of an app's function table. An
  * app casts back: (const nek_kernels_t *)rung->kernels. */
 typedef struct rt_kernels {
     const char *precision; /* what it computes in: "FP64", "FP32 in patches, FP64 sums" */
@@ -56,13 +56,13 @@ typedef struct {
     const char *ladder;          /* which of the app's ladders; NULL if it has one */
 } rt_rung_t;
 
-/* A rung, from the words of a row of ladder.def. */
+/* Makes a rung from a row of ladder.def. */
 #define RT_RUNG_OF(name_, kind_, after_, ladder_, table_, idea_)            \
     {                                                                       \
         .name = #name_, .kind = RT_##kind_, .after = after_, .idea = idea_, \
         .kernels = RT_TABLE_##kind_(table_), .ladder = ladder_              \
     }
-/* The rows of an array. */
+/* Make a row of an array. */
 #define RT_RUNG(name_, kind_, after_, table_, idea_) \
     RT_RUNG_OF(name_, kind_, after_, NULL, table_, idea_),
 #define RT_RUNG_ON(name_, kind_, after_, ladder_, table_, idea_) \
@@ -85,13 +85,14 @@ typedef struct {
 #define RT_TABLE_KOKKOS(table) NULL
 #endif
 
-/* Returns NULL if this rung can run here and now (after rt_device_select), else one line of why. */
+/* Returns NULL if this rung can run here and now (after rt_device_select), else one line that says
+ * why not. */
 const char *rt_rung_why_not(const rt_rung_t *rung);
 /* Returns the space where its arrays are. */
 rt_space_t rt_rung_space(const rt_rung_t *rung);
 /* Returns the kind of processor that works on its arrays: RT_CPU or RT_CUDA. */
 rt_kind_t rt_rung_processor(const rt_rung_t *rung);
-/* Returns what its table says, for a rung that may be absent: NULL and 0, or NULL. */
+/* Return what the rung's table says: for a rung that is not built NULL, and a count of 0. */
 const rt_parameter_t *rt_rung_parameters(const rt_rung_t *rung, int *count);
 const char *rt_rung_refuse(const rt_rung_t *rung, const void *config, rt_text_t *why);
 const char *rt_rung_refuse_choice(const rt_rung_t *rung, const void *config, const int *choice);

@@ -39,6 +39,8 @@ static void check_tables(const rt_opt_set_t *sets, int n_sets)
         rt_opt_slot_find(sets, n_sets, o->name, &same);
         RT_EXPECT(same.option == o && same.target == slot.target, RT_INVALID,
                   "option '%s' is in the tables twice", o->name);
+        RT_EXPECT(o->argument || o->type == RT_OPT_FLAG || o->type == RT_OPT_ACTION, RT_INVALID,
+                  "option '%s' has no name for its value", o->name);
         RT_EXPECT(!number || o->min < o->max, RT_INVALID, "option '%s' has no range", o->name);
         RT_EXPECT(o->type != RT_OPT_CHOICE || (o->choices && o->choices[0]), RT_INVALID,
                   "option '%s' has no choices", o->name);

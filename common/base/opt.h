@@ -64,7 +64,7 @@ typedef struct {
               .fallback = fallback_, .choices = choices_)
 
 typedef int64_t rt_extents_t[3];
-/* What these are made of. The sizeof is there for its _Generic, which knows one type only. */
+/* Makes one row. The sizeof is there for its _Generic, which accepts one type only. */
 #define RT_OPTION(type_, member_, ctype_, kind_, name_, help_, ...)                                \
     {                                                                                              \
         .name = name_, .type = RT_OPT_##kind_,                                                     \

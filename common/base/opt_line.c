@@ -79,7 +79,7 @@ int rt_opt_split(const rt_opt_set_t *sets, int n_sets, int argc, char **argv,
             rt_refuse(RT_USAGE, "--%s: its value is missing; write --%s %s", o->name, o->name,
                       o->argument);
         if (optarg && optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0)
-            rt_refuse(RT_USAGE, "--%s: its value is missing, for %.80s is an option; write --%s %s",
+            rt_refuse(RT_USAGE, "--%s: its value is missing: %.80s is an option; write --%s %s",
                       o->name, optarg, o->name, o->argument);
         bool negated = (c - FIRST) % 2 == 1;
         settings[n++] = (rt_opt_setting_t){slot, optarg ? optarg : negated ? "no" : "yes"};

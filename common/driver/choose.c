@@ -7,7 +7,7 @@
 
 const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fatal, rt_text_t *why)
 {
-    /* First what no machine could do, then what this one cannot. */
+    /* First the reasons that hold on any machine, then those of this machine. */
     const char *refusal = rt_rung_refuse(rung, run->config, why);
     if (refusal && fatal)
         rt_refuse(RT_USAGE, "--rung %s cannot run this problem: %s", rung->name, refusal);
@@ -29,7 +29,7 @@ const char *rt_run_obstacle(const rt_run_t *run, const rt_rung_t *rung, bool fat
         return NULL;
     if (fatal)
         rt_refuse(RT_MEMORY,
-                  "%s needs more memory a rank than there is: %s; use a smaller problem or "
+                  "%s needs more memory per rank than there is: %s; use a smaller problem or "
                   "more ranks",
                   rung->name, need.text);
     return rt_text(why, "needs more memory than there is: %.400s", need.text);
@@ -87,7 +87,7 @@ const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_t
             if (app->ladder[i].kind == order[k] && able[i])
                 return &app->ladder[i];
     }
-    return &app->ladder[0]; /* and let it be refused with its reason */
+    return &app->ladder[0]; /* so that it is refused with its reason */
 }
 
 /* Returns the one rung to run, and prints why unless the user asked for it. */
@@ -104,7 +104,7 @@ static const rt_rung_t *the_rung(const rt_run_t *run, bool *able)
     return rung;
 }
 
-/* Tells what the rung will need, or why it does not run; returns whether it runs. */
+/* Prints what the rung will need, or why it does not run; returns whether it runs. */
 static bool announce(rt_job_t *job, const rt_rung_t *rung, bool alone)
 {
     const rt_run_t *run = job->run;

@@ -1,6 +1,6 @@
 /*
- * driver/driver.h - the driver: gives every app the same life (app/app.h), from the command line to
- * the exit status.
+ * driver/driver.h - the driver: takes every app through the same life (app/app.h), from the command
+ * line to the exit status.
  */
 #ifndef RT_DRIVER_H
 #define RT_DRIVER_H
@@ -19,10 +19,10 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv);
 
 /* Sets up a run without a command line: the app's defaults and the given "name=value ...". */
 void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings);
-/* Gives back the run, and its input if there is one. */
+/* Frees the run, and its input if there is one. */
 void rt_run_destroy(rt_run_t *run);
-/* Calls the app's configure, and then puts in force what is tuned for these extents. Gives back the
- * input, which was that of other extents. */
+/* Calls the app's configure, then applies what is tuned for these extents. Frees the input, which
+ * belonged to other extents. */
 void rt_run_configure(rt_run_t *run);
 /* Chooses the largest extents for which the memory, where the arrays are, stays below target_bytes
  * on every rank, and all memory fits. Then configures. */

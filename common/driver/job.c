@@ -109,7 +109,7 @@ static void finish_rung(rt_job_t *job, int i)
     if (!is_root())
         return;
     if (repeated) {
-        printf("\n%s goes beyond the ceilings that were measured before and after; once more:\n",
+        printf("\n%s exceeds the ceilings measured before and after; they were measured again:\n",
                out->rung->name);
         rt_print_ceilings("again", &again);
         rt_verdict_print(&out->verdict, stdout);

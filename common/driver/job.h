@@ -1,4 +1,4 @@
-/* driver/job.h - private to the driver: what its parts ask of each other. */
+/* driver/job.h - what the files of the driver share; private to it. */
 #ifndef RT_JOB_H
 #define RT_JOB_H
 
@@ -30,7 +30,7 @@ void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS]);
 void rt_run_assign(rt_run_t *run, const char *settings);
 /* Returns whether the user gave extents, by the app's size option. */
 bool rt_run_has_extents(rt_run_t *run);
-/* Makes the seed of the nonce, and sets what options imply. */
+/* Derives the seed from the nonce, and sets what options imply. */
 void rt_options_complete(rt_run_t *run);
 /* Refuses options that do not go together. */
 void rt_options_check(const rt_run_t *run);
@@ -56,8 +56,8 @@ void rt_run_read(rt_run_t *run);
 /* Returns, for the fastest kind of processor that has a rung that is able, the rung that the app
  * names, with its reason in *why, or the last one, with *why empty. */
 const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_text_t *why);
-/* Marks the rungs that the options choose and that are able, and tells what each will need, and why
- * others do not run. Returns how many. */
+/* Marks the rungs that the options choose and that are able to run. Prints what each will need, and
+ * why others do not run. Returns how many are marked. */
 int rt_job_choose(rt_job_t *job);
 /* Lists the rungs that --tune searches: fastest kind of processor first, last rungs first, so that
  * the most important rungs are done when the time is over. Returns how many. */

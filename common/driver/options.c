@@ -7,68 +7,75 @@
 
 #define CONFIG rt_options_t
 static const rt_opt_t common_options[] = {
-    RT_ACTION(CONFIG, help, "help", "this text"),
-    RT_ACTION(CONFIG, version, "version", "version and how this program was built"),
+    RT_ACTION(CONFIG, help, "help", "print this text"),
+    RT_ACTION(CONFIG, version, "version", "print the version, and how this program was built"),
     RT_ACTION(CONFIG, list, "list",
-              "the rungs: name, device, what each changes, and why one is absent"),
-    RT_TEXT(CONFIG, rung, "rung", "NAME", NULL,
-            "run this rung (default: the fastest by the tuning file, else what the app knows to "
-            "be fast at this size, else the fastest processor's last)"),
+              "list the rungs: name, device, what each changes, and why one is absent"),
+    RT_TEXT(
+        CONFIG, rung, "rung", "NAME", NULL,
+        "run this rung (default: the fastest in the tuning file, else the one known to be fast at "
+        "this size, else the last one of the fastest processor)"),
     RT_FLAG(CONFIG, ladder, "ladder", NULL,
             "run every rung that can run here, one after the other"),
     RT_TEXT(CONFIG, only, "only", "NAME", NULL,
-            "of --ladder: the ladder of this name, of an app that has several (see --list); or "
-            "the rungs that run on the cpu or gpu"),
+            "run only a part of --ladder: the ladder of this name, in an app that has several (see "
+            "--list), or the rungs that run on the cpu or gpu"),
     RT_FLAG(CONFIG, roofline, "roofline", NULL,
-            "the paper's measured roofline, and each rung's share of it, over the paper's sizes"),
+            "measure the paper's roofline, and each rung's share of it, over the paper's sizes"),
     RT_TEXT(CONFIG, size, "size", "NAME", NULL,
-            "tiny (64 MiB), small (1 GiB), medium (8 GiB), large (half) or full (87 % of the "
-            "memory where the arrays live, if the host's suffices); for each rank"),
+            "choose the problem by its memory per rank: tiny (64 MiB), small (1 GiB), medium (8 "
+            "GiB), large (half of the free memory where the arrays are) or full (87 % of it); less "
+            "if the host's memory does not suffice"),
     RT_TEXT(CONFIG, case_file, "case", "FILE", NULL,
-            "options from a file of lines 'name = value'; the command line wins"),
-    RT_TEXT(CONFIG, device, "device", "LIST", "auto", "auto, cpu, or GPU ordinals (0 or 0,1,2)"),
+            "read options from a file of lines 'name = value'; the command line wins"),
+    RT_TEXT(CONFIG, device, "device", "LIST", "auto",
+            "run on: auto, cpu, or GPU ordinals (0 or 0,1,2)"),
     RT_FLAG(CONFIG, share_device, "share-device", NULL,
             "let several ranks use one GPU (for tests; slow)"),
     RT_INT(CONFIG, threads, "threads", "N", NULL, 1, 65536,
-           "OpenMP threads of a rank (default: its cores)"),
-    RT_TEXT(CONFIG, transport, "transport", "NAME", "auto",
-            "halo messages: auto (the fastest), staged (MPI, from the host's memory), gpu-aware "
-            "(MPI, from the GPU's), nccl (on the GPU's stream), peer (GPUs of a host write into "
-            "each other's memory), none"),
-    RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "of all random input"),
+           "OpenMP threads per rank (default: its cores)"),
     RT_TEXT(
-        CONFIG, nonce, "nonce", "TEXT", NULL,
-        "text chosen by whoever requested this run: makes the seed, and is in the seal of --json"),
-    RT_ACTION(CONFIG, digest, "digest", "make the problem, print the digest of its inputs and end"),
+        CONFIG, transport, "transport", "NAME", "auto",
+        "transport of halo messages: auto (the fastest), staged (MPI, from the host's memory), "
+        "gpu-aware (MPI, from the GPU's), nccl (on the GPU's stream), peer (GPUs of a host write "
+        "into each other's memory), none"),
+    RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "seed of all random input"),
+    RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
+            "text chosen by the person who asked for this run: makes the seed, and is part of the "
+            "seal of --json"),
+    RT_ACTION(CONFIG, digest, "digest",
+              "make the problem, print the digest of its inputs, and stop"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
-            "of timing for each rung, in all its windows; 0: verify only"),
+            "time for each rung, in all its windows; 0: only verify"),
     RT_INT(CONFIG, windows, "windows", "N", "5", 1, RT_MAX_WINDOWS,
-           "timed windows; the median counts (fewer where they take four times --seconds)"),
+           "number of timed windows, of which the median counts (fewer if they take four times "
+           "--seconds)"),
     RT_REAL(CONFIG, window, "window", "S", "0", 0, 86400,
-            "least length of a window; 0: --seconds divided by --windows"),
+            "minimum length of a window; 0: --seconds divided by --windows"),
     RT_REAL(CONFIG, warm_up, "warm-up", "S", "0", 0, 86400,
-            "least length of what runs before the first window; 0: a fifth of what the windows "
-            "take"),
-    RT_FLAG(CONFIG, profile, "profile", NULL, "one more solve, kernel by kernel"),
+            "minimum length of the warm-up before the first window; 0: a fifth of the time of all "
+            "windows"),
+    RT_FLAG(CONFIG, profile, "profile", NULL, "solve once more, and time each kernel"),
     RT_FLAG(CONFIG, tune, "tune", NULL,
-            "first find the fastest launch parameters of --rung, or of every rung and the "
-            "fastest of these, and keep them in the tuning file"),
+            "first find the fastest launch parameters (of --rung, or else of every rung, and the "
+            "fastest rung), and keep them in the tuning file"),
     RT_REAL(CONFIG, tune_seconds, "tune-seconds", "S", "60", 0.01, 864000,
-            "that --tune may take; implies it (Open MPI's mpirun has a --tune of its own, and "
-            "complains)"),
-    RT_FLAG(CONFIG, isolated, "isolated", NULL,
-            "of --tune: time kernels alone instead of inside the application; else: use what "
-            "was tuned so"),
+            "time that --tune may take; implies --tune (under mpirun, give this option alone: Open "
+            "MPI's mpirun has a --tune of its own, and complains about ours)"),
+    RT_FLAG(
+        CONFIG, isolated, "isolated", NULL,
+        "with --tune: time kernels alone instead of inside the application; without --tune: use "
+        "what was tuned that way"),
     RT_TEXT(CONFIG, tuning, "tuning", "FILE", NULL,
-            "tuned parameters to use, and to add to with --tune; none: the defaults (default: "
-            "~/.cache/rooftop/APP.tuning, else the one that ships with the program, if there is "
-            "one)"),
-    RT_ACTION(CONFIG, no_tuning, "no-tuning", "the same as --tuning none"),
+            "file of tuned parameters to use, and to add to with --tune; none: use the defaults "
+            "(default: ~/.cache/rooftop/APP.tuning, else the file that ships with the program, "
+            "if there is one)"),
+    RT_ACTION(CONFIG, no_tuning, "no-tuning", "use no tuned parameters: the same as --tuning none"),
     RT_TEXT(CONFIG, choose, "choose", "NAME=VALUE,...", NULL,
-            "values of launch parameters (see --list), whatever was tuned"),
-    RT_TEXT(CONFIG, json, "json", "FILE", NULL, "write the result for programs"),
+            "set launch parameters (see --list), whatever was tuned"),
+    RT_TEXT(CONFIG, json, "json", "FILE", NULL, "write the result as JSON, for other programs"),
     RT_TEXT(CONFIG, picture, "picture", "FILE", NULL, "write a picture of the solution"),
-    RT_FLAG(CONFIG, quiet, "quiet", NULL, "only the table and the verdict"),
+    RT_FLAG(CONFIG, quiet, "quiet", NULL, "print only the table and the verdict"),
 };
 
 void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS])
@@ -100,7 +107,7 @@ bool rt_run_has_extents(rt_run_t *run)
     return rt_opt_given(sets, RT_OPTION_SETS, run->app->size_option);
 }
 
-/* The nonce makes the seed. It goes into a JSON file and comes back as the same bytes. */
+/* Derives the seed from the nonce, which must be UTF-8: a JSON file then returns the same bytes. */
 static void take_nonce(rt_run_t *run, const rt_opt_set_t *sets)
 {
     rt_options_t *opt = &run->opt;
@@ -138,8 +145,7 @@ static void check_only(const rt_app_t *app, const rt_options_t *opt)
 {
     rt_text_t names = {""};
     if (!opt->ladder)
-        rt_refuse(RT_USAGE, "--only %s chooses one of the ladders of --ladder: give that too",
-                  opt->only);
+        rt_refuse(RT_USAGE, "--only %s chooses a part of --ladder: give --ladder too", opt->only);
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
         if (rt_rung_is_on(rung, opt->only))

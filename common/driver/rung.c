@@ -13,8 +13,8 @@
 #include "machine/timer.h"
 
 enum { TRIAL_WINDOWS = 3 };
-#define WARM_UP  0.2 /* of what the windows take together */
-#define PATIENCE 4   /* times the seconds that were asked for */
+#define WARM_UP  0.2 /* as a share of the time of all windows */
+#define PATIENCE 4   /* windows may take this many times the seconds that were asked for */
 
 /* Returns the seconds of one solve on the slowest rank. Its outputs are made unusable first,
  * outside the timed part, so that a solve that does nothing leaves nothing. */
@@ -61,7 +61,7 @@ static plan_t plan_of(const rt_options_t *opt)
 /* Runs the warm-up, then windows of whole solves; fills the outcome's times and its energy. */
 static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
 {
-    rt_energy_open(rt_rung_processor(out->rung)); /* first: it would undo the warm-up */
+    rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
     double one = timed_solve(app, solver);
     out->warm_up_seconds = one;
     const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
@@ -71,8 +71,8 @@ static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_
     const int n = hopeless ? 1 : plan->windows;
     const int least =
         hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(plan->seconds / n / fmax(one, 1e-9)));
-    /* A rung whose first windows take that much longer than was asked for has no more of them: the
-     * plain loop at the foot of a ladder would take minutes. */
+    /* A rung whose first windows take this long gets no more of them. Otherwise the plain loop at
+     * the foot of a ladder would take minutes. */
     const double most = plan->window > 0 ? INFINITY : PATIENCE * plan->seconds;
     int solves = 0, i = 0;
     rt_energy_start();
@@ -161,7 +161,7 @@ static void solve_once(const rt_app_t *app, void *solver)
     app->solve(solver);
 }
 
-/* Takes from the app what the last solve came to. */
+/* Asks the app for the result of the last solve. */
 static void take_result(const rt_app_t *app, const void *solver, rt_outcome_t *out, json_t *extra)
 {
     const rt_extras_t *extras = rt_app_extras(app);

@@ -66,7 +66,7 @@ static double size_target(const rt_run_t *run)
     rt_refuse(RT_USAGE, "--size %s: use tiny, small, medium, large or full", run->opt.size);
 }
 
-/* Returns whether the present extents are within the target and the free memory on every rank, for
+/* Returns whether the current extents are within the target and the free memory on every rank, for
  * all rungs that are asked for and can run. Collective. */
 static bool extents_fit(const rt_run_t *run, double target)
 {

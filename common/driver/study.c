@@ -64,7 +64,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_tuning_json(study->run, out->rung, row);
 }
 
-/* Runs all rungs of the fastest processor here, at the run's present size. */
+/* Runs all rungs of the fastest processor here, at the run's current size. */
 static void study_case(study_t *study, const char *name)
 {
     rt_run_t *run = study->run;
@@ -103,8 +103,8 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
     const rt_extras_t *extras = rt_app_extras(run->app);
     const bool one = rt_run_has_extents(run) || run->opt.size;
     study_t study = {run,
-                     rt_table_new("<case|<rung|us an iteration|GFlop/s|roofline GFlop/s|share|"
-                                  "bytes moved, of credited|share by bytes moved|<verdict|<paper"),
+                     rt_table_new("<case|<rung|us per iteration|GFlop/s|roofline GFlop/s|share|"
+                                  "bytes moved / credited|share by bytes moved|<verdict|<paper"),
                      root ? rt_json_array(root, "roofline") : NULL, true, 0};
     rt_run_assign(run, extras->roofline_settings);
     static const char *const given[] = {"as given", NULL};

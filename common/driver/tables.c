@@ -1,18 +1,27 @@
 /* driver/tables.c - what the user reads. */
 #include "config.h"
+#include <string.h>
 #include "driver/job.h"
 #include "base/table.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "measure/plausible.h"
 
+static void print_kokkos(void)
+{
+    if (RT_HAVE_KOKKOS)
+        printf("Kokkos        %s %s\n", rt_kokkos_version(), rt_kokkos_backend());
+    else
+        printf("Kokkos        not in this build\n");
+}
+
 void rt_print_version(const rt_app_t *app)
 {
     printf("%s (Rooftop) %s\ncompiler      %s\nflags         %s\nMPI           %s\n", app->name,
            rt_version(), RT_CC_ID, RT_CFLAGS, rt_comm_library());
-    printf("CUDA          %s\nKokkos        %s %s\n",
-           RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build",
-           rt_kokkos_version(), rt_kokkos_backend());
+    printf("CUDA          %s\n",
+           RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build");
+    print_kokkos();
 }
 
 void rt_print_header(const rt_run_t *run)
@@ -21,7 +30,7 @@ void rt_print_header(const rt_run_t *run)
     if (!run->opt.roofline) /* a study has many problems; its table names them */
         run->app->describe(run, stdout);
     printf("MPI           %s\n", rt_comm_library());
-    printf("Kokkos        %s %s\n", rt_kokkos_version(), rt_kokkos_backend());
+    print_kokkos();
 }
 
 void rt_print_ceilings(const char *when, const rt_ceilings_t *c)
@@ -50,7 +59,7 @@ void rt_print_memory(const rt_outcome_t *out)
     printf("\n");
 }
 
-/* Adds the cells of what a rung reached. */
+/* Adds the cells with the figures of a rung that was timed. */
 static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t *t)
 {
     const rt_app_t *app = job->run->app;
@@ -90,8 +99,8 @@ static void print_table(const rt_job_t *job, int begin, int end)
     app->work(job->run, &app->ladder[begin], &first);
     rt_table_t *t = rt_table_new(rt_text(
         &columns,
-        "<rung|<device|us a unit|spread|FOM GFlop/s|M%s/s|GB/s|of ceiling|GFlop/s|of ceiling|"
-        "step|<over|<verdict",
+        "<rung|<device|us per unit|spread|FOM GFlop/s|M%s/s|GB/s|of bandwidth|GFlop/s|of FMA|"
+        "speed-up|<over|<verdict",
         first.point));
     for (int i = begin; i < end; i++) {
         const rt_outcome_t *out = &job->out[i];
@@ -107,29 +116,44 @@ static void print_table(const rt_job_t *job, int begin, int end)
         rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
         rt_table_row(t);
     }
-    printf("\n%s%sa unit is one %s; FOM: the work that every rung is credited with; GB/s and "
-           "GFlop/s: what the rung does\n\n",
-           name ? name : "", name ? ": " : "", first.unit);
+    if (name)
+        printf("\nLadder %s", name);
+    printf("\nOne unit is one %s. FOM counts the work that every rung is credited with. GB/s and\n"
+           "GFlop/s count what the rung does; their shares are of the measured ceilings.\n\n",
+           first.unit);
     rt_table_print(t, stdout);
     rt_table_destroy(t);
 }
 
-/* Prints, below the tables, which figures to take with care, and the energy where there is a meter.
- */
-static void print_remarks(const rt_job_t *job)
+/* Names the rungs whose figures to take with care. */
+static void print_unsteady(const rt_job_t *job)
 {
-    int marked = 0;
+    enum { INDENT = 14, WIDTH = 90 };
+    int column = 0; /* 0: nothing is printed yet */
     for (int i = 0; i < job->run->app->n_rungs; i++) {
         const rt_outcome_t *out = &job->out[i];
+        rt_text_t item;
         if (!out->rung || !out->verdict.valid || out->spread <= RT_STEADY_SPREAD)
             continue;
-        printf("%s%s %.1f %%", marked++ ? ", " : "\nunsteady      ", out->rung->name,
-               100 * out->spread);
+        rt_text(&item, "%s %.1f %%", out->rung->name, 100 * out->spread);
+        const int length = (int)strlen(item.text);
+        if (column == 0)
+            column = printf("\nunsteady      %s", item.text) - 1;
+        else if (column + 2 + length < WIDTH)
+            column += printf(", %s", item.text);
+        else
+            column = printf(",\n%*s%s", INDENT, "", item.text) - 2;
     }
-    if (marked)
-        printf(": windows differ by more than %.0f %%; use longer ones (--window), or a machine "
-               "with nothing else to do\n",
-               100 * RT_STEADY_SPREAD);
+    if (column > 0)
+        printf("\n%*swindows differ by more than %.0f %%: use longer ones (--window), or an idle "
+               "machine\n",
+               INDENT, "", 100 * RT_STEADY_SPREAD);
+}
+
+/* Prints the remarks below the tables: unsteady rungs, and the energy if there is a meter. */
+static void print_remarks(const rt_job_t *job)
+{
+    print_unsteady(job);
     for (int i = 0; i < job->run->app->n_rungs; i++) {
         const rt_outcome_t *out = &job->out[i];
         if (out->rung && out->verdict.valid && out->energy.source)

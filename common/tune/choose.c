@@ -31,7 +31,7 @@ static void append_once(rt_text_t *list, const char *word)
     rt_text_add(list, "%s%s", *list->text ? ", " : "", word);
 }
 
-/* Refuses a pair that no rung has which --choose may mean. */
+/* Refuses a pair that fits none of the rungs that --choose applies to. */
 static void check_pair(const rt_run_t *run, const char *name, const char *value)
 {
     rt_text_t names = {""}, values = {""};

@@ -1,9 +1,9 @@
 /*
  * tune/finals.c - the last part of a search: is the best really faster than the default?
  *
- * The few trials that seem best are timed again, in turn with the default, so that what disturbs
- * the machine for a while disturbs all of them. The default is left only for a choice that is
- * faster by more than the noise of these times.
+ * The few trials that seem best are timed again, alternately with the default, so that what
+ * disturbs the machine for a while disturbs all of them. Another choice replaces the default only if
+ * it is faster by more than the noise of these times.
  */
 #include "config.h"
 #include <math.h>
@@ -16,9 +16,10 @@ enum {
     LEAST_ROUNDS = 3,
     MOST_ROUNDS = 7
 };
-static const double floor_noise = 0.005; /* clocks and throttling: a smaller gain is none */
-/* Of normally distributed values: standard deviation per median distance to the median, and
- * standard error of the median per that of the mean. */
+static const double floor_noise =
+    0.005; /* from clocks and throttling: a smaller gain does not count */
+/* For normally distributed values: the standard deviation divided by the median distance to the
+ * median, and the standard error of the median divided by that of the mean. */
 static const double deviation_per_distance = 1.4826, median_error = 1.2533;
 
 static double median(const double *x, int n)
@@ -29,7 +30,7 @@ static double median(const double *x, int n)
 }
 
 /* Returns twice the standard error of the median of x, estimated from the median distance to it,
- * and on top what no measurement is better than. */
+ * plus the noise that every measurement has. */
 static double noise_of(const double *x, int n, double middle)
 {
     double away[MOST_ROUNDS];

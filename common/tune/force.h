@@ -37,7 +37,7 @@ struct rt_tuning {
     int notes;
 };
 
-/* Returns the record of a rung; makes it if it is not there. */
+/* Returns the record of a rung; makes it if there is none. */
 rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung);
 /* Fills the point of this run; returns the number of coordinates. */
 int rt_force_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES]);
@@ -47,7 +47,7 @@ int rt_find_parameter(const rt_parameter_t *parameter, int parameters, const cha
 
 /* --- choose.c --- */
 
-/* Puts what --choose says on top of what is in force. */
+/* Overrides the choice in force with the values of --choose. */
 void rt_choose_apply(const rt_run_t *run, rt_force_t *f);
 
 /* --- store.c --- */

@@ -25,7 +25,7 @@ void rt_search_print_tried(const rt_search_t *s)
             order[at] = order[at - 1];
         order[at] = i;
     }
-    rt_table_t *table = rt_table_new("<choice|us|spread|of default|<");
+    rt_table_t *table = rt_table_new("<choice|us|spread|time/default|<");
     for (int k = 0; k < n; k++) {
         const rt_tried_t *t = &s->trial[order[k]];
         if (rows >= ROWS && order[k] != 0 && order[k] != s->chosen)
@@ -70,8 +70,8 @@ void rt_search_print_found(const rt_search_t *s, int n, bool isolated)
         }
         rt_table_row(table);
     }
-    printf("\ntuned %s; gain: over the default, timed in turn with it\n\n",
-           isolated ? "alone, times of a call of the kernel" : "inside the application");
+    printf("\ntuned %s; the gain is over the default, which was timed alternately\n\n",
+           isolated ? "alone: times per call of the kernel" : "inside the application");
     rt_table_print(table, stdout);
     rt_table_destroy(table);
 }

@@ -34,11 +34,11 @@ void rt_tuning_print(const rt_run_t *run, FILE *out)
 {
     const struct rt_tuning *t = run->tuning;
     if (*t->file_note)
-        fprintf(out, "tuning        not used: %s; the defaults are in force\n", t->file_note);
+        fprintf(out, "tuning        not used: %s; the defaults are used\n", t->file_note);
     for (int i = 0; i < t->notes && i < RT_TUNE_NOTES; i++)
         fprintf(out, "tuning        %s\n", t->note[i]);
     if (t->notes > RT_TUNE_NOTES)
-        fprintf(out, "tuning        %s: %d lines more are not used\n", t->path,
+        fprintf(out, "tuning        %s: %d more lines are not used\n", t->path,
                 t->notes - RT_TUNE_NOTES);
 }
 

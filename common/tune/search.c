@@ -1,7 +1,7 @@
 /*
  * tune/search.c - --tune: finds the fastest choice by trying.
  *
- * A trial is a whole life of a rung: set up, verified, timed, verified again. If time allows, all
+ * A trial takes a rung through its whole life: set up, verified, timed, verified again. If time allows, all
  * allowed combinations are tried, in random order. Otherwise the search goes down the coordinates:
  * one parameter after the other, in random order, takes its best value, until a round changes
  * nothing; then the search restarts from the best choice with two parameters redrawn at random.
@@ -10,7 +10,7 @@
  * Advantage: what was chosen was seen to be right and fast where it will be used. Price: each trial
  * pays for set-up and verification, which for large problems is most of the time.
  *
- * Rank 0 looks at its clock for all, and times are those of the slowest rank, so all ranks decide
+ * Rank 0 reads its clock for all ranks, and times are those of the slowest rank, so all ranks decide
  * alike.
  */
 #include "config.h"
@@ -24,15 +24,15 @@
 #include "tune/trials.h"
 
 enum {
-    MOST_COMBINATIONS = 1 << 16, /* that are counted one by one */
-    THROWS = 4,                  /* restarts without a better choice that end the search */
+    MOST_COMBINATIONS = 1 << 16, /* if there are more, they are not listed */
+    THROWS = 4,                  /* restarts without a better choice, after which the search ends */
     DATE = 32
 };
 /* Share of a rung's time that the search may take; the rest is for the finals. */
 static const double searching = 0.65;
-/* Cost of a trial as a share of the first one's, which sets up what the others find there. */
+/* Cost of a later trial divided by that of the first, which sets up what the later ones reuse. */
 static const double later_trials = 0.7;
-/* A trial times for at most this part of --tune-seconds. */
+/* A trial is timed for at most --tune-seconds divided by this. */
 static const double trials_a_search = 40;
 
 /* --- time and chance --- */
@@ -67,7 +67,7 @@ static void shuffle(rt_search_t *s, int *list, int n)
 
 /* --- trials --- */
 
-/* Prints a line at most every second, and always on news: a new best, or an INVALID trial. */
+/* Prints at most one line per second, but always a new best and an INVALID trial. */
 static void progress(rt_search_t *s, int i)
 {
     rt_text_t now, best;
@@ -160,7 +160,7 @@ static void combination(const rt_search_t *s, int index, int *choice)
     }
 }
 
-/* Lists the combinations that are allowed: list[*count], to be freed. */
+/* Returns the combinations that are allowed, list[*count], which the caller frees. */
 static int *list_allowed(rt_search_t *s, int *count)
 {
     int choice[RT_TUNE_PARAMETERS], n = (int)s->combinations;
@@ -279,7 +279,8 @@ static void search_rung(rt_search_t *s)
         s->seconds = s->trial[0].seconds;
     }
     free(list);
-    rt_tuning_force(s->run, s->rung, choice); /* the next rung's trials see no half-tuned one */
+    rt_tuning_force(s->run, s->rung,
+                    choice); /* the next rung's trials must not see a half-tuned one */
 }
 
 /* --- all of them --- */

@@ -13,12 +13,12 @@ typedef struct {
 } rt_trial_t;
 
 /* Runs the rung, with what rt_tune_choice says now, from set-up to verdict. Returns false, and runs
- * nothing, if the rung cannot run so. Collective. */
+ * nothing, if the rung cannot run with it. Collective. */
 typedef bool rt_attempt_t(const rt_run_t *run, void *problem, const rt_rung_t *rung,
                           const rt_trial_t *trial, rt_outcome_t *out);
 
 typedef struct {
-    const rt_rung_t *const *rungs; /* [n] in the order of the search: what matters most first */
+    const rt_rung_t *const *rungs; /* [n] in the order of the search: the most important first */
     int n;
     void *problem;
     double begin; /* rt_clock() when the time of --tune-seconds began; that of rank 0 counts */

@@ -42,7 +42,7 @@ static bool for_rung(const rt_run_t *run, const rt_rung_t *rung, const rt_tune_e
            e->isolated == run->opt.isolated && same_device(run->tuning, rt_rung_processor(rung), e);
 }
 
-/* The number of ranks is a coordinate too: the app's coordinates are of one rank. */
+/* The number of ranks is a coordinate too: the app's coordinates are those of one rank. */
 double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e)
 {
     rt_coordinate_t point[RT_TUNE_COORDINATES];
@@ -93,14 +93,16 @@ void rt_store_look(rt_run_t *run)
                           (long long)e->line, e->rung);
     }
     if (!any)
-        rt_store_note(t, "%s has nothing of %s for this device (%s%s%s, %lld threads): defaults",
-                      t->path, app->name, t->device[1], *t->device[1] ? "; " : "", t->device[0],
-                      (long long)t->threads);
+        rt_store_note(
+            t, "%s has nothing for %s on this device (%s%s%s, %lld threads): the defaults are used",
+            t->path, app->name, t->device[1], *t->device[1] ? "; " : "", t->device[0],
+            (long long)t->threads);
 }
 
 /* --- reading --- */
 
-/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home.
+/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home
+ * folder.
  */
 static bool user_path(const rt_app_t *app, char *path, size_t len)
 {
@@ -152,7 +154,7 @@ static char *load(const char *path, size_t *bytes, char *why, size_t len)
     if (!file || fstat(fileno(file), &info) != 0)
         snprintf(why, len, "%s", strerror(errno));
     else if (!S_ISREG(info.st_mode))
-        snprintf(why, len, "%s", S_ISDIR(info.st_mode) ? strerror(EISDIR) : "no regular file");
+        snprintf(why, len, "%s", S_ISDIR(info.st_mode) ? strerror(EISDIR) : "not a regular file");
     else if (info.st_size > MOST_BYTES)
         snprintf(why, len, "larger than %d MiB", MOST_BYTES >> 20);
     else if (!(data = malloc((size_t)info.st_size + 1)))

@@ -26,7 +26,7 @@ typedef struct {
     double slice;      /* seconds of timing in a trial */
     double begin, end; /* of this rung, on rank 0's clock */
     double cost;       /* seconds that the last trial took in all */
-    double said;       /* when the last line was */
+    double said;       /* time of the last line of progress */
     uint64_t random;
     const char *how;
     /* found */
@@ -46,14 +46,14 @@ void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up);
 
 /* --- finals.c --- */
 
-/* Times the trials that seem best again, in turn with the default, and sets what was chosen. */
+/* Times the trials that seem best again, alternately with the default, and sets what was chosen. */
 void rt_search_finals(rt_search_t *s);
 
 /* --- found.c --- */
 
 /* Returns trial i in words. */
 const char *rt_search_text(const rt_search_t *s, int i, rt_text_t *text);
-/* Print a rung's trials, and what was found for s[n]. */
+/* Print the trials of a rung, and what was found for s[n]. */
 void rt_search_print_tried(const rt_search_t *s);
 void rt_search_print_found(const rt_search_t *s, int n, bool isolated);
 void rt_search_json(const rt_search_t *s, int n, const char *path, json_t *root);

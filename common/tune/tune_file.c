@@ -84,7 +84,7 @@ static bool decode(words_t *w, char *text)
             const int high = hex_digit(from[1]), low = high < 0 ? -1 : hex_digit(from[2]);
             const int byte = 16 * high + low;
             if (low < 0 || byte < ' ' || byte > '~')
-                return line_fail(w, "a % without two digits of a printable character behind it");
+                return line_fail(w, "a % without two digits of a printable character after it");
             *to = (char)byte;
             from += 2;
         }
@@ -210,7 +210,7 @@ static bool read_entry(words_t *w, rt_tune_entry_t *e)
 static bool read_header(words_t *w, size_t length)
 {
     if (strncmp(w->at, magic, sizeof magic - 1) != 0)
-        return line_fail(w, "this is no tuning file: it should begin with \"rooftop-tuning\"");
+        return line_fail(w, "this is not a tuning file: it should begin with \"rooftop-tuning\"");
     const char *number = w->at + sizeof magic - 1;
     const size_t digits = strspn(number, "0123456789");
     const bool ours = digits == 1 && number[0] == '0' + RT_TUNE_FORMAT;
@@ -235,7 +235,7 @@ static bool read_lines(rt_tune_file_t *file, rt_scan_t *scan, size_t bytes)
         const size_t length = (size_t)(newline - at);
         for (size_t k = 0; k < length; k++)
             if (at[k] < ' ' || at[k] > '~')
-                return line_fail(&w, "has a byte that is no text; the file is damaged");
+                return line_fail(&w, "has a byte that is not text; the file is damaged");
         *newline = '\0';
         if (line == 1) {
             if (!read_header(&w, length))
@@ -249,7 +249,7 @@ static bool read_lines(rt_tune_file_t *file, rt_scan_t *scan, size_t bytes)
             if (!count_word(&w, "entries", &count))
                 return false;
             if (w.at || count != file->entries)
-                return line_fail(&w, "another number of entries than there are before it");
+                return line_fail(&w, "counts another number of entries than there are before it");
             ended = true;
         } else if (!read_entry(&w, &file->entry[file->entries++])) {
             return false;

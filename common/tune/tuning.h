@@ -9,17 +9,17 @@
 /* Makes run->tuning, with the defaults in force. Call it before configure. */
 void rt_tuning_new(rt_run_t *run);
 void rt_tuning_destroy(rt_run_t *run);
-/* Refuses options that make no sense, among them a --choose that no rung could take. */
+/* Refuses options that make no sense, among them a --choose that fits no rung. */
 void rt_tuning_check(const rt_run_t *run);
 /* Reads the file that the options ask for, or the user's, or the shipped one. Refuses one that was
  * named and cannot be read. Collective, after rt_device_select. */
 void rt_tuning_read(rt_run_t *run);
-/* Puts in force, for each rung at the run's present extents, what its entry says, or that of the
- * nearest point, or the default, and on top what --choose says. */
+/* Sets the choice of each rung for the run's current extents: that of its entry, or of the nearest
+ * point, or the default. The values of --choose override all of these. */
 void rt_tuning_resolve(rt_run_t *run);
-/* Returns NULL, or why --choose cannot be obeyed. */
+/* Returns NULL, or why --choose cannot be followed. */
 const char *rt_tuning_obstacle(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *why);
-/* Print lines about the file, and on what is in force for a rung (with `brief`: only if it is not
+/* Print notes about the file, and the choice in force for a rung (with `brief`: only if it is not
  * the default). Rank 0. */
 void rt_tuning_print(const rt_run_t *run, FILE *out);
 void rt_tuning_print_rung(const rt_run_t *run, const rt_rung_t *rung, bool brief, FILE *out);
@@ -43,7 +43,7 @@ const char *rt_tuning_text(const rt_run_t *run, const rt_rung_t *rung, const int
 /* Returns where --tune writes, "" for nowhere; refuses a file that could not be added to.
  * Collective. */
 const char *rt_tuning_target(rt_run_t *run);
-/* Fills an entry of this run and rung, but for parameters, seconds and date. */
+/* Fills the entry of this run and rung, except for parameters, seconds and date. */
 void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry);
 /* Adds fresh[n] (of rank 0) to the target, and puts them in force. Returns false after a line on
  * stderr if the file could not be written. Collective. */

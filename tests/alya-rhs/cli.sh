@@ -37,7 +37,7 @@ refused 2 "--picture flow.jpg" "$alya" $cpu --picture flow.jpg
 
 # --- claims ---
 "$alya" --list --device cpu >list.out || fail "--list ends with $?"
-grep -A 1 '^cpu-closed ' list.out | grep -q 'claims: the same bits' || fail "--list names no claim"
+grep -A 1 '^cpu-closed ' list.out | grep -q 'claims the same bits' || fail "--list names no claim"
 
 # --- bad input: one line, status 2, nothing left behind ---
 refused 2 "--cells 0: out of range" "$alya" $cpu --cells 0

@@ -456,8 +456,8 @@ static void check_ladders(void)
     two.extras = &(const rt_extras_t){.result = many_points};
     tested = &two;
     CHECK(run("--ladder --seconds 0.01") == 0);
-    const char *squares = strstr(out, "\nsquares: a unit is one pass"),
-               *cubes = strstr(out, "\ncubes: a unit is one pass");
+    const char *squares = strstr(out, "\nLadder squares\nOne unit is one pass"),
+               *cubes = strstr(out, "\nLadder cubes\nOne unit is one pass");
     CHECK(squares && cubes && squares < cubes);
     CHECK(squares && strstr(squares, "\nplain ") && strstr(squares, "\nplain ") < cubes &&
           strstr(squares, "\nfast ") < cubes && strstr(squares, "\nother ") > cubes);
@@ -470,7 +470,7 @@ static void check_ladders(void)
     CHECK(run("--seconds 0 --quiet") == 0); /* the last rung of all: the app's main job */
     CHECK(shared->seeds == 1);
     check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
-    check_refused("--only cubes", RT_USAGE, "give that too");
+    check_refused("--only cubes", RT_USAGE, "give --ladder too");
     check_refused("--roofline", RT_USAGE, "has none");
     tested = &fake;
     check_refused("--ladder --only cubes", RT_USAGE, "no such ladder; known: cpu, gpu");

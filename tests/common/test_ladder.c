@@ -108,9 +108,8 @@ static void check_print(void)
             CHECK(end && contains(end, "absent: ") && contains(end, why_not));
         at = end;
     }
-    CHECK(contains(text,
-                   "claims: the same bits from run to run, on any number of threads; computes "
-                   "in FP64\n"));
+    CHECK(contains(text, "claims the same bits from run to run, on any number of threads; computes "
+                         "in FP64\n"));
     CHECK(contains(text, " size: few, many (default); how many\n"));
     CHECK(contains(text, rt_kind_name(RT_CPU)) && contains(text, rt_kind_name(RT_KOKKOS)));
 }

@@ -138,7 +138,7 @@ static void test_wrong_words(void)
     REFUSES("the nearest is --list,", "--lost");
     REFUSES("--t: may mean any of --tolerance --transport;", "--t", "1");
     REFUSES("--degree: its value is missing; write --degree N", "--degree");
-    REFUSES("--json: its value is missing, for --quiet is an option", "--json", "--quiet");
+    REFUSES("--json: its value is missing: --quiet is an option", "--json", "--quiet");
     REFUSES("--list takes no value", "--list=3");
     REFUSES("--no-quiet takes no value", "--no-quiet=yes");
     REFUSES("'more' is not an option", "more");

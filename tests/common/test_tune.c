@@ -481,7 +481,7 @@ static void check_nearest(void)
     e[0].threads++;
     write_entries(e, 1);
     text = said("n=10 elements=256", choice);
-    CHECK(is_default(choice) && strstr(text, "has nothing of toy for this device") != NULL);
+    CHECK(is_default(choice) && strstr(text, "has nothing for toy on this device") != NULL);
 }
 
 static void check_entries_refused(void)
@@ -665,7 +665,7 @@ static void check_damage(void)
     CHECK(is_default(choice) && strstr(words, "line 1: is of format 2, and this program reads 1"));
     write_text("threads = 4\n", 12);
     words = said("", choice);
-    CHECK(is_default(choice) && strstr(words, "this is no tuning file"));
+    CHECK(is_default(choice) && strstr(words, "this is not a tuning file"));
     write_text("", 0);
     words = said("", choice);
     CHECK(is_default(choice) && strstr(words, "lines are missing at its end"));

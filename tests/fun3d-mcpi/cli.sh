@@ -73,7 +73,7 @@ valid constant "$mcpi" $cpu $small --solution constant --rung cpu-simd
 awk -v a="$(residual constant)" -v b="$(residual one)" 'BEGIN { exit !(a > b && b > 0) }' ||
     fail "a constant solution is found as fast as a random one: $(residual constant), $(residual one)"
 "$mcpi" --list --device cpu >list.out || fail "--list ends with $?"
-grep -A 1 '^cpu-simd ' list.out | grep -q 'claims: the same bits' || fail "--list prints no claim"
+grep -A 1 '^cpu-simd ' list.out | grep -q 'claims the same bits' || fail "--list prints no claim"
 
 # --- bad input: one line, status 2, no files left behind ---
 refused 2 "--surface 0: out of range" "$mcpi" $cpu --surface 0

@@ -102,7 +102,7 @@ says shipped "mxm1=loops mxm2=rows mxm3=loops ($work/inputs/nekbone/nekbone.tuni
 
 # --- what cannot be used is refused with a word, and the run goes on ---
 file "$(entry mxm1:loops,mxm2:rows,mxm3:loops scalar Other)"
-defaults other && says other "has nothing of nekbone for this device"
+defaults other && says other "has nothing for nekbone on this device"
 file "$(entry mxm1:loops,mxm2:rows,mxm3:loops vectors)"
 defaults gone && says gone "line 2 is not used: there is no rung vectors"
 file "$(entry mxm1:loops,mxm2:fast,mxm3:loops)"

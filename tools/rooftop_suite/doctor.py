@@ -192,7 +192,7 @@ def check_gpu_aware(found: Findings, program: str, words: list[str], ranks: int,
 
 def check_kokkos(found: Findings, program: str) -> None:
     said = programs.version(program).get('Kokkos', '')
-    if not said or said.startswith('none'):
+    if said in ('', 'not in this build'):
         found.note('Kokkos', 'not in the programs', 'install Debian\'s libtrilinos-kokkos-dev or a Kokkos with CUDA, '
                    'then configure --with-kokkos=DIR')
     elif said.split()[-1] == 'Serial':
