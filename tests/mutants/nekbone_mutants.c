@@ -284,7 +284,7 @@ static void faulty_ax(const nek_view_t *view, const double *u, double *w)
     int64_t last = (view->elements - 1) * n3;
     for (int64_t e = 0; e < view->elements - (fault == LAST_ELEMENT); e++) {
         gradient(view->n, view->D, view->G + e * 6 * n3, u + e * n3, grad);
-        if (fault == LAST_LAYER) /* zero, not what happens to lie there */
+        if (fault == LAST_LAYER) /* zero, not what happens to be there */
             memset(w + e * n3, 0, (size_t)n3 * sizeof(double));
         divergence(view->n, view->D, grad, w + e * n3);
     }
@@ -315,7 +315,7 @@ static void faulty_products(const nek_view_t *view, const double *u, double *w)
                         add_j = nek_product(NULL, NEK_SQUARE, n, true),
                         along_k = nek_product(NULL, NEK_LONG, n, false),
                         add_k = nek_product(NULL, NEK_LONG, n, fault != PRODUCT_NOT_ADDED);
-    memset(us, 0, sizeof us); /* what a fault leaves out is zero, not what happens to lie there */
+    memset(us, 0, sizeof us); /* what a fault leaves out is zero, not what happens to be there */
     for (int q = 0; q < n2; q++)
         Dt[q % n * n + q / n] = view->D[q];
     for (int64_t e = 0; e < view->elements; e++) {

@@ -1,7 +1,7 @@
-# cli.sh - what nekbone says and how it ends: every kind of bad input, help, JSON, case files.
+# cli.sh - tests nekbone's output and exit status: every kind of bad input, help, JSON, case files.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 
-# --- sizes that make no sense: status 2, before anything is allocated ---
+# --- senseless sizes: status 2, before anything is allocated ---
 refused 2 "--elements 0: out of range; give 1 to" "$nekbone" --elements 0
 refused 2 "--elements -3x2x2: out of range" "$nekbone" --elements=-3x2x2
 refused 2 "--elements many: not a whole number" "$nekbone" --elements many
@@ -42,7 +42,7 @@ refused 3 "--rung layered cannot run here: " "$nekbone" --rung layered --device 
 refused 2 "--json" "$nekbone" --json
 refused 2 "cannot write 'nowhere/a.json': its folder is not there" "$nekbone" --json nowhere/a.json
 refused 2 "cannot write '.': it is a folder" "$nekbone" --json .
-# before the run, not after it; and a file of old stays as it is, whatever else is refused
+# Refused before the run, not after it; and an old file stays unchanged, whatever else is refused.
 SECONDS=0
 refused 2 "cannot write 'nowhere/a.json'" "$nekbone" --device cpu --json nowhere/a.json --seconds 3600
 [ $SECONDS -lt 10 ] || fail "--json nowhere/a.json is refused after $SECONDS s"
@@ -78,7 +78,7 @@ fi
 # --- what needs no run ---
 "$nekbone" --help >help.out 2>help.err || fail "--help ends with $?"
 for option in elements degree iterations lambda deform ranks ladder json case device; do
-    grep -q -e "--\(\[no-\]\)\?$option" help.out || fail "--help does not tell of --$option"
+    grep -q -e "--\(\[no-\]\)\?$option" help.out || fail "--help does not show --$option"
 done
 [ -s help.err ] && fail "--help writes to stderr"
 [ "$(awk 'length > 100' help.out | wc -l)" = 0 ] || fail "--help has lines of more than 100 columns"
@@ -86,7 +86,7 @@ done
 head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $(head -n 1 version.out)"
 "$nekbone" --list >list.out || fail "--list ends with $?"
 for rung in reference scalar vector jammed cpu-fused global shared layered kokkos; do
-    grep -q "^$rung " list.out || fail "--list does not tell of $rung"
+    grep -q "^$rung " list.out || fail "--list does not show $rung"
 done
 "$nekbone" --list --device cpu | grep -A 1 '^layered ' | grep -q 'absent: ' ||
     fail "--list does not say why layered is absent"
@@ -104,19 +104,19 @@ valid case "$nekbone" --device cpu --case small.case --degree 4 --seconds 0
 grep -q '2x3x2 elements' case.out || fail "the case file's elements were not used"
 grep -q 'degree 4 ' case.out || fail "the command line's degree does not win"
 grep -q ' + 0 u' case.out || fail "the case file's lambda was not used"
-for file in "${abs_top_srcdir:-.}"/inputs/nekbone/*.case; do # the ones that come with the program
+for file in "${abs_top_srcdir:-.}"/inputs/nekbone/*.case; do # those that ship with the program
     [ -e "$file" ] || continue
     valid input "$nekbone" --device cpu --case "$file" --elements 2x2x2 --seconds 0 --iterations 10
 done
 
-# --- the preconditioner: what is credited, which rungs have it, and what came of it ---
+# --- the preconditioner: the credited work, the rungs that support it, and its results ---
 refused 2 "--precond ilu" "$nekbone" --precond ilu
 refused 2 "without a preconditioner; use jammed" "$nekbone" --precond jacobi --rung cpu-fused --elements 2x2x2
 valid jacobi "$nekbone" --device cpu --precond jacobi --elements 3x3x2 --degree 4 --deform 0.3 --seconds 0 --no-tuning \
     --tolerance 1e-6 --json jacobi.json
-grep -q 'preconditioner jacobi: FOM credits 12 n + 35 flops and 248 bytes' jacobi.out || fail "--precond: what is credited is not said"
-grep -q '^default  *jammed for 2250 points per rank: ' jacobi.out || fail "--precond: jammed is not the default, or nothing says why"
-grep -q '^solve  .* 1e-06 |b| reached in [1-9]' jacobi.out || fail "--tolerance: no iteration is told: $(grep '^solve' jacobi.out)"
+grep -q 'preconditioner jacobi: FOM credits 12 n + 35 flops and 248 bytes' jacobi.out || fail "--precond: the credited work is not printed"
+grep -q '^default  *jammed for 2250 points per rank: ' jacobi.out || fail "--precond: jammed is not the default, or no reason is printed"
+grep -q '^solve  .* 1e-06 |b| reached in [1-9]' jacobi.out || fail "--tolerance: no iteration is reported: $(grep '^solve' jacobi.out)"
 grep -q '"iterations_to_tolerance": [1-9]' jacobi.json || fail "jacobi.json lacks the iterations"
 valid default "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0 --no-tuning
 grep -q '^default  *cpu-fused for 512 points per rank: ' default.out || fail "the default on a CPU is not cpu-fused"
@@ -125,7 +125,7 @@ rm -f jacobi.* default.*
 # --- JSON ---
 valid json "$nekbone" --device cpu --elements 3x2x2 --degree 4 --iterations 20 --seconds 0.01 \
     --json a.json --rung jammed
-# what a run will need is said before anything is made, so before anything is verified
+# The memory that a run will need is printed before anything is allocated, so before anything is verified.
 predicted=$(grep -n '^memory  *jammed will need: host .* of .* free' json.out | cut -d: -f1)
 verified=$(grep -n -m 1 ' held$' json.out | cut -d: -f1)
 [ "${predicted:-9999}" -lt "${verified:-0}" ] || fail "the memory is not predicted before the run"

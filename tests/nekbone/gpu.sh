@@ -1,12 +1,12 @@
-# gpu.sh - every rung that runs on a GPU: meshes of all shapes, what is refused, two ranks on one GPU; with
-# RT_SANITIZE=1 also compute-sanitizer. gpu_degrees.sh has the degrees and the parameters.
+# gpu.sh - tests every rung that runs on a GPU: meshes of all shapes, refusals, two ranks on one GPU; with
+# RT_SANITIZE=1 also under compute-sanitizer. gpu_degrees.sh tests the degrees and the parameters.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 find_gpu_rungs
 
 grep -A 3 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
-if sanitizing; then # by an instantiated n, and by the kernel for any n
+if sanitizing; then # with an instantiated n, and with the kernel for any n
     compiled_cases="compiled-4 compiled-17"
     [ "$gpu_rungs" != "${gpu_rungs/compiled/}" ] || compiled_cases=
     for case in global-9 global-17 shared-9 layered-9 layered-17 $compiled_cases packed-4 packed-9 fused-4 fused-9 \
@@ -19,7 +19,7 @@ fi
 
 valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
 valid off "$nekbone" --ladder --elements 4x4x4 --degree 9 --no-communication --seconds 0
-# x is updated in two ways, late or at once; more iterations than a graph holds; boxes of all shapes.
+# x updated in both ways, late and at once; more iterations than a graph holds; boxes of all shapes.
 valid few "$nekbone" --ladder --elements 2x2x2 --degree 2 --iterations 1100 --seconds 0
 valid last "$nekbone" --ladder --elements 4x4x4 --degree 5 --iterations 1 --seconds 0
 valid strong "$nekbone" --ladder --elements 3x3x2 --degree 4 --lambda 1000000 --iterations 15 --seconds 0
@@ -34,8 +34,8 @@ for groups in 1 3; do
     valid resident-$groups "$nekbone" --rung resident --choose groups=$groups --elements 4x3x3 \
         --degree 9 --deform 0.2 --iterations 50 --seconds 0
 done
-# With a preconditioner: by the kernels of an n, and of any n; and by the rung that is fast at it.
-plain_rungs=${gpu_rungs/fused trilinear onepass resident/} # they fuse CG, without one
+# With a preconditioner: the kernels for a fixed n and for any n, and the default rung.
+plain_rungs=${gpu_rungs/fused trilinear onepass resident/} # these fuse CG without a preconditioner
 for degree in 4 9 17; do
     rungs=$plain_rungs
     [ $degree -le 9 ] || rungs=${rungs/shared/}
@@ -47,9 +47,9 @@ refused 2 "without a preconditioner; use packed" "$nekbone" --rung onepass --pre
 valid jacobi "$nekbone" --precond jacobi --elements 4x4x4 --degree 7 --seconds 0 --no-tuning
 grep -q '^default  *packed for ' jacobi.out || fail "--precond jacobi: the default on a GPU is not packed"
 valid ladder "$nekbone" --ladder --elements 8x8x8 --degree 9 --seconds 0.1 --json ladder.json
-ran ladder ${gpu_rungs/resident/} # that needs a GPU that 512 elements fit on
+ran ladder ${gpu_rungs/resident/} # needs a GPU on which 512 elements fit
 tail -n 12 ladder.out
-# Each rung has told its kernels.
+# Each rung has reported its kernels.
 python3 - ladder.json <<'END' || fail "the kernels in ladder.json"
 import json, sys
 rungs = [rung for rung in json.load(open(sys.argv[1]))['rungs'] if rung['kind'] != 'cpu']
@@ -64,13 +64,13 @@ END
 valid tiny "$nekbone" --ladder --size tiny --seconds 0.02
 valid default "$nekbone" --elements 4x4x4 --degree 7 --seconds 0.02 --profile --no-tuning
 grep -q '^resident (cuda)' default.out || fail "the default on a GPU, small mesh, is not resident"
-grep -q '^default  *resident for 32768 points per rank: ' default.out || fail "nothing says why resident is the default"
+grep -q '^default  *resident for 32768 points per rank: ' default.out || fail "no reason for the default resident is printed"
 for size in "12x8x8 --degree 9" "16x16x16 --degree 3"; do # many points; more elements than fit on the chip
     valid default_large "$nekbone" --elements $size --seconds 0.02 --no-tuning
     grep -q '^onepass (cuda)' default_large.out || fail "the default on a GPU for $size is not onepass"
 done
 
-# Memory of the device: as predicted within 5 %, and below 64 MiB.
+# Device memory is within 5 % of the prediction, and below 64 MiB.
 for rung in layered onepass; do
     valid memory "$nekbone" --device 0 --rung $rung --size tiny --seconds 0
     grep '^memory .*(predicted' memory.out | tr -d '()' | awk '
@@ -78,15 +78,15 @@ for rung in layered onepass; do
         END { exit !(unit == "MiB" && used <= 64 && used > 32 && used >= 0.95 * want && used <= 1.05 * want) }' ||
         fail "$rung --size tiny on the device: $(grep '^memory' memory.out)"
 done
-# A GPU that is not wanted is not used.
+# With --device cpu the GPU is not used.
 valid cpu "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0
 grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device cpu: a GPU is in use"
 
 # Two ranks, one GPU: the same history as one rank.
 if why=$(have_mpi); then
     problem="--elements 4x4x4 --degree 7 --deform 0.2 --iterations 40 --seconds 0"
-    two_ranks=${gpu_rungs/trilinear/} # bent
-    for rung in ${two_ranks/resident/}; do # within one GPU
+    two_ranks=${gpu_rungs/trilinear/} # the mesh is bent
+    for rung in ${two_ranks/resident/}; do # runs on one rank only
         valid one-$rung "$nekbone" $problem --rung $rung --json one.json
         for transport in staged auto; do
             name=two-$rung-$transport
@@ -96,13 +96,13 @@ if why=$(have_mpi); then
         done
     done
     refused 3 "share-device" $mpirun -n 2 "$nekbone" --device 0 --elements 4x4x4
-    # Elements in turn, of a list: those that touch the other rank, then the others.
+    # Blocks take elements from a list: first those that touch the other rank, then the others.
     large="--elements 14x7x7 --degree 13 --deform 0.2 --iterations 20 --seconds 0 --rung onepass"
     valid one-turns "$nekbone" $large --json one.json
     valid two-turns $mpirun -n 2 "$nekbone" $large --ranks 2x1x1 --device 0 --share-device --transport staged \
         --json two.json && same_history one.json two.json $((14 * 49 * 2744)) 14
 
-    # Two GPUs: the same history as one, by every transport and division; more iterations than a graph holds.
+    # Two GPUs: the same history as one, with every transport and division; more iterations than a graph holds.
     find_transports
     if have_nccl; then
         refused 3 "use the same GPU" $mpirun -n 2 "$nekbone" --device 0 --share-device \
@@ -137,7 +137,7 @@ else
     echo "not on two ranks: $why"
 fi
 
-# Wrong programs around rungs of the GPU are found out.
+# Wrong programs around GPU rungs are detected.
 mutants=$("$top/tests/mutants/nekbone_mutants" --device 0 2>&1 | tail -n 1)
 echo "$mutants"
 [ "$(echo "$mutants" | awk '/ mutants, .* rated INVALID$/ { print $2 - $4 }')" = 0 ] || fail "mutants on the GPU: $mutants"

@@ -1,22 +1,22 @@
-# gpu_degrees.sh - every rung that runs on a GPU, at every degree that has a kernel of its own and two that
-# have not; and every value of every parameter that a tuner may choose.
+# gpu_degrees.sh - tests every rung that runs on a GPU, at every degree that has its own kernel and at two that
+# have none; and every value of every parameter that a tuner may choose.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 find_gpu_rungs
 
 for degree in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 23; do
     for deform in 0 0.2; do
         rungs=$gpu_rungs
-        [ $degree -le 9 ] || rungs=${rungs/shared/} # a thread a point: at most 10^3 of them
-        [ $degree -le 15 ] || rungs=${rungs/packed fused trilinear onepass resident/} # whole lines
-        [ $deform = 0 ] || rungs=${rungs/trilinear/} # 8 vertices
+        [ $degree -le 9 ] || rungs=${rungs/shared/} # one thread per point: at most 10^3 of them
+        [ $degree -le 15 ] || rungs=${rungs/packed fused trilinear onepass resident/} # these keep whole lines
+        [ $deform = 0 ] || rungs=${rungs/trilinear/} # needs elements given by 8 vertices
         name=d$degree-$deform
         valid $name "$nekbone" --ladder --elements 3x2x2 --degree $degree --deform $deform \
             --iterations 20 --seconds 0
         ran $name $rungs
     done
 done
-# Large elements are taken in turn by the blocks that fit: more of them than multiprocessors, bent, so that each
-# has factors of its own.
+# Each block works on several large elements, one after another: there are more elements than multiprocessors. The
+# mesh is bent, so that each element has its own factors.
 for degree in 11 12 13 14 15; do
     for rung in fused onepass; do
         valid turns-$rung-$degree "$nekbone" --rung $rung --choose factors=bulk --elements 7x7x7 --degree $degree \
@@ -24,7 +24,7 @@ for degree in 11 12 13 14 15; do
     done
 done
 valid large-cached "$nekbone" --rung onepass --choose factors=cached --elements 3x2x2 --degree 14 --deform 0.2 --iterations 20 --seconds 0
-# What a tuner may choose, each value of it.
+# Each value that a tuner may choose.
 for factors in cached streamed bulk; do
     for rung in packed fused onepass; do
         for degree in 3 9; do
@@ -34,7 +34,7 @@ for factors in cached streamed bulk; do
     done
 done
 case $gpu_rungs in
-*compiled*) # each value of each parameter, and what goes through the same place of the text together
+*compiled*) # each value of each parameter, and combinations of values that change the same part of the text
     while read -r choose; do
         for degree in 2 9; do
             valid compiled-$degree "$nekbone" --rung compiled --choose $choose --elements 5x4x3 \

@@ -1,11 +1,11 @@
-# gpu_lost.sh - a GPU that is lost at any moment: nekbone says so in one line, leaves no result, and all ranks are gone soon;
-# `rooftop run` counts nothing of it and goes on when the GPU is back.
+# gpu_lost.sh - tests a GPU that is lost at any moment: nekbone says so in one line, leaves no result, and all ranks end soon;
+# `rooftop run` counts none of it and continues when the GPU is back.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 find_gpu_rungs
 lost=$top/tests/nekbone/lost
 run="--elements 8x8x8 --degree 7 --seconds 20 --json result.json"
 
-# none_left WHAT: no process of it is there any more, or at least not for long.
+# none_left WHAT: checks that no process of it is left, or that the last one ends within 10 s.
 none_left()
 {
     for _ in $(seq 100); do
@@ -17,9 +17,9 @@ none_left()
     kill -9 $(echo "$left" | cut -d/ -f3)
 }
 
-# lost AFTER RANK COMMAND...: the GPU of RANK is lost AFTER seconds. It ends with 3 within 60 s, after one line of its own
-# (Kokkos has more to say before), with CUDA's word for it, and without a file. Catches a call whose error nobody looks at,
-# a wait without an end, a result of half a run.
+# lost AFTER RANK COMMAND...: the GPU of RANK is lost after AFTER seconds. Checks that the command ends with 3 within 60 s,
+# prints one line of its own (Kokkos may print more before) with CUDA's error, and leaves no file. Catches a call whose
+# error is ignored, a wait without an end, and a result of half a run.
 lost()
 {
     after=$1 who=$2
@@ -29,9 +29,9 @@ lost()
     got=$?
     [ $got = 3 ] || fail "$*, lost after $after s: ended with $got, not 3: $(tail -n 5 lost.out lost.err)"
     grep -q '^lost: after' lost.err || fail "$*: was not lost: $(cat lost.err)"
-    grep -q '^nekbone: ' lost.err && grep -q cudaError lost.err || fail "$*: no word of why: $(cat lost.err)"
+    grep -q '^nekbone: ' lost.err && grep -q cudaError lost.err || fail "$*: no reason: $(cat lost.err)"
     case $1 in
-    *mpirun*) ;; # a rank that loses a neighbour may say so too
+    *mpirun*) ;; # a rank that loses a neighbour may report that too
     *) [ "$(grep -c '^nekbone: ' lost.err)" = 1 ] || fail "$*: not one line: $(cat lost.err)" ;;
     esac
     left=$(find . -name '*result*' -o -name '.part-*')
@@ -41,11 +41,11 @@ lost()
     rm -f result.*
 }
 
-# Without a loss it is nekbone.
+# Without a loss the program is nekbone.
 valid whole "$lost" --elements 4x4x4 --degree 7 --rung onepass --seconds 0
 
-# While it starts Kokkos, sets up, measures ceilings, verifies, and in the midst of timing; a rung whose iterations are one
-# graph, one whose whole solve is a kernel, one that asks for its sums in each iteration.
+# The GPU is lost while the program starts Kokkos, sets up, measures ceilings, verifies and times. The rungs are one whose
+# iterations are one graph, one whose whole solve is a kernel, and one that reads its sums in each iteration.
 for after in 0 0.02 0.1 0.3 1; do
     lost $after 0 "$lost" $run --rung onepass
 done
@@ -55,13 +55,13 @@ done
 lost 3 0 "$lost" $run --ladder
 
 if why=$(have_mpi); then
-    # The first rank, and the one that only the others can miss.
+    # The first rank, and one whose loss only the other rank can notice.
     for who in 0 1; do
         lost 3 $who $mpirun -n 2 "$lost" $run --rung onepass --device 0 --share-device --transport staged
     done
     find_transports
     for transport in $transports; do
-        for after in 1 2 4; do # also while the transport is tried out, which is where the other rank waits for this one
+        for after in 1 2 4; do # also while the transport is tried out, where the other rank waits for this one
             lost $after 1 $mpirun -n 2 "$lost" $run --rung onepass --transport $transport
         done
     done
@@ -69,7 +69,7 @@ else
     echo "not on two ranks: $why"
 fi
 
-# The suite: no result, and the same command goes on.
+# The suite leaves no result, and the same command continues.
 if python=$(command -v "${PYTHON:-python3}"); then
     mkdir bin
     ln -s "$lost" bin/nekbone
@@ -78,7 +78,7 @@ if python=$(command -v "${PYTHON:-python3}"); then
     got=$?
     [ $got = 3 ] && grep -q 'lost: after' suite/nekbone.out || fail "rooftop run ended with $got: $(cat suite.out)"
     [ ! -e suite/nekbone.json ] || fail "rooftop run: a result of a lost GPU"
-    $rooftop >suite.out 2>&1 || fail "rooftop run does not go on: $(cat suite.out)"
+    $rooftop >suite.out 2>&1 || fail "rooftop run does not continue: $(cat suite.out)"
     grep -q '^nekbone .* VALID' suite.out && [ -s suite/nekbone.json ] || fail "rooftop run: $(cat suite.out)"
 fi
 exit $failed

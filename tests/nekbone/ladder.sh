@@ -1,7 +1,7 @@
-# ladder.sh - the main job, small: every rung that this machine can run, verified and timed.
+# ladder.sh - tests the main job on a small problem: verifies and times every rung that this machine can run.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 
-# rows NAME: rungs in the last table, with their verdicts.
+# rows NAME: prints the rungs in the last table, with their verdicts.
 rows()
 {
     awk '/^rung /  { on = 1 } on && NF > 5 && /VALID$/ { print $1, $NF }' "$1.out"
@@ -13,21 +13,21 @@ rows small | grep -q '^reference VALID$' || fail "no row of reference"
 for rung in scalar vector jammed cpu-fused; do
     rows small | grep -q "^$rung VALID\$" || fail "no row of $rung"
 done
-# each rung has either a row or a reason
+# Each rung has either a row or a reason.
 rungs=$("$nekbone" --list | grep -c '^[a-z-]*  *\(cpu\|cuda\|kokkos\) ')
 [ "$rungs" -ge 9 ] || fail "--list has $rungs rungs"
 [ $(($(rows small | wc -l) + $(grep -c '^not run ' small.out))) = "$rungs" ] ||
     fail "rungs without a row or a reason: $(cat small.out)"
 grep -q '^ceilings .*before' small.out || fail "no ceilings"
 
-# --size: 64 MiB, of the rung that takes most. Not more than that, and not less than half.
+# --size tiny: 64 MiB for the rung that needs most; not more than that, and not less than half.
 valid tiny "$nekbone" --size tiny --rung vector --seconds 0 --iterations 10 --quiet --json tiny.json
 awk '/"predicted"/ { sub(/.*: /, ""); if ($0 + 0 > most) most = $0 + 0 }
     END { exit !(most <= 1.02 * 67108864 && most > 0.5 * 67108864) }' tiny.json ||
     fail "--size tiny: predicted memory is not about 64 MiB: $(grep predicted tiny.json)"
 
-# The same from start to finish, in the long form with all 100 iterations; memory as predicted within 5 %, below 64 MiB.
-# The time is only told, up to 10 s of a build that is optimised: machines and their load differ.
+# The same from start to finish, in the long form with all 100 iterations. Memory is within 5 % of the prediction and below
+# 64 MiB. The time is only printed, but an optimized build may take at most 10 s: machines and their load differ.
 start=$(date +%s%N)
 all=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo "--iterations 20" || echo "")
 valid whole "$nekbone" --device cpu --rung jammed --size tiny --seconds 0 $all
@@ -40,23 +40,23 @@ grep '^memory  *host [0-9.]* MiB (predicted' whole.out | tr -d '()' | awk '
     { used = $3; want = $6 }
     END { exit !(used <= 64 && used > 32 && used >= 0.95 * want && used <= 1.05 * want) }' ||
     fail "--size tiny: $(grep '^memory' whole.out)"
-# The user's own extents win over --size, and this would not end within the hour.
+# The user's own extents win over --size; otherwise this run would not end within the hour.
 valid own "$nekbone" --device cpu --size full --elements 2x2x2 --degree 2 --seconds 0
 grep -q '2x2x2 elements' own.out || fail "--size wins over --elements"
 
-# --roofline: a line a rung of the fastest processor here, with its share. Catches a rung that is left
-# out, and a verdict on nothing.
+# --roofline: one line per rung of the fastest processor here, with its share. Catches a rung that is left
+# out, and a verdict without a measurement.
 valid roofline "$nekbone" --roofline --elements 4x4x4 --seconds 0.02 --json roofline.json
-grep -q '^measured roofline' roofline.out || fail "--roofline tells of no measured roofline"
+grep -q '^measured roofline' roofline.out || fail "--roofline prints no measured roofline"
 [ "$(grep -c '^as given .* %.* %.* VALID' roofline.out)" -ge 2 ] ||
     fail "--roofline has fewer than two rungs: $(cat roofline.out)"
 [ "$(grep -c '"roofline_seconds": [0-9]' roofline.json)" = "$(grep -c '^as given .* VALID' roofline.out)" ] ||
-    fail "--roofline --json has not what is printed"
+    fail "--roofline --json lacks what is printed"
 "$nekbone" --roofline --rung global --device cpu --elements 2x2x2 >none.out 2>&1 &&
     fail "--roofline of a rung that cannot run here: $(tail -n 1 none.out)"
 
-# A tiny run, start to finish, takes less than a second: of processor time, since other tests run
-# beside this one; the best of three.
+# A tiny run from start to finish takes less than a second of processor time (other tests run at the
+# same time); the best of three.
 best=999
 for i in 1 2 3; do
     t=$(TIMEFORMAT='%U %S'; { time "$nekbone" --device cpu --threads 1 --elements 2x2x2 --degree 3 \

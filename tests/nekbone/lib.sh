@@ -1,15 +1,15 @@
-# lib.sh - what the scripts of nekbone share, beside what all apps do.
+# lib.sh - what nekbone's scripts share, in addition to what all apps share.
 app=nekbone
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 nekbone=$program
 
-# history FILE: the residual norms of the first rung of a --json file, one a line.
+# history FILE: prints the residual norms of the first rung of a --json file, one per line.
 history()
 {
     awk '/"residual_history": \[/ { on = 1; next } /\]/ { on = 0 } on { gsub(/[ ,]/, ""); print }' "$1"
 }
 
-# same_history A B POINTS N: two runs differ by their rounding errors only, which grow with the
+# same_history A B POINTS N: checks that two runs differ by rounding errors only, which grow with the
 # iterations: (k + 1) eps ((4 n + 8) sqrt(kappa) + 2 (64 + 2 sqrt(points))), kappa = 1000, as in
 # verify.c. Catches anything that depends on how the mesh is divided.
 same_history()
@@ -33,8 +33,8 @@ same_history()
         }' || fail "$1 and $2: residual histories differ"
 }
 
-# find_gpu_rungs: sets gpu_rungs to those that can run here, or ends the test with the reason; leaves
-# list.out.
+# find_gpu_rungs: sets gpu_rungs to the rungs that can run here, or ends the test with the reason;
+# leaves list.out.
 find_gpu_rungs()
 {
     "$nekbone" --list >list.out

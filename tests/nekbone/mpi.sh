@@ -1,11 +1,11 @@
-# mpi.sh - the same problem on 1, 2 and 4 ranks and several boxes of ranks: the same residual history.
+# mpi.sh - tests that 1, 2 and 4 ranks in several boxes give the same residual history.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
 
 problem="--device cpu --elements 4x4x4 --degree 5 --deform 0.2 --iterations 40 --seconds 0"
 points=$((64 * 6 * 6 * 6))
 
-# ranks COUNT BOX RUNG: that box of ranks against one rank.
+# ranks COUNT BOX RUNG: compares that box of ranks with one rank.
 ranks()
 {
     name=$3-$2
@@ -25,7 +25,7 @@ ranks 2 1x2x1 reference
 
 same_inputs "$nekbone" $problem
 
-problem="$problem --precond jacobi" # a diagonal that ranks have parts of
+problem="$problem --precond jacobi" # each rank has a part of the diagonal
 valid one-jacobi "$nekbone" $problem --rung jammed --json one.json
 ranks 2 1x2x1 vector
 

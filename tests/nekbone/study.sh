@@ -1,4 +1,4 @@
-# study.sh - rooftop study runs a tiny study and resumes where it was stopped. tests/suite/unit/test_study.py checks its
+# study.sh - tests that rooftop study runs a tiny study and resumes where it was stopped. tests/suite/unit/test_study.py checks its
 # figures and its verdict on known numbers.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 python=$(command -v "${PYTHON:-python3}") || skip "no python3"
@@ -8,8 +8,8 @@ study="$python $(cd "${OLDPWD:-.}" && cd "${abs_top_srcdir:-.}" && pwd)/tools/ro
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPYCACHEPREFIX=$PWD/.cache
 small="--bindir ${nekbone%/*} --device cpu --threads 1 --seconds 0.005 --tune-seconds 0.02 --repeats 1 --iterations 5"
 
-# studied TEXT OPTION...: ends with a report (1: in runs this short tuned may be slower by more than the noise), and
-# prints TEXT.
+# studied TEXT OPTION...: checks that a study ends with a report and prints TEXT. Status 1 is allowed: in runs this
+# short, tuned may be slower by more than the noise.
 studied()
 {
     text=$1
@@ -21,7 +21,7 @@ studied()
     grep -qF -e "$text" out || fail "$*: does not print '$text' but: $(cat out)"
 }
 
-# refuses STATUS TEXT OPTION...: one line that says so.
+# refuses STATUS TEXT OPTION...: checks that a study ends with STATUS and one line with TEXT.
 refuses()
 {
     status=$1 text=$2
@@ -66,7 +66,7 @@ for title in "Figure 3:" "Figure 12:" "Figures 17 and 18:" "tuned alone" "n know
 done
 [ -z "$(find a -name '*part*')" ] || fail "a part of a file is left: $(ls -A a a/runs)"
 
-# --- again: only what is not whole is run, and more repeats ---
+# --- again: runs only what is incomplete, and more repeats ---
 all=$(ls a/runs | wc -l)
 cksum a/runs/* >before
 half=a/runs/cpu-scalar-n04-e0008-own-0.json
@@ -79,7 +79,7 @@ studied "" $small --into a --orders 4 --elements 8 --rungs jammed --only default
 [ "$(ls a/runs | wc -l)" = $((all + 2)) ] || fail "not 2 runs more by --repeats but: $(ls a/runs)"
 refuses 2 "a has runs with --iterations 5" $small --into a --iterations 6
 
-# --- stopped: status 143, nothing half-written ---
+# --- stopped: status 143, no partial files ---
 $study $small --tune-seconds 60 --into b --orders 4 --elements 8 --rungs scalar >out 2>err &
 job=$!
 for _ in $(seq 100); do

@@ -118,14 +118,14 @@ static void check_errors(void)
     void *image;
     size_t bytes;
     const char *options[] = {"-DVALUE=missing"};
-    const char *why =
-        rt_nvrtc_compile("__global__ void f(int *x)\n{\n    *x = VALUE;\n    y = 1;\n}\n",
-                         "text.cu", H100, options, 1, &image, &bytes);
+    char why[512] = "";
+    CHECK(!rt_nvrtc_compile("__global__ void f(int *x)\n{\n    *x = VALUE;\n    y = 1;\n}\n",
+                            "text.cu", H100, options, 1, &image, &bytes, why, sizeof why));
     CHECK_TEXT(why, "text.cu(3): error: identifier \"missing\" is undefined");
     CHECK(image == NULL && bytes == 0);
     const char *unknown[] = {"--no-such-option"};
-    why = rt_nvrtc_compile("", "text.cu", H100, unknown, 1, &image, &bytes);
-    CHECK(why && strstr(why, "no-such-option") && !strchr(why, '\n'));
+    CHECK(!rt_nvrtc_compile("", "text.cu", H100, unknown, 1, &image, &bytes, why, sizeof why));
+    CHECK(strstr(why, "no-such-option") && !strchr(why, '\n'));
 }
 
 int main(void)

@@ -1,17 +1,17 @@
-# tune.sh - --tune writes a file that later runs use, or refuse with a word and go on without.
+# tune.sh - tests that --tune writes a file that later runs use, or reject with a message and continue without.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$work/cache
 small="--device cpu --elements 2x2x2 --degree 3 --iterations 10"
 quick="$small --seconds 0.002 --windows 1"
 tune="$small --seconds 0.005 --windows 1 --tune --tune-seconds"
 
-# says NAME TEXT: the output of that run does.
+# says NAME TEXT: checks that the output of that run contains TEXT.
 says()
 {
     grep -qF -e "$2" "$1.out" || fail "$1 does not say '$2' but: $(grep tun "$1.out")"
 }
 
-# defaults NAME: a run with the file of tunings n.tuning is valid with the defaults.
+# defaults NAME: checks that a run with the tuning file n.tuning is valid and uses the defaults.
 defaults()
 {
     valid "$1" "$nekbone" $quick --rung scalar --tuning n.tuning --json n.json
@@ -19,14 +19,14 @@ defaults()
     grep -q '"mxm1": "auto"' n.json || fail "$1: another choice than the default: $(grep mxm n.json)"
 }
 
-# entry CHOICE [RUNG [DEVICE [N]]]: a line for n.tuning of this machine, without its check.
+# entry CHOICE [RUNG [DEVICE [N]]]: prints a line of n.tuning for this machine, without its check.
 entry()
 {
     echo "format=1 program=nekbone version=0 device=${3:-$device} threads=1 ranks=1" \
         "point=n:${4:-4},elements:8 rung=${2:-scalar} choice=$1 measured=inside seconds=1e-6 date=now"
 }
 
-# checked: each line of stdin with the CRC-32 that ends it, by the gzip that every system has.
+# checked: adds to each line of stdin its CRC-32, computed by gzip, which every system has.
 checked()
 {
     while IFS= read -r line; do
@@ -35,13 +35,13 @@ checked()
     done
 }
 
-# file LINE...: n.tuning of these entries.
+# file LINE...: writes n.tuning with these entries.
 file()
 {
     { echo "rooftop-tuning 1"; printf '%s\n' "$@"; echo "entries=$#"; } | checked >n.tuning
 }
 
-# --- what makes no sense ---
+# --- senseless options ---
 refused 2 "--tuning none.tuning: No such file" "$nekbone" $quick --tuning none.tuning
 refused 2 "--tuning .: Is a directory" "$nekbone" $quick --tuning .
 refused 2 "exclude each other" "$nekbone" $quick --tuning a --no-tuning
@@ -52,9 +52,9 @@ refused 2 "there is no such value; known: auto, " "$nekbone" $quick --rung scala
 refused 2 "--choose mxm1: not NAME=VALUE" "$nekbone" $quick --rung scalar --choose mxm1
 refused 2 "the tuner chooses" "$nekbone" $tune 1 --rung scalar --choose mxm1=dgemm
 refused 2 "tune for one problem" "$nekbone" $tune 1 --roofline
-"$nekbone" --list | grep -q '^  *mxm1: auto (default), ' || fail "--list does not tell of parameters"
+"$nekbone" --list | grep -q '^  *mxm1: auto (default), ' || fail "--list does not show parameters"
 
-# --- a search, which makes folders and a file where the next run finds them ---
+# --- a search makes folders and a file that the next run finds ---
 valid tuned "$nekbone" $tune 0.6 --rung scalar
 says tuned "scalar: tried "
 says tuned "written to $work/cache/rooftop/nekbone.tuning"
@@ -75,7 +75,7 @@ fi
 valid ignored "$nekbone" $quick --rung scalar --no-tuning --json n.json
 grep -q '"choice_from": "default"' n.json || fail "--no-tuning uses a file"
 
-# --- every rung, so that the best of them is the default; entries of before stay ---
+# --- every rung, so that the best becomes the default; earlier entries stay ---
 cp $cached n.tuning
 valid all "$nekbone" $tune 1 --tuning n.tuning --degree 4
 grep -q 'point=n:4,.* rung=scalar ' n.tuning || fail "an entry of before is gone"
@@ -84,7 +84,7 @@ grep -q "^${best#* } (cpu)" all.out || fail "not ${best#* } is run but $(grep '(
 valid isolated "$nekbone" $tune 0.3 --rung jammed --isolated --tuning n.tuning
 grep -q 'rung=jammed .* measured=isolated' n.tuning || fail "no entry measured alone"
 
-# --- another point: the nearest, which is said ---
+# --- another point: the nearest entry is used, and the output says so ---
 file "$(entry mxm1:loops,mxm2:rows,mxm3:loops)"
 valid near "$nekbone" $quick --rung scalar --degree 4 --tuning n.tuning --json n.json
 says near "n=5 elements=8: nearest tuned point is n=4 elements=8"
@@ -93,14 +93,14 @@ grep -q '"choice_from": "nearest"' n.json || fail "near: $(grep choice_from n.js
 valid forced "$nekbone" $quick --rung scalar --tuning n.tuning --choose mxm2=loops
 says forced "scalar: mxm1=loops mxm2=loops mxm3=loops (--choose)"
 
-# --- what ships with the program is used where the user has nothing of his own ---
+# --- tunings that ship with the program are used if the user has none ---
 mkdir -p inputs/nekbone && mv n.tuning inputs/nekbone/nekbone.tuning
 valid own env ROOFTOP_INPUTS="$work/inputs" "$nekbone" $quick --rung scalar
 grep -q "$work/inputs" own.out && fail "what ships comes before the user's own: $(grep ^tuning own.out)"
 valid shipped env ROOFTOP_INPUTS="$work/inputs" XDG_CACHE_HOME=/nowhere "$nekbone" $quick --rung scalar
 says shipped "mxm1=loops mxm2=rows mxm3=loops ($work/inputs/nekbone/nekbone.tuning)"
 
-# --- what cannot be used is refused with a word, and the run goes on ---
+# --- unusable entries are rejected with a message, and the run continues ---
 file "$(entry mxm1:loops,mxm2:rows,mxm3:loops scalar Other)"
 defaults other && says other "has nothing for nekbone on this device"
 file "$(entry mxm1:loops,mxm2:rows,mxm3:loops vectors)"
@@ -120,7 +120,7 @@ refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
 : >n.tuning
 defaults empty && says empty "not used: "
 
-# a check that holds does not make sense of a line: what it names is what is wrong
+# A line with a correct check may still be wrong; the message names the wrong part.
 while IFS='|' read -r edit text; do
     { echo "rooftop-tuning 1"; entry mxm1:loops,mxm2:rows,mxm3:loops | sed "$edit"; echo entries=1; } | checked >n.tuning
     defaults wrong && says wrong "n.tuning: line $text"
@@ -135,7 +135,7 @@ s/choice=/choice=,/|2: a list that is not NAME:VALUE
 $a entries=1|4: comes after the line that should be the last
 END
 
-# --- ranks decide alike, or this would hang; their entry is their own ---
+# --- all ranks decide alike, otherwise this would hang; two ranks have their own entry ---
 if why=$(have_mpi); then
     rm n.tuning
     valid ranks $mpirun -n 2 "$nekbone" ${tune/--tune / } 0.5 --rung scalar --threads 1 --tuning n.tuning
