@@ -22,12 +22,12 @@ static void parse(const char *choose, int choice[RT_TUNE_PARAMETERS])
 {
     char text[256];
     snprintf(text, sizeof text, "%s", choose);
-    for (int p = 0; p < nek_compiled.n_parameters; p++)
-        choice[p] = nek_compiled.parameters[p].initial;
+    for (int p = 0; p < nek_compiled.rung.n_parameters; p++)
+        choice[p] = nek_compiled.rung.parameters[p].initial;
     for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
         bool found = false;
-        for (int p = 0; p < nek_compiled.n_parameters; p++) {
-            const rt_parameter_t *parameter = &nek_compiled.parameters[p];
+        for (int p = 0; p < nek_compiled.rung.n_parameters; p++) {
+            const rt_parameter_t *parameter = &nek_compiled.rung.parameters[p];
             size_t len = strlen(parameter->name);
             if (strncmp(word, parameter->name, len) != 0 || word[len] != '=')
                 continue;
