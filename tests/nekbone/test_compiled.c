@@ -93,9 +93,9 @@ static void refused(int n, const char *choose, const char *reason)
 /* Checks that choices are refused that would not compile, not launch, or index registers. */
 static void check_constraints(void)
 {
-    refused(10, "sizes=argument,column=registers", "column in them needs known sizes");
+    refused(10, "sizes=argument,column=registers", "column in registers needs known sizes");
     refused(10, "column=registers,unroll=2", "all layers");
-    refused(10, "sizes=argument,rows=registers", "rows in them need known sizes");
+    refused(10, "sizes=argument,rows=registers", "rows in registers need known sizes");
     refused(10, "sizes=argument,unroll=all", "not known");
     refused(10, "layout=lines,column=shared", "lines are in registers");
     refused(10, "layout=lines,sizes=argument", "lines are in registers");

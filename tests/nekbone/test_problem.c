@@ -304,8 +304,8 @@ static void check_halo(void)
     nek_test_destroy(&t);
 }
 
-/* Checks that senseless settings are refused. Runs before any OpenMP region: a child of fork has no
- * threads. */
+/* Checks that senseless settings are refused. Runs before any OpenMP region, and before Kokkos, which
+ * starts one: a child of fork has no threads. */
 static void check_refusals(void)
 {
     nek_test_t t;
@@ -324,8 +324,8 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
-    app_test_start("test_problem", &argc, &argv);
     check_refusals();
+    app_test_start("test_problem", &argc, &argv);
     for (int n = NEK_MIN_N; n <= NEK_MAX_N; n++)
         check_gll(n);
     check_geometry("elements=2x3x4 degree=1");
