@@ -48,13 +48,17 @@ def apps_of(root: Path) -> List[str]:
     return sorted(path.parent.name for path in root.glob("apps/*/ladder.def"))
 
 
+GENERATED = ("config.h", "version.h")
+
+
 def includes_of(root: Path, file: str) -> Iterator[str]:
     """Yields the files of this tree that `file` includes; generated headers are not among them."""
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', (root / file).read_text(), re.M):
         for folder in (os.path.dirname(file), "common", ""):
             found = os.path.normpath(os.path.join(folder, name))
             if (root / found).is_file():
-                yield found
+                if found not in GENERATED:  # they are there after a build in the source tree
+                    yield found
                 break
 
 
