@@ -11,6 +11,7 @@
 #include <png.h>
 #endif
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/numbers.h"
 
 /* ---- files -------------------------------------------------------------------------------- */
@@ -114,15 +115,9 @@ void rt_image_viridis(double share, unsigned char rgb[3])
         rgb[i] = (unsigned char)(knot[k][i] + (at - k) * (knot[k + 1][i] - knot[k][i]) + 0.5);
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double rt_image_usual_most(double *value, size_t n)
 {
-    qsort(value, n, sizeof *value, compare_values);
+    rt_sort_values(value, n);
     return n > 0 ? value[n - 1 - n / 200] : 0;
 }
 
