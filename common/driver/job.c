@@ -27,10 +27,9 @@ static void measure_ceilings(rt_job_t *job, rt_ceilings_t *c, const char *when)
                            &c[k]);
         if (is_root() && !job->run->opt.quiet)
             rt_print_ceilings(when, &c[k]);
-        if (is_root() && job->root) {
-            char key[64];
-            snprintf(key, sizeof key, "ceilings_%s_%s", k ? "gpu" : "cpu", when);
-            rt_json_ceilings(job->root, key, &c[k]);
+        if (is_root() && job->root && c == job->after) {
+            const rt_ceilings_t best = rt_ceilings_best(&job->before[k], &c[k]);
+            rt_json_ceilings(job->root, k ? "ceilings_gpu" : "ceilings_cpu", &best);
         }
     }
 }

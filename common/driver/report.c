@@ -32,7 +32,6 @@ static void json_times(const rt_outcome_t *out, json_t *row)
         rt_json_append_real(windows, out->window_seconds[i]);
     rt_json_real(row, "warm_up_seconds", out->warm_up_seconds);
     rt_json_real(row, "timed_seconds", out->timed_seconds);
-    rt_json_bool(row, "spread_flag", out->spread > RT_STEADY_SPREAD);
     if (out->energy.source) {
         rt_json_real(row, "energy_joules", out->energy.joules);
         rt_json_real(row, "energy_seconds", out->energy.seconds);
@@ -46,7 +45,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
     rt_json_text(row, "after", out->rung->after);
     rt_json_text(row, "idea", out->rung->idea);
-    rt_json_bool(row, "valid", out->verdict.valid);
+    rt_json_text(row, "verdict", out->verdict.valid ? "VALID" : "INVALID");
+    rt_json_array(row, "disturbed");
     json_t *checks = rt_json_array(row, "checks");
     for (int i = 0; i < out->verdict.n; i++) {
         const rt_check_t *c = &out->verdict.check[i];
@@ -57,10 +57,6 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
             rt_json_real(o, "value", c->value);
         rt_json_real(o, "bound", c->bound);
     }
-    if (out->plausible == RT_NOT_JUDGED)
-        rt_json_text(row, "plausible", NULL);
-    else
-        rt_json_bool(row, "plausible", out->plausible == RT_PLAUSIBLE);
     json_t *memory = rt_json_object(row, "memory_bytes");
     for (int s = 0; s < RT_SPACES; s++) {
         json_t *o = rt_json_object(memory, rt_space_name((rt_space_t)s));
@@ -79,8 +75,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     json_times(out, row);
     rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
     rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
-    rt_json_real(row, "bytes_per_s", rt_work_bytes(work) / out->seconds_per_unit);
-    rt_json_real(row, "flop_per_s", rt_work_flops(work) / out->seconds_per_unit);
+    rt_json_real(row, "bytes_per_unit", rt_work_bytes(work));
+    rt_json_real(row, "flop_per_unit", rt_work_flops(work));
 }
 
 void rt_json_environment(json_t *root, const rt_run_t *run)
@@ -88,7 +84,7 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
     char now[32], value[256];
     time_t t = time(NULL);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
-    rt_json_int(root, "schema", 1);
+    rt_json_int(root, "schema", 2);
     rt_json_text(root, "program", run->app->name);
     rt_json_text(root, "version", rt_version());
     rt_json_text(root, "date", now);

@@ -36,7 +36,7 @@ export STANDIN_LOG=$work/log
 STANDIN=nekbone:truncated,alya-rhs:lie,fun3d-mcpi:invalid,gfnn-wave:killed \
     ends 1 $rooftop run --bindir bin --no-ladders --into part
 says "nekbone: part/nekbone.json: not a whole JSON file"
-says "alya-rhs: ended with 0, but its verdict is not VALID"
+says "alya-rhs: ended with 0, but its verdict is INVALID"
 says "fun3d-mcpi: INVALID: sum = reference"
 says "gfnn-wave: ended by SIGKILL"
 [ "$(ls part/*.json)" = part/run.json ] || fail "a result that is none: $(ls part)"

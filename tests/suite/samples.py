@@ -48,9 +48,9 @@ def hostile():
         rung.update(name=name, idea=EVIL, after=NAMES[0], unit=EVIL, checks=[
             {'name': EVIL, 'held': 'yes', 'value': EVIL, 'bound': [1]}], energy_joules=EVIL)
     ladder['rungs'][1].update(spread=1e999, seconds_per_unit=-1, fom_flop_per_s='1', window_seconds=[0, EVIL, None])
-    ladder['rungs'][2].update(valid=False, bytes_per_s=0, flop_per_s=-5)
+    ladder['rungs'][2].update(verdict='INVALID', bytes_per_unit=0, flop_per_unit=-5)
     ladder.update(host=EVIL, gpu=EVIL, compiler=EVIL, ranks='many', options={EVIL: EVIL},
-                  absent=[{'name': EVIL, 'why': EVIL}, 7], ceilings_cpu_after=[EVIL])
+                  absent=[{'name': EVIL, 'why': EVIL}, 7], ceilings_cpu=[EVIL])
     write('hostile/ladder-nekbone.json', json.dumps(ladder).replace('Infinity', '1e999').encode())
     run = dict(sample('run'), nonce=EVIL, tier=EVIL, environment={EVIL: [{EVIL: EVIL}]}, aggregate={'value': EVIL},
                summary=[EVIL], launcher=EVIL, source=EVIL, steps=[{'name': EVIL, 'state': 'failed', 'why': EVIL}, EVIL])

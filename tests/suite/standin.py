@@ -71,7 +71,7 @@ share = elements[0] * elements[1] * elements[2] / 343 if '--elements' in words e
 
 def rung(name, factor):
     bad = how in ('invalid', 'lie')
-    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'plausible': True, 'valid': not bad,
+    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'verdict': 'INVALID' if bad else 'VALID', 'disturbed': [],
            'checks': [{'name': 'sum = reference', 'held': not bad, 'value': 2.0 if bad else 0.5, 'bound': 1.0}],
            'memory_bytes': {space: {'predicted': 0.0, 'high_water': 0.0} for space in ('host', 'pinned', 'device')}}
     late = share / ranks / (0.8 if ranks > 1 else 1)
@@ -79,17 +79,19 @@ def rung(name, factor):
     median = sorted(windows)[2]
     row.update({'unit': 'loop', 'arithmetic': 'fp64', 'seconds_per_unit': median,
                 'spread': (max(windows) - min(windows)) / median, 'windows': 5, 'solves': 10,
-                'fom_flop_per_s': 1e7 * share / median, 'points_per_s': 1e6 / median, 'bytes_per_s': 8e6 / median,
-                'flop_per_s': 1e7 / median,
+                'fom_flop_per_s': 1e7 * share / median, 'points_per_s': 1e6 / median, 'bytes_per_unit': 8e6,
+                'flop_per_unit': 1e7,
                 'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows,
                 'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,
-                'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01, 'spread_flag': False})
+                'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01})
+    if bad:
+        del row['fom_flop_per_s'], row['points_per_s']
     return row
 
 
 ceilings = {'working_set_bytes': 1000, 'copy_bytes_per_s': 1e11, 'triad_bytes_per_s': 1e11, 'read_bytes_per_s': 1e11,
             'fma64_flop_per_s': 1e12, 'fma32_flop_per_s': 1e12, 'latency_s': 0.0, 'message_bytes_per_s': 0.0}
-result = {'schema': 1, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T00:00:00Z', 'compiler': 'none',
+result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T00:00:00Z', 'compiler': 'none',
           'flags': '', 'mpi': 'none', 'host': os.uname().nodename, 'kokkos': 'none', 'kokkos_backend': 'none',
           'ranks': ranks, 'cpu': 'Stand-in', 'threads': 1, 'gpu': '', 'gpu_driver': 0,
           'options': {'size': value('--size', 'tiny'), 'elements': 'x'.join(map(str, elements)), 'degree': '9',
@@ -97,7 +99,7 @@ result = {'schema': 1, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T0
           'inputs_digest': digest,
           'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],
           'absent': [{'name': 'big', 'kind': 'cuda', 'why': 'this build has no CUDA'}],
-          'ceilings_cpu_before': ceilings, 'ceilings_cpu_after': ceilings,
+          'ceilings_cpu': ceilings,
           'verdict': 'INVALID' if how in ('invalid', 'lie') else 'VALID', 'seal': '0' * 64}
 text = json.dumps(result, indent=2) + '\n'
 if how != 'unsealed':

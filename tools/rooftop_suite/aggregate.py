@@ -15,7 +15,7 @@ def none(why: str) -> Aggregate:
 
 def foms(run: Run) -> dict[str, float]:
     """Returns {app: figure of merit} of the apps with a valid result."""
-    return {app: row.fom for app, row in run.summary.items() if row.valid and row.fom}
+    return {app: row.fom for app, row in run.summary.items() if row.verdict == 'VALID' and row.fom}
 
 
 def mean(run: Run, base: Run, name: str) -> Aggregate:

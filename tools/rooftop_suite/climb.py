@@ -231,13 +231,13 @@ def machine(one: Page) -> list[tuple[str, str]]:
     rung = one.rung
     if not rung:
         return [(f'Not run here: {one.absent}.', '')]
-    if not rung.valid:
+    if not rung.right:
         failed = [f'{check.get("name")}: {check.get("value", "not finite")}, bound {check.get("bound")}'
                   for check in rung.checks if check.get('held') is not True]
         return [('INVALID here: it was not timed.', '\n'.join(failed))]
     named = '; '.join(f'{name}: {value}' for name, value in figures(one) if value)
     said = [(named or 'verified, not timed', ''),
-            (f'VALID, {len(rung.checks)} checks held. What limits it here: {limiter(rung)}.', '')]
+            (f'{rung.verdict}, {len(rung.checks)} checks held. What limits it here: {limiter(rung)}.', '')]
     said += [('Where the time goes:', one.profile)] if one.profile else []
     said += [('Its kernels:', '\n'.join(one.resources))] if one.resources else []
     return said + ([('Counters:', '\n'.join(one.counters))] if one.counters else [])
@@ -300,7 +300,7 @@ def markdown(lesson: lessons.Lessons, result: report.Result, pages: list[Page], 
     body = [part for number, one in enumerate(pages, 1) for part in markdown_page(number, one)]
     rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
     rows += ['| ' + ' | '.join([one.name, *cells(one), 'not run' if not one.rung else
-                                'VALID' if one.rung.valid else 'INVALID']) + ' |' for one in pages]
+                                one.rung.verdict]) + ' |' for one in pages]
     return '\n\n'.join(head + body + ['## The whole climb', '\n'.join(rows)]) + '\n'
 
 
@@ -343,7 +343,7 @@ def html_page(number: int, one: Page) -> Html:
 
 def html(app: str, lesson: lessons.Lessons, result: report.Result, pages: list[Page], command: str) -> tuple[str, int]:
     """Returns the page and the number of its plots."""
-    rows = [[one.name, *cells(one), page.verdict(one.rung.valid) if one.rung else 'not run'] for one in pages]
+    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict) if one.rung else 'not run'] for one in pages]
     drawn = report.Figures()
     climbs = [drawn.climb(app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
     body = fill('lesson', title=lesson.title, introduction=prose(lesson.introduction), machine=machine_line(result),
@@ -371,7 +371,7 @@ def main(args: argparse.Namespace) -> int:
         print('no diffs: this suite is installed; give --source DIR')
     counters = Counters(program, words, not args.no_counters)
     for one in pages:
-        if one.rung and one.rung.valid:
+        if one.rung and one.rung.right:
             one.profile = tables.get(one.name, '')
             one.resources = launched(one.rung)
             one.counters = counters.of(one.name) if one.kind == 'cuda' else []
@@ -382,6 +382,6 @@ def main(args: argparse.Namespace) -> int:
     print(f'{os.path.join(folder, "lesson.html")}: {len(pages)} rungs, {sum(1 for one in pages if one.rung)} run here, '
           f'{plots.count_of(drawn)}; the same in lesson.md')
     for one in pages:
-        if one.rung and not one.rung.valid:
+        if one.rung and not one.rung.right:
             print(f'{args.app}: {one.name}: INVALID')
-    return VALID if result.valid else INVALID
+    return VALID if result.right else INVALID

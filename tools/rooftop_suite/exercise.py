@@ -255,7 +255,7 @@ def judge(program: str, task: Task, options: list[str], scratch: str) -> Judgeme
     if ended.exit not in (VALID, INVALID):
         return Judgement(None, programs.reason(ended), ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT)
     rungs = results.load(file, results.Program).rungs if os.path.exists(file) else []
-    if rungs and rungs[0].valid and ended.exit == VALID:
+    if rungs and rungs[0].right and ended.exit == VALID:
         return Judgement(rungs[0], '', VALID)
     failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
     said = [f'{check.name}: {"not finite" if check.value is None else f"{check.value:.3g}"}, bound {check.bound:.3g}'

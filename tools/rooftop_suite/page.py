@@ -72,8 +72,9 @@ def pre(text: object, kind: str = '') -> Html:
     return fill('pre', kind=attribute('class', kind) if kind else '', text=text)
 
 
-def verdict(valid: bool) -> Html:
-    return fill('verdict', kind='valid' if valid else 'invalid', text='VALID' if valid else 'INVALID')
+def verdict(word: str) -> Html:
+    """Returns the mark of a verdict: VALID, UNSTEADY or INVALID."""
+    return fill('verdict', kind=word.lower() if word in ('VALID', 'UNSTEADY') else 'invalid', text=word)
 
 
 def document(title: str, body: Html) -> str:

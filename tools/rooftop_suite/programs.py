@@ -328,8 +328,8 @@ def obtain(command: Sequence[str], part: str, nonce: str, said: Optional[str], l
         result = results.load(part, Program, nonce)
     except Fault as fault:
         return Measured(ended, None, str(fault))
-    if result.verdict != 'VALID':
-        return Measured(ended, None, 'ended with 0, but its verdict is not VALID')
+    if result.verdict == 'INVALID':
+        return Measured(ended, None, 'ended with 0, but its verdict is INVALID')
     return Measured(ended, result, '')
 
 

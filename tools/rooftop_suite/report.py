@@ -30,7 +30,6 @@ PICTURES = {'gfnn-wave': 'The wave: size of the displacement in a slice through 
             'alya-rhs': 'The flow: speed of the wind in a vertical slice. It should be slow behind the hill and on '
                         'the ground, and uniform high above.'}
 MOST_PICTURE = 8 << 20  # bytes of a picture that is put into the page
-DRIFT = 0.10  # ceilings before and after that differ by more: something else was running
 BEYOND = 1.02  # of a ceiling: more is not plausible
 CREDITED = 'GFlop/s of credited work'
 
@@ -84,13 +83,15 @@ class Rung:
         self.name, self.kind = text(row.get('name')), text(row.get('kind'))
         self.kind = self.kind if self.kind in plots.KINDS else 'cpu'
         self.ladder, self.after, self.idea = (text(row.get(key)) for key in ('ladder', 'after', 'idea'))
-        self.valid = row.get('valid') is True
+        self.verdict = text(row.get('verdict'))
+        self.valid, self.right = self.verdict == 'VALID', self.verdict in ('VALID', 'UNSTEADY')
         self.checks = items(row.get('checks'))
         self.unit = text(row.get('unit')) or 'unit'
         self.seconds, self.spread, self.energy = (number(row.get(key)) for key in (
             'seconds_per_unit', 'spread', 'energy_joules'))
-        self.fom, self.bytes, self.flops = (number(row.get(key)) for key in (
-            'fom_flop_per_s', 'bytes_per_s', 'flop_per_s'))
+        self.fom = number(row.get('fom_flop_per_s'))
+        work = (number(row.get(key)) for key in ('bytes_per_unit', 'flop_per_unit'))
+        self.bytes, self.flops = (one / self.seconds if one and self.seconds else None for one in work)
         windows = row.get('window_seconds')
         self.windows = [s for s in map(number, windows if isinstance(windows, list) else ()) if s and s > 0]
         self.arithmetic = text(row.get('arithmetic'))
@@ -127,7 +128,8 @@ class Result:
         self.ranks = max(1, int(number(value.get('ranks')) or 1))
         self.rungs = [Rung(row, value) for row in items(value.get('rungs'))]
         self.absent = items(value.get('absent'))
-        self.valid = value.get('verdict') == 'VALID'
+        self.verdict = text(value.get('verdict'))
+        self.right = self.verdict in ('VALID', 'UNSTEADY')
         by_name = {rung.name: rung for rung in self.rungs}
         for rung in self.rungs:
             before = by_name.get(rung.after)
@@ -136,16 +138,16 @@ class Result:
                 rung.step = f'{ratio:.2f}×' if ratio < 10 else f'{ratio:,.1f}×'
             self.fill_shares(rung)
 
-    def measured(self, processor: str, when: str) -> dict[str, float]:
+    def measured(self, processor: str) -> dict[str, float]:
         """Returns {name: number} of the ceilings of a processor, of one rank."""
-        row = members(self.value.get(f'ceilings_{processor}_{when}'))
+        row = members(self.value.get(f'ceilings_{processor}'))
         found = {key: number(value) for key, value in row.items()}
         return {key: value for key, value in found.items() if value}
 
     def ceiling(self, processor: str, *names: str) -> tuple[Optional[float], str]:
-        """Returns the highest of these in this job, before, after, or measured once more: a disturbed measurement must
-        not flatter the rungs. Of all ranks; (value, name), or (None, '')."""
-        rows = [self.measured(processor, when) for when in ('before', 'after')]
+        """Returns the highest of these in this job, those that were measured again for a rung included. Of all ranks;
+        (value, name), or (None, '')."""
+        rows = [self.measured(processor)]
         rows += [members(r.row.get('ceilings_again')) for r in self.rungs if r.processor == processor]
         found = [(number(row.get(f'{name}_per_s')), name) for row in rows for name in names]
         value, name = max([(value, name) for value, name in found if value], default=(0.0, ''))
@@ -161,16 +163,6 @@ class Result:
         fma, _ = self.ceiling(rung.processor, {'fp64': 'fma64_flop', 'fp32': 'fma32_flop'}.get(rung.arithmetic, ''))
         if fma and rung.flops:
             rung.share_flops = rung.flops / fma
-
-    def drift(self, processor: str) -> float:
-        """Returns by what share bandwidth before and after differ."""
-        ends = []
-        for when in ('before', 'after'):
-            measured = self.measured(processor, when)
-            rates = [measured[f'{name}_bytes_per_s'] for name in ('copy', 'triad', 'read')
-                     if f'{name}_bytes_per_s' in measured]
-            ends += [max(rates)] if rates else []
-        return max(ends) / min(ends) - 1 if len(ends) == 2 else 0
 
     @property
     def processors(self) -> list[str]:
@@ -192,7 +184,8 @@ class Point:
             'ranks', 'fom_flop_per_s', 'efficiency', 'seconds_per_unit'))
         self.exposed, self.spread, self.why = number(row.get('exposed_share')), number(row.get('spread')), text(
             row.get('why'))
-        self.valid = row.get('valid') is not False
+        self.verdict = text(row.get('verdict')) or 'INVALID'
+        self.valid = self.verdict == 'VALID'
         self.whole = bool(ranks and ranks >= 1 and self.fom and self.fom > 0 and self.efficiency)
         self.ranks = int(ranks or 0)
 
@@ -230,7 +223,7 @@ class Folder:
                 value = self.read(f'{name}.json', program=True)
                 if value is not None:
                     store[app] = Result(value)
-                    store[app].valid &= not any(bad and said.startswith(f'{name}.json:') for bad, said in self.flags)
+                    store[app].right &= not any(bad and said.startswith(f'{name}.json:') for bad, said in self.flags)
         self.scales: dict[str, list[tuple[str, Json]]] = {}
         for name in sorted(os.listdir(path)):
             if re.fullmatch(r'scale-.*\.json', name):
@@ -477,7 +470,7 @@ class Report:
         rows = []
         for i, r in enumerate(rungs):
             step = join([f'{r.step} ', inline('small', r.after)]) if r.step else '–'
-            rows.append([fill('rung', name=r.name, idea=r.idea), plots.KINDS[r.kind], verdict(r.valid), times[i],
+            rows.append([fill('rung', name=r.name, idea=r.idea), plots.KINDS[r.kind], verdict(r.verdict), times[i],
                          spread_of(r), foms[i], step, rates[i], percent(r.share_bandwidth), flops[i],
                          percent(r.share_flops)] + ([f'{r.energy:.3g}' if r.energy else '–'] if joules else []))
         heads = ['rung', 'device', 'verdict', f'{unit} per {rungs[0].unit}', 'spread', 'FOM GFlop/s',
@@ -508,26 +501,27 @@ class Report:
                  ('fma32_flop_per_s', 'FP32 GFlop/s'), ('message_bytes_per_s', 'message GB/s'))
         rows = []
         for processor in ('cpu', 'gpu'):
-            for when in ('before', 'after'):
-                measured = result.measured(processor, when)
-                if measured:
-                    size = measured.get('working_set_bytes')
-                    rows.append([f'{processor.upper()}, {when}', f'{size / 2**20:,.1f} MiB' if size else '–'] +
-                                [plots.figures(measured[key] / 1e9) if key in measured else '–' for key, _ in names])
+            measured = result.measured(processor)
+            if measured:
+                size, samples = measured.get('working_set_bytes'), measured.get('samples')
+                rows.append([processor.upper(), f'{size / 2**20:,.1f} MiB' if size else '–'] +
+                            [plots.figures(measured[key] / 1e9) if key in measured else '–' for key, _ in names] +
+                            [f'{samples:.0f}' if samples else '–', percent(measured.get('spread'))])
         if not rows:
             return Html()
         ranks = f' Values are of one of {result.ranks} ranks, all running at the same time.' if result.ranks > 1 else ''
-        return details('The ceilings, before and after', table(
-            ['measured', 'working set'] + [head for _, head in names], rows, f'The higher of the two counts.{ranks}'))
+        return details('The ceilings', table(
+            ['measured', 'working set'] + [head for _, head in names] + ['samples', 'spread'], rows,
+            f'The highest of all samples counts.{ranks}'))
 
     def validation(self, app: str) -> Html:
         out = []
         for store, what in ((self.folder.measured, 'The measured run'), (self.folder.ladders, 'The ladder')):
             rungs = store[app].rungs if app in store else []
             checks = [check.get('held') is True for rung in rungs for check in rung.checks]
-            good = all(rung.valid for rung in rungs)
+            good = all(rung.right for rung in rungs)
             if rungs:
-                out.append(details(join([f'{what}: {sum(checks)} of {len(checks)} checks held ', verdict(good)]),
+                out.append(details(join([f'{what}: {sum(checks)} of {len(checks)} checks held ', verdict('VALID' if good else 'INVALID')]),
                                    join(map(self.checks, rungs), '\n'), open_=not good))
         body = join(out, '\n') or fill('missing', text='This folder has no checks.')
         return fill('part', title='Validation', body=body)
@@ -537,7 +531,7 @@ class Report:
                  'held' if check.get('held') is True else inline('strong', 'FAILED', 'flag')] for check in rung.checks]
         body = table(['check', 'value', 'bound', 'held'], rows) if rows else \
             fill('missing', text='The file has no checks of this rung.')
-        return details(join([f'{rung.name} ', verdict(rung.valid)]), body, open_=not rung.valid)
+        return details(join([f'{rung.name} ', verdict(rung.verdict)]), body, open_=not rung.right)
 
     def picture(self, app: str, name: str) -> Html:
         try:
@@ -578,7 +572,7 @@ class Report:
                                     f'of the time spent waiting for messages. From {name}.')
         times = column([over(p.seconds, 1e-3) for _, p in found])
         rates = column([over(p.fom, 1e9) for _, p in found])
-        rows = [[key, verdict(p.valid), str(p.ranks), times[k], rates[k], percent(p.spread),
+        rows = [[key, verdict(p.verdict), str(p.ranks), times[k], rates[k], percent(p.spread),
                  percent(p.efficiency), percent(p.exposed)] for k, (key, p) in enumerate(found)]
         why = ' '.join(f'{p.ranks} {ranks}: {p.why}.' for _, p in found if p.why)
         return join([drawn, table(['kind', 'verdict', ranks, 'ms per unit', 'FOM GFlop/s', 'spread', 'efficiency',
@@ -608,7 +602,7 @@ class Report:
         soak = members(members(self.manifest.get('soak')).get(app))
         return facts([
             ('figure of merit', join([inline('b', fom(rung)), ' GFlop/s']) if rung.fom else ''), ('rung', rung.name),
-            ('verdict', verdict(result.valid and rung.valid)),
+            ('verdict', verdict(rung.verdict if result.right else 'INVALID')),
             (f'time per {rung.unit}', f'{plots.figures(rung.seconds / scale)} {unit}' if rung.seconds else ''),
             ('spread', percent(rung.spread) if rung.spread is not None else ''),
             ('windows', text(rung.row.get('windows'))),
@@ -638,7 +632,7 @@ class Report:
                 continue
             rung = result.rungs[0]
             share, ratio = rung.shares(), number(ratios.get(app))
-            rows.append([link(app, app), rung.name, verdict(result.valid and rung.valid),
+            rows.append([link(app, app), rung.name, verdict(rung.verdict if result.right else 'INVALID'),
                          join([inline('b', fom(rung)), ' GFlop/s']), spread_of(rung),
                          f'{percent(share[0][0])} of {share[0][1]}' if share else '–'] +
                         ([f'{ratio:.3f}' if ratio else '–'] if ratios else []))
@@ -699,22 +693,18 @@ class Report:
 
     def flags_of(self, where: str, result: Result) -> list[Flag]:
         found = []
-        wrong = [r.name for r in result.rungs if not r.valid]
-        if wrong or not result.valid:
+        wrong = [r.name for r in result.rungs if not r.right]
+        if wrong or not result.right:
             found.append(Flag(True, f'{where}: INVALID{": " + ", ".join(wrong) if wrong else ""}.'))
         beyond = [f'{r.name} ({percent(s)} of {of})' for r in result.rungs for s, of in r.shares() if s > BEYOND]
-        beyond += [r.name for r in result.rungs if r.row.get('plausible') is False and not r.shares()]
         if beyond:
             found.append(Flag(True, f'{where}: above 102 % of a ceiling, so not plausible until explained: '
                               f'{", ".join(beyond)}.'))
         noisy = [f'{r.name} {percent(r.spread)}' for r in result.rungs if r.noisy]
         if noisy:
             found.append(Flag(False, f'{where}: spread over 3 %: {", ".join(noisy)}.'))
-        for processor in result.processors:
-            drift = result.drift(processor)
-            if drift > DRIFT:
-                found.append(Flag(False, f'{where}: the bandwidth of the {processor.upper()} before and after differs by '
-                                  f'{percent(drift, 0)}: something else was running, or clocks changed.'))
+        found += [Flag(False, f'{where}: {r.name} is UNSTEADY: {"; ".join(words(r.row.get("disturbed")))}.')
+                  for r in result.rungs if r.verdict == 'UNSTEADY']
         return found
 
     # -- the machine --
@@ -757,11 +747,11 @@ class Report:
 
     def page(self) -> str:
         apps, every = self.folder.apps(), self.all_results()
-        good = bool(self.folder.measured) and all(r.valid for r in every) and not any(f.bad for f in self.flags())
+        good = bool(self.folder.measured) and all(r.right for r in every) and not any(f.bad for f in self.flags())
         hosts = ', '.join(sorted({text(r.value.get('host')) for r in every} - {''}))
         chips = '; '.join(sorted({text(r.value.get(key)) for r in every for key in ('gpu', 'cpu')} - {''}))
         date = text(self.manifest.get('started')) or min((text(r.value.get('date')) for r in every), default='')
-        body = fill('report', hosts=hosts or 'a run', chips=chips, date=date, verdict=verdict(good),
+        body = fill('report', hosts=hosts or 'a run', chips=chips, date=date, verdict=verdict('VALID' if good else 'INVALID'),
                     links=join(link(name, name) for name in (*apps, 'environment')), headline=self.headline(),
                     about=self.about(), trust=self.trust(), folder=self.here, apps=join(map(self.app, apps), '\n'),
                     environment=self.environment())

@@ -22,7 +22,7 @@ from typing import (Annotated, Any, Callable, ClassVar, Literal, NamedTuple, Opt
 
 from . import ENVIRONMENT, INVALID, Fault, Json
 
-SCHEMA = 1
+SCHEMA = 2
 ZEROS = '0' * 64
 SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
 
@@ -139,6 +139,7 @@ NotNegative = Annotated[float, Rule('is below 0', lambda value: value >= 0)]
 Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
 Kind = Literal['cpu', 'cuda', 'kokkos']
+Verdict = Literal['VALID', 'UNSTEADY', 'INVALID']
 Size = Literal['tiny', 'small', 'medium', 'large', 'full']
 SIZES: tuple[str, ...] = get_args(Size)
 APPS: tuple[str, ...] = get_args(App)
@@ -270,29 +271,42 @@ class Kernel(Record):
 
 @dataclass
 class Ceilings(Record):
-    """What one rank's part of the machine can do, measured in the same job."""
+    """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth."""
     working_set_bytes: Natural
     copy_bytes_per_s: NotNegative
     triad_bytes_per_s: NotNegative
     read_bytes_per_s: NotNegative
     fma64_flop_per_s: NotNegative
     fma32_flop_per_s: NotNegative
+    samples: Optional[Count] = None
+    spread: Optional[NotNegative] = None
     latency_s: Optional[NotNegative] = None
     message_bytes_per_s: Optional[NotNegative] = None
 
 
 @dataclass
+class Clocks(Record):
+    """The timed windows, and what lay between them, by every clock that the program could read."""
+    closed = True
+    monotonic_s: Positive
+    raw_s: Positive
+    realtime_s: float
+    tsc_hz: Optional[Positive] = None
+    gpu_s: Optional[NotNegative] = None
+
+
+@dataclass
 class Rung(Record):
-    """A rung that ran. Times and rates are absent if it is not valid, or was not timed."""
+    """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
     kind: Kind
-    valid: bool
+    verdict: Verdict
+    disturbed: list[str]
     checks: list[Check]
     memory_bytes: Spaces
     after: str = ''
     idea: str = ''
     ladder: str = ''
-    plausible: Optional[bool] = None
     ceilings_again: Optional[Ceilings] = None
     unit: Optional[Text] = None
     arithmetic: str = ''
@@ -301,20 +315,30 @@ class Rung(Record):
     timed_seconds: Optional[NotNegative] = None
     seconds_per_unit: Optional[Positive] = None
     spread: Optional[NotNegative] = None
-    spread_flag: Optional[bool] = None
     windows: Optional[Count] = None
     solves: Optional[Count] = None
     credited_flop_per_unit: Optional[Positive] = None
     fom_flop_per_s: Optional[NotNegative] = None
     points_per_s: Optional[NotNegative] = None
-    bytes_per_s: Optional[NotNegative] = None
-    flop_per_s: Optional[NotNegative] = None
+    touched_bytes: Optional[NotNegative] = None
+    bytes_per_unit: Optional[NotNegative] = None
+    flop_per_unit: Optional[NotNegative] = None
+    clocks: Optional[Clocks] = None
     energy_joules: Optional[NotNegative] = None
     energy_seconds: Optional[NotNegative] = None
     energy_source: str = ''
     kernels: list[Kernel] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict == 'VALID'
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer is right, and so the times are there, on a quiet machine or not."""
+        return self.verdict != 'INVALID'
 
 
 @dataclass
@@ -327,7 +351,7 @@ class Absent(Record):
 @dataclass
 class Program(Record):
     """What a program writes with --json."""
-    schema: Literal[1]
+    schema: Literal[2]
     program: App
     version: Text
     date: Date
@@ -346,25 +370,18 @@ class Program(Record):
     nonce: str
     seed: Natural
     inputs_digest: Digest
-    verdict: Literal['VALID', 'INVALID']
+    verdict: Verdict
     seal: Digest
     rungs: list[Rung] = field(default_factory=list)
     absent: list[Absent] = field(default_factory=list)
     roofline: list[Json] = field(default_factory=list)
     tuning: Json = field(default_factory=dict)
-    ceilings_cpu_before: Optional[Ceilings] = None
-    ceilings_cpu_after: Optional[Ceilings] = None
-    ceilings_gpu_before: Optional[Ceilings] = None
-    ceilings_gpu_after: Optional[Ceilings] = None
+    ceilings_cpu: Optional[Ceilings] = None
+    ceilings_gpu: Optional[Ceilings] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.options.get('seed'), int) or int(self.options['seed']) < 0:
             raise Mismatch('options.seed: not a whole number from 0')
-
-    def ceilings(self, processor: str) -> list[Ceilings]:
-        """Returns the ceilings of 'cpu' or 'gpu', before and after, as far as they were measured."""
-        rows = [getattr(self, f'ceilings_{processor}_{when}') for when in ('before', 'after')]
-        return [row for row in rows if row]
 
 
 @dataclass
@@ -406,7 +423,7 @@ class ProgramFile(Record):
 class Summary(Record):
     fom: Optional[float]
     unit: str
-    valid: bool
+    verdict: Optional[Verdict]
     spread: Optional[float]
     rung: Optional[str]
 
@@ -429,7 +446,7 @@ class Soak(Record):
 @dataclass
 class Run(Record):
     """run.json: the manifest of a result folder of rooftop run."""
-    schema: Literal[1]
+    schema: Literal[2]
     kind: Literal['run']
     started: Date
     finished: Optional[str]
@@ -457,7 +474,7 @@ class Point(Record):
     """A number of ranks of a scaling curve."""
     closed = True
     ranks: Count
-    valid: bool
+    verdict: Optional[Verdict]
     why: str = ''
     rung: str = ''
     spread: Optional[NotNegative] = None
@@ -470,7 +487,7 @@ class Point(Record):
 @dataclass
 class Scale(Record):
     """scale-APP.json: an app over ranks."""
-    schema: Literal[1]
+    schema: Literal[2]
     kind: Literal['scale']
     app: App
     size: Size

@@ -355,8 +355,7 @@ def soak_of(windows: list[float]) -> Soak:
 
 def summary_of(result: Optional[Program]) -> Summary:
     rung = result.rungs[0] if result and result.rungs else None
-    return Summary(fom=rung.fom_flop_per_s if rung else None, unit='flop/s',
-                   valid=result is not None and result.verdict == 'VALID',
+    return Summary(fom=rung.fom_flop_per_s if rung else None, unit='flop/s', verdict=result.verdict if result else None,
                    spread=rung.spread if rung else None, rung=rung.name if rung else None)
 
 
@@ -376,9 +375,7 @@ def print_table(run: Run) -> None:
     for app, row in run.summary.items():
         fom = f'{row.fom / 1e9:.2f} GFlop/s' if row.fom else '-'
         spread = f'{100 * row.spread:.1f} %' if row.spread is not None else '-'
-        flag = ' (spread above 3 %)' if row.spread and row.spread > 0.03 else ''
-        verdict = 'VALID' if row.valid else 'no result'
-        print(f'{app:12}{row.rung or "-":16}{fom:>16}  {spread:>8}  {verdict}{flag}')
+        print(f'{app:12}{row.rung or "-":16}{fom:>16}  {spread:>8}  {row.verdict or "no result"}')
     for app, soak in run.soak.items():
         print(f'soak: {app}: {100 * soak.drift:+.1f} % time per unit from the first windows to the last')
     for step in run.steps:

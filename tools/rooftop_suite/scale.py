@@ -149,7 +149,7 @@ class Scaling:
                 if not points:
                     raise
                 print(f'rooftop: {fault}', file=sys.stderr)
-                points.append(Point(ranks=ranks, valid=False, why=str(fault)))
+                points.append(Point(ranks=ranks, verdict=None, why=str(fault)))
                 break
             if kind == 'strong' and not points:  # the same problem for all
                 ran, size = self.fixed(ranks, ran)
@@ -157,15 +157,16 @@ class Scaling:
         return points
 
 
-def efficiency_of(kind: str, first: Point, last: Point) -> float:
+def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
+    """Returns the parallel efficiency; None without the figures of merit that the weak one compares."""
     times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
     more, less = times if kind == 'strong' else foms
-    return (more or 0.0) / (less or math.inf) / (last.ranks / first.ranks)
+    return more / less / (last.ranks / first.ranks) if more and less else None
 
 
 def point_of(kind: str, ranks: int, ran: Ran, before: list[Point]) -> Point:
     rung = ran.result.rungs[0]
-    point = Point(ranks=ranks, valid=True, rung=rung.name, spread=rung.spread, seconds_per_unit=rung.seconds_per_unit,
+    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, spread=rung.spread, seconds_per_unit=rung.seconds_per_unit,
                   fom_flop_per_s=rung.fom_flop_per_s, exposed_share=exposed_share(ran.text, ranks))
     point.efficiency = efficiency_of(kind, (before or [point])[0], point)
     return point
@@ -174,7 +175,7 @@ def point_of(kind: str, ranks: int, ran: Ran, before: list[Point]) -> Point:
 def print_series(kind: str, points: list[Point]) -> None:
     print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}{"exposed":>9}')
     for point in points:
-        if not point.valid:
+        if point.verdict is None:
             print(f'{"":8}{point.ranks:6}  no result: {point.why}')
             continue
         exposed = f'{100 * point.exposed_share:.1f} %' if point.exposed_share is not None else '-'
@@ -199,4 +200,4 @@ def main(args: argparse.Namespace) -> int:
         os.close(held)
     for kind, points in found.items():
         print_series(kind, points)
-    return VALID if all(point.valid for points in found.values() for point in points) else INVALID
+    return VALID if all(point.verdict for points in found.values() for point in points) else INVALID

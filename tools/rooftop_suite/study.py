@@ -301,7 +301,7 @@ def value_of(repeats: list[Program]) -> Value:
     times = [rung.seconds_per_unit or 0.0 for rung in rungs]
     middle = statistics.median(times)
     spread = statistics.median(rung.spread or 0.0 for rung in rungs)
-    return Value(middle, statistics.median(rung.fom_flop_per_s or 0.0 for rung in rungs) / 1e9,
+    return Value(middle, (rungs[0].credited_flop_per_unit or 0.0) / middle / 1e9,
                  max(spread / 2, (max(times) - min(times)) / 2 / middle))
 
 
@@ -326,7 +326,7 @@ class Measured:
         for key, _, outcome in runs:
             if isinstance(outcome, str):
                 self.refused.append((key, outcome))
-            elif outcome.verdict != 'VALID' or not outcome.rungs[0].seconds_per_unit:
+            elif outcome.verdict == 'INVALID' or not outcome.rungs[0].seconds_per_unit:
                 self.invalid.append(key)
             else:
                 groups.setdefault(key, []).append(outcome)

@@ -8,6 +8,7 @@ cannot. Each fault is one line.
 """
 import argparse
 import json
+import math
 import os
 import statistics
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from .results import AnyResult, Ceilings, Folder, Mismatch, Program, Run, Rung, 
 from .run import OFFICIAL
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
-MOST_SHARE, STEADY = 1.02, 0.03
+MOST_SHARE, MOST_SPREAD = 1.02, 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +44,10 @@ def judge_checks(rung: Rung) -> Iterator[str]:
                   f"{'held' if held else 'failed'}, the file says otherwise"
     if not rung.checks:
         yield 'no checks: nothing was verified'
-    if rung.valid != all(check.held for check in rung.checks):
-        yield f'valid is {json.dumps(rung.valid)}, its checks say otherwise'
+    if rung.right != all(check.held for check in rung.checks):
+        yield f'verdict is {rung.verdict}, its checks say otherwise'
+    if (rung.verdict == 'UNSTEADY') != bool(rung.disturbed):
+        yield f'verdict is {rung.verdict}, and what disturbed it: {"; ".join(rung.disturbed) or "nothing"}'
 
 
 def judge_times(rung: Rung) -> Iterator[str]:
@@ -60,8 +63,10 @@ def judge_times(rung: Rung) -> Iterator[str]:
             yield f'{name} is {told:.9g}, its windows say {value:.9g}'
     if rung.windows not in (None, len(windows)):
         yield f'windows is {rung.windows}, there are {len(windows)}'
-    if rung.spread_flag not in (None, spread > STEADY) and abs(spread - STEADY) > ROUNDING:
-        yield f'spread_flag is {json.dumps(rung.spread_flag)}, the spread is {100 * spread:.1f} %'
+    if rung.valid and spread > MOST_SPREAD * (1 + ROUNDING):
+        yield f'verdict is VALID, the spread is {100 * spread:.1f} %'
+    if rung.fom_flop_per_s is not None and not rung.valid:
+        yield f'verdict is {rung.verdict}, and there is a figure of merit'
     if rung.credited_flop_per_unit and rung.fom_flop_per_s is not None:
         fom = rung.credited_flop_per_unit / median
         if not near(rung.fom_flop_per_s, fom):
@@ -69,29 +74,32 @@ def judge_times(rung: Rung) -> Iterator[str]:
 
 
 def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings]) -> float:
-    """Returns the share of the ceilings, the nearest one, that a rung reaches."""
+    """Returns the share of the ceilings, the nearest one, that a rung reaches. What its largest kernel touches may fit
+    in a cache that no ceiling was measured for: then the arithmetic alone counts."""
     bandwidth = max(max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s) for row in ceilings)
+    if rung.ceilings_again and rung.ceilings_again.working_set_bytes > (rung.touched_bytes or 0):
+        bandwidth = 0.0
     flops = {'fp64': [row.fma64_flop_per_s for row in ceilings],
              'fp32': [row.fma32_flop_per_s for row in ceilings]}.get(rung.arithmetic, [0.0])
-    rates = (((rung.bytes_per_s or 0.0) / ranks, bandwidth), ((rung.flop_per_s or 0.0) / ranks, max(flops)))
+    time = ranks * (rung.seconds_per_unit or math.inf)
+    rates = (((rung.bytes_per_unit or 0.0) / time, bandwidth), ((rung.flop_per_unit or 0.0) / time, max(flops)))
     return max(rate / ceiling if ceiling else 0.0 for rate, ceiling in rates)
 
 
 def judge_plausible(result: Program, rung: Rung) -> Iterator[str]:
-    """A rung that was found plausible must be so by the ceilings of its own file, on one of the processors that it may
+    """A timed rung that is VALID must be possible by the ceilings of its own file, on one of the processors that it may
     have run on."""
-    if rung.plausible is False and rung.valid:
-        yield 'valid, but not plausible'
-    if rung.plausible is not True:
+    if not rung.valid or not rung.window_seconds:
         return
     again = [rung.ceilings_again] if rung.ceilings_again else []
     places = {'cpu': ('cpu',), 'cuda': ('gpu',)}.get(rung.kind, ('gpu', 'cpu'))
-    rows = [result.ceilings(place) + again for place in places]
+    found = {'cpu': result.ceilings_cpu, 'gpu': result.ceilings_gpu}
+    rows = [([row] if row else []) + again for row in map(found.get, places)]
     shares = [share_of(rung, result.ranks, ceilings) for ceilings in rows if ceilings]
     if not shares:
-        yield 'plausible, but the file has no ceilings'
+        yield 'the file has no ceilings to judge it by'
     elif min(shares) > MOST_SHARE * (1 + ROUNDING):
-        yield f'{100 * min(shares):.0f} % of the ceilings in the file, and plausible'
+        yield f'VALID at {100 * min(shares):.0f} % of the ceilings in the file'
 
 
 def judge_official(rung: Rung) -> Iterator[str]:
@@ -105,6 +113,11 @@ def judge_official(rung: Rung) -> Iterator[str]:
         yield f'official: warm-up of {warm_up:.1f} s, not {OFFICIAL.warm_up:g}'
 
 
+def worst(verdicts: list[str]) -> str:
+    """Returns the verdict of a result whose rungs have these."""
+    return max(verdicts, key=('VALID', 'UNSTEADY', 'INVALID').index, default='VALID')
+
+
 def judge_program(result: Program, official: bool = False) -> list[str]:
     """Returns the faults of a program's result, one line each."""
     wrong = []
@@ -112,7 +125,7 @@ def judge_program(result: Program, official: bool = False) -> list[str]:
         said = [*judge_checks(rung), *judge_times(rung), *judge_plausible(result, rung)]
         said += judge_official(rung) if official else []
         wrong += [f'rungs[{i}] {rung.name}: {line}' for line in said]
-    verdict = 'VALID' if all(rung.valid for rung in result.rungs) else 'INVALID'
+    verdict = worst([rung.verdict for rung in result.rungs])
     if result.rungs and result.verdict != verdict:
         wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')
     if result.nonce and result.seed != results.seed_of(result.nonce):
@@ -138,7 +151,7 @@ def judge_scaling(scale: Scale) -> list[str]:
     """Returns the faults of efficiencies."""
     wrong = []
     for kind, all_points in (('strong', scale.strong), ('weak', scale.weak)):
-        points = [point for point in all_points if point.valid]
+        points = [point for point in all_points if point.verdict]
         for point in points:
             times, foms = ((points[0].seconds_per_unit, point.seconds_per_unit),
                            (point.fom_flop_per_s, points[0].fom_flop_per_s))
@@ -166,11 +179,10 @@ def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
     for app, row in run.summary.items():
         result = loaded.get(app)
         rung = result.rungs[0] if result and result.rungs else None
-        if row.valid != bool(result and result.verdict == 'VALID'):
-            yield f'summary.{app}.valid is {json.dumps(row.valid)}, {app}.json says otherwise'
-        told = (row.fom, row.spread, row.rung)
-        is_ = (rung.fom_flop_per_s, rung.spread, rung.name) if rung else (None, None, None)
-        for name, a, b in zip(('fom', 'spread', 'rung'), told, is_):
+        told = (row.verdict, row.fom, row.spread, row.rung)
+        is_ = (result.verdict if result else None,
+               *((rung.fom_flop_per_s, rung.spread, rung.name) if rung else (None, None, None)))
+        for name, a, b in zip(('verdict', 'fom', 'spread', 'rung'), told, is_):
             if a != b:
                 yield f'summary.{app}.{name} is {a}, {app}.json says {b}'
     if run.aggregate.value is not None:

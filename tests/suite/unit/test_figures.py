@@ -41,7 +41,7 @@ class Compare(unittest.TestCase):
         got = side.figures['nekbone', '']
         self.assertEqual((got.rung, got.fom), (result.rungs[0].name, result.rungs[0].fom_flop_per_s))
         self.assertNotIn('seed', got.problem)
-        result.rungs[0].valid = False
+        result.rungs[0].verdict = 'UNSTEADY'
         side.figures = {}
         side.take(result, True)
         self.assertEqual(side.figures, {})
@@ -50,7 +50,7 @@ class Compare(unittest.TestCase):
 class Aggregate(unittest.TestCase):
     def setUp(self):
         self.run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS, 'tier': 'baseline', 'summary': {
-            app: {'fom': fom, 'unit': 'flop/s', 'valid': True, 'spread': 0.01, 'rung': 'x'}
+            app: {'fom': fom, 'unit': 'flop/s', 'verdict': 'VALID', 'spread': 0.01, 'rung': 'x'}
             for app, fom in zip(aggregate.WEIGHTS, (1e9, 2e9, 3e9, 4e9))}})
 
     def test_mean(self):
@@ -67,7 +67,7 @@ class Aggregate(unittest.TestCase):
         self.assertEqual(aggregate.of(self.run).why, 'no reference result of size tiny')
         self.run.tier = 'invalid'
         self.assertEqual(aggregate.of(self.run).why, 'protected files of the source were changed')
-        self.run.summary['alya-rhs'].valid = False
+        self.run.summary['alya-rhs'].verdict = 'UNSTEADY'
         self.assertEqual(aggregate.of(self.run).why, 'no valid result of alya-rhs')
         self.assertIsNone(aggregate.of(self.run).value)
 
@@ -98,8 +98,8 @@ mixed           2     552.06@1     559.71@0      550.00   0.0011        -       
                          [0, None, None])
 
     def test_efficiency(self):
-        first = results.Point(ranks=2, valid=True, seconds_per_unit=1.0, fom_flop_per_s=1e9)
-        last = results.Point(ranks=8, valid=True, seconds_per_unit=0.5, fom_flop_per_s=3e9)
+        first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)
+        last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
         self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
         self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
 

@@ -10,17 +10,18 @@ from rooftop_suite import Fault, results
 
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (
-    (('schema',), 2), (('program',), 'hpl'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
+    (('schema',), 1), (('program',), 'hpl'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
     (('ranks',), True), (('seal',), 'ab'), (('inputs_digest',), None), (RUNG + ('name',), ''),
     (RUNG + ('kind',), 'fpga'),
     (RUNG + ('window_seconds',), []), (RUNG + ('window_seconds', 0), 0), (RUNG + ('checks', 0, 'more'), 1),
-    (RUNG + ('memory_bytes', 'host'), 3), (RUNG + ('spread',), -1), (RUNG + ('plausible',), 1),
-    (('ceilings_cpu_before', 'copy_bytes_per_s'), 'fast'), (('verdict',), 'valid'), (('absent', 0, 'kind'), 'x'),
+    (RUNG + ('memory_bytes', 'host'), 3), (RUNG + ('spread',), -1), (RUNG + ('verdict',), True),
+    (RUNG + ('disturbed',), 'much'),
+    (('ceilings_cpu', 'copy_bytes_per_s'), 'fast'), (('verdict',), 'valid'), (('absent', 0, 'kind'), 'x'),
     (('options', 'x'), []))] + [('run', path, new) for path, new in (
         (('size',), 'huge'), (('tier',), 'best'), (('official',), 'yes'), (('steps', 0, 'state'), 'over'),
         (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'), (('source', 'tree_sha256'), 'x'),
         (('launcher',), 'srun'),
-        (('summary', 'nekbone', 'valid'), 1), (('programs', 'nekbone', 'sha256'), ''))]
+        (('summary', 'nekbone', 'verdict'), 'GOOD'), (('programs', 'nekbone', 'sha256'), ''))]
 MISSING = [('program', name) for name in ('seal', 'nonce', 'gpu')] + \
     [('run', name) for name in ('steps', 'source', 'tier')]
 

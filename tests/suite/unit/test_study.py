@@ -27,7 +27,7 @@ def arguments(*words):
 
 def result(seconds, spread=0.001, **choice):
     """Returns a run of so many seconds per iteration."""
-    return program(seconds_per_unit=seconds, spread=spread, fom_flop_per_s=1e9 / seconds, choice=choice)
+    return program(seconds_per_unit=seconds, spread=spread, credited_flop_per_unit=1e9, choice=choice)
 
 
 def made(spread, apart):

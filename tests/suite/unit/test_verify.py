@@ -16,14 +16,17 @@ EDITS = (  # member, new value, what is said even if the file is sealed again ('
     (RUNG + ('window_seconds', 0), 0.001, 'its windows say'),
     (RUNG + ('window_seconds',), [0.005], 'windows is 5, there are 1'),
     (RUNG + ('spread',), 0.001, 'spread is 0.001'),
-    (RUNG + ('spread_flag',), True, 'spread_flag is true'),
     (RUNG + ('checks', 0, 'value'), 1.5, "check 'sum = reference'"),
     (RUNG + ('checks', 0, 'bound'), 0.1, "check 'sum = reference'"),
     (RUNG + ('checks', 0, 'held'), False, "check 'sum = reference'"),
     (RUNG + ('checks',), [], 'nothing was verified'),
-    (RUNG + ('valid',), False, 'valid is false'),
-    (RUNG + ('bytes_per_s',), 2e11, '200 % of the ceilings in the file'),
+    (RUNG + ('verdict',), 'INVALID', 'verdict is INVALID, its checks'),
+    (RUNG + ('verdict',), 'UNSTEADY', 'what disturbed it: nothing'),
+    (RUNG + ('disturbed',), ['noise'], 'what disturbed it: noise'),
+    (RUNG + ('window_seconds', 0), 0.02, 'verdict is VALID, the spread is'),
+    (RUNG + ('bytes_per_unit',), 1e9, '200 % of the ceilings in the file'),
     (('verdict',), 'INVALID', 'verdict is INVALID, its rungs say VALID'),
+    (('verdict',), 'UNSTEADY', 'verdict is UNSTEADY, its rungs say VALID'),
     (('nonce',), 'other', "nonce 'other' gives the seed"),
     (('seed',), 7, 'gives the seed'),
     (('options', 'seed'), 7, 'options.seed is 7'),
@@ -31,11 +34,11 @@ EDITS = (  # member, new value, what is said even if the file is sealed again ('
     (('host',), 'elsewhere', ''),
     (('cpu',), 'another', ''),
     (('options', 'size'), 'full', ''),
-    (('ceilings_cpu_before', 'copy_bytes_per_s'), 1.0, ''),
+    (('ceilings_cpu', 'copy_bytes_per_s'), 1.0, ''),
 )
 RUN_EDITS = (  # of run.json, sealed again by the suite
     (('summary', 'nekbone', 'fom'), 9e9, 'summary.nekbone.fom is'),
-    (('summary', 'nekbone', 'valid'), False, 'summary.nekbone.valid is false'),
+    (('summary', 'nekbone', 'verdict'), 'UNSTEADY', 'summary.nekbone.verdict is UNSTEADY'),
     (('environment', 'host'), 'elsewhere', 'run.json says elsewhere'),
     (('nonce',), 'other', "nonce is 'n1', not 'other'"),
     (('steps', 0, 'sha256'), 'a' * 64, 'not the file that the run wrote'),
@@ -100,7 +103,7 @@ class Runs(InFolder):
                'aggregate': {'value': None, 'why': 'fewer than four'}, 'ranks': 1, 'official': False}
         run['source'].update(changed=[], diff_file=None)
         run['environment'] = {'host': results.parse('nekbone.json')[1]['host']}
-        run['summary'] = {'nekbone': {'fom': rung.fom_flop_per_s, 'unit': 'flop/s', 'valid': True,
+        run['summary'] = {'nekbone': {'fom': rung.fom_flop_per_s, 'unit': 'flop/s', 'verdict': 'VALID',
                                       'spread': rung.spread, 'rung': rung.name}}
         run['steps'] = [{'name': name, 'app': 'nekbone', 'command': [], 'state': 'done', 'exit': 0, 'seconds': 1.0,
                          'json': f'{name}.json', 'output': '', 'sha256': results.sha256_of(f'{name}.json'), 'why': ''}
