@@ -33,6 +33,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
+	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
 	common/mesh/gmsh_2.c common/mesh/gmsh_4.c common/mesh/gmsh_parts.c common/mesh/gmsh_tags.c \
@@ -50,17 +51,18 @@ common_librooftop_a_SOURCES = \
 	common/halo/transport.h common/halo/transports.c \
 	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
-	common/measure/ceiling_loops.h common/measure/plausible.h common/measure/plausible.c \
+	common/measure/ceiling_loops.h common/measure/messages.h common/measure/messages.c \
+	common/measure/plausible.h common/measure/plausible.c common/measure/steady.h common/measure/steady.c \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
-	common/app/parameter.h common/app/version.c \
+	common/app/grade.c common/app/parameter.h common/app/version.c \
 	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
 	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
-	common/driver/sizes.c common/driver/study.c common/driver/tables.c
+	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
@@ -95,7 +97,7 @@ endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/state.h \
-	machine/kernels.h machine/memory.h measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/force.h \
+	machine/kernels.h machine/memory.h measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c

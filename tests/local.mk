@@ -75,6 +75,7 @@ rt_scripts = \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
+	tests/common/load.sh \
 	tests/fun3d-mcpi/cli.sh \
 	tests/fun3d-mcpi/mpi.sh \
 	tests/fun3d-mcpi/peers.sh \

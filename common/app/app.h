@@ -25,6 +25,9 @@
 #include "judge/verify.h"
 #include "judge/work.h"
 #include "machine/energy.h"
+#include "machine/watch.h"
+#include "measure/ceiling.h"
+#include "measure/steady.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -145,23 +148,35 @@ struct rt_app {
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
 };
 
+/* The verdict on a rung, or the worst of several. */
+typedef enum {
+    RT_GRADE_VALID,    /* right, steady and possible */
+    RT_GRADE_UNSTEADY, /* right, but the machine was disturbed: there is no figure of merit */
+    RT_GRADE_INVALID   /* wrong, or impossible on a steady machine */
+} rt_grade_t;
+const char *rt_grade_name(rt_grade_t grade);
+rt_grade_t rt_grade_worse(rt_grade_t a, rt_grade_t b);
+
 /* The outcome of a rung. */
 enum { RT_MAX_WINDOWS = 64 };
-typedef enum { RT_NOT_JUDGED, RT_PLAUSIBLE, RT_IMPLAUSIBLE } rt_plausible_t;
 struct rt_outcome {
     const rt_rung_t *rung;
     rt_verdict_t verdict;
-    double seconds_per_unit;                            /* median of the windows */
-    double spread;                                      /* (max - min) / median over windows */
-    int windows, solves;                                /* windows, and solves in all of them */
-    double window_seconds[RT_MAX_WINDOWS];              /* per unit, in the order of time */
-    double warm_up_seconds, timed_seconds;              /* of solves, in all */
-    rt_energy_t energy;                                 /* of the windows, and what lies between */
-    rt_plausible_t plausible;                           /* by the measured ceilings */
+    double seconds_per_unit;               /* median of the windows */
+    int windows, solves;                   /* windows, and solves in all of them */
+    double window_seconds[RT_MAX_WINDOWS]; /* per unit, in the order of time */
+    double warm_up_seconds, timed_seconds; /* of solves, in all */
+    rt_energy_t energy;                    /* of the windows, and what lies between */
+    rt_watch_t watch;                      /* what else happened meanwhile */
+    rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */
+    rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
+    rt_sample_t nearby;            /* the highest ceilings measured between its windows */
     double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
     rt_work_t work;
     rt_text_t line; /* rt_result_t's */
 };
+/* Returns the grade by the checks and the unrest. */
+rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);
 
 /* Returns the version of Rooftop: a release's number, or what git describe said of the source. */
 const char *rt_version(void);

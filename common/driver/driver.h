@@ -28,9 +28,11 @@ void rt_run_configure(rt_run_t *run);
  * on every rank, and all memory fits. Then configures. */
 void rt_run_size(rt_run_t *run, double target_bytes);
 /* Runs one rung from set-up to verdict, on a problem that exists; fills *out. With seconds <= 0:
- * verifies and solves once, and times nothing. `extra` (may be NULL) receives the app's result. */
-void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
-                 json_t *extra);
+ * verifies and solves once, and times nothing. `meter`: of the rung's processor, to judge whether
+ * the machine was steady and could have done that; NULL: neither is judged but by the spread.
+ * `extra` (may be NULL) receives the app's result. */
+void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_meter_t *meter,
+                 rt_outcome_t *out, json_t *extra);
 
 #ifdef __cplusplus
 }

@@ -5,33 +5,43 @@
 #include "driver/job.h"
 #include "io/json.h"
 #include "machine/comm.h"
+#include "base/mem.h"
 #include "machine/timer.h"
-#include "measure/plausible.h"
 
 static bool is_root(void)
 {
     return rt_comm_rank() == 0;
 }
 
-static void measure_ceilings(rt_job_t *job, rt_ceilings_t *c, const char *when)
+/* Makes the meters of the processors in use. They leave room for the problem, which comes later. */
+static void open_meters(rt_job_t *job)
 {
     static const rt_kind_t kinds[] = {RT_CPU, RT_CUDA};
-    for (int k = 0; k < 2; k++) {
-        if (!job->used[k])
+    const rt_run_t *run = job->run;
+    const rt_app_t *app = run->app;
+    double need[RT_SPACES] = {0}, bytes[RT_SPACES];
+    for (int i = 0; i < app->n_rungs; i++) {
+        if (!job->chosen[i])
             continue;
-        rt_work_t work;
-        job->run->app->work(job->run, &job->run->app->ladder[0], &work);
-        size_t set = (size_t)(work.array_bytes * work.distinct_arrays);
-        rt_ceiling_measure(kinds[k], set,
-                           fmin(0.5, k == 1 ? job->run->opt.seconds : 0.2 * job->run->opt.seconds),
-                           &c[k]);
-        if (is_root() && !job->run->opt.quiet)
-            rt_print_ceilings(when, &c[k]);
-        if (is_root() && job->root && c == job->after) {
-            const rt_ceilings_t best = rt_ceilings_best(&job->before[k], &c[k]);
-            rt_json_ceilings(job->root, k ? "ceilings_gpu" : "ceilings_cpu", &best);
-        }
+        app->memory(run, &app->ladder[i], bytes);
+        for (int s = 0; s < RT_SPACES; s++)
+            need[s] = fmax(need[s], bytes[s]);
     }
+    rt_work_t work;
+    app->work(run, &app->ladder[0], &work);
+    for (int k = 0; k < 2; k++) {
+        const rt_space_t space = kinds[k] == RT_CUDA ? RT_DEVICE : RT_HOST;
+        const double room = (double)rt_mem_available(space) - need[space] * rt_comm_local_size();
+        const double set = fmin(work.array_bytes * work.distinct_arrays, fmax(0, room / 2));
+        const double seconds = fmin(0.5, (k == 1 ? 1 : 0.2) * run->opt.seconds);
+        if (job->used[k])
+            job->meter[k] = rt_meter_new(kinds[k], (size_t)set, seconds);
+    }
+}
+
+static rt_meter_t *meter_of(const rt_job_t *job, const rt_rung_t *rung)
+{
+    return job->meter[rt_rung_processor(rung) == RT_CUDA];
 }
 
 static void run_one(rt_job_t *job, int i)
@@ -39,6 +49,7 @@ static void run_one(rt_job_t *job, int i)
     rt_run_t *run = job->run;
     const rt_rung_t *rung = &run->app->ladder[i];
     rt_outcome_t *out = &job->out[i];
+    rt_meter_t *meter = meter_of(job, rung);
     if (is_root() && job->rungs)
         job->row[i] = rt_json_append_object(job->rungs);
     if (is_root() && !run->opt.quiet) {
@@ -47,9 +58,11 @@ static void run_one(rt_job_t *job, int i)
     }
     if (is_root())
         rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
-    run->bandwidth = rt_bandwidth_ceiling(&job->before[rt_rung_processor(rung) == RT_CUDA]);
-    rt_run_rung(run, job->problem, rung, out, job->row[i]);
-    job->valid = job->valid && out->verdict.valid;
+    run->bandwidth = meter ? rt_bandwidth_ceiling(rt_meter_best(meter)) : 0;
+    rt_run_rung(run, job->problem, rung, meter, out, job->row[i]);
+    for (int k = 0; k < 2; k++)
+        for (int s = 0; s < RT_SPACES && job->meter[k]; s++)
+            out->high_water[s] -= (double)rt_meter_bytes(job->meter[k], (rt_space_t)s);
     if (is_root() && (!run->opt.quiet || !out->verdict.valid)) {
         rt_verdict_print(&out->verdict, stdout);
         if (*out->line.text)
@@ -58,67 +71,39 @@ static void run_one(rt_job_t *job, int i)
     }
 }
 
-rt_ceilings_t rt_job_ceilings(const rt_job_t *job, const rt_rung_t *rung)
-{
-    const rt_kind_t kind = rt_rung_processor(rung);
-    return rt_ceilings_best(&job->before[kind], &job->after[kind]);
-}
-
-/* Returns what the rung seems to have done on each rank. */
-static rt_claim_t claim_of(const rt_outcome_t *out)
-{
-    const rt_work_t *work = &out->work;
-    const double rank_seconds = out->seconds_per_unit * rt_comm_size();
-    double most = 0;
-    for (int i = 0; i < work->n; i++)
-        most = fmax(most, work->line[i].read + work->line[i].written);
-    return (rt_claim_t){.bytes = rt_work_bytes(work) / rank_seconds,
-                        .flops = rt_work_flops(work) / rank_seconds,
-                        .arithmetic = work->arithmetic,
-                        .touched = (size_t)(most / rt_comm_size()),
-                        .timed_seconds = out->timed_seconds};
-}
-
-/* Adds to the verdict of a rung that is valid so far that it does not exceed what was measured.
- * Returns whether the ceilings had to be measured again. Collective. */
-static bool judge_plausible(rt_outcome_t *out, const rt_ceilings_t *measured, rt_ceilings_t *again)
-{
-    double share;
-    if (!out->verdict.valid)
-        return false;
-    const rt_claim_t claim = claim_of(out);
-    const rt_share_t how = rt_plausible_share(out->rung->kind, &claim, measured, &share, again);
-    if (how == RT_SHARE_UNKNOWN)
-        return false;
-    rt_verdict_check(&out->verdict, "plausible: at most 102 % of the measured ceiling", share,
-                     RT_MOST_SHARE);
-    out->plausible = share <= RT_MOST_SHARE ? RT_PLAUSIBLE : RT_IMPLAUSIBLE;
-    return how == RT_SHARE_AGAIN;
-}
-
-/* Judges the rung by all ceilings, and completes its row. */
+/* Grades the rung now that all ceilings are known, and completes its row. */
 static void finish_rung(rt_job_t *job, int i)
 {
-    const rt_run_t *run = job->run;
     rt_outcome_t *out = &job->out[i];
-    const rt_ceilings_t measured = rt_job_ceilings(job, out->rung);
-    rt_ceilings_t again;
-    const bool repeated = judge_plausible(out, &measured, &again);
-    job->valid = job->valid && out->verdict.valid;
-    if (!is_root())
-        return;
-    if (repeated) {
-        printf("\n%s exceeds the ceilings measured before and after; they were measured again:\n",
-               out->rung->name);
-        rt_print_ceilings("again", &again);
-        rt_verdict_print(&out->verdict, stdout);
+    rt_meter_t *meter = meter_of(job, out->rung);
+    if (meter && out->windows > 0) {
+        const rt_ceilings_t *best = rt_meter_best(meter);
+        const double bandwidth = rt_bandwidth_ceiling(best);
+        if (bandwidth > 0)
+            out->unrest.slowed =
+                1 - fmin(out->nearby.bandwidth / bandwidth, out->nearby.fma64 / best->fma64);
+        out->ceilings = *best;
     }
-    if (!job->row[i])
-        return;
-    rt_json_rung(out, job->row[i]);
-    rt_tuning_json(run, out->rung, job->row[i]);
-    if (repeated)
-        rt_json_ceilings(job->row[i], "ceilings_again", &again);
+    job->grade = rt_grade_worse(job->grade, rt_outcome_grade(out));
+    if (is_root() && job->row[i]) {
+        rt_json_rung(out, job->row[i]);
+        rt_tuning_json(job->run, out->rung, job->row[i]);
+    }
+}
+
+/* Prints and reports the ceilings, and frees their meters. */
+static void close_meters(rt_job_t *job)
+{
+    for (int k = 0; k < 2; k++) {
+        if (job->meter[k] && is_root()) {
+            const rt_ceilings_t *best = rt_meter_best(job->meter[k]);
+            if (!job->run->opt.quiet)
+                rt_print_ceilings(best);
+            if (job->root)
+                rt_json_ceilings(job->root, k ? "ceilings_gpu" : "ceilings_cpu", best);
+        }
+        rt_meter_destroy(job->meter[k]);
+    }
 }
 
 /* Digests the inputs of the problem. The seed is always among them. Collective. */
@@ -160,7 +145,7 @@ static void report_inputs(const rt_job_t *job)
 static void job_begin(rt_job_t *job, rt_run_t *run, json_t *root)
 {
     const size_t n = (size_t)run->app->n_rungs;
-    *job = (rt_job_t){.run = run, .root = root, .valid = true};
+    *job = (rt_job_t){.run = run, .root = root};
     job->chosen = calloc(n, sizeof *job->chosen);
     job->out = calloc(n, sizeof *job->out);
     job->row = calloc(n, sizeof *job->row);
@@ -178,7 +163,7 @@ static void job_end(rt_job_t *job)
     free(job->row);
 }
 
-rt_status_t rt_job_run(rt_run_t *run, json_t *root)
+rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
 {
     const rt_app_t *app = run->app;
     const bool timed = run->opt.seconds > 0;
@@ -187,7 +172,7 @@ rt_status_t rt_job_run(rt_run_t *run, json_t *root)
     if (rt_job_choose(&job) == 0)
         rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
     if (timed)
-        measure_ceilings(&job, job.before, "before");
+        open_meters(&job);
     rt_mem_reset_high_water();
     job.problem = rt_problem_new(run);
     report_inputs(&job);
@@ -197,18 +182,17 @@ rt_status_t rt_job_run(rt_run_t *run, json_t *root)
             rt_mem_reset_high_water();
         }
     rt_problem_destroy(run, job.problem);
-    if (timed)
-        measure_ceilings(&job, job.after, "after");
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i])
             finish_rung(&job, i);
+    close_meters(&job);
     if (is_root() && timed)
         rt_print_tables(&job);
     if (is_root() && run->opt.ladder && !run->opt.quiet && rt_app_extras(app)->compare)
         rt_app_extras(app)->compare(run, job.out, stdout);
-    const bool valid = job.valid;
+    const rt_grade_t grade = job.grade;
     job_end(&job);
-    return valid ? RT_OK : RT_INVALID;
+    return grade;
 }
 
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root)

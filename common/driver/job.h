@@ -12,13 +12,13 @@
 typedef struct {
     rt_run_t *run;
     void *problem;
-    rt_outcome_t *out; /* [n_rungs] in the order of the ladder; rung NULL: did not run */
-    bool *chosen;      /* [n_rungs] */
-    bool used[2];      /* is a rung chosen for RT_CPU, RT_CUDA? */
-    rt_ceilings_t before[2], after[2]; /* RT_CPU, RT_CUDA */
-    json_t *root, *rungs, *absent;     /* absent: rungs that were wanted and cannot run */
-    json_t **row;                      /* [n_rungs] of rungs */
-    bool valid;
+    rt_outcome_t *out;    /* [n_rungs] in the order of the ladder; rung NULL: did not run */
+    bool *chosen;         /* [n_rungs] */
+    bool used[2];         /* is a rung chosen for RT_CPU, RT_CUDA? */
+    rt_meter_t *meter[2]; /* of RT_CPU, RT_CUDA; NULL: not used, or nothing is timed */
+    json_t *root, *rungs, *absent; /* absent: rungs that were wanted and cannot run */
+    json_t **row;                  /* [n_rungs] of rungs */
+    rt_grade_t grade;              /* the worst of the rungs' */
 } rt_job_t;
 
 /* --- options.c --- */
@@ -63,6 +63,32 @@ int rt_job_choose(rt_job_t *job);
  * the most important rungs are done when the time is over. Returns how many. */
 int rt_job_list(const rt_run_t *run, const rt_rung_t **list);
 
+/* --- windows.c --- */
+
+/* How long a rung is timed. */
+typedef struct {
+    double warm_up; /* least seconds before the first window */
+    double seconds; /* of all windows together, about */
+    double window;  /* least length of one window; 0: it follows from `seconds` */
+    int windows;
+    double give_up; /* one window with one solve, if a unit takes longer; 0: never */
+} rt_plan_t;
+
+/* Plans what the options ask for. --seconds 0 times nothing, whatever --window says. */
+rt_plan_t rt_plan_of(const rt_options_t *opt);
+/* Plans a trial of the tuner: a few windows. */
+rt_plan_t rt_plan_trial(double seconds, double give_up);
+/* Runs the warm-up, then a set of windows of whole solves; with a meter, up to three sets, until
+ * one is steady: the last set counts. Fills the outcome's times, energy, watch and unrest.
+ * Collective, as are the others. */
+void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_meter_t *meter,
+                  rt_outcome_t *out);
+/* Times another set, of at least so many seconds, which replaces the last. */
+void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, double seconds,
+                   rt_meter_t *meter, rt_outcome_t *out);
+/* Times the kernel alone; a unit is a call. */
+void rt_time_isolated(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_outcome_t *out);
+
 /* --- rung.c --- */
 
 rt_attempt_t rt_run_attempt;
@@ -70,25 +96,22 @@ rt_attempt_t rt_run_attempt;
 /* --- job.c --- */
 
 /* Runs the chosen rungs on one problem. */
-rt_status_t rt_job_run(rt_run_t *run, json_t *root);
+rt_grade_t rt_job_run(rt_run_t *run, json_t *root);
 /* --tune. */
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
 /* --digest. */
 void rt_job_print_digest(rt_run_t *run);
-/* Returns the ceilings that the rung's figures are compared with. */
-rt_ceilings_t rt_job_ceilings(const rt_job_t *job, const rt_rung_t *rung);
 
 /* --- study.c --- */
 
 /* --roofline. */
-rt_status_t rt_study_roofline(rt_run_t *run, json_t *root);
+rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root);
 
 /* --- tables.c: text for the user, rank 0 --- */
 
-#define RT_STEADY_SPREAD 0.03 /* a rung whose windows differ by more is marked */
 void rt_print_header(const rt_run_t *run);
 void rt_print_version(const rt_app_t *app);
-void rt_print_ceilings(const char *when, const rt_ceilings_t *c);
+void rt_print_ceilings(const rt_ceilings_t *c);
 void rt_print_memory(const rt_outcome_t *out);
 /* Prints a table for each ladder of which something ran, and remarks. */
 void rt_print_tables(const rt_job_t *job);
@@ -98,7 +121,8 @@ void rt_print_tables(const rt_job_t *job);
 void rt_json_environment(json_t *root, const rt_run_t *run);
 void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c);
 void rt_json_rung(const rt_outcome_t *out, json_t *row);
-/* Writes --json, and prints the verdict. Returns the status of the program. Frees root. */
-rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_status_t status);
+/* Writes --json, and prints the grade. Returns the status of the program, to which the status of
+ * --tune contributes. Frees root. */
+rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_grade_t grade, rt_status_t tuned);
 
 #endif

@@ -43,9 +43,9 @@ static rt_status_t run_program(rt_run_t *run)
         rt_json_environment(root, run);
     }
     const rt_status_t tuned = run->opt.tune ? rt_job_tune(run, root) : RT_OK;
-    const rt_status_t status =
+    const rt_grade_t grade =
         run->opt.roofline ? rt_study_roofline(run, root) : rt_job_run(run, root);
-    return rt_report_end(run, root, status == RT_OK ? tuned : status);
+    return rt_report_end(run, root, tuned == RT_INVALID ? RT_GRADE_INVALID : grade, tuned);
 }
 
 int rt_app_main(const rt_app_t *app, int argc, char **argv)

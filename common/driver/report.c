@@ -18,12 +18,28 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
     rt_json_real(o, "read_bytes_per_s", c->read);
     rt_json_real(o, "fma64_flop_per_s", c->fma64);
     rt_json_real(o, "fma32_flop_per_s", c->fma32);
-    rt_json_real(o, "latency_s", c->latency);
-    rt_json_real(o, "message_bytes_per_s", c->message);
+    rt_json_int(o, "samples", c->samples);
+    rt_json_real(o, "spread", c->spread);
+    if (c->message > 0) {
+        rt_json_real(o, "latency_s", c->latency);
+        rt_json_real(o, "message_bytes_per_s", c->message);
+    }
+}
+
+static void json_clocks(const rt_watch_t *watch, json_t *row)
+{
+    json_t *o = rt_json_object(row, "clocks");
+    rt_json_real(o, "monotonic_s", watch->monotonic);
+    rt_json_real(o, "raw_s", watch->raw);
+    rt_json_real(o, "realtime_s", watch->realtime);
+    if (watch->tsc_hz > 0)
+        rt_json_real(o, "tsc_hz", watch->tsc_hz);
+    if (watch->gpu > 0)
+        rt_json_real(o, "gpu_s", watch->gpu);
 }
 
 /* Writes what a reader needs to recompute the figure of merit, which is the credited work divided
- * by the median. */
+ * by the median, and to see whether the rest of the machine agrees. */
 static void json_times(const rt_outcome_t *out, json_t *row)
 {
     rt_json_real(row, "credited_flop_per_unit", out->work.flops);
@@ -32,11 +48,21 @@ static void json_times(const rt_outcome_t *out, json_t *row)
         rt_json_append_real(windows, out->window_seconds[i]);
     rt_json_real(row, "warm_up_seconds", out->warm_up_seconds);
     rt_json_real(row, "timed_seconds", out->timed_seconds);
+    json_clocks(&out->watch, row);
     if (out->energy.source) {
         rt_json_real(row, "energy_joules", out->energy.joules);
         rt_json_real(row, "energy_seconds", out->energy.seconds);
         rt_json_text(row, "energy_source", out->energy.source);
     }
+}
+
+static void json_disturbed(const rt_outcome_t *out, rt_grade_t grade, json_t *row)
+{
+    rt_text_t said[RT_UNRESTS];
+    json_t *list = rt_json_array(row, "disturbed");
+    const int n = grade == RT_GRADE_UNSTEADY ? rt_unrest_said(&out->unrest, said) : 0;
+    for (int i = 0; i < n; i++)
+        rt_json_append_text(list, said[i].text);
 }
 
 void rt_json_rung(const rt_outcome_t *out, json_t *row)
@@ -45,8 +71,9 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
     rt_json_text(row, "after", out->rung->after);
     rt_json_text(row, "idea", out->rung->idea);
-    rt_json_text(row, "verdict", out->verdict.valid ? "VALID" : "INVALID");
-    rt_json_array(row, "disturbed");
+    const rt_grade_t grade = rt_outcome_grade(out);
+    rt_json_text(row, "verdict", rt_grade_name(grade));
+    json_disturbed(out, grade, row);
     json_t *checks = rt_json_array(row, "checks");
     for (int i = 0; i < out->verdict.n; i++) {
         const rt_check_t *c = &out->verdict.check[i];
@@ -69,12 +96,17 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_text(row, "unit", work->unit);
     rt_json_text(row, "arithmetic", arithmetic_names[work->arithmetic]);
     rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
-    rt_json_real(row, "spread", out->spread);
+    rt_json_real(row, "spread", out->unrest.spread);
     rt_json_int(row, "windows", out->windows);
     rt_json_int(row, "solves", out->solves);
     json_times(out, row);
-    rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
-    rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
+    if (grade == RT_GRADE_VALID) {
+        rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
+        rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
+    }
+    rt_json_real(row, "touched_bytes", rt_work_touched(work) / rt_comm_size());
+    if (out->again.samples > 0)
+        rt_json_ceilings(row, "ceilings_again", &out->again);
     rt_json_real(row, "bytes_per_unit", rt_work_bytes(work));
     rt_json_real(row, "flop_per_unit", rt_work_flops(work));
 }
@@ -111,18 +143,19 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
     rt_json_int(options, "seed", run->opt.seed);
 }
 
-rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_status_t status)
+rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_grade_t grade, rt_status_t tuned)
 {
+    const rt_status_t status = grade == RT_GRADE_INVALID ? RT_INVALID : tuned;
     if (rt_comm_rank() != 0)
         return status;
-    const char *verdict = status == RT_OK ? "VALID" : "INVALID";
     bool written = true;
     if (root) {
-        rt_json_text(root, "verdict", verdict);
+        rt_json_text(root, "verdict", rt_grade_name(grade));
         const char *nonce = run->opt.nonce ? run->opt.nonce : "";
         written = rt_report_write(run->opt.json, root, nonce) == 0;
         json_decref(root);
     }
-    printf("\n%s: %s%s\n", run->app->name, verdict, written ? "" : ", but --json was not written");
+    printf("\n%s: %s%s\n", run->app->name, rt_grade_name(grade),
+           written ? "" : ", but --json was not written");
     return written ? status : RT_ENVIRONMENT;
 }

@@ -1,116 +1,17 @@
 /*
  * driver/rung.c - one rung from set-up to verdict. Correct first, then fast: nothing is timed
- * before it was verified, and what the timed run left behind is verified again.
+ * before it was verified, and what the timed run left behind is verified again. Then the machine is
+ * judged: could it have been so fast, and was it left alone?
  */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stats.h"
 #include "driver/job.h"
 #include "machine/comm.h"
 #include "machine/kernels.h"
 #include "machine/timer.h"
-
-enum { TRIAL_WINDOWS = 3 };
-#define WARM_UP  0.2 /* as a share of the time of all windows */
-#define PATIENCE 4   /* windows may take this many times the seconds that were asked for */
-
-/* Returns the seconds of one solve on the slowest rank. Its outputs are made unusable first,
- * outside the timed part, so that a solve that does nothing leaves nothing. */
-static double timed_solve(const rt_app_t *app, void *solver)
-{
-    app->spoil(solver);
-    double begin = rt_window_begin();
-    app->solve(solver);
-    double seconds = rt_window_end(begin);
-    rt_comm_max(&seconds, 1);
-    return seconds;
-}
-
-/* Computes median and spread of the first n windows; the windows keep their order. */
-static void judge_windows(int n, int solves, rt_outcome_t *out)
-{
-    double sorted[RT_MAX_WINDOWS];
-    memcpy(sorted, out->window_seconds, (size_t)n * sizeof *sorted);
-    out->seconds_per_unit = rt_median(sorted, n);
-    out->spread = (sorted[n - 1] - sorted[0]) / out->seconds_per_unit;
-    out->windows = n;
-    out->solves = solves;
-}
-
-/* How long a rung is timed. */
-typedef struct {
-    double warm_up; /* least seconds before the first window */
-    double seconds; /* of all windows together, about */
-    double window;  /* least length of one window; 0: it follows from `seconds` */
-    int windows;
-    double give_up; /* one window with one solve, if a unit takes longer; 0: never */
-} plan_t;
-
-/* Plans what the options ask for. --seconds 0 times nothing, whatever --window says. */
-static plan_t plan_of(const rt_options_t *opt)
-{
-    plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
-    if (plan.seconds > 0 && plan.window > 0)
-        plan.seconds = plan.window * plan.windows;
-    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : WARM_UP * plan.seconds;
-    return plan;
-}
-
-/* Runs the warm-up, then windows of whole solves; fills the outcome's times and its energy. */
-static void time_rung(const rt_app_t *app, void *solver, const plan_t *plan, rt_outcome_t *out)
-{
-    rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
-    double one = timed_solve(app, solver);
-    out->warm_up_seconds = one;
-    const bool hopeless = plan->give_up > 0 && one > plan->give_up * out->work.units;
-    while (out->warm_up_seconds < plan->warm_up && !hopeless)
-        out->warm_up_seconds += one = timed_solve(app, solver);
-
-    const int n = hopeless ? 1 : plan->windows;
-    const int least =
-        hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(plan->seconds / n / fmax(one, 1e-9)));
-    /* A rung whose first windows take this long gets no more of them. Otherwise the plain loop at
-     * the foot of a ladder would take minutes. */
-    const double most = plan->window > 0 ? INFINITY : PATIENCE * plan->seconds;
-    int solves = 0, i = 0;
-    rt_energy_start();
-    for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
-        double window = 0;
-        int k = 0;
-        for (; k < least || (window < plan->window && !hopeless); k++)
-            window += timed_solve(app, solver);
-        out->window_seconds[i] = window / (k * out->work.units);
-        out->timed_seconds += window;
-        solves += k;
-        rt_energy_sample();
-    }
-    rt_energy_stop(&out->energy);
-    judge_windows(i, solves, out);
-}
-
-/* Returns the seconds of so many calls of the kernel alone, on the slowest rank. */
-static double timed_calls(const rt_app_t *app, void *solver, int calls)
-{
-    double seconds = app->extras->isolated(solver, calls);
-    rt_comm_max(&seconds, 1);
-    return seconds;
-}
-
-/* Times the kernel alone; a unit is a call. */
-static void time_isolated(const rt_app_t *app, void *solver, double seconds, int n,
-                          rt_outcome_t *out)
-{
-    int calls = 1;
-    double took = timed_calls(app, solver, calls);
-    while (took < 0.2 * seconds && calls < 1 << 24)
-        took = timed_calls(app, solver, calls *= 2);
-    calls = (int)fmax(1, ceil(seconds / n / fmax(took / calls, 1e-9)));
-    for (int i = 0; i < n; i++)
-        out->window_seconds[i] = timed_calls(app, solver, calls) / calls;
-    judge_windows(n, n * calls, out);
-}
+#include "measure/plausible.h"
 
 /* Solves with the timers on, to say where the time went, and in which kernels. */
 static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
@@ -171,21 +72,67 @@ static void take_result(const rt_app_t *app, const void *solver, rt_outcome_t *o
     out->line = result.line;
 }
 
-void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_outcome_t *out,
-                 json_t *extra)
+/* Returns what the rung seems to have done on each rank. */
+static rt_claim_t claim_of(const rt_outcome_t *out)
+{
+    const rt_work_t *work = &out->work;
+    const double rank_seconds = out->seconds_per_unit * rt_comm_size();
+    return (rt_claim_t){.bytes = rt_work_bytes(work) / rank_seconds,
+                        .flops = rt_work_flops(work) / rank_seconds,
+                        .arithmetic = work->arithmetic,
+                        .touched = (size_t)rt_work_touched(work) / (size_t)rt_comm_size()};
+}
+
+/* Judges whether the machine could have done that. Measures a rung that seems too fast again, and
+ * the ceilings with it. */
+static void judge_plausible(const rt_app_t *app, void *solver, const rt_plan_t *plan,
+                            rt_meter_t *meter, rt_outcome_t *out)
+{
+    enum { TRIES = 4 };
+    static const double seconds[TRIES] = {0.05, 0.15, 0.5, 0.5};
+    rt_claim_t claim = claim_of(out);
+    out->ceilings = *rt_meter_best(meter);
+    if (rt_bandwidth_ceiling(&out->ceilings) <= 0)
+        return;
+    double share = rt_share_of(&claim, &out->ceilings, NULL);
+    for (int go = 0; share > RT_MOST_SHARE && go < TRIES; go++) {
+        rt_ceilings_t again;
+        rt_ceiling_measure(out->ceilings.kind, claim.touched, seconds[go], &again);
+        out->again = go ? rt_ceilings_best(&out->again, &again) : again;
+        rt_time_again(app, solver, plan, seconds[go], meter, out);
+        claim = claim_of(out);
+        out->ceilings = *rt_meter_best(meter);
+        share = rt_share_of(&claim, &out->ceilings, &out->again);
+    }
+    const bool steady = rt_steady(&out->unrest) && out->again.spread <= RT_MOST_SLOWED;
+    if (share > RT_MOST_SHARE && !steady)
+        out->unrest.share = share;
+    else
+        rt_verdict_check(&out->verdict, "plausible: at most 102 % of the measured ceiling", share,
+                         RT_MOST_SHARE);
+}
+
+void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_meter_t *meter,
+                 rt_outcome_t *out, json_t *extra)
 {
     const rt_app_t *app = run->app;
     void *solver = begin_rung(run, problem, rung, out);
-    const plan_t plan = plan_of(&run->opt);
+    const rt_plan_t plan = rt_plan_of(&run->opt);
+    const bool timed = plan.seconds > 0 && out->verdict.valid;
     rt_kernels_mark();
-    if (plan.seconds > 0 && out->verdict.valid)
-        time_rung(app, solver, &plan, out);
+    if (timed)
+        rt_time_rung(app, solver, &plan, meter, out);
     else
         solve_once(app, solver);
     if (extra)
         rt_kernels_json(extra);
     app->verify_after(solver, &out->verdict);
     take_result(app, solver, out, extra);
+    if (timed && meter && out->verdict.valid) {
+        judge_plausible(app, solver, &plan, meter, out);
+        if (out->again.samples > 0)
+            app->verify_after(solver, &out->verdict); /* it was timed again */
+    }
     if (run->opt.profile)
         profile_rung(run, solver, out);
     if (run->opt.picture && rt_app_extras(app)->picture)
@@ -199,20 +146,17 @@ bool rt_run_attempt(const rt_run_t *run, void *problem, const rt_rung_t *rung,
                     const rt_trial_t *trial, rt_outcome_t *out)
 {
     const rt_app_t *app = run->app;
+    const rt_plan_t plan = rt_plan_trial(trial->seconds, trial->give_up);
     rt_text_t why;
     if (rt_run_obstacle(run, rung, false, &why))
         return false;
     void *solver = begin_rung(run, problem, rung, out);
     if (out->verdict.valid && !trial->isolated) {
-        const plan_t plan = {.warm_up = WARM_UP * trial->seconds,
-                             .seconds = trial->seconds,
-                             .windows = TRIAL_WINDOWS,
-                             .give_up = trial->give_up};
-        time_rung(app, solver, &plan, out);
+        rt_time_rung(app, solver, &plan, NULL, out);
     } else {
         solve_once(app, solver); /* so that the kernel alone has data of a solve */
         if (out->verdict.valid)
-            time_isolated(app, solver, trial->seconds, TRIAL_WINDOWS, out);
+            rt_time_isolated(app, solver, &plan, out);
         solve_once(app, solver);
     }
     app->verify_after(solver, &out->verdict);

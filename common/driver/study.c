@@ -20,7 +20,7 @@ typedef struct {
     rt_run_t *run;
     rt_table_t *table;
     json_t *rows;
-    bool valid;
+    rt_grade_t grade;
     int rows_made;
 } study_t;
 
@@ -31,8 +31,9 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     double moved = rt_work_bytes(work) / work->bytes;
     const rt_extras_t *extras = rt_app_extras(study->run->app);
     const char *paper = extras->paper ? extras->paper(study->run, out->rung) : "";
-    bool valid = out->verdict.valid;
-    study->valid = study->valid && valid;
+    const rt_grade_t grade = rt_outcome_grade(out);
+    const bool valid = grade != RT_GRADE_INVALID;
+    study->grade = rt_grade_worse(study->grade, grade);
     study->rows_made++;
     rt_table_t *t = study->table;
     rt_table_cell(t, "%s", name);
@@ -48,7 +49,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
         for (int i = 0; i < 6; i++)
             rt_table_cell(t, "-");
     }
-    rt_table_cell(t, "%s", valid ? "VALID" : "INVALID");
+    rt_table_cell(t, "%s", rt_grade_name(grade));
     rt_table_cell(t, "%s", paper);
     rt_table_row(t);
     if (!valid || !study->rows)
@@ -89,7 +90,7 @@ static void study_case(study_t *study, const char *name)
         }
         if (rt_comm_rank() == 0)
             rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
-        rt_run_rung(run, problem, rung, &out, NULL);
+        rt_run_rung(run, problem, rung, NULL, &out, NULL);
         add_row(study, &out, roofline, name);
         if (!out.verdict.valid && rt_comm_rank() == 0)
             rt_verdict_print(&out.verdict, stdout);
@@ -98,14 +99,14 @@ static void study_case(study_t *study, const char *name)
         rt_problem_destroy(run, problem);
 }
 
-rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
+rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root)
 {
     const rt_extras_t *extras = rt_app_extras(run->app);
     const bool one = rt_run_has_extents(run) || run->opt.size;
     study_t study = {run,
                      rt_table_new("<case|<rung|us per iteration|GFlop/s|roofline GFlop/s|share|"
                                   "bytes moved / credited|share by bytes moved|<verdict|<paper"),
-                     root ? rt_json_array(root, "roofline") : NULL, true, 0};
+                     root ? rt_json_array(root, "roofline") : NULL, RT_GRADE_VALID, 0};
     rt_run_assign(run, extras->roofline_settings);
     static const char *const given[] = {"as given", NULL};
     const char *const *cases = one ? given : extras->roofline_cases;
@@ -125,5 +126,5 @@ rt_status_t rt_study_roofline(rt_run_t *run, json_t *root)
         rt_table_print(study.table, stdout);
     }
     rt_table_destroy(study.table);
-    return study.valid ? RT_OK : RT_INVALID;
+    return study.grade;
 }

@@ -33,15 +33,14 @@ void rt_print_header(const rt_run_t *run)
     print_kokkos();
 }
 
-void rt_print_ceilings(const char *when, const rt_ceilings_t *c)
+void rt_print_ceilings(const rt_ceilings_t *c)
 {
     char set[32];
-    printf(
-        "ceilings      %s, %s, over %s: copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 "
-        "%.0f GFlop/s",
-        when, c->kind == RT_CPU ? "CPU" : "GPU",
-        rt_mem_format((double)c->working_set, set, sizeof set), c->copy * 1e-9, c->triad * 1e-9,
-        c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
+    printf("\nceilings      %s, over %s, the highest of %d samples, which differ by %.0f %%:\n"
+           "              copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 %.0f GFlop/s",
+           c->kind == RT_CPU ? "CPU" : "GPU",
+           rt_mem_format((double)c->working_set, set, sizeof set), c->samples, 100 * c->spread,
+           c->copy * 1e-9, c->triad * 1e-9, c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
     if (c->message > 0)
         printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
     printf("\n");
@@ -59,39 +58,49 @@ void rt_print_memory(const rt_outcome_t *out)
     printf("\n");
 }
 
-/* Adds the cells with the figures of a rung that was timed. */
+/* Adds a cell with the share that a rate of one rank is of a ceiling; "-" if that is not known, or
+ * less than the rate (the ceiling of a cache that no loop measured). */
+static void add_share(double rate, double ceiling, rt_table_t *t)
+{
+    if (ceiling > 0 && rate <= RT_MOST_SHARE * ceiling)
+        rt_table_cell(t, "%.1f %%", 100 * rate / ceiling);
+    else
+        rt_table_cell(t, "-");
+}
+
+/* Returns the seconds of a rung that is VALID, 0 if it is not or was not timed. */
+static double valid_seconds(const rt_outcome_t *out)
+{
+    return out->rung && rt_outcome_grade(out) == RT_GRADE_VALID ? out->seconds_per_unit : 0;
+}
+
+/* Adds the cells with the figures of merit of a rung, and all that follows from its time. */
 static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t *t)
 {
     const rt_app_t *app = job->run->app;
     const rt_work_t *work = &out->work;
-    const rt_ceilings_t ceilings = rt_job_ceilings(job, out->rung);
-    const double fma = rt_arithmetic_ceiling(&ceilings, work->arithmetic);
+    const rt_ceilings_t ceilings =
+        out->again.samples ? rt_ceilings_best(&out->ceilings, &out->again) : out->ceilings;
     const double s = out->seconds_per_unit, rank_seconds = s * rt_comm_size();
     const double bytes = rt_work_bytes(work), flops = rt_work_flops(work);
-    rt_table_cell(t, "%.2f", s * 1e6);
-    rt_table_cell(t, "%.1f %%", 100 * out->spread);
     rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
     rt_table_cell(t, "%.1f", work->points / s * 1e-6);
     rt_table_cell(t, "%.1f", bytes / s * 1e-9);
-    rt_table_cell(t, "%.1f %%", 100 * bytes / rank_seconds / rt_bandwidth_ceiling(&ceilings));
+    add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&ceilings), t);
     rt_table_cell(t, "%.2f", flops / s * 1e-9);
-    if (fma > 0)
-        rt_table_cell(t, "%.1f %%", 100 * flops / rank_seconds / fma);
-    else
-        rt_table_cell(t, "-");
+    add_share(flops / rank_seconds, rt_arithmetic_ceiling(&ceilings, work->arithmetic), t);
     const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
-    const rt_outcome_t *before = after ? &job->out[after - app->ladder] : NULL;
-    if (before && before->rung && before->seconds_per_unit > 0)
-        rt_table_cell(t, "%.2fx", before->seconds_per_unit / s);
+    const double before = after ? valid_seconds(&job->out[after - app->ladder]) : 0;
+    if (before > 0)
+        rt_table_cell(t, "%.2fx", before / s);
     else
         rt_table_cell(t, "-");
-    rt_table_cell(t, "%s", out->rung->after);
 }
 
 /* Prints the table of the ladder that has rungs begin .. end - 1. */
 static void print_table(const rt_job_t *job, int begin, int end)
 {
-    enum { FIGURES = 10 };
+    enum { FIGURES = 7 };
     const rt_app_t *app = job->run->app;
     const char *name = app->ladder[begin].ladder;
     rt_work_t first; /* for the names, which all its rungs share */
@@ -109,11 +118,15 @@ static void print_table(const rt_job_t *job, int begin, int end)
         rt_table_cell(t, "%s", out->rung->name);
         rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
         const bool timed = out->verdict.valid && out->seconds_per_unit > 0;
-        if (timed)
+        rt_table_cell(t, timed ? "%.2f" : "-", out->seconds_per_unit * 1e6);
+        rt_table_cell(t, timed && out->windows > 1 ? "%.1f %%" : "-", 100 * out->unrest.spread);
+        if (valid_seconds(out) > 0)
             add_figures(job, out, t);
-        for (int cell = 0; !timed && cell < FIGURES; cell++)
-            rt_table_cell(t, "-");
-        rt_table_cell(t, "%s", out->verdict.valid ? "VALID" : "INVALID");
+        else
+            for (int cell = 0; cell < FIGURES; cell++)
+                rt_table_cell(t, "-");
+        rt_table_cell(t, "%s", out->rung->after);
+        rt_table_cell(t, "%s", rt_grade_name(rt_outcome_grade(out)));
         rt_table_row(t);
     }
     if (name)
@@ -125,29 +138,28 @@ static void print_table(const rt_job_t *job, int begin, int end)
     rt_table_destroy(t);
 }
 
-/* Names the rungs whose figures to take with care. */
+/* Says why rungs are UNSTEADY, and so have no figures. */
 static void print_unsteady(const rt_job_t *job)
 {
-    enum { INDENT = 14, WIDTH = 90 };
-    int column = 0; /* 0: nothing is printed yet */
+    bool any = false;
     for (int i = 0; i < job->run->app->n_rungs; i++) {
         const rt_outcome_t *out = &job->out[i];
-        rt_text_t item;
-        if (!out->rung || !out->verdict.valid || out->spread <= RT_STEADY_SPREAD)
+        rt_text_t said[RT_UNRESTS];
+        if (!out->rung || rt_outcome_grade(out) != RT_GRADE_UNSTEADY)
             continue;
-        rt_text(&item, "%s %.1f %%", out->rung->name, 100 * out->spread);
-        const int length = (int)strlen(item.text);
-        if (column == 0)
-            column = printf("\nunsteady      %s", item.text) - 1;
-        else if (column + 2 + length < WIDTH)
-            column += printf(", %s", item.text);
-        else
-            column = printf(",\n%*s%s", INDENT, "", item.text) - 2;
+        const int n = rt_unrest_said(&out->unrest, said);
+        for (int k = 0; k < n; k++)
+            printf("%s%s%s",
+                   k     ? "; "
+                   : any ? "unsteady      "
+                         : "\nunsteady      ",
+                   k ? "" : rt_text(&(rt_text_t){""}, "%s: ", out->rung->name), said[k].text);
+        printf("\n");
+        any = true;
     }
-    if (column > 0)
-        printf("\n%*swindows differ by more than %.0f %%: use longer ones (--window), or an idle "
-               "machine\n",
-               INDENT, "", 100 * RT_STEADY_SPREAD);
+    if (any)
+        printf("              no figure of merit of these: use a quiet machine, or longer windows "
+               "(--window)\n");
 }
 
 /* Prints the remarks below the tables: unsteady rungs, and the energy if there is a meter. */

@@ -85,6 +85,11 @@ void rt_json_append_real(json_t *array, double value)
     append(array, json_real(value));
 }
 
+void rt_json_append_text(json_t *array, const char *value)
+{
+    append(array, json_string(value));
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 /* Returns an errno of rt_draft_begin in words for the user. */

@@ -25,6 +25,7 @@ json_t *rt_json_object(json_t *object, const char *key);
 json_t *rt_json_array(json_t *object, const char *key);
 json_t *rt_json_append_object(json_t *array);
 void rt_json_append_real(json_t *array, double value);
+void rt_json_append_text(json_t *array, const char *value);
 
 /* Refuses (RT_USAGE), before a run, a path that could not be written after it: missing folder, a
  * folder, no permission. Leaves no file, and does not touch an existing one. */

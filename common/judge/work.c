@@ -1,5 +1,6 @@
 /* judge/work.c - sums over the lines of a work model. */
 #include "config.h"
+#include <math.h>
 #include "judge/work.h"
 
 #include "base/error.h"
@@ -36,4 +37,12 @@ double rt_work_flops(const rt_work_t *work)
     for (int i = 0; i < work->n; i++)
         sum += work->line[i].calls * work->line[i].flops;
     return sum;
+}
+
+double rt_work_touched(const rt_work_t *work)
+{
+    double most = 0;
+    for (int i = 0; i < work->n; i++)
+        most = fmax(most, work->line[i].read + work->line[i].written);
+    return most;
 }

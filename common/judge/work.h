@@ -42,6 +42,8 @@ void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops
 /* Return the sums over all lines: calls * (read + written), and calls * flops. */
 double rt_work_bytes(const rt_work_t *work);
 double rt_work_flops(const rt_work_t *work);
+/* Returns the bytes that the largest line touches in one call. */
+double rt_work_touched(const rt_work_t *work);
 
 #ifdef __cplusplus
 }

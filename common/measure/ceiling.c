@@ -12,9 +12,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/ceiling_loops.h"
+#include "measure/messages.h"
 #include "machine/comm.h"
 #include "base/error.h"
 #include "machine/kokkos.h"
@@ -83,17 +83,20 @@ static const struct {
     [RT_LOOP_READ] = {"read", 8, {1, 7, 1}},
 };
 
+/* A loop over arrays that fill the working set. */
 typedef struct {
     const rt_loops_t *loops;
     rt_loop_t loop;
     int shape;
     rt_streams_t streams;
-} stream_task_t;
+    char *block;
+    size_t bytes; /* of the block */
+} stream_t;
 
 static void stream_once(void *what)
 {
-    const stream_task_t *t = what;
-    t->loops->pass(t->loop, t->shape, &t->streams);
+    const stream_t *s = what;
+    s->loops->pass(s->loop, s->shape, &s->streams);
 }
 
 /* Arrays whose distance is a multiple of a page would compete for the same few sets of a cache. A
@@ -106,34 +109,55 @@ static size_t array_distance(size_t n)
     return (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
 }
 
-/* Returns bytes per second, counting 8 for each item read and 8 for each item written. */
-static double stream_rate(const rt_loops_t *loops, rt_loop_t loop, size_t working_set,
-                          double budget)
+static stream_t stream_new(const rt_loops_t *loops, rt_loop_t loop, size_t working_set)
 {
     const int arrays = stream_loop[loop].arrays;
     size_t n = working_set / (sizeof(double) * (size_t)arrays);
     n = n < 2 ? 2 : n / 2 * 2;
     const size_t distance = array_distance(n);
-    char *block = rt_alloc((size_t)arrays, distance, loops->space);
-    stream_task_t task = {.loops = loops, .loop = loop, .streams.n = n};
+    stream_t s = {.loops = loops, .loop = loop, .streams.n = n, .bytes = (size_t)arrays * distance};
+    s.block = rt_alloc((size_t)arrays, distance, loops->space);
     for (int k = 0; k < arrays; k++) {
-        task.streams.array[k] = (double *)(void *)(block + (size_t)k * distance);
-        loops->set(task.streams.array[k], n, k);
+        s.streams.array[k] = (double *)(void *)(s.block + (size_t)k * distance);
+        loops->set(s.streams.array[k], n, k);
     }
+    return s;
+}
 
-    double best = INFINITY;
+/* Returns bytes per second of the loop in its present shape, counting 8 for each item read and 8
+ * for each item written. */
+static double stream_rate(stream_t *s, double budget)
+{
+    const size_t n = s->streams.n;
+    double *written = s->streams.array[0];
+    rt_fill(written, s->loops->space, 0xff, n * sizeof(double)); /* NaN */
+    const double seconds = best_time(s->loops, (task_t){.once = stream_once, .what = s}, budget);
+    const double wrong = s->loops->wrong(written, n, stream_loop[s->loop].expected);
+    RT_EXPECT(wrong == 0, RT_INVALID, "ceiling loop %s, shape %d: %.0f of %zu items are wrong",
+              stream_loop[s->loop].name, s->shape, wrong, n);
+    return (double)n * sizeof(double) * stream_loop[s->loop].arrays / seconds;
+}
+
+/* Leaves the loop in its fastest shape; returns bytes per second. */
+static double stream_best(stream_t *s, double budget)
+{
+    double best = 0;
+    int shape = 0;
     rt_comm_barrier(); /* ranks of one host share its memory, so all measure at the same time */
-    for (task.shape = 0; task.shape < loops->shapes; task.shape++) {
-        rt_fill(task.streams.array[0], loops->space, 0xff, n * sizeof(double)); /* NaN */
-        const double seconds =
-            best_time(loops, (task_t){.once = stream_once, .what = &task}, budget / loops->shapes);
-        best = seconds < best ? seconds : best;
-        const double wrong = loops->wrong(task.streams.array[0], n, stream_loop[loop].expected);
-        RT_EXPECT(wrong == 0, RT_INVALID, "ceiling loop %s, shape %d: %.0f of %zu items are wrong",
-                  stream_loop[loop].name, task.shape, wrong, n);
+    for (s->shape = 0; s->shape < s->loops->shapes; s->shape++) {
+        const double rate = stream_rate(s, budget / s->loops->shapes);
+        if (rate > best) {
+            best = rate;
+            shape = s->shape;
+        }
     }
-    rt_free(block, loops->space);
-    return (double)n * sizeof(double) * arrays / best;
+    s->shape = shape;
+    return best;
+}
+
+static void stream_destroy(const stream_t *s)
+{
+    rt_free(s->block, s->loops->space);
 }
 
 /* ---- arithmetic ---- */
@@ -163,121 +187,176 @@ static void fma_check(const rt_loops_t *loops, int bits, int shape)
               RT_FMA_STEPS, counted);
 }
 
-static double fma_rate(const rt_loops_t *loops, int bits, double budget)
+static double fma_rate(fma_task_t *task, double budget)
 {
-    double best = 0;
-    rt_comm_barrier();
-    for (int shape = 0; shape < loops->fma_shapes; shape++) {
-        fma_check(loops, bits, shape);
-        fma_task_t task = {loops, bits, shape};
-        const double seconds =
-            best_time(loops, (task_t){.once = fma_once, .what = &task}, budget / loops->fma_shapes);
-        const double rate = 2.0 * RT_FMA_STEPS * loops->fma_lanes(bits, shape) / seconds;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    const double seconds = best_time(task->loops, (task_t){.once = fma_once, .what = task}, budget);
+    return 2.0 * RT_FMA_STEPS * task->loops->fma_lanes(task->bits, task->shape) / seconds;
 }
 
-/* ---- messages ---- */
-
-/* Sends a message from rank 0 to rank 1 and back, `trips` times; returns seconds one way. The first
- * and the last byte are a serial number, so that no message can be taken for another. */
-static double ping_pong(rt_request_t *request, unsigned char *data, size_t bytes, int trips)
+/* Leaves the task in its fastest shape; returns flop per second. */
+static double fma_best(fma_task_t *task, double budget)
 {
-    const int me = rt_comm_rank(), other = 1 - me, tag = 77;
-    const double begin = rt_clock();
-    for (int i = 0; i < trips; i++) {
-        if (me == 0) {
-            data[0] = data[bytes - 1] = (unsigned char)i;
-            rt_request_send(request, data, bytes, other, tag);
-            rt_request_wait(request);
-        }
-        /* spoiled, so that only a message that arrives can set it */
-        data[0] = data[bytes - 1] = (unsigned char)(me == 0 ? i + 1 : i - 1);
-        rt_request_recv(request, data, bytes, other, tag);
-        rt_request_wait(request);
-        RT_EXPECT(data[0] == (unsigned char)i && data[bytes - 1] == (unsigned char)i, RT_INVALID,
-                  "message %d of the ping-pong of %zu bytes has another serial number", i, bytes);
-        if (me == 1) {
-            rt_request_send(request, data, bytes, other, tag);
-            rt_request_wait(request);
-        }
-    }
-    return (rt_clock() - begin) / (2.0 * trips);
-}
-
-enum { ROUNDS = 5 };
-
-/* Returns the best of ROUNDS rounds, in seconds one way; the same on all ranks. */
-static double ping_pong_best(size_t bytes, int trips)
-{
+    const int shapes = task->loops->fma_shapes;
     double best = 0;
+    int fastest = 0;
     rt_comm_barrier();
-    if (rt_comm_rank() < 2) {
-        unsigned char *data = RT_NEW(unsigned char, bytes, RT_HOST);
-        memset(data, 0, bytes);
-        rt_request_t *request = rt_request_new(1);
-        ping_pong(request, data, bytes, trips); /* connections are made by the first message */
-        best = INFINITY;
-        for (int round = 0; round < ROUNDS; round++) {
-            const double seconds = ping_pong(request, data, bytes, trips);
-            best = seconds < best ? seconds : best;
+    for (task->shape = 0; task->shape < shapes; task->shape++) {
+        fma_check(task->loops, task->bits, task->shape);
+        const double rate = fma_rate(task, budget / shapes);
+        if (rate > best) {
+            best = rate;
+            fastest = task->shape;
         }
-        rt_request_destroy(request);
-        rt_free(data, RT_HOST);
     }
-    rt_comm_bcast(&best, sizeof best, 0);
+    task->shape = fastest;
     return best;
 }
 
 /* ---- the interface ---- */
 
-/* A CPU's bandwidth is the same for all sizes far above its caches, and filling the whole memory of
- * a large server takes minutes. */
-static const size_t most_host_bytes = (size_t)8 << 30;
+/* Bandwidth is the same for all sizes far above the caches, and filling the whole memory of a large
+ * server takes minutes. */
+static const size_t most_host_bytes = (size_t)2 << 30, most_device_bytes = (size_t)8 << 30;
 
 /* Returns `wanted`, or less: what may be taken while the app's own arrays are allocated. */
 static size_t affordable(const rt_loops_t *loops, size_t wanted)
 {
-    const size_t least = 65536;
-    size_t room = rt_mem_available(loops->space) / 10 * 9;
+    size_t room = rt_mem_available(loops->space) / 10 * 9, most = most_device_bytes;
     if (loops->space != RT_DEVICE) {
         room /= (size_t)rt_comm_local_size();
-        room = room < most_host_bytes ? room : most_host_bytes;
+        most = most_host_bytes / (size_t)rt_comm_local_size();
     }
+    room = room < most ? room : most;
     const size_t bytes = wanted < room ? wanted : room;
-    return bytes > least ? bytes : least;
+    return bytes > RT_LEAST_SET ? bytes : RT_LEAST_SET;
+}
+
+/* What a meter keeps: the fastest loop over memory, and the arithmetic, in their fastest shapes. */
+typedef struct {
+    stream_t stream;
+    fma_task_t fma64, fma32;
+} fastest_t;
+
+/* Measures all loops over out->working_set. Leaves the fastest, which owns arrays, in *keep, if there
+ * is a keep. */
+static void measure_loops(const rt_loops_t *loops, double seconds, rt_ceilings_t *out,
+                          fastest_t *keep)
+{
+    fma_task_t fma64 = {.loops = loops, .bits = 64}, fma32 = {.loops = loops, .bits = 32};
+    const double budget = seconds / 5; /* three loops over memory, two of arithmetic */
+    double rate[RT_LOOPS + 2], best = 0;
+    for (int loop = 0; loop < RT_LOOPS; loop++) {
+        stream_t s = stream_new(loops, (rt_loop_t)loop, out->working_set);
+        rate[loop] = stream_best(&s, budget);
+        rt_comm_min(&rate[loop], 1);
+        const bool fastest = keep && rate[loop] > best;
+        if (fastest && best > 0)
+            stream_destroy(&keep->stream);
+        if (fastest) {
+            keep->stream = s;
+            best = rate[loop];
+        } else {
+            stream_destroy(&s);
+        }
+    }
+    rate[RT_LOOPS] = fma_best(&fma64, budget);
+    rate[RT_LOOPS + 1] = fma_best(&fma32, budget);
+    if (keep) {
+        keep->fma64 = fma64;
+        keep->fma32 = fma32;
+    }
+    rt_comm_min(&rate[RT_LOOPS], 2);
+    out->copy = rate[RT_LOOP_COPY];
+    out->triad = rate[RT_LOOP_TRIAD];
+    out->read = rate[RT_LOOP_READ];
+    out->fma64 = rate[RT_LOOPS];
+    out->fma32 = rate[RT_LOOPS + 1];
 }
 
 void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_ceilings_t *out)
 {
     const rt_loops_t *loops = loops_of(kind);
-    memset(out, 0, sizeof *out);
-    out->kind = kind;
-    if (loops) {
-        const double budget = seconds / 5; /* three loops over memory, two of arithmetic */
-        out->working_set = affordable(loops, working_set);
-        loops->open();
-        double rate[] = {
-            stream_rate(loops, RT_LOOP_COPY, out->working_set, budget),
-            stream_rate(loops, RT_LOOP_TRIAD, out->working_set, budget),
-            stream_rate(loops, RT_LOOP_READ, out->working_set, budget),
-            fma_rate(loops, 64, budget),
-            fma_rate(loops, 32, budget),
-        };
-        loops->close();
-        rt_comm_min(rate, 5);
-        out->copy = rate[0];
-        out->triad = rate[1];
-        out->read = rate[2];
-        out->fma64 = rate[3];
-        out->fma32 = rate[4];
+    *out = (rt_ceilings_t){.kind = kind, .samples = 1};
+    if (!loops)
+        return;
+    out->working_set = affordable(loops, working_set);
+    loops->open();
+    measure_loops(loops, seconds, out, NULL);
+    loops->close();
+}
+
+double rt_bandwidth_ceiling(const rt_ceilings_t *c)
+{
+    return fmax(c->copy, fmax(c->triad, c->read));
+}
+
+/* ---- the meter ---- */
+
+struct rt_meter {
+    const rt_loops_t *loops; /* NULL: a processor that cannot be measured */
+    fastest_t fastest;
+    double budget;      /* seconds of a sample, about */
+    double lowest;      /* bandwidth of the slowest sample */
+    rt_ceilings_t best; /* highest of all samples */
+};
+
+rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
+{
+    rt_meter_t *m = calloc(1, sizeof *m);
+    RT_EXPECT(m, RT_MEMORY, "out of memory for the ceilings");
+    m->loops = loops_of(kind);
+    m->best = (rt_ceilings_t){.kind = kind, .samples = 1};
+    if (m->loops) {
+        m->best.working_set = affordable(m->loops, working_set);
+        m->budget = fmin(0.02, seconds / 5);
+        m->loops->open();
+        measure_loops(m->loops, seconds, &m->best, &m->fastest);
+        m->loops->close();
+        m->lowest = rt_bandwidth_ceiling(&m->best);
     }
-    if (rt_comm_size() > 1) {
-        enum { SMALL = 8, SMALL_TRIPS = 200, LARGE = 1 << 20, LARGE_TRIPS = 10 }; /* bytes */
-        out->latency = ping_pong_best(SMALL, SMALL_TRIPS);
-        out->message = LARGE / ping_pong_best(LARGE, LARGE_TRIPS);
-    }
+    rt_messages_measure(&m->best.latency, &m->best.message);
+    return m;
+}
+
+void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
+{
+    *out = (rt_sample_t){0};
+    if (!m->loops)
+        return;
+    const double begin = rt_clock();
+    m->loops->open();
+    rt_comm_barrier();
+    double rate[] = {stream_rate(&m->fastest.stream, m->budget / 2),
+                     fma_rate(&m->fastest.fma64, m->budget / 4),
+                     fma_rate(&m->fastest.fma32, m->budget / 4)};
+    m->loops->close();
+    rt_comm_min(rate, 3);
+    double *const loop[] = {&m->best.copy, &m->best.triad, &m->best.read};
+    *loop[m->fastest.stream.loop] = fmax(*loop[m->fastest.stream.loop], rate[0]);
+    m->best.fma64 = fmax(m->best.fma64, rate[1]);
+    m->best.fma32 = fmax(m->best.fma32, rate[2]);
+    m->best.samples++;
+    m->lowest = fmin(m->lowest, rate[0]);
+    m->best.spread = 1 - m->lowest / rt_bandwidth_ceiling(&m->best);
+    *out = (rt_sample_t){.bandwidth = rate[0], .fma64 = rate[1], .seconds = rt_clock() - begin};
+    rt_comm_max(&out->seconds, 1);
+}
+
+const rt_ceilings_t *rt_meter_best(const rt_meter_t *m)
+{
+    return &m->best;
+}
+
+size_t rt_meter_bytes(const rt_meter_t *m, rt_space_t space)
+{
+    return m->loops && m->loops->space == space ? m->fastest.stream.bytes : 0;
+}
+
+void rt_meter_destroy(rt_meter_t *m)
+{
+    if (m && m->loops)
+        stream_destroy(&m->fastest.stream);
+    free(m);
 }
 
 /* ---- replay ---- */

@@ -2,19 +2,25 @@
  * measure/ceiling.h - the best that this machine can do, measured in the same job as the app.
  *
  * A rate without its ceiling says nothing, and the ceiling of a data sheet is not the ceiling of
- * any real machine. So the driver measures ceilings before and after the run, on the processor that
- * the rung uses and at the run's own working-set size (bandwidth depends on it: what fits into the
- * L2 cache is faster).
+ * any real machine. So a meter measures the ceilings in the same job, on the processor that a rung
+ * uses and at the run's own working-set size (bandwidth depends on it: what fits into the L2 cache
+ * is faster). Other work on the machine can only slow a measurement down. So the meter takes samples
+ * between the timed windows too, the highest of all counts, and the lowest tells how steady the
+ * machine was.
  */
 #ifndef RT_CEILING_H
 #define RT_CEILING_H
 
 #include <stddef.h>
+#include "base/mem.h"
 #include "machine/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The smallest working set, in bytes, that bandwidth is measured over. */
+enum { RT_LEAST_SET = 65536 };
 
 typedef struct {
     rt_kind_t kind;
@@ -25,16 +31,38 @@ typedef struct {
     double triad;        /* bytes/s, a[i] = b[i] + s c[i], 24 bytes per value */
     double read;         /* bytes/s, mostly reads: sum of 7 arrays into one, 64 bytes per value */
     double fma64, fma32; /* flop/s, 2 per fused multiply-add */
-    double latency;      /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0 with one rank */
-    double message;      /* bytes/s, ping-pong of 1 MiB; 0 with one rank */
+    double latency;      /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
+    double message;      /* bytes/s, ping-pong of 1 MiB; 0: not measured */
+    int samples;         /* measurements that these are the highest of */
+    double spread;       /* of the bandwidth of the samples: (highest - lowest) / highest */
 } rt_ceilings_t;
 
-/* Measures all ceilings. Collective. Rates are per rank: the least over the ranks, which all
+/* Returns the highest bandwidth of the loops in bytes/s; 0: unknown. */
+double rt_bandwidth_ceiling(const rt_ceilings_t *ceilings);
+
+/* Measures all ceilings but messages, once. Collective. Rates are per rank: the least over the ranks, which all
  * measure at the same time. Takes about `seconds` plus the time to fill the arrays, but makes at
  * least one pass of each loop. Kokkos rungs get the ceilings of the processor on which their
  * back-end runs; for a GPU that only Kokkos reaches all rates are 0, meaning unknown. Every loop
  * checks its own result. */
 void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_ceilings_t *out);
+
+typedef struct rt_meter rt_meter_t;
+typedef struct {
+    double bandwidth, fma64; /* bytes/s of the fastest loop, flop/s; 0: unknown */
+    double seconds;          /* that the sample took, on the slowest rank */
+} rt_sample_t;
+
+/* Measures all ceilings, and keeps the arrays of the fastest loop for the samples to come.
+ * Collective, as are the next and rt_meter_destroy. */
+rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds);
+/* Measures the fastest loop and the arithmetic once more, in about 20 ms, but at least one pass. */
+void rt_meter_sample(rt_meter_t *meter, rt_sample_t *out);
+/* Returns the highest rates of all samples so far; valid until the meter is destroyed. */
+const rt_ceilings_t *rt_meter_best(const rt_meter_t *meter);
+/* Returns the bytes that the meter keeps in a space. */
+size_t rt_meter_bytes(const rt_meter_t *meter, rt_space_t space);
+void rt_meter_destroy(rt_meter_t *meter); /* NULL is allowed */
 
 /* Measures the roofline of Karp et al. (section V): `loads_and_stores` copies of an array of
  * `bytes` within the processor's memory, one for each time that an iteration of the app touches an

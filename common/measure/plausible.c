@@ -3,14 +3,6 @@
 #include "measure/plausible.h"
 #include <math.h>
 
-static const double least_seconds = 0.2; /* a shorter measurement is mostly noise */
-static const double again_seconds = 0.5;
-
-double rt_bandwidth_ceiling(const rt_ceilings_t *c)
-{
-    return fmax(c->copy, fmax(c->triad, c->read));
-}
-
 double rt_arithmetic_ceiling(const rt_ceilings_t *c, rt_arithmetic_t arithmetic)
 {
     switch (arithmetic) {
@@ -33,33 +25,25 @@ rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b)
     best.read = fmax(a->read, b->read);
     best.fma64 = fmax(a->fma64, b->fma64);
     best.fma32 = fmax(a->fma32, b->fma32);
+    const double low_a = (1 - a->spread) * rt_bandwidth_ceiling(a);
+    const double low_b = (1 - b->spread) * rt_bandwidth_ceiling(b);
+    best.samples = a->samples + b->samples;
+    best.spread = 1 - fmin(low_a, low_b) / rt_bandwidth_ceiling(&best);
     return best;
 }
 
-/* Returns the larger share of the ceilings that are known; bandwidth 0: unknown. */
-static double share_of(const rt_claim_t *claim, const rt_ceilings_t *c, double bandwidth)
+double rt_share_of(const rt_claim_t *claim, const rt_ceilings_t *ceilings,
+                   const rt_ceilings_t *again)
 {
-    const double arithmetic = rt_arithmetic_ceiling(c, claim->arithmetic);
+    const rt_ceilings_t best = again ? rt_ceilings_best(ceilings, again) : *ceilings;
+    const bool in_cache =
+        claim->touched < RT_LEAST_SET || (again && again->working_set > claim->touched);
+    const double bandwidth = in_cache ? 0 : rt_bandwidth_ceiling(&best);
+    const double arithmetic = rt_arithmetic_ceiling(&best, claim->arithmetic);
     double share = 0;
     if (bandwidth > 0)
         share = claim->bytes / bandwidth;
     if (arithmetic > 0)
         share = fmax(share, claim->flops / arithmetic);
     return share;
-}
-
-rt_share_t rt_plausible_share(rt_kind_t kind, const rt_claim_t *claim,
-                              const rt_ceilings_t *measured, double *share, rt_ceilings_t *again)
-{
-    *share = 0;
-    if (claim->timed_seconds < least_seconds || rt_bandwidth_ceiling(measured) <= 0)
-        return RT_SHARE_UNKNOWN;
-    *share = share_of(claim, measured, rt_bandwidth_ceiling(measured));
-    if (*share <= RT_MOST_SHARE)
-        return RT_SHARE_MEASURED;
-    rt_ceiling_measure(kind, claim->touched, again_seconds, again);
-    const rt_ceilings_t best = rt_ceilings_best(measured, again);
-    const bool known = again->working_set <= claim->touched; /* the measurement has a least size */
-    *share = share_of(claim, &best, known ? rt_bandwidth_ceiling(&best) : 0);
-    return RT_SHARE_AGAIN;
 }

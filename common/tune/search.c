@@ -117,7 +117,7 @@ void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up)
         return;
     t->valid = out.verdict.valid && out.seconds_per_unit > 0;
     t->seconds = out.seconds_per_unit;
-    t->spread = out.spread;
+    t->spread = out.unrest.spread;
     s->cost = rt_search_clock() - begin;
     if (t->valid)
         return;

@@ -2,17 +2,24 @@
  * test_ceiling.c - the loops of the ceilings do their work, notice when it is wrong, and give rates
  * that a machine can have.
  */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "config.h"
 #include "measure/ceiling.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "measure/ceiling_loops.h"
+#include "measure/messages.h"
+#include "measure/plausible.h"
+#include "measure/steady.h"
 #include "machine/comm.h"
 #include "base/mem.h"
 #include "machine/timer.h"
+#include "machine/watch.h"
 
 static void put(double *x, size_t i, double value, rt_space_t space)
 {
@@ -105,8 +112,10 @@ static void test_measure(rt_kind_t kind)
     CHECK(c.read > 1e8 && c.read < most);
     CHECK(c.fma64 > 0.5e9 && c.fma64 < 1e15);
     CHECK(c.fma32 > 0.5e9 && c.fma32 < 1e15);
-    CHECK(rt_comm_size() > 1 ? c.latency > 0 && c.latency < 1 : c.latency == 0);
-    CHECK(rt_comm_size() > 1 ? c.message > 1e3 : c.message == 0);
+    double latency, bandwidth;
+    rt_messages_measure(&latency, &bandwidth);
+    CHECK(rt_comm_size() > 1 ? latency > 0 && latency < 1 : latency == 0);
+    CHECK(rt_comm_size() > 1 ? bandwidth > 1e3 : bandwidth == 0);
 
     rt_ceiling_measure(kind, 0, 0, &c); /* no time and no size: still one pass of each loop */
     CHECK(c.working_set > 0 && c.copy > 0 && c.fma32 > 0);
@@ -141,6 +150,99 @@ static void test_replay(const rt_loops_t *loops, rt_kind_t kind, size_t bytes)
     CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
 }
 
+/* The meter keeps the highest of its samples, and says what it keeps in memory. */
+static void test_meter(rt_kind_t kind, rt_space_t space)
+{
+    const size_t before = rt_mem_used(space);
+    rt_meter_t *meter = rt_meter_new(kind, (size_t)4 << 20, 0.05);
+    const rt_ceilings_t first = *rt_meter_best(meter);
+    double highest = rt_bandwidth_ceiling(&first), lowest = highest;
+    CHECK(rt_mem_used(space) - before == rt_meter_bytes(meter, space));
+    CHECK(rt_meter_bytes(meter, space) >= (size_t)4 << 20);
+    for (int i = 0; i < 3; i++) {
+        rt_sample_t sample;
+        rt_meter_sample(meter, &sample);
+        CHECK(sample.bandwidth > 0 && sample.fma64 > 0 && sample.seconds > 0);
+        highest = fmax(highest, sample.bandwidth);
+        lowest = fmin(lowest, sample.bandwidth);
+    }
+    const rt_ceilings_t *best = rt_meter_best(meter);
+    CHECK(best->samples == 4 && best->fma64 >= first.fma64);
+    CHECK(rt_bandwidth_ceiling(best) == highest);
+    CHECK(fabs(best->spread - (1 - lowest / highest)) < 1e-12);
+    rt_meter_destroy(meter);
+    CHECK(rt_mem_used(space) == before);
+}
+
+/* The larger of two shares counts; data that fit a cache have no bandwidth to be judged by. */
+static void test_share(void)
+{
+    const rt_claim_t claim = {.bytes = 90, .flops = 30, .arithmetic = RT_FMA64, .touched = 100000};
+    rt_ceilings_t c = {.copy = 60, .read = 100, .fma64 = 60, .working_set = 500000, .samples = 1};
+    rt_ceilings_t again = {.copy = 180, .fma64 = 40, .working_set = 100000, .samples = 1};
+    CHECK(rt_share_of(&claim, &c, NULL) == 0.9);
+    CHECK(rt_share_of(&claim, &c, &again) == 0.5);
+    again.working_set = 100001;
+    c.fma64 = 120;
+    CHECK(rt_share_of(&claim, &c, &again) == 0.25);
+    again.spread = 0.5;
+    CHECK(fabs(rt_ceilings_best(&c, &again).spread - (1 - 90. / 180)) < 1e-15);
+    CHECK(rt_ceilings_best(&c, &again).samples == 2);
+}
+
+/* Each disturbance is named as soon as it exceeds its limit, and not before. */
+static void test_steady(void)
+{
+    rt_text_t said[RT_UNRESTS];
+    const rt_unrest_t quiet = {RT_MOST_SPREAD, RT_MOST_WAITED, RT_MOST_STOLEN, RT_MOST_SLOWED,
+                               1.02};
+    CHECK(rt_steady(&quiet) && rt_unrest_said(&quiet, said) == 0);
+    for (int i = 0; i < RT_UNRESTS; i++) {
+        static const char *const text[] = {"windows differ by", "waited", "hypervisor", "below",
+                                           "faster than the ceilings"};
+        rt_unrest_t unrest = quiet;
+        double *const of[] = {&unrest.spread, &unrest.waited, &unrest.stolen, &unrest.slowed,
+                              &unrest.share};
+        *of[i] *= 1.001;
+        CHECK(!rt_steady(&unrest) && rt_unrest_said(&unrest, said) == 1);
+        CHECK(strstr(said[0].text, text[i]) != NULL);
+    }
+}
+
+/* The clocks agree, and a thread that has no core is noticed: two that spin on one core. */
+static void test_watch(void)
+{
+    rt_watch_t watch;
+    rt_watch_start(RT_CPU);
+    const double begin = rt_clock();
+    while (rt_clock() - begin < 0.05)
+        ;
+    rt_watch_stop(&watch);
+    CHECK(watch.monotonic >= 0.05 && fabs(watch.raw / watch.monotonic - 1) < 0.01);
+    CHECK(watch.waited >= 0 && watch.waited <= 1 && watch.stolen >= 0 && watch.stolen <= 1);
+    CHECK(watch.gpu == 0);
+#if RT_HAVE_OPENMP && defined(__linux__)
+    cpu_set_t all, one;
+    if (access("/proc/self/schedstat", R_OK) != 0 || sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    rt_watch_start(RT_CPU);
+#pragma omp parallel num_threads(2)
+    {
+        CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+        const double start = rt_clock();
+        while (rt_clock() - start < 0.2)
+            ;
+        CHECK(sched_setaffinity(0, sizeof all, &all) == 0);
+    }
+    rt_watch_stop(&watch);
+    CHECK(watch.waited > 0.2);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     rt_comm_init(&argc, &argv);
@@ -153,6 +255,10 @@ int main(int argc, char **argv)
      * slower. */
     rt_device_select("auto", true, 1);
     test_measure(RT_CPU);
+    test_meter(RT_CPU, RT_HOST);
+    test_share();
+    test_steady();
+    test_watch();
     test_replay(&rt_loops_host, RT_CPU, (size_t)1 << 18);
 #if RT_HAVE_CUDA
     if (rt_device_gpu()) {
@@ -161,6 +267,7 @@ int main(int argc, char **argv)
         test_streams(&rt_loops_cuda, 5000006); /* blocks take several tiles */
         test_fma(&rt_loops_cuda);
         test_measure(RT_CUDA);
+        test_meter(RT_CUDA, RT_DEVICE);
         test_replay(&rt_loops_cuda, RT_CUDA, (size_t)1 << 28);
     }
 #endif

@@ -355,7 +355,7 @@ static void check_wrong_kernels(void)
     rt_run_t run;
     rt_outcome_t out;
     rt_run_init(&run, &app, "rung=few choose=kernel=lazy,block=2 seconds=0.01");
-    rt_run_rung(&run, &run, &ladder[FEW], &out, NULL);
+    rt_run_rung(&run, &run, &ladder[FEW], NULL, &out, NULL);
     CHECK(!out.verdict.valid && strcmp(out.verdict.check[1].name, "answer") == 0);
     rt_run_destroy(&run);
 }

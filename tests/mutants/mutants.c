@@ -94,7 +94,7 @@ static void run_mutant(const rt_mutants_t *suite, const rt_mutant_t *mutant, cas
     run->opt.seconds = mutant->timed ? 1e-3 : 0;
     run->opt.windows = 2;
     suite->begin(mutant, c->problem);
-    rt_run_rung(run, c->problem, &rung, out, NULL);
+    rt_run_rung(run, c->problem, &rung, NULL, out, NULL);
     suite->end();
     run->app = suite->app;
     run->opt.seconds = 0;
@@ -172,7 +172,7 @@ static void judge_honest(const court_t *court)
             const rt_rung_t *rung = &app->ladder[i];
             if (rt_rung_why_not(rung) || rt_rung_refuse(rung, c->run.config, &why))
                 continue;
-            rt_run_rung(&c->run, c->problem, rung, &out, NULL);
+            rt_run_rung(&c->run, c->problem, rung, NULL, &out, NULL);
             judge_one(court, rung->name, p, &out);
         }
         for (int i = 0; i < suite->n_honest; i++) {

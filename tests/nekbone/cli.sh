@@ -129,7 +129,7 @@ valid json "$nekbone" --device cpu --elements 3x2x2 --degree 4 --iterations 20 -
 predicted=$(grep -n '^memory  *jammed will need: host .* of .* free' json.out | cut -d: -f1)
 verified=$(grep -n -m 1 ' held$' json.out | cut -d: -f1)
 [ "${predicted:-9999}" -lt "${verified:-0}" ] || fail "the memory is not predicted before the run"
-grep -q '"verdict": "VALID"' a.json || fail "a.json does not say VALID"
+grep -q '^ *"verdict": "\(VALID\|UNSTEADY\)"' a.json || fail "a.json has no verdict"
 [ "$(history a.json | wc -l)" = 21 ] || fail "a.json has $(history a.json | wc -l) norms, not 21"
 if command -v python3 >/dev/null; then
     python3 -m json.tool a.json >/dev/null || fail "a.json is not JSON"
@@ -138,11 +138,13 @@ import json
 r = json.load(open("a.json"))
 rung = r["rungs"][0]
 assert r["program"] == "nekbone" and r["options"]["elements"] == "3x2x2"
-assert rung["name"] == "jammed" and rung["valid"] and rung["seconds_per_unit"] > 0
+assert rung["name"] == "jammed" and rung["verdict"] == r["verdict"] and rung["seconds_per_unit"] > 0
 assert all(c["held"] and c["value"] <= c["bound"] for c in rung["checks"])
 host = rung["memory_bytes"]["host"]
 assert 0 < host["high_water"] <= host["predicted"]
-assert rung["fom_flop_per_s"] > 0 and r["ceilings_cpu_before"]["copy_bytes_per_s"] > 0
+assert ("fom_flop_per_s" in rung) == (r["verdict"] == "VALID") == (not rung["disturbed"])
+assert r["ceilings_cpu"]["copy_bytes_per_s"] > 0 and r["ceilings_cpu"]["samples"] >= 3
+assert abs(rung["clocks"]["raw_s"] / rung["clocks"]["monotonic_s"] - 1) < 1e-2
 PY
 else
     echo "no python3: a.json is not parsed"

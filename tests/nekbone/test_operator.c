@@ -159,7 +159,7 @@ static void check_rungs(int degree, double deform)
         if (!app_test_can_run(&t.run, rung))
             continue;
         rt_outcome_t out;
-        rt_run_rung(&t.run, t.problem, rung, &out, NULL);
+        rt_run_rung(&t.run, t.problem, rung, NULL, &out, NULL);
         CHECK(out.verdict.valid);
         CHECK(out.verdict.n >= 12); /* all checks were done */
         if (!out.verdict.valid) {

@@ -11,7 +11,7 @@
 static void check_valid(nek_test_t *t, const rt_rung_t *rung, const char *settings)
 {
     rt_outcome_t out;
-    rt_run_rung(&t->run, t->problem, rung, &out, NULL);
+    rt_run_rung(&t->run, t->problem, rung, NULL, &out, NULL);
     CHECK(out.verdict.valid);
     if (out.verdict.valid)
         return;
@@ -246,7 +246,7 @@ static void check_memory(const char *settings, const char *only)
         rt_outcome_t out;
         rt_mem_reset_high_water();
         void *problem = rt_problem_new(&run);
-        rt_run_rung(&run, problem, rung, &out, NULL);
+        rt_run_rung(&run, problem, rung, NULL, &out, NULL);
         nek_problem_destroy(problem);
         CHECK(out.verdict.valid);
         for (int s = 0; s < RT_SPACES; s++) {

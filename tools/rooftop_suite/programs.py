@@ -309,7 +309,7 @@ def reason(ended: Ended) -> str:
         return ended.why
     lines = [line.strip() for line in ended.text.splitlines()]
     for line in lines:
-        if re.match(rf'({"|".join(APPS)}): (?!VALID$|INVALID$)', line):
+        if re.match(rf'({"|".join(APPS)}): (?!VALID$|UNSTEADY$|INVALID$)', line):
             return f'ended with {ended.exit}: {line}'
     for line in lines:
         if line.endswith(' FAILED'):

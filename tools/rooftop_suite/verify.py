@@ -19,7 +19,7 @@ from .results import AnyResult, Ceilings, Folder, Mismatch, Program, Run, Rung, 
 from .run import OFFICIAL
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
-MOST_SHARE, MOST_SPREAD = 1.02, 0.1
+MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,8 @@ def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings]) -> float:
     """Returns the share of the ceilings, the nearest one, that a rung reaches. What its largest kernel touches may fit
     in a cache that no ceiling was measured for: then the arithmetic alone counts."""
     bandwidth = max(max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s) for row in ceilings)
-    if rung.ceilings_again and rung.ceilings_again.working_set_bytes > (rung.touched_bytes or 0):
+    least = rung.ceilings_again.working_set_bytes if rung.ceilings_again else LEAST_SET
+    if rung.touched_bytes is not None and rung.touched_bytes < least:
         bandwidth = 0.0
     flops = {'fp64': [row.fma64_flop_per_s for row in ceilings],
              'fp32': [row.fma32_flop_per_s for row in ceilings]}.get(rung.arithmetic, [0.0])

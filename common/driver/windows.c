@@ -1,0 +1,181 @@
+/*
+ * driver/windows.c - how a rung is timed: warm-up, then sets of windows until one is steady. Between
+ * the windows the ceilings are sampled, so that both are measured on the same machine at the same
+ * time.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "base/stats.h"
+#include "driver/job.h"
+#include "machine/comm.h"
+#include "machine/timer.h"
+
+#define WARM_UP  0.2  /* as a share of the time of all windows */
+#define PATIENCE 4    /* windows may take this many times the seconds that were asked for */
+#define SAMPLING 0.02 /* of a window, at most, is spent on a sample of the ceilings */
+
+enum { MOST_SETS = 3 };
+static const double short_set = 1; /* seconds; a set that is shorter is doubled if it is unsteady */
+
+rt_plan_t rt_plan_of(const rt_options_t *opt)
+{
+    rt_plan_t plan = {.seconds = opt->seconds, .window = opt->window, .windows = (int)opt->windows};
+    if (plan.seconds > 0 && plan.window > 0)
+        plan.seconds = plan.window * plan.windows;
+    plan.warm_up = opt->warm_up > 0 ? opt->warm_up : WARM_UP * plan.seconds;
+    return plan;
+}
+
+rt_plan_t rt_plan_trial(double seconds, double give_up)
+{
+    enum { TRIAL_WINDOWS = 3 };
+    return (rt_plan_t){.warm_up = WARM_UP * seconds,
+                       .seconds = seconds,
+                       .windows = TRIAL_WINDOWS,
+                       .give_up = give_up};
+}
+
+typedef struct {
+    double seconds; /* of the solve */
+    double cost;    /* with what comes before it */
+} solve_t;
+
+/* Returns the times of one solve on the slowest rank. Its outputs are made unusable first, outside
+ * the timed part, so that a solve that does nothing leaves nothing. */
+static solve_t timed_solve(const rt_app_t *app, void *solver)
+{
+    const double first = rt_clock();
+    app->spoil(solver);
+    const double begin = rt_window_begin();
+    app->solve(solver);
+    double both[] = {rt_window_end(begin), 0};
+    both[1] = rt_clock() - first;
+    rt_comm_max(both, 2);
+    return (solve_t){both[0], both[1]};
+}
+
+static bool is_hopeless(const rt_plan_t *plan, solve_t one, const rt_outcome_t *out)
+{
+    return plan->give_up > 0 && one.seconds > plan->give_up * out->work.units;
+}
+
+/* Computes median and spread of the first n windows; the windows keep their order. */
+static void judge_windows(int n, int solves, rt_outcome_t *out)
+{
+    double sorted[RT_MAX_WINDOWS];
+    memcpy(sorted, out->window_seconds, (size_t)n * sizeof *sorted);
+    out->seconds_per_unit = rt_median(sorted, n);
+    out->unrest.spread = (sorted[n - 1] - sorted[0]) / out->seconds_per_unit;
+    out->windows = n;
+    out->solves = solves;
+}
+
+static void take_sample(rt_meter_t *meter, rt_sample_t *nearby)
+{
+    rt_sample_t now;
+    rt_meter_sample(meter, &now);
+    nearby->bandwidth = fmax(nearby->bandwidth, now.bandwidth);
+    nearby->fma64 = fmax(nearby->fma64, now.fma64);
+    nearby->seconds = now.seconds;
+}
+
+/* Times a set of windows of whole solves, each about `one` seconds long; fills the outcome's times,
+ * its energy and its unrest. */
+static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, solve_t one,
+                     rt_meter_t *meter, rt_outcome_t *out)
+{
+    const rt_kind_t processor = rt_rung_processor(out->rung);
+    const bool hopeless = is_hopeless(plan, one, out);
+    const int n = hopeless ? 1 : plan->windows;
+    const double share = plan->seconds / n;
+    const double solves_wanted = fmin(share / one.seconds, PATIENCE * share / one.cost);
+    const int least = hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(solves_wanted));
+    /* A rung whose first windows take this long gets no more of them. Otherwise the plain loop at
+     * the foot of a ladder would take minutes. */
+    const double most = plan->window > 0 ? INFINITY : PATIENCE * plan->seconds;
+    int solves = 0, i = 0;
+    out->timed_seconds = 0;
+    rt_energy_start();
+    rt_watch_start(processor);
+    for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
+        double window = 0;
+        int k = 0;
+        for (; k < least || (window < plan->window && !hopeless); k++)
+            window += timed_solve(app, solver).seconds;
+        out->window_seconds[i] = window / (k * out->work.units);
+        out->timed_seconds += window;
+        solves += k;
+        rt_energy_sample();
+        if (meter && i + 1 < n && out->nearby.seconds < SAMPLING * window) {
+            take_sample(meter, &out->nearby);
+            timed_solve(app, solver); /* not counted: it warms the caches again */
+        }
+    }
+    rt_watch_stop(&out->watch);
+    rt_energy_stop(&out->energy);
+    judge_windows(i, solves, out);
+    if (meter)
+        take_sample(meter, &out->nearby);
+    out->unrest.waited = processor == RT_CPU ? out->watch.waited : 0;
+    out->unrest.stolen = processor == RT_CPU ? out->watch.stolen : 0;
+}
+
+void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_meter_t *meter,
+                  rt_outcome_t *out)
+{
+    rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
+    solve_t one = timed_solve(app, solver);
+    const bool hopeless = is_hopeless(plan, one, out);
+    if (meter)
+        take_sample(meter, &out->nearby);
+    out->warm_up_seconds = one.seconds;
+    for (double spent = one.cost;
+         out->warm_up_seconds < plan->warm_up && spent < PATIENCE * plan->warm_up && !hopeless;
+         spent += one.cost) {
+        one = timed_solve(app, solver);
+        out->warm_up_seconds += one.seconds;
+    }
+
+    rt_plan_t now = *plan;
+    double spent = 0;
+    for (int set = 1;; set++) {
+        time_set(app, solver, &now, one, meter, out);
+        spent += out->timed_seconds;
+        if (now.window == 0 && now.seconds < short_set)
+            now.seconds = fmin(2 * now.seconds, short_set);
+        const double next = fmax(now.seconds, one.cost * now.windows);
+        if (!meter || rt_steady(&out->unrest) || set == MOST_SETS ||
+            spent + next > fmax(PATIENCE * plan->seconds, short_set))
+            return;
+    }
+}
+
+void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, double seconds,
+                   rt_meter_t *meter, rt_outcome_t *out)
+{
+    rt_plan_t longer = *plan;
+    longer.seconds = fmax(longer.seconds, seconds);
+    time_set(app, solver, &longer, timed_solve(app, solver), meter, out);
+}
+
+/* Returns the seconds of so many calls of the kernel alone, on the slowest rank. */
+static double timed_calls(const rt_app_t *app, void *solver, int calls)
+{
+    double seconds = app->extras->isolated(solver, calls);
+    rt_comm_max(&seconds, 1);
+    return seconds;
+}
+
+void rt_time_isolated(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_outcome_t *out)
+{
+    const int n = plan->windows;
+    int calls = 1;
+    double took = timed_calls(app, solver, calls);
+    while (took < plan->warm_up && calls < 1 << 24)
+        took = timed_calls(app, solver, calls *= 2);
+    calls = (int)fmax(1, ceil(plan->seconds / n / fmax(took / calls, 1e-9)));
+    for (int i = 0; i < n; i++)
+        out->window_seconds[i] = timed_calls(app, solver, calls) / calls;
+    judge_windows(n, n * calls, out);
+}

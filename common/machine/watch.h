@@ -1,0 +1,37 @@
+/*
+ * machine/watch.h - what else happened while windows were timed: the other clocks of the machine,
+ * and who else used its cores.
+ *
+ * A clock that somebody slows down gives figures that are too good. Nobody slows all clocks at once
+ * by accident, and the processor's counter cannot be replaced in a program. So a result says how
+ * long its windows were by each of them. And a thread that waited for a core, or a core that the
+ * hypervisor gave to somebody else, makes a figure too bad: Linux counts both.
+ */
+#ifndef RT_WATCH_H
+#define RT_WATCH_H
+
+#include "machine/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    double monotonic, raw, realtime; /* seconds by CLOCK_MONOTONIC, .._RAW and CLOCK_REALTIME */
+    double tsc_hz; /* ticks of the processor's counter per second of `raw`; 0: none */
+    double gpu;    /* seconds by the GPU's events; 0: not on a GPU */
+    double waited; /* share of the time that a thread was ready to run and had no core: the thread
+                    * that waited longest, of all ranks */
+    double stolen; /* share of the time of the host's cores that a hypervisor gave to others */
+} rt_watch_t;
+
+/* Start and stop watching; a second start restarts. `processor`: RT_CPU or RT_CUDA. */
+void rt_watch_start(rt_kind_t processor);
+/* Collective. The clocks are this rank's; waited and stolen are the most of all ranks. What the
+ * system does not tell is 0. */
+void rt_watch_stop(rt_watch_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

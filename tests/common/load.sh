@@ -1,0 +1,57 @@
+# load.sh - honest programs beside other work: a loop on every core. None may be INVALID, what was disturbed is UNSTEADY, and
+# such a rung has no figure of merit anywhere. The long form runs each app's CPU rungs 20 times, the short one nekbone's
+# once.
+set -u
+top=$(cd "${abs_top_builddir:-.}" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/load_XXXXXX") || exit 1
+loops=
+trap 'kill $loops 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0 runs=0 unsteady=0
+
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+command -v python3 >/dev/null || { echo "skipped: no python3 to read the results"; exit 77; }
+for core in $(seq "$(nproc)"); do
+    while :; do :; done &
+    loops="$loops $!"
+done
+
+# beside APP ARGUMENT...: runs the app's ladder and judges its result.
+beside()
+{
+    app=$1
+    shift
+    "$top/apps/$app/$app" --ladder --only cpu --device cpu --json "$app.json" "$@" >out 2>err ||
+        fail "$app: ended with $?: $(grep FAILED out) $(cat err)"
+    runs=$((runs + 1))
+    python3 - "$app.json" <<'PY' || fail "$app: $(tail -n 20 out)"
+import json, sys
+result = json.load(open(sys.argv[1]))
+for rung in result["rungs"]:
+    assert rung["verdict"] in ("VALID", "UNSTEADY"), rung["name"]
+    assert ("fom_flop_per_s" in rung) == (rung["verdict"] == "VALID") == (not rung["disturbed"]), rung["name"]
+PY
+    unsteady=$((unsteady + $(grep -c '^unsteady  *[a-z]' out)))
+    # The table has dashes where the figure of merit and six that follow from it would be.
+    awk '/UNSTEADY$/ && NF > 5 { dashes = 0; for (i = 1; i <= NF; i++) dashes += $i == "-"; if (dashes < 7) { bad = 1; print } }
+        END { exit bad }' out || fail "$app: figures of an UNSTEADY rung"
+}
+
+if [ "${RT_CHECK_LONG:-0}" = 0 ]; then
+    beside nekbone --elements 4x4x4 --degree 7 --iterations 20 --seconds 0.05
+else
+    for go in $(seq 20); do
+        beside nekbone --size tiny --seconds 0.1
+        beside alya-rhs --size tiny --seconds 0.1
+        beside fun3d-mcpi --size tiny --seconds 0.1
+        beside gfnn-wave --elements 24x24x24 --steps 1 --seconds 0.1
+    done
+fi
+echo "$runs ladders beside a loop on each of $(nproc) cores: $unsteady rungs UNSTEADY"
+[ $unsteady -gt 0 ] || fail "nothing was UNSTEADY"
+exit $failed
