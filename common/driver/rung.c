@@ -103,6 +103,7 @@ static void judge_plausible(const rt_app_t *app, void *solver, const rt_plan_t *
         claim = claim_of(out);
         out->ceilings = *rt_meter_best(meter);
         share = rt_share_of(&claim, &out->ceilings, &out->again);
+        rt_comm_max(&share, 1); /* ranks with less memory measure over less */
     }
     const bool steady = rt_steady(&out->unrest) && out->again.spread <= RT_MOST_SLOWED;
     if (share > RT_MOST_SHARE && !steady)

@@ -89,7 +89,7 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
     const bool hopeless = is_hopeless(plan, one, out);
     const int n = hopeless ? 1 : plan->windows;
     const double share = plan->seconds / n;
-    const double solves_wanted = fmin(share / one.seconds, PATIENCE * share / one.cost);
+    const double solves_wanted = fmin(1e9, fmin(share / one.seconds, PATIENCE * share / one.cost));
     const int least = hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(solves_wanted));
     /* A rung whose first windows take this long gets no more of them. Otherwise the plain loop at
      * the foot of a ladder would take minutes. */
@@ -107,7 +107,7 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
         out->timed_seconds += window;
         solves += k;
         rt_energy_sample();
-        if (meter && i + 1 < n && out->nearby.seconds < SAMPLING * window) {
+        if (out->nearby.bandwidth > 0 && i + 1 < n && out->nearby.seconds < SAMPLING * window) {
             take_sample(meter, &out->nearby);
             timed_solve(app, solver); /* not counted: it warms the caches again */
         }
