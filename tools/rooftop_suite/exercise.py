@@ -269,16 +269,36 @@ class Runner(NamedTuple):
     options: list[str]
 
 
+MOST_NOISE = 0.1  # of a comparison: what is noisier is not ranked
+
+
 class Time(NamedTuple):
-    """Median seconds per unit."""
+    """Median seconds per unit; noise: half the range of the turns, or half the spread of the windows, as a share."""
     seconds: float
     unit: str
+    noise: float
+
+
+def time_of(turns: list[results.Rung]) -> Time:
+    times = [rung.seconds_per_unit or 0.0 for rung in turns]
+    middle = statistics.median(times)
+    spread = statistics.median(rung.spread or 0.0 for rung in turns)
+    return Time(middle, turns[0].unit or 'unit', max(spread / 2, (max(times) - min(times)) / 2 / middle))
+
+
+def ranked(own: Time, other: Time, name: str) -> str:
+    """Returns how the solution compares with another; no ratio where that would be noise."""
+    ratio, noise = other.seconds / own.seconds, own.noise + other.noise
+    if noise > MOST_NOISE:
+        return f'not ranked against {name}: the times of this machine differ by {100 * noise:.0f} %'
+    if abs(ratio - 1) <= noise:
+        return f'as fast as {name}, within the noise of {100 * noise:.1f} %'
+    return f'{ratio:.2f}x as fast as {name}'
 
 
 def race(runners: dict[str, Runner], repeats: int, scratch: str) -> dict[str, Time]:
     """Times the runners alternately; returns the times of those that ran."""
-    times: dict[str, list[float]] = {}
-    units: dict[str, str] = {}
+    turns: dict[str, list[results.Rung]] = {}
     file = os.path.join(scratch, 'time.json')
     for _ in range(repeats):
         for name, (program, rung, options) in runners.items():
@@ -287,25 +307,21 @@ def race(runners: dict[str, Runner], repeats: int, scratch: str) -> dict[str, Ti
                 print(f'{name}: not timed: {got.why}')
             for row in got.result.rungs[:1] if got.result else ():
                 if row.seconds_per_unit:
-                    times.setdefault(name, []).append(row.seconds_per_unit)
-                    units[name] = row.unit or 'unit'
-    return {name: Time(statistics.median(found), units[name]) for name, found in times.items()}
+                    turns.setdefault(name, []).append(row)
+    return {name: time_of(found) for name, found in turns.items()}
 
 
 def standing(task: Task, times: dict[str, Time]) -> list[str]:
     """Returns lines on the time of each runner, and on how the solution compares."""
     if 'yours' not in times:
         return ['not timed: give time with -- --seconds S']
-    own = times['yours'].seconds
+    own = times['yours']
     width = max(map(len, times))
-    lines = [f'{name:{width}}  {1e6 * seconds:12.2f} us per {unit}' +
-             (f'  {seconds / own:6.2f} of your time' if name != 'yours' else '')
-             for name, (seconds, unit) in times.items()]
+    lines = [f'{name:{width}}  {1e6 * time.seconds:12.2f} us per {time.unit}  noise {100 * time.noise:.1f} %'
+             for name, time in times.items()]
     before, after = task.neighbours()
-    said = [f'{times[name].seconds / own:.2f}x as fast as {name}' for name in before + after if name in times]
-    if 'repository' in times:
-        said.append(f"{100 * times['repository'].seconds / own:.0f} % of the speed of the repository's")
-    return lines + [f'{task.rung.name}: yours is ' + ', '.join(said)] if said else lines
+    others = [(name, name) for name in before + after] + [('repository', "the repository's")]
+    return lines + [f'{task.rung.name}: yours is {ranked(own, times[name], said)}' for name, said in others if name in times]
 
 
 def main_grade(args: argparse.Namespace) -> int:
@@ -328,6 +344,8 @@ def main_grade(args: argparse.Namespace) -> int:
                 return INVALID
             raise Fault(status, f'{args.rung}: could not be judged')
         print(f'{len(rung.checks)} checks held')
+        if results.sha256_of(args.file) == results.sha256_of(os.path.join(task.tree, task.file)):
+            print("this is the repository's own file")
         before, after = task.neighbours()
         runners = {name: Runner(own, name, args.passed) for name in before}
         runners.update(yours=Runner(program, args.rung, options), repository=Runner(own, args.rung, options))
