@@ -8,7 +8,7 @@
 #include "judge/judge.h"
 
 static const char *const faces[] = {"periodic", "free", "mirror", NULL};
-static const char *const preconds[] = {"none", "bj", "cheb", "gf8", "gfm", NULL};
+static const char *const preconds[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
 static const char *const sources[] = {"point", "plane", NULL};
@@ -41,9 +41,11 @@ static const rt_opt_t options[] = {
     RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
               "boundary condition on the faces of the box; mirror: no displacement normal to them"),
     RT_CHOICE(
-        CONFIG, precond, "precond", "NAME", "gfm", preconds,
+        CONFIG, precond, "precond", "NAME", "auto", preconds,
         "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
-        "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels"),
+        "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels; auto: the "
+        "fastest known, which is gfm in CUDA, and cheb on CPUs and in Kokkos; gfm where a rung is "
+        "run that applies a network, or an option of networks is given"),
     RT_CHOICE(
         CONFIG, coef, "coef", "NAME", "nn-reg", coefs,
         "coefficients of gf8 and gfm; const: those of Vs = 80 everywhere; galerkin: by an energy "
@@ -51,7 +53,7 @@ static const rt_opt_t options[] = {
         "that picks a class (the paper's)"),
     RT_INT(CONFIG, kernels, "kernels", "M", "2", 1, GFNN_MAX_KERNELS,
            "for gfm: number of kernels; networks of 2, 4 and 8 are shipped"),
-    RT_INT(CONFIG, degree, "degree", "N", "5", 1, 64, "for cheb: degree of the polynomial"),
+    RT_INT(CONFIG, degree, "degree", "N", "7", 1, 64, "for cheb: degree of the polynomial"),
     RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
     RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
@@ -135,6 +137,24 @@ static void check_physics(const gfnn_config_t *config)
                   config->frequency, 1 / (config->frequency * config->dt), config->dt);
 }
 
+/* Returns the preconditioner with which the rungs asked for make a time step fastest (README.md,
+ * "Preconditioners" and "Measured"), or the one that options are given for. */
+static int fastest_precond(const rt_run_t *run)
+{
+    static const char *const of_networks[] = {"coef", "kernels", "smooth", "precision", "weights"};
+    for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
+        if (given(run->config, of_networks[i]))
+            return GFNN_GFM;
+    if (given(run->config, "degree"))
+        return GFNN_CHEB;
+    const rt_rung_t *rung =
+        run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
+    const char *ladder = rung ? rung->ladder : run->opt.ladder ? run->opt.only : "solve";
+    if (!ladder || strcmp(ladder, "solve") != 0)
+        return GFNN_GFM;
+    return (rung ? rung->kind == RT_CUDA : rt_device_gpu() != NULL) ? GFNN_GFM : GFNN_CHEB;
+}
+
 /* --- sizes --- */
 
 static void take_voxels(gfnn_config_t *config)
@@ -196,6 +216,10 @@ static bool extents(rt_run_t *run, int64_t scale)
                   config->model);
     if (scale >= MOST / STEP - 1)
         return false;
+    if (config->precond_is_auto || config->precond == GFNN_AUTO) {
+        config->precond_is_auto = true;
+        config->precond = GFNN_GFM; /* a size is one problem, whatever preconditions it */
+    }
     set_edges(config, USUAL, one);
     gfnn_box_choose(config, rt_comm_size());
     set_edges(config, STEP * (scale + 1), config->n_ranks);
@@ -223,6 +247,9 @@ static void configure(rt_run_t *run)
     if (run->opt.roofline && !run->opt.rung)
         rt_refuse(RT_USAGE, "--roofline: each of the three ladders has one; name a rung of it with "
                             "--rung");
+    config->precond_is_auto = config->precond_is_auto || config->precond == GFNN_AUTO;
+    if (config->precond_is_auto)
+        config->precond = fastest_precond(run);
     check_solver(config);
     if (from_file(config))
         take_voxels(config);

@@ -41,7 +41,7 @@ typedef enum {
     GFNN_CHEB, /* Chebyshev polynomial of `degree` over bj */
     GFNN_GF8,  /* one symmetric kernel G, 8 coefficients per node: the paper's form */
     GFNN_GFM,  /* M kernels, M coefficients per node */
-    GFNN_PRECONDS
+    GFNN_AUTO  /* as asked for; configure puts one of those above in its place */
 } gfnn_precond_t;
 typedef enum {
     GFNN_COEF_CONST,    /* those of a uniform medium, everywhere */
@@ -76,6 +76,7 @@ typedef struct {
     /* configure derives these */
     int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */
     int n_ranks[3];
+    bool precond_is_auto; /* precond was auto: configure chooses it, again for each problem */
 } gfnn_config_t;
 
 /* Does --precond have a network? */

@@ -36,7 +36,7 @@ extern "C" {
 /* The options that all apps share; --help says what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    bool tune, isolated, no_tuning, digest;
+    bool tune, isolated, no_tuning, digest, dry_run;
     const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;

@@ -195,6 +195,30 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
     return grade;
 }
 
+static void print_problem(const rt_run_t *run)
+{
+    char value[256];
+    printf("options      ");
+    for (int i = 0; i < run->app->n_options; i++) {
+        rt_opt_value(&run->app->options[i], run->config, value, sizeof value);
+        printf(" --%s=%s", run->app->options[i].name, value);
+    }
+    printf("\n");
+}
+
+rt_status_t rt_job_dry_run(rt_run_t *run)
+{
+    rt_job_t job;
+    job_begin(&job, run, NULL);
+    const int count = rt_job_choose(&job);
+    job_end(&job);
+    if (count == 0)
+        rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
+    if (is_root())
+        print_problem(run);
+    return RT_OK;
+}
+
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root)
 {
     const double begin = rt_clock();

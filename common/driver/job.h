@@ -97,6 +97,8 @@ rt_attempt_t rt_run_attempt;
 
 /* Runs the chosen rungs on one problem. */
 rt_grade_t rt_job_run(rt_run_t *run, json_t *root);
+/* --dry-run: chooses the rungs, and prints the options of the problem as the program takes them. */
+rt_status_t rt_job_dry_run(rt_run_t *run);
 /* --tune. */
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
 /* --digest. */

@@ -38,6 +38,8 @@ static rt_status_t run_program(rt_run_t *run)
         rt_device_print(stdout);
     if (is_root()) /* quiet or not: a problem with the file is always reported */
         rt_tuning_print(run, run->opt.quiet ? stderr : stdout);
+    if (run->opt.dry_run)
+        return rt_job_dry_run(run);
     if (run->opt.json && is_root()) {
         root = json_object();
         rt_json_environment(root, run);

@@ -45,6 +45,8 @@ static const rt_opt_t common_options[] = {
             "seal of --json"),
     RT_ACTION(CONFIG, digest, "digest",
               "make the problem, print the digest of its inputs, and stop"),
+    RT_ACTION(CONFIG, dry_run, "dry-run",
+              "say which rungs would run and what memory they would need, and stop"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
             "time for each rung, in all its windows; 0: only verify"),
     RT_INT(CONFIG, windows, "windows", "N", "5", 1, RT_MAX_WINDOWS,
@@ -174,8 +176,9 @@ void rt_options_check(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !extras->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
-    if (opt->digest && opt->json)
-        rt_refuse(RT_USAGE, "--digest makes the problem and runs nothing: leave --json out");
+    if ((opt->digest || opt->dry_run) && opt->json)
+        rt_refuse(RT_USAGE, "--%s runs nothing: leave --json out",
+                  opt->digest ? "digest" : "dry-run");
     if (opt->json)
         rt_report_probe(opt->json);
     if (opt->picture)

@@ -38,6 +38,15 @@ done
 set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 
+# Without --precond: the polynomial on a CPU, the network where a predictor runs, and one size for all.
+for row in "cheb 7" "cheb 3 --degree 3" "gfm 7 --kernels 2" "cheb 7 --ladder --only solve" "gfm 7 --ladder"; do
+    set -- $row
+    precond=$1 degree=$2
+    shift 2
+    "$gfnn" --device cpu --size tiny --dry-run "$@" >dry.out || fail "--dry-run $*: $(cat dry.out)"
+    grep -q -e "^options .*--elements=36x36x36 .*--precond=$precond .*--degree=$degree " dry.out || fail "--dry-run $*: $(tail -n 1 dry.out)"
+done
+
 # --- what is said ---
 valid tiny "$gfnn" --device cpu --size tiny --seconds 0.01 --steps 1 --precond bj --rung cpu-simd --json tiny.json
 awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
@@ -88,7 +97,7 @@ refused 2 "--source plane" "$gfnn" $cpu --source plane
 refused 2 "--precond ilu: " "$gfnn" $cpu --precond ilu
 refused 2 "--faces open: " "$gfnn" $cpu --faces open
 refused 2 "--dt nan" "$gfnn" $cpu --dt nan
-refused 2 "gfm2-dt18us" "$gfnn" $cpu --dt 18e-6
+refused 2 "gfm2-dt18us" "$gfnn" $cpu --precond gfm --dt 18e-6
 refused 2 "missing.gfnn" "$gfnn" $cpu --weights missing.gfnn
 echo "not a network" >bad.gfnn
 refused 2 "bad.gfnn" "$gfnn" $cpu --weights bad.gfnn

@@ -306,6 +306,7 @@ class Rung(Record):
     memory_bytes: Spaces
     after: str = ''
     idea: str = ''
+    precision: str = ''
     ladder: str = ''
     ceilings_again: Optional[Ceilings] = None
     unit: Optional[Text] = None
@@ -426,6 +427,8 @@ class Summary(Record):
     verdict: Optional[Verdict]
     spread: Optional[float]
     rung: Optional[str]
+    precision: str = ''
+    declared: str = ''
 
 
 @dataclass
@@ -466,6 +469,7 @@ class Run(Record):
     summary: dict[str, Summary]
     aggregate: Aggregate
     seal: Digest
+    peak: dict[str, Summary] = field(default_factory=dict)
     soak: dict[str, Soak] = field(default_factory=dict)
 
 
