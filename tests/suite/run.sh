@@ -12,7 +12,7 @@ cat >inst/share/rooftop/source.json <<'END'
  "tier": "ported"}
 END
 rooftop="$python -S inst/bin/rooftop"
-one="run --bindir bin --apps nekbone --no-ladders --grace 0.3"
+one="run --force --bindir bin --apps nekbone --no-ladders --grace 0.3"
 
 # no_parts FOLDER: checks that no file in it is half written.
 no_parts()
@@ -21,20 +21,41 @@ no_parts()
 }
 
 # --- a whole run; the stand-in computes seal and seed by itself, so this compares two implementations ---
-ends 0 $rooftop run --bindir bin --official --size small --nonce "buyer 7" --no-ladders --into whole
+ends 0 $rooftop run --force --bindir bin --official --size small --nonce "buyer 7" --no-ladders --into whole
 says "official, tier ported"
 [ "$(grep -c ' VALID' out)" = 4 ] || fail "not four VALID: $(cat out)"
 no_parts whole
 ends 0 $rooftop verify whole --nonce "buyer 7"
 cp whole/run.json inst/share/rooftop/docs/reference/small.json
-ends 0 $rooftop run --into whole # all is there; but now there is a reference
+ends 0 $rooftop run --force --into whole # all is there; but now there is a reference
 says "aggregate: 1.000 of docs/reference/small.json"
+
+# --- base and peak: the declared choice is timed on the same problem, and both are in the table and the manifest ---
+echo x >mine.tuning
+ends 0 $rooftop run --force --bindir bin --apps nekbone,alya-rhs --peak 'nekbone: --rung fast --tuning mine.tuning' --no-ladders \
+    --into peak
+says "nekbone, peak"
+says "[1/3] nekbone"
+says "(--rung fast --tuning mine.tuning)"
+[ "$(grep -c '^nekbone .* VALID *FP64$' out)" = 1 ] || fail "no precision: $(cat out)"
+grep -q '"peak": {' peak/run.json && cmp -s mine.tuning peak/peak-nekbone.tuning || fail "no peak in run.json, or no tuning file"
+grep -A 12 '"name": "peak-nekbone"' peak/run.json | tr -d '\n' | grep -q -- '--elements",  *"7x7x7",.*"--rung",  *"fast"' ||
+    fail "peak is another problem: $(grep -A 30 '"peak-nekbone"' peak/run.json)"
+ends 0 $rooftop run --bindir bin --dry-run --into dry
+says "host 2.0 MiB"
+says "10 steps, about"
+[ ! -e dry ] || fail "--dry-run makes a folder"
+
+# --- a launcher that cannot start the ranks: the environment, with its reason ---
+printf 'case $* in *--dry-run*) shift; exec "$@" ;; esac\necho ------\necho There are not enough\necho slots.\nexit 1\n' >launch
+ends 3 $rooftop $one --launcher 'sh launch {ranks}' --into launched
+says "There are not enough slots.; use fewer ranks"
 
 # --- what does not count: half a file, a lie, an INVALID, a rank that was killed. Then the same command resumes with
 # these steps and no others ---
 export STANDIN_LOG=$work/log
 STANDIN=nekbone:truncated,alya-rhs:lie,fun3d-mcpi:invalid,gfnn-wave:killed \
-    ends 1 $rooftop run --bindir bin --no-ladders --into part
+    ends 1 $rooftop run --force --bindir bin --no-ladders --into part
 says "nekbone: part/nekbone.json: not a whole JSON file"
 says "alya-rhs: ended with 0, but its verdict is INVALID"
 says "fun3d-mcpi: INVALID: sum = reference"
@@ -42,9 +63,9 @@ says "gfnn-wave: ended by SIGKILL"
 [ "$(ls part/*.json)" = part/run.json ] || fail "a result that is none: $(ls part)"
 no_parts part
 : >log
-STANDIN=gfnn-wave:unsealed ends 1 $rooftop run --into part
+STANDIN=gfnn-wave:unsealed ends 1 $rooftop run --force --into part
 says "gfnn-wave: part/gfnn-wave.json: its seal does not hold"
-ends 0 $rooftop run --into part
+ends 0 $rooftop run --force --into part
 again=$(sort log | uniq -c | tr -s ' \n' ' ')
 [ "$again" = " 1 alya-rhs measured 1 fun3d-mcpi measured 2 gfnn-wave measured 1 nekbone measured " ] ||
     fail "resumed with other steps: $again"
@@ -52,10 +73,19 @@ unset STANDIN_LOG
 
 # --- what is refused: one line that says so; all in one process, to save time ---
 cat >refusals <<'END'
-3|too old for --warm-up, --window|STANDIN=old run --bindir bin --official --size small
+3|too old for --dry-run, --warm-up, --window|STANDIN=old run --bindir bin --official --size small
 2|there is no command 'ran'|ran
 2|invalid choice: 'huge'|run --size huge
 2|unrecognized arguments: --wndows|run --wndows 5
+2|nekbone: --device x: must be auto|run --bindir bin --device x
+2|--nonce: give it a word|run --bindir bin --nonce=
+2|No closing quotation|run --bindir bin --launcher '
+2|there is no program nofile here|run --bindir bin --launcher nofile
+2|--apps=--: '--' is not a value|run --apps=--
+2|\udcff': not UTF-8|run --nonce \udcff
+2|--elements is not free|run --bindir bin --peak nekbone:--elements=4x4x4
+2|--peak nekbone: declared twice|run --bindir bin --peak nekbone:--rung=fast --peak nekbone:--rung=fast
+2|--peak needs a fixed problem|run --bindir bin --size full --peak nekbone:--rung=fast
 2|the median is of 5 to 64|run --bindir bin --windows 4
 2|there is no app 'hpl'|run --bindir bin --apps hpl
 2|size small or above|run --bindir bin --official --size tiny
@@ -75,6 +105,7 @@ sys.path.insert(0, 'inst/share/rooftop')
 from rooftop_suite import cli, programs
 for line in open('refusals').read().splitlines():
     status, text, words = line.split('|')
+    words = words.replace('\\udcff', '\udcff')
     old, words = words.startswith('STANDIN=old '), words.removeprefix('STANDIN=old ')
     os.environ['STANDIN'] = 'old' if old else ''
     said = io.StringIO()

@@ -25,7 +25,7 @@ if words == ['--version']:
     sys.exit()
 if words == ['--help']:
     print('Usage\n  --json FILE   result\n  --[no-]ladder   all rungs')
-    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --digest')
+    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --digest\n  --dry-run')
     sys.exit()
 if words == ['--list']:
     print('plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
@@ -36,7 +36,16 @@ import hashlib  # noqa: E402: most calls have ended by now, and need not wait fo
 import json  # noqa: E402
 import signal  # noqa: E402
 
-if 'STANDIN_LOG' in os.environ:
+if '--dry-run' in words:
+    if value('--device', 'cpu') not in ('cpu', 'auto', '0'):
+        print(f'{app}: --device {value("--device", "")}: must be auto, cpu, or ordinals')
+        sys.exit(2)
+    print('memory        fast will need: host 2.0 MiB of 8.0 GiB free')
+    print('options       --elements=7x7x7 --degree=9 --cells=7x7x7 --surface=7 --layers=7')
+    sys.exit()
+if '--json' not in words:
+    how = ''  # a run that is only timed
+elif 'STANDIN_LOG' in os.environ:
     with open(os.environ['STANDIN_LOG'], 'a') as log:
         log.write(f'{app} {"ladder" if "--ladder" in words else "measured"}\n')
 if how in ('hang', 'deaf'):
@@ -71,7 +80,7 @@ share = elements[0] * elements[1] * elements[2] / 343 if '--elements' in words e
 
 def rung(name, factor):
     bad = how in ('invalid', 'lie')
-    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'verdict': 'INVALID' if bad else 'VALID', 'disturbed': [],
+    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'precision': 'FP64', 'verdict': 'INVALID' if bad else 'VALID', 'disturbed': [],
            'checks': [{'name': 'sum = reference', 'held': not bad, 'value': 2.0 if bad else 0.5, 'bound': 1.0}],
            'memory_bytes': {space: {'predicted': 0.0, 'high_water': 0.0} for space in ('host', 'pinned', 'device')}}
     late = share / ranks / (0.8 if ranks > 1 else 1)

@@ -2,11 +2,11 @@
 # edits results in every way.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 
-ends 0 $rooftop run --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
+ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
 for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.png; do
     [ -s run/$file ] || fail "no run/$file"
 done
-STANDIN_SPEED=1.1 ends 0 $rooftop run --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
+STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
 says "soak: nekbone: +0.0 % time per unit"
 bin/nekbone --json result.json --nonce n1 >out
 ends 0 $rooftop verify run --nonce n1

@@ -5,11 +5,14 @@ add_arguments_NAME and main_NAME for each. args.command is the subcommand's name
 """
 import argparse
 import importlib
+import io
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
+import traceback
 from typing import Callable, NamedTuple, NoReturn
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, Interrupted, shipped, source_tree
@@ -89,12 +92,27 @@ def overview() -> str:
     return '\n'.join(lines)
 
 
+def check(words: list[str]) -> None:
+    """Refuses arguments that argparse would take for something else, and those that no result could record."""
+    for word in words:
+        if re.fullmatch(r'--[\w-]+=--', word):
+            raise Fault(USAGE, f"{word}: '--' is not a value")
+        if not word.isprintable() and word.encode('utf-8', 'replace').decode() != word:
+            raise Fault(USAGE, f'{ascii(word)}: not UTF-8; give it letters and digits')
+
+
+def line_of(text: str) -> str:
+    """Returns a message as one line without control characters: part of it may come from a file that is not trusted."""
+    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 Main = Callable[[argparse.Namespace], int]
 
 
 def parse(words: list[str]) -> tuple[Main, argparse.Namespace]:
     """Returns the subcommand's main and its arguments."""
     name = words[0]
+    check(words[:words.index('--')] if '--' in words else words)
     if name not in COMMANDS:
         raise Fault(USAGE, f"there is no command '{name}'; known: {', '.join(COMMANDS)}")
     command = COMMANDS[name]
@@ -123,6 +141,9 @@ def on_signal(signum: int, _: object) -> None:
 def main(words: list[str]) -> int:
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, on_signal)
+    for stream in (sys.stdout, sys.stderr):  # a locale that lacks a letter must not end a command
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors='backslashreplace')
     try:
         if not words or words[0] in ('--help', '-h', 'help'):
             print(overview())
@@ -133,7 +154,7 @@ def main(words: list[str]) -> int:
         command, args = parse(words)
         return command(args)
     except Fault as fault:
-        print(f'rooftop: {fault}', file=sys.stderr)
+        print(f'rooftop: {line_of(str(fault))}', file=sys.stderr)
         return fault.status
     except Interrupted as interrupted:
         hint = f'; {interrupted.hint}' if interrupted.hint else ''
@@ -144,5 +165,12 @@ def main(words: list[str]) -> int:
         return ENVIRONMENT
     except OSError as error:
         where = f'{error.filename}: ' if error.filename else ''
-        print(f'rooftop: {where}{error.strerror or error}', file=sys.stderr)
+        print(f'rooftop: {line_of(f"{where}{error.strerror or error}")}', file=sys.stderr)
+        return ENVIRONMENT
+    except Exception as error:  # a fault of the suite; it says nothing about a result
+        if os.environ.get('ROOFTOP_TRACEBACK'):
+            raise
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        print(f'rooftop: {line_of(repr(error))[:200]} at {os.path.basename(at.filename)}:{at.lineno}: a fault of rooftop '
+              'itself; ROOFTOP_TRACEBACK=1 shows all of it', file=sys.stderr)
         return ENVIRONMENT

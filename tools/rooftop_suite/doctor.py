@@ -9,10 +9,9 @@ import shlex
 import sys
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, VALID, Fault, machine, programs, results
+from . import ENVIRONMENT, VALID, Fault, machine, nodes, programs, quiet, results
 from .cli import count
 
-BUSY = 0.2  # of a core, above which timings are disturbed
 ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
 
 
@@ -20,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_launcher(parser)
     parser.add_argument('--ranks', type=count, default=2, metavar='N', help='to try MPI with (default 2)')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
+    parser.add_argument('--node', action='store_true', help="only print this node's environment, as one line of JSON")
     programs.add_arguments(parser)
 
 
@@ -127,7 +127,7 @@ def check_counters(found: Findings, gpus: list[dict[str, str]]) -> None:
 
 def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int, gpus: list[dict[str, str]]) -> None:
     """Starts ranks, which print where they run."""
-    words = shlex.split(launcher) if launcher else []
+    words = programs.launcher_words(launcher, ranks)
     if 'this build has no MPI' in programs.version(program).get('MPI', ''):
         return found.note('MPI', 'the programs are built without it, for one rank', 'install libopenmpi-dev openmpi-bin, '
                           'then configure again')
@@ -138,12 +138,8 @@ def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int
     except Fault as fault:
         return found.fix('MPI', str(fault), "install openmpi-bin, or give --launcher 'srun -n {ranks}'")
     if ended.exit != 0:
-        said = [line for line in ended.text.splitlines() if line.strip(' -')] or [programs.reason(ended)]
-        slots = 'not enough slots' in ended.text
-        return found.fix('MPI', f'{shlex.join(command[:3])}: {said[0].strip()}',
-                          'fewer --ranks, or OMPI_MCA_rmaps_base_oversubscribe=1' if slots else
-                          'mpirun as root needs OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1'
-                          if 'root' in ended.text else 'try the command by hand')
+        said, _, remedy = programs.reason(ended).partition('; ')
+        return found.fix('MPI', f'{shlex.join(command[:3])}: {said}', remedy or 'try the command by hand')
     library = re.search(r'^MPI\s+(.*)', ended.text, re.M)
     found.ok('MPI', f'{ranks} ranks by {shlex.join(command[:-1 - len(problem)])}; {library[1] if library else ""}')
     check_binding(found, ended.text, ranks)
@@ -214,14 +210,13 @@ def check_machine(found: Findings) -> None:
         found.note('frequency', 'the system shows no governor (a virtual machine, or a fixed frequency)')
     elif governors == ['performance']:
         found.ok('frequency', 'governor performance')
-    else:
-        found.fix('frequency', f'governor {", ".join(governors)}', 'cpupower frequency-set -g performance')
-    busy = machine.in_use()
-    if busy / cores > BUSY:
-        found.fix('load', f'{busy:.2f} of {cores} cores are in use: something else is running', 'measure on an idle '
-                  'machine, or set OMP_WAIT_POLICY=passive and expect a spread')
-    else:
-        found.ok('load', f'{busy:.2f} of {cores} cores are in use')
+    networks = machine.interconnect()
+    found.note('network', 'none that the system names') if not networks else found.ok('network', '; '.join(networks))
+    disturbed = quiet.disturbances()
+    for one in disturbed:
+        found.fix('disturbed', one.text, one.remedy)
+    if not any(one.passes for one in disturbed):
+        found.ok('load', 'nothing else runs')
 
 
 def check_python(found: Findings) -> None:
@@ -248,6 +243,9 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.node:
+        nodes.print_own()
+        return VALID
     rows = examine(args.bindir, args.launcher, args.ranks)
     wrong = [row for row in rows if row.state == 'FIX']
     if args.json:

@@ -6,9 +6,8 @@ import platform
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Collection
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from . import Json
 
@@ -71,29 +70,63 @@ def cores(cpus: Optional[Collection[int]] = None) -> int:
     return len({core(cpu) for cpu in (os.sched_getaffinity(0) if cpus is None else cpus)})
 
 
-def ticks(stat: str, cpus: Collection[int]) -> tuple[int, int]:
-    """Returns (all, idle) clock ticks of these CPUs since boot, from the text of /proc/stat. Time that a hypervisor gave
-    to other machines is not idle."""
-    whole = idle = 0
+class Ticks(NamedTuple):
+    """Clock ticks of some CPUs since boot: all, those without work, those that the hypervisor gave to other machines."""
+    whole: int
+    idle: int
+    stolen: int
+
+
+def ticks(stat: str, cpus: Collection[int]) -> Ticks:
+    """Returns the ticks of these CPUs from the text of /proc/stat."""
+    whole = idle = stolen = 0
     for line in stat.splitlines():
         name, *numbers = line.split()
         if re.fullmatch(r'cpu\d+', name) and int(name[3:]) in cpus:
             spent = [int(number) for number in numbers[:8]]  # the other columns are part of the first two
             whole += sum(spent)
             idle += spent[3] + spent[4]
-    return whole, idle
+            stolen += spent[7] if len(spent) > 7 else 0
+    return Ticks(whole, idle, stolen)
 
 
-def in_use(seconds: float = 0.5) -> float:
-    """Returns how many of the CPUs that this process may use are busy now. The load average covers the last minute, in
-    which it may have been this suite."""
-    cpus = os.sched_getaffinity(0)
-    whole, idle = ticks(read('/proc/stat'), cpus)
-    time.sleep(seconds)
-    whole_then, idle_then = ticks(read('/proc/stat'), cpus)
-    if whole_then == whole:  # no such file
-        return os.getloadavg()[0]
-    return len(cpus) * (1 - (idle_then - idle) / (whole_then - whole))
+def ticks_now() -> Ticks:
+    """Returns the ticks of the CPUs that this process may use."""
+    return ticks(read('/proc/stat'), os.sched_getaffinity(0))
+
+
+class Use(NamedTuple):
+    """What happened to CPUs: how many were busy with processes, and the share of time that a hypervisor took."""
+    busy: float
+    stolen: float
+
+
+def use_since(before: Ticks) -> Use:
+    """Returns how the CPUs that this process may use were used. Without /proc/stat: by the load average."""
+    now, cpus = ticks_now(), len(os.sched_getaffinity(0))
+    whole = now.whole - before.whole
+    if whole <= 0:
+        return Use(os.getloadavg()[0], 0.0)
+    stolen = now.stolen - before.stolen
+    return Use(max(0.0, cpus * (1 - (now.idle - before.idle + stolen) / whole)), stolen / whole)
+
+
+def interconnect() -> list[str]:
+    """Returns the networks of this node, and what joins its GPUs, each with its speed as the system names it."""
+    found = []
+    for port in sorted(glob.glob('/sys/class/infiniband/*/ports/*')):
+        if 'ACTIVE' in read(f'{port}/state'):
+            found.append(f'{port.split("/")[4]}: {read(f"{port}/link_layer").strip()} {read(f"{port}/rate").strip()}')
+    for device in sorted(glob.glob('/sys/class/net/*/device')):
+        name = device.split('/')[4]
+        speed = read(f'/sys/class/net/{name}/speed').strip()
+        if speed.isdigit() and read(f'/sys/class/net/{name}/operstate').strip() == 'up':
+            found.append(f'{name}: network {int(speed) / 1000:g} Gb/s')
+    topology = said('nvidia-smi', 'topo', '-m')
+    if re.search(r'^GPU1\b', topology, re.M):
+        links = sorted(set(re.findall(r'\bNV\d+\b', topology)))
+        found.append(f'GPUs: {", ".join(f"NVLink {link[2:]}x" for link in links) or "PCI Express"}')
+    return found
 
 
 @functools.lru_cache(maxsize=None)
@@ -106,7 +139,7 @@ def environment() -> Json:
     """Returns the "environment" of a run."""
     return {'host': platform.node(), 'system': system(), 'kernel': platform.release(), 'machine': platform.machine(),
             'cpu': cpu(), 'cores': len(os.sched_getaffinity(0)), 'memory_bytes': memory()[0], 'gpus': gpus(),
-            'governors': governors(), 'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
+            'governors': governors(), 'interconnect': interconnect(), 'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
             'python': platform.python_version(),
             'variables': {name: value for name, value in sorted(os.environ.items())
                           if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA|NCCL|UCX|SLURM_(N|CPU|GPU|JOB_NUM)|'

@@ -6,6 +6,7 @@
     rungs(program)                               [Rung]: the lines of --list
     run(command, output=..., limit=...)          Ended: exit, why, seconds, text
     measure(program, arguments, json=...)        Measured: ended, result (or None), why
+    preview(command)                             Preview: memory and problem, by --dry-run; Fault if it is refused
 
 A run gets a session of its own. On its time limit, on SIGINT, SIGTERM or SIGHUP, and when this process itself is
 killed, the whole session is ended: first asked to end, so that a launcher can end ranks on other machines, then killed.
@@ -24,9 +25,11 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Callable, NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, machine, results
+from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, machine, results
 from .results import APPS, Program
 
+EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
+           'gfnn-wave': ('elements',)}  # options that --size chooses
 GRACE = 10.0  # seconds between asking and killing
 
 Tick = Callable[[float], None]
@@ -74,9 +77,14 @@ def add_launcher(parser: argparse.ArgumentParser) -> None:
 
 def launcher_words(launcher: Optional[str], ranks: int) -> list[str]:
     """Returns the words of --launcher; Fault if several ranks would not fit in."""
-    words = shlex.split(launcher or '')
+    try:
+        words = shlex.split(launcher or '')
+    except ValueError as error:
+        raise Fault(USAGE, f'--launcher {launcher}: {error}') from None
     if words and ranks > 1 and not any('{ranks}' in word for word in words):
         raise Fault(USAGE, "--launcher: say where the number of ranks stands: 'srun -n {ranks}'")
+    if words and not shutil.which(words[0]):
+        raise Fault(USAGE, f'--launcher: there is no program {words[0]} here')
     return words
 
 
@@ -303,8 +311,20 @@ def run(command: Sequence[str], output: Optional[str] = None, limit: Optional[fl
     return Ended(status, why, time.monotonic() - begin, text)
 
 
+REMEDIES = (('not enough slots', 'use fewer ranks, or set OMPI_MCA_rmaps_base_oversubscribe=1'),
+            ('as root', 'set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1'))
+
+
+def launcher_words_on(text: str) -> str:
+    """Returns in one line what a launcher printed when it could not start ranks, with what to do about it."""
+    paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n|^-{3,}$', text, flags=re.M)]
+    said = next((part for part in paragraphs if part), '')
+    remedy = next((remedy for sign, remedy in REMEDIES if sign in ' '.join(paragraphs)), '')
+    return (said if len(said) <= 200 else f'{said[:200]}..') + (f'; {remedy}' if remedy else '')
+
+
 def reason(ended: Ended) -> str:
-    """Returns one line on why a run did not end well: the program's own, if it gave one."""
+    """Returns one line on why a run did not end well: the program's own, if it gave one, or the launcher's."""
     if ended.why:
         return ended.why
     lines = [line.strip() for line in ended.text.splitlines()]
@@ -315,13 +335,52 @@ def reason(ended: Ended) -> str:
         if line.endswith(' FAILED'):
             return f'INVALID: {line}'
     signalled = re.search(r'exited on signal (\d+)', ended.text)  # mpirun's words
-    return f'ended with {ended.exit}' + (f': a rank was ended by signal {signalled[1]}' if signalled else '')
+    if signalled:
+        return f'ended with {ended.exit}: a rank was ended by signal {signalled[1]}'
+    said = '' if judged(ended) else launcher_words_on(ended.text)
+    return f'ended without a verdict: {said}' if said else f'ended with {ended.exit}'
+
+
+def judged(ended: Ended) -> bool:
+    """Returns whether the program came to a verdict."""
+    return re.search(rf'\b({"|".join(APPS)}): (VALID|UNSTEADY|INVALID)\b', ended.text) is not None
+
+
+def settled(ended: Ended) -> Ended:
+    """Returns a run with the status that it deserves: a launcher that cannot start ranks ends with 1 too, which is
+    INVALID only if the program says so."""
+    return ended._replace(exit=ENVIRONMENT) if ended.exit == INVALID and not judged(ended) else ended
+
+
+class Preview(NamedTuple):
+    """What a program says of a run without running it. memory: what its rungs will need, '' if nothing; options:
+    those of its problem."""
+    memory: str
+    options: dict[str, str]
+
+
+def preview(command: Sequence[str], launcher: Sequence[str] = (), ranks: int = 1) -> Preview:
+    """Returns what --dry-run says of a command; Fault, with the program's reason and status, if it is refused."""
+    ended = settled(run(launched([*command, '--dry-run'], launcher, ranks), limit=300))
+    if ended.exit != VALID:
+        raise Fault(ended.exit if ended.exit in (USAGE, ENVIRONMENT, MEMORY) else ENVIRONMENT,
+                    reason(ended).partition(': ')[2] or reason(ended))
+    needs = re.findall(r'^memory +\S+ will need: (.*)', ended.text, re.M)
+    given = re.search(r'^options +(--.*)', ended.text, re.M)
+    return Preview(max(needs, key=bytes_of, default=''),
+                   dict(re.findall(r'--([\w-]+)=(\S*)', given[1])) if given else {})
+
+
+def bytes_of(need: str) -> float:
+    """Returns the sum of the amounts in 'host 1.5 GiB of 20 GiB free, device 1 GiB of ..'."""
+    units = {'B': 0, 'KiB': 10, 'MiB': 20, 'GiB': 30, 'TiB': 40}
+    return sum(float(amount) * 2.0 ** units[unit] for amount, unit in re.findall(r'([\d.]+) ([KMGT]?i?B) of', need))
 
 
 def obtain(command: Sequence[str], part: str, nonce: str, said: Optional[str], limit: Optional[float],
            tick: Optional[Tick], grace: float) -> Measured:
     """Runs a command that writes its result into the file `part`, and judges whether it counts."""
-    ended = run(command, said, limit, tick, grace)
+    ended = settled(run(command, said, limit, tick, grace))
     if ended.exit != VALID:
         return Measured(ended, None, reason(ended))
     try:

@@ -10,51 +10,28 @@ import functools
 import hashlib
 import os
 import shlex
+import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Optional
+from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, doctor, machine, programs,
-               results, source)
-from .cli import count, minutes, seconds
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, doctor, machine, nodes, plan,
+               programs, quiet, results, source)
+from .cli import seconds
+from .plan import Plan
+from .progress import Progress
 from .results import Aggregate, Folder, Program, ProgramFile, Run, Soak, Step, Summary
 
 
-class Official(NamedTuple):
-    windows: int = 5
-    window: float = 10.0
-    warm_up: float = 3.0
-
-
-OFFICIAL = Official()
-DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'soak': 0.0}
-PICTURES = {'alya-rhs': ['--cells', '120x100x28', '--steps', '40'],
-            'gfnn-wave': ['--elements', '48x48x48', '--steps', '16']}
-SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
 LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    plan.add_arguments(parser)
     add = parser.add_argument
-    add('--size', choices=results.SIZES, help='memory per rank: see a program\'s --help (default: small with a GPU, '
-        'tiny without)')
-    add('--apps', metavar='APP,..', help='only these (default: all four)')
-    add('--official', action='store_true', default=None, help='under the rules for results that are published: '
-        'warm-up of 3 s, windows of 10 s, all apps, size small or above')
-    add('--seconds', type=seconds, metavar='S', help='of timing per app, in all windows (default 5)')
-    add('--windows', type=count, metavar='N', help='timed windows, 5 or more (default 5)')
-    add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
-    add('--ladder-size', choices=results.SIZES, help='(default: with a GPU --size, and only its rungs; else tiny)')
-    add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
-    add('--soak', type=seconds, metavar='MINUTES', help="run each app's default rung for this long, and report how it "
-        'drifts')
-    add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
-    programs.add_launcher(parser)
-    add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
-    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
-    add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
+    add('--dry-run', action='store_true', help='list the steps with their times, memory and commands, and stop')
+    add('--force', action='store_true', help='do not wait for other processes on this machine to end')
     add('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
         './rooftop-results)')
     add('--resume', action='store_true', help='resume the newest run in ./rooftop-results that is not complete')
@@ -62,117 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--grace', type=seconds, default=programs.GRACE, metavar='S', help='between asking a step to end and killing '
         f'it (default {programs.GRACE:g}: a launcher needs some for ranks on other machines)')
     programs.add_arguments(parser)
-
-
-# ---- What is to be run ----
-
-GIVEN = ('size', 'apps', 'official', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds', 'soak',
-         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
-
-
-def given(args: argparse.Namespace) -> Json:
-    """Returns the options on the command line, by name."""
-    return {name: getattr(args, name) for name in GIVEN if getattr(args, name) is not None}
-
-
-class Plan:
-    """The options in force, and the steps they make."""
-
-    def __init__(self, options: Json) -> None:
-        def get(name: str) -> Any:
-            return options.get(name, DEFAULTS.get(name))
-
-        self.given = options
-        self.official = bool(options.get('official'))
-        self.apps: list[str] = options['apps'].split(',') if 'apps' in options else list(results.APPS)
-        self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
-        self.gpu = self.has_gpu()
-        self.size: str = options.get('size') or ('small' if self.gpu else 'tiny')
-        self.ladder_size: str = options.get('ladder_size') or (self.size if self.gpu else 'tiny')
-        self.windows: int = get('windows')
-        self.ladder_seconds: float = get('ladder_seconds')
-        self.soak: float = get('soak')
-        self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')
-        self.ranks: int = get('ranks')
-        self.nonce: str = options.get('nonce', '')
-        self.launcher = programs.launcher_words(options.get('launcher'), self.ranks)
-        self.check()
-
-    def has_gpu(self) -> bool:
-        device = self.given.get('device')
-        return device != 'cpu' and any(rung.kind == 'cuda' and not rung.absent
-                                       for program in self.programs.values() for rung in programs.rungs(program))
-
-    def check(self) -> None:
-        if len(set(self.apps)) != len(self.apps):
-            raise Fault(USAGE, f'--apps {self.given["apps"]}: an app is listed twice')
-        if self.windows < 5 or self.windows > 64:
-            raise Fault(USAGE, f'--windows {self.windows}: the median is of 5 to 64')
-        if self.seconds <= 0 or self.soak > 1440:
-            raise Fault(USAGE, '--seconds must be above 0, and --soak at most a day')
-        if self.official:
-            for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
-                if name in self.given:
-                    raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
-            if self.size == 'tiny':
-                raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
-        needed = {'--json'} | ({'--window', '--warm-up'} if self.official else set()) | \
-            ({'--nonce'} if self.nonce else set())
-        for program in self.programs.values():
-            missing = sorted(needed - programs.options(program))
-            if missing:
-                raise Fault(ENVIRONMENT, f'{program} is too old for {", ".join(missing)}: build it again')
-
-    def common(self) -> list[str]:
-        """Returns the arguments of all steps."""
-        words = []
-        for name in ('nonce', 'device', 'threads'):
-            words += [f'--{name}', str(self.given[name])] if name in self.given else []
-        return words
-
-    def timing(self) -> list[str]:
-        words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
-        if self.official:
-            words += ['--warm-up', f'{OFFICIAL.warm_up:g}', '--window', f'{OFFICIAL.window:g}']
-        return words
-
-    def steps(self) -> list[Step]:
-        """Returns the steps, all measured runs first: if time runs out, they are what counts."""
-        steps = [self.step(app, app, ['--size', self.size] + self.timing()) for app in self.apps]
-        if self.soak:
-            steps += [self.step(f'soak-{app}', app, ['--size', self.size, '--seconds', f'{60 * self.soak:g}',
-                                                     '--windows', '64']) for app in self.apps]
-        if not self.given.get('no_ladders'):
-            for app in self.apps:
-                less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
-                words = ['--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']
-                steps.append(self.step(f'ladder-{app}', app, words))
-            steps += [self.step(f'picture-{app}', app, PICTURES[app] + [
-                '--seconds', '0', '--picture', f'{app}-picture.png']) for app in self.apps if app in PICTURES]
-        return steps
-
-    def step(self, name: str, app: str, arguments: list[str]) -> Step:
-        command = [self.programs[app], *arguments, *self.common()]
-        return Step.from_json({
-            'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
-            'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
-            'sha256': None, 'why': ''})
-
-    def guess(self, step: Step) -> float:
-        """Returns about how many seconds a step takes. Only the ratios count: the time left is scaled by the steps
-        that are done."""
-        size = {'tiny': 1, 'small': 6, 'medium': 40, 'large': 200, 'full': 400}
-        if step.name.startswith('picture'):
-            return 10
-        if step.name.startswith('ladder'):
-            slow = 1 if self.gpu else {'gfnn-wave': 20, 'alya-rhs': 12, 'nekbone': 9}.get(step.app, 1)
-            return 10 * (self.ladder_seconds + 0.2) + slow + size[self.ladder_size]
-        timed = 60 * self.soak if step.name.startswith('soak') else self.seconds
-        return 1.1 * timed + 2 * size[self.size] + (OFFICIAL.warm_up if self.official else 0)
-
-    def limit(self, step: Step) -> float:
-        """Returns the seconds after which a step is taken to hang."""
-        return 300 + 20 * self.guess(step)
 
 
 # ---- The folder ----
@@ -212,31 +78,40 @@ def lock(path: str) -> int:
     raise Fault(USAGE, f'{path}: another run is using this folder')
 
 
-def programs_now(plan: Plan) -> dict[str, ProgramFile]:
+def programs_now(what: Plan) -> dict[str, ProgramFile]:
     return {app: ProgramFile(path, results.sha256_of(path), dict(programs.version(path)))
-            for app, path in plan.programs.items()}
+            for app, path in what.programs.items()}
 
 
-def begin(path: str, options: Json) -> tuple[Folder, Plan]:
-    """Starts a run: its folder and its plan."""
-    plan = Plan(options)
+def keep_tuning(path: str, made: Plan) -> None:
+    """Copies the tuning files of declared choices into the folder: they are part of the choice."""
+    for app in made.peak:
+        if made.tuning(app):
+            shutil.copyfile(made.tuning(app), os.path.join(path, f'peak-{app}.tuning'))
+
+
+def begin(path: str, made: Plan) -> Folder:
+    """Starts a run: its folder and manifest."""
+    options = made.given
     what, tier = source.judge()
+    keep_tuning(path, made)
     if what.diff_file:
         changes = source.diff()
         what.diff_sha256 = hashlib.sha256(changes).hexdigest()
         results.save_bytes(os.path.join(path, what.diff_file), changes)
     manifest = Run.from_json({
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
-        'official': plan.official, 'size': plan.size, 'nonce': plan.nonce,
-        'seed': results.seed_of(plan.nonce) if plan.nonce else 1, 'tier': tier, 'source': what.to_json(),
-        'launcher': plan.launcher, 'ranks': plan.ranks, 'settings': options, 'programs': results.plain(programs_now(plan)),
-        'environment': machine.environment(), 'steps': results.plain(plan.steps()), 'summary': {},
+        'official': made.official, 'size': made.size, 'nonce': made.nonce,
+        'seed': results.seed_of(made.nonce) if made.nonce else 1, 'tier': tier, 'source': what.to_json(),
+        'launcher': made.launcher, 'ranks': made.ranks, 'settings': options, 'programs': results.plain(programs_now(made)),
+        'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
+        'steps': results.plain(made.steps()), 'summary': {},
         'aggregate': Aggregate(None, 'the run is not complete').to_json(), 'seal': results.ZEROS})
-    if plan.official:
-        found = doctor.examine(options.get('bindir'), options.get('launcher'), max(2, plan.ranks))
+    if made.official:
+        found = doctor.examine(options.get('bindir'), options.get('launcher'), max(2, made.ranks))
         results.save(os.path.join(path, 'doctor.json'), {'schema': results.SCHEMA, 'kind': 'doctor',
                                                          'findings': [row._asdict() for row in found]})
-    return Folder.create(path, manifest), plan
+    return Folder.create(path, manifest)
 
 
 def resume(path: str, options: Json) -> tuple[Folder, Plan]:
@@ -247,77 +122,68 @@ def resume(path: str, options: Json) -> tuple[Folder, Plan]:
         if manifest.settings.get(name) != value:
             raise Fault(USAGE, f'{path} holds a run with other options (--{name.replace("_", "-")}): give another '
                         '--into, or the same options')
-    plan = Plan(manifest.settings)
+    made = Plan(manifest.settings)
     here = machine.environment()
     for name in ('host', 'cpu', 'gpus'):
         if here[name] != manifest.environment.get(name):
             raise Fault(USAGE, f'{path} was begun on another machine ({name}): give another --into')
-    for app, program in programs_now(plan).items():
+    for app, program in programs_now(made).items():
         if app not in manifest.programs or program.sha256 != manifest.programs[app].sha256:
             raise Fault(USAGE, f'{path} was begun with another {app}: give another --into')
-    if [step.command for step in plan.steps()] != [step.command for step in folder.steps]:
+    there = [step.command for step in folder.steps if not step.name.startswith('peak-')]
+    if there != [step.command for step in made.base() + made.others()]:
         raise Fault(USAGE, f'{path} holds a run with other steps: give another --into')
-    return folder, plan
+    return folder, made
 
 
 def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
-    options = given(args)
+    options = plan.given(args)
     if args.resume and args.into:
         raise Fault(USAGE, '--resume and --into exclude each other: --into alone resumes')
     path = newest_incomplete() if args.resume else args.into or new_place()
-    there = Folder.is_one(path)
-    if not there and os.path.isdir(path) and [name for name in os.listdir(path) if name != '.lock']:
+    if Folder.is_one(path):
+        held = lock(path)
+        return (*resume(path, options), held)
+    if os.path.isdir(path) and [name for name in os.listdir(path) if name != '.lock']:
         raise Fault(USAGE, f'--into {path}: a folder with other things in it')
-    if not there:
-        Plan(options)  # a run that is refused makes no folder
+    made = Plan(options)
+    made.ask()  # a run that is refused makes no folder
+    new = not os.path.isdir(path)
     results.make_folder(path)
-    free = os.statvfs(path)
-    if free.f_bavail * free.f_frsize < LEAST_FREE:
-        raise Fault(ENVIRONMENT, f'{path}: the disk is full: less than {LEAST_FREE >> 20} MiB free')
     held = lock(path)
-    return (*(resume if there else begin)(path, options), held)
+    try:
+        free = os.statvfs(path)
+        if free.f_bavail * free.f_frsize < LEAST_FREE:
+            raise Fault(ENVIRONMENT, f'{path}: the disk is full: less than {LEAST_FREE >> 20} MiB free')
+        return begin(path, made), made, held
+    except (Fault, OSError):
+        os.close(held)
+        shutil.rmtree(path) if new else results.remove(os.path.join(path, '.lock'))
+        raise
 
 
 # ---- Running it ----
 
-class Progress:
-    """One line on stderr: the step, and how long all remaining steps will take."""
-
-    def __init__(self, plan: Plan, todo: Iterable[Step]) -> None:
-        self.plan, self.todo, self.done = plan, list(todo), 0.0
-        self.spent, self.live = 0.0, sys.stderr.isatty()
-
-    def rate(self) -> float:
-        return self.spent / self.done if self.done else 1
-
-    def show(self, step: Step, so_far: float) -> None:
-        left = sum(map(self.plan.guess, self.todo)) * self.rate()
-        left += max(0.0, self.plan.guess(step) * self.rate() - so_far)
-        if self.live:
-            print(f'\r\x1b[K{step.name}: {so_far:.0f} s; {minutes(left)} left', end='', file=sys.stderr, flush=True)
-        elif so_far == 0:
-            print(f'{step.name}; {minutes(left)} left', file=sys.stderr, flush=True)
-
-    def finish(self, step: Step) -> None:
-        self.done += self.plan.guess(step)
-        self.spent += step.seconds or 0.0
-        if self.live:
-            print('\r\x1b[K', end='', file=sys.stderr, flush=True)
+def in_folder(folder: Folder, arguments: list[str]) -> list[str]:
+    """Returns a step's arguments with the path of the folder where they name a file in it: the program does not know the
+    folder."""
+    for option, names in (('--picture', None), ('--tuning', 'peak-')):
+        if option in arguments[:-1]:
+            at = arguments.index(option) + 1
+            if not names or arguments[at].startswith(names):
+                arguments[at] = folder.file(arguments[at])
+    return arguments
 
 
-def run_step(folder: Folder, plan: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
+def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
     """Runs one step; its state and the manifest record the outcome."""
     step.state, step.exit, step.seconds, step.sha256, step.why = 'running', None, None, None, ''
     folder.save()
-    at = step.command.index(plan.programs[step.app])
-    arguments = list(step.command[at + 1:])
-    if '--picture' in arguments:  # the program does not know the folder
-        picture = arguments.index('--picture') + 1
-        arguments[picture] = folder.file(arguments[picture])
+    at = step.command.index(made.programs[step.app])
     try:
-        got = programs.measure(plan.programs[step.app], arguments, folder.file(step.json),
-                               folder.file(step.output), step.command[:at], plan.ranks, plan.nonce,
-                               args.limit or plan.limit(step), tick, args.grace)
+        got = programs.measure(made.programs[step.app], in_folder(folder, list(step.command[at + 1:])),
+                               folder.file(step.json), folder.file(step.output), step.command[:at], made.ranks, made.nonce,
+                               args.limit or made.limit(step), tick, args.grace)
     except Interrupted:
         step.state = 'waiting'
         folder.save()
@@ -328,19 +194,24 @@ def run_step(folder: Folder, plan: Plan, step: Step, args: argparse.Namespace, t
     folder.save()
 
 
-def run_all(folder: Folder, plan: Plan, args: argparse.Namespace) -> None:
+def run_all(folder: Folder, made: Plan, args: argparse.Namespace) -> None:
     todo = [step for step in folder.steps if not folder.whole(step)]
     there = len(folder.steps) - len(todo)
     if there:
-        print(f'{folder.path}: {there} of {len(folder.steps)} steps are done, {len(todo)} to go', file=sys.stderr)
-    progress = Progress(plan, todo)
+        quiet.tell(f'{folder.path}: {there} of {len(folder.steps)} steps are done, {len(todo)} to go')
+    if not todo:
+        return
+    seen = folder.manifest.environment
+    seen['disturbed'] = sorted({*seen.get('disturbed', []), *quiet.wait(made.given.get('device'), args.force)})
+    before = machine.ticks_now()
+    progress = Progress(made, folder.steps, todo)
     for step in todo:
-        progress.todo.remove(step)
-        progress.show(step, 0)
-        run_step(folder, plan, step, args, functools.partial(progress.show, step))
-        progress.finish(step)
+        progress.begin(step)
+        run_step(folder, made, step, args, functools.partial(progress.tick, step))
+        progress.end(step)
         if step.state == 'failed':
-            print(f'rooftop: {step.name}: {step.why} (see {folder.file(step.output)})', file=sys.stderr)
+            quiet.tell(f'rooftop: {step.name}: {step.why} (see {folder.file(step.output)})')
+    seen['stolen'] = max(round(machine.use_since(before).stolen, 4), seen.get('stolen', 0.0))
 
 
 # ---- What came of it ----
@@ -356,31 +227,44 @@ def soak_of(windows: list[float]) -> Soak:
 def summary_of(result: Optional[Program]) -> Summary:
     rung = result.rungs[0] if result and result.rungs else None
     return Summary(fom=rung.fom_flop_per_s if rung else None, unit='flop/s', verdict=result.verdict if result else None,
-                   spread=rung.spread if rung else None, rung=rung.name if rung else None)
+                   spread=rung.spread if rung else None, rung=rung.name if rung else None,
+                   precision=rung.precision if rung else '')
 
 
-def summarise(folder: Folder, plan: Plan) -> None:
-    """Fills the manifest's summary, aggregate and soak."""
+def summarise(folder: Folder, made: Plan) -> None:
+    """Fills the manifest's summary, peak, aggregate and soak."""
     manifest = folder.manifest
-    manifest.summary = {app: summary_of(folder.result(app)) for app in plan.apps}
+    manifest.summary = {app: summary_of(folder.result(app)) for app in made.apps}
+    manifest.peak = {app: summary_of(folder.result(f'peak-{app}')) for app in made.apps if app in made.peak}
+    for app, row in manifest.peak.items():
+        row.declared = shlex.join(made.peak[app])
     manifest.aggregate = aggregate.of(manifest)
-    for app in plan.apps if plan.soak else ():
+    for app in made.apps if made.soak else ():
         soak = folder.result(f'soak-{app}')
         if soak:
             manifest.soak[app] = soak_of(soak.rungs[0].window_seconds or [1.0])
 
 
-def print_table(run: Run) -> None:
-    print(f'{"app":12}{"rung":16}{"FOM":>16}  {"spread":>8}  verdict')
-    for app, row in run.summary.items():
+def print_rows(rows: dict[str, Summary], named: str = '') -> None:
+    for app, row in rows.items():
         fom = f'{row.fom / 1e9:.2f} GFlop/s' if row.fom else '-'
         spread = f'{100 * row.spread:.1f} %' if row.spread is not None else '-'
-        print(f'{app:12}{row.rung or "-":16}{fom:>16}  {spread:>8}  {row.verdict or "no result"}')
+        declared = f' ({row.declared})' if row.declared else ''
+        print(f'{app + named:17} {row.rung or "-":15} {fom:>15}  {spread:>8}  {row.verdict or "no result":9} '
+              f'{row.precision}{declared}'.rstrip())
+
+
+def print_table(run: Run) -> None:
+    print(f'{"app":17} {"rung":15} {"FOM":>15}  {"spread":>8}  {"verdict":9} precision')
+    print_rows(run.summary)
+    print_rows(run.peak, ', peak')
     for app, soak in run.soak.items():
         print(f'soak: {app}: {100 * soak.drift:+.1f} % time per unit from the first windows to the last')
     for step in run.steps:
         if step.state == 'failed':
             print(f'failed: {step.name}: {step.why}')
+    if run.environment.get('stolen', 0) > quiet.STOLEN:
+        print(f'the hypervisor took {100 * run.environment["stolen"]:.1f} % of the time of this run')
     total = run.aggregate
     print(f'aggregate: {total.value:.3f} of {total.reference}' if total.value is not None else
           f'aggregate: none, {total.why}')
@@ -396,15 +280,25 @@ def status_of(run: Run) -> int:
     return INVALID if any(step.exit in (0, 1) for step in failed) else ENVIRONMENT
 
 
+def list_steps(args: argparse.Namespace) -> int:
+    """--dry-run."""
+    made = Plan(plan.given(args))
+    made.ask(everything=True)
+    print(made.listing())
+    return VALID
+
+
 def main(args: argparse.Namespace) -> int:
-    folder, plan, held = open_folder(args)
+    if args.dry_run:
+        return list_steps(args)
+    folder, made, held = open_folder(args)
     run = folder.manifest
     hint = f'finished steps are kept: continue with rooftop run --into {shlex.quote(folder.path)}'
     try:
         run.state = 'running'
-        print(f'results go to {folder.path}', file=sys.stderr, flush=True)
-        run_all(folder, plan, args)
-        summarise(folder, plan)
+        quiet.tell(f'results go to {folder.path}')
+        run_all(folder, made, args)
+        summarise(folder, made)
         run.state, run.finished = 'complete' if status_of(run) == VALID else 'running', now()
         folder.save()
     except Fault as fault:

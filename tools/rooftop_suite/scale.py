@@ -20,8 +20,6 @@ from .cli import count, counts, minutes, seconds
 from .results import Point, Program, Scale
 from .run import lock
 
-EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
-           'gfnn-wave': ('elements',)}  # options that --size chooses
 MESSAGES = ('halo', 'gather-scatter', 'allreduce')  # timers of the programs
 
 
@@ -131,7 +129,7 @@ class Scaling:
 
     def fixed(self, ranks: int, ran: Ran) -> tuple[Ran, list[str]]:
         """Returns a run of the problem that strong scaling divides, and the options that name the problem."""
-        extents = {name: str(ran.result.options[name]) for name in EXTENTS[self.args.app]}
+        extents = {name: str(ran.result.options[name]) for name in programs.EXTENTS[self.args.app]}
         fitting = dict(extents)
         if self.args.app == 'nekbone':
             fitting['elements'] = divided(extents['elements'], divisor(self.ranks))

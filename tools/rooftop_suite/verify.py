@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional
 
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, programs, results, source
 from .results import AnyResult, Ceilings, Folder, Mismatch, Program, Run, Rung, Scale
-from .run import OFFICIAL
+from .plan import OFFICIAL
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
 MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536

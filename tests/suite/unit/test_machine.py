@@ -1,4 +1,6 @@
 """Launchers, bindings and load: what the suite says of a machine."""
+import contextlib
+import io
 import os
 import platform
 import unittest
@@ -6,7 +8,7 @@ from unittest import mock
 
 import helper  # noqa: F401: puts the suite on the path
 
-from rooftop_suite import Fault, doctor, machine, programs
+from rooftop_suite import Fault, doctor, machine, nodes, plan, programs, quiet
 
 
 def sixteen(cpus=None):
@@ -54,8 +56,74 @@ class Machine(unittest.TestCase):
 
     def test_ticks(self):
         stat = 'cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 40 50 6 7 8 1 1\ncpu1 0 0 0 5 0 0 0 5 0 0\nintr 7\n'
-        self.assertEqual(machine.ticks(stat, {0}), (117, 90))
-        self.assertEqual(machine.ticks(stat, {0, 1}), (127, 95))
+        self.assertEqual(machine.ticks(stat, {0}), (117, 90, 8))
+        self.assertEqual(machine.ticks(stat, {0, 1}), (127, 95, 13))
+
+
+class Disturbed(unittest.TestCase):
+    def texts(self, said='', busy=0.0, stolen=0.0, device=None, **variables):
+        """Returns what disturbs on 4 CPUs with two GPUs, of which nvidia-smi says `said` on processes."""
+        def answer(*command):
+            return '0, GPU-a, 0, 0x0\n1, GPU-b, 40, 0x40\n' if 'query-gpu' in command[1] else said
+        with mock.patch.object(machine, 'use_since', lambda _: machine.Use(busy, stolen)), \
+                mock.patch.object(machine, 'governors', lambda: []), mock.patch.object(machine, 'said', answer), \
+                mock.patch.object(quiet, 'LOOK', 0), mock.patch.object(os, 'sched_getaffinity', lambda _: range(4)), \
+                mock.patch.dict(os.environ, variables):
+            return [one.text for one in quiet.disturbances(device)]
+
+    def test_cpus(self):
+        self.assertEqual(self.texts(busy=0.4, stolen=0.005, device='cpu'), [])
+        self.assertEqual(self.texts(busy=1.9, device='cpu'), ['other processes use 1.9 of 4 CPUs'])
+        self.assertEqual(self.texts(stolen=0.031, device='cpu'), ['the hypervisor takes 3.1 % of the time'])
+
+    def test_gpus(self):
+        busy, hot = 'GPU 1: busy for 40 % of the time', 'GPU 1: its clocks are held down by temperature or power supply'
+        self.assertEqual(self.texts(), [busy, hot])
+        self.assertEqual(self.texts(device='0'), [])
+        self.assertEqual(self.texts(CUDA_VISIBLE_DEVICES='1', device='0'), [busy, hot])
+        self.assertEqual(self.texts('GPU-a, 4711, /usr/bin/python3', device='0'),
+                         ['GPU 0: other processes use it: 4711 (python3)'])
+
+    def test_waiting(self):
+        """A disturbance that ends is waited for, unless it is forced; one that stays is handed on."""
+        one = quiet.Disturbance('other processes use 1.9 of 4 CPUs', '')
+        lasting = one._replace(passes=False)
+        for found, force, left, looks in (([[one], [one], []], False, 0, 3), ([[one], []], True, 1, 1), ([[lasting]], False, 1, 1)):
+            answers, said = iter(found), io.StringIO()
+            with mock.patch.object(quiet, 'disturbances', lambda _: next(answers)), mock.patch.object(quiet, 'PAUSE', 0), \
+                    contextlib.redirect_stderr(said):
+                self.assertEqual(len(quiet.wait(None, force)), left)
+            self.assertEqual(len(found) - len(list(answers)), looks)
+            self.assertEqual('may be UNSTEADY' in said.getvalue(), left > 0)
+
+
+class Nodes(unittest.TestCase):
+    def test_each_once(self):
+        """What ranks of several nodes print in any order, with a launcher's lines between, is one entry per host."""
+        said = 'warning: x\n{"host": "b", "cpu": "Y"}\n{"host": "a", "cpu": "X"}\n{"host": "b", "cpu": "Y"}\n{half\n'
+        self.assertEqual([node['host'] for node in nodes.found_in(said)], ['a', 'b'])
+
+
+class Launching(unittest.TestCase):
+    def test_reason(self):
+        """A launcher that cannot start ranks is the environment; a program's verdict is its own."""
+        slots = '-' * 70 + '\nThere are not enough slots available in the system to satisfy the 3\nslots that were ' \
+            'requested by the application:\n\n  nekbone\n' + '-' * 70 + '\n'
+        ended = programs.settled(programs.Ended(1, '', 0.1, slots))
+        self.assertEqual(ended.exit, 3)
+        self.assertRegex(programs.reason(ended), 'not enough slots .* requested by the application:; use fewer ranks')
+        self.assertEqual(programs.settled(programs.Ended(1, '', 0.1, 'x\nnekbone: INVALID\n')).exit, 1)
+
+
+class Choices(unittest.TestCase):
+    def test_free(self):
+        self.assertEqual(plan.choices_of(["nekbone: --rung=vector --choose 'a=1,b=2'"]),
+                         {'nekbone': ['--rung', 'vector', '--choose', 'a=1,b=2']})
+        for text, wrong in (('nekbone: --elements 4x4x4', '--elements is not free'), ('hpl: --rung x', 'write'),
+                            ('nekbone', 'write'), ("nekbone: --rung '", 'No closing'),
+                            ('gfnn-wave: --tolerance 0.1', '--tolerance is not free')):
+            with self.assertRaisesRegex(Fault, wrong):
+                plan.choices_of([text])
 
 
 if __name__ == '__main__':

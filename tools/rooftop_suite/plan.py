@@ -1,0 +1,301 @@
+"""What `rooftop run` is to run: the options in force, the steps they make, and how long each will take.
+
+Base: each app with its default options, which are the fastest known on that kind of machine. Peak: each app that a
+choice was declared for, with this choice, on the same problem. `Plan.ask` has the programs preview their steps, so that
+what they would refuse is refused before a folder is made.
+"""
+import argparse
+import re
+import shlex
+import time
+from typing import Any, NamedTuple, Optional
+
+from . import ENVIRONMENT, USAGE, Fault, Json, programs, results
+from .cli import count, minutes, seconds
+from .programs import EXTENTS
+from .results import Step
+
+
+class Official(NamedTuple):
+    windows: int = 5
+    window: float = 10.0
+    warm_up: float = 3.0
+
+
+OFFICIAL = Official()
+DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'soak': 0.0}
+PICTURES = {'alya-rhs': ['--cells', '120x100x28', '--steps', '40'],
+            'gfnn-wave': ['--elements', '48x48x48', '--steps', '16']}
+SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
+# What a choice of peak may set: how an app computes, not what.
+FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
+FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
+           'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate', 'order'},
+           'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'smooth', 'precision', 'ranks'}}
+
+# What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores at
+# size tiny, and on an H200 at size small.
+LADDER = {'nekbone': 4.5, 'alya-rhs': 15.0, 'fun3d-mcpi': 2.0, 'gfnn-wave': 17.0}
+LADDER_GPU = {'nekbone': 4.0, 'alya-rhs': 2.0, 'fun3d-mcpi': 1.0, 'gfnn-wave': 1.0}
+PICTURE = {'alya-rhs': 20.0, 'gfnn-wave': 9.0}
+WARM_UP, CEILINGS = 0.2, 1.1  # shares of what is timed: the programs' warm-up; all of it with the ceilings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that decide what is run."""
+    add = parser.add_argument
+    add('--size', choices=results.SIZES, help='memory per rank: see a program\'s --help (default: small with a GPU, '
+        'tiny without)')
+    add('--apps', metavar='APP,..', help='only these (default: all four)')
+    add('--official', action='store_true', default=None, help='under the rules for results that are published: '
+        'warm-up of 3 s, windows of 10 s, all apps, size small or above')
+    add('--peak', action='append', metavar="'APP: OPTIONS'", help="the choice for an app, timed beside its defaults: "
+        "'alya-rhs: --rung patch --tuning FILE'; once per app")
+    add('--seconds', type=seconds, metavar='S', help='of timing per app, in all windows (default 5)')
+    add('--windows', type=count, metavar='N', help='timed windows, 5 or more (default 5)')
+    add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
+    add('--ladder-size', choices=results.SIZES, help='(default: with a GPU --size, and only its rungs; else tiny)')
+    add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
+    add('--soak', type=seconds, metavar='MINUTES', help="run each app's default rung for this long, and report how it "
+        'drifts')
+    add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
+    programs.add_launcher(parser)
+    add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
+    add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
+
+
+GIVEN = ('size', 'apps', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds', 'soak',
+         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
+
+
+def given(args: argparse.Namespace) -> Json:
+    """Returns the options on the command line, by name."""
+    return {name: getattr(args, name) for name in GIVEN if getattr(args, name) is not None}
+
+
+def choices_of(declared: list[str]) -> dict[str, list[str]]:
+    """Returns {app: options} of --peak 'APP: OPTIONS'."""
+    found: dict[str, list[str]] = {}
+    for text in declared:
+        app, colon, rest = text.partition(':')
+        app = app.strip()
+        try:
+            words = [part for word in shlex.split(rest)
+                     for part in (word.split('=', 1) if word.startswith('--') else [word])]
+        except ValueError as error:
+            raise Fault(USAGE, f'--peak {text}: {error}') from None
+        if app not in results.APPS or not colon or not words:
+            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..', with APP one of {', '.join(results.APPS)}")
+        if app in found:
+            raise Fault(USAGE, f'--peak {app}: declared twice')
+        for name in [word for word in words if word.startswith('-')]:
+            if name[2:] not in FREE | FREE_OF[app]:
+                raise Fault(USAGE, f'--peak {app}: {name} is not free; a choice may set '
+                            f'{", ".join(f"--{free}" for free in sorted(FREE | FREE_OF[app]))}')
+        found[app] = words
+    return found
+
+
+class Costs(NamedTuple):
+    """Seconds of a program: to start and end, and to set up and verify one rung at size tiny; and what tiny needs."""
+    start: float
+    tiny: float
+    bytes: float
+
+
+class Plan:
+    """The options in force, and the steps they make."""
+
+    def __init__(self, options: Json) -> None:
+        def get(name: str) -> Any:
+            return options.get(name, DEFAULTS.get(name))
+
+        self.given = options
+        self.official = bool(options.get('official'))
+        self.apps: list[str] = options['apps'].split(',') if 'apps' in options else list(results.APPS)
+        self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
+        self.gpu = self.has_gpu()
+        self.size: str = options.get('size') or ('small' if self.gpu else 'tiny')
+        self.ladder_size: str = options.get('ladder_size') or (self.size if self.gpu else 'tiny')
+        self.windows: int = get('windows')
+        self.ladder_seconds: float = get('ladder_seconds')
+        self.soak: float = get('soak')
+        self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')
+        self.ranks: int = get('ranks')
+        self.nonce: str = options.get('nonce', '')
+        self.launcher = programs.launcher_words(options.get('launcher'), self.ranks)
+        self.peak = choices_of(options.get('peak', []))
+        self.previews: dict[str, programs.Preview] = {}  # by step; see ask
+        self.costs: dict[str, Costs] = {}  # by app; see time
+        self.check()
+
+    def has_gpu(self) -> bool:
+        device = self.given.get('device')
+        return device != 'cpu' and any(rung.kind == 'cuda' and not rung.absent
+                                       for program in self.programs.values() for rung in programs.rungs(program))
+
+    def check(self) -> None:
+        if len(set(self.apps)) != len(self.apps):
+            raise Fault(USAGE, f'--apps {self.given["apps"]}: an app is listed twice')
+        if self.windows < 5 or self.windows > 64:
+            raise Fault(USAGE, f'--windows {self.windows}: the median is of 5 to 64')
+        if self.seconds <= 0 or self.soak > 1440:
+            raise Fault(USAGE, '--seconds must be above 0, and --soak at most a day')
+        if 'nonce' in self.given and not self.nonce.strip():
+            raise Fault(USAGE, '--nonce: give it a word')
+        if self.official:
+            for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
+                if name in self.given:
+                    raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
+            if self.size == 'tiny':
+                raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
+        if self.peak and self.size in ('large', 'full'):
+            raise Fault(USAGE, f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is free')
+        left_out = [app for app in self.peak if app not in self.apps]
+        if left_out:
+            raise Fault(USAGE, f'--peak {left_out[0]}: --apps leaves it out')
+        needed = {'--json', '--dry-run'} | ({'--window', '--warm-up'} if self.official else set()) | \
+            ({'--nonce'} if self.nonce else set())
+        for program in self.programs.values():
+            missing = sorted(needed - programs.options(program))
+            if missing:
+                raise Fault(ENVIRONMENT, f'{program} is too old for {", ".join(missing)}: build it again')
+
+    # ---- Steps ----
+
+    def common(self) -> list[str]:
+        """Returns the arguments of all steps."""
+        words = []
+        for name in ('nonce', 'device', 'threads'):
+            words += [f'--{name}', str(self.given[name])] if name in self.given else []
+        return words
+
+    def timing(self) -> list[str]:
+        words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
+        if self.official:
+            words += ['--warm-up', f'{OFFICIAL.warm_up:g}', '--window', f'{OFFICIAL.window:g}']
+        return words
+
+    def base(self) -> list[Step]:
+        return [self.step(app, app, ['--size', self.size] + self.timing()) for app in self.apps]
+
+    def peaks(self) -> list[Step]:
+        """Returns the steps of declared choices, with the extents of base. Call ask first."""
+        return [self.step(f'peak-{app}', app, [*self.extents(app), *self.choice(app), *self.timing()])
+                for app in self.apps if app in self.peak]
+
+    def extents(self, app: str) -> list[str]:
+        there = self.previews[app].options
+        return [word for name in EXTENTS[app] for word in (f'--{name}', there[name])]
+
+    def choice(self, app: str) -> list[str]:
+        """Returns the declared options; a tuning file is the copy in the result folder."""
+        words = list(self.peak[app])
+        if self.tuning(app):
+            words[words.index('--tuning') + 1] = f'peak-{app}.tuning'
+        return words
+
+    def tuning(self, app: str) -> str:
+        """Returns the path of the tuning file that a choice names, or ''."""
+        words = self.peak[app]
+        named = words[words.index('--tuning') + 1] if '--tuning' in words[:-1] else ''
+        return '' if named == 'none' else named
+
+    def others(self) -> list[Step]:
+        """Returns what is not a figure of merit: soaks, ladders, pictures."""
+        steps = []
+        if self.soak:
+            steps += [self.step(f'soak-{app}', app, ['--size', self.size, '--seconds', f'{60 * self.soak:g}',
+                                                     '--windows', '64']) for app in self.apps]
+        if not self.given.get('no_ladders'):
+            for app in self.apps:
+                less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
+                words = ['--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']
+                steps.append(self.step(f'ladder-{app}', app, words))
+            steps += [self.step(f'picture-{app}', app, PICTURES[app] + [
+                '--seconds', '0', '--picture', f'{app}-picture.png']) for app in self.apps if app in PICTURES]
+        return steps
+
+    def steps(self) -> list[Step]:
+        """Returns the steps, all measured runs first: if time runs out, they are what counts."""
+        return self.base() + self.peaks() + self.others()
+
+    def step(self, name: str, app: str, arguments: list[str]) -> Step:
+        command = [self.programs[app], *arguments, *self.common()]
+        return Step.from_json({
+            'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
+            'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
+            'sha256': None, 'why': ''})
+
+    # ---- What the programs say of them ----
+
+    def preview(self, step: Step, words: Optional[list[str]] = None) -> programs.Preview:
+        """Returns what a program says of a step, or of other arguments with its launcher."""
+        at = step.command.index(self.programs[step.app])
+        try:
+            return programs.preview([step.command[at], *(words or step.command[at + 1:])], step.command[:at], self.ranks)
+        except Fault as fault:
+            raise Fault(fault.status, f'{step.name}: {fault}') from None
+
+    def ask(self, everything: bool = False) -> None:
+        """Has the programs preview the measured steps, or all steps; Fault if one would be refused."""
+        for step in self.base():
+            self.previews[step.app] = self.preview(step)
+        for step in self.peaks():
+            name = step.name.replace('peak-', '')
+            self.previews[step.name] = self.preview(step, [*self.extents(name), *self.peak[name], *self.common()])
+        for step in self.others() if everything else ():
+            self.previews[step.name] = self.preview(step)
+
+    # ---- How long they take ----
+
+    def time(self, app: str) -> None:
+        """Times a program on the smallest problem. If it fails there, its steps will say why."""
+        program, begin = self.programs[app], time.monotonic()
+        words = ['--size', 'tiny', '--seconds', '0', *self.common()]
+        needs = programs.preview([program, *words], self.launcher, self.ranks)
+        start = time.monotonic() - begin
+        ended = programs.run(programs.launched([program, *words, '--quiet'], self.launcher, self.ranks), limit=300)
+        self.costs[app] = Costs(start, max(0.01, ended.seconds - start), programs.bytes_of(needs.memory))
+
+    def scale(self, step: Step) -> float:
+        """Returns how many times as much memory a step takes as its app at size tiny."""
+        size = {'tiny': 1, 'small': 16, 'medium': 128, 'large': 1024, 'full': 2048}
+        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
+        least = self.costs[step.app].bytes
+        return need / least if need and least else size[self.ladder_size if step.name.startswith('ladder') else self.size]
+
+    def guess(self, step: Step) -> float:
+        """Returns about how many seconds a step takes: what is timed, and set-up and verification, which grow with the
+        problem."""
+        if step.app not in self.costs:
+            self.time(step.app)
+        cost = self.costs[step.app]
+        if step.name.startswith('picture'):
+            return cost.start + PICTURE[step.app] * cost.tiny
+        if step.name.startswith('ladder'):
+            rungs = sum(not rung.absent and (not self.gpu or rung.kind != 'cpu')
+                        for rung in programs.rungs(self.programs[step.app]))
+            work = LADDER_GPU if self.gpu else LADDER
+            timed = (1 + WARM_UP) * self.ladder_seconds * rungs
+            return cost.start + work[step.app] * cost.tiny * self.scale(step) + CEILINGS * timed
+        soaked = step.name.startswith('soak')
+        timed = 60 * self.soak if soaked else self.seconds
+        warm_up = OFFICIAL.warm_up if self.official and not soaked else WARM_UP * timed
+        return cost.start + cost.tiny * self.scale(step) + CEILINGS * (timed + warm_up)
+
+    def limit(self, step: Step) -> float:
+        """Returns the seconds after which a step is taken to hang."""
+        return 300 + 20 * self.guess(step)
+
+    def listing(self) -> str:
+        """Returns a table of the steps, for --dry-run: time, memory, command. Call ask first."""
+        steps = self.steps()
+        rows = [(step.name, minutes(self.guess(step)), re.sub(r' of [\d.]+ \w+ free', '', memory),
+                 shlex.join(step.command)) for step in steps
+                for memory in [self.previews[step.name].memory if step.name in self.previews else '']]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        lines = [f'{name:{widths[0]}}  {about:>{widths[1]}}  {memory:{widths[2]}}  {command}'
+                 for name, about, memory, command in rows]
+        return '\n'.join([*lines, f'{len(steps)} steps, about {minutes(sum(map(self.guess, steps)))}'])

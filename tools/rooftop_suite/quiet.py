@@ -1,0 +1,114 @@
+"""What disturbs a measurement on this machine now: other processes, the hypervisor, clocks, other users of the GPUs.
+
+    disturbances(device)    what there is, each in one line
+    wait(device, force)     says it, and gives what passes by itself a minute to pass
+"""
+import os
+import re
+import sys
+import time
+from typing import NamedTuple, Optional
+
+from . import machine
+
+LOOK = 0.5  # seconds of looking at the CPUs
+MOST_WAIT, PAUSE = 60.0, 10.0  # seconds
+BUSY_CPUS, BUSY_SHARE = 0.5, 0.02  # CPUs in use by others: the larger of both disturbs
+STOLEN = 0.01  # of the time
+BUSY_GPU = 5  # per cent of the time
+SLOWED = 0xe8  # bits of "clocks throttle reasons": hardware slowdown, temperature, power brake
+
+
+class Disturbance(NamedTuple):
+    """text: one line; remedy: what to do; passes: whether waiting may help."""
+    text: str
+    remedy: str
+    passes: bool = True
+
+
+def of_cpus(use: machine.Use) -> list[Disturbance]:
+    cpus, found = len(os.sched_getaffinity(0)), []
+    if use.busy > max(BUSY_CPUS, BUSY_SHARE * cpus):
+        found.append(Disturbance(f'other processes use {use.busy:.1f} of {cpus} CPUs', 'measure on an idle machine, or set '
+                                 'OMP_WAIT_POLICY=passive and expect UNSTEADY'))
+    if use.stolen > STOLEN:
+        found.append(Disturbance(f'the hypervisor takes {100 * use.stolen:.1f} % of the time', 'measure on a machine of '
+                                 'your own, or on dedicated CPUs'))
+    return found
+
+
+def of_clocks() -> list[Disturbance]:
+    slow = [name for name in machine.governors() if name != 'performance']
+    return [Disturbance(f'frequency governor {", ".join(slow)}', 'cpupower frequency-set -g performance', False)] \
+        if slow else []
+
+
+class Gpu(NamedTuple):
+    ordinal: str
+    uuid: str
+    percent: str
+    reasons: str
+
+
+def gpus_of(device: Optional[str]) -> list[Gpu]:
+    """Returns the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
+    query = machine.said('nvidia-smi', '--query-gpu=index,uuid,utilization.gpu,clocks_throttle_reasons.active',
+                         '--format=csv,noheader,nounits')
+    rows = [Gpu(*words) for words in (re.split(r',\s*', line.strip()) for line in query.splitlines()) if len(words) == 4]
+    visible = os.environ.get('CUDA_VISIBLE_DEVICES')
+    if visible is not None:
+        names = visible.split(',')
+        rows = [row for row in rows if any(name and (row.ordinal == name or row.uuid.startswith(name)) for name in names)]
+    if device and re.fullmatch(r'\d+(,\d+)*', device):
+        rows = [rows[int(at)] for at in device.split(',') if int(at) < len(rows)]
+    return rows
+
+
+def of_gpus(device: Optional[str]) -> list[Disturbance]:
+    if device == 'cpu':
+        return []
+    found, gpus = [], gpus_of(device)
+    query = machine.said('nvidia-smi', '--query-compute-apps=gpu_uuid,pid,process_name', '--format=csv,noheader') \
+        if gpus else ''
+    for gpu in gpus:
+        others = [re.split(r',\s*', line, maxsplit=2)[1:] for line in query.splitlines() if line.startswith(gpu.uuid)]
+        if others:
+            named = ', '.join(f'{pid} ({os.path.basename(name)})' for pid, name in others[:3])
+            found.append(Disturbance(f'GPU {gpu.ordinal}: other processes use it: {named}', 'end them, or take another GPU'))
+        elif gpu.percent.isdigit() and int(gpu.percent) > BUSY_GPU:
+            found.append(Disturbance(f'GPU {gpu.ordinal}: busy for {gpu.percent} % of the time', 'take another GPU'))
+        if re.fullmatch(r'0x[0-9a-fA-F]+', gpu.reasons) and int(gpu.reasons, 16) & SLOWED:
+            found.append(Disturbance(f'GPU {gpu.ordinal}: its clocks are held down by temperature or power supply',
+                                     'cool it: nvidia-smi -q -d PERFORMANCE says why'))
+    return found
+
+
+def disturbances(device: Optional[str] = None) -> list[Disturbance]:
+    """Returns what disturbs now. device: as in --device. Takes half a second."""
+    before = machine.ticks_now()
+    time.sleep(LOOK)
+    return of_cpus(machine.use_since(before)) + of_gpus(device) + of_clocks()
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def wait(device: Optional[str] = None, force: bool = False) -> list[str]:
+    """Says what disturbs, and waits up to a minute for what passes, unless `force`. Returns what is left."""
+    begin = time.monotonic()
+    found = disturbances(device)
+    said = '; '.join(one.text for one in found)
+    if found:
+        tell(f'disturbed: {said}')
+    while not force and any(one.passes for one in found) and time.monotonic() - begin < MOST_WAIT:
+        tell(f'waiting for it to end: {time.monotonic() - begin:.0f} s of at most {MOST_WAIT:.0f} s (--force does not wait)')
+        time.sleep(PAUSE)
+        found = disturbances(device)
+        now = '; '.join(one.text for one in found)
+        if now != said:
+            said = now
+            tell(f'disturbed: {said}' if found else 'the machine is quiet')
+    if found:
+        tell('going on: results may be UNSTEADY')
+    return [one.text for one in found]
