@@ -29,6 +29,8 @@ COMMANDS = {
     'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
     'verify': Command('verify', 'check that a result, or a folder of them, is consistent and unchanged'),
     'compare': Command('compare', 'ratios of results, with their noise'),
+    'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
+    'pack': Command('pack', 'a result folder and a filled form as one archive'),
     'report': Command('report', 'a result folder as one HTML file'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
     'exercise': Command('exercise', 'a rung with the part to write taken out'),

@@ -15,7 +15,8 @@ from . import INVALID, USAGE, VALID, Fault, Json, results
 from .results import Folder, Program, Run, Rung
 
 LEAST_NOISE = 0.01
-NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder'}  # options that change how it is solved
+NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels', 'smooth',
+                   'weights'}  # options that change how it is solved
 Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app
 
 

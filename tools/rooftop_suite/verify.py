@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, programs, results, source
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, pack, programs, results, source
 from .results import AnyResult, Ceilings, Folder, Mismatch, Program, Run, Rung, Scale
 from .plan import OFFICIAL
 
@@ -23,7 +23,7 @@ MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json or a folder of rooftop run')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, a folder of rooftop run, or the archive of rooftop pack')
     parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
     parser.add_argument('--rerun', action='store_true', help='make the inputs here and compare their digest')
     programs.add_arguments(parser)
@@ -294,6 +294,7 @@ def rerun(files: list[Judged], bindir: Optional[str]) -> None:
 def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
     for path in args.files:
+        path = pack.unpack(path) if path.endswith('.tar.xz') else path
         if os.path.isdir(path):
             path = os.path.join(path, 'run.json')
         if not os.path.isfile(path):

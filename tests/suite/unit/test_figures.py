@@ -4,7 +4,7 @@ import unittest
 
 from helper import program, sample
 
-from rooftop_suite import Fault, aggregate, compare, exercise, results, run, scale
+from rooftop_suite import Fault, aggregate, compare, exercise, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -126,6 +126,30 @@ class Soak(unittest.TestCase):
         got = run.soak_of([1.0] * 6 + [1.05] * 52 + [1.1] * 6)
         self.assertAlmostEqual(got.drift, 0.1)
         self.assertAlmostEqual(got.spread, 0.1)
+
+
+class Table(unittest.TestCase):
+    def test_row(self):
+        """What CSV has of a rung follows from its result; energy is per unit and per second, not of all windows."""
+        made = program(energy_joules=600.0, energy_seconds=2.0, energy_source='NVML')
+        rung = made.rungs[0]
+        row = table.row_of(table.Place('=1+1', 'base'), made, rung)
+        self.assertEqual((row.watts, row.joules_per_unit), (300.0, 300.0 * rung.seconds_per_unit))
+        self.assertAlmostEqual(row.gflop_per_s_per_watt, rung.fom_flop_per_s / 300e9)
+        self.assertAlmostEqual(row.achieved_gb_per_s, rung.bytes_per_unit / rung.seconds_per_unit / 1e9)
+        lines = table.csv_text([row]).splitlines()
+        self.assertEqual(lines[0].split(','), list(table.Row._fields))
+        self.assertTrue(lines[1].startswith("'=1+1,"))  # no formula
+        unsteady = table.row_of(table.Place('x', 'base'), made, program(verdict='UNSTEADY').rungs[0])
+        self.assertEqual((unsteady.fom_gflop_per_s, unsteady.verdict), (None, 'UNSTEADY'))
+
+    def test_order(self):
+        """The best of an app first; ladders only when asked for."""
+        made = program()
+        rows = [table.row_of(table.Place(name, run), made, program(fom_flop_per_s=fom).rungs[0])
+                for name, run, fom in (('slow', 'base', 1e9), ('fast', 'peak', 2e9), ('rung', 'ladder', 3e9))]
+        self.assertEqual([row.result for row in table.ordered(rows, False)], ['fast', 'slow'])
+        self.assertEqual([row.result for row in table.ordered(rows, True)], ['fast', 'slow', 'rung'])
 
 
 if __name__ == '__main__':

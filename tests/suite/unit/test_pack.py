@@ -1,0 +1,111 @@
+"""Archives of rooftop pack: what goes in comes out, and what others send can neither leave its folder nor fill a disk."""
+import argparse
+import contextlib
+import io
+import os
+import pathlib
+import tarfile
+import tempfile
+import unittest
+from unittest import mock
+
+import helper
+
+from rooftop_suite import Fault, pack, results
+
+
+def members(*given):
+    """Returns the bytes of an archive of (name, type, data or link)."""
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode='w:xz') as tar:
+        for name, kind, data in given:
+            member = tarfile.TarInfo(name)
+            member.type = kind
+            member.linkname = data if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ''
+            member.size = len(data) if kind == tarfile.REGTYPE else 0
+            tar.addfile(member, io.BytesIO(data) if kind == tarfile.REGTYPE else None)
+    return whole.getvalue()
+
+
+class Packed(helper.InFolder):
+    def setUp(self):
+        run = {**helper.sample('run'), 'seal': results.ZEROS}
+        os.makedirs('R', exist_ok=True)
+        results.save('R/run.json', run, run['nonce'])
+        pathlib.Path('R/nekbone.out').write_text('x\n')
+
+    def pack(self, **given):
+        args = dict.fromkeys(pack.FORM) | {'folder': 'R', 'form': None, 'output': 'R.tar.xz'} | given
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            pack.main(argparse.Namespace(**args))
+        return said.getvalue()
+
+    def unpacked(self, data):
+        """Returns the fault of an archive of these bytes, or its folder."""
+        pathlib.Path('x.tar.xz').write_bytes(data)
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                return pack.unpack('x.tar.xz')
+            except Fault as fault:
+                return str(fault)
+
+    def test_whole(self):
+        pathlib.Path('form').write_text('# a form\nsystem = Big\n\nprice = 1 EUR\n')
+        said = self.pack(form='form', tester='me')
+        self.assertRegex(said, r'system +Big\n(.*\n)*.*nodes +1: .*\n(.*\n)*price +1 EUR')
+        folder = self.unpacked(pathlib.Path('R.tar.xz').read_bytes())
+        self.assertEqual(sorted(os.listdir(folder)), ['nekbone.out', 'run.json', 'submission.json'])
+        self.assertEqual(pathlib.Path(folder, 'run.json').read_bytes(), pathlib.Path('R/run.json').read_bytes())
+
+    def test_refused(self):
+        with self.assertRaisesRegex(Fault, 'the form lacks system and tester'):
+            self.pack()
+        pathlib.Path('form').write_text('sytem = Big\n')
+        with self.assertRaisesRegex(Fault, 'form:1: not NAME = TEXT'):
+            self.pack(form='form')
+        os.symlink('/dev/zero', 'R/link')
+        self.addCleanup(os.remove, 'R/link')
+        with self.assertRaisesRegex(Fault, 'R/link: not a regular file'):
+            self.pack(system='Big', tester='me')
+
+    def test_hostile(self):
+        """Links, devices, paths that lead out, two folders, a file twice, a bomb, half an archive: one line, nothing
+        outside."""
+        file = tarfile.REGTYPE
+        pathlib.Path('x.tar.xz').touch()
+        os.makedirs('temporary', exist_ok=True)
+        before = sorted(os.listdir('.'))
+        moved = mock.patch.object(tempfile, 'tempdir', os.path.abspath('temporary'))
+        moved.start()
+        self.addCleanup(moved.stop)
+        plain = 'regular files of plain names'
+        for given, wrong in (([('a/../../x', file, b'')], plain), ([('/tmp/x', file, b'')], plain), ([('x', file, b'')], plain),
+                             ([('a/run.json', tarfile.SYMTYPE, '/dev/zero')], plain),
+                             ([('a/run.json', tarfile.LNKTYPE, 'a/b')], plain), ([('a/x', tarfile.FIFOTYPE, b'')], plain),
+                             ([('a/x', tarfile.CHRTYPE, b'')], plain), ([('a/x', file, b''), ('b/x', file, b'')], plain),
+                             ([('a/.x', file, b'')], plain), ([('a/b/x', file, b'')], plain),
+                             ([('a/x', file, b''), ('a/x', file, b'')], 'not an archive'), ([], 'empty'),
+                             ([('a/x', file, b'')], 'submission.json'),
+                             ([(f'a/x{i}', file, b'') for i in range(pack.MOST_FILES + 1)], 'more than')):
+            self.assertIn(wrong, self.unpacked(members(*given)), str(given)[:80])
+        self.assertEqual((sorted(os.listdir('.')), os.path.exists('/tmp/x'), os.listdir('temporary')), (before, False, []))
+        with mock.patch.object(pack, 'MOST_BYTES', 1 << 20):
+            self.assertIn('more than 1 MiB', self.unpacked(members(*[(name, file, bytes(600000)) for name in ('a/x', 'a/y')])))
+        good = members(('a/x', file, bytes(os.urandom(5000))))
+        self.assertIn('cut short', self.unpacked(good[:-100]))
+        self.assertIn('not an archive', self.unpacked(b'nothing'))
+
+    def test_changed(self):
+        """A file that the form does not list, or not so."""
+        self.pack(system='Big', tester='me')
+        with tarfile.open('R.tar.xz') as tar:
+            there = [(member.name, tarfile.REGTYPE, tar.extractfile(member).read()) for member in tar]
+        self.assertIn('y: not the file', self.unpacked(members(*there, ('R/y', tarfile.REGTYPE, b''))))
+        self.assertIn('not the file', self.unpacked(members(*there[1:], ('R/' + there[0][0][2:], tarfile.REGTYPE, b'z'))))
+        self.assertIn('changed since', self.unpacked(members(*[
+            (name, kind, data.replace(b'Big', b'Bug')) for name, kind, data in there])))
+
+
+if __name__ == '__main__':
+    unittest.main()
