@@ -21,6 +21,10 @@ offers "jammed" "$program" --rung ja
 offers "jammed" "$program" --rung = ja # --rung=ja
 offers "--no-communication" "$program" --no-c
 offers "--tune --tune-seconds" "$program" --tune
+offers "loops=" "$program" --rung jammed --choose ""
+offers "mxm1= mxm2= mxm3=" "$program" --rung scalar --choose m
+offers "rows rows-n" "$program" --choose mxm1 = ro
+offers "rows,mxm2=" "$program" --rung scalar --choose mxm1 = rows,mxm2
 offers "none jacobi" "$program" --precond ""
 offers "tiny" "$program" --device cpu --size t
 offers "" "$program" --seed ""
@@ -48,5 +52,7 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; the
     offers "--official" "$here/tools/rooftop" run --off
     offers "large" "$here/tools/rooftop" run --size la
     offers "adir" "$here/tools/rooftop" run --into ad
+    PATH=${program%/*}:$PATH
+    offers "jammed" "$here/tools/rooftop" exercise nekbone ja
 fi
 exit $failed

@@ -62,6 +62,51 @@ _rooftop_ladders() {
     said=$(sed -n 's/^\([a-z-]*\):$/\1/p' <<<"$said")
 }
 
+# _rooftop_parameters PROGRAM: puts lines 'RUNG NAME VALUE...' of the launch parameters in --list into $said.
+_rooftop_parameters() {
+    _rooftop_ask "$1" --list
+    said=$(awk '
+        /^[^ ]/ { rung = $1; next }
+        match($0, /^ +[a-z0-9_-]+: /) && $1 != "absent:" {
+            name = substr($1, 1, length($1) - 1)
+            sub(/^[^:]*: /, "")
+            sub(/;.*/, "")
+            gsub(/ \(default\)|,/, "")
+            print rung, name, $0
+        }' <<<"$said")
+}
+
+# _rooftop_choose PROGRAM: completes NAME=VALUE,NAME=VALUE.. after --choose: parameters of --rung, or of every rung. bash
+# breaks it at each =.
+_rooftop_choose() {
+    local i rung= whole= last name value
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        [ "${COMP_WORDS[i]}" != --rung ] || rung=${COMP_WORDS[i + 1]}
+        if [ "${COMP_WORDS[i]}" = --choose ]; then whole=; else whole+=${COMP_WORDS[i]}; fi
+    done
+    [ "${rung:-=}" != = ] || rung='[^ ]*'
+    last=${whole#=}
+    last=${last##*,}
+    name=${last%%=*} value=${last#*=}
+    _rooftop_parameters "$1"
+    if [ "$last" = "$name" ]; then
+        said=$(sed -n "s/^$rung \([^ ]*\) .*/\1=/p" <<<"$said")
+        compopt -o nospace 2>/dev/null
+    else
+        said=$(sed -n "s/^$rung $name //p" <<<"$said")
+        last=$value
+    fi
+    COMPREPLY=($(compgen -P "${current%"$last"}" -W "$(printf '%s\n' $said | sort -u)" -- "$last"))
+}
+
+# _rooftop_program APP ROOFTOP: puts the program of an app into $found: of the build here, of that of the tool, or on PATH.
+_rooftop_program() {
+    local tool=${2%/*}
+    for found in "apps/$1/$1" "$tool/../apps/$1/$1" "$tool/$1" "$1"; do
+        if type -P "$found" >/dev/null; then return; fi
+    done
+}
+
 _rooftop_words() { COMPREPLY=($(compgen -W "$1" -- "$current")); }
 _rooftop_files() {
     compopt -o filenames 2>/dev/null # fails outside a completion, as in a test
@@ -79,6 +124,7 @@ _rooftop_value() {
     --only,*) _rooftop_ladders "$2"; _rooftop_words "cpu gpu $said" ;;
     --size,NAME) _rooftop_words "tiny small medium large full" ;;
     --device,*) _rooftop_words "auto cpu 0" ;;
+    --choose,*) _rooftop_choose "$2" ;;
     --apps,*) _rooftop_words "$_rooftop_apps" ;;
     *,FILE | *,PATH) _rooftop_files -f ;;
     *,DIR) _rooftop_files -d ;;
@@ -112,6 +158,7 @@ _rooftop() {
     fi
     table=$(_rooftop_table <<<"$said")
 
+    if [[ " ${COMP_WORDS[*]:1:COMP_CWORD-1}" =~ \ --choose(\ =)?(\ [^\ =]+\ =)?(\ [^\ ]*)?$ ]]; then before=--choose; fi
     case $before in --*) if _rooftop_value "$before" "$program"; then return; fi ;; esac
     case $command,$current in
     *,-*) _rooftop_words "$(awk '{ print $1 }' <<<"$table")" ;;
@@ -120,6 +167,11 @@ _rooftop() {
     exercise,* | grade,*)
         if [ "$COMP_CWORD" = 2 ]; then
             _rooftop_words "$_rooftop_apps"
+        elif [ "$COMP_CWORD" = 3 ]; then
+            local found
+            _rooftop_program "${COMP_WORDS[2]}" "$program"
+            _rooftop_rungs "$found"
+            _rooftop_words "$said"
         else
             _rooftop_files -f
         fi ;;

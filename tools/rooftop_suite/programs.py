@@ -352,6 +352,13 @@ def settled(ended: Ended) -> Ended:
     return ended._replace(exit=ENVIRONMENT) if ended.exit == INVALID and not judged(ended) else ended
 
 
+def status_of(ended: Ended) -> int:
+    """Returns the status of a command whose run gave no result."""
+    if ended.exit in (VALID, INVALID):
+        return INVALID
+    return ended.exit if ended.exit in (USAGE, MEMORY) else ENVIRONMENT
+
+
 class Preview(NamedTuple):
     """What a program says of a run without running it. memory: what its rungs will need, '' if nothing; options:
     those of its problem."""

@@ -5,7 +5,8 @@ slightly fewer elements where the boxes of some number of ranks would not divide
 efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
 number of ranks is above 1, it takes the place of 1. Exposed communication is the share of a profiled solve that ranks,
 on average, spend in the timers of messages: the part that computation did not hide. It is from one solve with the
-timers on, and so slightly too large. Results are kept as in `rooftop run`: finished runs are not repeated.
+timers on, and so slightly too large; one rank has none. Results are kept as in `rooftop run`: finished runs are not
+repeated.
 """
 import argparse
 import math
@@ -15,7 +16,7 @@ import shlex
 import sys
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, machine, programs, results
+from . import ENVIRONMENT, USAGE, VALID, Fault, machine, programs, results
 from .cli import count, counts, minutes, seconds
 from .results import Point, Program, Scale
 from .run import lock
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--threads', type=count, metavar='N', help='per rank, the same in all runs (default: the cores over the most '
         'ranks; with --launcher, the cores of the rank)')
     add('--nonce', metavar='TEXT', help='a word from the buyer')
-    add('--into', metavar='DIR', default='.', help='for scale-APP.json and the runs it is made of (default .)')
+    add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
     programs.add_arguments(parser)
 
@@ -67,10 +68,10 @@ def divided(extents: str, by: int) -> str:
 
 
 def exposed_share(text: str, ranks: int) -> Optional[float]:
-    """Returns, from --profile's table, time in timers of messages over that of the whole solve. None: there is no table,
-    or no such timer although there are several ranks (in nekbone on GPUs of one host a kernel does the exchange)."""
+    """Returns, from --profile's table, time in timers of messages over that of the whole solve. None: there is one rank,
+    no table, or no such timer (in nekbone on GPUs of one host a kernel does the exchange)."""
     rows = re.findall(r'^ *([\w -]+?) +(\d+) +\S+@\d+ +\S+@\d+ +([\d.]+) ', text, re.M)
-    if not rows or (ranks > 1 and not any(name in MESSAGES for name, _, _ in rows)):
+    if ranks == 1 or not any(name in MESSAGES for name, _, _ in rows):
         return None
     times = [(name, int(calls) * float(average)) for name, calls, average in rows]
     whole = times[0][1]
@@ -88,6 +89,7 @@ class Scaling:
         self.args, self.program = args, programs.find(args.app, args.bindir)
         self.ranks: list[int] = args.ranks or default_ranks()
         self.launcher = programs.launcher_words(args.launcher, 2)
+        self.status, self.any = VALID, False
         self.common = ['--seconds', f'{args.seconds:g}', '--profile']
         if args.threads is None and not self.launcher:
             args.threads = max(1, machine.cores() // max(self.ranks))
@@ -114,15 +116,20 @@ class Scaling:
         words = extents + self.common
         kept = self.there(json, output, command, [self.program, *self.launcher, *words])
         if kept:
+            self.any = True
             return kept
         print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
         got = programs.measure(self.program, words, json, output, self.launcher, ranks, self.args.nonce or '',
                                self.args.limit)
         if not got.result:
-            raise Fault(INVALID if got.ended.exit in (0, 1) else ENVIRONMENT, f'{name}: {got.why} (see {output})')
+            see = f' (see {output})' if self.any else ''
+            if not self.any:  # a refusal leaves nothing
+                results.remove(output)
+            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}{see}')
         if got.result.ranks != ranks:
             raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
                         'the launcher?')
+        self.any = True
         results.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
         return Ran(got.result, got.ended.text)
@@ -148,6 +155,7 @@ class Scaling:
                     raise
                 print(f'rooftop: {fault}', file=sys.stderr)
                 points.append(Point(ranks=ranks, verdict=None, why=str(fault)))
+                self.status = max(self.status, fault.status)
                 break
             if kind == 'strong' and not points:  # the same problem for all
                 ran, size = self.fixed(ranks, ran)
@@ -182,7 +190,8 @@ def print_series(kind: str, points: list[Point]) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    scaling = Scaling(args)
+    args.into = args.into or f'scale-{args.app}'
+    scaling, new = Scaling(args), not os.path.isdir(args.into)
     results.make_folder(args.into, USAGE)
     held = lock(args.into)
     try:
@@ -196,6 +205,9 @@ def main(args: argparse.Namespace) -> int:
         results.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
     finally:
         os.close(held)
+        if not scaling.any:
+            results.remove(os.path.join(args.into, '.lock'))
+            os.rmdir(args.into) if new and not os.listdir(args.into) else None
     for kind, points in found.items():
         print_series(kind, points)
-    return VALID if all(point.verdict for points in found.values() for point in points) else INVALID
+    return scaling.status

@@ -94,8 +94,7 @@ mixed           2     552.06@1     559.71@0      550.00   0.0011        -       
 '''
         without = ''.join(line for line in table.splitlines(True) if 'halo' not in line)
         self.assertAlmostEqual(scale.exposed_share(table, 2), 0.1, delta=1e-4)
-        self.assertEqual([scale.exposed_share(without, 1), scale.exposed_share(without, 2), scale.exposed_share('', 1)],
-                         [0, None, None])
+        self.assertEqual([scale.exposed_share(*case) for case in ((table, 1), (without, 2), ('', 2))], [None] * 3)
 
     def test_efficiency(self):
         first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)

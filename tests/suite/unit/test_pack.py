@@ -94,7 +94,7 @@ class Packed(helper.InFolder):
             self.assertIn('more than 1 MiB', self.unpacked(members(*[(name, file, bytes(600000)) for name in ('a/x', 'a/y')])))
         good = members(('a/x', file, bytes(os.urandom(5000))))
         self.assertIn('cut short', self.unpacked(good[:-100]))
-        self.assertIn('not an archive', self.unpacked(b'nothing'))
+        self.assertIn('not an archive', self.unpacked(b'nothing' * 9))
 
     def test_changed(self):
         """A file that the form does not list, or not so."""
