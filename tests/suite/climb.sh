@@ -11,6 +11,7 @@ refuses 2 "is the oracle" exercise nekbone reference
 ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson -- $tiny
 absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # five CPU rungs, and kokkos
 says "$((6 - absent)) run here"
+[ "$(wc -l <err)" -ge 2 ] && grep -q '^ladder: [0-9]* s$' err || fail "no word on how far it is: $(cat err)"
 [ -z "$(find lesson -name '.part*')" ] || fail "a part of a file is left: $(ls -A lesson)"
 grep -q '<script\|src="http\|href="http' lesson/lesson.html && fail "the page needs more than itself"
 grep -qF '<span class="del">-static void gradient_and_factors(' lesson/lesson.html || fail "no diff from reference to scalar"

@@ -11,15 +11,15 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from html import escape
 from typing import Optional
 
 from . import (ENVIRONMENT, INVALID, VALID, Fault, Json, lessons, page, plots, programs, report, results,
                source_tree)
-from .cli import seconds
+from .cli import minutes, seconds
 from .page import Html, details, fill, inline, join, pre
+from .progress import Line
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
@@ -51,12 +51,12 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[report.Resu
     part = results.part_of(json)
     results.remove(part)
 
-    def tick(so_far: float) -> None:
-        print(f'\rladder: {so_far:.0f} s', end='', file=sys.stderr, flush=True)
-
+    line = Line()
+    line.tick('ladder: every rung that can run here is verified and timed', 0)
     try:
         ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
-                             output=os.path.join(folder, 'ladder.out'), tick=tick if sys.stderr.isatty() else None)
+                             output=os.path.join(folder, 'ladder.out'), tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
+        line.say(f'ladder: {minutes(ended.seconds)}')
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
         results.load(part, results.Program)
