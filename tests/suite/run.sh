@@ -49,7 +49,7 @@ says "10 steps, about"
 # --- a launcher that cannot start the ranks: the environment, with its reason ---
 printf 'case $* in *--dry-run*) shift; exec "$@" ;; esac\necho ------\necho There are not enough\necho slots.\nexit 1\n' >launch
 ends 3 $rooftop $one --launcher 'sh launch {ranks}' --into launched
-says "There are not enough slots.; use fewer ranks"
+says "There are not enough slots; use fewer ranks"
 
 # --- what does not count: half a file, a lie, an INVALID, a rank that was killed. Then the same command resumes with
 # these steps and no others ---

@@ -318,7 +318,7 @@ REMEDIES = (('not enough slots', 'use fewer ranks, or set OMPI_MCA_rmaps_base_ov
 def launcher_words_on(text: str) -> str:
     """Returns in one line what a launcher printed when it could not start ranks, with what to do about it."""
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n|^-{3,}$', text, flags=re.M)]
-    said = next((part for part in paragraphs if part), '')
+    said = next((part for part in paragraphs if part), '').rstrip(' .:')
     remedy = next((remedy for sign, remedy in REMEDIES if sign in ' '.join(paragraphs)), '')
     return (said if len(said) <= 200 else f'{said[:200]}..') + (f'; {remedy}' if remedy else '')
 

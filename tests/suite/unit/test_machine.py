@@ -111,7 +111,7 @@ class Launching(unittest.TestCase):
             'requested by the application:\n\n  nekbone\n' + '-' * 70 + '\n'
         ended = programs.settled(programs.Ended(1, '', 0.1, slots))
         self.assertEqual(ended.exit, 3)
-        self.assertRegex(programs.reason(ended), 'not enough slots .* requested by the application:; use fewer ranks')
+        self.assertRegex(programs.reason(ended), 'not enough slots .* requested by the application; use fewer ranks')
         self.assertEqual(programs.settled(programs.Ended(1, '', 0.1, 'x\nnekbone: INVALID\n')).exit, 1)
 
 
