@@ -173,6 +173,6 @@ def main(words: list[str]) -> int:
         if os.environ.get('ROOFTOP_TRACEBACK'):
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
-        print(f'rooftop: {line_of(repr(error))[:200]} at {os.path.basename(at.filename)}:{at.lineno}: a fault of rooftop '
-              'itself; ROOFTOP_TRACEBACK=1 shows all of it', file=sys.stderr)
+        print(f'rooftop: {line_of(repr(error))[:200]} at {os.path.basename(at.filename)}:{at.lineno}: a fault of '
+              'rooftop itself; ROOFTOP_TRACEBACK=1 shows all of it', file=sys.stderr)
         return ENVIRONMENT

@@ -71,7 +71,7 @@ def cores(cpus: Optional[Collection[int]] = None) -> int:
 
 
 class Ticks(NamedTuple):
-    """Clock ticks of some CPUs since boot: all, those without work, those that the hypervisor gave to other machines."""
+    """Clock ticks of some CPUs since boot: all, those without work, those that a hypervisor gave to other machines."""
     whole: int
     idle: int
     stolen: int
@@ -139,7 +139,8 @@ def environment() -> Json:
     """Returns the "environment" of a run."""
     return {'host': platform.node(), 'system': system(), 'kernel': platform.release(), 'machine': platform.machine(),
             'cpu': cpu(), 'cores': len(os.sched_getaffinity(0)), 'memory_bytes': memory()[0], 'gpus': gpus(),
-            'governors': governors(), 'interconnect': interconnect(), 'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
+            'governors': governors(), 'interconnect': interconnect(),
+            'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
             'python': platform.python_version(),
             'variables': {name: value for name, value in sorted(os.environ.items())
                           if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA|NCCL|UCX|SLURM_(N|CPU|GPU|JOB_NUM)|'

@@ -5,7 +5,8 @@ import sys
 
 from . import Fault, Json, machine, programs, quiet
 
-LOCAL = ('OMPI_COMM_WORLD_LOCAL_RANK', 'SLURM_LOCALID', 'MPI_LOCALRANKID', 'PALS_LOCAL_RANKID', 'MV2_COMM_WORLD_LOCAL_RANK')
+LOCAL = ('OMPI_COMM_WORLD_LOCAL_RANK', 'SLURM_LOCALID', 'MPI_LOCALRANKID', 'PALS_LOCAL_RANKID',
+         'MV2_COMM_WORLD_LOCAL_RANK')
 ALIKE = ('system', 'kernel', 'cpu', 'cores', 'gpus', 'governors', 'interconnect')
 
 
@@ -36,7 +37,8 @@ def environment(launcher: list[str], ranks: int) -> Json:
         return {}
     tool = os.path.realpath(sys.argv[0])
     try:
-        ended = programs.run(programs.launched([sys.executable, '-S', tool, 'doctor', '--node'], launcher, ranks), limit=120)
+        command = [sys.executable, '-S', tool, 'doctor', '--node']
+        ended = programs.run(programs.launched(command, launcher, ranks), limit=120)
         nodes = found_in(ended.text)
     except Fault:
         nodes = []

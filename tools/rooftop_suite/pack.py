@@ -88,7 +88,8 @@ def listed(path: str) -> list[str]:
     odd = [name for name in names if not NAME.fullmatch(name) or not os.path.isfile(os.path.join(path, name))
            or os.path.islink(os.path.join(path, name))]
     if odd:
-        raise Fault(USAGE, f'{os.path.join(path, odd[0])}: not a regular file of a plain name: take it out of the folder')
+        raise Fault(USAGE, f'{os.path.join(path, odd[0])}: not a regular file of a plain name: take it out of '
+                    'the folder')
     return names
 
 
@@ -159,7 +160,8 @@ def extract(path: str, into: str) -> str:
         for count, member in enumerate(tar, 1):
             top, _, name = member.name.partition('/')
             if not member.isreg() or not NAME.fullmatch(top) or not NAME.fullmatch(name) or base not in (None, top):
-                raise Fault(INVALID, f'{path}: {member.name!r}: an archive has regular files of plain names in one folder')
+                raise Fault(INVALID, f'{path}: {member.name!r}: an archive has regular files of plain names in one '
+                            'folder')
             if count > MOST_FILES or member.size > MOST_BYTES:
                 raise Fault(INVALID, f'{path}: more than {MOST_FILES} files, or {MOST_BYTES >> 20} MiB')
             base = top
@@ -189,8 +191,8 @@ def check_form(path: str, folder: str) -> None:
 
 
 def unpack(path: str) -> str:
-    """Returns a folder with the results of an archive, which lasts as long as this process; Fault if it is not safe, not
-    whole, or not what its form lists."""
+    """Returns a folder with the results of an archive, which lasts as long as this process; Fault if it is not safe,
+    not whole, or not what its form lists."""
     if not os.path.isfile(path):
         raise Fault(USAGE, f'{path}: no such file')
     into = tempfile.mkdtemp(prefix='rooftop-')

@@ -33,8 +33,8 @@ FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate', 'order'},
            'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'smooth', 'precision', 'ranks'}}
 
-# What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores at
-# size tiny, and on an H200 at size small.
+# What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores
+# at size tiny, and on an H200 at size small.
 LADDER = {'nekbone': 4.0, 'alya-rhs': 8.0, 'fun3d-mcpi': 2.0, 'gfnn-wave': 10.0}
 LADDER_GPU = {'nekbone': 4.0, 'alya-rhs': 2.0, 'fun3d-mcpi': 1.0, 'gfnn-wave': 1.0}
 PICTURE = {'alya-rhs': 10.0, 'gfnn-wave': 7.0}
@@ -65,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
 
 
-GIVEN = ('size', 'apps', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds', 'soak',
-         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
+GIVEN = ('size', 'apps', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
+         'soak', 'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
 
 
 def given(args: argparse.Namespace) -> Json:
@@ -86,7 +86,8 @@ def choices_of(declared: list[str]) -> dict[str, list[str]]:
         except ValueError as error:
             raise Fault(USAGE, f'--peak {text}: {error}') from None
         if app not in results.APPS or not colon or not words:
-            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..', with APP one of {', '.join(results.APPS)}")
+            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..', with APP one of "
+                        f'{", ".join(results.APPS)}')
         if app in found:
             raise Fault(USAGE, f'--peak {app}: declared twice')
         for name in [word for word in words if word.startswith('-')]:
@@ -151,7 +152,8 @@ class Plan:
             if self.size == 'tiny':
                 raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
         if self.peak and self.size in ('large', 'full'):
-            raise Fault(USAGE, f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is free')
+            raise Fault(USAGE, f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is '
+                        'free')
         left_out = [app for app in self.peak if app not in self.apps]
         if left_out:
             raise Fault(USAGE, f'--peak {left_out[0]}: --apps leaves it out')
@@ -234,7 +236,8 @@ class Plan:
         """Returns what a program says of a step, or of other arguments with its launcher."""
         at = step.command.index(self.programs[step.app])
         try:
-            return programs.preview([step.command[at], *(words or step.command[at + 1:])], step.command[:at], self.ranks)
+            command = [step.command[at], *(words or step.command[at + 1:])]
+            return programs.preview(command, step.command[:at], self.ranks)
         except Fault as fault:
             raise Fault(fault.status, f'{step.name}: {fault}') from None
 
@@ -256,7 +259,8 @@ class Plan:
         words = ['--size', 'tiny', '--seconds', '0', *self.common()]
         needs = programs.preview([program, *words], self.launcher, self.ranks)
         start = time.monotonic() - begin
-        command = ['env', 'OMP_WAIT_POLICY=passive', program, *words, '--quiet']  # on a busy machine, spinning takes minutes
+        # Threads that spin on a busy machine take minutes.
+        command = ['env', 'OMP_WAIT_POLICY=passive', program, *words, '--quiet']
         ended = programs.run(programs.launched(command, self.launcher, self.ranks), limit=300)
         self.costs[app] = Costs(start, max(0.01, ended.seconds - start), programs.bytes_of(needs.memory))
 
@@ -265,7 +269,8 @@ class Plan:
         size = {'tiny': 1, 'small': 16, 'medium': 128, 'large': 1024, 'full': 2048}
         need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
         least = self.costs[step.app].bytes
-        return need / least if need and least else size[self.ladder_size if step.name.startswith('ladder') else self.size]
+        named = self.ladder_size if step.name.startswith('ladder') else self.size
+        return need / least if need and least else size[named]
 
     def guess(self, step: Step) -> float:
         """Returns about how many seconds a step takes: what is timed, and set-up and verification, which grow with the

@@ -29,11 +29,11 @@ class Disturbance(NamedTuple):
 def of_cpus(use: machine.Use) -> list[Disturbance]:
     cpus, found = len(os.sched_getaffinity(0)), []
     if use.busy > max(BUSY_CPUS, BUSY_SHARE * cpus):
-        found.append(Disturbance(f'other processes use {use.busy:.1f} of {cpus} CPUs', 'measure on an idle machine, or set '
-                                 'OMP_WAIT_POLICY=passive and expect UNSTEADY'))
+        found.append(Disturbance(f'other processes use {use.busy:.1f} of {cpus} CPUs', 'measure on an idle machine, or '
+                                 'set OMP_WAIT_POLICY=passive and expect UNSTEADY'))
     if use.stolen > STOLEN:
-        found.append(Disturbance(f'the hypervisor takes {100 * use.stolen:.1f} % of the time', 'measure on a machine of '
-                                 'your own, or on dedicated CPUs'))
+        found.append(Disturbance(f'the hypervisor takes {100 * use.stolen:.1f} % of the time', 'measure on a machine '
+                                 'of your own, or on dedicated CPUs'))
     return found
 
 
@@ -54,11 +54,12 @@ def gpus_of(device: Optional[str]) -> list[Gpu]:
     """Returns the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
     query = machine.said('nvidia-smi', '--query-gpu=index,uuid,utilization.gpu,clocks_throttle_reasons.active',
                          '--format=csv,noheader,nounits')
-    rows = [Gpu(*words) for words in (re.split(r',\s*', line.strip()) for line in query.splitlines()) if len(words) == 4]
+    lines = [re.split(r',\s*', line.strip()) for line in query.splitlines()]
+    rows = [Gpu(*words) for words in lines if len(words) == 4]
     visible = os.environ.get('CUDA_VISIBLE_DEVICES')
     if visible is not None:
-        names = visible.split(',')
-        rows = [row for row in rows if any(name and (row.ordinal == name or row.uuid.startswith(name)) for name in names)]
+        names = [name for name in visible.split(',') if name]
+        rows = [row for row in rows if any(row.ordinal == name or row.uuid.startswith(name) for name in names)]
     if device and re.fullmatch(r'\d+(,\d+)*', device):
         rows = [rows[int(at)] for at in device.split(',') if int(at) < len(rows)]
     return rows
@@ -74,7 +75,8 @@ def of_gpus(device: Optional[str]) -> list[Disturbance]:
         others = [re.split(r',\s*', line, maxsplit=2)[1:] for line in query.splitlines() if line.startswith(gpu.uuid)]
         if others:
             named = ', '.join(f'{pid} ({os.path.basename(name)})' for pid, name in others[:3])
-            found.append(Disturbance(f'GPU {gpu.ordinal}: other processes use it: {named}', 'end them, or take another GPU'))
+            found.append(Disturbance(f'GPU {gpu.ordinal}: other processes use it: {named}', 'end them, or take '
+                                     'another GPU'))
         elif gpu.percent.isdigit() and int(gpu.percent) > BUSY_GPU:
             found.append(Disturbance(f'GPU {gpu.ordinal}: busy for {gpu.percent} % of the time', 'take another GPU'))
         if re.fullmatch(r'0x[0-9a-fA-F]+', gpu.reasons) and int(gpu.reasons, 16) & SLOWED:
@@ -102,7 +104,8 @@ def wait(device: Optional[str] = None, force: bool = False) -> list[str]:
     if found:
         tell(f'disturbed: {said}')
     while not force and any(one.passes for one in found) and time.monotonic() - begin < MOST_WAIT:
-        tell(f'waiting for it to end: {time.monotonic() - begin:.0f} s of at most {MOST_WAIT:.0f} s (--force does not wait)')
+        waited = time.monotonic() - begin
+        tell(f'waiting for it to end: {waited:.0f} s of at most {MOST_WAIT:.0f} s (--force does not wait)')
         time.sleep(PAUSE)
         found = disturbances(device)
         now = '; '.join(one.text for one in found)

@@ -103,7 +103,8 @@ def begin(path: str, made: Plan) -> Folder:
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
         'seed': results.seed_of(made.nonce) if made.nonce else 1, 'tier': tier, 'source': what.to_json(),
-        'launcher': made.launcher, 'ranks': made.ranks, 'settings': options, 'programs': results.plain(programs_now(made)),
+        'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
+        'programs': results.plain(programs_now(made)),
         'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
         'steps': results.plain(made.steps()), 'summary': {},
         'aggregate': Aggregate(None, 'the run is not complete').to_json(), 'seal': results.ZEROS})
@@ -165,8 +166,8 @@ def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
 # ---- Running it ----
 
 def in_folder(folder: Folder, arguments: list[str]) -> list[str]:
-    """Returns a step's arguments with the path of the folder where they name a file in it: the program does not know the
-    folder."""
+    """Returns a step's arguments with the path of the folder where they name a file in it: the program does not know
+    the folder."""
     for option, names in (('--picture', None), ('--tuning', 'peak-')):
         if option in arguments[:-1]:
             at = arguments.index(option) + 1
@@ -182,8 +183,8 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
     at = step.command.index(made.programs[step.app])
     try:
         got = programs.measure(made.programs[step.app], in_folder(folder, list(step.command[at + 1:])),
-                               folder.file(step.json), folder.file(step.output), step.command[:at], made.ranks, made.nonce,
-                               args.limit or made.limit(step), tick, args.grace)
+                               folder.file(step.json), folder.file(step.output), step.command[:at], made.ranks,
+                               made.nonce, args.limit or made.limit(step), tick, args.grace)
     except Interrupted:
         step.state = 'waiting'
         folder.save()

@@ -172,8 +172,9 @@ def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
 
 def point_of(kind: str, ranks: int, ran: Ran, before: list[Point]) -> Point:
     rung = ran.result.rungs[0]
-    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, spread=rung.spread, seconds_per_unit=rung.seconds_per_unit,
-                  fom_flop_per_s=rung.fom_flop_per_s, exposed_share=exposed_share(ran.text, ranks))
+    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, spread=rung.spread,
+                  seconds_per_unit=rung.seconds_per_unit, fom_flop_per_s=rung.fom_flop_per_s,
+                  exposed_share=exposed_share(ran.text, ranks))
     point.efficiency = efficiency_of(kind, (before or [point])[0], point)
     return point
 

@@ -1,7 +1,7 @@
 """`rooftop table RESULTS...`: the results of many machines in one table, as text, HTML or CSV.
 
-A row is a rung of an app on a machine. Text and HTML have the measured runs, the best first; with --ladders, and in CSV,
-the rungs of ladders too, whose windows are shorter. COLUMNS are those of CSV; docs/running.md explains them.
+A row is a rung of an app on a machine. Text and HTML have the measured runs, the best first; with --ladders, and in
+CSV, the rungs of ladders too, whose windows are shorter. docs/running.md explains the columns of CSV.
 """
 import argparse
 import csv
@@ -124,7 +124,8 @@ def programs_in(path: str) -> Iterator[tuple[Place, Program]]:
 
 
 def rows_of(paths: list[str]) -> list[Row]:
-    rows = [row_of(place, result, rung) for path in paths for place, result in programs_in(path) for rung in result.rungs]
+    found = [one for path in paths for one in programs_in(path)]
+    rows = [row_of(place, result, rung) for place, result in found for rung in result.rungs]
     if not rows:
         raise Fault(INVALID, f'{paths[0]}: no results in it')
     return rows

@@ -8,7 +8,7 @@ from unittest import mock
 
 import helper  # noqa: F401: puts the suite on the path
 
-from rooftop_suite import Fault, doctor, machine, nodes, plan, programs, quiet
+from rooftop_suite import Fault, cli, doctor, machine, nodes, plan, programs, quiet
 
 
 def sixteen(cpus=None):
@@ -88,10 +88,11 @@ class Disturbed(unittest.TestCase):
         """A disturbance that ends is waited for, unless it is forced; one that stays is handed on."""
         one = quiet.Disturbance('other processes use 1.9 of 4 CPUs', '')
         lasting = one._replace(passes=False)
-        for found, force, left, looks in (([[one], [one], []], False, 0, 3), ([[one], []], True, 1, 1), ([[lasting]], False, 1, 1)):
+        for found, force, left, looks in (([[one], [one], []], False, 0, 3), ([[one], []], True, 1, 1),
+                                          ([[lasting]], False, 1, 1)):
             answers, said = iter(found), io.StringIO()
-            with mock.patch.object(quiet, 'disturbances', lambda _: next(answers)), mock.patch.object(quiet, 'PAUSE', 0), \
-                    contextlib.redirect_stderr(said):
+            with mock.patch.object(quiet, 'disturbances', lambda _: next(answers)), \
+                    mock.patch.object(quiet, 'PAUSE', 0), contextlib.redirect_stderr(said):
                 self.assertEqual(len(quiet.wait(None, force)), left)
             self.assertEqual(len(found) - len(list(answers)), looks)
             self.assertEqual('may be UNSTEADY' in said.getvalue(), left > 0)
@@ -113,6 +114,18 @@ class Launching(unittest.TestCase):
         self.assertEqual(ended.exit, 3)
         self.assertRegex(programs.reason(ended), 'not enough slots .* requested by the application; use fewer ranks')
         self.assertEqual(programs.settled(programs.Ended(1, '', 0.1, 'x\nnekbone: INVALID\n')).exit, 1)
+
+
+class CommandLine(unittest.TestCase):
+    def test_own_fault(self):
+        """A fault of the suite itself is one line and no verdict; text from a file cannot break the line."""
+        def fail(_):
+            raise KeyError('a\nb\x1b[31m')
+        said = io.StringIO()
+        with mock.patch.object(cli, 'parse', lambda _: (fail, None)), contextlib.redirect_stderr(said):
+            self.assertEqual(cli.main(['doctor']), 3)
+        self.assertRegex(said.getvalue(), r"^rooftop: KeyError\('a.*a fault of rooftop itself; [^\n]*\n$")
+        self.assertEqual(cli.line_of('a\nb\x1b[31m'), r'a\nb\x1b[31m')
 
 
 class Choices(unittest.TestCase):
