@@ -41,6 +41,8 @@ says "(--rung fast --tuning mine.tuning)"
 grep -q '"peak": {' peak/run.json && cmp -s mine.tuning peak/peak-nekbone.tuning || fail "no peak in run.json, or no tuning file"
 grep -A 12 '"name": "peak-nekbone"' peak/run.json | tr -d '\n' | grep -q -- '--elements",  *"7x7x7",.*"--rung",  *"fast"' ||
     fail "peak is another problem: $(grep -A 30 '"peak-nekbone"' peak/run.json)"
+STANDIN=unsteady ends 0 $rooftop $one --into unsteady
+says "unsteady: nekbone: windows differ by 14.2 %"
 ends 0 $rooftop run --bindir bin --dry-run --into dry
 says "host 2.0 MiB"
 says "10 steps, about"

@@ -2,9 +2,9 @@
 """Replaces a program of the suite: prints and writes what a program does, and misbehaves as STANDIN says.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
-truncated, unsealed, lie (ends with 0, its verdict is INVALID), old (without the options of official runs). It computes
-seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it acts as that many
-ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
+truncated, unsealed, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
+It computes seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it
+acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """
 import os
 import sys
@@ -76,11 +76,13 @@ if '--elements' in words and not any(all(e % p == 0 for e, p in zip(elements, bo
     print(f'{app}: {ranks} ranks cannot share these elements')
     sys.exit(2)
 share = elements[0] * elements[1] * elements[2] / 343 if '--elements' in words else ranks  # of 7x7x7 on one rank
+verdict = {'invalid': 'INVALID', 'lie': 'INVALID', 'unsteady': 'UNSTEADY'}.get(how, 'VALID')
 
 
 def rung(name, factor):
     bad = how in ('invalid', 'lie')
-    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'precision': 'FP64', 'verdict': 'INVALID' if bad else 'VALID', 'disturbed': [],
+    row = {'name': name, 'kind': 'cpu', 'after': '', 'idea': 'a loop', 'precision': 'FP64', 'verdict': verdict,
+           'disturbed': ['windows differ by 14.2 %'] if how == 'unsteady' else [],
            'checks': [{'name': 'sum = reference', 'held': not bad, 'value': 2.0 if bad else 0.5, 'bound': 1.0}],
            'memory_bytes': {space: {'predicted': 0.0, 'high_water': 0.0} for space in ('host', 'pinned', 'device')}}
     late = share / ranks / (0.8 if ranks > 1 else 1)
@@ -93,7 +95,7 @@ def rung(name, factor):
                 'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows,
                 'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,
                 'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01})
-    if bad:
+    if verdict != 'VALID':
         del row['fom_flop_per_s'], row['points_per_s']
     return row
 
@@ -109,7 +111,7 @@ result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T0
           'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],
           'absent': [{'name': 'big', 'kind': 'cuda', 'why': 'this build has no CUDA'}],
           'ceilings_cpu': ceilings,
-          'verdict': 'INVALID' if how in ('invalid', 'lie') else 'VALID', 'seal': '0' * 64}
+          'verdict': verdict, 'seal': '0' * 64}
 text = json.dumps(result, indent=2) + '\n'
 if how != 'unsealed':
     text = text.replace('0' * 64, hashlib.sha256(nonce.encode() + b'\n' + text.encode()).hexdigest())

@@ -7,6 +7,7 @@ from .plan import Plan
 from .results import Step
 
 SOON, OFTEN, LATER = 60.0, 10.0, 30.0  # elsewhere: a line every OFTEN seconds until SOON, then every LATER
+DOUBT = 20.0  # seconds that are taken to have gone as guessed, so that one short step does not decide
 
 
 class Line:
@@ -40,8 +41,7 @@ class Progress:
 
     def about(self, step: Step) -> float:
         """Returns the seconds that a step will take, in the light of those that are done."""
-        rate = self.spent / self.guessed if self.guessed else 1.0
-        return self.plan.guess(step) * rate
+        return self.plan.guess(step) * (self.spent + DOUBT) / (self.guessed + DOUBT)
 
     def begin(self, step: Step) -> None:
         self.todo.remove(step)

@@ -255,10 +255,20 @@ def print_rows(rows: dict[str, Summary], named: str = '') -> None:
               f'{row.precision}{declared}'.rstrip())
 
 
-def print_table(run: Run) -> None:
+def print_unsteady(folder: Folder) -> None:
+    """Says what disturbed the measured runs."""
+    for step in folder.steps:
+        result = folder.result(step.name) if step.name in (step.app, f'peak-{step.app}') else None
+        if result and result.verdict == 'UNSTEADY':
+            print(f'unsteady: {step.name}: {"; ".join(result.rungs[0].disturbed)}')
+
+
+def print_table(folder: Folder) -> None:
+    run = folder.manifest
     print(f'{"app":17} {"rung":15} {"FOM":>15}  {"spread":>8}  {"verdict":9} precision')
     print_rows(run.summary)
     print_rows(run.peak, ', peak')
+    print_unsteady(folder)
     for app, soak in run.soak.items():
         print(f'soak: {app}: {100 * soak.drift:+.1f} % time per unit from the first windows to the last')
     for step in run.steps:
@@ -309,5 +319,5 @@ def main(args: argparse.Namespace) -> int:
         raise
     finally:
         os.close(held)
-    print_table(run)
+    print_table(folder)
     return status_of(run)
