@@ -12,10 +12,9 @@ import re
 import signal
 import subprocess
 import sys
-import traceback
 from typing import Callable, NamedTuple, NoReturn
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Interrupted, shipped, source_tree
+from . import ENVIRONMENT, MEMORY, USAGE, VALID, Fault, Interrupted, one_line, shipped, source_tree
 
 
 class Command(NamedTuple):
@@ -103,11 +102,6 @@ def check(words: list[str]) -> None:
             raise Fault(USAGE, f'{ascii(word)}: not UTF-8; give it letters and digits')
 
 
-def line_of(text: str) -> str:
-    """Returns a message as one line without control characters: part of it may come from a file that is not trusted."""
-    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
-
-
 Main = Callable[[argparse.Namespace], int]
 
 
@@ -140,12 +134,16 @@ def on_signal(signum: int, _: object) -> None:
     raise Interrupted(signum)
 
 
+def complain(text: str) -> None:
+    print(f'rooftop: {one_line(text)}', file=sys.stderr)
+
+
 def main(words: list[str]) -> int:
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, on_signal)
-    for stream in (sys.stdout, sys.stderr):  # a locale that lacks a letter must not end a command
+    for stream in (sys.stdout, sys.stderr):  # a locale without some letters must not end a run
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors='backslashreplace')
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, on_signal)
     try:
         if not words or words[0] in ('--help', '-h', 'help'):
             print(overview())
@@ -156,7 +154,7 @@ def main(words: list[str]) -> int:
         command, args = parse(words)
         return command(args)
     except Fault as fault:
-        print(f'rooftop: {line_of(str(fault))}', file=sys.stderr)
+        complain(str(fault))
         return fault.status
     except Interrupted as interrupted:
         hint = f'; {interrupted.hint}' if interrupted.hint else ''
@@ -166,13 +164,13 @@ def main(words: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ENVIRONMENT
     except OSError as error:
-        where = f'{error.filename}: ' if error.filename else ''
-        print(f'rooftop: {line_of(f"{where}{error.strerror or error}")}', file=sys.stderr)
+        complain(f'{error.filename}: {error.strerror}' if error.filename else str(error.strerror or error))
         return ENVIRONMENT
-    except Exception as error:  # a fault of the suite; it says nothing about a result
+    except MemoryError:
+        complain('out of memory')
+        return MEMORY
+    except Exception as error:  # a fault of this suite; 1 would mean that a result is INVALID
         if os.environ.get('ROOFTOP_TRACEBACK'):
             raise
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        print(f'rooftop: {line_of(repr(error))[:200]} at {os.path.basename(at.filename)}:{at.lineno}: a fault of '
-              'rooftop itself; ROOFTOP_TRACEBACK=1 shows all of it', file=sys.stderr)
+        complain(f'fault of the suite: {type(error).__name__}: {error}; ROOFTOP_TRACEBACK=1 shows where')
         return ENVIRONMENT

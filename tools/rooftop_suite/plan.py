@@ -5,12 +5,13 @@ choice was declared for, with this choice, on the same problem. `Plan.ask` has t
 what they would refuse is refused before a folder is made.
 """
 import argparse
+import os
 import re
 import shlex
 import time
 from typing import Any, NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, Json, programs, results
+from . import ENVIRONMENT, USAGE, Fault, Json, machine, programs, results
 from .cli import count, minutes, seconds
 from .programs import EXTENTS
 from .results import Step
@@ -149,6 +150,9 @@ class Plan:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
                 if name in self.given:
                     raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
+            for name in machine.FOREIGN:
+                if os.environ.get(name):
+                    raise Fault(USAGE, f'--official and {name}={os.environ[name]} exclude each other: unset it')
             if self.size == 'tiny':
                 raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
         if self.peak and self.size in ('large', 'full'):

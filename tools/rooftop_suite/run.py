@@ -52,8 +52,11 @@ def newest_incomplete() -> str:
     root = 'rooftop-results'
     for name in sorted(os.listdir(root) if os.path.isdir(root) else (), reverse=True):
         path = os.path.join(root, name)
-        if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
-            return path
+        try:
+            if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
+                return path
+        except Fault as fault:
+            print(f'rooftop: {fault}: passed over', file=sys.stderr)
     raise Fault(USAGE, '--resume: no run in ./rooftop-results that is not complete')
 
 
