@@ -42,6 +42,7 @@ typedef struct {
     double flops;
     double global, local; /* loads, stores and atomic additions of a lane */
     double streamed;      /* values of a workspace in main memory, each written and read once */
+    rt_arithmetic_t arithmetic; /* that most flops are done in; FP64 unless said */
     paper_t paper;
 } model_t;
 
@@ -100,7 +101,7 @@ static const model_t models[] = {
     {.rung = "closed", .flops = CREDITED, .global = 37},
     {.rung = "coalesced", .flops = CREDITED, .global = 29},
     {.rung = "patch", .flops = CREDITED + 12, .global = 3},
-    {.rung = "mixed", .flops = 410, .global = 3},
+    {.rung = "mixed", .flops = 410, .global = 3, .arithmetic = RT_FMA32},
     {.rung = "kokkos", .flops = 448, .global = 13},
 };
 
@@ -125,6 +126,7 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
     *work = (rt_work_t){.unit = "assembly",
                         .units = assemblies,
+                        .arithmetic = m->arithmetic,
                         .flops = CREDITED * E,
                         .bytes = 16 * E + 15 * VALUE * N,
                         .points = E,

@@ -95,6 +95,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     const rt_work_t *work = &out->work;
     rt_json_text(row, "unit", work->unit);
     rt_json_text(row, "arithmetic", arithmetic_names[work->arithmetic]);
+    const char *precision = out->rung->kernels->precision;
+    rt_json_text(row, "precision", precision ? precision : "");
     rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
     rt_json_real(row, "spread", out->unrest.spread);
     rt_json_int(row, "windows", out->windows);
