@@ -312,11 +312,11 @@ class Rung(Record):
     memory_bytes: Spaces
     after: str = ''
     idea: str = ''
+    precision: str = ''
     ladder: str = ''
     ceilings_again: Optional[Ceilings] = None
     unit: Optional[Text] = None
     arithmetic: str = ''
-    precision: str = ''
     window_seconds: Optional[Annotated[list[Positive], Rule('is empty', bool)]] = None
     warm_up_seconds: Optional[NotNegative] = None
     timed_seconds: Optional[NotNegative] = None
@@ -449,6 +449,8 @@ class Summary(Record):
     verdict: Optional[Verdict]
     spread: Optional[float]
     rung: Optional[str]
+    precision: str = ''
+    declared: str = ''
 
 
 @dataclass
@@ -489,6 +491,7 @@ class Run(Record):
     summary: dict[str, Summary]
     aggregate: Aggregate
     seal: Digest
+    peak: dict[str, Summary] = field(default_factory=dict)
     soak: dict[str, Soak] = field(default_factory=dict)
 
 
