@@ -262,8 +262,7 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
     const double verifying =
         (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
-    const char *picture = run->opt.picture;
-    const double drawing = picture ? alya_picture_memory(config, N, picture) + bytes[RT_HOST] : 0;
+    const double drawing = run->opt.picture ? alya_picture_memory(N) + bytes[RT_HOST] : 0;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);

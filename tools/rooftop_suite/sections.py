@@ -17,10 +17,10 @@ PURPOSES = {
     'alya-rhs': 'right-hand side of the Navier-Stokes momentum equation on tetrahedra',
     'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
     'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
-PICTURE = 'The wave: |u|, the size of the displacement, in the vertical slice through the source, over the tissues in ' \
-          'grey (lighter is stiffer). A force of 1 N pushes up and down at one node: the pressure wave leaves along it, the ' \
-          'slower shear wave across it, hence two lobes. What leaves through one face of the box comes back in at the ' \
-          'opposite one.'
+PICTURE = 'The wave: |u|, the size of the displacement, in the vertical slice through the source, over the tissues in grey ' \
+          '(lighter is stiffer). A force of 1 N shakes one node up and down. The ring that leaves it is a pressure wave ' \
+          'along the force, and across it a slower shear wave, so it is longer than wide. The faces are periodic: what ' \
+          'leaves the box on one side comes in on the opposite one.'
 MOST_PICTURE = 8 << 20  # bytes of a picture that is put into the page
 CREDITED = 'GFlop/s of credited work'
 SAME = 0.01  # two figures of one rung that differ by less agree
@@ -301,8 +301,8 @@ class Section:
         except (OSError, ValueError) as error:
             return fill('missing', text=join([inline('code', name), f' cannot be shown: {error}.']))
         made = self.evidence.read(f'picture-{self.app}.json', Program)
-        said = [f' {made.options.get("elements")} elements, after {made.options.get("steps")} time steps of '
-                f'{made.options.get("dt")} s.'] if made else []
+        said = [f' {made.options.get("elements")} elements, {made.options.get("frequency")} Hz, after '
+                f'{made.options.get("steps")} time steps of {made.options.get("dt")} s.'] if made else []
         return fill('picture', width=width, height=height, what=PICTURE, more=join(said),
                     data=base64.b64encode(data).decode())
 
