@@ -20,7 +20,7 @@ TEXTS = {  # what must be read
               'The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json', 'The ladder: predictor', 'gfnn-wave-picture.vti',
               'open it with ParaView', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
-              'rooftop scale APP --into whole'],
+              'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'fun3d-mcpi.json: its seal does not hold', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json', 'cannot be shown: not a PNG file',
                 'a build with libpng writes a PNG', 'INVALID', 'Wrong.']}
@@ -94,7 +94,7 @@ def judge_plots(text, page, what):
             page.faults.append(f'{title}: colours that are not the page\'s')
         if what != 'whole':
             continue
-        rungs = {'nekbone: the climb': LADDER, 'nekbone: the timed windows': ['measured run'] + LADDER,
+        rungs = {'nekbone: the climb': LADDER, 'nekbone: the timed windows': ['measured run', 'peak run'] + LADDER,
                  'nekbone: the CPU roofline': LADDER[:3], 'nekbone: the GPU roofline': LADDER[3:],
                  'nekbone: the residual': ['● cpu-fused'], 'nekbone: scaling': ['● strong', '■ weak']}.get(title, ())
         page.faults += [f'{title}: no {rung}' for rung in rungs if rung not in shown]

@@ -36,6 +36,7 @@ def whole():
         results.save(path, sample(step['name']), run['nonce'])
         step['sha256'] = results.sha256_of(path)
     results.save('whole/run.json', run, run['nonce'])
+    results.save('whole/peak-nekbone.json', sample('nekbone'), run['nonce'])
     results.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')

@@ -16,11 +16,6 @@ FMA = {'fp64': 'FP64 FMA', 'fp32': 'FP32 FMA'}
 DASH = '–'
 
 
-def processor_of(program: Program, rung: results.Rung) -> str:
-    on_gpu = re.match('cuda|hip|sycl', program.kokkos_backend.lower())
-    return 'gpu' if rung.kind == 'cuda' or rung.kind == 'kokkos' and on_gpu else 'cpu'
-
-
 class Rung:
     """A rung of a result. fom is there only if it is VALID."""
 
@@ -30,11 +25,12 @@ class Rung:
         self.seconds, self.spread = row.seconds_per_unit, row.spread
         self.fom = row.fom_flop_per_s if row.valid else None
         self.windows = row.window_seconds or []
-        self.processor = processor_of(of.program, row)
+        on_gpu = re.match('cuda|hip|sycl', of.program.kokkos_backend.lower())
+        self.processor = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None
                                   for work in (row.bytes_per_unit, row.flop_per_unit))
-        self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor)[0])
-        self.share_flops = of.share(self.flops, of.fma(self.processor, row.arithmetic))
+        self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor, row.ceilings_again)[0])
+        self.share_flops = of.share(self.flops, of.fma(self.processor, row.arithmetic, row.ceilings_again))
         self.step = ''  # how much faster than the rung before
 
     @property
@@ -69,24 +65,23 @@ class Result:
     def share(rate: Optional[float], ceiling: Optional[float]) -> Optional[float]:
         return rate / ceiling if rate and ceiling else None
 
-    def measured(self, processor: str) -> list[Ceilings]:
-        """Returns the ceilings of a processor, of one rank: of the job, and measured again for a rung."""
-        again = [row.ceilings_again for row in self.program.rungs if processor_of(self.program, row) == processor]
-        rows = [self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu, *again]
-        return [row for row in rows if row]
+    def measured(self, processor: str, again: Optional[Ceilings] = None) -> list[Ceilings]:
+        """Returns the ceilings of a processor in this job, of one rank, and those that were measured again for a rung."""
+        job = self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
+        return [row for row in (job, again) if row]
 
-    def bandwidth(self, processor: str) -> tuple[Optional[float], str]:
-        """Returns the highest bandwidth of this job, of all ranks, and the loop that has it; or (None, '')."""
-        rates = [(getattr(row, f'{name}_bytes_per_s'), name) for row in self.measured(processor)
+    def bandwidth(self, processor: str, again: Optional[Ceilings] = None) -> tuple[Optional[float], str]:
+        """Returns the highest bandwidth, of all ranks, and the loop that has it; or (None, '')."""
+        rates = [(getattr(row, f'{name}_bytes_per_s'), name) for row in self.measured(processor, again)
                  for name in ('copy', 'triad', 'read')]
         rate, name = max(rates, default=(0.0, ''))
         return (rate * self.program.ranks, name) if rate else (None, '')
 
-    def fma(self, processor: str, arithmetic: str) -> Optional[float]:
+    def fma(self, processor: str, arithmetic: str, again: Optional[Ceilings] = None) -> Optional[float]:
         """Returns the ceiling of this arithmetic, of all ranks; None for what has none, such as tensor cores."""
         if arithmetic not in FMA:
             return None
-        rates = [getattr(row, f'fma{arithmetic[2:]}_flop_per_s') for row in self.measured(processor)]
+        rates = [getattr(row, f'fma{arithmetic[2:]}_flop_per_s') for row in self.measured(processor, again)]
         return max(rates, default=0.0) * self.program.ranks or None
 
     @property

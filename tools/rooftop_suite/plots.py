@@ -7,7 +7,8 @@ from typing import NamedTuple, Optional, Union
 from .figures import Rung, short
 from .svg import DASHES, SIGNS, SIZE, WIDE, WIDTH, XY, Axes, Drawing, Scale, both, margin, plain, printable
 
-NOISY = 3.0  # per cent: more than this of spread is unsteady
+SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
+NEAR = 3.0  # per cent: farther dots are drawn nearer
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos'}
 
 
@@ -193,27 +194,27 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     if not rungs:
         return ''
     shares = [[100 * (s / statistics.median(rung.windows) - 1) for s in rung.windows] for rung in rungs]
-    low, high = min(-NOISY, min(map(min, shares))) * 1.1, max(NOISY, max(map(max, shares))) * 1.1
+    low, high = min(-0.6 * SPREAD, min(map(min, shares)) * 1.1), max(0.6 * SPREAD, max(map(max, shares)) * 1.1)
 
     def draw(width: int) -> Drawing:
         left, below = margin([rung.name for rung in rungs]), 20 * len(rungs) + 8
         drawing = Drawing(width, below + 42)
-        scale = Scale(math.asinh(low / NOISY), math.asinh(high / NOISY), left + 6, width - 26)
+        scale = Scale(math.asinh(low / NEAR), math.asinh(high / NEAR), left + 6, width - 26)
         ax = Axes(drawing, scale, Scale(0, 1, below, 4))
-        begin, end = (scale(math.asinh(share / 2)) for share in (-1, 1))
+        begin, end = (scale(math.asinh(share / NEAR)) for share in (-SPREAD / 2, SPREAD / 2))
         drawing.rect(begin, 4, end - begin, below - 4, 'band')
-        values = [v for v in (-90, -50, -30, -10, -3, 0, 3, 10, 30, 100, 300, 1000, 3000, 10000) if low <= v <= high]
+        values = [v for v in (-90, -50, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300, 1000, 3000, 10000) if low <= v <= high]
         ticks: list[float] = []
         for v in sorted(values, key=abs):  # the inner ones first, as far as there is room
-            at = scale(math.asinh(v / NOISY))
+            at = scale(math.asinh(v / NEAR))
             if all(abs(at - scale(t)) > WIDTH * 6 for t in ticks):
-                ticks.append(math.asinh(v / NOISY))
+                ticks.append(math.asinh(v / NEAR))
         ax.horizontal('% of the median time', ticks,
-                      lambda t: f'{round(NOISY * math.sinh(t)):+d}'.replace('-', '−').replace('+0', '0'))
+                      lambda t: f'{round(NEAR * math.sinh(t)):+d}'.replace('-', '−').replace('+0', '0'))
         for i, (rung, row) in enumerate(zip(rungs, shares)):
             drawing.text(left - 6, 14 + 20 * i, printable(rung.name), 'ink', 'end')
             for value in row:
-                drawing.mark(scale(math.asinh(value / NOISY)), 14 + 20 * i, rung.kind, size=3.2)
+                drawing.mark(scale(math.asinh(value / NEAR)), 14 + 20 * i, rung.kind, size=3.2)
         return drawing
 
     said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))

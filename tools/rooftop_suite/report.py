@@ -85,11 +85,13 @@ class Report:
         without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
         rungs = [result.rungs[0] for _, _, result in self.lines]
         shares = [rung.shares() for rung in rungs]
+        declared = [run.peak[app].declared if run and name != app and app in run.peak else '' for name, app, _ in self.lines]
         under = 'Figure of merit: the work that the app credits to every rung alike, over the median time of its windows. ' \
                 'Spread: the slowest less the fastest window, as a share of the median. UNSTEADY: the answer is right, but ' \
                 'the machine was disturbed, so there is no figure of merit.'
         rows = listed([
-            ('app', [link(app, name) for name, app, _ in self.lines]), ('rung', [rung.name for rung in rungs]),
+            ('app', [link(app, name) for name, app, _ in self.lines]),
+            ('rung', [join([rung.name, fill('reason', text=said) if said else '']) for rung, said in zip(rungs, declared)]),
             ('precision', [rung.precision or DASH for rung in rungs]),
             ('verdict', [join([verdict(r.verdict), *(fill('reason', text=why) for why in r.row.disturbed)]) for r in rungs]),
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
@@ -163,7 +165,7 @@ class Report:
         return rows + [('variables', ' '.join(short))]
 
     def environment(self) -> Html:
-        rows = [(name, value) for name, value in (*self.build(), *self.system()) if value]
+        rows = [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
         body = table(['of the machine and the build', ''], rows, words=2) if rows else \
             fill('missing', text='This folder has no environment.')
         return fill('section', name='environment', title='Environment', body=body)

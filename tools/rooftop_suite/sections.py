@@ -246,15 +246,16 @@ class Section:
     # -- noise, checks, convergence --
 
     def noise(self) -> Html:
-        """The windows of the measured run, and below those of the ladder."""
-        rungs = [rung for result in self.evidence.results(self.app) for rung in result.rungs]
-        if self.measured and self.measured.rungs:
-            rungs[0] = copy.copy(rungs[0])
-            rungs[0].name = 'measured run'
+        """The windows of the measured run, those of the peak run, and below those of the ladder."""
+        rungs = []
+        for what, store in self.evidence.of.items():
+            for rung in store[self.app].rungs if self.app in store else ():
+                rungs.append(copy.copy(rung))
+                rungs[-1].name = rung.name if what == 'ladder' else f'{what} run'
         svg = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
-        body = self.figures.figure(svg, 'The noise: one dot per timed window, in per cent of the median of its rung. The '
-                                   'band is the 3 % that a spread may have. A dot outside was disturbed, or depends on '
-                                   'something that is not held fixed.')
+        body = self.figures.figure(svg, 'The noise: one dot per timed window, in per cent of the median of its rung. A '
+                                   f'rung whose dots are more than {plots.SPREAD:.0f} % apart, the width of the band, is '
+                                   'UNSTEADY: it was disturbed, or depends on something that is not held fixed.')
         return fill('part', title='Noise', body=body) if body else Html()
 
     def validation(self) -> Html:
