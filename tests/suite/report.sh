@@ -4,8 +4,8 @@
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 
 ends 0 $rooftop report whole
-says "report: whole/report.html; 15 plots"
-"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 15 || failed=1
+says "report: whole/report.html; 16 plots"
+"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 16 || failed=1
 ends 0 $rooftop report hostile
 "$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 4 || failed=1
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Optional, Union
 
 from .figures import Rung, short
-from .svg import DASHES, SIGNS, SIZE, WIDE, WIDTH, XY, Axes, Drawing, Scale, both, margin, plain, printable
+from .svg import DASHES, SIGNS, SIZE, WIDTH, XY, Axes, Drawing, Scale, both, margin, plain, printable
 
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 NEAR = 3.0  # per cent: farther dots are drawn nearer
@@ -19,14 +19,6 @@ class Dot(NamedTuple):
     ladder: str
     intensity: float
     rate: float
-
-
-class Mark(NamedTuple):
-    """A number of ranks of a scaling curve. efficiency, exposed: shares."""
-    ranks: int
-    fom: float
-    efficiency: float
-    exposed: Optional[float]
 
 
 class Share(NamedTuple):
@@ -228,8 +220,8 @@ SERIES = ('cpu', 'cuda', 'kokkos', 'bad', 'soft', 'ink')  # colours of curves
 
 def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value: str, log_y: bool = False,
            log_x: bool = False) -> str:
-    """Returns one curve per series, with the names at its right. Logarithmic axes leave out values that are not above
-    0."""
+    """Returns one curve per series, with the names at its right; 'weak: ideal' is in the colour of 'weak', and dashed.
+    Logarithmic axes leave out values that are not above 0."""
     series = {label: [p for p in points if p[1] > 0 or not log_y] for label, points in series.items()}
     series = {label: points for label, points in series.items() if points}
     xs, ys = ([p[i] for points in series.values() for p in points] for i in (0, 1))
@@ -237,8 +229,11 @@ def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value:
         return ''
     low, high = (min(ys) / 1.5, max(ys) * 1.5) if log_y else (min(0, *ys), max(0, *ys) * 1.05 or 1)
 
+    kinds = list(dict.fromkeys(label.split(':')[0] for label in series))
+    of = [kinds.index(label.split(':')[0]) for label in series]
+    names = [f'{SIGNS[(i + i // len(SERIES)) % len(SIGNS)]} {label}' for i, label in zip(of, series)]
+
     def draw(width: int) -> Drawing:
-        names = [f'{SIGNS[i // len(SERIES) % len(SIGNS)]} {label}' for i, label in enumerate(series)]
         below = max(250, 26 + 16 * len(names))
         drawing = Drawing(width, below + 44)
         ax = Axes(drawing, Scale(min(xs), max(xs), 60, width - margin(names) - 4, log_x),
@@ -246,51 +241,10 @@ def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value:
         ax.horizontal(over, sorted(set(xs)) if len(set(xs)) <= 9 and log_x else None)
         ax.vertical(value)
         for i, (label, points) in enumerate(series.items()):
-            colour, sign = SERIES[i % len(SERIES)], names[i][0]
-            ax.curve(points, colour, 1.4, DASHES[i // len(SERIES) % len(DASHES)], sign if len(points) < 25 else '', 2.8)
+            colour, sign, dash = SERIES[of[i] % len(SERIES)], names[i][0], DASHES[':' in label]
+            ax.curve(points, colour, 1.4, dash, sign if len(points) < 25 else '', 2.8)
             drawing.text(ax.x.end + 12, 32 + 16 * i, f'{sign} {printable(label)}', colour)
         return drawing
 
     said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
     return both(name, title, f'{value} over {over}. {said}', draw)
-
-
-# ---- Scaling ----
-
-def scaling(name: str, title: str, series: dict[str, list[Mark]], unit: str, scale: float, over: str) -> str:
-    """Returns two panels: rates, and efficiencies with exposed communication."""
-    series = {label: points for label, points in series.items() if points}
-    ranks = sorted({p.ranks for points in series.values() for p in points})
-    if not ranks:
-        return ''
-    rates = {label: [(p.ranks, p.fom / scale) for p in points] for label, points in series.items()}
-    ideal = {label: [(r, p[0][1] / p[0][0] * r) for r, _ in p] for label, p in rates.items()}
-    values = [v for some in (rates, ideal) for points in some.values() for _, v in points]
-    most = max([1.0] + [p.efficiency for points in series.values() for p in points]) * 112
-
-    def draw(width: int) -> Drawing:
-        beside = width == WIDE
-        drawing = Drawing(width, 290 if beside else 580)
-        end, second = (width / 2 - 16, (width / 2, 0)) if beside else (width - 12, (0, 290))
-        panels = []
-        for (x, y), rows in (((0, 0), Scale(min(values) / 1.5, max(values) * 1.5, 246, 28, True)),
-                             (second, Scale(0, most, 246, 28))):
-            panels.append(Axes(drawing, Scale(ranks[0] / 1.3, ranks[-1] * 1.3, x + 62, x + end, True),
-                               rows._replace(begin=y + rows.begin, end=y + rows.end)))
-            panels[-1].horizontal(printable(over), ranks)
-        panels[0].vertical(unit)
-        panels[1].vertical('efficiency; dotted: waiting, %')
-        for i, (label, points) in enumerate(series.items()):
-            colour, sign = SERIES[i % 2], SIGNS[i % len(SIGNS)]
-            panels[0].curve(ideal[label], 'soft', 0.8, DASHES[1])
-            panels[0].curve(rates[label], colour, sign=sign)
-            panels[1].curve([(p.ranks, 100 * p.efficiency) for p in points], colour, sign=sign)
-            exposed = [(float(p.ranks), 100 * p.exposed) for p in points if p.exposed is not None]
-            if exposed:
-                panels[1].curve(exposed, colour, dash=DASHES[2], sign=sign, size=2.5)
-            drawing.text(70, 38 + 16 * i, f'{sign} {label}', colour, halo=True)
-        return drawing
-
-    said = '; '.join(f'{label}, {p.ranks}: {100 * p.efficiency:.0f} %' for label, points in series.items()
-                     for p in points)
-    return both(name, title, f'{unit} and efficiency over {over}. {said}', draw)

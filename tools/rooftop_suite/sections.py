@@ -25,6 +25,7 @@ MOST_PICTURE = 8 << 20  # bytes of a picture that is put into the page
 CREDITED = 'GFlop/s of credited work'
 SAME = 0.01  # two figures of one rung that differ by less agree
 Columns = list[tuple[str, Sequence[object]]]
+Series = dict[str, list[tuple[float, float]]]
 
 
 def missing(what: str, command: str) -> Html:
@@ -278,7 +279,7 @@ class Section:
                        not rung.row.right)
 
     def convergence(self) -> Html:
-        series: dict[str, list[tuple[float, float]]] = {}
+        series: Series = {}
         count, value = 'iteration', 'norm of the residual'
         for rung in [rung for result in self.evidence.results(self.app)[:1] for rung in result.rungs][:4]:
             if rung.row.residual_history:
@@ -321,13 +322,22 @@ class Section:
 
     def scaling_of(self, i: int, name: str, scale: Scale) -> Html:
         found = [(key, p) for key, points in (('strong', scale.strong), ('weak', scale.weak)) for p in points]
-        series = {key: [plots.Mark(p.ranks, p.fom_flop_per_s, p.efficiency, p.exposed_share) for kind, p in found
-                        if kind == key and p.verdict == 'VALID' and p.fom_flop_per_s and p.efficiency]
-                  for key in ('strong', 'weak')}
-        svg = plots.scaling(f'{self.app}-scaling{i}', f'{self.app}: scaling', series, 'GFlop/s', 1e9, scale.over)
-        drawn = self.figures.figure(svg, f'Scaling over {scale.over}. First: the rate, and dashed the rate if each of them '
-                                    'added as much as the first. Then: the same as efficiency, and dotted the share of '
-                                    f'the time spent waiting for messages. From {name}.')
+        rates: Series = {}
+        efficiencies: Series = {}
+        for key, p in found:
+            if p.verdict == 'VALID' and p.fom_flop_per_s and p.efficiency:
+                rates.setdefault(key, []).append((float(p.ranks), p.fom_flop_per_s / 1e9))
+                efficiencies.setdefault(key, []).append((float(p.ranks), 100 * p.efficiency))
+                if p.exposed_share is not None:
+                    efficiencies.setdefault(f'{key}: waiting', []).append((float(p.ranks), 100 * p.exposed_share))
+        for key, points in list(rates.items()):
+            rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
+        drawn = join([self.figures.figure(
+            plots.curves(f'{self.app}-rates{i}', f'{self.app}: scaling', rates, scale.over, 'GFlop/s', True, True),
+            f'Scaling over {scale.over}: the rate, and the rate if each of them added as much as the first. From {name}.'),
+            self.figures.figure(plots.curves(f'{self.app}-efficiency{i}', f'{self.app}: efficiency', efficiencies,
+                                             scale.over, '%', log_x=True),
+                                'The same as efficiency, and the share of the time that is spent waiting for messages.')])
         why = ' '.join(f'{p.ranks} {scale.over}: {p.why}.' for _, p in found if p.why)
         return join([drawn, listed([
             ('kind', [key for key, _ in found]), ('verdict', [verdict(p.verdict or 'not run') for _, p in found]),
