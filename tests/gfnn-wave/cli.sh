@@ -62,7 +62,7 @@ head -c 100 wave.vti | grep -q ImageData || fail "wave.vti is no VTK file"
 [ $(($(wc -c <wave.vti) - $(head -n 11 wave.vti | wc -c) - 1)) = $((960 * 13 + 2 * 8 + 28)) ] ||
     fail "wave.vti has $(wc -c <wave.vti) bytes"
 valid ppm "$gfnn" $cpu $small --rung solve-simd --picture wave.ppm
-[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 576 384 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
+[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 806 430 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
 refused 2 "--picture wave.jpg" "$gfnn" $cpu --picture wave.jpg
 refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
 

@@ -224,15 +224,6 @@ def check_machine(found: Findings) -> None:
         found.ok('load', f'{busy:.2f} of {cores} cores are in use')
 
 
-def check_python(found: Findings) -> None:
-    try:
-        import matplotlib
-        found.ok('plots', f'matplotlib {matplotlib.__version__}')
-    except ImportError:
-        found.note('plots', f'{sys.executable} has no matplotlib: everything but the plots works',
-                   'apt-get install python3-matplotlib')
-
-
 def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks: int = 2) -> list[Finding]:
     """Returns all findings."""
     found = Findings()
@@ -243,7 +234,6 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
         check_mpi(found, there['nekbone'], launcher, ranks, gpus)
         check_kokkos(found, there['nekbone'])
     check_machine(found)
-    check_python(found)
     return found.rows
 
 

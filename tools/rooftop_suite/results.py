@@ -296,6 +296,12 @@ class Clocks(Record):
 
 
 @dataclass
+class Residual(Record):
+    sweep: Natural
+    residual: NotNegative
+
+
+@dataclass
 class Rung(Record):
     """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
@@ -306,6 +312,7 @@ class Rung(Record):
     memory_bytes: Spaces
     after: str = ''
     idea: str = ''
+    precision: str = ''
     ladder: str = ''
     ceilings_again: Optional[Ceilings] = None
     unit: Optional[Text] = None
@@ -330,6 +337,22 @@ class Rung(Record):
     kernels: list[Kernel] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
+    residual_history: list[NotNegative] = field(default_factory=list)
+    residuals: list[Residual] = field(default_factory=list)
+
+    @property
+    def watts(self) -> Optional[float]:
+        """The mean power of the timed windows."""
+        return self.energy_joules / self.energy_seconds if self.energy_joules and self.energy_seconds else None
+
+    @property
+    def joules_per_unit(self) -> Optional[float]:
+        return self.watts * self.seconds_per_unit if self.watts and self.seconds_per_unit else None
+
+    @property
+    def flop_per_joule(self) -> Optional[float]:
+        """The figure of merit per watt."""
+        return self.fom_flop_per_s / self.watts if self.watts and self.fom_flop_per_s else None
 
     @property
     def valid(self) -> bool:
@@ -426,6 +449,8 @@ class Summary(Record):
     verdict: Optional[Verdict]
     spread: Optional[float]
     rung: Optional[str]
+    precision: str = ''
+    declared: str = ''
 
 
 @dataclass
@@ -466,6 +491,7 @@ class Run(Record):
     summary: dict[str, Summary]
     aggregate: Aggregate
     seal: Digest
+    peak: dict[str, Summary] = field(default_factory=dict)
     soak: dict[str, Soak] = field(default_factory=dict)
 
 

@@ -30,8 +30,7 @@ class Official(NamedTuple):
 
 OFFICIAL = Official()
 DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'soak': 0.0}
-PICTURES = {'alya-rhs': ['--cells', '120x100x28', '--steps', '40'],
-            'gfnn-wave': ['--elements', '48x48x48', '--steps', '16']}
+PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--steps', '14']}
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
 LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
 

@@ -22,7 +22,7 @@ CLASSES = {
              'common/machine/device.c', 'common/machine/kokkos.cpp', 'common/halo/exchange.c', 'common/base/mem.c',
              'common/tune/search.c', 'apps/nekbone/nekbone.h', 'apps/nekbone/local.mk'),
     None: ('README.md', 'docs/run-rules.md', 'tests/nekbone/cli.sh', 'tools/coverage', 'apps/nekbone/README.md',
-           'apps/alya-rhs/hill.png', 'common/judge/verify.o', 'apps/nekbone/cuda/compiled_text.inc',
+           'apps/alya-rhs/picture.png', 'common/judge/verify.o', 'apps/nekbone/cuda/compiled_text.inc',
            'tools/rooftop_suite/__pycache__/cli.pyc')}
 
 
