@@ -113,17 +113,22 @@ uninstall-local:
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
-# Made each time, written only if it has changed.
+# Made each time, written only if it has changed. The flags are those of make, which may differ from configure's.
+rt_c_string = '$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $1))))'
 version.h: rt_always
 	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
+	@printf '#define RT_BUILD_%s "%s"\n' CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
+	    CFLAGS $(call rt_c_string,$(CFLAGS)) CXX $(call rt_c_string,$(CXX)) CXXFLAGS $(call rt_c_string,$(CXXFLAGS)) \
+	    NVCCFLAGS $(call rt_c_string,$(NVCCFLAGS)) LDFLAGS $(call rt_c_string,$(LDFLAGS)) \
+	    LIBS $(call rt_c_string,$(LIBS)) >>$@.tmp
 	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
 rt_always:
 .PHONY: rt_always
 CLEANFILES += version.h
 common/app/version.o: version.h
 
-# Where the files are that ship with an app: with the sources, or where make install puts them.
-common/io/inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
+# Where make install puts the files that ship with an app. A build has a link `inputs` to those of the sources.
+common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 

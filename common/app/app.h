@@ -181,6 +181,13 @@ rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);
 /* Returns the version of Rooftop: a release's number, or what git describe said of the source. */
 const char *rt_version(void);
 
+/* How this program was built: the arguments of configure, and make's compilers and flags. */
+typedef struct {
+    const char *name, *value;
+} rt_build_fact_t;
+/* Returns the facts [*n]. */
+const rt_build_fact_t *rt_build(int *n);
+
 #ifdef __cplusplus
 }
 #endif
