@@ -19,6 +19,7 @@ common_librooftop_a_SOURCES = \
 	common/base/text.h common/base/text.c \
 	common/base/threads.h \
 	common/io/draft.h common/io/draft.c \
+	common/io/files.h common/io/files.c \
 	common/io/image.h common/io/image.c \
 	common/io/inputs.h common/io/inputs.c \
 	common/io/json.h common/io/json.c \
@@ -60,7 +61,7 @@ common_librooftop_a_SOURCES = \
 	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
 	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
-	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
+	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/facts.c common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD =

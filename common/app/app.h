@@ -36,8 +36,8 @@ extern "C" {
 /* The options that all apps share; --help says what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    bool tune, isolated, no_tuning, digest;
-    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
+    bool tune, isolated, no_tuning;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *facts;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;
