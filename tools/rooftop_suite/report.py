@@ -6,6 +6,7 @@ escaped and every number is checked to be one. Numbers come from the programs' o
 """
 import argparse
 import base64
+import hashlib
 import copy
 import math
 import os
@@ -16,7 +17,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import ENVIRONMENT, VALID, Fault, Json, plots, results, verify
+from . import ENVIRONMENT, VALID, Fault, Json, judge, plots, results
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, pre, table, verdict
 from .results import APPS, Mismatch, Program
 
@@ -199,7 +200,7 @@ class Flag(NamedTuple):
 def faults_of(value: Json) -> Optional[str]:
     """Returns what a program's result says wrongly of itself, the first of it."""
     try:
-        faults = verify.judge_program(Program.from_json(value))
+        faults = judge.judge_program(Program.from_json(value))
     except Mismatch as mismatch:
         return f'{mismatch}'
     more = f'; and {len(faults) - 3} more' if len(faults) > 3 else ''
@@ -240,7 +241,7 @@ class Folder:
         if not os.path.exists(self.file(name)):
             return None
         try:
-            data, value = results.parse(self.file(name))
+            data, value = results.parse(self.file(name), follow=False)
         except Fault as fault:
             self.flags.append(Flag(True, str(fault)))
             return None
@@ -253,7 +254,7 @@ class Folder:
         self.flags += [Flag(True, f'{name}: {wrong}.')] if wrong else []
         step = next((step for step in items(self.manifest.get('steps')) if step.get('json') == name), {}) \
             if name != 'run.json' else {}
-        if step.get('state') == 'done' and step.get('sha256') != results.sha256_of(self.file(name)):
+        if step.get('state') == 'done' and step.get('sha256') != hashlib.sha256(data).hexdigest():
             self.flags.append(Flag(True, f'{name}: not the file that the run wrote.'))
         return value
 
@@ -537,8 +538,7 @@ class Report:
         try:
             if os.path.getsize(self.folder.file(name)) > MOST_PICTURE:
                 raise ValueError(f'larger than {MOST_PICTURE >> 20} MiB')
-            with open(self.folder.file(name), 'rb') as file:
-                data = file.read()
+            data = results.read_bytes(self.folder.file(name), follow=False)
             width, height = png_size(data)
         except (OSError, ValueError) as error:
             return fill('missing', text=join([inline('code', name), f' cannot be shown: {error}.']))

@@ -156,7 +156,7 @@ class Plan:
         return Step.from_json({
             'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
             'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
-            'sha256': None, 'why': ''})
+            'sha256': None, 'why': '', 'attempts': 0})
 
     def guess(self, step: Step) -> float:
         """Returns about how many seconds a step takes. Only the ratios count: the time left is scaled by the steps
@@ -186,8 +186,11 @@ def newest_incomplete() -> str:
     root = 'rooftop-results'
     for name in sorted(os.listdir(root) if os.path.isdir(root) else (), reverse=True):
         path = os.path.join(root, name)
-        if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
-            return path
+        try:
+            if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
+                return path
+        except Fault as fault:
+            print(f'rooftop: {fault}: passed over', file=sys.stderr)
     raise Fault(USAGE, '--resume: no run in ./rooftop-results that is not complete')
 
 
@@ -308,6 +311,7 @@ class Progress:
 def run_step(folder: Folder, plan: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
     """Runs one step; its state and the manifest record the outcome."""
     step.state, step.exit, step.seconds, step.sha256, step.why = 'running', None, None, None, ''
+    step.attempts += 1
     folder.save()
     at = step.command.index(plan.programs[step.app])
     arguments = list(step.command[at + 1:])
