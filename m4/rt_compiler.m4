@@ -39,9 +39,12 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   AC_SUBST([RT_WARN_CFLAGS])
 
   # Left for make to expand. If a path fits several, the last one is taken.
-  RT_PREFIX_MAP=
-  RT_ADD_CFLAG([RT_PREFIX_MAP], [-ffile-prefix-map=/a=/b])
-  AS_IF([test "x$RT_PREFIX_MAP" != x], [RT_PREFIX_MAP='-ffile-prefix-map=$(top_srcdir)=. -ffile-prefix-map=$(abs_top_srcdir)=. -ffile-prefix-map=$(abs_top_builddir)=.'])
+  RT_PREFIX_MAP= rt_takes_map=
+  RT_ADD_CFLAG([rt_takes_map], [-ffile-prefix-map=/a=/b])
+  AS_IF([test "x$rt_takes_map" != x], [
+    for rt_d in '$(abs_top_builddir)=.' ./= '$(top_srcdir)/=' '$(abs_top_srcdir)/=' '$(abs_top_builddir)/='; do
+      RT_PREFIX_MAP="$RT_PREFIX_MAP -ffile-prefix-map=$rt_d"
+    done])
   AC_SUBST([RT_PREFIX_MAP])
 
   # -fno-fast-math does not undo a part that was given by its own name, so the parts are named too.

@@ -88,6 +88,8 @@ for line in open('refusals').read().splitlines():
 END
 [ "$before" = "$(ls -AR part whole; ls)" ] || fail "refusals leave files: $(ls)"
 
+ROOFTOP_INPUTS=/nowhere refuses 2 "--official and ROOFTOP_INPUTS=/nowhere exclude" run --bindir bin --official --size small
+
 # --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---
 STANDIN=deaf ends 3 $rooftop $one --into limit --limit 0.3
 says "still running after its time limit of 0.3 s"

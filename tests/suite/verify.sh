@@ -26,6 +26,14 @@ STANDIN=invalid bin/nekbone --json invalid.json >out
 ends 1 $rooftop verify invalid.json result.json
 says "2 files, 1 with faults: NOT ACCEPTED"
 
+# --- accept: once more, with another nonce, on this machine ---
+ends 0 $rooftop accept run --nonce n2 --bindir bin
+says "accept: 2 apps as run says, nonce 'n2': ACCEPTED"
+STANDIN_SPEED=0.8 ends 1 $rooftop accept run --nonce n2 --bindir bin
+says "slower: 25.0 % more time per unit, noise 1.4 %"
+refuses 2 "must be a new word" accept run --nonce n1
+STANDIN=fail ends 3 $rooftop accept run --nonce n2 --bindir bin
+
 # --- compare ---
 ends 0 $rooftop compare run faster
 [ "$(grep -c faster$ out)" = 3 ] || fail "a tenth more is beyond 2 x 1.4 %: $(cat out)"

@@ -26,6 +26,7 @@ COMMANDS = {
     'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
     'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
     'verify': Command('verify', 'check that a result, or a folder of them, is consistent and unchanged'),
+    'accept': Command('accept', 'run briefly on this machine what a result folder tells of, and compare'),
     'compare': Command('compare', 'ratios of results, with their noise'),
     'report': Command('report', 'a result folder as one HTML file'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),

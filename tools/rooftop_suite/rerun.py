@@ -56,23 +56,26 @@ def declared(command: list[str]) -> list[str]:
     return [word for name, value in pairs if name[:2] == '--' and name[2:] in DECLARED for word in (name, value)]
 
 
+def problem_words(result: Program, step: Step, run: Run) -> list[str]:
+    """Returns the arguments that make the problem of a measured run, and the choice that its rung made."""
+    words, choice = declared(step.command), result.rungs[0].choice if result.rungs else {}
+    if run.size in TARGETS and result.ranks == 1:
+        words += ['--size', run.size]
+    else:
+        words += [f'--{name}={result.options.get(name)}' for name in EXTENTS[step.app]]
+    if choice and '--choose' not in words:
+        words += ['--choose', ','.join(f'{name}={value}' for name, value in choice.items())]
+    return words + ['--no-tuning']
+
+
 def words_for(result: Program, step: Optional[Step], run: Optional[Run]) -> list[str]:
     """Returns the program's arguments: the problem that the result should be of, and its rung."""
-    rung = result.rungs[0] if result.rungs else None
     words = ['--nonce', result.nonce] if result.nonce else ['--seed', str(result.seed)]
+    names = ','.join(rung.name for rung in result.rungs[:1]) or 'none'
     if run and step and measured(step):
-        words += declared(step.command)
-        if run.size in TARGETS and result.ranks == 1:
-            words += ['--size', run.size]
-        else:
-            words += [f'--{name}={result.options.get(name)}' for name in EXTENTS[step.app]]
-    else:
-        words += [f'--{name}={value}' for name, value in result.options.items() if name not in FREE]
-    if not rung or step and not measured(step):
-        return words + ['--facts', 'none']
-    if rung.choice and '--choose' not in words:
-        words += ['--choose', ','.join(f'{name}={value}' for name, value in rung.choice.items())]
-    return words + ['--no-tuning', '--facts', rung.name]
+        return problem_words(result, step, run) + words + ['--facts', names]
+    words += [f'--{name}={value}' for name, value in result.options.items() if name not in FREE]
+    return words + ['--no-tuning', '--facts', 'none' if step else names]
 
 
 def ask(result: Program, words: list[str], bindir: Optional[str]) -> Facts:

@@ -447,7 +447,7 @@ class Step(Record):
 class Source(Record):
     closed = True
     version: str
-    commit: Optional[str]
+    commit: Optional[Annotated[str, matches('^[0-9a-f]{7,64}$')]]
     tree_sha256: Optional[Digest]
     changed: list[str]
     diff_file: Optional[str]

@@ -114,6 +114,9 @@ class Plan:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
                 if name in self.given:
                     raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
+            for name in machine.FOREIGN:
+                if os.environ.get(name):
+                    raise Fault(USAGE, f'--official and {name}={os.environ[name]} exclude each other: unset it')
             if self.size == 'tiny':
                 raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
         needed = {'--json'} | ({'--window', '--warm-up'} if self.official else set()) | \

@@ -112,7 +112,7 @@ def own_git(root: str) -> bool:
 def committed(root: str, commit: str = 'HEAD') -> Optional[dict[str, bytes]]:
     """Returns {path: bytes} of the files of a commit that count, or None if git does not have it. What git says of the
     working tree is not asked: files can be hidden from it (git update-index --assume-unchanged)."""
-    archive = git(root, 'archive', '--format=tar', commit) if own_git(root) else None
+    archive = git(root, 'archive', '--format=tar', '--end-of-options', commit) if own_git(root) else None
     if archive is None:
         return None
     found = {}

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, one_line, programs, results, source, source_tree
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machine, one_line, programs, results, source,
+               source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
 from .rerun import Rerun, measured
 from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
 
-LOADED = ('LD_PRELOAD', 'LD_AUDIT', 'ROOFTOP_INPUTS')  # code and inputs that are not of the program
 HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
 FOREIGN = re.compile(r'-D|-include|-imacros|-Wl,(--wrap|--defsym)|.*\.(o|a|so|c)$')  # words of flags that bring code
 SLACK = 2.0  # seconds: dates are whole seconds
@@ -119,7 +119,7 @@ def foreign(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
     found = [('rooftop', members(run.environment.get('variables')))]
     found += [(name, {**result.variables}) for name, result in loaded.items()]
     for name, variables in found:
-        yield from (f'{name}: {key}={variables[key]}' for key in LOADED if variables.get(key))
+        yield from (f'{name}: {key}={variables[key]}' for key in machine.FOREIGN if variables.get(key))
     for name, result in loaded.items():
         for flags in ('CC', 'CXX', 'CPPFLAGS', 'CFLAGS', 'CXXFLAGS', 'NVCCFLAGS', 'LDFLAGS', 'LIBS'):
             for word in result.build.get(flags, '').split():
