@@ -93,6 +93,7 @@ rt_scripts = \
 	tests/suite/completion.sh \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
+	tests/suite/reproducible.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \

@@ -92,6 +92,18 @@ refused 2 "gfm2-dt18us" "$gfnn" $cpu --dt 18e-6
 refused 2 "missing.gfnn" "$gfnn" $cpu --weights missing.gfnn
 echo "not a network" >bad.gfnn
 refused 2 "bad.gfnn" "$gfnn" $cpu --weights bad.gfnn
+# another mean of the coefficients, which are the last doubles before the networks: another network, so another digest
+shipped=$inputs/gfnn-wave/gfm2-dt20us.gfnn
+${PYTHON:-python3} - "$shipped" other.gfnn <<'EOF' || fail "no python3"
+import struct, sys, zlib
+data = bytearray(open(sys.argv[1], 'rb').read())
+kernels, regression, classifier = struct.unpack('<12xi4x2i', data[4:32])
+at = 36 + 4 * (regression + classifier + 2) + 72 + 4 * kernels * 9 * 343
+struct.pack_into('<d', data, at, struct.unpack_from('<d', data, at)[0] * 1.001)
+data[-4:] = struct.pack('<I', zlib.crc32(data[:-4]))
+open(sys.argv[2], 'wb').write(data)
+EOF
+[ "$(digests "$gfnn $cpu $small --weights" "$shipped" other.gfnn)" = 2 ] || fail "the digest leaves out a part of the network"
 refused 2 "has no network" "$gfnn" $cpu --weights bad.gfnn --precond bj
 refused 2 "missing.voxels" "$gfnn" $cpu --model missing.voxels
 echo "not a model" >bad.voxels

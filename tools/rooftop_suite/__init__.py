@@ -11,6 +11,12 @@ VALID, INVALID, USAGE, ENVIRONMENT, MEMORY = 0, 1, 2, 3, 4  # exit status, the s
 Json = dict[str, Any]
 
 
+def one_line(text: str) -> str:
+    """Returns a text with what would not show as itself on one line of a terminal written out."""
+    return text if text.isprintable() else ''.join(
+        c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class Fault(Exception):
     """Something the user can mend: cli.main prints it as one line and ends with its status."""
 

@@ -5,6 +5,7 @@ add_arguments_NAME and main_NAME for each. args.command is the subcommand's name
 """
 import argparse
 import importlib
+import io
 import math
 import os
 import signal
@@ -12,7 +13,7 @@ import subprocess
 import sys
 from typing import Callable, NamedTuple, NoReturn
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Interrupted, shipped, source_tree
+from . import ENVIRONMENT, MEMORY, USAGE, VALID, Fault, Interrupted, one_line, shipped, source_tree
 
 
 class Command(NamedTuple):
@@ -25,6 +26,7 @@ COMMANDS = {
     'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
     'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
     'verify': Command('verify', 'check that a result, or a folder of them, is consistent and unchanged'),
+    'accept': Command('accept', 'run briefly on this machine what a result folder tells of, and compare'),
     'compare': Command('compare', 'ratios of results, with their noise'),
     'report': Command('report', 'a result folder as one HTML file'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
@@ -120,7 +122,14 @@ def on_signal(signum: int, _: object) -> None:
     raise Interrupted(signum)
 
 
+def complain(text: str) -> None:
+    print(f'rooftop: {one_line(text)}', file=sys.stderr)
+
+
 def main(words: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):  # a locale without some letters must not end a run
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors='backslashreplace')
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, on_signal)
     try:
@@ -133,7 +142,7 @@ def main(words: list[str]) -> int:
         command, args = parse(words)
         return command(args)
     except Fault as fault:
-        print(f'rooftop: {fault}', file=sys.stderr)
+        complain(str(fault))
         return fault.status
     except Interrupted as interrupted:
         hint = f'; {interrupted.hint}' if interrupted.hint else ''
@@ -143,6 +152,13 @@ def main(words: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ENVIRONMENT
     except OSError as error:
-        where = f'{error.filename}: ' if error.filename else ''
-        print(f'rooftop: {where}{error.strerror or error}', file=sys.stderr)
+        complain(f'{error.filename}: {error.strerror}' if error.filename else str(error.strerror or error))
+        return ENVIRONMENT
+    except MemoryError:
+        complain('out of memory')
+        return MEMORY
+    except Exception as error:  # a fault of this suite; 1 would mean that a result is INVALID
+        if os.environ.get('ROOFTOP_TRACEBACK'):
+            raise
+        complain(f'fault of the suite: {type(error).__name__}: {error}; ROOFTOP_TRACEBACK=1 shows where')
         return ENVIRONMENT

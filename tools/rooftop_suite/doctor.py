@@ -63,7 +63,7 @@ def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
     if len(versions) > 1:
         found.fix('programs', f'versions {", ".join(sorted(versions))} are mixed', 'build all four again')
     elif len(there) == len(results.APPS):
-        missing = {'--window', '--nonce', '--digest'} - programs.options(there['nekbone'])
+        missing = {'--window', '--nonce', '--facts'} - programs.options(there['nekbone'])
         if missing:
             found.fix('programs', f'too old for {", ".join(sorted(missing))}', 'build them again')
         else:

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import NamedTuple, Optional, TypeVar
 
-from . import ENVIRONMENT, Fault, results, verify
+from . import ENVIRONMENT, Fault, judge, results
 from .figures import Result
 from .results import APPS, Program, Run, Scale, Step
 
@@ -56,14 +56,14 @@ class Evidence:
             return None
         path = self.file(name)
         try:
-            record = results.load(path, kind)
+            record = results.load(path, kind, follow=False)
         except Fault as fault:
             self.say(True, str(fault).replace(f'{path}: ', f'{name}: '))
             return None
         step = next((step for step in self.steps if step.json == name), None) if kind is Program else None
         if step and step.state == 'done' and step.sha256 != results.sha256_of(path):
             self.say(True, f'{name}: not the file that the run wrote')
-        faults = verify.judge_program(record) if isinstance(record, Program) else []
+        faults = judge.judge_program(record) if isinstance(record, Program) else []
         if faults:
             more = f'; and {len(faults) - 3} more' if len(faults) > 3 else ''
             self.say(True, f'{name}: {"; ".join(faults[:3])}{more}')

@@ -13,6 +13,9 @@ from typing import Optional
 from . import Json
 
 
+FOREIGN = ('LD_PRELOAD', 'LD_AUDIT', 'ROOFTOP_INPUTS')  # variables that bring code or inputs that are not a program's
+
+
 def read(path: str) -> str:
     """Returns the text of a file, or '' if it cannot be read."""
     try:
@@ -110,4 +113,4 @@ def environment() -> Json:
             'python': platform.python_version(),
             'variables': {name: value for name, value in sorted(os.environ.items())
                           if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA|NCCL|UCX|SLURM_(N|CPU|GPU|JOB_NUM)|'
-                                      r'KOKKOS|OPENBLAS|MKL)', name)}}
+                                      r'KOKKOS|OPENBLAS|MKL|LD_|GLIBC_TUNABLES|MALLOC_|ROOFTOP_)', name)}}

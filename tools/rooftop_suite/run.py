@@ -113,6 +113,9 @@ class Plan:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
                 if name in self.given:
                     raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
+            for name in machine.FOREIGN:
+                if os.environ.get(name):
+                    raise Fault(USAGE, f'--official and {name}={os.environ[name]} exclude each other: unset it')
             if self.size == 'tiny':
                 raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
         needed = {'--json'} | ({'--window', '--warm-up'} if self.official else set()) | \
@@ -155,7 +158,7 @@ class Plan:
         return Step.from_json({
             'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
             'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
-            'sha256': None, 'why': ''})
+            'sha256': None, 'why': '', 'attempts': 0})
 
     def guess(self, step: Step) -> float:
         """Returns about how many seconds a step takes. Only the ratios count: the time left is scaled by the steps
@@ -185,8 +188,11 @@ def newest_incomplete() -> str:
     root = 'rooftop-results'
     for name in sorted(os.listdir(root) if os.path.isdir(root) else (), reverse=True):
         path = os.path.join(root, name)
-        if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
-            return path
+        try:
+            if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
+                return path
+        except Fault as fault:
+            print(f'rooftop: {fault}: passed over', file=sys.stderr)
     raise Fault(USAGE, '--resume: no run in ./rooftop-results that is not complete')
 
 
@@ -307,6 +313,7 @@ class Progress:
 def run_step(folder: Folder, plan: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
     """Runs one step; its state and the manifest record the outcome."""
     step.state, step.exit, step.seconds, step.sha256, step.why = 'running', None, None, None, ''
+    step.attempts += 1
     folder.save()
     at = step.command.index(plan.programs[step.app])
     arguments = list(step.command[at + 1:])

@@ -1,12 +1,11 @@
 """The section of an app in a report: ladder, roofline, noise, checks, convergence, picture, scaling, commands."""
 import base64
 import copy
-import os
 import shlex
 from collections.abc import Sequence
 from typing import Optional
 
-from . import plots
+from . import plots, results
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Html, details, facts, fill, inline, join, pre, table, verdict
@@ -295,10 +294,9 @@ class Section:
 
     def picture(self, name: str) -> Html:
         try:
-            if os.path.getsize(self.evidence.file(name)) > MOST_PICTURE:
+            data = results.read_bytes(self.evidence.file(name), follow=False)
+            if len(data) > MOST_PICTURE:
                 raise ValueError(f'larger than {MOST_PICTURE >> 20} MiB')
-            with open(self.evidence.file(name), 'rb') as file:
-                data = file.read()
             width, height = png_size(data)
         except (OSError, ValueError) as error:
             return fill('missing', text=join([inline('code', name), f' cannot be shown: {error}.']))
