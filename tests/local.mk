@@ -91,6 +91,7 @@ rt_scripts = \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \
+	tests/suite/configure.sh \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
 	tests/suite/reproducible.sh \
