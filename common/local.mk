@@ -19,6 +19,7 @@ common_librooftop_a_SOURCES = \
 	common/base/text.h common/base/text.c \
 	common/base/threads.h \
 	common/io/draft.h common/io/draft.c \
+	common/io/files.h common/io/files.c \
 	common/io/image.h common/io/image.c \
 	common/io/inputs.h common/io/inputs.c \
 	common/io/json.h common/io/json.c \
@@ -60,7 +61,7 @@ common_librooftop_a_SOURCES = \
 	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
 	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
-	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
+	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/facts.c common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD =
@@ -113,17 +114,22 @@ uninstall-local:
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
-# Made each time, written only if it has changed.
+# Made each time, written only if it has changed. The flags are those of make, which may differ from configure's.
+rt_c_string = '$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $1))))'
 version.h: rt_always
 	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
+	@printf '#define RT_BUILD_%s "%s"\n' CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
+	    CFLAGS $(call rt_c_string,$(CFLAGS)) CXX $(call rt_c_string,$(CXX)) CXXFLAGS $(call rt_c_string,$(CXXFLAGS)) \
+	    NVCCFLAGS $(call rt_c_string,$(NVCCFLAGS)) LDFLAGS $(call rt_c_string,$(LDFLAGS)) \
+	    LIBS $(call rt_c_string,$(LIBS)) >>$@.tmp
 	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
 rt_always:
 .PHONY: rt_always
 CLEANFILES += version.h
 common/app/version.o: version.h
 
-# Where the files are that ship with an app: with the sources, or where make install puts them.
-common/io/inputs.o: AM_CPPFLAGS += -DRT_SRCDIR='"$(abs_top_srcdir)"' -DRT_DATADIR='"$(pkgdatadir)"'
+# Where make install puts the files that ship with an app. A build has a link `inputs` to those of the sources.
+common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 

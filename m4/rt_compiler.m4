@@ -2,6 +2,7 @@
 #
 # RT_STD_CFLAGS     language and contraction, for every C file
 # RT_WARN_CFLAGS    warnings
+# RT_PREFIX_MAP     no path of the source or build folder in programs: the same bytes in any folder
 # RT_STRICT_CFLAGS  undo -ffast-math and its parts, in the files that judge results
 AC_DEFUN([RT_COMPILER_FLAGS], [
   AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug], [compile with -O0 -g])],
@@ -36,6 +37,15 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wextra])
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wundef])
   AC_SUBST([RT_WARN_CFLAGS])
+
+  # Left for make to expand. If a path fits several, the last one is taken.
+  RT_PREFIX_MAP= rt_takes_map=
+  RT_ADD_CFLAG([rt_takes_map], [-ffile-prefix-map=/a=/b])
+  AS_IF([test "x$rt_takes_map" != x], [
+    for rt_d in '$(abs_top_builddir)=.' ./= '$(top_srcdir)/=' '$(abs_top_srcdir)/=' '$(abs_top_builddir)/='; do
+      RT_PREFIX_MAP="$RT_PREFIX_MAP -ffile-prefix-map=$rt_d"
+    done])
+  AC_SUBST([RT_PREFIX_MAP])
 
   # -fno-fast-math does not undo a part that was given by its own name, so the parts are named too.
   # The tests run with empty CFLAGS: these flags matter most when CFLAGS has what they undo.

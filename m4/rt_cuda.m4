@@ -1,4 +1,7 @@
-# RT_CUDA: --with-cuda[=DIR], --with-cuda-arch=80,90.
+# RT_CUDA: --with-cuda[=DIR], --with-cuda-arch=80,90 or native.
+#
+# By default CUDA is compiled for the GPUs of this machine, and not at all where there is none: nvcc takes more time than
+# all other compilers together. --with-cuda or --with-cuda-arch asks for it anywhere.
 #
 # Sets rt_have_cuda, rt_have_nvtx, rt_cuda_archs, rt_nvcc_id, and for make: NVCC, NVCCFLAGS (the
 # user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP, and CUDA_WRAP, which routes
@@ -8,13 +11,17 @@ AC_DEFUN([RT_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA (DIR/bin/nvcc)])],
     [], [with_cuda=check])
   AC_ARG_WITH([cuda-arch],
-    [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile for @<:@80,90@:>@])],
-    [], [with_cuda_arch=check])
+    [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile for, as 80,90, or native
+     @<:@native where there is a GPU, else 80,90@:>@])],
+    [test "x$with_cuda" != xcheck || with_cuda=yes], [with_cuda_arch=check])
   AC_ARG_VAR([NVCC], [CUDA compiler])
   AC_ARG_VAR([NVCCFLAGS], [flags for NVCC])
   CUDA_CPPFLAGS= CUDA_LIBS= CUDA_WRAP= RT_NVCCFLAGS= CUOBJDUMP=
   rt_have_cuda=0 rt_have_nvtx=0 rt_cuda_archs= rt_nvcc_id= rt_why_cuda="--without-cuda was given"
-  AS_IF([test "x$with_cuda" != xno], [
+  AS_IF([test "x$with_cuda" != xno], [RT_CUDA_GPUS])
+  AS_IF([test "x$with_cuda,$rt_gpus" = xcheck,no],
+    [RT_NOT_FOUND([cuda], [there is no NVIDIA GPU here; --with-cuda builds it all the same])],
+  [test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
       [/*], [rt_cuda_path=$with_cuda/bin rt_tried=$with_cuda/bin],
       [rt_cuda_path=${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin
@@ -33,11 +40,35 @@ AC_DEFUN([RT_CUDA], [
   AM_CONDITIONAL([HAVE_CUDA], [test $rt_have_cuda = 1])
 ])
 
+# RT_CUDA_GPUS: sets rt_gpus to the compute capabilities of the GPUs here, as "80 90 ", to unknown or to no.
+# /proc/driver/nvidia proves nothing: a container has it without a GPU.
+AC_DEFUN([RT_CUDA_GPUS], [
+  AC_MSG_CHECKING([for NVIDIA GPUs])
+  rt_gpus=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>&AS_MESSAGE_LOG_FD | tr -d . |
+    grep '^@<:@0-9@:>@*$' | sort -n -u | tr '\n' ' '`
+  AS_IF([test "x$rt_gpus" = x], [
+    rt_gpus=no
+    for rt_d in /dev/nvidia@<:@0-9@:>@*; do
+      AS_IF([test -e $rt_d], [rt_gpus=unknown])
+    done
+  ])
+  AC_MSG_RESULT([$rt_gpus])
+])
+
 # RT_CUDA_CHOOSE: makes the list of architectures and checks that this nvcc supports them.
 AC_DEFUN([RT_CUDA_CHOOSE], [
   AC_MSG_CHECKING([for CUDA architectures])
   rt_nvcc_can=`$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '`
-  AS_CASE([$with_cuda_arch], [check|yes|no], [rt_want=80,90], [rt_want=$with_cuda_arch])
+  rt_native=
+  for rt_a in $rt_gpus; do
+    AS_CASE([" $rt_nvcc_can "], [*" sm_$rt_a "*], [rt_native="${rt_native:+$rt_native,}$rt_a"])
+  done
+  AS_CASE([$with_cuda_arch],
+    [native], [rt_want=$rt_native],
+    [check|yes|no], [rt_want=${rt_native:-80,90}],
+    [rt_want=$with_cuda_arch])
+  AS_IF([test "x$rt_want" = x],
+    [AC_MSG_ERROR([--with-cuda-arch=native: nvidia-smi names no GPU here ($rt_gpus) that $NVCC can compile for; give a list, as 80,90])])
   rt_cuda_archs= rt_gencode=
   for rt_a in `AS_ECHO(["$rt_want"]) | tr , '\n' | sed 's/^sm_//' | sort -n -u`; do
     rt_n=`AS_ECHO(["$rt_a"]) | sed 's/@<:@af@:>@$//'`   # the list has 90, not 90a
@@ -58,9 +89,12 @@ AC_DEFUN([RT_CUDA_CHOOSE], [
 AC_DEFUN([RT_CUDA_TRY], [
   AS_IF([test "x${NVCCFLAGS+set}" = x],
     [AS_IF([test "x$enable_debug" = xyes], [NVCCFLAGS="-O0 -g -G"], [NVCCFLAGS="-O3 -lineinfo"])])
-  # nvcc expects the name of a compiler: it would take `g++ -m64` for a file name.
-  set dummy $CXX
-  rt_ccbin=$[]2
+  # nvcc expects the name of a compiler: it would take `g++ -m64` for a file name, and `ccache g++` for ccache.
+  rt_ccbin=
+  for rt_w in $CXX; do
+    AS_CASE([$rt_w], [ccache|*/ccache|distcc|*/distcc|sccache|*/sccache|icecc|*/icecc|env|*/env|*=*|-*], [],
+      [rt_ccbin=$rt_w; break])
+  done
   # C++20 can fill tables by name. A member that is not named is zero, as in C: no cause to warn.
   RT_NVCCFLAGS="-std=c++20 -ccbin $rt_ccbin$rt_gencode -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers"
   # Host code in .cu files packs data for kernels. It uses all cores, as the C files do.

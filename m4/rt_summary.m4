@@ -15,7 +15,7 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
   RT_SUMMARY_LINE([metis],  [METIS ], [yes])
   RT_SUMMARY_LINE([png],    [libpng], [yes])
-  RT_SUMMARY_LINE([blas],   [BLAS  ], [$BLAS_LIBS])
+  RT_SUMMARY_LINE([blas],   [BLAS  ], [$rt_blas])
   RT_SUMMARY_LINE([libxsmm], [libxsmm], [yes])
   RT_SUMMARY_LINE([man],    [man   ], [$rt_man_from])
   AS_IF([test "x$with_petsc" != xno], [RT_SUMMARY_LINE([petsc], [PETSc ], [$rt_petsc_version])])

@@ -91,8 +91,10 @@ rt_scripts = \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \
+	tests/suite/configure.sh \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
+	tests/suite/reproducible.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \

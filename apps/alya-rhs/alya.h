@@ -138,12 +138,11 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung);
-/* Writes .vtu: the mesh with u and r; .ppm (.png): the speed in the plane y = 0, or half-way if the
- * mesh is on one side of that. Collective. */
+/* Writes .vtu: the mesh with u and r. Collective. */
 void alya_picture(const void *solver, const char *path);
 /* Returns the host memory that it takes at most, in bytes. */
-double alya_picture_memory(const alya_config_t *config, double nodes, const char *path);
-/* Returns NULL if the ending is one of these, else what is wrong. */
+double alya_picture_memory(double nodes);
+/* Returns NULL if that is the ending, else what is wrong. */
 const char *alya_picture_why_not(const char *path);
 
 #endif

@@ -60,7 +60,6 @@ endif
 
 alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs
 dist_alya_inputs_DATA = $(wildcard $(srcdir)/inputs/alya-rhs/*)
-EXTRA_DIST += apps/alya-rhs/hill.png
 
 # make bench: the ladder at the paper's size, in natural and in Hilbert order.
 bench: bench-alya

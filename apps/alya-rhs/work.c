@@ -42,6 +42,7 @@ typedef struct {
     double flops;
     double global, local; /* loads, stores and atomic additions of a lane */
     double streamed;      /* values of a workspace in main memory, each written and read once */
+    rt_arithmetic_t arithmetic; /* that most flops are done in; FP64 unless said */
     paper_t paper;
 } model_t;
 
@@ -100,7 +101,7 @@ static const model_t models[] = {
     {.rung = "closed", .flops = CREDITED, .global = 37},
     {.rung = "coalesced", .flops = CREDITED, .global = 29},
     {.rung = "patch", .flops = CREDITED + 12, .global = 3},
-    {.rung = "mixed", .flops = 410, .global = 3},
+    {.rung = "mixed", .flops = 410, .global = 3, .arithmetic = RT_FMA32},
     {.rung = "kokkos", .flops = 448, .global = 13},
 };
 
@@ -125,6 +126,7 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
     *work = (rt_work_t){.unit = "assembly",
                         .units = assemblies,
+                        .arithmetic = m->arithmetic,
                         .flops = CREDITED * E,
                         .bytes = 16 * E + 15 * VALUE * N,
                         .points = E,
@@ -260,8 +262,7 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
     const double verifying =
         (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
-    const char *picture = run->opt.picture;
-    const double drawing = picture ? alya_picture_memory(config, N, picture) + bytes[RT_HOST] : 0;
+    const double drawing = run->opt.picture ? alya_picture_memory(N) + bytes[RT_HOST] : 0;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);

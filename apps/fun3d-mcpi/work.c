@@ -46,13 +46,16 @@ void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const double nb = (double)config->nb;
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
     const double q = (double)mcpi_type_size((mcpi_type_t)config->dq);
-    const double own = dq_size(config, kernels_of(rung));
+    const mcpi_kernels_t *kernels = kernels_of(rung);
+    const double own = dq_size(config, kernels);
+    const bool single = config->accumulate == MCPI_FP32 && !kernels->always_fp64;
     const double matrix = o * nb * nb * B + INDEX * B + INDEX * N + VALUE * nb * nb * N;
     const double flops = 2 * nb * nb * (B + N), rank = rt_comm_size();
     const double bytes = matrix + VALUE * nb * N + 2 * q * nb * N;
     /* --roofline copies half of what a sweep touches to the other half */
     *work = (rt_work_t){.unit = "sweep",
                         .units = (double)config->sweeps,
+                        .arithmetic = single ? RT_FMA32 : RT_FMA64, /* of O dQ */
                         .flops = flops,
                         .bytes = bytes,
                         .points = N,

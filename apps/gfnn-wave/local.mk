@@ -52,7 +52,7 @@ gfnn_kokkos_sources = \
 	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
 	apps/gfnn-wave/kokkos/solve_kokkos.cpp \
 	apps/gfnn-wave/kokkos/vectors.cpp
-EXTRA_DIST += $(gfnn_kokkos_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp
+EXTRA_DIST += $(gfnn_kokkos_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
 endif

@@ -1,6 +1,6 @@
 /*
  * picture.c - --picture: u and the materials of all nodes for ParaView, or an image of |u| in the
- * plane of the source (y), laid over the tissues in grey.
+ * plane of the source (y), laid over the tissues in grey, with scales: x and z in mm, |u| in m.
  *
  * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 receives the
  * layers of one rank after the other and puts their rows there. For an image every rank computes
@@ -179,25 +179,48 @@ static void colour(double vs, double softest, double stiffest, double share, uns
     }
 }
 
-/* A node is a square of pixels, so that a small box is a picture too. */
-static rt_image_t paint(const slice_t *s)
+/* The bar is painted over the grey of a tissue of middling stiffness. */
+static void bar_colour(double share, unsigned char rgb[3])
 {
-    enum { WIDTH = 576 };
-    const int zoom = s->n[0] < WIDTH ? (int)(WIDTH / s->n[0]) : 1;
-    rt_image_t image = rt_image_new(zoom * (int)s->n[0], zoom * (int)s->n[1], 255);
-    const int64_t pixels = (int64_t)image.width * image.height;
+    colour(0.5, 0, 1, share, rgb);
+}
+
+/* Returns |u| between the nodes around a place of the slice, in nodes, by bilinear interpolation. */
+static double between(const slice_t *s, double x, double z)
+{
+    const int64_t i = x < (double)(s->n[0] - 1) ? (int64_t)x : s->n[0] - 2;
+    const int64_t k = z < (double)(s->n[1] - 1) ? (int64_t)z : s->n[1] - 2;
+    const double *low = s->u + k * s->n[0] + i, *high = low + s->n[0];
+    const double dx = x - (double)i, dz = z - (double)k;
+    return (1 - dz) * ((1 - dx) * low[0] + dx * low[1]) + dz * ((1 - dx) * high[0] + dx * high[1]);
+}
+
+/* Paints the slice with its scales. u is interpolated between nodes, but a tissue fills its elements:
+ * it has an edge. */
+static rt_image_t paint(const slice_t *s, double ds)
+{
+    enum { LONG_SIDE = 640, RIGHT = 168, FOOT = 24 };
+    const double nodes[2] = {(double)(s->n[0] - 1), (double)(s->n[1] - 1)};
+    const double pixels = fmax(1, floor(LONG_SIDE / fmax(nodes[0], nodes[1])));
+    const int width = (int)(pixels * nodes[0]), height = (int)(pixels * nodes[1]);
+    rt_image_t image = rt_image_new(width + RIGHT, height + FOOT, 255);
     const double top = top_of_scale(s);
     double softest = INFINITY, stiffest = 0;
     for (int64_t i = 0; i < s->n[0] * s->n[1]; i++) {
         softest = fmin(softest, s->shade[i]);
         stiffest = fmax(stiffest, s->shade[i]);
     }
-    for (int64_t at = 0; at < pixels; at++) {
-        const int64_t x = at % image.width / zoom, y = at / image.width / zoom;
-        const int64_t node = (s->n[1] - 1 - y) * s->n[0] + x;
-        colour(s->shade[node], softest, stiffest, top > 0 ? s->u[node] / top : 0,
-               image.rgb + 3 * at);
+    for (int64_t at = 0; at < (int64_t)width * height; at++) {
+        const int64_t column = at % width, row = at / width;
+        const double x = ((double)column + 0.5) / pixels;
+        const double z = nodes[1] - ((double)row + 0.5) / pixels;
+        const int64_t element = (int64_t)z * s->n[0] + (int64_t)x;
+        colour(s->shade[element], softest, stiffest, top > 0 ? between(s, x, z) / top : 0,
+               image.rgb + 3 * (row * image.width + column));
     }
+    rt_image_axes(&image, width, height, (double[]){0, 0},
+                  (double[]){1e3 * ds * nodes[0], 1e3 * ds * nodes[1]}, "mm");
+    rt_image_bar(&image, width + 72, 24, height - 12, top, "m", bar_colour);
     return image;
 }
 
@@ -213,7 +236,7 @@ static void draw_slice(const gfnn_problem_t *p, const double *u, const char *pat
     rt_comm_max(s.u, (int)pixels);
     rt_comm_max(s.shade, (int)pixels);
     if (rt_comm_rank() == 0) {
-        rt_image_t image = paint(&s);
+        rt_image_t image = paint(&s, p->config->ds);
         rt_image_write(&image, path);
         rt_image_free(&image);
     }

@@ -92,32 +92,6 @@ static float *coefficients_new(const gfnn_problem_t *p)
 
 /* --- digest --- */
 
-static void add_floats(rt_digest_t *digest, const char *name, const float *x, int64_t n)
-{
-    rt_items_t items = {0, {0}};
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t item[] = {(uint64_t)i, rt_items_word(x[i])};
-        rt_items_add(&items, item, 2);
-    }
-    if (rt_comm_rank() != 0) /* every rank has them all */
-        items = (rt_items_t){0, {0}};
-    rt_digest_items(digest, name, &items);
-}
-
-static void digest_network(const gfnn_config_t *config, const gfnn_weights_t *w,
-                           rt_digest_t *digest)
-{
-    const gfnn_mlp_t *mlp[] = {&w->reg, &w->cls};
-    add_floats(digest, "kernels", w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);
-    rt_digest_int(digest, "coefficients", config->coef);
-    for (int m = 0; m < 2; m++)
-        for (int l = 0; l < mlp[m]->layers; l++) {
-            const int64_t to = mlp[m]->width[l + 1];
-            add_floats(digest, "weights", mlp[m]->W[l], to * mlp[m]->width[l]);
-            add_floats(digest, "biases", mlp[m]->b[l], to);
-        }
-}
-
 static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *digest)
 {
     rt_digest_int(digest, "materials", materials->ids);
@@ -125,8 +99,7 @@ static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *dig
         rt_digest_real(digest, "vs", materials->vs[i]);
 }
 
-/* Adds the materials by element, the medium, the source, and the network as it was read. The
- * initial state of a plane wave consists of cosines, and coefficients of sums: they follow from
+/* Adds the materials by element, the medium, the source, and the network's whole file. The initial state of a plane wave consists of cosines, and coefficients of sums: they follow from
  * these. */
 void gfnn_digest(const void *problem, rt_digest_t *digest)
 {
@@ -159,8 +132,10 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
         rt_items_merge(&elements, &mine);
     }
     rt_digest_items(digest, "elements", &elements);
-    if (p->weights)
-        digest_network(config, p->weights, digest);
+    if (p->weights) {
+        rt_digest_int(digest, "coefficients", config->coef);
+        rt_digest_text(digest, "network", p->weights->digest);
+    }
 }
 
 /* --- all of it --- */

@@ -36,8 +36,8 @@ extern "C" {
 /* The options that all apps share; --help says what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    bool tune, isolated, no_tuning, digest, dry_run;
-    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
+    bool tune, isolated, no_tuning, dry_run;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *facts;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;
@@ -180,6 +180,13 @@ rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);
 
 /* Returns the version of Rooftop: a release's number, or what git describe said of the source. */
 const char *rt_version(void);
+
+/* How this program was built: the arguments of configure, and make's compilers and flags. */
+typedef struct {
+    const char *name, *value;
+} rt_build_fact_t;
+/* Returns the facts [*n]. */
+const rt_build_fact_t *rt_build(int *n);
 
 #ifdef __cplusplus
 }

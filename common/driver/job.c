@@ -106,8 +106,7 @@ static void close_meters(rt_job_t *job)
     }
 }
 
-/* Digests the inputs of the problem. The seed is always among them. Collective. */
-static void digest_inputs(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1])
+void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1])
 {
     rt_digest_t digest;
     rt_digest_begin(&digest);
@@ -118,23 +117,13 @@ static void digest_inputs(const rt_run_t *run, const void *problem, char hex[RT_
     rt_digest_end(&digest, hex);
 }
 
-void rt_job_print_digest(rt_run_t *run)
-{
-    char hex[RT_SHA256_DIGITS + 1];
-    void *problem = rt_problem_new(run);
-    digest_inputs(run, problem, hex);
-    rt_problem_destroy(run, problem);
-    if (is_root())
-        printf("%s\n", hex);
-}
-
 static void report_inputs(const rt_job_t *job)
 {
     char hex[RT_SHA256_DIGITS + 1];
     const rt_options_t *opt = &job->run->opt;
     if (!opt->json && !opt->nonce)
         return;
-    digest_inputs(job->run, job->problem, hex);
+    rt_job_digest(job->run, job->problem, hex);
     if (job->root)
         rt_json_text(job->root, "inputs_digest", hex);
     if (is_root() && opt->nonce && !opt->quiet)

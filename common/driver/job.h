@@ -101,13 +101,18 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root);
 rt_status_t rt_job_dry_run(rt_run_t *run);
 /* --tune. */
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
-/* --digest. */
-void rt_job_print_digest(rt_run_t *run);
+/* Digests the inputs of the problem. The seed is always among them. Collective. */
+void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1]);
 
 /* --- study.c --- */
 
 /* --roofline. */
 rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root);
+
+/* --- facts.c --- */
+
+/* --facts. */
+rt_status_t rt_facts(rt_run_t *run);
 
 /* --- tables.c: text for the user, rank 0 --- */
 

@@ -27,10 +27,8 @@ static rt_status_t run_program(rt_run_t *run)
     json_t *root = NULL;
     rt_tuning_read(run);
     rt_run_choose_size(run);
-    if (run->opt.digest) {
-        rt_job_print_digest(run);
-        return RT_OK;
-    }
+    if (run->opt.facts)
+        return rt_facts(run);
     rt_run_read(run);
     if (is_root() && !run->opt.quiet)
         rt_print_header(run);

@@ -43,8 +43,10 @@ static const rt_opt_t common_options[] = {
     RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
             "text chosen by the person who asked for this run: makes the seed, and is part of the "
             "seal of --json"),
-    RT_ACTION(CONFIG, digest, "digest",
-              "make the problem, print the digest of its inputs, and stop"),
+    RT_TEXT(
+        CONFIG, facts, "facts", "RUNG,...", NULL,
+        "make the problem, verify these rungs (none: no rung), print as JSON what a result must "
+        "say of them, and stop: options, digest of the inputs, work, checks and their bounds"),
     RT_ACTION(CONFIG, dry_run, "dry-run",
               "say which rungs would run and what memory they would need, and stop"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
@@ -129,7 +131,7 @@ void rt_options_complete(rt_run_t *run)
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_run_option_sets(run, sets);
     run->opt.tune = run->opt.tune || rt_opt_given(sets, RT_OPTION_SETS, "tune-seconds");
-    run->opt.quiet = run->opt.quiet || run->opt.digest;
+    run->opt.quiet = run->opt.quiet || run->opt.facts;
     take_nonce(run, sets);
 }
 
@@ -176,9 +178,14 @@ void rt_options_check(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !extras->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
-    if ((opt->digest || opt->dry_run) && opt->json)
-        rt_refuse(RT_USAGE, "--%s runs nothing: leave --json out",
-                  opt->digest ? "digest" : "dry-run");
+    if (opt->facts && (opt->json || opt->picture || opt->ladder || opt->tune))
+        rt_refuse(RT_USAGE, "--facts prints JSON and times nothing: leave %s out",
+                  opt->json      ? "--json"
+                  : opt->picture ? "--picture"
+                  : opt->ladder  ? "--ladder"
+                                 : "--tune");
+    if (opt->dry_run && opt->json)
+        rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
     if (opt->json)
         rt_report_probe(opt->json);
     if (opt->picture)

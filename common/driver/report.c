@@ -1,10 +1,15 @@
 /* driver/report.c - the result as JSON, and the verdict. */
 #include "config.h"
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "driver/job.h"
+#include "io/files.h"
 #include "io/json.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
+
+extern char **environ; /* POSIX has no header for it */
 
 static const char *const arithmetic_names[] = {
     [RT_FMA64] = "fp64", [RT_FMA32] = "fp32", [RT_MMA16] = "fp16-tensor", [RT_MIXED] = "mixed"};
@@ -112,6 +117,35 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_real(row, "flop_per_unit", rt_work_flops(work));
 }
 
+/* Writes how the program was built. */
+static void json_build(json_t *root)
+{
+    int n;
+    const rt_build_fact_t *fact = rt_build(&n);
+    json_t *build = rt_json_object(root, "build");
+    for (int i = 0; i < n; i++)
+        rt_json_text(build, fact[i].name, fact[i].value);
+}
+
+/* Writes the environment variables that change what a program is or does. */
+static void json_variables(json_t *root)
+{
+    static const char *const starts[] = {"LD_",   "GLIBC_TUNABLES", "MALLOC_",  "GFNN_", "ROOFTOP_",
+                                         "OMP_",  "GOMP_",          "KMP_",     "CUDA_", "KOKKOS_",
+                                         "NCCL_", "UCX_",           "OPENBLAS_"};
+    json_t *variables = rt_json_object(root, "variables");
+    for (char **entry = environ; *entry; entry++) {
+        const char *equals = strchr(*entry, '=');
+        bool known = false;
+        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+            known = known || strncmp(*entry, starts[i], strlen(starts[i])) == 0;
+        char *name = known && equals ? strndup(*entry, (size_t)(equals - *entry)) : NULL;
+        if (name)
+            rt_json_text(variables, name, equals + 1);
+        free(name);
+    }
+}
+
 void rt_json_environment(json_t *root, const rt_run_t *run)
 {
     char now[32], value[256];
@@ -136,6 +170,9 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
     rt_json_int(root, "gpu_driver", gpu ? gpu->driver : 0);
     rt_json_text(root, "nonce", run->opt.nonce ? run->opt.nonce : "");
     rt_json_int(root, "seed", run->opt.seed);
+    json_build(root);
+    json_variables(root);
+    rt_files_json(root, "files");
     json_t *options = rt_json_object(root, "options");
     for (int i = 0; i < run->app->n_options; i++) {
         rt_opt_value(&run->app->options[i], run->config, value, sizeof value);

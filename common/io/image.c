@@ -102,19 +102,6 @@ void rt_image_free(rt_image_t *image)
     RT_FREE(image->rgb, RT_HOST);
 }
 
-/* Interpolates in eight pieces. Has few shades, because with all of them the file of a smooth
- * picture is twice as large. */
-void rt_image_viridis(double share, unsigned char rgb[3])
-{
-    static const unsigned char knot[9][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
-                                             {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
-                                             {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
-    const double shades = 96, at = 8 * round(shades * fmin(fmax(share, 0), 1)) / shades;
-    const int k = at < 7 ? (int)at : 7;
-    for (int i = 0; i < 3; i++)
-        rgb[i] = (unsigned char)(knot[k][i] + (at - k) * (knot[k + 1][i] - knot[k][i]) + 0.5);
-}
-
 double rt_image_usual_most(double *value, size_t n)
 {
     rt_sort_values(value, n);
@@ -172,12 +159,37 @@ double rt_image_step(double extent, int most)
     return step;
 }
 
-void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit)
+void rt_image_axes(rt_image_t *image, int width, int height, const double low[2],
+                   const double extent[2], const char *unit)
+{
+    for (int d = 0; d < 2; d++) {
+        const int size = d == 0 ? width : height;
+        const double step = rt_image_step(extent[d], 8 - 2 * d);
+        const int last = (int)floor((low[d] + extent[d]) / step + 1e-9);
+        for (int k = (int)ceil(low[d] / step - 1e-9); k <= last; k++) {
+            const int to = (int)((k * step - low[d]) / extent[d] * size);
+            const int at = to < size ? to : size - 1;
+            char text[16];
+            snprintf(text, sizeof text, "%s%s", k == last ? " " : "", k == last ? unit : "");
+            if (d == 0) {
+                rt_image_fill(image, at, height, 1, 5, 0);
+                rt_image_number(image, at < 12 ? 0 : at - 12, height + 9, k * step, text);
+            } else {
+                rt_image_fill(image, width, height - 1 - at, 5, 1, 0);
+                rt_image_number(image, width + 9, at > height - 6 ? 0 : height - 6 - at, k * step,
+                                text);
+            }
+        }
+    }
+}
+
+void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit,
+                  void (*colour)(double share, unsigned char rgb[3]))
 {
     for (int y = top; y < bottom; y++)
         for (int x = left; x < left + 16; x++)
             if (is_inside(image, x, y))
-                rt_image_viridis((double)(bottom - 1 - y) / (bottom - 1 - top), pixel(image, x, y));
+                colour((double)(bottom - 1 - y) / (bottom - 1 - top), pixel(image, x, y));
     const double step = most > 0 ? rt_image_step(most, 8) : 1;
     for (int k = 0; k * step <= most * (1 + 1e-9); k++) {
         const int y = bottom - 1 - (int)((bottom - 1 - top) * (most > 0 ? k * step / most : 0));

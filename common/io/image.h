@@ -41,9 +41,6 @@ void rt_image_free(rt_image_t *image);
 /* Writes a PNG if the name ends in .png, else a PPM. */
 void rt_image_write(const rt_image_t *image, const char *path);
 
-/* Returns the colour of `share`, 0 to 1, in viridis: equal steps look equal, and the scale can be
- * read without colour too. */
-void rt_image_viridis(double share, unsigned char rgb[3]);
 /* Returns where a colour scale should end: the value that at most one in 200 exceed, so that a
  * spike does not make everything else dark; 0 if n is 0. Sorts the n values in ascending order. */
 double rt_image_usual_most(double *value, size_t n);
@@ -57,9 +54,14 @@ void rt_image_number(rt_image_t *image, int left, int top, double value, const c
 /* Returns the distance between two marks of a scale: the smallest of 1, 2 or 5 times a power of ten
  * that divides `extent` (above 0) into at most `most` parts. */
 double rt_image_step(double extent, int most);
+/* Draws the scales of a picture that fills the upper left of the image: `extent` from `low` along x
+ * below it, 24 pixels high, and upwards at its right, about 60 wide. */
+void rt_image_axes(rt_image_t *image, int width, int height, const double low[2],
+                   const double extent[2], const char *unit);
 /* Draws the colour scale: rows top .. bottom - 1 from `most` down to 0, 16 pixels wide, with marks
- * and numbers on the right and the unit above. */
-void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit);
+ * and numbers on the right and the unit above. colour() gives the colour of a share of `most`. */
+void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit,
+                  void (*colour)(double share, unsigned char rgb[3]));
 
 /* --- VTK's XML: text, then arrays as raw bytes, each after its size (UInt64) --- */
 

@@ -14,8 +14,9 @@ typedef struct {
     int n;
 } rt_inputs_t;
 
-/* Lists the folders to look in, in order: $ROOFTOP_INPUTS/APP, inputs/APP in the sources that the
- * program was built from, and the folder to which make install copies them. */
+/* Lists the folders to look in, in order: $ROOFTOP_INPUTS/APP; inputs/APP of the build that the
+ * program is in, which is two folders above it; and the folder to which make install copies them. No
+ * path of a source or build folder is compiled in, so that builds of the same source agree. */
 void rt_inputs_folders(const char *app, rt_inputs_t *folders);
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/mem.h"
+#include "io/files.h"
 
 /* --- messages --- */
 
@@ -287,6 +288,8 @@ char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len)
     fclose(file);
     if (s.failed)
         RT_FREE(data, RT_HOST);
+    else
+        rt_files_note(path, data, *bytes);
     return data;
 }
 

@@ -30,8 +30,8 @@ typedef struct {
 
 /* Starts a scanner at the first of these bytes, which the caller keeps. Empties why. */
 rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *why, size_t len);
-/* Loads a regular file that is not empty; rt_free(.., RT_HOST) frees it. Returns NULL, and why, on
- * failure. */
+/* Loads a regular file that is not empty, and notes it (io/files.h); rt_free(.., RT_HOST) frees it.
+ * Returns NULL, and why, on failure. */
 char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len);
 
 /* Writes "NAME: line 3: MESSAGE" or "NAME: byte 99: MESSAGE"; always returns false. */

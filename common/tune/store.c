@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "app/context.h"
+#include "io/files.h"
 #include "io/inputs.h"
 #include "io/json.h"
 #include "machine/comm.h"
@@ -163,6 +164,8 @@ static char *load(const char *path, size_t *bytes, char *why, size_t len)
         *bytes = fread(data, 1, (size_t)info.st_size, file);
     if (file)
         fclose(file);
+    if (data)
+        rt_files_note(path, data, *bytes);
     return data;
 }
 

@@ -49,7 +49,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
         depends_on("automake@1.16:", type="build")
         depends_on("help2man", type="build")
     depends_on("python@3.9:", type=("build", "run"))
-    depends_on("py-matplotlib", type="run")
     depends_on("jansson")
     depends_on("mpi", when="+mpi")
     depends_on("cuda@12.3:", when="+cuda")

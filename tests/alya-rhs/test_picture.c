@@ -1,9 +1,9 @@
 /*
- * test_picture.c - --picture: .vtu files read back, pixels of images, and what cannot be written.
+ * test_picture.c - --picture: .vtu files read back, and what cannot be written.
  *
  * The mesh is a box of cells, six tetrahedra each, dealt out to the ranks element by element, so
  * that every rank has some everywhere; it may be run under mpirun. Fields are linear in the
- * position, so the value at a point or pixel follows from where it is.
+ * position, so the value at a point follows from where it is.
  */
 #include "config.h"
 #include <math.h>
@@ -13,8 +13,6 @@
 #include "tests/common/check.h"
 #include "tests/common/files.h"
 #include "apps/alya-rhs/alya.h"
-
-enum { WIDTH = 1248, HEIGHT = 400, INSIDE = 1104, FOOT = 24 };
 
 static char folder[] = "/tmp/alya_picture_XXXXXX";
 
@@ -257,161 +255,15 @@ static void test_vtu(void)
     free(file);
 }
 
-/* --- images --- */
-
-/* Returns the pixels of a .ppm of this size plus the scale below; the caller frees them. */
-static unsigned char *get_pixels(const char *path, int width, int height)
-{
-    char want[64];
-    size_t bytes,
-        head = (size_t)snprintf(want, sizeof want, "P6\n%d %d\n255\n", width, height + FOOT);
-    size_t size = (size_t)width * (size_t)(height + FOOT) * 3;
-    char *file = get_file(path, &bytes);
-    unsigned char *pixels = calloc(size, 1);
-    CHECK(bytes == head + size && memcmp(file, want, head) == 0);
-    if (bytes == head + size)
-        memcpy(pixels, file + head, size);
-    free(file);
-    return pixels;
-}
-
-static bool is_colour(const unsigned char *rgb, int red, int green, int blue, int by)
-{
-    return abs(rgb[0] - red) <= by && abs(rgb[1] - green) <= by && abs(rgb[2] - blue) <= by;
-}
-
-/* Speed x from 0 to 3: dark to light, the same in all rows, and no pixel left out. */
-static void test_ppm(const int cells[3])
-{
-    const char *path = in_folder("a.ppm");
-    world_t *w = box_world("box", cells, (const double[]){0, -1, 0}, (const double[]){3, 2, 0.875});
-    alya_picture(&w->solver, path);
-    world_destroy(w);
-    if (rt_comm_rank() > 0)
-        return;
-    unsigned char *rgb = get_pixels(path, WIDTH, HEIGHT);
-    double before = -1;
-    bool brighter = true, rows = true;
-    for (int i = 0; i < INSIDE; i++) {
-        const unsigned char *c = rgb + 3 * i;
-        double light = 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
-        brighter = brighter && light >= before - 1; /* of 255: colours are whole numbers */
-        before = fmax(before, light);
-        for (int j = 1; j < HEIGHT; j++)
-            rows = rows && is_colour(c + (size_t)j * WIDTH * 3, c[0], c[1], c[2], 1);
-    }
-    CHECK(brighter);
-    CHECK(rows);
-    CHECK(is_colour(rgb, 68, 1, 84, 2));
-    CHECK(is_colour(rgb + 3 * (INSIDE / 4), 59, 81, 139, 2));
-    CHECK(is_colour(rgb + 3 * (INSIDE / 2), 33, 144, 141, 2));
-    CHECK(is_colour(rgb + 3 * (INSIDE - 1), 253, 231, 37, 0));
-    CHECK(is_colour(rgb + 3 * (INSIDE + 2), 255, 255, 255, 0)); /* left of the bar */
-    CHECK(is_colour(rgb + 3 * ((HEIGHT - 13) * WIDTH + INSIDE + 72), 68, 1, 84, 0));
-    CHECK(is_colour(rgb + 3 * (24 * WIDTH + INSIDE + 72), 253, 231, 37, 0));
-    CHECK(test_files_in(folder) == 1);
-    unlink(path);
-    free(rgb);
-}
-
-/* One element, which the plane cuts in the triangle (0, 0), (1.5, 0), (0, 0.5). */
-static void test_outside(const char *name)
-{
-    static const double x[12] = {0, -1, 0, 3, -1, 0, 0, 1, 0, 0, -1, 1};
-    const bool hill = strcmp(name, "hill") == 0;
-    const char *path = in_folder("a.ppm");
-    world_t *w = world_new(name, 4, rt_comm_rank() == rt_comm_size() - 1);
-    memcpy(w->mesh.x, x, sizeof x);
-    for (int a = 0; a < 4 && w->mesh.elements; a++)
-        w->mesh.connectivity[a] = a;
-    world_fields(w);
-    alya_picture(&w->solver, path);
-    world_destroy(w);
-    if (rt_comm_rank() > 0)
-        return;
-    unsigned char *rgb = get_pixels(path, WIDTH, HEIGHT);
-    const double low = hill ? -0.05 : 0, up = HEIGHT / (1 - low);
-    int wrong = 0;
-    for (int j = 0; j < HEIGHT; j++)
-        for (int i = 0; i < INSIDE; i++) {
-            const unsigned char *c = rgb + 3 * ((size_t)(HEIGHT - 1 - j) * WIDTH + (size_t)i);
-            double px = (i + 0.5) * 3 / INSIDE, pz = low + (j + 0.5) / up;
-            bool grey = is_colour(c, 236, 236, 236, 0), ground = is_colour(c, 128, 128, 128, 0);
-            if (fabs(px + 3 * pz - 1.5) < 1e-6)
-                continue; /* a centre on the edge may be in or out */
-            if (pz > 0 && px + 3 * pz < 1.5)
-                wrong += grey || ground;
-            else if (pz < 0 && px < 1.5) /* at the tip the element is lower than a pixel */
-                wrong += !ground && px < 1.48;
-            else
-                wrong += !grey;
-        }
-    CHECK(wrong == 0);
-    unlink(path);
-    free(rgb);
-}
-
-/* Sizes: true to scale, or at least 400 pixels; only the lower part above a hill. */
-static void test_extent(void)
-{
-    const int cells[3] = {2, 2, 12};
-    const struct {
-        const char *name;
-        double size[3];
-        int width, height;
-    } list[] = {{"hill", {600, 400, 120}, 1104, 400},
-                {"box", {1, 1, 1}, 1104, 1104},
-                {"box", {1, 1, 0.5}, 1104, 552},
-                {"box", {0.1, 1, 1}, 400, 1104}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const char *path = in_folder("a.ppm");
-        world_t *w = box_world(list[i].name, cells, (const double[]){0, 1, 0}, list[i].size);
-        alya_picture(&w->solver, path);
-        world_destroy(w);
-        if (rt_comm_rank() > 0)
-            continue;
-        int width = list[i].width + WIDTH - INSIDE;
-        unsigned char *rgb = get_pixels(path, width, list[i].height);
-        CHECK(is_colour(rgb + 3 * (list[i].width - 1), 253, 231, 37, 0));
-        unlink(path);
-        free(rgb);
-    }
-}
-
-static void test_png(void)
-{
-    world_t *w = small_box("box");
-    const char *path = in_folder("a.png");
-#if defined(RT_HAVE_PNG) && RT_HAVE_PNG
-    CHECK(alya_picture_why_not("a.png") == NULL);
-    alya_picture(&w->solver, path);
-    if (rt_comm_rank() == 0) {
-        size_t bytes;
-        char *file = get_file(path, &bytes);
-        CHECK(bytes > 100 && memcmp(file, "\x89PNG\r\n\x1a\n", 8) == 0);
-        CHECK(memcmp(file + 16, "\0\0\x04\xe0\0\0\x01\xa8\x08\x02", 10) == 0); /* 1248 424 8 RGB */
-        CHECK(memcmp(file + bytes - 8, "IEND", 4) == 0);
-        unlink(path);
-        free(file);
-    }
-#else
-    CHECK(strstr(alya_picture_why_not("a.png"), "no libpng") != NULL);
-    if (rt_comm_size() == 1)
-        CHECK_DIES(RT_USAGE, "this build has no libpng; use .ppm",
-                   { alya_picture(&w->solver, path); });
-#endif
-    world_destroy(w);
-}
-
 /* --- what cannot be written --- */
 
 static void test_ending(void)
 {
     static const char *const wrong[] = {"a.jpg", "vtu", ".vtu",  "a.vtu.gz",
-                                        "",      "a",   "a.VTU", "ppm"};
+                                        "",      "a",   "a.VTU", "a.ppm"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(alya_picture_why_not(wrong[i]) != NULL);
-    CHECK(alya_picture_why_not("a.vtu") == NULL && alya_picture_why_not("b/a.ppm") == NULL);
+    CHECK(alya_picture_why_not("a.vtu") == NULL && alya_picture_why_not("b/a.vtu") == NULL);
     if (rt_comm_size() > 1)
         return; /* a process that is in MPI must not fork */
     world_t *w = small_box("box");
@@ -449,9 +301,9 @@ static void check_fails(const world_t *w, const char *path, const char *cause, i
 }
 
 /* A full disk: files may have 1000 bytes. The existing file of that name stays as it is. */
-static void test_full(const world_t *w, const char *name)
+static void test_full(const world_t *w)
 {
-    const char *path = in_folder(name);
+    const char *path = in_folder("a.vtu");
     struct rlimit old, tight;
     if (rt_comm_rank() == 0) {
         FILE *f = fopen(path, "w");
@@ -478,9 +330,7 @@ static void test_unwritable(void)
 {
     world_t *w = small_box("box");
     check_fails(w, in_folder("nowhere/a.vtu"), strerror(ENOENT), 0);
-    check_fails(w, in_folder("nowhere/a.ppm"), strerror(ENOENT), 0);
-    test_full(w, "a.vtu");
-    test_full(w, "a.ppm");
+    test_full(w);
     if (rt_comm_rank() == 0)
         mkdir(in_folder("b.vtu"), 0700);
     rt_comm_barrier();
@@ -497,14 +347,7 @@ int main(int argc, char **argv)
     CHECK(rt_comm_rank() > 0 || mkdtemp(folder) != NULL);
     rt_comm_bcast(folder, sizeof folder, 0);
     test_ending();
-    test_png();
     test_vtu();
-    test_ppm((const int[]){1, 1, 1});
-    test_ppm((const int[]){7, 2, 5}); /* nodes in the plane */
-    test_ppm((const int[]){40, 3, 30});
-    test_outside("box");
-    test_outside("hill");
-    test_extent();
     test_unwritable();
     rt_comm_barrier();
     CHECK(rt_comm_rank() > 0 || rmdir(folder) == 0);

@@ -166,32 +166,6 @@ static void test_step(void)
 
 /* --- colours --- */
 
-static double light(const unsigned char rgb[3])
-{
-    return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
-}
-
-static void test_viridis(void)
-{
-    static const unsigned char ends[2][3] = {{68, 1, 84}, {253, 231, 37}};
-    unsigned char rgb[3];
-    double before = 0;
-    bool lighter = true;
-    for (int i = 0; i <= 1000; i++) {
-        rt_image_viridis(i / 1000., rgb);
-        lighter = lighter && light(rgb) >= before;
-        before = light(rgb);
-    }
-    CHECK(lighter);
-    for (int end = 0; end < 2; end++) {
-        rt_image_viridis(end, rgb);
-        CHECK(memcmp(rgb, ends[end], 3) == 0);
-        rt_image_viridis(end ? 7 : -7, rgb);
-        CHECK(memcmp(rgb, ends[end], 3) == 0);
-    }
-    rt_image_viridis(NAN, rgb); /* any colour will do */
-}
-
 static void test_usual_most(void)
 {
     double value[400];
@@ -203,18 +177,44 @@ static void test_usual_most(void)
     CHECK(rt_image_usual_most(value, 1) == 0 && rt_image_usual_most(value, 0) == 0);
 }
 
+static void blue(double share, unsigned char rgb[3])
+{
+    rgb[0] = rgb[1] = 40;
+    rgb[2] = (unsigned char)(200 * share + 0.5);
+}
+
+/* Catches axes that are upside down or not at their marks, and a unit that is missing. */
+static void test_axes(void)
+{
+    enum { WIDTH = 180, HEIGHT = 124, IN_X = 100, IN_Y = 100 };
+    rt_image_t image = rt_image_new(WIDTH, HEIGHT, 255), text = rt_image_new(WIDTH, HEIGHT, 255);
+    rt_image_axes(&image, IN_X, IN_Y, (double[]){-10, 0}, (double[]){20, 50}, "mm");
+    for (int k = 0; k <= 4; k++) { /* x: -10, -5, .. 10; z: 0, 10, .. 50 */
+        const int at = k < 4 ? 25 * k : IN_X - 1;
+        CHECK(is_grey(&image, at, IN_Y, 0) && is_grey(&image, at, IN_Y + 4, 0));
+        CHECK(is_grey(&image, IN_X, IN_Y - 1 - 20 * k, 0));
+    }
+    CHECK(is_grey(&image, 12, IN_Y, 255) && is_grey(&image, IN_X, IN_Y - 11, 255));
+    rt_image_number(&text, IN_X + 9, 0, 50, " mm");
+    for (int y = 0; y < 10; y++)
+        CHECK(memcmp(image.rgb + 3 * (y * WIDTH + IN_X + 9), text.rgb + 3 * (y * WIDTH + IN_X + 9),
+                     (size_t)3 * (WIDTH - IN_X - 9)) == 0);
+    rt_image_free(&image);
+    rt_image_free(&text);
+}
+
 /* Catches a bar that is upside down, and marks that are not at their colour. */
 static void test_bar(void)
 {
     enum { WIDTH = 90, HEIGHT = 130, LEFT = 10, TOP = 24, BOTTOM = 125 };
     rt_image_t image = rt_image_new(WIDTH, HEIGHT, 255), text = rt_image_new(WIDTH, HEIGHT, 255);
-    rt_image_bar(&image, LEFT, TOP, BOTTOM, 4, "m/s");
+    rt_image_bar(&image, LEFT, TOP, BOTTOM, 4, "m/s", blue);
     rt_image_text(&text, LEFT, TOP - 20, "m/s");
     CHECK(memcmp(image.rgb, text.rgb, 3 * WIDTH * 14) == 0);
     for (int k = 0; k <= 8; k++) { /* marks at 0, 0.5, .. 4: 12.5 rows each */
         const int y = BOTTOM - 1 - 25 * k / 2;
         unsigned char want[3];
-        rt_image_viridis(k / 8., want);
+        blue(k / 8., want);
         const unsigned char *rgb = image.rgb + 3 * (y * WIDTH + LEFT + 15);
         for (int c = 0; c < 3; c++)
             CHECK(abs(rgb[c] - want[c]) <= 8);
@@ -226,7 +226,7 @@ static void test_bar(void)
                  text.rgb + 3 * ((TOP - 5) * WIDTH + LEFT + 24), 3 * 40) == 0);
     rt_image_free(&image);
     image = rt_image_new(WIDTH, HEIGHT, 255);
-    rt_image_bar(&image, LEFT, TOP, BOTTOM, 0, ""); /* one mark, at 0 */
+    rt_image_bar(&image, LEFT, TOP, BOTTOM, 0, "", blue); /* one mark, at 0 */
     CHECK(is_grey(&image, LEFT + 16, BOTTOM - 1, 0) && is_grey(&image, LEFT + 16, TOP, 255));
     rt_image_free(&image);
     rt_image_free(&text);
@@ -300,8 +300,8 @@ int main(void)
     test_text();
     test_number();
     test_step();
-    test_viridis();
     test_usual_most();
+    test_axes();
     test_bar();
     test_vtk();
     test_unwritable();

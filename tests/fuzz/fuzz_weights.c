@@ -5,9 +5,9 @@
  * the root of the sources, with B a build folder of a configured tree:
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
- *       -Icommon '-DRT_SRCDIR="."' '-DRT_DATADIR="."' tests/fuzz/fuzz_weights.c \
+ *       -Icommon '-DRT_DATADIR="."' tests/fuzz/fuzz_weights.c \
  *       apps/gfnn-wave/input/weights.c common/io/inputs.c common/io/scan.c -lm \
- *       common/base/numbers.c -o B/fuzz_weights
+ *       common/base/numbers.c common/base/sha256.c -o B/fuzz_weights
  *   mkdir B/corpus && cp inputs/gfnn-wave/gfm2*.gfnn B/corpus
  *   B/fuzz_weights -timeout=10 -rss_limit_mb=2048 -max_len=200000 -max_total_time=600 B/corpus
  *

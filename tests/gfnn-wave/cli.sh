@@ -71,7 +71,7 @@ head -c 100 wave.vti | grep -q ImageData || fail "wave.vti is no VTK file"
 [ $(($(wc -c <wave.vti) - $(head -n 11 wave.vti | wc -c) - 1)) = $((960 * 13 + 2 * 8 + 28)) ] ||
     fail "wave.vti has $(wc -c <wave.vti) bytes"
 valid ppm "$gfnn" $cpu $small --rung solve-simd --picture wave.ppm
-[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 576 384 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
+[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 806 430 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
 refused 2 "--picture wave.jpg" "$gfnn" $cpu --picture wave.jpg
 refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
 
@@ -101,6 +101,18 @@ refused 2 "gfm2-dt18us" "$gfnn" $cpu --precond gfm --dt 18e-6
 refused 2 "missing.gfnn" "$gfnn" $cpu --weights missing.gfnn
 echo "not a network" >bad.gfnn
 refused 2 "bad.gfnn" "$gfnn" $cpu --weights bad.gfnn
+# another mean of the coefficients, which are the last doubles before the networks: another network, so another digest
+shipped=$inputs/gfnn-wave/gfm2-dt20us.gfnn
+${PYTHON:-python3} - "$shipped" other.gfnn <<'EOF' || fail "no python3"
+import struct, sys, zlib
+data = bytearray(open(sys.argv[1], 'rb').read())
+kernels, regression, classifier = struct.unpack('<12xi4x2i', data[4:32])
+at = 36 + 4 * (regression + classifier + 2) + 72 + 4 * kernels * 9 * 343
+struct.pack_into('<d', data, at, struct.unpack_from('<d', data, at)[0] * 1.001)
+data[-4:] = struct.pack('<I', zlib.crc32(data[:-4]))
+open(sys.argv[2], 'wb').write(data)
+EOF
+[ "$(digests "$gfnn $cpu $small --weights" "$shipped" other.gfnn)" = 2 ] || fail "the digest leaves out a part of the network"
 refused 2 "has no network" "$gfnn" $cpu --weights bad.gfnn --precond bj
 refused 2 "missing.voxels" "$gfnn" $cpu --model missing.voxels
 echo "not a model" >bad.voxels

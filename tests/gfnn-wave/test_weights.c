@@ -7,11 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "apps/gfnn-wave/input/input.h"
 #include "tests/common/check.h"
 
 enum { MOST = 1 << 17, HIDDEN = 5, CLASSES = 4 };
-static char folder[] = "/tmp/test_weights.XXXXXX";
+static char inputs[] = "/tmp/test_weights.XXXXXX", folder[40];
 static char path[64]; /* of the file under test */
 static char why[512];
 
@@ -359,7 +360,7 @@ static void test_path(void)
     CHECK_TEXT(got, "a/b.gfnn");
     CHECK_DIES(RT_USAGE, "longer than 7 bytes", { gfnn_weights_path(&c, small, sizeof small); });
     c.weights = "shipped";
-    setenv("GFNN_INPUTS", folder, 1);
+    setenv("ROOFTOP_INPUTS", inputs, 1);
     touch("gfm2-dt20us.gfnn"), touch("gfm2-dt15us.gfnn"), touch("gf8-dt12.5us.gfnn");
     snprintf(want, sizeof want, "%s/gfm2-dt20us.gfnn", folder);
     gfnn_weights_path(&c, got, sizeof got);
@@ -684,8 +685,10 @@ static void test_alike(void)
 int main(void)
 {
     rt_error_set_program("test_weights");
-    if (!mkdtemp(folder))
-        perror(folder), exit(EXIT_FAILURE);
+    if (!mkdtemp(inputs))
+        perror(inputs), exit(EXIT_FAILURE);
+    snprintf(folder, sizeof folder, "%s/gfnn-wave", inputs);
+    mkdir(folder, 0700);
     snprintf(path, sizeof path, "%s/w.gfnn", folder);
     CHECK(crc_of((const unsigned char *)"123456789", 9) == 0xcbf43926u);
     test_good(2, 2);
@@ -704,5 +707,6 @@ int main(void)
     test_alike();
     remove(path);
     rmdir(folder);
+    rmdir(inputs);
     return check_done();
 }

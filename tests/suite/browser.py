@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens a page in headless Chromium, at 1280 and 400 px, light and dark, and prints what is wrong with it.
+"""Opens a page in headless Chromium, at 1400 and 420 px, light and dark, and prints what is wrong with it.
 
     browser.py CHROMIUM PAGE [FOLDER for screenshots]
 
@@ -176,7 +176,7 @@ def main(program, page, shots=None):
             print(f'skipped: {program} does not start here: {error}')
             return 77
         try:
-            for width in (1280, 400):
+            for width in (1400, 420):
                 for scheme in ('light', 'dark'):
                     wrong, plots = look(browser, pathlib.Path(page).resolve().as_uri(), width, scheme,
                                         shots and os.path.join(shots, 'page'))

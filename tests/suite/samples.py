@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes two result folders from tests/suite/samples, where the JSON has no seals so that it can be edited: ./whole, in
-which everything is right except that fun3d-mcpi has no ladder, and ./hostile, with names that are HTML, numbers that are
-not numbers, and files that are cut short or were changed.
+which everything is right except that fun3d-mcpi has no ladder and one rung is UNSTEADY, and ./hostile, with names that
+are HTML, a type that is wrong, and files that are cut short or were changed.
 
     samples.py SOURCE        folder of the sources, with tools/ and tests/
 """
@@ -36,30 +36,38 @@ def whole():
         results.save(path, sample(step['name']), run['nonce'])
         step['sha256'] = results.sha256_of(path)
     results.save('whole/run.json', run, run['nonce'])
+    results.save('whole/peak-nekbone.json', sample('nekbone'), run['nonce'])
     results.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
+
+
+def sealed(name, value):
+    """Writes JSON with its seal; its text may have half characters, which results.save cannot write."""
+    data = json.dumps({**value, 'seal': results.ZEROS}, indent=1).encode()
+    seal = results.seal_of(data, json.loads(data)['nonce'])
+    write(name, seal.encode().join(data.rsplit(results.ZEROS.encode(), 1)))
 
 
 def hostile():
     os.mkdir('hostile')
     ladder = sample('ladder-nekbone')
     for rung, name in zip(ladder['rungs'], NAMES):
-        rung.update(name=name, idea=EVIL, after=NAMES[0], unit=EVIL, checks=[
-            {'name': EVIL, 'held': 'yes', 'value': EVIL, 'bound': [1]}], energy_joules=EVIL)
-    ladder['rungs'][1].update(spread=1e999, seconds_per_unit=-1, fom_flop_per_s='1', window_seconds=[0, EVIL, None])
-    ladder['rungs'][2].update(verdict='INVALID', bytes_per_unit=0, flop_per_unit=-5)
-    ladder.update(host=EVIL, gpu=EVIL, compiler=EVIL, ranks='many', options={EVIL: EVIL},
-                  absent=[{'name': EVIL, 'why': EVIL}, 7], ceilings_cpu=[EVIL])
-    write('hostile/ladder-nekbone.json', json.dumps(ladder).replace('Infinity', '1e999').encode())
-    run = dict(sample('run'), nonce=EVIL, tier=EVIL, environment={EVIL: [{EVIL: EVIL}]}, aggregate={'value': EVIL},
-               summary=[EVIL], launcher=EVIL, source=EVIL, steps=[{'name': EVIL, 'state': 'failed', 'why': EVIL}, EVIL])
-    write('hostile/run.json', json.dumps(run).encode())
+        rung.update(name=name, idea=EVIL, after=NAMES[0], unit=EVIL, precision=EVIL, energy_source=EVIL,
+                    checks=[{'name': EVIL, 'held': True, 'value': 1, 'bound': 2}])
+    ladder['rungs'][1].update(verdict='UNSTEADY', disturbed=[EVIL])
+    ladder['rungs'][2].update(verdict='INVALID', checks=[{'name': EVIL, 'held': False, 'bound': 0}])
+    ladder.update(host=EVIL, gpu=EVIL, compiler=EVIL, options={EVIL: EVIL, 'seed': 1},
+                  absent=[{'name': EVIL, 'kind': 'cuda', 'why': EVIL}])
+    sealed('hostile/ladder-nekbone.json', ladder)
+    step = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
+    sealed('hostile/run.json', dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
+                                                                          'variables': {EVIL: EVIL}, 'memory_bytes': EVIL},
+                                    aggregate={'value': None, 'why': EVIL}, launcher=[EVIL, '{ranks}'], steps=[step]))
+    sealed('hostile/alya-rhs.json', {**ladder, 'program': 'alya-rhs', 'ranks': EVIL})
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
-    changed = json.dumps({**sample('fun3d-mcpi'), 'seal': '0' * 64}, indent=1).encode()
-    write('hostile/fun3d-mcpi.json', changed)
-    write('hostile/scale-x.json', json.dumps({'app': 'nekbone', 'over': EVIL, 'strong': [
-        {'ranks': 0}, {'ranks': EVIL}, {'ranks': 2, 'fom_flop_per_s': 1e9, 'efficiency': 0.5}]}).encode())
+    write('hostile/fun3d-mcpi.json', json.dumps({**sample('fun3d-mcpi'), 'seal': '0' * 64}, indent=1).encode())
+    write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
     write('hostile/gfnn-wave-picture.png', b'\x89PNG no picture')
     write('hostile/gfnn-wave-picture.ppm', b'P6 99999 99999 255\n')
 

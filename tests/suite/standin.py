@@ -12,7 +12,7 @@ import sys
 app = os.path.basename(sys.argv[0])
 told = [word.rpartition(':') for word in os.environ.get('STANDIN', '').split(',')]
 how = ''.join(how for only, _, how in told if only in ('', app))
-words = sys.argv[1:]
+words = [word for words in sys.argv[1:] for word in (words.split('=', 1) if words[:2] == '--' else [words])]
 
 
 def value(name, default):
@@ -25,7 +25,7 @@ if words == ['--version']:
     sys.exit()
 if words == ['--help']:
     print('Usage\n  --json FILE   result\n  --[no-]ladder   all rungs')
-    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --digest\n  --dry-run')
+    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --facts RUNG\n  --dry-run')
     sys.exit()
 if words == ['--list']:
     print('plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
@@ -35,6 +35,7 @@ if words == ['--list']:
 import hashlib  # noqa: E402: most calls have ended by now, and need not wait for these
 import json  # noqa: E402
 import signal  # noqa: E402
+import time  # noqa: E402
 
 if '--dry-run' in words:
     if value('--device', 'cpu') not in ('cpu', 'auto', '0'):
@@ -62,9 +63,6 @@ if how == 'killed':
 nonce = value('--nonce', '')
 seed = int(hashlib.sha256(f'rooftop:{nonce}'.encode()).hexdigest()[:16], 16) & 0x3fffffffffffffff if nonce else 1
 digest = hashlib.sha256(f'{app} {seed} {value("--size", "tiny")}'.encode()).hexdigest()
-if '--digest' in words or words[:1] == ['--digest']:
-    print(hashlib.sha256(f'{app} {seed} tiny'.encode()).hexdigest())
-    sys.exit()
 if how == 'fail':
     print(f'{app}: the GPU is lost')
     sys.exit(3)
@@ -85,6 +83,8 @@ def rung(name, factor):
            'disturbed': ['windows differ by 14.2 %'] if how == 'unsteady' else [],
            'checks': [{'name': 'sum = reference', 'held': not bad, 'value': 2.0 if bad else 0.5, 'bound': 1.0}],
            'memory_bytes': {space: {'predicted': 0.0, 'high_water': 0.0} for space in ('host', 'pinned', 'device')}}
+    if value('--seconds', '') == '0':
+        return row
     late = share / ranks / (0.8 if ranks > 1 else 1)
     windows = [w * late / factor / speed for w in (0.0100, 0.0101, 0.0100, 0.0102, 0.0100)]
     median = sorted(windows)[2]
@@ -95,6 +95,7 @@ def rung(name, factor):
                 'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows,
                 'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,
                 'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01})
+    row['clocks'] = {name: row['timed_seconds'] + 0.001 for name in ('monotonic_s', 'raw_s', 'realtime_s')}
     if verdict != 'VALID':
         del row['fom_flop_per_s'], row['points_per_s']
     return row
@@ -102,12 +103,12 @@ def rung(name, factor):
 
 ceilings = {'working_set_bytes': 1000, 'copy_bytes_per_s': 1e11, 'triad_bytes_per_s': 1e11, 'read_bytes_per_s': 1e11,
             'fma64_flop_per_s': 1e12, 'fma32_flop_per_s': 1e12, 'latency_s': 0.0, 'message_bytes_per_s': 0.0}
-result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T00:00:00Z', 'compiler': 'none',
+result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()), 'compiler': 'none',
           'flags': '', 'mpi': 'none', 'host': os.uname().nodename, 'kokkos': 'none', 'kokkos_backend': 'none',
           'ranks': ranks, 'cpu': 'Stand-in', 'threads': 1, 'gpu': '', 'gpu_driver': 0,
           'options': {'size': value('--size', 'tiny'), 'elements': 'x'.join(map(str, elements)), 'degree': '9',
                       'seed': seed}, 'nonce': nonce, 'seed': seed,
-          'inputs_digest': digest,
+          'inputs_digest': digest, 'build': {'CC': 'none', 'LIBS': '-lm'}, 'variables': {}, 'files': [],
           'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],
           'absent': [{'name': 'big', 'kind': 'cuda', 'why': 'this build has no CUDA'}],
           'ceilings_cpu': ceilings,
@@ -115,6 +116,10 @@ result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': '2026-01-01T0
 text = json.dumps(result, indent=2) + '\n'
 if how != 'unsealed':
     text = text.replace('0' * 64, hashlib.sha256(nonce.encode() + b'\n' + text.encode()).hexdigest())
+if '--facts' in words:
+    result['rungs'] = [rung(name, 2) for name in [value('--facts', '')] if name != 'none']
+    print(json.dumps(result))
+    sys.exit()
 path = value('--json', os.devnull)
 try:
     with open(path, 'w') as file:

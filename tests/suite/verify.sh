@@ -2,6 +2,13 @@
 # edits results in every way.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 
+# A suite that is installed and unchanged, of the stand-ins' version, whatever the source tree here is.
+mkdir suite && cp -r "$here/tools/rooftop" "$here/tools/rooftop_suite" suite && cp -r "$here/docs" suite
+echo 0.1.0 >suite/VERSION
+echo '{"tier": "baseline", "source": {"version": "0.1.0", "commit": null, "tree_sha256": "'$(printf %064d 7)'",
+    "changed": [], "diff_file": null}}' >suite/source.json
+rooftop="$python -S suite/rooftop"
+
 ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
 for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.png; do
     [ -s run/$file ] || fail "no run/$file"
@@ -9,11 +16,23 @@ done
 STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
 says "soak: nekbone: +0.0 % time per unit"
 bin/nekbone --json result.json --nonce n1 >out
-ends 0 $rooftop verify run --nonce n1
+ends 0 $rooftop verify run --nonce n1 --rerun --bindir bin
+says "consistent; lacks --official, a size above tiny"
+rm run/nekbone.json
+ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
+ends 0 $rooftop verify run
+says "run/run.json: note: nekbone: attempt 2 counts"
 STANDIN=invalid bin/nekbone --json invalid.json >out
 ends 1 $rooftop verify invalid.json result.json
 says "2 files, 1 with faults: NOT ACCEPTED"
 
+# --- accept: once more, with another nonce, on this machine ---
+ends 0 $rooftop accept run --nonce n2 --bindir bin
+says "accept: 2 apps as run says, nonce 'n2': ACCEPTED"
+STANDIN_SPEED=0.8 ends 1 $rooftop accept run --nonce n2 --bindir bin
+says "slower: 25.0 % more time per unit, noise 1.4 %"
+refuses 2 "must be a new word" accept run --nonce n1
+STANDIN=fail ends 3 $rooftop accept run --nonce n2 --bindir bin
 
 # --- one archive of a run, and one table of two ---
 ends 0 $rooftop pack run --system "two cores" --tester us --output run.tar.xz
@@ -29,7 +48,9 @@ ends 0 $rooftop compare run faster
 [ "$(grep -c faster$ out)" = 3 ] || fail "a tenth more is beyond 2 x 1.4 %: $(cat out)"
 STANDIN_SPEED=1.02 bin/nekbone --json near.json --nonce n1 >out
 ends 0 $rooftop compare result.json near.json
-says "no verdict"
+says "no verdict: within twice the noise"
+ends 0 $rooftop compare "$here/docs/reference/small.json" "$here/docs/reference/small.json"
+says "geometric mean of 4 apps: 1.000"
 bin/nekbone --json other.json --size small >out
 refuses 2 "--size is tiny in result.json and small in other.json" compare result.json other.json
 
@@ -41,5 +62,34 @@ ends 0 $rooftop verify real.json --nonce "n 1" --rerun --bindir "${nekbone%/*}"
 sed 's/"host": "/&x/' real.json >edited.json
 ends 1 $rooftop verify edited.json
 says "the seal does not hold"
+LD_PRELOAD= $nekbone --device cpu --elements 2x2x2 --degree 3 --seconds 0 --quiet --json variables.json >out
+grep -q '"LD_PRELOAD": ""' variables.json || fail "LD_PRELOAD is not in the result: $(grep -A3 variables variables.json)"
+grep -q '"configure": ' variables.json || fail "how the program was configured is not in the result"
+
+# --- a folder that someone else made: links, pipes, devices, names that lead elsewhere, too much of everything ---
+check_hostile()
+{
+    timeout 60 $rooftop "$@" >out 2>err
+    got=$?
+    [ $got -le 3 ] || fail "$*: ended with $got: $(cat out err)"
+    ! grep -q "Traceback\|fault of the suite" err || fail "$*: $(cat err)"
+}
+for what in "ln -sf /dev/zero" "mkfifo" "ln -sf $work/result.json" "truncate -s 5G" "mkdir"; do
+    rm -rf hostile && cp -r run hostile && rm hostile/nekbone.json hostile/run.json
+    cp run/run.json hostile
+    $what hostile/nekbone.json
+    check_hostile verify hostile
+    check_hostile compare hostile hostile
+    timeout 60 $rooftop report hostile >out 2>err || [ $? != 124 ] || fail "report of '$what' does not end"
+    rm -rf hostile && cp -r run hostile && rm hostile/run.json
+    $what hostile/run.json
+    check_hostile verify hostile
+    check_hostile compare hostile hostile
+done
+ends 3 $rooftop verify /dev/null
+refuses 2 '/a\nb: no such file' verify '/a
+b'
+mkdir ü && cp result.json ü
+LC_ALL=C PYTHONIOENCODING=ascii ends 0 $rooftop verify ü/result.json
 
 exit $failed

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, VALID, Fault, Json, lessons, page, plots, programs, report, results,
+from . import (ENVIRONMENT, INVALID, VALID, Fault, Json, figures, lessons, page, plots, programs, results, sections,
                source_tree)
 from .cli import minutes, seconds
 from .page import Html, details, fill, inline, join, pre
@@ -45,7 +45,7 @@ def arguments(args: argparse.Namespace) -> list[str]:
     return [*words, *args.passed]
 
 
-def run_ladder(program: str, words: list[str], folder: str) -> tuple[report.Result, str]:
+def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Result, str]:
     """Returns the ladder's result and what the program printed."""
     json = os.path.join(folder, 'ladder.json')
     part = results.part_of(json)
@@ -59,11 +59,11 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[report.Resu
         line.say(f'ladder: {minutes(ended.seconds)}')
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
-        results.load(part, results.Program)
+        program_result = results.load(part, results.Program)
         results.settle(part, json)
     finally:
         results.remove(part)
-    return report.Result(results.parse(json)[1]), ended.text
+    return figures.Result(program_result), ended.text
 
 
 def profiles(text: str) -> dict[str, str]:
@@ -74,19 +74,19 @@ def profiles(text: str) -> dict[str, str]:
 
 # ---- What limits a rung ----
 
-def limiter(rung: report.Rung) -> str:
+def limiter(rung: figures.Rung) -> str:
     """Returns one line on what limits a rung, from shares of the ceilings of the same job."""
     shares = rung.shares()
+    if (rung.share_bandwidth or 0) > figures.MOST:
+        return 'a cache: it moves more than memory can; that ceiling was measured over the working set of the whole run'
     if not shares:
         return 'unknown: it has no rates here'
     share, what = shares[0]
     said = ', '.join(f'{100 * s:.0f} % of {name}' for s, name in shares)
-    if share > report.BEYOND:
-        return f'a cache: {said}; the ceiling was measured over the working set of the whole run'
     if share >= NEAR:
         return f'{"memory" if what == "bandwidth" else "arithmetic"}: {said}'
     if rung.share_flops is None:
-        return f'latency, or arithmetic, whose ceiling is not measured ({rung.arithmetic or "of unknown kind"}): {said}'
+        return f'latency, or arithmetic, whose ceiling is not measured ({rung.row.arithmetic or "of unknown kind"}): {said}'
     waits = 'barriers, atomics or launches' if rung.processor == 'gpu' else 'dependent instructions or other threads'
     return f'latency: {said}, so neither is near its ceiling; it waits for memory, {waits}'
 
@@ -110,21 +110,15 @@ def said_by(words: list[str], limit: float) -> Optional[str]:
     return ran.stdout if ran.returncode == 0 else None
 
 
-def launched(rung: report.Rung) -> list[str]:
+def launched(rung: figures.Rung) -> list[str]:
     """Returns lines on the kernels that ran, as the CUDA runtime reports them; none for a rung without any."""
-    kernels = report.items(rung.row.get('kernels'))
-    if not kernels:
+    if not rung.row.kernels:
         return []
-
-    def value(kernel: Json, key: str) -> float:
-        return report.number(kernel.get(key)) or 0
-
     return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
             'kernel (local: bytes per thread; shared: bytes per block; resident: blocks per multiprocessor)'] + [
-        f'{value(kernel, "blocks"):8.0f} {value(kernel, "threads"):7.0f} {value(kernel, "registers"):9.0f} '
-        f'{value(kernel, "local_bytes"):6.0f} {value(kernel, "shared_bytes"):7.0f} '
-        f'{value(kernel, "blocks_per_multiprocessor"):8.0f} {100 * value(kernel, "occupancy"):7.0f} %  '
-        f'{report.text(kernel.get("name"))}' for kernel in kernels]
+        f'{kernel.blocks:8} {kernel.threads:7} {kernel.registers:9} {kernel.local_bytes:6} {kernel.shared_bytes:7} '
+        f'{kernel.blocks_per_multiprocessor:8} {100 * kernel.occupancy:7.0f} %  {kernel.name}'
+        for kernel in rung.row.kernels]
 
 
 class Counters:
@@ -158,7 +152,7 @@ class Page:
     kind: str
     ladder: str
     lesson: Optional[lessons.Lesson]
-    rung: Optional[report.Rung]
+    rung: Optional[figures.Rung]
     absent: str
     before: str = ''
     diff: list[str] = field(default_factory=list)
@@ -170,11 +164,11 @@ class Page:
     counters: list[str] = field(default_factory=list)
 
 
-def pages_of(app: str, result: report.Result, program: str) -> list[Page]:
+def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
     """Returns a page for every rung of the program, in order; with the reason where a rung did not run."""
     of = lessons.read(app).of
     ran = {rung.name: rung for rung in result.rungs}
-    why = {row.get('name'): report.text(row.get('why')) for row in result.absent}
+    why = {row.name: row.why for row in result.program.absent}
     return [Page(rung.name, rung.kind, rung.ladder, of.get(rung.name), ran.get(rung.name),
                  '' if rung.name in ran else why.get(rung.name) or rung.absent or 'it was left out of this run')
             for rung in programs.rungs(program)]
@@ -200,23 +194,23 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
             one.diff = list(difflib.unified_diff(text.splitlines(), one.text.splitlines(), path, one.path, lineterm=''))
 
 
-def figures(one: Page) -> list[tuple[str, str]]:
+def measured(one: Page) -> list[tuple[str, str]]:
     """Returns [(name, value)] of this machine."""
     rung = one.rung
     if not (rung and rung.seconds):
         return []
-    scale, unit = report.time_unit([rung.seconds])
+    scale, unit = figures.time_unit([rung.seconds])
     share = {what: share for share, what in rung.shares()}
     arithmetic = next((what for what in share if what != 'bandwidth'), '')
 
     def rate(value: Optional[float], what: str, ceiling: str = '') -> str:
         of = f', {100 * share[ceiling]:.0f} % of {ceiling}' if ceiling in share else ''
-        return f'{plots.figures(value / 1e9)} {what}{of}' if value else ''
+        return f'{figures.short(value / 1e9)} {what}{of}' if value else ''
 
-    return [('time', f'{plots.figures(rung.seconds / scale)} {unit} per {rung.unit}'),
+    return [('time', f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}'),
             ('spread of the windows', f'{100 * rung.spread:.1f} %' if rung.spread is not None else ''),
             ('over ' + rung.after if rung.after else '', rung.step),
-            ('figure of merit', rate(rung.fom, report.CREDITED)),
+            ('figure of merit', rate(rung.fom, sections.CREDITED)),
             ('moved', rate(rung.bytes, 'GB/s', 'bandwidth')),
             ('done', rate(rung.flops, 'GFlop/s', arithmetic))]
 
@@ -231,13 +225,13 @@ def machine(one: Page) -> list[tuple[str, str]]:
     rung = one.rung
     if not rung:
         return [(f'Not run here: {one.absent}.', '')]
-    if not rung.right:
-        failed = [f'{check.get("name")}: {check.get("value", "not finite")}, bound {check.get("bound")}'
-                  for check in rung.checks if check.get('held') is not True]
+    if not rung.row.right:
+        failed = [f'{check.name}: {"not finite" if check.value is None else check.value}, bound {check.bound}'
+                  for check in rung.row.checks if not check.held]
         return [('INVALID here: it was not timed.', '\n'.join(failed))]
-    named = '; '.join(f'{name}: {value}' for name, value in figures(one) if value)
+    named = '; '.join(f'{name}: {value}' for name, value in measured(one) if value)
     said = [(named or 'verified, not timed', ''),
-            (f'{rung.verdict}, {len(rung.checks)} checks held. What limits it here: {limiter(rung)}.', '')]
+            (f'{rung.verdict}, {len(rung.row.checks)} checks held. What limits it here: {limiter(rung)}.', '')]
     said += [('Where the time goes:', one.profile)] if one.profile else []
     said += [('Its kernels:', '\n'.join(one.resources))] if one.resources else []
     return said + ([('Counters:', '\n'.join(one.counters))] if one.counters else [])
@@ -253,20 +247,19 @@ def cells(one: Page) -> list[str]:
     if not rung:
         return ['-'] * len(COLUMNS)
     return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
-            report.percent(rung.share_bandwidth), report.percent(rung.share_flops)]
+            figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops)]
 
 
-def machine_line(result: report.Result) -> str:
-    value, said = result.value, []
+def machine_line(result: figures.Result) -> str:
+    program, said = result.program, []
     for processor in result.processors:
         rate, how = result.bandwidth(processor)
-        fma, _ = result.ceiling(processor, 'fma64_flop')
-        name = report.text(value.get('gpu' if processor == 'gpu' else 'cpu'))
-        said.append(f'{name}: {how.split("_")[0]} {plots.figures(rate / 1e9)} GB/s, FP64 FMA '
-                    f'{plots.figures(fma / 1e9)} GFlop/s' if rate and fma else f'{name}: ceilings were not measured')
-    options = ', '.join(f'{name} {text}' for name, text in report.flatten(value.get('options', {})))
-    return f'Measured {report.text(value.get("date"))[:10]} on {"; ".join(said)}; ranks {value.get("ranks")}, ' \
-           f'threads {value.get("threads")}. {options}.'
+        fma = result.fma(processor, 'fp64')
+        name = program.gpu if processor == 'gpu' else program.cpu
+        said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
+                    else f'{name}: ceilings were not measured')
+    options = ', '.join(f'{name} {value}' for name, value in program.options.items())
+    return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. {options}.'
 
 
 # ---- Markdown ----
@@ -295,7 +288,7 @@ def markdown_page(number: int, one: Page) -> list[str]:
     return out
 
 
-def markdown(lesson: lessons.Lessons, result: report.Result, pages: list[Page], command: str) -> str:
+def markdown(lesson: lessons.Lessons, result: figures.Result, pages: list[Page], command: str) -> str:
     head = [f'# {lesson.title}', plain(lesson.introduction), machine_line(result), f'`{command}`']
     body = [part for number, one in enumerate(pages, 1) for part in markdown_page(number, one)]
     rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
@@ -341,10 +334,10 @@ def html_page(number: int, one: Page) -> Html:
                 under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
 
 
-def html(app: str, lesson: lessons.Lessons, result: report.Result, pages: list[Page], command: str) -> tuple[str, int]:
+def html(app: str, lesson: lessons.Lessons, result: figures.Result, pages: list[Page], command: str) -> tuple[str, int]:
     """Returns the page and the number of its plots."""
     rows = [[one.name, *cells(one), page.verdict(one.rung.verdict) if one.rung else 'not run'] for one in pages]
-    drawn = report.Figures()
+    drawn = sections.Figures()
     climbs = [drawn.climb(app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
     body = fill('lesson', title=lesson.title, introduction=prose(lesson.introduction), machine=machine_line(result),
                 command=command, links=join(page.link(f'rung-{i}', one.name) for i, one in enumerate(pages, 1)),
@@ -371,7 +364,7 @@ def main(args: argparse.Namespace) -> int:
         print('no diffs: this suite is installed; give --source DIR')
     counters = Counters(program, words, not args.no_counters)
     for one in pages:
-        if one.rung and one.rung.right:
+        if one.rung and one.rung.row.right:
             one.profile = tables.get(one.name, '')
             one.resources = launched(one.rung)
             one.counters = counters.of(one.name) if one.kind == 'cuda' else []
@@ -380,8 +373,8 @@ def main(args: argparse.Namespace) -> int:
     results.save_bytes(os.path.join(folder, 'lesson.html'), page_text.encode('utf-8', 'replace'))
     results.save_bytes(os.path.join(folder, 'lesson.md'), markdown(lesson, result, pages, command).encode())
     print(f'{os.path.join(folder, "lesson.html")}: {len(pages)} rungs, {sum(1 for one in pages if one.rung)} run here, '
-          f'{plots.count_of(drawn)}; the same in lesson.md')
+          f'{drawn} plots; the same in lesson.md')
     for one in pages:
-        if one.rung and not one.rung.right:
+        if one.rung and not one.rung.row.right:
             print(f'{args.app}: {one.name}: INVALID')
-    return VALID if result.right else INVALID
+    return VALID if result.program.verdict != 'INVALID' else INVALID

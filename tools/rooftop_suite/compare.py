@@ -3,6 +3,9 @@
 A rung's noise is half the spread of its windows without the shortest and the longest, as a share of the median, and
 at least 1 %: clocks and placement vary by that much between runs even if the windows of each run agree. The noise of a
 ratio is the root of the sum of both squares.
+
+There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another bandwidth
+there, which no program changes.
 """
 import argparse
 import json
@@ -11,27 +14,34 @@ import os
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, Json, results
-from .results import Folder, Program, Run, Rung
+from . import INVALID, USAGE, VALID, Fault, Json, figures, results
+from .results import Folder, Program, Run, Summary
 
 LEAST_NOISE = 0.01
+MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
+WITHIN = 'within twice the noise'
 NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels', 'smooth',
                    'weights'}  # options that change how it is solved
 Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='results, or folders of rooftop run; all others are '
-                        'compared with the first')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of one '
+                        'alone, such as docs/reference/small.json; all others are compared with the first')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
 class Figure(NamedTuple):
-    """The FOM of a rung, its noise, and the options of its problem."""
+    """The FOM of a rung and its noise; the options of its problem, if the file has them; and what it was measured on."""
     rung: str
-    fom: float
+    fom: Optional[float]
     noise: float
-    problem: Json
+    problem: Optional[Json] = None
+    why: str = ''  # there is no FOM
+    spread: Optional[float] = None
+    place: str = ''  # the processor, and how many of it
+    bandwidth: Optional[float] = None
+    flop_per_joule: Optional[float] = None
 
 
 def noise_of(windows: list[float], spread: float) -> float:
@@ -41,6 +51,32 @@ def noise_of(windows: list[float], spread: float) -> float:
     if inner:
         spread = (inner[-1] - inner[0]) / statistics.median(windows)
     return max(LEAST_NOISE, spread / 2)
+
+
+def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
+    """Returns the figures of the rungs that were timed, or would have been if they were right."""
+    problem = {name: value for name, value in program.options.items() if name not in NOT_THE_PROBLEM}
+    result = figures.Result(program)
+    found: dict[Key, Figure] = {}
+    for rung in result.rungs:
+        row = rung.row
+        if row.right and not row.window_seconds:
+            continue
+        where = program.gpu if rung.processor == 'gpu' else f'{program.cpu}, {program.threads} threads'
+        found[program.program, '' if measured else row.name] = Figure(
+            row.name, rung.fom, noise_of(rung.windows, row.spread or 0.0), problem, why_not(row.verdict, row.disturbed),
+            row.spread, f'{where}, {program.ranks} ranks', result.bandwidth(rung.processor)[0], row.flop_per_joule)
+    return found
+
+
+def why_not(verdict: Optional[str], disturbed: list[str]) -> str:
+    return '' if verdict == 'VALID' else f'{verdict or "no result"}{": " if disturbed else ""}{"; ".join(disturbed)}'
+
+
+def summarised(row: Summary) -> Figure:
+    """Returns what a manifest says by itself."""
+    return Figure(row.rung or '', row.fom if row.verdict == 'VALID' else None, noise_of([], row.spread or 0.0),
+                  why=why_not(row.verdict, []), spread=row.spread)
 
 
 class Side:
@@ -55,30 +91,22 @@ class Side:
         value = results.read(path)
         if isinstance(value, Run):
             self.size = value.size
+            self.figures = {(app, ''): summarised(row) for app, row in value.summary.items()}
             folder = Folder(os.path.dirname(path) or '.', value)
             for step in folder.steps:
                 result = folder.result(step.name) if step.name in (step.app, f'ladder-{step.app}') else None
                 if result:
-                    self.take(result, step.name == step.app)
+                    self.figures.update(figures_of(result, step.name == step.app))
         elif isinstance(value, Program):
-            self.take(value, len(value.rungs) == 1)
+            self.figures = figures_of(value, len(value.rungs) == 1)
         if not self.figures:
-            raise Fault(INVALID, f'{path}: no valid figure of merit in it')
-
-    def take(self, result: Program, measured: bool) -> None:
-        problem = {name: value for name, value in result.options.items() if name not in NOT_THE_PROBLEM}
-        for rung in result.rungs:
-            if rung.valid and rung.fom_flop_per_s is not None:
-                self.figures[result.program, '' if measured else rung.name] = figure_of(rung, problem)
-
-
-def figure_of(rung: Rung, problem: Json) -> Figure:
-    return Figure(rung.name, rung.fom_flop_per_s or 0.0, noise_of(rung.window_seconds or [], rung.spread or 0.0),
-                  problem)
+            raise Fault(INVALID, f'{path}: nothing in it was timed')
 
 
 def same_problem(base: Figure, other: Figure, app: str, paths: tuple[str, str]) -> None:
     """Fault, with the first option that differs, if two figures are not of the same problem."""
+    if base.problem is None or other.problem is None:
+        return
     a, b = base.problem, other.problem
     for name in sorted(a.keys() | b.keys()):
         if a.get(name) != b.get(name):
@@ -86,51 +114,82 @@ def same_problem(base: Figure, other: Figure, app: str, paths: tuple[str, str]) 
                         'results of different problems cannot be compared')
 
 
-def ratio_of(base: Figure, other: Figure) -> tuple[float, float, str]:
-    """Returns (ratio, its noise, verdict)."""
-    ratio, noise = other.fom / base.fom, math.hypot(base.noise, other.noise)
-    if abs(math.log(ratio)) <= math.log1p(2 * noise):
-        return ratio, noise, 'no verdict'
-    return ratio, noise, 'faster' if ratio > 1 else 'slower'
-
-
 class Row(NamedTuple):
     app: str
     rung: str
     other_rung: str
     measured: bool
-    fom: tuple[float, float]
-    ratio: float
+    fom: tuple[Optional[float], Optional[float]]
+    ratio: Optional[float]
     noise: float
     verdict: str
+    why: str
+    spread: tuple[Optional[float], Optional[float]]
+    bandwidth: tuple[Optional[float], Optional[float]]
+    flop_per_joule: tuple[Optional[float], Optional[float]]
+
+    @property
+    def counts(self) -> bool:
+        """Whether both sides were undisturbed, as far as it can be seen."""
+        return self.ratio is not None and self.why in ('', WITHIN)
+
+
+def judge(base: Figure, other: Figure, paths: tuple[str, str] = ('', '')) -> tuple[Optional[float], float, str, str]:
+    """Returns (ratio, its noise, verdict, why there is none)."""
+    noise = math.hypot(base.noise, other.noise)
+    for one, path in zip((base, other), paths):
+        if one.why or not one.fom:
+            return None, noise, 'no verdict', f'{path}: {one.why or "no figure of merit"}'
+    assert base.fom and other.fom
+    ratio = other.fom / base.fom
+    if base.place and base.place == other.place and base.bandwidth and other.bandwidth:
+        drift = max(base.bandwidth, other.bandwidth) / min(base.bandwidth, other.bandwidth) - 1
+        if drift > MOST_DRIFT:
+            return ratio, noise, 'no verdict', f'the bandwidth of the same processor differs by {100 * drift:.0f} %'
+    if abs(math.log(ratio)) <= math.log1p(2 * noise):
+        return ratio, noise, 'no verdict', WITHIN
+    return ratio, noise, 'faster' if ratio > 1 else 'slower', ''
 
 
 def compare(base: Side, other: Side) -> list[Row]:
     """Returns the rows of two sides, in the order of the first."""
     if base.size and other.size and base.size != other.size:
         raise Fault(USAGE, f'{base.path} is of size {base.size}, {other.path} of {other.size}: not comparable')
-    rows = []
+    rows, paths = [], (base.path, other.path)
     for (app, rung), a in base.figures.items():
         b = other.figures.get((app, rung))
         if b:
-            same_problem(a, b, app, (base.path, other.path))
-            rows.append(Row(app, rung or a.rung, rung or b.rung, not rung, (a.fom, b.fom), *ratio_of(a, b)))
+            same_problem(a, b, app, paths)
+            rows.append(Row(app, rung or a.rung, rung or b.rung, not rung, (a.fom, b.fom), *judge(a, b, paths),
+                            (a.spread, b.spread), (a.bandwidth, b.bandwidth), (a.flop_per_joule, b.flop_per_joule)))
     if not rows:
         raise Fault(USAGE, f'{base.path} and {other.path} have no app and rung in common')
     return rows
 
 
+def pair(values: tuple[Optional[float], Optional[float]], form: str, scale: float = 1) -> str:
+    """Returns the value of the other side, then that of the base, or nothing."""
+    shown = ['-' if value is None else format(value / scale, form) for value in reversed(values)]
+    return '' if shown == ['-', '-'] else ', '.join(shown)
+
+
 def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
-    print(f'{other.path} against {base.path}')
-    print(f'  {"app":12}{"rung":32}{"GFlop/s":>10}{"against":>10}{"ratio":>8}{"noise":>8}  verdict')
+    print(f'{other.path} against {base.path}; pairs are in this order too')
+    watts = any(pair(row.flop_per_joule, '') for row in rows)
+    print(f'  {"app":11}{"rung":29}{"GFlop/s":>18}{"ratio":>7}{"noise":>8}{"spread %":>11}{"bandwidth GB/s":>16}'
+          f'{"GFlop/s per W" if watts else "":>{15 if watts else 0}}  verdict')
     for row in rows:
         rung = row.rung if row.rung == row.other_rung else f'{row.other_rung} to {row.rung}'
-        mark = '*' if row.measured else ''
-        print(f'  {row.app:12}{rung + mark:32}{row.fom[1] / 1e9:10.2f}{row.fom[0] / 1e9:10.2f}'
-              f'{row.ratio:8.3f}{100 * row.noise:6.1f} %  {row.verdict}')
-    measured = [math.log(row.ratio) for row in rows if row.measured]
+        ratio = '-' if row.ratio is None else f'{row.ratio:.3f}'
+        power = f'{pair(row.flop_per_joule, ".3g", 1e9):>15}' if watts else ''
+        print(f'  {row.app:11}{rung + "*" * row.measured:29}{pair(row.fom, ".2f", 1e9) or "-":>18}{ratio:>7}'
+              f'{100 * row.noise:6.1f} %{pair(row.spread, ".1f", 0.01):>11}{pair(row.bandwidth, ".0f", 1e9):>16}{power}'
+              f'  {row.verdict}{": " if row.why else ""}{row.why}')
+    measured = [row for row in rows if row.measured]
     if len(measured) > 1:
-        print(f'  geometric mean of {len(measured)} apps: {math.exp(statistics.mean(measured)):.3f}')
+        disturbed = ', '.join(row.app for row in measured if not row.counts)
+        mean = math.exp(statistics.mean(math.log(row.ratio) for row in measured if row.ratio)) if not disturbed else 0
+        print(f'  geometric mean of {len(measured)} apps: ' + (f'none, {disturbed}: disturbed' if disturbed else f'{mean:.3f}'))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -144,5 +203,5 @@ def main(args: argparse.Namespace) -> int:
         return VALID
     for other, rows in tables:
         print_rows(sides[0], other, rows)
-    print('* measured run; the other rows are from ladders. There is no verdict within twice the noise.')
+    print('* measured run; the other rows are from ladders.')
     return VALID

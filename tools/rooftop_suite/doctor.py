@@ -63,7 +63,7 @@ def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
     if len(versions) > 1:
         found.fix('programs', f'versions {", ".join(sorted(versions))} are mixed', 'build all four again')
     elif len(there) == len(results.APPS):
-        missing = {'--window', '--nonce', '--digest'} - programs.options(there['nekbone'])
+        missing = {'--window', '--nonce', '--facts'} - programs.options(there['nekbone'])
         if missing:
             found.fix('programs', f'too old for {", ".join(sorted(missing))}', 'build them again')
         else:
@@ -219,15 +219,6 @@ def check_machine(found: Findings) -> None:
         found.ok('load', 'nothing else runs')
 
 
-def check_python(found: Findings) -> None:
-    try:
-        import matplotlib
-        found.ok('plots', f'matplotlib {matplotlib.__version__}')
-    except ImportError:
-        found.note('plots', f'{sys.executable} has no matplotlib: everything but the plots works',
-                   'apt-get install python3-matplotlib')
-
-
 def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks: int = 2) -> list[Finding]:
     """Returns all findings."""
     found = Findings()
@@ -238,7 +229,6 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
         check_mpi(found, there['nekbone'], launcher, ranks, gpus)
         check_kokkos(found, there['nekbone'])
     check_machine(found)
-    check_python(found)
     return found.rows
 
 

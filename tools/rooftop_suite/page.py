@@ -1,12 +1,12 @@
 """Pages of HTML that need nothing else. Their parts are in page.html; this fills them in, and escapes all text."""
 import functools
-import html
 import re
 import string
 from collections.abc import Iterable, Sequence
 from typing import Union
 
 from . import shipped
+from .svg import escape
 
 
 class Html(str):
@@ -14,7 +14,7 @@ class Html(str):
 
 
 def escaped(value: object) -> Html:
-    return value if isinstance(value, Html) else Html(html.escape(str(value)))
+    return value if isinstance(value, Html) else Html(escape(str(value)))
 
 
 @functools.lru_cache(maxsize=None)
@@ -36,7 +36,7 @@ def join(values: Iterable[object], between: str = '') -> Html:
 
 
 def attribute(name: str, value: str) -> Html:
-    return Html(f' {name}="{html.escape(value)}"')
+    return Html(f' {name}="{escape(value)}"')
 
 
 def inline(name: str, value: object, kind: str = '') -> Html:
@@ -55,7 +55,8 @@ def table(heads: Sequence[object], rows: Iterable[Sequence[object]], under: obje
 
     lines = [fill('row', cells=join([fill('first', text=row[0])] + [
         fill('cell', number=number(i), text=cell) for i, cell in enumerate(row[1:], 1)])) for row in rows]
-    return fill('table', heads=join(fill('head', number=number(i), text=head) for i, head in enumerate(heads)),
+    swipe = fill('swipe', columns=len(heads)) if len(heads) > 4 else ''
+    return fill('table', swipe=swipe, heads=join(fill('head', number=number(i), text=head) for i, head in enumerate(heads)),
                 rows=join(lines, '\n'), under=fill('under', text=under) if under else '')
 
 

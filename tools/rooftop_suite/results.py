@@ -9,21 +9,27 @@ The records below are the form that a result has; docs/result-schema.json says t
 The seal is SHA-256 over the nonce, a newline and the file with the seal's 64 digits as zeros. It shows that a file was
 edited by hand. It does not prove that the file is genuine: docs/run-rules.md says what it is worth.
 """
+import calendar
 import dataclasses
+import errno
 import functools
 import hashlib
 import json
 import math
 import os
 import re
+import stat
+import time
 from dataclasses import dataclass, field
 from typing import (Annotated, Any, Callable, ClassVar, Literal, NamedTuple, Optional, TypeVar, Union, get_args,
                     get_origin, get_type_hints)
 
-from . import ENVIRONMENT, INVALID, Fault, Json
+from . import ENVIRONMENT, INVALID, Fault, Json, one_line
 
 SCHEMA = 2
 ZEROS = '0' * 64
+MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
+MOST = 1e30  # of any number: products and ratios of results stay finite
 SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
 
 
@@ -84,6 +90,24 @@ def save(path: str, value: Json, nonce: str = '') -> None:
     save_bytes(path, seal_of(data, nonce).encode().join(data.rsplit(ZEROS.encode(), 1)))
 
 
+def read_bytes(path: str, follow: bool = True) -> bytes:
+    """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would fill
+    the memory. follow: whether the name may be a link."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow:
+            raise OSError(errno.ELOOP, 'a link', path) from None
+        raise
+    with open(file, 'rb') as opened:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, 'not a regular file', path)
+        if info.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f'larger than {MOST_BYTES >> 20} MiB', path)
+        return opened.read(MOST_BYTES)
+
+
 def sha256_of(path: str) -> str:
     digest = hashlib.sha256()
     with open(path, 'rb') as file:
@@ -129,13 +153,21 @@ def matches(pattern: str) -> Rule:
     return Rule(f'does not match {pattern}', lambda value: bool(re.search(pattern, value)))
 
 
+def instant(date: str) -> Optional[float]:
+    """Returns the seconds since 1970 of a date, or None if it is none."""
+    try:
+        return calendar.timegm(time.strptime(date, '%Y-%m-%dT%H:%M:%SZ'))
+    except (ValueError, OverflowError):
+        return None
+
+
 Text = Annotated[str, Rule('is empty', bool)]
-Date = Annotated[str, matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$')]
+Date = Annotated[str, Rule('is no date and time, as 2026-01-31T12:00:00Z', lambda value: instant(value) is not None)]
 Digest = Annotated[str, matches('^[0-9a-f]{64}$')]
-Count = Annotated[int, Rule('is below 1', lambda value: value >= 1)]
-Natural = Annotated[int, Rule('is below 0', lambda value: value >= 0)]
-Positive = Annotated[float, Rule('is not above 0', lambda value: value > 0)]
-NotNegative = Annotated[float, Rule('is below 0', lambda value: value >= 0)]
+Count = Annotated[int, Rule('is not from 1 to 2^63', lambda value: 1 <= value <= 1 << 63)]
+Natural = Annotated[int, Rule('is not from 0 to 2^63', lambda value: 0 <= value <= 1 << 63)]
+Positive = Annotated[float, Rule(f'is not from {1 / MOST:g} to {MOST:g}', lambda value: 1 / MOST <= value <= MOST)]
+NotNegative = Annotated[float, Rule(f'is not from 0 to {MOST:g}', lambda value: 0 <= value <= MOST)]
 Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
 Kind = Literal['cpu', 'cuda', 'kokkos']
@@ -290,9 +322,15 @@ class Clocks(Record):
     closed = True
     monotonic_s: Positive
     raw_s: Positive
-    realtime_s: float
+    realtime_s: Annotated[float, Rule('is not possible', lambda value: abs(value) <= MOST)]
     tsc_hz: Optional[Positive] = None
     gpu_s: Optional[NotNegative] = None
+
+
+@dataclass
+class Residual(Record):
+    sweep: Natural
+    residual: NotNegative
 
 
 @dataclass
@@ -319,7 +357,7 @@ class Rung(Record):
     windows: Optional[Count] = None
     solves: Optional[Count] = None
     credited_flop_per_unit: Optional[Positive] = None
-    fom_flop_per_s: Optional[NotNegative] = None
+    fom_flop_per_s: Optional[Positive] = None
     points_per_s: Optional[NotNegative] = None
     touched_bytes: Optional[NotNegative] = None
     bytes_per_unit: Optional[NotNegative] = None
@@ -331,6 +369,22 @@ class Rung(Record):
     kernels: list[Kernel] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
+    residual_history: list[NotNegative] = field(default_factory=list)
+    residuals: list[Residual] = field(default_factory=list)
+
+    @property
+    def watts(self) -> Optional[float]:
+        """The mean power of the timed windows."""
+        return self.energy_joules / self.energy_seconds if self.energy_joules and self.energy_seconds else None
+
+    @property
+    def joules_per_unit(self) -> Optional[float]:
+        return self.watts * self.seconds_per_unit if self.watts and self.seconds_per_unit else None
+
+    @property
+    def flop_per_joule(self) -> Optional[float]:
+        """The figure of merit per watt."""
+        return self.fom_flop_per_s / self.watts if self.watts and self.fom_flop_per_s else None
 
     @property
     def valid(self) -> bool:
@@ -340,6 +394,13 @@ class Rung(Record):
     def right(self) -> bool:
         """Whether the answer is right, and so the times are there, on a quiet machine or not."""
         return self.verdict != 'INVALID'
+
+
+@dataclass
+class InputFile(Record):
+    """A file that the program read."""
+    name: str
+    sha256: Digest
 
 
 @dataclass
@@ -375,6 +436,9 @@ class Program(Record):
     seal: Digest
     rungs: list[Rung] = field(default_factory=list)
     absent: list[Absent] = field(default_factory=list)
+    build: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    files: list[InputFile] = field(default_factory=list)
     roofline: list[Json] = field(default_factory=list)
     tuning: Json = field(default_factory=dict)
     ceilings_cpu: Optional[Ceilings] = None
@@ -399,17 +463,19 @@ class Step(Record):
     output: str
     sha256: Optional[Digest]
     why: str
+    attempts: Natural = 0
 
 
 @dataclass
 class Source(Record):
     closed = True
     version: str
-    commit: Optional[str]
+    commit: Optional[Annotated[str, matches('^[0-9a-f]{7,64}$')]]
     tree_sha256: Optional[Digest]
     changed: list[str]
     diff_file: Optional[str]
     diff_sha256: Optional[Digest] = None
+    generated_sha256: Optional[Digest] = None
     why: str = ''
 
 
@@ -422,10 +488,10 @@ class ProgramFile(Record):
 
 @dataclass
 class Summary(Record):
-    fom: Optional[float]
+    fom: Optional[Positive]
     unit: str
     verdict: Optional[Verdict]
-    spread: Optional[float]
+    spread: Optional[NotNegative]
     rung: Optional[str]
     precision: str = ''
     declared: str = ''
@@ -433,10 +499,10 @@ class Summary(Record):
 
 @dataclass
 class Aggregate(Record):
-    value: Optional[float]
+    value: Optional[Positive]
     why: str
     reference: Optional[str] = None
-    ratios: dict[str, float] = field(default_factory=dict)
+    ratios: dict[str, Positive] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
 
 
@@ -452,7 +518,7 @@ class Run(Record):
     schema: Literal[2]
     kind: Literal['run']
     started: Date
-    finished: Optional[str]
+    finished: Optional[Date]
     state: Literal['running', 'complete']
     official: bool
     size: Size
@@ -483,7 +549,7 @@ class Point(Record):
     rung: str = ''
     spread: Optional[NotNegative] = None
     seconds_per_unit: Optional[Positive] = None
-    fom_flop_per_s: Optional[NotNegative] = None
+    fom_flop_per_s: Optional[Positive] = None
     efficiency: Optional[NotNegative] = None
     exposed_share: Optional[Share] = None
 
@@ -529,25 +595,41 @@ def no_twins(pairs: list[tuple[str, Any]]) -> Json:
     return value
 
 
-def parse(path: str) -> tuple[bytes, Json]:
-    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object."""
+def whole_number(text: str) -> Union[int, float]:
+    """Returns a number; one of many digits as a float, infinity among them, which no type below accepts."""
+    return int(text) if len(text) <= 20 else float(text)
+
+
+def printable(value: Any) -> Any:
+    """Returns a JSON value in whose texts line ends, escape codes and halves of characters are written out: they end up
+    on terminals and in reports."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {one_line(name): printable(member) for name, member in value.items()}
+    return [printable(member) for member in value] if isinstance(value, list) else value
+
+
+def parse(path: str, follow: bool = True) -> tuple[bytes, Json]:
+    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
+    whether the name may be a link."""
     try:
-        with open(path, 'rb') as file:
-            data = file.read()
+        data = read_bytes(path, follow)
     except OSError as error:
         raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
     try:
-        value = json.loads(data.decode('utf-8'), parse_constant=no_constant, object_pairs_hook=no_twins)
+        value = printable(json.loads(data.decode('utf-8'), parse_constant=no_constant, parse_int=whole_number,
+                                     object_pairs_hook=no_twins))
     except (ValueError, RecursionError) as error:
-        raise Fault(INVALID, f'{path}: not a whole JSON file: {error}') from None
+        raise Fault(ENVIRONMENT, f'{path}: not a whole JSON file: {error}') from None
     if not isinstance(value, dict):
-        raise Fault(INVALID, f'{path}: not a result: no object')
+        raise Fault(ENVIRONMENT, f'{path}: not a result: no object')
     return data, value
 
 
-def read(path: str, nonce: Optional[str] = None) -> AnyResult:
+def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResult:
     """Returns the record in a file whose seal holds. nonce: what must be in it (None: anything)."""
-    data, value = parse(path)
+    data, value = parse(path, follow)
     try:
         record = record_of(value)
     except Mismatch as mismatch:
@@ -562,9 +644,9 @@ def read(path: str, nonce: Optional[str] = None) -> AnyResult:
 K = TypeVar('K', Program, Run, Scale)
 
 
-def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
+def load(path: str, kind: type[K], nonce: Optional[str] = None, follow: bool = True) -> K:
     """Returns the record of this kind in a file; Fault if the file holds another kind."""
-    record = read(path, nonce)
+    record = read(path, nonce, follow)
     if not isinstance(record, kind):
         raise Fault(INVALID, f'{path}: not the result of a {kind.__name__.lower()}')
     return record
@@ -574,7 +656,8 @@ def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
 
 @dataclass
 class Folder:
-    """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name."""
+    """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name. It may come from someone
+    else: none of them is outside the folder, a link, a pipe or a device."""
     path: str
     manifest: Run
 
@@ -589,7 +672,7 @@ class Folder:
     @classmethod
     def open(cls, path: str) -> 'Folder':
         """Returns the folder at a path; Fault if its manifest is not whole."""
-        return cls(path, load(os.path.join(path, 'run.json'), Run))
+        return cls(path, load(os.path.join(path, 'run.json'), Run, follow=False))
 
     @staticmethod
     def is_one(path: str) -> bool:
@@ -599,7 +682,17 @@ class Folder:
         save(self.file('run.json'), self.manifest.to_json(), self.manifest.nonce)
 
     def file(self, name: str) -> str:
+        """Returns the path of a file of the folder; Fault if the name leads elsewhere."""
+        if not name or '/' in name or name in ('.', '..'):
+            raise Fault(INVALID, f"{self.path}: '{name}' is no name of a file in this folder")
         return os.path.join(self.path, name)
+
+    def holds(self, name: str, sha256: Optional[str]) -> bool:
+        """Returns whether the file of this name is there and has this digest."""
+        try:
+            return hashlib.sha256(read_bytes(self.file(name), follow=False)).hexdigest() == sha256
+        except (OSError, Fault):
+            return False
 
     @property
     def steps(self) -> list[Step]:
@@ -607,16 +700,11 @@ class Folder:
 
     def whole(self, step: Step) -> bool:
         """Returns whether a step is done and its file is the one written then."""
-        if step.state != 'done':
-            return False
-        try:
-            return sha256_of(self.file(step.json)) == step.sha256
-        except OSError:
-            return False
+        return step.state == 'done' and self.holds(step.json, step.sha256)
 
     def result(self, name: str) -> Optional[Program]:
         """Returns the result of the step of this name, or None if it is not done or its file is not whole."""
         for step in self.steps:
             if step.name == name and self.whole(step):
-                return load(self.file(step.json), Program)
+                return load(self.file(step.json), Program, follow=False)
         return None

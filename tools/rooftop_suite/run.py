@@ -182,6 +182,7 @@ def in_folder(folder: Folder, arguments: list[str]) -> list[str]:
 def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
     """Runs one step; its state and the manifest record the outcome."""
     step.state, step.exit, step.seconds, step.sha256, step.why = 'running', None, None, None, ''
+    step.attempts += 1
     folder.save()
     at = step.command.index(made.programs[step.app])
     try:

@@ -4,20 +4,24 @@ Every source file is of one class. `protected`: what makes the inputs, judges, t
 suite; it must not be changed. `rungs`: what a vendor may rewrite (tier optimised). `glue`: the build system and the
 runtime below the rungs (tier ported). The rest (documents, tests) does not count.
 
-The files are compared with source.sha256, which is part of a release (make dist), or else with the commit in git. An
-installed suite uses what make install found: source.json.
+The files are compared with source.sha256, which is part of a release (make dist), or else, byte by byte, with the commit
+in git. A release also has what ./bootstrap made (configure, Makefile.in): glue that a clone makes anew. An installed
+suite uses what make install found: source.json.
 
     python3 -m rooftop_suite.source manifest ROOT    source.sha256 of a tree, to standard output
     python3 -m rooftop_suite.source judge            source.json of this tree, to standard output
 """
+import difflib
 import fnmatch
 import functools
 import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+import tarfile
+from collections.abc import Iterable, Iterator
 from typing import Optional
 
 from . import Fault, results, shipped, source_tree
@@ -26,6 +30,7 @@ from .results import Source
 MANIFEST = 'source.sha256'
 FOLDERS = ('apps', 'common', 'inputs', 'm4', 'tools')
 TOP = ('configure.ac', 'Makefile.am', 'bootstrap')
+GENERATED = ('configure', 'Makefile.in', 'aclocal.m4', 'config.h.in', 'build-aux/*')  # by ./bootstrap
 CLASSES = (  # the first that fits; * matches slashes too
     (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc', '*/__pycache__/*')),  # left by make and Python
     ('protected', ('apps/*/judge/*', 'apps/*/input/*', 'apps/*/cpu/*reference.c', 'inputs/*', 'tools/rooftop*',
@@ -36,7 +41,7 @@ CLASSES = (  # the first that fits; * matches slashes too
                'apps/*/parity.h', 'apps/*/node.h', 'apps/*/baseline.h', 'apps/*/box.c')),
     ('protected', ('apps/*.c',)),  # the problem, the solvers' loops, the work models
     ('glue', ('apps/*.h', 'apps/*/local.mk', 'common/machine/*', 'common/halo/*', 'common/tune/*', 'common/base/mem.*',
-              'common/local.mk', 'm4/*') + TOP),
+              'common/local.mk', 'm4/*') + TOP + GENERATED),
     ('protected', ('common/*',)),
 )
 TIERS = {'protected': 'invalid', 'rungs': 'optimised', 'glue': 'ported'}
@@ -50,20 +55,36 @@ def class_of(path: str) -> Optional[str]:
     return None
 
 
-def files(root: str) -> list[str]:
-    """Returns the paths of the files of a tree that count, in order."""
-    found = [name for name in TOP if os.path.isfile(os.path.join(root, name))]
-    for folder in FOLDERS:
+Tree = dict[str, str]  # {path: sha256}
+
+
+def files(root: str, generated: bool = False) -> list[str]:
+    """Returns the paths of the files of a tree that count, in order: those that people wrote, or those of GENERATED."""
+    def under(folder: str) -> Iterator[str]:
         for at, folders, names in os.walk(os.path.join(root, folder)):
             folders[:] = [name for name in folders if name[0] != '.' and name != '__pycache__']
-            paths = [os.path.relpath(os.path.join(at, name), root) for name in names if name[0] != '.']
-            found += [path for path in paths if class_of(path)]
-    return sorted(found)
+            yield from (os.path.relpath(os.path.join(at, name), root) for name in names if name[0] != '.')
+    top = [name for name in (GENERATED if generated else TOP) if os.path.isfile(os.path.join(root, name))]
+    folders = ('build-aux',) if generated else FOLDERS
+    return sorted(top + [path for folder in folders for path in under(folder) if class_of(path)])
+
+
+def tree(root: str, generated: bool = False) -> Tree:
+    return {path: results.sha256_of(os.path.join(root, path)) for path in files(root, generated)}
+
+
+def lines(there: Tree) -> str:
+    return ''.join(f'{there[path]}  {class_of(path)}  {path}\n' for path in sorted(there))
 
 
 def manifest(root: str) -> str:
     """Returns lines 'sha256  class  path' of a tree: the text of source.sha256."""
-    return ''.join(f'{results.sha256_of(os.path.join(root, path))}  {class_of(path)}  {path}\n' for path in files(root))
+    return lines({**tree(root), **tree(root, generated=True)})
+
+
+def sha256(there: Tree) -> str:
+    """Returns the digest of a tree: of its manifest."""
+    return hashlib.sha256(lines(there).encode()).hexdigest()
 
 
 def tier_of(changed: Iterable[str]) -> str:
@@ -87,28 +108,46 @@ def own_git(root: str) -> bool:
     return top is not None and os.path.realpath(top.decode().strip()) == os.path.realpath(root)
 
 
-def changed_in_git(root: str) -> list[tuple[str, bool]]:
-    """Returns [(path, whether git tracks it)] of the files that differ from the commit."""
-    said = git(root, 'status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all')
-    if said is None:
-        return []
-    entries = [(entry[3:], entry[:2] != '??') for entry in said.decode('utf-8', 'replace').split('\0') if entry]
-    return sorted(entry for entry in entries if class_of(entry[0]))
+@functools.lru_cache(maxsize=None)
+def committed(root: str, commit: str = 'HEAD') -> Optional[dict[str, bytes]]:
+    """Returns {path: bytes} of the files of a commit that count, or None if git does not have it. What git says of the
+    working tree is not asked: files can be hidden from it (git update-index --assume-unchanged)."""
+    archive = git(root, 'archive', '--format=tar', '--end-of-options', commit) if own_git(root) else None
+    if archive is None:
+        return None
+    found = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            opened = tar.extractfile(member) if member.isfile() else None
+            name = member.name
+            if opened and (name in TOP or name.split('/')[0] in FOLDERS and '/.' not in name) and class_of(name):
+                found[name] = opened.read()
+    return found
+
+
+def tree_at(root: str, commit: str) -> Optional[Tree]:
+    """Returns the tree of a commit, or None."""
+    there = committed(root, commit)
+    return {path: hashlib.sha256(data).hexdigest() for path, data in there.items()} if there else None
+
+
+def changes(before: Tree, now: Tree) -> list[str]:
+    return sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
 
 
 def diff() -> bytes:
-    """Returns the difference of the source tree to its commit: tracked files first, then new files in full."""
+    """Returns the difference of the source tree to its commit."""
     root = source_tree()
-    if not root:
+    before = committed(root) if root else None
+    if not root or before is None:
         return b''
-    changed = changed_in_git(root)
-    known = [path for path, tracked in changed if tracked]
-    said = git(root, 'diff', 'HEAD', '--', *known) or b'' if known else b''
-    for path, tracked in changed:
-        if not tracked:
-            with open(os.path.join(root, path), 'rb') as file:
-                said += f'\n=== new file {path}\n'.encode() + file.read()
-    return said
+    said: list[str] = []
+    for path in changes(tree_at(root, 'HEAD') or {}, tree(root)):
+        here = os.path.join(root, path)
+        now = results.read_bytes(here) if os.path.isfile(here) else b''
+        old, new = (data.decode('utf-8', 'replace').splitlines(keepends=True) for data in (before.get(path, b''), now))
+        said += difflib.unified_diff(old, new, f'a/{path}', f'b/{path}')
+    return ''.join(said).encode()
 
 
 def released(root: str) -> Optional[dict[str, str]]:
@@ -124,16 +163,16 @@ def released(root: str) -> Optional[dict[str, str]]:
 def judge_tree(root: str) -> tuple[Source, str]:
     """Returns the manifest's "source" and the tier of a source tree."""
     from .cli import version
-    there = manifest(root)
-    what = Source(version=version(), commit=None, changed=[], diff_file=None,
-                  tree_sha256=hashlib.sha256(there.encode()).hexdigest())
-    before, head = released(root), git(root, 'rev-parse', 'HEAD')
-    if before is not None:
-        now = {row.split(None, 2)[2]: row.split(None, 2)[0] for row in there.splitlines()}
-        what.changed = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
-    elif own_git(root) and head:
-        what.commit = head.decode().strip()
-        what.changed = [path for path, _ in changed_in_git(root)]
+    now = tree(root)
+    what = Source(version=version(), commit=None, changed=[], diff_file=None, tree_sha256=sha256(now))
+    release, before = released(root), tree_at(root, 'HEAD')
+    if release is not None:
+        made = tree(root, generated=True)
+        what.generated_sha256 = sha256(made)
+        what.changed = changes(release, {**now, **made})
+    elif before is not None:
+        what.commit = (git(root, 'rev-parse', 'HEAD') or b'').decode().strip()
+        what.changed = changes(before, now)
         what.diff_file = 'source.diff' if what.changed else None
     else:
         what.why = f'neither {MANIFEST} nor git says what the source was'

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from . import plots, results
+from . import plots, results, svg
 from .study import Compared, Measured, Point, Side
 
 
@@ -100,10 +100,11 @@ class Report:
         mine, other = (0, 1) if over_nel else (1, 0)
         series = {f'{"N" if over_nel else "nel"} = {s}': [(float(p[other]), values[p]) for p in sorted(values)
                                                          if p[mine] == s] for s in sorted({p[mine] for p in values})}
-        svg = plots.curves(title, series, 'nel (elements)' if over_nel else 'N (points per direction)', unit, over_nel)
-        if not svg:
+        drawn = plots.curves(name, title, series, 'nel (elements)' if over_nel else 'N (points per direction)', unit,
+                             log_x=over_nel)
+        if not drawn:
             return ''
-        results.save_bytes(os.path.join(self.folder, f'{name}.svg'), svg.encode())
+        results.save_bytes(os.path.join(self.folder, f'{name}.svg'), svg.file((title, drawn)).encode())
         self.plots += 1
         return f'\n\n![{title}]({name}.svg)'
 
@@ -311,5 +312,5 @@ class Report:
             part()
         path = os.path.join(self.folder, 'report.md')
         results.save_bytes(path, ('\n\n'.join(self.text) + '\n').encode())
-        print(f'report: {path}; {plots.count_of(self.plots)}')
+        print(f'report: {path}; {self.plots} plots')
         return good

@@ -1,183 +1,55 @@
-"""`rooftop verify`: is a result consistent and unchanged?
+"""`rooftop verify`: is a result consistent and unchanged, and is it one that a buyer can accept?
 
-Everything in a file that follows from something else in it is computed again: verdicts from checks, median and spread
-from windows, the figure of merit from the credited work, the seed from the nonce. The seal shows whether anything was
-changed since the file was written. A folder's manifest holds the SHA-256 of each file. With --rerun the program here
-makes the inputs again and their digests are compared. docs/run-rules.md says what all of this can show, and what it
-cannot. Each fault is one line.
+judge.py computes again what follows from something else in a file; here a folder's files are held against each other and
+against the source tree of this suite. The seal shows whether anything was changed since a file was written. With --rerun
+the program here says what the result must say (rerun.py). Each fault is one line. What a file lacks to be accepted is no
+fault. docs/run-rules.md says what all of this can show, and what it cannot.
 """
 import argparse
-import json
-import math
 import os
-import statistics
+import re
 from collections.abc import Iterator
-from typing import NamedTuple, Optional
+from dataclasses import dataclass, field
+from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, pack, programs, results, source
-from .results import AnyResult, Ceilings, Folder, Mismatch, Program, Run, Rung, Scale
-from .plan import OFFICIAL
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machine, one_line, pack, programs, results,
+               source, source_tree)
+from .judge import judge_energy, judge_program, judge_scaling, near, watts
+from .plan import FREE_OF
+from .rerun import Rerun, measured
+from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
 
-ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
-MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536
+HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
+FOREIGN = re.compile(r'-D|-include|-imacros|-Wl,(--wrap|--defsym)|.*\.(o|a|so|c)$')  # words of flags that bring code
+SLACK = 2.0  # seconds: dates are whole seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, a folder of rooftop run, or the archive of rooftop pack')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, a folder of rooftop run, or '
+                        'the archive of rooftop pack')
     parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
-    parser.add_argument('--rerun', action='store_true', help='make the inputs here and compare their digest')
+    parser.add_argument('--rerun', action='store_true', help='make the inputs and checks here, and compare')
     programs.add_arguments(parser)
 
 
-def near(a: float, b: float) -> bool:
-    return abs(a - b) <= ROUNDING * max(abs(a), abs(b))
-
-
-# ---- A program's result ----
-
-def judge_checks(rung: Rung) -> Iterator[str]:
-    for check in rung.checks:
-        held = check.value is not None and check.value <= check.bound
-        if held != check.held:
-            value = 'not finite' if check.value is None else check.value
-            yield f"check '{check.name}': value {value} and bound {check.bound} say " \
-                  f"{'held' if held else 'failed'}, the file says otherwise"
-    if not rung.checks:
-        yield 'no checks: nothing was verified'
-    if rung.right != all(check.held for check in rung.checks):
-        yield f'verdict is {rung.verdict}, its checks say otherwise'
-    if (rung.verdict == 'UNSTEADY') != bool(rung.disturbed):
-        yield f'verdict is {rung.verdict}, and what disturbed it: {"; ".join(rung.disturbed) or "nothing"}'
-
-
-def judge_times(rung: Rung) -> Iterator[str]:
-    windows = rung.window_seconds
-    if not windows:
-        if rung.fom_flop_per_s is not None:
-            yield 'fom_flop_per_s without windows'
-        return
-    median = statistics.median(windows)
-    spread = (max(windows) - min(windows)) / median
-    for name, told, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread)):
-        if told is not None and not near(told, value):
-            yield f'{name} is {told:.9g}, its windows say {value:.9g}'
-    if rung.windows not in (None, len(windows)):
-        yield f'windows is {rung.windows}, there are {len(windows)}'
-    if rung.valid and spread > MOST_SPREAD * (1 + ROUNDING):
-        yield f'verdict is VALID, the spread is {100 * spread:.1f} %'
-    if rung.fom_flop_per_s is not None and not rung.valid:
-        yield f'verdict is {rung.verdict}, and there is a figure of merit'
-    if rung.credited_flop_per_unit and rung.fom_flop_per_s is not None:
-        fom = rung.credited_flop_per_unit / median
-        if not near(rung.fom_flop_per_s, fom):
-            yield f'fom_flop_per_s is {rung.fom_flop_per_s:.6g}, credited work over the median says {fom:.6g}'
-
-
-def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings]) -> float:
-    """Returns the share of the ceilings, the nearest one, that a rung reaches. What its largest kernel touches may fit
-    in a cache that no ceiling was measured for: then the arithmetic alone counts."""
-    bandwidth = max(max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s) for row in ceilings)
-    least = rung.ceilings_again.working_set_bytes if rung.ceilings_again else LEAST_SET
-    if rung.touched_bytes is not None and rung.touched_bytes < least:
-        bandwidth = 0.0
-    flops = {'fp64': [row.fma64_flop_per_s for row in ceilings],
-             'fp32': [row.fma32_flop_per_s for row in ceilings]}.get(rung.arithmetic, [0.0])
-    time = ranks * (rung.seconds_per_unit or math.inf)
-    rates = (((rung.bytes_per_unit or 0.0) / time, bandwidth), ((rung.flop_per_unit or 0.0) / time, max(flops)))
-    return max(rate / ceiling if ceiling else 0.0 for rate, ceiling in rates)
-
-
-def judge_plausible(result: Program, rung: Rung) -> Iterator[str]:
-    """A timed rung that is VALID must be possible by the ceilings of its own file, on one of the processors that it may
-    have run on."""
-    if not rung.valid or not rung.window_seconds:
-        return
-    again = [rung.ceilings_again] if rung.ceilings_again else []
-    places = {'cpu': ('cpu',), 'cuda': ('gpu',)}.get(rung.kind, ('gpu', 'cpu'))
-    found = {'cpu': result.ceilings_cpu, 'gpu': result.ceilings_gpu}
-    rows = [([row] if row else []) + again for row in map(found.get, places)]
-    shares = [share_of(rung, result.ranks, ceilings) for ceilings in rows if ceilings]
-    if not shares:
-        yield 'the file has no ceilings to judge it by'
-    elif min(shares) > MOST_SHARE * (1 + ROUNDING):
-        yield f'VALID at {100 * min(shares):.0f} % of the ceilings in the file'
-
-
-def judge_official(rung: Rung) -> Iterator[str]:
-    """Checks a measured run against the rules for published results."""
-    windows, timed, warm_up = len(rung.window_seconds or ()), rung.timed_seconds or 0.0, rung.warm_up_seconds or 0.0
-    if windows < OFFICIAL.windows:
-        yield f'official: fewer than {OFFICIAL.windows} windows'
-    elif timed < OFFICIAL.window * windows * (1 - ROUNDING):
-        yield f'official: windows of {timed / windows:.1f} s, not {OFFICIAL.window:g}'
-    if warm_up < OFFICIAL.warm_up * (1 - ROUNDING):
-        yield f'official: warm-up of {warm_up:.1f} s, not {OFFICIAL.warm_up:g}'
-
-
-def worst(verdicts: list[str]) -> str:
-    """Returns the verdict of a result whose rungs have these."""
-    return max(verdicts, key=('VALID', 'UNSTEADY', 'INVALID').index, default='VALID')
-
-
-def judge_program(result: Program, official: bool = False) -> list[str]:
-    """Returns the faults of a program's result, one line each."""
-    wrong = []
-    for i, rung in enumerate(result.rungs):
-        said = [*judge_checks(rung), *judge_times(rung), *judge_plausible(result, rung)]
-        said += judge_official(rung) if official else []
-        wrong += [f'rungs[{i}] {rung.name}: {line}' for line in said]
-    verdict = worst([rung.verdict for rung in result.rungs])
-    if result.rungs and result.verdict != verdict:
-        wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')
-    if result.nonce and result.seed != results.seed_of(result.nonce):
-        wrong.append(f"nonce '{result.nonce}' gives the seed {results.seed_of(result.nonce)}, not {result.seed}")
-    if result.options['seed'] != result.seed:
-        wrong.append(f"options.seed is {result.options['seed']}, seed is {result.seed}")
-    return wrong
-
-
-def digest_here(result: Program, bindir: Optional[str]) -> str:
-    """Returns the digest of the inputs that the program here makes for a result's problem."""
-    words = [programs.find(result.program, bindir), '--digest']
-    words += [f'--{name}={value}' for name, value in result.options.items() if name not in ('seed', 'ranks')]
-    words += ['--nonce', result.nonce] if result.nonce else ['--seed', str(result.seed)]
-    ended = programs.run(words, limit=1800)
-    lines = ended.text.strip().splitlines()
-    if ended.exit != 0 or not lines:
-        raise Fault(ENVIRONMENT, f'{" ".join(words[:2])}: {programs.reason(ended)}')
-    return lines[-1].strip()
-
-
-def judge_scaling(scale: Scale) -> list[str]:
-    """Returns the faults of efficiencies."""
-    wrong = []
-    for kind, all_points in (('strong', scale.strong), ('weak', scale.weak)):
-        points = [point for point in all_points if point.verdict]
-        for point in points:
-            times, foms = ((points[0].seconds_per_unit, point.seconds_per_unit),
-                           (point.fom_flop_per_s, points[0].fom_flop_per_s))
-            more, less = times if kind == 'strong' else foms
-            if not more or not less or point.efficiency is None:
-                wrong.append(f'{kind}, {point.ranks} ranks: no rate or no efficiency')
-                continue
-            efficiency = more / less / (point.ranks / points[0].ranks)
-            if not near(point.efficiency, efficiency):
-                wrong.append(f'{kind}, {point.ranks} ranks: efficiency is {point.efficiency:.6g}, its times say '
-                             f'{efficiency:.6g}')
-    return wrong
+@dataclass
+class Judged:
+    """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None if it could not be read."""
+    path: str
+    record: Optional[AnyResult] = None
+    wrong: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: bool = False
+    step: Optional[Step] = None  # of a folder's run
+    run: Optional[Run] = None
 
 
 # ---- A run ----
 
-class Judged(NamedTuple):
-    """A file and its faults. record: None if it could not be read."""
-    path: str
-    wrong: list[str]
-    record: Optional[AnyResult]
-
-
 def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
-    for app, row in run.summary.items():
+    peak = {f'peak-{app}': row for app, row in run.peak.items()}
+    for app, row in {**run.summary, **peak}.items():
         result = loaded.get(app)
         rung = result.rungs[0] if result and result.rungs else None
         told = (row.verdict, row.fom, row.spread, row.rung)
@@ -192,119 +64,263 @@ def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
             yield f'aggregate is {run.aggregate.value:.6g}, the reference here gives {value}'
 
 
+def members(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def gpus(run: Run) -> list[Json]:
+    rows = run.environment.get('gpus')
+    return [members(row) for row in rows] if isinstance(rows, list) else []
+
+
 def judge_environment(run: Run, result: Program) -> Iterator[str]:
     """Compares what the system said with what the program said."""
-    there = run.environment
     if result.ranks != run.ranks:
         yield f'{result.ranks} ranks, run.json says {run.ranks}'
-    if run.ranks == 1 and not run.launcher and result.host != there.get('host'):
-        yield f'host {result.host}, run.json says {there.get("host")}'
-    names = [gpu['name'] for gpu in there.get('gpus', ())]
+    if run.ranks == 1 and not run.launcher and result.host != run.environment.get('host'):
+        yield f'host {result.host}, run.json says {run.environment.get("host")}'
+    names = [row.get('name') for row in gpus(run)]
     if result.gpu and names and result.gpu not in names:
         yield f'gpu {result.gpu}, run.json says {names[0]}'
+    built = run.programs.get(result.program)
+    if built and built.version.get('version') != result.version:
+        yield f'version {result.version}, run.json says {built.version.get("version")}'
 
 
-def judge_source(folder: Folder) -> Iterator[str]:
-    what, tier = folder.manifest.source, folder.manifest.tier
-    if tier != 'unknown' and tier != source.tier_of(what.changed):
+def judge_step(run: Run, step: Step, result: Program) -> Iterator[str]:
+    """Holds the times of a step against each other: windows <= timed <= step <= run."""
+    begin, end = results.instant(run.started), results.instant(run.finished or run.started)
+    date = results.instant(result.date)
+    if begin is not None and end is not None and date is not None and run.finished:
+        if not begin - SLACK <= date <= end + SLACK:
+            yield f'{step.json}: dated {result.date}, the run was from {run.started} to {run.finished}'
+    spent = sum((rung.warm_up_seconds or 0.0) + (rung.timed_seconds or 0.0) for rung in result.rungs)
+    if step.seconds is not None and spent > step.seconds + SLACK:
+        yield f'{step.json}: timed for {spent:.1f} s in a step of {step.seconds:.1f} s'
+    limit = run.ranks * max((watts(row.get('power.limit')) for row in gpus(run)), default=0.0)
+    for rung in result.rungs:
+        yield from (f'{step.json}: {rung.name}: {line}' for line in judge_energy(rung, limit))
+
+
+def judge_run_time(run: Run) -> Iterator[str]:
+    begin, end = results.instant(run.started), results.instant(run.finished or '')
+    spent = sum(step.seconds or 0.0 for step in run.steps if step.state == 'done')
+    if begin is not None and end is not None and spent > end - begin + SLACK:
+        yield f'its steps took {spent:.0f} s, the run {end - begin:.0f} s'
+
+
+def unlike(loaded: dict[str, Program]) -> Iterator[str]:
+    """Yields what all results of one machine have in common, and these have not."""
+    rates = [rung.clocks.tsc_hz for result in loaded.values() for rung in result.rungs
+             if rung.clocks and rung.clocks.tsc_hz and rung.clocks.monotonic_s >= 1]
+    if rates and max(rates) > 1.01 * min(rates):
+        yield f'the time-stamp counter ran at {min(rates) / 1e9:.3f} and at {max(rates) / 1e9:.3f} GHz'
+
+
+def foreign(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
+    """Yields code that is in a measured program, or was loaded into it, and is not of the source."""
+    found = [('rooftop', members(run.environment.get('variables')))]
+    found += [(name, {**result.variables}) for name, result in loaded.items()]
+    for name, variables in found:
+        yield from (f'{name}: {key}={variables[key]}' for key in machine.FOREIGN if variables.get(key))
+    for name, result in loaded.items():
+        for flags in ('CC', 'CXX', 'CPPFLAGS', 'CFLAGS', 'CXXFLAGS', 'NVCCFLAGS', 'LDFLAGS', 'LIBS'):
+            for word in result.build.get(flags, '').split():
+                if FOREIGN.match(word) and not HARMLESS.match(word):
+                    yield f'{name}: {flags} has {word}'
+
+
+def judge_peaks(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
+    """Holds what was declared against what a choice may set: all other options are those of the base."""
+    for app in run.peak:
+        base, peak = loaded.get(app), loaded.get(f'peak-{app}')
+        if not base or not peak:
+            yield f'peak.{app}: no result of base and peak'
+            continue
+        for name in sorted(base.options.keys() | peak.options.keys()):
+            told, known = peak.options.get(name), base.options.get(name)
+            if told != known and name not in FREE_OF[peak.program]:
+                yield f'peak-{app}.json: --{name} is {told}, and {known} in {app}.json: it is not free'
+
+
+def judge_official(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
+    """Checks a run against the rules for published results."""
+    yield from (f'official: no {app}' for app in results.APPS if app not in loaded)
+    for app in results.APPS:
+        if app in loaded and loaded[app].verdict != 'VALID':
+            yield f'official: {app} is {loaded[app].verdict}'
+    if run.size == 'tiny':
+        yield 'official: size tiny is for tests'
+    if run.tier == 'unknown':
+        yield f'official: tier unknown: {run.source.why or "what was changed is not said"}'
+    measured_ = {app: loaded[app] for app in results.APPS if app in loaded}
+    yield from (f'official: {app}.json does not say how it was built' for app, result in measured_.items()
+                if not result.build)
+    yield from (f'official: {line}' for line in foreign(run, measured_))
+
+
+# ---- The source ----
+
+def unchanged(what: results.Source) -> Optional[str]:
+    """Returns the tree_sha256 that the source of a result has if nothing was changed, by the source here; None: not
+    known."""
+    root = source_tree()
+    if what.commit and root:
+        there = source.tree_at(root, what.commit)
+        return source.sha256(there) if there else None
+    mine, tier = source.judge()
+    return mine.tree_sha256 if tier == 'baseline' and mine.version == what.version else None
+
+
+def judge_source(folder: Folder, lacks: list[str]) -> Iterator[str]:
+    run = folder.manifest
+    what, tier = run.source, run.tier
+    if tier not in ('unknown', source.tier_of(what.changed)):
         yield f'tier is {tier}, the files that were changed say {source.tier_of(what.changed)}'
-    if what.diff_file:
-        try:
-            same = results.sha256_of(folder.file(what.diff_file)) == what.diff_sha256
-        except OSError:
-            same = False
-        if not same:
-            yield f'{what.diff_file}: not the file that the run wrote'
+    if tier == 'invalid':
+        yield f'tier invalid: {what.why or "protected files were changed"}'
+    if what.diff_file and not folder.holds(what.diff_file, what.diff_sha256):
+        yield f'{what.diff_file}: not the file that the run wrote'
+    for app, built in run.programs.items():
+        if built.version.get('version') != what.version:
+            yield f'{app} is of version {built.version.get("version")}, the source is {what.version}'
+    if tier != 'baseline':
+        return
+    known, name = unchanged(what), f'commit {what.commit[:12]}' if what.commit else f'release {what.version}'
+    if known is None:
+        lacks.append(f'a source that is known here ({name} is not: fetch it)')
+    elif known != what.tree_sha256:
+        yield f'tree_sha256 is {(what.tree_sha256 or "none")[:12]}.., {name} has {known[:12]}..: not baseline'
+    mine = source.judge()[0]
+    if mine.version == what.version and mine.generated_sha256 and what.generated_sha256 != mine.generated_sha256:
+        yield 'configure, Makefile.in or build-aux are not those of the release: not baseline'
 
+
+# ---- Files ----
 
 def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program]) -> Iterator[str]:
     """Judges the files of all steps into `files` and `loaded`; yields what the manifest says wrongly of them."""
     run = folder.manifest
     for step in folder.steps:
-        path = folder.file(step.json)
+        try:
+            path = folder.file(step.json)
+        except Fault as fault:
+            yield f'{step.name}: {fault}'
+            continue
         if step.state != 'done':
             yield f'{step.name}: {step.state}{": " if step.why else ""}{step.why}'
-        elif not os.path.isfile(path):
+        elif not os.path.lexists(path):
             yield f'{step.json} is missing'
         else:
             if not folder.whole(step):
                 yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
-            result = judge_file(path, run.nonce, files, run.official and step.name == step.app)
-            if isinstance(result, Program):
-                loaded[step.name] = result
-                if result.program != step.app:
-                    yield f'{step.json}: from {result.program}, not {step.app}'
-                yield from (f'{step.json}: {line}' for line in judge_environment(run, result))
+            judged = judge_file(path, run.nonce, files, run.official and (measured(step) or step.name == f'peak-{step.app}'),
+                                follow=False)
+            judged.step, judged.run = step, run
+            if isinstance(judged.record, Program):
+                loaded[step.name] = judged.record
+                if judged.record.program != step.app:
+                    yield f'{step.json}: from {judged.record.program}, not {step.app}'
+                yield from (f'{step.json}: {line}' for line in judge_environment(run, judged.record))
+                yield from judge_step(run, step, judged.record)
 
 
-def judge_folder(folder: Folder, files: list[Judged]) -> list[str]:
-    """Returns the faults of a run; adds its programs' results to files."""
-    run, wrong = folder.manifest, []
+def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> Iterator[str]:
+    """Yields the faults of a run; adds its programs' results to files."""
+    run = folder.manifest
     loaded: dict[str, Program] = {}
     if run.nonce and run.seed != results.seed_of(run.nonce):
-        wrong.append(f"nonce '{run.nonce}' does not give the seed {run.seed}")
+        yield f"nonce '{run.nonce}' does not give the seed {run.seed}"
     if run.state != 'complete':
-        wrong.append('the run is not complete')
-    wrong += judge_steps(folder, files, loaded)
-    return wrong + [*judge_summary(run, loaded), *judge_source(folder)]
+        yield 'the run is not complete'
+    yield from judge_steps(folder, files, loaded)
+    yield from judge_run_time(run)
+    yield from judge_summary(run, loaded)
+    yield from judge_source(folder, judged.lacks)
+    yield from unlike(loaded)
+    yield from judge_peaks(run, loaded)
+    if run.official:
+        yield from judge_official(run, loaded)
+    else:
+        judged.lacks.append('--official')
+    if run.size == 'tiny':
+        judged.lacks.append('a size above tiny')
+    judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if step.attempts > 1]
 
 
-def faults_of(record: AnyResult, path: str, files: list[Judged], official: bool) -> list[str]:
-    if isinstance(record, Run):
-        return judge_folder(Folder(os.path.dirname(path) or '.', record), files)
-    return judge_scaling(record) if isinstance(record, Scale) else judge_program(record, official)
-
-
-def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: bool = False) -> Optional[AnyResult]:
-    """Adds a file's faults to files; returns its record, or None if it cannot be read."""
+def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: bool = False,
+               follow: bool = True) -> Judged:
+    """Judges a file, and those that it names, into files."""
+    judged = Judged(path)
     try:
-        data, value = results.parse(path)
-        record = results.record_of(value)
+        data, value = results.parse(path, follow)
+        record = judged.record = results.record_of(value)
     except Fault as fault:
-        files.append(Judged(path, [str(fault).replace(f'{path}: ', '')], None))
-        return None
+        judged.wrong, judged.unreadable = [str(fault).replace(f'{path}: ', '')], True
+        files.append(judged)
+        return judged
     except Mismatch as mismatch:
-        files.append(Judged(path, [f'not by docs/result-schema.json: {mismatch}'], None))
-        return None
-    wrong = [] if nonce in (None, record.nonce) else [f"nonce is '{record.nonce}', not '{nonce}'"]
-    wrong += faults_of(record, path, files, official)
+        judged.wrong = [f'not by docs/result-schema.json: {mismatch}']
+        files.append(judged)
+        return judged
+    if nonce not in (None, record.nonce):
+        judged.wrong.append(f"nonce is '{record.nonce}', not '{nonce}'")
+    if isinstance(record, Run):
+        judged.wrong += judge_folder(Folder(os.path.dirname(path) or '.', record), judged, files)
+    else:
+        judged.wrong += judge_scaling(record) if isinstance(record, Scale) else judge_program(record, official)
     if not results.seal_holds(data, record.nonce):
-        known = '' if wrong else '; the change is in a part that is only recorded, such as environment or options'
-        wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')
-    elif isinstance(record, Program) and record.verdict == 'INVALID' and not wrong:
-        wrong.append('consistent and unchanged, and its verdict is INVALID')
-    files.append(Judged(path, wrong, record))
-    return record
+        known = '' if judged.wrong else '; the change is in a part that is only recorded, such as environment or options'
+        judged.wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')
+    elif isinstance(record, Program) and record.verdict == 'INVALID' and not judged.wrong:
+        judged.wrong.append('consistent and unchanged, and its verdict is INVALID')
+    files.append(judged)
+    return judged
 
 
 def rerun(files: list[Judged], bindir: Optional[str]) -> None:
-    """Compares the digests of all results with those of inputs that are made here."""
-    seen: dict[str, str] = {}
-    for _, wrong, record in files:
-        if not isinstance(record, Program):
-            continue
-        problem = json.dumps([record.program, record.options, record.nonce], sort_keys=True)
-        if problem not in seen:
-            seen[problem] = digest_here(record, bindir)
-        if seen[problem] != record.inputs_digest:
-            wrong.append(f'inputs_digest is {record.inputs_digest[:12]}.., the inputs made here have '
-                         f'{seen[problem][:12]}..')
+    """Compares all results with what the programs here say."""
+    asked = Rerun(bindir)
+    for judged in files:
+        if isinstance(judged.record, Program):
+            try:
+                judged.wrong += asked.faults(judged.path, judged.record, judged.step, judged.run)
+            except Fault as fault:
+                judged.lacks.append(f'--rerun ({fault})')
+
+
+def verdict(files: list[Judged], given: list[Judged], args: argparse.Namespace) -> str:
+    """Returns what is said of all files that have no fault. given: those of the command line."""
+    lacks = [line for judged in files for line in judged.lacks]
+    lacks += ['a run of rooftop run'] if any(not isinstance(judged.record, Run) for judged in given) else []
+    lacks += [] if args.nonce else ["the buyer's word (--nonce)"]
+    not_rerun = [] if args.rerun else ['--rerun']
+    if lacks:
+        return f'consistent; lacks {", ".join(dict.fromkeys(lacks + not_rerun))}'
+    runs = ', '.join(f'size {judged.record.size}, tier {judged.record.tier}' for judged in given
+                     if isinstance(judged.record, Run))
+    return f"official, {runs}, nonce '{args.nonce}': ACCEPTED" + (
+        '' if args.rerun else '; not compared with the programs here: --rerun does')
 
 
 def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
+    given = []
     for path in args.files:
         path = pack.unpack(path) if path.endswith('.tar.xz') else path
         if os.path.isdir(path):
             path = os.path.join(path, 'run.json')
-        if not os.path.isfile(path):
+        if not os.path.lexists(path):
             raise Fault(USAGE, f'{path}: no such file')
-        judge_file(path, args.nonce, files)
+        given.append(judge_file(path, args.nonce, files))
     if args.rerun:
         rerun(files, args.bindir)
-    bad = sum(bool(judged.wrong) for judged in files)
+    bad = [judged for judged in files if judged.wrong]
     for judged in files:
-        for line in judged.wrong or ['consistent and unchanged']:
-            print(f'{judged.path}: {line}')
-    print(f'verify: {len(files)} files, {bad} with faults: {"NOT ACCEPTED" if bad else "ACCEPTED"}')
-    return INVALID if bad else VALID
+        for line in (judged.wrong or ['consistent and unchanged']) + [f'note: {line}' for line in judged.notes]:
+            print(one_line(f'{judged.path}: {line}'))
+    said = f'{len(bad)} with faults: NOT ACCEPTED' if bad else one_line(verdict(files, given, args))
+    print(f'verify: {len(files)} file{"s" if len(files) > 1 else ""}, {said}')
+    if any(judged not in given or not judged.unreadable for judged in bad):
+        return INVALID
+    return ENVIRONMENT if bad else VALID

@@ -6,6 +6,7 @@
 #define GFNN_INPUT_H
 
 #include "apps/gfnn-wave/kernel.h"
+#include "base/sha256.h"
 
 /* --- model.c, head.c, voxel.c: which material is where --- */
 
@@ -56,7 +57,8 @@ typedef struct {
     double mean[GFNN_MAX_COEF];
     gfnn_mlp_t reg, cls; /* cls: outputs are scores of classes */
     int classes;
-    float *centroid; /* [classes][coefs], whitened */
+    float *centroid;                   /* [classes][coefs], whitened */
+    char digest[RT_SHA256_DIGITS + 1]; /* of the whole file */
     void *memory;
 } gfnn_weights_t;
 /* Returns NULL, and one line in why, if the file is absent, truncated or of another version, if its
@@ -66,7 +68,7 @@ void gfnn_weights_free(gfnn_weights_t *weights);
 /* Refuses, with both values, a file that is not for this run: form, M, ds, dt, Vp, range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
                         const gfnn_materials_t *materials, const char *path);
-/* Finds the file of --weights shipped: in $GFNN_INPUTS, then where io/inputs.h says. */
+/* Finds the file of --weights shipped, where io/inputs.h says. */
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
 
 /* --- infer.c, fit.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */

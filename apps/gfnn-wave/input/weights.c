@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/sha256.h"
 #include "io/inputs.h"
 #include "io/scan.h"
 
@@ -255,6 +256,11 @@ gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len)
             !widths(&s, &w->cls, w->classes, "classifier") || !whole(&s, w) || !values(&s, w)) {
             gfnn_weights_free(w);
             w = NULL;
+        } else {
+            rt_sha256_t hash;
+            rt_sha256_begin(&hash);
+            rt_sha256_add(&hash, data, bytes);
+            rt_sha256_end_hex(&hash, w->digest);
         }
     }
     RT_FREE(data, RT_HOST);
@@ -307,7 +313,7 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
 
 /* --- the files that ship --- */
 
-enum { MAX_FOLDERS = 1 + RT_INPUTS_FOLDERS, MAX_NAMES = 16, MAX_NAME = 80 };
+enum { MAX_NAMES = 16, MAX_NAME = 80 };
 
 typedef struct {
     char name[MAX_NAMES][MAX_NAME];
@@ -334,23 +340,24 @@ static void find_names(const char *folder, const char *like, names_t *names)
     qsort(names->name, (size_t)names->n, MAX_NAME, by_name);
 }
 
-RT_NORETURN static void refuse_shipped(const char *wanted, const char *const *folder, int folders)
+RT_NORETURN static void refuse_shipped(const char *wanted, const rt_inputs_t *folders)
 {
     char text[MAX_NAMES * (MAX_NAME + 2)] = "";
     names_t names = {.n = 0};
     char like[MAX_NAME];
     /* names another dt of this form and M, otherwise any file */
     snprintf(like, sizeof like, "%.*s", (int)(strstr(wanted, "-dt") + 3 - wanted), wanted);
-    for (int f = 0; f < 2 * folders && names.n == 0; f++)
-        find_names(folder[f % folders], f < folders ? like : "", &names);
+    for (int f = 0; f < 2 * folders->n && names.n == 0; f++)
+        find_names(folders->path[f % folders->n], f < folders->n ? like : "", &names);
     for (int k = 0; k < names.n; k++) {
         strcat(text, k > 0 ? ", " : "");
         strcat(text, names.name[k]);
     }
-    rt_refuse(RT_USAGE, "no %s ships with the program%s%s (looked in %s%s%s%s%s%s%s): %s", wanted,
-              names.n > 0 ? ", but " : "", text, folder[0], folders > 1 ? ", " : "",
-              folders > 1 ? folder[1] : "", folders > 2 ? ", " : "", folders > 2 ? folder[2] : "",
-              folders > 3 ? ", " : "", folders > 3 ? folder[3] : "", remedy);
+    rt_text_t where = {""};
+    for (int f = 0; f < folders->n; f++)
+        rt_text_add(&where, "%s%s", f > 0 ? ", " : "", folders->path[f]);
+    rt_refuse(RT_USAGE, "no %s ships with the program%s%s (looked in %s): %s", wanted,
+              names.n > 0 ? ", but " : "", text, where.text, remedy);
 }
 
 static bool is_there(const char *path)
@@ -363,30 +370,24 @@ static bool is_there(const char *path)
 
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
 {
-    const char *folder[MAX_FOLDERS], *inputs = getenv("GFNN_INPUTS");
     rt_inputs_t shipped;
     char name[MAX_NAME], kernels[24] = "";
-    int folders = 0;
     bool fits = true;
     if (strcmp(config->weights, "shipped") != 0) {
         fits = strlen(config->weights) < len;
         snprintf(path, len, "%s", config->weights);
     } else {
-        if (inputs && *inputs)
-            folder[folders++] = inputs;
         rt_inputs_folders("gfnn-wave", &shipped);
-        for (int k = 0; k < shipped.n; k++)
-            folder[folders++] = shipped.path[k];
         if (config->precond == GFNN_GFM)
             snprintf(kernels, sizeof kernels, "%lld", (long long)config->kernels);
         snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(config->precond), kernels,
                  1e6 * config->dt);
-        for (int f = 0; f < folders; f++) {
-            fits = (size_t)snprintf(path, len, "%s/%s", folder[f], name) < len;
+        for (int f = 0; f < shipped.n; f++) {
+            fits = (size_t)snprintf(path, len, "%s/%s", shipped.path[f], name) < len;
             if (!fits || is_there(path))
                 break;
-            if (f == folders - 1)
-                refuse_shipped(name, folder, folders);
+            if (f == shipped.n - 1)
+                refuse_shipped(name, &shipped);
         }
     }
     if (!fits)

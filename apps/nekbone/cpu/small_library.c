@@ -10,7 +10,10 @@
 #include "small.h"
 
 #if RT_HAVE_BLAS
-#include <cblas.h>
+#include RT_BLAS_HEADER
+#ifdef RT_BLAS_THREADS
+void RT_BLAS_THREADS(RT_BLAS_INT);
+#endif
 
 static void dgemm(const nek_product_t *p, const double *A, const double *B, double *C)
 {
@@ -22,14 +25,14 @@ static void prepare_dgemm(nek_product_t *product, nek_case_t which)
 {
     (void)which;
     /* We run one thread per product; threads inside BLAS would compete for the same cores. */
-#if RT_HAVE_OPENBLAS
-    openblas_set_num_threads(1);
+#ifdef RT_BLAS_THREADS
+    RT_BLAS_THREADS(1);
 #endif
     product->run = dgemm;
 }
 
 const nek_small_t nek_small_dgemm = {
-    .name = "dgemm", .idea = "BLAS: " RT_BLAS_LIBS, .prepare = prepare_dgemm};
+    .name = "dgemm", .idea = "BLAS: " RT_BLAS_NAME, .prepare = prepare_dgemm};
 #else
 const nek_small_t nek_small_dgemm = {
     .name = "dgemm",

@@ -2,9 +2,9 @@
 import math
 import unittest
 
-from helper import program, sample
+from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, exercise, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, exercise, figures, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -20,13 +20,24 @@ class Compare(unittest.TestCase):
 
     def test_verdict(self):
         noise = math.hypot(0.01, 0.01)
-        for ratio, verdict in ((1 + 2.1 * noise, 'faster'), (1 + 1.9 * noise, 'no verdict'),
-                               (1 / (1 + 1.9 * noise), 'no verdict'), (1 / (1 + 2.1 * noise), 'slower')):
+        for ratio, *verdict in ((1 + 2.1 * noise, 'faster', ''), (1 + 1.9 * noise, 'no verdict', compare.WITHIN),
+                                (1 / (1 + 1.9 * noise), 'no verdict', compare.WITHIN),
+                                (1 / (1 + 2.1 * noise), 'slower', '')):
             with self.subTest(ratio):
-                got = compare.ratio_of(figure(1e9), figure(ratio * 1e9))
+                got = compare.judge(figure(1e9), figure(ratio * 1e9))
                 self.assertAlmostEqual(got[0], ratio)
                 self.assertAlmostEqual(got[1], noise)
-                self.assertEqual(got[2], verdict)
+                self.assertEqual(list(got[2:]), verdict)
+
+    def test_disturbed(self):
+        """No verdict beside an UNSTEADY side, or if the same processor had another bandwidth; another one may have."""
+        unsteady = figure(None)._replace(why='UNSTEADY: windows differ by 43.0 %')
+        self.assertEqual(compare.judge(figure(1e9), unsteady, ('a', 'b'))[::2],
+                         (None, 'no verdict'))
+        self.assertEqual(compare.judge(figure(1e9), unsteady, ('a', 'b'))[3], 'b: UNSTEADY: windows differ by 43.0 %')
+        here, slow = (figure(fom)._replace(place='EPYC', bandwidth=rate) for fom, rate in ((2e9, 2e11), (1e9, 1e11)))
+        self.assertEqual(compare.judge(here, slow)[2:], ('no verdict', 'the bandwidth of the same processor differs by 100 %'))
+        self.assertEqual(compare.judge(here, slow._replace(place='Xeon'))[2], 'slower')
 
     def test_problem(self):
         compare.same_problem(figure(1, degree='9'), figure(2, degree='9'), 'nekbone', ('a', 'b'))
@@ -35,16 +46,51 @@ class Compare(unittest.TestCase):
 
     def test_figure(self):
         result = program()
-        side = compare.Side.__new__(compare.Side)
-        side.figures = {}
-        side.take(result, True)
-        got = side.figures['nekbone', '']
+        got = compare.figures_of(result, True)['nekbone', '']
         self.assertEqual((got.rung, got.fom), (result.rungs[0].name, result.rungs[0].fom_flop_per_s))
         self.assertNotIn('seed', got.problem)
-        result.rungs[0].verdict = 'UNSTEADY'
-        side.figures = {}
-        side.take(result, True)
-        self.assertEqual(side.figures, {})
+        result.rungs[0].verdict, result.rungs[0].disturbed = 'UNSTEADY', ['windows differ by 43.0 %']
+        got = compare.figures_of(result, True)['nekbone', '']
+        self.assertEqual((got.fom, got.why), (None, 'UNSTEADY: windows differ by 43.0 %'))
+
+    def test_manifest(self):
+        """A run.json without the files it names is compared by its summary."""
+        side = compare.Side(str(SOURCE / 'docs' / 'reference' / 'small.json'))
+        self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
+        self.assertTrue(all(figure.fom for figure in side.figures.values()))
+        self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * 4)
+
+
+class Power(unittest.TestCase):
+    def test_power(self):
+        rung = results.Rung.from_json({**program().rungs[0].to_json(), 'energy_joules': 50.0, 'energy_seconds': 2.0,
+                                       'seconds_per_unit': 0.1, 'fom_flop_per_s': 1e9})
+        self.assertAlmostEqual(rung.watts, 25)
+        self.assertAlmostEqual(rung.joules_per_unit, 2.5)
+        self.assertAlmostEqual(rung.flop_per_joule, 4e7)
+        rung.energy_joules = None
+        self.assertEqual((rung.watts, rung.joules_per_unit, rung.flop_per_joule), (None, None, None))
+
+
+class Shares(unittest.TestCase):
+    def test_shares(self):
+        """The higher of the job's ceilings and the rung's own counts; what is in several precisions has no ceiling; none above 102 %."""
+        value = program().to_json()
+        row = {**value['rungs'][0], 'bytes_per_unit': 1e9, 'flop_per_unit': 1e9, 'seconds_per_unit': 1.0}
+        ceilings = {'working_set_bytes': 1, 'copy_bytes_per_s': 2e9, 'triad_bytes_per_s': 1e9, 'read_bytes_per_s': 1e9,
+                    'fma64_flop_per_s': 4e9, 'fma32_flop_per_s': 8e9}
+        for arithmetic, again, wanted in (
+                ('fp64', 1e9, [(0.5, 'bandwidth'), (0.25, 'FP64 FMA')]), ('fp32', 4e9, [(0.25, 'bandwidth'), (0.125, 'FP32 FMA')]),
+                ('mixed', 1e9, [(0.5, 'bandwidth')])):
+            rung = {**row, 'arithmetic': arithmetic, 'ceilings_again': {**ceilings, 'copy_bytes_per_s': again}}
+            rungs = [rung, {**row, 'arithmetic': 'mixed'}]  # what was measured again is of the first alone
+            got = figures.Result(results.Program.from_json({**value, 'ceilings_cpu': ceilings, 'rungs': rungs}))
+            self.assertEqual([one.shares() for one in got.rungs], [wanted, [(0.5, 'bandwidth')]])
+        less = {**ceilings, 'copy_bytes_per_s': 0.9e9, 'triad_bytes_per_s': 0.0, 'read_bytes_per_s': 0.0}
+        got = figures.Result(results.Program.from_json({**value, 'ceilings_cpu': less, 'rungs': [{
+            name: member for name, member in row.items() if name != 'ceilings_again'}]}))
+        self.assertNotIn('bandwidth', [what for _, what in got.rungs[0].shares()])
+        self.assertEqual(figures.share_text(got.rungs[0].share_bandwidth), figures.DASH)
 
 
 class Aggregate(unittest.TestCase):

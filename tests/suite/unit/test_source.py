@@ -1,6 +1,7 @@
 """Which class a source file is of, and the tier of a release that was changed; the lessons and their files."""
 import os
 import pathlib
+import subprocess
 import unittest
 from unittest import mock
 
@@ -22,7 +23,7 @@ CLASSES = {
              'common/machine/device.c', 'common/machine/kokkos.cpp', 'common/halo/exchange.c', 'common/base/mem.c',
              'common/tune/search.c', 'apps/nekbone/nekbone.h', 'apps/nekbone/local.mk'),
     None: ('README.md', 'docs/run-rules.md', 'tests/nekbone/cli.sh', 'tools/coverage', 'apps/nekbone/README.md',
-           'apps/alya-rhs/hill.png', 'common/judge/verify.o', 'apps/nekbone/cuda/compiled_text.inc',
+           'apps/alya-rhs/picture.png', 'common/judge/verify.o', 'apps/nekbone/cuda/compiled_text.inc',
            'tools/rooftop_suite/__pycache__/cli.pyc')}
 
 
@@ -53,16 +54,45 @@ class Releases(InFolder):
 
     def test_release(self):
         """A build in the source folder changes nothing, an edit of the source does."""
-        for path in ('configure.ac', 'common/driver/main.c', 'common/halo/plan.c', 'apps/nekbone/cpu/jammed.c'):
+        for path in ('configure.ac', 'configure', 'Makefile.in', 'build-aux/depcomp', 'common/driver/main.c', 'common/halo/plan.c', 'apps/nekbone/cpu/jammed.c'):
             self.put(path, 'as released\n')
         self.put(source.MANIFEST, source.manifest('tree'))
         cases = (('common/driver/main.o', 'baseline'), ('common/librooftop.a', 'baseline'),
                  ('common/rooftop.pc', 'baseline'), ('apps/nekbone/judge/verify.o', 'baseline'),
-                 ('apps/nekbone/cuda/compiled_text.inc', 'baseline'), ('common/halo/plan.c', 'ported'),
+                 ('apps/nekbone/cuda/compiled_text.inc', 'baseline'), ('build-aux/depcomp', 'ported'),
+                 ('configure', 'ported'), ('common/halo/plan.c', 'ported'),
                  ('apps/nekbone/cpu/new.c', 'optimised'), ('common/driver/main.c', 'invalid'))
         for path, expected in cases:  # each in addition to those before it
             self.put(path, 'made or changed\n')
             self.assertEqual(source.judge_tree('tree')[1], expected, path)
+
+
+class Clones(InFolder):
+    def git(self, *words):
+        subprocess.run(['git', '-C', 'clone', '-c', 'user.name=x', '-c', 'user.email=x@x', *words], check=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_hidden(self):
+        """Files are compared with the commit, whatever git was told to overlook."""
+        paths = ('configure.ac', 'common/driver/main.c', 'apps/nekbone/work.c', 'tools/rooftop')
+        for path in paths:
+            os.makedirs(os.path.dirname(os.path.join('clone', path)), exist_ok=True)
+            pathlib.Path('clone', path).write_text('as committed\n')
+        self.git('init', '-q')
+        self.git('add', '.')
+        self.git('commit', '-q', '-m', 'all')
+        pathlib.Path('clone', 'configure').write_text('made by ./bootstrap\n')
+        clean, tier = source.judge_tree('clone')
+        self.assertEqual((clean.changed, tier), ([], 'baseline'))
+        self.assertEqual(source.sha256(source.tree_at('clone', clean.commit)), clean.tree_sha256)
+        self.git('update-index', '--assume-unchanged', paths[1])
+        self.git('update-index', '--skip-worktree', paths[2])
+        for path in paths[1:3]:
+            pathlib.Path('clone', path).write_text('changed\n')
+        what, tier = source.judge_tree('clone')
+        self.assertEqual((what.changed, tier), (sorted(paths[1:3]), 'invalid'))
+        with mock.patch.object(source, 'source_tree', lambda: 'clone'):
+            self.assertIn(b'+++ b/apps/nekbone/work.c\n@@ -1 +1 @@\n-as committed\n+changed\n', source.diff())
 
 
 class Lessons(unittest.TestCase):

@@ -1,0 +1,62 @@
+# configure.sh - what configure decides, by a small configure of its own that has only the macro in question: CUDA for the
+# GPUs that are there, the compiler that nvcc is given, and which BLAS is which. nvcc and the GPUs are not real.
+app=configure
+here=$(cd "${abs_top_srcdir:-.}" && pwd)
+. "$here/tests/common/lib.sh" || exit 1
+autoconf --version >/dev/null 2>&1 || skip "no autoconf"
+
+# small NAME LINES...: writes the script ./NAME, a configure that runs these macros.
+small() {
+    { printf 'm4_define([AM_CONDITIONAL], [])\n'
+      printf 'm4_include([%s])\n' "$here/m4/rt_util.m4" "$here/m4/rt_cuda.m4" "$here/m4/rt_blas.m4"
+      printf 'AC_INIT([small], [1])\n'
+      printf '%s\n' "${@:2}"; } >"$1.ac" && autoconf -o "$1" "$1.ac" 2>"$1.err" || { cat "$1.err"; fail "autoconf $1"; exit 1; }
+}
+
+# ---- CUDA ----
+small cuda 'RT_CUDA' 'AS_ECHO(["archs $rt_cuda_archs flags $RT_NVCCFLAGS why $rt_why_cuda"])'
+mkdir bin gpu
+printf '#!/bin/sh\ncase "$*" in\n*--list-gpu-code*) echo sm_80; echo sm_90 ;;\n*"-ccbin ccache"*) exit 1 ;;\nesac\n' >bin/nvcc
+printf '#!/bin/sh\nexit 0\n' >bin/ccache
+printf '#!/bin/sh\ncat "$GPUS"\n' >gpu/nvidia-smi
+chmod +x bin/* gpu/*
+printf '9.0\n8.0\n9.0\n' >two
+echo 12.0 >newer
+
+# decides WHAT PATTERN GPUS ARGUMENT...: what configure says, with these GPUs, matches.
+decides() {
+    local path=$PWD/bin:$PATH
+    [ -z "$3" ] || path=$PWD/gpu:$path
+    GPUS=$3 CUDA_HOME='' PATH=$path CXX='ccache c++ -m64' ./cuda "${@:4}" >out 2>&1
+    grep -q -e "$2" out || fail "$1: $(tail -n 1 out)"
+}
+decides "two kinds of GPU" 'archs 80,90 .*code=sm_80 .*code=sm_90' two
+decides "the compiler behind ccache" '-ccbin c++ ' two
+decides "a list" 'archs 90 ' two --with-cuda-arch=90
+decides "a GPU that this nvcc does not know" 'archs 80,90 ' newer
+decides "native with such a GPU" 'error: --with-cuda-arch=native: .*(120 )' newer --with-cuda-arch=native
+if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1 && ! command -v nvidia-smi >/dev/null; then
+    decides "no GPU" 'archs  .*why there is no NVIDIA GPU here; --with-cuda builds it all the same' ''
+    decides "no GPU, but asked for" 'archs 80,90 ' '' --with-cuda
+    decides "no GPU, but a list" 'archs 80 ' '' --with-cuda-arch=80
+fi
+
+# ---- BLAS ----
+small blas 'AC_PROG_CC' 'RT_BLAS' 'AS_ECHO(["found $rt_blas"])' 'sed -n "s/^#define RT_BLAS_\([A-Z]*\) /\1 /p" confdefs.h'
+# blas NAME HEADER FUNCTION LIBRARY...: a folder with a BLAS that has the function.
+blas() {
+    mkdir -p "$1/include" "$1/lib"
+    echo 'void cblas_dgemm(void);' >"$1/include/$2"
+    echo "void cblas_dgemm(void) {} void $3(void) {}" >x.c
+    ${CC:-cc} -c x.c && for l in "${@:4}"; do ar rc "$1/lib/lib$l.a" x.o 2>/dev/null || exit 1; done
+    ./blas CC="${CC:-cc}" --with-blas="$PWD/$1" >out 2>&1
+}
+blas blis cblas.h bli_thread_set_num_threads blis blas
+grep -q '^found BLIS, .*-lblis$' out && grep -q '^INT long' out || fail "BLIS: $(tail -n 3 out)"
+blas mkl mkl_cblas.h MKL_Set_Num_Threads mkl_intel_lp64 mkl_sequential mkl_core
+grep -q '^found MKL, ' out && grep -q '^HEADER .*/mkl_cblas.h"$' out || fail "MKL: $(tail -n 3 out)"
+blas alias cblas.h openblas_set_num_threads blas
+grep -q '^found OpenBLAS, .*-lblas$' out || fail "OpenBLAS by another name: $(tail -n 3 out)"
+blas reference cblas.h dgemm_ blas
+grep -q '^found the reference BLAS, which is slow' out && ! grep -q '^THREADS' out || fail "reference BLAS: $(tail -n 3 out)"
+exit $failed

@@ -1,0 +1,133 @@
+"""`rooftop accept`: is the machine at hand the one that a result folder tells of?
+
+Each app's measured rung is run once more, briefly, with a new nonce: seconds per unit, ceilings and the rate of the
+processor's counter are compared with the folder's. A file can be invented, a run in the buyer's presence cannot. A
+machine that is slower beyond twice the noise is not the one of the folder.
+"""
+import argparse
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, programs
+from .cli import seconds
+from .compare import noise_of
+from .rerun import problem_words
+from .results import APPS, Ceilings, Folder, Program, Rung, Step
+
+LEAST_CEILING = 0.05  # by which ceilings of short samples may be lower
+CLOCK = 0.01  # by which the rates of one processor's counter may differ
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('folder', metavar='FOLDER', help='of rooftop run')
+    add('--nonce', metavar='TEXT', required=True, help="a new word, not the folder's")
+    add('--seconds', type=seconds, default=3.0, metavar='S', help='of timing per app (default 3)')
+    programs.add_launcher(parser)
+    programs.add_arguments(parser)
+
+
+class Row(NamedTuple):
+    """An app, there and here. wrong: what is not as the folder says; unsteady: why there is no verdict."""
+    app: str
+    rung: str
+    there: float
+    here: Optional[float]
+    noise: float
+    wrong: list[str]
+    unsteady: str
+
+
+def same_way(command: list[str]) -> list[str]:
+    """Returns the options of a step's command that say where it ran."""
+    pairs = zip(command, command[1:])
+    return [word for name, value in pairs if name in ('--device', '--threads') for word in (name, value)]
+
+
+def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace) -> Program:
+    """Returns the result of one short run here; Fault if there is none."""
+    run, rung = folder.manifest, there.rungs[0]
+    words = problem_words(there, step, run) + same_way(step.command)
+    words += [] if '--rung' in words else ['--rung', rung.name]
+    words += ['--nonce', args.nonce, '--seconds', f'{args.seconds:g}', '--windows', '3', '--quiet']
+    launcher = programs.launcher_words(args.launcher, run.ranks) or run.launcher
+    with tempfile.TemporaryDirectory(prefix='rooftop_accept_') as place:
+        got = programs.measure(programs.find(step.app, args.bindir), words, os.path.join(place, 'here.json'),
+                               launcher=launcher, ranks=run.ranks, nonce=args.nonce, limit=1800)
+    if not got.result:
+        raise Fault(INVALID if got.ended.exit == INVALID else ENVIRONMENT, f'{step.app}: {got.why}')
+    return got.result
+
+
+def compare_ceilings(name: str, there: Optional[Ceilings], here: Optional[Ceilings]) -> Iterator[str]:
+    if not there or not here:
+        return
+    for what in ('copy_bytes_per_s', 'read_bytes_per_s', 'fma64_flop_per_s'):
+        told, got = getattr(there, what), getattr(here, what)
+        allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
+        if got < told * (1 - allowed):
+            yield f'{name} {what} is {got:.4g} here, {told:.4g} there'
+
+
+def compare_machine(there: Program, here: Program) -> Iterator[str]:
+    """Yields what makes it another machine, whatever its speed."""
+    for what in ('cpu', 'gpu', 'threads'):
+        told, got = getattr(there, what), getattr(here, what)
+        if told != got:
+            yield f'{what} is {got or "none"} here, {told or "none"} there'
+    rates = [result.rungs[0].clocks.tsc_hz for result in (there, here)
+             if result.rungs[0].clocks and result.rungs[0].clocks.tsc_hz]
+    if len(rates) == 2 and abs(rates[0] - rates[1]) > CLOCK * rates[0]:
+        yield f'the time-stamp counter runs at {rates[1] / 1e9:.3f} GHz here, {rates[0] / 1e9:.3f} GHz there'
+    yield from compare_ceilings('CPU', there.ceilings_cpu, here.ceilings_cpu)
+    yield from compare_ceilings('GPU', there.ceilings_gpu, here.ceilings_gpu)
+
+
+def row_of(there: Program, here: Program) -> Row:
+    told, got = there.rungs[0], here.rungs[0]
+
+    def noise(rung: Rung) -> float:
+        return noise_of(rung.window_seconds or [], rung.spread or 0.0)
+    both = math.hypot(noise(told), noise(got))
+    before, now = told.seconds_per_unit or 0.0, got.seconds_per_unit
+    if got.verdict == 'UNSTEADY' or not now:
+        return Row(there.program, told.name, before, now, both, [], '; '.join(got.disturbed) or 'it was not timed')
+    wrong = [*compare_machine(there, here)]
+    if now > before * (1 + 2 * both):
+        wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * both:.1f} %')
+    return Row(there.program, told.name, before, now, both, wrong, '')
+
+
+def print_row(row: Row) -> None:
+    here = f'{1e6 * row.here:12.1f}' if row.here else '-'
+    ratio = f'{row.there / row.here:7.3f}' if row.here else '-'
+    said = f'no verdict: {row.unsteady}' if row.unsteady else '; '.join(row.wrong) or 'as the folder says'
+    print(f'{row.app:12}{row.rung:16}{1e6 * row.there:12.1f}{here:>12}{ratio:>8}{100 * row.noise:7.1f} %  {said}', flush=True)
+
+
+def main(args: argparse.Namespace) -> int:
+    folder = Folder.open(args.folder)
+    run = folder.manifest
+    if not args.nonce or args.nonce == run.nonce:
+        raise Fault(USAGE, f"--nonce: '{args.nonce}' must be a new word: the folder's is '{run.nonce}'")
+    rows = []
+    print(f'{"app":12}{"rung":16}{"us there":>12}{"us here":>12}{"speed":>8}{"noise":>9}')
+    for step in folder.steps:
+        there = folder.result(step.name) if step.name in APPS else None
+        if there and there.rungs and there.rungs[0].seconds_per_unit:
+            rows.append(row_of(there, measure(folder, step, there, args)))
+            print_row(rows[-1])
+    if not rows:
+        raise Fault(INVALID, f'{args.folder}: no measured run in it')
+    wrong, unsteady = [row.app for row in rows if row.wrong], [row.app for row in rows if row.unsteady]
+    if wrong:
+        print(f'accept: {", ".join(wrong)}: not as {args.folder} says: NOT ACCEPTED')
+        return INVALID
+    if unsteady:
+        print(f'accept: no verdict for {", ".join(unsteady)}: end what disturbs this machine, and try again')
+        return ENVIRONMENT
+    print(f"accept: {len(rows)} app{'s' if len(rows) > 1 else ''} as {args.folder} says, nonce '{args.nonce}': ACCEPTED")
+    return VALID
