@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, page, results
+from . import INVALID, VALID, Fault, figures, page, results
 from .compare import noise_of
-from .results import Folder, Program, Run, Rung
+from .results import Folder, Program, Run
 
 Value = Union[str, float, int, None]
 
@@ -71,38 +71,28 @@ class Place(NamedTuple):
     declared: str = ''
 
 
-def ratio(a: Optional[float], b: Optional[float]) -> Optional[float]:
-    return a / b if a is not None and b else None
-
-
 def giga(value: Optional[float]) -> Optional[float]:
     return None if value is None else value / 1e9
 
 
-def row_of(place: Place, result: Program, rung: Rung) -> Row:
-    """Returns the row of a rung. Rates and ceilings are of all ranks; without VALID there is no figure of merit."""
-    on_gpu = rung.kind == 'cuda' or rung.kind == 'kokkos' and not result.ceilings_cpu
-    ceilings = result.ceilings_gpu if on_gpu else result.ceilings_cpu
-    fom = rung.fom_flop_per_s if rung.valid else None
-    watts = ratio(rung.energy_joules, rung.energy_seconds)
-    whole = result.ranks * 1e-9
-    most = max(ceilings.copy_bytes_per_s, ceilings.triad_bytes_per_s, ceilings.read_bytes_per_s) if ceilings else None
-    run = place.folder
-    return Row(
-        result=place.path, date=result.date, host=result.host, processor=result.gpu if on_gpu else result.cpu,
-        ranks=result.ranks, threads=result.threads, size=run.size if run else None,
-        official=('yes' if run.official else 'no') if run else None, tier=run.tier if run else None, app=result.program,
-        run=place.run, rung=rung.name, kind=rung.kind, precision=rung.precision or rung.arithmetic,
-        declared=place.declared, verdict=rung.verdict, disturbed='; '.join(rung.disturbed), fom_gflop_per_s=giga(fom),
-        unit=rung.unit, seconds_per_unit=rung.seconds_per_unit, spread=rung.spread,
-        noise=noise_of(rung.window_seconds, rung.spread or 0.0) if rung.window_seconds else None,
-        timed_seconds=rung.timed_seconds, bandwidth_gb_per_s=most * whole if most else None,
-        fma64_gflop_per_s=ceilings.fma64_flop_per_s * whole if ceilings else None,
-        fma32_gflop_per_s=ceilings.fma32_flop_per_s * whole if ceilings else None,
-        achieved_gb_per_s=giga(ratio(rung.bytes_per_unit, rung.seconds_per_unit)),
-        achieved_gflop_per_s=giga(ratio(rung.flop_per_unit, rung.seconds_per_unit)),
-        joules_per_unit=watts * rung.seconds_per_unit if watts and rung.seconds_per_unit else None, watts=watts,
-        gflop_per_s_per_watt=giga(ratio(fom, watts)), energy_source=rung.energy_source)
+def rows_of_result(place: Place, program: Program) -> list[Row]:
+    """Returns the rows of a result. Rates and ceilings are of all ranks; without VALID there is no figure of merit."""
+    result, run, rows = figures.Result(program), place.folder, []
+    for rung in result.rungs:
+        row, on = rung.row, rung.processor
+        rows.append(Row(
+            result=place.path, date=program.date, host=program.host,
+            processor=program.gpu if on == 'gpu' else program.cpu, ranks=program.ranks, threads=program.threads,
+            size=run.size if run else None, official=('yes' if run.official else 'no') if run else None,
+            tier=run.tier if run else None, app=program.program, run=place.run, rung=rung.name, kind=rung.kind,
+            precision=rung.precision, declared=place.declared, verdict=row.verdict, disturbed='; '.join(row.disturbed),
+            fom_gflop_per_s=giga(rung.fom), unit=row.unit, seconds_per_unit=row.seconds_per_unit, spread=row.spread,
+            noise=noise_of(rung.windows, row.spread or 0.0) if rung.windows else None, timed_seconds=row.timed_seconds,
+            bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
+            fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
+            achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
+            gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.energy_source))
+    return rows
 
 
 def programs_in(path: str) -> Iterator[tuple[Place, Program]]:
@@ -125,7 +115,7 @@ def programs_in(path: str) -> Iterator[tuple[Place, Program]]:
 
 def rows_of(paths: list[str]) -> list[Row]:
     found = [one for path in paths for one in programs_in(path)]
-    rows = [row_of(place, result, rung) for place, result in found for rung in result.rungs]
+    rows = [row for place, program in found for row in rows_of_result(place, program)]
     if not rows:
         raise Fault(INVALID, f'{paths[0]}: no results in it')
     return rows
@@ -156,10 +146,10 @@ def shown(row: Row) -> list[str]:
     def number(value: Optional[float], form: str = '.4g') -> str:
         return '-' if value is None else format(value, form)
 
-    share = ratio(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
+    share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
             number(row.fom_gflop_per_s), number(row.spread, '.1%'), number(row.noise, '.1%'),
-            number(share if share and share <= 1.02 else None, '.0%'), number(row.joules_per_unit), number(row.watts),
+            number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit), number(row.watts),
             number(row.gflop_per_s_per_watt)]
 
 

@@ -16,7 +16,7 @@ from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machi
                source, source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
 from .plan import FREE_OF
-from .rerun import Rerun, measured
+from .rerun import Rerun
 from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
 
 HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
@@ -214,8 +214,8 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
         else:
             if not folder.whole(step):
                 yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
-            judged = judge_file(path, run.nonce, files, run.official and (measured(step) or step.name == f'peak-{step.app}'),
-                                follow=False)
+            official = run.official and step.name in (step.app, f'peak-{step.app}')
+            judged = judge_file(path, run.nonce, files, official, follow=False)
             judged.step, judged.run = step, run
             if isinstance(judged.record, Program):
                 loaded[step.name] = judged.record

@@ -178,20 +178,19 @@ class Table(unittest.TestCase):
         """What CSV has of a rung follows from its result; energy is per unit and per second, not of all windows."""
         made = program(energy_joules=600.0, energy_seconds=2.0, energy_source='NVML')
         rung = made.rungs[0]
-        row = table.row_of(table.Place('=1+1', 'base'), made, rung)
+        row = table.rows_of_result(table.Place('=1+1', 'base'), made)[0]
         self.assertEqual((row.watts, row.joules_per_unit), (300.0, 300.0 * rung.seconds_per_unit))
         self.assertAlmostEqual(row.gflop_per_s_per_watt, rung.fom_flop_per_s / 300e9)
         self.assertAlmostEqual(row.achieved_gb_per_s, rung.bytes_per_unit / rung.seconds_per_unit / 1e9)
         lines = table.csv_text([row]).splitlines()
         self.assertEqual(lines[0].split(','), list(table.Row._fields))
         self.assertTrue(lines[1].startswith("'=1+1,"))  # no formula
-        unsteady = table.row_of(table.Place('x', 'base'), made, program(verdict='UNSTEADY').rungs[0])
+        unsteady = table.rows_of_result(table.Place('x', 'base'), program(verdict='UNSTEADY'))[0]
         self.assertEqual((unsteady.fom_gflop_per_s, unsteady.verdict), (None, 'UNSTEADY'))
 
     def test_order(self):
         """The best of an app first; ladders only when asked for."""
-        made = program()
-        rows = [table.row_of(table.Place(name, run), made, program(fom_flop_per_s=fom).rungs[0])
+        rows = [table.rows_of_result(table.Place(name, run), program(fom_flop_per_s=fom))[0]
                 for name, run, fom in (('slow', 'base', 1e9), ('fast', 'peak', 2e9), ('rung', 'ladder', 3e9))]
         self.assertEqual([row.result for row in table.ordered(rows, False)], ['fast', 'slow'])
         self.assertEqual([row.result for row in table.ordered(rows, True)], ['fast', 'slow', 'rung'])
