@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, VALID, Fault, Json, figures, lessons, page, plots, programs, results, sections,
+from . import (ENVIRONMENT, INVALID, VALID, Fault, figures, lessons, page, plots, programs, results, sections,
                source_tree)
 from .cli import minutes, seconds
 from .page import Html, details, fill, inline, join, pre
