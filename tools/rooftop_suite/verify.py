@@ -166,7 +166,7 @@ def judge_source(folder: Folder, lacks: list[str]) -> Iterator[str]:
     if what.diff_file and not folder.holds(what.diff_file, what.diff_sha256):
         yield f'{what.diff_file}: not the file that the run wrote'
     for app, built in run.programs.items():
-        if built.version.get('version') != what.version:
+        if str(built.version.get('version')).removesuffix('-dirty') != what.version.removesuffix('-dirty'):
             yield f'{app} is of version {built.version.get("version")}, the source is {what.version}'
     if tier != 'baseline':
         return

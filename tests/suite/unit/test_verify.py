@@ -4,7 +4,10 @@ import functools
 import hashlib
 import io
 import json
+import os
 import pathlib
+import shutil
+import signal
 import time
 import unittest
 from unittest import mock
@@ -316,6 +319,38 @@ class Hostile(InFolder):
                         pathlib.Path(f'{name}.json').write_text(data.replace(value['seal'], seal.hexdigest()))
                         self.both(name)
             write(f'{name}.json', value, seal=True)
+
+    def test_files(self):
+        """A folder with links, pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing of
+        it is waited for, and a file that is not a result's own is not read."""
+        standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
+        run = run_of('n1', 'nekbone')
+        os.rename('nekbone.json', 'outside.json')
+        signal.alarm(60)
+        for make in (lambda path: os.symlink('/dev/zero', path), os.mkfifo, os.mkdir,
+                     lambda path: os.symlink(os.path.abspath('outside.json'), path),
+                     lambda path: pathlib.Path(path).touch() or os.truncate(path, 5 << 30)):
+            for name in ('nekbone.json', 'run.json', 'doctor.json', 'scale-x.json', 'gfnn-wave-picture.png'):
+                shutil.rmtree('sent', ignore_errors=True)
+                os.mkdir('sent')
+                shutil.copy('outside.json', 'sent/nekbone.json')
+                results.save('sent/run.json', run, 'n1')
+                pathlib.Path('sent', name).unlink(missing_ok=True)
+                make(os.path.join('sent', name))
+                for command in ('verify', 'report', 'compare'):
+                    with self.subTest(f'{name} {command}'), contextlib.redirect_stdout(io.StringIO()) as out, \
+                            contextlib.redirect_stderr(out):
+                        status = cli.main([command, 'sent'])
+                        self.assertNotIn('fault of the suite', out.getvalue())
+                        if command == 'verify' and name == 'nekbone.json':
+                            self.assertEqual(status, 1)
+                            self.assertIn('nekbone.json: not the file that the run wrote', out.getvalue())
+        for name in ('/dev/zero', '../outside.json', '', '.', 'sent/nekbone.json'):
+            results.save('run.json', changed(run, ('steps', 0, 'json'), name), 'n1')
+            self.assertIn('is no name of a file in this folder', ' '.join(faults('run.json')))
+            results.save('run.json', changed(run, ('source',), {**run['source'], 'diff_file': name}), 'n1')
+            self.assertTrue(not name or any('not the file that the run wrote' in line for line in faults('run.json')))
+        signal.alarm(0)
 
     def both(self, name):
         for command in (['verify', f'{name}.json'], ['compare', '.', 'nekbone.json']):
