@@ -105,6 +105,8 @@ class Plan:
     def check(self) -> None:
         if len(set(self.apps)) != len(self.apps):
             raise Fault(USAGE, f'--apps {self.given["apps"]}: an app is listed twice')
+        if not self.nonce.isprintable():
+            raise Fault(USAGE, f"--nonce '{self.nonce}': give it letters and digits")
         if self.windows < 5 or self.windows > 64:
             raise Fault(USAGE, f'--windows {self.windows}: the median is of 5 to 64')
         if self.seconds <= 0 or self.soak > 1440:
