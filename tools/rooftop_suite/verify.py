@@ -1,9 +1,9 @@
 """`rooftop verify`: is a result consistent and unchanged, and is it one that a buyer can accept?
 
-judge.py computes again what follows from something else in a file; here a folder's files are held against each other and
-against the source tree of this suite. The seal shows whether anything was changed since a file was written. With --rerun
-the program here says what the result must say (rerun.py). Each fault is one line. What a file lacks to be accepted is no
-fault. docs/run-rules.md says what all of this can show, and what it cannot.
+judge.py computes again what follows from something else in a file; here a folder's files are held against each other
+and against the source tree of this suite. The seal shows whether anything was changed since a file was written. With
+--rerun the program here says what the result must say (rerun.py). Each fault is one line. What a file lacks to be
+accepted is no fault. docs/run-rules.md says what all of this can show, and what it cannot.
 """
 import argparse
 import os
@@ -15,7 +15,7 @@ from typing import Optional
 from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machine, one_line, programs, results, source,
                source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
-from .rerun import Rerun, measured
+from .rerun import EXTENTS, Rerun, measured
 from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
 
 HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Judged:
-    """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None if it could not be read."""
+    """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None: not read."""
     path: str
     record: Optional[AnyResult] = None
     wrong: list[str] = field(default_factory=list)
@@ -46,7 +46,8 @@ class Judged:
 # ---- A run ----
 
 def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
-    for app, row in run.summary.items():
+    rows = [*run.summary.items(), *((f'peak-{app}', row) for app, row in run.peak.items())]
+    for app, row in rows:
         result = loaded.get(app)
         rung = result.rungs[0] if result and result.rungs else None
         told = (row.verdict, row.fom, row.spread, row.rung)
@@ -106,6 +107,15 @@ def judge_run_time(run: Run) -> Iterator[str]:
         yield f'its steps took {spent:.0f} s, the run {end - begin:.0f} s'
 
 
+def judge_peaks(loaded: dict[str, Program]) -> Iterator[str]:
+    """A peak run is of the problem of its base run."""
+    for app, names in EXTENTS.items():
+        base, peak = loaded.get(app), loaded.get(f'peak-{app}')
+        for name in names if base and peak else ():
+            if base and peak and base.options.get(name) != peak.options.get(name):
+                yield f'peak-{app}.json: --{name} is {peak.options.get(name)}, {app}.json has {base.options.get(name)}'
+
+
 def unlike(loaded: dict[str, Program]) -> Iterator[str]:
     """Yields what all results of one machine have in common, and these have not."""
     rates = [rung.clocks.tsc_hz for result in loaded.values() for rung in result.rungs
@@ -140,7 +150,7 @@ def judge_official(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
     measured_ = {app: loaded[app] for app in results.APPS if app in loaded}
     yield from (f'official: {app}.json does not say how it was built' for app, result in measured_.items()
                 if not result.build)
-    yield from (f'official: {line}' for line in foreign(run, measured_))
+    yield from (f'official: {line}' for line in foreign(run, loaded))
 
 
 # ---- The source ----
@@ -220,6 +230,7 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> Iterato
     yield from judge_run_time(run)
     yield from judge_summary(run, loaded)
     yield from judge_source(folder, judged.lacks)
+    yield from judge_peaks(loaded)
     yield from unlike(loaded)
     if run.official:
         yield from judge_official(run, loaded)
@@ -252,7 +263,8 @@ def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: b
     else:
         judged.wrong += judge_scaling(record) if isinstance(record, Scale) else judge_program(record, official)
     if not results.seal_holds(data, record.nonce):
-        known = '' if judged.wrong else '; the change is in a part that is only recorded, such as environment or options'
+        known = '' if judged.wrong else \
+            '; the change is in a part that is only recorded, such as environment or options'
         judged.wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')
     elif isinstance(record, Program) and record.verdict == 'INVALID' and not judged.wrong:
         judged.wrong.append('consistent and unchanged, and its verdict is INVALID')

@@ -81,7 +81,7 @@ def run_of(nonce, *names, **changed):
     measured = {name: results.load(f'{name}.json', results.Program) for name in names}
     first = measured[names[0]]
     run = {**sample('run'), 'nonce': nonce, 'seed': results.seed_of(nonce), 'tier': 'baseline', 'launcher': [],
-           'aggregate': {'value': None, 'why': 'no reference'}, 'ranks': 1, 'official': False, 'size': 'tiny',
+           'aggregate': {'value': None, 'why': 'no reference'}, 'peak': {}, 'ranks': 1, 'official': False, 'size': 'tiny',
            'started': first.date, 'finished': first.date, 'environment': {'host': first.host}}
     run['source'].update(changed=[], diff_file=None, commit=None, tree_sha256=TREE, version=first.version)
     run['programs'] = {name: {'path': name, 'sha256': 'b' * 64, 'version': {'version': result.version}}
@@ -173,6 +173,8 @@ FORGERIES = (  # what a vendor may try with an official result, sealed again: [(
     ('a smaller problem under the label', [('run', ('size',), 'medium')], '--size is small, and medium'),
     ('an easier problem', [('nekbone', ('options', 'degree'), '5')], '--degree is 5, and 9'),
     ('an option more', [('alya-rhs', ('options', 'communication'), 'no')], '--communication is no, and None'),
+    ('an undeclared option', [('run', ('steps', 0, 'command'), ['nekbone', '--degree', '5']),
+                              ('nekbone', ('options', 'degree'), '5')], '--degree is 5, and 9'),
     ('credited threefold', [('nekbone', RUNG + ('credited_flop_per_unit',), 3e7),
                             ('nekbone', RUNG + ('fom_flop_per_s',), 6e9),
                             ('run', ('summary', 'nekbone', 'fom'), 6e9)], 'credited_flop_per_unit is 3'),
@@ -233,7 +235,8 @@ class Forgeries(InFolder):
         words = ('--nonce', 'n1', '--size', 'small', '--window', '10', '--warm-up', '3')
         for app in results.APPS:
             standin('bin', '--json', f'{app}.json', *words, app=app)
-        cls.good = Forgeries.good = {app: {**results.parse(f'{app}.json')[1], 'seal': results.ZEROS} for app in results.APPS}
+        cls.good = Forgeries.good = {app: {**results.parse(f'{app}.json')[1], 'seal': results.ZEROS}
+                                     for app in results.APPS}
         date = results.instant(cls.good['nekbone']['date'])
         run = run_of('n1', *results.APPS, official=True, size='small', **{
             name: time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(date + more)) for name, more in (
@@ -321,8 +324,8 @@ class Hostile(InFolder):
             write(f'{name}.json', value, seal=True)
 
     def test_files(self):
-        """A folder with links, pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing of
-        it is waited for, and a file that is not a result's own is not read."""
+        """A folder with links, pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing
+        of it is waited for, and a file that is not a result's own is not read."""
         standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
         run = run_of('n1', 'nekbone')
         os.rename('nekbone.json', 'outside.json')
