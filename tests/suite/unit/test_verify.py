@@ -81,7 +81,8 @@ def run_of(nonce, *names, **changed):
     measured = {name: results.load(f'{name}.json', results.Program) for name in names}
     first = measured[names[0]]
     run = {**sample('run'), 'nonce': nonce, 'seed': results.seed_of(nonce), 'tier': 'baseline', 'launcher': [],
-           'aggregate': {'value': None, 'why': 'no reference'}, 'peak': {}, 'ranks': 1, 'official': False, 'size': 'tiny',
+           'aggregate': {'value': None, 'why': 'no reference'}, 'peak': {}, 'ranks': 1,
+           'official': False, 'size': 'tiny',
            'started': first.date, 'finished': first.date, 'environment': {'host': first.host}}
     run['source'].update(changed=[], diff_file=None, commit=None, tree_sha256=TREE, version=first.version)
     run['programs'] = {name: {'path': name, 'sha256': 'b' * 64, 'version': {'version': result.version}}
