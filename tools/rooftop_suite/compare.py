@@ -4,8 +4,8 @@ A rung's noise is half the spread of its windows without the shortest and the lo
 at least 1 %: clocks and placement vary by that much between runs even if the windows of each run agree. The noise of a
 ratio is the root of the sum of both squares.
 
-There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another bandwidth
-there, which no program changes.
+There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another
+bandwidth there, which no program changes.
 """
 import argparse
 import json
@@ -25,13 +25,13 @@ Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of one '
-                        'alone, such as docs/reference/small.json; all others are compared with the first')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of '
+                        'one, such as docs/reference/small.json; all others are compared with the first')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
 class Figure(NamedTuple):
-    """The FOM of a rung and its noise; the options of its problem, if the file has them; and what it was measured on."""
+    """The FOM of a rung and its noise, the options of its problem if the file has them, and where it was measured."""
     rung: str
     fom: Optional[float]
     noise: float
@@ -187,8 +187,9 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
     measured = [row for row in rows if row.measured]
     if len(measured) > 1:
         disturbed = ', '.join(row.app for row in measured if not row.counts)
-        mean = math.exp(statistics.mean(math.log(row.ratio) for row in measured if row.ratio)) if not disturbed else 0
-        print(f'  geometric mean of {len(measured)} apps: ' + (f'none, {disturbed}: disturbed' if disturbed else f'{mean:.3f}'))
+        logs = [math.log(row.ratio) for row in measured if row.ratio]
+        mean = f'none, disturbed: {disturbed}' if disturbed else f'{math.exp(statistics.mean(logs)):.3f}'
+        print(f'  geometric mean of {len(measured)} apps: {mean}')
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 """`rooftop report DIR`: a result folder as one HTML file that needs nothing else: no network, no script.
 
-It reads what `rooftop run` writes (run.json, APP.json, ladder-APP.json, the picture) and scale-*.json of `rooftop
-scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and every text
-is escaped. Numbers come from the programs' own files, never from the summary.
+It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture) and scale-*.json of
+`rooftop scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
+every text is escaped. Numbers come from the programs' own files, never from the summary.
 
 `rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
 """
@@ -18,7 +18,7 @@ from .results import Program
 from .sections import CREDITED, Figures, Section, listed, powers, roofline
 
 LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
-BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # members of a program's result
+BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +58,10 @@ def picture(name: str, output: str) -> int:
     return VALID
 
 
+def small(lines: Sequence[str]) -> Html:
+    return join(fill('reason', text=line) for line in lines if line)
+
+
 class Report:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.figures = evidence, Figures()
@@ -72,34 +76,31 @@ class Report:
         shares = []
         for name, _, result in self.lines:
             rung = result.rungs[0]
-            share, of = next(iter(rung.shares()), (None, ''))
-            shares.append(plots.Share(name, rung.name, rung.kind, share if rung.fom else None, of, f'{scaled(rung.fom)} GFlop/s'
-                                      if rung.fom else rung.verdict, bool(rung.fom)))
-        return self.figures.figure(plots.overview('overview', 'The apps below their ceilings', shares), join([
-            f'Each app on this machine: at the right its figure of merit in {CREDITED}, which is what machines are '
-            'compared by; the bar is how much of the nearest measured ceiling the rung uses.'])) if shares else Html()
+            share, of = next(iter(rung.shares() if rung.fom else ()), (None, ''))
+            said = f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict
+            shares.append(plots.Share(name, rung.name, rung.kind, share, of, said, bool(rung.fom)))
+        drawn = plots.overview('overview', 'The apps below their ceilings', shares) if shares else ''
+        return self.figures.figure(drawn, fill('of the overview'))
 
     def headline(self) -> Html:
         run = self.evidence.run
         ratios = run.aggregate.ratios if run else {}
         without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
         rungs = [result.rungs[0] for _, _, result in self.lines]
-        shares = [rung.shares() for rung in rungs]
-        declared = [run.peak[app].declared if run and name != app and app in run.peak else '' for name, app, _ in self.lines]
-        under = 'Figure of merit: the work that the app credits to every rung alike, over the median time of its windows. ' \
-                'Spread: the slowest less the fastest window, as a share of the median. UNSTEADY: the answer is right, but ' \
-                'the machine was disturbed, so there is no figure of merit.'
+        shares = [rung.shares() if rung.fom else [] for rung in rungs]
+        peak = run.peak if run else {}
+        declared = [peak[app].declared if name != app and app in peak else '' for name, app, _ in self.lines]
         rows = listed([
             ('app', [link(app, name) for name, app, _ in self.lines]),
-            ('rung', [join([rung.name, fill('reason', text=said) if said else '']) for rung, said in zip(rungs, declared)]),
+            ('rung', [join([rung.name, small([said])]) for rung, said in zip(rungs, declared)]),
             ('precision', [rung.precision or DASH for rung in rungs]),
-            ('verdict', [join([verdict(r.verdict), *(fill('reason', text=why) for why in r.row.disturbed)]) for r in rungs]),
+            ('verdict', [join([verdict(rung.verdict), small(rung.row.disturbed)]) for rung in rungs]),
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
             *(powers(rungs) if rungs else []),
             ('of reference', [f'{ratios[name]:.3f}' if name in ratios else DASH for name, _, _ in self.lines])],
-            under, words=4) if rungs else Html()
+            fill('of the headline'), words=4) if rungs else Html()
         return join([rows, fill('missing', text=f'Not measured: {", ".join(without)}.') if without else ''])
 
     def about(self) -> Html:
@@ -175,7 +176,7 @@ class Report:
         apps = evidence.apps()
         sections = [Section(app, evidence, self.figures).html() for app in apps]
         used: Sequence[Result] = [result for _, _, result in self.lines] or every
-        chips = sorted({getattr(result.program, processor) for result in used for processor in result.processors} - {''})
+        chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
         dates = sorted(result.program.date for result in every)
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
                 'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
