@@ -68,6 +68,8 @@ def hostile():
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
     write('hostile/fun3d-mcpi.json', json.dumps({**sample('fun3d-mcpi'), 'seal': '0' * 64}, indent=1).encode())
     write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
+    os.mkfifo('hostile/ladder-alya-rhs.json')
+    os.symlink('/dev/zero', 'hostile/scale-y.json')
     write('hostile/gfnn-wave-picture.png', b'\x89PNG no picture')
     write('hostile/gfnn-wave-picture.ppm', b'P6 99999 99999 255\n')
 
