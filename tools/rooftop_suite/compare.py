@@ -37,7 +37,7 @@ class Figure(NamedTuple):
     noise: float
     problem: Optional[Json] = None
     why: str = ''  # there is no FOM
-    spread: Optional[float] = None
+    spread: Optional[float] = 0.0  # None: of one window alone
     place: str = ''  # the processor, and how many of it
     bandwidth: Optional[float] = None
     flop_per_joule: Optional[float] = None
@@ -64,7 +64,7 @@ def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
         where = program.gpu if rung.processor == 'gpu' else f'{program.cpu}, {program.threads} threads'
         found[program.program, '' if measured else row.name] = Figure(
             row.name, rung.fom, noise_of(rung.windows, row.spread or 0.0), problem, why_not(row.verdict, row.disturbed),
-            row.spread, f'{where}, {program.ranks} ranks', result.bandwidth(rung.processor)[0], row.flop_per_joule)
+            row.spread if len(rung.windows) > 1 else None, f'{where}, {program.ranks} ranks', result.bandwidth(rung.processor)[0], row.flop_per_joule)
     return found
 
 
@@ -75,7 +75,7 @@ def why_not(verdict: Optional[str], disturbed: list[str]) -> str:
 def summarised(row: Summary) -> Figure:
     """Returns what a manifest says by itself."""
     return Figure(row.rung or '', row.fom if row.verdict == 'VALID' else None, noise_of([], row.spread or 0.0),
-                  why=why_not(row.verdict, []), spread=row.spread)
+                  why=why_not(row.verdict, []), spread=row.spread or 0.0)
 
 
 class Side:
@@ -145,6 +145,8 @@ def judge(base: Figure, other: Figure, paths: tuple[str, str] = ('', '')) -> tup
         drift = max(base.bandwidth, other.bandwidth) / min(base.bandwidth, other.bandwidth) - 1
         if drift > MOST_DRIFT:
             return ratio, noise, 'no verdict', f'the bandwidth of the same processor differs by {100 * drift:.0f} %'
+    if base.spread is None or other.spread is None:
+        return ratio, noise, 'no verdict', 'timed in one window, so its noise is not known'
     if abs(math.log(ratio)) <= math.log1p(2 * noise):
         return ratio, noise, 'no verdict', WITHIN
     return ratio, noise, 'faster' if ratio > 1 else 'slower', ''
@@ -188,7 +190,7 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
     if len(measured) > 1:
         disturbed = ', '.join(row.app for row in measured if not row.counts)
         logs = [math.log(row.ratio) for row in measured if row.ratio]
-        mean = f'none, disturbed: {disturbed}' if disturbed else f'{math.exp(statistics.mean(logs)):.3f}'
+        mean = f'none, because of {disturbed}' if disturbed else f'{math.exp(statistics.mean(logs)):.3f}'
         print(f'  geometric mean of {len(measured)} apps: {mean}')
 
 

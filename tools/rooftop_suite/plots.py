@@ -143,14 +143,15 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     bottom = min([p.rate for p in points] + [top / 300]) / 2
 
     def draw(width: int) -> Drawing:
-        column, over = margin([p.name for p in points]) + 10, 48 + 16 * len(roofs)
+        first = 26 if len(kinds_of(points)) > 1 or len({p.ladder for p in points}) > 1 else 10  # below the legend
+        column, over = margin([p.name for p in points]) + 10, first + 22 + 16 * len(roofs)
         low, high = 16 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), over + max(300, 16 * len(points))
         drawing = Drawing(width, high + 44)
         ax = Axes(drawing, Scale(left, right, low, width - column, True), Scale(bottom, top, high, over, True))
         ax.horizontal('flop per byte, by the model')
         ax.vertical('')
         for i, (label, _) in enumerate(roofs.values()):
-            drawing.text(4, 26 + 16 * i, f'{("╱", "──", "╌╌")[i]} {label}')
+            drawing.text(4, first + 16 * i, f'{("╱", "──", "╌╌")[i]} {label}')
         drawing.text(4, over - 12, 'GFlop/s')
         ax.curve([(left, left * bandwidth), (highest / bandwidth, highest)], 'ink')
         for dash, rate in zip(DASHES, flat):

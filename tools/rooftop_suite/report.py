@@ -15,7 +15,7 @@ from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
 from .results import Program
-from .sections import CREDITED, Figures, Section, listed, powers, roofline
+from .sections import CREDITED, Figures, Section, listed, powers, roofline, small
 
 LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
 BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
@@ -56,10 +56,6 @@ def picture(name: str, output: str) -> int:
     results.save_bytes(path, svg.file(*panels).encode('utf-8', 'replace'))
     print(f'picture: {path}; {len(panels)} plots')
     return VALID
-
-
-def small(lines: Sequence[str]) -> Html:
-    return join(fill('reason', text=line) for line in lines if line)
 
 
 class Report:

@@ -27,6 +27,10 @@ def missing(what: str, command: str) -> Html:
     return fill('missing', text=fill('made', what=what, command=command))
 
 
+def small(lines: Sequence[str]) -> Html:
+    return join(fill('reason', text=line) for line in lines if line)
+
+
 def power(rung: Rung) -> list[str]:
     """Returns watts, joules per unit, and GFlop/s of credited work per watt."""
     row = rung.row
@@ -68,7 +72,8 @@ class Figures:
             gain = [f' From {timed[0][1]} to {best}: ', inline('b', f'{most / timed[0][0]:,.1f}×'), '.']
         svg = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
                           CREDITED, 1e9)
-        return self.figure(svg, join([fill('of the climb'), *gain]))
+        return self.figure(svg, join([fill('of the climb'), *gain])) or fill(
+            'missing', text='No rung here has a figure of merit, so there is no climb to draw.')
 
     def rooflines(self, app: str, result: Result) -> Html:
         return join(self.roofline(app, result, processor) for processor in result.processors)
@@ -150,12 +155,11 @@ class Section:
     def ladder_table(self, rungs: list[Rung]) -> Html:
         scale, unit = time_unit([r.seconds for r in rungs])
         alike = rungs[0].precision if len({r.precision for r in rungs}) == 1 else ''
-        reasons = [f'{r.name} is UNSTEADY: {"; ".join(r.row.disturbed)}.' for r in rungs if r.verdict == 'UNSTEADY']
         return listed([
             ('rung', [fill('rung', name=r.name, idea=r.idea) for r in rungs]),
             ('device', [plots.KINDS[r.kind] for r in rungs]),
             ('precision', [DASH if alike else r.precision for r in rungs]),
-            ('verdict', [verdict(r.verdict) for r in rungs]),
+            ('verdict', [join([verdict(r.verdict), small(r.row.disturbed)]) for r in rungs]),
             (f'{unit} per {rungs[0].unit}', column([r.seconds for r in rungs], scale)),
             ('spread', [percent(r.spread if len(r.windows) > 1 else None) for r in rungs]),
             ('FOM GFlop/s', column([r.fom for r in rungs], 1e9)),
@@ -164,8 +168,8 @@ class Section:
             ('of bandwidth', [share_text(r.share_bandwidth) for r in rungs]),
             ('GFlop/s', column([r.flops for r in rungs], 1e9)),
             ('of FMA', [share_text(r.share_flops) for r in rungs]), *powers(rungs)],
-            join([fill('of the ladder'), alike and f'All rungs compute in {alike}.', *reasons, self.agreement(rungs)],
-                 ' '), words=4)
+            join([fill('of the ladder'), alike and f'All rungs compute in {alike}.', self.agreement(rungs)], ' '),
+            words=4)
 
     def agreement(self, rungs: list[Rung]) -> str:
         """Returns how the measured run of a rung differs from the ladder's, and why."""
@@ -176,7 +180,7 @@ class Section:
         ours, theirs = (result.program.options for result in (self.measured, self.ladder))
         other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
         if other:
-            return f'The ladder is of another problem than the measured run ({"; ".join(other)}): their figures of ' \
+            return f'The ladder was run with other options than the measured run ({"; ".join(other)}): their figures of ' \
                    f'{mine.name} are not to be compared.'
         off = same.fom / mine.fom - 1
         if abs(off) <= SAME:

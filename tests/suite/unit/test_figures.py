@@ -38,6 +38,7 @@ class Compare(unittest.TestCase):
         here, slow = (figure(fom)._replace(place='EPYC', bandwidth=rate) for fom, rate in ((2e9, 2e11), (1e9, 1e11)))
         self.assertEqual(compare.judge(here, slow)[2:], ('no verdict', 'the bandwidth of the same processor differs by 100 %'))
         self.assertEqual(compare.judge(here, slow._replace(place='Xeon'))[2], 'slower')
+        self.assertEqual(compare.judge(here, slow._replace(place='Xeon', spread=None))[2], 'no verdict')
 
     def test_problem(self):
         compare.same_problem(figure(1, degree='9'), figure(2, degree='9'), 'nekbone', ('a', 'b'))
