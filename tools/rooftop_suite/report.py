@@ -58,6 +58,19 @@ def picture(name: str, output: str) -> int:
     return VALID
 
 
+def in_words(value: object, depth: int = 3) -> str:
+    """Returns members with their names; what lies deeper is left out."""
+    if isinstance(value, (dict, list)) and depth == 0:
+        return '…'
+    if isinstance(value, dict):
+        return ', '.join(f'{name} {in_words(member, depth - 1)}' for name, member in value.items())
+    return ', '.join(in_words(member, depth - 1) for member in value) if isinstance(value, list) else str(value)
+
+
+def each(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 class Report:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.figures = evidence, Figures()
@@ -147,19 +160,15 @@ class Report:
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment) if self.evidence.run else {}
-        for name in ('host', 'cpu', 'mpi'):
-            there.pop(name, None)
-        memory, gpus, variables = (there.pop(name, None) for name in ('memory_bytes', 'gpus', 'variables'))
-        rows = [(name, ', '.join(map(str, value)) if isinstance(value, list) else str(value))
-                for name, value in there.items()]
-        if isinstance(memory, (int, float)):
-            rows.append(('memory', f'{memory / 2**30:.1f} GiB'))
-        for i, gpu in enumerate(gpus if isinstance(gpus, list) else ()):
-            rows.append((f'GPU {i}', ', '.join(f'{name} {value}' for name, value in gpu.items()
-                                               if name != 'name') if isinstance(gpu, dict) else str(gpu)))
-        short = [f'{name}={value}' for name, value in variables.items()
-                 if len(str(value)) <= LONGEST_VARIABLE] if isinstance(variables, dict) else []
-        return rows + [('variables', ' '.join(short))]
+        names = ('memory_bytes', 'variables', 'gpus', 'nodes')
+        memory, variables, gpus, nodes = (there.pop(name, None) for name in names)
+        rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
+        rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
+        rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(each(gpus))]
+        rows.append(('nodes', in_words([node.get('host') for node in each(nodes) if isinstance(node, dict)])))
+        short = {name: value for name, value in variables.items()
+                 if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
+        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]
 
     def environment(self) -> Html:
         rows = [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
