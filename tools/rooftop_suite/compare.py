@@ -20,8 +20,10 @@ from .results import Folder, Program, Run, Summary
 LEAST_NOISE = 0.01
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
-NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder'}  # options that change how it is solved
-Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app
+NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels', 'smooth',
+                   'weights'}  # options that change how it is solved
+Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app, PEAK its peak run
+PEAK = '(peak)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +54,9 @@ def noise_of(windows: list[float], spread: float) -> float:
     return max(LEAST_NOISE, spread / 2)
 
 
-def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
-    """Returns the figures of the rungs that were timed, or would have been if they were right."""
+def figures_of(program: Program, run: Optional[str] = None) -> dict[Key, Figure]:
+    """Returns the figures of the rungs that were timed, or would have been if they were right. run: '' or PEAK if the
+    result is one of these, not a ladder."""
     problem = {name: value for name, value in program.options.items() if name not in NOT_THE_PROBLEM}
     result = figures.Result(program)
     found: dict[Key, Figure] = {}
@@ -62,9 +65,10 @@ def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
         if row.right and not row.window_seconds:
             continue
         where = program.gpu if rung.processor == 'gpu' else f'{program.cpu}, {program.threads} threads'
-        found[program.program, '' if measured else row.name] = Figure(
+        found[program.program, row.name if run is None else run] = Figure(
             row.name, rung.fom, noise_of(rung.windows, row.spread or 0.0), problem, why_not(row.verdict, row.disturbed),
-            row.spread if len(rung.windows) > 1 else None, f'{where}, {program.ranks} ranks', result.bandwidth(rung.processor)[0], row.flop_per_joule)
+            row.spread if len(rung.windows) > 1 else None, f'{where}, {program.ranks} ranks',
+            result.bandwidth(rung.processor)[0], row.flop_per_joule)
     return found
 
 
@@ -90,14 +94,15 @@ class Side:
         value = results.read(path)
         if isinstance(value, Run):
             self.size = value.size
-            self.figures = {(app, ''): summarised(row) for app, row in value.summary.items()}
+            self.figures = {(app, run): summarised(row) for run, rows in (('', value.summary), (PEAK, value.peak))
+                            for app, row in rows.items()}
             folder = Folder(os.path.dirname(path) or '.', value)
-            for step in folder.steps:
-                result = folder.result(step.name) if step.name in (step.app, f'ladder-{step.app}') else None
-                if result:
-                    self.figures.update(figures_of(result, step.name == step.app))
+            for app in results.APPS:
+                for prefix, run in (('', ''), ('peak-', PEAK), ('ladder-', None)):
+                    result = folder.result(f'{prefix}{app}')
+                    self.figures.update(figures_of(result, run) if result else {})
         elif isinstance(value, Program):
-            self.figures = figures_of(value, len(value.rungs) == 1)
+            self.figures = figures_of(value, '' if len(value.rungs) == 1 else None)
         if not self.figures:
             raise Fault(INVALID, f'{path}: nothing in it was timed')
 
@@ -161,7 +166,8 @@ def compare(base: Side, other: Side) -> list[Row]:
         b = other.figures.get((app, rung))
         if b:
             same_problem(a, b, app, paths)
-            rows.append(Row(app, rung or a.rung, rung or b.rung, not rung, (a.fom, b.fom), *judge(a, b, paths),
+            said = [f'{one.rung} {rung}' if rung == PEAK else one.rung for one in (a, b)]
+            rows.append(Row(app, said[0], said[1], not rung, (a.fom, b.fom), *judge(a, b, paths),
                             (a.spread, b.spread), (a.bandwidth, b.bandwidth), (a.flop_per_joule, b.flop_per_joule)))
     if not rows:
         raise Fault(USAGE, f'{base.path} and {other.path} have no app and rung in common')

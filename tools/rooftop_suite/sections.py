@@ -180,8 +180,8 @@ class Section:
         ours, theirs = (result.program.options for result in (self.measured, self.ladder))
         other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
         if other:
-            return f'The ladder was run with other options than the measured run ({"; ".join(other)}): their figures of ' \
-                   f'{mine.name} are not to be compared.'
+            return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare ' \
+                   f'their figures of {mine.name}.'
         off = same.fom / mine.fom - 1
         if abs(off) <= SAME:
             return f'The figure of {mine.name} is that of the measured run within {100 * SAME:.0f} %.'
