@@ -23,7 +23,7 @@ TEXTS = {  # what must be read
               'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'fun3d-mcpi.json: its seal does not hold', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
-                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: not a regular file', 'cannot be shown: not a PNG file',
+                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: a link', 'cannot be shown: not a PNG file',
                 'a build with libpng writes a PNG', 'INVALID', 'Wrong.']}
 NEVER = {'whole': ['brand=unknown', 'governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
 

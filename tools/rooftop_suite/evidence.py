@@ -29,8 +29,7 @@ class Evidence:
         self.flags: list[Flag] = []
         if not os.path.isdir(path):
             raise Fault(ENVIRONMENT, f'{path}: no such folder')
-        with os.scandir(path) as entries:
-            self.names = sorted(entry.name for entry in entries if self.is_file(entry))
+        self.names = sorted(os.listdir(path))
         self.run: Optional[Run] = self.read('run.json', Run)
         self.steps: list[Step] = self.run.steps if self.run else []
         self.of: dict[str, dict[str, Result]] = {what: {} for what in PREFIXES}
@@ -47,13 +46,6 @@ class Evidence:
         if not (self.run or self.flags or any(self.of.values())):
             raise Fault(ENVIRONMENT, f'{path}: no results in it: rooftop run --into {self.here} makes them')
         self.judge()
-
-    def is_file(self, entry: 'os.DirEntry[str]') -> bool:
-        """Returns whether an entry is read. A link or a pipe is not: it can lead anywhere, or never end."""
-        regular = entry.is_file(follow_symlinks=False)
-        if not regular and entry.name.endswith(('.json', '.png')):
-            self.say(True, f'{entry.name}: not a regular file')
-        return regular
 
     def file(self, name: str) -> str:
         return os.path.join(self.path, name)
