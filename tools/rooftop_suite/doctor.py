@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import shlex
-import sys
 from typing import NamedTuple, Optional
 
 from . import ENVIRONMENT, VALID, Fault, machine, programs, results
