@@ -131,6 +131,7 @@ common/app/version.o: version.h
 # Where make install puts the files that ship with an app. A build has a link `inputs` to those of the sources.
 common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 
+common/machine/timer.o: AM_CPPFLAGS += $(CALIPER_CPPFLAGS)
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 
 # The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).

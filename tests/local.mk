@@ -95,6 +95,7 @@ rt_scripts = \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
 	tests/suite/reproducible.sh \
+	tests/suite/quickstart.sh \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \

@@ -2,7 +2,8 @@
  * halo/kernels_host.c - the halo's loops on the processor, over OpenMP threads.
  *
  * Idea: a loop over groups around the shared text of halo/kernels.h. This file includes itself once
- * per type of value: its first part is the loops, its second part the rest.
+ * per type of value: its first part is the loops, its second part the rest. (It is named without its
+ * folder there, so that its path is the same as that of the compiled file in every build.)
  * Advantage: no two threads touch the same group, so nothing is locked, and the result does not
  * depend on the number of threads.
  * Price: positions are gathered, so the loop runs at the speed of scattered reads.
@@ -86,19 +87,19 @@ enum { WORTH_THREADS = 8192 }; /* groups; for fewer, waking threads costs more t
 
 #define RT_HALO_T       double
 #define RT_HALO_NAME(f) f##_f64
-#include "halo/kernels_host.c"
+#include "kernels_host.c"
 #undef RT_HALO_T
 #undef RT_HALO_NAME
 
 #define RT_HALO_T       float
 #define RT_HALO_NAME(f) f##_f32
-#include "halo/kernels_host.c"
+#include "kernels_host.c"
 #undef RT_HALO_T
 #undef RT_HALO_NAME
 
 #define RT_HALO_T       uint16_t
 #define RT_HALO_NAME(f) f##_f16
-#include "halo/kernels_host.c"
+#include "kernels_host.c"
 
 typedef void loop_t(const rt_halo_plan_t *plan, const rt_halo_job_t *job);
 

@@ -18,6 +18,9 @@
 #if RT_HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
 #endif
+#if RT_HAVE_CALIPER
+#include <caliper/cali.h>
+#endif
 
 #include "machine/comm.h"
 #include "base/error.h"
@@ -202,15 +205,37 @@ static bool on_stream(rt_kind_t kind)
     return kind == RT_CUDA || (kind == RT_KOKKOS && rt_kokkos_on_gpu());
 }
 
+/* ---- ranges that profilers see ---- */
+
+static void range_begin(const char *name)
+{
+    (void)name;
+#if RT_HAVE_NVTX
+    nvtxRangePushA(name);
+#endif
+#if RT_HAVE_CALIPER
+    cali_begin_region(name);
+#endif
+}
+
+static void range_end(const char *name)
+{
+    (void)name;
+#if RT_HAVE_CALIPER
+    cali_end_region(name);
+#endif
+#if RT_HAVE_NVTX
+    nvtxRangePop();
+#endif
+}
+
 /* ---- the interface ---- */
 
 void rt_timer_start(const char *name, rt_kind_t kind)
 {
     if (!enabled)
         return;
-#if RT_HAVE_NVTX
-    nvtxRangePushA(name);
-#endif
+    range_begin(name);
     rt_timer_t *t = child_find(running, name);
     if (!t)
         t = child_new(running, name);
@@ -239,9 +264,7 @@ void rt_timer_stop(const char *name)
         add_call(t, rt_clock() - t->began);
     }
     running = t->parent;
-#if RT_HAVE_NVTX
-    nvtxRangePop();
-#endif
+    range_end(name);
 }
 
 void rt_timer_work(double bytes, double flops)

@@ -2,10 +2,10 @@
  * machine/timer.h - named, nested timers.
  *
  * A timer on the device's stream uses CUDA events, so it measures the work and not its launch; a
- * timer on the host uses the monotonic clock. Each is an NVTX range of the same name. Timers are
- * off unless rt_timer_enable(true) is called: the driver times whole windows without them, and then
- * makes one more pass with them to show where the time went. So measuring the parts does not
- * disturb the result.
+ * timer on the host uses the monotonic clock. Each is an NVTX range, and a region of Caliper, of the same name.
+ * Timers are off unless rt_timer_enable(true) is called: the driver times whole windows without
+ * them, and then makes one more pass with them to show where the time went. So measuring the parts
+ * does not disturb the result.
  */
 #ifndef RT_TIMER_H
 #define RT_TIMER_H

@@ -1,5 +1,6 @@
 # configure.sh - what configure decides, by a small configure of its own that has only the macro in question: CUDA for the
-# GPUs that are there, the compiler that nvcc is given, and which BLAS is which. nvcc and the GPUs are not real.
+# GPUs that are there, the compiler that nvcc is given, which BLAS is which, and Caliper
+# where it is asked for. nvcc, GPUs and libraries are not real.
 app=configure
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
@@ -8,7 +9,7 @@ autoconf --version >/dev/null 2>&1 || skip "no autoconf"
 # small NAME LINES...: writes the script ./NAME, a configure that runs these macros.
 small() {
     { printf 'm4_define([AM_CONDITIONAL], [])\n'
-      printf 'm4_include([%s])\n' "$here/m4/rt_util.m4" "$here/m4/rt_cuda.m4" "$here/m4/rt_blas.m4"
+      printf 'm4_include([%s])\n' "$here/m4/rt_util.m4" "$here/m4/rt_cuda.m4" "$here/m4/rt_blas.m4" "$here/m4/rt_lib.m4"
       printf 'AC_INIT([small], [1])\n'
       printf '%s\n' "${@:2}"; } >"$1.ac" && autoconf -o "$1" "$1.ac" 2>"$1.err" || { cat "$1.err"; fail "autoconf $1"; exit 1; }
 }
@@ -59,4 +60,19 @@ blas alias cblas.h openblas_set_num_threads blas
 grep -q '^found OpenBLAS, .*-lblas$' out || fail "OpenBLAS by another name: $(tail -n 3 out)"
 blas reference cblas.h dgemm_ blas
 grep -q '^found the reference BLAS, which is slow' out && ! grep -q '^THREADS' out || fail "reference BLAS: $(tail -n 3 out)"
+
+# ---- Caliper: off unless it is asked for; the timers are then its regions ----
+small lib 'AC_PROG_CC' 'RT_LIB([caliper], [caliper/cali.h], [cali_begin_region], [spack install caliper], [no])' \
+    'AS_ECHO(["caliper $rt_have_caliper $CALIPER_LIBS"])'
+mkdir -p cali/include/caliper cali/lib
+printf 'void cali_begin_region(const char *name);\nvoid cali_end_region(const char *name);\n' >cali/include/caliper/cali.h
+printf '#include <caliper/cali.h>\nvoid cali_begin_region(const char *n) { (void)n; }\nvoid cali_end_region(const char *n) { (void)n; }\n' >x.c
+${CC:-cc} -Icali/include -c x.c && ar rc cali/lib/libcaliper.a x.o
+./lib CC="${CC:-cc}" >out 2>&1 && grep -q '^caliper 0 ' out || fail "Caliper unasked: $(tail -n 1 out)"
+./lib CC="${CC:-cc}" --with-caliper="$PWD/cali" >out 2>&1 && grep -q '^caliper 1 .*-lcaliper' out || fail "Caliper: $(tail -n 1 out)"
+if grep -q 'RT_HAVE_CUDA 0' "$top/config.h"; then
+    sed 's/RT_HAVE_CALIPER 0/RT_HAVE_CALIPER 1/' "$top/config.h" >config.h
+    ${CC:-cc} -std=c11 -I. -Icali/include -I"$here/common" -c "$here/common/machine/timer.c" -o timer.o &&
+        [ "$(nm timer.o | grep -c ' U cali_\(begin\|end\)_region')" = 2 ] || fail "the timers are no regions of Caliper"
+fi
 exit $failed

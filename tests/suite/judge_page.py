@@ -16,13 +16,14 @@ TEXTS = {  # what must be read
               'not an official run', 'apps/nekbone/nekbone --size small --ladder',
               '81.2', '2.95', 'J per unit', '14 of 14 checks held', 'n is 12: this rung needs 10 or less', 'rooftop verify whole', 'strong',
               'FP64 FMA', 'FP64, network in FP16', '23.5 GiB', 'OMP_NUM_THREADS=1',
-              'UNSTEADY: windows differ by 16.7 %', 'was timed for 0.3 s here and for 5 s in the measured run',
+              'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %', 'was timed for 0.3 s here and for 5 s in the measured run',
               'The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json', 'The ladder: predictor', 'gfnn-wave-picture.vti',
               'open it with ParaView', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
               'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'fun3d-mcpi.json: its seal does not hold', 'not a whole JSON file', 'failed:',
-                'alya-rhs.json: not a result by docs/result-schema.json', 'cannot be shown: not a PNG file',
+                'alya-rhs.json: not a result by docs/result-schema.json',
+                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: a link', 'cannot be shown: not a PNG file',
                 'a build with libpng writes a PNG', 'INVALID', 'Wrong.']}
 NEVER = {'whole': ['brand=unknown', 'governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
 

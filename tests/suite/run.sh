@@ -121,6 +121,7 @@ for line in open('refusals').read().splitlines():
 END
 [ "$before" = "$(ls -AR part whole; ls)" ] || fail "refusals leave files: $(ls)"
 
+refuses 2 "letters and digits" run --bindir bin --nonce "$(printf 'a\033[31m')"
 ROOFTOP_INPUTS=/nowhere refuses 2 "--official and ROOFTOP_INPUTS=/nowhere exclude" run --bindir bin --official --size small
 
 # --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---

@@ -60,14 +60,19 @@ def hostile():
     ladder.update(host=EVIL, gpu=EVIL, compiler=EVIL, options={EVIL: EVIL, 'seed': 1},
                   absent=[{'name': EVIL, 'kind': 'cuda', 'why': EVIL}])
     sealed('hostile/ladder-nekbone.json', ladder)
+    deep = []
+    for _ in range(300):
+        deep = [deep]
     step = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
     sealed('hostile/run.json', dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
-                                                                          'variables': {EVIL: EVIL}, 'memory_bytes': EVIL},
+                                                                          'variables': {EVIL: EVIL}, 'nodes': 7, 'deep': deep, 'memory_bytes': EVIL},
                                     aggregate={'value': None, 'why': EVIL}, launcher=[EVIL, '{ranks}'], steps=[step]))
     sealed('hostile/alya-rhs.json', {**ladder, 'program': 'alya-rhs', 'ranks': EVIL})
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
     write('hostile/fun3d-mcpi.json', json.dumps({**sample('fun3d-mcpi'), 'seal': '0' * 64}, indent=1).encode())
     write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
+    os.mkfifo('hostile/ladder-alya-rhs.json')
+    os.symlink('/dev/zero', 'hostile/scale-y.json')
     write('hostile/gfnn-wave-picture.png', b'\x89PNG no picture')
     write('hostile/gfnn-wave-picture.ppm', b'P6 99999 99999 255\n')
 

@@ -105,7 +105,8 @@ def print_row(row: Row) -> None:
     here = f'{1e6 * row.here:12.1f}' if row.here else '-'
     ratio = f'{row.there / row.here:7.3f}' if row.here else '-'
     said = f'no verdict: {row.unsteady}' if row.unsteady else '; '.join(row.wrong) or 'as the folder says'
-    print(f'{row.app:12}{row.rung:16}{1e6 * row.there:12.1f}{here:>12}{ratio:>8}{100 * row.noise:7.1f} %  {said}', flush=True)
+    print(f'{row.app:12}{row.rung:16}{1e6 * row.there:12.1f}{here:>12}{ratio:>8}{100 * row.noise:7.1f} %  {said}',
+          flush=True)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -129,5 +130,6 @@ def main(args: argparse.Namespace) -> int:
     if unsteady:
         print(f'accept: no verdict for {", ".join(unsteady)}: end what disturbs this machine, and try again')
         return ENVIRONMENT
-    print(f"accept: {len(rows)} app{'s' if len(rows) > 1 else ''} as {args.folder} says, nonce '{args.nonce}': ACCEPTED")
+    many = 's' if len(rows) > 1 else ''
+    print(f"accept: {len(rows)} app{many} as {args.folder} says, nonce '{args.nonce}': ACCEPTED")
     return VALID

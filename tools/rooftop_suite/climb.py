@@ -86,7 +86,7 @@ def limiter(rung: figures.Rung) -> str:
     if share >= NEAR:
         return f'{"memory" if what == "bandwidth" else "arithmetic"}: {said}'
     if rung.share_flops is None:
-        return f'latency, or arithmetic, whose ceiling is not measured ({rung.row.arithmetic or "of unknown kind"}): {said}'
+        return f'latency, or arithmetic, whose ceiling is not measured ({rung.precision}): {said}'
     waits = 'barriers, atomics or launches' if rung.processor == 'gpu' else 'dependent instructions or other threads'
     return f'latency: {said}, so neither is near its ceiling; it waits for memory, {waits}'
 
@@ -259,7 +259,8 @@ def machine_line(result: figures.Result) -> str:
         said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
                     else f'{name}: ceilings were not measured')
     options = ', '.join(f'{name} {value}' for name, value in program.options.items())
-    return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. {options}.'
+    return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. ' \
+           f'{options}.'
 
 
 # ---- Markdown ----

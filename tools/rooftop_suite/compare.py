@@ -4,8 +4,8 @@ A rung's noise is half the spread of its windows without the shortest and the lo
 at least 1 %: clocks and placement vary by that much between runs even if the windows of each run agree. The noise of a
 ratio is the root of the sum of both squares.
 
-There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another bandwidth
-there, which no program changes.
+There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another
+bandwidth there, which no program changes.
 """
 import argparse
 import json
@@ -22,23 +22,24 @@ MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
 NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels', 'smooth',
                    'weights'}  # options that change how it is solved
-Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app
+Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app, PEAK its peak run
+PEAK = '(peak)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of one '
-                        'alone, such as docs/reference/small.json; all others are compared with the first')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of '
+                        'one, such as docs/reference/small.json; all others are compared with the first')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
 class Figure(NamedTuple):
-    """The FOM of a rung and its noise; the options of its problem, if the file has them; and what it was measured on."""
+    """The FOM of a rung and its noise, the options of its problem if the file has them, and where it was measured."""
     rung: str
     fom: Optional[float]
     noise: float
     problem: Optional[Json] = None
     why: str = ''  # there is no FOM
-    spread: Optional[float] = None
+    spread: Optional[float] = 0.0  # None: of one window alone
     place: str = ''  # the processor, and how many of it
     bandwidth: Optional[float] = None
     flop_per_joule: Optional[float] = None
@@ -53,8 +54,9 @@ def noise_of(windows: list[float], spread: float) -> float:
     return max(LEAST_NOISE, spread / 2)
 
 
-def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
-    """Returns the figures of the rungs that were timed, or would have been if they were right."""
+def figures_of(program: Program, run: Optional[str] = None) -> dict[Key, Figure]:
+    """Returns the figures of the rungs that were timed, or would have been if they were right. run: '' or PEAK if the
+    result is one of these, not a ladder."""
     problem = {name: value for name, value in program.options.items() if name not in NOT_THE_PROBLEM}
     result = figures.Result(program)
     found: dict[Key, Figure] = {}
@@ -63,9 +65,10 @@ def figures_of(program: Program, measured: bool) -> dict[Key, Figure]:
         if row.right and not row.window_seconds:
             continue
         where = program.gpu if rung.processor == 'gpu' else f'{program.cpu}, {program.threads} threads'
-        found[program.program, '' if measured else row.name] = Figure(
+        found[program.program, row.name if run is None else run] = Figure(
             row.name, rung.fom, noise_of(rung.windows, row.spread or 0.0), problem, why_not(row.verdict, row.disturbed),
-            row.spread, f'{where}, {program.ranks} ranks', result.bandwidth(rung.processor)[0], row.flop_per_joule)
+            row.spread if len(rung.windows) > 1 else None, f'{where}, {program.ranks} ranks',
+            result.bandwidth(rung.processor)[0], row.flop_per_joule)
     return found
 
 
@@ -76,7 +79,7 @@ def why_not(verdict: Optional[str], disturbed: list[str]) -> str:
 def summarised(row: Summary) -> Figure:
     """Returns what a manifest says by itself."""
     return Figure(row.rung or '', row.fom if row.verdict == 'VALID' else None, noise_of([], row.spread or 0.0),
-                  why=why_not(row.verdict, []), spread=row.spread)
+                  why=why_not(row.verdict, []), spread=row.spread or 0.0)
 
 
 class Side:
@@ -91,14 +94,15 @@ class Side:
         value = results.read(path)
         if isinstance(value, Run):
             self.size = value.size
-            self.figures = {(app, ''): summarised(row) for app, row in value.summary.items()}
+            self.figures = {(app, run): summarised(row) for run, rows in (('', value.summary), (PEAK, value.peak))
+                            for app, row in rows.items()}
             folder = Folder(os.path.dirname(path) or '.', value)
-            for step in folder.steps:
-                result = folder.result(step.name) if step.name in (step.app, f'ladder-{step.app}') else None
-                if result:
-                    self.figures.update(figures_of(result, step.name == step.app))
+            for app in results.APPS:
+                for prefix, run in (('', ''), ('peak-', PEAK), ('ladder-', None)):
+                    result = folder.result(f'{prefix}{app}')
+                    self.figures.update(figures_of(result, run) if result else {})
         elif isinstance(value, Program):
-            self.figures = figures_of(value, len(value.rungs) == 1)
+            self.figures = figures_of(value, '' if len(value.rungs) == 1 else None)
         if not self.figures:
             raise Fault(INVALID, f'{path}: nothing in it was timed')
 
@@ -146,6 +150,8 @@ def judge(base: Figure, other: Figure, paths: tuple[str, str] = ('', '')) -> tup
         drift = max(base.bandwidth, other.bandwidth) / min(base.bandwidth, other.bandwidth) - 1
         if drift > MOST_DRIFT:
             return ratio, noise, 'no verdict', f'the bandwidth of the same processor differs by {100 * drift:.0f} %'
+    if base.spread is None or other.spread is None:
+        return ratio, noise, 'no verdict', 'timed in one window, so its noise is not known'
     if abs(math.log(ratio)) <= math.log1p(2 * noise):
         return ratio, noise, 'no verdict', WITHIN
     return ratio, noise, 'faster' if ratio > 1 else 'slower', ''
@@ -160,7 +166,8 @@ def compare(base: Side, other: Side) -> list[Row]:
         b = other.figures.get((app, rung))
         if b:
             same_problem(a, b, app, paths)
-            rows.append(Row(app, rung or a.rung, rung or b.rung, not rung, (a.fom, b.fom), *judge(a, b, paths),
+            said = [f'{one.rung} {rung}' if rung == PEAK else one.rung for one in (a, b)]
+            rows.append(Row(app, said[0], said[1], not rung, (a.fom, b.fom), *judge(a, b, paths),
                             (a.spread, b.spread), (a.bandwidth, b.bandwidth), (a.flop_per_joule, b.flop_per_joule)))
     if not rows:
         raise Fault(USAGE, f'{base.path} and {other.path} have no app and rung in common')
@@ -188,8 +195,9 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
     measured = [row for row in rows if row.measured]
     if len(measured) > 1:
         disturbed = ', '.join(row.app for row in measured if not row.counts)
-        mean = math.exp(statistics.mean(math.log(row.ratio) for row in measured if row.ratio)) if not disturbed else 0
-        print(f'  geometric mean of {len(measured)} apps: ' + (f'none, {disturbed}: disturbed' if disturbed else f'{mean:.3f}'))
+        logs = [math.log(row.ratio) for row in measured if row.ratio]
+        mean = f'none, because of {disturbed}' if disturbed else f'{math.exp(statistics.mean(logs)):.3f}'
+        print(f'  geometric mean of {len(measured)} apps: {mean}')
 
 
 def main(args: argparse.Namespace) -> int:

@@ -87,7 +87,8 @@ class Evidence:
 
     def apps(self) -> list[str]:
         """Returns the apps of the run, and those with any file, even a broken one; all, if there is no manifest."""
-        return [app for app in APPS if not self.run or self.pictures(app) or any(step.app == app for step in self.steps) or
+        there = {step.app for step in self.steps}
+        return [app for app in APPS if not self.run or app in there or self.pictures(app) or
                 any(f'{prefix}{app}.json' in self.names for prefix in PREFIXES.values())]
 
     def verdict(self) -> str:
@@ -102,7 +103,7 @@ class Evidence:
     def judge(self) -> None:
         run = self.run
         if not run:
-            self.say(False, 'There is no run.json that counts: how and from which source these runs were made is not known')
+            self.say(False, 'There is no run.json that counts: it is unknown how, and from which source, this was made')
         else:
             self.judge_run(run)
         for what, store in self.of.items():
@@ -129,6 +130,6 @@ class Evidence:
         wrong = [rung.name for rung in result.rungs if not rung.row.right]
         if wrong or result.program.verdict == 'INVALID':
             self.say(True, f'{where}: INVALID{": " if wrong else ""}{", ".join(wrong)}')
-        for rung in result.rungs:
-            if rung.verdict == 'UNSTEADY':
-                self.say(False, f'{where}: {rung.name} is UNSTEADY: {"; ".join(rung.row.disturbed) or "no reason given"}')
+        unsteady = [rung.name for rung in result.rungs if rung.verdict == 'UNSTEADY']
+        if unsteady:  # the tables say why
+            self.say(False, f'{where}: UNSTEADY: {", ".join(unsteady)}')

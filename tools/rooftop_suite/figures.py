@@ -43,7 +43,7 @@ class Rung:
         return self.row.precision or known.get(self.row.arithmetic, self.row.arithmetic)
 
     def shares(self) -> list[tuple[float, str]]:
-        """Returns [(share, of what)], the nearest ceiling first; without those above MOST: a cache has no ceiling here."""
+        """Returns [(share, of what)], the nearest ceiling first, without those above MOST: a cache has none."""
         both = [(self.share_bandwidth, 'bandwidth'), (self.share_flops, FMA.get(self.row.arithmetic, 'FMA'))]
         return sorted([(share, what) for share, what in both if share and share <= MOST], reverse=True)
 
@@ -66,7 +66,7 @@ class Result:
         return rate / ceiling if rate and ceiling else None
 
     def measured(self, processor: str, again: Optional[Ceilings] = None) -> list[Ceilings]:
-        """Returns the ceilings of a processor in this job, of one rank, and those that were measured again for a rung."""
+        """Returns the ceilings of a processor in this job, of one rank, and those measured again for a rung."""
         job = self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
         return [row for row in (job, again) if row]
 

@@ -1,6 +1,6 @@
-"""Is one result consistent? What follows from something else in the file is computed again: verdicts from checks, median
-and spread from windows, the figure of merit from the credited work, what is possible from the ceilings, the seed from the
-nonce; times, clocks and energy are held against each other. Each fault is one line.
+"""Is one result consistent? What follows from something else in the file is computed again: verdicts from checks,
+median and spread from windows, the figure of merit from the credited work, what is possible from the ceilings, the seed
+from the nonce; times, clocks and energy are held against each other. Each fault is one line.
 """
 import math
 import re
@@ -64,7 +64,7 @@ def judge_times(rung: Rung) -> Iterator[str]:
 
 
 def judge_clocks(rung: Rung) -> Iterator[str]:
-    """Holds the times of a rung against each other: windows, their sum, and the clocks of the computer and of its GPU."""
+    """Holds the times of a rung against each other: windows, their sum, and all clocks."""
     windows, timed, clocks = rung.window_seconds or [], rung.timed_seconds, rung.clocks
     if windows and timed is not None:
         least = statistics.fmean(windows) * (rung.solves or len(windows))  # a solve has at least one unit

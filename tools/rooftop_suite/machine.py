@@ -146,5 +146,5 @@ def environment() -> Json:
             'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
             'python': platform.python_version(),
             'variables': {name: value for name, value in sorted(os.environ.items())
-                          if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA|NCCL|UCX|SLURM_(N|CPU|GPU|JOB_NUM)|'
-                                      r'KOKKOS|OPENBLAS|MKL|LD_|GLIBC_TUNABLES|MALLOC_|ROOFTOP_)', name)}}
+                          if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA(?!_REQUIRE)|NCCL|UCX|'
+                                      r'SLURM_(N|CPU|GPU|JOB_NUM)|KOKKOS|OPENBLAS|MKL|LD_|GLIBC_TUNABLES|MALLOC_|ROOFTOP_)', name)}}

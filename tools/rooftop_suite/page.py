@@ -56,8 +56,9 @@ def table(heads: Sequence[object], rows: Iterable[Sequence[object]], under: obje
     lines = [fill('row', cells=join([fill('first', text=row[0])] + [
         fill('cell', number=number(i), text=cell) for i, cell in enumerate(row[1:], 1)])) for row in rows]
     swipe = fill('swipe', columns=len(heads)) if len(heads) > 4 else ''
-    return fill('table', swipe=swipe, heads=join(fill('head', number=number(i), text=head) for i, head in enumerate(heads)),
-                rows=join(lines, '\n'), under=fill('under', text=under) if under else '')
+    first = join(fill('head', number=number(i), text=head) for i, head in enumerate(heads))
+    return fill('table', swipe=swipe, heads=first, rows=join(lines, '\n'),
+                under=fill('under', text=under) if under else '')
 
 
 def facts(pairs: Iterable[tuple[object, object]]) -> Html:

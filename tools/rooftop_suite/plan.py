@@ -145,6 +145,8 @@ class Plan:
             raise Fault(USAGE, '--seconds must be above 0, and --soak at most a day')
         if 'nonce' in self.given and not self.nonce.strip():
             raise Fault(USAGE, '--nonce: give it a word')
+        if not self.nonce.isprintable():
+            raise Fault(USAGE, f"--nonce '{self.nonce}': give it letters and digits")
         if self.official:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
                 if name in self.given:

@@ -22,7 +22,7 @@ class Dot(NamedTuple):
 
 
 class Share(NamedTuple):
-    """An app in the overview: what was measured, the share of which ceiling that is, and the figure of merit in words."""
+    """An app in the overview: what was measured, its share of which ceiling, and the figure of merit in words."""
     name: str
     rung: str
     kind: str
@@ -57,7 +57,7 @@ def overview(name: str, title: str, shares: Sequence[Share]) -> str:
             drawing.rect(4, top + 10, width - 8, 14, 'band')
             drawing.rect(4, top + 10, (one.share or 0) * (width - 8), 14, one.kind)
             drawing.text(4, top + 34, f'{100 * one.share:.0f} % of {one.of}' if one.share else
-                         'no share of a measured ceiling')
+                         'no ceiling was measured' if one.steady else 'the machine was disturbed: the table says how')
         drawing.text(width - 4, drawing.height - 8, 'whole width: the ceiling measured in the same job', anchor='end')
         return drawing
 
@@ -143,14 +143,15 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     bottom = min([p.rate for p in points] + [top / 300]) / 2
 
     def draw(width: int) -> Drawing:
-        column, over = margin([p.name for p in points]) + 10, 48 + 16 * len(roofs)
+        first = 26 if len(kinds_of(points)) > 1 or len({p.ladder for p in points}) > 1 else 10  # below the legend
+        column, over = margin([p.name for p in points]) + 10, first + 22 + 16 * len(roofs)
         low, high = 16 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), over + max(300, 16 * len(points))
         drawing = Drawing(width, high + 44)
         ax = Axes(drawing, Scale(left, right, low, width - column, True), Scale(bottom, top, high, over, True))
         ax.horizontal('flop per byte, by the model')
         ax.vertical('')
         for i, (label, _) in enumerate(roofs.values()):
-            drawing.text(4, 26 + 16 * i, f'{("╱", "──", "╌╌")[i]} {label}')
+            drawing.text(4, first + 16 * i, f'{("╱", "──", "╌╌")[i]} {label}')
         drawing.text(4, over - 12, 'GFlop/s')
         ax.curve([(left, left * bandwidth), (highest / bandwidth, highest)], 'ink')
         for dash, rate in zip(DASHES, flat):
@@ -195,7 +196,7 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
         ax = Axes(drawing, scale, Scale(0, 1, below, 4))
         begin, end = (scale(math.asinh(share / NEAR)) for share in (-SPREAD / 2, SPREAD / 2))
         drawing.rect(begin, 4, end - begin, below - 4, 'band')
-        values = [v for v in (-90, -50, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300, 1000, 3000, 10000) if low <= v <= high]
+        values = [v for v in (-90, -50, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300, 1000, 3000) if low <= v <= high]
         ticks: list[float] = []
         for v in sorted(values, key=abs):  # the inner ones first, as far as there is room
             at = scale(math.asinh(v / NEAR))

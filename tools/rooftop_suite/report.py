@@ -1,8 +1,8 @@
 """`rooftop report DIR`: a result folder as one HTML file that needs nothing else: no network, no script.
 
-It reads what `rooftop run` writes (run.json, APP.json, ladder-APP.json, the picture) and scale-*.json of `rooftop
-scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and every text
-is escaped. Numbers come from the programs' own files, never from the summary.
+It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture) and scale-*.json of
+`rooftop scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
+every text is escaped. Numbers come from the programs' own files, never from the summary.
 
 `rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
 """
@@ -15,10 +15,10 @@ from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
 from .results import Program
-from .sections import CREDITED, Figures, Section, listed, powers, roofline
+from .sections import CREDITED, Figures, Section, listed, powers, roofline, small
 
 LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
-BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # members of a program's result
+BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +58,19 @@ def picture(name: str, output: str) -> int:
     return VALID
 
 
+def in_words(value: object, depth: int = 3) -> str:
+    """Returns members with their names; what lies deeper is left out."""
+    if isinstance(value, (dict, list)) and depth == 0:
+        return '…'
+    if isinstance(value, dict):
+        return ', '.join(f'{name} {in_words(member, depth - 1)}' for name, member in value.items())
+    return ', '.join(in_words(member, depth - 1) for member in value) if isinstance(value, list) else str(value)
+
+
+def each(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 class Report:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.figures = evidence, Figures()
@@ -72,34 +85,31 @@ class Report:
         shares = []
         for name, _, result in self.lines:
             rung = result.rungs[0]
-            share, of = next(iter(rung.shares()), (None, ''))
-            shares.append(plots.Share(name, rung.name, rung.kind, share if rung.fom else None, of, f'{scaled(rung.fom)} GFlop/s'
-                                      if rung.fom else rung.verdict, bool(rung.fom)))
-        return self.figures.figure(plots.overview('overview', 'The apps below their ceilings', shares), join([
-            f'Each app on this machine: at the right its figure of merit in {CREDITED}, which is what machines are '
-            'compared by; the bar is how much of the nearest measured ceiling the rung uses.'])) if shares else Html()
+            share, of = next(iter(rung.shares() if rung.fom else ()), (None, ''))
+            said = f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict
+            shares.append(plots.Share(name, rung.name, rung.kind, share, of, said, bool(rung.fom)))
+        drawn = plots.overview('overview', 'The apps below their ceilings', shares) if shares else ''
+        return self.figures.figure(drawn, fill('of the overview'))
 
     def headline(self) -> Html:
         run = self.evidence.run
         ratios = run.aggregate.ratios if run else {}
         without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
         rungs = [result.rungs[0] for _, _, result in self.lines]
-        shares = [rung.shares() for rung in rungs]
-        declared = [run.peak[app].declared if run and name != app and app in run.peak else '' for name, app, _ in self.lines]
-        under = 'Figure of merit: the work that the app credits to every rung alike, over the median time of its windows. ' \
-                'Spread: the slowest less the fastest window, as a share of the median. UNSTEADY: the answer is right, but ' \
-                'the machine was disturbed, so there is no figure of merit.'
+        shares = [rung.shares() if rung.fom else [] for rung in rungs]
+        peak = run.peak if run else {}
+        declared = [peak[app].declared if name != app and app in peak else '' for name, app, _ in self.lines]
         rows = listed([
             ('app', [link(app, name) for name, app, _ in self.lines]),
-            ('rung', [join([rung.name, fill('reason', text=said) if said else '']) for rung, said in zip(rungs, declared)]),
+            ('rung', [join([rung.name, small([said])]) for rung, said in zip(rungs, declared)]),
             ('precision', [rung.precision or DASH for rung in rungs]),
-            ('verdict', [join([verdict(r.verdict), *(fill('reason', text=why) for why in r.row.disturbed)]) for r in rungs]),
+            ('verdict', [join([verdict(rung.verdict), small(rung.row.disturbed)]) for rung in rungs]),
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
             *(powers(rungs) if rungs else []),
             ('of reference', [f'{ratios[name]:.3f}' if name in ratios else DASH for name, _, _ in self.lines])],
-            under, words=4) if rungs else Html()
+            fill('of the headline'), words=4) if rungs else Html()
         return join([rows, fill('missing', text=f'Not measured: {", ".join(without)}.') if without else ''])
 
     def about(self) -> Html:
@@ -150,19 +160,15 @@ class Report:
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment) if self.evidence.run else {}
-        for name in ('host', 'cpu', 'mpi'):
-            there.pop(name, None)
-        memory, gpus, variables = (there.pop(name, None) for name in ('memory_bytes', 'gpus', 'variables'))
-        rows = [(name, ', '.join(map(str, value)) if isinstance(value, list) else str(value))
-                for name, value in there.items()]
-        if isinstance(memory, (int, float)):
-            rows.append(('memory', f'{memory / 2**30:.1f} GiB'))
-        for i, gpu in enumerate(gpus if isinstance(gpus, list) else ()):
-            rows.append((f'GPU {i}', ', '.join(f'{name} {value}' for name, value in gpu.items()
-                                               if name != 'name') if isinstance(gpu, dict) else str(gpu)))
-        short = [f'{name}={value}' for name, value in variables.items()
-                 if len(str(value)) <= LONGEST_VARIABLE] if isinstance(variables, dict) else []
-        return rows + [('variables', ' '.join(short))]
+        names = ('memory_bytes', 'variables', 'gpus', 'nodes')
+        memory, variables, gpus, nodes = (there.pop(name, None) for name in names)
+        rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
+        rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
+        rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(each(gpus))]
+        rows.append(('nodes', in_words([node.get('host') for node in each(nodes) if isinstance(node, dict)])))
+        short = {name: value for name, value in variables.items()
+                 if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
+        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]
 
     def environment(self) -> Html:
         rows = [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
@@ -175,7 +181,7 @@ class Report:
         apps = evidence.apps()
         sections = [Section(app, evidence, self.figures).html() for app in apps]
         used: Sequence[Result] = [result for _, _, result in self.lines] or every
-        chips = sorted({getattr(result.program, processor) for result in used for processor in result.processors} - {''})
+        chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
         dates = sorted(result.program.date for result in every)
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
                 'official' if run and run.official else '', run.started if run else dates[0] if dates else '',

@@ -1,8 +1,8 @@
 """`rooftop verify --rerun`: what the program of this machine says of a result's problem, against what the result says.
 
 The program makes the inputs again, verifies the rung, and prints its facts (--facts): options in force, digest of the
-inputs, files, work of a unit, checks with their bounds. A measured run of a folder must have the options that its --size
-gives, not those that its file names. docs/run-rules.md says what cannot be compared.
+inputs, files, work of a unit, checks with their bounds. A measured run of a folder must have the options that its
+--size gives, not those that its file names. docs/run-rules.md says what cannot be compared.
 """
 import json
 import sys
@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from . import ENVIRONMENT, Fault, one_line, programs
+from .plan import FREE_OF
 from .results import Check, Digest, InputFile, NotNegative, Positive, Program, Record, Run, Rung, Spaces, Step
 
 EXTENTS = {'nekbone': ('elements',), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
            'gfnn-wave': ('elements',)}
 TARGETS = {'tiny': 2.0**26, 'small': 2.0**30, 'medium': 2.0**33}  # bytes per rank of a size
 FREE = {'ranks', 'seed'}  # options that are not the problem's
-# Options with which a run may declare how it solves the problem; all others are those of the size.
-DECLARED = {'rung', 'choose', 'precond', 'degree', 'kernels', 'coef', 'precision', 'smooth'}
+# Options with which a peak run may declare how it solves the problem; all others are those of the size.
+DECLARED = {app: {'rung', 'choose', *names} - FREE for app, names in FREE_OF.items()}
 # Their bounds follow from how far rounding errors moved the reference here: they are relative errors, and below 1.
 MOVING = {'|x - x_ref| / |x_ref|', 'short solve: |x - x_ref| / |x_ref|',
           "residual - the reference's, exact matrix (of |R|)", 'the timed steps end where the replay does (max |u|)'}
@@ -46,20 +47,21 @@ class Facts(Record):
 
 
 def measured(step: Optional[Step]) -> bool:
-    """Returns whether a step is the measured run of its app."""
-    return step is not None and step.name == step.app
+    """Returns whether a step is a measured run of its app: base, with the default options, or peak."""
+    return step is not None and step.name in (step.app, f'peak-{step.app}')
 
 
-def declared(command: list[str]) -> list[str]:
-    """Returns the declared options of a step's command."""
-    pairs = zip(command, command[1:])
-    return [word for name, value in pairs if name[:2] == '--' and name[2:] in DECLARED for word in (name, value)]
+def declared(step: Step) -> list[str]:
+    """Returns the declared options of a step."""
+    pairs = zip(step.command, step.command[1:]) if step.name != step.app else ()
+    return [word for name, value in pairs if name[:2] == '--' and name[2:] in DECLARED[step.app]
+            for word in (name, value)]
 
 
 def problem_words(result: Program, step: Step, run: Run) -> list[str]:
     """Returns the arguments that make the problem of a measured run, and the choice that its rung made."""
-    words, choice = declared(step.command), result.rungs[0].choice if result.rungs else {}
-    if run.size in TARGETS and result.ranks == 1:
+    words, choice = declared(step), result.rungs[0].choice if result.rungs else {}
+    if run.size in TARGETS and result.ranks == 1 and step.name == step.app:
         words += ['--size', run.size]
     else:
         words += [f'--{name}={result.options.get(name)}' for name in EXTENTS[step.app]]

@@ -91,8 +91,8 @@ def save(path: str, value: Json, nonce: str = '') -> None:
 
 
 def read_bytes(path: str, follow: bool = True) -> bytes:
-    """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would fill
-    the memory. follow: whether the name may be a link."""
+    """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would
+    fill the memory. follow: whether the name may be a link."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     except OSError as error:

@@ -16,10 +16,6 @@ PURPOSES = {
     'alya-rhs': 'right-hand side of the Navier-Stokes momentum equation on tetrahedra',
     'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
     'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
-PICTURE = 'The wave: |u|, the size of the displacement, in the vertical slice through the source, over the tissues in grey ' \
-          '(lighter is stiffer). A force of 1 N shakes one node up and down. The ring that leaves it is a pressure wave ' \
-          'along the force, and across it a slower shear wave, so it is longer than wide. The faces are periodic: what ' \
-          'leaves the box on one side comes in on the opposite one.'
 MOST_PICTURE = 8 << 20  # bytes of a picture that is put into the page
 CREDITED = 'GFlop/s of credited work'
 SAME = 0.01  # two figures of one rung that differ by less agree
@@ -31,12 +27,8 @@ def missing(what: str, command: str) -> Html:
     return fill('missing', text=fill('made', what=what, command=command))
 
 
-def rebuilt(result: Result) -> str:
-    """Returns the command of a result, from what it says about itself."""
-    program = result.program
-    command = [program.program, *(f'--{name}={value}' for name, value in program.options.items())]
-    command += [f'--rung={result.rungs[0].name}' if len(result.rungs) == 1 else '--ladder', f'--threads={program.threads}']
-    return shlex.join((['mpirun', '-n', str(program.ranks)] if program.ranks > 1 else []) + command)
+def small(lines: Sequence[str]) -> Html:
+    return join(fill('reason', text=line) for line in lines if line)
 
 
 def power(rung: Rung) -> list[str]:
@@ -48,7 +40,8 @@ def power(rung: Rung) -> list[str]:
 
 def powers(rungs: Sequence[Rung]) -> Columns:
     """Returns the columns of power(); none if nothing was read from a meter."""
-    heads = ('W', f'J per {rungs[0].unit}' if len({rung.unit for rung in rungs}) == 1 else 'J per unit', 'GFlop/s per W')
+    unit = rungs[0].unit if len({rung.unit for rung in rungs}) == 1 else 'unit'
+    heads = ('W', f'J per {unit}', 'GFlop/s per W')
     return list(zip(heads, zip(*map(power, rungs)))) if any(rung.row.watts for rung in rungs) else []
 
 
@@ -75,11 +68,12 @@ class Figures:
         timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
         gain: list[object] = []
         if timed and max(timed) != timed[0]:
-            gain = [f' From {timed[0][1]} to {max(timed)[1]}: ', inline('b', f'{max(timed)[0] / timed[0][0]:,.1f}×'), '.']
+            most, best = max(timed)
+            gain = [f' From {timed[0][1]} to {best}: ', inline('b', f'{most / timed[0][0]:,.1f}×'), '.']
         svg = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
                           CREDITED, 1e9)
-        return self.figure(svg, join([f'The climb: one bar per rung, its figure of merit in {CREDITED}, then how much '
-                                      'faster it is than the rung it is compared with.', *gain]))
+        return self.figure(svg, join([fill('of the climb'), *gain])) or fill(
+            'missing', text='No rung here has a figure of merit, so there is no climb to draw.')
 
     def rooflines(self, app: str, result: Result) -> Html:
         return join(self.roofline(app, result, processor) for processor in result.processors)
@@ -89,11 +83,8 @@ class Figures:
         tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
                      if r.name not in left_out and r.processor == processor == 'gpu')
         return self.figure(svg, join([
-            f'The roofline of the {processor.upper()}. The ceilings were measured in the same job, bandwidth at the working '
-            'set of the run. A rung climbs by going up at the same place (faster) or to the right (fewer bytes per flop); '
-            'no point can be above the line.',
-            ' Rungs on tensor cores can lie above the FP32 line: their own ceiling is not measured.' if tensor else '',
-            f' Not shown, because they have no steady rate: {", ".join(left_out)}.' if left_out else '']))
+            fill('of a roofline', processor=processor.upper()), fill('of tensor cores') if tensor else '',
+            f'Not shown, because they have no steady rate: {", ".join(left_out)}.' if left_out else ''], ' '))
 
 
 def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
@@ -150,10 +141,11 @@ class Section:
         rung, run = self.measured.rungs[0], self.evidence.run
         row, soak = rung.row, run.soak.get(self.app) if run else None
         scale, unit = time_unit([rung.seconds])
-        each = f', each of {short(row.timed_seconds / len(rung.windows))} s' if row.timed_seconds and rung.windows else ''
+        windows = len(rung.windows)
+        each = f', each of {short(row.timed_seconds / windows)} s' if row.timed_seconds and windows else ''
         return facts([
             (f'time per {rung.unit}', f'{short(rung.seconds / scale)} {unit}' if rung.seconds else ''),
-            ('windows', f'{len(rung.windows)}{each}' if rung.windows else ''),
+            ('windows', f'{windows}{each}' if windows else ''),
             ('of ceilings', ', '.join(f'{percent(share)} of {what}' for share, what in rung.shares())),
             ('drift in the soak', percent(soak.drift) if soak else ''), ('meter of energy', row.energy_source),
             ('launch parameters', ', '.join(f'{name} {value}' for name, value in row.choice.items()))])
@@ -162,15 +154,12 @@ class Section:
 
     def ladder_table(self, rungs: list[Rung]) -> Html:
         scale, unit = time_unit([r.seconds for r in rungs])
-        alike = len({r.precision for r in rungs}) == 1
-        under = 'FOM: the work that every rung is credited with; GB/s and GFlop/s: the work that the rung itself does, by ' \
-                'its model; shares are of the ceilings measured in the same job.'
-        reasons = [f' {r.name} is UNSTEADY: {"; ".join(r.row.disturbed)}.' for r in rungs if r.verdict == 'UNSTEADY']
+        alike = rungs[0].precision if len({r.precision for r in rungs}) == 1 else ''
         return listed([
             ('rung', [fill('rung', name=r.name, idea=r.idea) for r in rungs]),
             ('device', [plots.KINDS[r.kind] for r in rungs]),
             ('precision', [DASH if alike else r.precision for r in rungs]),
-            ('verdict', [verdict(r.verdict) for r in rungs]),
+            ('verdict', [join([verdict(r.verdict), small(r.row.disturbed)]) for r in rungs]),
             (f'{unit} per {rungs[0].unit}', column([r.seconds for r in rungs], scale)),
             ('spread', [percent(r.spread if len(r.windows) > 1 else None) for r in rungs]),
             ('FOM GFlop/s', column([r.fom for r in rungs], 1e9)),
@@ -179,8 +168,8 @@ class Section:
             ('of bandwidth', [share_text(r.share_bandwidth) for r in rungs]),
             ('GFlop/s', column([r.flops for r in rungs], 1e9)),
             ('of FMA', [share_text(r.share_flops) for r in rungs]), *powers(rungs)],
-            join([under, f' All rungs compute in {rungs[0].precision}.' if alike and rungs[0].precision else '',
-                  *reasons, self.agreement(rungs)]), words=4)
+            join([fill('of the ladder'), alike and f'All rungs compute in {alike}.', self.agreement(rungs)], ' '),
+            words=4)
 
     def agreement(self, rungs: list[Rung]) -> str:
         """Returns how the measured run of a rung differs from the ladder's, and why."""
@@ -191,14 +180,14 @@ class Section:
         ours, theirs = (result.program.options for result in (self.measured, self.ladder))
         other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
         if other:
-            return f' The ladder is of another problem than the measured run ({"; ".join(other)}): their figures of ' \
-                   f'{mine.name} are not to be compared.'
+            return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare ' \
+                   f'their figures of {mine.name}.'
         off = same.fom / mine.fom - 1
         if abs(off) <= SAME:
-            return f' The figure of {mine.name} is that of the measured run within {100 * SAME:.0f} %.'
+            return f'The figure of {mine.name} is that of the measured run within {100 * SAME:.0f} %.'
         times = [f'for {short(r.row.timed_seconds)} s' if r.row.timed_seconds else f'in {len(r.windows)} windows'
                  for r in (same, mine)]
-        return f' {mine.name} was timed {times[0]} here and {times[1]} in the measured run: {100 * off:+.1f} %. The ' \
+        return f'{mine.name} was timed {times[0]} here and {times[1]} in the measured run: {100 * off:+.1f} %. The ' \
                'longer one counts.'
 
     def climb(self) -> Html:
@@ -253,9 +242,7 @@ class Section:
                 rungs.append(copy.copy(rung))
                 rungs[-1].name = rung.name if what == 'ladder' else f'{what} run'
         svg = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
-        body = self.figures.figure(svg, 'The noise: one dot per timed window, in per cent of the median of its rung. A '
-                                   f'rung whose dots are more than {plots.SPREAD:.0f} % apart, the width of the band, is '
-                                   'UNSTEADY: it was disturbed, or depends on something that is not held fixed.')
+        body = self.figures.figure(svg, fill('of the noise', spread=f'{plots.SPREAD:.0f}'))
         return fill('part', title='Noise', body=body) if body else Html()
 
     def validation(self) -> Html:
@@ -266,8 +253,8 @@ class Section:
             held = [check.held for rung in rungs for check in rung.row.checks]
             good = all(rung.row.right for rung in rungs)
             if rungs:
-                out.append(details(join([f'{title}: {sum(held)} of {len(held)} checks held ',
-                                         '' if good else verdict('INVALID')]), join(map(self.checks, rungs), '\n'), not good))
+                said = join([f'{title}: {sum(held)} of {len(held)} checks held ', '' if good else verdict('INVALID')])
+                out.append(details(said, join(map(self.checks, rungs), '\n'), not good))
         return fill('part', title='Validation', body=join(out, '\n'))
 
     @staticmethod
@@ -303,7 +290,7 @@ class Section:
         made = self.evidence.read(f'picture-{self.app}.json', Program)
         said = [f' {made.options.get("elements")} elements, {made.options.get("frequency")} Hz, after '
                 f'{made.options.get("steps")} time steps of {made.options.get("dt")} s.'] if made else []
-        return fill('picture', width=width, height=height, what=PICTURE, more=join(said),
+        return fill('picture', width=width, height=height, what=fill('of the picture'), more=join(said),
                     data=base64.b64encode(data).decode())
 
     def pictures(self) -> Html:
@@ -315,7 +302,8 @@ class Section:
         return fill('part', title='Picture', body=join(shown, '\n')) if shown else Html()
 
     def scaling(self) -> Html:
-        out = [self.scaling_of(i, name, scale) for i, (name, scale) in enumerate(self.evidence.scales.get(self.app, ()))]
+        scales = self.evidence.scales.get(self.app, ())
+        out = [self.scaling_of(i, name, scale) for i, (name, scale) in enumerate(scales)]
         return fill('part', title='Scaling', body=join(out, '\n')) if out else Html()
 
     def scaling_of(self, i: int, name: str, scale: Scale) -> Html:
@@ -332,10 +320,9 @@ class Section:
             rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
         drawn = join([self.figures.figure(
             plots.curves(f'{self.app}-rates{i}', f'{self.app}: scaling', rates, scale.over, 'GFlop/s', True, True),
-            f'Scaling over {scale.over}: the rate, and the rate if each of them added as much as the first. From {name}.'),
-            self.figures.figure(plots.curves(f'{self.app}-efficiency{i}', f'{self.app}: efficiency', efficiencies,
-                                             scale.over, '%', log_x=True),
-                                'The same as efficiency, and the share of the time that is spent waiting for messages.')])
+            fill('of scaling', over=scale.over, name=name)), self.figures.figure(
+            plots.curves(f'{self.app}-share{i}', f'{self.app}: efficiency', efficiencies, scale.over, '%', log_x=True),
+            fill('of efficiency'))])
         why = ' '.join(f'{p.ranks} {scale.over}: {p.why}.' for _, p in found if p.why)
         return join([drawn, listed([
             ('kind', [key for key, _ in found]), ('verdict', [verdict(p.verdict or 'not run') for _, p in found]),
@@ -350,9 +337,6 @@ class Section:
 
     def repeat(self) -> Html:
         commands = {step.name: shlex.join(step.command) for step in self.evidence.steps if step.app == self.app}
-        for name, result in ((self.app, self.measured), (f'ladder-{self.app}', self.ladder)):
-            if result and name not in commands:
-                commands[f'{name}, rebuilt from the options in its file'] = rebuilt(result)
         commands.update({f'scale-{self.app}': shlex.join(scale.command)
                          for _, scale in self.evidence.scales.get(self.app, ())})
         out = [join([inline('p', f'{name}:'), pre(command)]) for name, command in commands.items()]

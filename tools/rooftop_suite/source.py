@@ -4,9 +4,9 @@ Every source file is of one class. `protected`: what makes the inputs, judges, t
 suite; it must not be changed. `rungs`: what a vendor may rewrite (tier optimised). `glue`: the build system and the
 runtime below the rungs (tier ported). The rest (documents, tests) does not count.
 
-The files are compared with source.sha256, which is part of a release (make dist), or else, byte by byte, with the commit
-in git. A release also has what ./bootstrap made (configure, Makefile.in): glue that a clone makes anew. An installed
-suite uses what make install found: source.json.
+The files are compared with source.sha256, which is part of a release (make dist), or else, byte by byte, with the
+commit in git. A release also has what ./bootstrap made (configure, Makefile.in): glue that a clone makes anew. An
+installed suite uses what make install found: source.json.
 
     python3 -m rooftop_suite.source manifest ROOT    source.sha256 of a tree, to standard output
     python3 -m rooftop_suite.source judge            source.json of this tree, to standard output

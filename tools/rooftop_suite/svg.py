@@ -15,10 +15,11 @@ WIDE, NARROW = 720, 352
 SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
 LONGEST = 22  # letters of a name
-COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8', 'bad': '#b3121d',
-           'cuda': '#b8480a', 'kokkos': '#0c7458', 'band': '#e9ebe4'}  # of a file; in a page they are the page's
+COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8',
+           'bad': '#b3121d', 'cuda': '#b8480a', 'kokkos': '#0c7458', 'band': '#e9ebe4'}  # of a file
 MARKERS = {'●': 'M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z', '■': 'M-.9-.9h1.8v1.8h-1.8z', '◆': 'M0-1.2 1.2 0 0 1.2-1.2 0z',
-           '▲': 'M0-1.1 1.1.9h-2.2z', '▼': 'M0 1.1 1.1-.9h-2.2z', '✚': 'M-.4-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7z'}
+           '▲': 'M0-1.1 1.1.9h-2.2z', '▼': 'M0 1.1 1.1-.9h-2.2z',
+           '✚': 'M-.4-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7z'}
 SIGNS = tuple(MARKERS)
 DASHES = ('', '5 2', '1.5 1.5', '6 2 1.5 2')
 XY = tuple[float, float]
@@ -56,7 +57,8 @@ class Drawing:
         self.width, self.height = width, height
         self.parts: list[str] = []
 
-    def text(self, x: float, y: float, words: str, colour: str = 'soft', anchor: str = 'start', halo: bool = False) -> None:
+    def text(self, x: float, y: float, words: str, colour: str = 'soft', anchor: str = 'start',
+             halo: bool = False) -> None:
         """Writes words whose middle is at the height y."""
         more = ' class="halo"' if halo else ''
         self.parts.append(f'<text x="{x:.1f}" y="{y + 0.36 * SIZE:.1f}" text-anchor="{anchor}"{more} '
@@ -95,8 +97,8 @@ def file(*panels: tuple[str, str]) -> str:
         drawing = plot[plot.index('<svg'):plot.index('</svg>') + 6]  # the wide form
         box = re.search(r'viewBox="0 0 (\S+) ([\d.]+)"', drawing)
         height = float(box[2]) if box else 0.0
-        parts.append(f'<text x="4" y="{top + 17:g}" style="fill:var(--ink);font-weight:600">{escape(heading)}</text>\n' +
-                     drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
+        parts.append(f'<text x="4" y="{top + 17:g}" style="fill:var(--ink);font-weight:600">{escape(heading)}</text>')
+        parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
         top += height + 40
     text = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {top:g}" width="{WIDE}" height="{top:g}" '
             f'style="font:{SIZE}px var(--sans)">\n<rect width="100%" height="100%" style="fill:var(--paper)"/>\n' +

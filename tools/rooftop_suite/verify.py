@@ -1,9 +1,9 @@
 """`rooftop verify`: is a result consistent and unchanged, and is it one that a buyer can accept?
 
-judge.py computes again what follows from something else in a file; here a folder's files are held against each other and
-against the source tree of this suite. The seal shows whether anything was changed since a file was written. With --rerun
-the program here says what the result must say (rerun.py). Each fault is one line. What a file lacks to be accepted is no
-fault. docs/run-rules.md says what all of this can show, and what it cannot.
+judge.py computes again what follows from something else in a file; here a folder's files are held against each other
+and against the source tree of this suite. The seal shows whether anything was changed since a file was written. With
+--rerun the program here says what the result must say (rerun.py). Each fault is one line. What a file lacks to be
+accepted is no fault. docs/run-rules.md says what all of this can show, and what it cannot.
 """
 import argparse
 import os
@@ -16,7 +16,7 @@ from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machi
                source, source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
 from .plan import FREE_OF
-from .rerun import Rerun
+from .rerun import Rerun, measured
 from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
 
 HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Judged:
-    """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None if it could not be read."""
+    """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None: not read."""
     path: str
     record: Optional[AnyResult] = None
     wrong: list[str] = field(default_factory=list)
@@ -48,8 +48,8 @@ class Judged:
 # ---- A run ----
 
 def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
-    peak = {f'peak-{app}': row for app, row in run.peak.items()}
-    for app, row in {**run.summary, **peak}.items():
+    rows = [*run.summary.items(), *((f'peak-{app}', row) for app, row in run.peak.items())]
+    for app, row in rows:
         result = loaded.get(app)
         rung = result.rungs[0] if result and result.rungs else None
         told = (row.verdict, row.fom, row.spread, row.rung)
@@ -156,7 +156,7 @@ def judge_official(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
     measured_ = {app: loaded[app] for app in results.APPS if app in loaded}
     yield from (f'official: {app}.json does not say how it was built' for app, result in measured_.items()
                 if not result.build)
-    yield from (f'official: {line}' for line in foreign(run, measured_))
+    yield from (f'official: {line}' for line in foreign(run, loaded))
 
 
 # ---- The source ----
@@ -182,7 +182,7 @@ def judge_source(folder: Folder, lacks: list[str]) -> Iterator[str]:
     if what.diff_file and not folder.holds(what.diff_file, what.diff_sha256):
         yield f'{what.diff_file}: not the file that the run wrote'
     for app, built in run.programs.items():
-        if built.version.get('version') != what.version:
+        if str(built.version.get('version')).removesuffix('-dirty') != what.version.removesuffix('-dirty'):
             yield f'{app} is of version {built.version.get("version")}, the source is {what.version}'
     if tier != 'baseline':
         return
@@ -214,8 +214,7 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
         else:
             if not folder.whole(step):
                 yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
-            official = run.official and step.name in (step.app, f'peak-{step.app}')
-            judged = judge_file(path, run.nonce, files, official, follow=False)
+            judged = judge_file(path, run.nonce, files, run.official and measured(step), follow=False)
             judged.step, judged.run = step, run
             if isinstance(judged.record, Program):
                 loaded[step.name] = judged.record
@@ -270,7 +269,8 @@ def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: b
     else:
         judged.wrong += judge_scaling(record) if isinstance(record, Scale) else judge_program(record, official)
     if not results.seal_holds(data, record.nonce):
-        known = '' if judged.wrong else '; the change is in a part that is only recorded, such as environment or options'
+        known = '' if judged.wrong else \
+            '; the change is in a part that is only recorded, such as environment or options'
         judged.wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')
     elif isinstance(record, Program) and record.verdict == 'INVALID' and not judged.wrong:
         judged.wrong.append('consistent and unchanged, and its verdict is INVALID')

@@ -38,6 +38,7 @@ class Compare(unittest.TestCase):
         here, slow = (figure(fom)._replace(place='EPYC', bandwidth=rate) for fom, rate in ((2e9, 2e11), (1e9, 1e11)))
         self.assertEqual(compare.judge(here, slow)[2:], ('no verdict', 'the bandwidth of the same processor differs by 100 %'))
         self.assertEqual(compare.judge(here, slow._replace(place='Xeon'))[2], 'slower')
+        self.assertEqual(compare.judge(here, slow._replace(place='Xeon', spread=None))[2], 'no verdict')
 
     def test_problem(self):
         compare.same_problem(figure(1, degree='9'), figure(2, degree='9'), 'nekbone', ('a', 'b'))
@@ -46,11 +47,11 @@ class Compare(unittest.TestCase):
 
     def test_figure(self):
         result = program()
-        got = compare.figures_of(result, True)['nekbone', '']
+        got = compare.figures_of(result, '')['nekbone', '']
         self.assertEqual((got.rung, got.fom), (result.rungs[0].name, result.rungs[0].fom_flop_per_s))
         self.assertNotIn('seed', got.problem)
         result.rungs[0].verdict, result.rungs[0].disturbed = 'UNSTEADY', ['windows differ by 43.0 %']
-        got = compare.figures_of(result, True)['nekbone', '']
+        got = compare.figures_of(result, '')['nekbone', '']
         self.assertEqual((got.fom, got.why), (None, 'UNSTEADY: windows differ by 43.0 %'))
 
     def test_manifest(self):
@@ -59,6 +60,16 @@ class Compare(unittest.TestCase):
         self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
         self.assertTrue(all(figure.fom for figure in side.figures.values()))
         self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * 4)
+
+
+    def test_peak(self):
+        """Peak is compared with peak, and not with base or a ladder."""
+        side = compare.Side.__new__(compare.Side)
+        side.path, side.size = 'a', None
+        side.figures = {**compare.figures_of(program(), ''), **compare.figures_of(program(), compare.PEAK)}
+        rows = compare.compare(side, side)
+        self.assertEqual([(row.measured, row.rung) for row in rows], [
+            (True, program().rungs[0].name), (False, f'{program().rungs[0].name} (peak)')])
 
 
 class Power(unittest.TestCase):

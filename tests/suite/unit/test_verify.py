@@ -4,7 +4,10 @@ import functools
 import hashlib
 import io
 import json
+import os
 import pathlib
+import shutil
+import signal
 import time
 import unittest
 from unittest import mock
@@ -78,8 +81,9 @@ def run_of(nonce, *names, **changed):
     measured = {name: results.load(f'{name}.json', results.Program) for name in names}
     first = measured[names[0]]
     run = {**sample('run'), 'nonce': nonce, 'seed': results.seed_of(nonce), 'tier': 'baseline', 'launcher': [],
-           'aggregate': {'value': None, 'why': 'no reference'}, 'ranks': 1, 'official': False, 'size': 'tiny',
-           'started': first.date, 'finished': first.date, 'environment': {'host': first.host}, 'peak': {}}
+           'aggregate': {'value': None, 'why': 'no reference'}, 'peak': {}, 'ranks': 1,
+           'official': False, 'size': 'tiny',
+           'started': first.date, 'finished': first.date, 'environment': {'host': first.host}}
     run['source'].update(changed=[], diff_file=None, commit=None, tree_sha256=TREE, version=first.version)
     run['programs'] = {name: {'path': name, 'sha256': 'b' * 64, 'version': {'version': result.version}}
                        for name, result in measured.items() if name == result.program}
@@ -170,6 +174,8 @@ FORGERIES = (  # what a vendor may try with an official result, sealed again: [(
     ('a smaller problem under the label', [('run', ('size',), 'medium')], '--size is small, and medium'),
     ('an easier problem', [('nekbone', ('options', 'degree'), '5')], '--degree is 5, and 9'),
     ('an option more', [('alya-rhs', ('options', 'communication'), 'no')], '--communication is no, and None'),
+    ('an undeclared option', [('run', ('steps', 0, 'command'), ['nekbone', '--degree', '5']),
+                              ('nekbone', ('options', 'degree'), '5')], '--degree is 5, and 9'),
     ('credited threefold', [('nekbone', RUNG + ('credited_flop_per_unit',), 3e7),
                             ('nekbone', RUNG + ('fom_flop_per_s',), 6e9),
                             ('run', ('summary', 'nekbone', 'fom'), 6e9)], 'credited_flop_per_unit is 3'),
@@ -230,7 +236,8 @@ class Forgeries(InFolder):
         words = ('--nonce', 'n1', '--size', 'small', '--window', '10', '--warm-up', '3')
         for app in results.APPS:
             standin('bin', '--json', f'{app}.json', *words, app=app)
-        cls.good = Forgeries.good = {app: {**results.parse(f'{app}.json')[1], 'seal': results.ZEROS} for app in results.APPS}
+        cls.good = Forgeries.good = {app: {**results.parse(f'{app}.json')[1], 'seal': results.ZEROS}
+                                     for app in results.APPS}
         date = results.instant(cls.good['nekbone']['date'])
         run = run_of('n1', *results.APPS, official=True, size='small', **{
             name: time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(date + more)) for name, more in (
@@ -316,6 +323,38 @@ class Hostile(InFolder):
                         pathlib.Path(f'{name}.json').write_text(data.replace(value['seal'], seal.hexdigest()))
                         self.both(name)
             write(f'{name}.json', value, seal=True)
+
+    def test_files(self):
+        """A folder with links, pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing
+        of it is waited for, and a file that is not a result's own is not read."""
+        standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
+        run = run_of('n1', 'nekbone')
+        os.rename('nekbone.json', 'outside.json')
+        signal.alarm(60)
+        for make in (lambda path: os.symlink('/dev/zero', path), os.mkfifo, os.mkdir,
+                     lambda path: os.symlink(os.path.abspath('outside.json'), path),
+                     lambda path: pathlib.Path(path).touch() or os.truncate(path, 5 << 30)):
+            for name in ('nekbone.json', 'run.json', 'doctor.json', 'scale-x.json', 'gfnn-wave-picture.png'):
+                shutil.rmtree('sent', ignore_errors=True)
+                os.mkdir('sent')
+                shutil.copy('outside.json', 'sent/nekbone.json')
+                results.save('sent/run.json', run, 'n1')
+                pathlib.Path('sent', name).unlink(missing_ok=True)
+                make(os.path.join('sent', name))
+                for command in ('verify', 'report', 'compare'):
+                    with self.subTest(f'{name} {command}'), contextlib.redirect_stdout(io.StringIO()) as out, \
+                            contextlib.redirect_stderr(out):
+                        status = cli.main([command, 'sent'])
+                        self.assertNotIn('fault of the suite', out.getvalue())
+                        if command == 'verify' and name == 'nekbone.json':
+                            self.assertEqual(status, 1)
+                            self.assertIn('nekbone.json: not the file that the run wrote', out.getvalue())
+        for name in ('/dev/zero', '../outside.json', '', '.', 'sent/nekbone.json'):
+            results.save('run.json', changed(run, ('steps', 0, 'json'), name), 'n1')
+            self.assertIn('is no name of a file in this folder', ' '.join(faults('run.json')))
+            results.save('run.json', changed(run, ('source',), {**run['source'], 'diff_file': name}), 'n1')
+            self.assertTrue(not name or any('not the file that the run wrote' in line for line in faults('run.json')))
+        signal.alarm(0)
 
     def both(self, name):
         for command in (['verify', f'{name}.json'], ['compare', '.', 'nekbone.json']):
