@@ -206,6 +206,12 @@ static void set_edges(gfnn_config_t *config, int64_t edge, const int ranks[3])
     gfnn_box_count(config);
 }
 
+static void keep_asked(gfnn_config_t *config)
+{
+    if (config->precond_asked == 0)
+        config->precond_asked = config->precond + 1;
+}
+
 /* A cube for each rank. The ranks are arranged as in a large cube. */
 static bool extents(rt_run_t *run, int64_t scale)
 {
@@ -216,10 +222,8 @@ static bool extents(rt_run_t *run, int64_t scale)
                   config->model);
     if (scale >= MOST / STEP - 1)
         return false;
-    if (config->precond_is_auto || config->precond == GFNN_AUTO) {
-        config->precond_is_auto = true;
-        config->precond = GFNN_GFM; /* a size is one problem, whatever preconditions it */
-    }
+    keep_asked(config);
+    config->precond = GFNN_GFM; /* a size is one problem, whatever preconditions it */
     set_edges(config, USUAL, one);
     gfnn_box_choose(config, rt_comm_size());
     set_edges(config, STEP * (scale + 1), config->n_ranks);
@@ -247,8 +251,9 @@ static void configure(rt_run_t *run)
     if (run->opt.roofline && !run->opt.rung)
         rt_refuse(RT_USAGE, "--roofline: each of the three ladders has one; name a rung of it with "
                             "--rung");
-    config->precond_is_auto = config->precond_is_auto || config->precond == GFNN_AUTO;
-    if (config->precond_is_auto)
+    keep_asked(config);
+    config->precond = config->precond_asked - 1;
+    if (config->precond == GFNN_AUTO)
         config->precond = fastest_precond(run);
     check_solver(config);
     if (from_file(config))

@@ -76,7 +76,7 @@ typedef struct {
     /* configure derives these */
     int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */
     int n_ranks[3];
-    bool precond_is_auto; /* precond was auto: configure chooses it, again for each problem */
+    int precond_asked; /* precond as given, plus 1; 0: not kept yet */
 } gfnn_config_t;
 
 /* Does --precond have a network? */

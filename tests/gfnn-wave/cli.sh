@@ -39,7 +39,7 @@ set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 
 # Without --precond: the polynomial on a CPU, the network where a predictor runs, and one size for all.
-for row in "cheb 7" "cheb 3 --degree 3" "gfm 7 --kernels 2" "cheb 7 --ladder --only solve" "gfm 7 --ladder"; do
+for row in "cheb 7" "cheb 3 --degree 3" "gfm 7 --kernels 2" "bj 7 --precond bj" "cheb 7 --ladder --only solve" "gfm 7 --ladder"; do
     set -- $row
     precond=$1 degree=$2
     shift 2

@@ -61,6 +61,8 @@ def declared(step: Step) -> list[str]:
 def problem_words(result: Program, step: Step, run: Run) -> list[str]:
     """Returns the arguments that make the problem of a measured run, and the choice that its rung made."""
     words, choice = declared(step), result.rungs[0].choice if result.rungs else {}
+    if step.app == 'gfnn-wave' and '--precond' not in words and result.rungs:  # its default is that of the processor
+        words += ['--precond', 'gfm' if result.rungs[0].kind == 'cuda' else 'cheb']
     if run.size in TARGETS and result.ranks == 1 and step.name == step.app:
         words += ['--size', run.size]
     else:

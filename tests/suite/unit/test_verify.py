@@ -376,6 +376,14 @@ class Scaling(unittest.TestCase):
 
 
 class Peaks(unittest.TestCase):
+    def test_default(self):
+        """gfnn-wave's default preconditioner is that of the processor it ran on, not of the one that asks."""
+        run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS})
+        step = next(step for step in run.steps if step.name == 'gfnn-wave')
+        for kind, precond in (('cuda', 'gfm'), ('cpu', 'cheb')):
+            words = rerun.problem_words(program('gfnn-wave', kind=kind), step, run)
+            self.assertEqual(words[words.index('--precond') + 1], precond)
+
     def test_free(self):
         """A declared choice sets how an app computes, not what."""
         run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS, 'peak': {'nekbone': {
