@@ -183,7 +183,7 @@ def judge_source(folder: Folder, lacks: list[str]) -> Iterator[str]:
         yield f'{what.diff_file}: not the file that the run wrote'
     for app, built in run.programs.items():
         if str(built.version.get('version')).removesuffix('-dirty') != what.version.removesuffix('-dirty'):
-            yield f'{app} is of version {built.version.get("version")}, the source is {what.version}'
+            yield f'{app} is of version {built.version.get("version")}, the source is {what.version}: build it again'
     if tier != 'baseline':
         return
     known, name = unchanged(what), f'commit {what.commit[:12]}' if what.commit else f'release {what.version}'
