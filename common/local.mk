@@ -6,6 +6,7 @@ common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/base/arithmetic.h \
 	common/base/error.h common/base/error.c \
+	common/base/file.h common/base/file.c \
 	common/base/free_memory.h common/base/free_memory.c \
 	common/base/hilbert.h common/base/hilbert.c \
 	common/base/mem.h common/base/mem_backend.h common/base/mem.c \
@@ -29,6 +30,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/cuda.h \
 	common/machine/device.h common/machine/device.c \
 	common/machine/energy.h common/machine/energy.c \
+	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/memory.h common/machine/memory.c \
 	common/machine/replay.h common/machine/replay.c \

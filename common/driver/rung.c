@@ -177,7 +177,7 @@ void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
     char name[] = "test";
     char *argv[] = {name, NULL};
     rt_run_option_sets(run, sets);
-    rt_opt_parse(sets, RT_OPTION_SETS, 1, argv);
+    rt_opt_parse(sets, RT_OPTION_SETS, 1, argv, NULL);
     rt_run_assign(run, settings);
     rt_tuning_new(run);
     rt_tuning_check(run);

@@ -340,10 +340,10 @@ rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *ro
     rt_comm_bcast(&end, sizeof end, 0);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     search_rungs(run, plan, end, s);
-    const bool written = rt_tuning_adopt(run, entry, fill_entries(run, s, n, date, entry));
+    rt_tuning_adopt(run, entry, fill_entries(run, s, n, date, entry));
     if (rt_comm_rank() == 0) {
         rt_search_print_found(s, n, run->opt.isolated);
-        if (*path && written)
+        if (*path && rt_all_written())
             printf("\nwritten to %s\n", path);
         if (root)
             rt_search_json(s, n, path, root);
@@ -354,5 +354,5 @@ rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *ro
     }
     free(s);
     free(entry);
-    return !valid ? RT_INVALID : written ? RT_OK : RT_ENVIRONMENT;
+    return valid ? RT_OK : RT_INVALID;
 }

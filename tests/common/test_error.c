@@ -41,11 +41,11 @@ static void test_refuse_on_many_ranks(void)
 {
     /* The one line is that of finish: rank 1 prints nothing, and finishes MPI properly. */
     CHECK_DIES(RT_USAGE, "finished", {
-        rt_error_set_ranks(1, 2, end_never, finish_loudly);
+        rt_error_set_ranks(1, 2, end_never, finish_loudly, NULL);
         rt_refuse(RT_USAGE, "said by rank 0 alone");
     });
     CHECK_DIES(RT_USAGE, "nekbone: said by rank 0 alone", {
-        rt_error_set_ranks(0, 2, end_never, NULL);
+        rt_error_set_ranks(0, 2, end_never, NULL, NULL);
         rt_refuse(RT_USAGE, "said by rank 0 alone");
     });
 }
@@ -59,11 +59,11 @@ static void test_die(void)
     CHECK_DIES(RT_MEMORY, "test_error.c:", { rt_die(RT_MEMORY, "full"); });
     /* Any rank may print; it ends all the others and does not wait for them. */
     CHECK_DIES(100 + RT_MEMORY, "rank 3: ", {
-        rt_error_set_ranks(3, 4, end_with_offset, finish_loudly);
+        rt_error_set_ranks(3, 4, end_with_offset, finish_loudly, NULL);
         rt_die(RT_MEMORY, "full");
     });
     CHECK_DIES(RT_MEMORY, "rank 0: ", {
-        rt_error_set_ranks(0, 1, end_with_offset, finish_loudly);
+        rt_error_set_ranks(0, 1, end_with_offset, finish_loudly, NULL);
         rt_die(RT_MEMORY, "full");
     });
 }
