@@ -3,7 +3,9 @@
 #include "config.h"
 #include "base/text.h"
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -32,8 +34,11 @@ int rt_text_width(FILE *out)
     enum { USUAL = 80, LEAST = 60, MOST = 120 };
     struct winsize size;
     const int file = fileno(out);
-    if (file < 0 || !isatty(file) || ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return USUAL;
+    if (file < 0 || !isatty(file) || ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        const char *columns = getenv("COLUMNS");
+        const long n = columns ? strtol(columns, NULL, 10) : 0;
+        return n >= LEAST && n <= INT16_MAX ? (int)n : USUAL;
+    }
     return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
 }
 

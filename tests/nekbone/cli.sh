@@ -76,12 +76,13 @@ if [ "${free_kib:-0}" -lt 250000000 ]; then
 fi
 
 # --- what needs no run ---
-"$nekbone" --help >help.out 2>help.err || fail "--help ends with $?"
+COLUMNS=80 "$nekbone" --help >help.out 2>help.err || fail "--help ends with $?"
 for option in elements degree iterations lambda deform ranks ladder json case device; do
     grep -q -e "--\(\[no-\]\)\?$option" help.out || fail "--help does not show --$option"
 done
 [ -s help.err ] && fail "--help writes to stderr"
-[ "$(awk 'length > 100' help.out | wc -l)" = 0 ] || fail "--help has lines of more than 100 columns"
+COLUMNS= "$nekbone" --list >list.out
+[ "$(awk 'length > 80' help.out list.out | grep -vc '^  nekbone')" = 0 ] || fail "--help or --list has lines of more than 80 columns"
 "$nekbone" --version >version.out || fail "--version ends with $?"
 head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $(head -n 1 version.out)"
 "$nekbone" --list >list.out || fail "--list ends with $?"
