@@ -103,15 +103,28 @@ void rt_refuse(rt_status_t status, const char *fmt, ...)
     exit(status);
 }
 
-void rt_unwritten(const char *fmt, ...)
+static void say(const char *fmt, va_list args)
 {
     line_t line = {.n = 0};
-    va_list args;
     line_add(&line, "%s: ", self.program);
-    va_start(args, fmt);
     line_vadd(&line, fmt, args);
-    va_end(args);
     line_write(&line);
+}
+
+void rt_say(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+}
+
+void rt_unwritten(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
     self.unwritten = true;
 }
 

@@ -53,7 +53,9 @@ void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*fini
  * `PROGRAM: rank R: message` and ends all of them. */
 RT_NORETURN void rt_refuse(rt_status_t status, const char *fmt, ...) RT_PRINTF(2, 3);
 
-/* Prints `PROGRAM: message` about an output that could not be written, and notes that there was
+/* Prints `PROGRAM: message`, one line, on stderr. Not collective. */
+void rt_say(const char *fmt, ...) RT_PRINTF(1, 2);
+/* Does the same about an output that could not be written, and notes that there was
  * one: the program goes on, and ends with RT_ENVIRONMENT if nothing worse happens. Not
  * collective. */
 void rt_unwritten(const char *fmt, ...) RT_PRINTF(1, 2);

@@ -2,6 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "base/progress.h"
 #include "base/text.h"
 #include "driver/job.h"
 #include "io/json.h"
@@ -59,6 +60,7 @@ void rt_run_read(rt_run_t *run)
               !rt_run_obstacle(run, &run->app->ladder[i], false, &why);
     if (!any)
         return;
+    rt_progress("reading or making the input");
     rt_input_new(run);
     rt_tuning_resolve(run); /* the input knows the counts that a choice is made for */
 }
@@ -193,8 +195,9 @@ RT_NORETURN static void refuse_all(const reasons_t *reasons)
               "no rung can run this problem here: see the reasons above");
 }
 
-void rt_job_choose(rt_job_t *job)
+int rt_job_choose(rt_job_t *job)
 {
+    int count = 0;
     const rt_run_t *run = job->run;
     const rt_rung_t *only = run->opt.ladder ? NULL : the_rung(run, job->chosen), *largest = NULL;
     reasons_t reasons = {.why = calloc((size_t)run->app->n_rungs, sizeof *reasons.why)};
@@ -206,13 +209,16 @@ void rt_job_choose(rt_job_t *job)
         const rt_rung_t *rung = &run->app->ladder[i];
         const bool wanted = only ? only == rung : rt_rung_is_on(rung, run->opt.only);
         job->chosen[i] = wanted && consider(job, rung, &reasons, &largest);
-        if (job->chosen[i])
-            job->used[rt_rung_processor(rung)] = true;
+        if (!job->chosen[i])
+            continue;
+        job->used[rt_rung_processor(rung)] = true;
+        count++;
     }
     announce(run, &reasons, largest);
     if (!largest)
         refuse_all(&reasons);
     free(reasons.why);
+    return count;
 }
 
 int rt_job_list(const rt_run_t *run, const rt_rung_t **list)

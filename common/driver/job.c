@@ -2,6 +2,7 @@
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
+#include "base/progress.h"
 #include "driver/job.h"
 #include "io/json.h"
 #include "machine/comm.h"
@@ -177,17 +178,23 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
     const bool timed = run->opt.seconds > 0;
     rt_job_t job;
     job_begin(&job, run, root);
-    rt_job_choose(&job);
+    const int n = rt_job_choose(&job);
+    int done = 0;
+    rt_progress("measuring the ceilings");
     if (timed)
         open_meters(&job);
     rt_mem_reset_high_water();
+    rt_progress("making the problem");
     job.problem = rt_problem_new(run);
     report_inputs(&job);
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i]) {
+            rt_progress_parts("rung", done++, n);
             run_one(&job, i);
             rt_mem_reset_high_water();
         }
+    rt_progress_parts("rung", n, n);
+    rt_progress("finishing");
     rt_problem_destroy(run, job.problem);
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i])
@@ -244,6 +251,7 @@ rt_status_t rt_job_tune(rt_run_t *run, json_t *root)
                                  .problem = rt_problem_new(run),
                                  .begin = begin,
                                  .attempt = rt_run_attempt};
+    rt_progress("%s", ""); /* the search says itself how far it is */
     const rt_status_t status = rt_tune_search(run, &plan, root);
     rt_problem_destroy(run, plan.problem);
     free(list);

@@ -61,8 +61,8 @@ void rt_run_read(rt_run_t *run);
  * names, with its reason in *why, or the last one, with *why empty. */
 const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_text_t *why);
 /* Marks the rungs that the options choose and that are able to run. Prints what they will need, and
- * why others do not run: a line per reason. Refuses if none is able. */
-void rt_job_choose(rt_job_t *job);
+ * why others do not run: a line per reason. Refuses if none is able. Returns how many are marked. */
+int rt_job_choose(rt_job_t *job);
 /* Lists the rungs that --tune searches: fastest kind of processor first, last rungs first, so that
  * the most important rungs are done when the time is over. Returns how many. */
 int rt_job_list(const rt_run_t *run, const rt_rung_t **list);

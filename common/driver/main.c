@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/progress.h"
 #include "driver/job.h"
 #include "halo/transport.h"
 #include "machine/comm.h"
@@ -29,6 +30,8 @@ static void start_devices(const rt_run_t *run, const char *program)
 static rt_status_t run_program(rt_run_t *run)
 {
     json_t *root = NULL;
+    if (is_root() && !run->opt.quiet)
+        rt_progress_start(0);
     rt_tuning_read(run);
     if (run->opt.tune) /* a file that could not be added to is refused before time is spent */
         rt_tuning_target(run);
@@ -113,6 +116,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     }
     rt_tuning_destroy(&run);
     free(run.config);
+    rt_progress_stop();
     status = end_status(status);
     rt_comm_finish();
     return (int)status;

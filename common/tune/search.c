@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "app/context.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
@@ -67,14 +68,15 @@ static void shuffle(rt_search_t *s, int *list, int n)
 
 /* --- trials --- */
 
-/* Prints at most one line per second, but always a new best and an INVALID trial. */
+/* Prints at most one line per second, or per 10 s if nobody watches a terminal, but always a new
+ * best and an INVALID trial. */
 static void progress(rt_search_t *s, int i)
 {
     rt_text_t now, best;
     const rt_tried_t *t = &s->trial[i];
-    const double clock = rt_clock();
+    const double clock = rt_clock(), every = isatty(STDOUT_FILENO) ? 1 : 10;
     const bool news = i == 0 || i == s->best || (!t->valid && !t->refused);
-    if (rt_comm_rank() != 0 || s->run->opt.quiet || (!news && clock < s->said + 1))
+    if (rt_comm_rank() != 0 || s->run->opt.quiet || (!news && clock < s->said + every))
         return;
     s->said = clock;
     printf("tune          %s %d/%.0f  %s: ", s->rung->name, s->n, s->allowed,

@@ -4,7 +4,9 @@
  */
 #include "config.h"
 #include "check.h"
+#include <time.h>
 #include "base/error.h"
+#include "base/progress.h"
 
 static void finish_loudly(void)
 {
@@ -110,6 +112,21 @@ static void test_flush(void)
     });
 }
 
+/* Catches progress that is silent, that says too much, or that estimates from nothing. */
+static void test_progress(void)
+{
+    CHECK_DIES(9, "nekbone: 1 s, rung 2 of 3: timing jammed; about ", {
+        rt_progress_start(1);
+        rt_progress_parts("rung", 0, 3);
+        rt_progress("timing scalar");
+        rt_progress_parts("rung", 1, 3);
+        rt_progress("timing %s", "jammed");
+        nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 500000000}, NULL);
+        rt_progress_stop();
+        exit(9);
+    });
+}
+
 int main(void)
 {
     test_refuse();
@@ -118,5 +135,6 @@ int main(void)
     test_expect();
     test_one_line();
     test_flush();
+    test_progress();
     return check_done();
 }
