@@ -165,7 +165,7 @@ refused 2 "--json ./in.case: the same file as --case" "$nekbone" --case in.case 
 refused 2 "it is a link to a file that is not there" "$nekbone" --json link
 rm -f in.case link
 if [ -w /dev/full ]; then
-    for what in "$small" --help --list --version "$small --digest"; do
+    for what in "$small" --help --list --version "$small --facts none"; do
         "$nekbone" $what >/dev/full 2>full.err
         [ $? = 3 ] && [ "$(grep -c "^nekbone: standard output" full.err)" = 1 ] && [ "$(wc -l <full.err)" = 1 ] ||
             fail "$what >/dev/full: $(cat full.err)"
@@ -191,6 +191,11 @@ done
 refused 2 "--threads 65536: out of range" "$nekbone" --threads 65536
 (ulimit -s 900; refused 3 "the limit of the stack is 900 KiB" "$nekbone" $small; exit $failed) || failed=1
 (ulimit -s 1024; valid stack "$nekbone" $small --degree 23 --ladder; exit $failed) || failed=1
+
+# --- what the environment says to Kokkos is nothing that could end a run ---
+for settings in KOKKOS_NUM_THREADS=3 KOKKOS_NUM_THREADS=abc KOKKOS_DEVICE_ID=x; do
+    valid kokkos-$settings env $settings "$nekbone" $small --rung jammed
+done
 
 # --- what would be ignored, and nonsense ---
 refused 2 "--size nonsense: use tiny" "$nekbone" --elements 2x2x2 --size nonsense
