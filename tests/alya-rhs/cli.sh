@@ -77,8 +77,8 @@ sed 's/^0.5 0.5 -1$/0.5 0.5 -1.0000000000000002/' whole.su2 >moved.su2
 [ "$(digests "$alya $cpu --mesh" whole.su2 whole.su2 moved.su2)" = 2 ] ||
     fail "the digest of a mesh says nothing of its coordinates"
 # A picture that cannot be written is said, and ends with 3.
-(ulimit -f 8; "$alya" $cpu --cells 4x4x3 --seconds 0 --rung reference --picture quota.ppm 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
-[ $? = 3 ] && grep -q "^alya-rhs: cannot write 'quota.ppm': File too large" quota.out || fail "a quota: $(tail -n 3 quota.out)"
+(ulimit -f 8; "$alya" $cpu --cells 4x4x3 --seconds 0 --rung reference --picture quota.vtu 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
+[ $? = 3 ] && grep -q "^alya-rhs: cannot write 'quota.vtu': File too large" quota.out || fail "a quota: $(tail -n 3 quota.out)"
 tail -n 1 quota.out | grep -q "VALID, but not every file was written" || fail "a quota: $(tail -n 1 quota.out)"
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$alya" $cpu --transport nosuch
