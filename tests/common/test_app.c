@@ -719,7 +719,7 @@ static void check_nonce(void)
     json_decref(root);
     check_refused("--nonce hello --seed 5", RT_USAGE, "--nonce and --seed exclude each other");
     check_refused("--nonce h\xff", RT_USAGE, "--nonce: not UTF-8");
-    check_refused("--nonce h\x1b[31m", RT_USAGE, "--nonce: has a control character");
+    check_refused("--nonce h\x1b[31m", RT_USAGE, "must not have control characters");
     check_refused("--facts none --json a.json", RT_USAGE, "leave --json out");
     check_refused("--window -1", RT_USAGE, "--window");
     check_refused("--warm-up nan", RT_USAGE, "--warm-up");
