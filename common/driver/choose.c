@@ -172,18 +172,25 @@ static bool consider(const rt_job_t *job, const rt_rung_t *rung, reasons_t *reas
     return true;
 }
 
-/* Prints the reasons, and what the run will need. */
-static void announce(const rt_run_t *run, const reasons_t *reasons, const rt_rung_t *largest)
+/* Prints what the rung will need. Collective. */
+static void print_need(const rt_run_t *run, const rt_rung_t *rung, const char *most)
 {
     rt_text_t need;
-    if (largest)
-        rt_memory_fits(run, largest, &need); /* collective */
-    if (rt_comm_rank() != 0)
-        return;
-    print_reasons(run, reasons);
-    if (largest && !run->opt.quiet)
-        printf("memory        %s will need%s: %s\n", largest->name,
-               run->opt.ladder ? " the most" : "", need.text);
+    rt_memory_fits(run, rung, &need);
+    if (rt_comm_rank() == 0 && !run->opt.quiet)
+        printf("memory        %s will need%s: %s\n", rung->name, most, need.text);
+}
+
+/* Prints the reasons, and what the run will need: of a ladder the most, in a dry run all. */
+static void announce(const rt_job_t *job, const reasons_t *reasons, const rt_rung_t *largest)
+{
+    const rt_run_t *run = job->run;
+    if (rt_comm_rank() == 0)
+        print_reasons(run, reasons);
+    for (int i = 0; i < run->app->n_rungs; i++)
+        if (job->chosen[i] && (run->opt.dry_run || &run->app->ladder[i] == largest))
+            print_need(run, &run->app->ladder[i],
+                       run->opt.ladder && !run->opt.dry_run ? " the most" : "");
 }
 
 /* Refuses a ladder of which nothing can run, with the status of the most telling reason. */
@@ -214,7 +221,7 @@ int rt_job_choose(rt_job_t *job)
         job->used[rt_rung_processor(rung)] = true;
         count++;
     }
-    announce(run, &reasons, largest);
+    announce(job, &reasons, largest);
     if (!largest)
         refuse_all(&reasons);
     free(reasons.why);
