@@ -6,12 +6,14 @@ common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/base/arithmetic.h \
 	common/base/error.h common/base/error.c \
+	common/base/file.h common/base/file.c \
 	common/base/free_memory.h common/base/free_memory.c \
 	common/base/hilbert.h common/base/hilbert.c \
 	common/base/mem.h common/base/mem_backend.h common/base/mem.c \
 	common/base/numbers.h common/base/numbers.c \
 	common/base/opt.h common/base/opt_slot.h common/base/opt.c common/base/opt_help.c common/base/opt_line.c \
 	common/base/opt_value.c \
+	common/base/progress.h common/base/progress.c \
 	common/base/sha256.h common/base/sha256.c \
 	common/base/sort.h common/base/sort.c \
 	common/base/stats.h common/base/stats.c \
@@ -29,6 +31,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/cuda.h \
 	common/machine/device.h common/machine/device.c \
 	common/machine/energy.h common/machine/energy.c \
+	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/memory.h common/machine/memory.c \
 	common/machine/replay.h common/machine/replay.c \

@@ -75,6 +75,7 @@ rt_scripts = \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
+	tests/common/options.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/cli.sh \
 	tests/fun3d-mcpi/mpi.sh \
@@ -173,6 +174,11 @@ check_DATA = apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gf
 # Tests that have a long form look for RT_CHECK_LONG.
 check-long:
 	RT_CHECK_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check
+
+# Every option of every program with every hostile value: some minutes.
+fuzz: $(check_DATA)
+	@$(AM_TESTS_ENVIRONMENT) $${PYTHON:-python3} $(srcdir)/tests/fuzz/options.py --long $(check_DATA)
+.PHONY: fuzz
 
 # One line an app: how many wrong programs were found out.
 check-mutants: $(rt_mutants)

@@ -103,6 +103,11 @@ static void configure(rt_run_t *run)
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
     complete(config);
+    rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
+                          "for a mesh that is made, and --mesh names a file");
+    rt_run_refuse_ignored(run, !config->is_hill, "growth", "for --mesh hill alone");
+    rt_run_refuse_ignored(run, config->steps > 0, "assemblies", "--steps do their own");
+    rt_run_refuse_ignored(run, config->steps == 0, "courant", "for --steps alone");
     if (!config->from_file)
         count_box(config);
 }
@@ -200,9 +205,17 @@ const rt_rung_t alya_ladder[ALYA_RUNGS] = {
 };
 #undef RUNG
 
+static const char *const examples[] = {"alya-rhs --list",
+                                       "alya-rhs --cells 48x40x28 --ladder",
+                                       "alya-rhs --mesh FILE.msh --order hilbert",
+                                       "alya-rhs --cells 48x40x28 --steps 20 --picture hill.png",
+                                       "mpirun -n 4 alya-rhs --cells 48x40x28",
+                                       NULL};
+
 const rt_app_t alya_app = {
     .name = "alya-rhs",
     .purpose = "finite-element assembly of the Navier-Stokes momentum right-hand side (Alya)",
+    .examples = examples,
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(alya_config_t),

@@ -70,6 +70,10 @@ static void configure(rt_run_t *run)
 {
     mcpi_config_t *config = run->config;
     find_kind(config);
+    rt_run_refuse_ignored(run, config->from_file, "surface layers",
+                          "for --mesh wing, and --mesh names a file");
+    rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
+                          "for a mesh, and a matrix has its values already");
     if (config->from_file)
         return; /* mcpi_input_new reads and checks the file */
     if (!mcpi_count_wing(config))
@@ -221,9 +225,14 @@ static const rt_extras_t extras = {.result = result,
                                    .roofline_cases = roofline_cases,
                                    .roofline_settings = "sweeps=15"};
 
+static const char *const examples[] = {"fun3d-mcpi --list", "fun3d-mcpi --ladder",
+                                       "fun3d-mcpi --mesh FILE.lb8.ugrid --offdiagonal fp16",
+                                       "mpirun -n 4 fun3d-mcpi --size small", NULL};
+
 const rt_app_t mcpi_app = {
     .name = "fun3d-mcpi",
     .purpose = "multicolour point-implicit sweeps of a block-sparse linear system (FUN3D)",
+    .examples = examples,
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(mcpi_config_t),

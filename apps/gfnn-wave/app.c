@@ -77,15 +77,6 @@ static const rt_opt_t options[] = {
             "box of MPI ranks; auto: the box with the smallest surface"),
 };
 
-static bool given(const gfnn_config_t *config, const char *name)
-{
-    const rt_opt_set_t set = {.title = "",
-                              .options = options,
-                              .n = (int)(sizeof options / sizeof *options),
-                              .target = (void *)config};
-    return rt_opt_given(&set, 1, name);
-}
-
 static bool from_file(const gfnn_config_t *config)
 {
     return strcmp(config->model, "head") != 0 && strcmp(config->model, "uniform") != 0;
@@ -143,9 +134,9 @@ static int fastest_precond(const rt_run_t *run)
 {
     static const char *const of_networks[] = {"coef", "kernels", "smooth", "precision", "weights"};
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
-        if (given(run->config, of_networks[i]))
+        if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
-    if (given(run->config, "degree"))
+    if (rt_run_given(run, "degree"))
         return GFNN_CHEB;
     const rt_rung_t *rung =
         run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
@@ -155,19 +146,38 @@ static int fastest_precond(const rt_run_t *run)
     return (rung ? rung->kind == RT_CUDA : rt_device_gpu() != NULL) ? GFNN_GFM : GFNN_CHEB;
 }
 
+/* Refuses options that would change nothing. */
+static void check_ignored(const rt_run_t *run)
+{
+    const gfnn_config_t *config = run->config;
+    const bool uniform = strcmp(config->model, "uniform") == 0;
+    rt_run_refuse_ignored(run, !uniform, "vs", "the speed of --model uniform alone");
+    rt_run_refuse_ignored(run, uniform || from_file(config), "model-seed",
+                          "a seed for --model head alone");
+    rt_run_refuse_ignored(run, config->precond != GFNN_GFM, "kernels", "for --precond gfm alone");
+    rt_run_refuse_ignored(run, config->precond != GFNN_CHEB, "degree", "for --precond cheb alone");
+    rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision",
+                          "for --precond gf8 and gfm alone");
+    rt_run_refuse_ignored(run, config->damping == 0, "f1 f2",
+                          "frequencies of --damping, which is 0");
+    rt_run_refuse_ignored(run, config->source != GFNN_POINT, "frequency",
+                          "for --source point alone");
+}
+
 /* --- sizes --- */
 
-static void take_voxels(gfnn_config_t *config)
+static void take_voxels(const rt_run_t *run)
 {
+    gfnn_config_t *config = run->config;
     int64_t E[3];
     double ds = config->ds;
     gfnn_voxel_extents(config->model, E, &ds);
     const int64_t *n = config->n_elements;
-    if (given(config, "elements") && memcmp(E, n, sizeof E) != 0)
+    if (rt_run_given(run, "elements") && memcmp(E, n, sizeof E) != 0)
         rt_refuse(RT_USAGE, "--elements %lldx%lldx%lld: %s has %lldx%lldx%lld", (long long)n[0],
                   (long long)n[1], (long long)n[2], config->model, (long long)E[0], (long long)E[1],
                   (long long)E[2]);
-    if (given(config, "ds") && fabs(ds - config->ds) > 1e-9 * ds)
+    if (rt_run_given(run, "ds") && fabs(ds - config->ds) > 1e-9 * ds)
         rt_refuse(RT_USAGE, "--ds %g: %s has a spacing of %g m", config->ds, config->model, ds);
     memcpy(config->n_elements, E, sizeof E);
     config->ds = ds;
@@ -255,9 +265,10 @@ static void configure(rt_run_t *run)
     config->precond = config->precond_asked - 1;
     if (config->precond == GFNN_AUTO)
         config->precond = fastest_precond(run);
+    check_ignored(run);
     check_solver(config);
     if (from_file(config))
-        take_voxels(config);
+        take_voxels(run);
     check_heads(config);
     check_physics(config);
     gfnn_box_count(config);
@@ -370,10 +381,16 @@ static const rt_rung_t ladder[] = {
 };
 #undef RUNG
 
+static const char *const examples[] = {"gfnn-wave --list", "gfnn-wave --ladder --only operator",
+                                       "gfnn-wave --frequency 5000 --steps 14 --picture wave.png",
+                                       "mpirun -n 2 gfnn-wave --heads 2x1x1 --elements 96x48x48",
+                                       NULL};
+
 const rt_app_t gfnn_app = {
     .name = "gfnn-wave",
     .purpose = "implicit elastic waves in a voxel model, preconditioned by a Green's-function "
                "network",
+    .examples = examples,
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(gfnn_config_t),

@@ -372,7 +372,9 @@ static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *ke
  */
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
-    enum { SMALL = 1 << 18 }; /* a network, and everything else that does not grow */
+    enum {
+        SMALL = 1 << 19
+    }; /* a network, its file while it is read, and everything else that does not grow */
     const gfnn_config_t *config = run->config;
     const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
     const rt_space_t space = rt_rung_space(rung);

@@ -150,11 +150,12 @@ static void configure(rt_run_t *run)
                       "the boundary, where u = 0; use a higher degree or more elements",
                       E[0], E[1], E[2]);
     if (!can_number(config))
-        rt_refuse(RT_USAGE,
-                  "--elements %lldx%lldx%lld at degree %lld is %.3g points per rank, and a rank can "
-                  "hold 2147483647: use fewer elements or more ranks",
-                  E[0], E[1], E[2], (long long)config->degree,
-                  (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
+        rt_refuse(
+            RT_USAGE,
+            "--elements %lldx%lldx%lld at degree %lld is %.3g points per rank, and a rank can "
+            "hold 2147483647: use fewer elements or more ranks",
+            E[0], E[1], E[2], (long long)config->degree,
+            (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
     choose_ranks(config);
     place_rank(config);
 }
@@ -223,7 +224,8 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     const nek_config_t *config = run->config;
     if (kind == RT_KOKKOS)
         return NULL;
-    rt_text(why, "%lld points per rank: the fastest that can run this, as measured at degree 9 on %s",
+    rt_text(why,
+            "%lld points per rank: the fastest that can run this, as measured at degree 9 on %s",
             (long long)config->points, kind == RT_CUDA ? "an H200" : "Zen 4");
     return kind == RT_CPU ? cpu : config->points <= MOST_ON_CHIP ? small : large;
 }
@@ -343,9 +345,18 @@ static const rt_extras_t extras = {
     .roofline_settings = "communication=no",
 };
 
+static const char *const examples[] = {
+    "nekbone --list",
+    "nekbone --elements 8x8x8 --degree 9 --ladder",
+    "nekbone --size small --warm-up 3 --windows 5 --window 10 --nonce WORD --json result.json",
+    "nekbone --elements 8x8x8 --tune-seconds 30",
+    "mpirun -n 4 nekbone --elements 16x16x16",
+    NULL};
+
 const rt_app_t nek_app = {
     .name = "nekbone",
     .purpose = "conjugate gradients for the spectral-element Poisson operator (Nekbone)",
+    .examples = examples,
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(nek_config_t),

@@ -105,6 +105,9 @@ void nek_solve(void *solver);
 void nek_spoil(void *solver);
 
 /* --- judge/verify.c --- */
+
+/* Returns how many doubles the check of the operator has beside its arrays, for all threads. */
+int64_t nek_size_room(int n);
 void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */

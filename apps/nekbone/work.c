@@ -148,6 +148,8 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];
     }
-    const double solving = problem + array + host_solver + 5 * array + partial;
+    const double judging =
+        larger(5 * array + partial, 4 * array + (double)nek_size_room(config->n) * VALUE);
+    const double solving = problem + array + host_solver + judging;
     bytes[RT_HOST] = larger(solving, making) + small;
 }

@@ -98,8 +98,10 @@ typedef struct {
 } rt_extras_t;
 
 struct rt_app {
-    const char *name;    /* "nekbone" */
-    const char *purpose; /* one line */
+    const char *name;            /* "nekbone" */
+    const char *purpose;         /* one line */
+    const char *const *examples; /* command lines for --help, the last followed by NULL; may be
+                                    NULL */
     const rt_opt_t *options;
     int n_options;
     size_t config_size;

@@ -1,6 +1,8 @@
 /* app/context.c - operations and queries on a run. */
 #include "config.h"
 #include "app/context.h"
+#include <stdlib.h>
+#include <string.h>
 
 void rt_input_new(rt_run_t *run)
 {
@@ -47,4 +49,47 @@ const rt_extras_t *rt_app_extras(const rt_app_t *app)
 {
     static const rt_extras_t none = {0};
     return app->extras ? app->extras : &none;
+}
+
+static rt_opt_set_t own_options(const rt_run_t *run, void *target)
+{
+    return (rt_opt_set_t){
+        .title = "", .options = run->app->options, .n = run->app->n_options, .target = target};
+}
+
+bool rt_run_given(const rt_run_t *run, const char *name)
+{
+    const rt_opt_set_t set = own_options(run, run->config);
+    return rt_opt_given(&set, 1, name);
+}
+
+/* Returns whether the value of the option differs from its default, as `defaults` has it. */
+static bool is_changed(const rt_run_t *run, const void *defaults, const char *name)
+{
+    char now[256], initially[256];
+    for (int i = 0; i < run->app->n_options; i++) {
+        const rt_opt_t *o = &run->app->options[i];
+        if (strcmp(o->name, name) != 0)
+            continue;
+        rt_opt_value(o, run->config, now, sizeof now);
+        rt_opt_value(o, defaults, initially, sizeof initially);
+        return strcmp(now, initially) != 0;
+    }
+    rt_die(RT_INVALID, "no option '%s'", name);
+}
+
+void rt_run_refuse_ignored(const rt_run_t *run, bool ignored, const char *names, const char *why)
+{
+    if (!ignored)
+        return;
+    void *defaults = calloc(1, run->app->config_size);
+    char *copy = strdup(names), *rest = copy;
+    RT_EXPECT(defaults && copy, RT_MEMORY, "no memory for the options");
+    const rt_opt_set_t set = own_options(run, defaults);
+    rt_opt_parse(&set, 1, 0, NULL, NULL);
+    for (char *name; (name = strtok_r(rest, " ", &rest));)
+        if (rt_run_given(run, name) && is_changed(run, defaults, name))
+            rt_refuse(RT_USAGE, "--%s: %s; leave it out", name, why);
+    free(copy);
+    free(defaults);
 }

@@ -93,41 +93,52 @@ int rt_ladder_first(const rt_rung_t *ladder, int i)
     return i;
 }
 
-/* Prints the details of a rung that is in this build, indented like the ideas. */
+enum { LIST_COLUMN = 21 }; /* of the ideas */
+
+/* Prints a line, wrapped, below the ideas. */
+static void print_below(FILE *out, const char *text)
+{
+    rt_print_wrapped(out, 0, LIST_COLUMN, text);
+}
+
+/* Prints the details of a rung that is in this build. */
 static void print_details(const rt_rung_t *rung, FILE *out)
 {
     int count;
+    rt_text_t line;
     const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
     if (!rung->kernels)
         return;
-    const char *claim = rung->kernels->reproducible
-                            ? "claims the same bits from run to run, on any number of threads"
-                            : "the last bits vary from run to run";
     const char *precision = rung->kernels->precision;
-    fprintf(out, "%-20s %s%s%s\n", "", claim, precision ? "; computes in " : "",
-            precision ? precision : "");
+    print_below(out, rt_text(&line, "%s%s%s",
+                             rung->kernels->reproducible
+                                 ? "claims the same bits from run to run, on any number of threads"
+                                 : "the last bits vary from run to run",
+                             precision ? "; computes in " : "", precision ? precision : ""));
     for (int p = 0; p < count; p++) {
-        fprintf(out, "%-20s %s:", "", parameter[p].name);
+        rt_text(&line, "%s:", parameter[p].name);
         for (int v = 0; parameter[p].values[v]; v++)
-            fprintf(out, "%s %s%s", v ? "," : "", parameter[p].values[v],
-                    v == parameter[p].initial ? " (default)" : "");
-        fprintf(out, "; %s\n", parameter[p].about);
+            rt_text_add(&line, "%s %s%s", v ? "," : "", parameter[p].values[v],
+                        v == parameter[p].initial ? " (default)" : "");
+        print_below(out, rt_text_add(&line, "; %s", parameter[p].about));
     }
 }
 
 void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out)
 {
+    rt_text_t line;
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
         const char *why_not = rt_rung_why_not(rung);
         if (rung->ladder && rt_ladder_first(ladder, i) == i)
             fprintf(out, "%s%s:\n", i ? "\n" : "", rung->ladder);
-        fprintf(out, "%-12s %-7s %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
+        const int column = fprintf(out, "%-12s %-7s", rung->name, rt_kind_name(rung->kind));
+        rt_print_wrapped(out, column, LIST_COLUMN, rung->idea);
         if (why_not)
-            fprintf(out, "%-20s absent: %s\n", "", why_not);
+            print_below(out, rt_text(&line, "absent: %s", why_not));
         print_details(rung, out);
         if (!why_not && rung->kind == RT_KOKKOS)
-            fprintf(out, "%-20s back-end here: Kokkos %s, %s\n", "", rt_kokkos_version(),
-                    rt_kokkos_backend());
+            print_below(out, rt_text(&line, "back-end here: Kokkos %s, %s", rt_kokkos_version(),
+                                     rt_kokkos_backend()));
     }
 }

@@ -27,19 +27,24 @@ static struct {
     int rank, size;
     void (*end)(int status);
     void (*finish)(void);
+    bool (*meet)(void);
+    bool unwritten;
 } self = {.program = "rooftop", .size = 1};
 
 void rt_error_set_program(const char *name)
 {
     snprintf(self.program, sizeof self.program, "%s", name);
+    self.unwritten = false;
 }
 
-void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*finish)(void))
+void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*finish)(void),
+                        bool (*meet)(void))
 {
     self.rank = rank;
     self.size = size;
     self.end = end;
     self.finish = finish;
+    self.meet = meet;
 }
 
 static void line_vadd(line_t *line, const char *fmt, va_list args)
@@ -79,18 +84,53 @@ static void line_write(line_t *line)
 
 void rt_refuse(rt_status_t status, const char *fmt, ...)
 {
-    if (self.rank == 0) {
+    const bool alone = self.size > 1 && self.meet && !self.meet();
+    if (self.rank == 0 || alone) {
         line_t line = {.n = 0};
         va_list args;
         line_add(&line, "%s: ", self.program);
+        if (alone)
+            line_add(&line, "rank %d: ", self.rank);
         va_start(args, fmt);
         line_vadd(&line, fmt, args);
         va_end(args);
         line_write(&line);
     }
+    if (alone && self.end)
+        self.end(status);
     if (self.finish)
         self.finish();
     exit(status);
+}
+
+static void say(const char *fmt, va_list args)
+{
+    line_t line = {.n = 0};
+    line_add(&line, "%s: ", self.program);
+    line_vadd(&line, fmt, args);
+    line_write(&line);
+}
+
+void rt_say(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+}
+
+void rt_unwritten(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+    self.unwritten = true;
+}
+
+bool rt_all_written(void)
+{
+    return !self.unwritten;
 }
 
 void rt_die_at(const char *file, int line_number, const char *expression, rt_status_t status,

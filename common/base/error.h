@@ -41,13 +41,26 @@ typedef enum {
 } rt_status_t;
 
 /* Set the name in front of every message, and how to end all ranks. rt_comm_init sets rank, size,
- * end and finish; before that the process is rank 0 of 1 and ends alone. `end` must not return. */
+ * end and finish; before that the process is rank 0 of 1 and ends alone. `end` must not return.
+ * `meet` waits a while for all ranks to call it, and returns whether they did; NULL: they do. */
 void rt_error_set_program(const char *name);
-void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*finish)(void));
+void rt_error_set_ranks(int rank, int size, void (*end)(int status), void (*finish)(void),
+                        bool (*meet)(void));
 
 /* Refuses the user's request. Collective: every rank calls it with the same message (all ranks
- * parse the same options); rank 0 prints `PROGRAM: message`, and all end with `status`. */
+ * parse the same options); rank 0 prints `PROGRAM: message`, and all end with `status`. If the
+ * other ranks do not come, say because only this one sees a broken file, it prints
+ * `PROGRAM: rank R: message` and ends all of them. */
 RT_NORETURN void rt_refuse(rt_status_t status, const char *fmt, ...) RT_PRINTF(2, 3);
+
+/* Prints `PROGRAM: message`, one line, on stderr. Not collective. */
+void rt_say(const char *fmt, ...) RT_PRINTF(1, 2);
+/* Does the same about an output that could not be written, and notes that there was
+ * one: the program goes on, and ends with RT_ENVIRONMENT if nothing worse happens. Not
+ * collective. */
+void rt_unwritten(const char *fmt, ...) RT_PRINTF(1, 2);
+/* Returns whether rt_unwritten was not called since rt_error_set_program. */
+bool rt_all_written(void);
 
 /* Ends the program on an internal error. Not collective: any rank may call it alone, and it ends
  * all others too. Prints `PROGRAM: rank R: FILE:LINE: EXPRESSION: message`. Use the macros. */

@@ -1,7 +1,6 @@
 /* base/opt.c - options as a table: the sets as one list, case files, and the interface. */
 #include "config.h"
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
@@ -119,35 +118,18 @@ static bool case_line(const rt_opt_set_t *sets, int n_sets, char *line, const ch
     return true;
 }
 
-/* Returns the file's text, to be freed. */
-static char *case_file_load(const char *path)
-{
-    char *text = malloc(CASE_FILE_BYTES + 1);
-    RT_EXPECT(text, RT_MEMORY, "no memory for a case file");
-    FILE *file = fopen(path, "r");
-    if (!file)
-        rt_refuse(RT_USAGE, "--case %.400s: %s; name a file that can be read", path,
-                  strerror(errno));
-    size_t n = fread(text, 1, CASE_FILE_BYTES + 1, file);
-    int error = ferror(file) ? errno : 0;
-    fclose(file);
-    if (error)
-        rt_refuse(RT_USAGE, "--case %.400s: %s; name a file that can be read", path,
-                  strerror(error));
-    if (memchr(text, '\0', n))
-        rt_refuse(RT_USAGE, "--case %.400s: a binary file; name a text of lines key = value", path);
-    if (n > CASE_FILE_BYTES)
-        rt_refuse(RT_USAGE, "--case %.400s: larger than %d KiB; name a text of lines key = value",
-                  path, CASE_FILE_BYTES / 1024);
-    text[n] = '\0';
-    return text;
-}
-
-static void case_file_read(const rt_opt_set_t *sets, int n_sets, const char *path)
+static void case_file_read(const rt_opt_set_t *sets, int n_sets, const char *path,
+                           rt_opt_load_t *load)
 {
     bool any = false;
     int number = 1;
-    char *text = case_file_load(path);
+    size_t bytes = 0;
+    rt_text_t why;
+    char *text = load(path, CASE_FILE_BYTES, &bytes, &why);
+    if (!text)
+        rt_refuse(RT_USAGE, "--case %.400s: %s; name a file that can be read", path, why.text);
+    if (memchr(text, '\0', bytes))
+        rt_refuse(RT_USAGE, "--case %.400s: a binary file; name a text of lines key = value", path);
     for (char *line = text; line; number++) {
         char where[440];
         char *next = strchr(line, '\n');
@@ -173,7 +155,7 @@ static void command_line_apply(const rt_opt_setting_t *setting)
     rt_opt_note_given(setting->slot);
 }
 
-void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv)
+void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv, rt_opt_load_t *load)
 {
     check_tables(sets, n_sets);
     rt_opt_setting_t *settings = calloc((size_t)argc + 1, sizeof *settings);
@@ -188,7 +170,7 @@ void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv)
         if (strcmp(settings[i].slot.option->name, "case") == 0)
             case_file = settings[i].text;
     if (case_file)
-        case_file_read(sets, n_sets, case_file);
+        case_file_read(sets, n_sets, case_file, load);
     for (int i = 0; i < n; i++)
         command_line_apply(&settings[i]);
     free(settings);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,11 +82,14 @@ typedef struct {
     void *target;
 } rt_opt_set_t;
 
+/* Loads a whole file, as rt_file_load (base/file.h) does: for all ranks, if there are several. */
+typedef char *rt_opt_load_t(const char *path, size_t most, size_t *bytes, rt_text_t *why);
+
 /* Writes the defaults, then the case file named by `--case FILE` (if there is such an option), then
  * the command line, which wins. On a wrong name, value or file, or an operand that is no option:
  * rt_refuse(RT_USAGE) with one line that names the option (for a case file also file and line) and
  * what would be right; an unknown name lists the nearest known one. */
-void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv);
+void rt_opt_parse(const rt_opt_set_t *sets, int n_sets, int argc, char **argv, rt_opt_load_t *load);
 
 /* Sets one option as a line "name = value" of a case file would; messages begin with `where`. */
 void rt_opt_assign(const rt_opt_set_t *sets, int n_sets, const char *name, const char *value,
@@ -93,9 +97,15 @@ void rt_opt_assign(const rt_opt_set_t *sets, int n_sets, const char *name, const
 /* Returns whether the user gave it (case file, command line or rt_opt_assign). */
 bool rt_opt_given(const rt_opt_set_t *sets, int n_sets, const char *name);
 
-/* Prints --help: usage line, purpose, each set with its options, defaults and ranges. */
-void rt_opt_help(FILE *out, const char *program, const char *purpose, const rt_opt_set_t *sets,
-                 int n_sets);
+/* What --help says besides the options. The lists end with NULL. */
+typedef struct {
+    const char *program, *purpose;
+    const char *const *examples; /* command lines; NULL: none */
+    const char *const *absent;   /* options in the sets that this program does not have; may be
+                                    NULL */
+} rt_opt_page_t;
+/* Prints --help: usage line, purpose, each set with its options, defaults and ranges, examples. */
+void rt_opt_help(FILE *out, const rt_opt_page_t *page, const rt_opt_set_t *sets, int n_sets);
 /* Writes the present value as text that the same option would read back ("8x8x8"). */
 void rt_opt_value(const rt_opt_t *option, const void *target, char *buf, size_t len);
 

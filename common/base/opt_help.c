@@ -3,28 +3,7 @@
 #include <string.h>
 #include "base/opt_slot.h"
 
-enum { HELP_WIDTH = 88, HELP_COLUMN = 26 };
-
-/* Prints words from `column` on, and continues at column `indent` of the next line where HELP_WIDTH
- * is reached. Ends the line. */
-static void print_wrapped(FILE *out, int column, int indent, const char *text)
-{
-    const char *space = " \n\t";
-    for (text += strspn(text, space); *text; text += strspn(text, space)) {
-        int length = (int)strcspn(text, space);
-        bool begins = column <= indent;
-        if (!begins && column + 1 + length > HELP_WIDTH) {
-            fputc('\n', out);
-            column = 0;
-            begins = true;
-        }
-        int gap = begins ? indent - column : 1;
-        fprintf(out, "%*s%.*s", gap, "", length, text);
-        column += gap + length;
-        text += length;
-    }
-    fputc('\n', out);
-}
+enum { HELP_COLUMN = 26 };
 
 /* Writes " [1 to 15; default 9]", or nothing. */
 static void limits_words(const rt_opt_t *o, rt_text_t *words)
@@ -54,17 +33,28 @@ static void print_option(FILE *out, const rt_opt_t *o)
     }
     limits_words(o, &limits);
     snprintf(text, sizeof text, "%s%s", o->help, limits.text);
-    print_wrapped(out, column, HELP_COLUMN, text);
+    rt_print_wrapped(out, column, HELP_COLUMN, text);
 }
 
-void rt_opt_help(FILE *out, const char *program, const char *purpose, const rt_opt_set_t *sets,
-                 int n_sets)
+static bool is_in(const char *const *list, const char *name)
 {
-    fprintf(out, "Usage: %s [--option value | --option=value] ...\n", program);
-    print_wrapped(out, 0, 0, purpose);
+    for (; list && *list; list++)
+        if (strcmp(*list, name) == 0)
+            return true;
+    return false;
+}
+
+void rt_opt_help(FILE *out, const rt_opt_page_t *page, const rt_opt_set_t *sets, int n_sets)
+{
+    fprintf(out, "Usage: %s [--option value | --option=value] ...\n", page->program);
+    rt_print_wrapped(out, 0, 0, page->purpose);
     for (int s = 0; s < n_sets; s++) {
         fprintf(out, "\n%s:\n", sets[s].title);
         for (int i = 0; i < sets[s].n; i++)
-            print_option(out, &sets[s].options[i]);
+            if (!is_in(page->absent, sets[s].options[i].name))
+                print_option(out, &sets[s].options[i]);
     }
+    const char *const *example = page->examples;
+    for (fputs(example ? "\nExamples:\n" : "", out); example && *example; example++)
+        fprintf(out, "  %s\n", *example);
 }

@@ -132,8 +132,8 @@ static bool read_int(const rt_opt_t *o, const char *text, int64_t *out, rt_text_
 static bool read_real(const rt_opt_t *o, const char *text, double *out, rt_text_t *why)
 {
     char *end;
-    if (!starts_number(text, true))
-        return refuse_number(o, "not a finite number", why);
+    if (!starts_number(text, true) || text[strspn(text, "+-.0123456789eE")] != '\0')
+        return refuse_number(o, "not a finite number", why); /* not in hexadecimal either */
     errno = 0;
     double x = strtod(text, &end);
     if (*end != '\0')
@@ -206,12 +206,18 @@ static bool read_choice(const rt_opt_t *o, const char *text, int *out, rt_text_t
     return false;
 }
 
+/* Texts are printed as they are, so they must not end a line or steer a terminal. */
 static bool read_string(const char *text, const char **out, rt_text_t *why)
 {
     if (*text == '\0') {
         rt_text(why, "must not be empty");
         return false;
     }
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) {
+            rt_text(why, "must not have control characters");
+            return false;
+        }
     *out = rt_opt_keep(text);
     return true;
 }

@@ -12,7 +12,8 @@ struct rt_table {
     bool *left;  /* [columns] */
     char **cell; /* [n_cells], row by row; the first row holds the headings */
     size_t n_cells, room;
-    int filled; /* cells in the current row */
+    size_t printed; /* cells that rt_table_print_new has printed */
+    int filled;     /* cells in the current row */
 };
 
 /* Appends a cell; owns `text` from now on. */
@@ -97,9 +98,10 @@ static void print_row(const rt_table_t *t, size_t first, const int *width, FILE 
     fputc('\n', out);
 }
 
-void rt_table_print(const rt_table_t *t, FILE *out)
+/* Prints the rows from cell `first` on, below the headings if it is the first row. */
+static void print_from(const rt_table_t *t, size_t first, FILE *out)
 {
-    size_t columns = (size_t)t->columns;
+    const size_t columns = (size_t)t->columns;
     int *width = calloc(columns, sizeof *width);
     RT_EXPECT(width != NULL, RT_MEMORY, "no memory for a table");
     int line = 2 * (t->columns - 1);
@@ -110,14 +112,27 @@ void rt_table_print(const rt_table_t *t, FILE *out)
     }
     for (size_t i = 0; i < columns; i++)
         line += width[i];
-
-    print_row(t, 0, width, out);
-    for (int i = 0; i < line; i++)
-        fputc('-', out);
-    fputc('\n', out);
-    for (size_t first = columns; first < t->n_cells; first += columns)
+    if (first == columns) {
+        print_row(t, 0, width, out);
+        for (int i = 0; i < line; i++)
+            fputc('-', out);
+        fputc('\n', out);
+    }
+    for (; first < t->n_cells; first += columns)
         print_row(t, first, width, out);
     free(width);
+}
+
+void rt_table_print(const rt_table_t *t, FILE *out)
+{
+    print_from(t, (size_t)t->columns, out);
+}
+
+void rt_table_print_new(rt_table_t *t, FILE *out)
+{
+    const size_t columns = (size_t)t->columns;
+    print_from(t, t->printed > 0 ? t->printed : columns, out);
+    t->printed = t->n_cells;
 }
 
 void rt_table_destroy(rt_table_t *t)

@@ -1,10 +1,12 @@
 /*
  * base/text.h - a line of text in the making: room that the caller owns, instead of a static buffer
- * and sums of what snprintf returned. What does not fit is cut off at the end.
+ * and sums of what snprintf returned. What does not fit is cut off at the end. And text that is
+ * wrapped for people.
  */
 #ifndef RT_TEXT_H
 #define RT_TEXT_H
 
+#include <stdio.h>
 #include "base/error.h"
 
 #ifdef __cplusplus
@@ -19,6 +21,15 @@ typedef struct {
 const char *rt_text(rt_text_t *t, const char *fmt, ...) RT_PRINTF(2, 3);
 /* Appends to the text; returns t->text. Start with {""}. */
 const char *rt_text_add(rt_text_t *t, const char *fmt, ...) RT_PRINTF(2, 3);
+
+/* The column at which what follows a word such as "memory" begins in what programs print. */
+enum { RT_INDENT = 14 };
+/* Prints words from `column` on, of which as many are taken, and continues at column `indent` of
+ * the next line where the width is reached. Ends the line. White space separates words. */
+void rt_print_wrapped(FILE *out, int column, int indent, const char *text);
+/* Returns the columns of the terminal that this is, 60 to 120. If it is none: what COLUMNS in the
+ * environment says, for programs that read what is printed, else 80. */
+int rt_text_width(FILE *out);
 
 #ifdef __cplusplus
 }

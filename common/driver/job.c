@@ -2,6 +2,7 @@
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
+#include "base/progress.h"
 #include "driver/job.h"
 #include "io/json.h"
 #include "machine/comm.h"
@@ -44,31 +45,50 @@ static rt_meter_t *meter_of(const rt_job_t *job, const rt_rung_t *rung)
     return job->meter[rt_rung_processor(rung) == RT_CUDA];
 }
 
+/* Prints the heading of a rung, and its parameters. */
+static void print_heading(const rt_run_t *run, const rt_rung_t *rung)
+{
+    if (!run->opt.quiet)
+        printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
+    rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
+}
+
+/* Prints what was checked, and what else is to say of a rung. */
+static void print_details(const rt_run_t *run, const rt_outcome_t *out)
+{
+    if (run->opt.quiet && out->verdict.valid)
+        return;
+    rt_verdict_print(&out->verdict, stdout);
+    if (*out->line.text)
+        printf("solve         %s\n", out->line.text);
+    rt_print_memory(out);
+}
+
+/* Returns whether the details come after the tables: with a ladder, of which the tables are what
+ * the user wants to see, unless --profile prints in between. */
+static bool is_table_first(const rt_run_t *run)
+{
+    return run->opt.ladder && run->opt.seconds > 0 && !run->opt.profile;
+}
+
 static void run_one(rt_job_t *job, int i)
 {
     rt_run_t *run = job->run;
     const rt_rung_t *rung = &run->app->ladder[i];
     rt_outcome_t *out = &job->out[i];
     rt_meter_t *meter = meter_of(job, rung);
+    const bool print_now = is_root() && !is_table_first(run);
     if (is_root() && job->rungs)
         job->row[i] = rt_json_append_object(job->rungs);
-    if (is_root() && !run->opt.quiet) {
-        printf("\n%s (%s): %s\n", rung->name, rt_kind_name(rung->kind), rung->idea);
-        fflush(stdout);
-    }
-    if (is_root())
-        rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
+    if (print_now)
+        print_heading(run, rung);
     run->bandwidth = meter ? rt_bandwidth_ceiling(rt_meter_best(meter)) : 0;
     rt_run_rung(run, job->problem, rung, meter, out, job->row[i]);
     for (int k = 0; k < 2; k++)
         for (int s = 0; s < RT_SPACES && job->meter[k]; s++)
             out->high_water[s] -= (double)rt_meter_bytes(job->meter[k], (rt_space_t)s);
-    if (is_root() && (!run->opt.quiet || !out->verdict.valid)) {
-        rt_verdict_print(&out->verdict, stdout);
-        if (*out->line.text)
-            printf("solve         %s\n", out->line.text);
-        rt_print_memory(out);
-    }
+    if (print_now)
+        print_details(run, out);
 }
 
 /* Grades the rung now that all ceilings are known, and completes its row. */
@@ -158,18 +178,23 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
     const bool timed = run->opt.seconds > 0;
     rt_job_t job;
     job_begin(&job, run, root);
-    if (rt_job_choose(&job) == 0)
-        rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
+    const int n = rt_job_choose(&job);
+    int done = 0;
+    rt_progress("measuring the ceilings");
     if (timed)
         open_meters(&job);
     rt_mem_reset_high_water();
+    rt_progress("making the problem");
     job.problem = rt_problem_new(run);
     report_inputs(&job);
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i]) {
+            rt_progress_parts("rung", done++, n);
             run_one(&job, i);
             rt_mem_reset_high_water();
         }
+    rt_progress_parts("rung", n, n);
+    rt_progress("finishing");
     rt_problem_destroy(run, job.problem);
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i])
@@ -179,6 +204,11 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
         rt_print_tables(&job);
     if (is_root() && run->opt.ladder && !run->opt.quiet && rt_app_extras(app)->compare)
         rt_app_extras(app)->compare(run, job.out, stdout);
+    for (int i = 0; i < app->n_rungs && is_root() && is_table_first(run); i++)
+        if (job.chosen[i]) {
+            print_heading(run, job.out[i].rung);
+            print_details(run, &job.out[i]);
+        }
     const rt_grade_t grade = job.grade;
     job_end(&job);
     return grade;
@@ -199,10 +229,8 @@ rt_status_t rt_job_dry_run(rt_run_t *run)
 {
     rt_job_t job;
     job_begin(&job, run, NULL);
-    const int count = rt_job_choose(&job);
+    rt_job_choose(&job);
     job_end(&job);
-    if (count == 0)
-        rt_refuse(RT_MEMORY, "no rung can run this problem here: see the reasons above");
     if (is_root())
         print_problem(run);
     return RT_OK;
@@ -213,7 +241,6 @@ rt_status_t rt_job_tune(rt_run_t *run, json_t *root)
     const double begin = rt_clock();
     const rt_rung_t **list = calloc((size_t)run->app->n_rungs, sizeof *list);
     RT_EXPECT(list, RT_MEMORY, "no memory for %d rungs", run->app->n_rungs);
-    rt_tuning_target(run); /* refuses a file that could not be added to, before the time is spent */
     const int n = rt_job_list(run, list);
     if (n == 0)
         rt_refuse(RT_MEMORY, "no rung can run this problem here: --ladder says why");
@@ -222,6 +249,7 @@ rt_status_t rt_job_tune(rt_run_t *run, json_t *root)
                                  .problem = rt_problem_new(run),
                                  .begin = begin,
                                  .attempt = rt_run_attempt};
+    rt_progress("%s", ""); /* the search says itself how far it is */
     const rt_status_t status = rt_tune_search(run, &plan, root);
     rt_problem_destroy(run, plan.problem);
     free(list);

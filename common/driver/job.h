@@ -26,6 +26,8 @@ typedef struct {
 enum { RT_OPTION_SETS = 2 };
 /* Fills the option tables of the app and of the driver, which read into `run`. */
 void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS]);
+/* Prints --help. */
+void rt_options_help(rt_run_t *run, FILE *out);
 /* Sets "name=value name=value", as if a case file had these lines. Does not configure. */
 void rt_run_assign(rt_run_t *run, const char *settings);
 /* Returns whether the user gave extents, by the app's size option. */
@@ -33,10 +35,12 @@ bool rt_run_has_extents(rt_run_t *run);
 /* Derives the seed from the nonce, and sets what options imply. */
 void rt_options_complete(rt_run_t *run);
 /* Refuses options that do not go together. */
-void rt_options_check(const rt_run_t *run);
+void rt_options_check(rt_run_t *run);
 
 /* --- sizes.c --- */
 
+/* Refuses a name that --size does not know. */
+void rt_size_check(const char *name);
 /* Writes "host 1.2 GiB of 20 GiB free, device ..." of this rank; returns whether the rung's memory
  * fits on every rank. Collective. */
 bool rt_memory_fits(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *text);
@@ -56,8 +60,8 @@ void rt_run_read(rt_run_t *run);
 /* Returns, for the fastest kind of processor that has a rung that is able, the rung that the app
  * names, with its reason in *why, or the last one, with *why empty. */
 const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_text_t *why);
-/* Marks the rungs that the options choose and that are able to run. Prints what each will need, and
- * why others do not run. Returns how many are marked. */
+/* Marks the rungs that the options choose and that are able to run. Prints what they will need, and
+ * why others do not run: a line per reason. Refuses if none is able. Returns how many are marked. */
 int rt_job_choose(rt_job_t *job);
 /* Lists the rungs that --tune searches: fastest kind of processor first, last rungs first, so that
  * the most important rungs are done when the time is over. Returns how many. */

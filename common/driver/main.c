@@ -1,10 +1,15 @@
 /* driver/main.c - the driver, from the command line to the exit status. */
 #include "config.h"
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "base/progress.h"
 #include "driver/job.h"
 #include "halo/transport.h"
 #include "machine/comm.h"
+#include "machine/shared.h"
 #include "machine/kokkos.h"
 
 static bool is_root(void)
@@ -25,7 +30,11 @@ static void start_devices(const rt_run_t *run, const char *program)
 static rt_status_t run_program(rt_run_t *run)
 {
     json_t *root = NULL;
+    if (is_root() && !run->opt.quiet)
+        rt_progress_start(0);
     rt_tuning_read(run);
+    if (run->opt.tune) /* a file that could not be added to is refused before time is spent */
+        rt_tuning_target(run);
     rt_run_choose_size(run);
     if (run->opt.facts)
         return rt_facts(run);
@@ -48,6 +57,30 @@ static rt_status_t run_program(rt_run_t *run)
     return rt_report_end(run, root, tuned == RT_INVALID ? RT_GRADE_INVALID : grade, tuned);
 }
 
+/* Makes the standard streams such that nothing can go wrong without a word. A closed one must not
+ * become the number of a file of ours: on it every write fails. Lines come out as they are made, in
+ * pipes and files too. A file that grows too large is a failed write, not a signal. */
+static void prepare_streams(void)
+{
+    int file;
+    do
+        file = open("/dev/null", O_RDONLY);
+    while (file >= 0 && file <= STDERR_FILENO);
+    if (file >= 0)
+        close(file);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Returns the status of the program, which is that of the environment if an output is lacking. */
+static rt_status_t end_status(rt_status_t status)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        rt_unwritten(
+            "standard output was not all written: see whether it is closed, or its disk full");
+    return status == RT_OK && !rt_all_written() ? RT_ENVIRONMENT : status;
+}
+
 int rt_app_main(const rt_app_t *app, int argc, char **argv)
 {
     rt_status_t status = RT_OK;
@@ -56,16 +89,17 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     rt_error_set_program(app->name);
     if (argc == 2 && strcmp(argv[1], "--probe-gpu-aware") == 0)
         return rt_gpu_aware_main();
+    prepare_streams();
     rt_comm_init(&argc, &argv);
     run.config = calloc(1, app->config_size);
     RT_EXPECT(run.config, RT_MEMORY, "no memory for the options");
     rt_tuning_new(&run);
     rt_run_option_sets(&run, sets);
-    rt_opt_parse(sets, RT_OPTION_SETS, argc, argv);
+    rt_opt_parse(sets, RT_OPTION_SETS, argc, argv, rt_shared_load);
     rt_options_complete(&run);
     if (run.opt.help) {
         if (is_root())
-            rt_opt_help(stdout, app->name, app->purpose, sets, RT_OPTION_SETS);
+            rt_options_help(&run, stdout);
     } else if (run.opt.version) {
         if (is_root())
             rt_print_version(app);
@@ -82,6 +116,8 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     }
     rt_tuning_destroy(&run);
     free(run.config);
+    rt_progress_stop();
+    status = end_status(status);
     rt_comm_finish();
     return (int)status;
 }

@@ -1,9 +1,13 @@
 /* driver/options.c - the options that all apps share. */
 #include "config.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "driver/job.h"
+#include "halo/transport.h"
 #include "io/json.h"
+#include "machine/cores.h"
+#include "machine/shared.h"
 
 #define CONFIG rt_options_t
 static const rt_opt_t common_options[] = {
@@ -32,7 +36,7 @@ static const rt_opt_t common_options[] = {
             "run on: auto, cpu, or GPU ordinals (0 or 0,1,2)"),
     RT_FLAG(CONFIG, share_device, "share-device", NULL,
             "let several ranks use one GPU (for tests; slow)"),
-    RT_INT(CONFIG, threads, "threads", "N", NULL, 1, 65536,
+    RT_INT(CONFIG, threads, "threads", "N", NULL, 1, RT_MAX_THREADS,
            "OpenMP threads per rank (default: its cores)"),
     RT_TEXT(
         CONFIG, transport, "transport", "NAME", "auto",
@@ -89,6 +93,27 @@ void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS])
                              (int)(sizeof common_options / sizeof *common_options), &run->opt};
 }
 
+void rt_options_help(rt_run_t *run, FILE *out)
+{
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    const rt_extras_t *extras = rt_app_extras(run->app);
+    const char *absent[4];
+    int n = 0;
+    if (!extras->picture)
+        absent[n++] = "picture";
+    if (!extras->roofline_cases)
+        absent[n++] = "roofline";
+    if (!extras->isolated)
+        absent[n++] = "isolated";
+    absent[n] = NULL;
+    const rt_opt_page_t page = {.program = run->app->name,
+                                .purpose = run->app->purpose,
+                                .examples = run->app->examples,
+                                .absent = absent};
+    rt_run_option_sets(run, sets);
+    rt_opt_help(out, &page, sets, RT_OPTION_SETS);
+}
+
 void rt_run_assign(rt_run_t *run, const char *settings)
 {
     rt_opt_set_t sets[RT_OPTION_SETS];
@@ -120,12 +145,10 @@ static void take_nonce(rt_run_t *run, const rt_opt_set_t *sets)
     if (rt_opt_given(sets, RT_OPTION_SETS, "seed"))
         rt_refuse(RT_USAGE, "--nonce and --seed exclude each other: the nonce makes the seed");
     json_t *text = json_string(opt->nonce);
-    if (!text)
-        rt_refuse(RT_USAGE, "--nonce: not UTF-8; give it letters and digits");
+    if (!text || opt->nonce[strspn(opt->nonce, " ")] == '\0')
+        rt_refuse(RT_USAGE, "--nonce: %s; give it letters and digits",
+                  text ? "nothing but blanks" : "not UTF-8");
     json_decref(text);
-    for (const char *c = opt->nonce; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            rt_refuse(RT_USAGE, "--nonce: has a control character; give it letters and digits");
     opt->seed = rt_seed_of_nonce(opt->nonce);
 }
 
@@ -164,7 +187,40 @@ static void check_only(const rt_app_t *app, const rt_options_t *opt)
               names.text);
 }
 
-void rt_options_check(const rt_run_t *run)
+/* Refuses an output that is a file of another option. */
+static void check_output(rt_run_t *run, const char *name, const char *path)
+{
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_run_option_sets(run, sets);
+    for (int s = 0; s < RT_OPTION_SETS; s++)
+        for (int i = 0; i < sets[s].n; i++) {
+            const rt_opt_t *o = &sets[s].options[i];
+            char other[PATH_MAX];
+            const bool is_file = o->type == RT_OPT_STRING && (sets[s].target == run->config ||
+                                                              strcmp(o->argument, "FILE") == 0);
+            if (!is_file || strcmp(o->name, name) == 0)
+                continue;
+            rt_opt_value(o, sets[s].target, other, sizeof other);
+            if (*other && rt_shared_same(path, other))
+                rt_refuse(RT_USAGE, "--%s %.400s: the same file as --%s; name another", name, path,
+                          o->name);
+        }
+}
+
+static void check_outputs(rt_run_t *run)
+{
+    const rt_options_t *opt = &run->opt;
+    const char *const outputs[][2] = {
+        {"json", opt->json}, {"picture", opt->picture}, {"tuning", opt->tune ? opt->tuning : NULL}};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if (outputs[i][1]) {
+            if (i < 2) /* the tuner tries its own */
+                rt_shared_probe(outputs[i][0], outputs[i][1]);
+            check_output(run, outputs[i][0], outputs[i][1]);
+        }
+}
+
+void rt_options_check(rt_run_t *run)
 {
     const rt_options_t *opt = &run->opt;
     const rt_extras_t *extras = rt_app_extras(run->app);
@@ -189,8 +245,8 @@ void rt_options_check(const rt_run_t *run)
                                  : "--tune");
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
-    if (opt->json)
-        rt_report_probe(opt->json);
-    if (opt->picture)
-        rt_report_probe(opt->picture);
+    if (opt->size)
+        rt_size_check(opt->size);
+    rt_transport_check(opt->transport);
+    check_outputs(run);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/progress.h"
 #include "driver/job.h"
 #include "machine/comm.h"
 #include "machine/kernels.h"
@@ -48,6 +49,7 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
     app->memory(run, rung, out->predicted);
 
     rt_kernels_clear();
+    rt_progress("verifying %s", rung->name);
     void *solver = app->solver_new(problem, rung);
     /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
@@ -121,12 +123,14 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
     const rt_plan_t plan = rt_plan_of(&run->opt);
     const bool timed = plan.seconds > 0 && out->verdict.valid;
     rt_kernels_mark();
+    rt_progress("timing %s", rung->name);
     if (timed)
         rt_time_rung(app, solver, &plan, meter, out);
     else
         solve_once(app, solver);
     if (extra)
         rt_kernels_json(extra);
+    rt_progress("verifying what %s left behind", rung->name);
     app->verify_after(solver, &out->verdict);
     take_result(app, solver, out, extra);
     if (timed && meter && out->verdict.valid) {
@@ -177,7 +181,7 @@ void rt_run_init(rt_run_t *run, const rt_app_t *app, const char *settings)
     char name[] = "test";
     char *argv[] = {name, NULL};
     rt_run_option_sets(run, sets);
-    rt_opt_parse(sets, RT_OPTION_SETS, 1, argv);
+    rt_opt_parse(sets, RT_OPTION_SETS, 1, argv, NULL);
     rt_run_assign(run, settings);
     rt_tuning_new(run);
     rt_tuning_check(run);

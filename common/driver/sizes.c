@@ -41,17 +41,33 @@ bool rt_memory_fits(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *text)
     return too_much == 0;
 }
 
+typedef struct {
+    const char *name;
+    double bytes, share; /* of the free memory, if bytes is 0 */
+} target_t;
+static const target_t targets[] = {{.name = "tiny", .bytes = 0x1p26},
+                                   {.name = "small", .bytes = 0x1p30},
+                                   {.name = "medium", .bytes = 0x1p33},
+                                   {.name = "large", .share = 0.5},
+                                   {.name = "full", .share = 0.87}};
+
+static const target_t *find_target(const char *name)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strcmp(name, targets[i].name) == 0)
+            return &targets[i];
+    rt_refuse(RT_USAGE, "--size %s: use tiny, small, medium, large or full", name);
+}
+
+void rt_size_check(const char *name)
+{
+    find_target(name);
+}
+
 /* Returns the bytes that a rank may use for --size, in the memory where the rungs' arrays are. */
 static double size_target(const rt_run_t *run)
 {
-    static const struct {
-        const char *name;
-        double bytes, share;
-    } sizes[] = {{"tiny", 0x1p26, 0},
-                 {"small", 0x1p30, 0},
-                 {"medium", 0x1p33, 0},
-                 {"large", 0, 0.5},
-                 {"full", 0, 0.87}};
+    const target_t *target = find_target(run->opt.size);
     rt_space_t space = rt_device_gpu() ? RT_DEVICE : RT_HOST;
     const rt_rung_t *rung = rt_run_asked(run);
     if (rung && rt_rung_processor(rung) == RT_CPU)
@@ -60,10 +76,7 @@ static double size_target(const rt_run_t *run)
     if (space == RT_HOST)
         free_bytes /= rt_comm_local_size();
     rt_comm_min(&free_bytes, 1);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (strcmp(run->opt.size, sizes[i].name) == 0)
-            return sizes[i].bytes > 0 ? sizes[i].bytes : sizes[i].share * free_bytes;
-    rt_refuse(RT_USAGE, "--size %s: use tiny, small, medium, large or full", run->opt.size);
+    return target->bytes > 0 ? target->bytes : target->share * free_bytes;
 }
 
 /* Returns whether the current extents are within the target and the free memory on every rank, for

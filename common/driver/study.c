@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "driver/job.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "io/json.h"
 #include "machine/comm.h"
@@ -83,6 +84,7 @@ static void study_case(study_t *study, const char *name)
         rt_outcome_t out;
         if (!problem) {
             rt_work_t work;
+            rt_progress("measuring the roofline of %s", name);
             app->work(run, rung, &work);
             roofline = rt_ceiling_replay(processor, work.loads_and_stores, work.distinct_arrays,
                                          (size_t)work.array_bytes, run->opt.seconds);
@@ -92,6 +94,8 @@ static void study_case(study_t *study, const char *name)
             rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
         rt_run_rung(run, problem, rung, NULL, &out, NULL);
         add_row(study, &out, roofline, name);
+        if (rt_comm_rank() == 0)
+            rt_table_print_new(study->table, stdout);
         if (!out.verdict.valid && rt_comm_rank() == 0)
             rt_verdict_print(&out.verdict, stdout);
     }
@@ -99,32 +103,51 @@ static void study_case(study_t *study, const char *name)
         rt_problem_destroy(run, problem);
 }
 
+/* Returns the table. Its first two columns are as wide as the longest names, for its rows are
+ * printed as they come. */
+static rt_table_t *new_table(const rt_app_t *app, const char *const *cases)
+{
+    rt_text_t columns;
+    size_t name = 0, rung = 0;
+    for (; *cases; cases++)
+        name = strlen(*cases) > name ? strlen(*cases) : name;
+    for (int i = 0; i < app->n_rungs; i++)
+        rung = strlen(app->ladder[i].name) > rung ? strlen(app->ladder[i].name) : rung;
+    return rt_table_new(rt_text(&columns,
+                                "<%-*s|<%-*s|us per iteration|GFlop/s|roofline GFlop/s|share|"
+                                "bytes moved / credited|share by bytes moved|<verdict |<paper",
+                                (int)name, "case", (int)rung, "rung"));
+}
+
 rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root)
 {
     const rt_extras_t *extras = rt_app_extras(run->app);
     const bool one = rt_run_has_extents(run) || run->opt.size;
-    study_t study = {run,
-                     rt_table_new("<case|<rung|us per iteration|GFlop/s|roofline GFlop/s|share|"
-                                  "bytes moved / credited|share by bytes moved|<verdict|<paper"),
-                     root ? rt_json_array(root, "roofline") : NULL, RT_GRADE_VALID, 0};
-    rt_run_assign(run, extras->roofline_settings);
     static const char *const given[] = {"as given", NULL};
     const char *const *cases = one ? given : extras->roofline_cases;
-    for (; *cases; cases++) {
+    study_t study = {.run = run,
+                     .table = new_table(run->app, cases),
+                     .rows = root ? rt_json_array(root, "roofline") : NULL,
+                     .grade = RT_GRADE_VALID};
+    rt_run_assign(run, extras->roofline_settings);
+    if (rt_comm_rank() == 0)
+        printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
+               extras->roofline_settings);
+    int total = 0;
+    while (cases[total])
+        total++;
+    for (int k = 0; k < total; k++) {
+        rt_progress_parts("size", k, total);
         if (!one)
-            rt_run_assign(run, *cases);
+            rt_run_assign(run, cases[k]);
         rt_run_configure(run);
         rt_run_read(run);
-        study_case(&study, *cases);
+        study_case(&study, cases[k]);
     }
+    rt_progress_parts("size", total, total);
     if (study.rows_made == 0)
         rt_refuse(RT_MEMORY,
                   "no rung can run this study here: --ladder on one of its sizes says why");
-    if (rt_comm_rank() == 0) {
-        printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
-               extras->roofline_settings);
-        rt_table_print(study.table, stdout);
-    }
     rt_table_destroy(study.table);
     return study.grade;
 }

@@ -44,6 +44,8 @@ extern const rt_transport_t rt_transport_staged, rt_transport_gpu_aware;
 extern const rt_transport_t rt_transport_nccl; /* in builds with NCCL */
 extern const rt_transport_t rt_transport_peer; /* in builds with CUDA */
 
+/* Refuses a name that --transport does not know, or that this build lacks. */
+void rt_transport_check(const char *name);
 /* For tests: use this transport for halos made from now on (NULL: as the description says). */
 void rt_halo_force_transport(const rt_transport_t *transport);
 

@@ -153,6 +153,26 @@ static const rt_transport_t *fastest(rt_halo_t *halo)
     return best;
 }
 
+/* Returns the transport's place among those known, or KNOWN for auto; refuses other names. */
+static int find_transport(const char *name)
+{
+    int i = 0;
+    while (i < KNOWN && strcmp(name, known[i].name) != 0)
+        i++;
+    if (i == KNOWN && strcmp(name, "auto") != 0)
+        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, gpu-aware, nccl, peer, none",
+                  name);
+    if (i < KNOWN && !known[i].transport)
+        rt_refuse(RT_ENVIRONMENT, "--transport %s: not in this build; use auto", name);
+    return i;
+}
+
+void rt_transport_check(const char *name)
+{
+    if (strcmp(name, "none") != 0)
+        find_transport(name);
+}
+
 const rt_transport_t *rt_halo_choose_transport(rt_halo_t *halo, const char *name)
 {
     if (forced) {
@@ -163,14 +183,7 @@ const rt_transport_t *rt_halo_choose_transport(rt_halo_t *halo, const char *name
         snprintf(halo->choice, sizeof halo->choice, "none: asked for, ranks do not communicate");
         return NULL;
     }
-    int i = 0;
-    while (i < KNOWN && strcmp(name, known[i].name) != 0)
-        i++;
-    if (i == KNOWN && strcmp(name, "auto") != 0)
-        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, gpu-aware, nccl, peer, none",
-                  name);
-    if (i < KNOWN && !known[i].transport)
-        rt_refuse(RT_ENVIRONMENT, "--transport %s: not in this build; use auto", name);
+    const int i = find_transport(name);
     if (rt_comm_size() == 1) {
         snprintf(halo->choice, sizeof halo->choice, "none: one rank sends no messages");
         return NULL;

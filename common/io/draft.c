@@ -25,6 +25,8 @@ static int draft_locate(rt_draft_t *d, const char *path)
     }
     if (errno != ENOENT)
         return errno;
+    if (lstat(path, &old) == 0) /* renaming would replace the link, and not make what it names */
+        return ENOLINK;
     size_t n = strlen(path);
     if (n == 0 || path[n - 1] == '/')
         return n == 0 ? ENOENT : EISDIR;
@@ -95,4 +97,29 @@ void rt_draft_discard(rt_draft_t *d)
     close(d->fd);
     unlink(d->temporary);
     d->fd = -1;
+}
+
+const char *rt_draft_cause(int error)
+{
+    if (error == ENOENT)
+        return "its folder is not there or cannot hold files; make it, or name another";
+    if (error == EISDIR)
+        return "it is a folder; name a file";
+    if (error == ENOTDIR)
+        return "a part of the path is a file, not a folder; name another";
+    if (error == EINVAL)
+        return "it is not an ordinary file; name one";
+    if (error == ENOLINK)
+        return "it is a link to a file that is not there; name the file";
+    return strerror(error);
+}
+
+bool rt_draft_probe(const char *path, rt_text_t *why)
+{
+    rt_draft_t draft;
+    rt_draft_begin(&draft, path);
+    if (draft.error)
+        rt_text(why, "%s", rt_draft_cause(draft.error));
+    rt_draft_discard(&draft);
+    return draft.error == 0;
 }

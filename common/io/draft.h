@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,7 +27,7 @@ typedef struct {
 } rt_draft_t;
 
 /* Begins an empty draft of `path`. The error is EISDIR for a folder, EINVAL for a device or a
- * pipe. */
+ * pipe, ENOLINK for a link to nothing. */
 void rt_draft_begin(rt_draft_t *draft, const char *path);
 /* Writes these bytes at position `at` of the file. */
 void rt_draft_put(rt_draft_t *draft, int64_t at, const void *data, size_t bytes);
@@ -35,6 +36,10 @@ void rt_draft_put(rt_draft_t *draft, int64_t at, const void *data, size_t bytes)
 int rt_draft_end(rt_draft_t *draft);
 /* Removes the draft. */
 void rt_draft_discard(rt_draft_t *draft);
+/* Returns an error of the above in words for the user. */
+const char *rt_draft_cause(int error);
+/* Tries whether `path` could be written. Returns false, and why, if not; leaves no trace. */
+bool rt_draft_probe(const char *path, rt_text_t *why);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,8 @@ void rt_image_end_file(rt_draft_t *draft, const char *path)
 {
     const int error = rt_draft_end(draft);
     if (error)
-        fprintf(stderr, "cannot write '%.400s': %s (nothing was written)\n", path,
-                error == EINVAL ? "it is not an ordinary file" : strerror(error));
+        rt_unwritten("cannot write '%.400s': %s (nothing was written)", path,
+                     rt_draft_cause(error));
 }
 
 static size_t size_of(const rt_image_t *image)

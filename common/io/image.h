@@ -3,7 +3,7 @@
  * for ParaView.
  *
  * Pixels count from the left and from the top. Drawing is clipped at the edges of an image. Files
- * are written whole or not at all (io/draft.h); a failure prints one line and does not end the run.
+ * are written whole or not at all (io/draft.h); a failure is noted (rt_unwritten), and the run goes on.
  * Nothing is collective. Apps include this where they write pictures.
  */
 #ifndef RT_IMAGE_H
@@ -25,7 +25,7 @@ bool rt_image_ends_with(const char *path, const char *ending);
 /* Returns why no image can be written to a file of that name, or NULL if one can. A name that ends
  * neither in .ppm nor in .png gives `wanted`. */
 const char *rt_image_why_not(const char *path, const char *wanted);
-/* Calls rt_draft_end, and prints one line on stderr if it failed. */
+/* Calls rt_draft_end, and rt_unwritten if it failed. */
 void rt_image_end_file(rt_draft_t *draft, const char *path);
 
 /* --- images --- */

@@ -92,29 +92,6 @@ void rt_json_append_text(json_t *array, const char *value)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Returns an errno of rt_draft_begin in words for the user. */
-static const char *cause(int error)
-{
-    if (error == ENOENT)
-        return "its folder is not there or cannot hold files; make it, or name another";
-    if (error == EISDIR)
-        return "it is a folder; name a file";
-    if (error == ENOTDIR)
-        return "a part of the path is a file, not a folder; name another";
-    if (error == EINVAL)
-        return "it is not an ordinary file; name one";
-    return strerror(error);
-}
-
-void rt_report_probe(const char *path)
-{
-    rt_draft_t draft;
-    rt_draft_begin(&draft, path);
-    if (draft.error)
-        rt_refuse(RT_USAGE, "cannot write '%.400s': %s", path, cause(draft.error));
-    rt_draft_discard(&draft);
-}
-
 /* Returns the file's text with its seal, to be freed with free(); NULL if there is no memory. */
 static char *sealed_text(json_t *root, const char *nonce)
 {
@@ -155,6 +132,6 @@ int rt_report_write(const char *path, json_t *root, const char *nonce)
     }
     free(text);
     if (error)
-        fprintf(stderr, "cannot write '%.400s': %s (it is unchanged)\n", path, cause(error));
+        rt_unwritten("cannot write '%.400s': %s (it is unchanged)", path, rt_draft_cause(error));
     return error ? -1 : 0;
 }

@@ -1,14 +1,14 @@
 /* io/scan.c - see io/scan.h. */
 #include "config.h"
 #include "io/scan.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file.h"
 #include "base/mem.h"
 #include "io/files.h"
 
@@ -245,19 +245,6 @@ void *rt_scan_resize(rt_scan_t *s, void *array, int64_t n, int64_t room, size_t 
 
 /* --- files --- */
 
-static bool size_of(FILE *file, rt_scan_t *s, size_t *bytes)
-{
-    struct stat info;
-    if (fstat(fileno(file), &info) != 0)
-        return rt_scan_fail_file(s, "%s", strerror(errno));
-    if (!S_ISREG(info.st_mode)) /* a pipe has no size, and a folder no bytes */
-        return rt_scan_fail_file(s, "not a regular file");
-    if (info.st_size == 0)
-        return rt_scan_fail_file(s, "the file is empty");
-    *bytes = (size_t)info.st_size;
-    return true;
-}
-
 rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *why, size_t len)
 {
     /* an empty range may be NULL, on which arithmetic is not allowed */
@@ -276,16 +263,22 @@ rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *
 char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len)
 {
     rt_scan_t s = rt_scan_bytes(path, NULL, 0, why, len);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        rt_scan_fail_file(&s, "%s", strerror(errno));
-        return NULL;
-    }
-    char *data = size_of(file, &s, bytes) ? rt_scan_alloc(&s, (int64_t)*bytes, 1) : NULL;
-    if (data && fread(data, 1, *bytes, file) != *bytes)
-        rt_scan_fail_file(&s, "could not be read: %s",
-                          ferror(file) ? strerror(errno) : "it became shorter");
-    fclose(file);
+    rt_text_t fault;
+    size_t got = 0;
+    char *data = NULL;
+    const int file = rt_file_open(path, bytes, &fault);
+    if (file < 0)
+        rt_scan_fail_file(&s, "%s", fault.text);
+    else if (*bytes == 0)
+        rt_scan_fail_file(&s, "the file is empty");
+    else
+        data = rt_scan_alloc(&s, (int64_t)*bytes, 1);
+    if (data && !rt_file_read(file, data, *bytes, &got, &fault))
+        rt_scan_fail_file(&s, "could not be read: %s", fault.text);
+    else if (data && got != *bytes)
+        rt_scan_fail_file(&s, "could not be read: it became shorter");
+    if (file >= 0)
+        close(file);
     if (s.failed)
         RT_FREE(data, RT_HOST);
     else

@@ -44,7 +44,8 @@ static rt_check_t *verdict_find(rt_verdict_t *v, const char *name)
 
 void rt_verdict_check(rt_verdict_t *v, const char *name, double value, double bound)
 {
-    const rt_check_t made = {name, value, bound, check_holds(value, bound)};
+    const double noted = rt_finite(bound) ? bound : RT_NO_BOUND;
+    const rt_check_t made = {name, value, noted, check_holds(value, bound)};
     rt_check_t *known = verdict_find(v, name);
     if (!known) {
         RT_EXPECT(v->n < RT_MAX_CHECKS, RT_INVALID, "no room for check '%s': raise RT_MAX_CHECKS",

@@ -22,10 +22,11 @@ extern "C" {
 
 enum { RT_MAX_CHECKS = 64 };
 typedef struct {
-    const char *name; /* must outlive the verdict */
-    double value, bound;
+    const char *name;    /* must outlive the verdict */
+    double value, bound; /* RT_NO_BOUND: the bound was not finite, so nothing holds */
     bool held;
 } rt_check_t;
+#define RT_NO_BOUND (-1.0)
 typedef struct {
     rt_check_t check[RT_MAX_CHECKS];
     int n;

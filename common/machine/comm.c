@@ -18,6 +18,7 @@
 #include "base/error.h"
 #if RT_HAVE_MPI
 #include <mpi.h>
+#include <time.h>
 #endif
 
 static struct {
@@ -73,6 +74,24 @@ static bool launcher_seen(void)
     return false;
 }
 
+static MPI_Comm meeting = MPI_COMM_NULL; /* for meet_all, so that it mixes with nothing else */
+
+/* Waits up to PATIENCE seconds for all ranks to be here. */
+static bool meet_all(void)
+{
+    enum { PATIENCE = 5, STEPS = 1000 }; /* per second */
+    const struct timespec step = {.tv_nsec = 1000000000 / STEPS};
+    MPI_Request request;
+    int here = 0;
+    MPI_Ibarrier(meeting, &request);
+    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    for (int i = 0; i < PATIENCE * STEPS && !here; i++) {
+        nanosleep(&step, NULL);
+        MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    }
+    return here;
+}
+
 static void end_all(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
@@ -81,8 +100,10 @@ static void end_all(int status)
 
 static void finish_all(void)
 {
-    if (self.started)
+    if (self.started) {
+        MPI_Comm_free(&meeting);
         MPI_Finalize();
+    }
     self.started = false;
 }
 
@@ -90,8 +111,9 @@ static void describe_library(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
-    MPI_Get_library_version(text, &length);
-    snprintf(self.library, sizeof self.library, "%.*s", (int)strcspn(text, "\n"), text);
+    MPI_Get_library_version(text, &length); /* allowed before MPI_Init */
+    snprintf(self.library, sizeof self.library, "%.*s%s", (int)strcspn(text, "\n,"), text,
+             self.started ? "" : " (not started: no MPI launcher was seen)");
 }
 
 static void start(int *argc, char ***argv)
@@ -108,8 +130,9 @@ static void start(int *argc, char ***argv)
     MPI_Comm_size(host, &self.local_size);
     MPI_Comm_free(&host);
 
+    MPI_Comm_dup(MPI_COMM_WORLD, &meeting);
     describe_library();
-    rt_error_set_ranks(self.rank, self.size, end_all, finish_all);
+    rt_error_set_ranks(self.rank, self.size, end_all, finish_all, meet_all);
 }
 
 void rt_comm_init(int *argc, char ***argv)
@@ -117,7 +140,7 @@ void rt_comm_init(int *argc, char ***argv)
     if (launcher_seen())
         start(argc, argv);
     else
-        snprintf(self.library, sizeof self.library, "not started: no MPI launcher was seen");
+        describe_library();
 }
 
 bool rt_comm_init_alone(void)
@@ -154,7 +177,7 @@ void rt_comm_init(int *argc, char ***argv)
     int size = number_of(sizes, 1);
     if (size > 1) {
         /* so that only one of them prints */
-        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL);
+        rt_error_set_ranks(number_of(ranks, 0), size, NULL, NULL, NULL);
         rt_refuse(RT_ENVIRONMENT,
                   "started as %d ranks, but this build has no MPI: each of them would solve the "
                   "whole problem; configure --with-mpi, or run it without mpirun",

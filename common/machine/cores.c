@@ -3,18 +3,25 @@
 #include "config.h"
 #include "machine/cores.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #if RT_HAVE_OPENMP
+#include <ctype.h>
 #include <omp.h>
+#include <pthread.h>
 #endif
-#include "base/error.h"
+#include "base/text.h"
 #include "machine/comm.h"
 
 enum { HOST = 256, MAX_CPUS = 4096 };
+/* Bytes of stack that our code may use in a thread. */
+enum { STACK_NEEDED = 512 << 10, MAIN_STACK_NEEDED = 1 << 20 };
 
 static rt_cpu_t cpu;
 
@@ -129,27 +136,144 @@ static int ranks_on_these_cores(const cores_t *cores)
     return sharers;
 }
 
+/* --- can the threads be started? --- */
+
+/* OpenMP ends the program, with a status that would mean a wrong result, or crashes when it cannot
+ * start its threads. So as many are tried before it starts any, with the stack that it gives them. */
+
+#if RT_HAVE_OPENMP
+
+/* Returns the stack that the environment asks for in OpenMP's way, "512" KiB or "2M"; 0: none. */
+static size_t stack_asked(void)
+{
+    const char *text = getenv("OMP_STACKSIZE"), *unit = "BKMG";
+    char *end;
+    if (!text && !(text = getenv("GOMP_STACKSIZE")))
+        return 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    end += strspn(end, " \t");
+    const char *found = *end ? strchr(unit, toupper((unsigned char)*end)) : unit + 1;
+    return found ? (size_t)number << (10 * (found - unit)) : 0;
+}
+
+typedef struct {
+    pthread_mutex_t gate; /* closed until all threads are there */
+    size_t least_stack;
+} trial_t;
+
+static void *try_thread(void *data)
+{
+    trial_t *trial = data;
+    pthread_attr_t attributes;
+    void *bottom = NULL;
+    size_t size = 0, room = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &bottom, &size);
+        room = (size_t)((char *)&attributes - (char *)bottom);
+        pthread_attr_destroy(&attributes);
+    }
+    pthread_mutex_lock(&trial->gate);
+    if (room < trial->least_stack)
+        trial->least_stack = room;
+    pthread_mutex_unlock(&trial->gate);
+    return NULL;
+}
+
+/* Starts n threads at once, and ends them. Returns 0, or the errno of why there were only
+ * *started. */
+static int try_threads(int n, size_t stack, int *started, size_t *least_stack)
+{
+    trial_t trial = {.gate = PTHREAD_MUTEX_INITIALIZER, .least_stack = SIZE_MAX};
+    pthread_attr_t attributes;
+    pthread_t *thread = malloc((size_t)n * sizeof *thread);
+    int error = thread ? 0 : ENOMEM;
+    pthread_attr_init(&attributes);
+    if (stack > 0)
+        (void)pthread_attr_setstacksize(&attributes, stack); /* too small: OpenMP ignores it too */
+    pthread_mutex_lock(&trial.gate);
+    for (*started = 0; !error && *started < n; *started += !error)
+        error = pthread_create(&thread[*started], &attributes, try_thread, &trial);
+    pthread_mutex_unlock(&trial.gate);
+    for (int i = 0; i < *started; i++)
+        pthread_join(thread[i], NULL);
+    pthread_attr_destroy(&attributes);
+    free(thread);
+    *least_stack = trial.least_stack;
+    return error;
+}
+
+/* Says in *fault what is wrong with so many threads on this rank. */
+static void check_threads(long long n, rt_text_t *fault)
+{
+    const char *remedy = "use fewer (--threads), or raise the limits (ulimit -u, ulimit -v)";
+    const size_t stack = stack_asked();
+    size_t least = SIZE_MAX;
+    int started = 0;
+    if (n < 1 || n > RT_MAX_THREADS) {
+        rt_text(fault, "%lld threads per rank: from 1 to %d are possible; set --threads", n,
+                RT_MAX_THREADS);
+        return;
+    }
+    if (n > omp_get_thread_limit()) {
+        rt_text(fault, "%lld threads per rank: OMP_THREAD_LIMIT allows %d", n,
+                omp_get_thread_limit());
+        return;
+    }
+    const int error = n > 1 ? try_threads((int)n - 1, stack, &started, &least) : 0;
+    if (error == EINVAL || least < STACK_NEEDED)
+        rt_text(fault, "the stack of OpenMP's threads is too small: set OMP_STACKSIZE=2M");
+    else if (error)
+        rt_text(fault, "%lld threads per rank: only %d can be started (%s); %s", n, started + 1,
+                strerror(error), remedy);
+}
+
+static long long threads_wanted(int asked, int fair)
+{
+    if (asked > 0)
+        return asked;
+    const int most = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : fair > 1 ? fair : 1;
+    return most < omp_get_thread_limit() ? most : omp_get_thread_limit();
+}
+
+#endif
+
+/* The main thread works too. Its stack grows up to a limit, and then the program crashes. */
+static void check_main_stack(rt_text_t *fault)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < MAIN_STACK_NEEDED)
+        rt_text(fault,
+                "the limit of the stack is %lld KiB, and %d are needed: raise it (ulimit -s)",
+                (long long)limit.rlim_cur >> 10, MAIN_STACK_NEEDED >> 10);
+}
+
 void rt_cores_select(int threads)
 {
     cores_t cores;
+    rt_text_t fault = {""};
     cores_get(&cores);
     cpu_model(cpu.model, sizeof cpu.model);
     cores_format(&cores, cpu.core_set, sizeof cpu.core_set);
     cpu.cores = CPU_COUNT_S(sizeof cores, cores.part);
-#if RT_HAVE_OPENMP
     const int fair = cpu.cores / ranks_on_these_cores(&cores);
-    if (threads > 0)
-        cpu.threads = threads;
-    else if (getenv("OMP_NUM_THREADS"))
-        cpu.threads = omp_get_max_threads();
-    else
-        cpu.threads = fair > 1 ? fair : 1;
-    omp_set_num_threads(cpu.threads);
+    check_main_stack(&fault);
+#if RT_HAVE_OPENMP
+    const long long wanted = threads_wanted(threads, fair);
+    if (!*fault.text)
+        check_threads(wanted, &fault);
 #else
-    (void)ranks_on_these_cores;
+    (void)fair;
+    const int wanted = 1;
     if (threads > 1)
-        rt_refuse(RT_USAGE, "--threads %d: this build has no OpenMP, so one thread is all there is",
-                  threads);
-    cpu.threads = 1;
+        rt_text(&fault, "--threads %d: this build has no OpenMP, so one thread is all there is",
+                threads);
+#endif
+    if (rt_comm_agree(fault.text, sizeof fault.text) >= 0)
+        rt_refuse(RT_ENVIRONMENT, "%s", fault.text);
+    cpu.threads = (int)wanted;
+#if RT_HAVE_OPENMP
+    omp_set_dynamic(0);
+    omp_set_num_threads(cpu.threads);
 #endif
 }

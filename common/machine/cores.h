@@ -6,6 +6,8 @@
 extern "C" {
 #endif
 
+enum { RT_MAX_THREADS = 4096 }; /* per rank */
+
 typedef struct {
     char model[128]; /* of the processor */
     int cores;       /* that this process may run on (affinity) */
@@ -15,7 +17,8 @@ typedef struct {
 
 const rt_cpu_t *rt_device_cpu(void);
 
-/* Private to rt_device_select, which see for `threads`. Collective. */
+/* Private to rt_device_select, which see for `threads`. Refuses (RT_ENVIRONMENT) threads that cannot
+ * be started, and stacks that are too small. Collective. */
 void rt_cores_select(int threads);
 
 #ifdef __cplusplus

@@ -9,8 +9,11 @@
 #include "machine/kokkos.hpp"
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <unistd.h>
+#include <vector>
 #include "machine/device.h"
 #include "base/error.h"
 #include "machine/memory.h"
@@ -19,6 +22,8 @@ namespace
 {
 std::unique_ptr<rt_kokkos::Exec> instance;
 bool started = false, registered = false;
+/* Kokkos is being called, or kernels of it may be running. */
+bool at_work = false;
 std::string version;
 } // namespace
 
@@ -38,16 +43,33 @@ static rt_kokkos::Exec *make_instance(void *)
 const rt_kokkos::Exec &rt_kokkos::exec()
 {
     RT_EXPECT(instance, RT_ENVIRONMENT, "Kokkos was not started");
+    at_work = true;
     return *instance;
 }
 
 /* When a call of its back-end fails (say, because the GPU was lost), Kokkos prints why and calls
- * abort(); so does C++ for an exception that is not caught. Then all ranks have to end, with the
- * status that says what kind of end it is. */
+ * abort(). Then all ranks have to end, with the status that says what kind of end it is. Who else
+ * calls abort(), say malloc about a damaged heap, ends the program as without us. */
 static void gave_up(int)
 {
     std::signal(SIGABRT, SIG_DFL);
-    rt_die(RT_ENVIRONMENT, "Kokkos gave up, or C++ did: the lines above say why");
+    if (at_work)
+        rt_die(RT_ENVIRONMENT, "Kokkos gave up: the lines above say why");
+}
+
+/* Removes what the environment says to Kokkos, but for its tools. Our own options decide about
+ * threads and devices, and Kokkos ends the program where the two differ. */
+static void clear_environment()
+{
+    std::vector<std::string> names;
+    for (char **line = environ; *line; line++) {
+        const std::string name(*line, std::strcspn(*line, "="));
+        if (name.rfind("KOKKOS_", 0) == 0 && name.rfind("KOKKOS_TOOLS_", 0) != 0 &&
+            name != "KOKKOS_PROFILE_LIBRARY")
+            names.push_back(name);
+    }
+    for (const std::string &name : names)
+        unsetenv(name.c_str());
 }
 
 static void initialize(int threads, int gpu)
@@ -64,8 +86,11 @@ static void initialize(int threads, int gpu)
     if (gpu >= 0 && !rt_kokkos::on_host)
         settings.device_id = gpu;
 #endif
-    std::signal(SIGABRT, gave_up); /* starting it may be what fails */
+    clear_environment();
+    std::signal(SIGABRT, gave_up);
+    at_work = true; /* starting it may be what fails */
     Kokkos::initialize(settings);
+    at_work = false;
 }
 
 extern "C" {
@@ -96,8 +121,10 @@ void rt_kokkos_finish(void)
 {
     if (!started)
         return;
+    at_work = true;
     instance.reset();
     Kokkos::finalize();
+    at_work = false;
     started = false;
     rt_memory_use_kokkos(false);
 }
@@ -147,6 +174,7 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
     using There = Kokkos::View<char *, rt_kokkos::Memory, Kokkos::MemoryUnmanaged>;
     char *to = static_cast<char *>(dst), *from = static_cast<char *>(const_cast<void *>(src));
     rt_kokkos_fence();
+    at_work = true;
     if (dst_on_device && src_on_device)
         Kokkos::deep_copy(There(to, bytes), There(from, bytes));
     else if (dst_on_device)
@@ -155,12 +183,14 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
         Kokkos::deep_copy(Here(to, bytes), There(from, bytes));
     else
         Kokkos::deep_copy(Here(to, bytes), Here(from, bytes));
+    at_work = false;
 }
 
 void rt_kokkos_fence(void)
 {
     if (started)
         rt_kokkos::exec().fence();
+    at_work = false;
 }
 
 } // extern "C"

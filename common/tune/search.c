@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "app/context.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
@@ -67,14 +68,15 @@ static void shuffle(rt_search_t *s, int *list, int n)
 
 /* --- trials --- */
 
-/* Prints at most one line per second, but always a new best and an INVALID trial. */
+/* Prints at most one line per second, or per 10 s if nobody watches a terminal, but always a new
+ * best and an INVALID trial. */
 static void progress(rt_search_t *s, int i)
 {
     rt_text_t now, best;
     const rt_tried_t *t = &s->trial[i];
-    const double clock = rt_clock();
+    const double clock = rt_clock(), every = isatty(STDOUT_FILENO) ? 1 : 10;
     const bool news = i == 0 || i == s->best || (!t->valid && !t->refused);
-    if (rt_comm_rank() != 0 || s->run->opt.quiet || (!news && clock < s->said + 1))
+    if (rt_comm_rank() != 0 || s->run->opt.quiet || (!news && clock < s->said + every))
         return;
     s->said = clock;
     printf("tune          %s %d/%.0f  %s: ", s->rung->name, s->n, s->allowed,
@@ -340,10 +342,10 @@ rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *ro
     rt_comm_bcast(&end, sizeof end, 0);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     search_rungs(run, plan, end, s);
-    const bool written = rt_tuning_adopt(run, entry, fill_entries(run, s, n, date, entry));
+    rt_tuning_adopt(run, entry, fill_entries(run, s, n, date, entry));
     if (rt_comm_rank() == 0) {
         rt_search_print_found(s, n, run->opt.isolated);
-        if (*path && written)
+        if (*path && rt_all_written())
             printf("\nwritten to %s\n", path);
         if (root)
             rt_search_json(s, n, path, root);
@@ -354,5 +356,5 @@ rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *ro
     }
     free(s);
     free(entry);
-    return !valid ? RT_INVALID : written ? RT_OK : RT_ENVIRONMENT;
+    return valid ? RT_OK : RT_INVALID;
 }

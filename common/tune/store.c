@@ -3,18 +3,19 @@
  * adding to it. Rank 0 reads and writes; all ranks have the same text.
  */
 #include "config.h"
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "app/context.h"
+#include "base/file.h"
 #include "io/files.h"
 #include "io/inputs.h"
-#include "io/json.h"
+#include "io/draft.h"
 #include "machine/comm.h"
 #include "machine/device.h"
+#include "machine/shared.h"
 #include "tune/force.h"
 
 enum { MOST_BYTES = 64 << 20 }; /* a tuning file of 100000 lines is half of that */
@@ -146,43 +147,6 @@ static void find_file(const rt_run_t *run, char *path, size_t len)
     *path = '\0';
 }
 
-/* Returns the whole file, to be freed; or NULL, and why. */
-static char *load(const char *path, size_t *bytes, char *why, size_t len)
-{
-    struct stat info;
-    FILE *file = fopen(path, "rb");
-    char *data = NULL;
-    if (!file || fstat(fileno(file), &info) != 0)
-        snprintf(why, len, "%s", strerror(errno));
-    else if (!S_ISREG(info.st_mode))
-        snprintf(why, len, "%s", S_ISDIR(info.st_mode) ? strerror(EISDIR) : "not a regular file");
-    else if (info.st_size > MOST_BYTES)
-        snprintf(why, len, "larger than %d MiB", MOST_BYTES >> 20);
-    else if (!(data = malloc((size_t)info.st_size + 1)))
-        snprintf(why, len, "%s", strerror(ENOMEM));
-    else
-        *bytes = fread(data, 1, (size_t)info.st_size, file);
-    if (file)
-        fclose(file);
-    if (data)
-        rt_files_note(path, data, *bytes);
-    return data;
-}
-
-/* Broadcasts what rank 0 has loaded. bytes < 0: nothing, and `why` says why. */
-static char *share(char *data, int64_t *bytes, char *why, size_t len)
-{
-    rt_comm_bcast(bytes, sizeof *bytes, 0);
-    rt_comm_bcast(why, len, 0);
-    if (*bytes < 0)
-        return NULL;
-    if (!data)
-        data = malloc((size_t)*bytes + 1);
-    RT_EXPECT(data, RT_MEMORY, "no memory for a tuning file");
-    rt_comm_bcast(data, (size_t)*bytes, 0);
-    return data;
-}
-
 static void name_devices(struct rt_tuning *t)
 {
     const rt_gpu_t *gpu = rt_device_gpu();
@@ -196,25 +160,23 @@ static void name_devices(struct rt_tuning *t)
 void rt_tuning_read(rt_run_t *run)
 {
     struct rt_tuning *t = run->tuning;
-    char why[256] = "", *data = NULL;
-    int64_t bytes = -1;
-    size_t loaded = 0;
+    rt_text_t why;
+    size_t bytes = 0;
     name_devices(t);
     if (rt_comm_rank() == 0)
         find_file(run, t->path, sizeof t->path);
     rt_comm_bcast(t->path, sizeof t->path, 0);
     if (!*t->path)
         return;
-    if (rt_comm_rank() == 0 && (data = load(t->path, &loaded, why, sizeof why)))
-        bytes = (int64_t)loaded;
-    data = share(data, &bytes, why, sizeof why);
+    char *data = rt_shared_load(t->path, MOST_BYTES, &bytes, &why);
+    if (data)
+        rt_files_note(t->path, data, bytes);
     if (!data && run->opt.tuning)
-        rt_refuse(RT_USAGE, "--tuning %.400s: %s; name a file that can be read", t->path, why);
+        rt_refuse(RT_USAGE, "--tuning %.400s: %s; name a file that can be read", t->path, why.text);
     if (!data)
-        snprintf(t->file_note, sizeof t->file_note, "%s: %s", t->path, why);
+        snprintf(t->file_note, sizeof t->file_note, "%s: %.200s", t->path, why.text);
     else
-        t->file =
-            rt_tune_file_parse(t->path, data, (size_t)bytes, t->file_note, sizeof t->file_note);
+        t->file = rt_tune_file_parse(t->path, data, bytes, t->file_note, sizeof t->file_note);
     free(data);
 }
 
@@ -237,12 +199,15 @@ static const char *target_path(const rt_run_t *run, char *path, size_t len)
 static rt_tune_file_t *read_target(const char *path, char *why, size_t len)
 {
     size_t bytes = 0;
+    rt_text_t fault;
     rt_tune_file_t *file = NULL;
     if (!*path || !is_there(path))
         return NULL;
-    char *data = load(path, &bytes, why, len);
+    char *data = rt_file_load(path, MOST_BYTES, &bytes, &fault);
     if (data)
         file = rt_tune_file_parse(path, data, bytes, why, len);
+    else
+        snprintf(why, len, "%s", fault.text);
     free(data);
     return file;
 }
@@ -259,7 +224,7 @@ const char *rt_tuning_target(rt_run_t *run)
                   "--tune cannot add to %.400s: %s; remove it, or name another with --tuning", path,
                   why);
     if (run->opt.tuning && *path) /* folders of the user's cache are made later */
-        rt_report_probe(path);
+        rt_shared_probe("tuning", path);
     return path;
 }
 
@@ -282,33 +247,30 @@ void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t
     }
 }
 
-bool rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n)
+void rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n)
 {
     struct rt_tuning *t = run->tuning;
     char path[PATH_MAX] = "", why[PATH_MAX + 512] = "", *text = NULL;
-    int64_t bytes = 0;
-    int error = 0;
+    size_t bytes = 0;
     if (rt_comm_rank() == 0) {
-        size_t length;
         /* read again: another run may have added to it meanwhile */
         rt_tune_file_t *old = read_target(target_path(run, path, sizeof path), why, sizeof why);
-        text = rt_tune_file_text(old, fresh, n, &length);
+        text = rt_tune_file_text(old, fresh, n, &bytes);
         rt_tune_file_free(old);
-        bytes = (int64_t)length;
-        error = *why ? EINVAL : *path ? rt_tune_file_write(path, text, length) : 0;
-        if (error)
-            fprintf(stderr, "%s: %s was not written: %s\n", run->app->name, path,
-                    *why ? why : strerror(error));
+        const int error = *path && !*why ? rt_tune_file_write(path, text, bytes) : 0;
+        if (*why || error)
+            rt_unwritten("cannot write '%.400s': %s (what was tuned is used in this run only)",
+                         path, *why ? why : rt_draft_cause(error));
+        if (*why || error)
+            *path = '\0';
     }
-    text = share(text, &bytes, why, sizeof why);
+    text = rt_shared_bytes(text, &bytes);
     rt_comm_bcast(path, sizeof path, 0);
-    rt_comm_bcast(&error, sizeof error, 0);
     rt_tune_file_free(t->file);
-    snprintf(t->path, sizeof t->path, "%s", *path && !error ? path : "tuned now");
+    snprintf(t->path, sizeof t->path, "%s", *path ? path : "tuned now");
     *t->file_note = '\0';
-    t->file = rt_tune_file_parse(t->path, text, (size_t)bytes, why, sizeof why);
+    t->file = rt_tune_file_parse(t->path, text, bytes, why, sizeof why);
     RT_EXPECT(t->file, RT_INVALID, "a tuning file that was just made: %s", why);
     free(text);
     rt_tuning_resolve(run);
-    return error == 0;
 }

@@ -45,8 +45,8 @@ const char *rt_tuning_text(const rt_run_t *run, const rt_rung_t *rung, const int
 const char *rt_tuning_target(rt_run_t *run);
 /* Fills the entry of this run and rung, except for parameters, seconds and date. */
 void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry);
-/* Adds fresh[n] (of rank 0) to the target, and puts them in force. Returns false after a line on
- * stderr if the file could not be written. Collective. */
-bool rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n);
+/* Adds fresh[n] (of rank 0) to the target, and puts them in force. What cannot be written is noted
+ * (rt_unwritten). Collective. */
+void rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n);
 
 #endif

@@ -76,6 +76,18 @@ sed 's/^0.5 0.5 -1$/0.5 0.5 -1.0000000000000002/' whole.su2 >moved.su2
     fail "the digest of a mesh depends on its format"
 [ "$(digests "$alya $cpu --mesh" whole.su2 whole.su2 moved.su2)" = 2 ] ||
     fail "the digest of a mesh says nothing of its coordinates"
+# A picture that cannot be written is said, and ends with 3.
+(ulimit -f 8; "$alya" $cpu --cells 4x4x3 --seconds 0 --rung reference --picture quota.vtu 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
+[ $? = 3 ] && grep -q "^alya-rhs: cannot write 'quota.vtu': File too large" quota.out || fail "a quota: $(tail -n 3 quota.out)"
+tail -n 1 quota.out | grep -q "VALID, but not every file was written" || fail "a quota: $(tail -n 1 quota.out)"
+# What would be ignored.
+refused 2 "--transport nosuch: there are" "$alya" $cpu --transport nosuch
+for option in "--cells 9x9x9" "--jitter 0.1" "--growth 1.3"; do
+    refused 2 "${option% *}: for a mesh that is made" "$alya" $cpu --mesh whole.su2 $option
+done
+refused 2 "--growth: for --mesh hill alone" "$alya" $cpu --mesh box --growth 1.3
+refused 2 "--assemblies: --steps do their own" "$alya" $cpu --steps 2 --assemblies 2
+refused 2 "--courant: for --steps alone" "$alya" $cpu --courant 0.2
 refused 3 "--rung patch cannot run here" "$alya" $cpu --rung patch
 refused 2 "there is no such rung" "$alya" $cpu --rung fastest
 

@@ -329,12 +329,12 @@ static void test_full(const world_t *w)
 static void test_unwritable(void)
 {
     world_t *w = small_box("box");
-    check_fails(w, in_folder("nowhere/a.vtu"), strerror(ENOENT), 0);
+    check_fails(w, in_folder("nowhere/a.vtu"), "its folder is not there", 0);
     test_full(w);
     if (rt_comm_rank() == 0)
         mkdir(in_folder("b.vtu"), 0700);
     rt_comm_barrier();
-    check_fails(w, in_folder("b.vtu"), strerror(EISDIR), 1);
+    check_fails(w, in_folder("b.vtu"), "it is a folder", 1);
     rt_comm_barrier();
     if (rt_comm_rank() == 0)
         rmdir(in_folder("b.vtu"));

@@ -52,6 +52,8 @@ ends()
 
 ends 4 "test_comm: rank 1: .*on purpose" "$tests"/test_comm die
 ends 3 "^test_comm: on purpose, 2 ranks" "$tests"/test_comm refuse
+# A refusal that the other ranks do not share: they must not wait for ever.
+ends 2 "^test_comm: rank 1: on purpose, alone" "$tests"/test_comm refuse-alone
 ends 2 "^test_halo: halo: global id 5 has 0 owners" "$tests"/test_halo no-owner
 ends 2 "^test_halo: halo: global id 5 has 2 owners" "$tests"/test_halo two-owners
 ends 2 "some ranks name owners and some do not" "$tests"/test_halo some-owners

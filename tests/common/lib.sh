@@ -1,6 +1,7 @@
 # lib.sh - what the test scripts of the apps share. Source it with `app` set. It puts the script into an empty folder
 # of its own, which is removed at the end.
 set -u
+export COLUMNS=10000 # nothing is wrapped that a test looks for
 top=$(cd "${abs_top_builddir:-.}" && pwd)
 program=$top/apps/$app/$app
 mpirun=${MPIRUN:-mpirun}

@@ -219,6 +219,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(mode, "die") == 0)
         die_on_last_rank();
+    if (strcmp(mode, "refuse-alone") == 0) { /* the others wait for it */
+        if (rank == size - 1)
+            rt_refuse(RT_USAGE, "on purpose, alone");
+        rt_comm_barrier();
+    }
     if (strcmp(mode, "refuse") == 0)
         rt_refuse(RT_ENVIRONMENT, "on purpose, %d ranks", size);
 

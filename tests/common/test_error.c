@@ -4,7 +4,9 @@
  */
 #include "config.h"
 #include "check.h"
+#include <time.h>
 #include "base/error.h"
+#include "base/progress.h"
 
 static void finish_loudly(void)
 {
@@ -41,11 +43,11 @@ static void test_refuse_on_many_ranks(void)
 {
     /* The one line is that of finish: rank 1 prints nothing, and finishes MPI properly. */
     CHECK_DIES(RT_USAGE, "finished", {
-        rt_error_set_ranks(1, 2, end_never, finish_loudly);
+        rt_error_set_ranks(1, 2, end_never, finish_loudly, NULL);
         rt_refuse(RT_USAGE, "said by rank 0 alone");
     });
     CHECK_DIES(RT_USAGE, "nekbone: said by rank 0 alone", {
-        rt_error_set_ranks(0, 2, end_never, NULL);
+        rt_error_set_ranks(0, 2, end_never, NULL, NULL);
         rt_refuse(RT_USAGE, "said by rank 0 alone");
     });
 }
@@ -59,11 +61,11 @@ static void test_die(void)
     CHECK_DIES(RT_MEMORY, "test_error.c:", { rt_die(RT_MEMORY, "full"); });
     /* Any rank may print; it ends all the others and does not wait for them. */
     CHECK_DIES(100 + RT_MEMORY, "rank 3: ", {
-        rt_error_set_ranks(3, 4, end_with_offset, finish_loudly);
+        rt_error_set_ranks(3, 4, end_with_offset, finish_loudly, NULL);
         rt_die(RT_MEMORY, "full");
     });
     CHECK_DIES(RT_MEMORY, "rank 0: ", {
-        rt_error_set_ranks(0, 1, end_with_offset, finish_loudly);
+        rt_error_set_ranks(0, 1, end_with_offset, finish_loudly, NULL);
         rt_die(RT_MEMORY, "full");
     });
 }
@@ -110,6 +112,21 @@ static void test_flush(void)
     });
 }
 
+/* Catches progress that is silent, that says too much, or that estimates from nothing. */
+static void test_progress(void)
+{
+    CHECK_DIES(9, "nekbone: 1 s, rung 2 of 3: timing jammed; about ", {
+        rt_progress_start(1);
+        rt_progress_parts("rung", 0, 3);
+        rt_progress("timing scalar");
+        rt_progress_parts("rung", 1, 3);
+        rt_progress("timing %s", "jammed");
+        nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 500000000}, NULL);
+        rt_progress_stop();
+        exit(9);
+    });
+}
+
 int main(void)
 {
     test_refuse();
@@ -118,5 +135,6 @@ int main(void)
     test_expect();
     test_one_line();
     test_flush();
+    test_progress();
     return check_done();
 }

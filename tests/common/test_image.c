@@ -283,10 +283,11 @@ static void check_fails(const char *path, const char *cause)
 
 static void test_unwritable(void)
 {
-    check_fails(in_folder("nowhere/a.ppm"), strerror(ENOENT));
-    check_fails("/dev/null", "cannot write '/dev/null': it is not an ordinary file (nothing was");
+    check_fails(in_folder("nowhere/a.ppm"), "its folder is not there");
+    check_fails("/dev/null",
+                "cannot write '/dev/null': it is not an ordinary file; name one (nothing");
     mkdir(in_folder("b.ppm"), 0700);
-    check_fails(in_folder("b.ppm"), strerror(EISDIR));
+    check_fails(in_folder("b.ppm"), "it is a folder");
     CHECK(test_files_in(folder) == 1 && rmdir(in_folder("b.ppm")) == 0);
 }
 

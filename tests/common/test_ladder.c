@@ -116,6 +116,7 @@ static void check_print(void)
 
 int main(int argc, char **argv)
 {
+    setenv("COLUMNS", "10000", 1);
     rt_error_set_program("test_ladder");
     rt_comm_init(&argc, &argv);
     rt_device_select("auto", true, 1);

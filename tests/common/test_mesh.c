@@ -586,7 +586,7 @@ static void test_check(void)
 static void test_files(void)
 {
     CHECK(!rt_mesh_read("/nonexistent.msh", 0, why, sizeof why) && strstr(why, "No such file"));
-    CHECK(!rt_mesh_read("/", 0, why, sizeof why) && strstr(why, "/: not a regular file"));
+    CHECK(!rt_mesh_read("/", 0, why, sizeof why) && strstr(why, "/: Is a directory"));
     CHECK(!rt_mesh_parse("m", NULL, 0, 0, why, sizeof why) && strstr(why, "m: the file is empty"));
     CHECK(!rt_mesh_parse("m.b8.ugrid", NULL, 0, 0, why, sizeof why) && strstr(why, "is empty"));
     static const char line[] = "NDIME= 3\nNELEM= 1\n3 0 0\nNPOIN= 1\n0 0 0\n";

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "io/json.h"
+#include "machine/shared.h"
 
 static char folder[] = "/tmp/rt_report_XXXXXX";
 
@@ -141,24 +142,25 @@ static void test_probe(void)
     const char *path = in_folder("old.json");
     put_file(path, "old");
     CHECK(chmod(path, 0640) == 0);
-    rt_report_probe(path);
+    rt_shared_probe("json", path);
     CHECK_TEXT(get_file(path), "old");
     CHECK(mode_of(path) == 0640);
-    rt_report_probe(in_folder("new.json"));
+    rt_shared_probe("json", in_folder("new.json"));
     CHECK(get_file(in_folder("new.json")) == NULL);
     CHECK(test_files_in(folder) == 1);
 
-    CHECK_DIES(RT_USAGE, "no/x.json': its folder", { rt_report_probe(in_folder("no/x.json")); });
-    CHECK_DIES(RT_USAGE, "it is a folder", { rt_report_probe(folder); });
-    CHECK_DIES(RT_USAGE, "it is a folder", { rt_report_probe(in_folder("new/")); });
+    CHECK_DIES(RT_USAGE, "no/x.json': its folder",
+               { rt_shared_probe("json", in_folder("no/x.json")); });
+    CHECK_DIES(RT_USAGE, "it is a folder", { rt_shared_probe("json", folder); });
+    CHECK_DIES(RT_USAGE, "it is a folder", { rt_shared_probe("json", in_folder("new/")); });
     CHECK_DIES(RT_USAGE, "a part of the path is a file",
-               { rt_report_probe(in_folder("old.json/x.json")); });
-    CHECK_DIES(RT_USAGE, "/proc/x.json'", { rt_report_probe("/proc/x.json"); });
-    CHECK_DIES(RT_USAGE, "cannot write '': ", { rt_report_probe(""); });
+               { rt_shared_probe("json", in_folder("old.json/x.json")); });
+    CHECK_DIES(RT_USAGE, "/proc/x.json'", { rt_shared_probe("json", "/proc/x.json"); });
+    CHECK_DIES(RT_USAGE, "cannot write '': ", { rt_shared_probe("json", ""); });
     char endless[5000];
     memset(endless, 'n', sizeof endless);
     endless[4999] = '\0';
-    CHECK_DIES(RT_USAGE, "too long", { rt_report_probe(endless); });
+    CHECK_DIES(RT_USAGE, "too long", { rt_shared_probe("json", endless); });
     CHECK(test_files_in(folder) == 1);
     CHECK(unlink(path) == 0);
 }
@@ -178,12 +180,12 @@ static void test_no_permission(void)
     /* The folder's permissions would allow replacing the file, but the file is read-only. */
     CHECK_DIES(RT_USAGE, "Permission denied", {
         become_nobody();
-        rt_report_probe(path);
+        rt_shared_probe("json", path);
     });
     CHECK(chmod(folder, 0555) == 0);
     CHECK_DIES(RT_USAGE, "Permission denied", {
         become_nobody();
-        rt_report_probe(beside);
+        rt_shared_probe("json", beside);
     });
     CHECK(chmod(folder, 0700) == 0);
     CHECK(test_files_in(folder) == 1 && unlink(path) == 0);
@@ -223,7 +225,7 @@ static void test_write(void)
     /* A path without a folder is in the current one. */
     char here[4096];
     CHECK(getcwd(here, sizeof here) != NULL && chdir(folder) == 0);
-    rt_report_probe("b.json");
+    rt_shared_probe("json", "b.json");
     CHECK(rt_report_write("b.json", root, "") == 0);
     CHECK(chdir(here) == 0);
     CHECK_TEXT(get_file(in_folder("b.json")), text);

@@ -120,6 +120,20 @@ bad_files
 while read -r file text; do
     refused 2 "$text" "$mcpi" $cpu --mesh "$file" --json bad.json
 done <bad.list
+# A matrix whose sweeps diverge: INVALID, and the file says so.
+sed 's/^18 25 .*/18 25 1e30/' "$samples/ring.mtx" >diverges.mtx
+"$mcpi" $cpu --mesh diverges.mtx --json diverges.json >diverges.out 2>&1
+[ $? = 1 ] && [ "$(tail -n 1 diverges.out)" = "fun3d-mcpi: INVALID" ] && grep -q '"verdict": "INVALID"' diverges.json ||
+    fail "a matrix whose sweeps diverge: $(tail -n 2 diverges.out)"
+# What would be ignored.
+refused 2 "--transport nosuch: there are" "$mcpi" $cpu $small --transport nosuch
+refused 2 "--surface: for --mesh wing, and --mesh names a file" "$mcpi" $cpu --mesh "$samples/mixed.su2" --surface 9
+for option in "--cfl 5" "--mach 2" "--reynolds 9" "--walls 2"; do
+    refused 2 "${option% *}: for a mesh, and a matrix has its values" "$mcpi" $cpu --mesh chain.mtx $option
+done
+mkfifo fifo
+refused 2 "fifo: not a regular file" "$mcpi" $cpu --mesh fifo
+refused 2 "the same file as --mesh" "$mcpi" $cpu --mesh chain.mtx --json chain.mtx
 refused 3 "--rung staged cannot run here" "$mcpi" $cpu --rung staged
 refused 2 "there is no such rung" "$mcpi" $cpu --rung fastest
 

@@ -6,7 +6,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mtx.c apps/fun3d-mcpi/input/{mtx,graph}.c common/io/scan.c \
- *       common/base/numbers.c -o B/fuzz_mtx
+ *       common/base/{file,numbers,text}.c -o B/fuzz_mtx
  *   mkdir B/corpus && { cat inputs/fun3d-mcpi/ring.mtx; printf 1; } >B/corpus/ring
  *   B/fuzz_mtx -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
@@ -25,13 +25,6 @@ void *rt_alloc_at(size_t n, size_t size, rt_space_t space, const char *file, int
     (void)file;
     (void)line;
     return rt_try_alloc(n, size, space);
-}
-
-void rt_die_at(const char *file, int line, const char *expression, rt_status_t status,
-               const char *fmt, ...)
-{
-    (void)file, (void)line, (void)expression, (void)status, (void)fmt;
-    abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -7,7 +7,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_tuning.c common/tune/tune_file.c common/io/scan.c \
- *       common/io/draft.c common/base/numbers.c -lm -o B/fuzz_tuning
+ *       common/io/draft.c common/base/{file,numbers,text}.c -lm -o B/fuzz_tuning
  *   mkdir B/corpus && cp ~/.cache/rooftop/nekbone.tuning B/corpus
  *   B/fuzz_tuning -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *
@@ -23,13 +23,6 @@
 #include "io/scan.h"
 #include "tune/tune_file.h"
 #include "tests/fuzz/fuzz.h"
-
-void rt_die_at(const char *file, int line, const char *expression, rt_status_t status,
-               const char *fmt, ...)
-{
-    (void)file, (void)line, (void)expression, (void)status, (void)fmt;
-    abort();
-}
 
 static void check_file(const rt_tune_file_t *file)
 {

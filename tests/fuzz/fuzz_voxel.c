@@ -5,7 +5,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_voxel.c apps/gfnn-wave/input/voxel.c common/io/scan.c \
- *       common/base/numbers.c -o B/fuzz_voxel
+ *       common/base/{file,numbers,text}.c -o B/fuzz_voxel
  *   mkdir B/corpus && cp inputs/gfnn-wave/ball.voxels B/corpus
  *   B/fuzz_voxel -timeout=10 -rss_limit_mb=2048 -max_total_time=600 B/corpus
  *

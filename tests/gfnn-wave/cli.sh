@@ -119,6 +119,13 @@ echo "not a model" >bad.voxels
 refused 2 "bad.voxels" "$gfnn" $cpu --model bad.voxels
 refused 2 "--elements 4x4x4: " "$gfnn" $cpu --model "$samples/ball.voxels" --elements 4x4x4
 refused 2 "--ds 0.5: " "$gfnn" $cpu --model "$samples/ball.voxels" --ds 0.5
+# What would be ignored.
+refused 2 "--vs: the speed of --model uniform alone" "$gfnn" $cpu --vs 70
+refused 2 "--model-seed: a seed for --model head alone" "$gfnn" $cpu --model uniform --model-seed 3
+refused 2 "--kernels: for --precond gfm alone" "$gfnn" $cpu --precond gf8 --kernels 4
+refused 2 "--degree: for --precond cheb alone" "$gfnn" $cpu --precond bj --degree 9
+refused 2 "--coef: for --precond gf8 and gfm alone" "$gfnn" $cpu --precond bj --coef const
+valid default-is-fine "$gfnn" $cpu $small --degree 5 --rung reference # as verify --rerun gives every option
 refused 2 "--size is for models that are generated" "$gfnn" $cpu --model "$samples/ball.voxels" --size tiny
 refused 2 "it applies a network" "$gfnn" $cpu --precond bj --rung predict-simd
 refused 2 "--roofline: each of the three ladders" "$gfnn" --device cpu --roofline

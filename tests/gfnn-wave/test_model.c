@@ -450,7 +450,7 @@ static void test_refusals(void)
     check_refused(&config, "ball.voxels has 12x10x8 voxels, not 12x10x9: leave --elements out");
     int64_t E[3];
     double ds;
-    CHECK_DIES(RT_USAGE, "--model /: not a regular file", { gfnn_voxel_extents("/", E, &ds); });
+    CHECK_DIES(RT_USAGE, "--model /: Is a directory", { gfnn_voxel_extents("/", E, &ds); });
 }
 
 static void one_rank(void)

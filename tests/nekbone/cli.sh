@@ -71,17 +71,18 @@ if [ "${free_kib:-0}" -lt 250000000 ]; then
     refused 4 "GiB of " "$nekbone" --device cpu --elements 210x210x210 --degree 5 --rung jammed
     refused 4 "no rung can run" "$nekbone" --device cpu --elements 210x210x210 --degree 5 --ladder
     "$nekbone" --device cpu --elements 210x210x210 --degree 5 --ladder 2>&1 |
-        grep -q '^not run  *jammed: .*host [0-9.]* GiB of [0-9.]* [KMG]iB' ||
+        grep -q '^not run  .*jammed.*: .*host [0-9.]* GiB of [0-9.]* [KMG]iB' ||
         fail "a ladder that does not fit lacks the figures"
 fi
 
 # --- what needs no run ---
-"$nekbone" --help >help.out 2>help.err || fail "--help ends with $?"
+COLUMNS=80 "$nekbone" --help >help.out 2>help.err || fail "--help ends with $?"
 for option in elements degree iterations lambda deform ranks ladder json case device; do
     grep -q -e "--\(\[no-\]\)\?$option" help.out || fail "--help does not show --$option"
 done
 [ -s help.err ] && fail "--help writes to stderr"
-[ "$(awk 'length > 100' help.out | wc -l)" = 0 ] || fail "--help has lines of more than 100 columns"
+COLUMNS= "$nekbone" --list >list.out
+[ "$(awk 'length > 80' help.out list.out | grep -vc '^  nekbone')" = 0 ] || fail "--help or --list has lines of more than 80 columns"
 "$nekbone" --version >version.out || fail "--version ends with $?"
 head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $(head -n 1 version.out)"
 "$nekbone" --list >list.out || fail "--list ends with $?"
@@ -155,5 +156,54 @@ valid quiet "$nekbone" --device cpu --elements 2x2x2 --degree 2 --seconds 0 --qu
 if [ -w /dev/full ]; then
     refused 2 "cannot write '/dev/null/a.json'" "$nekbone" --json /dev/null/a.json
 fi
+
+# --- outputs: what cannot be written is said, and ends with 3 ---
+small="--device cpu --elements 2x2x2 --degree 2 --iterations 3 --seconds 0 --quiet --no-tuning"
+echo 'degree = 2' >in.case
+ln -s nothing link
+refused 2 "--json ./in.case: the same file as --case" "$nekbone" --case in.case --json ./in.case
+refused 2 "it is a link to a file that is not there" "$nekbone" --json link
+rm -f in.case link
+if [ -w /dev/full ]; then
+    for what in "$small" --help --list --version "$small --facts none"; do
+        "$nekbone" $what >/dev/full 2>full.err
+        [ $? = 3 ] && [ "$(grep -c "^nekbone: standard output" full.err)" = 1 ] && [ "$(wc -l <full.err)" = 1 ] ||
+            fail "$what >/dev/full: $(cat full.err)"
+    done
+    rm -f full.err
+fi
+"$nekbone" $small --json closed.json >&- 2>closed.err
+[ $? = 3 ] && head -c 1 closed.json | grep -q '{' || fail "standard output closed: $(cat closed.err closed.json)"
+(ulimit -f 1; "$nekbone" $small --json quota.json 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
+[ $? = 3 ] && grep -q "cannot write 'quota.json': File too large" quota.out || fail "a quota: $(cat quota.out)"
+[ -z "$(ls -A | grep rooftop-)" ] || fail "a quota leaves a file: $(ls -A)"
+XDG_CACHE_HOME=/dev/null "$nekbone" --device cpu --elements 2x2x2 --degree 2 --rung jammed --seconds 0.01 --tune-seconds 0.05 \
+    --json tune.json >tune.out 2>tune.err
+[ $? = 3 ] && grep -q "cannot write '/dev/null/rooftop/nekbone.tuning'" tune.err || fail "no tuning file: $(cat tune.err)"
+tail -n 1 tune.out | grep -q 'nekbone: INVALID' && fail "no tuning file: $(tail -n 1 tune.out)"
+rm -f closed.* quota.* tune.*
+
+# --- threads and stacks that there are not: 3 before OpenMP ends the program with a status of its own ---
+for settings in "OMP_NUM_THREADS=99999999999" "OMP_NUM_THREADS=100000" "OMP_STACKSIZE=99999G" "OMP_STACKSIZE=64k"; do
+    refused 3 "thread" env $settings OMP_THREAD_LIMIT=2000000000 "$nekbone" $small
+done
+(ulimit -v 2000000; refused 3 "1000 threads per rank: only" "$nekbone" $small --threads 1000; exit $failed) || failed=1
+refused 2 "--threads 65536: out of range" "$nekbone" --threads 65536
+(ulimit -s 900; refused 3 "the limit of the stack is 900 KiB" "$nekbone" $small; exit $failed) || failed=1
+(ulimit -s 1024; valid stack "$nekbone" $small --degree 23 --ladder; exit $failed) || failed=1
+
+# --- what the environment says to Kokkos is nothing that could end a run ---
+for settings in KOKKOS_NUM_THREADS=3 KOKKOS_NUM_THREADS=abc KOKKOS_DEVICE_ID=x; do
+    valid kokkos-$settings env $settings "$nekbone" $small --rung jammed
+done
+
+# --- what would be ignored, and nonsense ---
+refused 2 "--size nonsense: use tiny" "$nekbone" --elements 2x2x2 --size nonsense
+refused 2 "--nonce: nothing but blanks" "$nekbone" --nonce ' '
+refused 2 "must not have control characters" "$nekbone" --nonce $'x\nnekbone: VALID'
+refused 2 "--window 0x10: not a finite number" "$nekbone" --window 0x10
+refused 3 "no rung can run this problem here" "$nekbone" --device cpu --ladder --only gpu
+"$nekbone" --help | grep -q -e --picture && fail "--help shows --picture, which nekbone does not have"
+"$nekbone" --help | grep -q '^  nekbone --' || fail "--help has no examples"
 
 exit $failed

@@ -16,8 +16,13 @@ done
 # Each rung has either a row or a reason.
 rungs=$("$nekbone" --list | grep -c '^[a-z-]*  *\(cpu\|cuda\|kokkos\) ')
 [ "$rungs" -ge 9 ] || fail "--list has $rungs rungs"
-[ $(($(rows small | wc -l) + $(grep -c '^not run ' small.out))) = "$rungs" ] ||
+absent=$(sed -n 's/^not run  *\([^:]*\):.*/\1/p' small.out | tr ',' '\n' | wc -l)
+[ $(($(rows small | wc -l) + absent)) = "$rungs" ] ||
     fail "rungs without a row or a reason: $(cat small.out)"
+# The table comes before the details of the rungs, and a reason that several rungs share comes once.
+[ "$(grep -n '^rung ' small.out | cut -d: -f1)" -lt "$(grep -n -m 1 ' held$' small.out | cut -d: -f1)" ] ||
+    fail "--ladder does not print its table first"
+[ -z "$(sed -n 's/^not run  *[^:]*: //p' small.out | sort | uniq -d)" ] || fail "--ladder repeats a reason: $(grep '^not run' small.out)"
 grep -q '^ceilings .*the highest of' small.out || fail "no ceilings"
 
 # --size tiny: 64 MiB for the rung that needs most; not more than that, and not less than half.

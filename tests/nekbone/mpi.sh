@@ -36,4 +36,12 @@ refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --
 refused 2 "cannot write 'nowhere/a.json'" $mpirun -n 2 "$nekbone" --device cpu --json nowhere/a.json
 refused 2 "--degree 0: out of range" $mpirun -n 2 "$nekbone" --device cpu --degree 0
 
+# Files that rank 0 alone sees: the others get what it read, and do not look for folders of theirs.
+mkdir a b
+echo 'degree = 3' >a/only.case
+small="--case only.case --device cpu --threads 1 --elements 2x2x2 --iterations 5 --seconds 0 --rung jammed --quiet"
+valid own-folder $mpirun -n 1 -wdir "$PWD/a" "$nekbone" $small --json ../a/a.json : -n 1 -wdir "$PWD/b" "$nekbone" $small --json ../a/a.json
+[ -s a/a.json ] || fail "rank 0 wrote no a.json"
+refused 2 "--case only.case: No such file" $mpirun -n 1 -wdir "$PWD/b" "$nekbone" $small : -n 1 -wdir "$PWD/a" "$nekbone" $small
+
 exit $failed

@@ -92,10 +92,11 @@ def find(app: str, bindir: Optional[str] = None) -> str:
 
 @functools.lru_cache(maxsize=None)
 def ask(program: str, *arguments: str) -> str:
-    """Returns what a program prints for --help, --version or --list."""
+    """Returns what a program prints for --help, --version or --list, with long lines that are not wrapped."""
     try:
         asked = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, encoding='utf-8', errors='replace', timeout=120)
+                               stderr=subprocess.PIPE, encoding='utf-8', errors='replace', timeout=120,
+                               env={**os.environ, 'COLUMNS': '10000'})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Fault(ENVIRONMENT, f'{program} {shlex.join(arguments)}: {error}') from None
     if asked.returncode:

@@ -4,20 +4,29 @@
  */
 #include "config.h"
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include "io/files.h"
+#include "machine/shared.h"
 #include "input.h"
 
-/* Refuses in the words of the first rank that cannot read the file. */
+enum { MOST_BYTES = 16 << 20 }; /* of a network; those that ship have 200 KB */
+
+/* Reads the file on rank 0, for all ranks. */
 static gfnn_weights_t *read_weights(const char *path)
 {
     char why[512] = "";
-    gfnn_weights_t *weights = gfnn_weights_read(path, why, sizeof why);
-    double rank = weights ? rt_comm_size() : rt_comm_rank();
-    rt_comm_min(&rank, 1);
-    if (rank == rt_comm_size())
-        return weights;
-    rt_comm_bcast(why, sizeof why, (int)rank);
-    rt_refuse(RT_USAGE, "--weights %s", why);
+    rt_text_t fault;
+    size_t bytes;
+    char *data = rt_shared_load(path, MOST_BYTES, &bytes, &fault);
+    if (!data)
+        rt_refuse(RT_USAGE, "--weights %.400s: %s", path, fault.text);
+    rt_files_note(path, data, bytes);
+    gfnn_weights_t *weights = gfnn_weights_parse(path, data, bytes, why, sizeof why);
+    free(data);
+    if (!weights)
+        rt_refuse(RT_USAGE, "--weights %s", why);
+    return weights;
 }
 
 void *gfnn_input_new(const rt_run_t *run)
@@ -31,6 +40,7 @@ void *gfnn_input_new(const rt_run_t *run)
     if (gfnn_has_network(config)) {
         char path[PATH_MAX];
         gfnn_weights_path(config, path, sizeof path);
+        rt_comm_bcast(path, sizeof path, 0);
         input->weights = read_weights(path);
         gfnn_weights_match(input->weights, config, &input->model->materials, path);
     }

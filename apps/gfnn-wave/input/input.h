@@ -64,11 +64,14 @@ typedef struct {
 /* Returns NULL, and one line in why, if the file is absent, truncated or of another version, if its
  * CRC is wrong, its sizes do not fit together, or values are not finite. */
 gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len);
+/* Does the same with the bytes of a file. */
+gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t bytes, char *why,
+                                   size_t len);
 void gfnn_weights_free(gfnn_weights_t *weights);
 /* Refuses, with both values, a file that is not for this run: form, M, ds, dt, Vp, range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
                         const gfnn_materials_t *materials, const char *path);
-/* Finds the file of --weights shipped, where io/inputs.h says. */
+/* Finds the file of --weights shipped, where io/inputs.h says, as rank 0 sees it. Collective. */
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
 
 /* --- infer.c, fit.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */

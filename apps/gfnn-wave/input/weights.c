@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/sha256.h"
 #include "io/inputs.h"
 #include "io/scan.h"
@@ -241,12 +242,9 @@ static bool values(rt_scan_t *s, gfnn_weights_t *w)
     return take_floats(s, (int64_t)w->classes * w->coefs, to, "the centroids");
 }
 
-gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len)
+gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t bytes, char *why,
+                                   size_t len)
 {
-    size_t bytes;
-    char *data = rt_scan_load(path, &bytes, why, len);
-    if (!data)
-        return NULL;
     rt_scan_t s = rt_scan_bytes(path, data, bytes, why, len);
     s.binary = true;
     gfnn_weights_t *w = rt_scan_alloc(&s, 1, sizeof *w);
@@ -263,6 +261,14 @@ gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len)
             rt_sha256_end_hex(&hash, w->digest);
         }
     }
+    return w;
+}
+
+gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len)
+{
+    size_t bytes;
+    char *data = rt_scan_load(path, &bytes, why, len);
+    gfnn_weights_t *w = data ? gfnn_weights_parse(path, data, bytes, why, len) : NULL;
     RT_FREE(data, RT_HOST);
     return w;
 }
@@ -360,12 +366,12 @@ RT_NORETURN static void refuse_shipped(const char *wanted, const rt_inputs_t *fo
               names.n > 0 ? ", but " : "", text, where.text, remedy);
 }
 
+/* Returns whether rank 0 can read the file. */
 static bool is_there(const char *path)
 {
-    FILE *file = fopen(path, "rb");
-    if (file)
-        fclose(file);
-    return file != NULL;
+    bool there = rt_comm_rank() == 0 && access(path, R_OK) == 0;
+    rt_comm_bcast(&there, sizeof there, 0);
+    return there;
 }
 
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)

@@ -2,6 +2,12 @@
 #include "config.h"
 #include "judge.h"
 #include <math.h>
+#include "base/threads.h"
+
+int64_t nek_size_room(int n)
+{
+    return (int64_t)7 * n * n * n * rt_threads();
+}
 
 /* Computes size = |D^T| |G| |D| |u|, element by element: the magnitude that rounding errors scale
  * with. */
@@ -11,9 +17,11 @@ static void operator_size(const nek_problem_t *p, const double *u, double *size)
     double D[NEK_MAX_N * NEK_MAX_N];
     for (int q = 0; q < n * n; q++)
         D[q] = fabs(p->D[q]);
+    /* not on the stacks of the threads, which may be small */
+    double *room = RT_NEW(double, (size_t)nek_size_room(n), RT_HOST);
 #pragma omp parallel
     {
-        static _Thread_local double G[6 * NEK_MAX_N3], a[NEK_MAX_N3];
+        double *G = room + 7 * n3 * rt_thread(), *a = G + 6 * n3;
         nek_view_t one = {.n = n, .elements = 1, .points = n3, .D = D, .G = G};
 #pragma omp for schedule(static)
         for (int64_t e = 0; e < p->view.elements; e++) {
@@ -24,6 +32,7 @@ static void operator_size(const nek_problem_t *p, const double *u, double *size)
             nek_reference.ax(&one, a, size + e * n3);
         }
     }
+    RT_FREE(room, RT_HOST);
 }
 
 /* Returns the largest |got - want| / (eps size) over all ranks; infinite if a value is not finite,
