@@ -71,7 +71,7 @@ static void unscale(gfnn_solver_t *s)
 static void run_wave(int component, double speed, const char *name, double expected)
 {
     gfnn_test_t c;
-    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0 "
+    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane damping=0 "
                       "precond=bj tolerance=1e-13 steps=200");
     gfnn_problem_t *p = c.problem;
     const gfnn_grid_t *g = &p->box.fine;
@@ -110,7 +110,7 @@ static void run_wave(int component, double speed, const char *name, double expec
 static void run_damped(void)
 {
     gfnn_test_t c;
-    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane frequency=1 damping=0.05 "
+    gfnn_test_new(&c, "elements=20x4x4 model=uniform vs=50 source=plane damping=0.05 "
                       "precond=bj tolerance=1e-12 steps=100");
     gfnn_problem_t *p = c.problem;
     const double dt = p->config->dt, wh = discrete_frequency(p->config, 50);
