@@ -57,8 +57,8 @@ tail -n 60 ladder.out
 valid default "$gfnn" --seconds 0.02
 
 # The same iterations on a CPU and a GPU.
-valid cpu "$gfnn" --device cpu --elements 24x24x24 --rung solve-simd --seconds 0 --json cpu.json
-valid gpu "$gfnn" --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.json
+valid cpu "$gfnn" --device cpu --precond gfm --elements 24x24x24 --rung solve-simd --seconds 0 --json cpu.json
+valid gpu "$gfnn" --precond gfm --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.json
 [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
     fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
 
