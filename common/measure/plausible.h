@@ -9,8 +9,9 @@
  * - A shared machine may have been slow when the ceilings were measured, and fast when the rung
  *   was. A machine that stays unsteady makes the rung UNSTEADY, not INVALID.
  * - What one kernel touches can be in a cache that the whole working set does not fit. So these
- *   ceilings are over the bytes that the largest kernel touches in a call. For kernels that fit the
- *   innermost cache no ceiling is measured: of these the arithmetic alone is judged.
+ *   ceilings are over the bytes that the largest kernel touches in a call, and if those fit some
+ *   cache, over parts of them too. For kernels that fit the innermost cache no ceiling is measured:
+ *   of these the arithmetic alone is judged.
  */
 #ifndef RT_PLAUSIBLE_H
 #define RT_PLAUSIBLE_H

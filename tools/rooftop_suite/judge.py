@@ -16,7 +16,7 @@ ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed agai
 MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536
 CLOCKS = 0.01  # by which the clocks of a computer may differ
 TICK = 0.01  # seconds: what lies between the readings of two clocks
-MOST_POWER = 1.05  # of a board's limit, over some seconds
+MOST_POWER, LONG = 1.05, 10.0  # of a board's limit, over so many seconds: over less, its meter tells too little
 
 
 def near(a: float, b: float) -> bool:
@@ -93,7 +93,7 @@ def judge_energy(rung: Rung, limit: float) -> Iterator[str]:
         return
     if rung.timed_seconds is not None and seconds < rung.timed_seconds * (1 - CLOCKS) - TICK:
         yield f'energy_seconds is {seconds:.4g}, timed_seconds {rung.timed_seconds:.4g}'
-    if limit and rung.energy_source == 'NVML' and joules / seconds > MOST_POWER * limit:
+    if limit and rung.energy_source == 'NVML' and seconds >= LONG and joules / seconds > MOST_POWER * limit:
         yield f'{joules / seconds:.0f} W, and its GPUs may take {limit:.0f} W'
 
 
