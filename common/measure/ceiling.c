@@ -308,7 +308,7 @@ rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
     m->best = (rt_ceilings_t){.kind = kind, .samples = 1};
     if (m->loops) {
         m->best.working_set = affordable(m->loops, working_set);
-        m->budget = fmin(0.02, seconds / 5);
+        m->budget = fmin(0.02, fmax(0.005, seconds));
         m->loops->open();
         measure_loops(m->loops, seconds, &m->best, &m->fastest);
         m->loops->close();
