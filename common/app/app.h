@@ -64,9 +64,10 @@ typedef struct rt_run {
 
 /* The result of a solve. */
 typedef struct {
-    rt_work_t *work; /* what `work` said; result corrects what is known only after the solve */
-    rt_text_t line;  /* one line for the user: iterations, residual; "": none */
-    json_t *json;    /* more for the JSON file; NULL: none is written */
+    rt_work_t *work;     /* what `work` said; result corrects what is known only after the solve */
+    rt_text_t precision; /* what this run computes in, where options decide; "": the rung's own */
+    rt_text_t line;      /* one line for the user: iterations, residual; "": none */
+    json_t *json;        /* more for the JSON file; NULL: none is written */
 } rt_result_t;
 
 /* The optional parts of an app. Each may be NULL. */
@@ -175,7 +176,7 @@ struct rt_outcome {
     rt_sample_t nearby;            /* the highest ceilings measured between its windows */
     double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
     rt_work_t work;
-    rt_text_t line; /* rt_result_t's */
+    rt_text_t line, precision; /* rt_result_t's */
 };
 /* Returns the grade by the checks and the unrest. */
 rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);

@@ -76,7 +76,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
     rt_json_text(row, "after", out->rung->after);
     rt_json_text(row, "idea", out->rung->idea);
-    rt_json_text(row, "precision", out->rung->kernels->precision);
+    const char *own = out->rung->kernels->precision;
+    rt_json_text(row, "precision", *out->precision.text ? out->precision.text : own);
     const rt_grade_t grade = rt_outcome_grade(out);
     rt_json_text(row, "verdict", rt_grade_name(grade));
     json_disturbed(out, grade, row);

@@ -72,6 +72,7 @@ static void take_result(const rt_app_t *app, const void *solver, rt_outcome_t *o
     if (extras->result)
         extras->result(solver, &result);
     out->line = result.line;
+    out->precision = result.precision;
 }
 
 /* Returns what the rung seems to have done on each rank. */

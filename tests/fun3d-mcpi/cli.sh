@@ -58,7 +58,7 @@ for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_finger
     grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
 done
 # flops count against the ceiling of what most of them are done in, which --accumulate decides
-grep -q '"arithmetic": "fp32"' tiny.json && grep -q '"precision": "[^"]' tiny.json || fail "--json: $(grep -e arithmetic -e precision tiny.json)"
+grep -q '"arithmetic": "fp32"' tiny.json && grep -q '"precision": "O fp32, dQ fp32, sums fp32' tiny.json || fail "--json: $(grep -e arithmetic -e precision tiny.json)"
 valid ladder "$mcpi" --device cpu $small --seconds 0.02 --ladder
 grep -q '^compared with the slides' ladder.out || fail "--ladder prints no comparison with the slides"
 valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
