@@ -177,7 +177,8 @@ static void result(const void *solver, rt_result_t *out)
     const mcpi_convergence_t *c = &p->convergence;
     json_t *json = out->json;
     rt_text_t text;
-    if (strcmp(s->rung->kernels->precision, MCPI_PRECISION) == 0)
+    const char *own = s->rung->kernels->precision;
+    if (own && strcmp(own, MCPI_PRECISION) == 0)
         rt_text(&out->precision, "O %s, dQ %s, sums %s, solves fp64",
                 mcpi_type_names[p->config->offdiagonal], precisions[p->config->dq],
                 precisions[p->config->accumulate]);

@@ -80,10 +80,12 @@ static rt_claim_t claim_of(const rt_outcome_t *out)
 {
     const rt_work_t *work = &out->work;
     const double rank_seconds = out->seconds_per_unit * rt_comm_size();
+    const size_t cpu_least = (size_t)rt_device_cpu()->threads << 20, gpu_least = (size_t)4 << 20;
     return (rt_claim_t){.bytes = rt_work_bytes(work) / rank_seconds,
                         .flops = rt_work_flops(work) / rank_seconds,
                         .arithmetic = work->arithmetic,
-                        .touched = (size_t)rt_work_touched(work) / (size_t)rt_comm_size()};
+                        .touched = (size_t)rt_work_touched(work) / (size_t)rt_comm_size(),
+                        .least = rt_rung_processor(out->rung) == RT_CPU ? cpu_least : gpu_least};
 }
 
 /* Judges whether the machine could have done that. Measures a rung that seems too fast again, and
@@ -101,7 +103,8 @@ static void judge_plausible(const rt_app_t *app, void *solver, const rt_plan_t *
     double share = rt_share_of(&claim, &out->ceilings, NULL);
     for (int go = 0; share > RT_MOST_SHARE && go < TRIES; go++) {
         /* Part of what fits one cache may fit the next, which is faster. */
-        const size_t set = claim.touched < largest_cache ? claim.touched >> 2 * go : claim.touched;
+        const size_t part = claim.touched < largest_cache ? claim.touched >> 2 * go : claim.touched;
+        const size_t set = part > claim.least ? part : claim.least;
         rt_ceilings_t again;
         rt_ceiling_measure(out->ceilings.kind, set, seconds[go], &again);
         out->again = go ? rt_ceilings_best(&out->again, &again) : again;

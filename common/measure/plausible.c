@@ -37,7 +37,7 @@ double rt_share_of(const rt_claim_t *claim, const rt_ceilings_t *ceilings,
 {
     const rt_ceilings_t best = again ? rt_ceilings_best(ceilings, again) : *ceilings;
     const bool in_cache =
-        claim->touched < RT_LEAST_SET || (again && again->working_set > claim->touched);
+        claim->touched < claim->least || (again && again->working_set > claim->touched);
     const double bandwidth = in_cache ? 0 : rt_bandwidth_ceiling(&best);
     const double arithmetic = rt_arithmetic_ceiling(&best, claim->arithmetic);
     double share = 0;

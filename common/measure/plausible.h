@@ -10,8 +10,8 @@
  *   was. A machine that stays unsteady makes the rung UNSTEADY, not INVALID.
  * - What one kernel touches can be in a cache that the whole working set does not fit. So these
  *   ceilings are over the bytes that the largest kernel touches in a call, and if those fit some
- *   cache, over parts of them too. For kernels that fit the innermost cache no ceiling is measured:
- *   of these the arithmetic alone is judged.
+ *   cache, over parts of them too. For kernels that touch less than 1 MiB per thread, or 4 MiB on a GPU, no
+ *   ceiling is known: of these the arithmetic alone is judged.
  */
 #ifndef RT_PLAUSIBLE_H
 #define RT_PLAUSIBLE_H
@@ -33,6 +33,7 @@ typedef struct {
     double bytes, flops; /* per second */
     rt_arithmetic_t arithmetic;
     size_t touched; /* bytes that its largest kernel touches in one call */
+    size_t least;   /* of `touched`: below, start and end of a loop hide what a cache can do */
 } rt_claim_t;
 
 /* Returns the flop/s of that arithmetic; 0: unknown. */
@@ -41,7 +42,7 @@ double rt_arithmetic_ceiling(const rt_ceilings_t *ceilings, rt_arithmetic_t arit
 rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b);
 /* Returns the claim's largest share of the ceilings that are known. `again`: those that were
  * measured over claim->touched, or NULL. Kernels that touch less than their working set, or
- * than RT_LEAST_SET, may work in a cache that no ceiling is known of: bandwidth does not bound
+ * than claim->least, may work in a cache that no ceiling is known of: bandwidth does not bound
  * them. */
 double rt_share_of(const rt_claim_t *claim, const rt_ceilings_t *ceilings,
                    const rt_ceilings_t *again);

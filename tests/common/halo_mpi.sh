@@ -4,6 +4,9 @@ set -u
 mpirun=${MPIRUN:-mpirun}
 tests=${abs_top_builddir:-.}/tests/common
 failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/halo_XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+export OMPI_MCA_orte_tmpdir_base=$work # mpirun removes a folder that another is about to use
 
 # A second net under the tests' own alarms: a hang must end too.
 run()

@@ -7,8 +7,9 @@ program=$top/apps/$app/$app
 mpirun=${MPIRUN:-mpirun}
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
-trap 'cd /; rm -rf "$work"' EXIT
+trap 'cd /; rm -rf "$work" "$work.mpi"' EXIT
 cd "$work" || exit 1
+mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
 
 fail()
 {

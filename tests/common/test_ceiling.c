@@ -177,7 +177,8 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
 /* The larger of two shares counts; data that fit a cache have no bandwidth to be judged by. */
 static void test_share(void)
 {
-    const rt_claim_t claim = {.bytes = 90, .flops = 30, .arithmetic = RT_FMA64, .touched = 100000};
+    const rt_claim_t claim = {
+        .bytes = 90, .flops = 30, .arithmetic = RT_FMA64, .touched = 100000, .least = 65536};
     rt_ceilings_t c = {.copy = 60, .read = 100, .fma64 = 60, .working_set = 500000, .samples = 1};
     rt_ceilings_t again = {.copy = 180, .fma64 = 40, .working_set = 100000, .samples = 1};
     CHECK(rt_share_of(&claim, &c, NULL) == 0.9);

@@ -13,7 +13,7 @@ from .plan import OFFICIAL
 
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
-MOST_SHARE, MOST_SPREAD, LEAST_SET = 1.02, 0.1, 65536
+MOST_SHARE, MOST_SPREAD = 1.02, 0.1
 CLOCKS = 0.01  # by which the clocks of a computer may differ
 TICK = 0.01  # seconds: what lies between the readings of two clocks
 MOST_POWER, LONG = 1.05, 10.0  # of a board's limit, over so many seconds: over less, its meter tells too little
@@ -97,11 +97,17 @@ def judge_energy(rung: Rung, limit: float) -> Iterator[str]:
         yield f'{joules / seconds:.0f} W, and its GPUs may take {limit:.0f} W'
 
 
-def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings]) -> float:
+def least_of(place: str, threads: int) -> int:
+    """Returns the bytes that the largest kernel must touch for bandwidth to bound it."""
+    return threads << 20 if place == 'cpu' else 4 << 20
+
+
+def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings], least: int) -> float:
     """Returns the share of the ceilings, the nearest one, that a rung reaches. What its largest kernel touches may fit
     in a cache that no ceiling was measured for: then the arithmetic alone counts."""
     bandwidth = max(max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s) for row in ceilings)
-    least = rung.ceilings_again.working_set_bytes if rung.ceilings_again else LEAST_SET
+    if rung.ceilings_again:
+        least = max(least, rung.ceilings_again.working_set_bytes)
     if rung.touched_bytes is not None and rung.touched_bytes < least:
         bandwidth = 0.0
     flops = {'fp64': [row.fma64_flop_per_s for row in ceilings],
@@ -119,8 +125,9 @@ def judge_plausible(result: Program, rung: Rung) -> Iterator[str]:
     again = [rung.ceilings_again] if rung.ceilings_again else []
     places = {'cpu': ('cpu',), 'cuda': ('gpu',)}.get(rung.kind, ('gpu', 'cpu'))
     found = {'cpu': result.ceilings_cpu, 'gpu': result.ceilings_gpu}
-    rows = [([row] if row else []) + again for row in map(found.get, places)]
-    shares = [share_of(rung, result.ranks, ceilings) for ceilings in rows if ceilings]
+    rows = [(place, ([row] if row else []) + again) for place in places for row in [found[place]]]
+    shares = [share_of(rung, result.ranks, ceilings, least_of(place, result.threads))
+              for place, ceilings in rows if ceilings]
     if not shares:
         yield 'the file has no ceilings to judge it by'
     elif min(shares) > MOST_SHARE * (1 + ROUNDING):

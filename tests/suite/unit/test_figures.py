@@ -59,7 +59,7 @@ class Compare(unittest.TestCase):
         side = compare.Side(str(SOURCE / 'docs' / 'reference' / 'small.json'))
         self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
         self.assertTrue(all(figure.fom for figure in side.figures.values()))
-        self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * 4)
+        self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * len(side.figures))
 
 
     def test_peak(self):
