@@ -65,11 +65,15 @@ def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace
 def compare_ceilings(name: str, there: Optional[Ceilings], here: Optional[Ceilings]) -> Iterator[str]:
     if not there or not here:
         return
-    for what in ('copy_bytes_per_s', 'read_bytes_per_s', 'fma64_flop_per_s'):
-        told, got = getattr(there, what), getattr(here, what)
-        allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
+
+    def bandwidth(row: Ceilings) -> float:  # of the loop that was sampled again and again
+        return max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s)
+
+    allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
+    for what, unit, told, got in (('bandwidth', 'GB/s', bandwidth(there), bandwidth(here)),
+                                  ('FP64 FMA', 'GFlop/s', there.fma64_flop_per_s, here.fma64_flop_per_s)):
         if got < told * (1 - allowed):
-            yield f'{name} {what} is {got:.4g} here, {told:.4g} there'
+            yield f'{name} {what} is {got / 1e9:.1f} {unit} here, {told / 1e9:.1f} there'
 
 
 def compare_machine(there: Program, here: Program) -> Iterator[str]:
