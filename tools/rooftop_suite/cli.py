@@ -30,6 +30,7 @@ COMMANDS = {
     'accept': Command('accept', 'run briefly on this machine what a result folder tells of, and compare'),
     'compare': Command('compare', 'ratios of results, with their noise'),
     'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
+    'portability': Command('portability', 'how near each rung comes to the best of each machine'),
     'pack': Command('pack', 'a result folder and a filled form as one archive'),
     'report': Command('report', 'a result folder as one HTML file'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
@@ -88,7 +89,7 @@ def version() -> str:
 
 def overview() -> str:
     lines = ['Usage: rooftop COMMAND [ARGUMENT...]', 'Four mini-apps that climb to the roofline, as one suite.', '']
-    lines += [f'  {name:10}{command.what}' for name, command in COMMANDS.items()]
+    lines += [f'  {name:13}{command.what}' for name, command in COMMANDS.items()]
     lines += ['', 'rooftop COMMAND --help lists the options of a command.',
               'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment, 4 memory; 128 and more: ended by a signal.']
     return '\n'.join(lines)

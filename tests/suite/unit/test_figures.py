@@ -1,14 +1,59 @@
 """Ratios, aggregates, efficiencies and drifts on known numbers."""
+import dataclasses
 import math
 import unittest
+from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, exercise, figures, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, exercise, figures, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
     return compare.Figure('fast', fom, noise, problem)
+
+
+class Portability(unittest.TestCase):
+    """The metric on three machines, of which one runs only `portable`."""
+
+    @staticmethod
+    def machine(gpu, **foms):
+        """Returns the result of a ladder on a GPU. A FOM of None: the rung was disturbed."""
+        value = program()
+        first = dataclasses.replace(value.rungs[0], kind='cuda', ladder='')
+        value.gpu, value.rungs = gpu, [dataclasses.replace(
+            first, name=name, fom_flop_per_s=fom, verdict='VALID' if fom else 'UNSTEADY') for name, fom in foms.items()]
+        return value
+
+    def tables(self, *machines, without=()):
+        found = [(table.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
+        with mock.patch.object(table, 'programs_in', lambda path: [found[int(path)]]):
+            return portability.tables_of([str(k) for k in range(len(found))], list(without))
+
+    def test_metric(self):
+        one, = self.tables(self.machine('A', fast=4e9, portable=1e9), self.machine('B', fast=1e9, portable=2e9),
+                           self.machine('C', portable=3e9))
+        metric = {row.rung: row.metric for row in one.rows}
+        self.assertAlmostEqual(metric['portable'], 3 / (4 + 1 + 1))  # shares 1/4, 1, 1
+        self.assertEqual(metric['fast'], 0.0)  # does not run on C
+        self.assertEqual(list(one.best.values()), ['fast', 'portable', 'portable'])
+
+    def test_disturbed(self):
+        """An UNSTEADY rung has no share, and is not taken for one that cannot run."""
+        one, = self.tables(self.machine('A', fast=4e9, portable=1e9), self.machine('B', fast=1e9, portable=None))
+        self.assertEqual({row.rung: row.metric for row in one.rows}, {'fast': 1.0, 'portable': None})
+
+    def test_without(self):
+        one, = self.tables(self.machine('A', special=8e9, fast=4e9), self.machine('B', fast=4e9), without=['special'])
+        self.assertEqual([row.metric for row in one.rows], [1.0])
+
+    def test_refused(self):
+        with self.assertRaisesRegex(Fault, 'two platforms'):
+            self.tables(self.machine('A', fast=4e9))
+        other = self.machine('A', fast=4e9)
+        other.options = {**other.options, 'degree': 3}
+        with self.assertRaisesRegex(Fault, '--degree is'):
+            self.tables(self.machine('A', fast=4e9), other, self.machine('B', fast=4e9))
 
 
 class Compare(unittest.TestCase):
