@@ -42,6 +42,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_flow \
 	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_mtx \
+	tests/fun3d-mcpi/test_near \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
 	tests/fun3d-mcpi/test_system \
@@ -70,6 +71,7 @@ rt_gpu_scripts = \
 	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
 	tests/fun3d-mcpi/gpu.sh \
+	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \
 	tests/alya-rhs/cli.sh \
@@ -112,7 +114,7 @@ tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mut
 # What tests and mutants of an app are linked with, besides the runtime.
 rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost
 rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants
-rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants
+rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/fun3d-mcpi/lost
 rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
@@ -123,10 +125,11 @@ $(rt_alya_users): rt_app_libs = apps/alya-rhs/libalya.a
 $(rt_mcpi_users): rt_app_libs = $(mcpi_libs)
 $(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
 
-# nekbone whose GPU is lost while it works, for gpu_lost.sh.
+# Apps whose GPU is lost while they work, for gpu_lost.sh.
 if HAVE_CUDA
-check_PROGRAMS += tests/nekbone/lost
-tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu
+check_PROGRAMS += tests/nekbone/lost tests/fun3d-mcpi/lost
+tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu tests/common/lost.cuh
+tests_fun3d_mcpi_lost_SOURCES = tests/fun3d-mcpi/lost.cu tests/common/lost.cuh
 endif
 
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)

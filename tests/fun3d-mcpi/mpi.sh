@@ -10,7 +10,9 @@ each=$([ "$long" = 0 ] && echo "1 2 4" || echo "1 2 3 4 5 8")
 for n in $each; do
     on=$([ $n = 1 ] || echo $mpirun -n $n)
     valid ladder-$n $on "$mcpi" $run $small --ladder
-    valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd
+    valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd --json double-$n.json
+    grep -o '"dq_left": "[0-9a-f]*"' double-$n.json >left-$n && cmp -s left-1 left-$n ||
+        fail "a solve on $n ranks leaves $(cat left-$n), on one $(cat left-1)"
 done
 for n in ${each#1 }; do
     for kind in ladder double; do
@@ -41,6 +43,8 @@ for file in $files; do
 done
 same_inputs "$mcpi" --device cpu $small --colouring local
 valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
+
+OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
 mutants_on_two_ranks mcpi_mutants
 
