@@ -26,8 +26,8 @@ typedef struct {
     const double *LU;      /* [rows][nb*nb] column-major */
     double *R;             /* [rows][nb] */
     const int *choice;     /* the rung's parameters in force; zeros if it has none */
-    /* For set_up. Several ranks: host halos of doubles if `sweeps` may exchange dQ itself after each
-     * colour, by stores into other GPUs' memory; else NULL. */
+    /* For set_up. Several ranks: host halos of doubles if `sweeps` may exchange dQ itself after
+     * each colour, by stores into other GPUs' memory; else NULL. */
     rt_halo_t *const *halo;
     void *data; /* what set_up made */
     void *dq;   /* [rows + ghosts][nb], made by set_up if `sweeps` does exchange; else NULL */

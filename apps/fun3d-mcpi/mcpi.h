@@ -37,8 +37,8 @@ typedef struct {
     int samples;
     int64_t sweep[MCPI_SAMPLES];
     double residual[MCPI_SAMPLES];
-    /* mcpi_fingerprint after a solve by cpu-simd; in the default mode it does not depend on the number
-     * of ranks either. */
+    /* mcpi_fingerprint after a solve by cpu-simd; in the default mode it does not depend on the
+     * number of ranks either. */
     uint64_t fingerprint;
     /* Residual after the sweeps with the default exchange and colouring, and with those asked for;
      * 0 where the two are the same. */
@@ -115,8 +115,8 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host);
  * the run prints or writes them, and on several ranks the price of an exchange after each sweep or
  * of colours per rank, if the run uses one of the two. Prints what it found. Collective. */
 void mcpi_convergence_find(mcpi_problem_t *problem);
-/* Returns 48 bits made from the bits of dQ as it is now; they do not depend on the order of the ranks.
- * Collective. */
+/* Returns 48 bits made from the bits of dQ as it is now; they do not depend on the order of the
+ * ranks. Collective. */
 uint64_t mcpi_fingerprint(const mcpi_solver_t *s);
 
 /* --- verify.c, work.c --- */

@@ -145,7 +145,7 @@ mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const 
                 lists.near[n++] = other;
         lists.far[b] = n;
         for (int32_t other = 0; other < (int32_t)all; other++)
-            if (of[other] && (other < own || other >= end))
+            if ((other < own || other >= end) && of[other])
                 lists.near[n++] = other;
     }
     lists.start[blocks] = n;

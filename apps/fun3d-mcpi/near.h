@@ -2,7 +2,7 @@
  * near.h - for one kernel that goes through all colours, on one GPU or on several: which rows each
  * of its blocks updates, which blocks it waits for, and where rows go that other ranks need.
  *
- * Blocks of the kernels of all ranks are numbered on: rank r has blocks first[r] .. first[r + 1] - 1.
+ * Blocks of all ranks' kernels are numbered on: rank r has blocks first[r] .. first[r + 1] - 1.
  */
 #ifndef MCPI_NEAR_H
 #define MCPI_NEAR_H
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* A rank's rows in chunks of consecutive rows. A chunk has one colour, and only rows that other ranks
- * need (boundary) or only others (interior). Chunks are in the order of the rows. */
+/* A rank's rows in chunks of consecutive rows. A chunk has one colour, and only rows that other
+ * ranks need (boundary) or only others (interior). Chunks are in the order of the rows. */
 typedef struct {
     int32_t *first_row; /* [chunks + 1] */
     int32_t *colour;    /* [colours + 1] first chunk of each colour */
@@ -29,8 +29,9 @@ typedef struct {
     int32_t boundary, boundaries, interior, chunks;
 } mcpi_share_t;
 
-/* Gives each block a range of each colour in the order of global rows, so that a block's rows of all
- * colours are neighbours; ranges cost about the same. Returns share[blocks * colours], by block. */
+/* Gives each block a range of each colour in the order of global rows, so that a block's rows of
+ * all colours are neighbours; ranges cost about the same. Returns share[blocks * colours], by
+ * block. */
 mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks);
 /* Fills block[part->rows] with the block that updates each row. */
 void mcpi_blocks_of_rows(const mcpi_part_t *part, const mcpi_chunks_t *chunks,
@@ -46,8 +47,8 @@ typedef struct {
 mcpi_home_t *mcpi_homes_new(const mcpi_part_t *part, rt_halo_t *const *halo, const uint16_t *block);
 
 /* Block b of this rank waits for blocks near[start[b]] .. near[start[b + 1] - 1], which update
- * neighbours of its rows: ascending, those of this rank first, those of others from far[b] on. As the
- * graph is symmetric, so is being near. */
+ * neighbours of its rows: ascending, those of this rank first, those of others from far[b] on. As
+ * the graph is symmetric, so is being near. */
 typedef struct {
     int32_t *start; /* [blocks + 1] */
     int32_t *far;   /* [blocks] */

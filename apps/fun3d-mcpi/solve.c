@@ -9,8 +9,8 @@
  * colour do not read each other. Where GPUs send to each other on their streams there are two
  * steps, all rows and then the exchange: that takes less time than starting a second kernel and a
  * second stream. No step then waits for the host, so many sweeps are one launch (machine/replay.h).
- * A rung whose kernel stores dQ into the other GPUs' memory itself has no steps here: all sweeps are
- * one kernel, on several GPUs as on one.
+ * A rung whose kernel stores dQ into the other GPUs' memory itself has no steps here: all sweeps
+ * are one kernel, on several GPUs as on one.
  *
  * This file never sees a device: the tables know where the arrays are and what touches them.
  */
@@ -103,8 +103,8 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     RT_FREE(start, RT_HOST);
 }
 
-/* Gives the solver dQ and what brings its ghosts up to date: the rung's own kernel, where it can, or
- * halos. */
+/* Gives the solver dQ and what brings its ghosts up to date: the rung's own kernel, where it can,
+ * or halos. */
 static void new_dq(mcpi_solver_t *s)
 {
     const mcpi_problem_t *p = s->problem;

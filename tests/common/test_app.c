@@ -809,7 +809,8 @@ static void check_roofline(void)
     CHECK(strstr(out, "as given") != NULL && strstr(out, "n=50") == NULL);
 }
 
-/* test_app late, for halo_mpi.sh: what does a solve take on ranks that are ready at different times? */
+/* test_app late, for halo_mpi.sh: what does a solve take on ranks that are ready at different
+ * times? */
 int main(int argc, char **argv)
 {
     FILE *file = tmpfile(); /* POSIX has no anonymous mappings */

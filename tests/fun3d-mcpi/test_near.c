@@ -1,11 +1,11 @@
 /*
- * test_near.c - the lists by which blocks of one kernel per rank go through colours together, and the
- * protocol that uses them (cuda/staged_steps.cuh), played through on the CPU.
+ * test_near.c - the lists by which blocks of one kernel per rank go through colours together, and
+ * the protocol that uses them (cuda/staged_steps.cuh), played through on the CPU.
  *
- * One process makes the parts of several ranks and plays their blocks in random order, each as far as
- * its flags let it. Every row counts its updates, so a read that is too early or too late shows. On
- * several ranks (mpi.sh) the lists that take messages are compared with those found by looking at
- * all parts.
+ * One process makes the parts of several ranks and plays their blocks in random order, each as far
+ * as its flags let it. Every row counts its updates, so a read that is too early or too late shows.
+ * On several ranks (mpi.sh) the lists that take messages are compared with those found by looking
+ * at all parts.
  */
 #include "config.h"
 #include "graph_test.h"
@@ -262,8 +262,8 @@ static bool play(play_t *p, int r, int b)
     return true;
 }
 
-/* Plays all launches. In each round a block, drawn at random, goes on for some while, so that blocks
- * and ranks run ahead of each other as far as they may. */
+/* Plays all launches. In each round a block, drawn at random, goes on for some while, so that
+ * blocks and ranks run ahead of each other as far as they may. */
 static void check_play(play_t *p, omitted_t omitted, uint64_t seed)
 {
     enum { ROUNDS = 200000 };

@@ -4,20 +4,20 @@
  *
  * Idea: all blocks go through the same steps, one per colour. A block begins a step when the blocks
  * whose rows are neighbours of its own have ended the step before: they have then written all that
- * it reads, and read all that it overwrites, because being neighbours is mutual. Other blocks may be
- * steps behind: no block waits for the slowest of all.
+ * it reads, and read all that it overwrites, because being neighbours is mutual. Other blocks may
+ * be steps behind: no block waits for the slowest of all.
  *
  * The same holds for blocks of other GPUs. A block stores dQ of a boundary row into the ghosts of
- * the GPUs that need it, through NVLink or PCIe, and raises a flag that lies in their memory, so that
- * they poll their own. Ghosts are read and written for boundary rows alone. These come first in a
- * step, and the flag for other GPUs is raised when they are done: it travels while the block updates
- * its other rows.
+ * the GPUs that need it, through NVLink or PCIe, and raises a flag that lies in their memory, so
+ * that they poll their own. Ghosts are read and written for boundary rows alone. These come first
+ * in a step, and the flag for other GPUs is raised when they are done: it travels while the block
+ * updates its other rows.
  * Advantage: no kernel, no message and no host per colour.
  * Price: GPUs of one host; a block that waits for another GPU.
  *
- * Steps are numbered on from launch to launch, so no flag is ever reset. The first number of a launch
- * tells the other GPUs that it has begun, and so that the host is done with the ghosts; a launch ends
- * when its last ghosts have arrived.
+ * Steps are numbered on from launch to launch, so no flag is ever reset. The first number of a
+ * launch tells the other GPUs that it has begun, and so that the host is done with the ghosts; a
+ * launch ends when its last ghosts have arrived.
  */
 #ifndef MCPI_STAGED_STEPS_CUH
 #define MCPI_STAGED_STEPS_CUH
@@ -123,8 +123,8 @@ __device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists
     }
 }
 
-/* Called by one warp: tells other GPUs that this block is done with its boundary rows of a step. The
- * release covers what this block's threads wrote before, here and there. */
+/* Called by one warp: tells other GPUs that this block is done with its boundary rows of a step.
+ * The release covers what this block's threads wrote before, here and there. */
 __device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, unsigned step)
 {
     const int end = lists.raise_start[blockIdx.x + 1];
@@ -135,8 +135,9 @@ __device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, un
                      : "memory");
 }
 
-/* Called by each warp that is done with a boundary record: the last of those of this step raises the
- * flags. done: records of this launch, in shared memory; due: as many as there are up to this step. */
+/* Called by each warp that is done with a boundary record: the last of those of this step raises
+ * the flags. done: records of this launch, in shared memory; due: as many as there are up to this
+ * step. */
 __device__ __forceinline__ void boundary_done(const mcpi_staged_lists_t &lists, unsigned *done,
                                               unsigned due, unsigned step)
 {
@@ -152,7 +153,7 @@ __device__ __forceinline__ void boundary_done(const mcpi_staged_lists_t &lists, 
 }
 
 /* Ends a step and waits for the neighbours. The release covers what the threads of a block wrote
- * before; what they read later is not older than what the acquire saw, because it invalidates L1. */
+ * before; what they read later is not older than what the acquire saw, as it invalidates L1. */
 __device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists,
                                          const mcpi_watch_t &watch, unsigned step)
 {
