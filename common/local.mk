@@ -26,7 +26,8 @@ common_librooftop_a_SOURCES = \
 	common/io/inputs.h common/io/inputs.c \
 	common/io/json.h common/io/json.c \
 	common/io/scan.h common/io/scan.c \
-	common/machine/comm.h common/machine/comm.c \
+	common/machine/collectives.c \
+	common/machine/comm.h common/machine/comm_mpi.h common/machine/comm.c \
 	common/machine/cores.h common/machine/cores.c \
 	common/machine/cuda.h \
 	common/machine/device.h common/machine/device.c \
@@ -34,9 +35,11 @@ common_librooftop_a_SOURCES = \
 	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/memory.h common/machine/memory.c \
+	common/machine/place.h common/machine/place.c \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
+	common/machine/traffic.h common/machine/traffic.c \
 	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
@@ -137,6 +140,7 @@ common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 common/machine/timer.o: AM_CPPFLAGS += $(CALIPER_CPPFLAGS)
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 
-# The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
-common/machine/comm.o: CC = $(RT_MPI_CC)
-common/machine/comm.o: AM_CPPFLAGS += $(MPI_CFLAGS)
+# The only files that use mpi.h, so the only ones that get MPI's flags (and, if need be, mpicc).
+rt_mpi_objects = common/machine/comm.o common/machine/collectives.o
+$(rt_mpi_objects): CC = $(RT_MPI_CC)
+$(rt_mpi_objects): AM_CPPFLAGS += $(MPI_CFLAGS)

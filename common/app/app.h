@@ -25,6 +25,7 @@
 #include "judge/verify.h"
 #include "judge/work.h"
 #include "machine/energy.h"
+#include "machine/traffic.h"
 #include "machine/watch.h"
 #include "measure/ceiling.h"
 #include "measure/steady.h"
@@ -57,7 +58,8 @@ typedef struct rt_run {
      * describe use its real counts where it is there, and estimates from config where it is not.
      * Only problem_new may change it. */
     void *input;
-    bool input_spent; /* a problem was made of it: the next problem needs a new one */
+    bool input_spent;              /* a problem was made of it: the next problem needs a new one */
+    double input_bytes[RT_SPACES]; /* the most memory of this rank while it was made */
     double bandwidth; /* bytes/s, the highest ceiling of the rung's processor; 0: not measured */
     struct rt_tuning *tuning; /* what rt_tune_choice answers; copies of the run share it */
 } rt_run_t;
@@ -111,8 +113,9 @@ struct rt_app {
     const char *size_option;   /* the option that gives the user's own extents: wins over --size */
     const rt_extras_t *extras; /* may be NULL */
 
-    /* Checks the options against each other and the ranks (rt_refuse), and fills in what follows
-     * from them. Reads no input file. May be called again after options were changed. */
+    /* Checks the options against each other and the ranks (rt_refuse), fills in what follows from
+     * them, and places the ranks if they are a grid (rt_comm_place). Reads no input file. May be
+     * called again after options were changed. Collective. */
     void (*configure)(rt_run_t *run);
     /* Sets the extents of scale 1, 2, 3, ... and fills config as configure would. Memory grows with
      * scale, or stays the same; the same scale gives the same extents on every machine with as many
@@ -174,7 +177,8 @@ struct rt_outcome {
     rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */
     rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
     rt_sample_t nearby;            /* the highest ceilings measured between its windows */
-    double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
+    double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of the rank with most */
+    rt_traffic_t sent; /* bytes per unit, of all ranks, in halos; sums over ranks are left out */
     rt_work_t work;
     rt_text_t line, precision; /* rt_result_t's */
 };

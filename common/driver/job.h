@@ -124,6 +124,8 @@ void rt_print_header(const rt_run_t *run);
 void rt_print_version(const rt_app_t *app);
 void rt_print_ceilings(const rt_ceilings_t *c);
 void rt_print_memory(const rt_outcome_t *out);
+/* Prints what the ranks sent each other; nothing if they sent nothing. */
+void rt_print_traffic(const rt_outcome_t *out);
 /* Prints a table for each ladder of which something ran, and remarks. */
 void rt_print_tables(const rt_job_t *job);
 

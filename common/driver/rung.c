@@ -61,7 +61,16 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
 static void solve_once(const rt_app_t *app, void *solver)
 {
     app->spoil(solver);
+    rt_traffic_take();
     app->solve(solver);
+}
+
+/* Adds what all ranks sent in the last solve, per unit. Collective. */
+static void take_traffic(rt_outcome_t *out, rt_traffic_t solve)
+{
+    double sum[2] = {solve.within, solve.between};
+    rt_comm_sum(sum, 2);
+    out->sent = (rt_traffic_t){sum[0] / out->work.units, sum[1] / out->work.units};
 }
 
 /* Asks the app for the result of the last solve. */
@@ -141,11 +150,13 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
         rt_time_rung(app, solver, &plan, meter, out);
     else
         solve_once(app, solver);
+    const rt_traffic_t sent = rt_traffic_take();
     if (extra)
         rt_kernels_json(extra);
     rt_progress("verifying what %s left behind", rung->name);
     app->verify_after(solver, &out->verdict);
     take_result(app, solver, out, extra);
+    take_traffic(out, sent);
     note_memory(out);
     if (timed && meter && out->verdict.valid) {
         judge_plausible(app, solver, &plan, meter, out);

@@ -50,6 +50,7 @@ static solve_t timed_solve(const rt_app_t *app, void *solver)
     app->spoil(solver);
     rt_device_synchronize();
     rt_comm_barrier();
+    rt_traffic_take(); /* so that what rt_run_rung takes is that of the last solve */
     const double begin = rt_window_begin();
     app->solve(solver);
     double both[] = {rt_window_end(begin), 0};

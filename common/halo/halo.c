@@ -101,6 +101,13 @@ void rt_halo_destroy(rt_halo_t *halo)
 
 /* ---- exchange -------------------------------------------------------------------------------- */
 
+void rt_halo_count(const rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+{
+    const double bytes = (double)rt_halo_entry_bytes(field);
+    const rt_traffic_t *values = &halo->values[op];
+    rt_traffic_add((rt_traffic_t){bytes * values->within, bytes * values->between});
+}
+
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
     RT_EXPECT(!halo->active, RT_USAGE, "the exchange before this one was not ended");
@@ -119,6 +126,7 @@ void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
     const rt_halo_kernels_t *kernels = halo->kernels;
     bool messages = halo->transport && halo->n_peers > 0;
     if (messages) {
+        rt_halo_count(halo, op, field);
         kernels->pack(&halo->plan, &halo->job);
         rt_halo_wire_leave(halo);
     }

@@ -289,6 +289,13 @@ class Spaces(Record):
 
 
 @dataclass
+class Messages(Record):
+    closed = True
+    within_compute_nodes: NotNegative
+    between_compute_nodes: NotNegative
+
+
+@dataclass
 class Kernel(Record):
     closed = True
     name: str
@@ -362,6 +369,7 @@ class Rung(Record):
     touched_bytes: Optional[NotNegative] = None
     bytes_per_unit: Optional[NotNegative] = None
     flop_per_unit: Optional[NotNegative] = None
+    message_bytes_per_unit: Optional[Messages] = None
     clocks: Optional[Clocks] = None
     energy_joules: Optional[NotNegative] = None
     energy_seconds: Optional[NotNegative] = None
@@ -441,6 +449,7 @@ class Program(Record):
     files: list[InputFile] = field(default_factory=list)
     roofline: list[Json] = field(default_factory=list)
     tuning: Json = field(default_factory=dict)
+    compute_nodes: Optional[Count] = None
     ceilings_cpu: Optional[Ceilings] = None
     ceilings_gpu: Optional[Ceilings] = None
 
