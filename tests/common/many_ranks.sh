@@ -3,12 +3,22 @@
 app=nekbone
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
+export ROOFTOP_INPUTS=${abs_top_srcdir:-.}/inputs
 common="--device cpu --threads 1 --seconds 0 --quiet"
 
 # number FILE NAME: the number of that name in a JSON file, or nothing.
 number()
 {
     sed -n 's/^ *"'"$2"'": \([0-9.e+-]*\),*$/\1/p' "$1" | head -n 1
+}
+
+# predicted FILE WHAT: the memory must be no more than the program said beforehand, on the rank with most.
+predicted()
+{
+    awk '/"host": {/ { host = 1 } /"device": {|"pinned": {/ { host = 0 }
+        host && /"predicted"/ { said = $2 + 0 } host && /"high_water"/ { had = $2 + 0 }
+        END { if (had <= said && had > 0) exit; print had " bytes, predicted " said; exit 1 }' "$1" ||
+        fail "$2: more memory than predicted"
 }
 
 # on_nodes APP BETWEEN NODES OPTIONS...: four ranks whose nodes are the letters must send so many bytes per unit to other
@@ -30,6 +40,7 @@ on_nodes()
         for of in one many; do
             grep -e residual -e '^ *[0-9.e+-]*,*$' -e '"norm' -e '"iterations' -e '"value"' $of.json >$of.results
         done
+        predicted many.json "$app, $*"
         [ -s one.results ] && cmp one.results many.results || fail "$app on $node: other results than on one node"
     done
 }
@@ -44,7 +55,9 @@ on_nodes nekbone "" "abbb bbab" --elements 8x2x2 --ranks 2x2x1 --degree 3 --iter
 on_nodes alya-rhs 5184 "aabb abab" --cells 8x8x8 --rung cpu-RSP
 # The other half of the periodic box on both sides: 6 x 8 nodes of three values for each of four ranks.
 on_nodes gfnn-wave 9216 "aabb abab" --elements 16x8x8 --ranks 2x2x1 --rung cpu-simd --precond bj
-on_nodes gfnn-wave "" abab --elements 16x8x8 --ranks 2x2x1 --rung solve-simd --precond bj --steps 1
+on_nodes gfnn-wave "" abab --elements 32x16x16 --ranks 2x2x1 --rung solve-simd --precond bj --steps 1
+# Ghosts on two sides of the ranks in the middle, and on one of rank 0.
+on_nodes gfnn-wave "" aabb --elements 40x40x40 --ranks 4x1x1 --faces free --rung predict-simd --precond gfm
 
 # times GRID SIZE: the extents of SIZE^3 per rank
 times()
@@ -59,7 +72,7 @@ marks()
     app=$1 grid=$2 size=$3 option=$4
     shift 4
     ranks=$(echo "$grid" | awk -Fx '{ print $1 * $2 * $3 }')
-    for n in $tiny $size; do
+    for n in $tiny $size; do # marks.json is that of the last
         valid size-$n $mpirun -n $ranks "$top/tests/$app/nodes" $common $option "$(times $grid $n)" "$@" --json marks.json || return
     done
     awk 'FILENAME ~ /json/ && /"high_water"/ && !counted { counted = $2 + 0 }
@@ -75,6 +88,7 @@ grows()
     marks $1 1x1x1 "${@:2}" >one.marks
     for many in $grids; do
         marks $1 $many "${@:2}" >many.marks
+        predicted marks.json "$*, $many"
         paste one.marks many.marks | awk -v what="$*, $many" -v most=${tiny:+1.3} '
             { printf "%s: %.2f MiB counted, %.2f resident; on one rank %.2f and %.2f\n", what, $3 / 1048576, $4 / 1048576,
                 $1 / 1048576, $2 / 1048576; exit !($1 > 0 && $3 <= 1.1 * $1 && (!most || ($2 > 0 && $4 <= most * $2))) }' ||
