@@ -130,9 +130,10 @@ void alya_erase_r(alya_solver_t *s);
 void alya_put_velocity(alya_solver_t *s, const double *u);
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host);
 
-/* --- judge/, work.c, picture.c --- */
+/* --- judge/, trace.c, work.c, picture.c --- */
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
+void alya_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */

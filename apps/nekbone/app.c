@@ -351,6 +351,7 @@ static const rt_extras_t extras = {
     .paper = paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
+    .trace = nek_trace,
 };
 
 static const char *const examples[] = {

@@ -34,7 +34,7 @@ static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
     return c;
 }
 
-static mcpi_wing_t wing_of(const mcpi_config_t *config)
+mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config)
 {
     return (mcpi_wing_t){
         .n = config->surface, .layers = config->layers, .first = 1e-4, .seed = MESH_SEED};
@@ -42,7 +42,7 @@ static mcpi_wing_t wing_of(const mcpi_config_t *config)
 
 bool mcpi_count_wing(mcpi_config_t *config)
 {
-    const mcpi_wing_t wing = wing_of(config);
+    const mcpi_wing_t wing = mcpi_wing_of(config);
     const double n = (double)config->surface;
     int64_t rows, blocks;
     if (12 * n * n * (double)config->layers > INT32_MAX) /* tetrahedra, if all cells were split */
@@ -88,7 +88,7 @@ static mcpi_source_t *flow_on(const rt_mesh_t *mesh, const mcpi_config_t *config
 
 static mcpi_source_t *wing_source(const mcpi_config_t *config)
 {
-    const mcpi_wing_t wing = wing_of(config);
+    const mcpi_wing_t wing = mcpi_wing_of(config);
     rt_mesh_t *mesh = mcpi_wing_new(&wing);
     char why[256];
     if (!mcpi_walls_check(mesh, config->walls, why, sizeof why))

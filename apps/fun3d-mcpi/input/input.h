@@ -237,6 +237,8 @@ void mcpi_input_destroy(void *input);
 /* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
  * number with 32 bits. */
 bool mcpi_count_wing(mcpi_config_t *config);
+/* Returns the wing of these extents. */
+mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 
