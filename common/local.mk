@@ -38,7 +38,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/place.h common/machine/place.c \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
-	common/machine/timer.h common/machine/timer.c \
+	common/machine/timer.h common/machine/timer.c common/machine/timer_table.c \
 	common/machine/traffic.h common/machine/traffic.c \
 	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \

@@ -11,21 +11,43 @@
 #include "alya.h"
 #include "base/sort.h"
 
-enum { MOST_CELLS = 1 << 26 }; /* of all parts that are made: some tens of seconds */
+enum { MOST_CELLS = 1 << 26 }; /* of all parts that are made: about 10 s */
 
-/* Divides the cells of all directions by the least number such that they are few enough in all. */
-static int64_t coarsen(alya_box_t *box, int ranks)
+/* Divides the extents of the box by `by`, as near as may be; returns the largest relative error. */
+static double divide(const int64_t fine[3], int64_t by, alya_box_t *box)
+{
+    double worst = 0;
+    for (int d = 0; d < 3; d++) {
+        const int64_t n = (fine[d] + by / 2) / by;
+        box->cells[d] = n > 2 ? n : 2;
+        worst = fmax(worst, fabs((double)(box->cells[d] * by) / (double)fine[d] - 1));
+    }
+    return worst;
+}
+
+/* Makes the box as coarse as it must be for all its parts to be made: among the divisors that are
+ * at most twice the least possible one, takes that which keeps the shape best. Returns what bytes
+ * are to be multiplied by: the nodes of the surface are as many as those of the box to 2/3. */
+static double coarsen(alya_box_t *box, int ranks)
 {
     const int64_t fine[3] = {box->cells[0], box->cells[1], box->cells[2]};
-    for (int64_t by = 1;; by++) {
-        double all = ranks;
-        for (int d = 0; d < 3; d++) {
-            box->cells[d] = (fine[d] + by / 2) / by > 2 ? (fine[d] + by / 2) / by : 2;
-            all *= (double)box->cells[d];
+    int64_t least = 0, best = 1;
+    double error = INFINITY, larger = 1;
+    for (int64_t by = 1; least == 0 || by <= 2 * least; by++) {
+        const double worst = divide(fine, by, box);
+        const double cells = (double)box->cells[0] * (double)box->cells[1] * (double)box->cells[2];
+        if (cells * ranks > MOST_CELLS && cells > 8)
+            continue;
+        least = least > 0 ? least : by;
+        if (worst < error) {
+            error = worst;
+            best = by;
         }
-        if (all <= MOST_CELLS || box->cells[0] + box->cells[1] + box->cells[2] == 6)
-            return by;
     }
+    divide(fine, best, box);
+    for (int d = 0; d < 3; d++)
+        larger *= (double)(fine[d] + 1) / (double)(box->cells[d] + 1);
+    return pow(larger, 2. / 3);
 }
 
 /* Shared nodes of all parts, as they come. */
@@ -81,14 +103,10 @@ void alya_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     if (config->from_file || config->partition == ALYA_PARTITION_METIS)
         rt_refuse(RT_USAGE, "--trace: for meshes that are made and cut along the curve; leave "
                             "--mesh FILE and --partition out");
-    const int64_t by = coarsen(&box, ranks);
-    double larger = 1;
-    for (int d = 0; d < 3; d++)
-        larger *= (double)config->cells[d] / (double)box.cells[d];
-    if (by > 1)
-        rt_text(rt_trace_remark(trace), "parts of %lldx%lldx%lld cells; their bytes times %.3g",
-                (long long)box.cells[0], (long long)box.cells[1], (long long)box.cells[2],
-                pow(larger, 2. / 3));
+    const double larger = coarsen(&box, ranks);
+    if (larger > 1)
+        rt_text(rt_trace_remark(trace), "parts of %lldx%lldx%lld cells; bytes times %.4g",
+                (long long)box.cells[0], (long long)box.cells[1], (long long)box.cells[2], larger);
     box.cells[0] *= ranks;
     for (int rank = 0; rank < ranks; rank++) {
         alya_mesh_t *mesh = alya_box_new(&box, rank, ranks);
@@ -97,7 +115,7 @@ void alya_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     }
     rt_sort(shared.id, shared.rank, (int64_t)shared.n);
     rt_trace_exchange(trace, "halo", config->steps > 0 ? 3 : 1, 0);
-    add_messages(&shared, 3 * sizeof(double) * pow(larger, 2. / 3), trace);
+    add_messages(&shared, 3 * sizeof(double) * larger, trace);
     RT_FREE(shared.id, RT_HOST);
     RT_FREE(shared.rank, RT_HOST);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "mcpi.h"
 
-enum { MOST_ROWS = 1500000, MOST_READERS = 64 };
+enum { MOST_ROWS = 4000000, MOST_READERS = 64 };
 
 /* Makes the wing that has `rows` rows, or a few less, and the shape of `like`. */
 static mcpi_wing_t scaled(const mcpi_config_t *like, double rows)
@@ -63,9 +63,8 @@ void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     const double bytes = (double)config->nb * value * pow(larger, 2. / 3) / colours;
     rt_text(rt_trace_remark(trace), "a wing of surface %lld and %lld layers", (long long)wing.n,
             (long long)wing.layers);
-    if (all > MOST_ROWS)
-        rt_text_add(rt_trace_remark(trace), ", %.0f rows a part; their bytes times %.3g",
-                    (double)graph->rows / ranks, pow(larger, 2. / 3));
+    rt_text_add(rt_trace_remark(trace), ", %.0f rows per part; bytes times %.4g",
+                (double)graph->rows / ranks, pow(larger, 2. / 3));
     rt_trace_exchange(trace, "halo", colours, 0); /* all colours are taken to be alike */
     for (int64_t row = 0; row < graph->rows; row++)
         add_row(graph, owner, row, bytes, trace);

@@ -9,13 +9,14 @@
 #include <string.h>
 #include "base/progress.h"
 #include "driver/job.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/kernels.h"
 #include "machine/timer.h"
 #include "measure/plausible.h"
 
 /* Solves with the timers on, to say where the time went, and in which kernels. */
-static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
+static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra)
 {
     /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
      * first messages would include waiting for a late rank. */
@@ -32,7 +33,7 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
         rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
                         line->flops / rt_comm_size());
     }
-    rt_timer_print(stdout, run->bandwidth);
+    rt_timer_print(stdout, run->bandwidth, extra ? rt_json_array(extra, "profile") : NULL);
     if (rt_comm_rank() == 0)
         rt_kernels_print(stdout);
 }
@@ -165,7 +166,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
             app->verify_after(solver, &out->verdict); /* it was timed again */
     }
     if (run->opt.profile)
-        profile_rung(run, solver, out);
+        profile_rung(run, solver, out, extra);
     if (run->opt.picture && rt_app_extras(app)->picture)
         rt_app_extras(app)->picture(solver, run->opt.picture);
     app->solver_destroy(solver);

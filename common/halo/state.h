@@ -105,6 +105,8 @@ void rt_halo_wire_close(rt_halo_t *halo);
 void rt_halo_wire_leave(rt_halo_t *halo);
 void rt_halo_wire_start(rt_halo_t *halo);
 void rt_halo_wire_arrive(rt_halo_t *halo);
+/* Returns the bytes that this rank sends in it. */
+size_t rt_halo_wire_bytes(const rt_halo_t *halo);
 
 /* Returns the transport of that name or, for "auto", the fastest that works; NULL: no messages.
  * halo->choice says why. Collective. */

@@ -69,6 +69,14 @@ static void stage(const rt_halo_t *halo, const rt_halo_range_t *range, void *dst
     }
 }
 
+size_t rt_halo_wire_bytes(const rt_halo_t *halo)
+{
+    size_t slots = 0;
+    for (int m = 0; m < halo->n_peers; m++)
+        slots += (size_t)halo->out[halo->job.op][m].count;
+    return slots * rt_halo_entry_bytes(&halo->job.field);
+}
+
 void rt_halo_wire_leave(rt_halo_t *halo)
 {
     stage(halo, halo->out[halo->job.op], halo->wire_send, halo->wire_space, halo->packed_send,

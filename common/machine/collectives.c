@@ -10,13 +10,18 @@
 #include "base/error.h"
 #include "machine/comm.h"
 #include "machine/comm_mpi.h"
+#include "machine/timer.h"
 
 #if RT_HAVE_MPI
 
 static void reduce(void *x, int n, MPI_Datatype type, MPI_Op op)
 {
-    if (rt_comm_size() > 1)
-        MPI_Allreduce(MPI_IN_PLACE, x, n, type, op, rt_comm_all());
+    if (rt_comm_size() == 1)
+        return;
+    rt_comm_meet();
+    rt_timer_start("sum", RT_CPU);
+    MPI_Allreduce(MPI_IN_PLACE, x, n, type, op, rt_comm_all());
+    rt_timer_stop("sum");
 }
 
 void rt_comm_barrier(void)
@@ -179,6 +184,15 @@ int rt_comm_agree(char *line, size_t len)
         return -1;
     rt_comm_bcast(line, len, (int)first);
     return (int)first;
+}
+
+void rt_comm_meet(void)
+{
+    if (rt_comm_size() == 1 || !rt_timer_enabled())
+        return;
+    rt_timer_start("waiting", RT_CPU);
+    rt_comm_barrier();
+    rt_timer_stop("waiting");
 }
 
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)

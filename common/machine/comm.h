@@ -39,7 +39,11 @@ const char *rt_comm_host(void);    /* host name of this rank */
 void rt_comm_place(const int64_t grid[3], const int64_t part[3]);
 
 void rt_comm_barrier(void);
-/* Replaces x[0..n-1] (host) by the sum, maximum or minimum over ranks, on every rank. */
+/* While timers are on (machine/timer.h): waits for all ranks, in a timer "waiting", so that what
+ * follows is timed without the wait for those that are late. Else does nothing. */
+void rt_comm_meet(void);
+/* Replaces x[0..n-1] (host) by the sum, maximum or minimum over ranks, on every rank: after
+ * rt_comm_meet, in a timer "sum". */
 void rt_comm_sum(double *x, int n);
 void rt_comm_max(double *x, int n);
 void rt_comm_min(double *x, int n);

@@ -341,6 +341,18 @@ class Residual(Record):
 
 
 @dataclass
+class Timer(Record):
+    """A timer of --profile, by its path 'cpu-fused/gather-scatter/pack'. calls, bytes: of all ranks; seconds: of an
+    average rank, slowest_seconds: of the slowest."""
+    closed = True
+    timer: Text
+    calls: Natural
+    seconds: NotNegative
+    slowest_seconds: NotNegative
+    bytes: NotNegative
+
+
+@dataclass
 class Rung(Record):
     """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
@@ -375,6 +387,8 @@ class Rung(Record):
     energy_seconds: Optional[NotNegative] = None
     energy_source: str = ''
     kernels: list[Kernel] = field(default_factory=list)
+    profile: list[Timer] = field(default_factory=list)
+    iterations: list[Natural] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
     residual_history: list[NotNegative] = field(default_factory=list)
@@ -561,6 +575,40 @@ class Point(Record):
     fom_flop_per_s: Optional[Positive] = None
     efficiency: Optional[NotNegative] = None
     exposed_share: Optional[Share] = None
+    phases: dict[str, NotNegative] = field(default_factory=dict)
+
+
+@dataclass
+class Predicted(Record):
+    """A simulated number of ranks. steps: the seconds of a unit that each exchange or sum takes; best_*: if a rank pays
+    the fitted cost once per exchange and not for each message; simulator_*: what the simulation itself took."""
+    closed = True
+    ranks: Count
+    seconds_per_unit: Positive
+    efficiency: NotNegative
+    best_seconds_per_unit: Positive
+    best_efficiency: NotNegative
+    computing_seconds: Positive
+    steps: dict[str, NotNegative]
+    best_steps: dict[str, NotNegative]
+    remark: str
+    simulator_seconds: NotNegative
+    simulator_bytes: Natural
+
+
+@dataclass
+class Fitted(Record):
+    """A measurement on one and on two ranks that the simulator was fitted to; seconds per unit. computing_seconds: of
+    each of the two. messages, bytes: that follow one another in a unit."""
+    closed = True
+    app: App
+    rung: Text
+    one_seconds: Positive
+    computing_seconds: Positive
+    two_seconds: Positive
+    predicted_seconds: Positive
+    messages: NotNegative
+    bytes: NotNegative
 
 
 @dataclass
@@ -577,6 +625,9 @@ class Scale(Record):
     seal: Digest
     strong: list[Point] = field(default_factory=list)
     weak: list[Point] = field(default_factory=list)
+    predicted: list[Predicted] = field(default_factory=list)
+    simulation: Json = field(default_factory=dict)
+    fitted: list[Fitted] = field(default_factory=list)
 
 
 AnyResult = Union[Program, Run, Scale]
