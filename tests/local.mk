@@ -103,6 +103,7 @@ rt_scripts = \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \
+	tests/suite/trace.sh \
 	tests/suite/unit.sh \
 	tests/suite/verify.sh
 

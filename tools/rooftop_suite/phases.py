@@ -5,6 +5,7 @@ from typing import Optional
 from .results import Timer
 
 PHASES = {'pack': 'pack', 'unpack': 'pack', 'messages': 'messages', 'sum': 'sums', 'waiting': 'waiting'}
+PARTS = ('compute', *dict.fromkeys(PHASES.values()))
 EXCHANGES = ('halo', 'gather-scatter')  # timers around an exchange
 
 
@@ -14,7 +15,7 @@ def phases_of(profile: Sequence[Timer], ranks: int) -> Optional[dict[str, float]
     timer of a phase, because a kernel does everything."""
     if not profile:
         return None
-    seconds = {name: 0.0 for name in ('compute', *PHASES.values())}
+    seconds = {name: 0.0 for name in PARTS}
     told = ranks == 1
     for timer in profile:
         below = [other for other in profile if other.timer.rpartition('/')[0] == timer.timer]

@@ -593,6 +593,7 @@ class Predicted(Record):
     best_steps: dict[str, NotNegative]
     remark: str
     simulator_seconds: NotNegative
+    simulator_cpu_seconds: NotNegative
     simulator_bytes: Natural
 
 

@@ -17,7 +17,7 @@ from typing import Optional
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, Json, machine, programs, results, simulate
 from .cli import count, counts, minutes, seconds
-from .phases import phases_of
+from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
 from .run import lock
 
@@ -163,9 +163,6 @@ def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
                   phases={name: value / whole for name, value in phases.items()} if whole > 0 else {})
     point.efficiency = efficiency_of(kind, (before or [point])[0], point)
     return point
-
-
-PARTS = ('compute', 'pack', 'messages', 'sums', 'waiting')
 
 
 def print_series(kind: str, points: list[Point]) -> None:

@@ -271,17 +271,19 @@ def fitted(platform: Platform, found: Fit) -> tuple[Platform, float]:
 # ---- The prediction ----
 
 def predict(simulator: Simulator, pair: Pair, program: str, ranks: int) -> Predicted:
-    begin = time.monotonic()
+    begin, spent = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     trace = trace_of(program, pair.one, ranks)
     each = simulator.seconds(trace)
     worst, best = ({name: step.often * each[name][which] for name, step in distinct(trace).items()} for which in (0, -1))
     one, computing = seconds_of(pair.rung), seconds_of(pair.rung) * pair.computing
     unit, least = computing + sum(worst.values()), computing + sum(best.values())
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak = max(now.ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return Predicted(ranks=ranks, seconds_per_unit=unit, efficiency=one / unit, best_seconds_per_unit=least,
                      best_efficiency=one / least, computing_seconds=computing, steps=worst, best_steps=best,
                      remark=trace.remark,
-                     simulator_seconds=time.monotonic() - begin, simulator_bytes=peak * 1024)
+                     simulator_seconds=time.monotonic() - begin, simulator_bytes=peak * 1024,
+                     simulator_cpu_seconds=now.ru_utime + now.ru_stime - spent.ru_utime - spent.ru_stime)
 
 
 class Prediction(NamedTuple):
@@ -311,7 +313,8 @@ def main(app: str, platform_name: str, ranks: Sequence[int], folders: Sequence[s
     simulator, points = Simulator(machine, end), []
     for count in ranks:
         points.append(predict(simulator, pair, program, count))
-        print(f'{count} {platform.over}: simulated in {points[-1].simulator_seconds:.0f} s', file=sys.stderr, flush=True)
+        print(f'{count} {platform.over}: simulated in {points[-1].simulator_seconds:.0f} s, '
+              f'{points[-1].simulator_bytes / 2 ** 20:.0f} MiB', file=sys.stderr, flush=True)
     basis: Json = {'platform': machine.to_json(), 'per_message_seconds': found.per_message,
                    'end_seconds': end, 'options': pair.one.options, 'rung': pair.rung.name,
                    'measured_on': pair.one.gpu or pair.one.cpu, 'settings': list(SETTINGS)}

@@ -187,17 +187,6 @@ class Scale(unittest.TestCase):
         self.assertEqual([scale.divided('7x9x4', 2), scale.divided('18x18x18', 2), scale.divided('1x7x7', 2)],
                          ['6x8x4', '18x18x18', '2x6x6'])
 
-    def test_exposed(self):
-        """A share of the solve; none with one rank, and not 0 % where a kernel does the exchange."""
-        table = '''timer       calls  min us@rank  max us@rank  average us  total s     GB/s   GFlop/s  ceiling
-mixed           2     552.06@1     559.71@0      550.00   0.0011        -         -        -
-  element       6      70.00@1      71.00@0       70.00   0.0004    900.0         -     20 %
-  halo          6      16.03@1      19.67@0       18.33   0.0001        -         -        -
-'''
-        without = ''.join(line for line in table.splitlines(True) if 'halo' not in line)
-        self.assertAlmostEqual(scale.exposed_share(table, 2), 0.1, delta=1e-4)
-        self.assertEqual([scale.exposed_share(*case) for case in ((table, 1), (without, 2), ('', 2))], [None] * 3)
-
     def test_efficiency(self):
         first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)
         last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
