@@ -36,7 +36,7 @@ COMMANDS = {
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
     'exercise': Command('exercise', 'a rung with the part to write taken out'),
     'grade': Command('exercise', 'build, verify and time a solution', True),
-    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, exposed communication'),
+    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes; or simulated on a machine'),
     'study': Command('study', "repeat the CRESTA study of auto-tuning with nekbone"),
 }
 

@@ -317,9 +317,10 @@ class Section:
                 efficiencies.setdefault(key, []).append((float(p.ranks), 100 * p.efficiency))
                 if p.exposed_share is not None:
                     efficiencies.setdefault(f'{key}: not computing', []).append((float(p.ranks), 100 * p.exposed_share))
-        for p in scale.predicted:
-            efficiencies.setdefault('weak: predicted', []).append((float(p.ranks), 100 * p.efficiency))
-            efficiencies.setdefault('weak: predicted, best', []).append((float(p.ranks), 100 * p.best_efficiency))
+        for point in scale.predicted:
+            efficiencies.setdefault('weak: predicted', []).append((float(point.ranks), 100 * point.efficiency))
+            efficiencies.setdefault('weak: predicted, best', []).append((float(point.ranks),
+                                                                          100 * point.best_efficiency))
         for key, points in list(rates.items()):
             rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
         drawn = join([self.figures.figure(
