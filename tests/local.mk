@@ -43,6 +43,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_near \
+	tests/fun3d-mcpi/test_piece \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
 	tests/fun3d-mcpi/test_system \

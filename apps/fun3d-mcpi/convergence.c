@@ -29,7 +29,7 @@ uint64_t mcpi_fingerprint(const mcpi_solver_t *s)
     for (int64_t k = 0; k < rows * nb; k++) {
         uint64_t bits;
         memcpy(&bits, &dq[k], sizeof bits);
-        const int64_t vertex = p->order->vertex[p->part->global[k / nb]];
+        const int64_t vertex = p->part->vertex[k / nb];
         sum += rt_hash((uint64_t)(vertex * nb + k % nb), bits);
     }
     RT_FREE(dq, RT_HOST);

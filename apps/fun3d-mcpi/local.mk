@@ -17,6 +17,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/judge/oracle.c \
 	apps/fun3d-mcpi/judge/verify.c \
 	apps/fun3d-mcpi/input/input.h \
+	apps/fun3d-mcpi/input/cells.c \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/dual.c \
 	apps/fun3d-mcpi/input/flow.h \
@@ -26,6 +27,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/mtx.c \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
+	apps/fun3d-mcpi/input/piece.c \
 	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \
 	apps/fun3d-mcpi/input/walls.c \

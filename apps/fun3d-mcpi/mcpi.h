@@ -52,7 +52,6 @@ typedef struct {
     const mcpi_config_t *config;
     mcpi_counts_t counts;
     int nb;
-    mcpi_order_t *order; /* of the whole system */
     mcpi_part_t *part;
     mcpi_matrix_t *matrix;
     mcpi_system_t *system;
@@ -65,7 +64,7 @@ typedef struct {
     void *oracle;                   /* made by verify.c when first needed */
 } mcpi_problem_t;
 
-/* Takes source, order and part of the input over. Collective, as is all of this file. */
+/* Takes source and part of the input over. Collective, as is all of this file. */
 void *mcpi_problem_new(const rt_run_t *run, void *input);
 void mcpi_problem_destroy(void *problem);
 void mcpi_digest(const void *problem, rt_digest_t *digest);

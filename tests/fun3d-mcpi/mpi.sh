@@ -20,6 +20,10 @@ for n in ${each#1 }; do
             fail "$kind: dQ on $n ranks is '$(fingerprint $kind-$n)', on one '$(fingerprint $kind-1)'"
     done
 done
+# What ranks make by parts is the whole cut in parts.
+for n in ${each#1 }; do
+    $mpirun -n $n "$abs_top_builddir/tests/fun3d-mcpi/test_piece" >piece.out 2>&1 || fail "on $n ranks: $(tail -n 3 piece.out)"
+done
 [ "$(fingerprint ladder-1)" != "$(fingerprint double-1)" ] || fail "the fingerprint says nothing"
 
 # Fewer messages, slower convergence: both residuals are printed, and the default's is smaller.
@@ -31,6 +35,28 @@ for mode in "--exchange sweep" "--colouring local"; do
     grep -q '"residual_as_asked": [0-9]' price.json || fail "$mode: --json does not say what it costs"
 done
 grep -q '^price' ladder-4.out && fail "a price of the default: $(grep '^price' ladder-4.out)"
+
+# No order of the rows changes a bit.
+valid rcm $mpirun -n 2 "$mcpi" $run $small --order rcm --rung cpu-simd
+[ "$(fingerprint rcm)" = "$(fingerprint ladder-1)" ] ||
+    fail "--order rcm: dQ is '$(fingerprint rcm)'"
+
+# Memory per rank, the most of all, does not grow with the number of ranks: bytes per block of a rank, since larger wings
+# have a few more blocks per row, within a tenth of one rank's.
+bytes_per_block()
+{
+    valid memory $([ $1 = 1 ] || echo $mpirun -n $1) "$mcpi" $run --surface $2 --layers $3 --sweeps 2 --rung cpu-simd --json memory.json
+    sed -n 's/^.*"high_water": \([1-9][0-9.]*\).*$/bytes \1/p; s/^.*"off_diagonal_blocks": \([0-9]*\).*$/blocks \1/p' memory.json |
+        awk -v ranks=$1 '{ is[$1] = $2 } END { print is["bytes"] * ranks / is["blocks"] }'
+}
+if [ "$long" != 0 ]; then
+    one=$(bytes_per_block 1 14 12)
+    for size in "8 29 24" "16 41 24"; do
+        many=$(bytes_per_block $size)
+        echo "$one $many" | awk '{ exit !($1 > 0 && $2 > 0.9 * $1 && $2 < 1.1 * $1) }' ||
+            fail "ranks, surface, layers $size: $many bytes per block, on one rank $one"
+    done
+fi
 
 matrix_file chain.mtx 60
 valid matrix $mpirun -n 3 "$mcpi" $run --mesh chain.mtx --rung cpu-simd

@@ -36,9 +36,10 @@ void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_
 
 /* Fills wall[vertices] with 1 where a boundary face has one of these tags, else 0. */
 void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
-/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
-void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
-                        double *far);
+/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. Fills
+ * odd[vertices] with 1 where the least number of edges to a wall is odd, else 0. Collective. */
+void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
+                        const uint8_t *wall, double *far, uint8_t *odd);
 
 /* --- flow.c --- */
 
