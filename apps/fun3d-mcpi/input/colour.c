@@ -94,13 +94,17 @@ static inline uint16_t lowest(uint64_t set)
 
 /* --- first colours --- */
 
+static bool comes_before(const uint64_t *key, int64_t a, int64_t b)
+{
+    return key[a] != key[b] ? key[a] < key[b] : a < b;
+}
+
 /* Returns whether all neighbours of higher priority have their colours. */
 static bool is_ready(const state_t *s, const uint64_t *key, int64_t v)
 {
     for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
         const int32_t w = s->graph->neighbour[k];
-        if (s->colour[w] == NONE && !(s->local && !s->piece->own[w]) &&
-            (key[w] < key[v] || (key[w] == key[v] && w < v)))
+        if (s->colour[w] == NONE && !(s->local && !s->piece->own[w]) && comes_before(key, w, v))
             return false;
     }
     return true;

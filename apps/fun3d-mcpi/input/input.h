@@ -24,7 +24,7 @@ enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 7, MCPI_MAX_NB2 = 49, MCPI_MAX_COLOURS = 6
 typedef enum { MCPI_FP64, MCPI_FP32, MCPI_FP16, MCPI_BF16, MCPI_TYPES } mcpi_type_t;
 typedef enum {
     MCPI_NATURAL, /* by vertex number */
-    MCPI_RCM,     /* reverse Cuthill-McKee of the whole graph, applied inside each colour */
+    MCPI_RCM,     /* reverse Cuthill-McKee of a rank's graph, applied inside each colour */
     MCPI_HILBERT, /* along a Hilbert curve through the coordinates */
     MCPI_RANDOM,
     MCPI_ORDERS
