@@ -174,8 +174,10 @@ def print_series(kind: str, points: list[Point]) -> None:
             continue
         parts = ''.join(f'{100 * point.phases[name]:8.1f} %' if name in point.phases and (point.ranks > 1 or
                         name == 'compute') else f'{"-":>10}' for name in PARTS)
-        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{(point.fom_flop_per_s or 0) / 1e9:10.2f}'
-              f'{100 * (point.spread or 0):7.1f} %{100 * (point.efficiency or 0):10.1f} %{parts}')
+        rate = f'{point.fom_flop_per_s / 1e9:.2f}' if point.fom_flop_per_s else '-'
+        share = f'{100 * point.efficiency:.1f} %' if point.efficiency else '-'
+        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{100 * (point.spread or 0):7.1f} %'
+              f'{share:>12}{parts}{"" if point.verdict == "VALID" else f"  {point.verdict}"}')
 
 
 def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
