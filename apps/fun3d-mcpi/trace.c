@@ -41,6 +41,22 @@ static void add_row(const mcpi_graph_t *graph, const int32_t *owner, int64_t row
     }
 }
 
+/* Returns the rank of each vertex if so many ranks shared them. RT_FREE it. */
+static int32_t *owners_of(const mcpi_source_t *source, int ranks)
+{
+    const mcpi_graph_t *graph = source->graph;
+    const size_t rows = (size_t)graph->rows;
+    int32_t *owner = RT_NEW(int32_t, rows, RT_HOST), *blocks = RT_NEW(int32_t, rows, RT_HOST);
+    uint64_t *key = RT_NEW(uint64_t, rows, RT_HOST);
+    for (size_t v = 0; v < rows; v++)
+        blocks[v] = (int32_t)(graph->start[v + 1] - graph->start[v]);
+    mcpi_hilbert_keys(source->piece, source->x, key);
+    mcpi_owners(key, source->piece->number, blocks, graph->rows, ranks, owner);
+    RT_FREE(key, RT_HOST);
+    RT_FREE(blocks, RT_HOST);
+    return owner;
+}
+
 void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
 {
     const mcpi_config_t *config = run->config;
@@ -49,16 +65,20 @@ void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
         rt_refuse(RT_USAGE, "--trace: for the wing, which can be made larger; leave --mesh out");
     const double all = (double)config->counts.rows * ranks;
     const mcpi_wing_t wing = scaled(config, fmin(all, MOST_ROWS));
+    const mcpi_flow_t flow = mcpi_flow_of(config);
     rt_mesh_t *mesh = mcpi_wing_new(&wing);
-    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh);
-    int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    if (graph->rows < ranks)
+    if (mesh->vertices < ranks)
         rt_refuse(RT_USAGE, "--trace %d: a wing of %lld rows cannot be cut in so many parts", ranks,
-                  (long long)graph->rows);
-    mcpi_partition(graph, mesh->x, ranks, owner);
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+                  (long long)mesh->vertices);
+    mcpi_source_t *source =
+        mcpi_flow_new(mesh, mcpi_piece_new(mesh->vertices, mesh->vertices), &flow);
+    rt_mesh_destroy(mesh);
+    const mcpi_graph_t *graph = source->graph;
+    int32_t *owner = owners_of(source, ranks);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
     const bool fp64 = config->dq == MCPI_FP64 || strcmp(rung->name, "reference") == 0;
-    const double colours = mcpi_colour(graph, colour), larger = all / (double)graph->rows;
+    const double colours = mcpi_colour(graph, source->piece, source->odd, false, colour);
+    const double larger = all / (double)graph->rows;
     const double value = (double)mcpi_type_size(fp64 ? MCPI_FP64 : MCPI_FP32);
     const double bytes = (double)config->nb * value * pow(larger, 2. / 3) / colours;
     rt_text(rt_trace_remark(trace), "a wing of surface %lld and %lld layers", (long long)wing.n,
@@ -70,6 +90,5 @@ void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
         add_row(graph, owner, row, bytes, trace);
     RT_FREE(colour, RT_HOST);
     RT_FREE(owner, RT_HOST);
-    mcpi_graph_destroy(graph);
-    rt_mesh_destroy(mesh);
+    mcpi_source_destroy(source);
 }

@@ -93,7 +93,7 @@ typedef struct {
 static rt_mesh_t *make_mesh(const whole_t *whole, const int64_t *own, int64_t n,
                             mcpi_piece_t **piece)
 {
-    const mcpi_wing_t wing = wing_of(whole->config);
+    const mcpi_wing_t wing = mcpi_wing_of(whole->config);
     if (!whole->read && own)
         return mcpi_wing_part(&wing, own, n, piece);
     *piece = mcpi_piece_new(whole->vertices, whole->vertices);
@@ -140,15 +140,19 @@ static int64_t *find_own(const whole_t *whole, int64_t *owned)
     return own;
 }
 
+mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config)
+{
+    return (mcpi_flow_t){.nb = (int)config->nb,
+                         .cfl = config->cfl,
+                         .mach = config->mach,
+                         .reynolds = config->reynolds,
+                         .walls = config->walls,
+                         .seed = FLOW_SEED};
+}
+
 static mcpi_source_t *flow_on(const whole_t *whole)
 {
-    const mcpi_config_t *config = whole->config;
-    const mcpi_flow_t flow = {.nb = (int)config->nb,
-                              .cfl = config->cfl,
-                              .mach = config->mach,
-                              .reynolds = config->reynolds,
-                              .walls = config->walls,
-                              .seed = FLOW_SEED};
+    const mcpi_flow_t flow = mcpi_flow_of(whole->config);
     int64_t n = 0, *own = rt_comm_size() > 1 ? find_own(whole, &n) : NULL;
     mcpi_piece_t *piece;
     rt_mesh_t *mesh = make_mesh(whole, own, n, &piece);

@@ -98,6 +98,29 @@ static void find_places(const line_t *line, int ranks, place_t *place)
     RT_FREE(weight, RT_HOST);
 }
 
+static void line_destroy(line_t *line)
+{
+    RT_FREE(line->key, RT_HOST);
+    RT_FREE(line->list, RT_HOST);
+    RT_FREE(line->before, RT_HOST);
+}
+
+void mcpi_owners(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n,
+                 int ranks, int32_t *owner)
+{
+    line_t line = line_new(key, number, blocks, n);
+    place_t *place = RT_NEW(place_t, (size_t)ranks, RT_HOST);
+    find_places(&line, ranks, place);
+    int64_t at = 0;
+    for (int r = 0; r < ranks; r++) {
+        const int64_t end = r < ranks - 1 ? count_before(&line, place[r]) : n;
+        for (; at < end; at++)
+            owner[line.list[at]] = r;
+    }
+    RT_FREE(place, RT_HOST);
+    line_destroy(&line);
+}
+
 /* Returns x[n] sorted, and frees x, which is from malloc. */
 static int64_t *sorted(int64_t *x, int64_t n)
 {
@@ -134,9 +157,7 @@ int64_t *mcpi_partition(const uint64_t *key, const int64_t *number, const int32_
         count[rank] = end - begin;
         begin = end;
     }
-    RT_FREE(line.key, RT_HOST);
-    RT_FREE(line.list, RT_HOST);
-    RT_FREE(line.before, RT_HOST);
+    line_destroy(&line);
     int64_t *mine = rt_comm_exchange(send, count, sizeof *send, received);
     *owned = 0;
     for (int rank = 0; rank < ranks; rank++)
