@@ -173,6 +173,28 @@ static inline mcpi_piece_t *piece_of(const mcpi_graph_t *graph, const int32_t *o
     return piece;
 }
 
+/* Makes the part of a rank from the row numbers of the whole. */
+static inline mcpi_part_t *part_of(const mcpi_graph_t *graph, const mcpi_order_t *whole,
+                                   const int32_t *owner, int rank)
+{
+    mcpi_graph_t *cut;
+    mcpi_piece_t *piece = piece_of(graph, owner, rank, &cut);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
+    int64_t *row = RT_NEW(int64_t, (size_t)piece->vertices, RT_HOST);
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        colour[v] = whole->colour[piece->number[v]];
+        row[v] = whole->row[piece->number[v]];
+    }
+    const mcpi_order_t order = {
+        .colours = whole->colours, .colour = colour, .start = whole->start, .row = row};
+    mcpi_part_t *part = mcpi_part_new(cut, piece, &order);
+    RT_FREE(colour, RT_HOST);
+    RT_FREE(row, RT_HOST);
+    mcpi_graph_destroy(cut);
+    mcpi_piece_destroy(piece);
+    return part;
+}
+
 static inline double *lattice_points(int n)
 {
     double *x = RT_NEW(double, 3 * (size_t)n * (size_t)n * (size_t)n, RT_HOST);

@@ -81,15 +81,35 @@ static mcpi_home_t *look_for_homes(const play_t *p, const mcpi_part_t *part)
     return home;
 }
 
+/* Numbers the rows of a whole graph, here alone: by colour, by rank, by vertex. */
+static mcpi_order_t whole_order(const mcpi_graph_t *graph, const int32_t *owner,
+                                const uint16_t *colour, int colours)
+{
+    mcpi_order_t o = {.colours = colours,
+                      .colour = colour,
+                      .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
+                      .row = RT_NEW(int64_t, (size_t)graph->rows, RT_HOST)};
+    int64_t row = 0;
+    for (int c = 0; c < colours; c++) {
+        o.start[c] = row;
+        for (int r = 0; r < RANKS; r++)
+            for (int64_t v = 0; v < graph->rows; v++)
+                if (colour[v] == c && owner[v] == r)
+                    o.row[v] = row++;
+    }
+    o.start[colours] = row;
+    return o;
+}
+
 static void open_play(play_t *p, const mcpi_graph_t *graph, const int32_t *owner)
 {
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
-    p->colours = mcpi_colour(graph, colour);
-    mcpi_order_t *o = mcpi_order_new(graph, colour, p->colours, MCPI_RCM, NULL, 4);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
+    p->colours = colour_whole(graph, colour);
+    mcpi_order_t o = whole_order(graph, owner, colour, p->colours);
     p->first[0] = 0;
     for (int r = 0; r < RANKS; r++) {
         rank_t *k = &p->rank[r];
-        k->part = mcpi_part_new(graph, o, owner, r);
+        k->part = part_of(graph, &o, owner, r);
         k->blocks = MOST_BLOCKS - 2 * r;
         k->chunks = cut(k->part);
         k->share = mcpi_shares_new(k->part, &k->chunks, k->blocks);
@@ -105,7 +125,8 @@ static void open_play(play_t *p, const mcpi_graph_t *graph, const int32_t *owner
         k->near = mcpi_near_new(k->part, k->block, k->home, RANKS, r, p->first);
         k->updates = RT_NEW(int, (size_t)(k->part->rows + k->part->ghosts), RT_HOST);
     }
-    mcpi_order_destroy(o);
+    RT_FREE(o.start, RT_HOST);
+    RT_FREE(o.row, RT_HOST);
     RT_FREE(colour, RT_HOST);
 }
 
@@ -323,7 +344,7 @@ int main(int argc, char **argv)
     mcpi_graph_t *graph = lattice(8, 60);
     int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
     static play_t p;
-    mcpi_partition(graph, NULL, RANKS, owner);
+    divide(graph, RANKS, owner);
     open_play(&p, graph, owner);
     if (rt_comm_size() == RANKS)
         check_messages(&p);

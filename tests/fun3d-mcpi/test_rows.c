@@ -262,28 +262,6 @@ static int64_t bad_between(mcpi_part_t *const *part, int ranks, int64_t rows)
     return bad;
 }
 
-/* Makes the part of a rank from the row numbers of the whole. */
-static mcpi_part_t *part_of(const mcpi_graph_t *graph, const order_t *w, const int32_t *owner,
-                            int rank)
-{
-    mcpi_graph_t *cut;
-    mcpi_piece_t *piece = piece_of(graph, owner, rank, &cut);
-    uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
-    int64_t *row = RT_NEW(int64_t, (size_t)piece->vertices, RT_HOST);
-    for (int64_t v = 0; v < piece->vertices; v++) {
-        colour[v] = w->colour[piece->number[v]];
-        row[v] = w->o->row[piece->number[v]];
-    }
-    const mcpi_order_t order = {
-        .colours = w->o->colours, .colour = colour, .start = w->o->start, .row = row};
-    mcpi_part_t *part = mcpi_part_new(cut, piece, &order);
-    RT_FREE(colour, RT_HOST);
-    RT_FREE(row, RT_HOST);
-    mcpi_graph_destroy(cut);
-    mcpi_piece_destroy(piece);
-    return part;
-}
-
 /* Checks all ranks' parts of the graph; given NULL: owners by `divide`. Returns the number of all
  * ghosts. */
 static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, int ranks,
@@ -302,12 +280,12 @@ static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, in
         divide(graph, ranks, owner);
     for (int rank = 0; rank < ranks; rank++) {
         rt_threads_set(1);
-        part[rank] = part_of(graph, &w, owner, rank);
+        part[rank] = part_of(graph, w.o, owner, rank);
         CHECK(bad_rows(part[rank], &w, owner, rank) == 0);
         CHECK(bad_columns(graph, part[rank], &w) == 0);
         for (int threads = 2; threads <= 3; threads++) {
             rt_threads_set(threads);
-            mcpi_part_t *again = part_of(graph, &w, owner, rank);
+            mcpi_part_t *again = part_of(graph, w.o, owner, rank);
             CHECK(same_parts(part[rank], again));
             mcpi_part_destroy(again);
         }
