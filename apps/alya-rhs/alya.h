@@ -77,8 +77,11 @@ typedef struct {
 void *alya_problem_new(const rt_run_t *run, void *input);
 void alya_problem_destroy(void *problem);
 void alya_digest(const void *problem, rt_digest_t *digest);
+/* Makes the halo of the shared nodes: entries are nodes, of up to 3 components; or, if r_stride is
+ * not 0, the single values 0 .. 2 of each in an array [nodes][r_stride]. NULL: no node is shared.
+ * Collective. */
 rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind_t kind,
-                         rt_space_t space);
+                         rt_space_t space, int r_stride);
 
 /* --- solve.c --- */
 enum { ALYA_WATCHED = 2, ALYA_WITNESSES = 256 };
@@ -92,6 +95,7 @@ struct alya_solver {
     alya_view_t view;
     rt_halo_t *halo;
     bool own_halo;
+    void *exchange;                /* does what the halo is for, in a kernel of its own; or NULL */
     alya_schedule_t *own_schedule; /* in chunks of another size than the problem's, or NULL */
     alya_physics_t physics;
     double *record; /* [nodes][packed], or NULL */
