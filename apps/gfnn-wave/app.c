@@ -355,8 +355,8 @@ static void result(const void *solver, rt_result_t *out)
     rt_json_text(out->json, "ladder", s->rung->ladder);
     rt_json_real(out->json, "seconds_model", p->seconds_model);
     rt_json_real(out->json, "seconds_coefficients", p->seconds_coef);
-    if (s->halo_fine)
-        rt_json_text(out->json, "transport", rt_halo_info(s->halo_fine).transport);
+    if (s->transport)
+        rt_json_text(out->json, "transport", s->transport);
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
         return;
     rt_json_text(out->json, "preconditioner", preconds[p->config->precond]);
