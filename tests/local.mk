@@ -71,6 +71,7 @@ rt_gpu_scripts = \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
+	tests/gfnn-wave/gpu_lost.sh \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh
@@ -118,7 +119,7 @@ tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mut
 rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants tests/alya-rhs/nodes
 rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/fun3d-mcpi/lost
-rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes
+rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
 $(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a
@@ -130,9 +131,10 @@ $(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
 
 # Apps whose GPU is lost while they work, for gpu_lost.sh.
 if HAVE_CUDA
-check_PROGRAMS += tests/nekbone/lost tests/fun3d-mcpi/lost
+check_PROGRAMS += tests/nekbone/lost tests/fun3d-mcpi/lost tests/gfnn-wave/lost
 tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu tests/common/lost.cuh
 tests_fun3d_mcpi_lost_SOURCES = tests/fun3d-mcpi/lost.cu tests/common/lost.cuh
+tests_gfnn_wave_lost_SOURCES = tests/gfnn-wave/lost.cu tests/common/lost.cuh
 endif
 
 # The programs as on several nodes, for many_ranks.sh.

@@ -258,11 +258,9 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     const gfnn_factors_t f(cg);
     if (f.ended)
         return;
-    update_t<moves> job = {q, r, z, f.alpha, f.scale, g.fine.plane, g.wide.plane, 0, 0, {}, {}};
+    update_t<moves> job = {q, r, z, f.alpha(), f.scale(), g.fine.plane, g.wide.plane, 0, 0, {}, {}};
     each_block(g, held, id, all, job);
-    double sums[2] = {job.rr, job.zr};
-    if (gfnn_grid_sums<GFNN_THREADS>(parts, sums))
-        gfnn_settle(cg, moves ? GFNN_UPDATED : GFNN_BEGUN, sums);
+    gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }
 
 /* Every kernel with D has this grid. */

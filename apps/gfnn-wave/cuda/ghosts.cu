@@ -17,8 +17,8 @@
  * counting. A rank cannot be two exchanges ahead, so a flag is never overwritten before it is read.
  *
  * Why it ends. The first block sends `ready` before it waits for anything, and blocks that wait are
- * few enough to run at once. A flag that takes longer than PATIENCE is not waited for again, and the
- * vector gets a NaN: the result is rated INVALID instead of hanging.
+ * few enough to run at once. A kernel that waits longer than PATIENCE fails, so a rank that is left
+ * alone ends with CUDA's error.
  */
 #include "config.h"
 #include "halo/peer_memory.h"
@@ -32,7 +32,7 @@ namespace
  * thread. */
 enum { THREADS = 256, BLOCKS = 4, AT_ONCE = 2, MOST = 512, FLAG_WORDS = 8 };
 
-constexpr unsigned long long PATIENCE = 30000000000ULL; /* ns */
+constexpr unsigned long long PATIENCE = 25000000000ULL; /* ns */
 
 /* Patches of one kind of vector, with a share of the blocks each. */
 struct part_t {
@@ -48,7 +48,6 @@ struct plan_t {
 /* What a GPU counts; device memory. */
 struct count_t {
     unsigned turn, ticket;
-    unsigned long long patience;
 };
 enum { READY, DONE, KINDS };
 
@@ -86,11 +85,9 @@ __device__ __forceinline__ void wait_for(const exchange_t &e, int from, int kind
     unsigned value;
     do {
         asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-        if (static_cast<int>(value - turn) >= 0)
-            return;
-    } while (rt_mail_clock() - begun <=
-             *static_cast<volatile unsigned long long *>(&e.count->patience));
-    *static_cast<volatile unsigned long long *>(&e.count->patience) = 0;
+        if (rt_mail_clock() - begun > PATIENCE)
+            __trap();
+    } while (static_cast<int>(value - turn) < 0);
 }
 
 /* Copies this block's share of a patch. */
@@ -124,8 +121,7 @@ __device__ __forceinline__ void store_part(const exchange_t &e, const part_t &pa
 }
 
 /* Ends an exchange, in the last block that stored into other ranks' memory. */
-template <class T>
-__device__ __forceinline__ void end_exchange(const exchange_t &e, T *x, unsigned turn)
+__device__ __forceinline__ void end_exchange(const exchange_t &e, unsigned turn)
 {
     const int rank = threadIdx.x;
     __threadfence_system();
@@ -138,8 +134,6 @@ __device__ __forceinline__ void end_exchange(const exchange_t &e, T *x, unsigned
         return;
     e.count->ticket = 0;
     e.count->turn = turn;
-    if (*static_cast<volatile unsigned long long *>(&e.count->patience) == 0)
-        memset(x + e.lines.origin, 0xff, sizeof *x); /* a NaN */
 }
 
 /* Returns the number of this block's part. The lanes of a warp look at 32 parts at once: one after
@@ -179,7 +173,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
     }
     __syncthreads();
     if (last)
-        end_exchange(e, x, turn);
+        end_exchange(e, turn);
 }
 
 } // namespace
@@ -222,10 +216,10 @@ static void make_plan(gfnn_ghosts_t *ghosts, const gfnn_view_t *view, int kind)
     for (int i = 0; i < count; i++)
         remote += patch[i].rank != me ? nodes_of(patch[i]) : 0;
     const double most = static_cast<double>(BLOCKS) * rt_device_gpu()->multiprocessors;
-    const double least = THREADS * AT_ONCE, share = fmax(least, ceil(remote / most));
+    const double share = fmax(static_cast<double>(THREADS), ceil(remote / most));
     for (int i = 0; i < count; i++) {
         const unsigned first = plan->blocks;
-        const double each = patch[i].rank != me ? share : least;
+        const double each = patch[i].rank != me ? share : THREADS;
         plan->blocks += static_cast<unsigned>(ceil(nodes_of(patch[i]) / each));
         part[i] = {patch[i], first, plan->blocks};
         if (patch[i].rank != me)
@@ -312,7 +306,7 @@ void *gfnn_cuda_share(const gfnn_view_t *view, size_t bytes)
     gfnn_ghosts_t *ghosts = gfnn_vectors_data(view)->ghosts;
     const size_t flags =
         static_cast<size_t>(KINDS) * static_cast<size_t>(rt_comm_size()) * FLAG_WORDS;
-    const count_t begin = {0, 0, PATIENCE};
+    const count_t begin = {0, 0};
     char text[RT_PEER_LINE] = "";
     if (!ghosts->count) {
         if (!rt_peer_new(&ghosts->flag, flags * sizeof(unsigned), text))

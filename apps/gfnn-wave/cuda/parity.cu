@@ -280,11 +280,9 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     settle(top - 1, x.at((top - 1) % slots) + at);
     if constexpr (dot) {
         double sums[1] = {sum};
-        if (!gfnn_grid_sums<S::threads>(parts, sums))
-            return;
         if (cg)
-            gfnn_settle(cg, GFNN_APPLIED, sums);
-        else if (threadIdx.x == 0)
+            gfnn_end_loop<S::threads, 1>(parts, cg, GFNN_APPLIED, sum, 0);
+        else if (gfnn_grid_sums<S::threads>(parts, sums) && threadIdx.x == 0)
             *product = sums[0];
     }
 }

@@ -76,10 +76,10 @@ __device__ __forceinline__ bool gfnn_grid_sums(const gfnn_parts_t &parts, double
 }
 
 /* Takes the sums of a stage, of all ranks or of this one, and forms what follows; tells the host of
- * a start or an end. For one thread; a call, so that the loop before it keeps its registers. The
- * residual is there before the progress that announces it. */
-static __device__ __noinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage_t stage, double first,
-                                                    double second, const gfnn_method_t *method)
+ * a start or an end. For one thread. The residual is there before the progress that announces it. */
+static __device__ __forceinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage_t stage,
+                                                       double first, double second,
+                                                       const gfnn_method_t *method)
 {
     gfnn_cg_t cg = *at;
     if (method)
@@ -108,15 +108,50 @@ __device__ __forceinline__ void gfnn_settle(gfnn_cg_t *cg, gfnn_stage_t stage, d
         gfnn_form_stage(cg, stage, sum[0], count > 1 ? sum[count - 1] : 0, method);
 }
 
-/* The scalars that a loop reads. */
+/* Ends a loop with sums over the grid, all of whose threads call it. A call, not inlined: otherwise
+ * the sums and what is made of them take registers from the loop, whose values then spill. */
+template <int threads, int count, bool largest = false>
+static __device__ __noinline__ void gfnn_end_loop(const gfnn_parts_t parts, gfnn_cg_t *cg,
+                                                  gfnn_stage_t stage, double first, double second,
+                                                  const gfnn_method_t *method = nullptr)
+{
+    double sums[count];
+    sums[0] = first;
+    if (count > 1)
+        sums[count - 1] = second;
+    if (gfnn_grid_sums<threads, count, largest>(parts, sums))
+        gfnn_settle<count, largest>(cg, stage, sums, method);
+}
+
+/* The scalars that a loop reads, in shared memory: in registers they make the loop spill. All threads
+ * of the block make it. */
 struct gfnn_factors_t {
-    double alpha, beta, scale;
+    const volatile double *of;
     bool ended;
 
     __device__ __forceinline__ explicit gfnn_factors_t(const gfnn_cg_t *cg)
-        : alpha(__ldcg(&cg->alpha)), beta(__ldcg(&cg->beta)), scale(__ldcg(&cg->scale)),
-          ended((__ldcg(&cg->told.progress) & 1) != 0)
     {
+        __shared__ double factor[3];
+        if (threadIdx.x == 0) {
+            factor[0] = __ldcg(&cg->alpha);
+            factor[1] = __ldcg(&cg->beta);
+            factor[2] = __ldcg(&cg->scale);
+        }
+        ended = (__ldcg(&cg->told.progress) & 1) != 0;
+        __syncthreads();
+        of = factor;
+    }
+    __device__ __forceinline__ double alpha() const
+    {
+        return of[0];
+    }
+    __device__ __forceinline__ double beta() const
+    {
+        return of[1];
+    }
+    __device__ __forceinline__ double scale() const
+    {
+        return of[2];
     }
 };
 

@@ -74,18 +74,17 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
                  const double *__restrict__ f, double *__restrict__ r, double *__restrict__ x,
                  gfnn_parts_t parts)
 {
-    double sums[2] = {0, 0};
+    double ff = 0, most = 0;
     gfnn_each_ahead<2>(
         g, [=](int64_t at, int64_t) { return f[at]; },
         [&](int64_t at, int64_t, double value) {
             const double size = fabs(value);
             r[at] = value;
             x[at] = 0;
-            sums[0] += value * value;
-            sums[1] = size <= sums[1] ? sums[1] : size;
+            ff += value * value;
+            most = size <= most ? most : size;
         });
-    if (gfnn_grid_sums<GFNN_THREADS, 2, true>(parts, sums))
-        gfnn_settle<2, true>(cg, GFNN_STARTED, sums, &method);
+    gfnn_end_loop<GFNN_THREADS, 2, true>(parts, cg, GFNN_STARTED, ff, most, &method);
 }
 
 template <class Low>
@@ -95,7 +94,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 {
     const gfnn_factors_t f(cg);
     gfnn_each_value<4>(g, [=](int64_t at, int64_t wide) {
-        store_low(low, wide, static_cast<float>(f.scale * r[at]));
+        store_low(low, wide, static_cast<float>(f.scale() * r[at]));
     });
 }
 
@@ -105,7 +104,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
                   double *__restrict__ r, Low *__restrict__ low, gfnn_parts_t parts)
 {
     const gfnn_factors_t f(cg);
-    double sums[2] = {0, 0};
+    double rr = 0;
     if (f.ended)
         return;
     gfnn_each_ahead<2>(
@@ -114,14 +113,13 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
             return double2{r[at], q[at]};
         },
         [&](int64_t at, int64_t wide, double2 v) {
-            const double value = v.x - f.alpha * v.y;
+            const double value = v.x - f.alpha() * v.y;
             r[at] = value;
             if (low)
-                store_low(low, wide, static_cast<float>(f.scale * value));
-            sums[0] += value * value;
+                store_low(low, wide, static_cast<float>(f.scale() * value));
+            rr += value * value;
         });
-    if (gfnn_grid_sums<GFNN_THREADS>(parts, sums))
-        gfnn_settle(cg, GFNN_UPDATED, sums);
+    gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
 }
 
 template <bool two>
@@ -129,15 +127,14 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z,
                 const double *__restrict__ r, const double *__restrict__ q, gfnn_parts_t parts)
 {
-    double sums[2] = {0, 0};
+    double zr = 0, zq = 0;
     gfnn_each_value<2>(g, [&](int64_t at, int64_t wide) {
         const double value = z[wide];
-        sums[0] += value * r[at];
+        zr += value * r[at];
         if (two)
-            sums[1] += value * q[at];
+            zq += value * q[at];
     });
-    if (gfnn_grid_sums<GFNN_THREADS>(parts, sums))
-        gfnn_settle(cg, GFNN_PRECONDITIONED, sums);
+    gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_PRECONDITIONED, zr, zq);
 }
 
 /* z on `wide`, or r, which is T of `fine`. */
@@ -152,7 +149,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     };
     constexpr bool plain = sizeof(T) == sizeof(double);
     const gfnn_factors_t f(cg);
-    const double back = plain ? 1 : 1 / f.scale;
+    const double back = plain ? 1 : 1 / f.scale();
     if (f.ended)
         return;
     gfnn_each_ahead<2>(
@@ -162,8 +159,8 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         },
         [=](int64_t at, int64_t, const value_t &v) {
             if (!first)
-                x[at] = v.x + f.alpha * v.p;
-            p[at] = first ? back * v.z : back * v.z + f.beta * v.p;
+                x[at] = v.x + f.alpha() * v.p;
+            p[at] = first ? back * v.z : back * v.z + f.beta() * v.p;
         });
 }
 
@@ -179,7 +176,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         [=](int64_t at, int64_t) {
             return double2{x[at], p[at]};
         },
-        [=](int64_t at, int64_t, double2 v) { x[at] = v.x + f.alpha * v.y; });
+        [=](int64_t at, int64_t, double2 v) { x[at] = v.x + f.alpha() * v.y; });
 }
 
 /* As axpby. */
