@@ -219,7 +219,7 @@ static void make_plan(gfnn_ghosts_t *ghosts, const gfnn_view_t *view, int kind)
     const double share = fmax(static_cast<double>(THREADS), ceil(remote / most));
     for (int i = 0; i < count; i++) {
         const unsigned first = plan->blocks;
-        const double each = patch[i].rank != me ? share : THREADS;
+        const double each = patch[i].rank != me ? share : static_cast<double>(THREADS);
         plan->blocks += static_cast<unsigned>(ceil(nodes_of(patch[i]) / each));
         part[i] = {patch[i], first, plan->blocks};
         if (patch[i].rank != me)
