@@ -20,6 +20,7 @@ from . import (ENVIRONMENT, INVALID, VALID, Fault, figures, lessons, page, plots
 from .cli import minutes, seconds
 from .page import Html, details, fill, inline, join, pre
 from .progress import Line
+from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
@@ -215,11 +216,6 @@ def measured(one: Page) -> list[tuple[str, str]]:
             ('done', rate(rung.flops, 'GFlop/s', arithmetic))]
 
 
-def plain(text: str) -> str:
-    """Returns a lesson's text with its links as text: their targets are not next to the page."""
-    return re.sub(r'\[([^\]]*)\]\([^)]*\)', r'`\1`', re.sub(r'\[`([^\]]*)`\]\([^)]*\)', r'[\1]()', text))
-
-
 def machine(one: Page) -> list[tuple[str, str]]:
     """Returns paragraphs and blocks on what was measured here: (text, block) pairs; either may be empty."""
     rung = one.rung
@@ -299,13 +295,6 @@ def markdown(lesson: lessons.Lessons, result: figures.Result, pages: list[Page],
 
 
 # ---- HTML ----
-
-def prose(text: str) -> Html:
-    """Returns paragraphs of Markdown, with its code and emphasis, as HTML."""
-    marked = re.sub(r'`([^`]+)`', r'<code>\1</code>', escape(plain(text), quote=False))
-    parts = re.sub(r'\*([^*\n]+)\*', r'<em>\1</em>', marked).split('\n\n')
-    return join(inline('p', Html(part)) for part in parts)
-
 
 def diff_of(lines: list[str]) -> Html:
     kinds = {'+': 'add', '-': 'del', '@': 'at'}

@@ -181,10 +181,12 @@ def problems(app: str, tree: str) -> list[str]:
 
 # ---- Exercises: a source without some bodies ----
 
+TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)  # comments, strings, letters
+
+
 def blanked(text: str) -> str:
     """Returns the text with comments, strings and characters as blanks, every other character where it was."""
-    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
-    return pattern.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
+    return TEXTS.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
 
 
 def closing(text: str, at: int) -> int:

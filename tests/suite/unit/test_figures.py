@@ -6,7 +6,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, exercise, figures, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, figures, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -192,23 +192,6 @@ class Scale(unittest.TestCase):
         last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
         self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
         self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
-
-
-class Grade(unittest.TestCase):
-    def test_ranked(self):
-        """A ratio is told only beyond the noise, and not at all on a machine that is too noisy."""
-        own = exercise.Time(1.0, 'loop', 0.02)
-        for seconds, noise, said in ((1.5, 0.01, '1.50x as fast as x'), (0.5, 0.01, '0.50x as fast as x'),
-                                     (1.02, 0.01, 'as fast as x, within the noise of 3.0 %'),
-                                     (3.0, 0.09, 'not ranked against x: the times of this machine differ by 11 %')):
-            self.assertEqual(exercise.ranked(own, exercise.Time(seconds, 'loop', noise), 'x'), said)
-
-    def test_time(self):
-        turns = [results.Rung.from_json({**program().rungs[0].to_json(), 'seconds_per_unit': seconds, 'spread': 0.04})
-                 for seconds in (1.0, 1.1, 1.2)]
-        self.assertEqual(exercise.time_of(turns)[0], 1.1)
-        self.assertAlmostEqual(exercise.time_of(turns).noise, 0.1 / 1.1)
-        self.assertEqual(exercise.time_of(turns[:1]).noise, 0.02)
 
 
 class Soak(unittest.TestCase):
