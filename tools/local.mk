@@ -10,6 +10,9 @@ suitedocsdir = $(pkgdatadir)/docs
 dist_suitedocs_DATA = docs/result-schema.json
 lessonsdir = $(pkgdatadir)/docs/lessons
 dist_lessons_DATA = $(wildcard $(srcdir)/docs/lessons/*.md)
+drawingsdir = $(lessonsdir)/drawings
+dist_drawings_DATA = $(wildcard $(srcdir)/docs/lessons/drawings/*.svg)
+EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need the source tree anyway
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 

@@ -7,14 +7,14 @@ tiny="--elements 2x2x2 --degree 2 --iterations 5"
 # --- the lesson ---
 refuses 2 "there is no app 'nothing'" climb nothing
 refuses 2 "nekbone has no rung 'nothing'" exercise nekbone nothing
-ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson -- $tiny
+ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson --notebook --slides -- $tiny
 absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # five CPU rungs, and kokkos
 says "$((6 - absent)) run here"
 [ "$(wc -l <err)" -ge 2 ] && grep -q '^ladder: [0-9]* s$' err || fail "no word on how far it is: $(cat err)"
 [ -z "$(find lesson -name '.part*')" ] || fail "a part of a file is left: $(ls -A lesson)"
 grep -q '<script\|src="http\|href="http' lesson/lesson.html && fail "the page needs more than itself"
 grep -qF '<span class="del">-static void gradient_and_factors(' lesson/lesson.html || fail "no diff from reference to scalar"
-grep -qF 'Not run here: ' lesson/lesson.html || [ "$(grep -c '^VALID, ' lesson/lesson.md)" = 15 ] || fail "nothing on what is absent"
+grep -qF 'What did not run here' lesson/lesson.html || [ "$(grep -c '^VALID, ' lesson/lesson.md)" = 15 ] || fail "nothing on what is absent"
 [ "$(grep -c '<section class="rung"' lesson/lesson.html)" = "$(grep -c '^RUNG(' "$here/apps/nekbone/ladder.def")" ] || fail "not a page a rung"
 awk '/^## 2/ { on = 1 } /^## 3/ { on = 0 } on' lesson/lesson.md >scalar.md
 awk '/<details>/ { hidden = 1 } /<\/details>/ { hidden = 0 } !hidden' scalar.md >shown
@@ -23,6 +23,21 @@ grep -qF '120,000 flops' scalar.md || fail "there is no answer"
 grep -q '120,000 flops\|us per\|limits' shown && fail "the answer, or what was measured, is not folded away"
 grep -q '^  gather-scatter' scalar.md || fail "where the time goes is not there"
 grep -q 'What limits it here: ' scalar.md || fail "nothing on what limits the rung"
+
+[ "$(wc -c <lesson/lesson.md)" -lt 80000 ] || fail "lesson.md has $(wc -c <lesson/lesson.md) bytes"
+grep -q '<script\|src="http\|href="http' lesson/slides.html && fail "the slides need more than themselves"
+if "$python" -c 'import nbclient, nbformat, ipykernel' 2>import; then
+    (cd lesson && "$python" - 2>&1) <<'end' || fail "the notebook"
+import nbclient, nbformat
+book = nbformat.read('lesson.ipynb', 4)
+nbformat.validate(book)
+nbclient.NotebookClient(book, timeout=120).execute()
+said = [output.get('text', '') for cell in book.cells if cell.cell_type == 'code' for output in cell.outputs]
+assert sum('per iteration' in text for text in said) >= 5, said
+end
+else
+    echo "the notebook was not executed: $(tail -n 1 import)"
+fi
 
 # --- exercises: what can run here, and what the folder holds ---
 ends 0 $rooftop exercise nekbone --bindir "${nekbone%/*}"
@@ -39,6 +54,18 @@ grep -qF '208 bytes' task/README.md task/task.html && fail "the task tells the a
 cp task/vector.c mine.c
 refuses 2 "is not overwritten" exercise nekbone vector --into task
 cmp -s mine.c task/vector.c || fail "what was written is gone"
+
+# A starter is right, and has the functions of the solution; all of them are built and graded with make check-long.
+$rooftop exercise nekbone scalar --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
+ends 0 $rooftop exercise nekbone scalar --hint 3
+says "Along j there are n products"
+ends 0 $rooftop grade nekbone scalar start/scalar.c --build "$top" --seconds 0 -- --device cpu $tiny
+says "right: "
+for file in $([ -n "${RT_CHECK_LONG:-}" ] && cd "$here/docs/lessons/exercises" && ls */*.md); do
+    of=${file%%/*} name=$(basename "$file" .md)
+    $rooftop exercise $of $name --into start-$of-$name >out 2>err || continue # it cannot run here
+    ends 0 $rooftop grade $of $name "$(ls start-$of-$name/*.c*)" --build "$top" --seconds 0
+done
 
 # --- grade: a class of submissions, of which none stops the others ---
 refuses 2 "not a build" grade nekbone scalar mine.c --build task

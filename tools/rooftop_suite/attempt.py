@@ -122,8 +122,8 @@ def build(task: Task, file: str, folder: str, scratch: str, prepare: Prepare = N
     ended = programs.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={source}', program],
                          limit=COMPILING, prepare=prepare)
     if ended.exit != 0:
-        ours = os.path.join(scratch, 'source', task.file)
-        said = said_by(ended, ours).replace(ours, file)
+        copy = os.path.join(scratch, 'source', task.file)
+        said = said_by(ended, copy).replace(copy, file)
         raise NotBuilt(f'{ended.why}\n{said}' if ended.why else said)
     theirs = symbols(os.path.join(scratch, 'rung.o'))
     ours = symbols(os.path.join(folder, task.compiled.rpartition('.')[0] + '.o'))

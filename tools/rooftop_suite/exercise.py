@@ -69,7 +69,8 @@ def header(task: tasks.Task, exercise: lessons.Exercise) -> str:
 def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, list[str]]]:
     """Returns [(title, paragraphs)] of the task, without hints. '1. ' begins an item of a list."""
     functions = ', '.join(f'`{function}`' for function in exercise.names)
-    start = f'`{task.base}` is right as it is, and slow: {task.slow} Make it faster, and keep it right.' \
+    bad = 'slow' if task.lesson else 'wasteful'
+    start = f'`{task.base}` is right as it is, and {bad}: {task.slow} Make it better, and keep it right.' \
         if task.starter else f'In `{task.base}` the part to write is empty, and the rest of the file is complete.'
     out = [('Idea', [task.lesson.idea]), ('First predict', [task.lesson.predict])] if task.lesson else []
     steps = [f'{i}. {step}' for i, step in enumerate(task.steps, 1)]
@@ -78,9 +79,9 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
         f', explained in docs/lessons/{task.app}.md under "{task.name}".' if task.lesson else '.')
     ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
     return out + [
-        ('Then write', [f'{functions}: {exercise.task}', start, *steps, *before,
+        ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
                         'The headers that it includes are in `headers/`, to read.']),
-        ('Then measure', [
+        ('Measure', [
             '`./check.sh` builds the file in place of the original, says whether it is right, and how fast it is beside '
             f"the repository's.{ranks} Options of {task.app} follow `--`, as in `./check.sh -- --size tiny`.",
             'Compare with what you predicted.']),

@@ -313,6 +313,7 @@ def main(args: argparse.Namespace) -> int:
     todo = submissions(args.all, task) if args.all else []
     if confine.blind():
         print(f'rooftop: {confine.blind()}', file=sys.stderr)
+    os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         build = attempt.find_build(args.build, args.configure, task.tree, scratch)
         bench = Bench(args, task, build, attempt.repository_program(build, task.app),
