@@ -52,11 +52,15 @@ static void gather(const gfnn_view_t *view, const double *dots, int n, const gfn
         place->cg->sums[0] += all[i];
 }
 
+/* The largest |f| is for a preconditioner that reads a scaled r. */
 static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
 {
+    const gfnn_method_t *method = &place->cg->method;
     double *sums = place->cg->sums;
-    rt_comm_sum(sums, stage == GFNN_STARTED || stage == GFNN_APPLIED ? 1 : 2);
-    if (stage == GFNN_STARTED)
+    const bool alone =
+        stage == GFNN_STARTED || stage == GFNN_APPLIED || (stage == GFNN_UPDATED && !method->fused);
+    rt_comm_sum(sums, alone ? 1 : 2);
+    if (stage == GFNN_STARTED && !method->plain && !method->fused)
         rt_comm_max(sums + 1, 1);
     gfnn_form(place->cg, stage);
 }
