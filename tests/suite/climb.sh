@@ -56,11 +56,13 @@ refuses 2 "is not overwritten" exercise nekbone vector --into task
 cmp -s mine.c task/vector.c || fail "what was written is gone"
 
 # A starter is right, and has the functions of the solution; all of them are built and graded with make check-long.
-$rooftop exercise nekbone scalar --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
+$rooftop exercise nekbone scalar --bindir "$top" --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
 ends 0 $rooftop exercise nekbone scalar --hint 3
 says "Along j there are n products"
-ends 0 $rooftop grade nekbone scalar start/scalar.c --build "$top" --seconds 0 -- --device cpu $tiny
-says "right: "
+if [ -x "$here/tools/rooftop" ]; then
+    ends 0 start/check.sh --seconds 0 -- --device cpu $tiny
+    says "right: "
+fi
 for file in $([ -n "${RT_CHECK_LONG:-}" ] && cd "$here/docs/lessons/exercises" && ls */*.md); do
     of=${file%%/*} name=$(basename "$file" .md)
     $rooftop exercise $of $name --into start-$of-$name >out 2>err || continue # it cannot run here

@@ -128,5 +128,6 @@ def build(task: Task, file: str, folder: str, scratch: str, prepare: Prepare = N
     theirs = symbols(os.path.join(scratch, 'rung.o'))
     ours = symbols(os.path.join(folder, task.compiled.rpartition('.')[0] + '.o'))
     if theirs and ours and theirs - ours:
-        raise NotBuilt(f'{file}: defines {", ".join(sorted(theirs - ours))}, which the original does not: make it static')
+        raise NotBuilt(f'{file}: defines {", ".join(sorted(theirs - ours))}, which the original does not: make it '
+                       'static')
     return program

@@ -53,7 +53,8 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Res
     line.tick('ladder: every rung that can run here is verified and timed', 0)
     try:
         ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
-                             output=os.path.join(folder, 'ladder.out'), tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
+                             output=os.path.join(folder, 'ladder.out'),
+                             tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
         line.say(f'ladder: {minutes(ended.seconds)}')
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')

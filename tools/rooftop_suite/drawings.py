@@ -180,7 +180,8 @@ def cache_line(d: Drawing) -> None:
 
 def gpu(d: Drawing) -> None:
     d.rect(4, 4, 712, 126, 'band')
-    d.text(14, 16, 'a multiprocessor: holds several blocks at a time, as many as registers and shared memory allow', 'ink')
+    d.text(14, 16, 'a multiprocessor: holds several blocks at a time, as many as registers and shared memory allow',
+           'ink')
     for b in range(2):
         left = 14 + 352 * b
         d.rect(left, 30, 340, 90, 'grid')
@@ -189,14 +190,15 @@ def gpu(d: Drawing) -> None:
             d.text(left + 8, 62 + 18 * w, f'warp {w}')
             for lane in range(32):
                 d.rect(left + 62 + 8 * lane, 56 + 18 * w, 6.5, 12, 'cuda' if w == 0 and b == 0 else 'soft')
-    d.text(4, 146, 'a warp: 32 lanes, one instruction at a time for all of them; while it waits for memory another runs',
-           'cuda')
+    d.text(4, 146, 'a warp: 32 lanes, one instruction at a time for all of them; while it waits for memory, '
+           'another runs', 'cuda')
     d.text(4, 164, 'occupancy: warps that are there, as a share of those that there can be', 'ink')
 
 
 def coalescing(d: Drawing) -> None:
-    for row, (said, stride, colour) in enumerate((('neighbouring lanes, neighbouring words: 32 lanes, 8 sectors', 1,
-                                                   'kokkos'), ('lanes 32 bytes apart: 32 lanes, 32 sectors', 4, 'bad'))):
+    for row, (said, stride, colour) in enumerate((
+            ('neighbouring lanes, neighbouring words: 32 lanes, 8 sectors', 1, 'kokkos'),
+            ('lanes 32 bytes apart: 32 lanes, 32 sectors', 4, 'bad'))):
         top = 4 + 84 * row
         d.text(4, top + 6, said, colour)
         for i in range(32):

@@ -81,14 +81,14 @@ def judged(turns: list[Turn], spent: float) -> Outcome:
     said = [text for turn in turns for text in turn.disturbed]
     common = max(set(said), key=said.count) if said else ''
     if len(quiet) < MANY * len(turns) or said and not found:
-        return Outcome(None, f'the machine was disturbed in {len(turns) - len(quiet)} of {len(turns)} turns ({common}): '
-                       'nothing is said about speed; grade again on a quiet machine', turns)
+        return Outcome(None, f'the machine was disturbed in {len(turns) - len(quiet)} of {len(turns)} turns '
+                       f'({common}): nothing is said about speed; grade again on a quiet machine', turns)
     if not found:
         return Outcome(None, f'only {len(turns)} turns in {spent:.0f} s, and {LEAST} are needed: give more time '
                        '(--seconds) or a smaller problem', turns)
     if not found.word:
-        return Outcome(None, f'the ratio is between {found.low:.2f} and {found.high:.2f} after {found.turns} turns: the '
-                       'machine is too noisy to tell; grade again on a quiet one, or give more --seconds', turns)
+        return Outcome(None, f'the ratio is between {found.low:.2f} and {found.high:.2f} after {found.turns} turns: '
+                       'the machine is too noisy to tell; grade again on a quiet one, or give more --seconds', turns)
     return Outcome(found, '', turns)
 
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, lessons, machine, programs, results, tasks
+from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, lessons, machine, programs, results, tasks
 from .page import Html, details, document, fill, inline, join
 from .prose import prose
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 # ---- What can run here ----
 
 def absent(app: str, bindir: Optional[str]) -> dict[str, str]:
-    """Returns {rung: why it cannot run here}, as far as it is known; without a program, nothing but GPUs is asked for."""
+    """Returns {rung: why it cannot run here}, as far as the program says so; nothing if there is no program."""
     try:
         return {rung.name: rung.absent for rung in programs.rungs(programs.find(app, bindir)) if rung.absent}
     except Fault:
@@ -82,11 +82,11 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
         ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
                         'The headers that it includes are in `headers/`, to read.']),
         ('Measure', [
-            '`./check.sh` builds the file in place of the original, says whether it is right, and how fast it is beside '
-            f"the repository's.{ranks} Options of {task.app} follow `--`, as in `./check.sh -- --size tiny`.",
+            '`./check.sh` builds the file in place of the original, says whether it is right, and how fast it is '
+            f"beside the repository's.{ranks} Options of {task.app} follow `--`, as in `./check.sh -- --size tiny`.",
             'Compare with what you predicted.']),
-        ('If you are stuck', [f'Three hints, one after the other: `rooftop exercise {task.app} {task.name} --hint 1`, or '
-                              'unfold them in task.html.'] if task.hints else []),
+        ('If you are stuck', [f'Three hints, one after the other: `rooftop exercise {task.app} {task.name} --hint '
+                              '1`, or unfold them in task.html.'] if task.hints else []),
         ('Afterwards', [where])]
 
 
@@ -113,28 +113,42 @@ def page(task: tasks.Task, parts: list[tuple[str, list[str]]]) -> str:
     return document(f'{task.app}: {task.name}', join(body, '\n'))
 
 
-def check_script(task: tasks.Task) -> str:
+def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
+    """Returns the option --build with the build that is in use here, if there is one."""
+    try:
+        program = programs.find(task.app, bindir)
+    except Fault:
+        program = ''
+    for folder in (os.getcwd(), os.path.dirname(os.path.dirname(os.path.dirname(program))), task.tree):
+        if attempt.is_build_of(folder, task.tree):
+            return ['--build', os.path.abspath(folder)]
+    return []
+
+
+def check_script(task: tasks.Task, build: list[str]) -> str:
+    """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
     words = [os.path.realpath(sys.argv[0]), 'grade', task.app, task.name]
     return '#!/bin/sh\n# Builds, verifies and times the solution: status 0 right, 1 wrong.\n' \
-           f'exec {shlex.join(words)} "$(dirname "$0")"/{shlex.quote(task.base)} --source {shlex.quote(task.tree)} "$@"\n'
+           f'exec {shlex.join(words)} "$(dirname "$0")"/{shlex.quote(task.base)} ' \
+           f'{shlex.join(["--source", task.tree, *build])} "$@"\n'
 
 
-def files_of(task: tasks.Task, exercise: lessons.Exercise) -> dict[str, str]:
+def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> dict[str, str]:
     """Returns {path in the folder: text}."""
     def text(path: str) -> str:
         return lessons.text_of(os.path.join(task.tree, path))
 
     parts = paragraphs(task, exercise)
     files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, parts),
-             'task.html': page(task, parts), 'check.sh': check_script(task)}
+             'task.html': page(task, parts), 'check.sh': check_script(task, build)}
     if task.before:
         files[os.path.join('before', os.path.basename(task.before))] = text(task.before)
     files.update({os.path.join('headers', path): text(path) for path in tasks.headers(task)})
     return files
 
 
-def make(task: tasks.Task, exercise: lessons.Exercise, folder: str) -> None:
-    files = files_of(task, exercise)
+def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder: str) -> None:
+    files = files_of(task, exercise, build)
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
     for file, text in files.items():
@@ -151,7 +165,8 @@ def main(args: argparse.Namespace) -> int:
         return VALID
     task = tasks.find(args.app, args.name, tree)
     if not task.exercise:
-        raise Fault(USAGE, f'{args.name} has no exercise; those of {args.app}: {", ".join(tasks.names(args.app, tree))}')
+        raise Fault(USAGE, f'{args.name} has no exercise; those of {args.app}: '
+                    f'{", ".join(tasks.names(args.app, tree))}')
     if args.hint:
         if not task.hints:
             raise Fault(USAGE, f'{args.name} has no hints')
@@ -160,11 +175,12 @@ def main(args: argparse.Namespace) -> int:
     missing = absent(args.app, args.bindir)
     reason = why_not(task, missing)
     if reason and not args.anyway:
-        others = [name for name in tasks.names(args.app, tree) if not why_not(tasks.find(args.app, name, tree), missing)]
+        others = [name for name in tasks.names(args.app, tree)
+                  if not why_not(tasks.find(args.app, name, tree), missing)]
         raise Fault(ENVIRONMENT, f'{args.name} cannot run here: {reason}; exercises of {args.app} that can: '
                     f'{", ".join(others) or "none"}; --anyway makes it all the same')
     folder = args.into or f'{args.app}-{args.name}'
-    make(task, task.exercise, folder)
-    print(f'{folder}: {task.base} {"is right and slow" if task.starter else "lacks " + ", ".join(task.exercise.names)}; '
-          'the task is in README.md and task.html, the test is check.sh')
+    make(task, task.exercise, build_of(task, args.bindir), folder)
+    state = 'is right and slow' if task.starter else f'lacks {", ".join(task.exercise.names)}'
+    print(f'{folder}: {task.base} {state}; the task is in README.md and task.html, the test is check.sh')
     return VALID

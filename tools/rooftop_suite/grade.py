@@ -1,8 +1,8 @@
 """`rooftop grade`: is a solution right, and is it faster or slower than the repository's?
 
 First right or wrong, by the program's own verification, in words that say what to look for. Then the speed, as a ratio
-with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions: each
-is confined (confine.py), and none can stop the others.
+with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions:
+each is confined (confine.py), and none can stop the others.
 """
 import argparse
 import csv
@@ -38,12 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--all', metavar='FOLDER', help='grade every submission in it: files, or folders that hold the file')
     add('--json', metavar='FILE', help='write what was found as JSON')
     add('--csv', metavar='FILE', help='write what was found as a table, a line per submission')
-    add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only right '
-        'or wrong (default 60)')
+    add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
+        'right or wrong (default 60)')
     add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of a submission (default 120)')
     add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a submission, host memory (default 4096)')
-    add('--build', metavar='DIR', help='build of the source tree whose objects are used; it is made if it does not exist '
-        '(default: this folder or the tree, if it is a build, else a temporary one)')
+    add('--build', metavar='DIR', help='build of the source tree whose objects are used; it is made if it does not '
+        'exist (default: this folder or the tree, if it is a build, else a temporary one)')
     add('--configure', metavar='OPTIONS', default='', help='of configure, if a build is made')
     add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
 
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Found:
-    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more lines;
-    speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
+    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more
+    lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
     submission: str
     file: str
     verdict: str = ''
@@ -156,8 +156,11 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
         return got.why.splitlines()[0] if isinstance(got, NotRight) else got
 
     begin = time.monotonic()
-    outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program), bench.args.seconds,
-                         lambda n: line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin))
+    def told(n: int) -> None:
+        line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
+
+    outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
+                         bench.args.seconds, told)
     found.turns, found.no_speed = len(outcome.turns), outcome.why
     if outcome.speed:
         found.speed = outcome.speed.word

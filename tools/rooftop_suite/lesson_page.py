@@ -1,8 +1,8 @@
 """A lesson as a page: what is known of each rung, as HTML and as Markdown.
 
 First the picture of the whole climb and the roofline; then a page per rung that ran here: idea, drawing, question with
-this machine's ceilings, and folded away the answer and what this machine did. The rungs that cannot run here are together
-at the end, without figures. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
+this machine's ceilings, and folded away the answer and what this machine did. The rungs that cannot run here are
+together at the end, without figures. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
 """
 import re
 from dataclasses import dataclass, field
@@ -102,8 +102,8 @@ def least(rung: figures.Rung, result: figures.Result) -> str:
         return ''
     by = [rung.row.bytes_per_unit / bandwidth, rung.row.flop_per_unit / fma]
     scale, unit = figures.time_unit(by[:1])
-    return f'By this machine\'s ceilings, its bytes take at least {figures.short(by[0] / scale)} {unit} per {rung.unit} ' \
-           f'({figures.short(bandwidth / 1e9)} GB/s), its flops {figures.short(by[1] / scale)} {unit} ' \
+    return f'By this machine\'s ceilings, its bytes take at least {figures.short(by[0] / scale)} {unit} per ' \
+           f'{rung.unit} ({figures.short(bandwidth / 1e9)} GB/s), its flops {figures.short(by[1] / scale)} {unit} ' \
            f'({figures.short(fma / 1e9)} GFlop/s): {"memory" if by[0] > by[1] else "arithmetic"} is the limit.'
 
 
@@ -239,15 +239,18 @@ def markdown_page(lesson: Lesson, number: int, one: Page) -> list[str]:
         out += [said] + ([fenced(block)] if block else [])
     out += ['</details>', f'**Look at.** {plain(text.look)}' if text else '']
     if one.changed:
-        out += [f'What changed since {one.before}, in the functions that matter:', fenced('\n'.join(one.changed), 'diff')]
+        out += [f'What changed since {one.before}, in the functions that matter:',
+                fenced('\n'.join(one.changed), 'diff')]
     out.append(f'Source: `{one.path}`' if one.path else '')
     return [part for part in out if part]
 
 
 def markdown(lesson: Lesson) -> str:
-    head = [f'# {lesson.text.title}', plain(lesson.text.introduction), machine_line(lesson.result), f'`{lesson.command}`']
+    head = [f'# {lesson.text.title}', plain(lesson.text.introduction), machine_line(lesson.result),
+            f'`{lesson.command}`']
     rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
-    rows += ['| ' + ' | '.join([one.name, *cells(one), one.rung.verdict if one.rung else '']) + ' |' for one in lesson.here]
+    rows += ['| ' + ' | '.join([one.name, *cells(one), one.rung.verdict if one.rung else '']) + ' |'
+             for one in lesson.here]
     body = [part for number, one in enumerate(lesson.here, 1) for part in markdown_page(lesson, number, one)]
     left = ['## What did not run here', *reasons(lesson), f'Their lessons are in docs/lessons/{lesson.app}.md.'] \
         if lesson.elsewhere else []

@@ -2,7 +2,7 @@
 
     ladder(app, tree)           [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
-    problems(app, tree)         what does not fit, a line each: a rung without a lesson, a lesson without a rung, a lost name
+    problems(app, tree)         what does not fit, a line each: a rung without a lesson, or the reverse, a lost name
     own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
     take_out(text, names)       a source without the bodies of these functions
 

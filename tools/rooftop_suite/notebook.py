@@ -1,4 +1,5 @@
-"""A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb. Its JSON is written here."""
+"""A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb. Its JSON is written
+here."""
 import json
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Markdown of lessons as HTML: paragraphs, lists, code, emphasis. Links become code: their targets are not at the page."""
+"""Markdown of lessons as HTML: paragraphs, code, emphasis. Links become code: their targets are not at the page."""
 import re
 from html import escape
 

@@ -18,6 +18,7 @@ import sys
 from typing import NamedTuple
 
 from . import ENVIRONMENT, Fault, figures, results, shipped
+from .programs import EXTENTS
 from .results import APPS, sha256_of
 
 FILE = ('docs', 'reference', 'ladders.json')
@@ -46,10 +47,9 @@ def compact(path: str) -> dict[str, object]:
     rungs = {rung.name: [float(f'{rung.seconds:.5g}'), rung.unit, round(rung.share_bandwidth or 0, 4),
                          round(rung.share_flops or 0, 4)]
              for rung in result.rungs if rung.fom and rung.seconds}
-    options = ' '.join(f'--{name}={program.options[name]}' for name in ('elements', 'degree', 'cells', 'surface', 'layers')
-                       if name in program.options and (name != 'degree' or program.program == 'nekbone'))
-    return {'app': program.program, 'machine': program.gpu or program.cpu, 'date': program.date[:10], 'options': options,
-            'version': program.version, 'result_sha256': sha256_of(path), 'rungs': rungs}
+    options = ' '.join(f'--{name}={program.options[name]}' for name in EXTENTS[program.program])
+    return {'app': program.program, 'machine': program.gpu or program.cpu, 'date': program.date[:10],
+            'options': options, 'version': program.version, 'result_sha256': sha256_of(path), 'rungs': rungs}
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,5 +1,5 @@
-"""A lesson as slides: one HTML file without network or script. The slides are as high as the window and snap into place;
-what this machine did is folded away until the predictions are on the board."""
+"""A lesson as slides: one HTML file without network or script. The slides are as high as the window and snap into
+place; what this machine did is folded away until the predictions are on the board."""
 from . import page, plots, sections
 from .lesson_page import Lesson, Page, drawing_of, machine, machine_line, question
 from .page import Html, details, fill, inline, join
@@ -16,7 +16,8 @@ def rung_slide(lesson: Lesson, number: int, one: Page) -> Html:
     shown = [prose(f'**Idea.** {text.idea}'), drawing_of(one),
              prose(f'**Predict.** {question(lesson, one, text.predict)}')] if text else []
     so_far = [other.rung for other in lesson.here[:number] if other.rung and other.ladder == one.ladder]
-    figure = plots.climb(f'slide-{number}', f'{lesson.app}: the climb as far as {one.name}', so_far, sections.CREDITED, 1e9)
+    figure = plots.climb(f'slide-{number}', f'{lesson.app}: the climb as far as {one.name}', so_far,
+                         sections.CREDITED, 1e9)
     said = [inline('p', text) for text, block in machine(lesson, one) if text and not block]
     body = join([*said[:3], fill('figure', drawing=Html(figure), caption=fill('of the climb')) if figure else ''], '\n')
     shown += [details('What this machine did', body), prose(f'**Look at.** {text.look}') if text else Html()]
