@@ -57,7 +57,7 @@ class Duel(unittest.TestCase):
         shaken = outcome(lambda: 1.0, 0.5, disturbed=lambda: True)
         self.assertIsNone(shaken.speed)
         self.assertIn('disturbed in 8 of 8 turns (a load)', shaken.why)
-        wild = outcome(lambda: random.uniform(1, 9), seconds=0.02)
+        wild = outcome(lambda: random.uniform(1, 9), seconds=0.3)
         self.assertIsNone(wild.speed)
         self.assertIn('too noisy to tell', wild.why)
         self.assertIn('turns in', outcome(lambda: time.sleep(0.02) or 1.0, seconds=0.05).why)
