@@ -94,6 +94,15 @@ if HAVE_NVRTC
 common_librooftop_a_SOURCES += common/machine/nvrtc.h common/machine/nvrtc.c
 endif
 
+# Where OpenACC is, its compiler makes the object, since openacc.h may be in its own folder.
+EXTRA_DIST += common/machine/openacc.h common/machine/openacc.c
+if HAVE_OPENACC
+rt_openacc_objects += common/machine/openacc.o
+common_librooftop_a_LIBADD += common/machine/openacc.o
+else
+common_librooftop_a_SOURCES += common/machine/openacc.c
+endif
+
 rt_kokkos_sources = common/machine/kokkos.cpp common/halo/kernels_kokkos.cpp
 EXTRA_DIST += common/machine/kokkos.hpp $(rt_kokkos_sources)
 if HAVE_KOKKOS

@@ -12,6 +12,7 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([nvrtc],  [NVRTC ], [loaded when needed, here from $rt_nvrtc_folder])
   RT_SUMMARY_LINE([nccl],   [NCCL  ], [$NCCL_LIBS])
   RT_SUMMARY_LINE([kokkos], [Kokkos], [$rt_kokkos_version ($rt_kokkos_backends) with $KOKKOS_CXX])
+  RT_SUMMARY_LINE([openacc], [OpenACC], [$rt_openacc_id])
   RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
   RT_SUMMARY_LINE([metis],  [METIS ], [yes])
   RT_SUMMARY_LINE([png],    [libpng], [yes])

@@ -151,7 +151,8 @@ typedef struct {
     void (*exchange_destroy)(void *exchange);
     void (*exchange)(const void *exchange, double *r);
 } alya_vectors_t;
-extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_kokkos;
+extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_kokkos,
+    alya_vectors_openacc;
 
 /* cpu/reference.c, the oracle. Computes r as above by quadrature and, if size is not NULL,
  * size[nodes][2]: the sum of |r_e| over the node's elements, and the sum of what |r_e| would be if

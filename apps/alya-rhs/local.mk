@@ -53,9 +53,17 @@ endif
 alya_kokkos_sources = \
 	apps/alya-rhs/kokkos/kokkos.cpp \
 	apps/alya-rhs/kokkos/vectors.cpp
-EXTRA_DIST += $(alya_kokkos_sources)
+alya_openacc_sources = \
+	apps/alya-rhs/openacc/openacc_b.c \
+	apps/alya-rhs/openacc/openacc_rspr.c \
+	apps/alya-rhs/openacc/vectors.c
+EXTRA_DIST += $(alya_kokkos_sources) apps/alya-rhs/openacc/openacc.h $(alya_openacc_sources)
 if HAVE_KOKKOS
 apps_alya_rhs_libalya_a_LIBADD += $(alya_kokkos_sources:.cpp=.o)
+endif
+if HAVE_OPENACC
+rt_openacc_objects += $(alya_openacc_sources:.c=.o)
+apps_alya_rhs_libalya_a_LIBADD += $(alya_openacc_sources:.c=.o)
 endif
 
 alya_inputsdir = $(pkgdatadir)/inputs/alya-rhs

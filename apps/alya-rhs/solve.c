@@ -70,6 +70,10 @@ static const alya_vectors_t *vectors_of(rt_kind_t kind)
     case RT_KOKKOS:
         return &alya_vectors_kokkos;
 #endif
+#if defined(RT_HAVE_OPENACC) && RT_HAVE_OPENACC
+    case RT_OPENACC:
+        return &alya_vectors_openacc;
+#endif
     default:
         return &alya_vectors_cpu;
     }

@@ -103,6 +103,8 @@ static const model_t models[] = {
     {.rung = "patch", .flops = CREDITED + 12, .global = 3},
     {.rung = "mixed", .flops = 410, .global = 3, .arithmetic = RT_FMA32},
     {.rung = "kokkos", .flops = 448, .global = 13},
+    {.rung = "openacc-B", .flops = 6413, .global = 9412, .streamed = 415},
+    {.rung = "openacc-RSPR", .flops = 674, .global = 37},
 };
 
 /* Returns the model of a rung; one that is not in the table (a mutant in a test) does what the

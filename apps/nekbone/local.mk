@@ -57,9 +57,16 @@ endif
 nekbone_kokkos_sources = \
 	apps/nekbone/kokkos/kokkos.cpp \
 	apps/nekbone/kokkos/vectors.cpp
-EXTRA_DIST += $(nekbone_kokkos_sources)
+nekbone_openacc_sources = \
+	apps/nekbone/openacc/openacc.c \
+	apps/nekbone/openacc/vectors.c
+EXTRA_DIST += $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
 if HAVE_KOKKOS
 apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)
+endif
+if HAVE_OPENACC
+rt_openacc_objects += $(nekbone_openacc_sources:.c=.o)
+apps_nekbone_libnekbone_a_LIBADD += $(nekbone_openacc_sources:.c=.o)
 endif
 
 nekbone_inputsdir = $(pkgdatadir)/inputs/nekbone

@@ -3,6 +3,7 @@
 #include "app/ladder.h"
 #include <string.h>
 #include "machine/kokkos.h"
+#include "machine/openacc.h"
 
 const char *rt_rung_why_not(const rt_rung_t *rung)
 {
@@ -17,6 +18,8 @@ const char *rt_rung_why_not(const rt_rung_t *rung)
         return rt_device_gpu() ? NULL : rt_device_why_not();
     case RT_KOKKOS:
         return rt_kokkos_why_not();
+    case RT_OPENACC:
+        return rt_openacc_why_not();
     case RT_CPU:
         break;
     }
@@ -30,6 +33,8 @@ rt_space_t rt_rung_space(const rt_rung_t *rung)
         return RT_DEVICE;
     case RT_KOKKOS:
         return rt_kokkos_space();
+    case RT_OPENACC:
+        return rt_openacc_space();
     case RT_CPU:
         break;
     }
@@ -38,8 +43,7 @@ rt_space_t rt_rung_space(const rt_rung_t *rung)
 
 rt_kind_t rt_rung_processor(const rt_rung_t *rung)
 {
-    const bool on_gpu = rung->kind == RT_CUDA || (rung->kind == RT_KOKKOS && rt_kokkos_on_gpu());
-    return on_gpu ? RT_CUDA : RT_CPU;
+    return rt_kind_on_gpu(rung->kind) ? RT_CUDA : RT_CPU;
 }
 
 const rt_parameter_t *rt_rung_parameters(const rt_rung_t *rung, int *count)
@@ -140,5 +144,8 @@ void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out)
         if (!why_not && rung->kind == RT_KOKKOS)
             print_below(out, rt_text(&line, "back-end here: Kokkos %s, %s", rt_kokkos_version(),
                                      rt_kokkos_backend()));
+        if (!why_not && rung->kind == RT_OPENACC)
+            print_below(out, rt_text(&line, "compiled by %s; runs %s here", RT_OPENACC_ID,
+                                     rt_openacc_on_gpu() ? "on the GPU" : "on one CPU core"));
     }
 }

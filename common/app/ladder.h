@@ -85,6 +85,12 @@ typedef struct {
 #define RT_TABLE_KOKKOS(table) NULL
 #endif
 
+#if defined(RT_HAVE_OPENACC) && RT_HAVE_OPENACC
+#define RT_TABLE_OPENACC(table) &(table).rung
+#else
+#define RT_TABLE_OPENACC(table) NULL
+#endif
+
 /* Returns NULL if this rung can run here and now (after rt_device_select), else one line that says
  * why not. */
 const char *rt_rung_why_not(const rt_rung_t *rung);

@@ -66,7 +66,7 @@ void rt_run_read(rt_run_t *run)
 }
 
 /* The kinds of rungs, the fastest processor first. */
-static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS};
+static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS, RT_OPENACC};
 enum { KINDS = sizeof order / sizeof *order };
 
 /* Returns the first rung that is able of those that the app names for this kind, or NULL. */

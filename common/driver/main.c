@@ -11,6 +11,7 @@
 #include "machine/comm.h"
 #include "machine/shared.h"
 #include "machine/kokkos.h"
+#include "machine/openacc.h"
 
 static bool is_root(void)
 {
@@ -22,6 +23,7 @@ static void start_devices(const rt_run_t *run, const char *program)
     rt_device_select(run->opt.device, run->opt.share_device, (int)run->opt.threads);
     const rt_gpu_t *gpu = rt_device_gpu();
     rt_kokkos_start(rt_device_cpu()->threads, gpu ? gpu->ordinal : -1);
+    rt_openacc_start();
     if (gpu && rt_comm_size() > 1 &&
         (strcmp(run->opt.transport, "auto") == 0 || strcmp(run->opt.transport, "gpu-aware") == 0))
         rt_gpu_aware_probe(program);

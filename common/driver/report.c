@@ -74,6 +74,7 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
 {
     rt_json_text(row, "name", out->rung->name);
     rt_json_text(row, "kind", rt_kind_name(out->rung->kind));
+    rt_json_text(row, "processor", rt_kind_on_gpu(out->rung->kind) ? "gpu" : "cpu");
     rt_json_text(row, "after", out->rung->after);
     rt_json_text(row, "idea", out->rung->idea);
     const char *own = out->rung->kernels->precision;

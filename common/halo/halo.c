@@ -15,14 +15,15 @@
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Chooses the kernels that can reach the fields. On a GPU that CUDA reaches these are CUDA's, even
- * for a Kokkos rung: CUDA can wait for one event, Kokkos only for the whole queue. */
+ * for a Kokkos rung: CUDA can wait for one event, Kokkos only for the whole queue. OpenACC has no
+ * kernels of its own: its rungs run where CUDA's or the host's do. */
 static void choose_kernels(rt_halo_t *halo)
 {
     bool device = halo->space == RT_DEVICE;
     halo->plan_space = device ? RT_DEVICE : RT_HOST;
     halo->kernels = NULL;
 #if RT_HAVE_CUDA
-    if (rt_device_gpu() && (halo->kind == RT_CUDA || (halo->kind == RT_KOKKOS && device))) {
+    if (rt_device_gpu() && (halo->kind == RT_CUDA || (device && halo->kind != RT_CPU))) {
         halo->kernels = &rt_halo_kernels_cuda;
         halo->plan_space = RT_DEVICE;
     }
@@ -31,7 +32,8 @@ static void choose_kernels(rt_halo_t *halo)
     if (!halo->kernels && halo->kind == RT_KOKKOS)
         halo->kernels = &rt_halo_kernels_kokkos;
 #endif
-    bool host = halo->kind == RT_CPU && (!device || rt_mem_device_is_emulated());
+    bool host = (halo->kind == RT_CPU || halo->kind == RT_OPENACC) &&
+                (!device || rt_mem_device_is_emulated());
     if (!halo->kernels && host)
         halo->kernels = &rt_halo_kernels_host;
     RT_EXPECT(halo->kernels, RT_USAGE, "%s cannot reach fields in %s memory here",

@@ -22,7 +22,9 @@
 
 #include "base/error.h"
 #include "machine/comm.h"
+#include "machine/kokkos.h"
 #include "machine/memory.h"
+#include "machine/openacc.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 #endif
@@ -45,8 +47,23 @@ static void set_has_gpu(bool has)
 
 const char *rt_kind_name(rt_kind_t kind)
 {
-    static const char *const names[] = {"cpu", "cuda", "kokkos"};
+    static const char *const names[] = {"cpu", "cuda", "kokkos", "openacc"};
     return names[kind];
+}
+
+bool rt_kind_on_gpu(rt_kind_t kind)
+{
+    switch (kind) {
+    case RT_CUDA:
+        return true;
+    case RT_KOKKOS:
+        return rt_kokkos_on_gpu();
+    case RT_OPENACC:
+        return rt_openacc_on_gpu();
+    case RT_CPU:
+        break;
+    }
+    return false;
 }
 
 const rt_gpu_t *rt_device_gpu(void)

@@ -19,8 +19,14 @@ extern "C" {
 
 /* What runs a rung's loops. NVRTC in a ladder.def means a CUDA rung that is built only with
  * NVRTC. */
-typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2, RT_NVRTC = RT_CUDA } rt_kind_t;
-const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos" */
+typedef enum {
+    RT_CPU = 0,
+    RT_CUDA = 1,
+    RT_KOKKOS = 2,
+    RT_OPENACC = 3,
+    RT_NVRTC = RT_CUDA
+} rt_kind_t;
+const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos", "openacc" */
 
 typedef struct {
     int ordinal; /* CUDA's number, after CUDA_VISIBLE_DEVICES */
@@ -54,6 +60,9 @@ void rt_device_release(void);
  * registered is called first. All ranks must register the same functions in the same order, since
  * stop() may be collective. A function that is already registered stays registered once. */
 void rt_device_at_release(void (*stop)(void));
+
+/* Returns whether rungs of this kind run on a GPU here. After the back-ends were started. */
+bool rt_kind_on_gpu(rt_kind_t kind);
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
 const char *rt_device_why_not(void); /* "" with a GPU, else one line of why there is none */

@@ -23,7 +23,6 @@
 #endif
 
 #include "base/error.h"
-#include "machine/kokkos.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 #endif
@@ -198,9 +197,7 @@ static void pool_destroy(void)
  * CUDA. */
 static bool on_stream(rt_kind_t kind)
 {
-    if (!rt_device_gpu())
-        return false;
-    return kind == RT_CUDA || (kind == RT_KOKKOS && rt_kokkos_on_gpu());
+    return rt_device_gpu() && rt_kind_on_gpu(kind);
 }
 
 /* ---- ranges that profilers see ---- */

@@ -17,7 +17,7 @@
 #include "measure/messages.h"
 #include "machine/comm.h"
 #include "base/error.h"
-#include "machine/kokkos.h"
+#include "machine/device.h"
 #include "base/mem.h"
 #include "machine/timer.h"
 
@@ -25,12 +25,11 @@
  * Kokkos reaches, which nothing here can measure. */
 static const rt_loops_t *loops_of(rt_kind_t kind)
 {
-    const bool kokkos_on_gpu = kind == RT_KOKKOS && rt_kokkos_on_gpu();
 #if RT_HAVE_CUDA
-    if (rt_device_gpu() && (kind == RT_CUDA || kokkos_on_gpu))
+    if (rt_device_gpu() && rt_kind_on_gpu(kind))
         return &rt_loops_cuda;
 #endif
-    return kokkos_on_gpu ? NULL : &rt_loops_host;
+    return rt_kind_on_gpu(kind) ? NULL : &rt_loops_host;
 }
 
 /* ---- timing ---- */

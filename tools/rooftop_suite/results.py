@@ -170,7 +170,7 @@ Positive = Annotated[float, Rule(f'is not from {1 / MOST:g} to {MOST:g}', lambda
 NotNegative = Annotated[float, Rule(f'is not from 0 to {MOST:g}', lambda value: 0 <= value <= MOST)]
 Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
-Kind = Literal['cpu', 'cuda', 'kokkos']
+Kind = Literal['cpu', 'cuda', 'kokkos', 'openacc']
 Verdict = Literal['VALID', 'UNSTEADY', 'INVALID']
 Size = Literal['tiny', 'small', 'medium', 'large', 'full']
 SIZES: tuple[str, ...] = get_args(Size)

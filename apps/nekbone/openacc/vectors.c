@@ -1,0 +1,105 @@
+/*
+ * vectors.c - the vector work of CG with directives: a parallel loop for each line of the
+ * iteration. The host waits for a sum; other loops are only put on the queue.
+ */
+#include "config.h"
+#include "machine/openacc.h"
+#include "../kernel.h"
+
+static int64_t partial_size(int64_t points)
+{
+    (void)points;
+    return 0; /* the compiler has its own partial sums */
+}
+
+static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
+{
+    const int64_t points = view->points;
+#pragma acc parallel loop gang vector deviceptr(r, p) async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++)
+        p[q] = r[q] + beta * p[q];
+}
+
+static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
+{
+    const int64_t points = view->points;
+    const double *c = view->c;
+    double total = 0;
+#pragma acc parallel loop gang vector deviceptr(c, p, w) reduction(+ : total) async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++) {
+        const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
+        w[q] = s;
+        total += c[q] * s * p[q];
+    }
+#pragma acc wait(RT_ACC_QUEUE)
+    return total;
+}
+
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r)
+{
+    const int64_t points = view->points;
+    const double *c = view->c;
+    double total = 0;
+#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : total)                \
+    async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++) {
+        const double s = r[q] - alpha * w[q];
+        x[q] += alpha * p[q];
+        r[q] = s;
+        total += c[q] * s * s;
+    }
+#pragma acc wait(RT_ACC_QUEUE)
+    return total;
+}
+
+static double dot(const nek_view_t *view, const double *x, const double *y)
+{
+    const int64_t points = view->points;
+    const double *c = view->c;
+    double total = 0;
+#pragma acc parallel loop gang vector deviceptr(c, x, y) reduction(+ : total) async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++)
+        total += c[q] * x[q] * y[q];
+#pragma acc wait(RT_ACC_QUEUE)
+    return total;
+}
+
+static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
+{
+    const int64_t points = view->points;
+    const double *inverse = view->inverse;
+#pragma acc parallel loop gang vector deviceptr(inverse, r, p) async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++)
+        p[q] = inverse[q] * r[q] + beta * p[q];
+}
+
+static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2])
+{
+    const int64_t points = view->points;
+    const double *c = view->c, *inverse = view->inverse;
+    double rr = 0, rz = 0;
+#pragma acc parallel loop gang vector deviceptr(c, inverse, p, w, x, r) reduction(+ : rr, rz)      \
+    async(RT_ACC_QUEUE)
+    for (int64_t q = 0; q < points; q++) {
+        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        x[q] += alpha * p[q];
+        r[q] = s;
+        rr += square;
+        rz += inverse[q] * square;
+    }
+#pragma acc wait(RT_ACC_QUEUE)
+    sum[0] = rr;
+    sum[1] = rz;
+}
+
+const nek_vector_t nek_vector_openacc = {
+    .partial_size = partial_size,
+    .update_p = update_p,
+    .shift = shift,
+    .update_xr = update_xr,
+    .dot = dot,
+    .update_p_z = update_p_z,
+    .update_xr_z = update_xr_z,
+};
