@@ -60,9 +60,16 @@ gfnn_kokkos_sources = \
 	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
 	apps/gfnn-wave/kokkos/solve_kokkos.cpp \
 	apps/gfnn-wave/kokkos/vectors.cpp
-EXTRA_DIST += $(gfnn_kokkos_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp apps/gfnn-wave/wave.png
+gfnn_openacc_sources = \
+	apps/gfnn-wave/openacc/openacc.c \
+	apps/gfnn-wave/openacc/predict_openacc.c
+EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
+endif
+if HAVE_OPENACC
+rt_openacc_objects += $(gfnn_openacc_sources:.c=.o)
+apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_openacc_sources:.c=.o)
 endif
 
 gfnn_inputsdir = $(pkgdatadir)/inputs/gfnn-wave

@@ -64,6 +64,7 @@ static const struct {
     {"reference", 1152},      {"solve-reference", 1152}, /* a product with one matrix */
     {"dense-coloured", 2304}, {"dense-atomic", 2304},    /* with two */
     {"recompute", 700},       {"node", 1686},
+    {"openacc", 2304},
 };
 
 static double inside_operator(const rt_rung_t *rung)
@@ -109,7 +110,8 @@ static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *run
 {
     const bool weighs = config->precond == GFNN_GF8 &&
                         strcmp(rung->name, "predict-reference") != 0 &&
-                        strcmp(rung->name, "tensor") != 0;
+                        strcmp(rung->name, "tensor") != 0 &&
+                        strcmp(rung->name, "predict-openacc") != 0;
     return weighs ? 28 * GFNN_STENCIL : predictor_flops(config);
 }
 

@@ -26,7 +26,8 @@ class Rung:
         self.fom = row.fom_flop_per_s if row.valid else None
         self.windows = row.window_seconds or []
         on_gpu = re.match('cuda|hip|sycl', of.program.kokkos_backend.lower())
-        self.processor = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
+        of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
+        self.processor = row.processor or of_kind  # older results do not say it
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None
                                   for work in (row.bytes_per_unit, row.flop_per_unit))
         self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor, row.ceilings_again)[0])

@@ -9,7 +9,7 @@ from .svg import DASHES, SIGNS, SIZE, WIDTH, XY, Axes, Drawing, Scale, both, mar
 
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 NEAR = 3.0  # per cent: farther dots are drawn nearer
-KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos'}
+KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 
 
 class Dot(NamedTuple):
@@ -216,7 +216,7 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
 
 # ---- Curves ----
 
-SERIES = ('cpu', 'cuda', 'kokkos', 'bad', 'soft', 'ink')  # colours of curves
+SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
 
 
 def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value: str, log_y: bool = False,

@@ -361,6 +361,7 @@ class Rung(Record):
     disturbed: list[str]
     checks: list[Check]
     memory_bytes: Spaces
+    processor: Literal['', 'cpu', 'gpu'] = ''
     after: str = ''
     idea: str = ''
     precision: str = ''

@@ -16,7 +16,7 @@ SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
 LONGEST = 22  # letters of a name
 COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8',
-           'bad': '#b3121d', 'cuda': '#b8480a', 'kokkos': '#0c7458', 'band': '#e9ebe4'}  # of a file
+           'bad': '#b3121d', 'cuda': '#b8480a', 'kokkos': '#0c7458', 'openacc': '#7a3e9d', 'band': '#e9ebe4'}  # of a file
 MARKERS = {'●': 'M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z', '■': 'M-.9-.9h1.8v1.8h-1.8z', '◆': 'M0-1.2 1.2 0 0 1.2-1.2 0z',
            '▲': 'M0-1.1 1.1.9h-2.2z', '▼': 'M0 1.1 1.1-.9h-2.2z',
            '✚': 'M-.4-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7z'}
