@@ -108,10 +108,9 @@ static double predictor_flops(const gfnn_config_t *config)
  * neighbour two multiply-adds for the weights, six products, nine multiply-adds. */
 static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    const bool weighs = config->precond == GFNN_GF8 &&
-                        strcmp(rung->name, "predict-reference") != 0 &&
-                        strcmp(rung->name, "tensor") != 0 &&
-                        strcmp(rung->name, "predict-openacc") != 0;
+    const bool weighs =
+        config->precond == GFNN_GF8 && strcmp(rung->name, "predict-reference") != 0 &&
+        strcmp(rung->name, "tensor") != 0 && strcmp(rung->name, "predict-openacc") != 0;
     return weighs ? 28 * GFNN_STENCIL : predictor_flops(config);
 }
 
