@@ -29,7 +29,7 @@ static const rt_loops_t *loops_of(rt_kind_t kind)
     if (rt_device_gpu() && rt_kind_on_gpu(kind))
         return &rt_loops_cuda;
 #endif
-    return rt_kind_on_gpu(kind) ? NULL : &rt_loops_host;
+    return kind != RT_CUDA && rt_kind_on_gpu(kind) ? NULL : &rt_loops_host;
 }
 
 /* ---- timing ---- */
