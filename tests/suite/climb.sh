@@ -55,7 +55,7 @@ cp task/vector.c mine.c
 refuses 2 "is not overwritten" exercise nekbone vector --into task
 cmp -s mine.c task/vector.c || fail "what was written is gone"
 
-# A starter is right, and has the functions of the solution; all of them are built and graded with make check-long.
+# A starter is right, and has the functions of the solution; all of those for CPUs compile, and are graded with make check-long.
 $rooftop exercise nekbone scalar --bindir "$top" --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
 ends 0 $rooftop exercise nekbone scalar --hint 3
 says "Along j there are n products"
@@ -63,11 +63,25 @@ if [ -x "$here/tools/rooftop" ]; then
     ends 0 start/check.sh --seconds 0 -- --device cpu $tiny
     says "right: "
 fi
-for file in $([ -n "${RT_CHECK_LONG:-}" ] && cd "$here/docs/lessons/exercises" && ls */*.md); do
-    of=${file%%/*} name=$(basename "$file" .md)
-    $rooftop exercise $of $name --into start-$of-$name >out 2>err || continue # it cannot run here
-    ends 0 $rooftop grade $of $name "$(ls start-$of-$name/*.c*)" --build "$top" --seconds 0
-done
+"$python" - "$here/tools" "$here" <<'end' >starters || fail "no starters"
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from rooftop_suite import results, tasks
+for app in results.APPS:
+    for name in tasks.own_names(app, sys.argv[2]):
+        task = tasks.find(app, name, sys.argv[2])
+        if task.file.endswith('.c'):  # CUDA takes long
+            os.makedirs(f'starter/{app}/{name}')
+            with open(f'starter/{app}/{name}/{task.base}', 'w') as out:
+                out.write(tasks.started(task))
+            print(app, name, f'starter/{app}/{name}/{task.base}')
+end
+[ "$(wc -l <starters)" -ge 10 ] || fail "ten starters for CPUs: $(cat starters)"
+while read -r of name source; do
+    gcc -std=c11 -fopenmp -w -fsyntax-only -I"$top" -I"$here" -I"$here/common" -I"$here/apps/$of" -I"$here/apps/$of/cpu" \
+        "$source" 2>err || fail "$of $name: the starter does not compile: $(cat err)"
+    [ -z "${RT_CHECK_LONG:-}" ] || ends 0 $rooftop grade $of $name "$source" --build "$top" --seconds 0
+done <starters
 
 # --- grade: a class of submissions, of which none stops the others ---
 refuses 2 "not a build" grade nekbone scalar mine.c --build task
@@ -81,7 +95,7 @@ sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/
 sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
 { cat "$scalar"; echo 'int nek_judge_nothing = 1;'; } >class/cheat.c
 ln -s "$scalar" class/link.c
-ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 10 --json class.json --csv class.csv \
+ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 6 --json class.json --csv class.csv \
     -- --device cpu $tiny
 says "nekbone scalar: 1 of 8 right"
 cat >want <<'end'
@@ -89,7 +103,7 @@ absent '': class/absent/scalar.c: No such file or directory
 cheat 'INVALID': it is not built: cheat.c: defines nek_judge_nothing
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
-loops 'INVALID': still running after its time limit of 10 s: a loop without an end
+loops 'INVALID': still running after its time limit of 6 s: a loop without an end
 not_c 'INVALID': it is not built: not_c.c:
 right 'VALID': 
 wrong 'INVALID': wrong: 
