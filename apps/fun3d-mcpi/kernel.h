@@ -44,14 +44,20 @@ typedef struct {
     void (*put_r)(const mcpi_view_t *view, const double *R);
     /* Adds the most bytes that set_up keeps, and (in RT_HOST) needs on the way. */
     void (*memory)(const mcpi_config_t *config, double bytes[RT_SPACES]);
+    /* A rung of the ladder "flow" has these (flow/flow.h), and none of the functions above. */
+    const struct mcpi_phases *phases;
     bool own_layout;  /* set_up packs O, LU and R its own way */
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
 } mcpi_kernels_t;
 
 /* The precision of every rung except the oracle. */
 #define MCPI_PRECISION "the types asked for, solves in FP64"
+/* The same of the ladder flow. */
+#define MCPI_FLOW_PRECISION "FP64, sweeps in the types asked for"
+/* refuse of the rungs of the ladder flow: they need 5 unknowns, a mesh, and a wall. */
+const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
-#define RUNG(name, kind, after, table, idea) extern const mcpi_kernels_t table;
+#define RUNG(name, kind, after, ladder, table, idea) extern const mcpi_kernels_t table;
 #include "ladder.def"
 #undef RUNG
 

@@ -30,6 +30,20 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/walls.c \
 	apps/fun3d-mcpi/input/wing.h \
 	apps/fun3d-mcpi/input/wing.c \
+	apps/fun3d-mcpi/flow/flow.h \
+	apps/fun3d-mcpi/flow/geometry.c \
+	apps/fun3d-mcpi/flow/march.h \
+	apps/fun3d-mcpi/flow/march.c \
+	apps/fun3d-mcpi/flow/node.h \
+	apps/fun3d-mcpi/flow/physics.h \
+	apps/fun3d-mcpi/flow/reference.h \
+	apps/fun3d-mcpi/flow/report.c \
+	apps/fun3d-mcpi/flow/work.c \
+	apps/fun3d-mcpi/judge/flow_judge.h \
+	apps/fun3d-mcpi/judge/flow_oracle.c \
+	apps/fun3d-mcpi/judge/flow_verify.c \
+	apps/fun3d-mcpi/cpu/flow_reference.c \
+	apps/fun3d-mcpi/cpu/flow_simd.c \
 	apps/fun3d-mcpi/cpu/reference.c \
 	apps/fun3d-mcpi/cpu/cpu_simd.c \
 	apps/fun3d-mcpi/peers/peers.h \

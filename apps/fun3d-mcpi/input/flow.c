@@ -317,6 +317,8 @@ static void flow_destroy(mcpi_source_t *source)
     RT_FREE(f->diagonal, RT_HOST);
     RT_FREE(f->q, RT_HOST);
     RT_FREE(f->wall, RT_HOST);
+    RT_FREE(f->wall_area, RT_HOST);
+    RT_FREE(f->slip_area, RT_HOST);
     RT_FREE(source->data, RT_HOST);
 }
 
@@ -335,9 +337,14 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
                               .destroy = flow_destroy};
     *f = (mcpi_flow_data_t){.nb = flow->nb, .cfl = flow->cfl, .wall = wall};
     mcpi_make_dual(mesh, source->graph, f);
+    f->wall_area = RT_NEW(double, 3 * rows, RT_HOST);
+    f->slip_area = RT_NEW(double, 3 * rows, RT_HOST);
+    mcpi_find_areas(mesh, flow->walls, f->boundary, f->wall_area);
+    mcpi_find_areas(mesh, flow->symmetry, f->boundary, f->slip_area);
     double *far = RT_NEW(double, rows, RT_HOST);
     mcpi_find_distance(source->graph, mesh->x, f->wall, far);
     const scene_t scene = make_scene(mesh, f->wall, flow);
+    f->length = scene.length;
     f->mu = flow->mach * scene.length / flow->reynolds;
     const size_t values = rows * (size_t)flow->nb;
     f->q = RT_NEW(double, values, RT_HOST);

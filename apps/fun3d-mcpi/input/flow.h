@@ -17,6 +17,8 @@ typedef struct {
     double *diagonal; /* [rows] L_aa */
     double *q;        /* [rows][nb] */
     uint8_t *wall;    /* [rows] */
+    double *wall_area, *slip_area; /* [rows][3] of `boundary`, what is wall and what is symmetry */
+    double length;                 /* of the body */
 } mcpi_flow_data_t;
 
 /* --- dual.c --- */
@@ -36,6 +38,9 @@ void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_
 
 /* Fills wall[vertices] with 1 where a boundary face has one of these tags, else 0. */
 void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
+/* Fills area[vertices][3] with each vertex's share of the boundary faces that have one of these
+ * tags, pointing out of the mesh. boundary: [vertices][3] as in mcpi_flow_data_t. */
+void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boundary, double *area);
 /* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
 void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
                         double *far);

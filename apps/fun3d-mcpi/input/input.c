@@ -82,6 +82,7 @@ static mcpi_source_t *flow_on(const rt_mesh_t *mesh, const mcpi_config_t *config
                               .mach = config->mach,
                               .reynolds = config->reynolds,
                               .walls = config->walls,
+                              .symmetry = config->symmetry,
                               .seed = FLOW_SEED};
     return mcpi_flow_new(mesh, &flow);
 }

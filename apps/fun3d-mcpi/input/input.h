@@ -45,6 +45,8 @@ typedef enum {
     MCPI_EXCHANGE_SWEEP   /* after every sweep: fewer messages, slower convergence */
 } mcpi_exchange_t;
 
+typedef enum { MCPI_EULER, MCPI_LAMINAR } mcpi_fluid_t;
+
 typedef struct {
     int64_t rows, blocks;                     /* of the whole system; blocks: off-diagonal ones */
     int64_t local_rows, local_blocks, ghosts; /* the largest of any rank */
@@ -54,11 +56,16 @@ typedef struct {
     const char *mesh;        /* "wing", or a file */
     int64_t surface, layers; /* wing: n of the octahedron (2n^2+2n+1 vertices per layer), layers */
     const char *walls;       /* boundary tags that are walls: "1,3", or "none" */
-    int64_t nb;              /* block size, 4 .. 7 */
+    const char *symmetry; /* boundary tags that are planes of symmetry; "auto" before configure */
+    int64_t nb;           /* block size, 4 .. 7 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
     int order, colouring, exchange, solution;
     int64_t sweeps;
     double cfl, mach, reynolds;
+    /* ladder flow */
+    double flow_mach, angle, flow_reynolds, courant, courant_most, tolerance;
+    int fluid, scheme, limiter; /* mcpi_fluid_t; 0: first order, 1: second; 0: none */
+    int64_t steps, freeze;
 
     /* what configure derives from them */
     bool from_file, is_matrix; /* is_matrix: Matrix Market */
@@ -201,7 +208,7 @@ void mcpi_source_destroy(mcpi_source_t *source);
 typedef struct {
     int nb;
     double cfl, mach, reynolds;
-    const char *walls;
+    const char *walls, *symmetry;
     uint64_t seed;
 } mcpi_flow_t;
 mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);

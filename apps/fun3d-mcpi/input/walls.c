@@ -77,6 +77,57 @@ void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
     }
 }
 
+/* Adds the parts of a face to its vertices: that of each reaches to the middles of its edges and to
+ * the centroid, as the faces of the dual cells do. `way`: 1, or -1 for a face listed clockwise. */
+static void add_face(const rt_mesh_t *mesh, const int32_t *vertex, int size, double way,
+                     double *area)
+{
+    double centre[3] = {0};
+    for (int i = 0; i < size; i++)
+        for (int d = 0; d < 3; d++)
+            centre[d] += mesh->x[3 * (int64_t)vertex[i] + d] / size;
+    for (int i = 0; i < size; i++) {
+        const int64_t p = vertex[i], q = vertex[(i + 1) % size];
+        double a[3], b[3];
+        for (int d = 0; d < 3; d++) {
+            a[d] = mesh->x[3 * p + d] - centre[d];
+            b[d] = mesh->x[3 * q + d] - centre[d];
+        }
+        for (int d = 0; d < 3; d++) {
+            const int e = (d + 1) % 3, f = (d + 2) % 3;
+            const double part = way * (a[e] * b[f] - a[f] * b[e]) / 4;
+            area[3 * p + d] += part;
+            area[3 * q + d] += part;
+        }
+    }
+}
+
+void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boundary, double *area)
+{
+    memset(area, 0, 3 * (size_t)mesh->vertices * sizeof *area);
+    for (int t = 0; t < RT_FACES; t++) {
+        const int size = rt_face_size((rt_face_t)t);
+        for (int64_t f = 0; f < mesh->faces[t]; f++) {
+            const int32_t *vertex = mesh->face[t] + size * f;
+            if (!is_wall(tags, mesh->tag[t][f]))
+                continue;
+            /* Files may list faces either way round. */
+            const double *x[3] = {mesh->x + 3 * (int64_t)vertex[0],
+                                  mesh->x + 3 * (int64_t)vertex[1],
+                                  mesh->x + 3 * (int64_t)vertex[2]};
+            double out = 0;
+            for (int i = 0; i < size; i++)
+                for (int d = 0; d < 3; d++) {
+                    const int e = (d + 1) % 3, g = (d + 2) % 3;
+                    out += boundary[3 * (int64_t)vertex[i] + d] *
+                           ((x[1][e] - x[0][e]) * (x[2][g] - x[0][g]) -
+                            (x[1][g] - x[0][g]) * (x[2][e] - x[0][e]));
+                }
+            add_face(mesh, vertex, size, out < 0 ? -1 : 1, area);
+        }
+    }
+}
+
 static double distance(const double *x, int32_t a, int32_t b)
 {
     double square = 0;
