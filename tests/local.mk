@@ -41,6 +41,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_dual \
 	tests/fun3d-mcpi/test_flow \
 	tests/fun3d-mcpi/test_graph \
+	tests/fun3d-mcpi/test_march \
 	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \

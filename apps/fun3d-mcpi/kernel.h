@@ -29,6 +29,14 @@ typedef struct {
     void *data;            /* what set_up made */
 } mcpi_view_t;
 
+/* Where a rung with a layout of its own keeps what it sweeps: bytes from base, for each row. The
+ * blocks of a row lie one after the other, without gaps. All in the rung's space. */
+typedef struct {
+    unsigned char *base;
+    size_t bytes;
+    const uint64_t *O, *LU, *R; /* [rows] */
+} mcpi_places_t;
+
 typedef struct {
     rt_kernels_t rung; /* precision, reproducible, parameters, refuse */
     /* Updates dQ of local rows first .. last - 1 of one colour: dr = R - O dQ, dQ = D^-1 dr. On the
@@ -42,6 +50,9 @@ typedef struct {
     /* Takes R of the next solve, [rows][nb] host, scaled. Only with own_layout: solve.c copies R
      * for the other rungs. */
     void (*put_r)(const mcpi_view_t *view, const double *R);
+    /* With own_layout: says where things are, for who fills them there. NULL: nobody can. The lists
+     * live until tear_down. */
+    mcpi_places_t (*places)(mcpi_view_t *view);
     /* Adds the most bytes that set_up keeps, and (in RT_HOST) needs on the way. */
     void (*memory)(const mcpi_config_t *config, double bytes[RT_SPACES]);
     /* A rung of the ladder "flow" has these (flow/flow.h), and none of the functions above. */

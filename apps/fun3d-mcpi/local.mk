@@ -23,6 +23,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
 	apps/fun3d-mcpi/input/mtx.c \
+	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
 	apps/fun3d-mcpi/input/surface.c \
@@ -53,6 +54,7 @@ apps_fun3d_mcpi_libmcpi_a_LIBADD =
 if HAVE_CUDA
 apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/mcpi_cuda.cuh \
+	apps/fun3d-mcpi/cuda/flow_cuda.cu \
 	apps/fun3d-mcpi/cuda/naive.cu \
 	apps/fun3d-mcpi/cuda/warp_shared.cu \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
@@ -73,6 +75,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/cusparse.cu
 endif
 
 mcpi_kokkos_sources = \
+	apps/fun3d-mcpi/kokkos/flow_kokkos.cpp \
 	apps/fun3d-mcpi/kokkos/kokkos.cpp
 EXTRA_DIST += $(mcpi_kokkos_sources)
 if HAVE_KOKKOS

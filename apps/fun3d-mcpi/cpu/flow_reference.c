@@ -391,7 +391,7 @@ static void jacobian(const mcpi_field_t *f)
             for (int64_t k = 0; k < values; k++)
                 put_value(f->O, f->offdiagonal, first * BLOCK + k, f->scale[i] * O[k]);
             for (int k = 0; k < BLOCK; k++)
-                f->LU[BLOCK * i + k] = f->scale[i] * D[k];
+                ((double *)f->LU)[BLOCK * i + k] = f->scale[i] * D[k];
         }
         RT_FREE(O, RT_HOST);
     }
@@ -402,7 +402,7 @@ static void factor(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++) {
-        double *D = f->LU + BLOCK * i;
+        double *D = (double *)f->LU + BLOCK * i;
         for (int c = 0; c < NB; c++) {
             for (int r = 0; r <= c; r++)
                 for (int k = 0; k < r; k++)
@@ -421,7 +421,7 @@ static void factor(const mcpi_field_t *f)
 static void right(const mcpi_field_t *f)
 {
     for (int64_t k = 0; k < NB * f->rows; k++)
-        f->right[k] = f->scale[k / NB] * f->R[k];
+        ((double *)f->right)[k] = f->scale[k / NB] * f->R[k];
 }
 
 /* --- update --- */

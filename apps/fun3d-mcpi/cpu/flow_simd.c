@@ -85,7 +85,7 @@ INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)
             mcpi_hold_column(f->rate[i], c, D + MCPI_Q * c);
     }
     for (int v = 0; v < BLOCK; v++)
-        f->LU[BLOCK * i + v] = scale * D[v];
+        mcpi_LU_of(f, i)[v] = scale * D[v];
     f->scale[i] = scale;
 }
 
@@ -113,7 +113,7 @@ static void factor(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++)
-        mcpi_factor_block(f->LU + MCPI_Q * MCPI_Q * i);
+        mcpi_factor_block(mcpi_LU_of(f, i));
 }
 
 static void right(const mcpi_field_t *f)
@@ -121,7 +121,7 @@ static void right(const mcpi_field_t *f)
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++)
         for (int v = 0; v < MCPI_Q; v++)
-            f->right[MCPI_Q * i + v] = f->scale[i] * f->R[MCPI_Q * i + v];
+            mcpi_right_of(f, i)[v] = f->scale[i] * f->R[MCPI_Q * i + v];
 }
 
 static mcpi_moved_t update(const mcpi_field_t *f)

@@ -20,10 +20,12 @@
 struct mcpi_staged_data_t {
     mcpi_staged_lists_t lists; /* device memory */
     int chunks;
-    int32_t *first_row; /* [chunks + 1] host */
-    uint64_t *right_at; /* [rows] device: byte offset of the row's R in the records */
-    double *right;      /* [rows][nb] device: R on its way into the records */
-    unsigned blocks;    /* of a grid that is resident */
+    int32_t *first_row;     /* [chunks + 1] host */
+    uint64_t *right_at;     /* [rows] device: byte offset of the row's R in the records */
+    uint64_t *O_at, *LU_at; /* the same of its blocks and factors; NULL: nobody asked */
+    size_t bytes;           /* of the records */
+    double *right;          /* [rows][nb] device: R on its way into the records */
+    unsigned blocks;        /* of a grid that is resident */
 };
 
 /* Cuts the rows into chunks; fills first_row and colour where not NULL, and returns the number of
@@ -143,6 +145,7 @@ template <class K> static void set_up_of(mcpi_view_t *view)
     const mcpi_system_t *system = view->system;
     const mcpi_part_t *part = system->part;
     mcpi_staged_data_t *data = RT_NEW(mcpi_staged_data_t, 1, RT_HOST);
+    *data = mcpi_staged_data_t();
     const int chunks = cut<K>(part, nullptr, nullptr);
     const auto n = static_cast<size_t>(chunks), rows = static_cast<size_t>(part->rows);
     data->chunks = chunks;
@@ -177,6 +180,7 @@ template <class K> static void set_up_of(mcpi_view_t *view)
                           sizeof(double) * K::nb * static_cast<uint64_t>(r - row);
     }
     data->lists.record = mcpi_upload(record, 16 * static_cast<size_t>(offset[chunks]));
+    data->bytes = 16 * static_cast<size_t>(offset[chunks]);
     data->lists.offset = mcpi_upload(offset, n + 1);
     data->lists.colour = mcpi_upload(colour, static_cast<size_t>(part->colours) + 1);
     data->right_at = mcpi_upload(right_at, rows);
@@ -234,6 +238,8 @@ static void tear_down(mcpi_view_t *view)
     RT_FREE(data->lists.near_start, RT_DEVICE);
     RT_FREE(data->lists.near, RT_DEVICE);
     RT_FREE(data->right_at, RT_DEVICE);
+    RT_FREE(data->O_at, RT_DEVICE);
+    RT_FREE(data->LU_at, RT_DEVICE);
     RT_FREE(data->right, RT_DEVICE);
     RT_FREE(data->first_row, RT_HOST);
     RT_FREE(data, RT_HOST);
@@ -259,6 +265,44 @@ static void put_r(const mcpi_view_t *view, const double *R)
         values, view->nb, data->right, data->right_at,
         const_cast<unsigned char *>(data->lists.record));
     RT_CUDA_LAUNCHED();
+}
+
+/* Lists where the blocks and factors of each row are. */
+template <class K> static void list_places(const mcpi_part_t *part, mcpi_staged_data_t *data)
+{
+    const auto rows = static_cast<size_t>(part->rows);
+    uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
+    uint64_t record = 0;
+    for (int k = 0; k < data->chunks; k++) {
+        const int64_t row = data->first_row[k], end = data->first_row[k + 1];
+        const mcpi_record_layout_t at =
+            layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
+                      static_cast<unsigned>(part->start[end] - part->start[row]));
+        for (int64_t r = row; r < end; r++) {
+            O_at[r] =
+                record + at.O +
+                K::stride * K::size * static_cast<uint64_t>(part->start[r] - part->start[row]);
+            LU_at[r] = record + at.LU + sizeof(double) * K::nb2 * static_cast<uint64_t>(r - row);
+        }
+        record += at.end;
+    }
+    data->O_at = mcpi_upload(O_at, rows);
+    data->LU_at = mcpi_upload(LU_at, rows);
+    RT_FREE(O_at, RT_HOST);
+    RT_FREE(LU_at, RT_HOST);
+}
+
+/* Blocks have no gap if nb is odd (stride_of), as the nonlinear step's 5 is. */
+static mcpi_places_t places(mcpi_view_t *view)
+{
+    mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
+    RT_EXPECT(view->nb % 2 == 1, RT_ENVIRONMENT, "blocks of %d have gaps", view->nb);
+    if (!data->O_at)
+        mcpi_fixed_form(view, [&](auto form) {
+            list_places<staged_t<decltype(form)>>(view->system->part, data);
+        });
+    return {const_cast<unsigned char *>(data->lists.record), data->bytes, data->O_at, data->LU_at,
+            data->right_at};
 }
 
 /* Returns the chunk that begins with this row; chunks end where ranges do. */
@@ -317,6 +361,7 @@ extern "C" const mcpi_kernels_t mcpi_staged = {
     .set_up = set_up,
     .tear_down = tear_down,
     .put_r = put_r,
+    .places = places,
     .memory = memory,
     .own_layout = true,
 };

@@ -65,9 +65,15 @@ typedef struct {
     /* What the sweeps read. Row i is multiplied by scale[i], a power of two. */
     double *scale; /* [rows] */
     mcpi_type_t offdiagonal, dq_type;
-    void *O;            /* [entries][25] column-major, of type offdiagonal */
-    double *LU, *right; /* [rows][25] D, then its factors; [rows][5] scaled R */
-    const void *dq;     /* [rows + ghosts][5] of dq_type */
+    void *O;          /* [entries][25] column-major, of type offdiagonal */
+    void *LU, *right; /* doubles: [rows][25] D, then its factors; [rows][5] scaled R */
+    /* [rows] bytes from O, LU and right on to what is row i's, where a rung of sweeps has a layout
+     * of its own; NULL: the arrays are as they say. */
+    const uint64_t *O_at, *LU_at, *right_at;
+    const void *dq;       /* [rows + ghosts][5] of dq_type */
+    const uint32_t *turn; /* [rows] the rows along a curve through space; NULL on a CPU */
+    double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
+    const int *choice;    /* the rung's parameters in force */
 } mcpi_field_t;
 
 /* What an update did on this rank. */

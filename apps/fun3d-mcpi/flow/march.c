@@ -79,6 +79,36 @@ static void make_sweeper(mcpi_march_t *m)
     m->sweeper = mcpi_solver_new(&m->shadow, rung);
 }
 
+/* Finds the places where a rung with its own layout keeps A and R. */
+static void take_places(mcpi_march_t *m)
+{
+    const mcpi_part_t *part = m->problem->part;
+    const size_t rows = (size_t)part->rows;
+    mcpi_field_t *f = &m->field;
+    m->places = m->sweeper->kernels->places(&m->sweeper->view);
+    f->O = f->LU = f->right = m->places.base;
+    f->O_at = m->places.O;
+    f->LU_at = m->places.LU;
+    f->right_at = m->places.R;
+    int32_t *start = RT_NEW(int32_t, rows + 1, RT_HOST);
+    for (size_t i = 0; i <= rows; i++)
+        start[i] = (int32_t)part->start[i];
+    f->start = rt_clone(start, rows + 1, sizeof(int32_t), m->space);
+    f->column = rt_clone(part->column, (size_t)part->start[rows], sizeof(int32_t), m->space);
+    RT_FREE(start, RT_HOST);
+}
+
+/* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve: what they
+ * gather is then in a cache. */
+static void take_turn(mcpi_march_t *m)
+{
+    const size_t rows = (size_t)m->field.rows;
+    uint32_t *turn = RT_NEW(uint32_t, rows, RT_HOST);
+    mcpi_list_by_hilbert(m->problem->geometry->x, m->field.rows, turn);
+    m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
+    RT_FREE(turn, RT_HOST);
+}
+
 static void make_field(mcpi_march_t *m)
 {
     const mcpi_problem_t *p = m->problem;
@@ -107,9 +137,15 @@ static void make_field(mcpi_march_t *m)
                         .offdiagonal = view->offdiagonal,
                         .dq_type = view->dq_type,
                         .O = (void *)view->O,
-                        .LU = (double *)view->LU,
-                        .right = (double *)view->R,
-                        .dq = m->sweeper->dq};
+                        .LU = (void *)view->LU,
+                        .right = (void *)view->R,
+                        .dq = m->sweeper->dq,
+                        .choice = rt_tune_choice(p->run, m->rung)};
+    if (m->sweeper->kernels->own_layout)
+        take_places(m);
+    f->sums = RT_NEW(double, rows / MCPI_NORM_CHUNK + 2, m->space);
+    if (m->space != RT_HOST)
+        take_turn(m);
     if (p->config->scheme == 1)
         f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
 }
@@ -155,13 +191,18 @@ void mcpi_march_destroy(void *march)
     mcpi_field_t *f = &m->field;
     mcpi_solver_destroy(m->sweeper);
     mcpi_system_destroy(m->shadow.system);
-    double *const arrays[] = {f->w, f->R, f->rate, f->scale, f->gradient, m->start};
+    double *const arrays[] = {f->w, f->R, f->rate, f->scale, f->gradient, f->sums, m->start};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], m->space);
     const void *const copies[] = {f->x,      f->n,       f->viscous, f->diagonal, f->fit,
                                   f->volume, f->surface, f->side_of, f->side};
     for (size_t k = 0; k < sizeof copies / sizeof *copies && m->space != RT_HOST; k++)
         rt_free((void *)copies[k], m->space);
+    if (m->places.base) {
+        rt_free((void *)f->start, m->space);
+        rt_free((void *)f->column, m->space);
+    }
+    rt_free((void *)f->turn, m->space);
     RT_FREE(m->history, RT_HOST);
     RT_FREE(m, RT_HOST);
 }

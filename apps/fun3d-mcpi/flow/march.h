@@ -44,6 +44,7 @@ typedef struct {
     mcpi_problem_t shadow; /* the problem with a system that the steps fill */
     mcpi_solver_t *sweeper;
     mcpi_field_t field;
+    mcpi_places_t places; /* zeros: the sweeps have no layout of their own */
     double
         *start; /* [rows + ghosts][5] in `space`: the state that a solve starts from, at scale 1 */
     double scale; /* of density, pressure and viscosity in this solve, a power of two */

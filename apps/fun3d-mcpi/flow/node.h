@@ -18,6 +18,25 @@
 #define MCPI_UNROLL _Pragma("GCC unroll 8")
 #endif
 
+/* --- places --- */
+
+/* Return where what the sweeps read of row i begins. */
+MCPI_FN double *mcpi_LU_of(const mcpi_field_t *f, int64_t i)
+{
+    return (double *)((char *)f->LU + (f->LU_at ? (int64_t)f->LU_at[i] : 200 * i));
+}
+
+MCPI_FN double *mcpi_right_of(const mcpi_field_t *f, int64_t i)
+{
+    return (double *)((char *)f->right + (f->right_at ? (int64_t)f->right_at[i] : 40 * i));
+}
+
+/* size: of a value of O. */
+MCPI_FN void *mcpi_O_of(const mcpi_field_t *f, int64_t i, int size)
+{
+    return (char *)f->O + (f->O_at ? (int64_t)f->O_at[i] : 25 * (int64_t)size * f->start[i]);
+}
+
 /* --- gradients --- */
 
 MCPI_FN void mcpi_direction(const mcpi_field_t *f, int64_t i, int64_t j, double *d)
@@ -250,7 +269,7 @@ MCPI_FN double mcpi_scale_of(double rate)
 {
     int exponent;
     frexp(rate, &exponent);
-    return ldexp(1, 1 - exponent);
+    return ldexp(1.0, 1 - exponent);
 }
 
 /* --- factors of D --- */

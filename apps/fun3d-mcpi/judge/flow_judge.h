@@ -29,5 +29,9 @@ const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m, double u);
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m);
 /* Copies n doubles of the rung to a new host array. */
 double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n);
+/* The same of what the sweeps read, in block CSR whatever the rung's layout. */
+void *mcpi_flow_take_O(const mcpi_march_t *m);
+double *mcpi_flow_take_LU(const mcpi_march_t *m);
+double *mcpi_flow_take_right(const mcpi_march_t *m);
 
 #endif

@@ -21,6 +21,57 @@ double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n)
     return host;
 }
 
+/* Copies bytes of each row i to to + first[i] * unit: from x in order, or from the places at[]. */
+static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
+                      const int64_t *first, size_t unit, unsigned char *to)
+{
+    const size_t rows = (size_t)m->field.rows;
+    if (!at) {
+        rt_copy(to, RT_HOST, x, m->space, (size_t)first[rows] * unit);
+        return;
+    }
+    unsigned char *all = RT_NEW(unsigned char, m->places.bytes, RT_HOST);
+    uint64_t *place = RT_NEW(uint64_t, rows, RT_HOST);
+    rt_copy(all, RT_HOST, x, m->space, m->places.bytes);
+    rt_copy(place, RT_HOST, at, m->space, rows * sizeof *place);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(to + (size_t)first[i] * unit, all + place[i],
+               (size_t)(first[i + 1] - first[i]) * unit);
+    RT_FREE(place, RT_HOST);
+    RT_FREE(all, RT_HOST);
+}
+
+void *mcpi_flow_take_O(const mcpi_march_t *m)
+{
+    const int64_t *start = m->problem->part->start;
+    const size_t unit = MCPI_Q * MCPI_Q * mcpi_type_size(m->field.offdiagonal);
+    void *O = rt_alloc((size_t)start[m->field.rows], unit, RT_HOST);
+    take_rows(m, m->field.O, m->field.O_at, start, unit, O);
+    return O;
+}
+
+static double *take_values(const mcpi_march_t *m, const void *x, const uint64_t *at, size_t values)
+{
+    const int64_t rows = m->field.rows;
+    double *to = RT_NEW(double, (size_t)rows *values, RT_HOST);
+    int64_t *first = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
+    for (int64_t i = 0; i <= rows; i++)
+        first[i] = i;
+    take_rows(m, x, at, first, values * sizeof *to, (unsigned char *)to);
+    RT_FREE(first, RT_HOST);
+    return to;
+}
+
+double *mcpi_flow_take_LU(const mcpi_march_t *m)
+{
+    return take_values(m, m->field.LU, m->field.LU_at, MCPI_Q * MCPI_Q);
+}
+
+double *mcpi_flow_take_right(const mcpi_march_t *m)
+{
+    return take_values(m, m->field.right, m->field.right_at, MCPI_Q);
+}
+
 double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
                             double scale_b)
 {

@@ -232,14 +232,11 @@ static void check_blocks(bench_t *b, blocks_t *made)
 {
     mcpi_march_t *m = b->m;
     const mcpi_field_t *f = &m->field;
-    const size_t entries = (size_t)b->host.start[b->rows];
-    const size_t bytes = entries * BLOCK * mcpi_type_size(f->offdiagonal);
     double worst[3] = {0}, factors = 0;
     int64_t widest = 0;
     m->phases->jacobian(f);
-    made->O = rt_alloc(1, bytes, RT_HOST);
-    rt_copy(made->O, RT_HOST, f->O, m->space, bytes);
-    made->D = mcpi_flow_take(m, f->LU, BLOCK * b->rows);
+    made->O = mcpi_flow_take_O(m);
+    made->D = mcpi_flow_take_LU(m);
     made->scale = mcpi_flow_take(m, f->scale, b->rows);
     for (int64_t i = 0; i < b->rows; i++)
         widest = b->host.start[i + 1] - b->host.start[i] > widest
@@ -262,7 +259,7 @@ static void check_blocks(bench_t *b, blocks_t *made)
     rt_comm_max(worst + 2, 1);
     rt_verdict_true(b->verdict, "rows scaled by the power of two of the rate", worst[2] == 0);
     m->phases->factor(f);
-    made->LU = mcpi_flow_take(m, f->LU, BLOCK * b->rows);
+    made->LU = mcpi_flow_take_LU(m);
     for (int64_t i = 0; i < b->rows; i++)
         factors = fmax(factors, factor_error(made->LU + BLOCK * i, made->D + BLOCK * i));
     judge(b, "L U = D, in FP64 (of its rounding bound)", factors);
@@ -281,7 +278,7 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
                                   .part = part,
                                   .O = made->O,
                                   .LU = made->LU,
-                                  .R = b->host.right};
+                                  .R = (double *)b->host.right};
     const rt_field_t field = {
         .data = dq, .type = RT_F64, .components = NB, .entry_stride = NB, .component_stride = 1};
     const bool each = b->m->sweeper->each_colour;
@@ -289,7 +286,7 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
     for (int sweep = 0; sweep < SHORT_SWEEPS; sweep++)
         for (int c = 0; c < part->colours; c++) {
             const int64_t first = part->colour_start[c], last = part->colour_start[c + 1];
-            mcpi_reference_rows(&system, b->host.right, first, last, dq, NULL);
+            mcpi_reference_rows(&system, system.R, first, last, dq, NULL);
             for (int64_t v = NB * first; u > 0 && v < NB * last; v++)
                 dq[v] *= 1 + 8 * u * rt_random((uint64_t)v, b->seed + DISTURBANCE_SEED);
             for (int k = 0; p->halo && k < part->colours; k++)
@@ -312,9 +309,9 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     double *want = RT_NEW(double, values, RT_HOST), *off = RT_NEW(double, values, RT_HOST);
     double *got = RT_NEW(double, values, RT_HOST), most[2] = {0, 0}, differ = 0;
     m->phases->right(&m->field);
-    b->host.right = mcpi_flow_take(m, m->field.right, NB * b->rows);
+    b->host.right = mcpi_flow_take_right(m);
     for (int64_t k = 0; k < NB * b->rows; k++)
-        differ += b->host.right[k] != made->scale[k / NB] * b->host.R[k];
+        differ += ((const double *)b->host.right)[k] != made->scale[k / NB] * b->host.R[k];
     rt_comm_max(&differ, 1);
     rt_verdict_true(b->verdict, "right-hand side = R, scaled", differ == 0);
     memset(got, 0, values * sizeof *got);
