@@ -155,6 +155,15 @@ static void describe(const rt_run_t *run, FILE *out)
     if (!config.is_matrix)
         fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl,
                 config.mach, config.reynolds);
+    if (mcpi_wants_flow(run)) {
+        fprintf(out, "flow          %s, Mach %g, %g degrees", fluids[config.fluid], config.flow_mach,
+                config.angle);
+        if (config.fluid == MCPI_LAMINAR)
+            fprintf(out, ", Reynolds %g", config.flow_reynolds);
+        fprintf(out, ", %s order, limiter %s; Courant number %g to %g, A formed every %lld steps\n",
+                schemes[config.scheme], limiters[config.limiter], config.courant,
+                config.courant_most, (long long)config.freeze);
+    }
     if (rt_comm_size() > 1)
         fprintf(out, "              %s colouring, exchange after every %s\n",
                 colourings[config.colouring],

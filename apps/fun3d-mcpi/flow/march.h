@@ -57,6 +57,7 @@ typedef struct {
     /* of one step more, each phase by itself; the largest of all ranks */
     bool timing;
     double seconds[MCPI_PHASES];
+    double drag, lift; /* of the state that was judged */
 } mcpi_march_t;
 
 void *mcpi_march_new(void *problem, const rt_rung_t *rung);
@@ -65,6 +66,11 @@ void mcpi_march_solve(void *march);
 void mcpi_march_spoil(void *march);
 /* Does one step more, and fills seconds. Collective. */
 void mcpi_march_time_phases(mcpi_march_t *m);
+
+/* Computes the force of the pressure on the walls over the dynamic pressure and the squared length
+ * of the body: along the stream (drag) and across it in the plane of the angle of attack (lift).
+ * Collective. */
+void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift);
 
 /* --- parts of a step, for the judge --- */
 

@@ -8,6 +8,23 @@
 /* A run of many steps is reported at so many of them. */
 enum { MOST_SAMPLES = 500 };
 
+void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)
+{
+    const mcpi_geometry_t *g = m->problem->geometry;
+    const double *stream = m->field.gas.stream, *u = stream + 1;
+    const double square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2], speed = sqrt(square);
+    double *w = RT_NEW(double, (size_t)(MCPI_Q * g->rows), RT_HOST), force[3] = {0};
+    rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * g->rows) * sizeof *w);
+    for (int64_t i = 0; i < g->rows; i++)
+        for (int d = 0; d < 3 && g->side_of[i] >= 0; d++)
+            force[d] += (w[MCPI_Q * i + 4] - stream[4]) * g->side[g->side_of[i]].wall[d];
+    RT_FREE(w, RT_HOST);
+    rt_comm_sum(force, 3);
+    const double unit = stream[0] * square / 2 * g->length * g->length;
+    *drag = (force[0] * u[0] + force[2] * u[2]) / speed / unit;
+    *lift = (force[2] * u[0] - force[0] * u[2]) / speed / unit;
+}
+
 static int64_t all_scaled(const mcpi_march_t *m)
 {
     int64_t sum = 0;
@@ -86,4 +103,8 @@ void mcpi_march_result(const void *march, rt_result_t *out)
     for (int k = 0; k < MCPI_PHASES; k++)
         rt_json_real(phases, mcpi_phase_names[k], m->seconds[k]);
     put_history(m, out->json);
+    if (rt_finite(m->drag) && rt_finite(m->lift)) {
+        rt_json_real(out->json, "drag", m->drag);
+        rt_json_real(out->json, "lift", m->lift);
+    }
 }

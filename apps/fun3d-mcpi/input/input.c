@@ -92,7 +92,8 @@ static mcpi_source_t *wing_source(const mcpi_config_t *config)
     const mcpi_wing_t wing = wing_of(config);
     rt_mesh_t *mesh = mcpi_wing_new(&wing);
     char why[256];
-    if (!mcpi_walls_check(mesh, config->walls, why, sizeof why))
+    if (!mcpi_walls_check(mesh, config->walls, why, sizeof why) ||
+        !mcpi_tags_check(mesh, "symmetry", config->symmetry, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
     mcpi_source_t *source = flow_on(mesh, config);
     rt_mesh_destroy(mesh);
@@ -110,7 +111,8 @@ static mcpi_source_t *read_source(const mcpi_config_t *config, char *why, size_t
     char fault[256];
     mcpi_source_t *source = NULL;
     if (rt_mesh_check(mesh, fault, sizeof fault) &&
-        mcpi_walls_check(mesh, config->walls, fault, sizeof fault))
+        mcpi_walls_check(mesh, config->walls, fault, sizeof fault) &&
+        mcpi_tags_check(mesh, "symmetry", config->symmetry, fault, sizeof fault))
         source = flow_on(mesh, config);
     else
         snprintf(why, len, "%.200s: %s", config->mesh, fault);

@@ -215,6 +215,9 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);
 /* Returns whether `walls` is a list of tags, each of which some boundary face has; "none" and NULL
  * mean no walls. If not, writes one line into why. Call it before mcpi_flow_new. */
 bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
+/* The same for the tags that another option lists. */
+bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags, char *why,
+                     size_t len);
 
 /* Reads Matrix Market: coordinate, real, general, square, in nb x nb blocks (refused unless nb
  * divides the size). A block with one entry is stored whole. Every block row needs its diagonal

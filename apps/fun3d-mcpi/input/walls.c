@@ -36,24 +36,30 @@ static bool has_tag(const rt_mesh_t *mesh, long tag)
     return false;
 }
 
-bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
+bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags, char *why,
+                     size_t len)
 {
-    for (const char *at = first_tag(walls); *at;) {
+    for (const char *at = first_tag(tags); *at;) {
         long tag;
         if (!next_tag(&at, &tag)) {
-            snprintf(why, len, "--walls %s: not a list of boundary tags such as 1,3, nor none",
-                     walls);
+            snprintf(why, len, "--%s %s: not a list of boundary tags such as 1,3, nor none",
+                     option, tags);
             return false;
         }
         if (!has_tag(mesh, tag)) {
             snprintf(why, len,
-                     "--walls %s: of %" PRId64 " boundary faces none has the tag %ld; without "
-                     "walls: --walls none",
-                     walls, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag);
+                     "--%s %s: of %" PRId64 " boundary faces none has the tag %ld; without "
+                     "any: --%s none",
+                     option, tags, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag, option);
             return false;
         }
     }
     return true;
+}
+
+bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
+{
+    return mcpi_tags_check(mesh, "walls", walls, why, len);
 }
 
 static bool is_wall(const char *walls, int32_t tag)

@@ -25,6 +25,8 @@
 enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
 enum { ROUNDINGS = 128, SLOPE_ROUNDINGS = 64, SHORT_SWEEPS = 2 };
 static const double sample = 64; /* times the effect of roundings that was measured */
+/* In addition: R and A are sums in another order than the oracle's. */
+static const double own_roundings = 2e-12;
 /* Added to the seed. */
 enum { STATE_SEED = 1, STEP_SEED = 2, UPDATE_SEED = 3, DISTURBANCE_SEED = 4 };
 
@@ -436,7 +438,7 @@ static void check_path(mcpi_march_t *m, const double *w, rt_verdict_t *verdict)
     rt_verdict_true(verdict, "as many steps as asked", m->steps == o->steps);
     rt_verdict_check(verdict, "state after all steps = the oracle's (of the effect of roundings)",
                      mcpi_flow_difference(m->field.rows, w, m->scale, o->state, 1),
-                     sample * effect + 1e-13);
+                     sample * effect + own_roundings);
     for (int64_t k = 0; k < m->steps && k < MCPI_ORACLE_STEPS; k++)
         most = fmax(most, fabs(m->history[k].norm / o->norm[k] - 1));
     rt_verdict_check(verdict, "residuals on the way = the oracle's", most,
@@ -457,8 +459,10 @@ static void check_converged(mcpi_march_t *m, const double *w, rt_verdict_t *verd
     ref->field.gas = mcpi_march_gas(p->config, p->geometry, m->scale);
     memcpy(ref->field.w, w, bytes);
     mcpi_march_residual(ref);
-    rt_verdict_check(verdict, "residual of what is left, by the definition, over the first",
-                     mcpi_march_norm(ref) / first, p->config->tolerance * (1 + 1e-3) + 1e-14);
+    /* yes or no: an honest run stops just below the tolerance */
+    const double left = mcpi_march_norm(ref) / first;
+    rt_verdict_true(verdict, "residual of what is left, by the definition: as low as asked",
+                    left <= p->config->tolerance * (1 + 1e-3) + 1e-14);
     rt_verdict_check(verdict, "first residual = the definition's", fabs(m->first_norm / first - 1),
                      1e-10);
     mcpi_march_destroy(ref);
@@ -479,5 +483,6 @@ void mcpi_march_verify_after(void *march, rt_verdict_t *verdict)
         check_path(m, w, verdict);
     check_ghosts(m, verdict);
     RT_FREE(w, RT_HOST);
+    mcpi_march_forces(m, &m->drag, &m->lift);
     mcpi_march_time_phases(m); /* here, because it moves the state that was judged */
 }
