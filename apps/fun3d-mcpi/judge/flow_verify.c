@@ -151,6 +151,9 @@ static void check_residual(bench_t *b)
     double *R = mcpi_flow_take(m, m->field.R, NB * b->rows);
     double *rate = mcpi_flow_take(m, m->field.rate, b->rows);
     double worst[2] = {0, 0}, sum = 0;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) reduction(max : worst[:2]) reduction(+ : sum)
+#endif
     for (int64_t i = 0; i < b->rows; i++) {
         double want[NB], size[NB];
         const double of_rate = mcpi_reference_residual(&b->host, i, want, size);
