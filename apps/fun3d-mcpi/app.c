@@ -108,6 +108,9 @@ static void configure(rt_run_t *run)
                           "for --mesh wing, and --mesh names a file");
     rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
                           "for a mesh, and a matrix has its values already");
+    const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
+    if (why)
+        rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
     if (config->from_file)
         return; /* mcpi_input_new reads and checks the file */
     if (!mcpi_count_wing(config))
@@ -337,6 +340,13 @@ static void result(const void *solver, rt_result_t *out)
     (is_march(solver) ? mcpi_march_result : sweeps_result)(solver, out);
 }
 
+/* A rung of sweeps has no flow to show, and writes nothing. */
+static void picture(const void *solver, const char *path)
+{
+    if (is_march(solver))
+        mcpi_march_picture(solver, path);
+}
+
 /* --- the app --- */
 
 #define RUNG RT_RUNG_ON
@@ -352,6 +362,7 @@ static const char *const roofline_cases[] = {"surface=29 layers=24", "surface=52
 static const rt_extras_t extras = {.result = result,
                                    .default_rungs = default_rungs,
                                    .tune_point = tune_point,
+                                   .picture = picture,
                                    .compare = compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,

@@ -37,6 +37,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/flow/march.c \
 	apps/fun3d-mcpi/flow/node.h \
 	apps/fun3d-mcpi/flow/physics.h \
+	apps/fun3d-mcpi/flow/picture.c \
 	apps/fun3d-mcpi/flow/reference.h \
 	apps/fun3d-mcpi/flow/report.c \
 	apps/fun3d-mcpi/flow/work.c \

@@ -38,6 +38,8 @@ void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_
 
 /* Fills wall[vertices] with 1 where a boundary face has one of these tags, else 0. */
 void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
+/* Returns whether the list of tags has this one. */
+bool mcpi_has_this_tag(const char *tags, int32_t tag);
 /* Fills area[vertices][3] with each vertex's share of the boundary faces that have one of these
  * tags, pointing out of the mesh. boundary: [vertices][3] as in mcpi_flow_data_t. */
 void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boundary, double *area);

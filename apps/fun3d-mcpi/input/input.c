@@ -100,6 +100,12 @@ static mcpi_source_t *wing_source(const mcpi_config_t *config)
     return source;
 }
 
+rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
+{
+    const mcpi_wing_t wing = wing_of(config);
+    return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
+}
+
 /* Returns NULL and one line in why if the file cannot be used. */
 static mcpi_source_t *read_source(const mcpi_config_t *config, char *why, size_t len)
 {

@@ -244,6 +244,9 @@ typedef struct {
  * rank's part. Refuses a file that cannot be used. Collective. */
 void *mcpi_input_new(const rt_run_t *run);
 void mcpi_input_destroy(void *input);
+/* Makes or reads the mesh again, on this rank alone; NULL, and one line in why, if a file cannot be
+ * read any more. */
+rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len);
 /* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
  * number with 32 bits. */
 bool mcpi_count_wing(mcpi_config_t *config);

@@ -62,7 +62,7 @@ bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_
     return mcpi_tags_check(mesh, "walls", walls, why, len);
 }
 
-static bool is_wall(const char *walls, int32_t tag)
+bool mcpi_has_this_tag(const char *walls, int32_t tag)
 {
     long number;
     for (const char *at = first_tag(walls); *at && next_tag(&at, &number);)
@@ -77,7 +77,7 @@ void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall)
     for (int t = 0; t < RT_FACES; t++) {
         const int size = rt_face_size((rt_face_t)t);
         for (int64_t f = 0; f < mesh->faces[t]; f++)
-            if (is_wall(walls, mesh->tag[t][f]))
+            if (mcpi_has_this_tag(walls, mesh->tag[t][f]))
                 for (int i = 0; i < size; i++)
                     wall[mesh->face[t][size * f + i]] = 1;
     }
@@ -115,7 +115,7 @@ void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boun
         const int size = rt_face_size((rt_face_t)t);
         for (int64_t f = 0; f < mesh->faces[t]; f++) {
             const int32_t *vertex = mesh->face[t] + size * f;
-            if (!is_wall(tags, mesh->tag[t][f]))
+            if (!mcpi_has_this_tag(tags, mesh->tag[t][f]))
                 continue;
             /* Files may list faces either way round. */
             const double *x[3] = {mesh->x + 3 * (int64_t)vertex[0],

@@ -485,7 +485,10 @@ void mcpi_march_verify_after(void *march, rt_verdict_t *verdict)
     else
         check_path(m, w, verdict);
     check_ghosts(m, verdict);
-    RT_FREE(w, RT_HOST);
     mcpi_march_forces(m, &m->drag, &m->lift);
-    mcpi_march_time_phases(m); /* here, because it moves the state that was judged */
+    mcpi_march_time_phases(m);
+    /* what was judged, for the picture */
+    rt_copy(m->field.w, m->space, w, RT_HOST,
+            (size_t)(NB * (m->field.rows + m->field.ghosts)) * sizeof *w);
+    RT_FREE(w, RT_HOST);
 }
