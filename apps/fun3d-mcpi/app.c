@@ -286,7 +286,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
 
 static bool is_flow(const rt_rung_t *rung)
 {
-    return strcmp(rung->ladder, "flow") == 0;
+    return rung->ladder && strcmp(rung->ladder, "flow") == 0; /* none: a rung made by a test */
 }
 
 /* Returns the rung of a solver of either ladder: they begin alike. */

@@ -78,7 +78,7 @@ endif
 mcpi_kokkos_sources = \
 	apps/fun3d-mcpi/kokkos/flow_kokkos.cpp \
 	apps/fun3d-mcpi/kokkos/kokkos.cpp
-EXTRA_DIST += $(mcpi_kokkos_sources)
+EXTRA_DIST += $(mcpi_kokkos_sources) apps/fun3d-mcpi/flow.png
 if HAVE_KOKKOS
 apps_fun3d_mcpi_libmcpi_a_LIBADD += $(mcpi_kokkos_sources:.cpp=.o)
 endif

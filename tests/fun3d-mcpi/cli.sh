@@ -73,6 +73,21 @@ for threads in 1 2; do
     grep -o '"residual": [^,}]*' threads.json | tail -n +2 >threads-$threads.list # the first is a time
 done
 [ -s threads-1.list ] && cmp -s threads-1.list threads-2.list || fail "the residuals of a flow depend on the number of threads"
+# a flow without friction has no drag: what there is falls with the mesh, and so does the lift at no angle
+if [ "${RT_CHECK_LONG:-0}" != 0 ]; then
+    for mesh in "12 --layers 16" "24 --layers 32"; do
+        valid drag "$mcpi" $cpu --surface $mesh --rung flow-simd --angle 0 --flow-mach 0.3 --steps 300 --tolerance 1e-5 --json drag.json
+        sed -n 's/.*"drag": \([^,]*\),*/\1/p; s/.*"lift": \([^,]*\),*/\1/p' drag.json
+    done >drag.list
+    awk '{ of[NR] = $1 * $1 } END { exit !(NR == 4 && of[1] > 0 && of[3] < of[1] / 4 && of[4] < of[2] / 4) }' drag.list ||
+        fail "drag and lift of a flow without friction: $(cat drag.list)"
+fi
+# pictures
+for file in flow.vtu flow.ppm; do
+    valid picture "$mcpi" $cpu $body --rung flow-simd --picture $file
+    [ -s $file ] || fail "--picture $file: nothing is written"
+done
+grep -q 'NumberOfPoints="488" NumberOfCells="1291"' flow.vtu || fail "flow.vtu: $(head -c 200 flow.vtu)"
 # A flow that diverges: INVALID, and one line says in which step and where.
 "$mcpi" $cpu $small --rung flow-simd --courant 1e9 --courant-most 1e9 --flow-mach 3 --json lost.json >lost.out 2>&1
 [ $? = 1 ] && grep -q 'diverged in step [0-9]* at vertex [0-9]*: try' lost.out && grep -q '"verdict": "INVALID"' lost.json ||
@@ -118,6 +133,7 @@ refused 2 "--sweeps 0: out of range" "$mcpi" $cpu --sweeps 0
 refused 2 "--cfl nan" "$mcpi" $cpu --cfl nan
 refused 2 "--mach 0: out of range" "$mcpi" $cpu --mach 0
 refused 2 "--flow-mach 0: out of range" "$mcpi" $cpu --flow-mach 0
+refused 2 "the name must end in .vtu" "$mcpi" $cpu $small --picture flow.gif
 refused 2 "--courant 0: out of range" "$mcpi" $cpu --courant 0
 refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-simd
 refused 2 "a flow has 5 unknowns" "$mcpi" $cpu $small --block-size 4 --rung flow-simd

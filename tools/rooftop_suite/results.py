@@ -334,6 +334,13 @@ class Residual(Record):
 
 
 @dataclass
+class NonlinearStep(Record):
+    """A step of fun3d-mcpi's ladder flow: the residual before it, over the first one."""
+    step: Natural
+    residual: NotNegative
+
+
+@dataclass
 class Rung(Record):
     """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
@@ -371,6 +378,7 @@ class Rung(Record):
     choice_from: str = ''
     residual_history: list[NotNegative] = field(default_factory=list)
     residuals: list[Residual] = field(default_factory=list)
+    steps: list[NonlinearStep] = field(default_factory=list)
 
     @property
     def watts(self) -> Optional[float]:
