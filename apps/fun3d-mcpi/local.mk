@@ -31,6 +31,8 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/walls.c \
 	apps/fun3d-mcpi/input/wing.h \
 	apps/fun3d-mcpi/input/wing.c \
+	apps/fun3d-mcpi/flow/arrays.c \
+	apps/fun3d-mcpi/flow/definition.c \
 	apps/fun3d-mcpi/flow/flow.h \
 	apps/fun3d-mcpi/flow/geometry.c \
 	apps/fun3d-mcpi/flow/march.h \
@@ -42,6 +44,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/flow/report.c \
 	apps/fun3d-mcpi/flow/work.c \
 	apps/fun3d-mcpi/judge/flow_judge.h \
+	apps/fun3d-mcpi/judge/flow_left.c \
 	apps/fun3d-mcpi/judge/flow_oracle.c \
 	apps/fun3d-mcpi/judge/flow_verify.c \
 	apps/fun3d-mcpi/cpu/flow_reference.c \

@@ -1,5 +1,5 @@
 /*
- * reference.h - the parts of the step by their definition (cpu/flow_reference.c), for the judge:
+ * reference.h - the parts of the step by their definition (definition.c), for the reference and the judge:
  * each with the magnitudes of what it adds up, from which the bounds of its rounding follow.
  */
 #ifndef MCPI_FLOW_REFERENCE_H

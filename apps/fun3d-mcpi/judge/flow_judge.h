@@ -19,6 +19,11 @@ typedef struct {
 } mcpi_flow_oracle_t;
 
 enum { MCPI_ORACLE_STEPS = 64 };
+/* How many times the measured effect of roundings a rung may differ from the oracle. */
+static const double mcpi_flow_sample = 64;
+
+/* Returns the larger unit roundoff of dQ and of the sums of O dQ, as they were asked for. */
+double mcpi_flow_unit(const mcpi_march_t *m);
 
 /* Returns the largest |a - b| of all states of all ranks; density and pressure over `scale`. */
 double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,

@@ -85,6 +85,13 @@ double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const
     return most;
 }
 
+double mcpi_flow_unit(const mcpi_march_t *m)
+{
+    const mcpi_config_t *c = m->problem->config;
+    const bool fp64 = m->kernels->always_fp64 || (c->dq == MCPI_FP64 && c->accumulate == MCPI_FP64);
+    return fp64 ? RT_EPS : 0x1p-24;
+}
+
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m)
 {
     return mcpi_march_new(m->problem, rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "flow-reference"));
