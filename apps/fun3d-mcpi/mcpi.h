@@ -82,6 +82,12 @@ void mcpi_halo_destroy(rt_halo_t **halo, int colours);
  * ghosts][nb] with current ghosts. */
 double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
 
+/* Returns the vertex of a row or ghost of this rank. */
+static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
+{
+    return p->order->vertex[p->part->global[row]];
+}
+
 /* --- solve.c --- */
 
 typedef struct {

@@ -146,7 +146,7 @@ void mcpi_march_sweeps(mcpi_march_t *m)
 static int64_t lowest_vertex(const mcpi_march_t *m, int64_t row)
 {
     const mcpi_problem_t *p = m->problem;
-    double most = row < 0 ? -(double)INT32_MAX : -(double)p->order->vertex[p->part->global[row]];
+    double most = row < 0 ? -(double)INT32_MAX : -(double)mcpi_vertex_of(p, row);
     rt_comm_max(&most, 1);
     return -most < (double)INT32_MAX ? (int64_t)-most : -1;
 }

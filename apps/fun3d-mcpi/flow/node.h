@@ -21,12 +21,12 @@
 /* Return where what the sweeps read of row i begins. */
 MCPI_FN double *mcpi_LU_of(const mcpi_field_t *f, int64_t i)
 {
-    return (double *)((char *)f->LU + (f->LU_at ? (int64_t)f->LU_at[i] : 200 * i));
+    return (double *)(void *)((char *)f->LU + (f->LU_at ? (int64_t)f->LU_at[i] : 200 * i));
 }
 
 MCPI_FN double *mcpi_right_of(const mcpi_field_t *f, int64_t i)
 {
-    return (double *)((char *)f->right + (f->right_at ? (int64_t)f->right_at[i] : 40 * i));
+    return (double *)(void *)((char *)f->right + (f->right_at ? (int64_t)f->right_at[i] : 40 * i));
 }
 
 /* size: of a value of O. */

@@ -40,7 +40,7 @@ static double *gather(const mcpi_march_t *m)
     int64_t *send = RT_NEW(int64_t, ranks, RT_HOST), *recv = RT_NEW(int64_t, ranks, RT_HOST);
     rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * rows) * sizeof *w);
     for (int64_t i = 0; i < rows; i++) {
-        item[i].vertex = p->order->vertex[p->part->global[i]];
+        item[i].vertex = mcpi_vertex_of(p, i);
         memcpy(item[i].w, w + MCPI_Q * i, sizeof item[i].w);
         item[i].w[0] /= m->scale;
         item[i].w[4] /= m->scale;

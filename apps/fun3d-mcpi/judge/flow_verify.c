@@ -59,7 +59,7 @@ static void put_state(bench_t *b)
     static const double size = 0.05;
     for (int64_t i = 0; i < b->all; i++)
         for (int v = 0; v < NB; v++) {
-            const uint64_t at = (uint64_t)(p->order->vertex[p->part->global[i]]) * NB + (uint64_t)v;
+            const uint64_t at = (uint64_t)mcpi_vertex_of(p, i) * NB + (uint64_t)v;
             const bool scaled = v == 0 || v == NB - 1;
             const double stream = m->field.gas.stream[v];
             const double random = size * rt_random(at, b->seed + STATE_SEED);
