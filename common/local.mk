@@ -26,7 +26,8 @@ common_librooftop_a_SOURCES = \
 	common/io/inputs.h common/io/inputs.c \
 	common/io/json.h common/io/json.c \
 	common/io/scan.h common/io/scan.c \
-	common/machine/comm.h common/machine/comm.c \
+	common/machine/collectives.c \
+	common/machine/comm.h common/machine/comm_mpi.h common/machine/comm.c \
 	common/machine/cores.h common/machine/cores.c \
 	common/machine/cuda.h \
 	common/machine/device.h common/machine/device.c \
@@ -34,9 +35,11 @@ common_librooftop_a_SOURCES = \
 	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/memory.h common/machine/memory.c \
+	common/machine/place.h common/machine/place.c \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
-	common/machine/timer.h common/machine/timer.c \
+	common/machine/timer.h common/machine/timer.c common/machine/timer_table.c \
+	common/machine/traffic.h common/machine/traffic.c \
 	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
@@ -60,13 +63,13 @@ common_librooftop_a_SOURCES = \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
-	common/app/grade.c common/app/parameter.h common/app/version.c \
+	common/app/grade.c common/app/parameter.h common/app/trace.h common/app/trace.c common/app/version.c \
 	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
 	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/facts.c common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
-	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
+	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/trace.c common/driver/windows.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA
@@ -137,6 +140,7 @@ common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 common/machine/timer.o: AM_CPPFLAGS += $(CALIPER_CPPFLAGS)
 common/halo/nccl.o: AM_CPPFLAGS += $(NCCL_CPPFLAGS)
 
-# The only file that includes mpi.h, so the only one that gets MPI's flags (and, if need be, mpicc).
-common/machine/comm.o: CC = $(RT_MPI_CC)
-common/machine/comm.o: AM_CPPFLAGS += $(MPI_CFLAGS)
+# The only files that use mpi.h, so the only ones that get MPI's flags (and, if need be, mpicc).
+rt_mpi_objects = common/machine/comm.o common/machine/collectives.o
+$(rt_mpi_objects): CC = $(RT_MPI_CC)
+$(rt_mpi_objects): AM_CPPFLAGS += $(MPI_CFLAGS)

@@ -43,6 +43,8 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_march \
 	tests/fun3d-mcpi/test_mtx \
+	tests/fun3d-mcpi/test_near \
+	tests/fun3d-mcpi/test_piece \
 	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
 	tests/fun3d-mcpi/test_system \
@@ -71,12 +73,15 @@ rt_gpu_scripts = \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
+	tests/gfnn-wave/gpu_lost.sh \
 	tests/fun3d-mcpi/gpu.sh \
+	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \
 	tests/alya-rhs/cli.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/common/halo_mpi.sh \
+	tests/common/many_ranks.sh \
 	tests/common/options.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/cli.sh \
@@ -102,6 +107,7 @@ rt_scripts = \
 	tests/suite/report.sh \
 	tests/suite/run.sh \
 	tests/suite/scale.sh \
+	tests/suite/trace.sh \
 	tests/suite/unit.sh \
 	tests/suite/verify.sh
 
@@ -112,10 +118,10 @@ TESTS += $(rt_gpu_scripts) $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_test
 
 tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
 # What tests and mutants of an app are linked with, besides the runtime.
-rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost
-rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants
-rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants
-rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants
+rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost tests/nekbone/nodes
+rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants tests/alya-rhs/nodes
+rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
+rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
 $(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a
@@ -125,11 +131,25 @@ $(rt_alya_users): rt_app_libs = apps/alya-rhs/libalya.a
 $(rt_mcpi_users): rt_app_libs = $(mcpi_libs)
 $(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
 
-# nekbone whose GPU is lost while it works, for gpu_lost.sh.
+# Apps whose GPU is lost while they work, for gpu_lost.sh.
 if HAVE_CUDA
-check_PROGRAMS += tests/nekbone/lost
-tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu
+check_PROGRAMS += tests/nekbone/lost tests/fun3d-mcpi/lost tests/gfnn-wave/lost
+tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu tests/common/lost.cuh
+tests_fun3d_mcpi_lost_SOURCES = tests/fun3d-mcpi/lost.cu tests/common/lost.cuh
+tests_gfnn_wave_lost_SOURCES = tests/gfnn-wave/lost.cu tests/common/lost.cuh
 endif
+
+# The programs as on several nodes, for many_ranks.sh.
+rt_nodes = tests/nekbone/nodes tests/alya-rhs/nodes tests/gfnn-wave/nodes
+check_PROGRAMS += $(rt_nodes)
+tests_nekbone_nodes_SOURCES = tests/common/nodes.c
+tests_alya_rhs_nodes_SOURCES = tests/common/nodes.c
+tests_gfnn_wave_nodes_SOURCES = tests/common/nodes.c
+tests_nekbone_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=nek_app
+tests_alya_rhs_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=alya_app
+tests_gfnn_wave_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=gfnn_app
+tests/common/tests_nekbone_nodes-nodes.o tests/common/tests_alya_rhs_nodes-nodes.o \
+tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
 
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 

@@ -4,10 +4,15 @@ rt_python = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/tools $${PYTHON:-pyth
 
 suitedir = $(pkgdatadir)/rooftop_suite
 dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py $(srcdir)/tools/rooftop_suite/*.html)
+platformsdir = $(pkgdatadir)/inputs/platforms
+dist_platforms_DATA = $(wildcard $(srcdir)/inputs/platforms/*)
 suitedocsdir = $(pkgdatadir)/docs
 dist_suitedocs_DATA = docs/result-schema.json
 lessonsdir = $(pkgdatadir)/docs/lessons
 dist_lessons_DATA = $(wildcard $(srcdir)/docs/lessons/*.md)
+drawingsdir = $(lessonsdir)/drawings
+dist_drawings_DATA = $(wildcard $(srcdir)/docs/lessons/drawings/*.svg)
+EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need the source tree anyway
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 

@@ -77,8 +77,11 @@ typedef struct {
 void *alya_problem_new(const rt_run_t *run, void *input);
 void alya_problem_destroy(void *problem);
 void alya_digest(const void *problem, rt_digest_t *digest);
+/* Makes the halo of the shared nodes: entries are nodes, of up to 3 components; or, if r_stride is
+ * not 0, the single values 0 .. 2 of each in an array [nodes][r_stride]. NULL: no node is shared.
+ * Collective. */
 rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind_t kind,
-                         rt_space_t space);
+                         rt_space_t space, int r_stride);
 
 /* --- solve.c --- */
 enum { ALYA_WATCHED = 2, ALYA_WITNESSES = 256 };
@@ -92,6 +95,7 @@ struct alya_solver {
     alya_view_t view;
     rt_halo_t *halo;
     bool own_halo;
+    void *exchange;                /* does what the halo is for, in a kernel of its own; or NULL */
     alya_schedule_t *own_schedule; /* in chunks of another size than the problem's, or NULL */
     alya_physics_t physics;
     double *record; /* [nodes][packed], or NULL */
@@ -130,9 +134,10 @@ void alya_erase_r(alya_solver_t *s);
 void alya_put_velocity(alya_solver_t *s, const double *u);
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host);
 
-/* --- judge/, work.c, picture.c --- */
+/* --- judge/, trace.c, work.c, picture.c --- */
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
+void alya_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */

@@ -145,6 +145,11 @@ typedef struct {
     /* to[n] = scale from[n], 3 components, at these strides. */
     void (*scale)(int64_t nodes, double scale, const double *from, int from_stride, double *to,
                   int to_stride);
+    /* Adds what other ranks have of r, by one kernel and without the halo's own: make takes over a
+     * halo of single values, whose transport is peer. NULL: there is no such kernel. Collective. */
+    void *(*exchange_new)(rt_halo_t *halo);
+    void (*exchange_destroy)(void *exchange);
+    void (*exchange)(const void *exchange, double *r);
 } alya_vectors_t;
 extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_kokkos;
 

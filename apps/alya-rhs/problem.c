@@ -61,11 +61,12 @@ static void order_mesh(alya_problem_t *p)
 }
 
 rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind_t kind,
-                         rt_space_t space)
+                         rt_space_t space, int r_stride)
 {
+    const int values = r_stride > 0 ? 3 : 1, stride = r_stride > 0 ? r_stride : 1;
     int64_t n = 0;
     for (int64_t i = 0; i < mesh->nodes; i++)
-        n += (mesh->flags[i] & ALYA_SHARED) != 0;
+        n += (mesh->flags[i] & ALYA_SHARED) != 0 ? values : 0;
     double any = (double)n;
     rt_comm_sum(&any, 1);
     if (any == 0)
@@ -74,14 +75,14 @@ rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind
     int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
     n = 0;
     for (int64_t i = 0; i < mesh->nodes; i++)
-        if (mesh->flags[i] & ALYA_SHARED) {
-            index[n] = i;
-            gid[n++] = mesh->node_id[i];
+        for (int c = 0; c < values && (mesh->flags[i] & ALYA_SHARED); c++) {
+            index[n] = i * stride + c;
+            gid[n++] = mesh->node_id[i] * values + c;
         }
     rt_halo_desc_t desc = {.n = n,
                            .index = index,
                            .gid = gid,
-                           .max_components = 3,
+                           .max_components = 3 / values,
                            .kind = kind,
                            .space = space,
                            .transport = transport};
@@ -199,7 +200,7 @@ void *alya_problem_new(const rt_run_t *run, void *input)
     order_mesh(p);
     begin = rt_clock();
     p->schedule = alya_schedule_new(p->mesh, ALYA_CHUNK);
-    p->halo = alya_halo_new(p->mesh, run->opt.transport, RT_CPU, RT_HOST);
+    p->halo = alya_halo_new(p->mesh, run->opt.transport, RT_CPU, RT_HOST, 0);
     p->u = RT_NEW(double, 3 * (size_t)p->mesh->nodes, RT_HOST);
     alya_fill_velocity(p->mesh,
                        config->from_file ? ALYA_IN_FILE

@@ -147,6 +147,23 @@ static void choose_witnesses(alya_solver_t *s)
     rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
 }
 
+/* Makes a halo of the rung's own. Where its transport is peer, a kernel of the app takes it over,
+ * with an entry per value; it does not know nodes that are copies of each other on one rank. */
+static void new_halo(alya_solver_t *s)
+{
+    const alya_problem_t *p = s->problem;
+    s->own_halo = true;
+    s->halo = alya_halo_new(p->mesh, p->run->opt.transport, s->rung->kind, s->space, 0);
+    const rt_halo_info_t info = rt_halo_info(s->halo);
+    double local = (double)info.local_entries;
+    rt_comm_max(&local, 1);
+    if (!s->vectors->exchange_new || strcmp(info.transport, "peer") != 0 || local > 0)
+        return;
+    rt_halo_destroy(s->halo);
+    s->halo = alya_halo_new(p->mesh, "peer", s->rung->kind, s->space, s->kernels->r_stride);
+    s->exchange = s->vectors->exchange_new(s->halo);
+}
+
 void *alya_solver_new(void *problem, const rt_rung_t *rung)
 {
     alya_problem_t *p = problem;
@@ -173,10 +190,9 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     choose_witnesses(s);
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
-    s->own_halo = s->space != RT_HOST && p->halo;
     s->halo = p->halo;
-    if (s->own_halo)
-        s->halo = alya_halo_new(p->mesh, p->run->opt.transport, rung->kind, s->space);
+    if (s->space != RT_HOST && p->halo)
+        new_halo(s);
     rt_device_synchronize();
     s->seconds_set_up = rt_clock() - begin;
     return s;
@@ -187,6 +203,8 @@ void alya_solver_destroy(void *solver)
     alya_solver_t *s = solver;
     if (s->kernels->tear_down)
         s->kernels->tear_down(&s->view);
+    if (s->exchange)
+        s->vectors->exchange_destroy(s->exchange);
     if (s->own_halo)
         rt_halo_destroy(s->halo);
     if (s->kernels->packed) {
@@ -221,7 +239,10 @@ void alya_assemble(alya_solver_t *s)
     if (s->halo) {
         rt_timer_start("halo", kind);
         rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
-        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+        if (s->exchange)
+            s->vectors->exchange(s->exchange, s->r);
+        else
+            rt_halo_do(s->halo, RT_HALO_SUM, &field);
         rt_timer_stop("halo");
     }
     if (s->look)

@@ -246,9 +246,14 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     if (n.local + n.shared > 0) {
         halo = (double)rt_halo_predict(n.local, n.shared, 3, RT_HOST);
         making_halo = (double)rt_halo_predict_setup(n.local, n.shared) + 16.0 * (double)n.local;
-        if (space != RT_HOST) {
-            bytes[space] += (double)rt_halo_predict(n.local, n.shared, 3, space);
+        if (space != RT_HOST) { /* an entry per node, or (in CUDA) per value */
+            const int values = rung->kind == RT_CUDA && rt_comm_size() > 1 ? 3 : 1;
+            const int64_t local = values * n.local, shared = values * n.shared;
+            bytes[space] += fmax((double)rt_halo_predict(n.local, n.shared, 3, space),
+                                 (double)rt_halo_predict(local, shared, 3 / values, space));
             bytes[RT_PINNED] += (double)rt_halo_predict(n.local, n.shared, 3, RT_PINNED);
+            making_halo = fmax(making_halo,
+                               (double)rt_halo_predict_setup(local, shared) + 16.0 * (double)local);
         }
     }
     bytes[space] += solver_memory(counts, steps, kernels, space == RT_HOST) + lists[space];

@@ -209,7 +209,7 @@ static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t 
     rt_json_int(halo, "rows_sent", values);
     rt_json_int(halo, "neighbours", neighbours);
     if (p->halo)
-        rt_json_text(halo, "transport", rt_halo_info(s->halo[0]).transport);
+        rt_json_text(halo, "transport", s->view.dq ? "peer" : rt_halo_info(s->halo[0]).transport);
     if (c->price_asked > 0 && rt_finite(c->price_asked) && rt_finite(c->price_default)) {
         rt_json_real(halo, "residual_with_default", c->price_default);
         rt_json_real(halo, "residual_as_asked", c->price_asked);
@@ -228,6 +228,9 @@ static void sweeps_result(const void *solver, rt_result_t *out)
         rt_text(&out->precision, "O %s, dQ %s, sums %s, solves fp64",
                 mcpi_type_names[p->config->offdiagonal], precisions[p->config->dq],
                 precisions[p->config->accumulate]);
+    /* that of one solve; else it would depend on how many there were */
+    const bool one_solve = p->run->opt.seconds == 0 && p->run->opt.json;
+    const uint64_t left = one_solve ? mcpi_fingerprint(s) : 0;
     if (!json)
         return;
     rt_json_int(json, "rows", p->counts.rows);
@@ -243,6 +246,8 @@ static void sweeps_result(const void *solver, rt_result_t *out)
         }
     rt_json_text(json, "dq_fingerprint",
                  rt_text(&text, "%012llx", (unsigned long long)c->fingerprint));
+    if (one_solve)
+        rt_json_text(json, "dq_left", rt_text(&text, "%012llx", (unsigned long long)left));
     halo_result(p, s, json);
     rt_json_real(json, "seconds_mesh", p->seconds_mesh);
     rt_json_real(json, "seconds_colour", p->seconds_colour);
@@ -366,7 +371,8 @@ static const rt_extras_t extras = {.result = result,
                                    .compare = compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,
-                                   .roofline_settings = "sweeps=15"};
+                                   .roofline_settings = "sweeps=15",
+                                   .trace = mcpi_trace};
 
 static const char *const examples[] = {"fun3d-mcpi --list", "fun3d-mcpi --ladder",
                                        "fun3d-mcpi --mesh FILE.lb8.ugrid --offdiagonal fp16",

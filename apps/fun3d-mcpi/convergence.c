@@ -18,7 +18,7 @@ static double residual_now(const mcpi_solver_t *s)
 }
 
 /* Sums a hash of vertex, component and bits over all values. */
-static uint64_t fingerprint(const mcpi_solver_t *s)
+uint64_t mcpi_fingerprint(const mcpi_solver_t *s)
 {
     const mcpi_problem_t *p = s->problem;
     const int64_t nb = s->view.nb, rows = s->view.rows;
@@ -29,7 +29,7 @@ static uint64_t fingerprint(const mcpi_solver_t *s)
     for (int64_t k = 0; k < rows * nb; k++) {
         uint64_t bits;
         memcpy(&bits, &dq[k], sizeof bits);
-        const int64_t vertex = p->order->vertex[p->part->global[k / nb]];
+        const int64_t vertex = p->part->vertex[k / nb];
         sum += rt_hash((uint64_t)(vertex * nb + k % nb), bits);
     }
     RT_FREE(dq, RT_HOST);
@@ -56,7 +56,7 @@ static void find_history(mcpi_problem_t *p)
         if (next > most || c->samples == MCPI_SAMPLES - 1)
             next = most;
     }
-    c->fingerprint = fingerprint(s);
+    c->fingerprint = mcpi_fingerprint(s);
     mcpi_solver_destroy(s);
 }
 

@@ -26,7 +26,11 @@ typedef struct {
     const double *LU;      /* [rows][nb*nb] column-major */
     double *R;             /* [rows][nb] */
     const int *choice;     /* the rung's parameters in force; zeros if it has none */
-    void *data;            /* what set_up made */
+    /* For set_up. Several ranks: host halos of doubles if `sweeps` may exchange dQ itself after
+     * each colour, by stores into other GPUs' memory; else NULL. */
+    rt_halo_t *const *halo;
+    void *data; /* what set_up made */
+    void *dq;   /* [rows + ghosts][nb], made by set_up if `sweeps` does exchange; else NULL */
 } mcpi_view_t;
 
 /* Where a rung with a layout of its own keeps what it sweeps: bytes from base, for each row. The
@@ -42,7 +46,8 @@ typedef struct {
     /* Updates dQ of local rows first .. last - 1 of one colour: dr = R - O dQ, dQ = D^-1 dr. On the
      * rung's stream. dq: [rows + ghosts][nb] of dq_type. */
     void (*rows)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
-    /* Does all sweeps from the given dQ, without halo, as one persistent kernel. NULL: solve.c
+    /* Does all sweeps from the given dQ as one persistent kernel, on one rank, or on several if
+     * set_up has made view->dq; then collective, and ghosts of dq need not be set. NULL: solve.c
      * calls `rows` colour by colour. */
     void (*sweeps)(const mcpi_view_t *view, int64_t sweeps, void *dq);
     void (*set_up)(mcpi_view_t *view);

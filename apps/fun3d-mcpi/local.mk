@@ -11,11 +11,13 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/trace.c apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/near.h apps/fun3d-mcpi/near.c \
 	apps/fun3d-mcpi/judge/judge.h \
 	apps/fun3d-mcpi/judge/oracle.c \
 	apps/fun3d-mcpi/judge/verify.c \
 	apps/fun3d-mcpi/input/input.h \
+	apps/fun3d-mcpi/input/cells.c \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/dual.c \
 	apps/fun3d-mcpi/input/flow.h \
@@ -26,6 +28,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
+	apps/fun3d-mcpi/input/piece.c \
 	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \
 	apps/fun3d-mcpi/input/walls.c \
@@ -65,6 +68,9 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
 	apps/fun3d-mcpi/cuda/streamed.cu \
 	apps/fun3d-mcpi/cuda/staged.cuh \
+	apps/fun3d-mcpi/cuda/staged_steps.cuh \
+	apps/fun3d-mcpi/cuda/staged_lists.cuh \
+	apps/fun3d-mcpi/cuda/staged_lists.cu \
 	apps/fun3d-mcpi/cuda/staged.cu
 endif
 

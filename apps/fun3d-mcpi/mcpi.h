@@ -37,8 +37,8 @@ typedef struct {
     int samples;
     int64_t sweep[MCPI_SAMPLES];
     double residual[MCPI_SAMPLES];
-    /* Of the bits of dQ after a solve by cpu-simd, 48 bits. It does not depend on the order of the
-     * ranks, and so, in the default mode, not on their number. */
+    /* mcpi_fingerprint after a solve by cpu-simd; in the default mode it does not depend on the
+     * number of ranks either. */
     uint64_t fingerprint;
     /* Residual after the sweeps with the default exchange and colouring, and with those asked for;
      * 0 where the two are the same. */
@@ -52,7 +52,6 @@ typedef struct {
     const mcpi_config_t *config;
     mcpi_counts_t counts;
     int nb;
-    mcpi_order_t *order; /* of the whole system */
     mcpi_part_t *part;
     mcpi_matrix_t *matrix;
     mcpi_system_t *system;
@@ -66,7 +65,7 @@ typedef struct {
     void *oracle, *flow_oracle;     /* made by the judge when first needed */
 } mcpi_problem_t;
 
-/* Takes source, order and part of the input over. Collective, as is all of this file. */
+/* Takes source and part of the input over. Collective, as is all of this file. */
 void *mcpi_problem_new(const rt_run_t *run, void *input);
 void mcpi_problem_destroy(void *problem);
 /* Returns whether rungs of the ladder flow may run: then the problem has a geometry. Not
@@ -85,7 +84,7 @@ double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double 
 /* Returns the vertex of a row or ghost of this rank. */
 static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
 {
-    return p->order->vertex[p->part->global[row]];
+    return p->part->vertex[row];
 }
 
 /* --- solve.c --- */
@@ -125,11 +124,15 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host);
  * the run prints or writes them, and on several ranks the price of an exchange after each sweep or
  * of colours per rank, if the run uses one of the two. Prints what it found. Collective. */
 void mcpi_convergence_find(mcpi_problem_t *problem);
+/* Returns 48 bits made from the bits of dQ as it is now; they do not depend on the order of the
+ * ranks. Collective. */
+uint64_t mcpi_fingerprint(const mcpi_solver_t *s);
 
-/* --- verify.c, work.c --- */
+/* --- verify.c, trace.c, work.c --- */
 
 void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict);
+void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

@@ -45,7 +45,7 @@ static void fill_blocks(const mcpi_problem_t *p, const mcpi_source_t *source)
         double *blocks = scratch + rt_thread() * (widest + 1) * nb2;
 #pragma omp for schedule(dynamic, 256)
         for (int64_t row = 0; row < part->rows; row++) {
-            const int64_t vertex = p->order->vertex[part->global[row]];
+            const int64_t vertex = mcpi_piece_find(source->piece, part->vertex[row]);
             source->row(source, vertex, p->matrix->D + row * nb2, blocks);
             for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
                 memcpy(p->matrix->O + k * nb2, blocks + part->place[k] * nb2,
@@ -86,7 +86,7 @@ static void fill_right_hand_side(mcpi_problem_t *p)
     double *x = RT_NEW(double, (size_t)(all * nb), RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < all; row++) {
-        const uint64_t vertex = (uint64_t)p->order->vertex[part->global[row]];
+        const uint64_t vertex = (uint64_t)part->vertex[row];
         for (int i = 0; i < nb; i++)
             x[row * nb + i] = constant ? 1 : rt_random(vertex * (uint64_t)nb + (uint64_t)i, seed);
     }
@@ -124,8 +124,7 @@ double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double 
 static void make_system(mcpi_problem_t *p)
 {
     char why[256] = "";
-    p->system = mcpi_system_new(p->matrix, (mcpi_type_t)p->config->offdiagonal, p->order->vertex,
-                                why, sizeof why);
+    p->system = mcpi_system_new(p->matrix, (mcpi_type_t)p->config->offdiagonal, why, sizeof why);
     if (rt_comm_agree(why, sizeof why) >= 0)
         rt_refuse(RT_USAGE, "--mesh %s: %s", p->config->mesh, why);
 }
@@ -185,10 +184,10 @@ static void take_vertices(mcpi_problem_t *p, const mcpi_source_t *source)
     if (!p->config->from_file || !source->x)
         return;
     for (int64_t row = 0; row < p->part->rows; row++) {
-        const int64_t vertex = p->order->vertex[p->part->global[row]];
-        const uint64_t item[] = {(uint64_t)vertex, rt_items_word(source->x[3 * vertex]),
-                                 rt_items_word(source->x[3 * vertex + 1]),
-                                 rt_items_word(source->x[3 * vertex + 2])};
+        const int64_t vertex = p->part->vertex[row];
+        const double *x = source->x + 3 * mcpi_piece_find(source->piece, vertex);
+        const uint64_t item[] = {(uint64_t)vertex, rt_items_word(x[0]), rt_items_word(x[1]),
+                                 rt_items_word(x[2])};
         rt_items_add(&p->vertices, item, 4);
     }
 }
@@ -228,16 +227,15 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
         rt_items_t mine = {0, {0}}, dq = {0, {0}};
 #pragma omp for schedule(static)
         for (int64_t row = 0; row < part->rows; row++) {
-            const uint64_t vertex = (uint64_t)p->order->vertex[part->global[row]];
+            const uint64_t vertex = (uint64_t)part->vertex[row];
             uint64_t item[1 + MCPI_MAX_NB] = {vertex};
             for (int i = 0; i < nb; i++)
                 item[1 + i] = rt_items_word(p->exact[row * nb + i]);
             rt_items_add(&dq, item, 1 + nb);
             add_block(&mine, vertex, vertex, values, p->matrix->D + row * nb * nb);
             for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
-                const int64_t column = part->global[part->column[k]];
-                add_block(&mine, vertex, (uint64_t)p->order->vertex[column], values,
-                          p->matrix->O + k * nb * nb);
+                const uint64_t column = (uint64_t)part->vertex[part->column[k]];
+                add_block(&mine, vertex, column, values, p->matrix->O + k * nb * nb);
             }
         }
 #pragma omp critical
@@ -287,7 +285,6 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .config = config,
                           .counts = in->counts,
                           .nb = (int)config->nb,
-                          .order = in->order,
                           .part = in->part,
                           .imbalance = in->imbalance,
                           .seconds_mesh = in->seconds_mesh,
@@ -298,10 +295,9 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
         p->geometry =
-            mcpi_geometry_new(in->source, p->part, p->order->vertex, config->fluid == MCPI_LAMINAR);
+            mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
     mcpi_source_destroy(in->source);
     in->source = NULL;
-    in->order = NULL;
     in->part = NULL;
     fill_right_hand_side(p);
     const double filled = rt_clock();
@@ -325,7 +321,6 @@ void mcpi_problem_destroy(void *problem)
     RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);
-    mcpi_order_destroy(p->order);
     RT_FREE(p->oracle, RT_HOST);
     RT_FREE(p->flow_oracle, RT_HOST);
     RT_FREE(p, RT_HOST);

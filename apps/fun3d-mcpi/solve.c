@@ -9,6 +9,8 @@
  * colour do not read each other. Where GPUs send to each other on their streams there are two
  * steps, all rows and then the exchange: that takes less time than starting a second kernel and a
  * second stream. No step then waits for the host, so many sweeps are one launch (machine/replay.h).
+ * A rung whose kernel stores dQ into the other GPUs' memory itself has no steps here: all sweeps
+ * are one kernel, on several GPUs as on one.
  *
  * This file never sees a device: the tables know where the arrays are and what touches them.
  */
@@ -101,6 +103,28 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     RT_FREE(start, RT_HOST);
 }
 
+/* Gives the solver dQ and what brings its ghosts up to date: the rung's own kernel, where it can,
+ * or halos. */
+static void new_dq(mcpi_solver_t *s)
+{
+    const mcpi_problem_t *p = s->problem;
+    const char *transport = p->run->opt.transport;
+    const bool may_store = strcmp(transport, "auto") == 0 || strcmp(transport, "peer") == 0;
+    if (p->halo && s->each_colour && may_store)
+        s->view.halo = p->halo;
+    if (s->kernels->set_up)
+        s->kernels->set_up(&s->view);
+    s->dq = s->view.dq;
+    if (!s->dq)
+        s->dq = rt_alloc(dq_values(s), mcpi_type_size(s->view.dq_type), s->space);
+    s->own_halo = s->space != RT_HOST && p->halo && !s->view.dq;
+    s->halo =
+        s->own_halo ? mcpi_halo_new(p->part, p->nb, transport, s->rung->kind, s->space) : p->halo;
+    s->on_stream = s->own_halo && s->rung->kind == RT_CUDA;
+    for (int c = 0; s->on_stream && c < s->view.colours; c++)
+        s->on_stream = rt_halo_on_stream(s->halo[c]);
+}
+
 void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
 {
     mcpi_problem_t *p = problem;
@@ -128,18 +152,9 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
                             .choice = rt_tune_choice(p->run, rung)};
     s->R = RT_NEW(double, (size_t)(p->part->rows * p->nb), RT_HOST);
     new_matrix_arrays(s);
-    s->dq = rt_alloc(dq_values(s), mcpi_type_size(s->view.dq_type), s->space);
-    if (s->kernels->set_up)
-        s->kernels->set_up(&s->view);
+    new_dq(s);
     put_right_hand_side(s);
     rt_fill(s->dq, s->space, 0xff, dq_values(s) * mcpi_type_size(s->view.dq_type));
-    s->own_halo = s->space != RT_HOST && p->halo;
-    s->halo = s->own_halo
-                  ? mcpi_halo_new(p->part, p->nb, p->run->opt.transport, rung->kind, s->space)
-                  : p->halo;
-    s->on_stream = s->halo && rung->kind == RT_CUDA;
-    for (int c = 0; s->on_stream && c < s->view.colours; c++)
-        s->on_stream = rt_halo_on_stream(s->halo[c]);
     rt_device_synchronize();
     s->seconds_set_up = rt_clock() - begin;
     return s;
@@ -149,6 +164,8 @@ void mcpi_solver_destroy(void *solver)
 {
     mcpi_solver_t *s = solver;
     rt_replay_drop(&s->replay);
+    if (!s->view.dq)
+        RT_FREE(s->dq, s->space);
     if (s->kernels->tear_down)
         s->kernels->tear_down(&s->view);
     if (s->own_halo)
@@ -162,7 +179,6 @@ void mcpi_solver_destroy(void *solver)
             RT_FREE(s->view.R, s->space);
         }
     }
-    RT_FREE(s->dq, s->space);
     RT_FREE(s->R, RT_HOST);
     RT_FREE(s, RT_HOST);
 }
@@ -283,7 +299,7 @@ void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps)
     const bool one_rank = !s->halo;
     if (sweeps <= 0)
         return;
-    if (one_rank && s->kernels->sweeps) {
+    if (s->view.dq || (one_rank && s->kernels->sweeps)) {
         start(s, "rows");
         s->kernels->sweeps(&s->view, sweeps, s->dq);
         stop(s, "rows");

@@ -100,29 +100,38 @@ static double halo_set_up(const counts_t *c)
     return c->g > 0 ? (double)rt_halo_predict_setup(0, (int64_t)c->g) + 34 * c->g : 0;
 }
 
-/* Returns the bytes of the graph (4 bytes per block), normals and viscous factors (32 bytes per
- * block), flow, coordinates. */
+/* Returns the bytes of the piece and its graph (4 bytes per block), normals and viscous factors (32
+ * bytes per block), flow, coordinates. */
 static double source_memory(const mcpi_config_t *config, const counts_t *c)
 {
-    const double graph = VALUE * c->N + INDEX * c->B;
+    const double m = c->n + c->g, exchanged = c->g > 0 ? 2.5 * c->g : 0;
+    const double piece =
+        (VALUE + 1) * m + VALUE * m + INDEX * c->b +
+        (double)rt_halo_predict(0, (int64_t)exchanged, MCPI_PIECE_COMPONENTS, RT_HOST);
     if (config->is_matrix)
-        return graph + VALUE * c->nb * c->nb * (c->B + c->N) + 2 * VALUE * c->N;
-    return graph + 4 * VALUE * c->B + (c->nb + 8) * VALUE * c->N;
+        return piece + VALUE * c->nb * c->nb * (c->b + c->n) + 2 * VALUE * c->n;
+    return piece + 4 * VALUE * c->b + (c->nb + 8) * VALUE * m;
 }
 
-/* Adds what is there while it is made: x and up to 6 tetrahedra per vertex of the mesh, and the
- * list of each vertex's elements, about 24. */
+/* Returns the most that is there while the source is made. Vertices have x and up to 6 tetrahedra,
+ * and elements have lists of about 24 per vertex. On several ranks there is also what the part is
+ * cut from: the cells around it and the surface of the wing, or the whole file. */
 static double making_source(const mcpi_config_t *config, const counts_t *c)
 {
+    enum { COLUMN = 256, SEARCH = 100 }; /* bytes of the surface, and of the distance */
+    const double mesh = 3 * VALUE + 6 * 4 * INDEX, lists = 24 * INDEX + 2 * VALUE + SEARCH;
+    const double m = c->n + c->g, source = source_memory(config, c);
+    const double columns = config->from_file ? 0 : c->N / (double)(config->layers + 1);
     if (config->is_matrix)
-        return source_memory(config, c) + 24 * c->B;
-    return source_memory(config, c) + (3 * VALUE + 6 * 4 * INDEX + 24 * INDEX + 2 * VALUE) * c->N;
+        return source + (c->g > 0 ? 12 + VALUE * c->nb * c->nb : 0) * (c->B + c->N) + 24 * c->B;
+    const double from = c->g > 0 ? (config->from_file ? c->N : 1.3 * m) : 0;
+    return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
 
-/* Returns the bytes of order and part of this rank. */
+/* Returns the bytes of this rank's part. */
 static double part_memory(const counts_t *c)
 {
-    return 2 * INDEX * c->N + 2 * INDEX * c->b + 2 * VALUE * c->n + VALUE * c->g;
+    return 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
 }
 
 static double matrix_memory(const counts_t *c)
@@ -151,8 +160,8 @@ static double view_memory(const mcpi_config_t *config, const counts_t *c, bool o
 static double problem_memory(const mcpi_config_t *config, const counts_t *c, double *making)
 {
     const double source = source_memory(config, c), part = part_memory(c);
-    /* colours, owners, keys and lists of the order */
-    const double ordering = source + part + 48 * c->N;
+    /* colours, keys and lists of the order, rows */
+    const double ordering = source + part + 60 * (c->n + c->g);
     const double filling = source + part + matrix_memory(c) + ROW_SCRATCH;
     const double kept =
         part + matrix_memory(c) + system_memory(config, c) + halo_memory(c, RT_HOST);
@@ -164,7 +173,7 @@ static double problem_memory(const mcpi_config_t *config, const counts_t *c, dou
 
 /* The host has the exact matrix (FP64), the system and its halos, and, while a rung is verified,
  * seven fields of dQ's size and a copy of one on its way from the rung. The most is either that, or
- * graph and flow of the whole mesh while the problem is made. A device rung has its copies of the
+ * graph and flow while the problem is made. A device rung has its copies of the
  * system on the device. */
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {

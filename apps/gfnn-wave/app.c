@@ -254,6 +254,16 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
+static void place_ranks(const gfnn_config_t *config)
+{
+    int64_t grid[3], part[3];
+    for (int d = 0; d < 3; d++) {
+        grid[d] = config->n_ranks[d];
+        part[d] = config->n_nodes[d] / grid[d];
+    }
+    rt_comm_place(grid, part);
+}
+
 static void configure(rt_run_t *run)
 {
     gfnn_config_t *config = run->config;
@@ -273,6 +283,7 @@ static void configure(rt_run_t *run)
     check_physics(config);
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
+    place_ranks(config);
 }
 
 static void describe(const rt_run_t *run, FILE *out)
@@ -344,8 +355,8 @@ static void result(const void *solver, rt_result_t *out)
     rt_json_text(out->json, "ladder", s->rung->ladder);
     rt_json_real(out->json, "seconds_model", p->seconds_model);
     rt_json_real(out->json, "seconds_coefficients", p->seconds_coef);
-    if (s->halo_fine)
-        rt_json_text(out->json, "transport", rt_halo_info(s->halo_fine).transport);
+    if (s->transport)
+        rt_json_text(out->json, "transport", s->transport);
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
         return;
     rt_json_text(out->json, "preconditioner", preconds[p->config->precond]);
@@ -373,6 +384,7 @@ static const rt_extras_t extras = {
     .paper = gfnn_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "steps=1",
+    .trace = gfnn_trace,
 };
 
 #define RUNG RT_RUNG_ON

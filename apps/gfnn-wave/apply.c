@@ -8,6 +8,7 @@
 typedef struct {
     const gfnn_form_t *form;
     double *x, *y, *dots;
+    gfnn_cg_t *cg; /* where the dot product goes if one kernel has all nodes; may be NULL */
     float *x32, *y32;
 } product_t;
 
@@ -15,7 +16,9 @@ static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_reg
                       int number)
 {
     const gfnn_operator_t *op = s->kernels->op;
-    if (a->x32)
+    if (a->cg)
+        op->apply_cg(&s->view_op, a->form, a->x, a->y, a->cg);
+    else if (a->x32)
         op->apply32(&s->view_op, a->form, region, a->x32, a->y32);
     else if (a->dots)
         op->apply_dot(&s->view_op, a->form, region, a->x, a->y, a->dots + number);
@@ -63,7 +66,7 @@ typedef struct {
 
 static void bring(const gfnn_solver_t *s, const ghosts_t *g)
 {
-    if (!g->halo && s->problem->box.faces != GFNN_PERIODIC)
+    if (!g->halo && !s->shared && s->problem->box.faces != GFNN_PERIODIC)
         return;
     gfnn_start(s, "halo");
     if (g->halo)
@@ -74,9 +77,9 @@ static void bring(const gfnn_solver_t *s, const ghosts_t *g)
 }
 
 /* Messages through the host travel during the work on the interior. Messages that GPUs send on
- * their streams come first: they take 30 us for a box of 104^3, and six slabs around the interior,
- * each a kernel of few nodes, take 80 us. One rank has none. Returns the number of regions. */
-static int product(gfnn_solver_t *s, const product_t *a)
+ * their streams come first: six slabs around the interior, each a kernel of few nodes, take 80 us
+ * for a box of 104^3, several times the messages. One rank has none. Returns the number of regions. */
+static int product(gfnn_solver_t *s, product_t *a)
 {
     const gfnn_box_t *box = &s->problem->box;
     const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
@@ -94,6 +97,7 @@ static int product(gfnn_solver_t *s, const product_t *a)
         rt_timer_stop(name);
     } else {
         gfnn_start(s, name);
+        a->cg = NULL;
         rt_halo_begin(ghosts.halo, RT_HALO_COPY, &ghosts.field);
         on_region(s, a, &inner, 0);
         gfnn_start(s, "halo");
@@ -116,23 +120,19 @@ void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
     product(s, &(product_t){.form = form, .x32 = x, .y32 = y});
 }
 
-double gfnn_apply_dot(gfnn_solver_t *s)
+void gfnn_apply_p(gfnn_solver_t *s)
 {
-    const product_t a = {.form = &s->problem->step.A, .x = s->p, .y = s->q, .dots = s->dots};
+    const gfnn_scalars_t *scalars = s->vectors->scalars;
+    product_t a = {.form = &s->problem->step.A, .x = s->p, .y = s->q, .dots = s->dots};
+    a.cg = s->kernels->op->apply_cg && scalars->on_device ? s->scalars.cg : NULL;
     const int regions = product(s, &a);
-    double sum = 0;
-    if (s->dots) {
-        double dots[GFNN_MOST_REGIONS];
-        rt_copy(dots, RT_HOST, s->dots, s->space, (size_t)regions * sizeof *dots);
-        for (int i = 0; i < regions; i++)
-            sum += dots[i];
-    } else {
-        gfnn_start(s, "vectors");
-        sum = s->vectors->dot(&s->view_vec, s->p, s->q);
-        rt_timer_stop("vectors");
-    }
-    rt_comm_sum(&sum, 1);
-    return sum;
+    gfnn_start(s, "vectors");
+    if (!a.cg && !s->dots)
+        s->scalars.cg->sums[0] = s->vectors->dot(&s->view_vec, s->p, s->q);
+    else if (!a.cg)
+        scalars->gather(&s->view_vec, s->dots, regions, &s->scalars);
+    scalars->settle(&s->scalars, GFNN_APPLIED);
+    rt_timer_stop("vectors");
 }
 
 void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)

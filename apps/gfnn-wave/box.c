@@ -42,7 +42,7 @@ rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type)
 /* --- ranks --- */
 
 /* The first nodes % ranks boxes have one node more. */
-static int64_t first_of(int64_t nodes, int64_t ranks, int64_t place)
+int64_t gfnn_box_first(int64_t nodes, int64_t ranks, int64_t place)
 {
     const int64_t more = nodes % ranks;
     return nodes / ranks * place + (place < more ? place : more);
@@ -57,8 +57,8 @@ gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank)
         box.ranks[d] = r[d];
         box.N[d] = config->n_nodes[d];
         box.E[d] = config->n_elements[d];
-        box.first[d] = first_of(box.N[d], r[d], box.place[d]);
-        box.n[d] = first_of(box.N[d], r[d], box.place[d] + 1) - box.first[d];
+        box.first[d] = gfnn_box_first(box.N[d], r[d], box.place[d]);
+        box.n[d] = gfnn_box_first(box.N[d], r[d], box.place[d] + 1) - box.first[d];
     }
     box.fine = gfnn_grid(box.n, 1);
     box.wide = gfnn_grid(box.n, GFNN_HALO);
@@ -211,50 +211,43 @@ static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
     return (i % N + N) % N;
 }
 
-/* Counts, for each node of the whole box, the boxes of this direction that hold it. */
-static void count_holders(const gfnn_box_t *box, int d, int width, int *holders, bool *ghost)
+/* Counts the boxes along this direction that hold a node, as their own or as a ghost. Sets *ghost if
+ * one of them holds it as a ghost: a box may wrap around, and hold it as both. */
+static int count_holders(const gfnn_box_t *box, int d, int width, int64_t node, bool *ghost)
 {
+    const bool periodic = box->faces == GFNN_PERIODIC;
     const int64_t N = box->N[d];
-    int *last =
-        RT_NEW(int, (size_t)N, RT_HOST); /* the box that was counted last: a box may wrap around */
-    for (int64_t i = 0; i < N; i++) {
-        last[i] = -1;
-        holders[i] = 0;
-        ghost[i] = false;
-    }
+    int holders = 0;
     for (int place = 0; place < box->ranks[d]; place++) {
-        const int64_t first = first_of(N, box->ranks[d], place);
-        const int64_t end = first_of(N, box->ranks[d], place + 1);
-        for (int64_t i = first - width; i < end + width; i++) {
-            const int64_t node = wrap(box, d, i);
-            if (node < 0)
-                continue;
-            holders[node] += last[node] != place;
-            last[node] = place;
-            ghost[node] = ghost[node] || i < first || i >= end;
-        }
+        const int64_t first = gfnn_box_first(N, box->ranks[d], place);
+        const int64_t own = gfnn_box_first(N, box->ranks[d], place + 1) - first;
+        const int64_t end = own + 2 * width;
+        int64_t at = node - first + width;
+        if (periodic)
+            at = (at % N + N) % N;
+        if (at < 0 || at >= end)
+            continue;
+        holders++;
+        for (; at < end; at += periodic ? N : end)
+            *ghost = *ghost || at < width || at >= width + own;
     }
-    RT_FREE(last, RT_HOST);
+    return holders;
 }
 
 static line_t line_new(const gfnn_box_t *box, int d, int width)
 {
-    const size_t N = (size_t)box->N[d], length = (size_t)(box->n[d] + 2 * width);
-    int *holders = RT_NEW(int, N, RT_HOST);
-    bool *ghost = RT_NEW(bool, N, RT_HOST);
-    count_holders(box, d, width, holders, ghost);
+    const size_t length = (size_t)(box->n[d] + 2 * width);
     line_t line = {.length = (int64_t)length,
                    .node = RT_NEW(int64_t, length, RT_HOST),
                    .holders = RT_NEW(int, length, RT_HOST),
                    .open = RT_NEW(bool, length, RT_HOST)};
     for (int64_t i = 0; i < line.length; i++) {
         const int64_t node = wrap(box, d, box->first[d] + i - width);
+        bool ghost = i < width || i >= width + box->n[d];
         line.node[i] = node;
-        line.holders[i] = node < 0 ? 0 : holders[node];
-        line.open[i] = node >= 0 && (i < width || i >= width + box->n[d] || ghost[node]);
+        line.holders[i] = node < 0 ? 0 : count_holders(box, d, width, node, &ghost);
+        line.open[i] = node >= 0 && ghost;
     }
-    RT_FREE(holders, RT_HOST);
-    RT_FREE(ghost, RT_HOST);
     return line;
 }
 

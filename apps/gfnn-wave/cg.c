@@ -12,148 +12,184 @@
  * blocks of the diagonal, z and z.r are part of the update (update_bj), so that this rival of the
  * networks is at its best: three passes per iteration.
  *
+ * The scalars are in cg.h. Where they are on a GPU, nothing of an iteration waits for the host, so an
+ * iteration is recorded once and replayed (machine/replay.h). The host only has to know when to
+ * stop. An iteration that is one too many changes nothing (cg.h), but takes its time. So the host
+ * looks at each residual only from two iterations before the one with which the last step ended;
+ * before that it runs ahead. All ranks decide by the same numbers, so they start the same
+ * iterations.
+ *
  * A network is not symmetric, so beta is Polak's and Ribiere's, z.(r - r_old) / z_old.r_old. As
  * r - r_old = -alpha q, that is -alpha z.q / z_old.r_old, and no old vector has to be kept. B works
  * on FP32 or on 16-bit floats, so it gets r scaled to about 1 by a power of two.
  */
 #include "config.h"
 #include <math.h>
+#include "base/mem.h"
 #include "gfnn.h"
 
-/* Returns the largest power of two below 1 / x. */
-static double unit_scale(double x)
+/* --- scalars in host memory --- */
+
+static gfnn_place_t make(bool on_stream)
 {
-    int exponent;
-    frexp(x, &exponent);
-    return ldexp(1, -exponent);
+    const gfnn_place_t place = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST)};
+    (void)on_stream;
+    *place.cg = (gfnn_cg_t){.host = NULL};
+    return place;
 }
 
-typedef struct {
-    void *low; /* what the preconditioner gets; NULL: nothing */
-    int precision;
-    bool plain, fused;      /* B = 1; z comes with the update */
-    bool flexible;          /* beta */
-    double scale, most;     /* of low or z; of f the largest value, if fused the norm */
-    double ff, rr;          /* f . f, r . r */
-    double zr, zq;          /* of z as it is, scaled */
-    double alpha, beta, rz; /* rz: z . r */
-} cg_t;
+static void destroy(gfnn_place_t *place)
+{
+    RT_FREE(place->cg, RT_HOST);
+}
+
+static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place)
+{
+    double all[GFNN_MOST_REGIONS];
+    rt_copy(all, RT_HOST, dots, view->space, (size_t)n * sizeof *all);
+    place->cg->sums[0] = 0;
+    for (int i = 0; i < n; i++)
+        place->cg->sums[0] += all[i];
+}
+
+/* The largest |f| is for a preconditioner that reads a scaled r. */
+static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
+{
+    const gfnn_method_t *method = &place->cg->method;
+    double *sums = place->cg->sums;
+    const bool alone =
+        stage == GFNN_STARTED || stage == GFNN_APPLIED || (stage == GFNN_UPDATED && !method->fused);
+    rt_comm_sum(sums, alone ? 1 : 2);
+    if (stage == GFNN_STARTED && !method->plain && !method->fused)
+        rt_comm_max(sums + 1, 1);
+    gfnn_form(place->cg, stage);
+}
+
+static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+{
+    (void)iterations;
+    return place->cg->told;
+}
+
+const gfnn_scalars_t gfnn_scalars_host = {
+    .make = make, .destroy = destroy, .gather = gather, .settle = settle, .told = told};
+
+/* --- conjugate gradients --- */
+
+static void settle_sums(const gfnn_solver_t *s, gfnn_stage_t stage)
+{
+    s->vectors->scalars->settle(&s->scalars, stage);
+}
 
 /* Moves r along with the step along p: makes r . r and the input of z, or z itself and z . r. */
-static void update(gfnn_solver_t *s, cg_t *cg)
+static void update(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
+    const gfnn_config_t *config = s->problem->config;
     const gfnn_vectors_t *v = s->vectors;
-    double sums[2] = {0};
+    const bool reads_low = gfnn_reads_low(config);
     gfnn_start(s, "update");
-    if (!cg->plain) /* the largest |r| is taken to have fallen as the norm */
-        cg->scale = unit_scale(cg->most * sqrt(cg->rr / cg->ff));
-    if (cg->fused)
-        v->update_bj(&s->view_vec, cg->alpha, s->q, s->r, cg->scale, s->z, sums);
+    if (method->fused)
+        v->update_bj(&s->view_vec, s->scalars.cg, first, s->q, s->r, s->z);
     else
-        sums[0] = v->update(&s->view_vec, cg->alpha, s->q, s->r, cg->scale, cg->precision, cg->low);
-    rt_comm_sum(sums, cg->fused ? 2 : 1);
-    cg->rr = sums[0];
-    cg->zr = sums[1];
+        v->update(&s->view_vec, s->scalars.cg, s->q, s->r, reads_low ? GFNN_FP16 : GFNN_FP32,
+                  reads_low ? s->low : (void *)s->r32);
+    settle_sums(s, first ? GFNN_BEGUN : GFNN_UPDATED);
     rt_timer_stop("update");
 }
 
 /* Sets x = 0, r = f, and makes the input of z. */
-static void begin(gfnn_solver_t *s, cg_t *cg)
+static void begin(gfnn_solver_t *s, const gfnn_method_t *method)
 {
-    const gfnn_config_t *config = s->problem->config;
     const gfnn_vectors_t *v = s->vectors;
-    const gfnn_view_t *view = &s->view_vec;
-    const size_t bytes = 3 * (size_t)s->problem->box.fine.plane * sizeof(double);
-    *cg = (cg_t){.low = gfnn_reads_low(config) ? s->low : (void *)s->r32,
-                 .precision = gfnn_reads_low(config) ? GFNN_FP16 : GFNN_FP32,
-                 .plain = config->precond == GFNN_NONE,
-                 .fused = config->precond == GFNN_BJ,
-                 .flexible = gfnn_has_network(config),
-                 .scale = 1};
+    const bool reads_low = gfnn_reads_low(s->problem->config);
+    void *low = reads_low ? s->low : (void *)s->r32;
     gfnn_start(s, "vectors");
-    rt_copy(s->r, s->space, s->f, s->space, bytes);
-    v->fill(view, 0, s->x);
-    cg->ff = v->dot(view, s->r, s->r);
-    rt_comm_sum(&cg->ff, 1);
-    cg->rr = cg->ff;
-    if (cg->low && cg->ff > 0) {
-        cg->most = v->pack(view, s->r, 1, cg->precision, cg->low);
-        rt_comm_max(&cg->most, 1);
-        cg->scale = unit_scale(cg->most);
-        v->pack(view, s->r, cg->scale, cg->precision, cg->low);
-    }
+    v->start(&s->view_vec, s->scalars.cg, method, s->f, s->r, s->x);
+    settle_sums(s, GFNN_STARTED);
+    if (low)
+        v->pack(&s->view_vec, s->scalars.cg, s->r, reads_low ? GFNN_FP16 : GFNN_FP32, low);
     rt_timer_stop("vectors");
-    if (cg->fused && cg->ff > 0) {
-        cg->most = sqrt(cg->ff);
-        update(s, cg); /* by 0: z alone */
-    }
+    if (method->fused)
+        update(s, method, true);
 }
 
 /* Computes z = B r, z . r and z . q. */
-static void precondition(gfnn_solver_t *s, cg_t *cg, bool first)
+static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
-    double sums[2];
     gfnn_precondition(s);
     gfnn_start(s, "dots");
-    s->vectors->dots(&s->view_vec, s->z, s->r, cg->flexible && !first ? s->q : NULL, sums);
-    rt_comm_sum(sums, 2);
-    cg->zr = sums[0];
-    cg->zq = sums[1];
+    s->vectors->dots(&s->view_vec, s->scalars.cg, s->z, s->r,
+                     method->flexible && !first ? s->q : NULL);
+    settle_sums(s, GFNN_PRECONDITIONED);
     rt_timer_stop("dots");
 }
 
 /* Makes x += alpha p of the iteration before, and p = z + beta p. */
-static void turn(gfnn_solver_t *s, cg_t *cg, bool first)
+static void turn(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
     const gfnn_vectors_t *v = s->vectors;
-    const double before = cg->rz;
-    if (cg->plain)
-        cg->zr = cg->rr;
-    else if (!cg->fused)
-        precondition(s, cg, first);
-    cg->rz = cg->zr / cg->scale;
-    cg->beta = (cg->flexible ? -cg->alpha * cg->zq / cg->scale : cg->rz) / before;
-    if (first)
-        cg->beta = 0;
+    if (!method->plain && !method->fused)
+        precondition(s, method, first);
     gfnn_start(s, "direction");
-    if (cg->plain)
-        v->direction_plain(&s->view_vec, cg->alpha, s->x, s->r, cg->beta, s->p);
+    if (method->plain)
+        v->direction_plain(&s->view_vec, s->scalars.cg, first, s->x, s->r, s->p);
     else
-        v->direction(&s->view_vec, cg->alpha, s->x, 1 / cg->scale, s->z, cg->beta, s->p);
+        v->direction(&s->view_vec, s->scalars.cg, first, s->x, s->z, s->p);
     rt_timer_stop("direction");
 }
+
+/* --- an iteration, recorded --- */
+
+typedef struct {
+    gfnn_solver_t *solver;
+    const gfnn_method_t *method;
+    bool first;
+} iteration_t;
 
 /* Goes along p to the least error; x does not follow yet. */
-static void move(gfnn_solver_t *s, cg_t *cg)
+static void iterate(void *work)
 {
-    cg->alpha = cg->rz / gfnn_apply_dot(s);
-    update(s, cg);
-    s->residual = sqrt(cg->rr / cg->ff);
+    const iteration_t *i = work;
+    turn(i->solver, i->method, i->first);
+    gfnn_apply_p(i->solver);
+    update(i->solver, i->method, false);
 }
 
-/* Makes the step that x has not made yet. */
-static void arrive(gfnn_solver_t *s, const cg_t *cg)
+/* A profile times the parts of an iteration, which a record does not have. */
+static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
-    gfnn_start(s, "direction");
-    s->vectors->axpby(&s->view_vec, cg->alpha, s->p, 1, s->x);
-    rt_timer_stop("direction");
+    iteration_t iteration = {s, method, first};
+    if (s->on_stream && !rt_timer_enabled())
+        rt_replay(&s->replay[first], 0, iterate, &iteration);
+    else
+        iterate(&iteration);
 }
 
 int64_t gfnn_cg(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    int64_t iteration = 0;
-    cg_t cg;
-    begin(s, &cg);
-    s->residual = cg.ff == 0 ? 0 : 1;
-    if (cg.ff == 0)
+    const gfnn_scalars_t *scalars = s->vectors->scalars;
+    const gfnn_method_t method = {.plain = config->precond == GFNN_NONE,
+                                  .fused = config->precond == GFNN_BJ,
+                                  .flexible = gfnn_has_network(config),
+                                  .tolerance = config->tolerance,
+                                  .most_iterations = config->max_iterations};
+    enum { LOOK_BEFORE = 2 };
+    gfnn_told_t known = {NAN, -1};
+    begin(s, &method);
+    for (int64_t k = 0; k <= config->max_iterations; k++) {
+        if (!scalars->on_device || k >= s->expected - LOOK_BEFORE)
+            known = scalars->told(&s->scalars, k);
+        if (gfnn_cg_has_ended(&known))
+            break;
+        run_iteration(s, &method, k == 0);
+    }
+    gfnn_start(s, "direction");
+    s->vectors->arrive(&s->view_vec, s->scalars.cg, s->p, s->x);
+    rt_timer_stop("direction");
+    s->residual = known.residual;
+    s->expected = known.progress / 2;
+    if (s->residual == 0 && s->expected == 0)
         return 0;
-    do {
-        turn(s, &cg, iteration == 0);
-        move(s, &cg);
-        iteration++;
-    } while (iteration < config->max_iterations && !(s->residual < config->tolerance) &&
-             rt_finite(s->residual));
-    arrive(s, &cg);
-    return s->residual < config->tolerance ? iteration : config->max_iterations;
+    return s->residual < config->tolerance ? s->expected : config->max_iterations;
 }

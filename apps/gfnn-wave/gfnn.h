@@ -23,6 +23,7 @@
 #define GFNN_H
 
 #include "input/input.h"
+#include "machine/replay.h"
 
 extern const rt_app_t gfnn_app;
 
@@ -76,11 +77,7 @@ void gfnn_digest(const void *problem, rt_digest_t *digest);
 
 /* --- solve.c: a rung's arrays, and its job --- */
 
-enum {
-    GFNN_MAX_HISTORY = 1024,
-    GFNN_LOW_SKIP = GFNN_ND,
-    GFNN_MOST_REGIONS = 7 /* of a product: the interior and six slabs around it */
-};
+enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
 typedef struct {
     gfnn_problem_t *problem;
     const rt_rung_t *rung;
@@ -89,8 +86,10 @@ typedef struct {
     rt_space_t space;
     gfnn_view_t view_op, view_net, view_vec; /* each has its own data pointer */
     gfnn_network_t network;
-    /* low: FP16; all NULL on one rank */
+    /* low: FP16; all NULL on one rank, and where vectors are shared */
     rt_halo_t *halo_fine, *halo_wide1, *halo_wide3, *halo_low;
+    bool shared;           /* GPUs write into each other's vectors: `wrap` brings all ghosts */
+    const char *transport; /* of the first halo; NULL: one rank */
     const uint8_t *id;
     /* operator ladder: f (its input), x, q. predictor ladder: s32 (its input), r32 or low, z.
      * solve: all others. */
@@ -101,6 +100,10 @@ typedef struct {
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
     double *dots;                          /* in `space`, sums that apply_dot leaves */
+    gfnn_place_t scalars;                  /* of conjugate gradients */
+    bool on_stream;                        /* an iteration needs no host */
+    rt_replay_t replay[2];                 /* of an iteration; [1]: the first */
+    int64_t expected;                      /* iterations of the last solve */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
@@ -130,8 +133,8 @@ static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 /* y = A x with halo and overlap; x and y are of the solver's space. */
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y);
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
-/* q = A p; returns p . q over all ranks. Collective. */
-double gfnn_apply_dot(gfnn_solver_t *s);
+/* q = A p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
+void gfnn_apply_p(gfnn_solver_t *s);
 /* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's
  * ghosts. */
 void gfnn_predict(gfnn_solver_t *s);
@@ -150,8 +153,9 @@ void gfnn_precondition(gfnn_solver_t *s);
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
 
-/* --- work.c, picture.c --- */
+/* --- trace.c, work.c, picture.c --- */
 
+void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* The same for a solve that was done: with its iterations, and those of CGBJ. */
 void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work);

@@ -9,6 +9,7 @@
 #define GFNN_KERNEL_H
 
 #include "box.h"
+#include "cg.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,7 @@ void gfnn_element_matrix(const gfnn_form_t *form, double w, double square, doubl
 typedef struct {
     rt_kind_t kind;
     rt_space_t space;
+    const gfnn_config_t *config;
     const gfnn_box_t *box;
     const gfnn_materials_t *materials; /* host */
     const uint8_t *id;                 /* on box->wide, in `space` */
@@ -49,6 +51,7 @@ typedef struct {
     const int *choice;                 /* parameters in force for the rung; NULL: initial values */
 } gfnn_view_t;
 
+enum { GFNN_MOST_REGIONS = 7 /* of a product: the interior and six slabs around it */ };
 /* Own nodes from lo to hi - 1. */
 typedef struct {
     int64_t lo[3], hi[3];
@@ -65,6 +68,10 @@ typedef struct {
     /* apply, and *dot (in `space`, one double) = x . y over the region; NULL: none. */
     void (*apply_dot)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                       const double *x, double *y, double *dot);
+    /* The same for scalars on the device, over all own nodes: the sum goes to cg (GFNN_APPLIED).
+     * NULL: none. */
+    void (*apply_cg)(const gfnn_view_t *view, const gfnn_form_t *form, const double *x, double *y,
+                     gfnn_cg_t *cg);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
@@ -95,37 +102,73 @@ typedef struct {
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
 } gfnn_predictor_t;
 
-/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own
- * nodes. x, p, q, r are double on `fine`; z and what is float are on `wide`. Sums are those of this
- * rank alone. Held components (on mirror faces) are already 0 in p, q, r and z. */
+/* Where the scalars of conjugate gradients are. */
 typedef struct {
+    gfnn_cg_t *cg;     /* what the loops get: host memory, or the device's */
+    gfnn_told_t *told; /* on a device: page-locked, what its kernels tell the host */
+    double *all;       /* on a device: [ranks][2], which NCCL gathers; NULL: no NCCL */
+    bool forms;        /* on a device: kernels form the scalars themselves */
+} gfnn_place_t;
+
+/* How they become those of all ranks. */
+typedef struct {
+    bool on_device; /* the loops read them in device memory, and do not wait */
+    /* on_stream: the halos' messages need no host. Collective. */
+    gfnn_place_t (*make)(bool on_stream);
+    void (*destroy)(gfnn_place_t *place);
+    /* sums[0] = the sum of the n dot products that apply_dot left in `space`. */
+    void (*gather)(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place);
+    /* Called after each loop that leaves sums: makes them those of all ranks and forms what
+     * follows, where the loop has not done so. Collective. */
+    void (*settle)(const gfnn_place_t *place, gfnn_stage_t stage);
+    /* Returns what is known when so many iterations are done, or the solve has ended. */
+    gfnn_told_t (*told)(const gfnn_place_t *place, int64_t iterations);
+} gfnn_scalars_t;
+/* cg.c: in host memory; cuda/scalars.cu. */
+extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;
+
+/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own
+ * nodes. x, p, q, r are double on `fine`; z and what is float are on `wide`. Held components (on
+ * mirror faces) are already 0 in p, q, r and z.
+ *
+ * Loops with a gfnn_cg_t take alpha, beta and scale from it and leave their sums in it: those of
+ * this rank until `settle`. When the solve has ended, update, update_bj and the directions do
+ * nothing. */
+typedef struct {
+    const gfnn_scalars_t *scalars;
     /* x = value */
     void (*fill)(const gfnn_view_t *view, double value, double *x);
     void (*fill32)(const gfnn_view_t *view, float value, float *z);
     double (*dot)(const gfnn_view_t *view, const double *x, const double *y);
     /* y = a x + b y; y is not read if b is 0 */
     void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
-    /* r -= alpha q; returns r . r. If low is not NULL, low = scale * r in `precision` on `wide`,
-     * which the preconditioner gets. */
-    double (*update)(const gfnn_view_t *view, double alpha, const double *q, double *r,
-                     double scale, int precision, void *low);
+    /* x[at] += value, for one value anywhere in x */
+    void (*add)(const gfnn_view_t *view, int64_t at, double value, double *x);
+    /* r = f, x = 0; sums: f . f and the largest |f| of this rank. */
+    void (*start)(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
+                  const double *f, double *r, double *x);
+    /* low = scale r, which the preconditioner gets: in `precision` on `wide`. */
+    void (*pack)(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision,
+                 void *low);
+    /* r -= alpha q; sums[0] = r . r. If low is not NULL, also low as in pack. */
+    void (*update)(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r,
+                   int precision, void *low);
     /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass r -= alpha q,
-     * z = scale * D^-1 r, sums[0] = r . r, sums[1] = z . r. If alpha is 0, q is not read. */
-    void (*update_bj)(const gfnn_view_t *view, double alpha, const double *q, double *r,
-                      double scale, float *z, double sums[2]);
-    /* low = scale * r; returns the largest |r| of this rank. */
-    double (*pack)(const gfnn_view_t *view, const double *r, double scale, int precision,
-                   void *low);
-    /* sums[0] = z . r, sums[1] = z . q. q may be NULL. */
-    void (*dots)(const gfnn_view_t *view, const float *z, const double *r, const double *q,
-                 double sums[2]);
-    /* Makes the step along p that is still due, x += alpha p, and the next p = scale z + beta p. If
-     * alpha and beta are 0, x and p are not read, nor is x written. */
-    void (*direction)(const gfnn_view_t *view, double alpha, double *x, double scale,
-                      const float *z, double beta, double *p);
+     * z = scale D^-1 r, sums: r . r and z . r. first: r stays, q is not read (GFNN_BEGUN). */
+    void (*update_bj)(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
+                      double *r, float *z);
+    /* sums: z . r and z . q. q may be NULL. */
+    void (*dots)(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r,
+                 const double *q);
+    /* Makes the step along p that is still due, x += alpha p, and the next p = z / scale + beta p.
+     * first: x and p are not read, nor is x written. */
+    void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                      const float *z, double *p);
     /* The same for B = 1: p = r + beta p. */
-    void (*direction_plain)(const gfnn_view_t *view, double alpha, double *x, const double *r,
-                            double beta, double *p);
+    void (*direction_plain)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                            const double *r, double *p);
+    /* x += alpha p; if there was no iteration, p is not read. */
+    void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x);
     /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. z, old or y NULL: 0.
      * If a is 0, old is not read. out may be z or old. */
     void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
@@ -145,9 +188,14 @@ typedef struct {
                           double *v, double *a);
     /* Zeroes the components that mirror faces hold. x or z may be NULL. */
     void (*hold)(const gfnn_view_t *view, double *x, float *z);
-    /* Fills the ghosts of a vector, `width` deep, where the whole periodic box is on this rank: x
-     * is on `fine` if type is RT_F64, else on `wide`. Does what a halo does, without its lists. */
+    /* Fills the ghosts of a vector, `width` deep, where no halo is needed: the whole periodic box is
+     * on this rank, or x was made by `share`. x is on `fine` if type is RT_F64, else on `wide`.
+     * Collective if shared. */
     void (*wrap)(const gfnn_view_t *view, int width, rt_type_t type, void *x);
+    /* Make and free a vector of zeros that all ranks can write into; NULL: no such thing here, else
+     * possible where transport peer is. Collective, in the same order on all ranks. */
+    void *(*share)(const gfnn_view_t *view, size_t bytes);
+    void (*unshare)(const gfnn_view_t *view, void *x);
     /* form: that of A, for D */
     void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
     void (*tear_down)(gfnn_view_t *view);

@@ -8,11 +8,12 @@ apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
-	apps/gfnn-wave/gfnn.h apps/gfnn-wave/box.h apps/gfnn-wave/kernel.h apps/gfnn-wave/node.h \
+	apps/gfnn-wave/gfnn.h apps/gfnn-wave/box.h apps/gfnn-wave/cg.h apps/gfnn-wave/ghosts.h \
+	apps/gfnn-wave/kernel.h apps/gfnn-wave/node.h \
 	apps/gfnn-wave/parity.h apps/gfnn-wave/ladder.def \
 	apps/gfnn-wave/app.c apps/gfnn-wave/apply.c apps/gfnn-wave/box.c apps/gfnn-wave/cg.c \
-	apps/gfnn-wave/element.c apps/gfnn-wave/kernel.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
-	apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/element.c apps/gfnn-wave/ghosts.c apps/gfnn-wave/kernel.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
+	apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/trace.c apps/gfnn-wave/work.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/judge/verify.c \
 	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/fit.c \
@@ -34,6 +35,9 @@ if HAVE_CUDA
 apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/gfnn_cuda.cuh \
 	apps/gfnn-wave/cuda/gfnn_net.cuh \
+	apps/gfnn-wave/cuda/rows.cuh \
+	apps/gfnn-wave/cuda/sums.cuh \
+	apps/gfnn-wave/cuda/tensor_columns.cuh \
 	apps/gfnn-wave/cuda/dense_coloured.cu \
 	apps/gfnn-wave/cuda/dense_atomic.cu \
 	apps/gfnn-wave/cuda/recompute.cu \
@@ -44,6 +48,10 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/tiled.cu \
 	apps/gfnn-wave/cuda/tensor.cu \
 	apps/gfnn-wave/cuda/vectors.cu \
+	apps/gfnn-wave/cuda/blocks.cu \
+	apps/gfnn-wave/cuda/newmark.cu \
+	apps/gfnn-wave/cuda/ghosts.cu \
+	apps/gfnn-wave/cuda/scalars.cu \
 	apps/gfnn-wave/cuda/solve_cuda.cu
 endif
 

@@ -12,44 +12,75 @@
 
 /* --- a rung's arrays --- */
 
-static void *zeroed(size_t n, size_t size, rt_space_t space)
+static void *zeroed(const gfnn_solver_t *s, size_t n, size_t size)
 {
-    void *x = rt_alloc(n, size, space);
-    rt_fill(x, space, 0, n * size);
+    if (s->shared)
+        return s->vectors->share(&s->view_vec, n * size);
+    void *x = rt_alloc(n, size, s->space);
+    rt_fill(x, s->space, 0, n * size);
     return x;
+}
+
+static void zeroed_free(const gfnn_solver_t *s, void *x)
+{
+    if (x && s->shared)
+        s->vectors->unshare(&s->view_vec, x);
+    else
+        rt_free(x, s->space);
 }
 
 static double *fine_new(const gfnn_solver_t *s)
 {
-    return zeroed(3 * (size_t)s->problem->box.fine.plane, sizeof(double), s->space);
+    return zeroed(s, 3 * (size_t)s->problem->box.fine.plane, sizeof(double));
 }
 
 static float *wide_new(const gfnn_solver_t *s)
 {
-    return zeroed(3 * (size_t)s->problem->box.wide.plane, sizeof(float), s->space);
+    return zeroed(s, 3 * (size_t)s->problem->box.wide.plane, sizeof(float));
 }
 
 static void *low_new(const gfnn_solver_t *s)
 {
     const size_t values = 3 * (size_t)s->problem->box.wide.plane + GFNN_LOW_SKIP;
-    return (uint16_t *)zeroed(values, sizeof(uint16_t), s->space) + GFNN_LOW_SKIP;
+    return (uint16_t *)zeroed(s, values, sizeof(uint16_t)) + GFNN_LOW_SKIP;
 }
 
-static rt_halo_t *halo_new(const gfnn_solver_t *s, const gfnn_grid_t *grid, int width)
+/* Makes a halo where one is needed. Where the first has transport peer, the vectors are shared
+ * instead: their ghosts are written directly. */
+static rt_halo_t *halo_new(gfnn_solver_t *s, const gfnn_grid_t *grid, int width)
 {
-    if (rt_comm_size() == 1)
+    if (rt_comm_size() == 1 || s->shared)
         return NULL;
-    return gfnn_halo_new(&s->problem->box, grid, width, s->problem->run->opt.transport,
-                         s->rung->kind, s->space);
+    rt_halo_t *halo = gfnn_halo_new(&s->problem->box, grid, width, s->problem->run->opt.transport,
+                                    s->rung->kind, s->space);
+    const bool is_first = halo && !s->transport;
+    if (is_first)
+        s->transport = rt_halo_info(halo).transport;
+    s->shared = is_first && s->vectors->share && strcmp(s->transport, "peer") == 0;
+    if (!s->shared)
+        return halo;
+    rt_halo_destroy(halo);
+    return NULL;
+}
+
+/* Makes the scalars of a solve. */
+static void new_scalars(gfnn_solver_t *s)
+{
+    const rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
+    bool on_stream = true;
+    for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
+        on_stream = on_stream && (!halos[i] || rt_halo_on_stream(halos[i]));
+    s->on_stream = s->vectors->scalars->on_device && on_stream;
+    s->scalars = s->vectors->scalars->make(on_stream);
 }
 
 /* The ladders of single kernels have an input (f or s32 times `scale`) and an output. */
 static void new_operator_arrays(gfnn_solver_t *s)
 {
     double **const vectors[] = {&s->f, &s->x, &s->q};
+    s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = fine_new(s);
-    s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
 }
 
 static void new_predictor_arrays(gfnn_solver_t *s)
@@ -67,6 +98,9 @@ static void new_solve_arrays(gfnn_solver_t *s)
     const gfnn_config_t *config = s->problem->config;
     const bool apply32 = gfnn_needs_apply32(config);
     double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->r, &s->p, &s->q, &s->f};
+    s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
+    if (apply32)
+        s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         *fine[i] = fine_new(s);
     const struct {
@@ -83,9 +117,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
         s->low = low_new(s);
     if (s->kernels->op->apply_dot)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
-    s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
-    if (apply32)
-        s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
+    new_scalars(s);
 }
 
 static void new_network(gfnn_solver_t *s)
@@ -169,6 +201,7 @@ void *gfnn_solver_new(void *problem, const rt_rung_t *rung)
     const bool has_choice = s->kernels->rung.n_parameters > 0;
     const gfnn_view_t view = {.kind = rung->kind,
                               .space = s->space,
+                              .config = p->config,
                               .box = &p->box,
                               .materials = &p->model->materials,
                               .id = s->id,
@@ -200,20 +233,25 @@ void gfnn_solver_destroy(void *solver)
     gfnn_solver_t *s = solver;
     const gfnn_kernels_t *kernels = s->kernels;
     const gfnn_predictor_t *predictor = kernels->predictor[s->network.precision];
+    for (int i = 0; i < 2; i++)
+        rt_replay_drop(&s->replay[i]);
+    rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
+    for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
+        rt_halo_destroy(halos[i]);
+    void *const arrays[] = {s->u, s->v, s->a,   s->x,   s->r,   s->p,    s->q,
+                            s->f, s->z, s->r32, s->s32, s->t32, s->other};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        zeroed_free(s, arrays[i]);
+    if (s->low)
+        zeroed_free(s, (uint16_t *)s->low - GFNN_LOW_SKIP);
+    rt_free(s->dots, s->space);
+    if (s->scalars.cg)
+        s->vectors->scalars->destroy(&s->scalars);
     s->vectors->tear_down(&s->view_vec);
     if (kernels->ladder != GFNN_LADDER_PREDICTOR && kernels->op->tear_down)
         kernels->op->tear_down(&s->view_op);
     if (s->network.K && predictor->tear_down)
         predictor->tear_down(&s->view_net);
-    rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
-    for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
-        rt_halo_destroy(halos[i]);
-    void *const arrays[] = {s->u, s->v, s->a,   s->x,   s->r,   s->p,     s->q,
-                            s->f, s->z, s->r32, s->s32, s->t32, s->other, s->dots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        rt_free(arrays[i], s->space);
-    if (s->low)
-        rt_free((uint16_t *)s->low - GFNN_LOW_SKIP, s->space);
     if (s->space != RT_HOST) {
         RT_FREE(s->network.c, s->space);
         rt_free((uint8_t *)s->id, s->space);

@@ -64,12 +64,8 @@ static void add_force(gfnn_solver_t *s, double time)
 {
     const gfnn_problem_t *p = s->problem;
     const gfnn_force_t force = gfnn_source(p->config, &p->box, &p->step, time);
-    double value;
-    if (force.at < 0)
-        return;
-    rt_copy(&value, RT_HOST, s->f + force.at, s->space, sizeof value);
-    value += s->scale * force.value;
-    rt_copy(s->f + force.at, s->space, &value, RT_HOST, sizeof value);
+    if (force.at >= 0)
+        s->vectors->add(&s->view_vec, force.at, s->scale * force.value, s->f);
 }
 
 /* Computes f; uses r, p and q. */

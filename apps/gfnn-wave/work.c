@@ -266,15 +266,25 @@ typedef struct {
     double ids, coefs, model; /* materials; coefficients; a voxel file while it is read */
 } arrays_t;
 
+/* Returns a box in the middle, where there are neighbours on all sides, of as many nodes as the
+ * first, which is the largest. */
+static gfnn_box_t box_with_most(const gfnn_config_t *config)
+{
+    const int *r = config->n_ranks;
+    gfnn_box_t box = gfnn_box(config, 0);
+    const gfnn_box_t middle = gfnn_box(config, r[0] / 2 + r[0] * (r[1] / 2 + r[1] * (r[2] / 2)));
+    for (int d = 0; d < 3; d++) {
+        const int64_t last = box.N[d] - box.n[d];
+        box.first[d] = middle.first[d] < last ? middle.first[d] : last;
+        box.place[d] = middle.place[d];
+    }
+    return box;
+}
+
 /* Returns those of the rank that has most. */
 static arrays_t arrays(const gfnn_config_t *config)
 {
-    arrays_t a = {.box = gfnn_box(config, 0)};
-    for (int rank = 1; rank < rt_comm_size(); rank++) {
-        const gfnn_box_t box = gfnn_box(config, rank);
-        if (box.wide.plane > a.box.wide.plane)
-            a.box = box;
-    }
+    arrays_t a = {.box = box_with_most(config)};
     const double plane = (double)a.box.wide.plane;
     a.fine = DOUBLES * (double)a.box.fine.plane;
     a.wide = FLOATS * plane;

@@ -97,18 +97,23 @@ static void choose_ranks(nek_config_t *config)
 
 /* --- sizes --- */
 
+static void share_elements(nek_config_t *config)
+{
+    config->local_elements = 1;
+    for (int d = 0; d < 3; d++) {
+        config->local[d] = config->elements[d] / config->ranks[d];
+        config->local_elements *= config->local[d];
+    }
+    config->points = config->local_elements * config->n * config->n * config->n;
+}
+
 static void place_rank(nek_config_t *config)
 {
     int64_t rank = rt_comm_rank();
     const int64_t at[3] = {rank % config->ranks[0], rank / config->ranks[0] % config->ranks[1],
                            rank / (config->ranks[0] * config->ranks[1])};
-    config->local_elements = 1;
-    for (int d = 0; d < 3; d++) {
-        config->local[d] = config->elements[d] / config->ranks[d];
+    for (int d = 0; d < 3; d++)
         config->first[d] = config->local[d] * at[d];
-        config->local_elements *= config->local[d];
-    }
-    config->points = config->local_elements * config->n * config->n * config->n;
 }
 
 static bool can_number(const nek_config_t *config)
@@ -134,6 +139,7 @@ static bool extents(rt_run_t *run, int64_t scale)
         config->elements[d] = (least + (layers + 2 - d) / 3) * config->ranks[d];
     if (!can_number(config))
         return false;
+    share_elements(config);
     place_rank(config);
     return true;
 }
@@ -157,6 +163,8 @@ static void configure(rt_run_t *run)
             E[0], E[1], E[2], (long long)config->degree,
             (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
     choose_ranks(config);
+    share_elements(config);
+    rt_comm_place(config->ranks, config->local);
     place_rank(config);
 }
 
@@ -343,6 +351,7 @@ static const rt_extras_t extras = {
     .paper = paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
+    .trace = nek_trace,
 };
 
 static const char *const examples[] = {

@@ -12,7 +12,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
 	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c \
-	apps/nekbone/work.c \
+	apps/nekbone/trace.c apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \

@@ -113,7 +113,8 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */
 void nek_reference_solve(nek_problem_t *problem);
 
-/* --- work.c --- */
+/* --- trace.c, work.c --- */
+void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "app/ladder.h"
+#include "app/trace.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/text.h"
@@ -25,6 +26,7 @@
 #include "judge/verify.h"
 #include "judge/work.h"
 #include "machine/energy.h"
+#include "machine/traffic.h"
 #include "machine/watch.h"
 #include "measure/ceiling.h"
 #include "measure/steady.h"
@@ -39,7 +41,7 @@ typedef struct {
     bool tune, isolated, no_tuning, dry_run;
     const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *facts;
     const char *tuning, *choose, *nonce;
-    int64_t threads, seed, windows;
+    int64_t threads, seed, windows, trace;
     double seconds, tune_seconds, warm_up, window;
 } rt_options_t;
 
@@ -57,7 +59,8 @@ typedef struct rt_run {
      * describe use its real counts where it is there, and estimates from config where it is not.
      * Only problem_new may change it. */
     void *input;
-    bool input_spent; /* a problem was made of it: the next problem needs a new one */
+    bool input_spent;              /* a problem was made of it: the next problem needs a new one */
+    double input_bytes[RT_SPACES]; /* the most memory of this rank while it was made */
     double bandwidth; /* bytes/s, the highest ceiling of the rung's processor; 0: not measured */
     struct rt_tuning *tuning; /* what rt_tune_choice answers; copies of the run share it */
 } rt_run_t;
@@ -96,6 +99,9 @@ typedef struct {
      * user gave no extents; `roofline_settings` ("communication=no") are set for all of them. */
     const char *const *roofline_cases;
     const char *roofline_settings;
+    /* Adds the steps of a unit of the rung, if each rank had a problem like this run's, which is
+     * that of one rank: for --trace. Refuses what it cannot tell. */
+    void (*trace)(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 } rt_extras_t;
 
 struct rt_app {
@@ -111,8 +117,9 @@ struct rt_app {
     const char *size_option;   /* the option that gives the user's own extents: wins over --size */
     const rt_extras_t *extras; /* may be NULL */
 
-    /* Checks the options against each other and the ranks (rt_refuse), and fills in what follows
-     * from them. Reads no input file. May be called again after options were changed. */
+    /* Checks the options against each other and the ranks (rt_refuse), fills in what follows from
+     * them, and places the ranks if they are a grid (rt_comm_place). Reads no input file. May be
+     * called again after options were changed. Collective. */
     void (*configure)(rt_run_t *run);
     /* Sets the extents of scale 1, 2, 3, ... and fills config as configure would. Memory grows with
      * scale, or stays the same; the same scale gives the same extents on every machine with as many
@@ -174,7 +181,8 @@ struct rt_outcome {
     rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */
     rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
     rt_sample_t nearby;            /* the highest ceilings measured between its windows */
-    double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of this rank */
+    double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of the rank with most */
+    rt_traffic_t sent; /* bytes per unit, of all ranks, in halos; sums over ranks are left out */
     rt_work_t work;
     rt_text_t line, precision; /* rt_result_t's */
 };

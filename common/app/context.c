@@ -6,8 +6,12 @@
 
 void rt_input_new(rt_run_t *run)
 {
-    if (!run->input && run->app->input_new)
-        run->input = run->app->input_new(run);
+    if (run->input || !run->app->input_new)
+        return;
+    rt_mem_reset_high_water();
+    run->input = run->app->input_new(run);
+    for (int s = 0; s < RT_SPACES; s++)
+        run->input_bytes[s] = (double)rt_mem_high_water((rt_space_t)s);
 }
 
 void rt_input_destroy(rt_run_t *run)

@@ -62,6 +62,7 @@ static void print_details(const rt_run_t *run, const rt_outcome_t *out)
     if (*out->line.text)
         printf("solve         %s\n", out->line.text);
     rt_print_memory(out);
+    rt_print_traffic(out);
 }
 
 /* Returns whether the details come after the tables: with a ladder, of which the tables are what
@@ -87,6 +88,9 @@ static void run_one(rt_job_t *job, int i)
     for (int k = 0; k < 2; k++)
         for (int s = 0; s < RT_SPACES && job->meter[k]; s++)
             out->high_water[s] -= (double)rt_meter_bytes(job->meter[k], (rt_space_t)s);
+    for (int s = 0; s < RT_SPACES; s++)
+        out->high_water[s] = fmax(out->high_water[s], run->input_bytes[s]);
+    rt_comm_max(out->high_water, RT_SPACES);
     if (print_now)
         print_details(run, out);
 }

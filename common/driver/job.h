@@ -118,12 +118,19 @@ rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root);
 /* --facts. */
 rt_status_t rt_facts(rt_run_t *run);
 
+/* --- trace.c --- */
+
+/* --trace. */
+rt_status_t rt_trace_print(const rt_run_t *run);
+
 /* --- tables.c: text for the user, rank 0 --- */
 
 void rt_print_header(const rt_run_t *run);
 void rt_print_version(const rt_app_t *app);
 void rt_print_ceilings(const rt_ceilings_t *c);
 void rt_print_memory(const rt_outcome_t *out);
+/* Prints what the ranks sent each other; nothing if they sent nothing. */
+void rt_print_traffic(const rt_outcome_t *out);
 /* Prints a table for each ladder of which something ran, and remarks. */
 void rt_print_tables(const rt_job_t *job);
 

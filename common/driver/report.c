@@ -97,6 +97,11 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
         rt_json_real(o, "predicted", out->predicted[s]);
         rt_json_real(o, "high_water", out->high_water[s]);
     }
+    if (out->sent.within + out->sent.between > 0) {
+        json_t *sent = rt_json_object(row, "message_bytes_per_unit");
+        rt_json_real(sent, "within_compute_nodes", out->sent.within);
+        rt_json_real(sent, "between_compute_nodes", out->sent.between);
+    }
     if (!out->verdict.valid || out->seconds_per_unit <= 0)
         return;
     const rt_work_t *work = &out->work;
@@ -163,6 +168,7 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
     rt_json_text(root, "kokkos", rt_kokkos_version());
     rt_json_text(root, "kokkos_backend", rt_kokkos_backend());
     rt_json_int(root, "ranks", rt_comm_size());
+    rt_json_int(root, "compute_nodes", rt_comm_nodes());
     const rt_cpu_t *cpu = rt_device_cpu();
     rt_json_text(root, "cpu", cpu->model);
     rt_json_int(root, "threads", cpu->threads);

@@ -9,13 +9,14 @@
 #include <string.h>
 #include "base/progress.h"
 #include "driver/job.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/kernels.h"
 #include "machine/timer.h"
 #include "measure/plausible.h"
 
 /* Solves with the timers on, to say where the time went, and in which kernels. */
-static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out)
+static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra)
 {
     /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
      * first messages would include waiting for a late rank. */
@@ -32,7 +33,7 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
         rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
                         line->flops / rt_comm_size());
     }
-    rt_timer_print(stdout, run->bandwidth);
+    rt_timer_print(stdout, run->bandwidth, extra ? rt_json_array(extra, "profile") : NULL);
     if (rt_comm_rank() == 0)
         rt_kernels_print(stdout);
 }
@@ -61,7 +62,16 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
 static void solve_once(const rt_app_t *app, void *solver)
 {
     app->spoil(solver);
+    rt_traffic_take();
     app->solve(solver);
+}
+
+/* Adds what all ranks sent in the last solve, per unit. Collective. */
+static void take_traffic(rt_outcome_t *out, rt_traffic_t solve)
+{
+    double sum[2] = {solve.within, solve.between};
+    rt_comm_sum(sum, 2);
+    out->sent = (rt_traffic_t){sum[0] / out->work.units, sum[1] / out->work.units};
 }
 
 /* Asks the app for the result of the last solve. */
@@ -141,11 +151,13 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
         rt_time_rung(app, solver, &plan, meter, out);
     else
         solve_once(app, solver);
+    const rt_traffic_t sent = rt_traffic_take();
     if (extra)
         rt_kernels_json(extra);
     rt_progress("verifying what %s left behind", rung->name);
     app->verify_after(solver, &out->verdict);
     take_result(app, solver, out, extra);
+    take_traffic(out, sent);
     note_memory(out);
     if (timed && meter && out->verdict.valid) {
         judge_plausible(app, solver, &plan, meter, out);
@@ -154,7 +166,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
             app->verify_after(solver, &out->verdict); /* it was timed again */
     }
     if (run->opt.profile)
-        profile_rung(run, solver, out);
+        profile_rung(run, solver, out, extra);
     if (run->opt.picture && rt_app_extras(app)->picture)
         rt_app_extras(app)->picture(solver, run->opt.picture);
     app->solver_destroy(solver);

@@ -30,6 +30,10 @@ void rt_print_header(const rt_run_t *run)
     if (!run->opt.roofline) /* a study has many problems; its table names them */
         run->app->describe(run, stdout);
     printf("MPI           %s\n", rt_comm_library());
+    if (rt_comm_nodes() > 1)
+        printf(
+            "              %d ranks on %d compute nodes, each with a compact part of the problem\n",
+            rt_comm_size(), rt_comm_nodes());
     print_kokkos();
 }
 
@@ -56,6 +60,19 @@ void rt_print_memory(const rt_outcome_t *out)
                    rt_mem_format(out->high_water[s], a, sizeof a),
                    rt_mem_format(out->predicted[s], b, sizeof b));
     printf("\n");
+}
+
+void rt_print_traffic(const rt_outcome_t *out)
+{
+    char a[32], b[32];
+    if (out->sent.within + out->sent.between == 0)
+        return;
+    printf("messages      %s per %s within compute nodes",
+           rt_mem_format(out->sent.within, a, sizeof a), out->work.unit);
+    if (rt_comm_nodes() > 1)
+        printf(", %s between the %d", rt_mem_format(out->sent.between, b, sizeof b),
+               rt_comm_nodes());
+    printf(", of all ranks\n");
 }
 
 /* Adds a cell with the share that a rate of one rank is of a ceiling; "-" if that is not known, or

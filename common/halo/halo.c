@@ -10,6 +10,7 @@
 #include "halo/state.h"
 #include "machine/comm.h"
 #include "machine/device.h"
+#include "machine/timer.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -101,7 +102,30 @@ void rt_halo_destroy(rt_halo_t *halo)
 
 /* ---- exchange -------------------------------------------------------------------------------- */
 
-void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+void rt_halo_count(const rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+{
+    const double bytes = (double)rt_halo_entry_bytes(field);
+    const rt_traffic_t *values = &halo->values[op];
+    rt_traffic_add((rt_traffic_t){bytes * values->within, bytes * values->between});
+}
+
+/* Time the parts of an exchange. Messages on the stream may be captured in a graph, where there is
+ * no time. */
+static void start(const rt_halo_t *halo, const char *name)
+{
+    if (!rt_halo_on_stream(halo))
+        rt_timer_start(name, halo->kernels->asynchronous ? halo->kind : RT_CPU);
+}
+
+static void stop(const rt_halo_t *halo, const char *name)
+{
+    if (!rt_halo_on_stream(halo))
+        rt_timer_stop(name);
+}
+
+/* Begins an exchange. `alone`: nothing else happens until its end, so that a profile can tell the
+ * messages from the wait for late ranks. */
+static void begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field, bool alone)
 {
     RT_EXPECT(!halo->active, RT_USAGE, "the exchange before this one was not ended");
     RT_EXPECT(!halo->handed_over, RT_USAGE, "an exchange of a halo that kernels have taken over");
@@ -119,31 +143,52 @@ void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
     const rt_halo_kernels_t *kernels = halo->kernels;
     bool messages = halo->transport && halo->n_peers > 0;
     if (messages) {
+        rt_halo_count(halo, op, field);
+        start(halo, "pack");
         kernels->pack(&halo->plan, &halo->job);
         rt_halo_wire_leave(halo);
+        stop(halo, "pack");
     }
+    if (alone && halo->transport && !rt_halo_on_stream(halo))
+        rt_comm_meet();
     if (kernels->asynchronous)
         kernels->local(&halo->plan, &halo->job);
-    if (messages)
+    if (messages) {
+        start(halo, "messages");
         rt_halo_wire_start(halo);
+        stop(halo, "messages");
+    }
     if (!kernels->asynchronous)
         kernels->local(&halo->plan, &halo->job);
+}
+
+void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
+{
+    begin(halo, op, field, false);
 }
 
 void rt_halo_end(rt_halo_t *halo)
 {
     RT_EXPECT(halo->active, RT_USAGE, "no exchange was begun");
     halo->active = false;
-    if (halo->transport && halo->n_peers > 0)
+    if (halo->transport && halo->n_peers > 0) {
+        start(halo, "messages");
         rt_halo_wire_arrive(halo);
-    if (halo->plan.n_shared > 0)
+        if (!rt_halo_on_stream(halo))
+            rt_timer_work((double)rt_halo_wire_bytes(halo), 0);
+        stop(halo, "messages");
+    }
+    if (halo->plan.n_shared > 0) {
+        start(halo, "unpack");
         halo->kernels->unpack(&halo->plan, &halo->job);
+        stop(halo, "unpack");
+    }
 }
 
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)
 {
     rt_side_forbid();
-    rt_halo_begin(halo, op, field);
+    begin(halo, op, field, true);
     rt_halo_end(halo);
     rt_side_allow();
 }

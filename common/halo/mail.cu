@@ -18,7 +18,7 @@ namespace
 enum { TURNS = 4 };
 
 /* In a solve a rank may be late because its host is late; in the trial all have just met. */
-constexpr unsigned long long solve_patience = 120000000000ULL, trial_patience = 5000000000ULL;
+constexpr unsigned long long solve_patience = 30000000000ULL, trial_patience = 5000000000ULL;
 
 struct {
     bool tried;

@@ -106,9 +106,10 @@ __device__ __forceinline__ double rt_mail_take(const uint4 *from, unsigned turn,
     return rt_mail_wait(from, turn, patience, &got) ? rt_mail_value(got) : rt_mail_nothing();
 }
 
-/* Replaces thread 0's sum by the sum over ranks. All threads of the block must call; one block at a
- * time on a GPU. */
-template <int count> __device__ __forceinline__ void rt_mail_sum(rt_mail *m, double (&sum)[count])
+/* Replaces thread 0's sum by the sum over ranks; with `largest` the last of them by the largest. All
+ * threads of the block must call; one block at a time on a GPU. */
+template <int count, bool largest = false>
+__device__ __forceinline__ void rt_mail_sum(rt_mail *m, double (&sum)[count])
 {
     static_assert(count <= RT_MAIL_VALUES, "one place per value");
     __shared__ double mine[count];
@@ -135,8 +136,13 @@ template <int count> __device__ __forceinline__ void rt_mail_sum(rt_mail *m, dou
 #pragma unroll
     for (int q = 0; q < count; q++) {
         sum[q] = of[q];
-        for (int r = 1; r < ranks; r++)
-            sum[q] += of[r * count + q];
+        for (int r = 1; r < ranks; r++) {
+            const double other = of[r * count + q];
+            if (!largest || q < count - 1)
+                sum[q] += other;
+            else if (!(sum[q] >= other))
+                sum[q] = other;
+        }
     }
 }
 

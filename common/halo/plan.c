@@ -78,6 +78,11 @@ static void list_peers(rt_halo_t *halo, int64_t (*count)[SECTIONS])
         halo->out[RT_HALO_SUM][p] = halo->in[RT_HALO_SUM][p] = all;
         halo->out[RT_HALO_COPY][p] = me < rank ? lower : higher;
         halo->in[RT_HALO_COPY][p] = me < rank ? higher : lower;
+        for (int op = 0; op < 2; op++) {
+            rt_traffic_t *sent = &halo->values[op];
+            const bool near = rt_comm_node(rank) == rt_comm_node(me);
+            *(near ? &sent->within : &sent->between) += (double)halo->out[op][p].count;
+        }
         slot += all.count;
         if (rank < me)
             halo->plan.own_slot = (int32_t)slot;

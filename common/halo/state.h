@@ -13,6 +13,7 @@
 #include "halo/halo.h"
 #include "halo/kernels.h"
 #include "halo/transport.h"
+#include "machine/traffic.h"
 
 struct rt_halo {
     /* What the application said */
@@ -30,6 +31,7 @@ struct rt_halo {
     int *peer;                       /* [n_peers], ascending */
     rt_halo_range_t *out[2], *in[2]; /* [op][n_peers] in slots */
     int64_t n_slots;
+    rt_traffic_t values[2]; /* [op] sent per component */
     /* How they are moved */
     const rt_halo_kernels_t *kernels;
     void *mark;
@@ -87,6 +89,13 @@ static inline int64_t rt_halo_starts(const int64_t *count, int64_t *start, int n
     return sum;
 }
 
+/* Returns the bytes of an entry of the field. */
+static inline size_t rt_halo_entry_bytes(const rt_field_t *field)
+{
+    static const size_t size[] = {[RT_F64] = 8, [RT_F32] = 4, [RT_F16] = 2};
+    return (size_t)field->components * size[field->type];
+}
+
 /* Bytes of a slot in the largest message. */
 size_t rt_halo_slot_bytes(const rt_halo_t *halo);
 /* Opens a transport, with buffers where it wants them; closes it. Collective. */
@@ -96,6 +105,8 @@ void rt_halo_wire_close(rt_halo_t *halo);
 void rt_halo_wire_leave(rt_halo_t *halo);
 void rt_halo_wire_start(rt_halo_t *halo);
 void rt_halo_wire_arrive(rt_halo_t *halo);
+/* Returns the bytes that this rank sends in it. */
+size_t rt_halo_wire_bytes(const rt_halo_t *halo);
 
 /* Returns the transport of that name or, for "auto", the fastest that works; NULL: no messages.
  * halo->choice says why. Collective. */

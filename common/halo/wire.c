@@ -69,17 +69,18 @@ static void stage(const rt_halo_t *halo, const rt_halo_range_t *range, void *dst
     }
 }
 
-/* Returns the bytes of a slot in the exchange under way. */
-static size_t job_bytes(const rt_halo_t *halo)
+size_t rt_halo_wire_bytes(const rt_halo_t *halo)
 {
-    static const size_t size[] = {[RT_F64] = 8, [RT_F32] = 4, [RT_F16] = 2};
-    return (size_t)halo->job.field.components * size[halo->job.field.type];
+    size_t slots = 0;
+    for (int m = 0; m < halo->n_peers; m++)
+        slots += (size_t)halo->out[halo->job.op][m].count;
+    return slots * rt_halo_entry_bytes(&halo->job.field);
 }
 
 void rt_halo_wire_leave(rt_halo_t *halo)
 {
     stage(halo, halo->out[halo->job.op], halo->wire_send, halo->wire_space, halo->packed_send,
-          halo->packed_space, job_bytes(halo));
+          halo->packed_space, rt_halo_entry_bytes(&halo->job.field));
     if (!halo->transport->on_stream)
         halo->kernels->mark(halo->mark);
 }
@@ -91,14 +92,15 @@ void rt_halo_wire_start(rt_halo_t *halo)
     if (!halo->transport->on_stream)
         halo->kernels->wait(halo->mark);
     halo->transport->start(halo->transport_state, halo->wire_send, halo->out[halo->job.op],
-                           halo->wire_recv, halo->in[halo->job.op], job_bytes(halo));
+                           halo->wire_recv, halo->in[halo->job.op],
+                           rt_halo_entry_bytes(&halo->job.field));
 }
 
 void rt_halo_wire_arrive(rt_halo_t *halo)
 {
     halo->transport->finish(halo->transport_state);
     stage(halo, halo->in[halo->job.op], halo->packed_recv, halo->packed_space, halo->wire_recv,
-          halo->wire_space, job_bytes(halo));
+          halo->wire_space, rt_halo_entry_bytes(&halo->job.field));
 }
 
 void *rt_halo_hand_over(rt_halo_t *halo, const rt_transport_t *transport,

@@ -1,31 +1,37 @@
 /*
- * machine/comm.c - the ranks, over MPI or alone.
+ * machine/comm.c - the ranks, over MPI or alone: their start, their numbers, their nodes, their end.
  *
  * Idea: a thin layer that knows three states. Alone: no launcher was seen, MPI is never touched.
  * A single rank under a launcher: MPI is started and finished and otherwise not used. Many
- * ranks: every function is one MPI call, sizes checked.
+ * ranks: they are numbered node by node, whatever the launcher did, and then as a grid wants it.
+ * The whole program sees these numbers only. So sums and messages have the order of the grid, and
+ * results do not depend on which node a rank is on.
  * Advantage: the rest of Rooftop compiles without mpi.h, and a laptop without MPI runs everything
  * but messages.
- * Price: one communicator, one thread that talks, and a new collective needs a function here.
+ * Price: one thread that talks, and a new collective needs a function in collectives.c. A rank's
+ * number is not the launcher's, but for rank 0.
  */
 #include "config.h"
 #include "machine/comm.h"
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/mem.h"
+#include "machine/comm_mpi.h"
+#include "machine/place.h"
 #if RT_HAVE_MPI
-#include <mpi.h>
 #include <time.h>
 #endif
 
 static struct {
-    int rank, size, local_rank, local_size;
-    bool started; /* MPI is initialised and ours to finish */
+    int rank, size, local_rank, local_size, nodes;
+    int numbering; /* how often the ranks were numbered again */
+    int *node;     /* [size] the node of each rank; NULL: there is one */
+    bool started;  /* MPI is initialised and ours to finish */
     char host[256], library[256];
-} self = {.size = 1, .local_size = 1, .library = "none: this process is alone"};
+} self = {.size = 1, .local_size = 1, .nodes = 1, .library = "none: this process is alone"};
 
 int rt_comm_rank(void)
 {
@@ -45,6 +51,21 @@ int rt_comm_local_rank(void)
 int rt_comm_local_size(void)
 {
     return self.local_size;
+}
+
+int rt_comm_nodes(void)
+{
+    return self.nodes;
+}
+
+int rt_comm_node(int rank)
+{
+    return self.node ? self.node[rank] : 0;
+}
+
+int rt_comm_numbering(void)
+{
+    return self.numbering;
 }
 
 const char *rt_comm_library(void)
@@ -74,7 +95,15 @@ static bool launcher_seen(void)
     return false;
 }
 
-static MPI_Comm meeting = MPI_COMM_NULL; /* for meet_all, so that it mixes with nothing else */
+/* As the ranks are numbered now; node by node; those of this node; and one for meet_all, so that it
+ * mixes with nothing else. */
+static MPI_Comm all = MPI_COMM_NULL, line = MPI_COMM_NULL, local = MPI_COMM_NULL,
+                meeting = MPI_COMM_NULL;
+
+MPI_Comm rt_comm_all(void)
+{
+    return all;
+}
 
 /* Waits up to PATIENCE seconds for all ranks to be here. */
 static bool meet_all(void)
@@ -102,8 +131,14 @@ static void finish_all(void)
 {
     if (self.started) {
         MPI_Comm_free(&meeting);
+        MPI_Comm_free(&local);
+        if (all != line)
+            MPI_Comm_free(&all);
+        MPI_Comm_free(&line);
         MPI_Finalize();
     }
+    free(self.node);
+    self.node = NULL;
     self.started = false;
 }
 
@@ -116,23 +151,83 @@ static void describe_library(void)
              self.started ? "" : " (not started: no MPI launcher was seen)");
 }
 
+/* Numbers the ranks node by node, nodes and their ranks as the launcher numbers them. A node is what
+ * MPI says can share memory. */
+static void number_by_node(void)
+{
+    int first;
+    MPI_Comm_rank(MPI_COMM_WORLD, &first);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, first, MPI_INFO_NULL, &local);
+    MPI_Comm_rank(local, &self.local_rank);
+    MPI_Comm_size(local, &self.local_size);
+    MPI_Bcast(&first, 1, MPI_INT, 0, local);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, first, &line); /* equal keys stay in the world's order */
+    MPI_Comm_rank(line, &self.rank);
+    MPI_Comm_size(line, &self.size);
+    all = line;
+    if (self.local_size == self.size)
+        return;
+    self.node = malloc((size_t)self.size * sizeof *self.node);
+    RT_EXPECT(self.node, RT_MEMORY, "no memory for the nodes of %d ranks", self.size);
+    MPI_Allgather(&first, 1, MPI_INT, self.node, 1, MPI_INT, line);
+    for (int r = 0, last = -1, node = -1; r < self.size; r++) {
+        node += self.node[r] != last;
+        last = self.node[r];
+        self.node[r] = node;
+        self.nodes = node + 1;
+    }
+}
+
 static void start(int *argc, char ***argv)
 {
     int provided;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     self.started = true;
-    MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &self.size);
-
-    MPI_Comm host;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self.rank, MPI_INFO_NULL, &host);
-    MPI_Comm_rank(host, &self.local_rank);
-    MPI_Comm_size(host, &self.local_size);
-    MPI_Comm_free(&host);
-
+    number_by_node();
     MPI_Comm_dup(MPI_COMM_WORLD, &meeting);
     describe_library();
     rt_error_set_ranks(self.rank, self.size, end_all, finish_all, meet_all);
+}
+
+/* Gives rank i of `line` the number place[i], unless all have their numbers already. */
+static void number_again(const int *place, const int *count)
+{
+    int me;
+    MPI_Comm_rank(line, &me);
+    int same = place[me] == self.rank;
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, line);
+    if (same)
+        return;
+    if (all != line)
+        MPI_Comm_free(&all);
+    MPI_Comm_split(line, 0, place[me], &all);
+    for (int n = 0, i = 0; n < self.nodes; n++)
+        for (const int end = i + count[n]; i < end; i++)
+            self.node[place[i]] = n;
+    self.rank = place[me];
+    self.numbering++;
+    rt_error_set_ranks(self.rank, self.size, end_all, finish_all, meet_all);
+}
+
+static void place_ranks(const int64_t grid[3], const int64_t part[3])
+{
+    int *count = RT_NEW(int, (size_t)self.nodes, RT_HOST);
+    int *place = RT_NEW(int, (size_t)self.size, RT_HOST);
+    memset(count, 0, (size_t)self.nodes * sizeof *count);
+    for (int r = 0; r < self.size; r++)
+        count[self.node[r]]++;
+    rt_place(count, self.nodes, grid, part, place);
+    number_again(place, count);
+    RT_FREE(count, RT_HOST);
+    RT_FREE(place, RT_HOST);
+}
+
+void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
+{
+    if (self.started)
+        MPI_Allgather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE, local);
+    else
+        memcpy(gathered, mine, bytes);
 }
 
 void rt_comm_init(int *argc, char ***argv)
@@ -190,279 +285,27 @@ bool rt_comm_init_alone(void)
     return false;
 }
 
+static void place_ranks(const int64_t grid[3], const int64_t part[3])
+{
+    (void)grid;
+    (void)part;
+}
+
+void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
+{
+    memcpy(gathered, mine, bytes);
+}
+
 void rt_comm_finish(void)
 {
 }
 
 #endif
 
-/* ---- collectives ----------------------------------------------------------------------------- */
-
-#if RT_HAVE_MPI
-
-static void reduce(void *x, int n, MPI_Datatype type, MPI_Op op)
+void rt_comm_place(const int64_t grid[3], const int64_t part[3])
 {
-    if (self.size > 1)
-        MPI_Allreduce(MPI_IN_PLACE, x, n, type, op, MPI_COMM_WORLD);
+    RT_EXPECT(grid[0] * grid[1] * grid[2] == self.size, RT_USAGE, "a grid of other than %d ranks",
+              self.size);
+    if (self.nodes > 1)
+        place_ranks(grid, part);
 }
-
-void rt_comm_barrier(void)
-{
-    if (self.size > 1)
-        MPI_Barrier(MPI_COMM_WORLD);
-}
-
-void rt_comm_sum(double *x, int n)
-{
-    reduce(x, n, MPI_DOUBLE, MPI_SUM);
-}
-
-void rt_comm_max(double *x, int n)
-{
-    reduce(x, n, MPI_DOUBLE, MPI_MAX);
-}
-
-void rt_comm_min(double *x, int n)
-{
-    reduce(x, n, MPI_DOUBLE, MPI_MIN);
-}
-
-void rt_comm_sum_i64(int64_t *x, int n)
-{
-    reduce(x, n, MPI_INT64_T, MPI_SUM);
-}
-
-void rt_comm_bcast(void *data, size_t bytes, int root)
-{
-    if (self.size == 1)
-        return;
-    for (size_t done = 0, piece; done < bytes; done += piece) { /* MPI counts in int */
-        piece = bytes - done < INT_MAX ? bytes - done : INT_MAX;
-        MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, MPI_COMM_WORLD);
-    }
-}
-
-/* Items of `bytes` each as one MPI type, so that counts stay below 2^31. */
-static MPI_Datatype item_type(size_t bytes)
-{
-    MPI_Datatype type;
-    RT_EXPECT(bytes <= INT_MAX, RT_USAGE, "an item of %zu bytes", bytes);
-    MPI_Type_contiguous((int)bytes, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-    return type;
-}
-
-static void gather_ranks(const void *mine, size_t bytes, void *all)
-{
-    MPI_Datatype type = item_type(bytes);
-    MPI_Allgather(mine, 1, type, all, 1, type, MPI_COMM_WORLD);
-    MPI_Type_free(&type);
-}
-
-/* Fills count[size], where[size] as MPI wants them from 64-bit counts; returns the total. */
-static int64_t to_int(const int64_t *n, int *count, int *where)
-{
-    int64_t total = 0;
-    for (int r = 0; r < self.size; r++) {
-        RT_EXPECT(n[r] >= 0 && total + n[r] <= INT_MAX, RT_USAGE,
-                  "%lld items to or from rank %d: more than 2^31-1 in all", (long long)n[r], r);
-        count[r] = (int)n[r];
-        where[r] = (int)total;
-        total += n[r];
-    }
-    return total;
-}
-
-static void *exchange_ranks(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
-{
-    size_t ranks = (size_t)self.size;
-    int *ints = malloc(4 * ranks * sizeof *ints);
-    RT_EXPECT(ints, RT_MEMORY, "no memory for the counts of %d ranks", self.size);
-    int *send_count = ints, *send_at = ints + ranks;
-    int *recv_count = ints + 2 * ranks, *recv_at = ints + 3 * ranks;
-
-    MPI_Alltoall(nsend, 1, MPI_INT64_T, nrecv, 1, MPI_INT64_T, MPI_COMM_WORLD);
-    to_int(nsend, send_count, send_at);
-    int64_t total = to_int(nrecv, recv_count, recv_at);
-    void *recv = total > 0 ? malloc((size_t)total * unit) : NULL;
-    RT_EXPECT(recv || total == 0, RT_MEMORY, "no memory for %lld items of %zu bytes received",
-              (long long)total, unit);
-
-    MPI_Datatype type = item_type(unit);
-    MPI_Alltoallv(send, send_count, send_at, type, recv, recv_count, recv_at, type, MPI_COMM_WORLD);
-    MPI_Type_free(&type);
-    free(ints);
-    return recv;
-}
-
-#else
-
-static void gather_ranks(const void *mine, size_t bytes, void *all)
-{
-    memcpy(all, mine, bytes);
-}
-
-static void *exchange_ranks(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
-{
-    (void)send;
-    (void)nsend;
-    (void)unit;
-    (void)nrecv;
-    rt_die(RT_ENVIRONMENT, "this build has no MPI");
-}
-
-void rt_comm_barrier(void)
-{
-}
-
-void rt_comm_sum(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_max(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_min(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_sum_i64(int64_t *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_bcast(void *data, size_t bytes, int root)
-{
-    (void)data;
-    (void)bytes;
-    (void)root;
-}
-
-#endif
-
-void rt_comm_allgather(const void *mine, size_t bytes, void *all)
-{
-    if (bytes == 0)
-        return;
-    if (self.size > 1)
-        gather_ranks(mine, bytes, all);
-    else
-        memcpy(all, mine, bytes);
-}
-
-int rt_comm_agree(char *line, size_t len)
-{
-    char *all = calloc((size_t)self.size, len);
-    RT_EXPECT(all, RT_MEMORY, "no memory for the lines of %d ranks", self.size);
-    rt_comm_allgather(line, len, all);
-    int r = 0;
-    while (r < self.size && all[(size_t)r * len] == '\0')
-        r++;
-    if (r < self.size)
-        memcpy(line, all + (size_t)r * len, len);
-    const int rank = r < self.size ? r : -1;
-    free(all);
-    return rank;
-}
-
-void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
-{
-    if (self.size > 1)
-        return exchange_ranks(send, nsend, unit, nrecv);
-    nrecv[0] = nsend[0];
-    if (nsend[0] == 0)
-        return NULL;
-    void *recv = malloc((size_t)nsend[0] * unit);
-    RT_EXPECT(recv, RT_MEMORY, "no memory for %lld items of %zu bytes", (long long)nsend[0], unit);
-    return memcpy(recv, send, (size_t)nsend[0] * unit);
-}
-
-/* ---- point to point -------------------------------------------------------------------------- */
-
-struct rt_request {
-    int n, capacity;
-#if RT_HAVE_MPI
-    MPI_Request pending[];
-#endif
-};
-
-rt_request_t *rt_request_new(int capacity)
-{
-    size_t bytes = sizeof(rt_request_t);
-#if RT_HAVE_MPI
-    bytes += (size_t)capacity * sizeof(MPI_Request);
-#endif
-    rt_request_t *req = malloc(bytes);
-    RT_EXPECT(req, RT_MEMORY, "no memory for %d requests", capacity);
-    req->n = 0;
-    req->capacity = capacity;
-    return req;
-}
-
-void rt_request_destroy(rt_request_t *req)
-{
-    RT_EXPECT(!req || req->n == 0, RT_USAGE, "%d messages are still under way", req->n);
-    free(req);
-}
-
-#if RT_HAVE_MPI
-
-/* Returns the request of one more message, after checking it. */
-static MPI_Request *one_more(rt_request_t *req, size_t bytes, int peer)
-{
-    RT_EXPECT(self.started, RT_USAGE, "a message, but MPI was not started");
-    RT_EXPECT(req->n < req->capacity, RT_USAGE, "more messages than the %d said", req->capacity);
-    RT_EXPECT(bytes <= INT_MAX, RT_USAGE, "a message of %zu bytes: at most 2^31-1", bytes);
-    RT_EXPECT(peer >= 0 && peer < self.size, RT_USAGE, "no rank %d of %d", peer, self.size);
-    return &req->pending[req->n++];
-}
-
-void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag)
-{
-    MPI_Request *place = one_more(req, bytes, to);
-    MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, place);
-}
-
-void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag)
-{
-    MPI_Request *place = one_more(req, bytes, from);
-    MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, place);
-}
-
-void rt_request_wait(rt_request_t *req)
-{
-    if (req->n > 0)
-        MPI_Waitall(req->n, req->pending, MPI_STATUSES_IGNORE);
-    req->n = 0;
-}
-
-#else
-
-void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag)
-{
-    (void)req;
-    (void)data;
-    rt_die(RT_USAGE, "%zu bytes to rank %d, tag %d, but this build has no MPI", bytes, to, tag);
-}
-
-void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag)
-{
-    (void)req;
-    (void)data;
-    rt_die(RT_USAGE, "%zu bytes from rank %d, tag %d, but this build has no MPI", bytes, from, tag);
-}
-
-void rt_request_wait(rt_request_t *req)
-{
-    (void)req;
-}
-
-#endif

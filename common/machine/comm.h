@@ -1,5 +1,5 @@
 /*
- * machine/comm.h - the ranks. machine/comm.c is the only file of Rooftop that includes mpi.h.
+ * machine/comm.h - the ranks. machine/comm.c and collectives.c alone use MPI.
  *
  * All functions are collective over all ranks unless they say otherwise. With one rank none of
  * them calls MPI. A program that was not started by an MPI launcher never initialises MPI, which
@@ -24,13 +24,26 @@ bool rt_comm_init_alone(void);
 
 int rt_comm_rank(void); /* 0 .. size-1; not collective, as the next three */
 int rt_comm_size(void);
-int rt_comm_local_rank(void); /* among the ranks of the same host */
+int rt_comm_local_rank(void); /* among the ranks of the same node */
 int rt_comm_local_size(void);
+int rt_comm_nodes(void);           /* how many nodes the ranks are on */
+int rt_comm_node(int rank);        /* that a rank is on: 0 .. nodes-1; rank 0 is on node 0 */
+int rt_comm_numbering(void);       /* how often rt_comm_place has numbered the ranks again */
 const char *rt_comm_library(void); /* "Open MPI v4.1.4 ...", or why there is none */
 const char *rt_comm_host(void);    /* host name of this rank */
 
+/* Numbers the ranks again, so that rank x + grid[0] (y + grid[1] z) has place (x, y, z) of this grid
+ * and the ranks of a node have a compact block of it (machine/place.h). part[3]: the extents of a
+ * rank's part. Without this call, and with one node, the ranks are numbered node by node. Rank 0
+ * stays rank 0. What was made for the ranks before, such as halos, must be gone. */
+void rt_comm_place(const int64_t grid[3], const int64_t part[3]);
+
 void rt_comm_barrier(void);
-/* Replaces x[0..n-1] (host) by the sum, maximum or minimum over ranks, on every rank. */
+/* While timers are on (machine/timer.h): waits for all ranks, in a timer "waiting", so that what
+ * follows is timed without the wait for those that are late. Else does nothing. */
+void rt_comm_meet(void);
+/* Replaces x[0..n-1] (host) by the sum, maximum or minimum over ranks, on every rank: after
+ * rt_comm_meet, in a timer "sum". */
 void rt_comm_sum(double *x, int n);
 void rt_comm_max(double *x, int n);
 void rt_comm_min(double *x, int n);
@@ -39,6 +52,8 @@ void rt_comm_sum_i64(int64_t *x, int n);
 void rt_comm_bcast(void *data, size_t bytes, int root);
 /* Gathers `bytes` of each rank into all[size * bytes] on every rank, by rank. */
 void rt_comm_allgather(const void *mine, size_t bytes, void *all);
+/* Gathers `bytes` of each rank of this node into gathered[local_size * bytes], by local rank. */
+void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered);
 /* Replaces line[len] ("", or what is wrong on this rank) on all ranks by the line of the lowest rank
  * with a fault. Returns that rank, or -1 if no rank has one. */
 int rt_comm_agree(char *line, size_t len);

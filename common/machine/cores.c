@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "machine/comm.h"
 
-enum { HOST = 256, MAX_CPUS = 4096 };
+enum { MAX_CPUS = 4096 };
 /* Bytes of stack that our code may use in a thread. */
 enum { STACK_NEEDED = 512 << 10, MAIN_STACK_NEEDED = 1 << 20 };
 
@@ -111,27 +111,18 @@ static void cpu_model(char *model, size_t len)
     fclose(file);
 }
 
-typedef struct {
-    char host[HOST];
-    cores_t cores;
-} place_t;
-
-/* Returns how many ranks on this host were given exactly the same cores as this one, itself
+/* Returns how many ranks on this node were given exactly the same cores as this one, itself
  * included. A launcher that binds has divided the cores already; one that does not leaves that to
  * us. Collective. */
 static int ranks_on_these_cores(const cores_t *cores)
 {
-    const size_t size = (size_t)rt_comm_size();
-    place_t mine;
-    memset(&mine, 0, sizeof mine);
-    snprintf(mine.host, sizeof mine.host, "%s", rt_comm_host());
-    mine.cores = *cores;
-    place_t *all = calloc(size, sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "out of memory for the places of %zu ranks", size);
-    rt_comm_allgather(&mine, sizeof mine, all);
+    const size_t size = (size_t)rt_comm_local_size();
+    cores_t *all = calloc(size, sizeof *all);
+    RT_EXPECT(all, RT_MEMORY, "out of memory for the cores of %zu ranks", size);
+    rt_comm_local_allgather(cores, sizeof *cores, all);
     int sharers = 0;
     for (size_t r = 0; r < size; r++)
-        sharers += memcmp(&all[r], &mine, sizeof mine) == 0;
+        sharers += memcmp(&all[r], cores, sizeof *cores) == 0;
     free(all);
     return sharers;
 }

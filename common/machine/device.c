@@ -27,7 +27,7 @@
 #include "machine/cuda.h"
 #endif
 
-enum { LINE = 512, HOST = 256, MAX_GPUS = 64, MAX_STOPS = 8 };
+enum { LINE = 512, MAX_GPUS = 64, MAX_STOPS = 8 };
 
 static struct {
     rt_gpu_t gpu;
@@ -182,28 +182,19 @@ static uint64_t gpus_near(int n)
  * Collective. */
 static int gpu_assign(int n)
 {
-    typedef struct {
-        char host[HOST];
-        uint64_t near;
-    } card_t;
-    const int size = rt_comm_size(), rank = rt_comm_rank();
-    card_t mine;
-    memset(&mine, 0, sizeof mine);
-    snprintf(mine.host, sizeof mine.host, "%s", rt_comm_host());
-    mine.near = gpus_near(n);
-    card_t *all = calloc((size_t)size, sizeof *all);
+    const int size = rt_comm_local_size(), rank = rt_comm_local_rank();
+    const uint64_t mine = gpus_near(n);
+    uint64_t *all = calloc((size_t)size, sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "out of memory for the GPUs of %d ranks", size);
-    rt_comm_allgather(&mine, sizeof mine, all);
+    rt_comm_local_allgather(&mine, sizeof mine, all);
 
     const uint64_t every = n < MAX_GPUS ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
     uint64_t unused = every;
     int mine_is = 0;
     for (int r = 0; r <= rank && every; r++) {
-        if (strcmp(all[r].host, mine.host) != 0)
-            continue;
         if (unused == 0)
             unused = every;
-        const uint64_t near = unused & all[r].near, choice = near ? near : unused;
+        const uint64_t near = unused & all[r], choice = near ? near : unused;
         mine_is = 0;
         while (!(choice >> mine_is & 1))
             mine_is++;
@@ -366,9 +357,7 @@ void rt_device_print(FILE *out)
     const int size = rt_comm_size();
     const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
-    typedef char line_t[WIDTH];
-    line_t mine = "", *all = calloc((size_t)size, sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "out of memory for the lines of %d ranks", size);
+    char mine[WIDTH] = "";
     int n = snprintf(mine, WIDTH, "rank %d: %.100s, %s, cores %s, %d thread%s%s, ", rt_comm_rank(),
                      rt_comm_host(), cpu->model, cpu->core_set, cpu->threads,
                      cpu->threads == 1 ? "" : "s",
@@ -378,8 +367,12 @@ void rt_device_print(FILE *out)
                  gpu->name, gpu->uuid, gpu->driver / 1000, gpu->driver % 1000 / 10);
     else
         snprintf(mine + n, WIDTH - (size_t)n, "no GPU (%s)", self.why_not);
-    rt_comm_allgather(mine, WIDTH, all);
+    int64_t *to = calloc(2 * (size_t)size, sizeof *to);
+    RT_EXPECT(to, RT_MEMORY, "out of memory for the lines of %d ranks", size);
+    to[0] = 1; /* rank 0 alone holds them all */
+    const char *all = rt_comm_exchange(mine, to, WIDTH, to + size);
     for (int r = 0; r < size && rt_comm_rank() == 0; r++)
-        fprintf(out, "%s\n", all[r]);
-    free(all);
+        fprintf(out, "%s\n", all + (size_t)r * WIDTH);
+    free((void *)all);
+    free(to);
 }

@@ -138,14 +138,14 @@ static bool first_on_gpu(const rt_gpu_t *gpu)
     typedef struct {
         char uuid[sizeof gpu->uuid];
     } card_t;
-    card_t mine, *all = calloc((size_t)rt_comm_size(), sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", rt_comm_size());
+    card_t mine, *all = calloc((size_t)rt_comm_local_size(), sizeof *all);
+    RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", rt_comm_local_size());
     memset(&mine, 0, sizeof mine);
     if (gpu)
         memcpy(mine.uuid, gpu->uuid, sizeof mine.uuid);
-    rt_comm_allgather(&mine, sizeof mine, all);
+    rt_comm_local_allgather(&mine, sizeof mine, all);
     bool first = true;
-    for (int r = 0; r < rt_comm_rank(); r++)
+    for (int r = 0; r < rt_comm_local_rank(); r++)
         first = first && memcmp(&all[r], &mine, sizeof mine) != 0;
     free(all);
     return first;

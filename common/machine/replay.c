@@ -10,6 +10,7 @@
 /* The mode is relaxed because the first launch of a kernel may have to load its code. */
 static void record(rt_replay_t *replay, void (*enqueue)(void *work), void *work)
 {
+    const rt_traffic_t before = rt_traffic_take();
     cudaGraph_t graph;
     cudaGraphExec_t ready;
     RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
@@ -18,6 +19,8 @@ static void record(rt_replay_t *replay, void (*enqueue)(void *work), void *work)
     RT_CUDA(cudaGraphInstantiateWithFlags(&ready, graph, 0));
     RT_CUDA(cudaGraphDestroy(graph));
     replay->graph = ready;
+    replay->traffic = rt_traffic_take(); /* it is sent with each launch, not now */
+    rt_traffic_add(before);
 }
 #endif
 
@@ -31,6 +34,7 @@ void rt_replay(rt_replay_t *replay, int64_t key, void (*enqueue)(void *work), vo
             record(replay, enqueue, work);
         replay->key = key;
         RT_CUDA(cudaGraphLaunch((cudaGraphExec_t)replay->graph, rt_stream()));
+        rt_traffic_add(replay->traffic);
         return;
     }
 #else

@@ -10,6 +10,7 @@
 #define RT_REPLAY_H
 
 #include <stdint.h>
+#include "machine/traffic.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +19,7 @@ extern "C" {
 typedef struct {
     void *graph; /* NULL: nothing is recorded */
     int64_t key;
+    rt_traffic_t traffic; /* of the record */
 } rt_replay_t;
 
 /* Runs what enqueue(work) puts on rt_device_stream(). enqueue must not allocate, wait or use

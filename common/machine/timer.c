@@ -22,10 +22,8 @@
 #include <caliper/cali.h>
 #endif
 
-#include "machine/comm.h"
 #include "base/error.h"
 #include "machine/kokkos.h"
-#include "base/table.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 #endif
@@ -340,103 +338,4 @@ bool rt_timer_result(int i, rt_timer_result_t *out)
     out->name = t->name;
     out->depth = depth;
     return true;
-}
-
-/* ---- the table ---- */
-
-enum { PATH = 512 };
-
-/* Writes "solve/operator/gather", by which the ranks find their own timer of the same path. */
-static void path_of(const rt_timer_t *t, char path[PATH])
-{
-    if (t->parent != &root) {
-        path_of(t->parent, path);
-        strncat(path, "/", PATH - 1 - strlen(path));
-    }
-    strncat(path, t->name, PATH - 1 - strlen(path));
-}
-
-static rt_timer_t *find_path(const rt_timer_t *parent, const char *path)
-{
-    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
-        char mine[PATH] = "";
-        path_of(t, mine);
-        if (strcmp(mine, path) == 0)
-            return t;
-        rt_timer_t *below = find_path(t, path);
-        if (below)
-            return below;
-    }
-    return NULL;
-}
-
-/* Prints a row from what each rank measured. A rate is that of all ranks together, over the time of
- * the slowest. */
-static void row_print(rt_table_t *table, const char *name, int depth, const rt_timer_result_t *all,
-                      int size, double bandwidth)
-{
-    int least = -1, most = -1;
-    double calls = 0, sum = 0, slowest = 0, bytes = 0, flops = 0;
-    for (int r = 0; r < size; r++) {
-        if (all[r].calls == 0)
-            continue;
-        if (least < 0 || all[r].min < all[least].min)
-            least = r;
-        if (most < 0 || all[r].max > all[most].max)
-            most = r;
-        calls += (double)all[r].calls;
-        sum += all[r].sum;
-        bytes += all[r].bytes;
-        flops += all[r].flops;
-        slowest = all[r].sum > slowest ? all[r].sum : slowest;
-    }
-    if (least < 0)
-        return;
-    const bool rated = slowest > 0;
-    rt_table_cell(table, "%*s%s", 2 * depth, "", name);
-    rt_table_cell(table, "%.0f", calls);
-    rt_table_cell(table, "%.2f@%d", 1e6 * all[least].min, least);
-    rt_table_cell(table, "%.2f@%d", 1e6 * all[most].max, most);
-    rt_table_cell(table, "%.2f", 1e6 * sum / calls);
-    rt_table_cell(table, "%.4f", slowest);
-    rt_table_cell(table, rated && bytes > 0 ? "%.2f" : "-", 1e-9 * bytes / slowest);
-    rt_table_cell(table, rated && flops > 0 ? "%.2f" : "-", 1e-9 * flops / slowest);
-    if (bandwidth > 0)
-        rt_table_cell(table, rated && bytes > 0 ? "%.1f %%" : "-",
-                      100 * bytes / slowest / size / bandwidth);
-    rt_table_row(table);
-}
-
-void rt_timer_print(FILE *out, double bandwidth)
-{
-    const int size = rt_comm_size(), rank = rt_comm_rank();
-    rt_table_t *table = rt_table_new(
-        bandwidth > 0
-            ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
-            : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
-    rt_timer_result_t *all = calloc((size_t)size, sizeof *all);
-    RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
-    resolve();
-    for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path is the end */
-        char path[PATH] = "";
-        int left = i, depth = 0;
-        const rt_timer_t *t = rank == 0 ? nth(&root, 0, &left, &depth) : NULL;
-        if (t)
-            path_of(t, path);
-        rt_comm_bcast(path, sizeof path, 0);
-        if (path[0] == '\0')
-            break;
-        const rt_timer_t *mine = find_path(&root, path);
-        rt_timer_result_t result;
-        memset(&result, 0, sizeof result);
-        if (mine)
-            result = mine->total;
-        rt_comm_allgather(&result, sizeof result, all);
-        if (rank == 0)
-            row_print(table, t->name, depth, all, size, bandwidth);
-    }
-    if (rank == 0)
-        rt_table_print(table, out);
-    rt_table_destroy(table);
-    free(all);
 }

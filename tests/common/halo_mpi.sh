@@ -41,6 +41,10 @@ for ranks in 2 3 4; do
     done
 done
 
+# Ranks begin a timed solve together: it must not include the 100 ms that one of them needs to get ready.
+late=$(run 2 "$tests"/test_app late | awk '$1 == "plain" && $2 == "cpu" { print $3 }')
+[ "$(echo "$late" | awk '$1 > 0 && $1 < 90000')" ] || fail "a solve of ranks that are ready at different times: '$late' us"
+
 # ends STATUS TEXT COMMAND...: two ranks end with the status, and the text is said exactly once.
 ends()
 {

@@ -131,8 +131,9 @@ sanitizing()
     command -v compute-sanitizer >/dev/null || { fail "RT_SANITIZE is set, and no compute-sanitizer on PATH"; exit 1; }
 }
 
-# sanitized NAME COMMAND...: no tool of compute-sanitizer, all four at once, may find anything. Catches what can go unnoticed:
-# reads out of bounds, a barrier that is missing or that some threads skip, memory that was never set.
+# sanitized NAME COMMAND...: no tool of compute-sanitizer, all four at once, may find anything; $launch comes before the tool
+# (mpirun, for two GPUs). Catches what can go unnoticed: reads out of bounds, a barrier that is missing or that some threads
+# skip, memory that was never set.
 sanitized()
 {
     under=$1
@@ -141,8 +142,10 @@ sanitized()
     for tool in memcheck racecheck initcheck synccheck; do
         (
             failed=0
-            valid $tool-$under compute-sanitizer --tool $tool --error-exitcode 9 --log-file $tool-$under.log "$@"
-            grep -qE 'SUMMARY: 0 (errors|hazards)' $tool-$under.log || fail "$tool: $(tail -n 20 $tool-$under.log)"
+            valid $tool-$under ${launch:-} compute-sanitizer --tool $tool --error-exitcode 9 --log-file $tool-$under.%p.log "$@"
+            for log in $tool-$under.*.log; do
+                grep -qE 'SUMMARY: 0 (errors|hazards)' $log || fail "$tool: $(tail -n 20 $log)"
+            done
             exit $failed
         ) &
         jobs="$jobs $!"

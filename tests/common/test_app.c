@@ -36,9 +36,21 @@ static void note(char event)
 /* "second": wrong from the second solve on; "plain": wrong in the first rung of two only */
 /* "boast": the first rung counts a billion times the flops that it does */
 /* "noise": right, but every other solve takes a few milliseconds longer */
-typedef enum { NONE, NOTHING, WRONG, NOT_A_NUMBER, SECOND, KERNEL, PLAIN, BOAST, NOISE } fault_t;
-static const char *const faults[] = {"none",   "nothing", "wrong", "nan",   "second",
-                                     "kernel", "plain",   "boast", "noise", NULL};
+/* "late": right, but ranks solve together, and the last one is ready 100 ms after the others */
+typedef enum {
+    NONE,
+    NOTHING,
+    WRONG,
+    NOT_A_NUMBER,
+    SECOND,
+    KERNEL,
+    PLAIN,
+    BOAST,
+    NOISE,
+    LATE
+} fault_t;
+static const char *const faults[] = {"none",  "nothing", "wrong", "nan",  "second", "kernel",
+                                     "plain", "boast",   "noise", "late", NULL};
 
 static int64_t most_numbers = INT64_MAX; /* accepted by extents */
 
@@ -173,10 +185,17 @@ static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     rt_verdict_true(verdict, "kernel", s->config->fault != KERNEL);
 }
 
+static void nap(int milliseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000L * milliseconds}, NULL);
+}
+
 static void spoil(void *solver)
 {
     solver_t *s = solver;
     note('p');
+    if (s->config->fault == LATE && rt_comm_rank() == rt_comm_size() - 1)
+        nap(100);
     for (int64_t i = 0; i < s->config->n; i++)
         s->y[i] = NAN;
 }
@@ -188,7 +207,9 @@ static void solve(void *solver)
     note('x');
     s->solves++;
     if (fault == NOISE && s->solves % 2)
-        nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+        nap(3);
+    if (fault == LATE)
+        rt_comm_barrier();
     if (fault == NOTHING || (fault == SECOND && s->solves > 1))
         return;
     for (int64_t i = 0; i < s->config->n; i++)
@@ -788,7 +809,9 @@ static void check_roofline(void)
     CHECK(strstr(out, "as given") != NULL && strstr(out, "n=50") == NULL);
 }
 
-int main(void)
+/* test_app late, for halo_mpi.sh: what does a solve take on ranks that are ready at different
+ * times? */
+int main(int argc, char **argv)
 {
     FILE *file = tmpfile(); /* POSIX has no anonymous mappings */
     if (!file || ftruncate(fileno(file), sizeof *shared) != 0) {
@@ -799,6 +822,11 @@ int main(void)
     if (shared == MAP_FAILED) {
         perror("mmap");
         return EXIT_FAILURE;
+    }
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        char *late[] = {argv[0],          "--rung=plain", "--fault=late",
+                        "--seconds=0.01", "--windows=3",  "--device=cpu"};
+        return rt_app_main(&fake, sizeof late / sizeof *late, late);
     }
     check_valid_runs();
     check_wrong_runs();

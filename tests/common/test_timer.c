@@ -114,7 +114,21 @@ static void test_print(double bandwidth, bool share)
 {
     static char text[8192];
     FILE *file = tmpfile();
-    rt_timer_print(file, bandwidth);
+    json_t *rows = json_array();
+    rt_timer_print(file, bandwidth, rows);
+    static const char *const paths[] = {"solve", "solve/operator", "solve/operator/gather",
+                                        "gather"};
+    CHECK(json_array_size(rows) == 4);
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *row = json_array_get(rows, i);
+        rt_timer_result_t timer;
+        CHECK(rt_timer_result((int)i, &timer));
+        CHECK(strcmp(json_string_value(json_object_get(row, "timer")), paths[i]) == 0);
+        CHECK(json_real_value(json_object_get(row, "seconds")) == timer.sum);
+        CHECK(json_integer_value(json_object_get(row, "calls")) == timer.calls);
+        CHECK(json_real_value(json_object_get(row, "bytes")) == timer.bytes);
+    }
+    json_decref(rows);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);

@@ -143,7 +143,7 @@ static inline mcpi_source_t *flow_on(const rt_mesh_t *mesh, int nb, const char *
 {
     const mcpi_flow_t flow = {
         .nb = nb, .cfl = 10, .mach = 0.8, .reynolds = 100, .walls = walls, .seed = 1};
-    return mcpi_flow_new(mesh, &flow);
+    return mcpi_flow_new(mesh, mcpi_piece_new(mesh->vertices, mesh->vertices), &flow);
 }
 
 /* --- rows --- */

@@ -28,6 +28,11 @@ if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves l
     for fluid in euler laminar; do
         sanitized flow-$fluid "$mcpi" --device 0 --rung flow-cuda --surface 4 --layers 6 --fluid $fluid --seconds 0
     done
+    find_transports
+    case $transports in
+    *peer*) launch="$mpirun -n 2" sanitized two-gpus "$mcpi" --rung staged --transport peer --surface 4 --layers 5 \
+        --sweeps 2 --seconds 0 ;;
+    esac
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
@@ -110,6 +115,21 @@ if why=$(have_mpi); then
         done
         valid gpus-$transport-fp16 $two --rung staged --offdiagonal fp16 --block-size 6
         valid gpus-$transport-sweep $two --rung staged --exchange sweep
+    done
+    # One kernel on both GPUs: dQ has the same bits as on one. Few rows, so that most blocks wait for the other GPU, and many.
+    case $transports in *peer*) sizes="4x6 10x10 40x30" ;; *) sizes= ;; esac
+    for size in $sizes; do
+        for form in "fp32 fp32 5" "fp64 fp64 7" "bf16 fp32 6"; do
+            set -- ${size%x*} ${size#*x} $form
+            run="--rung staged --surface $1 --layers $2 --offdiagonal $3 --dq $4 --block-size $5 --seconds 0"
+            valid bits-1 "$mcpi" $run --json bits-1.json
+            valid bits-2 $mpirun -n 2 "$mcpi" $run --transport peer --json bits-2.json
+            for k in 1 2; do
+                sed -n 's/.*"dq_left": "\(.*\)".*/\1/p' bits-$k.json >bits-$k
+            done
+            [ -s bits-1 ] && cmp -s bits-1 bits-2 || fail "$size $form: dQ is '$(cat bits-1)' on one GPU, '$(cat bits-2)' on two"
+            grep -q '"transport": "peer"' bits-2.json || fail "$size: not by peer: $(grep transport bits-2.json)"
+        done
     done
 else
     echo "not on two ranks: $why"

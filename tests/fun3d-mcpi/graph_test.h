@@ -97,21 +97,6 @@ static inline mcpi_graph_t *stars(int64_t hubs, int64_t leaves)
     return graph_of(hubs * (leaves + 1), &p);
 }
 
-/* With two colours, greedy gives leaves colour 1, but 0 to the leaves of the star whose hub comes
- * last. A swap in the large star makes the sizes worse, swaps in the five small ones make them
- * equal. */
-static inline mcpi_graph_t *uneven_stars(void)
-{
-    pairs_t p = pairs_new(85);
-    for (int i = 0; i < 40; i++)
-        add(&p, 0, 1 + i);
-    for (int i = 0; i < 15; i++)
-        add(&p, 41 + i / 3, 46 + i);
-    for (int i = 0; i < 30; i++)
-        add(&p, 91, 61 + i);
-    return graph_of(92, &p);
-}
-
 static inline mcpi_graph_t *complete(int64_t rows)
 {
     pairs_t p = pairs_new(rows * rows);
@@ -152,6 +137,62 @@ static inline mcpi_graph_t *lattice(int n, unsigned percent)
                 add(&p, v, v + ((int64_t)step[0] * n + step[1]) * n + step[2]);
         }
     return graph_of(rows, &p);
+}
+
+/* Colours a whole graph, on this rank alone. */
+static inline int colour_whole(const mcpi_graph_t *graph, uint16_t *colour)
+{
+    mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
+    const int colours = mcpi_colour(graph, piece, NULL, true, colour);
+    mcpi_piece_destroy(piece);
+    return colours;
+}
+
+/* Divides the rows into ranges of the reverse Cuthill-McKee order. */
+static inline void divide(const mcpi_graph_t *graph, int ranks, int32_t *owner)
+{
+    uint32_t *list = RT_NEW(uint32_t, (size_t)graph->rows, RT_HOST);
+    mcpi_list_by_rcm(graph, list);
+    for (int64_t i = 0; i < graph->rows; i++)
+        owner[list[i]] = (int32_t)(i * ranks / graph->rows);
+    RT_FREE(list, RT_HOST);
+}
+
+/* Makes the piece of a rank, not linked, and its graph. */
+static inline mcpi_piece_t *piece_of(const mcpi_graph_t *graph, const int32_t *owner, int rank,
+                                     mcpi_graph_t **cut)
+{
+    mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
+    int64_t *own = RT_NEW(int64_t, (size_t)graph->rows + 1, RT_HOST), n = 0;
+    for (int64_t v = 0; v < graph->rows; v++)
+        if (owner[v] == rank)
+            own[n++] = v;
+    mcpi_piece_own(piece, own, n);
+    RT_FREE(own, RT_HOST);
+    *cut = mcpi_graph_cut(graph, piece);
+    return piece;
+}
+
+/* Makes the part of a rank from the row numbers of the whole. */
+static inline mcpi_part_t *part_of(const mcpi_graph_t *graph, const mcpi_order_t *whole,
+                                   const int32_t *owner, int rank)
+{
+    mcpi_graph_t *cut;
+    mcpi_piece_t *piece = piece_of(graph, owner, rank, &cut);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
+    int64_t *row = RT_NEW(int64_t, (size_t)piece->vertices, RT_HOST);
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        colour[v] = whole->colour[piece->number[v]];
+        row[v] = whole->row[piece->number[v]];
+    }
+    const mcpi_order_t order = {
+        .colours = whole->colours, .colour = colour, .start = whole->start, .row = row};
+    mcpi_part_t *part = mcpi_part_new(cut, piece, &order);
+    RT_FREE(colour, RT_HOST);
+    RT_FREE(row, RT_HOST);
+    mcpi_graph_destroy(cut);
+    mcpi_piece_destroy(piece);
+    return part;
 }
 
 static inline double *lattice_points(int n)

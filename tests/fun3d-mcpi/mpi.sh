@@ -7,13 +7,22 @@ double="--offdiagonal fp64 --dq fp64 --accumulate fp64"
 
 long=${RT_CHECK_LONG:-0}
 each=$([ "$long" = 0 ] && echo "1 2 4" || echo "1 2 3 4 5 8")
+# of walls, whose faces parts may cut: the drag
+drag()
+{
+    sed -n 's/.*"drag": \(-*[0-9.]\{10\}\).*/\1/p' flow.json
+}
 flow="--rung flow-simd --steps 12 --fluid laminar --tolerance 1e-12"
 for n in $each; do
     on=$([ $n = 1 ] || echo $mpirun -n $n)
     valid ladder-$n $on "$mcpi" $run $small --ladder
-    valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd
+    valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd --json double-$n.json
+    grep -o '"dq_left": "[0-9a-f]*"' double-$n.json >left-$n && cmp -s left-1 left-$n ||
+        fail "a solve on $n ranks leaves $(cat left-$n), on one $(cat left-1)"
     $on "$mcpi" $run $body $flow --json flow.json >flow.out 2>&1 # not converged after 12 steps
     grep -o '"residual": [^,}]*' flow.json | tail -n +2 >flow-$n.list # the first is a time
+    drag >drag-$n
+    [ -s drag-1 ] && cmp -s drag-1 drag-$n || fail "the drag on $n ranks is $(cat drag-$n), on one $(cat drag-1)"
 done
 for n in ${each#1 }; do
     for kind in ladder double; do
@@ -25,6 +34,10 @@ done
 for n in ${each#1 }; do
     paste flow-1.list flow-$n.list | awk '{ d = $2 / $4 - 1; if (d * d > 1e-8) bad = 1 } END { exit bad || NR < 12 }' ||
         fail "residuals of a flow on $n ranks: $(paste flow-1.list flow-$n.list | tail -n 2)"
+done
+# What ranks make by parts is the whole cut in parts.
+for n in ${each#1 }; do
+    $mpirun -n $n "$abs_top_builddir/tests/fun3d-mcpi/test_piece" >piece.out 2>&1 || fail "on $n ranks: $(tail -n 3 piece.out)"
 done
 [ "$(fingerprint ladder-1)" != "$(fingerprint double-1)" ] || fail "the fingerprint says nothing"
 
@@ -38,6 +51,28 @@ for mode in "--exchange sweep" "--colouring local"; do
 done
 grep -q '^price' ladder-4.out && fail "a price of the default: $(grep '^price' ladder-4.out)"
 
+# No order of the rows changes a bit.
+valid rcm $mpirun -n 2 "$mcpi" $run $small --order rcm --rung cpu-simd
+[ "$(fingerprint rcm)" = "$(fingerprint ladder-1)" ] ||
+    fail "--order rcm: dQ is '$(fingerprint rcm)'"
+
+# Memory per rank, the most of all, does not grow with the number of ranks: bytes per block of a rank, since larger wings
+# have a few more blocks per row, within a tenth of one rank's.
+bytes_per_block()
+{
+    valid memory $([ $1 = 1 ] || echo $mpirun -n $1) "$mcpi" $run --surface $2 --layers $3 --sweeps 2 --rung cpu-simd --json memory.json
+    sed -n 's/^.*"high_water": \([1-9][0-9.]*\).*$/bytes \1/p; s/^.*"off_diagonal_blocks": \([0-9]*\).*$/blocks \1/p' memory.json |
+        awk -v ranks=$1 '{ is[$1] = $2 } END { print is["bytes"] * ranks / is["blocks"] }'
+}
+if [ "$long" != 0 ]; then
+    one=$(bytes_per_block 1 14 12)
+    for size in "8 29 24" "16 41 24"; do
+        many=$(bytes_per_block $size)
+        echo "$one $many" | awk '{ exit !($1 > 0 && $2 > 0.9 * $1 && $2 < 1.1 * $1) }' ||
+            fail "ranks, surface, layers $size: $many bytes per block, on one rank $one"
+    done
+fi
+
 matrix_file chain.mtx 60
 valid matrix $mpirun -n 3 "$mcpi" $run --mesh chain.mtx --rung cpu-simd
 files=$([ "$long" = 0 ] && echo ring.mtx mixed.lb8.ugrid || (cd "$samples" && ls ring* mixed*))
@@ -49,6 +84,8 @@ for file in $files; do
 done
 same_inputs "$mcpi" --device cpu $small --colouring local
 valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
+
+OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
 mutants_on_two_ranks mcpi_mutants
 mutants_on_two_ranks flow_mutants

@@ -344,7 +344,8 @@ static void check_deterministic(const rt_mesh_t *mesh)
             twins += fabs(q[5 * v] - q[5 * w]) + fabs(q[5 * v + 4] - q[5 * w + 4]) < 1e-12;
     CHECK(twins == 0);
     mcpi_flow_t other = {.nb = 5, .cfl = 10, .mach = 0.8, .reynolds = 100, .walls = "1", .seed = 2};
-    mcpi_source_t *next = mcpi_flow_new(mesh, &other);
+    mcpi_source_t *next =
+        mcpi_flow_new(mesh, mcpi_piece_new(mesh->vertices, mesh->vertices), &other);
     CHECK(!same(q, ((mcpi_flow_data_t *)next->data)->q, g->rows * 5));
     mcpi_source_destroy(next);
     for (int k = 0; k < 2; k++) {

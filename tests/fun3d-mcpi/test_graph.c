@@ -92,7 +92,7 @@ static void check_mesh(rt_mesh_t *mesh)
     char why[200];
     for (int threads = 1; threads <= 3; threads++) {
         rt_threads_set(threads);
-        mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh);
+        mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
         CHECK(same_graphs(graph, want));
         CHECK(mcpi_graph_check(graph, why, sizeof why));
         mcpi_graph_destroy(graph);
@@ -117,7 +117,7 @@ static rt_mesh_t *make_fan(int64_t tetrahedra, int32_t hub)
 /* Compares the number of off-diagonal blocks by the formula with the graph. */
 static void check_expected(rt_mesh_t *mesh, int64_t triangles, int64_t quads)
 {
-    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh);
+    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
     mesh->faces[RT_TRIANGLE] = triangles;
     mesh->faces[RT_QUAD] = quads;
     CHECK(mcpi_graph_expected(mesh) == graph->start[graph->rows]);
@@ -148,7 +148,7 @@ static void check_meshes(void)
     rt_mesh_t *mesh = two_tetrahedra();
     const int64_t start[] = {0, 3, 7, 11, 14, 18};
     const int32_t neighbour[] = {1, 2, 4, 0, 2, 3, 4, 0, 1, 3, 4, 1, 2, 4, 0, 1, 2, 3};
-    graph = mcpi_graph_of_mesh(mesh);
+    graph = mcpi_graph_of_mesh(mesh, NULL);
     CHECK(graph->rows == 5 && same(graph->start, start, 6, sizeof *start));
     CHECK(same(graph->neighbour, neighbour, 18, sizeof *neighbour));
     mcpi_graph_destroy(graph);

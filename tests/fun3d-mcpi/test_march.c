@@ -16,6 +16,7 @@ enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
 
 typedef struct {
     mcpi_source_t *source;
+    uint16_t *colour;
     mcpi_order_t *order;
     mcpi_part_t *part;
     mcpi_geometry_t *geometry;
@@ -40,17 +41,15 @@ static flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const char *sym
                                  .walls = walls,
                                  .symmetry = symmetry,
                                  .seed = 1};
-    flow_t t = {.source = mcpi_flow_new(mesh, &made_up)};
+    mcpi_piece_t *piece = mcpi_piece_new(mesh->vertices, mesh->vertices);
+    flow_t t = {.source = mcpi_flow_new(mesh, piece, &made_up)};
     const int64_t rows = t.source->graph->rows;
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)rows, RT_HOST);
-    int32_t *owner = RT_NEW(int32_t, (size_t)rows, RT_HOST);
-    memset(owner, 0, (size_t)rows * sizeof *owner);
-    const int colours = mcpi_colour(t.source->graph, colour);
-    t.order = mcpi_order_new(t.source->graph, colour, colours, MCPI_HILBERT, t.source->x, 1);
-    t.part = mcpi_part_new(t.source->graph, t.order, owner, 0);
-    t.geometry = mcpi_geometry_new(t.source, t.part, t.order->vertex, mu > 0);
-    RT_FREE(colour, RT_HOST);
-    RT_FREE(owner, RT_HOST);
+    t.colour = RT_NEW(uint16_t, (size_t)rows, RT_HOST);
+    const int colours = mcpi_colour(t.source->graph, piece, t.source->odd, false, t.colour);
+    t.order =
+        mcpi_order_new(t.source->graph, piece, t.colour, colours, MCPI_HILBERT, t.source->x, 1);
+    t.part = mcpi_part_new(t.source->graph, piece, t.order);
+    t.geometry = mcpi_geometry_new(t.source, t.part, mu > 0);
     t.start = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST);
     for (int64_t i = 0; i <= rows; i++)
         t.start[i] = (int32_t)t.part->start[i];
@@ -94,6 +93,7 @@ static void flow_destroy(flow_t *t)
     mcpi_geometry_destroy(t->geometry);
     mcpi_part_destroy(t->part);
     mcpi_order_destroy(t->order);
+    RT_FREE(t->colour, RT_HOST);
     mcpi_source_destroy(t->source);
 }
 

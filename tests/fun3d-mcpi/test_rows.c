@@ -1,7 +1,7 @@
 /*
  * test_rows.c - order and parts of the rows, checked against what defines them.
  *
- * One process makes the parts of several ranks, since mcpi_part_new takes a rank and sends nothing.
+ * One process makes the parts of several ranks, since mcpi_part_new sends nothing.
  */
 #include "config.h"
 #include "graph_test.h"
@@ -9,62 +9,85 @@
 
 /* --- orders --- */
 
-static void order_destroy_twice(mcpi_order_t *a, mcpi_order_t *b)
+/* An order of a whole graph. */
+typedef struct {
+    mcpi_order_t *o;
+    uint16_t *colour; /* [rows] */
+    int64_t *vertex;  /* [rows] vertex of each row */
+    int64_t rows;
+} order_t;
+
+static order_t order_new(const mcpi_graph_t *graph, const uint16_t *colour, int colours,
+                         mcpi_row_order_t order, const double *x, uint64_t seed)
 {
-    mcpi_order_destroy(a);
-    mcpi_order_destroy(b);
+    mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
+    order_t w = {.rows = graph->rows};
+    w.colour = rt_clone(colour, (size_t)w.rows, sizeof *colour, RT_HOST);
+    w.o = mcpi_order_new(graph, piece, w.colour, colours, order, x, seed);
+    w.vertex = RT_NEW(int64_t, (size_t)w.rows, RT_HOST);
+    memset(w.vertex, 0xff, (size_t)w.rows * sizeof *w.vertex);
+    for (int64_t v = 0; v < w.rows; v++)
+        if (w.o->row[v] >= 0 && w.o->row[v] < w.rows)
+            w.vertex[w.o->row[v]] = v;
+    mcpi_piece_destroy(piece);
+    return w;
 }
 
-static bool same_orders(const mcpi_order_t *a, const mcpi_order_t *b)
+static void order_destroy(order_t *w)
 {
-    return same(a->vertex, b->vertex, a->rows, sizeof *a->vertex) &&
-           same(a->row, b->row, a->rows, sizeof *a->row) &&
-           same(a->colour_start, b->colour_start, a->colours + 1, sizeof *a->colour_start);
+    mcpi_order_destroy(w->o);
+    RT_FREE(w->colour, RT_HOST);
+    RT_FREE(w->vertex, RT_HOST);
+}
+
+static bool same_orders(const order_t *a, const order_t *b)
+{
+    return same(a->o->row, b->o->row, a->rows, sizeof *a->o->row) &&
+           same(a->o->start, b->o->start, a->o->colours + 1, sizeof *a->o->start);
 }
 
 /* Makes an order. It must be bijective, with colours in their ranges, and the same on 1, 2, 3
  * threads. */
-static mcpi_order_t *make_order(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
-                                mcpi_row_order_t order, const double *x, uint64_t seed)
+static order_t make_order(const mcpi_graph_t *graph, const uint16_t *colour, int colours,
+                          mcpi_row_order_t order, const double *x, uint64_t seed)
 {
     rt_threads_set(1);
-    mcpi_order_t *o = mcpi_order_new(graph, colour, colours, order, x, seed);
+    order_t w = order_new(graph, colour, colours, order, x, seed);
     int64_t bad = 0;
-    CHECK(o->rows == graph->rows && o->colours == colours);
-    CHECK(o->colour_start[0] == 0 && o->colour_start[colours] == graph->rows);
-    for (int64_t v = 0; v < graph->rows; v++)
-        bad += o->row[v] < 0 || o->row[v] >= graph->rows || o->vertex[o->row[v]] != v;
+    CHECK(w.o->colours == colours && w.o->start[0] == 0 && w.o->start[colours] == graph->rows);
+    for (int64_t i = 0; i < graph->rows; i++)
+        bad += w.vertex[i] < 0;
     CHECK(bad == 0);
-    for (int c = 0; c < colours; c++)
-        for (int64_t i = o->colour_start[c]; i < o->colour_start[c + 1]; i++)
-            bad += colour[o->vertex[i]] != c;
+    for (int c = 0; c < colours && bad == 0; c++)
+        for (int64_t i = w.o->start[c]; i < w.o->start[c + 1]; i++)
+            bad += colour[w.vertex[i]] != c;
     CHECK(bad == 0);
     for (int threads = 2; threads <= 3; threads++) {
         rt_threads_set(threads);
-        mcpi_order_t *again = mcpi_order_new(graph, colour, colours, order, x, seed);
-        CHECK(same_orders(o, again));
-        mcpi_order_destroy(again);
+        order_t again = order_new(graph, colour, colours, order, x, seed);
+        CHECK(same_orders(&w, &again));
+        order_destroy(&again);
     }
-    return o;
+    return w;
 }
 
 /* Counts steps inside a colour at which the vertex number falls. */
-static int64_t falls(const mcpi_order_t *o)
+static int64_t falls(const order_t *w)
 {
     int64_t count = 0;
-    for (int c = 0; c < o->colours; c++)
-        for (int64_t i = o->colour_start[c] + 1; i < o->colour_start[c + 1]; i++)
-            count += o->vertex[i] < o->vertex[i - 1];
+    for (int c = 0; c < w->o->colours; c++)
+        for (int64_t i = w->o->start[c] + 1; i < w->o->start[c + 1]; i++)
+            count += w->vertex[i] < w->vertex[i - 1];
     return count;
 }
 
 /* Returns the largest distance between neighbours' rows. */
-static int64_t bandwidth(const mcpi_graph_t *graph, const mcpi_order_t *o)
+static int64_t bandwidth(const mcpi_graph_t *graph, const order_t *w)
 {
     int64_t widest = 0;
     for (int64_t v = 0; v < graph->rows; v++)
         for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++) {
-            int64_t distance = llabs((int64_t)o->row[v] - o->row[graph->neighbour[k]]);
+            int64_t distance = llabs(w->o->row[v] - w->o->row[graph->neighbour[k]]);
             widest = distance > widest ? distance : widest;
         }
     return widest;
@@ -73,11 +96,11 @@ static int64_t bandwidth(const mcpi_graph_t *graph, const mcpi_order_t *o)
 /* Gives all rows one colour, so that the whole order is visible. */
 static void check_rcm(mcpi_graph_t *graph, int64_t widest)
 {
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
-    memset(colour, 0, (size_t)graph->rows);
-    mcpi_order_t *o = make_order(graph, colour, 1, MCPI_RCM, NULL, 0);
-    CHECK(bandwidth(graph, o) <= widest);
-    mcpi_order_destroy(o);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
+    memset(colour, 0, (size_t)graph->rows * sizeof *colour);
+    order_t w = make_order(graph, colour, 1, MCPI_RCM, NULL, 0);
+    CHECK(bandwidth(graph, &w) <= widest);
+    order_destroy(&w);
     RT_FREE(colour, RT_HOST);
     mcpi_graph_destroy(graph);
 }
@@ -87,11 +110,11 @@ static void check_rcm(mcpi_graph_t *graph, int64_t widest)
 static void check_small_rcm(void)
 {
     const int32_t pair[][2] = {{2, 1}, {1, 0}, {1, 3}, {0, 4}, {0, 5}, {3, 6}};
-    const int32_t want[] = {6, 3, 2, 1, 5, 0, 4};
+    const int64_t want[] = {6, 3, 2, 1, 5, 0, 4};
     mcpi_graph_t *graph = graph_of_pairs(7, pair, 6);
-    mcpi_order_t *o = make_order(graph, (uint8_t[7]){0}, 1, MCPI_RCM, NULL, 0);
-    CHECK(same(o->vertex, want, 7, sizeof *want));
-    mcpi_order_destroy(o);
+    order_t w = make_order(graph, (uint16_t[7]){0}, 1, MCPI_RCM, NULL, 0);
+    CHECK(same(w.vertex, want, 7, sizeof *want));
+    order_destroy(&w);
     mcpi_graph_destroy(graph);
 }
 
@@ -100,31 +123,33 @@ static void check_orders(void)
     enum { N = 16, ROWS = N * N * N };
     mcpi_graph_t *graph = lattice(N, 60);
     double *x = lattice_points(N);
-    uint8_t colour[ROWS], zero[ROWS] = {0};
-    const int colours = mcpi_colour(graph, colour);
-    mcpi_order_t *natural = make_order(graph, colour, colours, MCPI_NATURAL, x, 1);
-    mcpi_order_t *rcm = make_order(graph, colour, colours, MCPI_RCM, NULL, 1);
-    CHECK(falls(natural) == 0);
-    CHECK(!same_orders(natural, rcm));
-    order_destroy_twice(natural, rcm);
+    uint16_t colour[ROWS], zero[ROWS] = {0};
+    const int colours = colour_whole(graph, colour);
+    order_t natural = make_order(graph, colour, colours, MCPI_NATURAL, x, 1);
+    order_t rcm = make_order(graph, colour, colours, MCPI_RCM, NULL, 1);
+    CHECK(falls(&natural) == 0);
+    CHECK(!same_orders(&natural, &rcm));
+    order_destroy(&natural);
+    order_destroy(&rcm);
 
-    mcpi_order_t *one = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 1);
-    mcpi_order_t *two = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 2);
-    CHECK(falls(one) > ROWS / 3 && falls(two) > ROWS / 3);
-    CHECK(!same_orders(one, two));
-    order_destroy_twice(one, two);
+    order_t one = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 1);
+    order_t two = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 2);
+    CHECK(falls(&one) > ROWS / 3 && falls(&two) > ROWS / 3);
+    CHECK(!same_orders(&one, &two));
+    order_destroy(&one);
+    order_destroy(&two);
 
     /* with one colour, each step along the curve of a 16^3 lattice goes to a neighbour */
-    mcpi_order_t *hilbert = make_order(graph, zero, 1, MCPI_HILBERT, x, 1);
+    order_t hilbert = make_order(graph, zero, 1, MCPI_HILBERT, x, 1);
     int64_t steps = 0;
     for (int64_t i = 1; i < ROWS; i++)
         for (int d = 0; d < 3; d++)
-            steps += llabs((int64_t)x[3 * hilbert->vertex[i] + d] -
-                           (int64_t)x[3 * hilbert->vertex[i - 1] + d]);
+            steps += llabs((int64_t)x[3 * hilbert.vertex[i] + d] -
+                           (int64_t)x[3 * hilbert.vertex[i - 1] + d]);
     CHECK(steps == ROWS - 1);
-    mcpi_order_destroy(hilbert);
+    order_destroy(&hilbert);
     hilbert = make_order(graph, colour, colours, MCPI_HILBERT, x, 1);
-    mcpi_order_destroy(hilbert);
+    order_destroy(&hilbert);
     mcpi_order_destroy(NULL);
     RT_FREE(x, RT_HOST);
     mcpi_graph_destroy(graph);
@@ -138,52 +163,9 @@ static void check_orders(void)
 
 /* --- parts --- */
 
-static void check_partition(void)
-{
-    enum { N = 8, ROWS = N * N * N };
-    mcpi_graph_t *graph = lattice(N, 60);
-    double *x = lattice_points(N);
-    int32_t owner[ROWS], again[ROWS];
-    int64_t bad = 0, cut = 0, count[7] = {0};
-    for (int threads = 1; threads <= 3; threads++) {
-        rt_threads_set(threads);
-        mcpi_partition(graph, x, 8, threads == 1 ? owner : again);
-        CHECK(threads == 1 || same(owner, again, ROWS, sizeof *owner));
-    }
-    /* the eighths of the curve are the octants */
-    for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t j = 0; j < ROWS; j++) {
-            bool octant = true;
-            for (int d = 0; d < 3; d++)
-                octant = octant && (x[3 * i + d] - x[d] < 4) == (x[3 * j + d] - x[d] < 4);
-            bad += octant != (owner[i] == owner[j]);
-        }
-    CHECK(bad == 0);
-    mcpi_partition(graph, x, 7, owner);
-    for (int64_t i = 0; i < ROWS; i++)
-        count[owner[i]]++;
-    for (int p = 0; p < 7; p++)
-        CHECK(count[p] == ROWS / 7 + (p < ROWS % 7));
-    RT_FREE(x, RT_HOST);
-    mcpi_graph_destroy(graph);
-
-    mcpi_graph_t *line = path(ROWS);
-    mcpi_partition(line, NULL, 4, owner);
-    for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t k = line->start[i]; k < line->start[i + 1]; k++)
-            cut += owner[i] < owner[line->neighbour[k]];
-    CHECK(cut == 3);
-    mcpi_graph_destroy(line);
-
-    mcpi_graph_t *few = path(3);
-    mcpi_partition(few, NULL, 5, owner);
-    CHECK(owner[0] + owner[1] + owner[2] == 3 && owner[0] != owner[1] && owner[1] != owner[2]);
-    mcpi_graph_destroy(few);
-}
-
 /* Counts rows and ghosts that are not in their colour's range, ascending in each group, and owned
  * by the right rank. */
-static int64_t bad_rows(const mcpi_part_t *p, const mcpi_order_t *o, const int32_t *owner, int rank)
+static int64_t bad_rows(const mcpi_part_t *p, const order_t *w, const int32_t *owner, int rank)
 {
     int64_t bad = p->colour_start[0] != 0 || p->colour_start[p->colours] != p->rows;
     bad += p->ghost_start[0] != p->rows || p->ghost_start[p->colours] != p->rows + p->ghosts;
@@ -191,30 +173,30 @@ static int64_t bad_rows(const mcpi_part_t *p, const mcpi_order_t *o, const int32
         bad += p->boundary_end[c] < p->colour_start[c];
         bad += p->boundary_end[c] > p->colour_start[c + 1];
         for (int64_t i = p->colour_start[c]; i < p->colour_start[c + 1]; i++) {
-            bad += p->global[i] < o->colour_start[c] || p->global[i] >= o->colour_start[c + 1];
-            bad += owner[o->vertex[p->global[i]]] != rank;
+            bad += p->global[i] < w->o->start[c] || p->global[i] >= w->o->start[c + 1];
+            bad += owner[p->vertex[i]] != rank || w->vertex[p->global[i]] != p->vertex[i];
             if (i > p->colour_start[c] && i != p->boundary_end[c])
                 bad += p->global[i] <= p->global[i - 1];
         }
         for (int64_t i = p->ghost_start[c]; i < p->ghost_start[c + 1]; i++) {
-            bad += p->global[i] < o->colour_start[c] || p->global[i] >= o->colour_start[c + 1];
-            bad += owner[o->vertex[p->global[i]]] == rank;
+            bad += p->global[i] < w->o->start[c] || p->global[i] >= w->o->start[c + 1];
+            bad += owner[p->vertex[i]] == rank || w->vertex[p->global[i]] != p->vertex[i];
             bad += i > p->rows && p->global[i] <= p->global[i - 1];
         }
     }
     return bad;
 }
 
-/* Counts columns that are not the vertex's neighbours, once each, ascending in row number, with the
- * right place; and ghosts that are no row's column. */
-static int64_t bad_columns(const mcpi_graph_t *graph, const mcpi_part_t *p, const mcpi_order_t *o)
+/* Counts columns that are not the vertex's neighbours, once each, ascending by colour and vertex, with
+ * the right place; and ghosts that are no row's column. */
+static int64_t bad_columns(const mcpi_graph_t *graph, const mcpi_part_t *p, const order_t *w)
 {
     int64_t bad = p->start[0] != 0;
     uint8_t *used = RT_NEW(uint8_t, (size_t)(p->rows + p->ghosts), RT_HOST);
     if (used)
         memset(used, 0, (size_t)(p->rows + p->ghosts));
     for (int64_t i = 0; i < p->rows; i++) {
-        const int64_t v = o->vertex[p->global[i]], degree = graph->start[v + 1] - graph->start[v];
+        const int64_t v = p->vertex[i], degree = graph->start[v + 1] - graph->start[v];
         bad += p->start[i + 1] - p->start[i] != degree;
         for (int64_t k = p->start[i]; k < p->start[i] + degree; k++) {
             const int32_t column = p->column[k], place = p->place[k];
@@ -223,8 +205,12 @@ static int64_t bad_columns(const mcpi_graph_t *graph, const mcpi_part_t *p, cons
                 continue;
             }
             used[column] = 1;
-            bad += graph->neighbour[graph->start[v] + place] != o->vertex[p->global[column]];
-            bad += k > p->start[i] && p->global[column] <= p->global[p->column[k - 1]];
+            bad += graph->neighbour[graph->start[v] + place] != p->vertex[column];
+            if (k > p->start[i]) {
+                const int64_t now = p->vertex[column], last = p->vertex[p->column[k - 1]];
+                const int above = w->colour[now] - w->colour[last];
+                bad += above < 0 || (above == 0 && now <= last);
+            }
         }
     }
     for (int64_t i = p->rows; i < p->rows + p->ghosts; i++)
@@ -244,7 +230,9 @@ static bool same_parts(const mcpi_part_t *a, const mcpi_part_t *b)
            same(a->start, b->start, a->rows + 1, sizeof *a->start) &&
            same(a->column, b->column, a->start[a->rows], sizeof *a->column) &&
            same(a->place, b->place, a->start[a->rows], sizeof *a->place) &&
-           same(a->global, b->global, a->rows + a->ghosts, sizeof *a->global);
+           same(a->global, b->global, a->rows + a->ghosts, sizeof *a->global) &&
+           same(a->vertex, b->vertex, a->rows + a->ghosts, sizeof *a->vertex) &&
+           same(a->first_row, b->first_row, c + 1, sizeof *a->first_row);
 }
 
 /* Counts rows that are not just one rank's, or that are boundary rows there without being another
@@ -274,30 +262,30 @@ static int64_t bad_between(mcpi_part_t *const *part, int ranks, int64_t rows)
     return bad;
 }
 
-/* Checks all ranks' parts of the graph; given NULL: owners by mcpi_partition. Returns the number of
- * all ghosts. */
+/* Checks all ranks' parts of the graph; given NULL: owners by `divide`. Returns the number of all
+ * ghosts. */
 static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, int ranks,
                            const int32_t *given)
 {
     enum { MOST = 8 };
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
     int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    const int colours = mcpi_colour(graph, colour);
-    mcpi_order_t *o = mcpi_order_new(graph, colour, colours, order, NULL, 4);
+    const int colours = colour_whole(graph, colour);
+    order_t w = order_new(graph, colour, colours, order, NULL, 4);
     mcpi_part_t *part[MOST];
     int64_t ghosts = 0;
     if (given)
         memcpy(owner, given, (size_t)graph->rows * sizeof *owner);
     else
-        mcpi_partition(graph, NULL, ranks, owner);
+        divide(graph, ranks, owner);
     for (int rank = 0; rank < ranks; rank++) {
         rt_threads_set(1);
-        part[rank] = mcpi_part_new(graph, o, owner, rank);
-        CHECK(bad_rows(part[rank], o, owner, rank) == 0);
-        CHECK(bad_columns(graph, part[rank], o) == 0);
+        part[rank] = part_of(graph, w.o, owner, rank);
+        CHECK(bad_rows(part[rank], &w, owner, rank) == 0);
+        CHECK(bad_columns(graph, part[rank], &w) == 0);
         for (int threads = 2; threads <= 3; threads++) {
             rt_threads_set(threads);
-            mcpi_part_t *again = mcpi_part_new(graph, o, owner, rank);
+            mcpi_part_t *again = part_of(graph, w.o, owner, rank);
             CHECK(same_parts(part[rank], again));
             mcpi_part_destroy(again);
         }
@@ -306,7 +294,7 @@ static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, in
     CHECK(bad_between(part, ranks, graph->rows) == 0);
     for (int rank = 0; rank < ranks; rank++)
         mcpi_part_destroy(part[rank]);
-    mcpi_order_destroy(o);
+    order_destroy(&w);
     RT_FREE(colour, RT_HOST);
     RT_FREE(owner, RT_HOST);
     return ghosts;
@@ -363,7 +351,6 @@ static void check_sort_memory(void)
 int main(void)
 {
     check_orders();
-    check_partition();
     check_all_parts(lattice(9, 60));
     check_all_parts(random_graph(500, 6, 9));
     check_all_parts(path(101));

@@ -65,7 +65,6 @@ static void check_compiler(void)
 typedef struct {
     mcpi_matrix_t matrix;
     mcpi_part_t part;
-    int32_t *vertex;
 } host_t;
 
 static host_t host_new(const mcpi_source_t *source)
@@ -77,12 +76,10 @@ static host_t host_new(const mcpi_source_t *source)
     h.part = (mcpi_part_t){.rows = rows,
                            .global_rows = rows,
                            .start = source->graph->start,
-                           .global = RT_NEW(int64_t, (size_t)rows, RT_HOST)};
-    h.vertex = RT_NEW(int32_t, (size_t)rows, RT_HOST);
+                           .vertex = RT_NEW(int64_t, (size_t)rows, RT_HOST)};
     h.matrix.R = RT_NEW(double, (size_t)(rows * nb), RT_HOST);
     for (int64_t i = 0; i < rows; i++) {
-        h.part.global[i] = i;
-        h.vertex[i] = (int32_t)(rows - 1 - i);
+        h.part.vertex[i] = rows - 1 - i;
     }
     for (int64_t k = 0; k < rows * nb; k++)
         h.matrix.R[k] = rt_random((uint64_t)k, 4);
@@ -104,14 +101,13 @@ static void host_destroy(host_t *h)
     RT_FREE(h->matrix.D, RT_HOST);
     RT_FREE(h->matrix.O, RT_HOST);
     RT_FREE(h->matrix.R, RT_HOST);
-    RT_FREE(h->part.global, RT_HOST);
-    RT_FREE(h->vertex, RT_HOST);
+    RT_FREE(h->part.vertex, RT_HOST);
 }
 
 static mcpi_system_t *system_of(host_t *h, mcpi_type_t type, char *why, size_t len)
 {
     h->matrix.part = &h->part;
-    return mcpi_system_new(&h->matrix, type, h->vertex, why, len);
+    return mcpi_system_new(&h->matrix, type, why, len);
 }
 
 /* L U = D and D^-1 D = 1; rows are scaled by powers of two, so that the largest of D is in [1,

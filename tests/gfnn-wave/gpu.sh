@@ -29,6 +29,11 @@ if sanitizing; then # a box that no tile fits
     for rung in $cuda_rungs; do
         sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
     done
+    why=$(have_mpi) && find_transports || transports=
+    case $transports in
+    *peer*) launch="$mpirun -n 2" sanitized two-gpus "$gfnn" --rung solve-cuda --transport peer --elements 21x13x9 \
+        --steps 1 --seconds 0 ;;
+    esac
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
@@ -71,6 +76,14 @@ if why=$(have_mpi); then
             valid gpus-$transport-$rung $two --rung $rung
         done
         valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
+        # Scalars of several GPUs, by the way of each transport: as many iterations as on one.
+        for precond in none bj gfm "gfm --precision fp32"; do
+            run="--rung solve-cuda --elements 30x22x18 --steps 3 --seconds 0 --precond $precond"
+            valid solve-1 "$gfnn" $run --device 0 --json solve-1.json
+            valid solve-2 $mpirun -n 2 "$gfnn" $run --transport $transport --json solve-2.json
+            [ -n "$(iterations solve-1.json)" ] && [ "$(iterations solve-1.json)" = "$(iterations solve-2.json)" ] ||
+                fail "$transport, $precond: iterations '$(iterations solve-2.json)', on one GPU '$(iterations solve-1.json)'"
+        done
         valid gpus-$transport-cheb $two --rung solve-cuda --precond cheb --degree 3 --faces free
     done
     # One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.

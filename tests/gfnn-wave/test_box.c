@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "gfnn_test.h"
+#include "apps/gfnn-wave/ghosts.h"
 
 static const int all_faces[] = {GFNN_PERIODIC, GFNN_FREE, GFNN_MIRROR};
 
@@ -129,6 +130,75 @@ static void check_count(const gfnn_config_t *config, int ranks, int width)
     free(ghosts);
 }
 
+/* Returns the node of the whole box at a position of a box, or -1 beyond a face. */
+static int64_t node_at(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
+{
+    int64_t x[3] = {box->first[0] + i, box->first[1] + j, box->first[2] + k};
+    for (int d = 0; d < 3; d++) {
+        if (box->faces == GFNN_PERIODIC)
+            x[d] = (x[d] + 9 * box->N[d]) % box->N[d];
+        if (x[d] < 0 || x[d] >= box->N[d])
+            return -1;
+    }
+    return x[0] + box->N[0] * (x[1] + box->N[1] * x[2]);
+}
+
+/* Stores what gfnn_ghosts_list tells each rank to store, as GPUs do, into the arrays of all ranks:
+ * each ghost must get its node once, and nothing else may be written. */
+static void check_patches(const gfnn_config_t *config, int ranks, bool wide, int width)
+{
+    enum { ROOM = 512, COMPONENTS = 3 };
+    static gfnn_patch_t patch[ROOM];
+    int32_t **stored = calloc((size_t)ranks, sizeof *stored);
+    int64_t wrong = 0;
+    for (int r = 0; r < ranks; r++) {
+        const gfnn_box_t box = gfnn_box(config, r);
+        stored[r] = calloc(COMPONENTS * (size_t)(wide ? box.wide : box.fine).plane, 4);
+    }
+    for (int me = 0; me < ranks; me++) {
+        const gfnn_box_t box = gfnn_box(config, me);
+        const gfnn_grid_t *g = wide ? &box.wide : &box.fine;
+        const int count = gfnn_ghosts_list(config, me, wide, width, ROOM, patch);
+        CHECK(count <= ROOM && count == gfnn_ghosts_list(config, me, wide, width, 0, NULL));
+        for (int q = 0; q < count; q++) {
+            const gfnn_patch_t *p = &patch[q];
+            wrong += q > 0 && p->rank != me && p[-1].rank == me; /* other ranks come first */
+            for (int c = 0; c < COMPONENTS; c++)
+                for (int k = 0; k < p->n[2]; k++)
+                    for (int j = 0; j < p->n[1]; j++)
+                        for (int i = 0; i < p->n[0]; i++) {
+                            const int64_t from =
+                                p->from - g->origin + k * g->slab + j * g->pitch + i;
+                            const int64_t z = from / g->slab, y = from % g->slab / g->pitch;
+                            int32_t *to = stored[p->rank] + p->to + k * p->to_slab +
+                                          j * p->to_pitch + i + c * p->to_plane;
+                            wrong += *to != 0; /* twice */
+                            *to = (int32_t)(1 + COMPONENTS * node_at(&box, from % g->pitch, y, z) +
+                                            c);
+                        }
+        }
+    }
+    for (int r = 0; r < ranks; r++) {
+        const gfnn_box_t b = gfnn_box(config, r);
+        const gfnn_grid_t *g = wide ? &b.wide : &b.fine;
+        for (int c = 0; c < COMPONENTS; c++)
+            for (int64_t k = -g->halo; k < b.n[2] + g->halo; k++)
+                for (int64_t j = -g->halo; j < b.n[1] + g->halo; j++)
+                    for (int64_t i = -g->halo; i < b.n[0] + g->halo; i++) {
+                        const bool own =
+                            i >= 0 && i < b.n[0] && j >= 0 && j < b.n[1] && k >= 0 && k < b.n[2];
+                        const bool out = i < -width || i >= b.n[0] + width || j < -width ||
+                                         j >= b.n[1] + width || k < -width || k >= b.n[2] + width;
+                        const int64_t node = own || out ? -1 : node_at(&b, i, j, k);
+                        wrong += stored[r][c * g->plane + gfnn_at(g, i, j, k)] !=
+                                 (node < 0 ? 0 : 1 + COMPONENTS * node + c);
+                    }
+        free(stored[r]);
+    }
+    CHECK(wrong == 0);
+    free(stored);
+}
+
 static void test_boxes(void)
 {
     static const int64_t sizes[][3] = {{8, 6, 5}, {3, 3, 3}, {16, 3, 4}, {5, 9, 7}};
@@ -143,6 +213,9 @@ static void test_boxes(void)
                 check_boxes(&config, ranks);
                 check_count(&config, ranks, 1);
                 check_count(&config, ranks, 3);
+                check_patches(&config, ranks, false, 1);
+                check_patches(&config, ranks, true, 1);
+                check_patches(&config, ranks, true, 3);
             }
         }
 }
@@ -226,19 +299,6 @@ static int get(rt_type_t type, const void *data, int64_t at)
 static int figure(int64_t node, int c)
 {
     return (int)((3 * node + c) % UNTOUCHED);
-}
-
-/* Returns the node of the whole box at (i, j, k), -1 if there is none. */
-static int64_t node_at(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
-{
-    int64_t x[3] = {box->first[0] + i, box->first[1] + j, box->first[2] + k};
-    for (int d = 0; d < 3; d++) {
-        if (box->faces == GFNN_PERIODIC)
-            x[d] = (x[d] + 9 * box->N[d]) % box->N[d];
-        if (x[d] < 0 || x[d] >= box->N[d])
-            return -1;
-    }
-    return x[0] + box->N[0] * (x[1] + box->N[1] * x[2]);
 }
 
 /* Checks that own values are there and everything else is UNTOUCHED; after a copy, that `width`

@@ -115,6 +115,13 @@ static bool is_near(double got, double want, double tolerance)
     return rt_finite(got) && fabs(got - want) <= tolerance;
 }
 
+/* Returns the scalars in the midst of a solve; their sums are unusable. */
+static gfnn_cg_t scalars(double alpha, double beta, double scale)
+{
+    return (gfnn_cg_t){
+        .sums = {NAN, NAN}, .alpha = alpha, .beta = beta, .scale = scale, .told = {1, 2 * 3}};
+}
+
 /* --- FP64 --- */
 
 static void check_fine(const bench_t *b)
@@ -138,6 +145,31 @@ static void check_fine(const bench_t *b)
     for (int64_t q = 0; q < b->n; q++)
         same = same && y[b->fine[q]] == 2 * x[b->fine[q]];
     CHECK(same && marked64(b, x));
+    const double before = y[b->fine[7]];
+    V->add(&b->view, b->fine[7], 0.5, y);
+    CHECK(y[b->fine[7]] == before + 0.5 && y[b->fine[6]] == 2 * x[b->fine[6]]);
+    gfnn_test_release();
+}
+
+/* r = f, x = 0, f . f and the largest |f|, which is negative here. */
+static void check_start(const bench_t *b)
+{
+    const gfnn_method_t method = {.flexible = true, .tolerance = 0.25, .most_iterations = 9};
+    gfnn_cg_t cg = scalars(NAN, NAN, NAN);
+    double *f = new64(b, 1), *r = new64(b, 2), *x = new64(b, 3), sum = 0;
+    f[b->fine[b->n / 2]] = -9;
+    V->fill(&b->view, NAN, r);
+    V->fill(&b->view, NAN, x);
+    V->start(&b->view, &cg, &method, f, r, x);
+    bool same = true;
+    for (int64_t q = 0; q < b->n; q++) {
+        const int64_t at = b->fine[q];
+        sum += f[at] * f[at];
+        same = same && r[at] == f[at] && x[at] == 0;
+    }
+    CHECK(same && marked64(b, r) && marked64(b, x) && marked64(b, f));
+    CHECK(is_near(cg.sums[0], sum, 1e-12 * sum) && cg.sums[1] == 9);
+    CHECK(cg.method.flexible && cg.method.tolerance == 0.25 && cg.method.most_iterations == 9);
     gfnn_test_release();
 }
 
@@ -146,7 +178,8 @@ static void check_update(const bench_t *b)
     const double alpha = 0.375, scale = 8;
     double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4), sum = 0;
     float *low = new32(b, 5);
-    const double got = V->update(&b->view, alpha, q, r, scale, GFNN_FP32, low);
+    gfnn_cg_t cg = scalars(alpha, NAN, scale);
+    V->update(&b->view, &cg, q, r, GFNN_FP32, low);
     bool same = true;
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t at = b->fine[i];
@@ -155,10 +188,11 @@ static void check_update(const bench_t *b)
         same = same && is_near(r[at], want, 4 * DBL_EPSILON) &&
                low[b->wide[i]] == (float)(scale * r[at]);
     }
-    CHECK(same && is_near(got, sum, 1e-12 * sum));
+    CHECK(same && is_near(cg.sums[0], sum, 1e-12 * sum) && cg.sums[1] == 0);
     CHECK(marked64(b, r) && marked32(b, low));
-    const double again = V->update(&b->view, 0, q, r, 1, GFNN_FP32, NULL);
-    CHECK(is_near(again, sum, 1e-12 * sum));
+    cg = scalars(0, NAN, NAN);
+    V->update(&b->view, &cg, q, r, GFNN_FP32, NULL);
+    CHECK(is_near(cg.sums[0], sum, 1e-12 * sum));
     gfnn_test_release();
 }
 
@@ -167,14 +201,16 @@ static void check_update_bj(const bench_t *b)
 {
     const double alpha = 0.375, scale = 8;
     double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4);
-    double got[2] = {NAN, NAN}, again[2] = {NAN, NAN}, zr = 0;
+    gfnn_cg_t of_update = scalars(alpha, NAN, scale), cg = of_update;
+    double zr = 0;
     float *z = new32(b, 5), *low = new32(b, 6), *want = new32(b, 7);
     V->hold(&b->view, r, NULL);
     V->hold(&b->view, r0, NULL);
     V->hold(&b->view, q, NULL);
-    const double rr = V->update(&b->view, alpha, q, r0, scale, GFNN_FP32, low);
+    V->update(&b->view, &of_update, q, r0, GFNN_FP32, low);
+    const double rr = of_update.sums[0];
     V->smooth32(&b->view, NULL, 0, NULL, 1, low, NULL, want);
-    V->update_bj(&b->view, alpha, q, r, scale, z, got);
+    V->update_bj(&b->view, &cg, false, q, r, z);
     bool same = true, same_z = true;
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t at = b->fine[i], wide = b->wide[i];
@@ -183,12 +219,13 @@ static void check_update_bj(const bench_t *b)
         zr += (double)z[wide] * r[at];
     }
     CHECK(same && same_z);
-    CHECK(is_near(got[0], rr, 1e-12 * rr) && is_near(got[1], zr, 1e-12 * zr));
+    CHECK(is_near(cg.sums[0], rr, 1e-12 * rr) && is_near(cg.sums[1], zr, 1e-12 * zr));
     CHECK(marked64(b, r) && marked32(b, z));
     V->fill(&b->view, NAN, q);
     V->fill32(&b->view, NAN, z);
-    V->update_bj(&b->view, 0, q, r, scale, z, again);
-    CHECK(is_near(again[0], rr, 1e-12 * rr) && is_near(again[1], zr, 1e-12 * zr));
+    cg = scalars(NAN, NAN, scale);
+    V->update_bj(&b->view, &cg, true, q, r, z);
+    CHECK(is_near(cg.sums[0], rr, 1e-12 * rr) && is_near(cg.sums[1], zr, 1e-12 * zr));
     gfnn_test_release();
 }
 
@@ -196,18 +233,18 @@ static void check_dots(const bench_t *b)
 {
     double *r = new64(b, 1), *q = new64(b, 2);
     float *z = new32(b, 4);
-    double want[2] = {0}, got[2] = {NAN, NAN}, only[2] = {NAN, NAN};
+    double want[2] = {0};
+    gfnn_cg_t got = scalars(NAN, NAN, 2), only = got;
     bool same = true;
     for (int64_t i = 0; i < b->n; i++) {
         want[0] += (double)z[b->wide[i]] * r[b->fine[i]];
         want[1] += (double)z[b->wide[i]] * q[b->fine[i]];
     }
-    V->dots(&b->view, z, r, q, got);
-    V->dots(&b->view, z, r, NULL, only);
-    CHECK(is_near(got[0], want[0], 1e-12) && is_near(got[1], want[1], 1e-12));
-    CHECK(only[0] == got[0]);
-    r[b->fine[b->n / 2]] = -9;
-    CHECK(V->pack(&b->view, r, 2, GFNN_FP32, z) == 9);
+    V->dots(&b->view, &got, z, r, q);
+    V->dots(&b->view, &only, z, r, NULL);
+    CHECK(is_near(got.sums[0], want[0], 1e-12) && is_near(got.sums[1], want[1], 1e-12));
+    CHECK(only.sums[0] == got.sums[0]);
+    V->pack(&b->view, &got, r, GFNN_FP32, z);
     for (int64_t i = 0; i < b->n; i++)
         same = same && z[b->wide[i]] == (float)(2 * r[b->fine[i]]);
     CHECK(same && marked32(b, z));
@@ -218,20 +255,22 @@ static void check_dots(const bench_t *b)
  * another length, and one before there is a p. */
 static void check_direction(const bench_t *b, bool plain)
 {
-    static const double factor[][2] = {{0.75, -3}, {0.75, 0}, {0, -3}, {0, 0}};
+    static const double factor[][2] = {{0.75, -3}, {0.75, 0}, {0, -3}, {NAN, NAN}};
     double *r = new64(b, 1), *x0 = new64(b, 2), *p0 = new64(b, 3);
     float *z = new32(b, 4);
     for (size_t f = 0; f < sizeof factor / sizeof *factor; f++) {
-        const double alpha = factor[f][0], beta = factor[f][1], scale = plain ? 1 : 0.5;
-        const bool first = alpha == 0 && beta == 0;
+        const bool first = isnan(factor[f][0]);
+        const double alpha = first ? 0 : factor[f][0], beta = first ? 0 : factor[f][1];
+        const double scale = plain ? 1 : 0.5;
+        const gfnn_cg_t cg = scalars(factor[f][0], factor[f][1], 1 / scale);
         double *x = new64(b, 2), *p = new64(b, 3);
         bool same = true;
         if (first) /* p is not read */
             V->fill(&b->view, NAN, p);
         if (plain)
-            V->direction_plain(&b->view, alpha, x, r, beta, p);
+            V->direction_plain(&b->view, &cg, first, x, r, p);
         else
-            V->direction(&b->view, alpha, x, scale, z, beta, p);
+            V->direction(&b->view, &cg, first, x, z, p);
         for (int64_t i = 0; i < b->n; i++) {
             const int64_t at = b->fine[i];
             const double from = scale * (plain ? r[at] : (double)z[b->wide[i]]);
@@ -242,6 +281,26 @@ static void check_direction(const bench_t *b, bool plain)
         CHECK(same && marked64(b, x) && marked64(b, p));
     }
     CHECK(marked64(b, r) && marked32(b, z));
+    gfnn_test_release();
+}
+
+/* The last step of x, which is none before there is a p. */
+static void check_arrive(const bench_t *b)
+{
+    gfnn_cg_t cg = scalars(0.75, NAN, NAN);
+    double *x0 = new64(b, 2), *x = new64(b, 2), *p = new64(b, 3);
+    bool same = true;
+    V->arrive(&b->view, &cg, p, x);
+    for (int64_t q = 0; q < b->n; q++) {
+        const int64_t at = b->fine[q];
+        same = same && is_near(x[at], x0[at] + 0.75 * p[at], 4 * DBL_EPSILON);
+    }
+    CHECK(same && marked64(b, x));
+    memcpy(x, x0, 3 * (size_t)b->box.fine.plane * sizeof *x);
+    V->fill(&b->view, NAN, p);
+    cg.told.progress = 1; /* f = 0 */
+    V->arrive(&b->view, &cg, p, x);
+    CHECK(memcmp(x, x0, 3 * (size_t)b->box.fine.plane * sizeof *x) == 0);
     gfnn_test_release();
 }
 
@@ -313,7 +372,8 @@ static void check_half(const bench_t *b)
         r[b->fine[q]] = value / 4;
         x[b->wide[q]] = (float)value / 4;
     }
-    V->pack(&b->view, r, 4, GFNN_FP16, packed);
+    const gfnn_cg_t cg = scalars(NAN, NAN, 4);
+    V->pack(&b->view, &cg, r, GFNN_FP16, packed);
     V->narrow(&b->view, 4, x, NULL, narrowed);
     bool same = true, same_narrowed = true;
     for (int64_t q = 0; q < b->n; q++) {
@@ -526,17 +586,26 @@ static void check_wrap(const bench_t *b)
 
 /* --- sums --- */
 
-enum { SUMS = 7 };
+enum { SUMS = 8 };
 static void sums_with(const bench_t *b, int threads, double sums[SUMS])
 {
     rt_threads_set(threads);
     double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3);
     float *z = new32(b, 4);
+    const gfnn_method_t method = {.plain = true};
+    gfnn_cg_t cg = scalars(0.3, NAN, 1);
     sums[0] = V->dot(&b->view, x, y);
-    V->dots(&b->view, z, x, y, sums + 1);
+    V->dots(&b->view, &cg, z, x, y);
+    sums[1] = cg.sums[0];
+    sums[2] = cg.sums[1];
     sums[3] = V->dot32(&b->view, z, z);
-    sums[4] = V->update(&b->view, 0.3, y, r, 1, GFNN_FP32, NULL);
-    V->update_bj(&b->view, 0.3, y, r, 1, z, sums + 5);
+    V->update(&b->view, &cg, y, r, GFNN_FP32, NULL);
+    sums[4] = cg.sums[0];
+    V->update_bj(&b->view, &cg, false, y, r, z);
+    sums[5] = cg.sums[0];
+    sums[6] = cg.sums[1];
+    V->start(&b->view, &cg, &method, x, r, y);
+    sums[7] = cg.sums[0];
     gfnn_test_release();
 }
 
@@ -558,11 +627,13 @@ int main(int argc, char **argv)
         bench_t b;
         bench_new(&b, faces);
         check_fine(&b);
+        check_start(&b);
         check_update(&b);
         check_update_bj(&b);
         check_dots(&b);
         check_direction(&b, false);
         check_direction(&b, true);
+        check_arrive(&b);
         check_wide(&b);
         check_half(&b);
         check_blocks(&b);

@@ -473,7 +473,7 @@ static rt_halo_t *faulty_halo(const alya_mesh_t *mesh)
         copy.flags[n] = 0;
     }
     rt_halo_force_transport(fault == MESSAGE_DROPPED ? &rt_transport_lossy : NULL);
-    rt_halo_t *halo = alya_halo_new(&copy, "staged", RT_CPU, RT_HOST);
+    rt_halo_t *halo = alya_halo_new(&copy, "staged", RT_CPU, RT_HOST, 0);
     rt_halo_force_transport(NULL);
     RT_FREE(copy.flags, RT_HOST);
     return halo;

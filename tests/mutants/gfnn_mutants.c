@@ -600,33 +600,37 @@ static void solve_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
 }
 
 /* Makes the step of x that the last iteration left. */
-static void solve_axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
+static void solve_arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
 {
-    if (!in_solve(LAST_STEP_OF_X) || y != du)
-        gfnn_vectors_cpu.axpby(view, a, x, b, y);
+    if (!in_solve(LAST_STEP_OF_X))
+        gfnn_vectors_cpu.arrive(view, cg, p, x);
 }
 
-/* Returns alpha for x; the fourth of each step is that of the third iteration. */
-static double faulty_alpha(double alpha)
+/* Returns the scalars with alpha for x; the fourth of each step is that of the third iteration. */
+static gfnn_cg_t faulty_alpha(const gfnn_cg_t *cg)
 {
-    const double before = alpha_before;
-    alpha_before = alpha;
+    gfnn_cg_t faulty = *cg;
     directions++;
-    return in_solve(ALPHA_BEFORE) && before != 0 ? before
-           : in_solve(NO_X) && directions == 4   ? 0
-                                                 : alpha;
+    if (in_solve(ALPHA_BEFORE) && alpha_before != 0)
+        faulty.alpha = alpha_before;
+    else if (in_solve(NO_X) && directions == 4)
+        faulty.alpha = 0;
+    alpha_before = cg->alpha;
+    return faulty;
 }
 
-static void solve_direction(const gfnn_view_t *view, double alpha, double *x, double scale,
-                            const float *z, double beta, double *p)
+static void solve_direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                            const float *z, double *p)
 {
-    gfnn_vectors_cpu.direction(view, faulty_alpha(alpha), x, scale, z, beta, p);
+    const gfnn_cg_t faulty = faulty_alpha(cg);
+    gfnn_vectors_cpu.direction(view, &faulty, first, x, z, p);
 }
 
-static void solve_direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
-                                  double beta, double *p)
+static void solve_direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first,
+                                  double *x, const double *r, double *p)
 {
-    gfnn_vectors_cpu.direction_plain(view, faulty_alpha(alpha), x, r, beta, p);
+    const gfnn_cg_t faulty = faulty_alpha(cg);
+    gfnn_vectors_cpu.direction_plain(view, &faulty, first, x, r, p);
 }
 
 /* A wrong polynomial finds x too, only later than an honest one may. */
@@ -890,7 +894,7 @@ static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
     solve_op.whole = true;
     vectors = gfnn_vectors_cpu;
     vectors.hold = solve_hold;
-    vectors.axpby = solve_axpby;
+    vectors.arrive = solve_arrive;
     vectors.direction = solve_direction;
     vectors.direction_plain = solve_direction_plain;
     vectors.smooth32 = solve_smooth32;

@@ -3,7 +3,7 @@
  *
  * The wing is small, but has rows of all lengths, walls, and more colours than sweeps. Faults of a
  * solve go only into the timed solve, not into the kernel that is checked by itself, so that what
- * is left behind must reveal them. Faults of the problem go into the part, the order or the system
+ * is left behind must reveal them. Faults of the problem go into the part or the system
  * that all rungs share, and are removed afterwards.
  */
 #include "config.h"
@@ -592,9 +592,9 @@ static void change_problem(mcpi_problem_t *p, bool back)
     if (fault == O_CHANGED)
         nudge(system, back ? -1 : 1);
     if (fault == NO_PERMUTATION) { /* the missing vertex is restored later */
-        static int32_t vertex;
-        vertex = back ? vertex : p->order->vertex[0];
-        p->order->vertex[0] = back ? vertex : p->order->vertex[1];
+        static int64_t vertex;
+        vertex = back ? vertex : p->part->vertex[0];
+        p->part->vertex[0] = back ? vertex : p->part->vertex[1];
     }
     if (fault == ROW_WRONG_COLOUR) {
         p->part->colour_start[1] += back ? -1 : 1;

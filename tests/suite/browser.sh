@@ -15,6 +15,18 @@ for folder in whole hostile; do
     esac
 done
 
+# A lesson and its slides, from the sample of a ladder.
+PYTHONPATH=$here/tests/suite/unit "$python" - <<'end' || fail "no lesson of the sample"
+from helper import lesson
+from rooftop_suite import lesson_page, slides
+made = lesson('gfnn-wave')
+open('lesson.html', 'w').write(lesson_page.html(made)[0].replace('<details>', '<details open>'))
+open('slides.html', 'w').write(slides.slides(made).replace('<details>', '<details open>'))
+end
+for page in lesson slides; do
+    "$python" "$here/tests/suite/browser.py" "$chromium" $page.html ${ROOFTOP_SHOTS-} || fail "$page: the page in Chromium"
+done
+
 # browser.py finds its faults: a page that is too wide, has a script that fails, and asks the network.
 cat >bad.html <<'EOF'
 <!DOCTYPE html><title>bad</title><body style="margin:0;background:#fff"><p style="width:2000px;color:#ccc">wide</p>

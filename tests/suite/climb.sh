@@ -7,15 +7,14 @@ tiny="--elements 2x2x2 --degree 2 --iterations 5"
 # --- the lesson ---
 refuses 2 "there is no app 'nothing'" climb nothing
 refuses 2 "nekbone has no rung 'nothing'" exercise nekbone nothing
-refuses 2 "is the oracle" exercise nekbone reference
-ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson -- $tiny
+ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson --notebook --slides -- $tiny
 absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # five CPU rungs, and kokkos
 says "$((6 - absent)) run here"
 [ "$(wc -l <err)" -ge 2 ] && grep -q '^ladder: [0-9]* s$' err || fail "no word on how far it is: $(cat err)"
 [ -z "$(find lesson -name '.part*')" ] || fail "a part of a file is left: $(ls -A lesson)"
 grep -q '<script\|src="http\|href="http' lesson/lesson.html && fail "the page needs more than itself"
 grep -qF '<span class="del">-static void gradient_and_factors(' lesson/lesson.html || fail "no diff from reference to scalar"
-grep -qF 'Not run here: ' lesson/lesson.html || [ "$(grep -c '^VALID, ' lesson/lesson.md)" = 15 ] || fail "nothing on what is absent"
+grep -qF 'What did not run here' lesson/lesson.html || [ "$(grep -c '^VALID, ' lesson/lesson.md)" = 15 ] || fail "nothing on what is absent"
 [ "$(grep -c '<section class="rung"' lesson/lesson.html)" = "$(grep -c '^RUNG(' "$here/apps/nekbone/ladder.def")" ] || fail "not a page a rung"
 awk '/^## 2/ { on = 1 } /^## 3/ { on = 0 } on' lesson/lesson.md >scalar.md
 awk '/<details>/ { hidden = 1 } /<\/details>/ { hidden = 0 } !hidden' scalar.md >shown
@@ -25,33 +24,95 @@ grep -q '120,000 flops\|us per\|limits' shown && fail "the answer, or what was m
 grep -q '^  gather-scatter' scalar.md || fail "where the time goes is not there"
 grep -q 'What limits it here: ' scalar.md || fail "nothing on what limits the rung"
 
-# --- an exercise: without its part it is INVALID, and with it VALID ---
-ends 0 $rooftop exercise nekbone scalar --into task
-[ -x task/check.sh ] && cmp -s task/before/reference.c "$here/apps/nekbone/cpu/reference.c" || fail "no test, or no rung before"
-grep -q 'nek_apply_factors(n3' task/scalar.c && fail "the part to write is there"
-grep -q 'nek_product_chosen(view, NEK_TALL, false)' task/scalar.c || fail "more is gone than the part to write"
-grep -qF '120,000' task/README.md && fail "the task tells the answer"
-cp task/scalar.c mine.c
-refuses 2 "is not overwritten" exercise nekbone scalar --into task
-cmp -s mine.c task/scalar.c || fail "what was written is gone"
-refuses 2 "not a build" grade nekbone scalar mine.c --build task
-ends 1 $rooftop grade nekbone scalar mine.c --build "$top" -- --device cpu $tiny
-says "operator = reference, point by point"
-[ "$(tail -n 1 out)" = "nekbone scalar: INVALID" ] || fail "last line: $(tail -n 1 out)"
-ends 0 $rooftop grade nekbone scalar "$here/apps/nekbone/cpu/scalar.c" --build "$top" --repeats 1 -- --device cpu $tiny \
-    --seconds 0.01
-says "scalar: yours is "
-says "this is the repository's own file"
-[ "$(tail -n 1 out)" = "nekbone scalar: VALID" ] || fail "last line: $(tail -n 1 out)"
-if [ -n "${RT_CHECK_LONG:-}" ]; then
-    { cat "$here/apps/nekbone/cpu/scalar.c"; echo 'int nek_judge_nothing = 1;'; } >cheat.c
-    ends 1 $rooftop grade nekbone scalar cheat.c --build "$top" -- --device cpu $tiny
-    says "defines nek_judge_nothing, which is not the rung's"
-    sed 's/&t->add_k, Dt, ut, w/\&t->add_k, D, ut, w/' "$here/apps/nekbone/cpu/scalar.c" >transposed.c
-    ends 1 $rooftop grade nekbone scalar transposed.c --build "$top" -- --device cpu $tiny
-    sed 's/static void element/static void elephant/' "$here/apps/nekbone/cpu/scalar.c" >misspelt.c
-    ends 1 $rooftop grade nekbone scalar misspelt.c --build "$top" -- --device cpu $tiny
-    says "INVALID: it is not built"
+[ "$(wc -c <lesson/lesson.md)" -lt 80000 ] || fail "lesson.md has $(wc -c <lesson/lesson.md) bytes"
+grep -q '<script\|src="http\|href="http' lesson/slides.html && fail "the slides need more than themselves"
+if "$python" -c 'import nbclient, nbformat, ipykernel' 2>import; then
+    (cd lesson && "$python" - 2>&1) <<'end' || fail "the notebook"
+import nbclient, nbformat
+book = nbformat.read('lesson.ipynb', 4)
+nbformat.validate(book)
+nbclient.NotebookClient(book, timeout=120).execute()
+said = [output.get('text', '') for cell in book.cells if cell.cell_type == 'code' for output in cell.outputs]
+assert sum('per iteration' in text for text in said) >= 5, said
+end
+else
+    echo "the notebook was not executed: $(tail -n 1 import)"
 fi
 
+# --- exercises: what can run here, and what the folder holds ---
+ends 0 $rooftop exercise nekbone --bindir "${nekbone%/*}"
+says "scalar "
+if "$nekbone" --list | grep -A 1 '^global ' | grep -q 'absent:'; then
+    refuses 3 "exercises of nekbone that can: scalar, " exercise nekbone global --bindir "${nekbone%/*}"
+    ends 0 $rooftop exercise nekbone global --bindir "${nekbone%/*}" --anyway
+fi
+refuses 2 "is the oracle" exercise nekbone reference
+ends 0 $rooftop exercise nekbone vector --into task
+[ -x task/check.sh ] && cmp -s task/before/scalar.c "$here/apps/nekbone/cpu/scalar.c" || fail "no test, or no rung before"
+cmp -s task/headers/apps/nekbone/cpu/small.h "$here/apps/nekbone/cpu/small.h" || fail "a header is missing"
+grep -qF '208 bytes' task/README.md task/task.html && fail "the task tells the answer"
+cp task/vector.c mine.c
+refuses 2 "is not overwritten" exercise nekbone vector --into task
+cmp -s mine.c task/vector.c || fail "what was written is gone"
+
+# A starter is right, and has the functions of the solution; all of them are built and graded with make check-long.
+$rooftop exercise nekbone scalar --bindir "$top" --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
+ends 0 $rooftop exercise nekbone scalar --hint 3
+says "Along j there are n products"
+if [ -x "$here/tools/rooftop" ]; then
+    ends 0 start/check.sh --seconds 0 -- --device cpu $tiny
+    says "right: "
+fi
+for file in $([ -n "${RT_CHECK_LONG:-}" ] && cd "$here/docs/lessons/exercises" && ls */*.md); do
+    of=${file%%/*} name=$(basename "$file" .md)
+    $rooftop exercise $of $name --into start-$of-$name >out 2>err || continue # it cannot run here
+    ends 0 $rooftop grade $of $name "$(ls start-$of-$name/*.c*)" --build "$top" --seconds 0
+done
+
+# --- grade: a class of submissions, of which none stops the others ---
+refuses 2 "not a build" grade nekbone scalar mine.c --build task
+refuses 2 "no submission" grade nekbone scalar --all bin
+scalar=$here/apps/nekbone/cpu/scalar.c
+mkdir class class/absent class/right
+cp "$scalar" class/right/scalar.c
+sed 's/&t->add_k, Dt, ut, w/\&t->add_k, D, ut, w/' "$scalar" >class/wrong.c
+sed 's/^    nek_transpose(n.*/    for (volatile int i = 0; i < 1;) {}\n&/' "$scalar" >class/loops.c
+sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/crashes.c
+sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
+{ cat "$scalar"; echo 'int nek_judge_nothing = 1;'; } >class/cheat.c
+ln -s "$scalar" class/link.c
+ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 10 --json class.json --csv class.csv \
+    -- --device cpu $tiny
+says "nekbone scalar: 1 of 8 right"
+cat >want <<'end'
+absent '': class/absent/scalar.c: No such file or directory
+cheat 'INVALID': it is not built: cheat.c: defines nek_judge_nothing
+crashes 'INVALID': the program crashed (ended by SIGSEGV)
+link '': class/link.c: a link
+loops 'INVALID': still running after its time limit of 10 s: a loop without an end
+not_c 'INVALID': it is not built: not_c.c:
+right 'VALID': 
+wrong 'INVALID': wrong: 
+end
+"$python" - <<'end' || fail "class.json: $(cat class.csv)"
+import csv, json, sys
+rows, table = json.load(open('class.json'))['submissions'], list(csv.DictReader(open('class.csv')))
+for row, line, want in zip(rows, table, open('want').read().splitlines(), strict=True):
+    said = f"{row['submission']} {row['verdict']!r}: {row['why']}"
+    assert said.startswith(want) and line['why'] == row['why'], f'{said} is not {want}'
+    assert row['original'] == (row['submission'] == 'right'), row
+end
+
+# --- the same file on a machine with a load beside it: no mark, or the same; never faster or slower ---
+(while :; do :; done) &
+load=$!
+# not the repository's text, but its program
+{ cat "$scalar"; echo 'typedef int nothing_t;'; } >same.c
+for i in $([ -n "${RT_CHECK_LONG:-}" ] && echo 1 2 3 || echo 1); do
+    ends 0 $rooftop grade nekbone scalar same.c --build "$top" --seconds 8 -- --device cpu $tiny --seconds 0.02
+    says "right: "
+    grep -q '^speed: no mark: \|turns: the same, within the noise$' out || fail "the same program was ranked: $(cat out)"
+    [ "$(tail -n 1 out)" = "nekbone scalar: VALID" ] || fail "last line: $(tail -n 1 out)"
+done
+kill $load
 exit $failed

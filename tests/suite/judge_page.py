@@ -97,7 +97,7 @@ def judge_plots(text, page, what):
             continue
         rungs = {'nekbone: the climb': LADDER, 'nekbone: the timed windows': ['measured run', 'peak run'] + LADDER,
                  'nekbone: the CPU roofline': LADDER[:3], 'nekbone: the GPU roofline': LADDER[3:],
-                 'nekbone: the residual': ['● cpu-fused'], 'nekbone: scaling': ['● strong', '■ weak'], 'nekbone: efficiency': ['● strong', '■ weak: waiting']}.get(title, ())
+                 'nekbone: the residual': ['● cpu-fused'], 'nekbone: scaling': ['● strong', '■ weak'], 'nekbone: efficiency': ['● strong', '■ weak: not computing']}.get(title, ())
         page.faults += [f'{title}: no {rung}' for rung in rungs if rung not in shown]
 
 

@@ -171,7 +171,7 @@ _rooftop() {
             local found
             _rooftop_program "${COMP_WORDS[2]}" "$program"
             _rooftop_rungs "$found"
-            _rooftop_words "$said"
+            _rooftop_words "$said halo"
         else
             _rooftop_files -f
         fi ;;

@@ -34,9 +34,9 @@ COMMANDS = {
     'pack': Command('pack', 'a result folder and a filled form as one archive'),
     'report': Command('report', 'a result folder as one HTML file'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
-    'exercise': Command('exercise', 'a rung with the part to write taken out'),
-    'grade': Command('exercise', 'build, verify and time a solution', True),
-    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, exposed communication'),
+    'exercise': Command('exercise', 'a part of the suite to write yourself, with task, hints and test'),
+    'grade': Command('grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
+    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes; or simulated on a machine'),
     'study': Command('study', "repeat the CRESTA study of auto-tuning with nekbone"),
 }
 

@@ -1,8 +1,7 @@
 """`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html and lesson.md in a folder.
 
-One page per rung: the one idea and a question to predict; folded away, the answer, what did not help, this machine's
-figures and what limits the rung; then the diff from the rung before, next to its Kokkos twin. The text comes from
-docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the diffs from the source tree.
+The text comes from docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the diffs from the
+source tree; lesson_page.py puts them together.
 """
 import argparse
 import difflib
@@ -11,17 +10,14 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass, field
-from html import escape
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, VALID, Fault, figures, lessons, page, plots, programs, results, sections,
-               source_tree)
+from . import ENVIRONMENT, INVALID, VALID, Fault, figures, lesson_page, lessons, notebook, programs, results, slides
+from . import source_tree
 from .cli import minutes, seconds
-from .page import Html, details, fill, inline, join, pre
+from .lesson_page import MOST_DIFF, Page
 from .progress import Line
 
-NEAR = 0.6  # of a ceiling: less, and something else sets the time
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 
 
@@ -34,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--source', metavar='DIR', help='the source tree, for the diffs (default: that of this tool)')
     add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
+    add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs')
+    add('--slides', action='store_true', help='write slides.html too: a slide per rung, without network or script')
     programs.add_arguments(parser)
 
 
@@ -55,7 +53,8 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Res
     line.tick('ladder: every rung that can run here is verified and timed', 0)
     try:
         ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
-                             output=os.path.join(folder, 'ladder.out'), tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
+                             output=os.path.join(folder, 'ladder.out'),
+                             tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
         line.say(f'ladder: {minutes(ended.seconds)}')
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
@@ -72,24 +71,7 @@ def profiles(text: str) -> dict[str, str]:
     return {table.splitlines()[2].split()[0]: table.rstrip() for table in tables}
 
 
-# ---- What limits a rung ----
-
-def limiter(rung: figures.Rung) -> str:
-    """Returns one line on what limits a rung, from shares of the ceilings of the same job."""
-    shares = rung.shares()
-    if (rung.share_bandwidth or 0) > figures.MOST:
-        return 'a cache: it moves more than memory can; that ceiling was measured over the working set of the whole run'
-    if not shares:
-        return 'unknown: it has no rates here'
-    share, what = shares[0]
-    said = ', '.join(f'{100 * s:.0f} % of {name}' for s, name in shares)
-    if share >= NEAR:
-        return f'{"memory" if what == "bandwidth" else "arithmetic"}: {said}'
-    if rung.share_flops is None:
-        return f'latency, or arithmetic, whose ceiling is not measured ({rung.precision}): {said}'
-    waits = 'barriers, atomics or launches' if rung.processor == 'gpu' else 'dependent instructions or other threads'
-    return f'latency: {said}, so neither is near its ceiling; it waits for memory, {waits}'
-
+# ---- Tools of the CUDA toolkit ----
 
 def tool(name: str) -> Optional[str]:
     """Returns the path of a tool of the CUDA toolkit, or None."""
@@ -145,25 +127,6 @@ class Counters:
 
 # ---- A page per rung ----
 
-@dataclass
-class Page:
-    """What is known of one rung."""
-    name: str
-    kind: str
-    ladder: str
-    lesson: Optional[lessons.Lesson]
-    rung: Optional[figures.Rung]
-    absent: str
-    before: str = ''
-    diff: list[str] = field(default_factory=list)
-    path: str = ''
-    text: str = ''
-    twin: Optional['Page'] = None
-    profile: str = ''
-    resources: list[str] = field(default_factory=list)
-    counters: list[str] = field(default_factory=list)
-
-
 def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
     """Returns a page for every rung of the program, in order; with the reason where a rung did not run."""
     of = lessons.read(app).of
@@ -172,6 +135,22 @@ def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
     return [Page(rung.name, rung.kind, rung.ladder, of.get(rung.name), ran.get(rung.name),
                  '' if rung.name in ran else why.get(rung.name) or rung.absent or 'it was left out of this run')
             for rung in programs.rungs(program)]
+
+
+def named(one: Page) -> list[str]:
+    """Returns the functions that a lesson names."""
+    if not one.lesson:
+        return []
+    written = one.lesson.exercise.names if one.lesson.exercise else []
+    return list(dict.fromkeys([*written, *(word for word in lessons.code_in(one.lesson.look) if word.isidentifier())]))
+
+
+def difference(path: str, text: str, before: Page, one: Page) -> list[str]:
+    """Returns a diff of the functions that matter: those that this rung's lesson names, or that of the rung before."""
+    ours, theirs = lessons.functions(one.text, named(one)), lessons.functions(text, named(one) + named(before))
+    lines = list(difflib.unified_diff(theirs.splitlines(), ours.splitlines(), path, one.path, lineterm='')) \
+        if ours and theirs else []
+    return lines if len(lines) <= MOST_DIFF else [*lines[:MOST_DIFF], f'@@ and {len(lines) - MOST_DIFF} lines more @@']
 
 
 def add_sources(app: str, pages: list[Page], tree: str) -> None:
@@ -191,161 +170,7 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
             # the other file to look at if this rung has one too, else the rung's own file
             path = before.path if one.lesson and one.lesson.source else lessons.own(rungs[before.name])
             text = lessons.text_of(os.path.join(tree, path))
-            one.diff = list(difflib.unified_diff(text.splitlines(), one.text.splitlines(), path, one.path, lineterm=''))
-
-
-def measured(one: Page) -> list[tuple[str, str]]:
-    """Returns [(name, value)] of this machine."""
-    rung = one.rung
-    if not (rung and rung.seconds):
-        return []
-    scale, unit = figures.time_unit([rung.seconds])
-    share = {what: share for share, what in rung.shares()}
-    arithmetic = next((what for what in share if what != 'bandwidth'), '')
-
-    def rate(value: Optional[float], what: str, ceiling: str = '') -> str:
-        of = f', {100 * share[ceiling]:.0f} % of {ceiling}' if ceiling in share else ''
-        return f'{figures.short(value / 1e9)} {what}{of}' if value else ''
-
-    return [('time', f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}'),
-            ('spread of the windows', f'{100 * rung.spread:.1f} %' if rung.spread is not None else ''),
-            ('over ' + rung.after if rung.after else '', rung.step),
-            ('figure of merit', rate(rung.fom, sections.CREDITED)),
-            ('moved', rate(rung.bytes, 'GB/s', 'bandwidth')),
-            ('done', rate(rung.flops, 'GFlop/s', arithmetic))]
-
-
-def plain(text: str) -> str:
-    """Returns a lesson's text with its links as text: their targets are not next to the page."""
-    return re.sub(r'\[([^\]]*)\]\([^)]*\)', r'`\1`', re.sub(r'\[`([^\]]*)`\]\([^)]*\)', r'[\1]()', text))
-
-
-def machine(one: Page) -> list[tuple[str, str]]:
-    """Returns paragraphs and blocks on what was measured here: (text, block) pairs; either may be empty."""
-    rung = one.rung
-    if not rung:
-        return [(f'Not run here: {one.absent}.', '')]
-    if not rung.row.right:
-        failed = [f'{check.name}: {"not finite" if check.value is None else check.value}, bound {check.bound}'
-                  for check in rung.row.checks if not check.held]
-        return [('INVALID here: it was not timed.', '\n'.join(failed))]
-    named = '; '.join(f'{name}: {value}' for name, value in measured(one) if value)
-    said = [(named or 'verified, not timed', ''),
-            (f'{rung.verdict}, {len(rung.row.checks)} checks held. What limits it here: {limiter(rung)}.', '')]
-    said += [('Where the time goes:', one.profile)] if one.profile else []
-    said += [('Its kernels:', '\n'.join(one.resources))] if one.resources else []
-    return said + ([('Counters:', '\n'.join(one.counters))] if one.counters else [])
-
-
-# ---- The table of the whole climb ----
-
-COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
-
-
-def cells(one: Page) -> list[str]:
-    rung = one.rung
-    if not rung:
-        return ['-'] * len(COLUMNS)
-    return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
-            figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops)]
-
-
-def machine_line(result: figures.Result) -> str:
-    program, said = result.program, []
-    for processor in result.processors:
-        rate, how = result.bandwidth(processor)
-        fma = result.fma(processor, 'fp64')
-        name = program.gpu if processor == 'gpu' else program.cpu
-        said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
-                    else f'{name}: ceilings were not measured')
-    options = ', '.join(f'{name} {value}' for name, value in program.options.items())
-    return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. ' \
-           f'{options}.'
-
-
-# ---- Markdown ----
-
-def fenced(text: str, language: str = '') -> str:
-    return f'```{language}\n{text}\n```'
-
-
-def markdown_page(number: int, one: Page) -> list[str]:
-    out = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})']
-    lesson = one.lesson
-    out += [f'**Idea.** {plain(lesson.idea)}', f'**Predict.** {plain(lesson.predict)}'] if lesson else \
-        ['There is no lesson on this rung.']
-    out.append('<details><summary>The answer, and what this machine did</summary>\n')
-    out += [plain(lesson.answer), f'**What did not help.** {plain(lesson.unhelpful)}'] if lesson else []
-    for text, block in machine(one):
-        out += [text] + ([fenced(block)] if block else [])
-    out.append('</details>')
-    out += [f'**Look at.** {plain(lesson.look)}'] if lesson else []
-    if one.diff:
-        out += [f'What changed since {one.before}:', fenced('\n'.join(one.diff), 'diff')]
-    elif one.path:
-        out.append(f'Source: `{one.path}`')
-    if one.twin:
-        out.append(f'Its Kokkos twin is {one.twin.name}: `{one.twin.path}`.')
-    return out
-
-
-def markdown(lesson: lessons.Lessons, result: figures.Result, pages: list[Page], command: str) -> str:
-    head = [f'# {lesson.title}', plain(lesson.introduction), machine_line(result), f'`{command}`']
-    body = [part for number, one in enumerate(pages, 1) for part in markdown_page(number, one)]
-    rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
-    rows += ['| ' + ' | '.join([one.name, *cells(one), 'not run' if not one.rung else
-                                one.rung.verdict]) + ' |' for one in pages]
-    return '\n\n'.join(head + body + ['## The whole climb', '\n'.join(rows)]) + '\n'
-
-
-# ---- HTML ----
-
-def prose(text: str) -> Html:
-    """Returns paragraphs of Markdown, with its code and emphasis, as HTML."""
-    marked = re.sub(r'`([^`]+)`', r'<code>\1</code>', escape(plain(text), quote=False))
-    parts = re.sub(r'\*([^*\n]+)\*', r'<em>\1</em>', marked).split('\n\n')
-    return join(inline('p', Html(part)) for part in parts)
-
-
-def diff_of(lines: list[str]) -> Html:
-    kinds = {'+': 'add', '-': 'del', '@': 'at'}
-    return pre(join(fill('line', kind=kinds.get(line[:1], 'same'), text=line) for line in lines), 'diff')
-
-
-def titled(title: str, body: Html) -> Html:
-    return fill('part', title=title, body=body)
-
-
-def html_page(number: int, one: Page) -> Html:
-    lesson = one.lesson
-    out = [prose(lesson.idea), titled('Predict', prose(lesson.predict))] if lesson else []
-    body = [prose(lesson.answer), prose(f'What did not help: {lesson.unhelpful}')] if lesson else []
-    for text, block in machine(one):
-        body += [inline('p', text)] + ([pre(block)] if block else [])
-    out.append(details('The answer, and what this machine did', join(body, '\n')))
-    out += [titled('Look at', prose(lesson.look))] if lesson else []
-    if one.diff:
-        out.append(details(f'What changed since {one.before}', diff_of(one.diff)))
-    elif one.text:
-        out.append(details(f'The source, {one.path}', pre(one.text)))
-    if one.twin:
-        both = join(fill('twin', path=twin.path, text=pre(twin.text)) for twin in (one, one.twin))
-        out.append(details(f'Next to its Kokkos twin {one.twin.name}', fill('twins', both=both)))
-    return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
-                under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
-
-
-def html(app: str, lesson: lessons.Lessons, result: figures.Result, pages: list[Page], command: str) -> tuple[str, int]:
-    """Returns the page and the number of its plots."""
-    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict) if one.rung else 'not run'] for one in pages]
-    drawn = sections.Figures()
-    climbs = [drawn.climb(app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
-    body = fill('lesson', title=lesson.title, introduction=prose(lesson.introduction), machine=machine_line(result),
-                command=command, links=join(page.link(f'rung-{i}', one.name) for i, one in enumerate(pages, 1)),
-                rungs=join((html_page(i, one) for i, one in enumerate(pages, 1)), '\n'),
-                table=page.table(['rung', *COLUMNS, ''], rows),
-                figures=join([*climbs, drawn.rooflines(app, result)], '\n'))
-    return page.document(lesson.title, body), drawn.plots
+            one.changed = difference(path, text, before, one)
 
 
 # ---- All of it ----
@@ -369,10 +194,14 @@ def main(args: argparse.Namespace) -> int:
             one.profile = tables.get(one.name, '')
             one.resources = launched(one.rung)
             one.counters = counters.of(one.name) if one.kind == 'cuda' else []
-    command = shlex.join([args.app, '--ladder', *words])
-    page_text, drawn = html(args.app, lesson, result, pages, command)
-    results.save_bytes(os.path.join(folder, 'lesson.html'), page_text.encode('utf-8', 'replace'))
-    results.save_bytes(os.path.join(folder, 'lesson.md'), markdown(lesson, result, pages, command).encode())
+    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
+    text, drawn = lesson_page.html(whole)
+    results.save_bytes(os.path.join(folder, 'lesson.html'), text.encode('utf-8', 'replace'))
+    results.save_bytes(os.path.join(folder, 'lesson.md'), lesson_page.markdown(whole).encode())
+    if args.notebook:
+        results.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
+    if args.slides:
+        results.save_bytes(os.path.join(folder, 'slides.html'), slides.slides(whole).encode('utf-8', 'replace'))
     print(f'{os.path.join(folder, "lesson.html")}: {len(pages)} rungs, {sum(1 for one in pages if one.rung)} run here, '
           f'{drawn} plots; the same in lesson.md')
     for one in pages:

@@ -2,13 +2,14 @@
 
     ladder(app, tree)           [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
-    problems(app, tree)         what does not fit, a line each: a rung without a lesson, a lesson without a rung, a lost name
+    problems(app, tree)         what does not fit, a line each: a rung without a lesson, or the reverse, a lost name
     own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
     take_out(text, names)       a source without the bodies of these functions
 
 A section is a sequence of labelled paragraphs, **Idea.** and so on, in the order of LABELS. **Source.** names another
 file than the rung's own, where there is more to see in it; **Differs from.** the rung to diff with, if it is not
-ladder.def's; and **Exercise.** the functions to write, options to run them with, and the task:
+ladder.def's; **Drawing.** who touches what (drawings.py); and **Exercise.** the functions to write, options to run
+them with, and the task:
 
     **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
 """
@@ -17,10 +18,10 @@ import re
 import textwrap
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
+from . import ENVIRONMENT, USAGE, Fault, drawings, results, shipped, source_tree
 
 LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
-MORE = ('Source', 'Differs from', 'Exercise')  # some sections have these too
+MORE = ('Source', 'Differs from', 'Exercise', 'Drawing')  # some sections have these too
 KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'NVRTC': 'cuda', 'KOKKOS': 'kokkos'}
 SUFFIXES = {'cpu': 'c', 'cuda': 'cu', 'kokkos': 'cpp'}
 
@@ -51,6 +52,7 @@ class Lesson(NamedTuple):
     source: str
     before: str
     exercise: Optional[Exercise]
+    drawing: str = ''
 
 
 class Lessons(NamedTuple):
@@ -139,7 +141,8 @@ def lesson_in(text: str, where: str) -> Lesson:
     named = [(code_in(paragraphs.get(label, '')) or [''])[0] for label in ('Source', 'Differs from')]
     exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
     idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
-    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise)
+    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise,
+                  paragraphs.get('Drawing', ''))
 
 
 def read(app: str) -> Lessons:
@@ -166,6 +169,8 @@ def problems(app: str, tree: str) -> list[str]:
         rung, lesson = rungs[name], lessons[name]
         if lesson.before and lesson.before not in rungs:
             wrong.append(f'{app}: {name} differs from {lesson.before}, which is no rung')
+        if lesson.drawing and drawings.problem(lesson.drawing):
+            wrong.append(f'{app}: {name}: {drawings.problem(lesson.drawing)}')
         try:
             path = source(rung, lesson)
             text = text_of(os.path.join(tree, path))
@@ -181,10 +186,12 @@ def problems(app: str, tree: str) -> list[str]:
 
 # ---- Exercises: a source without some bodies ----
 
+TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)  # comments, strings, letters
+
+
 def blanked(text: str) -> str:
     """Returns the text with comments, strings and characters as blanks, every other character where it was."""
-    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
-    return pattern.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
+    return TEXTS.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
 
 
 def closing(text: str, at: int) -> int:
@@ -220,6 +227,17 @@ def bodies(text: str, name: str) -> list[Body]:
             nothing = '' if re.search(r'\bvoid\b', declared) else '\n    return {};'
             found.append(Body(begin, closing(blank, begin - 1), f'\n    /* to write */{nothing}\n'))
     return found
+
+
+def functions(text: str, names: list[str]) -> str:
+    """Returns the functions and macros of these names with the comments above them, in the order of the text."""
+    found = {}
+    for name in names:
+        for body in bodies(text, name):
+            begin = text.rfind('\n\n', 0, body.begin) + 1
+            close = text.find('\n', body.end)
+            found[begin] = text[begin:close if close > 0 else len(text)].strip('\n')
+    return '\n\n'.join(found[begin] for begin in sorted(found)) + ('\n' if found else '')
 
 
 def take_out(text: str, names: list[str], path: str) -> str:

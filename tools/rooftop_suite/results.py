@@ -289,6 +289,13 @@ class Spaces(Record):
 
 
 @dataclass
+class Messages(Record):
+    closed = True
+    within_compute_nodes: NotNegative
+    between_compute_nodes: NotNegative
+
+
+@dataclass
 class Kernel(Record):
     closed = True
     name: str
@@ -341,6 +348,18 @@ class NonlinearStep(Record):
 
 
 @dataclass
+class Timer(Record):
+    """A timer of --profile, by its path 'cpu-fused/gather-scatter/pack'. calls, bytes: of all ranks; seconds: of an
+    average rank, slowest_seconds: of the slowest."""
+    closed = True
+    timer: Text
+    calls: Natural
+    seconds: NotNegative
+    slowest_seconds: NotNegative
+    bytes: NotNegative
+
+
+@dataclass
 class Rung(Record):
     """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
@@ -369,11 +388,14 @@ class Rung(Record):
     touched_bytes: Optional[NotNegative] = None
     bytes_per_unit: Optional[NotNegative] = None
     flop_per_unit: Optional[NotNegative] = None
+    message_bytes_per_unit: Optional[Messages] = None
     clocks: Optional[Clocks] = None
     energy_joules: Optional[NotNegative] = None
     energy_seconds: Optional[NotNegative] = None
     energy_source: str = ''
     kernels: list[Kernel] = field(default_factory=list)
+    profile: list[Timer] = field(default_factory=list)
+    iterations: list[Natural] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
     residual_history: list[NotNegative] = field(default_factory=list)
@@ -449,6 +471,7 @@ class Program(Record):
     files: list[InputFile] = field(default_factory=list)
     roofline: list[Json] = field(default_factory=list)
     tuning: Json = field(default_factory=dict)
+    compute_nodes: Optional[Count] = None
     ceilings_cpu: Optional[Ceilings] = None
     ceilings_gpu: Optional[Ceilings] = None
 
@@ -560,6 +583,41 @@ class Point(Record):
     fom_flop_per_s: Optional[Positive] = None
     efficiency: Optional[NotNegative] = None
     exposed_share: Optional[Share] = None
+    phases: dict[str, NotNegative] = field(default_factory=dict)
+
+
+@dataclass
+class Predicted(Record):
+    """A simulated number of ranks. steps: the seconds of a unit that each exchange or sum takes; best_*: if a rank pays
+    the fitted cost once per exchange and not for each message; simulator_*: what the simulation itself took."""
+    closed = True
+    ranks: Count
+    seconds_per_unit: Positive
+    efficiency: NotNegative
+    best_seconds_per_unit: Positive
+    best_efficiency: NotNegative
+    computing_seconds: Positive
+    steps: dict[str, NotNegative]
+    best_steps: dict[str, NotNegative]
+    remark: str
+    simulator_seconds: NotNegative
+    simulator_cpu_seconds: NotNegative
+    simulator_bytes: Natural
+
+
+@dataclass
+class Fitted(Record):
+    """A measurement on one and on two ranks that the simulator was fitted to; seconds per unit. computing_seconds: of
+    each of the two. messages, bytes: that follow one another in a unit."""
+    closed = True
+    app: App
+    rung: Text
+    one_seconds: Positive
+    computing_seconds: Positive
+    two_seconds: Positive
+    predicted_seconds: Positive
+    messages: NotNegative
+    bytes: NotNegative
 
 
 @dataclass
@@ -576,6 +634,9 @@ class Scale(Record):
     seal: Digest
     strong: list[Point] = field(default_factory=list)
     weak: list[Point] = field(default_factory=list)
+    predicted: list[Predicted] = field(default_factory=list)
+    simulation: Json = field(default_factory=dict)
+    fitted: list[Fitted] = field(default_factory=list)
 
 
 AnyResult = Union[Program, Run, Scale]

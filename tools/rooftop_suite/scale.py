@@ -1,27 +1,25 @@
-"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak.
+"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak; or simulated.
 
 Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone gets
 slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
 efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
-number of ranks is above 1, it takes the place of 1. Exposed communication is the share of a profiled solve that ranks,
-on average, spend in the timers of messages: the part that computation did not hide. It is from one solve with the
-timers on, and so slightly too large; one rank has none. Results are kept as in `rooftop run`: finished runs are not
-repeated.
+number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
+goes (phases.py). Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
+computation did not hide; one rank has none. Results are kept as in `rooftop run`: finished runs are not repeated.
+--simulate measures nothing, and predicts weak scaling from what was measured (simulate.py).
 """
 import argparse
 import math
 import os
-import re
 import shlex
 import sys
-from typing import NamedTuple, Optional
+from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, machine, programs, results
+from . import ENVIRONMENT, USAGE, VALID, Fault, Json, machine, programs, results, simulate
 from .cli import count, counts, minutes, seconds
+from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
 from .run import lock
-
-MESSAGES = ('halo', 'gather-scatter', 'allreduce')  # timers of the programs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--nonce', metavar='TEXT', help='a word from the buyer')
     add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
+    add('--simulate', metavar='PLATFORM', help='measure nothing, and predict weak scaling on --ranks of a machine, with '
+        "SimGrid: a JSON file, or gpu-fat-tree or cpu-fat-tree, which are shipped")
+    add('--measured', metavar='DIR', nargs='+', help='for --simulate: folders of rooftop scale with results on one and '
+        'on two ranks, of this app and others (default: that of --into)')
     programs.add_arguments(parser)
 
 
@@ -67,23 +69,6 @@ def divided(extents: str, by: int) -> str:
     return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
 
 
-def exposed_share(text: str, ranks: int) -> Optional[float]:
-    """Returns, from --profile's table, time in timers of messages over that of the whole solve. None: there is one rank,
-    no table, or no such timer (in nekbone on GPUs of one host a kernel does the exchange)."""
-    rows = re.findall(r'^ *([\w -]+?) +(\d+) +\S+@\d+ +\S+@\d+ +([\d.]+) ', text, re.M)
-    if ranks == 1 or not any(name in MESSAGES for name, _, _ in rows):
-        return None
-    times = [(name, int(calls) * float(average)) for name, calls, average in rows]
-    whole = times[0][1]
-    return min(1.0, sum(time for name, time in times if name in MESSAGES) / whole) if whole > 0 else None
-
-
-class Ran(NamedTuple):
-    """A run and what the program printed."""
-    result: Program
-    text: str
-
-
 class Scaling:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.program = args, programs.find(args.app, args.bindir)
@@ -97,24 +82,22 @@ class Scaling:
             value = getattr(args, name)
             self.common += [f'--{name}', str(value)] if value is not None else []
 
-    def there(self, json: str, output: str, command: str, words: list[str]) -> Optional[Ran]:
-        """Returns a finished run with the same command, or None."""
+    def there(self, json: str, command: str, words: list[str]) -> Optional[Program]:
+        """Returns the result of a finished run with the same command, or None."""
         try:
-            with open(output, encoding='utf-8', errors='replace') as file:
-                text = file.read()
             with open(command, encoding='utf-8') as file:
                 same = file.read() == shlex.join(words)
-            return Ran(results.load(json, Program, self.args.nonce or ''), text) if same else None
+            return results.load(json, Program, self.args.nonce or '') if same else None
         except (OSError, Fault):
             return None
 
-    def run(self, kind: str, ranks: int, extents: list[str]) -> Ran:
+    def run(self, kind: str, ranks: int, extents: list[str]) -> Program:
         """Runs the program once, unless it was run before; Fault if that gives no result."""
         name = f'{kind}-{ranks}-{self.args.app}'
         json, output = (os.path.join(self.args.into, f'{name}.{end}') for end in ('json', 'out'))
         command = os.path.join(self.args.into, f'.{name}.command')
         words = extents + self.common
-        kept = self.there(json, output, command, [self.program, *self.launcher, *words])
+        kept = self.there(json, command, [self.program, *self.launcher, *words])
         if kept:
             self.any = True
             return kept
@@ -132,11 +115,11 @@ class Scaling:
         self.any = True
         results.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
-        return Ran(got.result, got.ended.text)
+        return got.result
 
-    def fixed(self, ranks: int, ran: Ran) -> tuple[Ran, list[str]]:
+    def fixed(self, ranks: int, ran: Program) -> tuple[Program, list[str]]:
         """Returns a run of the problem that strong scaling divides, and the options that name the problem."""
-        extents = {name: str(ran.result.options[name]) for name in programs.EXTENTS[self.args.app]}
+        extents = {name: str(ran.options[name]) for name in programs.EXTENTS[self.args.app]}
         fitting = dict(extents)
         if self.args.app == 'nekbone':
             fitting['elements'] = divided(extents['elements'], divisor(self.ranks))
@@ -170,27 +153,65 @@ def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
     return more / less / (last.ranks / first.ranks) if more and less else None
 
 
-def point_of(kind: str, ranks: int, ran: Ran, before: list[Point]) -> Point:
-    rung = ran.result.rungs[0]
+def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
+    rung = ran.rungs[0]
+    phases = phases_of(rung.profile, ranks) or {}
+    whole = sum(phases.values())
     point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, spread=rung.spread,
                   seconds_per_unit=rung.seconds_per_unit, fom_flop_per_s=rung.fom_flop_per_s,
-                  exposed_share=exposed_share(ran.text, ranks))
+                  exposed_share=1 - phases['compute'] / whole if ranks > 1 and whole > 0 else None,
+                  phases={name: value / whole for name, value in phases.items()} if whole > 0 else {})
     point.efficiency = efficiency_of(kind, (before or [point])[0], point)
     return point
 
 
 def print_series(kind: str, points: list[Point]) -> None:
-    print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}{"exposed":>9}')
+    print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}'
+          + ''.join(f'{name:>10}' for name in PARTS))
     for point in points:
         if point.verdict is None:
             print(f'{"":8}{point.ranks:6}  no result: {point.why}')
             continue
-        exposed = f'{100 * point.exposed_share:.1f} %' if point.exposed_share is not None else '-'
-        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{(point.fom_flop_per_s or 0) / 1e9:10.2f}'
-              f'{100 * (point.spread or 0):7.1f} %{100 * (point.efficiency or 0):10.1f} %{exposed:>9}')
+        parts = ''.join(f'{100 * point.phases[name]:8.1f} %' if name in point.phases and (point.ranks > 1 or
+                        name == 'compute') else f'{"-":>10}' for name in PARTS)
+        rate = f'{point.fom_flop_per_s / 1e9:.2f}' if point.fom_flop_per_s else '-'
+        share = f'{100 * point.efficiency:.1f} %' if point.efficiency else '-'
+        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{100 * (point.spread or 0):7.1f} %'
+              f'{share:>12}{parts}{"" if point.verdict == "VALID" else f"  {point.verdict}"}')
+
+
+def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
+    return Scale.from_json({
+        'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
+        'over': over, 'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(),
+        'seal': results.ZEROS, **more})
+
+
+def main_simulate(args: argparse.Namespace) -> int:
+    """Predicts, and writes scale-APP-PLATFORM.json: the measurement that it rests on, and the predicted points."""
+    if not args.ranks or args.ranks[0] < 2:
+        raise Fault(USAGE, '--simulate: say for how many ranks: --ranks 8,64,512')
+    folder = args.into or f'scale-{args.app}'
+    found, basis = simulate.main(args.app, args.simulate, args.ranks, args.measured or [folder], args.bindir)
+    weak: list[Point] = []
+    for program in (found.pair.one, found.pair.two):
+        if program:
+            weak.append(point_of('weak', program.ranks, program, weak))
+    over = 'GPUs' if basis['platform']['over'] == 'GPUs' else 'ranks'
+    record = record_of(args, over, results.plain({
+        'weak': weak, 'predicted': found.points, 'fitted': found.fit.pairs, 'simulation': basis}))
+    results.make_folder(folder, USAGE)
+    name = os.path.splitext(os.path.basename(args.simulate))[0]
+    results.save(os.path.join(folder, f'scale-{args.app}-{name}.json'), record.to_json(), record.nonce)
+    simulate.print_points(found.points, over)
+    return VALID
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.simulate:
+        return main_simulate(args)
+    if args.measured:
+        raise Fault(USAGE, '--measured: for --simulate alone')
     args.into = args.into or f'scale-{args.app}'
     scaling, new = Scaling(args), not os.path.isdir(args.into)
     results.make_folder(args.into, USAGE)
@@ -198,11 +219,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
         found = {kind: scaling.series(kind) for kind in kinds}
-        scale = Scale.from_json({
-            'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
-            'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
-            'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), 'seal': results.ZEROS,
-            **results.plain(found)})
+        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', results.plain(found))
         results.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
     finally:
         os.close(held)

@@ -9,37 +9,30 @@
  * and need the same dQ again and again. With few warps per multiprocessor no other warp hides a
  * wait, so a warp asks early: during one record, dQ of the next is being loaded into registers, and
  * so is the place of the record after that. A colour waits for the one before only where there are
- * neighbours, and the kernel does all sweeps without the host. Advantage: memory sees long, regular
- * reads, whatever the lengths of the rows. Price: O is packed at set-up and cannot be shared with
- * other rungs; a row must fit into a record; blocks wait for each other once per colour.
+ * neighbours, and the kernel does all sweeps without the host, on several GPUs as on one
+ * (staged_steps.cuh). Advantage: memory sees long, regular reads, whatever the lengths of the rows.
+ * Price: O is packed at set-up and cannot be shared with other rungs; a row must fit into a record;
+ * blocks wait for each other once per colour.
  */
 #include "config.h"
 #include <cstring>
+#include "machine/comm.h"
 #include "staged.cuh"
+#include "staged_lists.cuh"
 
-struct mcpi_staged_data_t {
-    mcpi_staged_lists_t lists; /* device memory */
-    int chunks;
-    int32_t *first_row;     /* [chunks + 1] host */
-    uint64_t *right_at;     /* [rows] device: byte offset of the row's R in the records */
-    uint64_t *O_at, *LU_at; /* the same of its blocks and factors; NULL: nobody asked */
-    size_t bytes;           /* of the records */
-    double *right;          /* [rows][nb] device: R on its way into the records */
-    unsigned blocks;        /* of a grid that is resident */
-};
-
-/* Cuts the rows into chunks; fills first_row and colour where not NULL, and returns the number of
- * chunks. A chunk ends at its limits, and where a range of rows ends that `rows` may be called
- * for. */
-template <class K> static int cut(const mcpi_part_t *part, int32_t *first_row, int32_t *colour)
+/* Cuts the rows into chunks; fills the arrays where not NULL, and returns the number of chunks. A
+ * chunk ends at its limits, and where a range of rows ends that `rows` may be called for. */
+template <class K> static int cut(const mcpi_part_t *part, const mcpi_chunks_t &to)
 {
     int chunks = 0;
     for (int c = 0; c < part->colours; c++) {
         const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
         int64_t row = part->colour_start[c];
-        if (colour)
-            colour[c] = chunks;
-        for (int half = 0; half < 2; half++)
+        if (to.colour)
+            to.colour[c] = chunks;
+        for (int half = 0; half < 2; half++) {
+            if (half == 1 && to.interior)
+                to.interior[c] = chunks;
             while (row < ends[half]) {
                 int64_t next = row;
                 while (next < ends[half] && next - row < K::rows &&
@@ -51,26 +44,61 @@ template <class K> static int cut(const mcpi_part_t *part, int32_t *first_row, i
                           static_cast<long long>(row),
                           static_cast<long long>(part->start[row + 1] - part->start[row]),
                           K::blocks);
-                if (first_row)
-                    first_row[chunks] = static_cast<int32_t>(row);
+                if (to.first_row)
+                    to.first_row[chunks] = static_cast<int32_t>(row);
                 chunks++;
                 row = next;
             }
+        }
     }
-    if (colour)
-        colour[part->colours] = chunks;
-    if (first_row)
-        first_row[chunks] = static_cast<int32_t>(part->rows);
+    if (to.colour)
+        to.colour[part->colours] = chunks;
+    if (to.first_row)
+        to.first_row[chunks] = static_cast<int32_t>(part->rows);
     return chunks;
 }
 
 template <class K>
-static void pack(const mcpi_system_t *system, int64_t row, int64_t end, unsigned char *record)
+static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_chunks_t &chunks,
+                                            int k)
+{
+    const int64_t row = chunks.first_row[k], end = chunks.first_row[k + 1];
+    return layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
+                     static_cast<unsigned>(part->start[end] - part->start[row]));
+}
+
+template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
+{
+    mcpi_chunks_t chunks = {};
+    const auto colours = static_cast<size_t>(part->colours);
+    chunks.chunks = cut<K>(part, chunks);
+    const auto n = static_cast<size_t>(chunks.chunks);
+    chunks.first_row = RT_NEW(int32_t, n + 1, RT_HOST);
+    chunks.colour = RT_NEW(int32_t, colours + 1, RT_HOST);
+    chunks.interior = RT_NEW(int32_t, colours, RT_HOST);
+    chunks.offset = RT_NEW(uint32_t, n + 1, RT_HOST);
+    cut<K>(part, chunks);
+    uint64_t units = 0;
+    chunks.offset[0] = 0;
+    for (int k = 0; k < chunks.chunks; k++) {
+        units += layout_of_chunk<K>(part, chunks, k).end / 16;
+        RT_EXPECT(units <= UINT32_MAX, RT_MEMORY, "records of more than 64 GiB on one rank: %s",
+                  "use more ranks");
+        chunks.offset[k + 1] = static_cast<uint32_t>(units);
+    }
+    return chunks;
+}
+
+template <class K>
+static void pack(const mcpi_system_t *system, const mcpi_sends_t &sends, int64_t row, int64_t end,
+                 unsigned char *record)
 {
     const mcpi_part_t *part = system->part;
     const int64_t first = part->start[row];
-    const mcpi_record_head_t head = {static_cast<int32_t>(row), static_cast<int32_t>(end - row),
-                                     static_cast<int32_t>(part->start[end] - first), 0};
+    const int32_t copy = sends.start ? sends.start[row] : 0;
+    const mcpi_record_head_t head = {static_cast<int32_t>(row), static_cast<uint16_t>(end - row),
+                                     static_cast<uint16_t>(part->start[end] - first), copy,
+                                     sends.start ? sends.start[end] - copy : 0};
     const mcpi_record_layout_t at =
         layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(head.rows),
                   static_cast<unsigned>(head.blocks));
@@ -91,104 +119,9 @@ static void pack(const mcpi_system_t *system, int64_t row, int64_t end, unsigned
            sizeof(double) * K::nb * static_cast<size_t>(head.rows));
 }
 
-/* Finds which blocks of the grid have rows that are neighbours: data->lists.near. */
-static void find_near(const mcpi_part_t *part, const int32_t *colour, mcpi_staged_data_t *data)
+/* Returns how many blocks of the kernel are resident. */
+template <class K> static unsigned resident_blocks()
 {
-    const size_t blocks = data->blocks, rows = static_cast<size_t>(part->rows);
-    uint16_t *owner = RT_NEW(uint16_t, rows, RT_HOST);
-    uint8_t *is_near = RT_NEW(uint8_t, blocks * blocks, RT_HOST);
-    int32_t *start = RT_NEW(int32_t, blocks + 1, RT_HOST);
-    memset(is_near, 0, blocks * blocks);
-    const auto rows_of = [&](int c, size_t block, int64_t *first, int64_t *end) {
-        const int2 chunks = share_of(colour[c], colour[c + 1], static_cast<unsigned>(block),
-                                     static_cast<unsigned>(blocks));
-        *first = data->first_row[chunks.x];
-        *end = data->first_row[chunks.y];
-    };
-    for (int c = 0; c < part->colours; c++)
-        for (size_t b = 0; b < blocks; b++) {
-            int64_t row, end;
-            for (rows_of(c, b, &row, &end); row < end; row++)
-                owner[row] = static_cast<uint16_t>(b);
-        }
-#pragma omp parallel for schedule(static)
-    for (size_t b = 0; b < blocks; b++)
-        for (int c = 0; c < part->colours; c++) {
-            int64_t row, end;
-            for (rows_of(c, b, &row, &end); row < end; row++)
-                for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
-                    if (part->column[k] < part->rows) /* else a ghost, which no kernel writes */
-                        is_near[b * blocks + owner[part->column[k]]] = 1;
-        }
-    start[0] = 0;
-    for (size_t b = 0; b < blocks; b++) {
-        start[b + 1] = start[b];
-        for (size_t other = 0; other < blocks; other++)
-            start[b + 1] += other != b && is_near[b * blocks + other];
-    }
-    int32_t *near = RT_NEW(int32_t, static_cast<size_t>(start[blocks]), RT_HOST);
-    int32_t *next = near;
-    for (size_t b = 0; b < blocks; b++)
-        for (size_t other = 0; other < blocks; other++)
-            if (other != b && is_near[b * blocks + other])
-                *next++ = static_cast<int32_t>(other);
-    data->lists.near_start = mcpi_upload(start, blocks + 1);
-    data->lists.near = mcpi_upload(near, static_cast<size_t>(start[blocks]));
-    RT_FREE(near, RT_HOST);
-    RT_FREE(start, RT_HOST);
-    RT_FREE(is_near, RT_HOST);
-    RT_FREE(owner, RT_HOST);
-}
-
-template <class K> static void set_up_of(mcpi_view_t *view)
-{
-    const mcpi_system_t *system = view->system;
-    const mcpi_part_t *part = system->part;
-    mcpi_staged_data_t *data = RT_NEW(mcpi_staged_data_t, 1, RT_HOST);
-    *data = mcpi_staged_data_t();
-    const int chunks = cut<K>(part, nullptr, nullptr);
-    const auto n = static_cast<size_t>(chunks), rows = static_cast<size_t>(part->rows);
-    data->chunks = chunks;
-    data->first_row = RT_NEW(int32_t, n + 1, RT_HOST);
-    int32_t *colour = RT_NEW(int32_t, static_cast<size_t>(part->colours) + 1, RT_HOST);
-    uint32_t *offset = RT_NEW(uint32_t, n + 1, RT_HOST);
-    cut<K>(part, data->first_row, colour);
-    uint64_t units = 0;
-    offset[0] = 0;
-    for (int k = 0; k < chunks; k++) {
-        const int64_t row = data->first_row[k], end = data->first_row[k + 1];
-        units += layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
-                           static_cast<unsigned>(part->start[end] - part->start[row]))
-                     .end /
-                 16;
-        RT_EXPECT(units <= UINT32_MAX, RT_MEMORY, "records of more than 64 GiB on one rank: %s",
-                  "use more ranks");
-        offset[k + 1] = static_cast<uint32_t>(units);
-    }
-    unsigned char *record =
-        RT_NEW(unsigned char, 16 * static_cast<size_t>(offset[chunks]), RT_HOST);
-    uint64_t *right_at = RT_NEW(uint64_t, rows, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int k = 0; k < chunks; k++) {
-        const int64_t row = data->first_row[k], end = data->first_row[k + 1];
-        const mcpi_record_layout_t at =
-            layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
-                      static_cast<unsigned>(part->start[end] - part->start[row]));
-        pack<K>(system, row, end, record + 16 * static_cast<size_t>(offset[k]));
-        for (int64_t r = row; r < end; r++)
-            right_at[r] = 16 * static_cast<uint64_t>(offset[k]) + at.R +
-                          sizeof(double) * K::nb * static_cast<uint64_t>(r - row);
-    }
-    data->lists.record = mcpi_upload(record, 16 * static_cast<size_t>(offset[chunks]));
-    data->bytes = 16 * static_cast<size_t>(offset[chunks]);
-    data->lists.offset = mcpi_upload(offset, n + 1);
-    data->lists.colour = mcpi_upload(colour, static_cast<size_t>(part->colours) + 1);
-    data->right_at = mcpi_upload(right_at, rows);
-    data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
-    RT_FREE(record, RT_HOST);
-    RT_FREE(right_at, RT_HOST);
-    RT_FREE(offset, RT_HOST);
-
     const auto kernel = staged_sweeps<K>;
     int resident = 0;
     RT_CUDA(
@@ -198,10 +131,54 @@ template <class K> static void set_up_of(mcpi_view_t *view)
     RT_EXPECT(resident > 0, RT_ENVIRONMENT,
               "this GPU has too little shared memory: %u bytes per block are needed",
               K::shared_bytes);
-    data->blocks = static_cast<unsigned>(resident * rt_device_gpu()->multiprocessors);
-    data->lists.ended = RT_NEW(unsigned, data->blocks *MCPI_FLAG_APART, RT_DEVICE);
-    find_near(part, colour, data);
-    RT_FREE(colour, RT_HOST);
+    return static_cast<unsigned>(resident * rt_device_gpu()->multiprocessors);
+}
+
+/* Packs the records, and uploads them and their places. */
+template <class K>
+static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
+                        mcpi_staged_data_t *data)
+{
+    const mcpi_part_t *part = system->part;
+    const mcpi_chunks_t &chunks = data->chunks;
+    const auto rows = static_cast<size_t>(part->rows);
+    const size_t bytes = 16 * static_cast<size_t>(chunks.offset[chunks.chunks]);
+    unsigned char *record = RT_NEW(unsigned char, bytes, RT_HOST);
+    uint64_t *right_at = RT_NEW(uint64_t, rows, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int k = 0; k < chunks.chunks; k++) {
+        const int64_t row = chunks.first_row[k], end = chunks.first_row[k + 1];
+        const uint64_t at = 16 * static_cast<uint64_t>(chunks.offset[k]);
+        const unsigned R = layout_of_chunk<K>(part, chunks, k).R;
+        pack<K>(system, sends, row, end, record + at);
+        for (int64_t r = row; r < end; r++)
+            right_at[r] = at + R + sizeof(double) * K::nb * static_cast<uint64_t>(r - row);
+    }
+    data->lists.record = mcpi_upload(record, bytes);
+    data->lists.offset = mcpi_upload(chunks.offset, static_cast<size_t>(chunks.chunks) + 1);
+    data->right_at = mcpi_upload(right_at, rows);
+    data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
+    RT_FREE(record, RT_HOST);
+    RT_FREE(right_at, RT_HOST);
+}
+
+template <class K> static void set_up_of(mcpi_view_t *view)
+{
+    mcpi_staged_data_t *data = RT_NEW(mcpi_staged_data_t, 1, RT_HOST);
+    int32_t *first = RT_NEW(int32_t, static_cast<size_t>(rt_comm_size()) + 1, RT_HOST);
+    mcpi_sends_t sends = {};
+    *data = {};
+    data->chunks = new_chunks<K>(view->system->part);
+    data->blocks = resident_blocks<K>();
+    mcpi_staged_open(view, data, sizeof(typename K::Q), first);
+    if (rt_comm_size() == 1 || view->dq)
+        sends = mcpi_staged_connect(view, data, sizeof(typename K::Q), first);
+    new_records<K>(view->system, sends, data);
+    mcpi_sends_destroy(&sends);
+    RT_FREE(first, RT_HOST);
+    RT_FREE(data->chunks.colour, RT_HOST);
+    RT_FREE(data->chunks.interior, RT_HOST);
+    RT_FREE(data->chunks.offset, RT_HOST);
     view->data = data;
 }
 
@@ -209,13 +186,14 @@ template <class K>
 static void launch(const mcpi_view_t *view, int colours, int64_t sweeps, int first, int last,
                    void *dq)
 {
-    const mcpi_staged_data_t *data = static_cast<const mcpi_staged_data_t *>(view->data);
+    mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
     typename K::Q *to = static_cast<typename K::Q *>(dq);
     mcpi_staged_lists_t lists = data->lists;
+    unsigned begin = data->begin + 1;
     const auto kernel = staged_sweeps<K>;
-    RT_CUDA(cudaMemsetAsync(lists.ended, 0, data->blocks * MCPI_FLAG_APART * sizeof *lists.ended,
-                            rt_stream()));
-    void *arguments[] = {&lists, &colours, &sweeps, &first, &last, &to};
+    void *arguments[] = {&lists, &colours, &sweeps, &first, &last, &begin, &to};
+    if (colours > 0) /* all ranks count alike */
+        data->begin = begin + static_cast<unsigned>(colours * sweeps);
     /* cooperative: the launch fails unless all blocks are resident */
     RT_CUDA(cudaLaunchCooperativeKernel(kernel, dim3(data->blocks), dim3(32 * K::warps), arguments,
                                         K::shared_bytes, rt_stream()));
@@ -231,17 +209,14 @@ static void tear_down(mcpi_view_t *view)
     mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
     if (!data)
         return;
+    mcpi_staged_lists_destroy(view, data);
     RT_FREE(data->lists.record, RT_DEVICE);
     RT_FREE(data->lists.offset, RT_DEVICE);
-    RT_FREE(data->lists.colour, RT_DEVICE);
-    RT_FREE(data->lists.ended, RT_DEVICE);
-    RT_FREE(data->lists.near_start, RT_DEVICE);
-    RT_FREE(data->lists.near, RT_DEVICE);
     RT_FREE(data->right_at, RT_DEVICE);
     RT_FREE(data->O_at, RT_DEVICE);
     RT_FREE(data->LU_at, RT_DEVICE);
     RT_FREE(data->right, RT_DEVICE);
-    RT_FREE(data->first_row, RT_HOST);
+    RT_FREE(data->chunks.first_row, RT_HOST);
     RT_FREE(data, RT_HOST);
     view->data = nullptr;
 }
@@ -272,19 +247,17 @@ template <class K> static void list_places(const mcpi_part_t *part, mcpi_staged_
 {
     const auto rows = static_cast<size_t>(part->rows);
     uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
-    uint64_t record = 0;
-    for (int k = 0; k < data->chunks; k++) {
-        const int64_t row = data->first_row[k], end = data->first_row[k + 1];
-        const mcpi_record_layout_t at =
-            layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
-                      static_cast<unsigned>(part->start[end] - part->start[row]));
+    data->bytes = 0;
+    for (int k = 0; k < data->chunks.chunks; k++) {
+        const int64_t row = data->chunks.first_row[k], end = data->chunks.first_row[k + 1];
+        const mcpi_record_layout_t at = layout_of_chunk<K>(part, data->chunks, k);
         for (int64_t r = row; r < end; r++) {
-            O_at[r] =
-                record + at.O +
-                K::stride * K::size * static_cast<uint64_t>(part->start[r] - part->start[row]);
-            LU_at[r] = record + at.LU + sizeof(double) * K::nb2 * static_cast<uint64_t>(r - row);
+            const int64_t blocks = part->start[r] - part->start[row];
+            O_at[r] = data->bytes + at.O + K::stride * K::size * static_cast<uint64_t>(blocks);
+            LU_at[r] =
+                data->bytes + at.LU + sizeof(double) * K::nb2 * static_cast<uint64_t>(r - row);
         }
-        record += at.end;
+        data->bytes += at.end;
     }
     data->O_at = mcpi_upload(O_at, rows);
     data->LU_at = mcpi_upload(LU_at, rows);
@@ -308,16 +281,17 @@ static mcpi_places_t places(mcpi_view_t *view)
 /* Returns the chunk that begins with this row; chunks end where ranges do. */
 static int chunk_of(const mcpi_staged_data_t *data, int64_t row)
 {
-    int low = 0, high = data->chunks;
+    const int32_t *first_row = data->chunks.first_row;
+    int low = 0, high = data->chunks.chunks;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (data->first_row[middle] < row)
+        if (first_row[middle] < row)
             low = middle + 1;
         else
             high = middle;
     }
-    RT_EXPECT(data->first_row[low] == row, RT_ENVIRONMENT,
-              "rows from %lld on are not a range of rows", static_cast<long long>(row));
+    RT_EXPECT(first_row[low] == row, RT_ENVIRONMENT, "rows from %lld on are not a range of rows",
+              static_cast<long long>(row));
     return low;
 }
 
@@ -352,6 +326,8 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
     const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + rows * 32;
     bytes[RT_DEVICE] += records + rows * 8 * (nb + 1) + rows * 4;
     bytes[RT_HOST] += records + rows * (8 + 4 + 4);
+    if (config->counts.ghosts > 0) /* what ghosts ask of their owners, and the answers */
+        bytes[RT_HOST] += 3 * sizeof(double) * (rows + static_cast<double>(config->counts.ghosts));
 }
 
 extern "C" const mcpi_kernels_t mcpi_staged = {

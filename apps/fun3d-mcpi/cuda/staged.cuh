@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include "mcpi_cuda.cuh"
+#include "staged_steps.cuh"
 #include "machine/async.cuh"
 
 /* --- the record --- */
@@ -14,7 +15,9 @@
  * 1); columns; O, block after block at a stride that is odd in banks; LU of all rows; R of all
  * rows. */
 struct mcpi_record_head_t {
-    int32_t row, rows, blocks, zero;
+    int32_t row;
+    uint16_t rows, blocks;
+    int32_t copy, copies; /* of its rows on other GPUs: copy .. copy + copies - 1 of the list */
 };
 
 struct mcpi_record_layout_t {
@@ -85,52 +88,7 @@ template <class Form> struct staged_t {
                   "a block has a few warps, copies are aligned");
 };
 
-/* The lists that a kernel gets, in device memory. */
-struct mcpi_staged_lists_t {
-    const unsigned char *record;
-    const uint32_t *offset; /* [chunks + 1] in units of 16 bytes */
-    const int32_t *colour;  /* [colours + 1] first chunk of each */
-    unsigned *ended;        /* [blocks * MCPI_FLAG_APART] steps that each block has ended */
-    /* The neighbours of block b, which have rows whose dQ it reads:
-     * near[near_start[b]] .. near[near_start[b + 1] - 1]. */
-    const int32_t *near_start, *near;
-};
-
-/* Each flag has its own sector. */
-enum { MCPI_FLAG_APART = 8 };
-
-/* --- between colours --- */
-
-/* Ends a step and waits for the neighbours. Blocks of the grid go through the same steps, one per
- * colour. A block begins step k when the blocks whose rows are neighbours of its own have ended
- * step k - 1: they have then written all that it reads, and read all that it overwrites, because
- * being neighbours is mutual. Other blocks may be steps behind: no block waits for the slowest of
- * all. The release covers what the threads of a block wrote before; what they read later is not
- * older than what the acquire saw, because it invalidates L1. */
-__device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists, unsigned step)
-{
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        if (threadIdx.x == 0)
-            asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(lists.ended +
-                                                                     blockIdx.x * MCPI_FLAG_APART),
-                         "r"(step)
-                         : "memory");
-        const int end = lists.near_start[blockIdx.x + 1];
-        for (int k = lists.near_start[blockIdx.x] + static_cast<int>(threadIdx.x); k < end;
-             k += 32) {
-            const unsigned *flag = lists.ended + lists.near[k] * MCPI_FLAG_APART;
-            unsigned ended;
-            do
-                asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                             : "=r"(ended)
-                             : "l"(flag)
-                             : "memory");
-            while (ended < step);
-        }
-    }
-    __syncthreads();
-}
+/* --- loads of dQ --- */
 
 /* Loads through L1, and not as a constant: dQ changes from colour to colour. The compiler does not
  * move it across barriers, which are volatile too. */
@@ -216,11 +174,12 @@ __device__ __forceinline__ void gather_record(const unsigned char *record, const
 }
 
 /* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() as
- * soon as x is free. */
+ * soon as x is free. copies: NULL stores nothing on other GPUs. */
 template <class K, class Next>
-__device__ __forceinline__ void
-sweep_record(const unsigned char *record, typename K::Sum *product, double *right,
-             typename K::Q *dq, const typename K::Q (&x)[K::loads], int lane, Next next)
+__device__ __forceinline__ void sweep_record(const unsigned char *record, typename K::Sum *product,
+                                             double *right, typename K::Q *dq,
+                                             const typename K::Q (&x)[K::loads],
+                                             const mcpi_copy_t *copies, int lane, Next next)
 {
     using Sum = typename K::Sum;
     constexpr int nb = K::nb;
@@ -232,6 +191,10 @@ sweep_record(const unsigned char *record, typename K::Sum *product, double *righ
     const typename K::O *O = reinterpret_cast<const typename K::O *>(record + at.O);
     const double *LU = reinterpret_cast<const double *>(record + at.LU);
     const double *R = reinterpret_cast<const double *>(record + at.R);
+    const int n_copies = copies ? head.copies : 0;
+    mcpi_copy_t copy = {}; /* wanted at the end, so asked for now */
+    if (lane < n_copies)
+        copy = copies[head.copy + lane];
 #pragma unroll
     for (int k = 0; k < static_cast<int>(K::loads); k++) {
         const int t = 32 * k + lane;
@@ -276,59 +239,32 @@ sweep_record(const unsigned char *record, typename K::Sum *product, double *righ
     typename K::Q *to = dq + static_cast<size_t>(head.row) * nb;
     for (int t = lane; t < head.rows * nb; t += 32)
         __stcg(to + t, static_cast<typename K::Q>(right[t]));
+    store_ghosts<nb, typename K::Q>(copies + head.copy, n_copies, copy, right, lane);
 }
 
-/* Returns the chunks of a colour that a block takes: a range, so that they are neighbours. */
-__host__ __device__ __forceinline__ int2 share_of(int first, int last, unsigned block,
-                                                  unsigned blocks)
+/* Fills the block's share of each colour; with colours == 0, of the chunks first .. last - 1. */
+__device__ __forceinline__ void fetch_shares(const mcpi_staged_lists_t &lists, int colours,
+                                             int first, int last, mcpi_share_t *share)
 {
-    const int64_t n = last - first;
-    return make_int2(first + static_cast<int>(n * block / blocks),
-                     first + static_cast<int>(n * (block + 1) / blocks));
+    for (int c = threadIdx.x; c < colours; c += blockDim.x)
+        share[c] = lists.share[blockIdx.x * colours + c];
+    if (colours == 0 && threadIdx.x == 0) {
+        const int64_t n = last - first, block = blockIdx.x, blocks = gridDim.x;
+        const int from = first + static_cast<int>(n * block / blocks);
+        share[0] = {from, 0, from, first + static_cast<int>(n * (block + 1) / blocks) - from};
+    }
 }
 
-__device__ __forceinline__ int2 share(int first, int last)
-{
-    return share_of(first, last, blockIdx.x, gridDim.x);
-}
-
-/* Goes through the chunks of this block, in the order of all its sweeps, as one warp of it meets
- * them: every K::warps-th, across the ends of colours and sweeps. */
-struct mcpi_staged_walk_t {
-    const int *colour; /* [colours + 1] shared memory */
-    int colours;
-    int64_t sweeps; /* left, this one included; 0: at the end */
-    int at;         /* colour */
-    int2 chunks;    /* of the colour */
-    int chunk;      /* >= chunks.y: no chunk is left in this colour */
-
-    __device__ __forceinline__ mcpi_staged_walk_t(const int *colour_, int colours_, int64_t sweeps_,
-                                                  int first)
-        : colour(colour_), colours(colours_), sweeps(sweeps_), at(0),
-          chunks(share(colour[0], colour[1])), chunk(chunks.x + first)
-    {
-    }
-
-    __device__ __forceinline__ void next_colour()
-    {
-        const int beyond = chunk - chunks.y;
-        if (++at == colours) {
-            at = 0;
-            sweeps--;
-        }
-        chunks = share(colour[at], colour[at + 1]);
-        chunk = chunks.x + beyond;
-    }
-};
-
-/* With colours == 0: chunks first .. last - 1, once. */
+/* With colours == 0: chunks first .. last - 1, once, and other GPUs learn nothing of it. begin: the
+ * number of the launch; its steps have the numbers that follow. */
 template <class K>
 __global__ void __launch_bounds__(32 * K::warps, 1)
     staged_sweeps(const mcpi_staged_lists_t lists, int colours, int64_t sweeps, int first, int last,
-                  typename K::Q *dq)
+                  unsigned begin, typename K::Q *dq)
 {
     extern __shared__ __align__(128) unsigned char staged_shared[];
-    __shared__ int colour_start[MCPI_MAX_COLOURS + 1];
+    __shared__ mcpi_share_t share[MCPI_MAX_COLOURS];
+    __shared__ unsigned boundary_records; /* done in this launch */
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned char *mine = staged_shared + warp * K::warp_bytes;
     typename K::Sum *product =
@@ -336,8 +272,10 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     double *right = reinterpret_cast<double *>(mine + K::ring * K::record_bytes + K::product_bytes);
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
     const int phases = colours == 0 ? 1 : colours;
-    for (int c = threadIdx.x; c <= phases; c += blockDim.x)
-        colour_start[c] = colours > 0 ? lists.colour[c] : c == 0 ? first : last;
+    const bool far = colours > 0 && has_far(lists);
+    fetch_shares(lists, colours, first, last, share);
+    if (threadIdx.x == 0)
+        boundary_records = 0;
     if (lane == 0) {
         for (unsigned k = 0; k < K::ring; k++)
             rt_barrier_init(full + k, RT_BULK_ARRIVALS);
@@ -347,14 +285,14 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
 
     /* The next record to fetch, perhaps of a later colour or sweep. Its place is looked up one
      * record before it is fetched. */
-    mcpi_staged_walk_t ahead(colour_start, phases, sweeps, warp);
+    mcpi_staged_walk_t ahead(share, phases, sweeps, warp);
     uint32_t from = 0, to = 0;
     const auto look_up = [&]() {
-        while (ahead.sweeps > 0 && ahead.chunk >= ahead.chunks.y)
+        while (ahead.sweeps > 0 && !ahead.has_chunk())
             ahead.next_colour();
         if (ahead.sweeps > 0) {
-            from = __ldg(lists.offset + ahead.chunk);
-            to = __ldg(lists.offset + ahead.chunk + 1);
+            from = __ldg(lists.offset + ahead.chunk());
+            to = __ldg(lists.offset + ahead.chunk() + 1);
         }
     };
     const auto fetch = [&](unsigned slot) {
@@ -362,39 +300,59 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             rt_bulk_copy<true>(mine + slot * K::record_bytes,
                                lists.record + 16 * static_cast<size_t>(from), 16 * (to - from),
                                full + slot, lane);
-        ahead.chunk += K::warps;
+        ahead.place += K::warps;
         look_up();
     };
     look_up();
     for (unsigned k = 0; k < K::ring; k++)
         fetch(k);
+    mcpi_watch_t watch = {};
+    if (colours > 0)
+        watch = watch_near(lists);
+    if (far) {
+        if (warp == 0)
+            raise_flags(lists, begin);
+        wait_for_blocks(lists, watch, begin, true);
+        __syncthreads();
+    }
 
+    const mcpi_copy_t *copies = far ? lists.copy : nullptr;
     typename K::Q x[K::loads];
-    unsigned done = 0, step = 0;
+    unsigned done = 0, step = begin, due = 0;
     const auto gather_next = [&]() {
         const unsigned slot = done % K::ring;
         rt_barrier_wait(full + slot, done / K::ring % 2);
         gather_record<K>(mine + slot * K::record_bytes, dq, x, lane);
     };
-    for (mcpi_staged_walk_t here(colour_start, phases, sweeps, warp);;) {
-        if (here.chunk < here.chunks.y)
+    for (mcpi_staged_walk_t here(share, phases, sweeps, warp);;) {
+        step++;
+        due += here.now.boundaries;
+        if (far && warp == 0 && here.now.boundaries == 0)
+            raise_flags(lists, step);
+        if (here.has_chunk())
             gather_next();
-        while (here.chunk < here.chunks.y) {
+        while (here.has_chunk()) {
             const unsigned slot = done % K::ring;
-            here.chunk += K::warps;
+            const bool boundary = here.is_boundary();
+            here.place += K::warps;
             done++;
-            sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, lane, [&]() {
-                if (here.chunk < here.chunks.y)
-                    gather_next();
-            });
+            sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, copies, lane,
+                            [&]() {
+                                if (here.has_chunk())
+                                    gather_next();
+                            });
             __syncwarp(); /* all lanes have read the record */
             fetch(slot);
+            if (far && boundary)
+                boundary_done(lists, &boundary_records, due, step);
         }
         here.next_colour();
         if (here.sweeps == 0)
             break;
-        end_step(lists, ++step);
+        end_step(lists, watch, step);
     }
+    if (far)
+        wait_for_blocks(lists, watch, step, true);
 }
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 #include <string.h>
+#include "base/sort.h"
 #include "march.h"
 
 static const void *there(const mcpi_march_t *m, const void *host, size_t n, size_t size)
@@ -61,7 +62,16 @@ static void take_turn(mcpi_march_t *m)
 {
     const size_t rows = (size_t)m->field.rows;
     uint32_t *turn = RT_NEW(uint32_t, rows, RT_HOST);
-    mcpi_list_by_hilbert(m->problem->geometry->x, m->field.rows, turn);
+    uint64_t *key = RT_NEW(uint64_t, rows, RT_HOST);
+    uint8_t *own = RT_NEW(uint8_t, rows, RT_HOST);
+    memset(own, 1, rows);
+    const mcpi_piece_t all = {.vertices = m->field.rows, .own = own};
+    mcpi_hilbert_keys(&all, m->problem->geometry->x, key);
+    for (size_t i = 0; i < rows; i++)
+        turn[i] = (uint32_t)i;
+    rt_sort(key, turn, m->field.rows);
+    RT_FREE(own, RT_HOST);
+    RT_FREE(key, RT_HOST);
     m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
     RT_FREE(turn, RT_HOST);
 }

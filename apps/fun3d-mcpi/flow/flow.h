@@ -40,7 +40,7 @@ typedef struct mcpi_geometry {
 } mcpi_geometry_t;
 /* Takes the rows of the part from a source that is a flow. */
 mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_t *part,
-                                   const int32_t *vertex, bool viscous);
+                                   bool viscous);
 void mcpi_geometry_destroy(mcpi_geometry_t *geometry);
 /* Returns the most bytes of a geometry. */
 double mcpi_geometry_memory(const mcpi_counts_t *counts);

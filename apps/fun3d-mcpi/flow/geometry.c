@@ -9,20 +9,13 @@
 
 /* --- from the source --- */
 
-/* Returns the place of a row or ghost in the source. */
-static int64_t place_of(const mcpi_part_t *part, const int32_t *vertex, int64_t row)
-{
-    return vertex[part->global[row]];
-}
-
-static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const mcpi_part_t *part,
-                         const int32_t *vertex)
+static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const mcpi_part_t *part)
 {
     const mcpi_flow_data_t *f = source->data;
     const mcpi_graph_t *graph = source->graph;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows; i++) {
-        const int64_t v = place_of(part, vertex, i), first = graph->start[v];
+        const int64_t v = mcpi_piece_find(source->piece, part->vertex[i]), first = graph->start[v];
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
             const int64_t entry = first + part->place[k];
             memcpy(g->n + 3 * k, f->n + 3 * entry, 3 * sizeof(double));
@@ -32,16 +25,17 @@ static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const 
     }
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows + part->ghosts; i++)
-        memcpy(g->x + 3 * i, source->x + 3 * place_of(part, vertex, i), 3 * sizeof(double));
+        memcpy(g->x + 3 * i, source->x + 3 * mcpi_piece_find(source->piece, part->vertex[i]),
+               3 * sizeof(double));
 }
 
 /* Fills the sides in order. All that closes a cell and is neither wall nor slip is far field. */
 static void take_sides(mcpi_geometry_t *g, const mcpi_source_t *source, const mcpi_part_t *part,
-                       const int32_t *vertex, bool viscous)
+                       bool viscous)
 {
     const mcpi_flow_data_t *f = source->data;
     for (int64_t i = 0; i < part->rows; i++) {
-        const int64_t v = place_of(part, vertex, i);
+        const int64_t v = mcpi_piece_find(source->piece, part->vertex[i]);
         const double *all = f->boundary + 3 * v;
         g->side_of[i] = -1;
         if (all[0] == 0 && all[1] == 0 && all[2] == 0 && !f->wall[v])
@@ -112,7 +106,7 @@ static void derive(mcpi_geometry_t *g, const mcpi_part_t *part)
 }
 
 mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_t *part,
-                                   const int32_t *vertex, bool viscous)
+                                   bool viscous)
 {
     const size_t rows = (size_t)part->rows, all = (size_t)(part->rows + part->ghosts);
     const size_t entries = (size_t)part->start[part->rows];
@@ -129,8 +123,8 @@ mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_
                            .side_of = RT_NEW(int32_t, rows, RT_HOST),
                            .side = RT_NEW(mcpi_side_t, rows, RT_HOST),
                            .length = ((const mcpi_flow_data_t *)source->data)->length};
-    take_entries(g, source, part, vertex);
-    take_sides(g, source, part, vertex, viscous);
+    take_entries(g, source, part);
+    take_sides(g, source, part, viscous);
     derive(g, part);
     for (size_t k = 0; k < entries; k++)
         g->faces += mcpi_dot(g->n + 3 * k, g->n + 3 * k) > 0;

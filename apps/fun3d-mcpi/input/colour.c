@@ -1,360 +1,330 @@
 /*
- * colour.c - few colours of equal size, such that no two neighbours have the same colour.
+ * colour.c - few colours of equal size, such that no two neighbours have the same colour, by all
+ * ranks together: the same on any number of ranks and threads.
  *
- * Greedy: each row in turn gets the lowest colour that none of its neighbours has. Greedy runs
- * again in an order in which the rows of a colour follow each other (Culberson's iterated greedy).
- * That never needs more colours, and with the last colour first often fewer, because the rows that
- * were hardest to place now choose first. (Largest colour first is no better on meshes, and a
- * second such pass does nothing.) Rows of a colour are not neighbours, so all threads can work on
- * them at once, and the result is the same as with one thread.
+ * First colours (Jones and Plassmann): each vertex gets the lowest colour that no neighbour of
+ * higher priority has, once those have theirs. On the wing, vertices in even layers from the wall
+ * come first, and then a hash of the number decides: chains of vertices that wait for each other
+ * are short, and ranks exchange some 15 times. Without the layers, greedy at random needs one or
+ * two colours more, and what follows does not save them. Vertices of a file come in the order of
+ * their numbers, which on a regular mesh is much better than at random (8 colours of a lattice, not
+ * 14); the price is a wave that runs through the mesh, with an exchange wherever it changes ranks,
+ * some hundreds.
+ *
+ * Then greedy runs again in an order in which the vertices of a colour follow each other
+ * (Culberson's iterated greedy), the last colour first. That never needs more colours, and often
+ * fewer, because those that were hardest to place now choose first. Vertices of a colour are not
+ * neighbours, so all ranks work on a colour at once, and exchange after it.
  *
  * Few colours mean few barriers and messages per sweep. Greedy makes the first colours large and
- * the last ones tiny, which leaves a device idle. So rows then move to smaller colours: first one
- * by one, and when no more can move alone, together with the rows that block them. A component of
- * the graph of two colours (a Kempe chain) may always swap the two. The price is time, about as
- * much as making the graph takes.
+ * the last ones tiny, which leaves a device idle. So vertices then move to smaller colours: colour
+ * by colour, each vertex to the smallest that it may have. A histogram of hashes, summed over the
+ * ranks, tells all of them which vertices move, from all over the mesh, so that every range of it
+ * stays balanced too. Two rounds bring a mesh to within half a per cent. Price: a graph of two
+ * colours, where no vertex can move alone, stays as it is.
  */
 #include "config.h"
 #include "input.h"
 #include <inttypes.h>
 #include <string.h>
+#include "base/sort.h"
 
-enum { NONE = 255 };
+enum { NONE = MCPI_MAX_COLOURS };
+enum { PRIORITY_STREAM = 1, MOVE_STREAM = 2 };
 
-/* --- greedy --- */
+typedef struct {
+    const mcpi_graph_t *graph;
+    const mcpi_piece_t *piece;
+    bool local;       /* ghosts have no colour, and each rank has its own sizes */
+    uint16_t *colour; /* [vertices] */
+    int colours;
+    int64_t size[MCPI_MAX_COLOURS], all; /* vertices of each colour, and of all */
+} state_t;
+
+/* --- ranks --- */
+
+static void sum(const state_t *s, int64_t *x, int n)
+{
+    if (!s->local)
+        rt_comm_sum_i64(x, n);
+}
+
+static void update(const state_t *s)
+{
+    if (!s->local)
+        mcpi_piece_update(s->piece, RT_F16, 1, s->colour); /* 16 bits each: copied as they are */
+}
+
+/* Sets the sizes, and the number of colours of all ranks. */
+static void count_colours(state_t *s)
+{
+    double most = 0;
+    memset(s->size, 0, sizeof s->size);
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        if (s->piece->own[v])
+            s->size[s->colour[v]]++;
+    sum(s, s->size, MCPI_MAX_COLOURS);
+    for (int c = 0; c < MCPI_MAX_COLOURS; c++)
+        most = s->size[c] > 0 ? c + 1 : most;
+    rt_comm_max(&most, 1);
+    s->colours = (int)most;
+}
+
+/* --- one vertex --- */
 
 /* Returns the set of the neighbours' colours: bit c is set if a neighbour has colour c. */
-static inline uint64_t taken(const mcpi_graph_t *graph, const uint8_t *colour, int64_t i)
+static inline uint64_t taken(const state_t *s, int64_t v)
 {
     uint64_t set = 0;
-    for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
-        uint8_t c = colour[graph->neighbour[k]];
+    for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
+        const uint16_t c = s->colour[s->graph->neighbour[k]];
         set |= (uint64_t)(c < MCPI_MAX_COLOURS) << (c % MCPI_MAX_COLOURS);
     }
     return set;
 }
 
 /* Returns the lowest colour that is not in the set; NONE if all are. */
-static inline uint8_t lowest(uint64_t set)
+static inline uint16_t lowest(uint64_t set)
 {
-    for (int c = 0; c < MCPI_MAX_COLOURS; c++)
+    for (uint16_t c = 0; c < MCPI_MAX_COLOURS; c++)
         if ((set >> c & 1) == 0)
-            return (uint8_t)c;
+            return c;
     return NONE;
 }
 
-/* name: what messages call each row; NULL: its number. */
-static void greedy(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colour)
+/* --- first colours --- */
+
+static bool comes_before(const uint64_t *key, int64_t a, int64_t b)
 {
-    if (graph->rows > 0)
-        memset(colour, NONE, (size_t)graph->rows);
-    for (int64_t i = 0; i < graph->rows; i++) {
-        colour[i] = lowest(taken(graph, colour, i));
-        if (colour[i] == NONE)
-            rt_refuse(RT_USAGE,
-                      "row %" PRId64 " has neighbours of %d colours, and there are no more: the "
-                      "matrix is too dense for sweeps by colour",
-                      name ? name[i] : i, MCPI_MAX_COLOURS);
+    return key[a] != key[b] ? key[a] < key[b] : a < b;
+}
+
+/* Returns whether all neighbours of higher priority have their colours. */
+static bool is_ready(const state_t *s, const uint64_t *key, int64_t v)
+{
+    for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
+        const int32_t w = s->graph->neighbour[k];
+        if (s->colour[w] == NONE && !(s->local && !s->piece->own[w]) && comes_before(key, w, v))
+            return false;
     }
+    return true;
+}
+
+/* Returns the own vertices in the order of priority, and their number in *n; key: of all. */
+static uint32_t *list_by_priority(const state_t *s, const uint8_t *odd, uint64_t *key, int64_t *n)
+{
+    const mcpi_piece_t *piece = s->piece;
+    uint64_t *own = RT_NEW(uint64_t, (size_t)piece->vertices, RT_HOST);
+    uint32_t *list = RT_NEW(uint32_t, (size_t)piece->vertices, RT_HOST);
+    *n = 0;
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        const uint64_t hash = rt_hash((uint64_t)piece->number[v], PRIORITY_STREAM);
+        key[v] = odd ? (uint64_t)odd[v] << 63 | hash >> 1 : 0;
+        if (!piece->own[v])
+            continue;
+        own[*n] = key[v];
+        list[(*n)++] = (uint32_t)v;
+    }
+    rt_sort(own, list, *n); /* stable: equal keys in ascending number */
+    RT_FREE(own, RT_HOST);
+    return list;
+}
+
+/* Colours in rounds; in each, the list is gone through once, so that only vertices which wait for a
+ * ghost are left. */
+static void colour_first(state_t *s, const uint8_t *odd)
+{
+    uint64_t *key = RT_NEW(uint64_t, (size_t)s->piece->vertices, RT_HOST);
+    int64_t n, left = 1;
+    uint32_t *list = list_by_priority(s, odd, key, &n);
+    char why[160] = "";
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        s->colour[v] = NONE;
+    while (left > 0) {
+        int64_t waiting = 0;
+        for (int64_t i = 0; i < n && !why[0]; i++) {
+            const uint32_t v = list[i];
+            if (!is_ready(s, key, v)) {
+                list[waiting++] = v;
+                continue;
+            }
+            s->colour[v] = lowest(taken(s, v));
+            if (s->colour[v] == NONE)
+                snprintf(why, sizeof why,
+                         "row %" PRId64 " has neighbours of %d colours, and there are no more: the "
+                         "matrix is too dense for sweeps by colour",
+                         s->piece->number[v], MCPI_MAX_COLOURS);
+        }
+        if (rt_comm_agree(why, sizeof why) >= 0)
+            rt_refuse(RT_USAGE, "%s", why);
+        left = n = waiting;
+        sum(s, &left, 1);
+        update(s);
+        if (s->local)
+            break;
+    }
+    RT_FREE(key, RT_HOST);
+    RT_FREE(list, RT_HOST);
 }
 
 /* --- iterated greedy --- */
 
-/* Fills size[MCPI_MAX_COLOURS] and returns the number of colours. */
-static int count_colours(const mcpi_graph_t *graph, const uint8_t *colour, int64_t *size)
+/* Lists own vertices by colour; the c-th colour's begin at first[c]. */
+static void list_by_colour(const state_t *s, int32_t *list, int64_t *first)
 {
-    int colours = MCPI_MAX_COLOURS;
-    memset(size, 0, MCPI_MAX_COLOURS * sizeof *size);
-    for (int64_t i = 0; i < graph->rows; i++)
-        size[colour[i]]++;
-    while (colours > 0 && size[colours - 1] == 0)
-        colours--;
-    return colours;
-}
-
-/* Lists the rows by colour, the last colour first; the k-th colour's rows begin at first[k]. */
-static void list_by_colour(const uint8_t *colour, int64_t rows, const int64_t *size, int colours,
-                           int32_t *list, int64_t *first)
-{
-    int64_t next[MCPI_MAX_COLOURS];
+    int64_t next[MCPI_MAX_COLOURS + 1] = {0};
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        if (s->piece->own[v])
+            next[s->colour[v] + 1]++;
     first[0] = 0;
-    for (int k = 0; k < colours; k++) {
-        next[colours - 1 - k] = first[k];
-        first[k + 1] = first[k] + size[colours - 1 - k];
-    }
-    for (int64_t i = 0; i < rows; i++)
-        list[next[colour[i]]++] = (int32_t)i;
+    for (int c = 0; c < MCPI_MAX_COLOURS; c++)
+        first[c + 1] = next[c + 1] += next[c];
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        if (s->piece->own[v])
+            list[next[s->colour[v]]++] = (int32_t)v;
 }
 
-static int iterate(const mcpi_graph_t *graph, int colours, uint8_t *colour, int32_t *list)
+static void iterate(state_t *s, int32_t *list)
 {
-    int64_t size[MCPI_MAX_COLOURS], first[MCPI_MAX_COLOURS + 1];
-    count_colours(graph, colour, size);
-    list_by_colour(colour, graph->rows, size, colours, list, first);
-    memset(colour, NONE, (size_t)graph->rows);
-    for (int k = 0; k < colours; k++) {
+    int64_t first[MCPI_MAX_COLOURS + 1];
+    list_by_colour(s, list, first);
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        s->colour[v] = NONE;
+    for (int c = s->colours - 1; c >= 0; c--) {
 #pragma omp parallel for schedule(static)
-        for (int64_t j = first[k]; j < first[k + 1]; j++)
-            colour[list[j]] = lowest(taken(graph, colour, list[j]));
+        for (int64_t j = first[c]; j < first[c + 1]; j++)
+            s->colour[list[j]] = lowest(taken(s, list[j]));
+        update(s);
     }
-    return count_colours(graph, colour, size);
+    count_colours(s);
 }
 
-static int find_colours(const mcpi_graph_t *graph, const int32_t *name, uint8_t *colour,
-                        int32_t *list)
+/* --- balance --- */
+
+enum { BINS = 256 };
+static uint64_t bin_of(const state_t *s, int64_t v, int round)
 {
-    enum { PASSES = 6 };
-    int64_t size[MCPI_MAX_COLOURS];
-    greedy(graph, name, colour);
-    int colours = count_colours(graph, colour, size);
-    for (int pass = 0; pass < PASSES && colours > 2; pass++)
-        colours = iterate(graph, colours, colour, list);
-    return colours;
-}
-
-/* --- balance: single rows --- */
-
-typedef struct {
-    const mcpi_graph_t *graph;
-    uint8_t *colour;
-    int colours;
-    int64_t size[MCPI_MAX_COLOURS];
-    int32_t *queue; /* [rows] */
-    uint8_t *seen;  /* [rows] */
-} balance_t;
-
-/* Returns half a per cent of the mean, at least one row. */
-static int64_t tolerance(const balance_t *b)
-{
-    int64_t mean = b->graph->rows / b->colours;
-    return mean / 200 > 1 ? mean / 200 : 1;
-}
-
-static int extreme(const balance_t *b, bool largest)
-{
-    int best = 0;
-    for (int c = 1; c < b->colours; c++)
-        if (largest ? b->size[c] > b->size[best] : b->size[c] < b->size[best])
-            best = c;
-    return best;
-}
-
-static bool is_balanced(const balance_t *b)
-{
-    return b->size[extreme(b, true)] - b->size[extreme(b, false)] <= tolerance(b);
-}
-
-/* Moves row i to the smallest colour that it may have, if that is smaller than its own. */
-static bool move(balance_t *b, int64_t i)
-{
-    const int own = b->colour[i];
-    int best = own;
-    if (b->size[own] * b->colours <= b->graph->rows)
-        return false; /* not above the mean */
-    uint64_t set = taken(b->graph, b->colour, i);
-    for (int c = 0; c < b->colours; c++)
-        if ((set >> c & 1) == 0 && b->size[c] < b->size[best])
-            best = c;
-    if (b->size[own] - b->size[best] < 2)
-        return false;
-    b->size[own]--;
-    b->size[best]++;
-    b->colour[i] = (uint8_t)best;
-    return true;
-}
-
-/* Tries every row in each round, but in 16 passes of every 16th row (by a hash), so that the rows
- * that move are from all over the graph, and ranges of it stay balanced too. */
-static void move_rows(balance_t *b)
-{
-    enum { ROUNDS = 8, PASSES = 16 };
-    for (int round = 0; round < ROUNDS && !is_balanced(b); round++) {
-        int64_t moved = 0;
-        for (uint64_t pass = 0; pass < PASSES && !is_balanced(b); pass++)
-            for (int64_t i = 0; i < b->graph->rows; i++)
-                if (rt_hash((uint64_t)i, (uint64_t)round) % PASSES == pass)
-                    moved += move(b, i);
-        if (moved <= b->graph->rows / 1000)
-            return;
-    }
-}
-
-/* --- balance: chains --- */
-
-/* Puts the rows that are connected with row i through colours `large` and `small` into the queue.
- * Returns how many there are; *excess: how many more are `large` than `small`. */
-static int64_t find_chain(balance_t *b, int64_t i, int large, int small, int64_t *excess)
-{
-    const mcpi_graph_t *graph = b->graph;
-    int64_t tail = 0;
-    *excess = 0;
-    b->queue[tail++] = (int32_t)i;
-    b->seen[i] = 1;
-    for (int64_t at = 0; at < tail; at++) {
-        const int32_t v = b->queue[at];
-        const int other = b->colour[v] == large ? small : large;
-        *excess += b->colour[v] == large ? 1 : -1;
-        for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++) {
-            const int32_t w = graph->neighbour[k];
-            if (b->colour[w] == other && !b->seen[w]) {
-                b->seen[w] = 1;
-                b->queue[tail++] = w;
-            }
-        }
-    }
-    return tail;
-}
-
-/* Swaps the colours of chains until the two are about equal. Returns how many rows that moved. */
-static int64_t swap_chains(balance_t *b, int large, int small)
-{
-    const int64_t before = b->size[large];
-    memset(b->seen, 0, (size_t)b->graph->rows);
-    for (int64_t i = 0; i < b->graph->rows && b->size[large] - b->size[small] > 1; i++) {
-        int64_t excess;
-        if (b->colour[i] != large || b->seen[i])
-            continue;
-        int64_t n = find_chain(b, i, large, small, &excess);
-        if (excess <= 0 || 2 * excess > b->size[large] - b->size[small])
-            continue;
-        for (int64_t k = 0; k < n; k++) {
-            uint8_t *c = &b->colour[b->queue[k]];
-            *c = (uint8_t)(*c == large ? small : large);
-        }
-        b->size[large] -= excess;
-        b->size[small] += excess;
-    }
-    return before - b->size[large];
+    return rt_hash((uint64_t)s->piece->number[v] + ((uint64_t)round << 48), MOVE_STREAM) % BINS;
 }
 
 /* Lists the colours, largest first. */
-static void list_by_size(const balance_t *b, int *order)
+static void list_by_size(const state_t *s, int *order)
 {
-    for (int c = 0; c < b->colours; c++) {
+    for (int c = 0; c < s->colours; c++) {
         int at = c;
-        for (; at > 0 && b->size[order[at - 1]] < b->size[c]; at--)
+        for (; at > 0 && s->size[order[at - 1]] < s->size[c]; at--)
             order[at] = order[at - 1];
         order[at] = c;
     }
 }
 
-/* Tries the largest colour with the smallest, the next smallest ..., then the next largest. Returns
- * whether rows moved. */
-static bool swap_any(balance_t *b)
+/* Returns the smallest colour that v may have and that is smaller than its own; NONE if none is. */
+static uint16_t smallest(const state_t *s, int64_t v)
 {
-    int order[MCPI_MAX_COLOURS];
-    list_by_size(b, order);
-    for (int l = 0; l < b->colours; l++)
-        for (int s = b->colours - 1; s > l; s--)
-            if (b->size[order[l]] - b->size[order[s]] > 1 && swap_chains(b, order[l], order[s]) > 0)
-                return true;
-    return false;
+    const uint64_t set = taken(s, v);
+    int best = s->colour[v];
+    for (int c = 0; c < s->colours; c++)
+        if ((set >> c & 1) == 0 && s->size[c] < s->size[best])
+            best = c;
+    return s->size[s->colour[v]] - s->size[best] < 2 ? NONE : (uint16_t)best;
 }
 
-static void balance(const mcpi_graph_t *graph, uint8_t *colour, int colours, int32_t *queue)
+/* Decides how many of the wishes for each colour come true: cut[t] bins. Returns how many vertices
+ * move, and corrects the sizes. */
+static int64_t grant(state_t *s, int from, int64_t (*wish)[BINS], const int *order, int *cut)
 {
-    enum { SWAPS = 200 };
-    balance_t b = {.graph = graph, .colour = colour, .colours = colours, .queue = queue};
-    count_colours(graph, colour, b.size);
-    if (colours < 2)
+    const int64_t mean = s->all / s->colours;
+    int64_t excess = s->size[from] - mean, moved = 0;
+    for (int k = s->colours - 1; k >= 0; k--) {
+        const int to = order[k];
+        const int64_t half = (s->size[from] - s->size[to]) / 2, room = mean - s->size[to];
+        int64_t quota = room > 0 && room < half ? room : half, count = 0;
+        quota = quota > excess ? excess : quota;
+        cut[to] = 0;
+        while (cut[to] < BINS && count + wish[to][cut[to]] <= quota)
+            count += wish[to][cut[to]++];
+        s->size[to] += count;
+        s->size[from] -= count;
+        excess -= count;
+        moved += count;
+    }
+    return moved;
+}
+
+/* Moves vertices of a colour that is above the mean. They are no neighbours, so the wishes do not
+ * depend on each other. */
+static int64_t shed(state_t *s, int from, const int *order, int round, uint16_t *wanted)
+{
+    int64_t(*wish)[BINS] = rt_alloc(MCPI_MAX_COLOURS, sizeof *wish, RT_HOST);
+    int cut[MCPI_MAX_COLOURS];
+    memset(wish, 0, MCPI_MAX_COLOURS * sizeof *wish);
+#pragma omp parallel for schedule(static)
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        wanted[v] = s->piece->own[v] && s->colour[v] == from ? smallest(s, v) : NONE;
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        if (wanted[v] != NONE)
+            wish[wanted[v]][bin_of(s, v, round)]++;
+    sum(s, wish[0], s->colours * BINS);
+    const int64_t moved = grant(s, from, wish, order, cut);
+    for (int64_t v = 0; v < s->piece->vertices; v++)
+        if (wanted[v] != NONE && bin_of(s, v, round) < (uint64_t)cut[wanted[v]])
+            s->colour[v] = wanted[v];
+    update(s);
+    RT_FREE(wish, RT_HOST);
+    return moved;
+}
+
+/* Balances to half a per cent of the mean, at least one vertex, or until nothing moves. */
+static void balance(state_t *s)
+{
+    enum { ROUNDS = 16 };
+    if (s->colours < 2)
         return;
-    move_rows(&b);
-    b.seen = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
-    for (int swap = 0; swap < SWAPS && !is_balanced(&b); swap++)
-        if (!swap_any(&b))
+    const int64_t mean = s->all / s->colours, tolerance = mean / 200 > 1 ? mean / 200 : 1;
+    uint16_t *wanted = RT_NEW(uint16_t, (size_t)s->piece->vertices, RT_HOST);
+    int64_t moved = 1;
+    for (int round = 0; round < ROUNDS && moved > 0; round++) {
+        int order[MCPI_MAX_COLOURS];
+        list_by_size(s, order);
+        if (s->size[order[0]] - s->size[order[s->colours - 1]] <= tolerance)
             break;
-    RT_FREE(b.seen, RT_HOST);
+        moved = 0;
+        for (int k = 0; k < s->colours; k++)
+            if (s->size[order[k]] > mean)
+                moved += shed(s, order[k], order, round, wanted);
+    }
+    RT_FREE(wanted, RT_HOST);
 }
 
-int mcpi_colour(const mcpi_graph_t *graph, uint8_t *colour)
+/* --- all of it --- */
+
+int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint8_t *odd,
+                bool local, uint16_t *colour)
 {
-    int32_t *list = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int colours = find_colours(graph, NULL, colour, list);
-    balance(graph, colour, colours, list);
+    enum { PASSES = 6 };
+    state_t s = {
+        .graph = graph, .piece = piece, .local = local, .colour = colour, .all = piece->owned};
+    int32_t *list = RT_NEW(int32_t, (size_t)piece->owned, RT_HOST);
+    sum(&s, &s.all, 1);
+    colour_first(&s, odd);
+    count_colours(&s);
+    for (int pass = 0; pass < PASSES && s.colours > 2; pass++)
+        iterate(&s, list);
     RT_FREE(list, RT_HOST);
-    return colours;
+    balance(&s);
+    if (local)
+        mcpi_piece_update(piece, RT_F16, 1, colour);
+    return s.colours;
 }
 
-double mcpi_colour_imbalance(const mcpi_graph_t *graph, const uint8_t *colour, int colours)
+double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, int colours)
 {
-    int64_t size[MCPI_MAX_COLOURS], largest = 0;
-    count_colours(graph, colour, size);
+    int64_t size[MCPI_MAX_COLOURS + 1] = {0}, largest = 0;
+    for (int64_t v = 0; v < piece->vertices; v++)
+        size[colour[v]] += piece->own[v];
+    size[colours] = piece->owned; /* the sum */
+    rt_comm_sum_i64(size, colours + 1);
     for (int c = 0; c < colours; c++)
         largest = size[c] > largest ? size[c] : largest;
-    return graph->rows > 0 ? (double)largest * colours / (double)graph->rows : 1;
-}
-
-/* --- each rank separately --- */
-
-/* Returns the graph of the listed rows, which are one rank's. number: scratch, [rows of the
- * whole]. */
-static mcpi_graph_t *own_graph(const mcpi_graph_t *graph, const int32_t *owner, const int32_t *list,
-                               int64_t rows, int32_t *number)
-{
-    mcpi_graph_t *own = RT_NEW(mcpi_graph_t, 1, RT_HOST);
-    int64_t next = 0, bound = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        number[list[i]] = (int32_t)i;
-        bound += graph->start[list[i] + 1] - graph->start[list[i]];
-    }
-    own->rows = rows;
-    own->start = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
-    own->neighbour = RT_NEW(int32_t, (size_t)bound, RT_HOST);
-    for (int64_t i = 0; i < rows; i++) {
-        own->start[i] = next;
-        for (int64_t k = graph->start[list[i]]; k < graph->start[list[i] + 1]; k++)
-            if (owner[graph->neighbour[k]] == owner[list[i]])
-                own->neighbour[next++] = number[graph->neighbour[k]];
-    }
-    own->start[rows] = next;
-    return own;
-}
-
-/* Colours one rank's rows. With `colours` > 0 they have colours already, and are balanced among
- * that many. Returns the number of colours. */
-static int colour_own(const mcpi_graph_t *graph, const int32_t *owner, int rank, int colours,
-                      uint8_t *colour, int32_t *list, int32_t *number)
-{
-    int64_t rows = 0;
-    for (int64_t i = 0; i < graph->rows; i++)
-        if (owner[i] == rank)
-            list[rows++] = (int32_t)i;
-    if (rows == 0)
-        return 0;
-    mcpi_graph_t *own = own_graph(graph, owner, list, rows, number);
-    uint8_t *own_colour = RT_NEW(uint8_t, (size_t)rows, RT_HOST);
-    int32_t *scratch = RT_NEW(int32_t, (size_t)rows, RT_HOST);
-    if (colours > 0) {
-        for (int64_t i = 0; i < rows; i++)
-            own_colour[i] = colour[list[i]];
-        balance(own, own_colour, colours, scratch);
-    } else {
-        colours = find_colours(own, list, own_colour, scratch);
-    }
-    for (int64_t i = 0; i < rows; i++)
-        colour[list[i]] = own_colour[i];
-    RT_FREE(own_colour, RT_HOST);
-    RT_FREE(scratch, RT_HOST);
-    mcpi_graph_destroy(own);
-    return colours;
-}
-
-/* Colours in two passes: only when all ranks' colours are counted is the number known among which
- * each rank has to balance. */
-int mcpi_colour_local(const mcpi_graph_t *graph, const int32_t *owner, uint8_t *colour)
-{
-    int32_t *list = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int32_t *number = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int ranks = 0, colours = 0;
-    for (int64_t i = 0; i < graph->rows; i++)
-        ranks = owner[i] >= ranks ? owner[i] + 1 : ranks;
-    for (int rank = 0; rank < ranks; rank++) {
-        int needed = colour_own(graph, owner, rank, 0, colour, list, number);
-        colours = needed > colours ? needed : colours;
-    }
-    for (int rank = 0; rank < ranks; rank++)
-        colour_own(graph, owner, rank, colours, colour, list, number);
-    RT_FREE(list, RT_HOST);
-    RT_FREE(number, RT_HOST);
-    return colours;
+    return size[colours] > 0 ? (double)largest * colours / (double)size[colours] : 1;
 }

@@ -132,6 +132,12 @@ static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
     }
 }
 
+/* Returns whether the vertex has its list of neighbours, which a ghost has not. */
+static bool is_own(const mcpi_graph_t *graph, int64_t v)
+{
+    return graph->start[v + 1] > graph->start[v];
+}
+
 static double *zeros(int64_t n)
 {
     double *x = RT_NEW(double, (size_t)n, RT_HOST);
@@ -149,7 +155,7 @@ void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_
     mcpi_incidence_t in = mcpi_incidence_new(mesh);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < rows; v++)
-        for (int64_t k = in.first[v]; k < in.first[v + 1]; k++)
+        for (int64_t k = in.first[v]; is_own(graph, v) && k < in.first[v + 1]; k++)
             add_element(&in, k, (int32_t)v, graph, f);
     mcpi_incidence_destroy(&in);
     clear_inside(graph, f);

@@ -48,27 +48,31 @@ typedef struct {
 } scene_t;
 
 /* Returns the length of what the flow goes around: the walls, or the whole mesh without walls. */
-static double body_length(const rt_mesh_t *mesh, const uint8_t *wall)
+static double body_length(const rt_mesh_t *mesh, const mcpi_piece_t *piece, const uint8_t *wall)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
     double high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    bool any = false;
+    double any = 0;
     for (int64_t v = 0; v < mesh->vertices; v++)
-        any |= wall[v] != 0;
+        any = piece->own[v] && wall[v] ? 1 : any;
+    rt_comm_max(&any, 1);
     for (int64_t v = 0; v < mesh->vertices; v++)
-        for (int d = 0; d < 3 && (wall[v] || !any); d++) {
+        for (int d = 0; d < 3 && piece->own[v] && (wall[v] || any == 0); d++) {
             low[d] = fmin(low[d], mesh->x[3 * v + d]);
             high[d] = fmax(high[d], mesh->x[3 * v + d]);
         }
+    rt_comm_min(low, 3);
+    rt_comm_max(high, 3);
     for (int d = 0; d < 3; d++)
         most = fmax(most, high[d] - low[d]);
     return most;
 }
 
-static scene_t make_scene(const rt_mesh_t *mesh, const uint8_t *wall, const mcpi_flow_t *flow)
+static scene_t make_scene(const rt_mesh_t *mesh, const mcpi_piece_t *piece, const uint8_t *wall,
+                          const mcpi_flow_t *flow)
 {
     const double angle = 2 * pi / 180;
-    scene_t s = {.length = body_length(mesh, wall), .stream = {cos(angle), 0, sin(angle)}};
+    scene_t s = {.length = body_length(mesh, piece, wall), .stream = {cos(angle), 0, sin(angle)}};
     s.layer = 5 * s.length / sqrt(flow->reynolds);
     for (uint64_t w = 0; w < WAVES; w++)
         for (uint64_t m = 0; m < MODES; m++) {
@@ -322,15 +326,17 @@ static void flow_destroy(mcpi_source_t *source)
     RT_FREE(source->data, RT_HOST);
 }
 
-mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
+mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow)
 {
     const size_t rows = (size_t)mesh->vertices;
     uint8_t *wall = RT_NEW(uint8_t, rows, RT_HOST);
     mcpi_find_walls(mesh, flow->walls, wall);
     mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
     mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
-    *source = (mcpi_source_t){.graph = mcpi_graph_of_mesh(mesh),
+    *source = (mcpi_source_t){.piece = piece,
+                              .graph = mcpi_graph_of_mesh(mesh, piece->own),
                               .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
+                              .odd = RT_NEW(uint8_t, rows, RT_HOST),
                               .nb = flow->nb,
                               .data = f,
                               .row = flow_row,
@@ -339,11 +345,12 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow)
     mcpi_make_dual(mesh, source->graph, f);
     f->wall_area = RT_NEW(double, 3 * rows, RT_HOST);
     f->slip_area = RT_NEW(double, 3 * rows, RT_HOST);
-    mcpi_find_areas(mesh, flow->walls, f->boundary, f->wall_area);
-    mcpi_find_areas(mesh, flow->symmetry, f->boundary, f->slip_area);
+    mcpi_find_areas(mesh, flow->walls, piece->own, f->wall_area);
+    mcpi_find_areas(mesh, flow->symmetry, piece->own, f->slip_area);
+    mcpi_piece_link(piece, source->graph);
     double *far = RT_NEW(double, rows, RT_HOST);
-    mcpi_find_distance(source->graph, mesh->x, f->wall, far);
-    const scene_t scene = make_scene(mesh, f->wall, flow);
+    mcpi_find_distance(source->graph, piece, mesh->x, f->wall, far, source->odd);
+    const scene_t scene = make_scene(mesh, piece, f->wall, flow);
     f->length = scene.length;
     f->mu = flow->mach * scene.length / flow->reynolds;
     const size_t values = rows * (size_t)flow->nb;

@@ -41,11 +41,14 @@ void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
 /* Returns whether the list of tags has this one. */
 bool mcpi_has_this_tag(const char *tags, int32_t tag);
 /* Fills area[vertices][3] with each vertex's share of the boundary faces that have one of these
- * tags, pointing out of the mesh. boundary: [vertices][3] as in mcpi_flow_data_t. */
-void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boundary, double *area);
+ * tags, pointing out of the mesh. own[vertices]: those whose shares are wanted; others' may be
+ * incomplete. */
+void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own, double *area);
 /* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
-void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
-                        double *far);
+/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. Fills
+ * odd[vertices] with 1 where the least number of edges to a wall is odd, else 0. Collective. */
+void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
+                        const uint8_t *wall, double *far, uint8_t *odd);
 
 /* --- flow.c --- */
 

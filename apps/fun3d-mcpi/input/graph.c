@@ -152,7 +152,7 @@ static int64_t collect(const mcpi_incidence_t *in, int64_t v, uint32_t *list)
 }
 
 /* Fills neighbour, or start[v + 1] with the number of neighbours if there is no neighbour yet. */
-static void fill(const mcpi_incidence_t *in, mcpi_graph_t *graph)
+static void fill(const mcpi_incidence_t *in, const uint8_t *own, mcpi_graph_t *graph)
 {
     int64_t most = 0;
     for (int64_t v = 0; v < graph->rows; v++)
@@ -166,7 +166,7 @@ static void fill(const mcpi_incidence_t *in, mcpi_graph_t *graph)
         uint32_t *list = scratch + rt_thread() * room;
 #pragma omp for schedule(dynamic, 1024)
         for (int64_t v = 0; v < graph->rows; v++) {
-            const int64_t n = collect(in, v, list);
+            const int64_t n = !own || own[v] ? collect(in, v, list) : 0;
             if (graph->neighbour)
                 memcpy(graph->neighbour + graph->start[v], list, (size_t)n * sizeof *list);
             else
@@ -176,18 +176,18 @@ static void fill(const mcpi_incidence_t *in, mcpi_graph_t *graph)
     RT_FREE(scratch, RT_HOST);
 }
 
-mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh)
+mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own)
 {
     mcpi_graph_t *graph = RT_NEW(mcpi_graph_t, 1, RT_HOST);
     mcpi_incidence_t in = mcpi_incidence_new(mesh);
     *graph = (mcpi_graph_t){.rows = mesh->vertices};
     graph->start = RT_NEW(int64_t, (size_t)graph->rows + 1, RT_HOST);
     graph->start[0] = 0;
-    fill(&in, graph);
+    fill(&in, own, graph);
     for (int64_t v = 0; v < graph->rows; v++)
         graph->start[v + 1] += graph->start[v];
     graph->neighbour = RT_NEW(int32_t, (size_t)graph->start[graph->rows], RT_HOST);
-    fill(&in, graph);
+    fill(&in, own, graph);
     mcpi_incidence_destroy(&in);
     return graph;
 }

@@ -1,10 +1,14 @@
 /*
  * input.c - from a mesh or a matrix file to this rank's part of the rows.
  *
- * Every rank makes the whole mesh, graph, colouring and order, which are the same everywhere, and
- * from them its own part: no message is needed, and nothing depends on the number of ranks. Price:
- * graph and flow, about 800 bytes per row of the whole system, are on every rank until the problem
- * has its blocks.
+ * The wing is made by parts: each rank makes a share of it, equal in vertices, only to find where
+ * they are and how many blocks they have; then all agree on parts that are compact and equal in
+ * blocks, and each makes its own, with ghosts. Colours and order are found together. What a rank
+ * holds, and how long it takes, does not grow with the number of ranks; only the surface of the
+ * wing, 250 bytes per vertex on it, is on every rank while the mesh is made.
+ *
+ * A file is read by every rank, and cut to its part before anything else is made of it. Price: the
+ * mesh, some 130 bytes per vertex of the whole, or the matrix, is on every rank until then.
  */
 #include "config.h"
 #include "input.h"
@@ -15,26 +19,27 @@ enum { MESH_SEED = 1, FLOW_SEED = 1 }; /* the mesh and the flow are the same for
 
 /* --- counts --- */
 
-/* Returns upper bounds for one rank. Parts are equal in rows. Prisms at the wall have 20 blocks per
- * row where tetrahedra have 14, so one part may have more blocks than the mean. A part is no cube,
- * and its surface is two or three times that of one. */
+/* Returns upper bounds for one rank. Parts are equal in blocks. Prisms at the wall have 20 per row
+ * where tetrahedra have 14, so one part may have more rows than the mean. A part is no cube, and its
+ * surface is two or three times that of one. */
 static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
 {
-    static const double over_mean = 1.3, surface = 16;
+    static const double over_mean = 1.2, over_blocks = 1.05, surface = 16;
     enum { MORE_BLOCKS = 32, MORE_GHOSTS = 64 }; /* where parts are tiny */
     const int64_t ranks = rt_comm_size();
     mcpi_counts_t c = {.rows = rows, .blocks = blocks, .local_blocks = blocks};
-    c.local_rows = (rows + ranks - 1) / ranks;
+    c.local_rows = rows;
     if (ranks == 1)
         return c;
-    const double share = over_mean * (double)(blocks / ranks + MORE_BLOCKS);
+    c.local_rows = (int64_t)fmin((double)rows, over_mean * (double)(rows / ranks + 1));
+    const double share = over_blocks * (double)(blocks / ranks) + MORE_BLOCKS;
     c.local_blocks = (int64_t)fmin((double)blocks, share);
     const double shell = surface * pow((double)c.local_rows, 2. / 3) + MORE_GHOSTS;
-    c.ghosts = (int64_t)fmin((double)(rows - rows / ranks), shell);
+    c.ghosts = (int64_t)fmin((double)rows, shell);
     return c;
 }
 
-static mcpi_wing_t wing_of(const mcpi_config_t *config)
+mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config)
 {
     return (mcpi_wing_t){
         .n = config->surface, .layers = config->layers, .first = 1e-4, .seed = MESH_SEED};
@@ -42,10 +47,12 @@ static mcpi_wing_t wing_of(const mcpi_config_t *config)
 
 bool mcpi_count_wing(mcpi_config_t *config)
 {
-    const mcpi_wing_t wing = wing_of(config);
+    const mcpi_wing_t wing = mcpi_wing_of(config);
     const double n = (double)config->surface;
     int64_t rows, blocks;
-    if (12 * n * n * (double)config->layers > INT32_MAX) /* tetrahedra, if all cells were split */
+    /* tetrahedra, if all cells were split, and as many again between the ghosts */
+    const double tetrahedra = 12 * n * n * (double)config->layers / rt_comm_size();
+    if (n > MCPI_MAX_SURFACE || tetrahedra * (rt_comm_size() > 1 ? 2 : 1) > INT32_MAX)
         return false;
     mcpi_wing_count(&wing, &rows, &blocks);
     config->counts = estimate(rows, blocks);
@@ -75,101 +82,210 @@ mcpi_config_t mcpi_counted(const rt_run_t *run)
 
 /* --- where blocks come from --- */
 
-static mcpi_source_t *flow_on(const rt_mesh_t *mesh, const mcpi_config_t *config)
+/* A wing, or a mesh that was read. */
+typedef struct {
+    const mcpi_config_t *config;
+    const rt_mesh_t *read; /* NULL: a wing */
+    int64_t vertices;
+} whole_t;
+
+/* Makes the mesh of the own vertices; own NULL: of all. */
+static rt_mesh_t *make_mesh(const whole_t *whole, const int64_t *own, int64_t n,
+                            mcpi_piece_t **piece)
 {
-    const mcpi_flow_t flow = {.nb = (int)config->nb,
-                              .cfl = config->cfl,
-                              .mach = config->mach,
-                              .reynolds = config->reynolds,
-                              .walls = config->walls,
-                              .symmetry = config->symmetry,
-                              .seed = FLOW_SEED};
-    return mcpi_flow_new(mesh, &flow);
+    const mcpi_wing_t wing = mcpi_wing_of(whole->config);
+    if (!whole->read && own)
+        return mcpi_wing_part(&wing, own, n, piece);
+    *piece = mcpi_piece_new(whole->vertices, whole->vertices);
+    mcpi_piece_own(*piece, own, n);
+    return whole->read ? mcpi_mesh_cut(whole->read, *piece) : mcpi_wing_new(&wing);
+}
+
+/* Fills number[n], ascending, with an equal share of 0 .. all - 1. Returns n. */
+static int64_t share_out(int64_t all, int64_t **number)
+{
+    const int64_t ranks = rt_comm_size(), rank = rt_comm_rank();
+    const int64_t first = all / ranks * rank + (rank < all % ranks ? rank : all % ranks);
+    const int64_t n = all / ranks + (rank < all % ranks);
+    *number = RT_NEW(int64_t, (size_t)n, RT_HOST);
+    for (int64_t i = 0; i < n; i++)
+        (*number)[i] = first + i;
+    return n;
+}
+
+/* Returns the numbers of this rank's vertices, ascending: a range of the Hilbert curve. Begins with
+ * an equal share of all numbers. */
+static int64_t *find_own(const whole_t *whole, int64_t *owned)
+{
+    int64_t *share, at = 0;
+    const int64_t n = share_out(whole->vertices, &share);
+    mcpi_piece_t *piece;
+    rt_mesh_t *mesh = make_mesh(whole, share, n, &piece);
+    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, piece->own);
+    uint64_t *key = RT_NEW(uint64_t, (size_t)piece->vertices, RT_HOST);
+    int32_t *blocks = RT_NEW(int32_t, (size_t)n, RT_HOST);
+    mcpi_hilbert_keys(piece, mesh->x, key);
+    for (int64_t v = 0; v < piece->vertices; v++)
+        if (piece->own[v]) {
+            key[at] = key[v];
+            blocks[at++] = (int32_t)(graph->start[v + 1] - graph->start[v]);
+        }
+    rt_mesh_destroy(mesh);
+    mcpi_graph_destroy(graph);
+    mcpi_piece_destroy(piece);
+    int64_t *own = mcpi_partition(key, share, blocks, n, owned);
+    RT_FREE(key, RT_HOST);
+    RT_FREE(blocks, RT_HOST);
+    RT_FREE(share, RT_HOST);
+    return own;
+}
+
+mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config)
+{
+    return (mcpi_flow_t){.nb = (int)config->nb,
+                         .cfl = config->cfl,
+                         .mach = config->mach,
+                         .reynolds = config->reynolds,
+                         .walls = config->walls,
+                         .symmetry = config->symmetry,
+                         .seed = FLOW_SEED};
+}
+
+static mcpi_source_t *flow_on(const whole_t *whole)
+{
+    const mcpi_flow_t flow = mcpi_flow_of(whole->config);
+    int64_t n = 0, *own = rt_comm_size() > 1 ? find_own(whole, &n) : NULL;
+    mcpi_piece_t *piece;
+    rt_mesh_t *mesh = make_mesh(whole, own, n, &piece);
+    RT_FREE(own, RT_HOST);
+    mcpi_source_t *source = mcpi_flow_new(mesh, piece, &flow);
+    rt_mesh_destroy(mesh);
+    return source;
 }
 
 static mcpi_source_t *wing_source(const mcpi_config_t *config)
 {
-    const mcpi_wing_t wing = wing_of(config);
-    rt_mesh_t *mesh = mcpi_wing_new(&wing);
+    /* every wing has the same tags */
+    const mcpi_wing_t least = {.n = 2, .layers = 2, .first = 1e-4, .seed = MESH_SEED};
+    rt_mesh_t *mesh = mcpi_wing_new(&least);
     char why[256];
     if (!mcpi_walls_check(mesh, config->walls, why, sizeof why) ||
         !mcpi_tags_check(mesh, "symmetry", config->symmetry, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
-    mcpi_source_t *source = flow_on(mesh, config);
     rt_mesh_destroy(mesh);
-    return source;
+    return flow_on(&(whole_t){.config = config, .vertices = config->counts.rows});
 }
 
 rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
 {
-    const mcpi_wing_t wing = wing_of(config);
+    const mcpi_wing_t wing = mcpi_wing_of(config);
     return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
 }
 
-/* Returns NULL and one line in why if the file cannot be used. */
-static mcpi_source_t *read_source(const mcpi_config_t *config, char *why, size_t len)
+/* A file that was read: one of the two. */
+typedef struct {
+    rt_mesh_t *mesh;
+    mcpi_source_t *matrix;
+} file_t;
+
+/* Returns false and one line in why if the file cannot be used. */
+static bool read_file(const mcpi_config_t *config, file_t *file, char *why, size_t len)
 {
-    if (config->is_matrix)
-        return mcpi_mtx_read(config->mesh, (int)config->nb, why, len);
-    rt_mesh_t *mesh = rt_mesh_read(config->mesh, 0, why, len);
-    if (!mesh)
-        return NULL;
     char fault[256];
-    mcpi_source_t *source = NULL;
-    if (rt_mesh_check(mesh, fault, sizeof fault) &&
-        mcpi_walls_check(mesh, config->walls, fault, sizeof fault) &&
-        mcpi_tags_check(mesh, "symmetry", config->symmetry, fault, sizeof fault))
-        source = flow_on(mesh, config);
-    else
-        snprintf(why, len, "%.200s: %s", config->mesh, fault);
-    rt_mesh_destroy(mesh);
-    return source;
+    *file = (file_t){NULL, NULL};
+    if (config->is_matrix) {
+        file->matrix = mcpi_mtx_read(config->mesh, (int)config->nb, why, len);
+        return file->matrix;
+    }
+    file->mesh = rt_mesh_read(config->mesh, 0, why, len);
+    if (!file->mesh)
+        return false;
+    if (rt_mesh_check(file->mesh, fault, sizeof fault) &&
+        mcpi_walls_check(file->mesh, config->walls, fault, sizeof fault) &&
+        mcpi_tags_check(file->mesh, "symmetry", config->symmetry, fault, sizeof fault))
+        return true;
+    snprintf(why, len, "%.200s: %s", config->mesh, fault);
+    rt_mesh_destroy(file->mesh);
+    return false;
+}
+
+/* A matrix is divided along its reverse Cuthill-McKee order. */
+static void cut_matrix(mcpi_source_t *source)
+{
+    const mcpi_graph_t *graph = source->graph;
+    int64_t *share, n = share_out(graph->rows, &share), owned;
+    if (rt_comm_size() > 1) {
+        uint32_t *list = RT_NEW(uint32_t, (size_t)graph->rows, RT_HOST);
+        uint64_t *key = RT_NEW(uint64_t, (size_t)graph->rows, RT_HOST);
+        int32_t *blocks = RT_NEW(int32_t, (size_t)n, RT_HOST);
+        mcpi_list_by_rcm(graph, list);
+        for (int64_t i = 0; i < graph->rows; i++)
+            key[list[i]] = (uint64_t)i;
+        for (int64_t i = 0; i < n; i++)
+            blocks[i] = (int32_t)(graph->start[share[i] + 1] - graph->start[share[i]]);
+        int64_t *own = mcpi_partition(key + (n > 0 ? share[0] : 0), share, blocks, n, &owned);
+        RT_FREE(list, RT_HOST);
+        RT_FREE(key, RT_HOST);
+        RT_FREE(blocks, RT_HOST);
+        mcpi_mtx_cut(source, own, owned);
+        RT_FREE(own, RT_HOST);
+    }
+    RT_FREE(share, RT_HOST);
+}
+
+static void check_rows(const mcpi_config_t *config, int64_t rows)
+{
+    if (rows < rt_comm_size())
+        rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
+                  config->mesh, (long long)rows, rt_comm_size());
 }
 
 /* Reads the file, on rank 0 first, so that a bad file is refused in one line. */
 static mcpi_source_t *file_source(const mcpi_config_t *config)
 {
     char why[512] = "";
-    mcpi_source_t *source = rt_comm_rank() == 0 ? read_source(config, why, sizeof why) : NULL;
+    file_t file = {NULL, NULL};
+    bool good = rt_comm_rank() == 0 && read_file(config, &file, why, sizeof why);
     if (rt_comm_agree(why, sizeof why) >= 0)
         rt_refuse(RT_USAGE, "--mesh %s", why);
-    if (!source)
-        source = read_source(config, why, sizeof why);
-    if (!source)
+    if (!good && !read_file(config, &file, why, sizeof why))
         rt_die(RT_ENVIRONMENT, "rank 0 could read it, this rank on %s cannot: %s", rt_comm_host(),
                why);
-    const int64_t rows = source->graph->rows, blocks = source->graph->start[rows];
-    if (estimate(rows, blocks).local_blocks >= INT32_MAX)
-        rt_refuse(RT_USAGE, "--mesh %s has %lld off-diagonal blocks, more than a rank can number",
-                  config->mesh, (long long)blocks);
-    if (rows < rt_comm_size())
-        rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
-                  config->mesh, (long long)rows, rt_comm_size());
+    if (file.matrix) {
+        check_rows(config, file.matrix->graph->rows);
+        cut_matrix(file.matrix);
+        return file.matrix;
+    }
+    check_rows(config, file.mesh->vertices);
+    mcpi_source_t *source =
+        flow_on(&(whole_t){.config = config, .read = file.mesh, .vertices = file.mesh->vertices});
+    rt_mesh_destroy(file.mesh);
     return source;
 }
 
 /* --- order and part --- */
 
-static void make_order(mcpi_input_t *input, const rt_run_t *run)
+static void make_part(mcpi_input_t *input, const rt_run_t *run)
 {
     const mcpi_config_t *config = run->config;
-    const mcpi_graph_t *graph = input->source->graph;
-    const double *x = input->source->x;
-    const int ranks = rt_comm_size();
-    uint8_t *colour = RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST);
-    int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    if (ranks > 1)
-        mcpi_partition(graph, x, ranks, owner);
-    else
-        memset(owner, 0, (size_t)graph->rows * sizeof *owner);
-    const int colours = config->colouring == MCPI_COLOUR_LOCAL && ranks > 1
-                            ? mcpi_colour_local(graph, owner, colour)
-                            : mcpi_colour(graph, colour);
-    input->imbalance = mcpi_colour_imbalance(graph, colour, colours);
-    input->order = mcpi_order_new(graph, colour, colours, (mcpi_row_order_t)config->order, x,
-                                  (uint64_t)run->opt.seed);
-    input->part = mcpi_part_new(graph, input->order, owner, rt_comm_rank());
-    RT_FREE(owner, RT_HOST);
+    const mcpi_source_t *source = input->source;
+    const mcpi_piece_t *piece = source->piece;
+    const bool local = config->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1;
+    uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
+    double blocks = (double)source->graph->start[piece->vertices];
+    rt_comm_max(&blocks, 1);
+    if (blocks >= INT32_MAX)
+        rt_refuse(RT_USAGE,
+                  "--mesh %s: a rank has %.0f off-diagonal blocks, more than it can number",
+                  config->mesh, blocks);
+    const int colours =
+        mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, local, colour);
+    input->imbalance = mcpi_colour_imbalance(piece, colour, colours);
+    mcpi_order_t *order =
+        mcpi_order_new(source->graph, piece, colour, colours, (mcpi_row_order_t)config->order,
+                       source->x, (uint64_t)run->opt.seed);
+    input->part = mcpi_part_new(source->graph, piece, order);
+    mcpi_order_destroy(order);
     RT_FREE(colour, RT_HOST);
 }
 
@@ -181,7 +297,7 @@ void *mcpi_input_new(const rt_run_t *run)
     *input =
         (mcpi_input_t){.source = config->from_file ? file_source(config) : wing_source(config)};
     const double read = rt_clock();
-    make_order(input, run);
+    make_part(input, run);
     input->counts = count(input->part);
     input->seconds_mesh = read - begin;
     input->seconds_colour = rt_clock() - read;
@@ -194,7 +310,6 @@ void mcpi_input_destroy(void *input)
     if (!in)
         return;
     mcpi_source_destroy(in->source);
-    mcpi_order_destroy(in->order);
     mcpi_part_destroy(in->part);
     RT_FREE(in, RT_HOST);
 }

@@ -3,8 +3,7 @@
  * offer.
  *
  * A *vertex* is a vertex of the mesh, in the numbering of its file or generator. A *row* is a block
- * row of the system in the order of the colours; its global number is the same on any number of
- * ranks. A *local row* is a row's position on this rank.
+ * row of the system in the order of the colours. A *local row* is a row's position on this rank.
  */
 #ifndef MCPI_INPUT_H
 #define MCPI_INPUT_H
@@ -25,7 +24,7 @@ enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 7, MCPI_MAX_NB2 = 49, MCPI_MAX_COLOURS = 6
 typedef enum { MCPI_FP64, MCPI_FP32, MCPI_FP16, MCPI_BF16, MCPI_TYPES } mcpi_type_t;
 typedef enum {
     MCPI_NATURAL, /* by vertex number */
-    MCPI_RCM,     /* reverse Cuthill-McKee of the whole graph, applied inside each colour */
+    MCPI_RCM,     /* reverse Cuthill-McKee of a rank's graph, applied inside each colour */
     MCPI_HILBERT, /* along a Hilbert curve through the coordinates */
     MCPI_RANDOM,
     MCPI_ORDERS
@@ -72,6 +71,46 @@ typedef struct {
     mcpi_counts_t counts;      /* wing: upper bounds, known before there is a mesh; file: zeros */
 } mcpi_config_t;
 
+/* --- piece.c: the vertices of one rank --- */
+
+/* The neighbours of each row: symmetric, without the diagonal, each list ascending. */
+typedef struct {
+    int64_t rows;
+    int64_t *start;     /* [rows + 1] */
+    int32_t *neighbour; /* [start[rows]] */
+} mcpi_graph_t;
+
+/* A rank's own vertices and its ghosts, which are their neighbours on other ranks. They ascend in
+ * their number, so lists and sums have the same order on any number of ranks. In the graph of a
+ * piece, a ghost has no list. */
+typedef struct {
+    int64_t all;      /* vertices of the whole mesh or matrix */
+    int64_t vertices; /* own and ghosts */
+    int64_t owned;
+    int64_t *number; /* [vertices] in the whole; ascending */
+    uint8_t *own;    /* [vertices] 1: own; 0: a ghost */
+    rt_halo_t *halo; /* NULL on one rank */
+} mcpi_piece_t;
+
+/* Makes a piece of own vertices 0 .. vertices - 1. */
+mcpi_piece_t *mcpi_piece_new(int64_t all, int64_t vertices);
+void mcpi_piece_destroy(mcpi_piece_t *piece);
+/* Makes ghosts of all vertices whose number is not in own[n], which ascends; NULL: does nothing. */
+void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n);
+/* Returns the vertex of that number, or -1. */
+int64_t mcpi_piece_find(const mcpi_piece_t *piece, int64_t number);
+/* Return what the own vertices have: the elements and faces with one of them, the graph's lists.
+ * Vertices in none of those are removed from the piece, whose numbering both share. */
+rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece);
+mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece);
+/* Returns whether vertex v has a ghost for a neighbour. */
+bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v);
+/* Finds out which ranks own the ghosts. Does nothing on one rank. Collective. */
+void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph);
+/* Gives the ghosts their owners' values: x [vertices][components]. Collective. */
+enum { MCPI_PIECE_COMPONENTS = 8 }; /* at most */
+void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components, void *x);
+
 /* --- wing.c: the generated mesh --- */
 
 /* A wing-body-like mesh of tetrahedra, prisms and pyramids: a body with a wing-like bump, half an
@@ -86,17 +125,16 @@ typedef struct {
 } mcpi_wing_t;
 enum { MCPI_TAG_WALL = 1, MCPI_TAG_FAR = 2, MCPI_TAG_SYMMETRY = 3 };
 rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing);
+/* Makes, of the same mesh, the elements and faces of the own vertices, whose numbers own[n] ascend:
+ * what mcpi_mesh_cut makes of the whole. Time and memory are those of the part, and of the surface,
+ * about 250 bytes per vertex on it. */
+rt_mesh_t *mcpi_wing_part(const mcpi_wing_t *wing, const int64_t *own, int64_t n,
+                          mcpi_piece_t **piece);
+enum { MCPI_MAX_SURFACE = 13377 }; /* sides of triangles are numbered with 32 bits */
 /* Returns upper bounds, from which memory is predicted before there is a mesh. */
 void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks);
 
 /* --- graph.c: neighbours --- */
-
-/* The neighbours of each row: symmetric, without the diagonal, each list ascending. */
-typedef struct {
-    int64_t rows;
-    int64_t *start;     /* [rows + 1] */
-    int32_t *neighbour; /* [start[rows]] */
-} mcpi_graph_t;
 
 /* The elements of each vertex, ascending: those of v are at places first[v] .. first[v + 1] - 1. */
 typedef struct {
@@ -110,8 +148,9 @@ void mcpi_incidence_destroy(mcpi_incidence_t *in);
 /* Returns the vertices and the type of the element at a place. */
 const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place, rt_element_t *type);
 
-/* Makes neighbours of all pairs of vertices that share an element. */
-mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh);
+/* Makes neighbours of all pairs of vertices that share an element. own[vertices]: which of them have
+ * a list; NULL: all. */
+mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own);
 /* Returns true if the graph is sound. Else writes one line into why that names the first row with
  * no neighbour, or with a neighbour that is out of range, listed twice, the row itself, or not
  * listed in return; rows are named by their vertex number, from 0. */
@@ -127,35 +166,39 @@ int64_t mcpi_graph_expected(const rt_mesh_t *mesh);
 
 /* --- colour.c --- */
 
-/* Colours the graph: greedy, then iterated greedy (6 passes), then balanced. Deterministic, the
- * same on any number of threads. Fills colour[graph->rows] and returns the number of colours.
- * Refuses (RT_USAGE) a graph for which greedy needs more than MCPI_MAX_COLOURS; collective if all
- * ranks have the same graph. */
-int mcpi_colour(const mcpi_graph_t *graph, uint8_t *colour);
-/* MCPI_COLOUR_LOCAL: colours the graph without the edges between ranks. */
-int mcpi_colour_local(const mcpi_graph_t *graph, const int32_t *owner, uint8_t *colour);
-/* Returns the size of the largest colour over the mean; 1: balanced. */
-double mcpi_colour_imbalance(const mcpi_graph_t *graph, const uint8_t *colour, int colours);
+/* Colours the graph of all ranks' pieces: greedy, then iterated greedy (6 passes), then balanced.
+ * Deterministic, the same on any number of threads and ranks. Fills colour[piece->vertices] and
+ * returns the number of colours. Greedy takes the vertices with odd[vertices] = 0 first, at random;
+ * odd NULL: it takes all by number. local:
+ * MCPI_COLOUR_LOCAL, without the edges between ranks; the number of colours is that of the rank
+ * that needs most. Refuses (RT_USAGE) a graph for which greedy needs more than MCPI_MAX_COLOURS.
+ * Collective. */
+int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint8_t *odd,
+                bool local, uint16_t *colour);
+/* Returns the size of the largest colour over the mean; 1: balanced. Collective. */
+double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, int colours);
 
 /* --- order.c --- */
 
-/* The rows of the whole system. */
+/* The row numbers of a piece's vertices. Rows are numbered by colour, inside a colour by rank, and
+ * on a rank in the order asked for. */
 typedef struct {
-    int64_t rows;
     int colours;
-    int64_t *colour_start; /* [colours + 1] first row of each colour */
-    int32_t *vertex;       /* [rows] vertex of each row */
-    int32_t *row;          /* [rows] row of each vertex */
+    const uint16_t *colour; /* [vertices] the caller's */
+    int64_t *start;         /* [colours + 1] first row of each colour, of the whole */
+    int64_t *row;           /* [vertices] */
 } mcpi_order_t;
 
-/* x: [rows][3] for MCPI_HILBERT; NULL if there are no coordinates, and then the caller has refused
- * MCPI_HILBERT. */
-mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
-                             mcpi_row_order_t order, const double *x, uint64_t seed);
+/* x: [vertices][3] for MCPI_HILBERT; NULL if there are no coordinates, and then the caller has
+ * refused MCPI_HILBERT. Collective. */
+mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                             const uint16_t *colour, int colours, mcpi_row_order_t order,
+                             const double *x, uint64_t seed);
 void mcpi_order_destroy(mcpi_order_t *order);
-/* Fill list[rows] with the vertices along a Hilbert curve through x, and in the order of a reverse
- * Cuthill-McKee search (breadth first, each component from one of its ends, reversed). */
-void mcpi_list_by_hilbert(const double *x, int64_t rows, uint32_t *list);
+/* Fills key[vertices] with their places on a Hilbert curve through x. Collective. */
+void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key);
+/* Fills list[rows] in the order of a reverse Cuthill-McKee search (breadth first, each component
+ * from one of its ends, reversed). */
 void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list);
 
 /* --- part.c: the rows of one rank --- */
@@ -163,8 +206,8 @@ void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list);
 /* This rank's part of the rows. Local rows are sorted by colour; inside a colour the rows that
  * other ranks need (boundary rows) come first, each group in ascending row number. Ghosts, which
  * are rows of other ranks that are neighbours of local rows, follow at rows .. rows + ghosts - 1,
- * by colour and row number. The columns of a row ascend in the *global* row number, so that sums do
- * not depend on the number of ranks. */
+ * by colour and row number. The columns of a row ascend by colour, then by *vertex*, so that sums do
+ * not depend on the number of ranks or the order of the rows. */
 typedef struct {
     int64_t rows, ghosts, global_rows;
     int colours;
@@ -175,25 +218,33 @@ typedef struct {
     int32_t *column;       /* [start[rows]] local number of row or ghost */
     int32_t *place;        /* [start[rows]] each column's place in its vertex's list of the graph */
     int64_t *global;       /* [rows + ghosts] row number */
+    int64_t *vertex;       /* [rows + ghosts] vertex number */
+    int64_t *first_row;    /* [colours + 1] row number of the first of each colour, of the whole */
 } mcpi_part_t;
 
-/* Fills owner[vertex] with ranks: contiguous ranges, equal in rows, of a Hilbert curve through x,
- * or of the vertices in reverse Cuthill-McKee order if x is NULL. */
-void mcpi_partition(const mcpi_graph_t *graph, const double *x, int ranks, int32_t *owner);
-/* Every rank calls it with the same graph, order and owner; it sends no messages. */
-mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_order_t *order,
-                           const int32_t *owner, int rank);
+/* Divides the vertices into contiguous ranges of ascending (key, number), equal in blocks. This rank
+ * brings any n of them: number ascends, and blocks is the length of their lists. Returns the numbers
+ * of this rank's range, ascending, and how many there are. Keys have 63 bits. Collective. */
+int64_t *mcpi_partition(const uint64_t *key, const int64_t *number, const int32_t *blocks,
+                        int64_t n, int64_t *owned);
+/* Fills owner[n] with the ranks that would get these vertices. On one rank, which has all. */
+void mcpi_owners(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n,
+                 int ranks, int32_t *owner);
+mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                           const mcpi_order_t *order);
 void mcpi_part_destroy(mcpi_part_t *part);
 
 /* --- flow.c, mtx.c: where blocks come from --- */
 
 /* A flow on a mesh, or a matrix file. */
 typedef struct mcpi_source {
-    mcpi_graph_t *graph;
-    double *x; /* [rows][3], NULL: no coordinates */
+    mcpi_piece_t *piece;
+    mcpi_graph_t *graph; /* of the piece */
+    double *x;           /* [vertices][3], NULL: no coordinates */
+    uint8_t *odd;        /* [vertices] 1: in an odd layer from the wall; NULL: no layers */
     int nb;
     void *data;
-    /* Writes the blocks of one vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
+    /* Writes the blocks of one own vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
      * O[degree][nb*nb] in the order of the graph's list. Several threads may call it at once. */
     void (*row)(const struct mcpi_source *source, int64_t vertex, double *D, double *O);
     void (*destroy)(struct mcpi_source *source); /* frees data, and nothing else */
@@ -204,14 +255,14 @@ void mcpi_source_destroy(mcpi_source_t *source);
 /* Linearised Roe flux, viscous terms, pseudo-time and wall rows about a made-up but smooth flow of
  * that Mach and Reynolds number. nb = 5: conservative variables; 4: artificial compressibility
  * (pressure, velocity); 6, 7: with one or two transported scalars. The mesh is read, not kept.
- * walls: tags that are walls. */
+ * Takes the piece over, whose vertices are the mesh's. walls: tags that are walls. Collective. */
 typedef struct {
     int nb;
     double cfl, mach, reynolds;
     const char *walls, *symmetry;
     uint64_t seed;
 } mcpi_flow_t;
-mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, const mcpi_flow_t *flow);
+mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow);
 /* Returns whether `walls` is a list of tags, each of which some boundary face has; "none" and NULL
  * mean no walls. If not, writes one line into why. Call it before mcpi_flow_new. */
 bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
@@ -223,7 +274,9 @@ bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags
  * divides the size). A block with one entry is stored whole. Every block row needs its diagonal
  * block. Returns NULL and one line in why if the file cannot be used. */
 mcpi_source_t *mcpi_mtx_read(const char *path, int nb, char *why, size_t len);
-/* The same from memory. */
+/* Reduces the source to its own vertices, whose numbers own[n] ascend. Collective. */
+void mcpi_mtx_cut(mcpi_source_t *source, const int64_t *own, int64_t n);
+/* The same as mcpi_mtx_read, from memory. */
 mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, int nb, char *why,
                               size_t len);
 
@@ -233,15 +286,14 @@ mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, 
  * takes source, order and part over and leaves NULL here. */
 typedef struct {
     mcpi_source_t *source;
-    mcpi_order_t *order; /* of the whole system */
     mcpi_part_t *part;
     mcpi_counts_t counts; /* exact */
     double imbalance;     /* of the colours */
     double seconds_mesh, seconds_colour;
 } mcpi_input_t;
 
-/* Generates the wing or reads the file, on every rank, colours and orders the rows, and makes this
- * rank's part. Refuses a file that cannot be used. Collective. */
+/* Generates this rank's part of the wing, or reads the file on every rank and keeps this rank's part;
+ * colours and orders the rows. Refuses a file that cannot be used. Collective. */
 void *mcpi_input_new(const rt_run_t *run);
 void mcpi_input_destroy(void *input);
 /* Makes or reads the mesh again, on this rank alone; NULL, and one line in why, if a file cannot be
@@ -250,6 +302,10 @@ rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len);
 /* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
  * number with 32 bits. */
 bool mcpi_count_wing(mcpi_config_t *config);
+/* Returns the wing of these extents. */
+mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config);
+/* Returns the flow that A is linearised about. */
+mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 
@@ -280,9 +336,9 @@ typedef struct {
 
 /* Scales, rounds and factors without pivoting. Returns NULL, and one line in why that names the
  * row, if a pivot is below 1e-12 max|D| of its row, or a value is not finite or overflows the type
- * of O. vertex[rows of the whole system]: the vertex of each row. */
-mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
-                               char *why, size_t len);
+ * of O. */
+mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, char *why,
+                               size_t len);
 void mcpi_system_destroy(mcpi_system_t *system);
 /* Computes x = D^-1 b with D of LU above, nb values. */
 void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);

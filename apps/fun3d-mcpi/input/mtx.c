@@ -285,7 +285,32 @@ static bool fill(rt_scan_t *s, const mtx_t *m, mcpi_source_t *source)
     if (!source->graph)
         return false;
     *source->graph = (mcpi_graph_t){0};
-    return make_graph(s, m, source->graph) && make_blocks(s, m, source->graph, blocks);
+    if (!make_graph(s, m, source->graph) || !make_blocks(s, m, source->graph, blocks))
+        return false;
+    source->piece = mcpi_piece_new(m->rows, m->rows);
+    return true;
+}
+
+void mcpi_mtx_cut(mcpi_source_t *source, const int64_t *own, int64_t n)
+{
+    blocks_t *blocks = source->data, whole = *blocks;
+    mcpi_graph_t *graph = source->graph;
+    const int64_t nb2 = source->nb * source->nb;
+    mcpi_piece_own(source->piece, own, n);
+    mcpi_graph_t *cut = mcpi_graph_cut(graph, source->piece);
+    blocks->D = RT_NEW(double, (size_t)(cut->rows * nb2), RT_HOST);
+    blocks->O = RT_NEW(double, (size_t)(cut->start[cut->rows] * nb2), RT_HOST);
+    for (int64_t v = 0; v < cut->rows; v++) {
+        const int64_t first = cut->start[v], at = source->piece->number[v];
+        memcpy(blocks->D + v * nb2, whole.D + at * nb2, (size_t)nb2 * sizeof *whole.D);
+        memcpy(blocks->O + first * nb2, whole.O + graph->start[at] * nb2,
+               (size_t)((cut->start[v + 1] - first) * nb2) * sizeof *whole.O);
+    }
+    RT_FREE(whole.D, RT_HOST);
+    RT_FREE(whole.O, RT_HOST);
+    mcpi_graph_destroy(graph);
+    source->graph = cut;
+    mcpi_piece_link(source->piece, cut);
 }
 
 void mcpi_source_destroy(mcpi_source_t *source)
@@ -295,7 +320,9 @@ void mcpi_source_destroy(mcpi_source_t *source)
     if (source->destroy)
         source->destroy(source);
     mcpi_graph_destroy(source->graph);
+    mcpi_piece_destroy(source->piece);
     RT_FREE(source->x, RT_HOST);
+    RT_FREE(source->odd, RT_HOST);
     RT_FREE(source, RT_HOST);
 }
 

@@ -2,8 +2,9 @@
  * order.c - the order of the rows: by colour, and inside a colour such that neighbours' dQ are near
  * each other in memory.
  *
- * All orders are functions of the graph, the coordinates and the seed; they do not depend on the
- * number of threads.
+ * Inside a colour, row numbers are those of rank 0, then of rank 1, and so on, and each rank orders
+ * its own. As parts are ranges of the Hilbert curve, the order along it is the same on any number
+ * of ranks. The others are not, which changes no bit of dQ: see mcpi_part_t.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -16,30 +17,28 @@
 
 enum { GRID_BITS = 21 };
 
-/* Lists the rows along the curve. It fills the smallest cube around all points, with one scale for
- * all axes. It resolves 5e-7 of the longest extent; points that coincide keep their order. */
-void mcpi_list_by_hilbert(const double *x, int64_t rows, uint32_t *list)
+/* The curve fills the smallest cube around the own points of all ranks, with one scale for all
+ * axes. It resolves 5e-7 of the longest extent. */
+void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    uint64_t *key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);
 #pragma omp parallel for schedule(static) reduction(min : low[:3]) reduction(max : high[:3])
-    for (int64_t i = 0; i < rows; i++)
-        for (int d = 0; d < 3; d++) {
-            low[d] = fmin(low[d], x[3 * i + d]);
-            high[d] = fmax(high[d], x[3 * i + d]);
+    for (int64_t v = 0; v < piece->vertices; v++)
+        for (int d = 0; d < 3 && piece->own[v]; d++) {
+            low[d] = fmin(low[d], x[3 * v + d]);
+            high[d] = fmax(high[d], x[3 * v + d]);
         }
+    rt_comm_min(low, 3);
+    rt_comm_max(high, 3);
     const double longest = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
     const double last = (1 << GRID_BITS) - 1, scale = longest > 0 ? last / longest : 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t v = 0; v < piece->vertices; v++) {
         uint32_t at[3];
         for (int d = 0; d < 3; d++)
-            at[d] = (uint32_t)fmin((x[3 * i + d] - low[d]) * scale, last);
-        key[i] = rt_hilbert_key(at, GRID_BITS);
-        list[i] = (uint32_t)i;
+            at[d] = (uint32_t)fmin((x[3 * v + d] - low[d]) * scale, last);
+        key[v] = rt_hilbert_key(at, GRID_BITS);
     }
-    rt_sort(key, list, rows);
-    RT_FREE(key, RT_HOST);
 }
 
 /* --- reverse Cuthill-McKee --- */
@@ -55,12 +54,13 @@ static int64_t degree(const mcpi_graph_t *graph, int64_t i)
     return graph->start[i + 1] - graph->start[i];
 }
 
-/* Appends the neighbours of i that were not seen to the queue, and returns its new end. */
+/* Appends the neighbours of i that were not seen to the queue, and returns its new end. A ghost, from
+ * which no search returns, is listed by itself. */
 static int64_t visit(search_t *s, uint32_t i, int64_t tail)
 {
     for (int64_t k = s->graph->start[i]; k < s->graph->start[i + 1]; k++) {
         int32_t other = s->graph->neighbour[k];
-        if (!s->seen[other]) {
+        if (!s->seen[other] && degree(s->graph, other) > 0) {
             s->seen[other] = 1;
             s->queue[tail++] = (uint32_t)other;
         }
@@ -153,58 +153,74 @@ void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list)
     RT_FREE(s.seen, RT_HOST);
 }
 
-/* --- natural, random --- */
+/* --- row numbers --- */
 
-/* Lists the rows in ascending order of a hash. */
-static void list_at_random(int64_t rows, uint64_t seed, uint32_t *list)
+/* Lists the piece's vertices in the order, ghosts included. */
+static void list_vertices(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                          mcpi_row_order_t order, const double *x, uint64_t seed, uint32_t *list)
 {
-    uint64_t *key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < rows; i++) {
-        key[i] = rt_hash((uint64_t)i, seed);
-        list[i] = (uint32_t)i;
+    const int64_t n = piece->vertices;
+    if (order == MCPI_RCM) {
+        mcpi_list_by_rcm(graph, list);
+        return;
     }
-    rt_sort(key, list, rows);
+    uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
+    for (int64_t v = 0; v < n; v++) {
+        list[v] = (uint32_t)v;
+        key[v] = order == MCPI_RANDOM ? rt_hash((uint64_t)piece->number[v], seed) : 0;
+    }
+    if (order == MCPI_HILBERT)
+        mcpi_hilbert_keys(piece, x, key);
+    rt_sort(key, list, n); /* stable: natural where keys are equal */
     RT_FREE(key, RT_HOST);
 }
 
-/* --- by colour --- */
-
-mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const uint8_t *colour, int colours,
-                             mcpi_row_order_t order, const double *x, uint64_t seed)
+/* Fills start[colours + 1] with the first row of each colour in the whole, and next[colours] with
+ * this rank's first. */
+static void find_starts(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
+                        int64_t *start, int64_t *next)
 {
-    const int64_t rows = graph->rows;
+    const int ranks = rt_comm_size();
+    int64_t mine[MCPI_MAX_COLOURS] = {0};
+    int64_t(*size)[MCPI_MAX_COLOURS] = rt_alloc((size_t)ranks, sizeof *size, RT_HOST);
+    for (int64_t v = 0; v < piece->vertices; v++)
+        if (piece->own[v])
+            mine[colour[v]]++;
+    rt_comm_allgather(mine, sizeof mine, size);
+    start[0] = 0;
+    for (int c = 0; c < colours; c++) {
+        start[c + 1] = start[c];
+        for (int rank = 0; rank < ranks; rank++) {
+            if (rank == rt_comm_rank())
+                next[c] = start[c + 1];
+            start[c + 1] += size[rank][c];
+        }
+    }
+    RT_FREE(size, RT_HOST);
+}
+
+mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                             const uint16_t *colour, int colours, mcpi_row_order_t order,
+                             const double *x, uint64_t seed)
+{
+    const int64_t n = piece->vertices;
+    int64_t next[MCPI_MAX_COLOURS];
+    uint32_t *list = RT_NEW(uint32_t, (size_t)n, RT_HOST);
+    double *row = RT_NEW(double, (size_t)n, RT_HOST); /* exact, and a type that is exchanged */
     mcpi_order_t *o = RT_NEW(mcpi_order_t, 1, RT_HOST);
-    uint32_t *list = RT_NEW(uint32_t, (size_t)rows, RT_HOST);
-    uint64_t *key = NULL;
-    if (order == MCPI_HILBERT)
-        mcpi_list_by_hilbert(x, rows, list);
-    else if (order == MCPI_RCM)
-        mcpi_list_by_rcm(graph, list);
-    else if (order == MCPI_RANDOM)
-        list_at_random(rows, seed, list);
-    else
-        for (int64_t i = 0; i < rows; i++)
-            list[i] = (uint32_t)i;
-    key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);
-    *o = (mcpi_order_t){.rows = rows, .colours = colours};
-    o->colour_start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST);
-    memset(o->colour_start, 0, ((size_t)colours + 1) * sizeof *o->colour_start);
-    for (int64_t i = 0; i < rows; i++) {
-        key[i] = colour[list[i]];
-        o->colour_start[key[i] + 1]++;
-    }
-    for (int c = 0; c < colours; c++)
-        o->colour_start[c + 1] += o->colour_start[c];
-    rt_sort(key, list, rows); /* stable */
-    RT_FREE(key, RT_HOST);
-    o->vertex = RT_NEW(int32_t, (size_t)rows, RT_HOST);
-    o->row = RT_NEW(int32_t, (size_t)rows, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < rows; i++) {
-        o->vertex[i] = (int32_t)list[i];
-        o->row[list[i]] = (int32_t)i;
-    }
+    *o = (mcpi_order_t){.colours = colours,
+                        .colour = colour,
+                        .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
+                        .row = RT_NEW(int64_t, (size_t)n, RT_HOST)};
+    list_vertices(graph, piece, order, x, seed, list);
+    find_starts(piece, colour, colours, o->start, next);
+    for (int64_t i = 0; i < n; i++)
+        if (piece->own[list[i]])
+            row[list[i]] = (double)next[colour[list[i]]]++;
+    mcpi_piece_update(piece, RT_F64, 1, row);
+    for (int64_t v = 0; v < n; v++)
+        o->row[v] = (int64_t)row[v];
+    RT_FREE(row, RT_HOST);
     RT_FREE(list, RT_HOST);
     return o;
 }
@@ -213,8 +229,7 @@ void mcpi_order_destroy(mcpi_order_t *order)
 {
     if (!order)
         return;
-    RT_FREE(order->colour_start, RT_HOST);
-    RT_FREE(order->vertex, RT_HOST);
+    RT_FREE(order->start, RT_HOST);
     RT_FREE(order->row, RT_HOST);
     RT_FREE(order, RT_HOST);
 }

@@ -1,96 +1,218 @@
 /*
- * part.c - which rank has which rows, and a rank's rows with their columns.
+ * part.c - which rank has which vertices, and a rank's rows with their columns.
  *
- * Every rank has the whole graph and makes its own part from it. That takes no messages and no
- * agreement on numbers, and a neighbour rank is known to send just what is needed here. The price:
- * every rank holds the graph of the whole, 4 bytes per block. On 25 ranks that is as much as a
- * rank's part of the matrix (100 bytes per block in FP32).
+ * Vertices are divided by their place on a curve, without a list of all of them: each rank has some,
+ * in any distribution, and bisection finds the places between the parts. That takes as many sums
+ * over the ranks as a place has bits. Parts are equal in blocks, because blocks are what a sweep
+ * reads: prisms at the wall have 20 per row where tetrahedra have 14, so parts of equal rows differ
+ * by a sixth in time and memory.
  */
 #include "config.h"
 #include "input.h"
-#include <string.h>
+#include <stdlib.h>
+#include "base/sort.h"
 
 /* --- partition --- */
 
-void mcpi_partition(const mcpi_graph_t *graph, const double *x, int ranks, int32_t *owner)
+enum { KEY_BITS = 63, NUMBER_BITS = 40, ROW_WEIGHT = 2 };
+
+/* A place between two vertices: after all that are less. */
+typedef struct {
+    uint64_t key;
+    int64_t number;
+} place_t;
+
+/* This rank's vertices in the order of the curve. */
+typedef struct {
+    int64_t n;
+    uint64_t *key;   /* [n] */
+    uint32_t *list;  /* [n] indices of number */
+    int64_t *before; /* [n + 1] weight of those before */
+    const int64_t *number;
+} line_t;
+
+/* Returns how many of this rank's vertices are before the place. */
+static int64_t count_before(const line_t *line, place_t place)
 {
-    uint32_t *list = RT_NEW(uint32_t, (size_t)graph->rows, RT_HOST);
-    const int64_t share = graph->rows / ranks, more = graph->rows % ranks;
-    if (x)
-        mcpi_list_by_hilbert(x, graph->rows, list);
-    else
-        mcpi_list_by_rcm(graph, list);
-    for (int64_t p = 0, i = 0; p < ranks; p++)
-        for (int64_t end = i + share + (p < more); i < end; i++)
-            owner[list[i]] = (int32_t)p;
+    int64_t low = 0, high = line->n;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const uint64_t key = line->key[middle];
+        if (key < place.key ||
+            (key == place.key && line->number[line->list[middle]] < place.number))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A row counts as much as two more blocks, for D, R and dQ. */
+static line_t line_new(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n)
+{
+    line_t line = {.n = n,
+                   .key = rt_clone(key, (size_t)n, sizeof *key, RT_HOST),
+                   .list = RT_NEW(uint32_t, (size_t)n, RT_HOST),
+                   .before = RT_NEW(int64_t, (size_t)n + 1, RT_HOST),
+                   .number = number};
+    for (int64_t i = 0; i < n; i++)
+        line.list[i] = (uint32_t)i;
+    rt_sort(line.key, line.list, n); /* stable: equal keys in ascending number */
+    line.before[0] = 0;
+    for (int64_t i = 0; i < n; i++)
+        line.before[i + 1] = line.before[i] + blocks[line.list[i]] + ROW_WEIGHT;
+    return line;
+}
+
+/* Sets one more bit of each place, if the weight before it, of all ranks, is not above its share. */
+static void try_bit(const line_t *line, int places, int64_t all, bool of_key, int bit,
+                    place_t *place, int64_t *weight)
+{
+    const int64_t ranks = places + 1;
+    for (int p = 0; p < places; p++) {
+        place_t try = place[p];
+        try.key |= of_key ? UINT64_C(1) << bit : 0;
+        try.number |= of_key ? 0 : INT64_C(1) << bit;
+        weight[p] = line->before[count_before(line, try)];
+    }
+    rt_comm_sum_i64(weight, places);
+    for (int p = 0; p < places; p++) {
+        if (weight[p] > all / ranks * (p + 1) + all % ranks * (p + 1) / ranks)
+            continue;
+        place[p].key |= of_key ? UINT64_C(1) << bit : 0;
+        place[p].number |= of_key ? 0 : INT64_C(1) << bit;
+    }
+}
+
+/* Fills place[ranks - 1]: the places between the ranks' parts. */
+static void find_places(const line_t *line, int ranks, place_t *place)
+{
+    int64_t *weight = RT_NEW(int64_t, (size_t)ranks, RT_HOST), all = line->before[line->n];
+    rt_comm_sum_i64(&all, 1);
+    for (int p = 0; p < ranks - 1; p++)
+        place[p] = (place_t){.key = 0};
+    for (int bit = KEY_BITS - 1; bit >= 0; bit--)
+        try_bit(line, ranks - 1, all, true, bit, place, weight);
+    for (int bit = NUMBER_BITS - 1; bit >= 0; bit--)
+        try_bit(line, ranks - 1, all, false, bit, place, weight);
+    RT_FREE(weight, RT_HOST);
+}
+
+static void line_destroy(line_t *line)
+{
+    RT_FREE(line->key, RT_HOST);
+    RT_FREE(line->list, RT_HOST);
+    RT_FREE(line->before, RT_HOST);
+}
+
+void mcpi_owners(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n,
+                 int ranks, int32_t *owner)
+{
+    line_t line = line_new(key, number, blocks, n);
+    place_t *place = RT_NEW(place_t, (size_t)ranks, RT_HOST);
+    find_places(&line, ranks, place);
+    int64_t at = 0;
+    for (int r = 0; r < ranks; r++) {
+        const int64_t end = r < ranks - 1 ? count_before(&line, place[r]) : n;
+        for (; at < end; at++)
+            owner[line.list[at]] = r;
+    }
+    RT_FREE(place, RT_HOST);
+    line_destroy(&line);
+}
+
+/* Returns x[n] sorted, and frees x, which is from malloc. */
+static int64_t *sorted(int64_t *x, int64_t n)
+{
+    uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
+    uint32_t *list = RT_NEW(uint32_t, (size_t)n, RT_HOST);
+    int64_t *ascending = RT_NEW(int64_t, (size_t)n, RT_HOST);
+    for (int64_t i = 0; i < n; i++) {
+        key[i] = (uint64_t)x[i];
+        list[i] = (uint32_t)i;
+    }
+    rt_sort(key, list, n);
+    for (int64_t i = 0; i < n; i++)
+        ascending[i] = (int64_t)key[i];
+    RT_FREE(key, RT_HOST);
     RT_FREE(list, RT_HOST);
+    free(x);
+    return ascending;
 }
 
-/* --- what a row is to this rank --- */
-
-enum { ELSEWHERE, BOUNDARY, INTERIOR, GHOST };
-
-static uint8_t kind_of(const mcpi_graph_t *graph, const int32_t *owner, int rank, int64_t v)
+int64_t *mcpi_partition(const uint64_t *key, const int64_t *number, const int32_t *blocks,
+                        int64_t n, int64_t *owned)
 {
-    bool own = owner[v] == rank;
-    for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++)
-        if ((owner[graph->neighbour[k]] == rank) != own)
-            return own ? BOUNDARY : GHOST;
-    return own ? INTERIOR : ELSEWHERE;
-}
-
-/* Returns kind[row] of all rows. */
-static uint8_t *find_kinds(const mcpi_graph_t *graph, const mcpi_order_t *order,
-                           const int32_t *owner, int rank)
-{
-    uint8_t *kind = RT_NEW(uint8_t, (size_t)order->rows, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < order->rows; i++)
-        kind[i] = kind_of(graph, owner, rank, order->vertex[i]);
-    return kind;
+    const int ranks = rt_comm_size();
+    line_t line = line_new(key, number, blocks, n);
+    place_t *place = RT_NEW(place_t, (size_t)ranks, RT_HOST);
+    int64_t *count = RT_NEW(int64_t, (size_t)ranks, RT_HOST), begin = 0;
+    int64_t *received = RT_NEW(int64_t, (size_t)ranks, RT_HOST);
+    int64_t *send = RT_NEW(int64_t, (size_t)n, RT_HOST);
+    find_places(&line, ranks, place);
+    for (int64_t i = 0; i < n; i++)
+        send[i] = number[line.list[i]];
+    for (int rank = 0; rank < ranks; rank++) {
+        const int64_t end = rank < ranks - 1 ? count_before(&line, place[rank]) : n;
+        count[rank] = end - begin;
+        begin = end;
+    }
+    line_destroy(&line);
+    int64_t *mine = rt_comm_exchange(send, count, sizeof *send, received);
+    *owned = 0;
+    for (int rank = 0; rank < ranks; rank++)
+        *owned += received[rank];
+    RT_FREE(send, RT_HOST);
+    RT_FREE(place, RT_HOST);
+    RT_FREE(count, RT_HOST);
+    RT_FREE(received, RT_HOST);
+    return sorted(mine, *owned);
 }
 
 /* --- local numbers --- */
 
-static void count_rows(mcpi_part_t *part, const uint8_t *kind)
+enum { BOUNDARY, INTERIOR, GHOST, KINDS };
+
+/* Returns how to sort the vertices: by kind (rows, then ghosts), colour, and row number. */
+static uint64_t *sort_keys(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                           const mcpi_order_t *order, int64_t (*count)[KINDS])
 {
-    int64_t rows = 0, ghosts = 0;
-#pragma omp parallel for schedule(static) reduction(+ : rows, ghosts)
-    for (int64_t i = 0; i < part->global_rows; i++) {
-        rows += kind[i] == BOUNDARY || kind[i] == INTERIOR;
-        ghosts += kind[i] == GHOST;
+    uint64_t *key = RT_NEW(uint64_t, (size_t)piece->vertices, RT_HOST);
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        const int kind = !piece->own[v]                    ? GHOST
+                         : mcpi_has_ghost(graph, piece, v) ? BOUNDARY
+                                                           : INTERIOR;
+        key[v] = (uint64_t)(kind == GHOST) << 63 | (uint64_t)order->colour[v] << 56 |
+                 (uint64_t)(kind == INTERIOR) << 55 | (uint64_t)order->row[v];
+        count[order->colour[v]][kind]++;
     }
-    part->rows = rows;
-    part->ghosts = ghosts;
+    return key;
 }
 
-/* Numbers rows first .. last - 1 of the wanted kind from `next` on. Returns the next free
- * number. */
-static int64_t number(mcpi_part_t *part, const uint8_t *kind, int64_t first, int64_t last,
-                      int wanted, int64_t next, int32_t *local)
+/* Numbers the rows and ghosts. Fills local[vertices]. */
+static void number_rows(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                        const mcpi_order_t *order, uint32_t *list, int32_t *local)
 {
-    for (int64_t i = first; i < last; i++)
-        if (kind[i] == wanted) {
-            part->global[next] = i;
-            local[i] = (int32_t)next++;
-        }
-    return next;
-}
-
-static void number_rows(mcpi_part_t *part, const mcpi_order_t *order, const uint8_t *kind,
-                        int32_t *local)
-{
-    int64_t row = 0, ghost = part->rows;
+    int64_t count[MCPI_MAX_COLOURS][KINDS] = {{0}}, row = 0, ghost = part->rows;
+    uint64_t *key = sort_keys(graph, piece, order, count);
+    for (int64_t v = 0; v < piece->vertices; v++)
+        list[v] = (uint32_t)v;
+    rt_sort(key, list, piece->vertices);
+    RT_FREE(key, RT_HOST);
     for (int c = 0; c < part->colours; c++) {
-        const int64_t first = order->colour_start[c], last = order->colour_start[c + 1];
         part->colour_start[c] = row;
-        part->boundary_end[c] = number(part, kind, first, last, BOUNDARY, row, local);
-        row = number(part, kind, first, last, INTERIOR, part->boundary_end[c], local);
+        part->boundary_end[c] = row + count[c][BOUNDARY];
         part->ghost_start[c] = ghost;
-        ghost = number(part, kind, first, last, GHOST, ghost, local);
+        row = part->boundary_end[c] + count[c][INTERIOR];
+        ghost += count[c][GHOST];
     }
     part->colour_start[part->colours] = row;
     part->ghost_start[part->colours] = ghost;
+    for (int64_t i = 0; i < piece->vertices; i++) {
+        local[list[i]] = (int32_t)i;
+        part->global[i] = order->row[list[i]];
+        part->vertex[i] = piece->number[list[i]];
+    }
 }
 
 /* --- columns --- */
@@ -118,47 +240,70 @@ static void sort_columns(int32_t *column, int32_t *place, int64_t n)
     }
 }
 
-static void enter_columns(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi_order_t *order,
-                          const int32_t *local)
+/* Fills place[vertices] with each vertex's place by colour, then number, and its inverse. */
+static void sort_by_colour(const mcpi_piece_t *piece, const mcpi_order_t *order, int32_t *place,
+                           int32_t *inverse)
 {
+    int64_t next[MCPI_MAX_COLOURS + 1] = {0};
+    for (int64_t v = 0; v < piece->vertices; v++)
+        next[order->colour[v] + 1]++;
+    for (int c = 0; c < order->colours; c++)
+        next[c + 1] += next[c];
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        place[v] = (int32_t)next[order->colour[v]]++;
+        inverse[place[v]] = (int32_t)v;
+    }
+}
+
+static void enter_columns(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                          const mcpi_order_t *order, const uint32_t *list, const int32_t *local)
+{
+    int32_t *sorting = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
+    int32_t *inverse = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
+    sort_by_colour(piece, order, sorting, inverse);
 #pragma omp parallel for schedule(dynamic, 1024)
     for (int64_t i = 0; i < part->rows; i++) {
         const int64_t n = part->start[i + 1] - part->start[i];
-        const int32_t *neighbour = graph->neighbour + graph->start[order->vertex[part->global[i]]];
+        const int32_t *neighbour = graph->neighbour + graph->start[list[i]];
         int32_t *column = part->column + part->start[i], *place = part->place + part->start[i];
         for (int64_t k = 0; k < n; k++) {
-            column[k] = order->row[neighbour[k]];
+            column[k] = sorting[neighbour[k]];
             place[k] = (int32_t)k;
         }
         sort_columns(column, place, n);
         for (int64_t k = 0; k < n; k++)
-            column[k] = local[column[k]];
+            column[k] = local[inverse[column[k]]];
     }
+    RT_FREE(sorting, RT_HOST);
+    RT_FREE(inverse, RT_HOST);
 }
 
-mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_order_t *order,
-                           const int32_t *owner, int rank)
+mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
+                           const mcpi_order_t *order)
 {
     mcpi_part_t *part = RT_NEW(mcpi_part_t, 1, RT_HOST);
-    *part = (mcpi_part_t){.global_rows = graph->rows, .colours = order->colours};
-    uint8_t *kind = find_kinds(graph, order, owner, rank);
-    count_rows(part, kind);
-    part->colour_start = RT_NEW(int64_t, (size_t)part->colours + 1, RT_HOST);
-    part->boundary_end = RT_NEW(int64_t, (size_t)part->colours, RT_HOST);
-    part->ghost_start = RT_NEW(int64_t, (size_t)part->colours + 1, RT_HOST);
-    part->global = RT_NEW(int64_t, (size_t)(part->rows + part->ghosts), RT_HOST);
-    int32_t *local = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    number_rows(part, order, kind, local);
-    RT_FREE(kind, RT_HOST);
+    const size_t n = (size_t)piece->vertices, colours = (size_t)order->colours;
+    *part = (mcpi_part_t){.rows = piece->owned,
+                          .ghosts = piece->vertices - piece->owned,
+                          .global_rows = piece->all,
+                          .colours = order->colours};
+    part->first_row = rt_clone(order->start, colours + 1, sizeof *order->start, RT_HOST);
+    part->colour_start = RT_NEW(int64_t, colours + 1, RT_HOST);
+    part->boundary_end = RT_NEW(int64_t, colours, RT_HOST);
+    part->ghost_start = RT_NEW(int64_t, colours + 1, RT_HOST);
+    part->global = RT_NEW(int64_t, n, RT_HOST);
+    part->vertex = RT_NEW(int64_t, n, RT_HOST);
+    uint32_t *list = RT_NEW(uint32_t, n, RT_HOST);
+    int32_t *local = RT_NEW(int32_t, n, RT_HOST);
+    number_rows(part, graph, piece, order, list, local);
     part->start = RT_NEW(int64_t, (size_t)part->rows + 1, RT_HOST);
     part->start[0] = 0;
-    for (int64_t i = 0; i < part->rows; i++) {
-        const int32_t v = order->vertex[part->global[i]];
-        part->start[i + 1] = part->start[i] + graph->start[v + 1] - graph->start[v];
-    }
+    for (int64_t i = 0; i < part->rows; i++)
+        part->start[i + 1] = part->start[i] + graph->start[list[i] + 1] - graph->start[list[i]];
     part->column = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     part->place = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
-    enter_columns(part, graph, order, local);
+    enter_columns(part, graph, piece, order, list, local);
+    RT_FREE(list, RT_HOST);
     RT_FREE(local, RT_HOST);
     return part;
 }
@@ -174,5 +319,7 @@ void mcpi_part_destroy(mcpi_part_t *part)
     RT_FREE(part->column, RT_HOST);
     RT_FREE(part->place, RT_HOST);
     RT_FREE(part->global, RT_HOST);
+    RT_FREE(part->vertex, RT_HOST);
+    RT_FREE(part->first_row, RT_HOST);
     RT_FREE(part, RT_HOST);
 }

@@ -232,8 +232,7 @@ static void explain(fault_t fault, mcpi_type_t type, const char *row, int where,
                  row, where + 1, size, least_pivot);
 }
 
-mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, const int32_t *vertex,
-                               char *why, size_t len)
+mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, char *why, size_t len)
 {
     const mcpi_part_t *part = matrix->part;
     const size_t rows = (size_t)part->rows, nb = (size_t)matrix->nb, values = rows * nb;
@@ -258,7 +257,7 @@ mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, co
     int where = 0;
     double size = 0;
     char row[80];
-    name_row(matrix, vertex[part->global[bad]], row, sizeof row);
+    name_row(matrix, part->vertex[bad], row, sizeof row);
     const fault_t fault = make_row(s, matrix, bad, &where, &size);
     explain(fault, type, row, where, size, why, len);
     mcpi_system_destroy(s);

@@ -2,7 +2,6 @@
  * walls.c - which vertices are walls, and how far the others are from them.
  */
 #include "config.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +47,9 @@ bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags
         }
         if (!has_tag(mesh, tag)) {
             snprintf(why, len,
-                     "--%s %s: of %" PRId64 " boundary faces none has the tag %ld; without "
-                     "any: --%s none",
-                     option, tags, mesh->faces[RT_TRIANGLE] + mesh->faces[RT_QUAD], tag, option);
+                     "--%s %s: of the boundary faces none has the tag %ld; without any: "
+                     "--%s none",
+                     option, tags, tag, option);
             return false;
         }
     }
@@ -108,73 +107,201 @@ static void add_face(const rt_mesh_t *mesh, const int32_t *vertex, int size, dou
     }
 }
 
-void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const double *boundary, double *area)
+static bool has_vertex(const int32_t *vertex, int size, int32_t wanted)
 {
+    for (int i = 0; i < size; i++)
+        if (vertex[i] == wanted)
+            return true;
+    return false;
+}
+
+/* Returns 1 if a face is listed counter-clockwise as seen from outside its element, -1 if
+ * clockwise: files have both. 0: it is no face of an element of its own vertex v. */
+static double way_of(const mcpi_incidence_t *in, const int32_t *face, int size, int32_t v)
+{
+    const double *x = in->mesh->x, *p = x + 3 * (int64_t)face[0], *q = x + 3 * (int64_t)face[1],
+                 *r = x + 3 * (int64_t)face[2];
+    for (int64_t place = in->first[v]; place < in->first[v + 1]; place++) {
+        rt_element_t type;
+        const int32_t *of = mcpi_incidence_get(in, place, &type);
+        const int corners = rt_element_size(type);
+        double inwards[3] = {0}, volume = 0;
+        bool all = true;
+        for (int i = 0; i < size; i++)
+            all = all && has_vertex(of, corners, face[i]);
+        if (!all)
+            continue;
+        for (int i = 0; i < corners; i++)
+            for (int d = 0; d < 3; d++)
+                inwards[d] += (x[3 * (int64_t)of[i] + d] - p[d]) / corners;
+        for (int d = 0; d < 3; d++) {
+            const int e = (d + 1) % 3, f = (d + 2) % 3;
+            volume += inwards[d] * ((q[e] - p[e]) * (r[f] - p[f]) - (q[f] - p[f]) * (r[e] - p[e]));
+        }
+        return volume < 0 ? 1 : -1;
+    }
+    return 0;
+}
+
+void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own, double *area)
+{
+    mcpi_incidence_t in = mcpi_incidence_new(mesh);
     memset(area, 0, 3 * (size_t)mesh->vertices * sizeof *area);
     for (int t = 0; t < RT_FACES; t++) {
         const int size = rt_face_size((rt_face_t)t);
         for (int64_t f = 0; f < mesh->faces[t]; f++) {
             const int32_t *vertex = mesh->face[t] + size * f;
-            if (!mcpi_has_this_tag(tags, mesh->tag[t][f]))
-                continue;
-            /* Files may list faces either way round. */
-            const double *x[3] = {mesh->x + 3 * (int64_t)vertex[0],
-                                  mesh->x + 3 * (int64_t)vertex[1],
-                                  mesh->x + 3 * (int64_t)vertex[2]};
-            double out = 0;
-            for (int i = 0; i < size; i++)
-                for (int d = 0; d < 3; d++) {
-                    const int e = (d + 1) % 3, g = (d + 2) % 3;
-                    out += boundary[3 * (int64_t)vertex[i] + d] *
-                           ((x[1][e] - x[0][e]) * (x[2][g] - x[0][g]) -
-                            (x[1][g] - x[0][g]) * (x[2][e] - x[0][e]));
-                }
-            add_face(mesh, vertex, size, out < 0 ? -1 : 1, area);
+            int k = 0;
+            while (k < size && !own[vertex[k]])
+                k++;
+            if (k < size && mcpi_has_this_tag(tags, mesh->tag[t][f]))
+                add_face(mesh, vertex, size, way_of(&in, vertex, size, vertex[k]), area);
         }
     }
+    mcpi_incidence_destroy(&in);
 }
 
-static double distance(const double *x, int32_t a, int32_t b)
+/* --- distance, in rounds --- */
+
+static double distance(const double *a, const double *b)
 {
     double square = 0;
-    for (int d = 0; d < 3; d++) {
-        const double step = x[3 * (int64_t)a + d] - x[3 * (int64_t)b + d];
-        square += step * step;
-    }
+    for (int d = 0; d < 3; d++)
+        square += (a[d] - b[d]) * (a[d] - b[d]);
     return sqrt(square);
 }
 
-/* Searches breadth first: a vertex tries the nearest wall vertices of its neighbours: accurate
- * enough for a made-up flow. */
-void mcpi_find_distance(const mcpi_graph_t *graph, const double *x, const uint8_t *wall,
-                        double *far)
+/* What vertices know of the walls. In each round a vertex looks at its neighbours as they were
+ * before the round, so the result depends on no order of vertices or ranks. */
+typedef struct {
+    const mcpi_graph_t *graph;
+    const mcpi_piece_t *piece;
+    const double *x;
+    double *far;
+    double *nearest; /* [vertices][5] the nearest wall vertex; in which round it was found, and in
+                         which the first one */
+    int32_t *list;   /* [n] own vertices to look at in this round */
+    double *found;   /* [n][5] what they found */
+    int32_t *listed; /* [vertices] the last round in which a vertex was listed */
+    int32_t *edge;   /* [edges] own vertices with ghosts */
+    int64_t n, edges;
+} search_t;
+enum { FOUND = 3, FIRST = 4, KNOWN = 5 }; /* components of nearest */
+
+static bool is_new(const search_t *s, int64_t v, int round)
 {
-    int32_t *queue = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int32_t *nearest = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    int64_t head = 0, tail = 0;
-    for (int64_t v = 0; v < graph->rows; v++) {
-        far[v] = wall[v] ? 0 : -1;
-        nearest[v] = (int32_t)v;
+    return s->nearest[KNOWN * v + FOUND] == round;
+}
+
+static void look_at(search_t *s, int32_t v, int round)
+{
+    if (s->piece->own[v] && s->listed[v] != round)
+        s->list[s->n++] = v;
+    s->listed[v] = round;
+}
+
+/* Lists the neighbours of what is new since the last round. */
+static void list_neighbours(search_t *s, const int32_t *fresh, int64_t n, int round)
+{
+    const mcpi_graph_t *graph = s->graph;
+    s->n = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = graph->start[fresh[i]]; k < graph->start[fresh[i] + 1]; k++)
+            look_at(s, graph->neighbour[k], round);
+    for (int64_t i = 0; i < s->edges; i++)
+        for (int64_t k = graph->start[s->edge[i]]; k < graph->start[s->edge[i] + 1]; k++)
+            if (!s->piece->own[graph->neighbour[k]] && is_new(s, graph->neighbour[k], round - 1))
+                look_at(s, s->edge[i], round);
+}
+
+/* Tries the wall vertices that v's neighbours have found in the last round. */
+static void try_walls(const search_t *s, int32_t v, int round, double found[KNOWN])
+{
+    double least = s->far[v];
+    found[FOUND] = -1;
+    for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
+        const int32_t w = s->graph->neighbour[k];
+        const double *wall = s->nearest + KNOWN * (int64_t)w;
+        if (!is_new(s, w, round - 1))
+            continue;
+        const double d = distance(s->x + 3 * (int64_t)v, wall);
+        if (least >= 0 && d >= least)
+            continue;
+        least = d;
+        memcpy(found, wall, 3 * sizeof *found);
+        found[FOUND] = round;
+    }
+    found[FIRST] = s->far[v] < 0 ? round : s->nearest[KNOWN * (int64_t)v + FIRST];
+}
+
+/* Returns how many vertices of all ranks learned something; fresh: this rank's own. */
+static int64_t search(search_t *s, int round, int32_t *fresh, int64_t *n)
+{
+    list_neighbours(s, fresh, *n, round);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < s->n; i++)
+        try_walls(s, s->list[i], round, s->found + KNOWN * i);
+    *n = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const int32_t v = s->list[i];
+        if (s->found[KNOWN * i + FOUND] < 0)
+            continue;
+        memcpy(s->nearest + KNOWN * (int64_t)v, s->found + KNOWN * i, KNOWN * sizeof *s->found);
+        s->far[v] = distance(s->x + 3 * (int64_t)v, s->found + KNOWN * i);
+        fresh[(*n)++] = v;
+    }
+    mcpi_piece_update(s->piece, RT_F64, KNOWN, s->nearest);
+    int64_t all = *n;
+    rt_comm_sum_i64(&all, 1);
+    return all;
+}
+
+/* Sets what is known before the first round, and lists the walls in fresh. Returns how many. */
+static int64_t start(search_t *s, const uint8_t *wall, int32_t *fresh)
+{
+    int64_t n = 0;
+    for (int64_t v = 0; v < s->piece->vertices; v++) {
+        double *nearest = s->nearest + KNOWN * v;
+        s->far[v] = wall[v] ? 0 : -1;
+        s->listed[v] = 0;
+        memcpy(nearest, s->x + 3 * v, 3 * sizeof *nearest);
+        nearest[FOUND] = wall[v] ? 0 : -1;
+        nearest[FIRST] = 0;
+        if (!s->piece->own[v])
+            continue;
         if (wall[v])
-            queue[tail++] = (int32_t)v;
+            fresh[n++] = (int32_t)v;
+        if (mcpi_has_ghost(s->graph, s->piece, v))
+            s->edge[s->edges++] = (int32_t)v;
     }
-    while (head < tail) {
-        const int64_t end = tail;
-        for (int64_t k = head; k < end; k++)
-            for (int64_t p = graph->start[queue[k]]; p < graph->start[queue[k] + 1]; p++) {
-                const int32_t v = graph->neighbour[p], w = nearest[queue[k]];
-                if (far[v] < 0)
-                    queue[tail++] = v;
-                else if (nearest[v] == w || far[v] < 1e-300)
-                    continue;
-                const double d = distance(x, v, w);
-                if (far[v] < 0 || d < far[v]) {
-                    far[v] = d;
-                    nearest[v] = w;
-                }
-            }
-        head = end;
+    mcpi_piece_update(s->piece, RT_F64, KNOWN, s->nearest);
+    return n;
+}
+
+/* A vertex tries the nearest wall vertices of its neighbours: accurate enough for a made-up flow. */
+void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
+                        const uint8_t *wall, double *far, uint8_t *odd)
+{
+    const size_t n = (size_t)piece->vertices, own = (size_t)piece->owned;
+    search_t s = {.graph = graph, .piece = piece, .x = x, .far = far};
+    s.nearest = RT_NEW(double, KNOWN *n, RT_HOST);
+    s.list = RT_NEW(int32_t, own, RT_HOST);
+    s.found = RT_NEW(double, KNOWN *own, RT_HOST);
+    s.listed = RT_NEW(int32_t, n, RT_HOST);
+    s.edge = RT_NEW(int32_t, own, RT_HOST);
+    int32_t *fresh = RT_NEW(int32_t, own, RT_HOST);
+    int64_t count = start(&s, wall, fresh);
+    for (int round = 1; search(&s, round, fresh, &count) > 0;)
+        round++;
+    for (size_t v = 0; v < n; v++) {
+        const double *nearest = s.nearest + KNOWN * v;
+        far[v] = nearest[FOUND] < 0 ? -1 : distance(x + 3 * v, nearest);
+        odd[v] = (uint8_t)((int64_t)nearest[FIRST] % 2);
     }
-    RT_FREE(queue, RT_HOST);
-    RT_FREE(nearest, RT_HOST);
+    RT_FREE(s.nearest, RT_HOST);
+    RT_FREE(s.list, RT_HOST);
+    RT_FREE(s.found, RT_HOST);
+    RT_FREE(s.listed, RT_HOST);
+    RT_FREE(s.edge, RT_HOST);
+    RT_FREE(fresh, RT_HOST);
 }

@@ -1,10 +1,10 @@
 /*
- * wing.h - the triangulated surface that wing.c extrudes.
+ * wing.h - the triangulated surface that wing.c extrudes, and the columns on it.
  */
 #ifndef MCPI_WING_H
 #define MCPI_WING_H
 
-#include <stdint.h>
+#include "input.h"
 
 /* Side s of triangle t runs from corner s to corner s + 1; its number is 3t + s. */
 typedef struct {
@@ -25,8 +25,32 @@ static inline int64_t mcpi_previous_side(int64_t side)
     return side % 3 == 0 ? side + 2 : side - 1;
 }
 
+/* --- surface.c --- */
+
 /* Makes half an octahedron sphere of n: 2n^2 + 2n + 1 columns, 4n^2 triangles. */
 void mcpi_surface_new(mcpi_surface_t *s, int64_t n, uint64_t seed);
 void mcpi_surface_destroy(mcpi_surface_t *s);
+
+/* --- cells.c --- */
+
+/* The levels of a column of vertices that a mesh has: low .. high; none if high < low. */
+typedef struct {
+    int32_t low, high;
+    int64_t base; /* vertex of level 0, if there is one */
+} mcpi_window_t;
+
+/* What elements are made from. */
+typedef struct {
+    const mcpi_wing_t *wing;
+    mcpi_surface_t s;
+    int32_t *height;       /* [triangles] */
+    mcpi_window_t *window; /* [columns] */
+    mcpi_window_t *cells;  /* [triangles] layers low .. high - 1 */
+} mcpi_former_t;
+
+/* Returns height[triangles]: how many cells from the wall are prisms. */
+int32_t *mcpi_heights_new(const mcpi_surface_t *s, int64_t layers);
+/* Makes the elements and faces of the former's cells. Their vertices are those of its windows. */
+void mcpi_make_elements(const mcpi_former_t *f, rt_mesh_t *mesh);
 
 #endif

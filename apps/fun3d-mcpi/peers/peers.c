@@ -58,8 +58,8 @@ static void runner_begin(runner_t *r, const comparison_t *c, const mcpi_config_t
     r->problem.config = &r->config;
     if (types->offdiagonal != MCPI_FP64) {
         char why[256];
-        r->problem.system = mcpi_system_new(p->matrix, (mcpi_type_t)types->offdiagonal,
-                                            p->order->vertex, why, sizeof why);
+        r->problem.system =
+            mcpi_system_new(p->matrix, (mcpi_type_t)types->offdiagonal, why, sizeof why);
         RT_EXPECT(r->problem.system, RT_INVALID, "%s", why); /* the ladder had it */
     }
     rt_run_t mine = *c->fp64;

@@ -144,6 +144,12 @@ static void axpby(const gfnn_view_t *view, double a, const double *x, double b, 
         }
 }
 
+static void add(const gfnn_view_t *view, int64_t at, double value, double *x)
+{
+    (void)view;
+    x[at] += value;
+}
+
 static double update_row(int64_t n, double alpha, const double *restrict q, double *restrict r)
 {
     double sum = 0;
@@ -156,11 +162,14 @@ static double update_row(int64_t n, double alpha, const double *restrict q, doub
     return sum;
 }
 
-static double update(const gfnn_view_t *view, double alpha, const double *q, double *r,
-                     double scale, int precision, void *low)
+static void update(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r,
+                   int precision, void *low)
 {
     const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
+    const double alpha = cg->alpha, scale = cg->scale;
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(box); row++) {
         double sum = 0;
@@ -172,7 +181,8 @@ static double update(const gfnn_view_t *view, double alpha, const double *q, dou
         }
         data->sums[row] = sum;
     }
-    return rt_sum_pairwise(data->sums, rows_of(box));
+    cg->sums[0] = rt_sum_pairwise(data->sums, rows_of(box));
+    cg->sums[1] = 0;
 }
 
 static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
@@ -186,26 +196,29 @@ static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, dou
 }
 
 /* A row is still in the cache when its z is made. */
-static void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r,
-                      double scale, float *z, double sums[2])
+static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
+                      double *r, float *z)
 {
     const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
+    const double alpha = cg->alpha, scale = cg->scale;
     const int64_t rows = rows_of(box), n = box->n[0];
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows; row++) {
         double sum = 0;
         for (int c = 0; c < 3; c++) {
             const int64_t at = fine_at(box, row, c);
-            sum += alpha != 0 ? update_row(n, alpha, q + at, r + at) : dot_row(n, r + at, r + at);
+            sum += first ? dot_row(n, r + at, r + at) : update_row(n, alpha, q + at, r + at);
         }
         data->sums[row] = sum;
         data->sums[rows + row] = bj_row(n, data->inverse + row_at(&box->bare, row), box->bare.plane,
                                         scale, r + fine_at(box, row, 0), box->fine.plane,
                                         z + wide_at(box, row, 0), box->wide.plane);
     }
-    sums[0] = rt_sum_pairwise(data->sums, rows);
-    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
+    cg->sums[0] = rt_sum_pairwise(data->sums, rows);
+    cg->sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
 /* This is not in the loop of an iteration. */
@@ -219,19 +232,41 @@ static double largest_row(int64_t n, const double *r)
     return most;
 }
 
-static double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
+static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
+                  const double *f, double *r, double *x)
 {
     const gfnn_box_t *box = view->box;
+    const data_t *data = view->data;
     double most = 0;
 #pragma omp parallel for schedule(static) reduction(max : most)
-    for (int64_t row = 0; row < rows_of(box); row++)
+    for (int64_t row = 0; row < rows_of(box); row++) {
+        double sum = 0;
         for (int c = 0; c < 3; c++) {
-            const double *from = r + fine_at(box, row, c);
-            const double size = largest_row(box->n[0], from);
+            const int64_t at = fine_at(box, row, c);
+            const double size = largest_row(box->n[0], f + at);
             most = size > most ? size : most;
-            lower_row(box->n[0], scale, from, precision, wide_at(box, row, c), low);
+            sum += dot_row(box->n[0], f + at, f + at);
+            for (int64_t i = at; i < at + box->n[0]; i++) {
+                r[i] = f[i];
+                x[i] = 0;
+            }
         }
-    return most;
+        data->sums[row] = sum;
+    }
+    cg->method = *method;
+    cg->sums[0] = rt_sum_pairwise(data->sums, rows_of(box));
+    cg->sums[1] = most;
+}
+
+static void pack(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision,
+                 void *low)
+{
+    const gfnn_box_t *box = view->box;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows_of(box); row++)
+        for (int c = 0; c < 3; c++)
+            lower_row(box->n[0], cg->scale, r + fine_at(box, row, c), precision,
+                      wide_at(box, row, c), low);
 }
 
 /* --- FP64 with FP32 --- */
@@ -245,8 +280,8 @@ static double mixed_dot_row(int64_t n, const float *restrict z, const double *re
     return sum;
 }
 
-static void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q,
-                 double sums[2])
+static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r,
+                 const double *q)
 {
     const gfnn_box_t *box = view->box;
     const data_t *data = view->data;
@@ -263,8 +298,8 @@ static void dots(const gfnn_view_t *view, const float *z, const double *r, const
         data->sums[row] = zr;
         data->sums[rows + row] = zq;
     }
-    sums[0] = rt_sum_pairwise(data->sums, rows);
-    sums[1] = rt_sum_pairwise(data->sums + rows, rows);
+    cg->sums[0] = rt_sum_pairwise(data->sums, rows);
+    cg->sums[1] = rt_sum_pairwise(data->sums + rows, rows);
 }
 
 /* z, or r without a preconditioner. */
@@ -277,11 +312,13 @@ INLINE void direction_row(int64_t n, bool plain, bool first, double alpha, doubl
         gfnn_turn(first, alpha, plain ? r[i] : scale * (double)z[i], beta, x + i, p + i);
 }
 
-static void direction(const gfnn_view_t *view, double alpha, double *x, double scale,
-                      const float *z, double beta, double *p)
+static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                      const float *z, double *p)
 {
     const gfnn_box_t *box = view->box;
-    const bool first = alpha == 0 && beta == 0;
+    const double alpha = cg->alpha, beta = cg->beta, scale = 1 / cg->scale;
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
@@ -295,11 +332,13 @@ static void direction(const gfnn_view_t *view, double alpha, double *x, double s
         }
 }
 
-static void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r,
-                            double beta, double *p)
+static void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                            const double *r, double *p)
 {
     const gfnn_box_t *box = view->box;
-    const bool first = alpha == 0 && beta == 0;
+    const double alpha = cg->alpha, beta = cg->beta;
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows_of(box); row++)
         for (int c = 0; c < 3; c++) {
@@ -309,6 +348,12 @@ static void direction_plain(const gfnn_view_t *view, double alpha, double *x, co
             else
                 direction_row(box->n[0], true, false, alpha, x + at, 1, NULL, r + at, beta, p + at);
         }
+}
+
+static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
+{
+    if (cg->told.progress >= 2)
+        axpby(view, cg->alpha, p, 1, x);
 }
 
 /* --- FP32 --- */
@@ -575,16 +620,20 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
                       2 * sizeof(double) * (double)rows_of(box);
 }
 
-const gfnn_vectors_t gfnn_vectors_cpu = {.fill = fill,
+const gfnn_vectors_t gfnn_vectors_cpu = {.scalars = &gfnn_scalars_host,
+                                         .fill = fill,
                                          .fill32 = fill32,
                                          .dot = dot,
                                          .axpby = axpby,
+                                         .add = add,
+                                         .start = start,
+                                         .pack = pack,
                                          .update = update,
                                          .update_bj = update_bj,
-                                         .pack = pack,
                                          .dots = dots,
                                          .direction = direction,
                                          .direction_plain = direction_plain,
+                                         .arrive = arrive,
                                          .smooth32 = smooth32,
                                          .axpby32 = axpby32,
                                          .dot32 = dot32,

@@ -1,15 +1,15 @@
 /*
  * gfnn_cuda.cuh - what the CUDA rungs of gfnn-wave's operator share: a kernel's view of the box,
- * passes over elements that add to their nodes, layers of nodes that are fetched ahead into shared
- * memory, and dot products with a fixed order of additions.
+ * passes over elements that add to their nodes, and layers of nodes that are fetched ahead into
+ * shared memory.
  */
 #ifndef GFNN_CUDA_CUH
 #define GFNN_CUDA_CUH
 
 #include "apps/gfnn-wave/node.h"
 #include "machine/async.cuh"
-#include "machine/cuda.cuh"
 #include "base/mem.h"
+#include "sums.cuh"
 
 extern "C" {
 /* The operator of solves, and what a tuner may choose for it. */
@@ -29,8 +29,7 @@ struct __align__(16) gfnn_material_t
 /* What set_up makes for all operator rungs. */
 struct gfnn_operator_data_t {
     gfnn_material_t *material; /* [GFNN_MAX_IDS], device */
-    double *partial;           /* device: a sum per block, */
-    unsigned *ticket;          /* and how many blocks have left theirs; NULL without dots */
+    gfnn_parts_t parts;        /* device; NULL without dots */
     int multiprocessors;
 };
 
@@ -76,8 +75,8 @@ static inline void gfnn_operator_data_new(gfnn_view_t *view, size_t blocks)
         rt_clone(material, GFNN_MAX_IDS, sizeof *material, RT_DEVICE));
     if (blocks > 0) {
         const unsigned none = 0;
-        data->partial = RT_NEW(double, blocks, RT_DEVICE);
-        data->ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
+        data->parts.partial = RT_NEW(double, blocks, RT_DEVICE);
+        data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
     }
     int device;
     RT_CUDA(cudaGetDevice(&device));
@@ -96,8 +95,8 @@ static inline void gfnn_operator_tear_down(gfnn_view_t *view)
     if (!data)
         return;
     RT_FREE(data->material, RT_DEVICE);
-    RT_FREE(data->partial, RT_DEVICE);
-    RT_FREE(data->ticket, RT_DEVICE);
+    RT_FREE(data->parts.partial, RT_DEVICE);
+    RT_FREE(data->parts.ticket, RT_DEVICE);
     RT_FREE(view->data, RT_HOST);
 }
 
@@ -321,36 +320,6 @@ template <class Kernel> void gfnn_allow_shared(Kernel *kernel, size_t bytes)
 {
     RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)));
-}
-
-/* --- dot products --- */
-
-/* *dot = sum of `mine` over all threads of the grid; all of them call it. The last block to arrive
- * adds what the others left, in the order of the blocks: equal input gives equal bits. */
-template <int threads>
-__device__ __forceinline__ void gfnn_grid_sum(double mine, double *partial, unsigned *ticket,
-                                              double *dot)
-{
-    __shared__ bool last;
-    const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
-    const double sum = rt_block_sum<threads>(mine);
-    if (threadIdx.x == 0) {
-        partial[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = sum;
-        __threadfence();
-        last = atomicAdd(ticket, 1u) == blocks - 1;
-    }
-    __syncthreads();
-    if (!last)
-        return;
-    __threadfence();
-    double all = 0;
-    for (unsigned b = threadIdx.x; b < blocks; b += threads)
-        all += __ldcg(partial + b);
-    all = rt_block_sum<threads>(all);
-    if (threadIdx.x == 0) {
-        *dot = all;
-        *ticket = 0;
-    }
 }
 
 #endif

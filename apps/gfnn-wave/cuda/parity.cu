@@ -181,14 +181,14 @@ static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &b
     behind = even + odd;
 }
 
-/* dot: also *product = x . y. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
+/* dot: also *product = x . y; or, if cg is not NULL, the stage GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
  * l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are written,
  * because by then the row before has handed on its part. */
 template <class S, bool dot>
 static __global__ void __launch_bounds__(S::threads, S::resident)
     apply_kernel(const __grid_constant__ gfnn_job_t<typename S::T> job,
-                 const __grid_constant__ scaled_t scaled, int chunk, double *partial,
-                 unsigned *ticket, double *product)
+                 const __grid_constant__ scaled_t scaled, int chunk, gfnn_parts_t parts,
+                 double *product, gfnn_cg_t *cg)
 {
     using T = typename S::T;
     constexpr int rows = S::rows, slots = S::slots;
@@ -278,8 +278,13 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     }
     rt_barrier_wait(handed, (top + 1) & 1);
     settle(top - 1, x.at((top - 1) % slots) + at);
-    if (dot)
-        gfnn_grid_sum<S::threads>(sum, partial, ticket, product);
+    if constexpr (dot) {
+        double sums[1] = {sum};
+        if (cg)
+            gfnn_end_loop<S::threads, 1>(parts, cg, GFNN_APPLIED, sum, 0);
+        else if (gfnn_grid_sums<S::threads>(parts, sums) && threadIdx.x == 0)
+            *product = sums[0];
+    }
 }
 
 /* --- launch --- */
@@ -338,19 +343,21 @@ static plan_t plan(const int lo[3], const int hi[3], const int *choice, int mult
 
 template <class S, bool dot>
 static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_form_t *form,
-                   const gfnn_operator_data_t *data, const plan_t &p, double *product)
+                   const gfnn_operator_data_t *data, const plan_t &p, double *product,
+                   gfnn_cg_t *cg)
 {
     const scaled_t scaled = {form->mass / GFNN_PARITY_MASS, form->bulk / GFNN_PARITY_STIFF,
                              form->shear / GFNN_PARITY_STIFF};
     gfnn_allow_shared(apply_kernel<S, dot>, S::bytes);
-    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(
-        job, scaled, p.chunk, data->partial, data->ticket, product);
+    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(job, scaled, p.chunk,
+                                                                          data->parts, product, cg);
     RT_CUDA_LAUNCHED();
 }
 
 template <bool dot, class T>
 static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                      const gfnn_region_t *region, const T *x, T *y, double *product)
+                      const gfnn_region_t *region, const T *x, T *y, double *product = nullptr,
+                      gfnn_cg_t *cg = nullptr)
 {
     using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
@@ -370,29 +377,37 @@ static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gf
                : square.cost <= narrow.cost                       ? 2
                                                                   : 3;
     if (tile == 1)
-        launch<typename shapes::long_t, dot>(job, form, data, row, product);
+        launch<typename shapes::long_t, dot>(job, form, data, row, product, cg);
     else if (tile == 2)
-        launch<typename shapes::square_t, dot>(job, form, data, square, product);
+        launch<typename shapes::square_t, dot>(job, form, data, square, product, cg);
     else
-        launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product);
+        launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product, cg);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                   const double *x, double *y)
 {
-    apply_any<false>(view, view->box->fine, form, region, x, y, nullptr);
+    apply_any<false>(view, view->box->fine, form, region, x, y);
 }
 
 static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                     const float *x, float *y)
 {
-    apply_any<false>(view, view->box->wide, form, region, x, y, nullptr);
+    apply_any<false>(view, view->box->wide, form, region, x, y);
 }
 
 static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                       const double *x, double *y, double *dot)
 {
     apply_any<true>(view, view->box->fine, form, region, x, y, dot);
+}
+
+static void apply_cg(const gfnn_view_t *view, const gfnn_form_t *form, const double *x, double *y,
+                     gfnn_cg_t *cg)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    apply_any<true>(view, box->fine, form, &all, x, y, nullptr, cg);
 }
 
 /* Returns the most blocks of any region: the whole box in the thinnest chunks. */
@@ -425,6 +440,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
                                                          .apply32 = apply32,
                                                          .apply_dot = apply_dot,
+                                                         .apply_cg = apply_cg,
                                                          .set_up = set_up,
                                                          .tear_down = gfnn_operator_tear_down,
                                                          .memory = memory};

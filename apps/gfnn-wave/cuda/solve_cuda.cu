@@ -1,6 +1,6 @@
 /*
  * solve_cuda.cu - a whole time step on the GPU: parity for A; for P tensor if r has 16 bits, else
- * tiled; fused vector loops between them. Only scalars come to the host.
+ * tiled; fused vector loops between them. An iteration needs no host.
  */
 #include "config.h"
 #include "gfnn_net.cuh"

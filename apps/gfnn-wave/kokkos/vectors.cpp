@@ -188,41 +188,66 @@ template <class Low> struct Update {
     }
 };
 
-double update(const gfnn_view_t *view, double alpha, const double *q, double *r, double scale,
-              int precision, void *low)
+void update(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r, int precision,
+            void *low)
 {
+    const double alpha = cg->alpha, scale = cg->scale;
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
+    cg->sums[1] = 0;
     if (!low)
-        return sum(view, Update<None>{alpha, scale, q, r, nullptr});
-    if (precision == GFNN_FP16)
-        return sum(view, Update<uint16_t>{alpha, scale, q, r, static_cast<uint16_t *>(low)});
-    return sum(view, Update<float>{alpha, scale, q, r, static_cast<float *>(low)});
+        cg->sums[0] = sum(view, Update<None>{alpha, scale, q, r, nullptr});
+    else if (precision == GFNN_FP16)
+        cg->sums[0] = sum(view, Update<uint16_t>{alpha, scale, q, r, static_cast<uint16_t *>(low)});
+    else
+        cg->sums[0] = sum(view, Update<float>{alpha, scale, q, r, static_cast<float *>(low)});
 }
 
-template <class Low> struct Pack {
-    double scale;
-    const double *r;
-    Low *low;
+struct Start {
+    const double *f;
+    double *r, *x;
 
-    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t wide) const
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t) const
     {
-        put(low, wide, scale * r[at]);
-        return r[at] < 0 ? -r[at] : r[at];
+        r[at] = f[at];
+        x[at] = 0;
+        return f[at] * f[at];
     }
 };
 
-template <class Low> double pack(const gfnn_view_t *view, const double *r, double scale, Low *low)
+struct Size {
+    const double *f;
+
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t) const
+    {
+        return f[at] < 0 ? -f[at] : f[at];
+    }
+};
+
+void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method, const double *f,
+           double *r, double *x)
 {
     const Rows rows(view->box);
     double most = 0;
-    Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                            Largest<Pack<Low>>{rows, {scale, r, low}}, Kokkos::Max<double>(most));
-    return most;
+    cg->method = *method;
+    cg->sums[0] = sum(view, Start{f, r, x});
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Largest<Size>{rows, {f}},
+                            Kokkos::Max<double>(most));
+    cg->sums[1] = most;
 }
 
-double pack(const gfnn_view_t *view, const double *r, double scale, int precision, void *low)
+template <class Low> void pack(const gfnn_view_t *view, const double *r, double scale, Low *low)
 {
-    return precision == GFNN_FP16 ? pack(view, r, scale, static_cast<uint16_t *>(low))
-                                  : pack(view, r, scale, static_cast<float *>(low));
+    each(
+        view, KOKKOS_LAMBDA(int64_t at, int64_t wide) { put(low, wide, scale * r[at]); });
+}
+
+void pack(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision, void *low)
+{
+    if (precision == GFNN_FP16)
+        pack(view, r, cg->scale, static_cast<uint16_t *>(low));
+    else
+        pack(view, r, cg->scale, static_cast<float *>(low));
 }
 
 void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
@@ -259,6 +284,12 @@ void axpby(const gfnn_view_t *view, double a, const double *x, double b, double 
     else
         each(
             view, KOKKOS_LAMBDA(int64_t at, int64_t) { y[at] = a * x[at]; });
+}
+
+void add(const gfnn_view_t *, int64_t at, double value, double *x)
+{
+    Kokkos::parallel_for(
+        "gfnn force", Range(rt_kokkos::exec(), 0, 1), KOKKOS_LAMBDA(int64_t) { x[at] += value; });
 }
 
 void newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,
@@ -309,13 +340,13 @@ struct Dots {
     }
 };
 
-void dots(const gfnn_view_t *view, const float *z, const double *r, const double *q, double sums[2])
+void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r, const double *q)
 {
     const Rows rows(view->box);
     double zq;
-    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Dots{rows, z, r, q ? q : r}, sums[0],
-                            zq);
-    sums[1] = q ? zq : 0;
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Dots{rows, z, r, q ? q : r},
+                            cg->sums[0], zq);
+    cg->sums[1] = q ? zq : 0;
 }
 
 /* z on `wide`, or r, which is T of `fine`. */
@@ -335,25 +366,33 @@ template <bool first, class T> struct Direction {
 };
 
 template <class T>
-void turn(const gfnn_view_t *view, double alpha, double *x, double scale, const T *z, double beta,
-          double *p)
+void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x, double scale,
+          const T *z, double *p)
 {
-    if (alpha == 0 && beta == 0)
-        each(view, Direction<true, T>{alpha, x, scale, z, beta, p});
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
+    if (first)
+        each(view, Direction<true, T>{cg->alpha, x, scale, z, cg->beta, p});
     else
-        each(view, Direction<false, T>{alpha, x, scale, z, beta, p});
+        each(view, Direction<false, T>{cg->alpha, x, scale, z, cg->beta, p});
 }
 
-void direction(const gfnn_view_t *view, double alpha, double *x, double scale, const float *z,
-               double beta, double *p)
+void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x, const float *z,
+               double *p)
 {
-    turn(view, alpha, x, scale, z, beta, p);
+    turn(view, cg, first, x, 1 / cg->scale, z, p);
 }
 
-void direction_plain(const gfnn_view_t *view, double alpha, double *x, const double *r, double beta,
-                     double *p)
+void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
+                     const double *r, double *p)
 {
-    turn(view, alpha, x, 1, r, beta, p);
+    turn(view, cg, first, x, 1, r, p);
+}
+
+void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
+{
+    if (cg->told.progress >= 2)
+        axpby(view, cg->alpha, p, 1, x);
 }
 
 /* --- FP32 --- */
@@ -434,7 +473,7 @@ void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old
 }
 
 /* Does update and D^-1 in one pass: on a CPU z is computed from a row that is still in the cache,
- * on a GPU from what a thread has just written. If not `moves`, alpha is 0, and q is not read. */
+ * on a GPU from what a thread has just written. If not `moves`, q is not read. */
 template <bool moves> struct UpdateBj {
     Rows rows;
     const float *inverse;
@@ -481,19 +520,22 @@ template <bool moves> struct UpdateBj {
     }
 };
 
-void update_bj(const gfnn_view_t *view, double alpha, const double *q, double *r, double scale,
-               float *z, double sums[2])
+void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q, double *r,
+               float *z)
 {
     const Rows rows(view->box);
     const float *inverse = data_of(view)->inverse;
-    if (alpha != 0)
+    const double alpha = cg->alpha, scale = cg->scale;
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
+    if (first)
         Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<true>{rows, inverse, alpha, q, r, scale, z}, sums[0],
-                                sums[1]);
+                                UpdateBj<false>{rows, inverse, alpha, q, r, scale, z}, cg->sums[0],
+                                cg->sums[1]);
     else
         Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<false>{rows, inverse, alpha, q, r, scale, z}, sums[0],
-                                sums[1]);
+                                UpdateBj<true>{rows, inverse, alpha, q, r, scale, z}, cg->sums[0],
+                                cg->sums[1]);
 }
 
 /* --- ghosts --- */
@@ -649,16 +691,20 @@ void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES
 constexpr gfnn_vectors_t table()
 {
     gfnn_vectors_t t = {};
+    t.scalars = &gfnn_scalars_host;
     t.fill = fill;
     t.fill32 = fill32;
     t.dot = dot;
     t.axpby = axpby;
+    t.add = add;
+    t.start = start;
     t.update = update;
     t.update_bj = update_bj;
     t.pack = pack;
     t.dots = dots;
     t.direction = direction;
     t.direction_plain = direction_plain;
+    t.arrive = arrive;
     t.smooth32 = smooth32;
     t.axpby32 = axpby32;
     t.dot32 = dot32;

@@ -314,6 +314,9 @@ template <int n, class Scalars>
 void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
 {
     const bool joined = x.halo && x.on_stream;
+    const rt_field_t field = rt_field_f64(v);
+    if (x.is_direct)
+        rt_halo_count(x.halo, RT_HALO_SUM, &field);
     if (x.is_direct)
         rt_launch_chained(nek_gather_direct_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0,
                           x.gather, x.direct, s, v, it);

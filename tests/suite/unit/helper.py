@@ -11,7 +11,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / 'tools'))
 
-from rooftop_suite import results  # noqa: E402: needs the path
+from rooftop_suite import climb, figures, lesson_page, lessons, results  # noqa: E402: needs the path
 
 
 def sample(name):
@@ -34,6 +34,16 @@ def changed(value, path, new):
         at = at[step]
     at[path[-1]] = new
     return value
+
+
+def lesson(app='nekbone'):
+    """Returns the lesson made of a sample of the app's ladder, with the sources of this tree."""
+    result = figures.Result(results.Program.from_json({**sample(f'ladder-{app}'), 'seal': results.ZEROS}))
+    ran, known = {rung.name: rung for rung in result.rungs}, lessons.read(app)
+    pages = [lesson_page.Page(rung.name, rung.kind, rung.ladder, known.of.get(rung.name), ran.get(rung.name),
+                              '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app, SOURCE)]
+    climb.add_sources(app, pages, str(SOURCE))
+    return lesson_page.Lesson(app, known, result, pages, f'{app} --ladder')
 
 
 def standin(folder, *words, app='nekbone', **environment):

@@ -6,7 +6,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, exercise, figures, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, figures, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -187,39 +187,11 @@ class Scale(unittest.TestCase):
         self.assertEqual([scale.divided('7x9x4', 2), scale.divided('18x18x18', 2), scale.divided('1x7x7', 2)],
                          ['6x8x4', '18x18x18', '2x6x6'])
 
-    def test_exposed(self):
-        """A share of the solve; none with one rank, and not 0 % where a kernel does the exchange."""
-        table = '''timer       calls  min us@rank  max us@rank  average us  total s     GB/s   GFlop/s  ceiling
-mixed           2     552.06@1     559.71@0      550.00   0.0011        -         -        -
-  element       6      70.00@1      71.00@0       70.00   0.0004    900.0         -     20 %
-  halo          6      16.03@1      19.67@0       18.33   0.0001        -         -        -
-'''
-        without = ''.join(line for line in table.splitlines(True) if 'halo' not in line)
-        self.assertAlmostEqual(scale.exposed_share(table, 2), 0.1, delta=1e-4)
-        self.assertEqual([scale.exposed_share(*case) for case in ((table, 1), (without, 2), ('', 2))], [None] * 3)
-
     def test_efficiency(self):
         first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)
         last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
         self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
         self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
-
-
-class Grade(unittest.TestCase):
-    def test_ranked(self):
-        """A ratio is told only beyond the noise, and not at all on a machine that is too noisy."""
-        own = exercise.Time(1.0, 'loop', 0.02)
-        for seconds, noise, said in ((1.5, 0.01, '1.50x as fast as x'), (0.5, 0.01, '0.50x as fast as x'),
-                                     (1.02, 0.01, 'as fast as x, within the noise of 3.0 %'),
-                                     (3.0, 0.09, 'not ranked against x: the times of this machine differ by 11 %')):
-            self.assertEqual(exercise.ranked(own, exercise.Time(seconds, 'loop', noise), 'x'), said)
-
-    def test_time(self):
-        turns = [results.Rung.from_json({**program().rungs[0].to_json(), 'seconds_per_unit': seconds, 'spread': 0.04})
-                 for seconds in (1.0, 1.1, 1.2)]
-        self.assertEqual(exercise.time_of(turns)[0], 1.1)
-        self.assertAlmostEqual(exercise.time_of(turns).noise, 0.1 / 1.1)
-        self.assertEqual(exercise.time_of(turns[:1]).noise, 0.02)
 
 
 class Soak(unittest.TestCase):

@@ -7,7 +7,7 @@ from unittest import mock
 
 from helper import SOURCE, InFolder
 
-from rooftop_suite import lessons, results, source
+from rooftop_suite import lessons, results, source, tasks
 
 CLASSES = {
     'protected': ('apps/nekbone/app.c', 'apps/nekbone/problem.c', 'apps/nekbone/solve.c', 'apps/nekbone/work.c',
@@ -99,7 +99,7 @@ class Lessons(unittest.TestCase):
     def test_fit(self):
         """Every rung has a lesson and every lesson a rung; the files and functions that they name are there."""
         for app in results.APPS:
-            self.assertEqual(lessons.problems(app, str(SOURCE)), [])
+            self.assertEqual(lessons.problems(app, str(SOURCE)) + tasks.problems(app, str(SOURCE)), [])
 
     def said(self, change):
         """Returns what is wrong with nekbone once its ladder is changed."""

@@ -1,0 +1,230 @@
+/*
+ * staged_steps.cuh - how the blocks of rung staged go through colours and sweeps together, on one
+ * GPU or on several.
+ *
+ * Idea: all blocks go through the same steps, one per colour. A block begins a step when the blocks
+ * whose rows are neighbours of its own have ended the step before: they have then written all that
+ * it reads, and read all that it overwrites, because being neighbours is mutual. Other blocks may
+ * be steps behind: no block waits for the slowest of all.
+ *
+ * The same holds for blocks of other GPUs. A block stores dQ of a boundary row into the ghosts of
+ * the GPUs that need it, through NVLink or PCIe, and raises a flag that lies in their memory, so
+ * that they poll their own. Ghosts are read and written for boundary rows alone. These come first
+ * in a step, and the flag for other GPUs is raised when they are done: it travels while the block
+ * updates its other rows.
+ * Advantage: no kernel, no message and no host per colour.
+ * Price: GPUs of one host; a block that waits for another GPU.
+ *
+ * Steps are numbered on from launch to launch, so no flag is ever reset. The first number of a
+ * launch tells the other GPUs that it has begun, and so that the host is done with the ghosts; a
+ * launch ends when its last ghosts have arrived.
+ */
+#ifndef MCPI_STAGED_STEPS_CUH
+#define MCPI_STAGED_STEPS_CUH
+
+#include "../near.h"
+#include "machine/cuda.cuh"
+
+/* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */
+struct mcpi_copy_t {
+    void *to;
+    int32_t row, zero;
+};
+
+/* The lists that a kernel gets, in device memory. */
+struct mcpi_staged_lists_t {
+    const unsigned char *record;
+    const uint32_t *offset;    /* [chunks + 1] in units of 16 bytes */
+    const mcpi_share_t *share; /* [blocks][colours] */
+    /* [blocks of all ranks * MCPI_FLAG_APART] last step that each has ended; of other ranks: last
+     * step in which it is done with boundary rows, stored by that rank */
+    unsigned *ended;
+    int own;                    /* number of this rank's first block */
+    const int32_t *start, *far; /* mcpi_near_t */
+    const int32_t *near;        /* likewise */
+    const int32_t *raise_start; /* block b has flags raise[raise_start[b]] .. on other GPUs */
+    unsigned *const *raise;
+    const mcpi_copy_t *copy; /* of all records */
+};
+
+/* Each flag has its own sector. */
+enum { MCPI_FLAG_APART = 8 };
+
+/* Nanoseconds: the other GPU's host may be late, but not that late. */
+constexpr unsigned long long MCPI_PATIENCE = 30000000000ULL;
+
+__device__ __forceinline__ unsigned long long mcpi_clock()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* Returns whether this block has neighbours on other GPUs. */
+__device__ __forceinline__ bool has_far(const mcpi_staged_lists_t &lists)
+{
+    return lists.raise_start[blockIdx.x] < lists.raise_start[blockIdx.x + 1];
+}
+
+/* The flags that a thread watches: those of near blocks k, k + blockDim.x, .. up to `end`. */
+struct mcpi_watch_t {
+    int k, far, end;       /* from `far` on they are of other GPUs */
+    const unsigned *first; /* flag k */
+};
+
+__device__ __forceinline__ mcpi_watch_t watch_near(const mcpi_staged_lists_t &lists)
+{
+    mcpi_watch_t watch;
+    watch.k = lists.start[blockIdx.x] + static_cast<int>(threadIdx.x);
+    watch.far = lists.far[blockIdx.x];
+    watch.end = lists.start[blockIdx.x + 1];
+    watch.first =
+        watch.k < watch.end ? lists.ended + lists.near[watch.k] * MCPI_FLAG_APART : nullptr;
+    return watch;
+}
+
+__device__ __forceinline__ void wait_for_near(const unsigned *flag, unsigned step)
+{
+    unsigned ended;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(ended) : "l"(flag) : "memory");
+    while (static_cast<int>(ended - step) < 0);
+}
+
+/* The kernel fails if it has to wait too long: a rank that died must not hang the others. */
+__device__ __forceinline__ void wait_for_far(const unsigned *flag, unsigned step)
+{
+    const unsigned long long begun = mcpi_clock();
+    for (;;) {
+        unsigned ended;
+        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(ended) : "l"(flag) : "memory");
+        if (static_cast<int>(ended - step) >= 0)
+            return;
+        if (mcpi_clock() - begun > MCPI_PATIENCE)
+            __trap();
+    }
+}
+
+/* Called by all threads: waits until the near blocks have ended the step; only_far: those of other
+ * GPUs alone. */
+__device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists,
+                                                const mcpi_watch_t &watch, unsigned step,
+                                                bool only_far)
+{
+    const unsigned *flag = watch.first;
+    for (int k = watch.k; k < watch.end;) {
+        if (k >= watch.far)
+            wait_for_far(flag, step);
+        else if (!only_far)
+            wait_for_near(flag, step);
+        k += blockDim.x;
+        if (k < watch.end)
+            flag = lists.ended + lists.near[k] * MCPI_FLAG_APART;
+    }
+}
+
+/* Called by one warp: tells other GPUs that this block is done with its boundary rows of a step.
+ * The release covers what this block's threads wrote before, here and there. */
+__device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, unsigned step)
+{
+    const int end = lists.raise_start[blockIdx.x + 1];
+    __syncwarp();
+    for (int k = lists.raise_start[blockIdx.x] + static_cast<int>(threadIdx.x % 32); k < end;
+         k += 32)
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(lists.raise[k]), "r"(step)
+                     : "memory");
+}
+
+/* Called by each warp that is done with a boundary record: the last of those of this step raises
+ * the flags. done: records of this launch, in shared memory; due: as many as there are up to this
+ * step. */
+__device__ __forceinline__ void boundary_done(const mcpi_staged_lists_t &lists, unsigned *done,
+                                              unsigned due, unsigned step)
+{
+    unsigned before = 0;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+        __threadfence_block();
+        before = atomicAdd(done, 1);
+        __threadfence_block();
+    }
+    if (__shfl_sync(0xffffffffu, before, 0) + 1 == due)
+        raise_flags(lists, step);
+}
+
+/* Ends a step and waits for the neighbours. The release covers what the threads of a block wrote
+ * before; what they read later is not older than what the acquire saw, as it invalidates L1. */
+__device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists,
+                                         const mcpi_watch_t &watch, unsigned step)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(
+                         lists.ended + (lists.own + blockIdx.x) * MCPI_FLAG_APART),
+                     "r"(step)
+                     : "memory");
+    wait_for_blocks(lists, watch, step, false);
+    __syncthreads();
+}
+
+/* Stores dQ of a record's rows into their ghosts, whose dQ has nb values each. Lane k has copy k; a
+ * record with more copies than lanes reads the others here. */
+template <int nb, class Q>
+__device__ __forceinline__ void store_ghosts(const mcpi_copy_t *copy, int copies, mcpi_copy_t mine,
+                                             const double *right, int lane)
+{
+    for (int first = 0; first < copies; first += 32) {
+        const int n = copies - first < 32 ? copies - first : 32;
+        if (first > 0 && lane < n)
+            mine = copy[first + lane];
+        for (int from = 0; from < n * nb; from += 32) {
+            const int t = from + lane, k = t < n * nb ? t / nb : 0;
+            const unsigned long long to =
+                __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(mine.to), k);
+            const int row = __shfl_sync(0xffffffffu, mine.row, k);
+            if (t < n * nb)
+                __stcg(reinterpret_cast<Q *>(to) + t % nb,
+                       static_cast<Q>(right[row * nb + t % nb]));
+        }
+    }
+}
+
+/* Goes through the chunks of this block, in the order of all its sweeps, as one warp of it meets
+ * them: every so-many-th, across the ends of colours and sweeps. */
+struct mcpi_staged_walk_t {
+    const mcpi_share_t *share; /* [colours] shared memory */
+    mcpi_share_t now;          /* of this colour */
+    int colours;
+    int64_t sweeps; /* left, this one included; 0: at the end */
+    int at;         /* colour */
+    int place;      /* of the share; beyond its chunks: none is left in this colour */
+
+    __device__ __forceinline__ mcpi_staged_walk_t(const mcpi_share_t *share_, int colours_,
+                                                  int64_t sweeps_, int first)
+        : share(share_), now(share_[0]), colours(colours_), sweeps(sweeps_), at(0), place(first)
+    {
+    }
+    __device__ __forceinline__ bool has_chunk() const
+    {
+        return place < now.chunks;
+    }
+    __device__ __forceinline__ bool is_boundary() const
+    {
+        return place < now.boundaries;
+    }
+    __device__ __forceinline__ int chunk() const
+    {
+        return place + (is_boundary() ? now.boundary : now.interior - now.boundaries);
+    }
+    __device__ __forceinline__ void next_colour()
+    {
+        place -= now.chunks;
+        if (++at == colours) {
+            at = 0;
+            sweeps--;
+        }
+        now = share[at];
+    }
+};
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * piece.c - the vertices of one rank, and what is cut out of a mesh or a graph for them.
+ *
+ * A piece keeps the order of the whole: vertices, elements and neighbours ascend as they do there.
+ * So whatever is added up over them has the same bits on any number of ranks.
+ */
+#include "config.h"
+#include "input.h"
+#include <string.h>
+
+/* --- vertices --- */
+
+mcpi_piece_t *mcpi_piece_new(int64_t all, int64_t vertices)
+{
+    mcpi_piece_t *piece = RT_NEW(mcpi_piece_t, 1, RT_HOST);
+    *piece = (mcpi_piece_t){.all = all,
+                            .vertices = vertices,
+                            .owned = vertices,
+                            .number = RT_NEW(int64_t, (size_t)vertices, RT_HOST),
+                            .own = RT_NEW(uint8_t, (size_t)vertices, RT_HOST)};
+    for (int64_t v = 0; v < vertices; v++) {
+        piece->number[v] = v;
+        piece->own[v] = 1;
+    }
+    return piece;
+}
+
+void mcpi_piece_destroy(mcpi_piece_t *piece)
+{
+    if (!piece)
+        return;
+    rt_halo_destroy(piece->halo);
+    RT_FREE(piece->number, RT_HOST);
+    RT_FREE(piece->own, RT_HOST);
+    RT_FREE(piece, RT_HOST);
+}
+
+void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n)
+{
+    if (!own)
+        return;
+    for (int64_t v = 0, at = 0; v < piece->vertices; v++) {
+        while (at < n && own[at] < piece->number[v])
+            at++;
+        piece->own[v] = at < n && own[at] == piece->number[v];
+    }
+    piece->owned = n;
+}
+
+int64_t mcpi_piece_find(const mcpi_piece_t *piece, int64_t number)
+{
+    int64_t low = 0, high = piece->vertices;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (piece->number[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < piece->vertices && piece->number[low] == number ? low : -1;
+}
+
+/* Removes the vertices that are not kept, and returns the new number of each, -1 if removed. */
+static int32_t *remove_others(mcpi_piece_t *piece, const uint8_t *kept)
+{
+    int32_t *now = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
+    int64_t n = 0;
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        now[v] = kept[v] ? (int32_t)n : -1;
+        if (!kept[v])
+            continue;
+        piece->number[n] = piece->number[v];
+        piece->own[n++] = piece->own[v];
+    }
+    int64_t *shorter = rt_clone(piece->number, (size_t)n, sizeof *shorter, RT_HOST);
+    RT_FREE(piece->number, RT_HOST);
+    piece->number = shorter;
+    piece->vertices = n;
+    return now;
+}
+
+/* --- a mesh --- */
+
+static bool has_own(const mcpi_piece_t *piece, const int32_t *vertex, int size)
+{
+    bool own = false;
+    for (int a = 0; a < size; a++)
+        own = own || piece->own[vertex[a]];
+    return own;
+}
+
+/* Copies the elements or faces that have an own vertex. Returns how many. */
+static int64_t copy_own(const mcpi_piece_t *piece, const int32_t *from, int64_t n, int size,
+                        const int32_t *tag, int32_t **to, int32_t **to_tag)
+{
+    int64_t count = 0;
+    for (int64_t e = 0; e < n; e++)
+        count += has_own(piece, from + size * e, size);
+    *to = RT_NEW(int32_t, (size_t)(size * count), RT_HOST);
+    if (tag)
+        *to_tag = RT_NEW(int32_t, (size_t)count, RT_HOST);
+    count = 0;
+    for (int64_t e = 0; e < n; e++) {
+        if (!has_own(piece, from + size * e, size))
+            continue;
+        if (tag)
+            (*to_tag)[count] = tag[e];
+        memcpy(*to + size * count++, from + size * e, (size_t)size * sizeof **to);
+    }
+    return count;
+}
+
+/* A face of a file need not be the face of an element. A vertex of it that is not here becomes one
+ * that is: faces only say which own vertices are walls. */
+static void renumber_face(const int32_t *now, int32_t *vertex, int size)
+{
+    int32_t here = -1;
+    for (int a = 0; a < size; a++)
+        here = now[vertex[a]] >= 0 ? now[vertex[a]] : here;
+    for (int a = 0; a < size; a++)
+        vertex[a] = now[vertex[a]] >= 0 ? now[vertex[a]] : here;
+}
+
+rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece)
+{
+    rt_mesh_t *cut = RT_NEW(rt_mesh_t, 1, RT_HOST);
+    uint8_t *kept = rt_clone(piece->own, (size_t)piece->vertices, 1, RT_HOST);
+    *cut = (rt_mesh_t){.vertices = 0};
+    for (int t = 0; t < RT_ELEMENTS; t++) {
+        const int size = rt_element_size((rt_element_t)t);
+        cut->elements[t] = copy_own(piece, mesh->element[t], mesh->elements[t], size, NULL,
+                                    &cut->element[t], NULL);
+        for (int64_t i = 0; i < size * cut->elements[t]; i++)
+            kept[cut->element[t][i]] = 1;
+    }
+    for (int t = 0; t < RT_FACES; t++)
+        cut->faces[t] = copy_own(piece, mesh->face[t], mesh->faces[t], rt_face_size((rt_face_t)t),
+                                 mesh->tag[t], &cut->face[t], &cut->tag[t]);
+    int32_t *now = remove_others(piece, kept);
+    RT_FREE(kept, RT_HOST);
+    cut->vertices = piece->vertices;
+    cut->x = RT_NEW(double, 3 * (size_t)cut->vertices, RT_HOST);
+    for (int64_t v = 0; v < mesh->vertices; v++)
+        if (now[v] >= 0)
+            memcpy(cut->x + 3 * now[v], mesh->x + 3 * v, 3 * sizeof *cut->x);
+    for (int t = 0; t < RT_ELEMENTS; t++)
+        for (int64_t i = 0; i < rt_element_size((rt_element_t)t) * cut->elements[t]; i++)
+            cut->element[t][i] = now[cut->element[t][i]];
+    for (int t = 0; t < RT_FACES; t++) {
+        const int size = rt_face_size((rt_face_t)t);
+        for (int64_t f = 0; f < cut->faces[t]; f++)
+            renumber_face(now, cut->face[t] + size * f, size);
+    }
+    RT_FREE(now, RT_HOST);
+    return cut;
+}
+
+/* --- a graph --- */
+
+mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece)
+{
+    mcpi_graph_t *cut = RT_NEW(mcpi_graph_t, 1, RT_HOST);
+    uint8_t *kept = rt_clone(piece->own, (size_t)piece->vertices, 1, RT_HOST);
+    int64_t entries = 0;
+    for (int64_t v = 0; v < graph->rows; v++)
+        for (int64_t k = graph->start[v]; piece->own[v] && k < graph->start[v + 1]; k++) {
+            kept[graph->neighbour[k]] = 1;
+            entries++;
+        }
+    int32_t *now = remove_others(piece, kept);
+    RT_FREE(kept, RT_HOST);
+    *cut = (mcpi_graph_t){.rows = piece->vertices,
+                          .start = RT_NEW(int64_t, (size_t)piece->vertices + 1, RT_HOST),
+                          .neighbour = RT_NEW(int32_t, (size_t)entries, RT_HOST)};
+    entries = 0;
+    for (int64_t v = 0; v < graph->rows; v++) {
+        if (now[v] < 0)
+            continue;
+        cut->start[now[v]] = entries;
+        for (int64_t k = graph->start[v]; piece->own[now[v]] && k < graph->start[v + 1]; k++)
+            cut->neighbour[entries++] = now[graph->neighbour[k]];
+    }
+    cut->start[cut->rows] = entries;
+    RT_FREE(now, RT_HOST);
+    return cut;
+}
+
+/* --- ghosts --- */
+
+bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v)
+{
+    for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++)
+        if (!piece->own[graph->neighbour[k]])
+            return true;
+    return false;
+}
+
+/* A vertex that has a ghost for a neighbour is that rank's ghost in return. */
+void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph)
+{
+    int64_t n = 0;
+    if (rt_comm_size() == 1)
+        return;
+    int64_t *index = RT_NEW(int64_t, (size_t)piece->vertices, RT_HOST);
+    for (int64_t v = 0; v < piece->vertices; v++)
+        if (!piece->own[v] || mcpi_has_ghost(graph, piece, v))
+            index[n++] = v;
+    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
+    uint8_t *owner = RT_NEW(uint8_t, (size_t)n, RT_HOST);
+    for (int64_t i = 0; i < n; i++) {
+        gid[i] = piece->number[index[i]];
+        owner[i] = piece->own[index[i]];
+    }
+    piece->halo = rt_halo_new(&(rt_halo_desc_t){.n = n,
+                                                .index = index,
+                                                .gid = gid,
+                                                .owner = owner,
+                                                .max_components = MCPI_PIECE_COMPONENTS,
+                                                .kind = RT_CPU,
+                                                .space = RT_HOST,
+                                                .transport = "staged"});
+    RT_FREE(index, RT_HOST);
+    RT_FREE(gid, RT_HOST);
+    RT_FREE(owner, RT_HOST);
+}
+
+void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components, void *x)
+{
+    const rt_field_t field = {.data = x,
+                              .type = type,
+                              .components = components,
+                              .entry_stride = components,
+                              .component_stride = 1};
+    if (piece->halo)
+        rt_halo_do(piece->halo, RT_HALO_COPY, &field);
+}

@@ -1,0 +1,220 @@
+/*
+ * near.c - the lists behind a kernel that goes through all colours (near.h).
+ *
+ * They follow from the rows of this rank and from one exchange: an owner says for each row which
+ * block updates it, and whoever has that row as a ghost says where its copy is.
+ */
+#include "config.h"
+#include "near.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* --- which rows a block updates --- */
+
+static int64_t global_of(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int32_t chunk)
+{
+    return part->global[chunks->first_row[chunk]];
+}
+
+/* Returns whether the boundary chunk comes before the interior one; last ones are at their ends. */
+static bool boundary_is_next(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int c,
+                             int32_t boundary, int32_t interior)
+{
+    if (boundary == chunks->interior[c])
+        return false;
+    return interior == chunks->colour[c + 1] ||
+           global_of(part, chunks, boundary) < global_of(part, chunks, interior);
+}
+
+/* A chunk goes to the block in whose share its middle is. */
+mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks)
+{
+    const int colours = part->colours;
+    const uint32_t *offset = chunks->offset;
+    mcpi_share_t *share = RT_NEW(mcpi_share_t, (size_t)blocks * (size_t)colours, RT_HOST);
+    for (int c = 0; c < colours; c++) {
+        const uint64_t all = offset[chunks->colour[c + 1]] - offset[chunks->colour[c]];
+        int32_t boundary = chunks->colour[c], interior = chunks->interior[c];
+        uint64_t given = 0; /* twice what it costs */
+        for (int b = 0; b < blocks; b++) {
+            mcpi_share_t *s = &share[b * colours + c];
+            *s = (mcpi_share_t){.boundary = boundary, .interior = interior};
+            while (boundary < chunks->interior[c] || interior < chunks->colour[c + 1]) {
+                const bool next = boundary_is_next(part, chunks, c, boundary, interior);
+                const int32_t chunk = next ? boundary : interior;
+                const uint64_t cost = offset[chunk + 1] - offset[chunk];
+                if ((given + cost) * (uint64_t)blocks > 2 * all * (uint64_t)(b + 1))
+                    break;
+                given += 2 * cost;
+                *(next ? &boundary : &interior) += 1;
+            }
+            s->boundaries = boundary - s->boundary;
+            s->chunks = s->boundaries + interior - s->interior;
+        }
+    }
+    return share;
+}
+
+static void give_rows(const mcpi_chunks_t *chunks, int32_t first, int32_t count, int b,
+                      uint16_t *block)
+{
+    for (int32_t i = chunks->first_row[first]; i < chunks->first_row[first + count]; i++)
+        block[i] = (uint16_t)b;
+}
+
+void mcpi_blocks_of_rows(const mcpi_part_t *part, const mcpi_chunks_t *chunks,
+                         const mcpi_share_t *share, int blocks, uint16_t *block)
+{
+    for (int b = 0; b < blocks; b++)
+        for (int c = 0; c < part->colours; c++) {
+            const mcpi_share_t *s = &share[b * part->colours + c];
+            give_rows(chunks, s->boundary, s->boundaries, b, block);
+            give_rows(chunks, s->interior, s->chunks - s->boundaries, b, block);
+        }
+}
+
+/* --- ghosts --- */
+
+/* Ghosts get their owner's rank, row and block as they get its dQ; doubles hold them exactly. */
+mcpi_home_t *mcpi_homes_new(const mcpi_part_t *part, rt_halo_t *const *halo, const uint16_t *block)
+{
+    enum { PARTS = 3 };
+    const size_t ghosts = (size_t)part->ghosts, all = (size_t)part->rows + ghosts;
+    double *x = RT_NEW(double, all *PARTS, RT_HOST);
+    mcpi_home_t *home = RT_NEW(mcpi_home_t, ghosts, RT_HOST);
+    const rt_field_t field = {.data = x,
+                              .type = RT_F64,
+                              .components = PARTS,
+                              .entry_stride = PARTS,
+                              .component_stride = 1};
+    for (int64_t i = 0; i < part->rows; i++) {
+        x[i * PARTS] = rt_comm_rank();
+        x[i * PARTS + 1] = (double)i;
+        x[i * PARTS + 2] = block[i];
+    }
+    for (int c = 0; c < part->colours; c++)
+        rt_halo_do(halo[c], RT_HALO_COPY, &field);
+    for (size_t g = 0; g < ghosts; g++) {
+        const double *of = x + ((size_t)part->rows + g) * PARTS;
+        home[g] = (mcpi_home_t){(int32_t)of[0], (int32_t)of[1], (int32_t)of[2]};
+    }
+    RT_FREE(x, RT_HOST);
+    return home;
+}
+
+/* --- which blocks a block waits for --- */
+
+/* Fills is_near[blocks][all]: what blocks of this rank have neighbours in what blocks of all. */
+static void find_near(const mcpi_part_t *part, const uint16_t *block, const mcpi_home_t *home,
+                      const int32_t *first, int32_t own, size_t all, uint8_t *is_near)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < part->rows; i++)
+        for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
+            const int64_t column = part->column[k];
+            const mcpi_home_t *far = column < part->rows ? NULL : &home[column - part->rows];
+            uint8_t *at = is_near + block[i] * all +
+                          (far ? first[far->rank] + far->block : own + block[column]);
+#pragma omp atomic write
+            *at = 1;
+        }
+}
+
+mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const mcpi_home_t *home,
+                          int ranks, int rank, const int32_t *first)
+{
+    const int32_t own = first[rank], end = first[rank + 1];
+    const size_t blocks = (size_t)(end - own), all = (size_t)first[ranks];
+    uint8_t *is_near = RT_NEW(uint8_t, blocks * all, RT_HOST);
+    mcpi_near_t lists = {.start = RT_NEW(int32_t, blocks + 1, RT_HOST),
+                         .far = RT_NEW(int32_t, blocks, RT_HOST)};
+    int32_t n = 0;
+    memset(is_near, 0, blocks * all);
+    find_near(part, block, home, first, own, all, is_near);
+    for (size_t b = 0; b < blocks; b++)
+        is_near[b * all + (size_t)own + b] = 0;
+    for (size_t at = 0; at < blocks * all; at++)
+        n += is_near[at];
+    lists.near = RT_NEW(int32_t, (size_t)n, RT_HOST);
+    n = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const uint8_t *of = is_near + b * all;
+        lists.start[b] = n;
+        for (int32_t other = own; other < end; other++)
+            if (of[other])
+                lists.near[n++] = other;
+        lists.far[b] = n;
+        for (int32_t other = 0; other < (int32_t)all; other++)
+            if ((other < own || other >= end) && of[other])
+                lists.near[n++] = other;
+    }
+    lists.start[blocks] = n;
+    RT_FREE(is_near, RT_HOST);
+    return lists;
+}
+
+void mcpi_near_destroy(mcpi_near_t *near)
+{
+    RT_FREE(near->start, RT_HOST);
+    RT_FREE(near->far, RT_HOST);
+    RT_FREE(near->near, RT_HOST);
+}
+
+/* --- where boundary rows go --- */
+
+/* To an owner: its row, and the sender's local number of that row. */
+typedef struct {
+    int32_t row, ghost;
+} wish_t;
+
+/* Returns what all ranks wish of this one, by rank; count[ranks]: of each. */
+static wish_t *tell_wishes(const mcpi_part_t *part, const mcpi_home_t *home, int64_t *count)
+{
+    const int ranks = rt_comm_size();
+    int64_t *sent = RT_NEW(int64_t, (size_t)ranks, RT_HOST);
+    wish_t *wish = RT_NEW(wish_t, (size_t)part->ghosts, RT_HOST);
+    int64_t n = 0;
+    for (int r = 0; r < ranks; r++) {
+        const int64_t before = n;
+        for (int64_t g = 0; g < part->ghosts; g++)
+            if (home[g].rank == r)
+                wish[n++] = (wish_t){home[g].row, (int32_t)(part->rows + g)};
+        sent[r] = n - before;
+    }
+    wish_t *heard = rt_comm_exchange(wish, sent, sizeof *wish, count);
+    RT_FREE(wish, RT_HOST);
+    RT_FREE(sent, RT_HOST);
+    return heard;
+}
+
+mcpi_sends_t mcpi_sends_new(const mcpi_part_t *part, const mcpi_home_t *home)
+{
+    const int ranks = rt_comm_size();
+    const size_t rows = (size_t)part->rows;
+    int64_t *count = RT_NEW(int64_t, (size_t)ranks, RT_HOST), all = 0, n = 0;
+    wish_t *wish = tell_wishes(part, home, count);
+    mcpi_sends_t sends = {.start = RT_NEW(int32_t, rows + 1, RT_HOST)};
+    for (int r = 0; r < ranks; r++)
+        all += count[r];
+    sends.to = RT_NEW(mcpi_send_t, (size_t)all, RT_HOST);
+    memset(sends.start, 0, (rows + 1) * sizeof *sends.start);
+    for (int64_t k = 0; k < all; k++)
+        sends.start[wish[k].row + 1]++;
+    for (size_t i = 0; i < rows; i++)
+        sends.start[i + 1] += sends.start[i];
+    for (int r = 0; r < ranks; r++) /* starts move to ends, and back */
+        for (int64_t end = n + count[r]; n < end; n++)
+            sends.to[sends.start[wish[n].row]++] = (mcpi_send_t){r, wish[n].ghost};
+    for (size_t i = rows; i > 0; i--)
+        sends.start[i] = sends.start[i - 1];
+    sends.start[0] = 0;
+    free(wish);
+    RT_FREE(count, RT_HOST);
+    return sends;
+}
+
+void mcpi_sends_destroy(mcpi_sends_t *sends)
+{
+    RT_FREE(sends->start, RT_HOST);
+    RT_FREE(sends->to, RT_HOST);
+}

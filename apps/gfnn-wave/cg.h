@@ -1,0 +1,133 @@
+/*
+ * cg.h - the scalars of conjugate gradients, and how they follow from sums: one text for the host
+ * and for CUDA.
+ *
+ * A loop over vectors reads its factors from these scalars and leaves its sums in them. When the
+ * sums are those of all ranks, gfnn_form does the rest of that stage. In CUDA the scalars are in
+ * device memory, and a kernel that has sums ends with gfnn_form: the host takes no part in an
+ * iteration. Equal sums give equal scalars, so all ranks end after the same iteration.
+ *
+ * When the solve has ended, gfnn_form and the loops that change r, x and p do nothing. So a host may
+ * start iterations before it knows whether they are needed.
+ */
+#ifndef GFNN_CG_H
+#define GFNN_CG_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define GFNN_CG_FN static __host__ __device__ inline
+#else
+#define GFNN_CG_FN static inline
+#endif
+
+/* What has just been summed. */
+typedef enum {
+    GFNN_STARTED,        /* f . f, and the largest |f| instead of a sum */
+    GFNN_BEGUN,          /* r . r, z . r: the first z, where it comes with the update */
+    GFNN_PRECONDITIONED, /* z . r, z . q */
+    GFNN_APPLIED,        /* p . q */
+    GFNN_UPDATED         /* r . r, z . r if z comes with the update */
+} gfnn_stage_t;
+
+/* What the app asks for. */
+typedef struct {
+    bool plain, fused; /* B = 1; z comes with the update (bj) */
+    bool flexible;     /* beta is Polak's and Ribiere's */
+    double tolerance;
+    int64_t most_iterations;
+} gfnn_method_t;
+
+typedef struct {
+    double residual;  /* of the recurrence: |r| / |f| */
+    int64_t progress; /* twice the iterations, and 1 more if the solve has ended; -1: nothing yet */
+} gfnn_told_t;
+
+struct rt_mail;
+typedef struct {
+    gfnn_method_t method;
+    double sums[2]; /* of this rank, and then of all */
+    double ff, rr;  /* f . f, r . r */
+    double most;    /* the largest |f|; if fused, the norm */
+    double scale;   /* of the preconditioner's input, and so of z */
+    double rz;      /* r . z */
+    double alpha, beta;
+    gfnn_told_t told;
+    /* CUDA: where the host reads it; the sums of several GPUs (NULL: one rank, or the host adds) */
+    gfnn_told_t *host;
+    struct rt_mail *mail;
+    bool forms; /* the kernel that has the sums forms the scalars */
+} gfnn_cg_t;
+
+GFNN_CG_FN bool gfnn_cg_has_ended(const gfnn_told_t *told)
+{
+    return told->progress >= 0 && (told->progress & 1) != 0;
+}
+
+/* Returns the largest power of two below 1 / x. */
+GFNN_CG_FN double gfnn_unit_scale(double x)
+{
+    int exponent;
+    frexp(x, &exponent);
+    return ldexp(1.0, -exponent);
+}
+
+/* Forms beta from z . r and z . q of z as it is, scaled. */
+GFNN_CG_FN void gfnn_form_beta(gfnn_cg_t *cg, double zr, double zq)
+{
+    const double before = cg->rz;
+    cg->rz = zr / cg->scale;
+    cg->beta = (cg->method.flexible ? -cg->alpha * zq / cg->scale : cg->rz) / before;
+    if (cg->told.progress < 2) /* the first direction is z */
+        cg->beta = 0;
+}
+
+GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
+{
+    cg->ff = cg->rr = cg->sums[0];
+    cg->most = cg->method.fused ? sqrt(cg->ff) : cg->sums[1];
+    cg->scale = cg->method.plain ? 1 : gfnn_unit_scale(cg->most);
+    cg->rz = cg->alpha = cg->beta = 0;
+    cg->told.residual = cg->ff == 0 ? 0 : 1;
+    cg->told.progress = cg->ff == 0;
+    if (cg->method.plain)
+        gfnn_form_beta(cg, cg->rr, 0);
+}
+
+GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
+{
+    const gfnn_method_t *method = &cg->method;
+    const int64_t iterations = cg->told.progress / 2 + 1;
+    cg->rr = cg->sums[0];
+    cg->told.residual = sqrt(cg->rr / cg->ff);
+    const bool finite = cg->told.residual - cg->told.residual == 0;
+    cg->told.progress = 2 * iterations + (iterations >= method->most_iterations ||
+                                          cg->told.residual < method->tolerance || !finite);
+    if (method->plain || method->fused)
+        gfnn_form_beta(cg, method->plain ? cg->rr : cg->sums[1], 0);
+}
+
+/* Forms what follows from the sums of a stage. */
+GFNN_CG_FN void gfnn_form(gfnn_cg_t *cg, gfnn_stage_t stage)
+{
+    if (stage == GFNN_STARTED) {
+        gfnn_form_start(cg);
+    } else if (gfnn_cg_has_ended(&cg->told)) {
+        return;
+    } else if (stage == GFNN_BEGUN) {
+        cg->rr = cg->sums[0];
+        gfnn_form_beta(cg, cg->sums[1], 0);
+    } else if (stage == GFNN_PRECONDITIONED) {
+        gfnn_form_beta(cg, cg->sums[0], cg->sums[1]);
+    } else if (stage == GFNN_APPLIED) {
+        cg->alpha = cg->rz / cg->sums[0];
+        if (!cg->method.plain) /* the largest |r| is taken to have fallen as the norm */
+            cg->scale = gfnn_unit_scale(cg->most * sqrt(cg->rr / cg->ff));
+    } else {
+        gfnn_form_end(cg);
+    }
+}
+
+#endif

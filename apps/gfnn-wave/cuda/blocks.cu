@@ -1,0 +1,307 @@
+/*
+ * blocks.cu - the loops with D, the 3x3 blocks of the diagonal, on the GPU.
+ *
+ * The blocks are computed on the fly from the eight ids around a node: a byte per node, where six
+ * stored values would be 24. By the symmetry of the cube an element adds the same to all three
+ * diagonal entries, and to the others one value with the signs of the corner: two numbers per id.
+ * Neighbours in x share four of their elements. So a lane, which has two nodes, sums up the
+ * elements at its own two places in x, and the lane before hands it the third sum that it needs:
+ * four ids per node are looked up, not eight.
+ */
+#include "config.h"
+#include "rows.cuh"
+
+/* With D, of which a lane keeps two, and a dozen pairs of values in flight: 64 registers. */
+enum { RESIDENT_BLOCKS = 4 };
+
+/* A node's block: the three diagonal entries are equal. */
+struct block_t {
+    float diagonal, xy, yz, zx;
+};
+
+/* Returns the sum over the four elements at one place in x around a row of nodes. Entries have the
+ * signs of nodes at the upper ends in x; at the lower ends xy and zx have the opposite signs. */
+static __device__ __forceinline__ block_t column_of(const gfnn_entries_t *entries,
+                                                    const unsigned id[4])
+{
+    gfnn_entries_t here[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) /* e & 1: before the row in y; e & 2: in z */
+        here[e] = entries[id[e]];
+    block_t column;
+    column.diagonal = (here[0].diagonal + here[1].diagonal) + (here[2].diagonal + here[3].diagonal);
+    column.xy = (here[1].cross - here[0].cross) + (here[3].cross - here[2].cross);
+    column.yz = (here[0].cross - here[1].cross) + (here[3].cross - here[2].cross);
+    column.zx = (here[2].cross - here[0].cross) + (here[3].cross - here[1].cross);
+    return column;
+}
+
+/* Returns the block of the node between two of them. */
+static __device__ __forceinline__ block_t between(const block_t &lower, const block_t &upper)
+{
+    return {lower.diagonal + upper.diagonal, lower.xy - upper.xy, lower.yz + upper.yz,
+            lower.zx - upper.zx};
+}
+
+/* Returns what the lane before has; lane 0 gets what lane 31 has. */
+static __device__ __forceinline__ block_t rotated(const block_t &mine)
+{
+    const int from = (threadIdx.x + 31) % 32;
+    return {__shfl_sync(0xffffffffu, mine.diagonal, from), __shfl_sync(0xffffffffu, mine.xy, from),
+            __shfl_sync(0xffffffffu, mine.yz, from), __shfl_sync(0xffffffffu, mine.zx, from)};
+}
+
+/* z = scale D^-1 r, for the block of D that is not held; z is 0 where it is. */
+static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3], float scale,
+                                                   const float r[3], float z[3])
+{
+    D.xy = hold[0] || hold[1] ? 0 : D.xy;
+    D.yz = hold[1] || hold[2] ? 0 : D.yz;
+    D.zx = hold[2] || hold[0] ? 0 : D.zx;
+    const float x = hold[0] ? 0 : r[0], y = hold[1] ? 0 : r[1], w = hold[2] ? 0 : r[2];
+    /* The matrix of cofactors over the determinant. */
+    const float d = D.diagonal, xx = d * d - D.yz * D.yz, xy = D.yz * D.zx - D.xy * d;
+    const float zx = D.xy * D.yz - d * D.zx, yy = d * d - D.zx * D.zx;
+    const float yz = D.xy * D.zx - d * D.yz, zz = d * d - D.xy * D.xy;
+    const float over = __fdividef(scale, d * xx + D.xy * xy + D.zx * zx);
+    z[0] = over * (xx * x + xy * y + zx * w);
+    z[1] = over * (xy * x + yy * y + yz * w);
+    z[2] = over * (zx * x + yz * y + zz * w);
+}
+
+/* Access two neighbours in x. Own rows begin at multiples of 4 values, and the second of a pair may
+ * be a ghost: it can be read, but must not be written. */
+static __device__ __forceinline__ float2 pair_at(const float *x)
+{
+    return *reinterpret_cast<const float2 *>(x);
+}
+static __device__ __forceinline__ double2 pair_at(const double *x)
+{
+    return *reinterpret_cast<const double2 *>(x);
+}
+template <class T, class Pair>
+static __device__ __forceinline__ void store_pair(T *x, bool both, const T value[2])
+{
+    if (both)
+        *reinterpret_cast<Pair *>(x) = {value[0], value[1]};
+    else
+        *x = value[0];
+}
+
+/* For every pair of own nodes, with a warp per row, calls job.load(place on `fine`, place on
+ * `wide`) before anything is stored; job.node(0 or 1, block, what is held, is it own?) for both;
+ * and job.store(places, are both own?). */
+template <class Job>
+static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const gfnn_held_t &held,
+                                                  const uint8_t *id, const gfnn_entries_t *all,
+                                                  Job &job)
+{
+    __shared__ gfnn_entries_t entries[GFNN_MAX_IDS];
+    for (int t = threadIdx.x; t < GFNN_MAX_IDS; t += GFNN_THREADS)
+        entries[t] = all[t];
+    __syncthreads();
+    const int lane = threadIdx.x % 32, last = g.n[0] - 1;
+    const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * GFNN_WARPS;
+    for (unsigned row = blockIdx.x * GFNN_WARPS + threadIdx.x / 32; row < rows; row += step) {
+        const int j = row % g.n[1], k = row / g.n[1];
+        const bool hold_y = gfnn_is_held(&held, 1, j, g.n[1]),
+                   hold_z = gfnn_is_held(&held, 2, k, g.n[2]);
+        const uint8_t *of_row = id + g.wide.at(0, j, k);
+        unsigned first[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            first[e] = __ldg(of_row - (e & 1) * g.wide.pitch - (e >> 1) * g.wide.slab - 1);
+        block_t before = {}; /* what lane 31 had, for lane 0 */
+        for (int i = 2 * lane; i - 2 * lane <= last; i += 64) {
+            const bool here = i <= last, both = i < last;
+            const int fine = g.fine.at(i, j, k), wide = g.wide.at(i, j, k);
+            block_t lower = {}, upper = {};
+            if (here) {
+                unsigned of_lower[4], of_upper[4];
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    const int at = i - (e & 1) * g.wide.pitch - (e >> 1) * g.wide.slab;
+                    const uchar2 two = __ldg(reinterpret_cast<const uchar2 *>(of_row + at));
+                    of_lower[e] = two.x;
+                    of_upper[e] = two.y;
+                }
+                job.load(fine, wide);
+                lower = column_of(entries, of_lower);
+                upper = column_of(entries, of_upper);
+            }
+            if (i < 64) /* looked up after the loads above were issued */
+                before = column_of(entries, first);
+            const block_t from = rotated(upper), last_upper = lane == 0 ? before : from;
+            before = from;
+            if (here) {
+                const bool hold[3] = {gfnn_is_held(&held, 0, i, g.n[0]), hold_y, hold_z};
+                const bool hold_next[3] = {gfnn_is_held(&held, 0, i + 1, g.n[0]), hold_y, hold_z};
+                job.node(0, between(last_upper, lower), hold, true);
+                job.node(1, between(lower, upper), hold_next, both);
+                job.store(fine, wide, both);
+            }
+        }
+    }
+}
+
+/* out = z + a (z - old) + omega D^-1 (r - y) */
+template <bool with_z, bool with_old, bool with_y> struct smooth_t {
+    const float *z, *old, *r, *y;
+    float a, omega;
+    float *out;
+    int64_t plane;
+    float d[3][2], s[3][2]; /* r - y; z + a (z - old), and then what is stored */
+
+    __device__ __forceinline__ void load(int, int wide)
+    {
+        float2 of_r[3], of_y[3], of_z[3], of_old[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = wide + c * plane;
+            of_r[c] = pair_at(r + at);
+            of_y[c] = with_y ? pair_at(y + at) : float2{0, 0};
+            of_z[c] = with_z ? pair_at(z + at) : float2{0, 0};
+            of_old[c] = with_old ? pair_at(old + at) : float2{0, 0};
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            d[c][0] = of_r[c].x - of_y[c].x;
+            d[c][1] = of_r[c].y - of_y[c].y;
+            s[c][0] = of_z[c].x + a * (of_z[c].x - of_old[c].x);
+            s[c][1] = of_z[c].y + a * (of_z[c].y - of_old[c].y);
+        }
+    }
+    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool)
+    {
+        const float here[3] = {d[0][n], d[1][n], d[2][n]};
+        float result[3];
+        solve_block(D, hold, omega, here, result);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            s[c][n] += result[c];
+    }
+    __device__ __forceinline__ void store(int, int wide, bool both)
+    {
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            store_pair<float, float2>(out + c * plane + wide, both, s[c]);
+    }
+};
+
+template <bool with_z, bool with_old, bool with_y>
+static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
+    smooth_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
+                  const gfnn_entries_t *__restrict__ all, const float *z, float a, const float *old,
+                  float omega, const float *r, const float *y, float *out)
+{
+    smooth_t<with_z, with_old, with_y> job = {z, old, r, y, a, omega, out, g.wide.plane, {}, {}};
+    each_block(g, held, id, all, job);
+}
+
+/* r -= alpha q, z = scale D^-1 r, and both sums. If not `moves`, r stays and q is not read. */
+template <bool moves> struct update_t {
+    const double *q;
+    double *r;
+    float *z;
+    double alpha, scale;
+    int64_t of_fine, of_wide; /* from component to component */
+    double rr, zr;
+    double value[3][2];
+    float result[3][2];
+
+    __device__ __forceinline__ void load(int fine, int)
+    {
+        double2 of_r[3], of_q[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            of_r[c] = pair_at(r + fine + c * of_fine);
+            of_q[c] = moves ? pair_at(q + fine + c * of_fine) : double2{0, 0};
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            value[c][0] = moves ? of_r[c].x - alpha * of_q[c].x : of_r[c].x;
+            value[c][1] = moves ? of_r[c].y - alpha * of_q[c].y : of_r[c].y;
+        }
+    }
+    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool own)
+    {
+        float low[3], of_node[3];
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            low[c] = static_cast<float>(scale * value[c][n]);
+        solve_block(D, hold, 1, low, of_node);
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            result[c][n] = of_node[c];
+            rr += own ? value[c][n] * value[c][n] : 0;
+            zr += own ? of_node[c] * value[c][n] : 0;
+        }
+    }
+    __device__ __forceinline__ void store(int fine, int wide, bool both)
+    {
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            if (moves)
+                store_pair<double, double2>(r + fine + c * of_fine, both, value[c]);
+            store_pair<float, float2>(z + wide + c * of_wide, both, result[c]);
+        }
+    }
+};
+
+template <bool moves>
+static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
+    update_bj_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
+                     const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg,
+                     const double *__restrict__ q, double *__restrict__ r, float *__restrict__ z,
+                     gfnn_parts_t parts)
+{
+    const gfnn_factors_t f(cg);
+    if (f.ended)
+        return;
+    update_t<moves> job = {q, r, z, f.alpha(), f.scale(), g.fine.plane, g.wide.plane, 0, 0, {}, {}};
+    each_block(g, held, id, all, job);
+    gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
+}
+
+/* Every kernel with D has this grid. */
+template <class... P, class... A>
+static void launch_blocks(void (*kernel)(gfnn_rows_t, gfnn_held_t, const uint8_t *,
+                                         const gfnn_entries_t *, P...),
+                          const gfnn_view_t *view, A... arguments)
+{
+    const gfnn_vectors_data_t *data = gfnn_vectors_data(view);
+    kernel<<<data->blocks / GFNN_RESIDENT * RESIDENT_BLOCKS, GFNN_THREADS, 0, rt_stream()>>>(
+        gfnn_rows_t(view->box), gfnn_held(view->box), view->id, data->entries, arguments...);
+    RT_CUDA_LAUNCHED();
+}
+
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
+                         double *r, float *z)
+{
+    launch_blocks(first ? update_bj_kernel<false> : update_bj_kernel<true>, view, cg, q, r, z,
+                  gfnn_vectors_data(view)->parts);
+}
+
+void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                        float omega, const float *r, const float *y, float *out)
+{
+    static constexpr decltype(&smooth_kernel<true, true, true>) choice[8] = {
+        smooth_kernel<false, false, false>, smooth_kernel<false, false, true>,
+        smooth_kernel<false, true, false>,  smooth_kernel<false, true, true>,
+        smooth_kernel<true, false, false>,  smooth_kernel<true, false, true>,
+        smooth_kernel<true, true, false>,   smooth_kernel<true, true, true>};
+    const int number = (z ? 4 : 0) + (old && a != 0 ? 2 : 0) + (y ? 1 : 0);
+    launch_blocks(choice[number], view, z, a, old, omega, r, y, out);
+}
+
+gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form)
+{
+    gfnn_entries_t entries[GFNN_MAX_IDS];
+    for (int id = 0; id < GFNN_MAX_IDS; id++) {
+        double A[24][24];
+        gfnn_element_matrix(form, view->materials->w[id], view->materials->square[id], A);
+        entries[id] = {static_cast<float>(A[0][0]), static_cast<float>(A[0][1])};
+    }
+    return static_cast<gfnn_entries_t *>(
+        rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, RT_DEVICE));
+}

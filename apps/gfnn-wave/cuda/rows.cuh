@@ -1,0 +1,125 @@
+/*
+ * rows.cuh - passes over the own nodes of the box, for the vector loops in CUDA: what set_up makes,
+ * rows that warps take, and the launch.
+ */
+#ifndef GFNN_ROWS_CUH
+#define GFNN_ROWS_CUH
+
+#include "gfnn_cuda.cuh"
+#include "apps/gfnn-wave/node.h"
+
+/* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 40 registers. */
+enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 6 };
+
+/* What an element adds to the block of its corner. */
+struct __align__(8) gfnn_entries_t
+{
+    float diagonal, cross;
+};
+
+/* What set_up makes. */
+struct gfnn_vectors_data_t {
+    unsigned blocks; /* of the grid */
+    gfnn_parts_t parts;
+    double *result;          /* pinned: a sum that the host waits for */
+    gfnn_entries_t *entries; /* device [GFNN_MAX_IDS] */
+    struct gfnn_ghosts_t *ghosts;
+};
+
+struct gfnn_rows_t {
+    gfnn_lines_t fine, wide;
+    int n[3];
+
+    explicit gfnn_rows_t(const gfnn_box_t *box) : fine(box->fine), wide(box->wide)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(box->n[d]);
+    }
+};
+
+/* Goes through a warp's share: row by row of every component. */
+template <class Body>
+static __device__ __forceinline__ void gfnn_each_row(const gfnn_rows_t &g, Body body)
+{
+    const unsigned rows = 3u * g.n[1] * g.n[2], step = gridDim.x * GFNN_WARPS;
+    for (unsigned row = blockIdx.x * GFNN_WARPS + threadIdx.x / 32; row < rows; row += step) {
+        const unsigned layer = row / g.n[1], j = row % g.n[1];
+        const unsigned c = layer / g.n[2], k = layer % g.n[2];
+        body(c * g.fine.plane + g.fine.at(0, j, k), c * g.wide.plane + g.wide.at(0, j, k));
+    }
+}
+
+/* Calls body(place on `fine`, place on `wide`) for every component of every own node, `ahead`
+ * values of a row at once: for what only reads, or only writes. */
+template <int ahead, class Body>
+static __device__ __forceinline__ void gfnn_each_value(const gfnn_rows_t &g, Body body)
+{
+    gfnn_each_row(g, [&](int64_t fine, int64_t wide) {
+#pragma unroll ahead
+        for (int i = threadIdx.x % 32; i < g.n[0]; i += 32)
+            body(fine + i, wide + i);
+    });
+}
+
+/* Calls store(places, load(places)), with `ahead` values loaded before one is stored: a compiler
+ * cannot know that the next load does not read what was stored. */
+template <int ahead, class Load, class Store>
+static __device__ __forceinline__ void gfnn_each_ahead(const gfnn_rows_t &g, Load load, Store store)
+{
+    gfnn_each_row(g, [&](int64_t fine, int64_t wide) {
+        for (int first = threadIdx.x % 32; first < g.n[0]; first += 32 * ahead) {
+            decltype(load(fine, wide)) value[ahead];
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                if (first + 32 * a < g.n[0])
+                    value[a] = load(fine + first + 32 * a, wide + first + 32 * a);
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                if (first + 32 * a < g.n[0])
+                    store(fine + first + 32 * a, wide + first + 32 * a, value[a]);
+        }
+    });
+}
+
+static inline const gfnn_vectors_data_t *gfnn_vectors_data(const gfnn_view_t *view)
+{
+    return static_cast<const gfnn_vectors_data_t *>(view->data);
+}
+
+/* Every kernel over rows has this grid. */
+template <class... P, class... A>
+static void gfnn_launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_t *view,
+                             A... arguments)
+{
+    kernel<<<gfnn_vectors_data(view)->blocks, GFNN_THREADS, 0, rt_stream()>>>(
+        gfnn_rows_t(view->box), arguments...);
+    RT_CUDA_LAUNCHED();
+}
+
+/* blocks.cu */
+extern "C" {
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
+                         double *r, float *z);
+void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                        float omega, const float *r, const float *y, float *out);
+gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);
+
+/* newmark.cu */
+void gfnn_cuda_newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a,
+                              double rayleigh_b, const double *u, const double *v, const double *a,
+                              double *x1, double *x2);
+void gfnn_cuda_newmark_after(const gfnn_view_t *view, double dt, const double *du, double *u,
+                             double *v, double *a);
+void gfnn_cuda_add(const gfnn_view_t *view, int64_t at, double value, double *x);
+void gfnn_cuda_hold(const gfnn_view_t *view, double *x, float *z);
+
+/* ghosts.cu */
+struct gfnn_ghosts_t *gfnn_cuda_ghosts_new(const gfnn_view_t *view);
+void gfnn_cuda_ghosts_destroy(struct gfnn_ghosts_t *ghosts);
+void gfnn_cuda_wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x);
+void *gfnn_cuda_share(const gfnn_view_t *view, size_t bytes);
+void gfnn_cuda_unshare(const gfnn_view_t *view, void *x);
+double gfnn_cuda_ghosts_memory(const gfnn_config_t *config);
+}
+
+#endif

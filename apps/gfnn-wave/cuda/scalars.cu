@@ -1,0 +1,123 @@
+/*
+ * scalars.cu - the scalars of conjugate gradients in device memory: how they become those of all
+ * ranks, and how the host learns when a solve has ended.
+ *
+ * Kernels form them, in one of three ways. On one rank, or where GPUs write into each other's
+ * memory, the kernel that has the sums does it (sums.cuh). Where messages are on the stream but the
+ * GPUs are of several hosts, NCCL gathers the sums, and a kernel of one thread adds them in order of
+ * rank. Else the host fetches the sums, adds those of all ranks by MPI, and starts that kernel.
+ */
+#include "config.h"
+#include "gfnn_cuda.cuh"
+#include "halo/nccl.h"
+
+static gfnn_place_t make(bool on_stream)
+{
+    const int ranks = rt_comm_size();
+    gfnn_place_t place = {};
+    gfnn_cg_t cg = {};
+    if (ranks > 1 && on_stream)
+        cg.mail = rt_mail_get();
+    if (ranks > 1 && on_stream && !cg.mail)
+        place.all = RT_NEW(double, 2 * static_cast<size_t>(ranks), RT_DEVICE);
+    place.told = RT_NEW(gfnn_told_t, 1, RT_PINNED);
+    place.told->progress = -1;
+    place.forms = cg.forms = ranks == 1 || cg.mail;
+    cg.host = place.told;
+    place.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));
+    return place;
+}
+
+static void destroy(gfnn_place_t *place)
+{
+    RT_FREE(place->cg, RT_DEVICE);
+    RT_FREE(place->all, RT_DEVICE);
+    RT_FREE(place->told, RT_PINNED);
+}
+
+struct two_t {
+    double of[2];
+};
+
+/* all: the sums of each rank; NULL: sums are those of all ranks. */
+static __global__ void form_kernel(gfnn_cg_t *cg, gfnn_stage_t stage, const double *all, int ranks,
+                                   two_t sums)
+{
+    for (int r = 0; all && r < ranks; r++) {
+        const double second = all[2 * r + 1];
+        sums.of[0] = r == 0 ? all[0] : sums.of[0] + all[2 * r];
+        if (r == 0)
+            sums.of[1] = second;
+        else if (stage != GFNN_STARTED)
+            sums.of[1] += second;
+        else if (!(sums.of[1] >= second))
+            sums.of[1] = second;
+    }
+    cg->forms = true;
+    gfnn_form_stage(cg, stage, sums.of[0], sums.of[1], nullptr);
+    cg->forms = false;
+}
+
+static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
+{
+    two_t sums = {};
+    if (place->forms)
+        return;
+    if (place->all) {
+        rt_nccl_allgather(place->cg->sums, 2, place->all);
+    } else {
+        rt_copy(sums.of, RT_HOST, place->cg->sums, RT_DEVICE, sizeof sums.of);
+        const bool largest = stage == GFNN_STARTED;
+        rt_comm_sum(sums.of, largest ? 1 : 2);
+        if (largest)
+            rt_comm_max(sums.of + 1, 1);
+    }
+    form_kernel<<<1, 1, 0, rt_stream()>>>(place->cg, stage, place->all, rt_comm_size(), sums);
+    RT_CUDA_LAUNCHED();
+}
+
+static __global__ void gather_kernel(const double *dots, int n, gfnn_cg_t *cg)
+{
+    double sum[1] = {0};
+    for (int i = 0; i < n; i++)
+        sum[0] += dots[i];
+    gfnn_settle(cg, GFNN_APPLIED, sum);
+}
+
+static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_place_t *place)
+{
+    gather_kernel<<<1, 1, 0, rt_stream()>>>(dots, n, place->cg);
+    RT_CUDA_LAUNCHED();
+}
+
+/* Reads what kernels write while the stream is at work. Asking the stream finds a GPU that is lost,
+ * and ends the wait where nothing more will come. */
+static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+{
+    volatile gfnn_told_t *from = place->told;
+    cudaError_t status = cudaErrorNotReady;
+    gfnn_told_t known;
+    do {
+        known.progress = from->progress;
+        if (known.progress >= 2 * iterations || gfnn_cg_has_ended(&known))
+            break;
+        if (status != cudaErrorNotReady)
+            RT_CUDA(status);
+        RT_EXPECT(status == cudaErrorNotReady, RT_ENVIRONMENT,
+                  "the GPU has told %lld of %lld half iterations",
+                  static_cast<long long>(known.progress), static_cast<long long>(2 * iterations));
+        status = cudaStreamQuery(rt_stream());
+    } while (true);
+    __sync_synchronize();
+    known.residual = from->residual;
+    if (gfnn_cg_has_ended(&known)) /* nothing writes it before the next start */
+        from->progress = -1;
+    return known;
+}
+
+extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
+                                                     .make = make,
+                                                     .destroy = destroy,
+                                                     .gather = gather,
+                                                     .settle = settle,
+                                                     .told = told};

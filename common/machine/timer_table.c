@@ -1,0 +1,125 @@
+/*
+ * machine/timer_table.c - the timers of all ranks together: for the table of --profile, and for
+ * JSON.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/table.h"
+#include "io/json.h"
+#include "machine/comm.h"
+#include "machine/timer.h"
+
+enum { PATH = 512 };
+
+/* What the ranks measured below one timer. */
+typedef struct {
+    int least, most; /* ranks of the shortest and the longest call; -1: there was no call */
+    double calls, sum, slowest, bytes, flops;
+} total_t;
+
+static total_t add_up(const rt_timer_result_t *all, int size)
+{
+    total_t t = {.least = -1, .most = -1};
+    for (int r = 0; r < size; r++) {
+        if (all[r].calls == 0)
+            continue;
+        if (t.least < 0 || all[r].min < all[t.least].min)
+            t.least = r;
+        if (t.most < 0 || all[r].max > all[t.most].max)
+            t.most = r;
+        t.calls += (double)all[r].calls;
+        t.sum += all[r].sum;
+        t.bytes += all[r].bytes;
+        t.flops += all[r].flops;
+        t.slowest = all[r].sum > t.slowest ? all[r].sum : t.slowest;
+    }
+    return t;
+}
+
+/* Prints a row. A rate is that of all ranks together, over the time of the slowest. */
+static void print_row(rt_table_t *table, const rt_timer_result_t *mine,
+                      const rt_timer_result_t *all, const total_t *t, double bandwidth)
+{
+    const bool rated = t->slowest > 0;
+    rt_table_cell(table, "%*s%s", 2 * mine->depth, "", mine->name);
+    rt_table_cell(table, "%.0f", t->calls);
+    rt_table_cell(table, "%.2f@%d", 1e6 * all[t->least].min, t->least);
+    rt_table_cell(table, "%.2f@%d", 1e6 * all[t->most].max, t->most);
+    rt_table_cell(table, "%.2f", 1e6 * t->sum / t->calls);
+    rt_table_cell(table, "%.4f", t->slowest);
+    rt_table_cell(table, rated && t->bytes > 0 ? "%.2f" : "-", 1e-9 * t->bytes / t->slowest);
+    rt_table_cell(table, rated && t->flops > 0 ? "%.2f" : "-", 1e-9 * t->flops / t->slowest);
+    if (bandwidth > 0)
+        rt_table_cell(table, rated && t->bytes > 0 ? "%.1f %%" : "-",
+                      100 * t->bytes / t->slowest / rt_comm_size() / bandwidth);
+    rt_table_row(table);
+}
+
+static void add_json(json_t *rows, const char *path, const total_t *t)
+{
+    json_t *row = rt_json_append_object(rows);
+    rt_json_text(row, "timer", path);
+    rt_json_int(row, "calls", (long long)t->calls);
+    rt_json_real(row, "seconds", t->sum / rt_comm_size());
+    rt_json_real(row, "slowest_seconds", t->slowest);
+    rt_json_real(row, "bytes", t->bytes);
+}
+
+/* Replaces the end of "solve/operator/halo" by a timer of this depth. */
+static void step_to(char path[PATH], const rt_timer_result_t *timer)
+{
+    char *end = path;
+    for (int depth = 0; depth < timer->depth; depth++)
+        end = strchr(end, '/') ? strchr(end, '/') + 1 : end + strlen(end);
+    if (end > path && end[-1] != '/' && end < path + PATH - 1)
+        *end++ = '/';
+    snprintf(end, (size_t)(path + PATH - end), "%s", timer->name);
+}
+
+/* Finds this rank's timer of that path; one without calls if there is none. */
+static rt_timer_result_t find_path(const char *path)
+{
+    char mine[PATH] = "";
+    rt_timer_result_t timer;
+    for (int i = 0; rt_timer_result(i, &timer); i++) {
+        step_to(mine, &timer);
+        if (strcmp(mine, path) == 0)
+            return timer;
+    }
+    memset(&timer, 0, sizeof timer);
+    return timer;
+}
+
+void rt_timer_print(FILE *out, double bandwidth, json_t *rows)
+{
+    const int size = rt_comm_size(), rank = rt_comm_rank();
+    rt_table_t *table = rt_table_new(
+        bandwidth > 0
+            ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
+            : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
+    rt_timer_result_t *all = calloc((size_t)size, sizeof *all), timer;
+    RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
+    char path[PATH] = "";
+    for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path is the end */
+        if (rank == 0 && rt_timer_result(i, &timer))
+            step_to(path, &timer);
+        else
+            path[0] = '\0';
+        rt_comm_bcast(path, sizeof path, 0);
+        if (path[0] == '\0')
+            break;
+        const rt_timer_result_t mine = find_path(path);
+        rt_comm_allgather(&mine, sizeof mine, all);
+        const total_t total = add_up(all, size);
+        if (rank == 0 && total.least >= 0)
+            print_row(table, &timer, all, &total, bandwidth);
+        if (rank == 0 && total.least >= 0 && rows)
+            add_json(rows, path, &total);
+    }
+    if (rank == 0)
+        rt_table_print(table, out);
+    rt_table_destroy(table);
+    free(all);
+}

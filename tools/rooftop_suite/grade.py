@@ -1,0 +1,325 @@
+"""`rooftop grade`: is a solution right, and is it faster or slower than the repository's?
+
+First right or wrong, by the program's own verification, in words that say what to look for. Then the speed, as a ratio
+with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions:
+each is confined (confine.py), and none can stop the others.
+"""
+import argparse
+import csv
+import dataclasses
+import functools
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union
+
+from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, confine, duel, lessons, machine, one_line
+from . import programs, results, tasks
+from .attempt import NotBuilt, Prepare
+from .cli import count, seconds
+from .progress import Line
+
+QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'alya-rhs': [], 'fun3d-mcpi': [], 'gfnn-wave': []}
+MOST_BYTES = 1 << 20  # of a submission
+WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
+COMPARED = {'same': "as fast as the repository's", 'faster': "faster than the repository's",
+            'slower': "slower than the repository's"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('name', metavar='EXERCISE', help='see rooftop exercise APP')
+    add('file', metavar='FILE', nargs='?', help='the solution')
+    add('--all', metavar='FOLDER', help='grade every submission in it: files, or folders that hold the file')
+    add('--json', metavar='FILE', help='write what was found as JSON')
+    add('--csv', metavar='FILE', help='write what was found as a table, a line per submission')
+    add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
+        'right or wrong (default 60)')
+    add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of a submission (default 120)')
+    add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a submission, host memory (default 4096)')
+    add('--build', metavar='DIR', help='build of the source tree whose objects are used; it is made if it does not '
+        'exist (default: this folder or the tree, if it is a build, else a temporary one)')
+    add('--configure', metavar='OPTIONS', default='', help='of configure, if a build is made')
+    add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
+
+
+# ---- One submission ----
+
+@dataclass
+class Found:
+    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more
+    lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
+    submission: str
+    file: str
+    verdict: str = ''
+    why: str = ''
+    checks: int = 0
+    held: int = 0
+    original: bool = False
+    speed: str = ''
+    ratio: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    turns: int = 0
+    no_speed: str = ''
+    seconds_per_unit: Optional[float] = None
+    unit: str = ''
+
+
+class Bench(NamedTuple):
+    """What all submissions share. options: of every run; only: those of the solution and the repository's version."""
+    args: argparse.Namespace
+    task: tasks.Task
+    build: str
+    program: str
+    options: list[str]
+    only: list[str]
+    prepare: Prepare
+
+    def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[results.Rung, 'NotRight']:
+        """Runs a rung. Returns what the program found, if it is right."""
+        file = os.path.join(scratch, 'result.json')
+        results.remove(file)
+        command = programs.launched([program, '--rung', rung, '--quiet', '--json', file, *words], (), self.task.ranks)
+        ended = programs.run(command, limit=self.args.time_limit or None, prepare=self.prepare)
+        return reading(ended, file)
+
+
+class NotRight(NamedTuple):
+    """Why a run gave no time: a wrong answer, or something that is not the solution's fault (status not INVALID)."""
+    status: int
+    why: str
+    checks: int = 0
+    held: int = 0
+
+
+def explained(check: results.Check) -> str:
+    """Returns a failed check in words."""
+    if check.value is None:
+        return f'{check.name}: not finite: something was read before it was written, or divided by zero'
+    if check.bound > 0:
+        return f'{check.name}: the error is {check.value:.2g}, and rounding explains no more than {check.bound:.2g}'
+    return f'{check.name}: {check.value:.3g}, where {check.bound:.3g} is right'
+
+
+def reading(ended: programs.Ended, file: str) -> Union[results.Rung, NotRight]:
+    """Returns what a run shows."""
+    if 'time limit' in ended.why:
+        return NotRight(INVALID, f'{ended.why}: a loop without an end, or a barrier that not every thread reaches?')
+    if ended.why or ended.exit is None or ended.exit >= 128 or 'exited on signal' in ended.text:
+        return NotRight(INVALID, f'the program crashed ({ended.why or programs.reason(ended)}): does it read or write '
+                        'outside of its arrays?')
+    if ended.exit == MEMORY:
+        return NotRight(INVALID, f'out of memory: {programs.reason(ended)}')
+    if ended.exit not in (VALID, INVALID):
+        return NotRight(ended.exit if ended.exit in (USAGE, ENVIRONMENT) else ENVIRONMENT, programs.reason(ended))
+    try:
+        rungs = results.load(file, results.Program, follow=False).rungs
+    except Fault as fault:
+        return NotRight(INVALID, f'no result: {fault}')
+    if rungs and rungs[0].right and ended.exit == VALID:
+        return rungs[0]
+    failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
+    whole = len(rungs[0].checks) if rungs else 0
+    said = [f'wrong: {len(failed)} of {whole} checks failed', *map(explained, failed[:4])] if failed else \
+        [programs.reason(ended)]
+    return NotRight(INVALID, '\n'.join(said), whole, whole - len(failed))
+
+
+def like(one: str, other: str) -> bool:
+    """Returns whether two sources differ in nothing but comments and line breaks."""
+    def words(text: str) -> list[str]:
+        return lessons.TEXTS.sub(lambda match: ' ' if match[0].startswith('/') else match[0], text).split()
+    return words(one) == words(other)
+
+
+def text_in(path: str, follow: bool) -> str:
+    """Returns the text of a submission; Fault if it is none."""
+    try:
+        data = results.read_bytes(path, follow)
+    except OSError as error:
+        raise Fault(USAGE, f'{one_line(path)}: {error.strerror}') from None
+    if len(data) > MOST_BYTES:
+        raise Fault(USAGE, f'{one_line(path)}: larger than {MOST_BYTES >> 20} MiB')
+    return data.decode('utf-8', 'replace')
+
+
+def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) -> None:
+    """Times the solution in turns with the repository's version."""
+    def runner(path: str) -> duel.Timed:
+        got = bench.run(path, bench.task.rung.name, bench.options + bench.only, scratch)
+        return got.why.splitlines()[0] if isinstance(got, NotRight) else got
+
+    begin = time.monotonic()
+    def told(n: int) -> None:
+        line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
+
+    outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
+                         bench.args.seconds, told)
+    found.turns, found.no_speed = len(outcome.turns), outcome.why
+    if outcome.speed:
+        found.speed = outcome.speed.word
+        found.ratio, found.low, found.high = (round(value, 4) for value in outcome.speed[:3])
+        found.turns = outcome.speed.turns
+
+
+def grade(bench: Bench, found: Found, line: Line, follow: bool = True) -> Found:
+    """Fills in what is found of a submission."""
+    with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
+        try:
+            text = text_in(found.file, follow)
+            own = lessons.text_of(os.path.join(bench.task.tree, bench.task.file))
+            found.original = like(text, own)
+            source = os.path.join(scratch, bench.task.base)
+            with open(source, 'w', encoding='utf-8', errors='replace') as out:
+                out.write(text)
+            line.tick(f'{found.submission}: compiling', 0)
+            program = attempt.build(bench.task, source, bench.build, scratch, bench.prepare)
+            line.tick(f'{found.submission}: is it right?', 0)
+            got = bench.run(program, bench.task.rung.name, bench.options + bench.only, scratch)
+        except NotBuilt as why:
+            found.verdict = 'INVALID'
+            found.why = f'it is not built: {why}'.replace(source, os.path.basename(found.file))
+            return found
+        if isinstance(got, NotRight):
+            found.verdict = 'INVALID' if got.status == INVALID else ''
+            found.why, found.checks, found.held = got.why, got.checks, got.held
+            return found
+        found.verdict, found.checks, found.held = 'VALID', len(got.checks), len(got.checks)
+        found.seconds_per_unit, found.unit = got.seconds_per_unit, got.unit or 'unit'
+        if bench.args.seconds and got.seconds_per_unit:
+            duel_of(bench, found, program, scratch, line)
+    return found
+
+
+# ---- What is said ----
+
+def lines_of(found: Found) -> list[str]:
+    """Returns what is said of a submission."""
+    out = ["this is the repository's file: what follows is the noise of this machine"] if found.original else []
+    if found.verdict != 'VALID':
+        return out + (found.why or 'not judged').splitlines()
+    out.append(f'right: {found.held} checks held')
+    if found.ratio is not None:
+        out.append(f"speed: {found.ratio:.2f} of the repository's, 95 % interval {found.low:.2f} to {found.high:.2f}, "
+                   f'{found.turns} turns: {WORDS[found.speed]}')
+    elif found.no_speed:
+        out.append(f'speed: no mark: {found.no_speed}')
+    return out
+
+
+def short(found: Found) -> str:
+    """Returns one line on a submission."""
+    if found.verdict != 'VALID':
+        return f'{found.verdict or "not judged"}: {one_line((found.why or "").splitlines()[0] if found.why else "")}'
+    speed = COMPARED.get(found.speed, f'no mark for speed: {found.no_speed.partition(":")[0]}' if found.no_speed else
+                         'not timed')
+    return f'VALID, {speed}' + (f' ({found.low:.2f} to {found.high:.2f})' if found.ratio is not None else '') + (
+        "; it is the repository's file" if found.original else '')
+
+
+def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
+    """Returns a line on the rungs beside it, by one run each: for a first look, not for a mark."""
+    said = []
+    for name in bench.task.neighbours:
+        got = bench.run(bench.program, name, bench.options, scratch)
+        if isinstance(got, results.Rung) and got.seconds_per_unit and found.seconds_per_unit and not got.disturbed:
+            said.append(f'{got.seconds_per_unit / found.seconds_per_unit:.1f} times as fast as {name}')
+    return [f'about {", ".join(said)} (one run each)'] if said else []
+
+
+def table(found: list[Found]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
+    writer.writeheader()
+    for one in found:
+        writer.writerow({name: '' if value is None else value for name, value in dataclasses.asdict(one).items()})
+    return out.getvalue()
+
+
+def save(bench: Bench, found: list[Found]) -> None:
+    """Writes the files that were asked for."""
+    args = bench.args
+    if args.json:
+        value = {'app': bench.task.app, 'exercise': bench.task.name, 'rung': bench.task.rung.name,
+                 'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()), 'cpu': machine.cpu(),
+                 'options': bench.options + bench.only, 'submissions': [dataclasses.asdict(one) for one in found]}
+        results.save_bytes(args.json, (json.dumps(value, indent=1) + '\n').encode())
+    if args.csv:
+        results.save_bytes(args.csv, table(found).encode('utf-8', 'replace'))
+
+
+# ---- All of it ----
+
+def submissions(folder: str, task: tasks.Task) -> list[Found]:
+    """Returns the submissions in a folder: its files, and those of the task's name in its folders."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if not name.startswith('.'))
+    except OSError as error:
+        raise Fault(USAGE, f'--all {folder}: {error.strerror}') from None
+    suffix, found = os.path.splitext(task.file)[1], []
+    for name in names:
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            found.append(Found(one_line(name), os.path.join(path, task.base)))
+        elif name.endswith(suffix):
+            found.append(Found(one_line(name[:-len(suffix)]), path))
+    if not found:
+        raise Fault(USAGE, f'--all {folder}: no submission in it: a file *{suffix}, or folders with {task.base}')
+    return found
+
+
+def grade_all(bench: Bench, found: list[Found]) -> int:
+    """Grades every submission, whatever one of them does."""
+    width = max(len(one.submission) for one in found)
+    for i, one in enumerate(found, 1):
+        line = Line()
+        try:
+            grade(bench, one, line, follow=False)
+        except (Fault, OSError, MemoryError, ValueError) as fault:
+            one.verdict, one.why = '', str(fault) or type(fault).__name__
+        line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
+        save(bench, found[:i])
+    right = sum(one.verdict == 'VALID' for one in found)
+    print(f'{bench.task.app} {bench.task.name}: {right} of {len(found)} right')
+    if any(one.verdict == 'INVALID' for one in found):
+        return INVALID
+    return VALID if right == len(found) else ENVIRONMENT
+
+
+def grade_one(bench: Bench, scratch: str) -> int:
+    args, line = bench.args, Line()
+    found = grade(bench, Found(os.path.basename(args.file), args.file), line)
+    save(bench, [found])
+    if not found.verdict:
+        raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
+    if line.live:
+        line.say('')
+    print('\n'.join(lines_of(found)))
+    if found.ratio is not None:
+        print('\n'.join(neighbours(bench, found, scratch)))
+    print(f'{args.app} {args.name}: {found.verdict}')
+    return VALID if found.verdict == 'VALID' else INVALID
+
+
+def main(args: argparse.Namespace) -> int:
+    task = tasks.find(args.app, args.name, lessons.tree_of(args.source))
+    if bool(args.file) == bool(args.all):
+        raise Fault(USAGE, 'give a FILE to grade, or --all FOLDER')
+    if args.file and not os.path.isfile(args.file):
+        raise Fault(USAGE, f'{args.file}: no such file')
+    todo = submissions(args.all, task) if args.all else []
+    if confine.blind():
+        print(f'rooftop: {confine.blind()}', file=sys.stderr)
+    os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
+    with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
+        build = attempt.find_build(args.build, args.configure, task.tree, scratch)
+        bench = Bench(args, task, build, attempt.repository_program(build, task.app),
+                      [*QUICK[task.app], '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
+                      confine.prepare(args.memory_limit << 20, not confine.blind() and task.ranks == 1))
+        return grade_all(bench, todo) if args.all else grade_one(bench, scratch)

@@ -1,0 +1,70 @@
+"""A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb. Its JSON is written
+here."""
+import json
+import os
+from typing import Any
+
+from . import drawings, shipped, svg
+from .lesson_page import Lesson, Page, answer
+from .prose import plain
+
+SETUP = '''import os, subprocess, sys
+from IPython.display import HTML, display
+
+sys.path.insert(0, {tools!r})
+from rooftop_suite import figures, lesson_page, plots, results
+
+PROGRAM = {program!r}
+OPTIONS = {options!r}  # of every run
+ran = []
+
+def run(rung):
+    """Verifies and times a rung, and says what it did."""
+    subprocess.run([PROGRAM, '--rung', rung, '--quiet', '--json', 'rung.json', *OPTIONS], check=True,
+                   stdout=subprocess.DEVNULL)
+    result = figures.Result(results.load('rung.json', results.Program))
+    ran.append(result.rungs[0])
+    for line in lesson_page.report(result, before=ran[:-1]):
+        print(line)
+
+def climb():
+    """Draws the figures of merit so far; of rungs that the machine disturbed there are none."""
+    svg = plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9)
+    display(HTML('<style>.narrow {{ display: none }} .plot {{ {colours} }}</style>' + svg) if svg else
+            HTML('<p>Every rung was disturbed: run the cells again on a quiet machine.</p>'))
+'''
+
+
+
+def cell(number: int, kind: str, text: str) -> dict[str, Any]:
+    made: dict[str, Any] = {'cell_type': kind, 'id': f'cell-{number}', 'metadata': {}, 'source': text.splitlines(True)}
+    if kind == 'code':
+        made.update(execution_count=None, outputs=[])
+    return made
+
+
+def rung_cells(one: Page) -> list[tuple[str, str]]:
+    """Returns [(kind, text)] on a rung: idea and question, the run, and the answer, folded."""
+    text = one.lesson
+    if not text:
+        return [('markdown', f'## {one.name}'), ('code', f'run({one.name!r})')]
+    parts = [f'## {one.name}', f'**Idea.** {plain(text.idea)}',
+             f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
+             f'**Predict**, before you run the next cell. {plain(text.predict)}']
+    folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(one)), '</details>',
+                          f'**Look at.** {plain(text.look)}'])
+    return [('markdown', '\n\n'.join(filter(None, parts))), ('code', f'run({one.name!r})'), ('markdown', folded)]
+
+
+def notebook(lesson: Lesson, program: str, options: list[str]) -> str:
+    """Returns the notebook, for the rungs that ran here."""
+    tools = os.path.dirname(os.path.dirname(shipped('page.html')))
+    colours = '; '.join(f'--{name}: {code}' for name, code in svg.COLOURS.items()) + '; --sans: sans-serif'
+    setup = SETUP.format(tools=tools, program=program, options=options, app=lesson.app, colours=colours)
+    cells = [('markdown', f'# {lesson.text.title}\n\n{plain(lesson.text.introduction)}'), ('code', setup)]
+    for one in lesson.here:
+        cells += rung_cells(one)
+    cells += [('markdown', '## The whole climb'), ('code', 'climb()')]
+    return json.dumps({'cells': [cell(i, *made) for i, made in enumerate(cells)], 'metadata': {
+        'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},
+        'language_info': {'name': 'python'}}, 'nbformat': 4, 'nbformat_minor': 5}, indent=1) + '\n'
