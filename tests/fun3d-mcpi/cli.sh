@@ -138,7 +138,7 @@ refused 2 "--courant 0: out of range" "$mcpi" $cpu --courant 0
 refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-simd
 refused 2 "a flow has 5 unknowns" "$mcpi" $cpu $small --block-size 4 --rung flow-simd
 refused 2 "a flow needs a mesh" "$mcpi" $cpu --mesh "$samples/ring.mtx" --rung flow-simd
-refused 2 "--symmetry 9: of 459 boundary faces none has the tag 9" "$mcpi" $cpu $small --symmetry 9
+refused 2 "--symmetry 9: of the boundary faces none has the tag 9" "$mcpi" $cpu $small --symmetry 9
 refused 2 "missing.su2" "$mcpi" $cpu --mesh missing.su2
 refused 2 "missing.mtx" "$mcpi" $cpu --mesh missing.mtx
 refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh chain.mtx
