@@ -41,6 +41,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_dual \
 	tests/fun3d-mcpi/test_flow \
 	tests/fun3d-mcpi/test_graph \
+	tests/fun3d-mcpi/test_march \
 	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_near \
 	tests/fun3d-mcpi/test_piece \
@@ -63,6 +64,7 @@ rt_mutants = \
 	tests/mutants/alya_mutants \
 	tests/mutants/gfnn_mutants \
 	tests/mutants/mcpi_mutants \
+	tests/mutants/flow_mutants \
 	tests/mutants/nekbone_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 # The longest, where there is a GPU, come first: they run beside all the others.
@@ -118,7 +120,7 @@ tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mut
 # What tests and mutants of an app are linked with, besides the runtime.
 rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants tests/alya-rhs/nodes
-rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/fun3d-mcpi/lost
+rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
 rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
@@ -152,6 +154,8 @@ tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
 tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
 
 tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
+
+tests_mutants_flow_mutants_SOURCES = tests/mutants/flow_mutants.c $(rt_mutants_shared)
 
 
 tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_shared)

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 #include "mcpi.h"
+#include "flow/march.h"
 #include "peers/peers.h"
 #include <string.h>
 
@@ -11,6 +12,9 @@ static const char *const orders[] = {"natural", "rcm", "hilbert", "random", NULL
 static const char *const colourings[] = {"global", "local", NULL};
 static const char *const solutions[] = {"random", "constant", NULL};
 static const char *const exchanges[] = {"colour", "sweep", NULL};
+static const char *const fluids[] = {"euler", "laminar", NULL};
+static const char *const schemes[] = {"first", "second", NULL};
+static const char *const limiters[] = {"none", "van-albada", NULL};
 
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
@@ -53,6 +57,34 @@ static const rt_opt_t options[] = {
             "Mach number of the flow about which A is linearised"),
     RT_REAL(CONFIG, reynolds, "reynolds", "X", "5e6", 1, 1e12,
             "Reynolds number of the flow about which A is linearised"),
+    RT_TEXT(CONFIG, symmetry, "symmetry", "LIST", "auto",
+            "for the ladder flow: tags of the boundary faces that are planes of symmetry, or none; "
+            "auto: 3 for the wing, none for a file"),
+    RT_CHOICE(CONFIG, fluid, "fluid", "NAME", "euler", fluids,
+              "for the ladder flow; euler: no viscosity, and walls slip; laminar: constant "
+              "viscosity, and no slip"),
+    RT_REAL(CONFIG, flow_mach, "flow-mach", "X", "0.5", 1e-2, 5,
+            "for the ladder flow: Mach number of the stream"),
+    RT_REAL(CONFIG, angle, "angle", "X", "3", -90, 90,
+            "for the ladder flow: angle of attack in degrees"),
+    RT_REAL(CONFIG, flow_reynolds, "flow-reynolds", "X", "500", 1e-2, 1e9,
+            "for the ladder flow, laminar: Reynolds number by the length of the walls"),
+    RT_CHOICE(CONFIG, scheme, "scheme", "NAME", "second", schemes,
+              "for the ladder flow: order of the residual; A is always of first order"),
+    RT_CHOICE(CONFIG, limiter, "limiter", "NAME", "none", limiters,
+              "for the ladder flow: what limits the slopes; a flow with shocks needs one"),
+    RT_REAL(
+        CONFIG, courant, "courant", "X", "10", 1e-3, 1e9,
+        "for the ladder flow: Courant number of the first step; it grows as the residual falls"),
+    RT_REAL(CONFIG, courant_most, "courant-most", "X", "1e4", 1e-3, 1e12,
+            "for the ladder flow: largest Courant number"),
+    RT_INT(CONFIG, freeze, "freeze", "N", "1", 1, 1e6,
+           "for the ladder flow: form A in every Nth step"),
+    RT_INT(CONFIG, steps, "steps", "N", "2", 1, 1e6,
+           "for the ladder flow: steps per solve; with --tolerance the most"),
+    RT_REAL(CONFIG, tolerance, "tolerance", "X", "0", 0, 0.5,
+            "for the ladder flow: end a solve when the residual has fallen to X of the first one; "
+            "0: after --steps"),
 };
 
 /* --- sizes --- */
@@ -70,10 +102,15 @@ static void configure(rt_run_t *run)
 {
     mcpi_config_t *config = run->config;
     find_kind(config);
+    if (strcmp(config->symmetry, "auto") == 0)
+        config->symmetry = config->from_file ? "none" : "3";
     rt_run_refuse_ignored(run, config->from_file, "surface layers",
                           "for --mesh wing, and --mesh names a file");
     rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
                           "for a mesh, and a matrix has its values already");
+    const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
+    if (why)
+        rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
     if (config->from_file)
         return; /* mcpi_input_new reads and checks the file */
     if (!mcpi_count_wing(config))
@@ -121,6 +158,15 @@ static void describe(const rt_run_t *run, FILE *out)
     if (!config.is_matrix)
         fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl,
                 config.mach, config.reynolds);
+    if (mcpi_wants_flow(run)) {
+        fprintf(out, "flow          %s, Mach %g, %g degrees", fluids[config.fluid], config.flow_mach,
+                config.angle);
+        if (config.fluid == MCPI_LAMINAR)
+            fprintf(out, ", Reynolds %g", config.flow_reynolds);
+        fprintf(out, ", %s order, limiter %s; Courant number %g to %g, A formed every %lld steps\n",
+                schemes[config.scheme], limiters[config.limiter], config.courant,
+                config.courant_most, (long long)config.freeze);
+    }
     if (rt_comm_size() > 1)
         fprintf(out, "              %s colouring, exchange after every %s\n",
                 colourings[config.colouring],
@@ -170,7 +216,7 @@ static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t 
     }
 }
 
-static void result(const void *solver, rt_result_t *out)
+static void sweeps_result(const void *solver, rt_result_t *out)
 {
     const mcpi_solver_t *s = solver;
     const mcpi_problem_t *p = s->problem;
@@ -216,9 +262,99 @@ static void compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out
     mcpi_peers_compare(run, outcomes, out);
 }
 
+/* --- two ladders --- */
+
+const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+{
+    const mcpi_config_t *c = config;
+    (void)self;
+    if (c->is_matrix)
+        return "a flow needs a mesh, and --mesh names a matrix";
+    if (strcmp(c->walls, "none") == 0)
+        return "a flow needs a body, and --walls none leaves it without";
+    return c->nb == MCPI_Q
+               ? NULL
+               : rt_text(why, "a flow has 5 unknowns per vertex, and --block-size is %d",
+                         (int)c->nb);
+}
+
+/* Without --rung and --ladder: sweeps. */
+static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
+{
+    static const char *const cpu[] = {"cpu-simd", NULL},
+                             *const cuda[] = {"staged", "streamed", NULL},
+                             *const kokkos[] = {"kokkos", NULL};
+    (void)run;
+    (void)why;
+    return kind == RT_CUDA ? cuda : kind == RT_CPU ? cpu : kokkos;
+}
+
+static bool is_flow(const rt_rung_t *rung)
+{
+    return rung->ladder && strcmp(rung->ladder, "flow") == 0; /* none: a rung made by a test */
+}
+
+/* Returns the rung of a solver of either ladder: they begin alike. */
+static bool is_march(const void *solver)
+{
+    return is_flow(((const mcpi_solver_t *)solver)->rung);
+}
+
+static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
+{
+    (is_flow(rung) ? mcpi_march_work : mcpi_work)(run, rung, out);
+}
+
+static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    (is_flow(rung) ? mcpi_march_memory : mcpi_memory)(run, rung, bytes);
+}
+
+static void *solver_new(void *problem, const rt_rung_t *rung)
+{
+    return (is_flow(rung) ? mcpi_march_new : mcpi_solver_new)(problem, rung);
+}
+
+static void solver_destroy(void *solver)
+{
+    (is_march(solver) ? mcpi_march_destroy : mcpi_solver_destroy)(solver);
+}
+
+static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
+{
+    (is_march(solver) ? mcpi_march_verify_before : mcpi_verify_before)(solver, seed, verdict);
+}
+
+static void verify_after(void *solver, rt_verdict_t *verdict)
+{
+    (is_march(solver) ? mcpi_march_verify_after : mcpi_verify_after)(solver, verdict);
+}
+
+static void spoil(void *solver)
+{
+    (is_march(solver) ? mcpi_march_spoil : mcpi_spoil)(solver);
+}
+
+static void solve(void *solver)
+{
+    (is_march(solver) ? mcpi_march_solve : mcpi_solve)(solver);
+}
+
+static void result(const void *solver, rt_result_t *out)
+{
+    (is_march(solver) ? mcpi_march_result : sweeps_result)(solver, out);
+}
+
+/* A rung of sweeps has no flow to show, and writes nothing. */
+static void picture(const void *solver, const char *path)
+{
+    if (is_march(solver))
+        mcpi_march_picture(solver, path);
+}
+
 /* --- the app --- */
 
-#define RUNG RT_RUNG
+#define RUNG RT_RUNG_ON
 const rt_rung_t mcpi_ladder[MCPI_RUNGS] = {
 #include "ladder.def"
 };
@@ -229,7 +365,9 @@ static const char *const roofline_cases[] = {"surface=29 layers=24", "surface=52
                                              "surface=74 layers=40", "surface=104 layers=51", NULL};
 
 static const rt_extras_t extras = {.result = result,
+                                   .default_rungs = default_rungs,
                                    .tune_point = tune_point,
+                                   .picture = picture,
                                    .compare = compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,
@@ -254,17 +392,17 @@ const rt_app_t mcpi_app = {
     .configure = configure,
     .extents = extents,
     .describe = describe,
-    .memory = mcpi_memory,
-    .work = mcpi_work,
+    .memory = memory,
+    .work = work,
     .input_new = mcpi_input_new,
     .input_destroy = mcpi_input_destroy,
     .problem_new = problem_new,
     .problem_destroy = mcpi_problem_destroy,
     .digest = mcpi_digest,
-    .solver_new = mcpi_solver_new,
-    .solver_destroy = mcpi_solver_destroy,
-    .verify_before = mcpi_verify_before,
-    .spoil = mcpi_spoil,
-    .solve = mcpi_solve,
-    .verify_after = mcpi_verify_after,
+    .solver_new = solver_new,
+    .solver_destroy = solver_destroy,
+    .verify_before = verify_before,
+    .spoil = spoil,
+    .solve = solve,
+    .verify_after = verify_after,
 };

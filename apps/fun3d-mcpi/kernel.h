@@ -33,6 +33,14 @@ typedef struct {
     void *dq;   /* [rows + ghosts][nb], made by set_up if `sweeps` does exchange; else NULL */
 } mcpi_view_t;
 
+/* Where a rung with a layout of its own keeps what it sweeps: bytes from base, for each row. The
+ * blocks of a row lie one after the other, without gaps. All in the rung's space. */
+typedef struct {
+    unsigned char *base;
+    size_t bytes;
+    const uint64_t *O, *LU, *R; /* [rows] */
+} mcpi_places_t;
+
 typedef struct {
     rt_kernels_t rung; /* precision, reproducible, parameters, refuse */
     /* Updates dQ of local rows first .. last - 1 of one colour: dr = R - O dQ, dQ = D^-1 dr. On the
@@ -47,16 +55,25 @@ typedef struct {
     /* Takes R of the next solve, [rows][nb] host, scaled. Only with own_layout: solve.c copies R
      * for the other rungs. */
     void (*put_r)(const mcpi_view_t *view, const double *R);
+    /* With own_layout: says where things are, for who fills them there. NULL: nobody can. The lists
+     * live until tear_down. */
+    mcpi_places_t (*places)(mcpi_view_t *view);
     /* Adds the most bytes that set_up keeps, and (in RT_HOST) needs on the way. */
     void (*memory)(const mcpi_config_t *config, double bytes[RT_SPACES]);
+    /* A rung of the ladder "flow" has these (flow/flow.h), and none of the functions above. */
+    const struct mcpi_phases *phases;
     bool own_layout;  /* set_up packs O, LU and R its own way */
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
 } mcpi_kernels_t;
 
 /* The precision of every rung except the oracle. */
 #define MCPI_PRECISION "the types asked for, solves in FP64"
+/* The same of the ladder flow. */
+#define MCPI_FLOW_PRECISION "FP64, sweeps in the types asked for"
+/* refuse of the rungs of the ladder flow: they need 5 unknowns, a mesh, and a wall. */
+const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
-#define RUNG(name, kind, after, table, idea) extern const mcpi_kernels_t table;
+#define RUNG(name, kind, after, ladder, table, idea) extern const mcpi_kernels_t table;
 #include "ladder.def"
 #undef RUNG
 

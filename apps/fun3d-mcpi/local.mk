@@ -25,6 +25,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
 	apps/fun3d-mcpi/input/mtx.c \
+	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
 	apps/fun3d-mcpi/input/piece.c \
@@ -33,6 +34,24 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/walls.c \
 	apps/fun3d-mcpi/input/wing.h \
 	apps/fun3d-mcpi/input/wing.c \
+	apps/fun3d-mcpi/flow/arrays.c \
+	apps/fun3d-mcpi/flow/definition.c \
+	apps/fun3d-mcpi/flow/flow.h \
+	apps/fun3d-mcpi/flow/geometry.c \
+	apps/fun3d-mcpi/flow/march.h \
+	apps/fun3d-mcpi/flow/march.c \
+	apps/fun3d-mcpi/flow/node.h \
+	apps/fun3d-mcpi/flow/physics.h \
+	apps/fun3d-mcpi/flow/picture.c \
+	apps/fun3d-mcpi/flow/reference.h \
+	apps/fun3d-mcpi/flow/report.c \
+	apps/fun3d-mcpi/flow/work.c \
+	apps/fun3d-mcpi/judge/flow_judge.h \
+	apps/fun3d-mcpi/judge/flow_left.c \
+	apps/fun3d-mcpi/judge/flow_oracle.c \
+	apps/fun3d-mcpi/judge/flow_verify.c \
+	apps/fun3d-mcpi/cpu/flow_reference.c \
+	apps/fun3d-mcpi/cpu/flow_simd.c \
 	apps/fun3d-mcpi/cpu/reference.c \
 	apps/fun3d-mcpi/cpu/cpu_simd.c \
 	apps/fun3d-mcpi/peers/peers.h \
@@ -42,6 +61,7 @@ apps_fun3d_mcpi_libmcpi_a_LIBADD =
 if HAVE_CUDA
 apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/mcpi_cuda.cuh \
+	apps/fun3d-mcpi/cuda/flow_cuda.cu \
 	apps/fun3d-mcpi/cuda/naive.cu \
 	apps/fun3d-mcpi/cuda/warp_shared.cu \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
@@ -65,9 +85,10 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/cusparse.cu
 endif
 
 mcpi_kokkos_sources = \
+	apps/fun3d-mcpi/kokkos/flow_kokkos.cpp \
 	apps/fun3d-mcpi/kokkos/kokkos.cpp
 mcpi_openacc_sources = apps/fun3d-mcpi/openacc/openacc.c
-EXTRA_DIST += $(mcpi_kokkos_sources) $(mcpi_openacc_sources)
+EXTRA_DIST += $(mcpi_kokkos_sources) $(mcpi_openacc_sources) apps/fun3d-mcpi/flow.png
 if HAVE_KOKKOS
 apps_fun3d_mcpi_libmcpi_a_LIBADD += $(mcpi_kokkos_sources:.cpp=.o)
 endif
@@ -83,7 +104,7 @@ dist_mcpi_inputs_DATA = $(wildcard $(srcdir)/inputs/fun3d-mcpi/*)
 bench: bench-mcpi
 bench-mcpi: apps/fun3d-mcpi/fun3d-mcpi
 	@for type in fp32 fp16; do \
-	    echo "== fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type"; \
-	    apps/fun3d-mcpi/fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type --ladder || exit 1; \
+	    echo "== fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type --only sweeps"; \
+	    apps/fun3d-mcpi/fun3d-mcpi --surface 104 --layers 51 --offdiagonal $$type --ladder --only sweeps || exit 1; \
 	done
 .PHONY: bench-mcpi

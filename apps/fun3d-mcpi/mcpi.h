@@ -22,7 +22,7 @@ extern "C" {
 
 enum {
     MCPI_RUNGS = 0
-#define RUNG(name, kind, after, table, idea) +1
+#define RUNG(name, kind, after, ladder, table, idea) +1
 #include "ladder.def"
 #undef RUNG
 };
@@ -60,13 +60,17 @@ typedef struct {
     rt_items_t vertices; /* of a mesh file, for this rank's rows, for the digest */
     double imbalance;    /* of the colours */
     double seconds_mesh, seconds_colour, seconds_blocks, seconds_factor;
+    struct mcpi_geometry *geometry; /* for the ladder flow; NULL: no rung of it is to run */
     mcpi_convergence_t convergence; /* zeros unless mcpi_convergence_find was called */
-    void *oracle;                   /* made by verify.c when first needed */
+    void *oracle, *flow_oracle;     /* made by the judge when first needed */
 } mcpi_problem_t;
 
 /* Takes source and part of the input over. Collective, as is all of this file. */
 void *mcpi_problem_new(const rt_run_t *run, void *input);
 void mcpi_problem_destroy(void *problem);
+/* Returns whether rungs of the ladder flow may run: then the problem has a geometry. Not
+ * collective. */
+bool mcpi_wants_flow(const rt_run_t *run);
 void mcpi_digest(const void *problem, rt_digest_t *digest);
 /* Makes one halo per colour: ghosts of that colour get their owners' values. NULL with one rank. */
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
@@ -76,6 +80,12 @@ void mcpi_halo_destroy(rt_halo_t **halo, int colours);
  * values, neither scaled nor weighted, so that the rows of large cells count most. dq: host [rows +
  * ghosts][nb] with current ghosts. */
 double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
+
+/* Returns the vertex of a row or ghost of this rank. */
+static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
+{
+    return p->part->vertex[row];
+}
 
 /* --- solve.c --- */
 

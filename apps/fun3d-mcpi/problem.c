@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/threads.h"
+#include "flow/flow.h"
 
 enum { SOLUTION_SEED = 31 }; /* added to --seed: dQ* */
 
@@ -249,6 +250,17 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
+bool mcpi_wants_flow(const rt_run_t *run)
+{
+    const rt_options_t *opt = &run->opt;
+    const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
+    rt_text_t why;
+    if (mcpi_flow_refuse(NULL, run->config, &why))
+        return false;
+    return rung ? strcmp(rung->ladder, "flow") == 0
+                : !opt->only || strcmp(opt->only, "sweeps") != 0;
+}
+
 static void print_set_up(const mcpi_problem_t *p)
 {
     if (rt_comm_rank() != 0 || p->run->opt.quiet)
@@ -281,6 +293,9 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     p->matrix = new_matrix(p->part, p->nb, config->is_matrix);
     fill_blocks(p, in->source);
     take_vertices(p, in->source);
+    if (mcpi_wants_flow(run))
+        p->geometry =
+            mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
     mcpi_source_destroy(in->source);
     in->source = NULL;
     in->part = NULL;
@@ -304,7 +319,9 @@ void mcpi_problem_destroy(void *problem)
     RT_FREE(p->matrix->R, RT_HOST);
     RT_FREE(p->matrix, RT_HOST);
     RT_FREE(p->exact, RT_HOST);
+    mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);
     RT_FREE(p->oracle, RT_HOST);
+    RT_FREE(p->flow_oracle, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

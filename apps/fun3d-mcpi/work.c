@@ -22,6 +22,7 @@
  */
 #include "config.h"
 #include "mcpi.h"
+#include "flow/flow.h"
 #include <math.h>
 #include <string.h>
 
@@ -198,6 +199,11 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     }
     if (config->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1)
         making += kept; /* the same problem in global colouring: see convergence.c */
+    if (mcpi_wants_flow(run)) {
+        const double geometry = mcpi_geometry_memory(&config->counts);
+        kept += geometry;
+        making += geometry;
+    }
     kept += bytes[RT_HOST] + VALUE * c.nb * c.n + SMALL; /* s->R */
     bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 8 * field));
 }
@@ -257,13 +263,16 @@ void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
     rt_table_t *t =
         rt_table_new("<rung|ms for 15 sweeps|slides|GB/s|slides|naive / this|slides|<there");
     double naive = 0;
+    bool any = false;
+    for (int i = 0; i < MCPI_RUNGS; i++)
+        any |= outcomes[i].rung && strcmp(outcomes[i].rung->ladder, "sweeps") == 0;
     for (int i = 0; i < MCPI_RUNGS; i++)
         if (outcomes[i].rung && outcomes[i].verdict.valid &&
             strcmp(outcomes[i].rung->name, "naive") == 0)
             naive = outcomes[i].seconds_per_unit;
     for (int i = 0; i < MCPI_RUNGS; i++) {
         const rt_outcome_t *o = &outcomes[i];
-        if (!o->rung)
+        if (!o->rung || strcmp(o->rung->ladder, "sweeps") != 0)
             continue;
         const paper_t *figures = paper_of(o->rung);
         const double seconds = o->verdict.valid ? o->seconds_per_unit : 0;
@@ -279,11 +288,14 @@ void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         rt_table_row(t);
     }
     const mcpi_config_t config = mcpi_counted(run);
-    fprintf(out,
+    if (any)
+        fprintf(
+            out,
             "\ncompared with the slides: V100, %.0f GB/s by its data sheet, 1123718 rows and "
             "19106474 blocks (here %lld and %lld); GB/s by the bytes that every rung is credited "
             "with\n\n",
             paper_peak, (long long)config.counts.rows, (long long)config.counts.blocks);
-    rt_table_print(t, out);
+    if (any)
+        rt_table_print(t, out);
     rt_table_destroy(t);
 }

@@ -129,13 +129,14 @@ void rt_image_fill(rt_image_t *image, int left, int top, int width, int height, 
 /* Letters have 3 x 5 dots of 2 x 2 pixels. There are only those that %.3g and the units need. */
 void rt_image_text(rt_image_t *image, int left, int top, const char *text)
 {
-    static const char letters[] = "0123456789.+-e/ms";
+    static const char letters[] = "0123456789.+-e/msCp";
     static const char dots[][16] = {"111101101101111", "010110010010111", "111001111100111",
                                     "111001111001111", "101101111001001", "111100111001111",
                                     "111100111101111", "111001010010010", "111101111101111",
                                     "111101111001111", "000000000000010", "000010111010000",
                                     "000000111000000", "011101111100011", "001001010100100",
-                                    "000111111101101", "011100010001110"};
+                                    "000111111101101", "011100010001110",
+                                    "011100100100011", "000111101111100"};
     for (; *text; text++, left += 8) {
         const char *found = strchr(letters, *text);
         for (int i = 0; found && i < 15; i++)

@@ -52,6 +52,49 @@ grep -q ' 12 rows, 22 off-diagonal blocks' matrix.out || fail "chain.mtx: $(grep
 grep -q 'rows in rcm order' matrix.out || fail "chain.mtx: the order is not printed"
 valid matrix4 "$mcpi" $cpu --mesh chain.mtx --block-size 4 --rung cpu-simd
 
+# --- the ladder flow ---
+valid flow "$mcpi" $cpu $small --ladder --only flow
+grep -q '^compared with the slides' flow.out && fail "--only flow prints a comparison of sweeps"
+valid flow-laminar "$mcpi" $cpu $small --rung flow-simd --fluid laminar --limiter van-albada --offdiagonal fp16 --freeze 2 --steps 3
+for walls in 1 2; do
+    valid flow-file "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --symmetry $((3 - walls)) --rung flow-simd --steps 3
+done
+# one answer, whatever O is stored in; a step more or less
+for type in fp64 fp32 fp16 bf16; do
+    valid converged-$type "$mcpi" $cpu $body --rung flow-simd --offdiagonal $type --steps 300 --tolerance 1e-7 --json $type.json
+    steps "$type"
+done >converged.list
+awk '{ if (NR == 1) { drag = $2; steps = $3 }
+       if (!($2 > 0) || ($2 / drag - 1) ^ 2 > 1e-12 || $3 < steps - 5 || $3 > steps + 5) bad = 1 }
+     END { exit bad || NR != 4 }' converged.list || fail "drag and steps by the type of O: $(cat converged.list)"
+# the same bits on any number of threads
+for threads in 1 2; do
+    "$mcpi" $cpu $body --threads $threads --rung flow-simd --steps 4 --json threads.json >/dev/null 2>&1
+    grep -o '"residual": [^,}]*' threads.json | tail -n +2 >threads-$threads.list # the first is a time
+done
+[ -s threads-1.list ] && cmp -s threads-1.list threads-2.list || fail "the residuals of a flow depend on the number of threads"
+# a flow without friction has no drag: what there is falls with the mesh, and so does the lift at no angle
+if [ "${RT_CHECK_LONG:-0}" != 0 ]; then
+    for mesh in "12 --layers 16" "24 --layers 32"; do
+        valid drag "$mcpi" $cpu --surface $mesh --rung flow-simd --angle 0 --flow-mach 0.3 --steps 300 --tolerance 1e-5 --json drag.json
+        sed -n 's/.*"drag": \([^,]*\),*/\1/p; s/.*"lift": \([^,]*\),*/\1/p' drag.json
+    done >drag.list
+    awk '{ of[NR] = $1 * $1 } END { exit !(NR == 4 && of[1] > 0 && of[3] < of[1] / 4 && of[4] < of[2] / 4) }' drag.list ||
+        fail "drag and lift of a flow without friction: $(cat drag.list)"
+fi
+# pictures
+for file in flow.vtu flow.ppm; do
+    valid picture "$mcpi" $cpu $body --rung flow-simd --picture $file
+    [ -s $file ] || fail "--picture $file: nothing is written"
+done
+grep -q 'NumberOfPoints="488" NumberOfCells="1291"' flow.vtu || fail "flow.vtu: $(head -c 200 flow.vtu)"
+# A flow that diverges: INVALID, and one line says in which step and where.
+"$mcpi" $cpu $small --rung flow-simd --courant 1e9 --courant-most 1e9 --flow-mach 3 --json lost.json >lost.out 2>&1
+[ $? = 1 ] && grep -q 'diverged in step [0-9]* at vertex [0-9]*: try' lost.out && grep -q '"verdict": "INVALID"' lost.json ||
+    fail "a flow that diverges: $(tail -n 3 lost.out)"
+"$mcpi" $cpu $body --rung flow-simd --steps 3 --tolerance 1e-9 >slow.out 2>&1
+[ $? = 1 ] && grep -q 'as low as asked.*FAILED' slow.out || fail "a flow that is not converged: $(tail -n 3 slow.out)"
+
 # --- output ---
 valid tiny "$mcpi" --device cpu --size tiny --seconds 0.01 --rung cpu-simd --json tiny.json
 for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
@@ -89,6 +132,13 @@ refused 2 "--order backwards: " "$mcpi" $cpu --order backwards
 refused 2 "--sweeps 0: out of range" "$mcpi" $cpu --sweeps 0
 refused 2 "--cfl nan" "$mcpi" $cpu --cfl nan
 refused 2 "--mach 0: out of range" "$mcpi" $cpu --mach 0
+refused 2 "--flow-mach 0: out of range" "$mcpi" $cpu --flow-mach 0
+refused 2 "the name must end in .vtu" "$mcpi" $cpu $small --picture flow.gif
+refused 2 "--courant 0: out of range" "$mcpi" $cpu --courant 0
+refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-simd
+refused 2 "a flow has 5 unknowns" "$mcpi" $cpu $small --block-size 4 --rung flow-simd
+refused 2 "a flow needs a mesh" "$mcpi" $cpu --mesh "$samples/ring.mtx" --rung flow-simd
+refused 2 "--symmetry 9: of the boundary faces none has the tag 9" "$mcpi" $cpu $small --symmetry 9
 refused 2 "missing.su2" "$mcpi" $cpu --mesh missing.su2
 refused 2 "missing.mtx" "$mcpi" $cpu --mesh missing.mtx
 refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh chain.mtx

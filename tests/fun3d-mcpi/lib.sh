@@ -5,6 +5,7 @@ samples=$inputs/fun3d-mcpi
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 mcpi=$program
 small="--surface 6 --layers 5"
+body="--surface 5 --layers 7" # layers that a flow of second order converges on
 
 # fingerprint NAME: prints the fingerprint of dQ after a solve, from NAME.out.
 fingerprint()
@@ -16,6 +17,13 @@ fingerprint()
 residual()
 {
     sed -n 's/^residual .*, [0-9]*: \([^;]*\);.*/\1/p' "$1.out"
+}
+
+# steps TYPE: prints the type, the drag and the steps of a flow, from TYPE.json.
+steps()
+{
+    sed -n "s/.*\"drag\": \([^,]*\),*/$1 \1/p" "$1.json" | tr '\n' ' '
+    sed -n 's/.*"steps_done": \([0-9]*\).*/\1/p' "$1.json"
 }
 
 # ring FILE PROGRAM: writes the sample matrix, 8 block rows of 5, with each entry as this awk program leaves it:

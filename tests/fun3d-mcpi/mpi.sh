@@ -7,18 +7,33 @@ double="--offdiagonal fp64 --dq fp64 --accumulate fp64"
 
 long=${RT_CHECK_LONG:-0}
 each=$([ "$long" = 0 ] && echo "1 2 4" || echo "1 2 3 4 5 8")
+# of walls, whose faces parts may cut: the drag
+drag()
+{
+    sed -n 's/.*"drag": \(-*[0-9.]\{10\}\).*/\1/p' flow.json
+}
+flow="--rung flow-simd --steps 12 --fluid laminar --tolerance 1e-12"
 for n in $each; do
     on=$([ $n = 1 ] || echo $mpirun -n $n)
     valid ladder-$n $on "$mcpi" $run $small --ladder
     valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd --json double-$n.json
     grep -o '"dq_left": "[0-9a-f]*"' double-$n.json >left-$n && cmp -s left-1 left-$n ||
         fail "a solve on $n ranks leaves $(cat left-$n), on one $(cat left-1)"
+    $on "$mcpi" $run $body $flow --json flow.json >flow.out 2>&1 # not converged after 12 steps
+    grep -o '"residual": [^,}]*' flow.json | tail -n +2 >flow-$n.list # the first is a time
+    drag >drag-$n
+    [ -s drag-1 ] && cmp -s drag-1 drag-$n || fail "the drag on $n ranks is $(cat drag-$n), on one $(cat drag-1)"
 done
 for n in ${each#1 }; do
     for kind in ladder double; do
         [ -n "$(fingerprint $kind-1)" ] && [ "$(fingerprint $kind-$n)" = "$(fingerprint $kind-1)" ] ||
             fail "$kind: dQ on $n ranks is '$(fingerprint $kind-$n)', on one '$(fingerprint $kind-1)'"
     done
+done
+# A flow's residuals differ by the rounding of their norms, which the Courant number follows in steps.
+for n in ${each#1 }; do
+    paste flow-1.list flow-$n.list | awk '{ d = $2 / $4 - 1; if (d * d > 1e-8) bad = 1 } END { exit bad || NR < 12 }' ||
+        fail "residuals of a flow on $n ranks: $(paste flow-1.list flow-$n.list | tail -n 2)"
 done
 # What ranks make by parts is the whole cut in parts.
 for n in ${each#1 }; do
@@ -73,6 +88,7 @@ valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
 mutants_on_two_ranks mcpi_mutants
+mutants_on_two_ranks flow_mutants
 
 matrix_file two.mtx 10
 refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx

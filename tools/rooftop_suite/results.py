@@ -341,6 +341,13 @@ class Residual(Record):
 
 
 @dataclass
+class NonlinearStep(Record):
+    """A step of fun3d-mcpi's ladder flow: the residual before it, over the first one."""
+    step: Natural
+    residual: NotNegative
+
+
+@dataclass
 class Timer(Record):
     """A timer of --profile, by its path 'cpu-fused/gather-scatter/pack'. calls, bytes: of all ranks; seconds: of an
     average rank, slowest_seconds: of the slowest."""
@@ -394,6 +401,7 @@ class Rung(Record):
     choice_from: str = ''
     residual_history: list[NotNegative] = field(default_factory=list)
     residuals: list[Residual] = field(default_factory=list)
+    steps: list[NonlinearStep] = field(default_factory=list)
 
     @property
     def watts(self) -> Optional[float]:

@@ -274,6 +274,9 @@ class Section:
             elif rung.row.residuals:
                 count, value = 'sweep', 'residual, of the right-hand side'
                 series[rung.name] = [(float(row.sweep), row.residual) for row in rung.row.residuals]
+            elif rung.row.steps:
+                count, value = 'step', 'residual, of the first one'
+                series[rung.name] = [(float(row.step), row.residual) for row in rung.row.steps]
         svg = plots.curves(f'{self.app}-history', f'{self.app}: the residual', series, count, value, log_y=True)
         return fill('part', title='Convergence', body=self.figures.figure(
             svg, f'The {value}, after each {count} of the timed solve.')) if svg else Html()

@@ -213,6 +213,8 @@ static void tear_down(mcpi_view_t *view)
     RT_FREE(data->lists.record, RT_DEVICE);
     RT_FREE(data->lists.offset, RT_DEVICE);
     RT_FREE(data->right_at, RT_DEVICE);
+    RT_FREE(data->O_at, RT_DEVICE);
+    RT_FREE(data->LU_at, RT_DEVICE);
     RT_FREE(data->right, RT_DEVICE);
     RT_FREE(data->chunks.first_row, RT_HOST);
     RT_FREE(data, RT_HOST);
@@ -238,6 +240,42 @@ static void put_r(const mcpi_view_t *view, const double *R)
         values, view->nb, data->right, data->right_at,
         const_cast<unsigned char *>(data->lists.record));
     RT_CUDA_LAUNCHED();
+}
+
+/* Lists where the blocks and factors of each row are. */
+template <class K> static void list_places(const mcpi_part_t *part, mcpi_staged_data_t *data)
+{
+    const auto rows = static_cast<size_t>(part->rows);
+    uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
+    data->bytes = 0;
+    for (int k = 0; k < data->chunks.chunks; k++) {
+        const int64_t row = data->chunks.first_row[k], end = data->chunks.first_row[k + 1];
+        const mcpi_record_layout_t at = layout_of_chunk<K>(part, data->chunks, k);
+        for (int64_t r = row; r < end; r++) {
+            const int64_t blocks = part->start[r] - part->start[row];
+            O_at[r] = data->bytes + at.O + K::stride * K::size * static_cast<uint64_t>(blocks);
+            LU_at[r] =
+                data->bytes + at.LU + sizeof(double) * K::nb2 * static_cast<uint64_t>(r - row);
+        }
+        data->bytes += at.end;
+    }
+    data->O_at = mcpi_upload(O_at, rows);
+    data->LU_at = mcpi_upload(LU_at, rows);
+    RT_FREE(O_at, RT_HOST);
+    RT_FREE(LU_at, RT_HOST);
+}
+
+/* Blocks have no gap if nb is odd (stride_of), as the nonlinear step's 5 is. */
+static mcpi_places_t places(mcpi_view_t *view)
+{
+    mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
+    RT_EXPECT(view->nb % 2 == 1, RT_ENVIRONMENT, "blocks of %d have gaps", view->nb);
+    if (!data->O_at)
+        mcpi_fixed_form(view, [&](auto form) {
+            list_places<staged_t<decltype(form)>>(view->system->part, data);
+        });
+    return {const_cast<unsigned char *>(data->lists.record), data->bytes, data->O_at, data->LU_at,
+            data->right_at};
 }
 
 /* Returns the chunk that begins with this row; chunks end where ranges do. */
@@ -299,6 +337,7 @@ extern "C" const mcpi_kernels_t mcpi_staged = {
     .set_up = set_up,
     .tear_down = tear_down,
     .put_r = put_r,
+    .places = places,
     .memory = memory,
     .own_layout = true,
 };

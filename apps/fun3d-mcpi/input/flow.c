@@ -321,6 +321,8 @@ static void flow_destroy(mcpi_source_t *source)
     RT_FREE(f->diagonal, RT_HOST);
     RT_FREE(f->q, RT_HOST);
     RT_FREE(f->wall, RT_HOST);
+    RT_FREE(f->wall_area, RT_HOST);
+    RT_FREE(f->slip_area, RT_HOST);
     RT_FREE(source->data, RT_HOST);
 }
 
@@ -341,10 +343,15 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const m
                               .destroy = flow_destroy};
     *f = (mcpi_flow_data_t){.nb = flow->nb, .cfl = flow->cfl, .wall = wall};
     mcpi_make_dual(mesh, source->graph, f);
+    f->wall_area = RT_NEW(double, 3 * rows, RT_HOST);
+    f->slip_area = RT_NEW(double, 3 * rows, RT_HOST);
+    mcpi_find_areas(mesh, flow->walls, piece->own, f->wall_area);
+    mcpi_find_areas(mesh, flow->symmetry, piece->own, f->slip_area);
     mcpi_piece_link(piece, source->graph);
     double *far = RT_NEW(double, rows, RT_HOST);
     mcpi_find_distance(source->graph, piece, mesh->x, f->wall, far, source->odd);
     const scene_t scene = make_scene(mesh, piece, f->wall, flow);
+    f->length = scene.length;
     f->mu = flow->mach * scene.length / flow->reynolds;
     const size_t values = rows * (size_t)flow->nb;
     f->q = RT_NEW(double, values, RT_HOST);

@@ -17,6 +17,8 @@ typedef struct {
     double *diagonal; /* [rows] L_aa */
     double *q;        /* [rows][nb] */
     uint8_t *wall;    /* [rows] */
+    double *wall_area, *slip_area; /* [rows][3] of `boundary`, what is wall and what is symmetry */
+    double length;                 /* of the body */
 } mcpi_flow_data_t;
 
 /* --- dual.c --- */
@@ -36,6 +38,13 @@ void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_
 
 /* Fills wall[vertices] with 1 where a boundary face has one of these tags, else 0. */
 void mcpi_find_walls(const rt_mesh_t *mesh, const char *walls, uint8_t *wall);
+/* Returns whether the list of tags has this one. */
+bool mcpi_has_this_tag(const char *tags, int32_t tag);
+/* Fills area[vertices][3] with each vertex's share of the boundary faces that have one of these
+ * tags, pointing out of the mesh. own[vertices]: those whose shares are wanted; others' may be
+ * incomplete. */
+void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own, double *area);
+/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
 /* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. Fills
  * odd[vertices] with 1 where the least number of edges to a wall is odd, else 0. Collective. */
 void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,

@@ -147,6 +147,7 @@ mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config)
                          .mach = config->mach,
                          .reynolds = config->reynolds,
                          .walls = config->walls,
+                         .symmetry = config->symmetry,
                          .seed = FLOW_SEED};
 }
 
@@ -168,10 +169,17 @@ static mcpi_source_t *wing_source(const mcpi_config_t *config)
     const mcpi_wing_t least = {.n = 2, .layers = 2, .first = 1e-4, .seed = MESH_SEED};
     rt_mesh_t *mesh = mcpi_wing_new(&least);
     char why[256];
-    if (!mcpi_walls_check(mesh, config->walls, why, sizeof why))
+    if (!mcpi_walls_check(mesh, config->walls, why, sizeof why) ||
+        !mcpi_tags_check(mesh, "symmetry", config->symmetry, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
     rt_mesh_destroy(mesh);
     return flow_on(&(whole_t){.config = config, .vertices = config->counts.rows});
+}
+
+rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
+{
+    const mcpi_wing_t wing = mcpi_wing_of(config);
+    return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
 }
 
 /* A file that was read: one of the two. */
@@ -193,7 +201,8 @@ static bool read_file(const mcpi_config_t *config, file_t *file, char *why, size
     if (!file->mesh)
         return false;
     if (rt_mesh_check(file->mesh, fault, sizeof fault) &&
-        mcpi_walls_check(file->mesh, config->walls, fault, sizeof fault))
+        mcpi_walls_check(file->mesh, config->walls, fault, sizeof fault) &&
+        mcpi_tags_check(file->mesh, "symmetry", config->symmetry, fault, sizeof fault))
         return true;
     snprintf(why, len, "%.200s: %s", config->mesh, fault);
     rt_mesh_destroy(file->mesh);

@@ -44,6 +44,8 @@ typedef enum {
     MCPI_EXCHANGE_SWEEP   /* after every sweep: fewer messages, slower convergence */
 } mcpi_exchange_t;
 
+typedef enum { MCPI_EULER, MCPI_LAMINAR } mcpi_fluid_t;
+
 typedef struct {
     int64_t rows, blocks;                     /* of the whole system; blocks: off-diagonal ones */
     int64_t local_rows, local_blocks, ghosts; /* the largest of any rank */
@@ -53,11 +55,16 @@ typedef struct {
     const char *mesh;        /* "wing", or a file */
     int64_t surface, layers; /* wing: n of the octahedron (2n^2+2n+1 vertices per layer), layers */
     const char *walls;       /* boundary tags that are walls: "1,3", or "none" */
-    int64_t nb;              /* block size, 4 .. 7 */
+    const char *symmetry; /* boundary tags that are planes of symmetry; "auto" before configure */
+    int64_t nb;           /* block size, 4 .. 7 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
     int order, colouring, exchange, solution;
     int64_t sweeps;
     double cfl, mach, reynolds;
+    /* ladder flow */
+    double flow_mach, angle, flow_reynolds, courant, courant_most, tolerance;
+    int fluid, scheme, limiter; /* mcpi_fluid_t; 0: first order, 1: second; 0: none */
+    int64_t steps, freeze;
 
     /* what configure derives from them */
     bool from_file, is_matrix; /* is_matrix: Matrix Market */
@@ -252,13 +259,16 @@ void mcpi_source_destroy(mcpi_source_t *source);
 typedef struct {
     int nb;
     double cfl, mach, reynolds;
-    const char *walls;
+    const char *walls, *symmetry;
     uint64_t seed;
 } mcpi_flow_t;
 mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow);
 /* Returns whether `walls` is a list of tags, each of which some boundary face has; "none" and NULL
  * mean no walls. If not, writes one line into why. Call it before mcpi_flow_new. */
 bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
+/* The same for the tags that another option lists. */
+bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags, char *why,
+                     size_t len);
 
 /* Reads Matrix Market: coordinate, real, general, square, in nb x nb blocks (refused unless nb
  * divides the size). A block with one entry is stored whole. Every block row needs its diagonal
@@ -286,6 +296,9 @@ typedef struct {
  * colours and orders the rows. Refuses a file that cannot be used. Collective. */
 void *mcpi_input_new(const rt_run_t *run);
 void mcpi_input_destroy(void *input);
+/* Makes or reads the mesh again, on this rank alone; NULL, and one line in why, if a file cannot be
+ * read any more. */
+rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len);
 /* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
  * number with 32 bits. */
 bool mcpi_count_wing(mcpi_config_t *config);

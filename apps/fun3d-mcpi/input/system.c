@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "input.h"
+#include "narrow.h"
 
 /* --- types of O --- */
 
@@ -27,35 +28,6 @@ size_t mcpi_type_size(mcpi_type_t type)
 }
 
 const char *const mcpi_type_names[] = {"fp64", "fp32", "fp16", "bf16", NULL};
-
-/* Rounds directly from FP64: through FP32 some values would be rounded twice, and wrongly.
- * `mantissa` bits are stored, and the largest finite exponent is `bias`. */
-static uint16_t narrow(double x, int mantissa, int bias)
-{
-    const uint64_t hidden = (uint64_t)1 << 52, infinity = (uint64_t)0x7ff << 52;
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint64_t sign = bits >> 63 << 15, top = (uint64_t)(2 * bias + 1) << mantissa;
-    bits &= ~((uint64_t)1 << 63);
-    if (bits > infinity) { /* a quiet NaN with the leading bits of its payload */
-        const uint64_t payload = (bits & (hidden - 1)) >> (52 - mantissa);
-        return (uint16_t)(sign | top | payload | (uint64_t)1 << (mantissa - 1));
-    }
-    const int exponent = (int)(bits >> 52) - 1023 + bias;
-    if (exponent > 2 * bias)
-        return (uint16_t)(sign | top);
-    uint64_t value = (bits & (hidden - 1)) | (uint64_t)(exponent > 0 ? exponent : 0) << 52;
-    int shift = 52 - mantissa;
-    if (exponent <= 0) { /* a denormal: its leading bit is no longer hidden */
-        value |= hidden;
-        shift += 1 - exponent;
-        if (shift > 53) /* less than half of the least denormal */
-            return (uint16_t)sign;
-    }
-    /* to nearest, ties to even; a carry goes into the exponent, and at the top to infinity */
-    value += ((uint64_t)1 << (shift - 1)) - 1 + (value >> shift & 1);
-    return (uint16_t)(sign | value >> shift);
-}
 
 static double widen(uint16_t x, int mantissa, int bias)
 {
@@ -81,7 +53,7 @@ static double widen(uint16_t x, int mantissa, int bias)
 
 uint16_t mcpi_to_fp16(double x)
 {
-    return narrow(x, 10, 15);
+    return mcpi_narrow(x, 10, 15);
 }
 
 double mcpi_from_fp16(uint16_t x)
@@ -91,7 +63,7 @@ double mcpi_from_fp16(uint16_t x)
 
 uint16_t mcpi_to_bf16(double x)
 {
-    return narrow(x, 7, 127);
+    return mcpi_narrow(x, 7, 127);
 }
 
 double mcpi_from_bf16(uint16_t x)

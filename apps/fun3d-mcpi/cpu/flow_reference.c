@@ -1,0 +1,133 @@
+/*
+ * flow_reference.c - the nonlinear step by the definition, the oracle of the ladder "flow": slopes
+ * from normal equations that are solved on the spot, dense flux Jacobians and |A| as a polynomial of
+ * them, everything in FP64 except what O is stored in. Sweeps by the rung "reference".
+ *
+ * Advantage: anyone can check it against the textbook; it shares no formula with flow/physics.h but
+ * those of one state. Price: a block costs a few matrix products, and nothing is vectorised.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "../flow/flow.h"
+#include "../flow/reference.h"
+
+enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
+
+static void gradient(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++) {
+        double M[3][3], b[NB][3], size[NB][3];
+        mcpi_reference_normal(f, i, M, b, size);
+        for (int v = 0; v < NB; v++)
+            mcpi_reference_solve3(M, b[v], f->gradient + 3 * (NB * i + v));
+    }
+}
+
+static void residual(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++) {
+        double size[NB];
+        f->rate[i] = mcpi_reference_residual(f, i, f->R + NB * i, size);
+    }
+}
+
+static double norm(const mcpi_field_t *f)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int v = 0; v < NB; v++) {
+            const double part = f->R[NB * i + v] / (f->surface[i] * f->gas.stream[0]);
+            sum += part * part;
+        }
+    return sum;
+}
+
+static void put_value(void *O, mcpi_type_t type, int64_t at, double x)
+{
+    if (type == MCPI_FP64)
+        ((double *)O)[at] = x;
+    else if (type == MCPI_FP32)
+        ((float *)O)[at] = (float)x;
+    else
+        ((uint16_t *)O)[at] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
+}
+
+static void jacobian(const mcpi_field_t *f)
+{
+    int64_t widest = 0;
+    for (int64_t i = 0; i < f->rows; i++)
+        if (f->start[i + 1] - f->start[i] > widest)
+            widest = f->start[i + 1] - f->start[i];
+#pragma omp parallel
+    {
+        double *O = RT_NEW(double, (size_t)(2 * widest) * BLOCK, RT_HOST), D[BLOCK], size_D[BLOCK];
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < f->rows; i++) {
+            mcpi_reference_row_blocks(f, i, O, D, O + widest * BLOCK, size_D);
+            f->scale[i] = ldexp(1, -ilogb(f->rate[i]));
+            const int64_t first = f->start[i], values = (f->start[i + 1] - first) * BLOCK;
+            for (int64_t k = 0; k < values; k++)
+                put_value(f->O, f->offdiagonal, first * BLOCK + k, f->scale[i] * O[k]);
+            for (int k = 0; k < BLOCK; k++)
+                ((double *)f->LU)[BLOCK * i + k] = f->scale[i] * D[k];
+        }
+        RT_FREE(O, RT_HOST);
+    }
+}
+
+/* Crout's order, which is not that of the other rungs: L has the unit diagonal. */
+static void factor(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++) {
+        double *D = (double *)f->LU + BLOCK * i;
+        for (int c = 0; c < NB; c++) {
+            for (int r = 0; r <= c; r++)
+                for (int k = 0; k < r; k++)
+                    D[c * NB + r] -= D[k * NB + r] * D[c * NB + k];
+            for (int r = c + 1; r < NB; r++) {
+                for (int k = 0; k < c; k++)
+                    D[c * NB + r] -= D[k * NB + r] * D[c * NB + k];
+                D[c * NB + r] /= D[c * NB + c];
+            }
+        }
+        for (int c = 0; c < NB; c++)
+            D[c * NB + c] = 1 / D[c * NB + c];
+    }
+}
+
+static void right(const mcpi_field_t *f)
+{
+    for (int64_t k = 0; k < NB * f->rows; k++)
+        ((double *)f->right)[k] = f->scale[k / NB] * f->R[k];
+}
+
+static mcpi_moved_t update(const mcpi_field_t *f)
+{
+    mcpi_moved_t moved = {.stopped = f->rows};
+    for (int64_t i = 0; i < f->rows; i++) {
+        const int halvings = mcpi_reference_update(f->w + NB * i, (const double *)f->dq + NB * i);
+        moved.scaled += halvings > 0;
+        if (halvings == MCPI_HALVINGS && i < moved.stopped)
+            moved.stopped = i;
+    }
+    return moved;
+}
+
+static const mcpi_phases_t phases = {.sweeps = "reference",
+                                     .gradient = gradient,
+                                     .residual = residual,
+                                     .norm = norm,
+                                     .jacobian = jacobian,
+                                     .factor = factor,
+                                     .right = right,
+                                     .update = update};
+
+const mcpi_kernels_t mcpi_flow_reference = {.rung = {.precision = "FP64, O in the type asked for",
+                                                     .reproducible = true,
+                                                     .refuse = mcpi_flow_refuse},
+                                            .phases = &phases,
+                                            .always_fp64 = true};

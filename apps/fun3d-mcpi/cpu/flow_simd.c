@@ -1,0 +1,155 @@
+/*
+ * flow_simd.c - the nonlinear step on a CPU: threads over the rows of each phase, sweeps by
+ * cpu-simd.
+ *
+ * Idea: the loops around the shared text of flow/node.h. The five columns of a block are one inner
+ * loop over constants, which the compiler unrolls and turns into vectors; the type of O is a
+ * constant in each of the copies. Advantage: no colouring of edges, no atomics, the same bits on
+ * any number of threads. Price: the flux through a face is computed on both of its sides.
+ */
+#include "config.h"
+#include "../flow/node.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+static void gradient(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++)
+        mcpi_node_gradient(f, i);
+}
+
+static void residual(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++)
+        mcpi_node_residual(f, i);
+}
+
+/* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */
+static double norm(const mcpi_field_t *f)
+{
+    const int64_t chunks = (f->rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
+    double *part = RT_NEW(double, (size_t)chunks, RT_HOST), sum = 0;
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < chunks; k++) {
+        const int64_t end = (k + 1) * MCPI_NORM_CHUNK;
+        part[k] = 0;
+        for (int64_t i = k * MCPI_NORM_CHUNK; i < end && i < f->rows; i++)
+            part[k] += mcpi_node_square(f, i);
+    }
+    for (int64_t k = 0; k < chunks; k++)
+        sum += part[k];
+    RT_FREE(part, RT_HOST);
+    return sum;
+}
+
+/* Rounds a block to the type of O. */
+INLINE void put_block(void *O, mcpi_type_t type, int64_t at, double scale, const double *block)
+{
+    for (int v = 0; v < MCPI_Q * MCPI_Q; v++) {
+        const double x = scale * block[v];
+        if (type == MCPI_FP64)
+            ((double *)O)[at + v] = x;
+        else if (type == MCPI_FP32)
+            ((float *)O)[at + v] = (float)x;
+        else
+            ((uint16_t *)O)[at + v] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
+    }
+}
+
+INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)
+{
+    enum { BLOCK = MCPI_Q * MCPI_Q };
+    double D[BLOCK] = {0};
+    const double scale = mcpi_scale_of(f->rate[i]);
+    const bool held = mcpi_is_held(f, i);
+    for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
+        double O[BLOCK];
+        mcpi_wave_t wave;
+        const bool has_area = mcpi_has_area(f->n + 3 * (int64_t)k);
+        if (has_area)
+            wave = mcpi_face_wave(f, i, k);
+        MCPI_UNROLL
+        for (int c = 0; c < MCPI_Q; c++) {
+            mcpi_face_column(f, k, has_area ? &wave : NULL, c, O + MCPI_Q * c, D + MCPI_Q * c);
+            if (held)
+                mcpi_hold_column(0, c, O + MCPI_Q * c);
+        }
+        put_block(f->O, type, BLOCK * (int64_t)k, scale, O);
+    }
+    MCPI_UNROLL
+    for (int c = 0; c < MCPI_Q; c++) {
+        mcpi_own_column(f, i, c, D + MCPI_Q * c);
+        if (held)
+            mcpi_hold_column(f->rate[i], c, D + MCPI_Q * c);
+    }
+    for (int v = 0; v < BLOCK; v++)
+        mcpi_LU_of(f, i)[v] = scale * D[v];
+    f->scale[i] = scale;
+}
+
+#define DEFINE(TYPE)                                                                       \
+    static void jacobian_##TYPE(const mcpi_field_t *f)                                     \
+    {                                                                                      \
+        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < f->rows; i++) \
+            row(f, i, MCPI_##TYPE);                                                        \
+    }
+DEFINE(FP64)
+DEFINE(FP32)
+DEFINE(FP16)
+DEFINE(BF16)
+
+static void jacobian(const mcpi_field_t *f)
+{
+    static void (*const of[MCPI_TYPES])(const mcpi_field_t *) = {[MCPI_FP64] = jacobian_FP64,
+                                                                 [MCPI_FP32] = jacobian_FP32,
+                                                                 [MCPI_FP16] = jacobian_FP16,
+                                                                 [MCPI_BF16] = jacobian_BF16};
+    of[f->offdiagonal](f);
+}
+
+static void factor(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++)
+        mcpi_factor_block(mcpi_LU_of(f, i));
+}
+
+static void right(const mcpi_field_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int v = 0; v < MCPI_Q; v++)
+            mcpi_right_of(f, i)[v] = f->scale[i] * f->R[MCPI_Q * i + v];
+}
+
+static mcpi_moved_t update(const mcpi_field_t *f)
+{
+    int64_t scaled = 0, stopped = f->rows;
+#pragma omp parallel for schedule(static) reduction(+ : scaled) reduction(min : stopped)
+    for (int64_t i = 0; i < f->rows; i++) {
+        double dq[MCPI_Q];
+        for (int v = 0; v < MCPI_Q; v++)
+            dq[v] = f->dq_type == MCPI_FP64 ? ((const double *)f->dq)[MCPI_Q * i + v]
+                                            : (double)((const float *)f->dq)[MCPI_Q * i + v];
+        const int halvings = mcpi_node_update(f, i, dq);
+        scaled += halvings > 0;
+        if (halvings == MCPI_HALVINGS && i < stopped)
+            stopped = i;
+    }
+    return (mcpi_moved_t){.scaled = scaled, .stopped = stopped};
+}
+
+static const mcpi_phases_t phases = {.sweeps = "cpu-simd",
+                                     .gradient = gradient,
+                                     .residual = residual,
+                                     .norm = norm,
+                                     .jacobian = jacobian,
+                                     .factor = factor,
+                                     .right = right,
+                                     .update = update};
+
+const mcpi_kernels_t mcpi_flow_simd = {
+    .rung = {.precision = MCPI_FLOW_PRECISION, .reproducible = true, .refuse = mcpi_flow_refuse},
+    .phases = &phases};

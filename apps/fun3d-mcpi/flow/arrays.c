@@ -1,0 +1,175 @@
+/*
+ * arrays.c - the arrays of a march, in the space of its rung: geometry, state, and the empty system
+ * whose O, factors and right-hand side the Jacobian fills for the sweeps.
+ */
+#include "config.h"
+#include <string.h>
+#include "base/sort.h"
+#include "march.h"
+
+static const void *there(const mcpi_march_t *m, const void *host, size_t n, size_t size)
+{
+    return m->space == RT_HOST ? host : rt_clone(host, n, size, m->space);
+}
+
+/* Gives the sweeps a system that is empty: its arrays are what the Jacobian fills. */
+static void make_sweeper(mcpi_march_t *m)
+{
+    const mcpi_part_t *part = m->problem->part;
+    const size_t rows = (size_t)part->rows, entries = (size_t)part->start[rows];
+    const mcpi_type_t type = (mcpi_type_t)m->problem->config->offdiagonal;
+    mcpi_system_t *system = RT_NEW(mcpi_system_t, 1, RT_HOST);
+    const size_t bytes = entries * MCPI_Q * MCPI_Q * mcpi_type_size(type);
+    *system = (mcpi_system_t){.nb = MCPI_Q,
+                              .type = type,
+                              .part = part,
+                              .exponent = RT_NEW(int, rows, RT_HOST),
+                              .O = rt_alloc(1, bytes, RT_HOST),
+                              .LU = RT_NEW(double, rows *MCPI_Q *MCPI_Q, RT_HOST),
+                              .R = RT_NEW(double, rows *MCPI_Q, RT_HOST)};
+    rt_fill(system->exponent, RT_HOST, 0, rows * sizeof(int));
+    rt_fill(system->O, RT_HOST, 0, bytes);
+    rt_fill(system->LU, RT_HOST, 0, rows * MCPI_Q * MCPI_Q * sizeof(double));
+    rt_fill(system->R, RT_HOST, 0, rows * MCPI_Q * sizeof(double));
+    m->shadow = *m->problem;
+    m->shadow.system = system;
+    const rt_rung_t *rung = rt_ladder_find(mcpi_ladder, MCPI_RUNGS, m->phases->sweeps);
+    m->sweeper = mcpi_solver_new(&m->shadow, rung);
+}
+
+/* Finds the places where a rung with its own layout keeps A and R. */
+static void take_places(mcpi_march_t *m)
+{
+    const mcpi_part_t *part = m->problem->part;
+    const size_t rows = (size_t)part->rows;
+    mcpi_field_t *f = &m->field;
+    m->places = m->sweeper->kernels->places(&m->sweeper->view);
+    f->O = f->LU = f->right = m->places.base;
+    f->O_at = m->places.O;
+    f->LU_at = m->places.LU;
+    f->right_at = m->places.R;
+    int32_t *start = RT_NEW(int32_t, rows + 1, RT_HOST);
+    for (size_t i = 0; i <= rows; i++)
+        start[i] = (int32_t)part->start[i];
+    f->start = rt_clone(start, rows + 1, sizeof(int32_t), m->space);
+    f->column = rt_clone(part->column, (size_t)part->start[rows], sizeof(int32_t), m->space);
+    RT_FREE(start, RT_HOST);
+}
+
+/* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve: what they
+ * gather is then in a cache. */
+static void take_turn(mcpi_march_t *m)
+{
+    const size_t rows = (size_t)m->field.rows;
+    uint32_t *turn = RT_NEW(uint32_t, rows, RT_HOST);
+    uint64_t *key = RT_NEW(uint64_t, rows, RT_HOST);
+    uint8_t *own = RT_NEW(uint8_t, rows, RT_HOST);
+    memset(own, 1, rows);
+    const mcpi_piece_t all = {.vertices = m->field.rows, .own = own};
+    mcpi_hilbert_keys(&all, m->problem->geometry->x, key);
+    for (size_t i = 0; i < rows; i++)
+        turn[i] = (uint32_t)i;
+    rt_sort(key, turn, m->field.rows);
+    RT_FREE(own, RT_HOST);
+    RT_FREE(key, RT_HOST);
+    m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
+    RT_FREE(turn, RT_HOST);
+}
+
+static void make_field(mcpi_march_t *m)
+{
+    const mcpi_problem_t *p = m->problem;
+    const mcpi_geometry_t *g = p->geometry;
+    const mcpi_view_t *view = &m->sweeper->view;
+    const size_t rows = (size_t)g->rows, all = (size_t)(g->rows + g->ghosts);
+    const size_t entries = (size_t)p->part->start[rows];
+    mcpi_field_t *f = &m->field;
+    *f = (mcpi_field_t){.rows = g->rows,
+                        .ghosts = g->ghosts,
+                        .start = view->start,
+                        .column = view->column,
+                        .x = there(m, g->x, 3 * all, sizeof(double)),
+                        .n = there(m, g->n, 3 * entries, sizeof(double)),
+                        .viscous = there(m, g->viscous, entries, sizeof(double)),
+                        .diagonal = there(m, g->diagonal, rows, sizeof(double)),
+                        .fit = there(m, g->fit, 6 * rows, sizeof(double)),
+                        .volume = there(m, g->volume, rows, sizeof(double)),
+                        .surface = there(m, g->surface, rows, sizeof(double)),
+                        .side_of = there(m, g->side_of, rows, sizeof(int32_t)),
+                        .side = there(m, g->side, (size_t)g->sides, sizeof(mcpi_side_t)),
+                        .w = RT_NEW(double, MCPI_Q *all, m->space),
+                        .R = RT_NEW(double, MCPI_Q *rows, m->space),
+                        .rate = RT_NEW(double, rows, m->space),
+                        .scale = RT_NEW(double, rows, m->space),
+                        .offdiagonal = view->offdiagonal,
+                        .dq_type = view->dq_type,
+                        .O = (void *)view->O,
+                        .LU = (void *)view->LU,
+                        .right = (void *)view->R,
+                        .dq = m->sweeper->dq,
+                        .choice = rt_tune_choice(p->run, m->rung)};
+    if (m->sweeper->kernels->own_layout)
+        take_places(m);
+    f->sums = RT_NEW(double, rows / MCPI_NORM_CHUNK + 2, m->space);
+    if (m->space != RT_HOST)
+        take_turn(m);
+    if (p->config->scheme == 1)
+        f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
+}
+
+/* The stream, at rest where the wall holds it. */
+static void make_start(mcpi_march_t *m)
+{
+    const mcpi_geometry_t *g = m->problem->geometry;
+    const mcpi_gas_t gas = mcpi_march_gas(m->problem->config, g, 1);
+    const size_t all = (size_t)(g->rows + g->ghosts);
+    double *w = RT_NEW(double, MCPI_Q *all, RT_HOST);
+    for (size_t i = 0; i < all; i++) {
+        memcpy(w + MCPI_Q * i, gas.stream, sizeof gas.stream);
+        if (i < (size_t)g->rows && g->side_of[i] >= 0 && g->side[g->side_of[i]].held > 0)
+            for (int d = 1; d < 4; d++)
+                w[MCPI_Q * i + (size_t)d] = 0;
+    }
+    m->start = rt_clone(w, MCPI_Q * all, sizeof(double), m->space);
+    RT_FREE(w, RT_HOST);
+}
+
+void *mcpi_march_new(void *problem, const rt_rung_t *rung)
+{
+    mcpi_march_t *m = RT_NEW(mcpi_march_t, 1, RT_HOST);
+    memset(m, 0, sizeof *m);
+    m->problem = problem;
+    m->rung = rung;
+    m->kernels = (const mcpi_kernels_t *)rung->kernels;
+    m->phases = m->kernels->phases;
+    m->space = rt_rung_space(rung);
+    make_sweeper(m);
+    make_field(m);
+    make_start(m);
+    m->history = RT_NEW(mcpi_step_t, (size_t)m->problem->config->steps + 1, RT_HOST);
+    mcpi_march_spoil(m);
+    rt_device_synchronize();
+    return m;
+}
+
+void mcpi_march_destroy(void *march)
+{
+    mcpi_march_t *m = march;
+    mcpi_field_t *f = &m->field;
+    mcpi_solver_destroy(m->sweeper);
+    mcpi_system_destroy(m->shadow.system);
+    double *const arrays[] = {f->w, f->R, f->rate, f->scale, f->gradient, f->sums, m->start};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        rt_free(arrays[k], m->space);
+    const void *const copies[] = {f->x,      f->n,       f->viscous, f->diagonal, f->fit,
+                                  f->volume, f->surface, f->side_of, f->side};
+    for (size_t k = 0; k < sizeof copies / sizeof *copies && m->space != RT_HOST; k++)
+        rt_free((void *)copies[k], m->space);
+    if (m->places.base) {
+        rt_free((void *)f->start, m->space);
+        rt_free((void *)f->column, m->space);
+    }
+    rt_free((void *)f->turn, m->space);
+    RT_FREE(m->history, RT_HOST);
+    RT_FREE(m, RT_HOST);
+}

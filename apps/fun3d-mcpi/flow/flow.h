@@ -1,0 +1,109 @@
+/*
+ * flow.h - the nonlinear time step around the sweeps: what a mesh is to it (geometry), what its
+ * loops see (field), the functions of a back-end (phases), and the steps themselves (march).
+ *
+ * One step, from a state w: the residual R, second order; A = D + O, first order, with the
+ * pseudo-time step; L U = D; sweeps of A dQ = R by a rung of the ladder "sweeps"; w moves by dQ.
+ */
+#ifndef MCPI_MARCH_H
+#define MCPI_MARCH_H
+
+#include "../input/flow.h"
+#include "../kernel.h"
+#include "physics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- geometry.c: the dual mesh of this rank's rows, in the order of its part; host memory --- */
+
+/* What closes the dual cell of a row at the boundary: areas, outwards. */
+typedef struct {
+    double wall[3], slip[3], far[3];
+    double held; /* 1: no-slip, the velocity is 0; else 0 */
+} mcpi_side_t;
+
+typedef struct mcpi_geometry {
+    int64_t rows, ghosts, sides;
+    int64_t faces;     /* entries of all ranks that have an area */
+    double *x;         /* [rows + ghosts][3] */
+    double *n;         /* [entries][3] area of the dual face towards each column */
+    double *viscous;   /* [entries] L_ij */
+    double *diagonal;  /* [rows] L_ii */
+    double *fit;       /* [rows][6] inverse of sum d d^T, xx xy xz yy yz zz */
+    double *volume;    /* [rows] */
+    double *surface;   /* [rows] area of the dual cell */
+    int32_t *side_of;  /* [rows] index of side, -1 inside */
+    mcpi_side_t *side; /* [sides] */
+    double length;     /* of the body */
+} mcpi_geometry_t;
+/* Takes the rows of the part from a source that is a flow. */
+mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_t *part,
+                                   bool viscous);
+void mcpi_geometry_destroy(mcpi_geometry_t *geometry);
+/* Returns the most bytes of a geometry. */
+double mcpi_geometry_memory(const mcpi_counts_t *counts);
+
+/* --- field --- */
+
+/* All arrays are in the rung's space. */
+typedef struct {
+    int64_t rows, ghosts;
+    const int32_t *start, *column;
+    const double *x, *n, *viscous, *diagonal, *fit, *volume, *surface;
+    const int32_t *side_of;
+    const mcpi_side_t *side;
+    const double *source;  /* [rows][5] added to R; NULL: none (tests) */
+    const double *outside; /* [rows][5] state beyond the far field; NULL: the stream (tests) */
+    mcpi_gas_t gas;
+    double cfl;       /* of the step */
+    double *w;        /* [rows + ghosts][5] primitive state */
+    double *gradient; /* [rows + ghosts][5][3] limited; NULL: first order */
+    double *R;        /* [rows][5] what flows into each cell */
+    double *rate;     /* [rows] sum of area (|V| + c) / 2 over the faces, and of diffusion */
+    /* What the sweeps read. Row i is multiplied by scale[i], a power of two. */
+    double *scale; /* [rows] */
+    mcpi_type_t offdiagonal, dq_type;
+    void *O;          /* [entries][25] column-major, of type offdiagonal */
+    void *LU, *right; /* doubles: [rows][25] D, then its factors; [rows][5] scaled R */
+    /* [rows] bytes from O, LU and right on to what is row i's, where a rung of sweeps has a layout
+     * of its own; NULL: the arrays are as they say. */
+    const uint64_t *O_at, *LU_at, *right_at;
+    const void *dq;       /* [rows + ghosts][5] of dq_type */
+    const uint32_t *turn; /* [rows] the rows along a curve through space; NULL on a CPU */
+    double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
+    const int *choice;    /* the rung's parameters in force */
+} mcpi_field_t;
+
+/* What an update did on this rank. */
+typedef struct {
+    int64_t scaled;  /* rows whose whole dQ would have broken positivity */
+    int64_t stopped; /* the first row for which no share of dQ was possible; rows: none */
+} mcpi_moved_t;
+
+/* --- phases --- */
+
+typedef struct mcpi_phases {
+    const char *sweeps; /* the rung of the ladder "sweeps" that solves A dQ = R */
+    void (*gradient)(const mcpi_field_t *f);
+    void (*residual)(const mcpi_field_t *f); /* R and rate */
+    /* Returns the sum of squares of R / (surface, stream) of this rank; the same on any number of
+     * threads. */
+    double (*norm)(const mcpi_field_t *f);
+    void (*jacobian)(const mcpi_field_t *f); /* O, D in LU's place, and scale */
+    void (*factor)(const mcpi_field_t *f);   /* LU = D, in place */
+    void (*right)(const mcpi_field_t *f);    /* right = scale R */
+    mcpi_moved_t (*update)(const mcpi_field_t *f);
+} mcpi_phases_t;
+
+/* The sum of squares is taken over chunks of so many rows first. */
+enum { MCPI_NORM_CHUNK = 256 };
+/* An update is halved so many times at most, until density and pressure keep this share. */
+enum { MCPI_HALVINGS = 10 };
+#define MCPI_LEAST_SHARE 0.1
+
+#ifdef __cplusplus
+}
+#endif
+#endif

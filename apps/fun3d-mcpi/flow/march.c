@@ -1,0 +1,272 @@
+/*
+ * march.c - steps in pseudo-time, implicit Euler with local time steps:
+ *
+ *     (V / dt + dF/dq) dQ = R(w),   V / dt = rate / CFL
+ *
+ * The Courant number grows as the residual falls (switched evolution relaxation: Mulder & van Leer,
+ * J. Comput. Phys. 59, 1985). It moves in steps of 2^(1/8): the residual's rounding, which depends
+ * on the number of ranks, then hardly ever reaches the state. The operator is of first order, so a
+ * step of any length leaves the second-order residual's solution where it is.
+ *
+ * Every solve has a scale of its own, which cannot be known beforehand: density, pressure and
+ * viscosity are multiplied by a power of two. Velocities and A stay the same bit by bit, and
+ * dQ is multiplied too, so that the answer of an earlier solve is wrong for this one.
+ *
+ * This file never sees a device: the phases know where the arrays are.
+ */
+#include "config.h"
+#include "march.h"
+#include <math.h>
+#include <string.h>
+
+enum { SCALE_SEED = 173, MOST_EXPONENT = 8 };
+
+/* --- the flow --- */
+
+mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, double scale)
+{
+    static const double pi = 3.14159265358979323846;
+    const double angle = config->angle * pi / 180, mach = config->flow_mach;
+    mcpi_gas_t gas = {
+        .stream = {scale, mach * cos(angle), 0, mach * sin(angle), scale / MCPI_GAMMA},
+        .mu = config->fluid == MCPI_LAMINAR ? scale * mach * g->length / config->flow_reynolds : 0,
+        .second = config->scheme == 1};
+    /* (h / length)^3 of the variables squared, h the edge: no limit where a flow is this smooth */
+    const double K3 = 1 / (g->length * g->length * g->length);
+    for (int v = 0; v < MCPI_Q; v++) {
+        const double unit = v == 0 || v == 4 ? scale : 1;
+        gas.eps2[v] = config->limiter ? K3 * unit * unit : -1;
+    }
+    return gas;
+}
+
+double mcpi_march_courant(const mcpi_config_t *config, double norm)
+{
+    static const double least = 0.1; /* of the first */
+    const double grown = exp2(floor(8 * log2(1 / norm)) / 8);
+    return fmin(config->courant_most, config->courant * fmax(least, grown));
+}
+
+/* --- parts of a step --- */
+
+const char *const mcpi_phase_names[MCPI_PHASES] = {
+    [MCPI_SLOPES] = "slopes", [MCPI_RESIDUAL] = "residual",
+    [MCPI_NORM] = "norm",     [MCPI_JACOBIAN] = "Jacobian",
+    [MCPI_LU] = "LU",         [MCPI_RIGHT] = "right",
+    [MCPI_SWEEPS] = "sweeps", [MCPI_UPDATE] = "update"};
+
+/* While phases are timed, each waits for the device. */
+static void begin(mcpi_march_t *m, int phase)
+{
+    rt_timer_start(mcpi_phase_names[phase], m->rung->kind);
+    if (!m->timing)
+        return;
+    rt_device_synchronize();
+    rt_comm_barrier();
+    m->seconds[phase] -= rt_clock();
+}
+
+static void end(mcpi_march_t *m, int phase)
+{
+    if (m->timing) {
+        rt_device_synchronize();
+        m->seconds[phase] += rt_clock();
+    }
+    rt_timer_stop(mcpi_phase_names[phase]);
+}
+
+/* Brings the ghosts of an array of `stride` values per row, a multiple of 5. */
+static void exchange(mcpi_march_t *m, double *data, int stride)
+{
+    rt_halo_t **halo = m->sweeper->halo;
+    for (int first = 0; halo && first < stride; first += MCPI_Q) {
+        const rt_field_t field = {.data = data + first,
+                                  .type = RT_F64,
+                                  .components = MCPI_Q,
+                                  .entry_stride = stride,
+                                  .component_stride = 1};
+        for (int c = 0; c < m->problem->part->colours; c++)
+            rt_halo_do(halo[c], RT_HALO_COPY, &field);
+    }
+}
+
+void mcpi_march_ghosts(mcpi_march_t *m)
+{
+    exchange(m, m->field.w, MCPI_Q);
+}
+
+void mcpi_march_residual(mcpi_march_t *m)
+{
+    if (m->field.gradient) {
+        begin(m, MCPI_SLOPES);
+        m->phases->gradient(&m->field);
+        exchange(m, m->field.gradient, 3 * MCPI_Q);
+        end(m, MCPI_SLOPES);
+    }
+    begin(m, MCPI_RESIDUAL);
+    m->phases->residual(&m->field);
+    end(m, MCPI_RESIDUAL);
+}
+
+double mcpi_march_norm(mcpi_march_t *m)
+{
+    begin(m, MCPI_NORM);
+    double sum = m->phases->norm(&m->field);
+    end(m, MCPI_NORM);
+    rt_comm_sum(&sum, 1);
+    return sqrt(sum / (MCPI_Q * (double)m->problem->counts.rows));
+}
+
+void mcpi_march_left(mcpi_march_t *m)
+{
+    begin(m, MCPI_JACOBIAN);
+    m->phases->jacobian(&m->field);
+    end(m, MCPI_JACOBIAN);
+    begin(m, MCPI_LU);
+    m->phases->factor(&m->field);
+    end(m, MCPI_LU);
+}
+
+void mcpi_march_sweeps(mcpi_march_t *m)
+{
+    mcpi_solver_t *s = m->sweeper;
+    begin(m, MCPI_RIGHT);
+    m->phases->right(&m->field);
+    end(m, MCPI_RIGHT);
+    begin(m, MCPI_SWEEPS);
+    rt_fill(s->dq, s->space, 0,
+            (size_t)(s->view.rows + s->view.ghosts) * MCPI_Q * mcpi_type_size(s->view.dq_type));
+    mcpi_sweeps(s, m->problem->config->sweeps);
+    end(m, MCPI_SWEEPS);
+}
+
+/* --- the steps --- */
+
+/* Finds the lowest vertex of all ranks among what they found; `row` is this rank's, or -1. */
+static int64_t lowest_vertex(const mcpi_march_t *m, int64_t row)
+{
+    const mcpi_problem_t *p = m->problem;
+    double most = row < 0 ? -(double)INT32_MAX : -(double)mcpi_vertex_of(p, row);
+    rt_comm_max(&most, 1);
+    return -most < (double)INT32_MAX ? (int64_t)-most : -1;
+}
+
+/* Returns the first row whose R is not finite, or -1. */
+static int64_t lost_row(const mcpi_march_t *m)
+{
+    const size_t values = (size_t)(MCPI_Q * m->field.rows);
+    double *R = RT_NEW(double, values, RT_HOST);
+    int64_t row = -1;
+    rt_copy(R, RT_HOST, m->field.R, m->space, values * sizeof *R);
+    for (size_t k = 0; k < values && row < 0; k++)
+        if (!rt_finite(R[k]))
+            row = (int64_t)k / MCPI_Q;
+    RT_FREE(R, RT_HOST);
+    return row;
+}
+
+/* Moves the state by dQ. Returns false if a row could not move. */
+static bool update(mcpi_march_t *m)
+{
+    begin(m, MCPI_UPDATE);
+    const mcpi_moved_t moved = m->phases->update(&m->field);
+    end(m, MCPI_UPDATE);
+    double sums[2] = {(double)moved.scaled, moved.stopped < m->field.rows};
+    rt_comm_sum(sums, 2);
+    m->history[m->steps].scaled = (int64_t)sums[0];
+    if (sums[1] > 0)
+        m->lost = lowest_vertex(m, moved.stopped < m->field.rows ? moved.stopped : -1);
+    return sums[1] == 0;
+}
+
+/* Does one step from a residual that is known. */
+static bool step(mcpi_march_t *m)
+{
+    const mcpi_config_t *config = m->problem->config;
+    if (m->steps % config->freeze == 0) {
+        m->field.cfl = mcpi_march_courant(config, m->history[m->steps].norm);
+        mcpi_march_left(m);
+    }
+    m->history[m->steps].cfl = m->field.cfl;
+    mcpi_march_sweeps(m);
+    if (!update(m))
+        return false;
+    mcpi_march_ghosts(m);
+    m->steps++;
+    return true;
+}
+
+/* Computes the residual and notes its norm. Returns false if it is not finite. */
+static bool measure(mcpi_march_t *m)
+{
+    mcpi_march_residual(m);
+    const double norm = mcpi_march_norm(m);
+    if (m->steps == 0)
+        m->first_norm = norm;
+    m->history[m->steps] = (mcpi_step_t){.norm = norm / m->first_norm};
+    if (!rt_finite(norm))
+        m->lost = lowest_vertex(m, lost_row(m));
+    return rt_finite(norm);
+}
+
+void mcpi_march_solve(void *march)
+{
+    mcpi_march_t *m = march;
+    const mcpi_config_t *config = m->problem->config;
+    m->steps = 0;
+    m->end = MCPI_GOING;
+    while (m->end == MCPI_GOING && m->steps < config->steps) {
+        if (!measure(m))
+            m->end = MCPI_DIVERGED;
+        else if (m->history[m->steps].norm <= config->tolerance)
+            m->end = MCPI_CONVERGED;
+        else if (!step(m))
+            m->end = MCPI_DIVERGED;
+    }
+    if (config->tolerance > 0 && m->end == MCPI_GOING && !measure(m))
+        m->end = MCPI_DIVERGED;
+    if (m->end == MCPI_GOING && config->tolerance > 0 &&
+        m->history[m->steps].norm <= config->tolerance)
+        m->end = MCPI_CONVERGED;
+}
+
+void mcpi_march_time_phases(mcpi_march_t *m)
+{
+    const int64_t steps = m->steps;
+    const mcpi_step_t kept = m->history[steps];
+    memset(m->seconds, 0, sizeof m->seconds);
+    m->timing = true;
+    mcpi_march_residual(m);
+    mcpi_march_norm(m);
+    mcpi_march_left(m);
+    mcpi_march_sweeps(m);
+    const int64_t lost = m->lost;
+    update(m);
+    m->lost = lost;
+    m->timing = false;
+    m->history[steps] = kept;
+    rt_comm_max(m->seconds, MCPI_PHASES);
+}
+
+/* Starts from the stream again, at a new scale. */
+void mcpi_march_spoil(void *march)
+{
+    mcpi_march_t *m = march;
+    const mcpi_problem_t *p = m->problem;
+    const size_t values = (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts));
+    const double random = rt_random(m->solves++, (uint64_t)p->run->opt.seed + SCALE_SEED);
+    m->scale = exp2(round(MOST_EXPONENT * random));
+    m->field.gas = mcpi_march_gas(p->config, p->geometry, m->scale);
+    double *w = RT_NEW(double, values, RT_HOST);
+    rt_copy(w, RT_HOST, m->start, m->space, values * sizeof *w);
+    for (size_t k = 0; k < values; k++)
+        if (k % MCPI_Q == 0 || k % MCPI_Q == MCPI_Q - 1)
+            w[k] *= m->scale;
+    rt_copy(m->field.w, m->space, w, RT_HOST, values * sizeof *w);
+    RT_FREE(w, RT_HOST);
+    rt_fill(m->field.R, m->space, 0xff, (size_t)(MCPI_Q * m->field.rows) * sizeof(double));
+    mcpi_march_ghosts(m);
+    m->steps = 0;
+    m->end = MCPI_GOING;
+    m->lost = -1;
+}

@@ -1,0 +1,108 @@
+/*
+ * march.h - a rung of the ladder "flow": steps in pseudo-time towards the steady state.
+ */
+#ifndef MCPI_MARCH_STEPS_H
+#define MCPI_MARCH_STEPS_H
+
+#include "../mcpi.h"
+#include "flow.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A step, as --json and the plot show it. */
+typedef struct {
+    double norm; /* of the residual before it, over that of the first step */
+    double cfl;
+    int64_t scaled; /* rows whose update was scaled for positivity, on all ranks */
+} mcpi_step_t;
+
+/* The phases of a step, as they are timed. */
+enum {
+    MCPI_SLOPES,
+    MCPI_RESIDUAL,
+    MCPI_NORM,
+    MCPI_JACOBIAN,
+    MCPI_LU,
+    MCPI_RIGHT,
+    MCPI_SWEEPS,
+    MCPI_UPDATE,
+    MCPI_PHASES
+};
+extern const char *const mcpi_phase_names[MCPI_PHASES];
+
+/* What a run of steps came to. */
+typedef enum { MCPI_GOING, MCPI_CONVERGED, MCPI_DIVERGED } mcpi_end_t;
+
+typedef struct {
+    mcpi_problem_t *problem; /* the first two are those of mcpi_solver_t */
+    const rt_rung_t *rung;
+    const mcpi_kernels_t *kernels;
+    const mcpi_phases_t *phases;
+    rt_space_t space;
+    mcpi_problem_t shadow; /* the problem with a system that the steps fill */
+    mcpi_solver_t *sweeper;
+    mcpi_field_t field;
+    mcpi_places_t places; /* zeros: the sweeps have no layout of their own */
+    double
+        *start; /* [rows + ghosts][5] in `space`: the state that a solve starts from, at scale 1 */
+    double scale; /* of density, pressure and viscosity in this solve, a power of two */
+    uint64_t solves;
+    mcpi_step_t *history; /* [steps + 1] */
+    int64_t steps;        /* done */
+    mcpi_end_t end;
+    int64_t lost;      /* vertex at which it diverged, of all ranks */
+    double first_norm; /* of the residual, not divided */
+    /* of one step more, each phase by itself; the largest of all ranks */
+    bool timing;
+    double seconds[MCPI_PHASES];
+    double drag, lift; /* of the state that was judged */
+} mcpi_march_t;
+
+void *mcpi_march_new(void *problem, const rt_rung_t *rung);
+void mcpi_march_destroy(void *march);
+void mcpi_march_solve(void *march);
+void mcpi_march_spoil(void *march);
+/* Does one step more, and fills seconds. Collective. */
+void mcpi_march_time_phases(mcpi_march_t *m);
+
+/* Computes the force of the pressure on the walls over the dynamic pressure and the squared length
+ * of the body: along the stream (drag) and across it in the plane of the angle of attack (lift).
+ * Collective. */
+void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift);
+
+/* --- parts of a step, for the judge --- */
+
+/* Computes gradients, their ghosts, and R. Collective. */
+void mcpi_march_residual(mcpi_march_t *m);
+/* Returns the norm of R over all ranks. */
+double mcpi_march_norm(mcpi_march_t *m);
+/* Brings the ghosts of w. Collective. */
+void mcpi_march_ghosts(mcpi_march_t *m);
+/* Forms A and its factors for Courant number field.cfl. */
+void mcpi_march_left(mcpi_march_t *m);
+/* Sweeps A dQ = R from dQ = 0. Collective. */
+void mcpi_march_sweeps(mcpi_march_t *m);
+/* Returns the Courant number for a residual of so much of the first one's. */
+double mcpi_march_courant(const mcpi_config_t *config, double norm);
+/* Fills gas for a scale. */
+mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, double scale);
+
+/* --- work.c, report.c, ../judge/flow_verify.c: hooks of the app for this ladder --- */
+
+void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+/* The same for a solve that was done: with its steps and faces. */
+void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work);
+void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
+/* Writes .vtu, .png or .ppm. Collective. */
+void mcpi_march_picture(const mcpi_march_t *m, const char *path);
+const char *mcpi_picture_why_not(const char *path); /* NULL: it can be written */
+void mcpi_march_result(const void *march, rt_result_t *out);
+void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict);
+void mcpi_march_verify_after(void *march, rt_verdict_t *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

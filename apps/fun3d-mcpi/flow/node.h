@@ -1,0 +1,309 @@
+/*
+ * node.h - one node of each phase, gathered from its neighbours: one text for all back-ends.
+ *
+ * Idea: a node adds up what flows through all faces of its cell, so no two threads write to one
+ * place, and a sum has the order of the row's columns on any number of threads and ranks.
+ * Price: a flux is computed on both of its sides.
+ */
+#ifndef MCPI_NODE_H
+#define MCPI_NODE_H
+
+#include "flow.h"
+
+#if defined(__CUDACC__) || defined(__clang__)
+#define MCPI_UNROLL _Pragma("unroll")
+#else
+#define MCPI_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* --- places --- */
+
+/* Return where what the sweeps read of row i begins. */
+MCPI_FN double *mcpi_LU_of(const mcpi_field_t *f, int64_t i)
+{
+    return (double *)(void *)((char *)f->LU + (f->LU_at ? (int64_t)f->LU_at[i] : 200 * i));
+}
+
+MCPI_FN double *mcpi_right_of(const mcpi_field_t *f, int64_t i)
+{
+    return (double *)(void *)((char *)f->right + (f->right_at ? (int64_t)f->right_at[i] : 40 * i));
+}
+
+/* size: of a value of O. */
+MCPI_FN void *mcpi_O_of(const mcpi_field_t *f, int64_t i, int size)
+{
+    return (char *)f->O + (f->O_at ? (int64_t)f->O_at[i] : 25 * (int64_t)size * f->start[i]);
+}
+
+/* --- gradients --- */
+
+MCPI_FN void mcpi_direction(const mcpi_field_t *f, int64_t i, int64_t j, double *d)
+{
+    for (int c = 0; c < 3; c++)
+        d[c] = f->x[3 * j + c] - f->x[3 * i + c];
+}
+
+/* Computes the slopes of all variables at node i by least squares, all neighbours with the same
+ * weight (Anderson & Bonhaus, Computers & Fluids 23, 1994). Weights that fall with the distance
+ * would follow a boundary layer more closely (Mavriplis, AIAA 2003-3986), but on a curved wall they
+ * make the steps unstable: along it an edge dips below the thin cells, so differences across these
+ * are extrapolated over many times their thickness. */
+MCPI_FN void mcpi_slopes(const mcpi_field_t *f, int64_t i, double *g)
+{
+    const double *w = f->w + MCPI_Q * i, *m = f->fit + 6 * i;
+    double sum[3 * MCPI_Q];
+    for (int k = 0; k < 3 * MCPI_Q; k++)
+        sum[k] = 0;
+    for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
+        const int64_t j = f->column[k];
+        double d[3];
+        mcpi_direction(f, i, j, d);
+        for (int v = 0; v < MCPI_Q; v++) {
+            const double jump = f->w[MCPI_Q * j + v] - w[v];
+            for (int c = 0; c < 3; c++)
+                sum[3 * v + c] += jump * d[c];
+        }
+    }
+    for (int v = 0; v < MCPI_Q; v++) {
+        const double *s = sum + 3 * v;
+        g[3 * v] = m[0] * s[0] + m[1] * s[1] + m[2] * s[2];
+        g[3 * v + 1] = m[1] * s[0] + m[3] * s[1] + m[4] * s[2];
+        g[3 * v + 2] = m[2] * s[0] + m[4] * s[1] + m[5] * s[2];
+    }
+}
+
+MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
+{
+    double g[3 * MCPI_Q];
+    mcpi_slopes(f, i, g);
+    for (int k = 0; k < 3 * MCPI_Q; k++)
+        f->gradient[3 * MCPI_Q * i + k] = g[k];
+}
+
+/* --- residual --- */
+
+/* Computes the state in the middle of the edge from node i to j, as node `from` of the two sees it:
+ * way = 1 from i, -1 from j. Where density or pressure would all but vanish, it is the node's. */
+MCPI_FN void mcpi_reconstruct(const mcpi_field_t *f, int64_t from, const double *d,
+                              const double *jump, double way, double eps, double *w)
+{
+    const double *of = f->w + MCPI_Q * from, *g = f->gradient + 3 * MCPI_Q * from;
+    for (int v = 0; v < MCPI_Q; v++) {
+        const double slope = mcpi_inner(g + 3 * v, d);
+        w[v] = of[v] + way / 2 * mcpi_limited(slope, jump[v], eps * f->gas.eps2[v]);
+    }
+    if (!(w[0] > MCPI_LEAST_SHARE * of[0] && w[4] > MCPI_LEAST_SHARE * of[4]))
+        for (int v = 0; v < MCPI_Q; v++)
+            w[v] = of[v];
+}
+
+MCPI_FN bool mcpi_has_area(const double *n)
+{
+    return n[0] != 0 || n[1] != 0 || n[2] != 0;
+}
+
+/* Adds what flows out through the face of entry k to F; returns its part of the rate. */
+MCPI_FN double mcpi_face_flux(const mcpi_field_t *f, int64_t i, int32_t k, double *F)
+{
+    const int64_t j = f->column[k];
+    const double *n = f->n + 3 * (int64_t)k, *here = f->w + MCPI_Q * i, *there = f->w + MCPI_Q * j;
+    double rate = 0;
+    if (mcpi_has_area(n)) { /* not so between opposite corners of a quadrilateral */
+        if (f->gas.second) {
+            double d[3], jump[MCPI_Q], left[MCPI_Q], right[MCPI_Q];
+            mcpi_direction(f, i, j, d);
+            for (int v = 0; v < MCPI_Q; v++)
+                jump[v] = there[v] - here[v];
+            const double length2 = mcpi_inner(d, d), eps = length2 * sqrt(length2);
+            mcpi_reconstruct(f, i, d, jump, 1, eps, left);
+            mcpi_reconstruct(f, j, d, jump, -1, eps, right);
+            rate = mcpi_add_roe(left, right, n, F);
+        } else {
+            rate = mcpi_add_roe(here, there, n, F);
+        }
+    }
+    if (f->gas.mu > 0) {
+        const double of = f->gas.mu * f->viscous[k];
+        for (int d = 1; d < 4; d++)
+            F[d] -= of * (there[d] - here[d]);
+        F[4] -= of * (mcpi_heat(there) - mcpi_heat(here));
+    }
+    return rate;
+}
+
+/* Adds what flows out through the boundary; returns its part of the rate. */
+MCPI_FN double mcpi_side_flux(const mcpi_field_t *f, int64_t i, double *F)
+{
+    const mcpi_side_t *side = f->side + f->side_of[i];
+    const double *w = f->w + MCPI_Q * i;
+    const double *beyond = f->outside ? f->outside + MCPI_Q * i : f->gas.stream;
+    for (int d = 0; d < 3; d++)
+        F[1 + d] += w[4] * (side->wall[d] + side->slip[d]);
+    return mcpi_has_area(side->far) ? mcpi_add_roe(w, beyond, side->far, F) : 0;
+}
+
+MCPI_FN bool mcpi_is_held(const mcpi_field_t *f, int64_t i)
+{
+    return f->side_of[i] >= 0 && f->side[f->side_of[i]].held > 0;
+}
+
+/* Returns what diffusion adds to the rate. */
+MCPI_FN double mcpi_diffusion(const mcpi_field_t *f, int64_t i)
+{
+    return f->gas.mu > 0
+               ? f->gas.mu * fabs(f->diagonal[i]) * (MCPI_GAMMA / MCPI_PRANDTL) / f->w[MCPI_Q * i]
+               : 0;
+}
+
+/* Writes R and the rate from what flows out through all faces. */
+MCPI_FN void mcpi_put_residual(const mcpi_field_t *f, int64_t i, double rate, double *F)
+{
+    if (f->side_of[i] >= 0)
+        rate += mcpi_side_flux(f, i, F);
+    const bool held = mcpi_is_held(f, i);
+    for (int v = 0; v < MCPI_Q; v++)
+        f->R[MCPI_Q * i + v] =
+            held && v >= 1 && v < 4 ? 0 : (f->source ? f->source[MCPI_Q * i + v] : 0) - F[v];
+    f->rate[i] = rate + mcpi_diffusion(f, i);
+}
+
+MCPI_FN void mcpi_node_residual(const mcpi_field_t *f, int64_t i)
+{
+    double F[MCPI_Q] = {0, 0, 0, 0, 0}, rate = 0;
+    for (int32_t k = f->start[i]; k < f->start[i + 1]; k++)
+        rate += mcpi_face_flux(f, i, k, F);
+    mcpi_put_residual(f, i, rate, F);
+}
+
+/* Returns the row's part of the squared norm: R per area of the cell, in units of the stream. */
+MCPI_FN double mcpi_node_square(const mcpi_field_t *f, int64_t i)
+{
+    double sum = 0;
+    for (int v = 0; v < MCPI_Q; v++)
+        sum += f->R[MCPI_Q * i + v] * f->R[MCPI_Q * i + v];
+    const double unit = f->surface[i] * f->gas.stream[0];
+    return sum / (unit * unit);
+}
+
+/* --- Jacobian: column c of the blocks of a row --- */
+
+/* The waves of entry k between the nodes' own states: the Jacobian is of first order. */
+MCPI_FN mcpi_wave_t mcpi_face_wave(const mcpi_field_t *f, int64_t i, int32_t k)
+{
+    return mcpi_wave(f->w + MCPI_Q * i, f->w + MCPI_Q * (int64_t)f->column[k],
+                     f->n + 3 * (int64_t)k);
+}
+
+/* Computes column c of O_ij, and adds the dissipation's part to that of D. */
+MCPI_FN void mcpi_face_column(const mcpi_field_t *f, int32_t k, const mcpi_wave_t *wave, int c,
+                              double *O, double *D)
+{
+    const double *there = f->w + MCPI_Q * (int64_t)f->column[k], *n = f->n + 3 * (int64_t)k;
+    double unit[MCPI_Q], part[MCPI_Q];
+    for (int v = 0; v < MCPI_Q; v++) {
+        unit[v] = v == c ? 1 : 0;
+        O[v] = part[v] = 0;
+    }
+    if (wave) {
+        mcpi_add_magnitude(wave, wave->area / 2, unit, part);
+        mcpi_add_jacobian(there, n, 0.5, unit, O);
+    }
+    if (f->gas.mu > 0)
+        mcpi_add_conduction(there, -f->gas.mu * f->viscous[k], unit, O);
+    for (int v = 0; v < MCPI_Q; v++) {
+        O[v] -= part[v];
+        D[v] += part[v];
+    }
+}
+
+/* Adds the boundary to column c of D. The fluxes of the node's own state through all faces add up
+ * to minus that through the boundary, because the cell is closed. */
+MCPI_FN void mcpi_side_column(const mcpi_field_t *f, int64_t i, int c, double *D)
+{
+    const mcpi_side_t *side = f->side + f->side_of[i];
+    const double *w = f->w + MCPI_Q * i;
+    const double *beyond = f->outside ? f->outside + MCPI_Q * i : f->gas.stream;
+    double unit[MCPI_Q], closed[3];
+    for (int v = 0; v < MCPI_Q; v++)
+        unit[v] = v == c ? 1 : 0;
+    for (int d = 0; d < 3; d++)
+        closed[d] = side->wall[d] + side->slip[d];
+    mcpi_add_jacobian(w, closed, -0.5, unit, D);
+    const double s = (MCPI_GAMMA - 1) * (mcpi_inner(w + 1, w + 1) / 2 * unit[0] -
+                                         mcpi_inner(w + 1, unit + 1) + unit[4]);
+    for (int d = 0; d < 3; d++)
+        D[1 + d] += s * closed[d];
+    if (mcpi_has_area(side->far)) { /* -1/2 of A to close, and 1/2 of the flux between two states */
+        const mcpi_wave_t wave = mcpi_wave(w, beyond, side->far);
+        mcpi_add_magnitude(&wave, wave.area / 2, unit, D);
+    }
+}
+
+/* Adds what does not come from a face to column c of D. */
+MCPI_FN void mcpi_own_column(const mcpi_field_t *f, int64_t i, int c, double *D)
+{
+    double unit[MCPI_Q];
+    for (int v = 0; v < MCPI_Q; v++)
+        unit[v] = v == c ? 1 : 0;
+    if (f->side_of[i] >= 0)
+        mcpi_side_column(f, i, c, D);
+    if (f->gas.mu > 0)
+        mcpi_add_conduction(f->w + MCPI_Q * i, -f->gas.mu * f->diagonal[i], unit, D);
+    for (int v = 0; v < MCPI_Q; v++) /* no D[c]: arrays stay in registers */
+        D[v] += v == c ? f->rate[i] / f->cfl : 0;
+}
+
+/* Holds the velocity at a no-slip wall: the momentum's rows say that dQ is 0, with entries as large
+ * as the others of the row. */
+MCPI_FN void mcpi_hold_column(double size, int c, double *column)
+{
+    for (int v = 1; v < 4; v++)
+        column[v] = v == c ? size : 0;
+}
+
+/* Returns the power of two that brings the rate, which is about the largest entry of D, into
+ * [1, 2): exact, and no value of O leaves the range of FP16. */
+MCPI_FN double mcpi_scale_of(double rate)
+{
+    int exponent;
+    frexp(rate, &exponent);
+    return ldexp(1.0, 1 - exponent);
+}
+
+/* --- factors of D --- */
+
+/* Factors D, column-major, in place without pivoting; leaves the reciprocals of U's diagonal. */
+MCPI_FN void mcpi_factor_block(double *D)
+{
+    MCPI_UNROLL
+    for (int k = 0; k < MCPI_Q; k++) {
+        const double reciprocal = 1 / D[k * MCPI_Q + k];
+        MCPI_UNROLL
+        for (int i = k + 1; i < MCPI_Q; i++)
+            D[k * MCPI_Q + i] *= reciprocal;
+        MCPI_UNROLL
+        for (int j = k + 1; j < MCPI_Q; j++) {
+            MCPI_UNROLL
+            for (int i = k + 1; i < MCPI_Q; i++)
+                D[j * MCPI_Q + i] -= D[k * MCPI_Q + i] * D[j * MCPI_Q + k];
+        }
+        D[k * MCPI_Q + k] = reciprocal;
+    }
+}
+
+/* --- update --- */
+
+/* Moves the state of node i by dQ, or by a half, a quarter ... of it. Returns the halvings;
+ * MCPI_HALVINGS: it did not move. */
+MCPI_FN int mcpi_node_update(const mcpi_field_t *f, int64_t i, const double *dq)
+{
+    double share = 1;
+    for (int halvings = 0; halvings < MCPI_HALVINGS; halvings++) {
+        if (mcpi_move(f->w + MCPI_Q * i, dq, share, MCPI_LEAST_SHARE))
+            return halvings;
+        share /= 2;
+    }
+    return MCPI_HALVINGS;
+}
+
+#endif

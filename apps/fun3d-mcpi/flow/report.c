@@ -1,0 +1,110 @@
+/*
+ * report.c - what a march says of itself: one line, and the history in the JSON.
+ */
+#include "config.h"
+#include "march.h"
+#include <math.h>
+
+/* A run of many steps is reported at so many of them. */
+enum { MOST_SAMPLES = 500 };
+
+void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)
+{
+    const mcpi_geometry_t *g = m->problem->geometry;
+    const double *stream = m->field.gas.stream, *u = stream + 1;
+    const double square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2], speed = sqrt(square);
+    double *w = RT_NEW(double, (size_t)(MCPI_Q * g->rows), RT_HOST), force[3] = {0};
+    rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * g->rows) * sizeof *w);
+    for (int64_t i = 0; i < g->rows; i++)
+        for (int d = 0; d < 3 && g->side_of[i] >= 0; d++)
+            force[d] += (w[MCPI_Q * i + 4] - stream[4]) * g->side[g->side_of[i]].wall[d];
+    RT_FREE(w, RT_HOST);
+    rt_comm_sum(force, 3);
+    const double unit = stream[0] * square / 2 * g->length * g->length;
+    *drag = (force[0] * u[0] + force[2] * u[2]) / speed / unit;
+    *lift = (force[2] * u[0] - force[0] * u[2]) / speed / unit;
+}
+
+static int64_t all_scaled(const mcpi_march_t *m)
+{
+    int64_t sum = 0;
+    for (int64_t k = 0; k < m->steps; k++)
+        sum += m->history[k].scaled;
+    return sum;
+}
+
+/* Returns how many residuals are known: one more than steps if the last state was measured. */
+static int64_t known(const mcpi_march_t *m)
+{
+    return m->steps + (m->end == MCPI_CONVERGED || m->problem->config->tolerance > 0);
+}
+
+static void say(const mcpi_march_t *m, rt_text_t *line)
+{
+    const double orders = -log10(m->history[known(m) > 0 ? known(m) - 1 : 0].norm);
+    if (m->end == MCPI_DIVERGED)
+        rt_text(line,
+                "diverged in step %lld at vertex %lld: try a smaller --courant or --courant-most, "
+                "--limiter van-albada, or --scheme first",
+                (long long)m->steps + 1, (long long)m->lost);
+    else
+        rt_text(line,
+                "%lld steps, the residual fell by %.1f orders%s; %lld updates of rows were scaled "
+                "to keep density and pressure positive",
+                (long long)m->steps, orders, m->end == MCPI_CONVERGED ? ", as far as asked" : "",
+                (long long)all_scaled(m));
+    const double *s = m->seconds;
+    double sum = 0;
+    for (int k = 0; k < MCPI_PHASES; k++)
+        sum += s[k];
+    if (sum > 0 && m->end != MCPI_DIVERGED)
+        rt_text_add(line,
+                    "; of a step of %.3g ms slopes and residual %.0f %%, Jacobian %.0f %%, LU %.0f "
+                    "%%, sweeps %.0f %%, the rest %.0f %%",
+                    1e3 * sum, 100 * (s[MCPI_SLOPES] + s[MCPI_RESIDUAL]) / sum,
+                    100 * s[MCPI_JACOBIAN] / sum, 100 * s[MCPI_LU] / sum,
+                    100 * s[MCPI_SWEEPS] / sum,
+                    100 * (s[MCPI_NORM] + s[MCPI_RIGHT] + s[MCPI_UPDATE]) / sum);
+}
+
+static void put_history(const mcpi_march_t *m, json_t *json)
+{
+    const int64_t n = known(m), apart = 1 + n / MOST_SAMPLES;
+    json_t *history = rt_json_array(json, "steps");
+    for (int64_t k = 0; k < n; k++) {
+        const mcpi_step_t *s = m->history + k;
+        if ((k % apart != 0 && k != n - 1) || !rt_finite(s->norm))
+            continue;
+        json_t *o = rt_json_append_object(history);
+        rt_json_int(o, "step", k);
+        rt_json_real(o, "residual", s->norm);
+        if (k < m->steps) {
+            rt_json_real(o, "courant", s->cfl);
+            rt_json_int(o, "scaled", s->scaled);
+        }
+    }
+}
+
+void mcpi_march_result(const void *march, rt_result_t *out)
+{
+    const mcpi_march_t *m = march;
+    const mcpi_problem_t *p = m->problem;
+    if (m->end != MCPI_DIVERGED)
+        mcpi_march_work_done(m, out->work);
+    say(m, &out->line);
+    if (!out->json)
+        return;
+    rt_json_text(out->json, "ladder", "flow");
+    rt_json_text(out->json, "sweeps", m->phases->sweeps);
+    rt_json_int(out->json, "rows", p->counts.rows);
+    rt_json_int(out->json, "off_diagonal_blocks", p->counts.blocks);
+    rt_json_int(out->json, "steps_done", m->steps);
+    json_t *phases = rt_json_object(out->json, "phase_seconds");
+    for (int k = 0; k < MCPI_PHASES; k++)
+        rt_json_real(phases, mcpi_phase_names[k], m->seconds[k]);
+    put_history(m, out->json);
+    if (rt_finite(m->drag) && rt_finite(m->lift)) {
+        rt_json_real(out->json, "drag", m->drag);
+        rt_json_real(out->json, "lift", m->lift);
+    }
+}

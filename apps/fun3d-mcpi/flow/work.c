@@ -1,0 +1,107 @@
+/*
+ * work.c - what a nonlinear step must do, counted before anything is measured; and memory.
+ *
+ * With N rows, B off-diagonal blocks, E of which belong to faces with an area, O in values of o
+ * bytes and dQ in values of q bytes, a step of second order, in gathering order, reads and writes at
+ * least, in bytes:
+ *
+ *     slopes     read  w 40 N, x 24 N, inverses 48 N, lists 4 N + 4 B       write  120 N
+ *     residual   read  w 40 N, x 24 N, slopes 120 N, boundary 4 N,
+ *                      lists 4 N + 4 B, areas 24 B                          write  R 40 N, rate 8 N
+ *     norm       read  R 40 N, areas 8 N
+ *     Jacobian   read  w 40 N, rate 8 N, boundary 4 N, lists 4 N + 4 B,
+ *                      areas 24 B                                           write  O 25 o B, D 200 N, scale 8 N
+ *     LU         read  200 N                                                write  200 N
+ *     right      read  R 40 N, scale 8 N                                    write  40 N
+ *     sweeps     as in ../work.c, for each
+ *     update     read  w 40 N, dQ 5 q N                                     write  40 N
+ *
+ * Viscosity adds 8 B + 8 N to the residual and to the Jacobian. The slides' mesh (N = 1,123,718,
+ * B = 19,106,474), O in FP32: slopes 344 MB, residual 850 MB, Jacobian 2,742 MB, LU 449 MB, 15 sweeps 34,593 MB: 90 % of a
+ * step's bytes are those of the sweeps.
+ *
+ * Flops, each +, -, *, / and root, from physics.h and node.h, of one side of a face, of which both
+ * are computed: slopes 38 per block and 75 per row; a state in the middle of an edge 35, two per
+ * face, and Roe's flux 196; per block of the Jacobian 60 for the waves, and per column 37 for |A|
+ * and 26 for A; LU 75 per row.
+ */
+#include "config.h"
+#include "march.h"
+#include <math.h>
+
+enum { SLOPE = 38, SLOPES = 75, MIDDLE = 35, ROE = 196, WAVE = 60, COLUMN = 63, FACTOR = 75 };
+enum { UPDATE = 40, VISCOUS = 40, CONDUCTION = 30 };
+
+/* Counts `steps` steps as one unit. */
+static void count(const mcpi_config_t *c, double E, double steps, rt_work_t *work)
+{
+    const double N = (double)c->counts.rows, B = (double)c->counts.blocks;
+    const double o = (double)mcpi_type_size((mcpi_type_t)c->offdiagonal);
+    const double q = (double)mcpi_type_size((mcpi_type_t)c->dq);
+    const double lists = 4 * N + 4 * B, viscous = c->fluid == MCPI_LAMINAR ? 8 * B + 8 * N : 0;
+    const double friction = viscous > 0 ? VISCOUS * B : 0;
+    const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
+    const double forms = steps / (double)c->freeze, sweeps = steps * (double)c->sweeps;
+    const double residual = 68 * N + 24 * B + lists + viscous;
+    const double sweep = o * 25 * B + 4 * B + 4 * N + 200 * N + 40 * N + 5 * q * N;
+    work->n = 0;
+    if (c->scheme == 1)
+        rt_work_add(work, "slopes", steps, SLOPE * B + SLOPES * N, 112 * N + lists, 120 * N);
+    rt_work_add(work, "residual", steps, (ROE + (c->scheme == 1 ? 2 * MIDDLE : 0)) * E + friction,
+                residual + (c->scheme == 1 ? 120 * N : 0), 48 * N);
+    rt_work_add(work, "norm", steps, 11 * N, 48 * N, 0);
+    rt_work_add(work, "Jacobian", forms, (WAVE + 5 * COLUMN) * E + conduction,
+                52 * N + 24 * B + lists + viscous, o * 25 * B + 208 * N);
+    rt_work_add(work, "LU", forms, FACTOR * N, 200 * N, 200 * N);
+    rt_work_add(work, "right", steps, 5 * N, 48 * N, 40 * N);
+    rt_work_add(work, "sweep", sweeps, 50 * (B + N), sweep, 5 * q * N);
+    rt_work_add(work, "update", steps, UPDATE * N, 40 * N + 5 * q * N, 40 * N);
+    work->flops = rt_work_flops(work);
+    work->bytes = rt_work_bytes(work);
+}
+
+void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+{
+    const mcpi_config_t c = mcpi_counted(run);
+    const bool whole = c.tolerance > 0;
+    (void)rung;
+    *work = (rt_work_t){.unit = whole ? "solve" : "step",
+                        .units = whole ? 1 : (double)c.steps,
+                        .arithmetic = c.accumulate == MCPI_FP64 ? RT_FMA64 : RT_MIXED,
+                        .points = (double)c.counts.rows,
+                        .point = "row",
+                        .loads_and_stores = 2,
+                        .distinct_arrays = 2};
+    count(&c, (double)c.counts.blocks, 1, work);
+    work->array_bytes = work->bytes / (double)c.sweeps / 2 / rt_comm_size();
+}
+
+void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work)
+{
+    mcpi_config_t c = *m->problem->config;
+    c.counts = m->problem->counts;
+    const double steps = c.tolerance > 0 ? fmax(1, (double)m->steps) : 1;
+    count(&c, (double)m->problem->geometry->faces, steps, work);
+}
+
+/* On top of a rung of sweeps with its problem: the empty system that the Jacobian fills, fields,
+ * and what the judge copies: O, D, its factors, and a reference march with all of these. */
+void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
+{
+    const mcpi_config_t c = mcpi_counted(run);
+    const mcpi_kernels_t *kernels = (const mcpi_kernels_t *)rung->kernels;
+    const rt_rung_t *sweeps = kernels
+                                  ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, kernels->phases->sweeps)
+                                  : mcpi_cpu_rung();
+    const double n = (double)c.counts.local_rows, all = n + (double)c.counts.ghosts;
+    const double b = (double)c.counts.local_blocks;
+    const double o = (double)mcpi_type_size((mcpi_type_t)c.offdiagonal);
+    const double O = 25 * o * b, system = O + (200 + 40 + 4) * n;
+    const double field = (40 + 40 + 120) * all + 56 * n, copies = O + 1000 * n + 400 * all;
+    const rt_space_t space = rt_rung_space(rung);
+    mcpi_memory(run, sweeps, bytes);
+    bytes[RT_HOST] += 2 * system + field + 40 * all + copies;
+    bytes[space] += field;
+    if (space != RT_HOST)
+        bytes[space] += mcpi_geometry_memory(&c.counts);
+}

@@ -1,0 +1,42 @@
+/*
+ * flow_judge.h - how rungs of the ladder "flow" are judged: host copies of what a rung made, and
+ * the oracle's own steps.
+ */
+#ifndef MCPI_FLOW_JUDGE_H
+#define MCPI_FLOW_JUDGE_H
+
+#include "../flow/march.h"
+#include "../flow/reference.h"
+
+/* What the oracle's steps come to, at scale 1; one block of memory, freed by mcpi_problem_destroy. */
+typedef struct {
+    int64_t steps;
+    double first_norm, norm_effect;
+    bool is_known[2]; /* for FP32 and FP64 roundings: */
+    double effect[2]; /* the largest difference of a state that they make, as below */
+    double norm[64];  /* of the first steps, over the first */
+    double state[];   /* [rows][5] */
+} mcpi_flow_oracle_t;
+
+enum { MCPI_ORACLE_STEPS = 64 };
+/* How many times the measured effect of roundings a rung may differ from the oracle. */
+static const double mcpi_flow_sample = 64;
+
+/* Returns the larger unit roundoff of dQ and of the sums of O dQ, as they were asked for. */
+double mcpi_flow_unit(const mcpi_march_t *m);
+
+/* Returns the largest |a - b| of all states of all ranks; density and pressure over `scale`. */
+double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
+                            double scale_b);
+/* Returns the oracle of the problem's steps, with the effect of roundings of unit u. */
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m, double u);
+/* Returns a solver of the rung flow-reference on the same problem: mcpi_march_destroy it. */
+mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m);
+/* Copies n doubles of the rung to a new host array. */
+double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n);
+/* The same of what the sweeps read, in block CSR whatever the rung's layout. */
+void *mcpi_flow_take_O(const mcpi_march_t *m);
+double *mcpi_flow_take_LU(const mcpi_march_t *m);
+double *mcpi_flow_take_right(const mcpi_march_t *m);
+
+#endif

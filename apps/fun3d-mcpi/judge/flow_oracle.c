@@ -1,0 +1,161 @@
+/*
+ * flow_oracle.c - the oracle's steps, and how far roundings may take a rung from them.
+ *
+ * The oracle marches by the rung flow-reference, FP64 throughout over an O of the same type, at
+ * scale 1. A rung rounds dQ and the sums of O dQ to unit u. What that does to the state after all
+ * steps is measured: the oracle marches again with every component of dQ off by a random share of
+ * up to 8 u, the roundings of a sum of some twenty blocks whose signs are random. A rung may differ
+ * by mcpi_flow_sample times the largest effect.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "flow_judge.h"
+
+enum { ROUNDINGS = 8, DISTURBANCE_SEED = 17 };
+
+double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n)
+{
+    double *host = RT_NEW(double, (size_t)n, RT_HOST);
+    rt_copy(host, RT_HOST, x, m->space, (size_t)n * sizeof *host);
+    return host;
+}
+
+/* Copies bytes of each row i to to + first[i] * unit: from x in order, or from the places at[]. */
+static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
+                      const int64_t *first, size_t unit, unsigned char *to)
+{
+    const size_t rows = (size_t)m->field.rows;
+    if (!at) {
+        rt_copy(to, RT_HOST, x, m->space, (size_t)first[rows] * unit);
+        return;
+    }
+    unsigned char *all = RT_NEW(unsigned char, m->places.bytes, RT_HOST);
+    uint64_t *place = RT_NEW(uint64_t, rows, RT_HOST);
+    rt_copy(all, RT_HOST, x, m->space, m->places.bytes);
+    rt_copy(place, RT_HOST, at, m->space, rows * sizeof *place);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(to + (size_t)first[i] * unit, all + place[i],
+               (size_t)(first[i + 1] - first[i]) * unit);
+    RT_FREE(place, RT_HOST);
+    RT_FREE(all, RT_HOST);
+}
+
+void *mcpi_flow_take_O(const mcpi_march_t *m)
+{
+    const int64_t *start = m->problem->part->start;
+    const size_t unit = MCPI_Q * MCPI_Q * mcpi_type_size(m->field.offdiagonal);
+    void *O = rt_alloc((size_t)start[m->field.rows], unit, RT_HOST);
+    take_rows(m, m->field.O, m->field.O_at, start, unit, O);
+    return O;
+}
+
+static double *take_values(const mcpi_march_t *m, const void *x, const uint64_t *at, size_t values)
+{
+    const int64_t rows = m->field.rows;
+    double *to = RT_NEW(double, (size_t)rows *values, RT_HOST);
+    int64_t *first = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
+    for (int64_t i = 0; i <= rows; i++)
+        first[i] = i;
+    take_rows(m, x, at, first, values * sizeof *to, (unsigned char *)to);
+    RT_FREE(first, RT_HOST);
+    return to;
+}
+
+double *mcpi_flow_take_LU(const mcpi_march_t *m)
+{
+    return take_values(m, m->field.LU, m->field.LU_at, MCPI_Q * MCPI_Q);
+}
+
+double *mcpi_flow_take_right(const mcpi_march_t *m)
+{
+    return take_values(m, m->field.right, m->field.right_at, MCPI_Q);
+}
+
+double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
+                            double scale_b)
+{
+    double most = 0;
+    for (int64_t k = 0; k < MCPI_Q * rows; k++) {
+        const bool scaled = k % MCPI_Q == 0 || k % MCPI_Q == MCPI_Q - 1;
+        const double d = fabs(scaled ? a[k] / scale_a - b[k] / scale_b : a[k] - b[k]);
+        most = rt_finite(d) ? fmax(most, d) : INFINITY;
+    }
+    rt_comm_max(&most, 1);
+    return most;
+}
+
+double mcpi_flow_unit(const mcpi_march_t *m)
+{
+    const mcpi_config_t *c = m->problem->config;
+    const bool fp64 = m->kernels->always_fp64 || (c->dq == MCPI_FP64 && c->accumulate == MCPI_FP64);
+    return fp64 ? RT_EPS : 0x1p-24;
+}
+
+mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m)
+{
+    return mcpi_march_new(m->problem, rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "flow-reference"));
+}
+
+/* Starts at scale 1. */
+static void start(mcpi_march_t *ref)
+{
+    const mcpi_problem_t *p = ref->problem;
+    rt_copy(ref->field.w, RT_HOST, ref->start, RT_HOST,
+            (size_t)(MCPI_Q * (ref->field.rows + ref->field.ghosts)) * sizeof(double));
+    ref->field.gas = mcpi_march_gas(p->config, p->geometry, 1);
+    mcpi_march_ghosts(ref);
+}
+
+/* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first; returns the first. */
+static double march(mcpi_march_t *ref, double u, double *norm)
+{
+    const mcpi_config_t *config = ref->problem->config;
+    const mcpi_part_t *part = ref->problem->part;
+    double *dq = ref->sweeper->dq, first = 0;
+    start(ref);
+    for (int64_t k = 0; k < config->steps; k++) {
+        mcpi_march_residual(ref);
+        const double now = mcpi_march_norm(ref);
+        first = k == 0 ? now : first;
+        if (k < MCPI_ORACLE_STEPS)
+            norm[k] = now / first;
+        if (k % config->freeze == 0) {
+            ref->field.cfl = mcpi_march_courant(config, now / first);
+            mcpi_march_left(ref);
+        }
+        mcpi_march_sweeps(ref);
+        for (int64_t v = 0; u > 0 && v < MCPI_Q * part->rows; v++) {
+            const uint64_t at = (uint64_t)(part->global[v / MCPI_Q] * MCPI_Q + v % MCPI_Q);
+            dq[v] *= 1 + ROUNDINGS * u * rt_random(at, DISTURBANCE_SEED + (uint64_t)k);
+        }
+        ref->phases->update(&ref->field);
+        mcpi_march_ghosts(ref);
+    }
+    return first;
+}
+
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m, double u)
+{
+    mcpi_problem_t *p = m->problem;
+    const int64_t rows = p->part->rows, values = MCPI_Q * rows;
+    const int level = u <= RT_EPS;
+    mcpi_flow_oracle_t *o = p->flow_oracle;
+    if (o && o->is_known[level])
+        return o;
+    mcpi_march_t *ref = mcpi_flow_reference_new(m);
+    if (!o) {
+        o = rt_alloc(1, sizeof *o + (size_t)values * sizeof(double), RT_HOST);
+        memset(o, 0, sizeof *o);
+        o->steps = p->config->steps;
+        o->first_norm = march(ref, 0, o->norm);
+        memcpy(o->state, ref->field.w, (size_t)values * sizeof(double));
+        p->flow_oracle = o;
+    }
+    double norm[MCPI_ORACLE_STEPS];
+    march(ref, u, norm);
+    o->effect[level] = mcpi_flow_difference(rows, ref->field.w, 1, o->state, 1);
+    o->is_known[level] = true;
+    mcpi_march_destroy(ref);
+    return o;
+}

@@ -1,0 +1,220 @@
+/*
+ * flow_kokkos.cpp - the nonlinear step as Kokkos loops over nodes, sweeps by kokkos: one source for
+ * CPUs and GPUs.
+ *
+ * Idea: an index per node around the shared text of flow/node.h; in the Jacobian an index per
+ * column of a row. On a GPU the nodes are taken along a curve through space, so that what they
+ * gather is in a cache. Advantage: no atomics on floating-point values, the same bits every time.
+ * Price: one thread goes through all faces of a node, and its loads are not side by side with those
+ * of the next.
+ */
+#include "config.h"
+#include <cmath>
+#include <cstring>
+#include "machine/kokkos.hpp"
+#include "../flow/node.h"
+#include "../input/narrow.h"
+
+namespace
+{
+
+constexpr int NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q;
+using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+
+template <class Body> void each(const char *name, int64_t n, const Body &body)
+{
+    Kokkos::parallel_for(name, Range(rt_kokkos::exec(), 0, n), body);
+}
+
+KOKKOS_INLINE_FUNCTION int64_t row_of(const mcpi_field_t &f, int64_t place)
+{
+    return f.turn ? static_cast<int64_t>(f.turn[place]) : place;
+}
+
+void gradient(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    each(
+        "flow slopes", f.rows,
+        KOKKOS_LAMBDA(int64_t place) { mcpi_node_gradient(&f, row_of(f, place)); });
+}
+
+void residual(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    each(
+        "flow residual", f.rows,
+        KOKKOS_LAMBDA(int64_t place) { mcpi_node_residual(&f, row_of(f, place)); });
+}
+
+double norm(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    const int64_t chunks = (f.rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
+    each(
+        "flow norm", chunks, KOKKOS_LAMBDA(int64_t k) {
+            double sum = 0;
+            for (int64_t i = k * MCPI_NORM_CHUNK; i < (k + 1) * MCPI_NORM_CHUNK && i < f.rows; i++)
+                sum += mcpi_node_square(&f, i);
+            f.sums[k] = sum;
+        });
+    double *sums = RT_NEW(double, static_cast<size_t>(chunks), RT_HOST), sum = 0;
+    rt_kokkos_fence();
+    if (chunks > 0)
+        rt_copy(sums, RT_HOST, f.sums, rt_kokkos_space(),
+                static_cast<size_t>(chunks) * sizeof *sums);
+    for (int64_t k = 0; k < chunks; k++)
+        sum += sums[k];
+    RT_FREE(sums, RT_HOST);
+    return sum;
+}
+
+/* --- Jacobian --- */
+
+struct Half {
+    uint16_t bits;
+};
+struct Bfloat {
+    uint16_t bits;
+};
+
+KOKKOS_INLINE_FUNCTION void put(double *to, double x)
+{
+    *to = x;
+}
+KOKKOS_INLINE_FUNCTION void put(float *to, double x)
+{
+    *to = static_cast<float>(x);
+}
+KOKKOS_INLINE_FUNCTION void put(Half *to, double x)
+{
+    to->bits = mcpi_narrow(x, 10, 15);
+}
+KOKKOS_INLINE_FUNCTION void put(Bfloat *to, double x)
+{
+    to->bits = mcpi_narrow(x, 7, 127);
+}
+
+/* Computes column c of the blocks of row i. */
+template <class O> KOKKOS_INLINE_FUNCTION void row_column(const mcpi_field_t &f, int64_t i, int c)
+{
+    const double scale = mcpi_scale_of(f.rate[i]);
+    const bool held = mcpi_is_held(&f, i);
+    double D[NB] = {0, 0, 0, 0, 0};
+    O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O))) + NB * c;
+    for (int32_t k = f.start[i]; k < f.start[i + 1]; k++, to += BLOCK) {
+        double column[NB];
+        if (mcpi_has_area(f.n + 3 * static_cast<int64_t>(k))) {
+            const mcpi_wave_t wave = mcpi_face_wave(&f, i, k);
+            mcpi_face_column(&f, k, &wave, c, column, D);
+        } else {
+            mcpi_face_column(&f, k, nullptr, c, column, D);
+        }
+        if (held)
+            mcpi_hold_column(0, c, column);
+        for (int v = 0; v < NB; v++)
+            put(to + v, scale * column[v]);
+    }
+    mcpi_own_column(&f, i, c, D);
+    if (held)
+        mcpi_hold_column(f.rate[i], c, D);
+    double *LU = mcpi_LU_of(&f, i) + NB * c;
+    for (int v = 0; v < NB; v++)
+        LU[v] = scale * D[v];
+    if (c == 0)
+        f.scale[i] = scale;
+}
+
+template <class O> void jacobian_in(const mcpi_field_t &f)
+{
+    each(
+        "flow Jacobian", NB * f.rows, KOKKOS_LAMBDA(int64_t at) {
+            row_column<O>(f, row_of(f, at / NB), static_cast<int>(at % NB));
+        });
+}
+
+void jacobian(const mcpi_field_t *f)
+{
+    switch (f->offdiagonal) {
+    case MCPI_FP64:
+        return jacobian_in<double>(*f);
+    case MCPI_FP16:
+        return jacobian_in<Half>(*f);
+    case MCPI_BF16:
+        return jacobian_in<Bfloat>(*f);
+    default:
+        return jacobian_in<float>(*f);
+    }
+}
+
+/* --- LU, right-hand side, update --- */
+
+void factor(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    each(
+        "flow LU", f.rows, KOKKOS_LAMBDA(int64_t i) { mcpi_factor_block(mcpi_LU_of(&f, i)); });
+}
+
+void right(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    each(
+        "flow right", NB * f.rows, KOKKOS_LAMBDA(int64_t at) {
+            mcpi_right_of(&f, at / NB)[at % NB] = f.scale[at / NB] * f.R[at];
+        });
+}
+
+mcpi_moved_t update(const mcpi_field_t *field)
+{
+    const mcpi_field_t f = *field;
+    long long counts[2] = {0, static_cast<long long>(f.rows)};
+    long long *there = reinterpret_cast<long long *>(f.sums);
+    rt_copy(there, rt_kokkos_space(), counts, RT_HOST, sizeof counts);
+    each(
+        "flow update", f.rows, KOKKOS_LAMBDA(int64_t i) {
+            double dq[NB];
+            for (int v = 0; v < NB; v++)
+                dq[v] = f.dq_type == MCPI_FP64
+                            ? static_cast<const double *>(f.dq)[NB * i + v]
+                            : static_cast<double>(static_cast<const float *>(f.dq)[NB * i + v]);
+            const int halvings = mcpi_node_update(&f, i, dq);
+            if (halvings > 0)
+                Kokkos::atomic_fetch_add(there, 1ll);
+            if (halvings == MCPI_HALVINGS)
+                Kokkos::atomic_fetch_min(there + 1, static_cast<long long>(i));
+        });
+    rt_kokkos_fence();
+    rt_copy(counts, RT_HOST, there, rt_kokkos_space(), sizeof counts);
+    return {counts[0], counts[1]};
+}
+
+constexpr mcpi_phases_t phases_table()
+{
+    mcpi_phases_t p = {};
+    p.sweeps = "kokkos";
+    p.gradient = gradient;
+    p.residual = residual;
+    p.norm = norm;
+    p.jacobian = jacobian;
+    p.factor = factor;
+    p.right = right;
+    p.update = update;
+    return p;
+}
+
+constexpr mcpi_phases_t phases = phases_table();
+
+constexpr mcpi_kernels_t table()
+{
+    mcpi_kernels_t t = {};
+    t.rung.precision = MCPI_FLOW_PRECISION;
+    t.rung.reproducible = true;
+    t.rung.refuse = mcpi_flow_refuse;
+    t.phases = &phases;
+    return t;
+}
+
+} // namespace
+
+extern "C" const mcpi_kernels_t mcpi_flow_kokkos = table();
