@@ -2,29 +2,60 @@
  * app.c - nekbone as the driver sees it: options, sizes, and a table of functions.
  */
 #include "config.h"
-#include "nekbone.h"
+#include "precond.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-static const char *const preconditioners[] = {[NEK_NONE] = "none", [NEK_JACOBI] = "jacobi", NULL};
+static const char *const preconditioners[] = {
+    [NEK_NONE] = "none",           [NEK_JACOBI] = "jacobi", [NEK_SCHWARZ] = "schwarz",
+    [NEK_MULTIGRID] = "multigrid", [NEK_AUTO] = "auto",     NULL};
+static const char *const smoothers[] = {
+    [NEK_SMOOTH_SCHWARZ] = "schwarz", [NEK_SMOOTH_JACOBI] = "jacobi", NULL};
+static const char *const coarse_solvers[] = {
+    [NEK_COARSE_CHEBYSHEV] = "chebyshev", [NEK_COARSE_TENSOR] = "tensor", NULL};
 #define CONFIG nek_config_t
 static const rt_opt_t options[] = {
     RT_EXTENTS(CONFIG, elements, "elements", "EXxEYxEZ", "8x8x8", 1, 1e9,
                "elements of the box in x, y and z"),
     RT_INT(CONFIG, degree, "degree", "N", "9", NEK_MIN_N - 1, NEK_MAX_N - 1,
            "polynomial degree; N + 1 points per direction"),
-    RT_INT(CONFIG, iterations, "iterations", "N", "100", 1, 1e6, "CG iterations per solve"),
+    RT_INT(CONFIG, iterations, "iterations", "N", "100", 1, 1e6,
+           "CG iterations per solve, on the ladder iteration"),
     RT_REAL(CONFIG, lambda, "lambda", "X", "0.1", 0, 1e6,
             "shift added to the operator; 0.1 in Nekbone, 0 for the pure Poisson equation"),
     RT_REAL(CONFIG, deform, "deform", "A", "0", -1e6, 1e6,
             "bend the box by a smooth map of this amplitude (element edge 2), so that all six "
             "geometric factors are non-zero"),
-    RT_CHOICE(CONFIG, precond, "precond", "NAME", "none", preconditioners,
-              "preconditioner of CG; jacobi: the diagonal of the assembled operator"),
-    RT_REAL(
-        CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
-        "report the iteration at which |r| fell to X |b|; the solve still does all its iterations"),
+    RT_REAL(CONFIG, ripple, "ripple", "A", "0", -0.6, 0.6,
+            "bend every element by waves of this amplitude (in its edges) and four edges' length"),
+    RT_REAL(CONFIG, stretch, "stretch", "R", "1", 1, 1000,
+            "grade the layers in z: the first is R times thinner than their mean"),
+    RT_CHOICE(CONFIG, precond, "precond", "NAME", "auto", preconditioners,
+              "preconditioner of CG; jacobi: the diagonal of the assembled operator; schwarz: "
+              "overlapping elements, solved by fast diagonalisation, on all levels at once; "
+              "multigrid: a V-cycle over the levels; auto: none on the ladder iteration, schwarz "
+              "on the ladder solve, the only one that has schwarz and multigrid"),
+    RT_TEXT(CONFIG, levels, "levels", "N-M-...-1", "auto",
+            "for schwarz and multigrid: degrees of the levels, from --degree down to 1; auto: "
+            "thirds for schwarz (9-3-1), halves for multigrid (9-4-2-1)"),
+    RT_CHOICE(CONFIG, smoother, "smoother", "NAME", "schwarz", smoothers,
+              "for multigrid: what Chebyshev's polynomial accelerates on each level"),
+    RT_INT(CONFIG, order, "order", "K", "1", 1, 64,
+           "for multigrid: applications of the smoother before and after each coarser level"),
+    RT_REAL(CONFIG, interval, "interval", "X", "10", 1.5, 1e6,
+            "for multigrid: smooth the eigenvalues from 1/X of the largest on"),
+    RT_CHOICE(CONFIG, coarse, "coarse", "NAME", "chebyshev", coarse_solvers,
+              "for schwarz and multigrid: solver of the level of degree 1; chebyshev: a fixed "
+              "polynomial; tensor: fast diagonalisation of the whole box, exact if it is not bent"),
+    RT_INT(CONFIG, coarse_order, "coarse-order", "K", "0", 0, 1000,
+           "for --coarse chebyshev: order of the polynomial; 0: 8, or 2/3 of the elements along "
+           "the longest side"),
+    RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
+            "on the ladder solve: end when |r| is at most X |b|; on the ladder iteration: report "
+            "the iteration at which it was"),
+    RT_INT(CONFIG, max_iterations, "max-iterations", "N", "20000", 1, 1e6,
+           "on the ladder solve: the most iterations"),
     RT_EXTENTS(CONFIG, ranks, "ranks", "PXxPYxPZ", "0", 0, 1e6,
                "box of MPI ranks; 0: the box with the smallest surface"),
     RT_FLAG(
@@ -95,6 +126,21 @@ static void choose_ranks(nek_config_t *config)
         (long long)config->elements[2], list);
 }
 
+/* --- the two ladders --- */
+
+/* Returns whether the run asks for the ladder solve. */
+static bool solves(const rt_run_t *run)
+{
+    const nek_config_t *config = run->config;
+    const rt_rung_t *rung =
+        run->opt.rung ? rt_ladder_find(nek_ladder, NEK_RUNGS, run->opt.rung) : NULL;
+    if (rung)
+        return strcmp(rung->ladder, "solve") == 0;
+    if (run->opt.ladder && run->opt.only)
+        return strcmp(run->opt.only, "solve") == 0;
+    return config->precond == NEK_SCHWARZ || config->precond == NEK_MULTIGRID;
+}
+
 /* --- sizes --- */
 
 static void share_elements(nek_config_t *config)
@@ -105,6 +151,7 @@ static void share_elements(nek_config_t *config)
         config->local_elements *= config->local[d];
     }
     config->points = config->local_elements * config->n * config->n * config->n;
+    config->growth = config->stretch == 1 ? 1 : nek_growth(config->elements[2], config->stretch);
 }
 
 static void place_rank(nek_config_t *config)
@@ -131,6 +178,7 @@ static bool extents(rt_run_t *run, int64_t scale)
     nek_config_t *config = run->config;
     const int64_t least = config->degree == 1 ? 2 : 1, layers = scale - 1;
     config->n = (int)config->degree + 1;
+    config->solves = solves(run);
     if (config->ranks[0] == 0)
         factor(rt_comm_size(), NULL, config->ranks);
     if (layers / 3 > INT32_MAX)
@@ -144,9 +192,31 @@ static bool extents(rt_run_t *run, int64_t scale)
     return true;
 }
 
+/* Refuses levels that are none, and options that would change nothing. */
+static void check_precond(const rt_run_t *run)
+{
+    const nek_config_t *config = run->config;
+    const bool levels = config->precond >= NEK_SCHWARZ;
+    int degree[NEK_MOST_LEVELS];
+    rt_text_t why;
+    if (nek_level_degrees(config, config->precond, degree, &why) == 0)
+        rt_refuse(RT_USAGE, "--levels %s: %s", config->levels, why.text);
+    rt_run_refuse_ignored(run, !levels, "levels coarse coarse-order",
+                          "for --precond schwarz and multigrid alone");
+    rt_run_refuse_ignored(run, config->precond != NEK_MULTIGRID, "smoother order interval",
+                          "for --precond multigrid alone");
+    rt_run_refuse_ignored(run, config->coarse != NEK_COARSE_CHEBYSHEV, "coarse-order",
+                          "for --coarse chebyshev alone");
+}
+
 static void configure(rt_run_t *run)
 {
     nek_config_t *config = run->config;
+    config->solves = solves(run);
+    check_precond(run);
+    if (config->stretch != 1 && config->elements[2] < 2)
+        rt_refuse(RT_USAGE, "--stretch %g: one layer of elements in z cannot be graded; use more",
+                  config->stretch);
     const long long E[] = {config->elements[0], config->elements[1], config->elements[2]};
     config->n = (int)config->degree + 1;
     for (int d = 0; d < 3; d++)
@@ -180,15 +250,22 @@ static void describe(const rt_run_t *run, FILE *out)
             (long long)config->elements[2]);
     if (config->deform != 0)
         fprintf(out, ", bent by %g", config->deform);
-    fprintf(out,
-            "\n              degree %lld (n = %d), %.0f unknowns, %.0f stored points, %lld CG "
-            "iterations in FP64\n",
+    if (config->ripple != 0)
+        fprintf(out, ", rippled by %g edges", config->ripple);
+    if (config->stretch != 1)
+        fprintf(out, ", graded %g-fold in z", config->stretch);
+    fprintf(out, "\n              degree %lld (n = %d), %.0f unknowns, %.0f stored points, ",
             (long long)config->degree, config->n, unknowns,
-            (double)config->points * (double)rt_comm_size(), (long long)config->iterations);
+            (double)config->points * (double)rt_comm_size());
+    if (config->solves)
+        fprintf(out, "CG in FP64 to %g |b|\n", config->tolerance);
+    else
+        fprintf(out, "%lld CG iterations in FP64\n", (long long)config->iterations);
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
             (long long)config->ranks[0], (long long)config->ranks[1], (long long)config->ranks[2],
             config->communication ? "on" : "OFF");
-    if (config->precond != NEK_NONE) /* not comparable with figures of plain CG */
+    if (config->precond == NEK_JACOBI &&
+        !config->solves) /* not comparable with figures of plain CG */
         fprintf(
             out,
             "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
@@ -203,7 +280,7 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     const nek_config_t *config = run->config;
     point[0] = (rt_coordinate_t){"n", config->n, 8};
     point[1] = (rt_coordinate_t){"elements", (double)config->local_elements, 1};
-    if (config->precond == NEK_NONE)
+    if (config->precond == NEK_NONE || config->precond == NEK_AUTO)
         return 2;
     point[2] = (rt_coordinate_t){preconditioners[config->precond], 1,
                                  1}; /* other times, so a different point */
@@ -229,9 +306,18 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     static const char *const small[] = {"resident", "onepass", "packed", "layered", NULL};
     static const char *const large[] = {"onepass", "packed", "layered", NULL};
     static const char *const cpu[] = {"cpu-fused", "jammed", NULL};
+    static const char *const portable[] = {"kokkos", NULL};
     const nek_config_t *config = run->config;
+    if (config->solves) {
+        static const char *const of_kind[][2] = {[RT_CPU] = {"solve-cpu", NULL},
+                                                 [RT_CUDA] = {"solve-cuda", NULL},
+                                                 [RT_KOKKOS] = {"solve-kokkos", NULL}};
+        rt_text(why, "the only one of its kind with --precond %s",
+                preconditioners[config->precond]);
+        return of_kind[kind];
+    }
     if (kind == RT_KOKKOS)
-        return NULL;
+        return portable;
     rt_text(why,
             "%lld points per rank: the fastest that can run this, as measured at degree 9 on %s",
             (long long)config->points, kind == RT_CUDA ? "an H200" : "Zen 4");
@@ -253,10 +339,24 @@ static double isolated(void *solver, int calls)
 static int64_t iterations_needed(const nek_solver_t *s)
 {
     const double enough = s->problem->config->tolerance * s->history[0];
-    for (int k = 0; k <= s->iterations; k++)
+    for (int k = 0; k <= s->done; k++)
         if (s->history[k] <= enough)
             return k;
     return -1;
+}
+
+/* Appends "schwarz 9-3-1, chebyshev of order 8": what preconditions. */
+static void add_precond(const nek_solver_t *s, rt_text_t *line)
+{
+    const nek_config_t *config = s->problem->config;
+    const nek_levels_t *levels = s->precond ? s->problem->levels : NULL;
+    rt_text_add(line, "%s", preconditioners[nek_precond(config, s->kernels)]);
+    for (int l = 0; levels && l < levels->count; l++)
+        rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
+    if (levels && config->coarse == NEK_COARSE_CHEBYSHEV)
+        rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
+    else if (levels)
+        rt_text_add(line, ", tensor");
 }
 
 /* Summarizes the history. The verification has compared it with the reference's and with b - A
@@ -265,14 +365,40 @@ static void conclude(const nek_solver_t *s, rt_text_t *line)
 {
     const double tolerance = s->problem->config->tolerance;
     const int64_t needed = iterations_needed(s);
-    if (!rt_finite(s->history[s->iterations]) || !rt_finite(s->residual))
+    if (!rt_finite(s->history[s->done]) || !rt_finite(s->residual))
         return;
+    if (s->to_tolerance) {
+        rt_text(line, "|b - Ax| = %.2e |b| in %d iterations; preconditioner ",
+                s->residual / s->history[0], s->done);
+        add_precond(s, line);
+        if (s->precond)
+            rt_text_add(line, ", made in %.3g s", s->problem->levels->seconds);
+        rt_text_add(line, "; %d iterations without", s->problem->target->plain_iterations);
+        return;
+    }
     rt_text(line, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ", s->history[0],
-            s->history[s->iterations], s->iterations, s->residual);
+            s->history[s->done], s->done, s->residual);
     if (needed >= 0)
         rt_text_add(line, "%g |b| reached in %lld", tolerance, (long long)needed);
     else
         rt_text_add(line, "%g |b| not reached", tolerance);
+}
+
+static void write_solve(const nek_solver_t *s, json_t *out)
+{
+    const nek_target_t *target = s->problem->target;
+    rt_text_t precond;
+    rt_text(&precond, "%s", "");
+    add_precond(s, &precond);
+    rt_json_int(out, "iterations", s->done);
+    rt_json_text(out, "preconditioner_as_used", precond.text);
+    if (target) {
+        rt_json_int(out, "iterations_plain", target->plain_iterations);
+        rt_json_real(out, "eigen_min", target->eigen_min);
+        rt_json_real(out, "eigen_max", target->eigen_max);
+    }
+    if (s->precond)
+        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
 }
 
 static void write_json(const nek_solver_t *s, json_t *out)
@@ -281,17 +407,22 @@ static void write_json(const nek_solver_t *s, json_t *out)
     json_t *history = rt_json_array(out, "residual_history");
     /* The history of an INVALID run ends at the first value that is not finite: JSON cannot hold
      * it. */
-    for (int k = 0; k <= s->iterations && rt_finite(s->history[k]); k++)
+    for (int k = 0; k <= s->done && rt_finite(s->history[k]); k++)
         rt_json_append_real(history, s->history[k]);
     if (needed >= 0)
         rt_json_int(out, "iterations_to_tolerance", needed);
     if (rt_finite(s->residual))
         rt_json_real(out, "true_residual", s->residual);
-    rt_json_text(out, "preconditioner", preconditioners[s->problem->config->precond]);
+    rt_json_text(out, "preconditioner",
+                 preconditioners[nek_precond(s->problem->config, s->kernels)]);
     if (s->halo && rt_comm_size() > 1) {
         rt_json_text(out, "transport", rt_halo_info(s->halo).transport);
         rt_json_text(out, "transport_choice", rt_halo_info(s->halo).choice);
         rt_json_text(out, "sums_over_ranks", s->sums ? s->sums : "mpi");
+    }
+    if (s->to_tolerance) {
+        write_solve(s, out);
+        return;
     }
     rt_json_real(out, "eigen_min", s->problem->eigen_min);
     rt_json_real(out, "eigen_max", s->problem->eigen_max);
@@ -299,9 +430,11 @@ static void write_json(const nek_solver_t *s, json_t *out)
 
 static void result(const void *solver, rt_result_t *out)
 {
-    conclude(solver, &out->line);
+    const nek_solver_t *s = solver;
+    nek_work_done(s, out->work);
+    conclude(s, &out->line);
     if (out->json)
-        write_json(solver, out->json);
+        write_json(s, out->json);
 }
 
 /* --- the paper's figures, next to ours --- */
@@ -337,7 +470,7 @@ static const char *const roofline_cases[] = {
     "degree=9 elements=16x8x8",   "degree=9 elements=16x16x8",
     "degree=9 elements=16x16x16", NULL};
 
-#define RUNG RT_RUNG
+#define RUNG RT_RUNG_ON
 const rt_rung_t nek_ladder[NEK_RUNGS] = {
 #include "ladder.def"
 };

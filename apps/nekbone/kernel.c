@@ -1,7 +1,10 @@
 /* kernel.c - why a rung of nekbone cannot run a problem. */
 #include "config.h"
 #include "kernel.h"
-#include "nekbone.h"
+#include "precond.h"
+
+/* The least tolerance that a solve is asked for. */
+#define NEK_LEAST_TOLERANCE 1e-13
 
 const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
 {
@@ -9,7 +12,19 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
     const nek_kernels_t *kernels = (const nek_kernels_t *)self;
     if (kernels->max_n && config->n > kernels->max_n)
         return kernels->max_n_reason;
-    if (kernels->cg && config->precond != NEK_NONE)
+    const int precond = nek_precond(config, kernels);
+    if (precond >= NEK_SCHWARZ && !kernels->preconditioner)
+        return "schwarz and multigrid are preconditioners of the ladder solve: use solve-cpu, or "
+               "--ladder --only solve";
+    if (kernels->preconditioner && !config->solves)
+        return "it is on the ladder solve: ask for that with --ladder --only solve, for a rung of "
+               "it with --rung";
+    if (kernels->preconditioner && !config->communication)
+        return "without the gather-scatter there is no system to solve";
+    if (kernels->preconditioner && config->tolerance < NEK_LEAST_TOLERANCE)
+        return rt_text(why, "FP64 does not reach --tolerance %g: give at least %g",
+                       config->tolerance, NEK_LEAST_TOLERANCE);
+    if (kernels->cg && precond != NEK_NONE)
         return rt_text(why, "it fuses the sums of CG without a preconditioner; use %s",
                        kernels->use_with_precond);
     return NULL;

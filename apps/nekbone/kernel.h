@@ -18,20 +18,32 @@ enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
  * run time. */
 enum { NEK_FIXED_N = 16 };
 
-/* --precond */
-typedef enum { NEK_NONE, NEK_JACOBI } nek_precond_t;
+/* --precond; nek_precond (precond.h) says what auto is for a rung. */
+typedef enum { NEK_NONE, NEK_JACOBI, NEK_SCHWARZ, NEK_MULTIGRID, NEK_AUTO } nek_precond_t;
+/* --smoother and --coarse */
+typedef enum { NEK_SMOOTH_SCHWARZ, NEK_SMOOTH_JACOBI } nek_smoother_t;
+typedef enum { NEK_COARSE_CHEBYSHEV, NEK_COARSE_TENSOR } nek_coarse_t;
+/* Degrees 23, 22, ..., 1 */
+enum { NEK_MOST_LEVELS = 23 };
 
 /* The options (see --help), and what configure or extents derive from them. */
 typedef struct {
     int64_t elements[3]; /* of the whole mesh, x y z */
     int64_t degree, iterations;
     int64_t ranks[3]; /* 0 0 0: chosen */
-    double deform, lambda;
+    double deform, ripple, stretch, lambda;
     int precond; /* nek_precond_t */
     double tolerance;
+    int64_t max_iterations; /* of a solve to the tolerance */
+    const char *levels;     /* "9-3-1", or "auto" */
+    int smoother, coarse;   /* nek_smoother_t, nek_coarse_t */
+    int64_t order, coarse_order;
+    double interval;
     bool communication; /* no: leave out Q Q^T, as the paper did for its roofline */
 
+    bool solves;            /* the run is of the ladder solve */
     int n;                  /* points per direction */
+    double growth;          /* from one layer in z to the next; 1: all have edge 2 */
     int64_t local[3];       /* elements of this rank */
     int64_t first[3];       /* its first element in the whole mesh */
     int64_t local_elements; /* product of local */
@@ -83,6 +95,7 @@ typedef struct {
 } nek_vector_t;
 
 typedef struct nek_solver nek_solver_t;
+typedef struct nek_preconditioner nek_preconditioner_t; /* precond.h */
 
 /* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {
@@ -90,6 +103,9 @@ typedef struct {
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_view_t *view, const double *u, double *w);
     const nek_vector_t *vector;
+    /* What a rung of the ladder `solve` preconditions with, and NULL for one of the ladder
+     * `iteration`: it does a fixed number of iterations, a solve ends at the tolerance. */
+    const nek_preconditioner_t *preconditioner;
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
     int max_n;          /* the most points per direction; 0: NEK_MAX_N */
     const char *max_n_reason;
@@ -116,22 +132,22 @@ static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
 {
     return (const nek_kernels_t *)rung->kernels;
 }
-/* Adds the kernels of nek_solve to the work of an iteration; ax reads ax_read and writes ax_written
- * arrays of all points. */
-void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
-                  rt_work_t *work);
+/* Adds the kernels of nek_solve to the work of a unit of so many iterations; ax reads ax_read and
+ * writes ax_written arrays of all points. */
+void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
+                  double ax_written, rt_work_t *work);
 /* Refuses too many points per direction, and a preconditioner if cg fuses the lines that it would
  * change. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos,
     nek_vector_openacc;
-#define RUNG(name, kind, after, table, idea) extern const nek_kernels_t table;
+#define RUNG(name, kind, after, ladder, table, idea) extern const nek_kernels_t table;
 #include "ladder.def"
 #undef RUNG
 enum {
     NEK_RUNGS = 0
-#define RUNG(name, kind, after, table, idea) +1
+#define RUNG(name, kind, after, ladder, table, idea) +1
 #include "ladder.def"
 #undef RUNG
 };

@@ -10,8 +10,9 @@ apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
-	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
-	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c \
+	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
+	apps/nekbone/precond.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/trace.c apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
@@ -22,6 +23,8 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/vector.c \
 	apps/nekbone/cpu/jammed.c \
 	apps/nekbone/cpu/cpu_fused.c \
+	apps/nekbone/cpu/solve_reference.c \
+	apps/nekbone/cpu/solve_cpu.c \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
 apps/nekbone/cpu/small_library.o: AM_CPPFLAGS += $(LIBXSMM_CPPFLAGS) $(BLAS_CPPFLAGS)
@@ -40,6 +43,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident.cu \
+	apps/nekbone/cuda/solve_cuda.cu \
 	apps/nekbone/cuda/vectors.cu
 endif
 
@@ -56,6 +60,7 @@ endif
 
 nekbone_kokkos_sources = \
 	apps/nekbone/kokkos/kokkos.cpp \
+	apps/nekbone/kokkos/solve_kokkos.cpp \
 	apps/nekbone/kokkos/vectors.cpp
 nekbone_openacc_sources = \
 	apps/nekbone/openacc/openacc.c \

@@ -26,6 +26,13 @@ extern "C" {
 
 extern const rt_app_t nek_app;
 
+/* The judge's solution for the ladder solve, and what it costs without a preconditioner. */
+typedef struct {
+    double *x, norm; /* [points]; |x| */
+    int iterations, plain_iterations;
+    double eigen_min, eigen_max; /* extreme Ritz values of A */
+} nek_target_t;
+
 /* --- problem.c: mesh, geometry, right-hand side; host memory --- */
 typedef struct {
     const rt_run_t *run;
@@ -35,12 +42,14 @@ typedef struct {
     double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
     double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
+    struct nek_levels *levels; /* of schwarz and multigrid (precond.h); NULL until it is needed */
     /* The reference solution, made once by nek_reference_solve. */
     double *x_ref;               /* [points] */
     double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
     double *sensitivity;         /* [iterations + 1] see nek_sensitivity; NULL until it is needed */
     double residual_ref;         /* |b - A x_ref|, recomputed */
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
+    nek_target_t *target;        /* of the ladder solve; NULL until it is needed */
 } nek_problem_t;
 
 void *nek_problem_new(const rt_run_t *run, void *input);
@@ -60,6 +69,12 @@ void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_
 /* Computes GLL points z[n] and weights w[n] on [-1, 1], and D[n][n] (rows sum to zero exactly as
  * computed). */
 void nek_gll(int n, double *z, double *w, double *D);
+/* Returns the factor by which layers of edge 2 / stretch, 2 growth / stretch, ... fill as much as
+ * `layers` layers of edge 2. */
+double nek_growth(int64_t layers, double stretch);
+/* Computes the coordinates xyz[3][n^3] of the GLL points z[n] of the element at that position of
+ * the whole mesh. */
+void nek_coordinates(const nek_config_t *config, const int64_t at[3], const double *z, double *xyz);
 /* Finds the position of local element e in the whole mesh. */
 void nek_element_position(const nek_config_t *config, int64_t e, int64_t at[3]);
 /* Computes the geometric factors G[6][n^3] of local element e and, where not NULL, the diagonal
@@ -82,12 +97,16 @@ struct nek_solver {
     nek_view_t view; /* arrays in `space` */
     rt_halo_t *halo;
     bool own_halo;
-    const char *sums; /* how ranks add up the sums of a rung's own cg; NULL: on the host, by MPI */
-    int iterations;
-    double lambda;
+    void *precond;     /* owned by kernels->preconditioner; NULL: none, or jacobi */
+    double *z;         /* what it may keep there */
+    bool to_tolerance; /* on the ladder solve */
+    const char *sums;  /* how ranks add up the sums of a rung's own cg; NULL: on the host, by MPI */
+    int iterations;    /* to do; the most, if to_tolerance */
+    int done;          /* by the last solve */
+    double tolerance, lambda;
     double *b, *x, *r, *p, *w; /* [points], in `space` */
-    double *history;           /* [config iterations + 1], host: |r_k| = sqrt(sum c r r) */
-    double *alpha, *beta;      /* [config iterations], host: coefficients of the last solve */
+    double *history;           /* [iterations + 1], host: |r_k| = sqrt(sum c r r) */
+    double *alpha, *beta;      /* [iterations], host: coefficients of the last solve */
     double residual;           /* |b - A x| of the last solve, set by nek_verify_after */
 };
 
@@ -104,6 +123,10 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
 void nek_solve(void *solver);
 void nek_spoil(void *solver);
 
+/* Returns the levels of the problem's preconditioner, which the first call makes; NULL if the rung
+ * has none. Collective. */
+struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels);
+
 /* --- judge/verify.c --- */
 
 /* Returns how many doubles the check of the operator has beside its arrays, for all threads. */
@@ -113,9 +136,14 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */
 void nek_reference_solve(nek_problem_t *problem);
 
+/* Returns the solution for the ladder solve, which the first call makes. Collective. */
+const nek_target_t *nek_target(nek_problem_t *p);
+
 /* --- trace.c, work.c --- */
 void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+/* Corrects the work of a rung on the ladder solve once it has solved. */
+void nek_work_done(const nek_solver_t *s, rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 
 #ifdef __cplusplus

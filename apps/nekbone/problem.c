@@ -6,7 +6,7 @@
  * is a function of that index.
  */
 #include "config.h"
-#include "nekbone.h"
+#include "precond.h"
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ static void fill_geometry(nek_problem_t *p)
     const nek_config_t *config = p->config;
     int64_t n3 = (int64_t)config->n * config->n * config->n, folded = -1;
     double least = 1;
-    if (config->deform == 0) { /* all elements are the same cube */
+    if (config->deform == 0 && config->ripple == 0 && config->growth == 1) {
+        /* all elements are the same cube */
         least = nek_geometry(config, 0, p->G, NULL, NULL);
 #pragma omp parallel for schedule(static)
         for (int64_t e = 1; e < config->local_elements; e++)
@@ -62,9 +63,10 @@ static void fill_geometry(nek_problem_t *p)
     if (bad > 0)
         rt_refuse(
             RT_USAGE,
-            "--deform %g folds the mesh (an element has a Jacobian that is not positive): use a "
-            "smaller value; a quarter of the shortest edge of the box divided by pi is safe",
-            config->deform);
+            "--deform %g%s folds the mesh (an element has a Jacobian that is not positive): use a "
+            "smaller value; a quarter of the shortest edge of the box divided by pi is safe, and "
+            "--ripple 0.3 without --deform",
+            config->deform, config->ripple != 0 ? " with --ripple" : "");
 }
 
 /* --- gather-scatter --- */
@@ -209,6 +211,10 @@ void nek_digest(const void *problem, rt_digest_t *digest)
     rt_digest_int(digest, "degree", config->degree);
     rt_digest_real(digest, "deform", config->deform);
     rt_digest_real(digest, "lambda", config->lambda);
+    if (config->stretch != 1) /* so that a digest of a plain box stays what it was */
+        rt_digest_real(digest, "stretch", config->stretch);
+    if (config->ripple != 0)
+        rt_digest_real(digest, "ripple", config->ripple);
     for (int d = 0; d < 3; d++)
         rt_digest_int(digest, "elements", config->elements[d]);
 #pragma omp parallel
@@ -274,5 +280,9 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->x_ref, RT_HOST);
     RT_FREE(p->history_ref, RT_HOST);
     RT_FREE(p->sensitivity, RT_HOST);
+    nek_levels_destroy(p->levels);
+    if (p->target)
+        RT_FREE(p->target->x, RT_HOST);
+    RT_FREE(p->target, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

@@ -16,7 +16,7 @@
  * about devices: the function table determines where the arrays are and what works on them.
  */
 #include "config.h"
-#include "nekbone.h"
+#include "precond.h"
 #include <math.h>
 #include <string.h>
 
@@ -44,14 +44,19 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
 {
     nek_problem_t *p = problem;
     nek_solver_t *s = RT_NEW(nek_solver_t, 1, RT_HOST);
-    size_t points = (size_t)p->config->points, iterations = (size_t)p->config->iterations;
+    const nek_config_t *config = p->config;
+    const bool to_tolerance = nek_kernels(rung)->preconditioner != NULL;
+    const size_t points = (size_t)config->points,
+                 iterations = (size_t)(to_tolerance ? config->max_iterations : config->iterations);
     memset(s, 0, sizeof *s);
     s->problem = p;
     s->rung = rung;
     s->kernels = nek_kernels(rung);
     s->space = rt_rung_space(rung);
     s->iterations = (int)iterations;
-    s->lambda = p->config->lambda;
+    s->to_tolerance = to_tolerance;
+    s->tolerance = config->tolerance;
+    s->lambda = config->lambda;
     view_to_space(s);
     s->own_halo = s->space != RT_HOST && p->config->communication;
     s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
@@ -67,6 +72,8 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->view.choice = rt_tune_choice(p->run, rung);
     if (s->kernels->set_up)
         s->kernels->set_up(s);
+    if (to_tolerance && nek_precond(config, s->kernels) >= NEK_SCHWARZ)
+        s->kernels->preconditioner->set_up(s);
     return s;
 }
 
@@ -75,6 +82,8 @@ void nek_solver_destroy(void *solver)
     nek_solver_t *s = solver;
     if (s->kernels->tear_down)
         s->kernels->tear_down(s);
+    if (s->precond)
+        s->kernels->preconditioner->tear_down(s);
     if (s->space != RT_HOST) {
         RT_FREE(s->view.D, s->space);
         RT_FREE(s->view.G, s->space);
@@ -152,12 +161,44 @@ static void first_sums(nek_solver_t *s, double sum[2])
     sum[1] = sum[0];
 }
 
+struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
+{
+    const int precond = nek_precond(p->config, kernels);
+    if (!p->levels && precond >= NEK_SCHWARZ)
+        p->levels = nek_levels_new(p->config, precond, p->G, p->run->opt.transport);
+    return p->levels;
+}
+
+/* Makes z of r; returns r.z. */
+static double precondition(nek_solver_t *s, double norm)
+{
+    double rz;
+    rt_timer_start("precondition", s->rung->kind);
+    rz = s->kernels->preconditioner->apply(s, norm, s->r);
+    rt_comm_sum(&rz, 1);
+    rt_timer_stop("precondition");
+    return rz;
+}
+
+/* Makes p = z + beta p. */
+static void turn(nek_solver_t *s, double beta)
+{
+    if (!s->precond) {
+        nek_update_p(s, beta, s->r, s->p);
+        return;
+    }
+    rt_timer_start("update_p", s->rung->kind);
+    s->kernels->preconditioner->update_p(s, beta, s->p);
+    rt_timer_stop("update_p");
+}
+
 void nek_solve(void *solver)
 {
     nek_solver_t *s = solver;
     size_t bytes = (size_t)s->view.points * sizeof(double);
     double sum[2], before = INFINITY; /* r.r and r.z */
 
+    s->done = s->iterations;
     if (s->kernels->cg) {
         s->kernels->cg(s);
         return;
@@ -169,8 +210,10 @@ void nek_solve(void *solver)
     s->history[0] = sqrt(sum[0]);
 
     for (int k = 0; k < s->iterations; k++) {
+        if (s->precond)
+            sum[1] = precondition(s, s->history[k]);
         double beta = sum[1] / before; /* 0 in the first iteration */
-        nek_update_p(s, beta, s->r, s->p);
+        turn(s, beta);
         double pw = nek_apply(s, s->p, s->w);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
         double alpha = pw > 0 ? sum[1] / pw : 0;
@@ -182,6 +225,11 @@ void nek_solve(void *solver)
         s->history[k + 1] = sqrt(sum[0]);
         s->alpha[k] = alpha;
         s->beta[k] = beta;
+        const bool reached = s->history[k + 1] <= s->tolerance * s->history[0];
+        if (s->to_tolerance && (reached || !rt_finite(s->history[k + 1]))) {
+            s->done = k + 1;
+            break;
+        }
     }
 }
 

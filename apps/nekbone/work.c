@@ -22,12 +22,26 @@
  * With --precond jacobi update_p reads 1 / diag(A) and multiplies by it (1 flop, 8 bytes more), and
  * update_xr does the same and also sums r.z (2 flops, 8 bytes more).
  *
+ * On the ladder `solve` the unit is a solve, and every rung is credited with the work of CG without
+ * a preconditioner, by its iterations in this problem (judge/tolerance.c counts them): that many
+ * times P (12 n + 34) flops and 240 P bytes. Only then is a preconditioner that takes fewer, dearer
+ * iterations better by what it saves. Before a solve a single iteration stands for them.
+ *
+ * A preconditioner's least work, in FP32, V_l being the points of a level's grid, E the elements,
+ * and m = N_l + 3 the points of a patch along one direction:
+ *
+ *   patch           12 m^4 + m^3 flops; reads r (4 V) and S (12 m^2 + 12 m bytes an element);
+ *                   writes boxes (4 m^3), which the sum reads; writes z (4 V)
+ *   operator        12 n^4 + 15 n^3 flops; reads x and 24 n^3 bytes of factors; boxes likewise
+ *   transfers       2 n^3 c + ... flops; read and write their grids
+ *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` has seven
  * sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own counts.
  */
 #include "config.h"
-#include "nekbone.h"
+#include "precond.h"
 #include <math.h>
+#include <string.h>
 
 enum { VALUE = sizeof(double) };
 
@@ -37,16 +51,15 @@ static double stored_points(const nek_config_t *config)
            pow(config->n, 3);
 }
 
-void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+/* Sets what a unit is credited with: that many iterations of CG, jacobi or plain. */
+static void credit(const nek_config_t *config, const char *unit, double units, double iterations,
+                   bool jacobi, rt_work_t *work)
 {
-    const nek_config_t *config = run->config;
-    const nek_kernels_t *kernels = nek_kernels(rung);
-    const int jacobi = config->precond != NEK_NONE;
-    double P = stored_points(config);
-    *work = (rt_work_t){.unit = jacobi ? "Jacobi-preconditioned iteration" : "iteration",
-                        .units = (double)config->iterations,
-                        .flops = P * (12 * config->n + 34 + jacobi),
-                        .bytes = P * (30 + jacobi) * VALUE,
+    const double P = stored_points(config);
+    *work = (rt_work_t){.unit = unit,
+                        .units = units,
+                        .flops = iterations * P * (12 * config->n + 34 + jacobi),
+                        .bytes = iterations * P * (30 + jacobi) * VALUE,
                         .points = 1,
                         .point = "point",
                         .loads_and_stores = 30 + jacobi,
@@ -54,44 +67,152 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
                         .array_bytes = (double)config->points * VALUE};
     for (int d = 0; d < 3; d++)
         work->points *= (double)(config->elements[d] * config->degree + 1);
+}
 
-    double S = 0;
-    if (config->communication) {
-        nek_config_t whole = *config; /* one rank that holds everything */
-        int64_t shared, none;
-        for (int d = 0; d < 3; d++) {
-            whole.local[d] = config->elements[d];
-            whole.first[d] = 0;
-        }
-        whole.points = (int64_t)P;
-        nek_shared_points(&whole, &shared, &none);
-        S = (double)shared;
+/* Counts the stored points of the whole mesh that elements share. */
+static double shared_points(const nek_config_t *config)
+{
+    nek_config_t whole = *config; /* one rank that holds everything */
+    int64_t shared, none;
+    if (!config->communication)
+        return 0;
+    for (int d = 0; d < 3; d++) {
+        whole.local[d] = config->elements[d];
+        whole.first[d] = 0;
     }
+    whole.points = (int64_t)stored_points(config);
+    nek_shared_points(&whole, &shared, &none);
+    return (double)shared;
+}
+
+/* --- the ladder solve --- */
+
+typedef struct {
+    double flops, read, written;
+} cost_t;
+
+static void add_cost(cost_t *cost, double times, double flops, double read, double written)
+{
+    cost->flops += times * flops;
+    cost->read += times * read;
+    cost->written += times * written;
+}
+
+/* Returns the least work of one application of the preconditioner. */
+static cost_t precond_cost(const nek_config_t *config, int precond)
+{
+    enum { SINGLE = sizeof(float) };
+    const double E =
+        (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
+    const bool multigrid = precond == NEK_MULTIGRID;
+    const double smooths = multigrid ? 2 * (double)config->order : 1,
+                 applies = multigrid ? 2 * (double)config->order : 0;
+    int degree[NEK_MOST_LEVELS];
+    rt_text_t why;
+    const int count = nek_level_degrees(config, precond, degree, &why);
+    cost_t cost = {0, 0, 0};
+    for (int l = 0; l < count; l++) {
+        const double N = degree[l], n = N + 1, n3 = n * n * n, m = N + 3, m3 = m * m * m;
+        double V = SINGLE;
+        for (int d = 0; d < 3; d++)
+            V *= (double)config->elements[d] * N + 1;
+        if (l == count - 1) {
+            const double order =
+                (double)config->coarse_order > 0 ? (double)config->coarse_order : 8;
+            const double sweeps = config->coarse == NEK_COARSE_TENSOR ? 6 : order;
+            add_cost(&cost, sweeps, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
+            continue;
+        }
+        if (multigrid && config->smoother == NEK_SMOOTH_JACOBI)
+            add_cost(&cost, smooths, 3 * V / SINGLE, 3 * V, V);
+        else
+            add_cost(&cost, smooths, E * (12 * m * m3 + m3),
+                     V + SINGLE * E * (m3 + 3 * m * m + 3 * m), V + SINGLE * E * m3);
+        add_cost(&cost, applies, E * (12 * n * n3 + 15 * n3), V + SINGLE * E * 7 * n3,
+                 V + SINGLE * E * n3);
+        const double c = degree[l + 1] + 1.0, transfer = 2 * n * c * (n * n + n * c + c * c);
+        add_cost(&cost, 1, 2 * E * transfer, 2 * V, V);
+    }
+    return cost;
+}
+
+static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double credited,
+                       double iterations, rt_work_t *work)
+{
+    const int precond = nek_precond(config, nek_kernels(rung));
+    const double P = stored_points(config);
+    credit(config, "solve", 1, credited, false, work);
+    nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
+    if (precond < NEK_SCHWARZ)
+        return;
+    const cost_t cost = precond_cost(config, precond);
+    rt_work_add(work, "precondition", iterations, cost.flops, cost.read, cost.written);
+    work->arithmetic = RT_MIXED;
+}
+
+void nek_work_done(const nek_solver_t *s, rt_work_t *work)
+{
+    const nek_target_t *target = s->problem->target;
+    if (s->to_tolerance && target && s->done > 0)
+        solve_work(s->problem->config, s->rung, fmax(1, target->plain_iterations), s->done, work);
+}
+
+void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
+{
+    const nek_config_t *config = run->config;
+    const nek_kernels_t *kernels = nek_kernels(rung);
+    const bool jacobi = config->precond == NEK_JACOBI;
+    const double P = stored_points(config), S = shared_points(config);
+    if (strcmp(rung->ladder, "solve") == 0) {
+        solve_work(config, rung, 1, 1, work);
+        return;
+    }
+    credit(config, jacobi ? "Jacobi-preconditioned iteration" : "iteration",
+           (double)config->iterations, 1, jacobi, work);
     if (kernels && kernels->work) {
         kernels->work(config, P, S, work);
         return;
     }
     double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
-    nek_work_add(config, P, S, 7 + spilled, 1 + spilled, work);
+    nek_work_add(config, 1, P, S, 7 + spilled, 1 + spilled, work);
 }
 
-void nek_work_add(const nek_config_t *config, double P, double S, double ax_read, double ax_written,
-                  rt_work_t *work)
+void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
+                  double ax_written, rt_work_t *work)
 {
-    const int jacobi = config->precond != NEK_NONE;
-    rt_work_add(work, "update_p", 1, (2 + jacobi) * P, (2 + jacobi) * VALUE * P, VALUE * P);
-    rt_work_add(work, "ax", 1, (12 * config->n + 15) * P, ax_read * VALUE * P,
+    const int jacobi = config->precond == NEK_JACOBI;
+    rt_work_add(work, "update_p", iterations, (2 + jacobi) * P, (2 + jacobi) * VALUE * P,
+                VALUE * P);
+    rt_work_add(work, "ax", iterations, (12 * config->n + 15) * P, ax_read * VALUE * P,
                 ax_written * VALUE * P);
     if (config->communication)
-        rt_work_add(work, "gather-scatter", 1, S, (4 + VALUE) * S, VALUE * S);
-    rt_work_add(work, "shift", 1, 5 * P, 3 * VALUE * P, VALUE * P);
-    rt_work_add(work, "update_xr", 1, (7 + 2 * jacobi) * P, (5 + jacobi) * VALUE * P,
+        rt_work_add(work, "gather-scatter", iterations, S, (4 + VALUE) * S, VALUE * S);
+    rt_work_add(work, "shift", iterations, 5 * P, 3 * VALUE * P, VALUE * P);
+    rt_work_add(work, "update_xr", iterations, (7 + 2 * jacobi) * P, (5 + jacobi) * VALUE * P,
                 2 * VALUE * P);
 }
 
 static double larger(double a, double b)
 {
     return a > b ? a : b;
+}
+
+/* Returns the host's bytes that a rung on the ladder solve has besides: the levels, its own copy of
+ * them, and the judge's vectors (tolerance.c); adds those of other spaces. */
+static double solve_memory(const nek_config_t *config, const nek_kernels_t *kernels,
+                           rt_space_t space, double bytes[RT_SPACES])
+{
+    const int precond = nek_precond(config, kernels);
+    double own[RT_SPACES] = {0};
+    own[RT_HOST] = 6 * (double)(config->max_iterations + 1) * VALUE; /* two solvers' histories */
+    if (precond >= NEK_SCHWARZ) {
+        own[RT_HOST] += nek_levels_memory(config, precond);
+        kernels->preconditioner->memory(config, space, own);
+        nek_precond_reference.memory(config, RT_HOST, own);
+    }
+    bytes[RT_PINNED] += own[RT_PINNED];
+    bytes[RT_DEVICE] += own[RT_DEVICE];
+    return own[RT_HOST];
 }
 
 /*
@@ -122,7 +243,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
                       (double)rt_halo_predict_setup(local, shared);
     }
     const double fixed =
-        (7 + (config->precond != NEK_NONE)) * array; /* what the kernels only read */
+        (7 + (config->precond == NEK_JACOBI)) * array; /* what the kernels only read */
     const double problem = fixed + array + halo;
     double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
@@ -150,6 +271,9 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     }
     const double judging =
         larger(5 * array + partial, 4 * array + (double)nek_size_room(config->n) * VALUE);
-    const double solving = problem + array + host_solver + judging;
+    double solving = problem + array + host_solver + judging;
+    if (kernels && kernels->preconditioner)
+        solving = problem + array + host_solver + solve_memory(config, kernels, space, bytes) +
+                  5 * array + partial + 4 * array;
     bytes[RT_HOST] = larger(solving, making) + small;
 }

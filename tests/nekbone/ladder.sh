@@ -14,7 +14,7 @@ for rung in scalar vector jammed cpu-fused; do
     rows small | grep -q "^$rung \(VALID\|UNSTEADY\)\$" || fail "no row of $rung"
 done
 # Each rung has either a row or a reason.
-rungs=$("$nekbone" --list | grep -c '^[a-z-]*  *\(cpu\|cuda\|kokkos\) ')
+rungs=$("$nekbone" --list | grep -c '^[a-z-]*  *\(cpu\|cuda\|kokkos\|openacc\) ')
 [ "$rungs" -ge 9 ] || fail "--list has $rungs rungs"
 absent=$(sed -n 's/^not run  *\([^:]*\):.*/\1/p' small.out | tr ',' '\n' | wc -l)
 [ $(($(rows small | wc -l) + absent)) = "$rungs" ] ||

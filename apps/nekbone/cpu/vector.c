@@ -61,7 +61,7 @@ static void vector_ax(const nek_view_t *view, const double *u, double *w)
  */
 static void vector_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
-    nek_work_add(config, P, S, 17, 9, work);
+    nek_work_add(config, 1, P, S, 17, 9, work);
 }
 
 const nek_kernels_t nek_vector = {

@@ -161,9 +161,11 @@ static const char *refuse(const rt_kernels_t *self, const void *options, rt_text
     const nek_config_t *config = static_cast<const nek_config_t *>(options);
     if (reason)
         return reason;
-    if (config->deform != 0)
-        return "it knows elements by their 8 vertices only, and --deform bends the edges between "
-               "them; use onepass";
+    if (config->deform != 0 || config->ripple != 0)
+        return "it knows elements by their 8 vertices only, and --deform and --ripple bend the "
+               "edges between them; use onepass";
+    if (config->stretch != 1)
+        return "its vertices are those of equal cubes, which --stretch leaves; use onepass";
     return nek_refuse_line(config, onepass_extra<false>);
 }
 

@@ -2,11 +2,17 @@
  * input/geometry.c - points and geometric factors of an element.
  *
  * The box has elements of edge 2: element (a, b, c) covers [2a, 2a+2] x [2b, 2b+2] x [2c, 2c+2].
+ * With --stretch R the layers in z grow by a constant factor from 2 / R on, and fill the same box.
  * With --deform A a point moves by
  *
  *     A sin(pi X/Lx) sin(pi Y/Ly) sin(pi Z/Lz) times (1, 1/2, -3/4)
  *
- * which leaves the boundary where it is and makes all six geometric factors non-zero inside.
+ * which leaves the boundary where it is and makes all six geometric factors non-zero inside. With
+ * --ripple A it also moves, with the coordinates in edges of an element and k = pi/2, by
+ *
+ *     A (sin(k y + 0.3) cos(k z), sin(k z + 0.2) cos(k x), sin(k x + 0.1) cos(k y))
+ *
+ * so that every element is sheared, however many there are.
  */
 #include "config.h"
 #include "../nekbone.h"
@@ -79,21 +85,53 @@ int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, in
 
 /* --- geometric factors --- */
 
-static void coordinates(const nek_config_t *config, int64_t e, const double *z, double *xyz)
+double nek_growth(int64_t layers, double stretch)
 {
-    int64_t at[3];
+    double low = 1, high = 2 * stretch; /* 1 + high + ... is above layers stretch */
+    for (int step = 0; step < 200 && high - low > 0; step++) {
+        const double mid = (low + high) / 2;
+        double sum = 0, edge = 1;
+        for (int64_t k = 0; k < layers && sum <= (double)layers * stretch; k++, edge *= mid)
+            sum += edge;
+        *(sum > (double)layers * stretch ? &high : &low) = mid;
+    }
+    return (low + high) / 2;
+}
+
+/* Returns where layer `at` of the elements begins along direction d. */
+static double layer_start(const nek_config_t *config, int d, int64_t at)
+{
+    const int64_t layers = config->elements[d];
+    if (d < 2 || config->growth == 1 || at == 0 || at == layers)
+        return (double)(2 * at);
+    return 2 / config->stretch * (pow(config->growth, (double)at) - 1) / (config->growth - 1);
+}
+
+void nek_coordinates(const nek_config_t *config, const int64_t at[3], const double *z, double *xyz)
+{
     int n = config->n, n3 = n * n * n;
-    nek_element_position(config, e, at);
+    double start[3], edge[3];
+    for (int d = 0; d < 3; d++) {
+        start[d] = layer_start(config, d, at[d]);
+        edge[d] = layer_start(config, d, at[d] + 1) - start[d];
+    }
     for (int q = 0; q < n3; q++) {
         const int l[3] = {q % n, q / n % n, q / (n * n)};
-        double X[3], bump = config->deform;
+        double X[3], k[3], bump = config->deform;
+        const double ripple = 2 * config->ripple;
         for (int d = 0; d < 3; d++) {
-            X[d] = (double)(2 * at[d]) + (1 + z[l[d]]);
+            X[d] = start[d] + edge[d] * (1 + z[l[d]]) / 2;
+            k[d] = pi / 4 * X[d];
             bump *= sin(pi * X[d] / (double)(2 * config->elements[d]));
         }
         xyz[q] = X[0] + bump;
         xyz[n3 + q] = X[1] + bump / 2;
         xyz[2 * n3 + q] = X[2] - bump * 3 / 4;
+        if (ripple == 0)
+            continue;
+        xyz[q] += ripple * sin(k[1] + 0.3) * cos(k[2]);
+        xyz[n3 + q] += ripple * sin(k[2] + 0.2) * cos(k[0]);
+        xyz[2 * n3 + q] += ripple * sin(k[0] + 0.1) * cos(k[1]);
     }
 }
 
@@ -112,9 +150,11 @@ double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *ma
 {
     int n = config->n, n3 = n * n * n;
     double z[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
+    int64_t at[3];
     double own[3 * NEK_MAX_N3], *xyz = xyz_out ? xyz_out : own, least = INFINITY;
     nek_gll(n, z, w, D);
-    coordinates(config, e, z, xyz);
+    nek_element_position(config, e, at);
+    nek_coordinates(config, at, z, xyz);
     for (int q = 0; q < n3; q++) {
         double J[3][3], cof[3][3]; /* J[d][a] = dx_a/dr_d; rows of cof: det * dr_d/dx_a */
         for (int d = 0; d < 3; d++)

@@ -40,6 +40,9 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
  * iterations + 1, the relative change of x. */
 const double *nek_sensitivity(nek_problem_t *p);
 
+/* Estimates the extreme eigenvalues of A from the coefficients of the last solve. */
+void nek_ritz_values(const nek_solver_t *s, double *least, double *most);
+
 /* --- kernels.c: the kernels one by one --- */
 
 /* Host arrays of the checks, and the way to and from the rung's space. */
@@ -67,5 +70,10 @@ enum {
 };
 /* Compares every kernel of the rung with the reference. */
 void nek_check_kernels(nek_bench_t *t);
+
+/* --- tolerance.c: the ladder solve --- */
+
+void nek_check_tolerance_before(nek_bench_t *t);
+void nek_check_tolerance_after(nek_solver_t *s, rt_verdict_t *verdict);
 
 #endif

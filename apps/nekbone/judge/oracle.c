@@ -59,11 +59,11 @@ static int sturm_count(int m, const double *d, const double *off, double x)
     return count;
 }
 
-/* Estimates the extreme eigenvalues of A; the estimates lie between them. CG is the Lanczos method:
- * its coefficients form a tridiagonal matrix whose extreme eigenvalues approach those of A. */
-static void ritz_values(const nek_solver_t *s, double *least, double *most)
+/* The estimates lie between the eigenvalues. CG is the Lanczos method: its coefficients form a
+ * tridiagonal matrix whose extreme eigenvalues approach those of A. */
+void nek_ritz_values(const nek_solver_t *s, double *least, double *most)
 {
-    int m = 0, capacity = s->iterations;
+    int m = 0, capacity = s->done;
     double *d = RT_NEW(double, (size_t)capacity, RT_HOST), top = 0;
     double *off = RT_NEW(double, (size_t)capacity, RT_HOST);
     for (; m < capacity && s->alpha[m] > 0 && (m == 0 || s->beta[m] > 0); m++) {
@@ -116,7 +116,7 @@ void nek_reference_solve(nek_problem_t *p)
     nek_solve(s);
     memcpy(p->x_ref, s->x, points * sizeof(double));
     memcpy(p->history_ref, s->history, (iterations + 1) * sizeof(double));
-    ritz_values(s, &p->eigen_min, &p->eigen_max);
+    nek_ritz_values(s, &p->eigen_min, &p->eigen_max);
     p->residual_ref = nek_true_residual(p, p->b, s->x, s->w);
     nek_solver_destroy(s);
 }

@@ -1,0 +1,408 @@
+/*
+ * boxes.h - the work on one element or one point of a level's grid, written once for CUDA, Kokkos
+ * and, where it is no hot loop, the CPU.
+ *
+ * A function for a team gets `team`, which has member(), size() and barrier(): the threads of a CUDA
+ * block, a Kokkos team, or one thread alone. Its members share the work by lines or points, each
+ * from its own number on. Box sizes are arguments; a caller that passes a constant gets unrolled
+ * loops. `shared` is memory that the team shares.
+ *
+ * Advantage: one order of operations, so all processors differ by fused products only, and one text
+ * to read. Price: on a CPU with one thread per element the compiler gets lines, not rows, to
+ * vectorise; cpu/solve_cpu.c has rows for the hot loops.
+ */
+#ifndef NEK_BOXES_H
+#define NEK_BOXES_H
+
+#include "precond.h"
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define NEK_ANYWHERE static __host__ __device__ __forceinline__
+#else
+#define NEK_ANYWHERE static inline
+#endif
+/* On a GPU an array stays in registers only if every index into it is a constant. */
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define NEK_UNROLL _Pragma("unroll")
+#else
+#define NEK_UNROLL
+#endif
+
+/* --- the grid ---
+ * A rank numbers its points in 31 bits, so positions are taken apart as int: half the work on a
+ * GPU. */
+
+/* Returns the grid's index of the first point of a box of local element e. */
+NEK_ANYWHERE int64_t nek_grid_box(const nek_grid_t *g, int64_t e, nek_box_t kind)
+{
+    const int ring = kind == NEK_OWN_BOX;
+    const int E = (int)e, x = E % g->local[0] + g->origin[0],
+              y = E / g->local[0] % g->local[1] + g->origin[1],
+              z = E / (g->local[0] * g->local[1]) + g->origin[2];
+    return x * g->degree + ring +
+           (int64_t)g->points[0] *
+               (y * g->degree + ring + (int64_t)g->points[1] * (z * g->degree + ring));
+}
+
+/* Returns where point q of a box of size^3 is, counted from its first point. */
+NEK_ANYWHERE int64_t nek_grid_in_box(const nek_grid_t *g, int size, int q)
+{
+    return q % size +
+           (int64_t)g->points[0] * (q / size % size + (int64_t)g->points[1] * (q / (size * size)));
+}
+
+NEK_ANYWHERE int nek_is_inside(const nek_grid_t *g, int d, int in)
+{
+    return !(g->low[d] && in < 2) && !(g->high[d] && in > g->points[d] - 3);
+}
+
+/* Returns whether point q of the grid is inside the box, off its boundary. */
+NEK_ANYWHERE int nek_grid_is_inside(const nek_grid_t *g, int64_t q)
+{
+    const int at = (int)q;
+    return nek_is_inside(g, 0, at % g->points[0]) &&
+           nek_is_inside(g, 1, at / g->points[0] % g->points[1]) &&
+           nek_is_inside(g, 2, at / (g->points[0] * g->points[1]));
+}
+
+/* Returns an element's share of coordinate i: half of its ends. On the boundary all is 0. */
+NEK_ANYWHERE float nek_share(int n, int i)
+{
+    return i == 0 || i == n - 1 ? 0.5f : 1.0f;
+}
+
+/* --- sums of boxes, for one point --- */
+
+/* Returns the sum of the boxes at point q of the grid, 0 on the boundary. Elements in fixed order:
+ * the same input gives the same bits. */
+NEK_ANYWHERE float nek_collect(const nek_grid_t *g, nek_box_t kind, const float *boxes, int64_t q)
+{
+    const int ring = kind == NEK_OWN_BOX, N = g->degree, size = kind == NEK_PATCH ? g->patch : g->n;
+    const int point = (int)q, in[3] = {point % g->points[0], point / g->points[0] % g->points[1],
+                                       point / (g->points[0] * g->points[1])};
+    int from[3], to[3];
+    float sum = 0;
+    for (int d = 0; d < 3; d++)
+        if (!nek_is_inside(g, d, in[d]))
+            return 0;
+    for (int d = 0; d < 3; d++) { /* elements whose box has it: 0 <= in - ring - e N < size */
+        const int at = in[d] - ring;
+        from[d] = (at - size + N) / N - g->origin[d]; /* at - size + 1 rounded up; at + N >= size */
+        to[d] = (at < 0 ? -1 : at / N) - g->origin[d];
+        from[d] = at - size + 1 <= 0 || from[d] < 0 ? 0 : from[d];
+        to[d] = to[d] >= g->local[d] ? g->local[d] - 1 : to[d];
+    }
+    for (int z = from[2]; z <= to[2]; z++)
+        for (int y = from[1]; y <= to[1]; y++)
+            for (int x = from[0]; x <= to[0]; x++) {
+                const int64_t e = x + (int64_t)g->local[0] * (y + (int64_t)g->local[1] * z);
+                const int i = in[0] - ring - (x + g->origin[0]) * N,
+                          j = in[1] - ring - (y + g->origin[1]) * N,
+                          k = in[2] - ring - (z + g->origin[2]) * N;
+                sum += boxes[((e * size + k) * size + j) * size + i];
+            }
+    return sum;
+}
+
+/* --- small products --- */
+
+/* Computes out[m] = sum_l M[l][m] in[l]: the values of modes. */
+#define NEK_TO_MODES(P, M, in, out)                         \
+    do {                                                    \
+        NEK_UNROLL                                          \
+        for (int m_ = 0; m_ < (P); m_++)                    \
+            (out)[m_] = 0;                                  \
+        NEK_UNROLL                                          \
+        for (int l_ = 0; l_ < (P); l_++) {                  \
+            NEK_UNROLL                                      \
+            for (int m_ = 0; m_ < (P); m_++)                \
+                (out)[m_] += (M)[l_ * (P) + m_] * (in)[l_]; \
+        }                                                   \
+    } while (0)
+/* Computes out[l] = sum_m M[l][m] in[m]: the values at points. */
+#define NEK_TO_POINTS(P, M, in, out)                        \
+    do {                                                    \
+        NEK_UNROLL                                          \
+        for (int l_ = 0; l_ < (P); l_++) {                  \
+            (out)[l_] = 0;                                  \
+            NEK_UNROLL                                      \
+            for (int m_ = 0; m_ < (P); m_++)                \
+                (out)[l_] += (M)[l_ * (P) + m_] * (in)[m_]; \
+        }                                                   \
+    } while (0)
+
+/* --- degree 1, for one point --- */
+
+/* Returns (A x) at point q, which is not in the ring. */
+NEK_ANYWHERE float nek_stencil_at(const nek_coarse_view_t *c, const float *x, int64_t q)
+{
+    const int64_t row = c->grid.points[0], plane = row * c->grid.points[1];
+    float sum = 0;
+    for (int s = 0; s < NEK_STENCIL; s++)
+        sum += c->stencil[s * c->grid.nodes + q] *
+               x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
+    return sum;
+}
+
+/* One step of Chebyshev's polynomial at point q: r -= A d, next = a r / diagonal + b d, x += next.
+ * first: there is no d yet, and x is 0. */
+NEK_ANYWHERE void nek_chebyshev_at(const nek_coarse_view_t *c, int64_t q, bool first, float a,
+                                   float b, const float *d, float *r, float *x, float *next)
+{
+    const float inverse = c->inverse[q];
+    float left = 0, step = 0;
+    if (inverse > 0) {
+        left = r[q] - (first ? 0 : nek_stencil_at(c, d, q));
+        step = a * inverse * left + (first ? 0 : b * d[q]);
+    }
+    r[q] = left;
+    next[q] = step;
+    x[q] = step + (first ? 0 : x[q]);
+}
+
+/* Calls step(first, a, b, turn) for each step of Chebyshev's polynomial; turn alternates. */
+#ifdef __cplusplus
+template <class Step> void nek_chebyshev_steps(const nek_coarse_view_t &c, Step step)
+{
+    const double middle = (static_cast<double>(c.largest) + c.smallest) / 2,
+                 half = (static_cast<double>(c.largest) - c.smallest) / 2;
+    double rho = half / middle;
+    step(true, static_cast<float>(1 / middle), 0.0f, 0);
+    for (int k = 1; k < c.order; k++) {
+        const double next = 1 / (2 * middle / half - rho);
+        step(false, static_cast<float>(2 * next / half), static_cast<float>(next * rho), k % 2);
+        rho = next;
+    }
+}
+#endif
+
+/* Returns point q of the modes (to_modes) or points along d of x. */
+NEK_ANYWHERE float nek_modes_at(const nek_coarse_view_t *c, int d, bool to_modes, const float *x,
+                                int64_t q)
+{
+    const int m = c->grid.points[d];
+    const int64_t stride = d == 0   ? 1
+                           : d == 1 ? c->grid.points[0]
+                                    : (int64_t)c->grid.points[0] * c->grid.points[1];
+    const int at = (int)(q / stride % m);
+    const float *V = c->modes[d], *line = x + q - at * stride;
+    float sum = 0;
+    for (int l = 0; l < m; l++)
+        sum += (to_modes ? V[l * m + at] : V[at * m + l]) * line[l * stride];
+    return sum;
+}
+
+/* Returns the sum of eigenvalues of mode q. */
+NEK_ANYWHERE float nek_eigen_at(const nek_coarse_view_t *c, int64_t q)
+{
+    const int X = c->grid.points[0], Y = c->grid.points[1];
+    return c->eigen[0][q % X] + c->eigen[1][q / X % Y] + c->eigen[2][q / ((int64_t)X * Y)];
+}
+
+/* --- between CG's vectors and the grid of level 0 --- */
+
+/* Returns where stored point q of the mesh is on the grid. */
+NEK_ANYWHERE int64_t nek_grid_at_point(const nek_grid_t *g, int64_t q)
+{
+    const int n3 = g->n * g->n * g->n, at = (int)q;
+    return nek_grid_box(g, at / n3, NEK_OWN_BOX) + nek_grid_in_box(g, g->n, at % n3);
+}
+
+/* Returns a stored point at point q of the grid; -1 in the ring. */
+NEK_ANYWHERE int64_t nek_point_at_grid(const nek_grid_t *g, int64_t q)
+{
+    const int point = (int)q, in[3] = {point % g->points[0], point / g->points[0] % g->points[1],
+                                       point / (g->points[0] * g->points[1])};
+    const int N = g->degree;
+    int64_t e = 0, at = 0;
+    for (int d = 2; d >= 0; d--) {
+        const int here = in[d] - 1 - g->origin[d] * N; /* among this rank's points */
+        int element = here / N;
+        if (here < 0 || here > g->local[d] * N)
+            return -1;
+        element = element == g->local[d] ? element - 1 : element;
+        e = e * g->local[d] + element;
+        at = at * g->n + here - element * N;
+    }
+    return e * g->n * g->n * g->n + at;
+}
+
+#ifdef __cplusplus
+
+/* Values of a line in shared memory: the row is one longer than a line, so that lines along x do not
+ * meet in one bank. */
+NEK_ANYWHERE constexpr int nek_patch_shared(int P)
+{
+    return P * P * (P + 1) + 3 * P * P + 3 * P;
+}
+
+/*
+ * Solves on the patch of element e: box = S (S' r / sums of eigenvalues). Five sweeps over lines:
+ * S' along x, y; S', the division and S along z, in registers; S along y, x. shared:
+ * nek_patch_shared(P) values.
+ */
+template <int most, class Team>
+NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
+                                  int64_t e, const float *r, float *boxes, float *shared)
+{
+    const int row = P + 1, plane = P * row, P2 = P * P, P3 = P2 * P;
+    float *u = shared, *S = u + P * plane, *eigen = S + 3 * P2;
+    const int64_t from = nek_grid_box(&level.grid, e, NEK_PATCH);
+    float in[most], out[most];
+    for (int q = team.member(); q < P3; q += team.size())
+        u[q / P * row + q % P] = r[from + nek_grid_in_box(&level.grid, P, q)];
+    for (int q = team.member(); q < 3 * P2; q += team.size())
+        S[q] = level.S[e * 3 * P2 + q];
+    for (int q = team.member(); q < 3 * P; q += team.size())
+        eigen[q] = level.eigen[e * 3 * P + q];
+    team.barrier();
+    for (int along = 0; along < 5; along++) {
+        const int d = along < 3 ? along : 4 - along; /* x y z y x */
+        const int stride = d == 0 ? 1 : d == 1 ? row : plane;
+        for (int line = team.member(); line < P2; line += team.size()) {
+            const int a = line % P, b = line / P;
+            float *const at = u + (d == 0 ? line * row : d == 1 ? b * plane + a : b * row + a);
+            const float *const M = S + d * P2;
+            NEK_UNROLL
+            for (int l = 0; l < P; l++)
+                in[l] = at[l * stride];
+            if (along < 3) {
+                NEK_TO_MODES(P, M, in, out);
+            }
+            if (along == 2) {
+                const float sum = eigen[a] + eigen[P + b];
+                NEK_UNROLL
+                for (int l = 0; l < P; l++)
+                    in[l] = out[l] / (sum + eigen[2 * P + l]);
+            }
+            if (along >= 2) {
+                NEK_TO_POINTS(P, M, in, out);
+            }
+            NEK_UNROLL
+            for (int l = 0; l < P; l++)
+                at[l * stride] = out[l];
+        }
+        team.barrier();
+    }
+    for (int q = team.member(); q < P3; q += team.size())
+        boxes[e * P3 + q] = u[q / P * row + q % P];
+}
+
+/* Returns the values of memory that nek_element_apply needs. */
+NEK_ANYWHERE constexpr int nek_apply_shared(int n)
+{
+    return 4 * n * n * n + n * n;
+}
+
+/* Computes box = D' G D x + its share of lambda x of element e. */
+template <class Team>
+NEK_ANYWHERE void nek_element_apply(const Team &team, const nek_level_view_t &level, const int n,
+                                    int64_t e, const float *x, float *boxes, float *shared)
+{
+    const int n2 = n * n, n3 = n2 * n;
+    float *u = shared, *ur = u + n3, *us = ur + n3, *ut = us + n3, *D = ut + n3;
+    const float *G = level.G + e * 6 * n3;
+    const int64_t from = nek_grid_box(&level.grid, e, NEK_OWN_BOX);
+    for (int q = team.member(); q < n3; q += team.size())
+        u[q] = x[from + nek_grid_in_box(&level.grid, n, q)];
+    for (int q = team.member(); q < n2; q += team.size())
+        D[q] = level.D[q];
+    team.barrier();
+    for (int q = team.member(); q < n3; q += team.size()) {
+        const int i = q % n, j = q / n % n, k = q / n2;
+        float r = 0, s = 0, t = 0;
+        for (int l = 0; l < n; l++) {
+            r += D[i * n + l] * u[q + l - i];
+            s += D[j * n + l] * u[q + (l - j) * n];
+            t += D[k * n + l] * u[q + (l - k) * n2];
+        }
+        ur[q] = G[q] * r + G[n3 + q] * s + G[2 * n3 + q] * t;
+        us[q] = G[n3 + q] * r + G[3 * n3 + q] * s + G[4 * n3 + q] * t;
+        ut[q] = G[2 * n3 + q] * r + G[4 * n3 + q] * s + G[5 * n3 + q] * t;
+    }
+    team.barrier();
+    for (int q = team.member(); q < n3; q += team.size()) {
+        const int i = q % n, j = q / n % n, k = q / n2;
+        float sum = level.lambda * nek_share(n, i) * nek_share(n, j) * nek_share(n, k) * u[q];
+        for (int l = 0; l < n; l++)
+            sum += D[l * n + i] * ur[q + l - i] + D[l * n + j] * us[q + (l - j) * n] +
+                   D[l * n + k] * ut[q + (l - k) * n2];
+        boxes[e * n3 + q] = sum;
+    }
+    team.barrier(); /* before the next element overwrites u */
+}
+
+/* Computes out[a][m][b] = sum_l M(l, m) in[a][l][b], M(l, m) = M[l by + m step]. */
+template <class Team>
+NEK_ANYWHERE void nek_contract(const Team &team, int A, int L, int B, int most, const float *M,
+                               int by, int step, const float *in, float *out)
+{
+    for (int q = team.member(); q < A * most * B; q += team.size()) {
+        const int b = q % B, m = q / B % most, a = q / (B * most);
+        float sum = 0;
+        for (int l = 0; l < L; l++)
+            sum += M[l * by + m * step] * in[(a * L + l) * B + b];
+        out[q] = sum;
+    }
+    team.barrier();
+}
+
+/* Returns the values of memory that transfers need, n those of the finer level. */
+NEK_ANYWHERE constexpr int nek_transfer_shared(int n)
+{
+    return 2 * n * n * n;
+}
+
+/* Computes box[c^3] = J' (share of r) of element e. */
+template <class Team>
+NEK_ANYWHERE void nek_element_restrict(const Team &team, const nek_level_view_t &fine,
+                                       const nek_level_view_t &coarse, int64_t e, const float *r,
+                                       float *boxes, float *shared)
+{
+    const int n = fine.grid.n, c = coarse.grid.n;
+    float *a = shared, *b = a + n * n * n;
+    const int64_t from = nek_grid_box(&fine.grid, e, NEK_OWN_BOX);
+    for (int q = team.member(); q < n * n * n; q += team.size())
+        a[q] = nek_share(n, q % n) * nek_share(n, q / n % n) * nek_share(n, q / (n * n)) *
+               r[from + nek_grid_in_box(&fine.grid, n, q)];
+    team.barrier();
+    nek_contract(team, n * n, n, 1, c, coarse.J, c, 1, a, b);
+    nek_contract(team, n, n, c, c, coarse.J, c, 1, b, a);
+    nek_contract(team, 1, n, c * c, c, coarse.J, c, 1, a, b);
+    for (int q = team.member(); q < c * c * c; q += team.size())
+        boxes[e * c * c * c + q] = b[q];
+    team.barrier();
+}
+
+/* Adds to x (add false: sets it to) J times the coarse values of element e, at the points that no
+ * element after it on this rank has. */
+template <class Team>
+NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &coarse,
+                                      const nek_level_view_t &fine, int64_t e, const float *from,
+                                      bool add, float *x, float *shared)
+{
+    const int n = fine.grid.n, c = coarse.grid.n;
+    const nek_grid_t &g = fine.grid;
+    float *a = shared, *b = a + n * n * n;
+    const int64_t box = nek_grid_box(&coarse.grid, e, NEK_OWN_BOX),
+                  to = nek_grid_box(&g, e, NEK_OWN_BOX);
+    const int last[3] = {e % g.local[0] == g.local[0] - 1,
+                         e / g.local[0] % g.local[1] == g.local[1] - 1,
+                         e / (static_cast<int64_t>(g.local[0]) * g.local[1]) == g.local[2] - 1};
+    for (int q = team.member(); q < c * c * c; q += team.size())
+        a[q] = from[box + nek_grid_in_box(&coarse.grid, c, q)];
+    team.barrier();
+    nek_contract(team, c * c, c, 1, n, coarse.J, 1, c, a, b);
+    nek_contract(team, c, c, n, n, coarse.J, 1, c, b, a);
+    nek_contract(team, 1, c, n * n, n, coarse.J, 1, c, a, b);
+    for (int q = team.member(); q < n * n * n; q += team.size()) {
+        const int i = q % n, j = q / n % n, k = q / (n * n);
+        const int64_t at = to + nek_grid_in_box(&g, n, q);
+        if ((i < n - 1 || last[0]) && (j < n - 1 || last[1]) && (k < n - 1 || last[2]))
+            x[at] = b[q] + (add ? x[at] : 0);
+    }
+    team.barrier();
+}
+
+#endif
+#endif

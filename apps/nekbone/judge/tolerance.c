@@ -1,0 +1,271 @@
+/*
+ * judge/tolerance.c - the checks of the ladder `solve`, whose rungs end at a tolerance.
+ *
+ * Before timing: the kernels as on the other ladder (kernels.c); the preconditioner B on random
+ * fields: as the reference's, linear, symmetric, positive; a solve with another right-hand side and
+ * tolerance, twice, by its true residual and its bits.
+ * After timing: that the history ends where it must, and as the true residual b - A x does; x; and
+ * the number of iterations, against the reference preconditioner in FP64. Two preconditioners that
+ * differ by rounding may take an iteration more or less.
+ *
+ * Bounds. B works in FP32. A value goes through `sweeps` sums of at most P products, of random sign
+ * on random fields. So the error of a sum is about sqrt(P) 2^-24 times the root of the sum of
+ * squares, which is the size of the sum itself, and the errors of sweeps add up like a random walk:
+ * |B r - z| is about (sweeps P)^1/2 2^-24 |z|. The bound is eight times that; measured, it is a
+ * hundredth of the bound. The error of x is at most |A^-1| times the residual.
+ *
+ * The figure of merit credits the iterations of CG without a preconditioner, which are counted here
+ * once per problem, with the operator of `jammed` (checked against the reference).
+ */
+#include "config.h"
+#include "judge.h"
+#include "../precond.h"
+#include "../cpu/tiles.h"
+#include "base/threads.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the judge's own solution --- */
+
+static const nek_kernels_t oracle_kernels = {
+    .ax = nek_tiles_ax, .vector = &nek_vector_cpu, .preconditioner = &nek_precond_reference};
+static const rt_rung_t oracle_rung = {.name = "solve-reference",
+                                      .kind = RT_CPU,
+                                      .after = "",
+                                      .idea = "the oracle",
+                                      .kernels = &oracle_kernels.rung,
+                                      .ladder = "solve"};
+
+/* Counts the iterations of CG without a preconditioner; finds the ends of A's spectrum. */
+static void solve_plainly(nek_solver_t *s, nek_target_t *target)
+{
+    void *precond = s->precond;
+    const double *inverse = s->view.inverse;
+    s->precond = NULL;
+    s->view.inverse = NULL;
+    nek_solve(s);
+    s->precond = precond;
+    s->view.inverse = inverse;
+    target->plain_iterations = s->done;
+    nek_ritz_values(s, &target->eigen_min, &target->eigen_max);
+}
+
+const nek_target_t *nek_target(nek_problem_t *p)
+{
+    if (p->target)
+        return p->target;
+    const size_t points = (size_t)p->view.points;
+    nek_target_t *target = p->target = RT_NEW(nek_target_t, 1, RT_HOST);
+    nek_solver_t *s = nek_solver_new(p, &oracle_rung);
+    memset(target, 0, sizeof *target);
+    solve_plainly(s, target);
+    if (s->precond || s->view.inverse)
+        nek_solve(s);
+    target->iterations = s->done;
+    target->x = rt_clone(s->x, points, sizeof(double), RT_HOST);
+    target->norm = sqrt(nek_oracle_dot(p, target->x, target->x));
+    nek_solver_destroy(s);
+    return target;
+}
+
+/* --- before --- */
+
+/* Returns the bound of |B r - z| / |z| in FP32. */
+static double single_bound(const nek_problem_t *p)
+{
+    const nek_levels_t *levels = p->levels;
+    const nek_config_t *config = p->config;
+    const double P = levels->level[0].grid.patch,
+                 each = levels->precond == NEK_MULTIGRID ? 4 * (double)config->order : 1;
+    const double sweeps = levels->count * (6 * each + 6) +
+                          (config->coarse == NEK_COARSE_TENSOR ? 6 : 2 * levels->coarse_order);
+    return 8 * sqrt(sweeps * P) * 0x1p-24;
+}
+
+/* Makes z = B r by the rung; r and z on the host. Returns r.z as the rung has it. */
+static double by_rung(nek_bench_t *t, const double *r, double *z)
+{
+    nek_solver_t *s = t->s;
+    nek_bench_put(t, r, s->r);
+    double rz = s->kernels->preconditioner->apply(s, sqrt(nek_oracle_dot(t->p, r, r)), s->r);
+    rt_comm_sum(&rz, 1);
+    rt_fill(s->p, s->space, 0, (size_t)t->points * sizeof *z);
+    s->kernels->preconditioner->update_p(s, 0, s->p);
+    nek_bench_get(t, s->p, z);
+    return rz;
+}
+
+static double norm_of(const nek_bench_t *t, const double *x)
+{
+    return sqrt(nek_oracle_dot(t->p, x, x));
+}
+
+/* Checks p = z + beta p with the z of the last application, in t->want. */
+static void check_turn(nek_bench_t *t)
+{
+    nek_solver_t *s = t->s;
+    const double beta = rt_random(3, t->seed);
+    nek_random_field(t->p->config, t->seed + NEK_SEED_P, t->u);
+    nek_bench_put(t, t->u, s->p);
+    s->kernels->preconditioner->update_p(s, beta, s->p);
+    nek_bench_get(t, s->p, t->got);
+    double most = 0;
+    for (int64_t q = 0; q < t->points; q++) {
+        const double error = fabs(t->got[q] - (t->want[q] + beta * t->u[q]));
+        const double size = fabs(t->want[q]) + fabs(beta * t->u[q]);
+        most = fmax(most, error > 0 ? error / (RT_EPS * size) : rt_finite(error) ? 0 : INFINITY);
+    }
+    rt_comm_max(&most, 1);
+    rt_verdict_check(t->verdict, "p = z + beta p (eps size)", most, 32); /* as in kernels.c */
+}
+
+/* Uses all four arrays of the bench, and s->p, s->r. */
+static void check_preconditioner(nek_bench_t *t)
+{
+    const nek_config_t *config = t->p->config;
+    nek_solver_t *oracle = nek_solver_new(t->p, &oracle_rung);
+    double *r1 = t->u, *r2 = t->size, *z1 = t->want, *z2 = t->got;
+    const double bound = single_bound(t->p);
+    nek_random_field(config, t->seed + NEK_SEED_X, r1);
+    nek_random_field(config, t->seed + NEK_SEED_Y, r2);
+    memcpy(oracle->r, r2, (size_t)t->points * sizeof *r2);
+    oracle->kernels->preconditioner->apply(oracle, norm_of(t, r2), oracle->r);
+    by_rung(t, r2, z2);
+    const double size2 = norm_of(t, oracle->z);
+    double r1z2 = nek_oracle_dot(t->p, r1, z2);
+    for (int64_t q = 0; q < t->points; q++)
+        z1[q] = z2[q] - oracle->z[q];
+    rt_verdict_check(t->verdict, "B r = reference (of |B r|)", norm_of(t, z1) / size2, bound);
+    const double r1z1 = by_rung(t, r1, z1), size1 = norm_of(t, z1);
+    const double r2z1 = nek_oracle_dot(t->p, r2, z1), want = nek_oracle_dot(t->p, r1, z1);
+    rt_verdict_check(t->verdict, "r.z = reference (eps |r||z|)",
+                     fabs(r1z1 - want) / (RT_EPS * norm_of(t, r1) * size1),
+                     8 + nek_sum_steps(config));
+    rt_verdict_true(t->verdict, "B positive", r1z1 > 0);
+    rt_verdict_check(t->verdict, "B symmetric: |x.By - y.Bx| (of |x||By|)",
+                     fabs(r1z2 - r2z1) / (norm_of(t, r1) * size2), bound);
+    const double a = rt_random(4, t->seed);
+    for (int64_t q = 0; q < t->points; q++) { /* z1 + a z2 is in z1, r1 + a r2 in r1 */
+        z1[q] += a * z2[q];
+        r1[q] += a * r2[q];
+    }
+    by_rung(t, r1, z2);
+    for (int64_t q = 0; q < t->points; q++)
+        z1[q] -= z2[q];
+    rt_verdict_check(t->verdict, "B linear (of |B r|)", norm_of(t, z1) / norm_of(t, z2), 2 * bound);
+    memcpy(t->want, z2, (size_t)t->points * sizeof *z2);
+    nek_solver_destroy(oracle);
+    check_turn(t);
+}
+
+/* Checks that the judge's fast operator is the reference's. */
+static void check_oracle(nek_bench_t *t)
+{
+    nek_random_field(t->p->config, t->seed, t->u);
+    nek_reference.ax(&t->p->view, t->u, t->want);
+    nek_tiles_ax(&t->p->view, t->u, t->got);
+    double sum[2] = {0, 0};
+    for (int64_t q = 0; q < t->points; q++) {
+        sum[0] += (t->want[q] - t->got[q]) * (t->want[q] - t->got[q]);
+        sum[1] += t->want[q] * t->want[q];
+    }
+    rt_comm_sum(sum, 2);
+    rt_verdict_check(t->verdict, "the judge's operator = reference (of |Ax|)",
+                     sqrt(sum[0] / sum[1]), nek_rounding_steps(t->p->config->n) * RT_EPS);
+}
+
+/* Solves with a right-hand side and a tolerance that cannot have been prepared. */
+static void check_other_solve(nek_bench_t *t)
+{
+    nek_solver_t *s = t->s;
+    const double tolerance = s->tolerance;
+    const int threads = rt_threads();
+    s->tolerance = pow(10, -3 + rt_random(5, t->seed));
+    nek_random_field(t->p->config, t->seed + NEK_SEED_B, t->u);
+    nek_bench_put(t, t->u, s->b);
+    nek_spoil(s);
+    nek_solve(s);
+    nek_bench_get(t, s->x, t->want);
+    const double residual = nek_true_residual(t->p, t->u, t->want, t->size);
+    rt_verdict_true(t->verdict, "another solve: |b - Ax| within the tolerance",
+                    residual <= (1 + 1e-6) * s->tolerance * norm_of(t, t->u));
+    const double last = s->history[s->done];
+    nek_spoil(s);
+    if (s->rung->kind == RT_CPU)
+        rt_threads_set(threads > 1 ? 1 : 3);
+    nek_solve(s);
+    rt_threads_set(threads);
+    double differ = memcmp(&last, &s->history[s->done], sizeof last) != 0;
+    rt_comm_max(&differ, 1);
+    rt_verdict_true(t->verdict, "another solve: the same bits by other threads", differ == 0);
+    s->tolerance = tolerance;
+    nek_bench_put(t, t->p->b, s->b);
+}
+
+void nek_check_tolerance_before(nek_bench_t *t)
+{
+    nek_target(t->p);
+    nek_check_kernels(t);
+    check_oracle(t);
+    if (t->s->precond)
+        check_preconditioner(t);
+    check_other_solve(t);
+}
+
+/* --- after --- */
+
+/* Checks that the history begins with |b| and ends at the tolerance, and not before. */
+static void check_end(const nek_solver_t *s, double b, rt_verdict_t *verdict)
+{
+    const int done = s->done;
+    const double limit = s->problem->config->tolerance * b;
+    bool early = done < 1 || done > s->iterations;
+    for (int k = 0; k < done && !early; k++)
+        early = !(s->history[k] > limit * (1 - 1e-6));
+    rt_verdict_check(verdict, "first of the history = |b|", fabs(s->history[0] / b - 1),
+                     nek_sum_steps(s->problem->config) * RT_EPS);
+    rt_verdict_true(verdict, "ends at the first |r| within the tolerance",
+                    !early && s->history[done] <= limit * (1 + 1e-6));
+}
+
+void nek_check_tolerance_after(nek_solver_t *s, rt_verdict_t *verdict)
+{
+    /* Rounding changes long histories by more than an iteration. */
+    const double share = 0.05;
+    nek_problem_t *p = s->problem;
+    const nek_target_t *target = nek_target(p);
+    const size_t points = (size_t)p->view.points;
+    const double b = sqrt(nek_oracle_dot(p, p->b, p->b)), limit = s->tolerance * b;
+    double *x = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
+    double *r = RT_NEW(double, points, RT_HOST);
+    rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
+    rt_copy(r, RT_HOST, s->r, s->space, points * sizeof(double));
+    double bad = (double)rt_count_nonfinite(x, points);
+    rt_comm_sum(&bad, 1);
+    rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
+    check_end(s, b, verdict);
+    rt_verdict_true(verdict, "as many iterations as with the reference preconditioner, or nearly",
+                    abs(s->done - target->iterations) <= 1 + share * (double)target->iterations);
+
+    s->residual = nek_true_residual(p, p->b, x, w);
+    const double rounding = nek_rounding_steps(p->view.n) * (s->done + 1.0) * RT_EPS;
+    const double size = target->eigen_max * target->norm;
+    rt_verdict_true(verdict, "true residual |b - Ax| within the tolerance",
+                    s->residual <= (1 + 1e-6) * limit + rounding * size);
+    for (size_t q = 0; q < points; q++)
+        w[q] -= r[q];
+    rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)",
+                     sqrt(nek_oracle_dot(p, w, w)) / size, rounding);
+    rt_verdict_check(verdict, "last of the history = |r|",
+                     fabs(sqrt(nek_oracle_dot(p, r, r)) - s->history[s->done]) / limit,
+                     (8 + nek_sum_steps(p->config)) * RT_EPS);
+    /* The Ritz value is a little above the least eigenvalue; both x have an error. */
+    const double error = nek_relative_difference(p, x, target->x);
+    rt_verdict_check(verdict, "|x - x_ref| / |x_ref|", error,
+                     2 * limit / (0.9 * target->eigen_min * target->norm) +
+                         rounding * target->eigen_max / target->eigen_min);
+    RT_FREE(x, RT_HOST);
+    RT_FREE(w, RT_HOST);
+    RT_FREE(r, RT_HOST);
+}

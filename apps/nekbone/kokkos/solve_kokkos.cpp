@@ -1,0 +1,249 @@
+/*
+ * solve_kokkos.cpp - the solve over the operator of `kokkos`, the preconditioner as Kokkos kernels.
+ *
+ * Idea: the text of boxes.h, an element per team and a point of the grid per index, as in
+ * `solve-cuda`. Advantage: portable, and the same order of operations. Price: on a CPU a team is one
+ * thread, and lines of a patch are what it vectorises, not rows.
+ */
+#include "config.h"
+#include "machine/kokkos.hpp"
+#include "../boxes.h"
+
+namespace
+{
+
+using Exec = rt_kokkos::Exec;
+using Policy = Kokkos::TeamPolicy<Exec>;
+using Member = Policy::member_type;
+using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<int64_t>>;
+
+/* A Kokkos team as boxes.h wants it. */
+struct Team {
+    const Member &of;
+    KOKKOS_INLINE_FUNCTION int member() const
+    {
+        return of.team_rank();
+    }
+    KOKKOS_INLINE_FUNCTION int size() const
+    {
+        return of.team_size();
+    }
+    KOKKOS_INLINE_FUNCTION void barrier() const
+    {
+        of.team_barrier();
+    }
+};
+
+/* Most bytes of scratch per team that are taken from fast memory; members of a team on a GPU. */
+constexpr size_t most_fast_scratch = 40 * 1024;
+constexpr int gpu_team = 128;
+
+/* Calls body(team, e, memory) for each element, with `values` floats of memory. */
+template <class Body> struct Elements {
+    int values, level;
+    Body body;
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &member) const
+    {
+        const Team team{member};
+        auto *memory = static_cast<float *>(
+            member.team_scratch(level).get_shmem(sizeof(float) * static_cast<size_t>(values)));
+        body(team, static_cast<int64_t>(member.league_rank()), memory);
+    }
+};
+
+template <class Body>
+void each_element(const char *name, const nek_view_t *view, int values, Body body)
+{
+    const size_t bytes = sizeof(float) * static_cast<size_t>(values);
+    const int level = bytes <= most_fast_scratch || rt_kokkos::on_host ? 0 : 1;
+    Policy policy(rt_kokkos::exec(), static_cast<int>(view->elements),
+                  rt_kokkos::on_host ? 1 : gpu_team);
+    policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
+    Kokkos::parallel_for(name, policy, Elements<Body>{values, level, body});
+}
+
+template <class Body> void each_node(const char *name, int64_t nodes, Body body)
+{
+    Kokkos::parallel_for(name, Range(rt_kokkos::exec(), 0, nodes), body);
+}
+
+void take(const nek_view_t *, const nek_level_view_t *level, double scale, const double *r,
+          float *r32)
+{
+    const nek_grid_t g = level->grid;
+    each_node(
+        "take", g.nodes, KOKKOS_LAMBDA(int64_t q) {
+            const int64_t at = nek_point_at_grid(&g, q);
+            r32[q] = at < 0 ? 0 : static_cast<float>(scale * r[at]);
+        });
+}
+
+void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r, float *boxes)
+{
+    const nek_level_view_t l = *level;
+    each_element(
+        "patches", view, nek_patch_shared(l.grid.patch),
+        KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
+            nek_patch_solve<NEK_MOST_PATCH>(team, l, l.grid.patch, e, r, boxes, memory);
+        });
+}
+
+void apply(const nek_view_t *view, const nek_level_view_t *level, const float *x, float *boxes)
+{
+    const nek_level_view_t l = *level;
+    each_element(
+        "operator FP32", view, nek_apply_shared(l.grid.n),
+        KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
+            nek_element_apply(team, l, l.grid.n, e, x, boxes, memory);
+        });
+}
+
+void restrict_(const nek_view_t *view, const nek_level_view_t *fine, const nek_level_view_t *coarse,
+               const float *r, float *boxes)
+{
+    const nek_level_view_t f = *fine, c = *coarse;
+    each_element(
+        "restrict", view, nek_transfer_shared(f.grid.n),
+        KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
+            nek_element_restrict(team, f, c, e, r, boxes, memory);
+        });
+}
+
+void prolong(const nek_view_t *view, const nek_level_view_t *coarse, const nek_level_view_t *fine,
+             const float *from, bool add, float *x)
+{
+    const nek_level_view_t f = *fine, c = *coarse;
+    each_element(
+        "prolong", view, nek_transfer_shared(f.grid.n),
+        KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
+            nek_element_prolong(team, c, f, e, from, add, x, memory);
+        });
+}
+
+void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t kind, const float *boxes,
+             float *sum)
+{
+    const nek_grid_t g = level->grid;
+    each_node(
+        "collect", g.nodes, KOKKOS_LAMBDA(int64_t q) { sum[q] = nek_collect(&g, kind, boxes, q); });
+}
+
+void axpby(const nek_view_t *, int64_t nodes, float a, const float *inverse, const float *x,
+           float b, float *y)
+{
+    each_node(
+        "axpby", nodes, KOKKOS_LAMBDA(int64_t q) {
+            y[q] = a * (inverse ? inverse[q] * x[q] : x[q]) + (b != 0 ? b * y[q] : 0);
+        });
+}
+
+void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
+{
+    nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
+        const float *d = c.work + (1 - turn) * c.grid.nodes;
+        float *next = c.work + turn * c.grid.nodes;
+        each_node(
+            "chebyshev", c.grid.nodes,
+            KOKKOS_LAMBDA(int64_t q) { nek_chebyshev_at(&c, q, first, a, b, d, r, x, next); });
+    });
+}
+
+void along(const nek_coarse_view_t &c, int d, bool to_modes, bool divide, const float *in,
+           float *out)
+{
+    each_node(
+        "tensor", c.grid.nodes, KOKKOS_LAMBDA(int64_t q) {
+            const float value = nek_modes_at(&c, d, to_modes, in, q);
+            out[q] = divide ? value / nek_eigen_at(&c, q) : value;
+        });
+}
+
+void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
+{
+    const nek_coarse_view_t c = *coarse;
+    float *a = c.work, *b = a + c.grid.nodes;
+    if (!c.modes[0]) {
+        chebyshev(c, r, x);
+        return;
+    }
+    along(c, 0, true, false, r, a);
+    along(c, 1, true, false, a, b);
+    along(c, 2, true, true, b, a);
+    along(c, 2, false, false, a, b);
+    along(c, 1, false, false, b, a);
+    along(c, 0, false, false, a, x);
+}
+
+double dot(const nek_view_t *view, const nek_level_view_t *level, const double *r, const float *z)
+{
+    const nek_grid_t g = level->grid;
+    const double *c = view->c;
+    double total = 0;
+    Kokkos::parallel_reduce(
+        "r.z", Range(rt_kokkos::exec(), 0, view->points),
+        KOKKOS_LAMBDA(int64_t q, double &sum) { sum += c[q] * r[q] * z[nek_grid_at_point(&g, q)]; },
+        total);
+    return total;
+}
+
+void update_p(const nek_view_t *view, const nek_level_view_t *level, double scale, const float *z,
+              double beta, double *p)
+{
+    const nek_grid_t g = level->grid;
+    each_node(
+        "update_p", view->points,
+        KOKKOS_LAMBDA(int64_t q) { p[q] = scale * z[nek_grid_at_point(&g, q)] + beta * p[q]; });
+}
+
+constexpr nek_precond_ops_t all_ops()
+{
+    nek_precond_ops_t o = {};
+    o.take = take;
+    o.schwarz = schwarz;
+    o.apply = apply;
+    o.restrict_ = restrict_;
+    o.prolong = prolong;
+    o.collect = collect;
+    o.axpby = axpby;
+    o.coarse = coarse;
+    o.dot = dot;
+    o.update_p = update_p;
+    return o;
+}
+
+constexpr nek_precond_ops_t ops = all_ops();
+
+constexpr nek_preconditioner_t preconditioner()
+{
+    nek_preconditioner_t p = {};
+    p.set_up = nek_single_set_up;
+    p.tear_down = nek_single_tear_down;
+    p.memory = nek_single_memory;
+    p.apply = nek_single_apply;
+    p.update_p = nek_single_update_p;
+    p.ops = &ops;
+    return p;
+}
+
+constexpr nek_preconditioner_t of_kokkos = preconditioner();
+
+void ax(const nek_view_t *view, const double *u, double *w)
+{
+    nek_kokkos.ax(view, u, w);
+}
+
+constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = {};
+    t.rung.precision = "FP64, preconditioner in FP32";
+    t.rung.reproducible = true;
+    t.rung.refuse = nek_refuse;
+    t.ax = ax;
+    t.vector = &nek_vector_kokkos;
+    t.preconditioner = &of_kokkos;
+    return t;
+}
+
+} // namespace
+
+extern "C" const nek_kernels_t nek_solve_kokkos = table();

@@ -1,0 +1,305 @@
+/*
+ * precond.c - the preconditioners over a rung's kernels, in FP32 inside the FP64 of CG.
+ *
+ * r is scaled by a power of two to about 1 before it is rounded, so that its values stay far from
+ * the ends of FP32's range, and z is scaled back. Vectors of a level, each on its grid:
+ *
+ *     r    what is left of the right-hand side      x    the level's answer
+ *     d    the last step                            t    a sum of boxes
+ *
+ * This file does not know about devices; the kernels are in nek_precond_ops_t.
+ */
+#include "config.h"
+#include "precond.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    nek_level_view_t view;
+    rt_halo_t *halo;
+    float *r, *x, *d, *t;
+    double largest;
+} level_t;
+
+typedef struct {
+    const nek_precond_ops_t *ops;
+    const nek_config_t *config;
+    int precond, count;
+    level_t level[NEK_MOST_LEVELS];
+    nek_coarse_view_t coarse;
+    float *boxes;
+    double scale;
+} data_t;
+
+/* --- operations on a level --- */
+
+static void exchange(const level_t *level, rt_halo_op_t op, float *x)
+{
+    const rt_field_t field = {x, RT_F32, 1, 1, 0};
+    if (level->halo)
+        rt_halo_do(level->halo, op, &field);
+}
+
+/* sum = sums of boxes, on all ranks */
+static void collect(const nek_solver_t *s, const level_t *level, nek_box_t kind, float *sum)
+{
+    const data_t *d = s->precond;
+    d->ops->collect(&s->view, &level->view, kind, d->boxes, sum);
+    exchange(level, RT_HALO_SUM, sum);
+}
+
+static void solve_patches(const nek_solver_t *s, const level_t *level, float *x)
+{
+    const data_t *d = s->precond;
+    d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
+    collect(s, level, NEK_PATCH, x);
+}
+
+/* r -= A d */
+static void subtract(const nek_solver_t *s, const level_t *level)
+{
+    const data_t *d = s->precond;
+    d->ops->apply(&s->view, &level->view, level->d, d->boxes);
+    collect(s, level, NEK_OWN_BOX, level->t);
+    d->ops->axpby(&s->view, level->view.grid.nodes, -1, NULL, level->t, 1, level->r);
+}
+
+/* r of the next level = J' r */
+static void restrict_to_next(const nek_solver_t *s, const level_t *level)
+{
+    const data_t *d = s->precond;
+    d->ops->restrict_(&s->view, &level->view, &level[1].view, level->r, d->boxes);
+    collect(s, level + 1, NEK_OWN_BOX, level[1].r);
+}
+
+/* x += Chebyshev's polynomial of the smoother, applied to r, whose last step is not yet subtracted
+ * from r; fresh: x was 0. */
+static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
+{
+    const data_t *data = s->precond;
+    const nek_precond_ops_t *ops = data->ops;
+    const int64_t nodes = level->view.grid.nodes;
+    const double most = 1.1 * level->largest, least = level->largest / data->config->interval;
+    const double middle = (most + least) / 2, half = (most - least) / 2;
+    double rho = half / middle, a = 1 / middle, b = 0;
+    for (int k = 0; k < data->config->order; k++) {
+        if (k > 0) {
+            const double next = 1 / (2 * middle / half - rho);
+            subtract(s, level);
+            a = 2 * next / half;
+            b = next * rho;
+            rho = next;
+        }
+        if (level->view.inverse) {
+            ops->axpby(&s->view, nodes, (float)a, level->view.inverse, level->r, (float)b,
+                       level->d);
+        } else {
+            solve_patches(s, level, level->t);
+            ops->axpby(&s->view, nodes, (float)a, NULL, level->t, (float)b, level->d);
+        }
+        ops->axpby(&s->view, nodes, 1, NULL, level->d, fresh && k == 0 ? 0 : 1, level->x);
+    }
+}
+
+/* --- the preconditioners --- */
+
+/* x of level 0 = the sum over the levels. */
+static void add_levels(const nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    const int last = d->count - 1;
+    for (int l = 0; l < last; l++) {
+        restrict_to_next(s, &d->level[l]);
+        solve_patches(s, &d->level[l], d->level[l].x);
+    }
+    d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
+    for (int l = last; l > 0; l--)
+        d->ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
+                        d->level[l - 1].x);
+}
+
+/* x of level 0 = a V-cycle. */
+static void cycle(const nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    const int last = d->count - 1;
+    for (int l = 0; l < last; l++) {
+        smooth(s, &d->level[l], true);
+        subtract(s, &d->level[l]);
+        restrict_to_next(s, &d->level[l]);
+    }
+    d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
+    for (int l = last - 1; l >= 0; l--) {
+        const level_t *level = &d->level[l];
+        d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, false, level->d);
+        d->ops->axpby(&s->view, level->view.grid.nodes, 1, NULL, level->d, 1, level->x);
+        subtract(s, level);
+        smooth(s, level, false);
+    }
+}
+
+double nek_single_apply(nek_solver_t *s, double norm, const double *r)
+{
+    data_t *d = s->precond;
+    const level_t *level = &d->level[0];
+    int exponent;
+    frexp(norm / sqrt((double)s->view.points * rt_comm_size()), &exponent);
+    d->scale = ldexp(1, norm > 0 ? -exponent : 0);
+    d->ops->take(&s->view, &level->view, d->scale, r, level->r);
+    exchange(level, RT_HALO_COPY, level->r);
+    if (d->precond == NEK_MULTIGRID)
+        cycle(s);
+    else
+        add_levels(s);
+    return d->ops->dot(&s->view, &level->view, r, level->x) / d->scale;
+}
+
+void nek_single_update_p(nek_solver_t *s, double beta, double *p)
+{
+    const data_t *d = s->precond;
+    d->ops->update_p(&s->view, &d->level[0].view, 1 / d->scale, d->level[0].x, beta, p);
+}
+
+/* --- a rung's copy of the levels --- */
+
+/* Returns a copy of x[n] in FP32 in the rung's space; NULL if x is NULL. */
+static float *rounded(const nek_solver_t *s, const double *x, size_t n)
+{
+    if (!x)
+        return NULL;
+    float *host = RT_NEW(float, n, RT_HOST);
+    for (size_t i = 0; i < n; i++)
+        host[i] = (float)x[i];
+    if (s->space == RT_HOST)
+        return host;
+    float *copy = rt_clone(host, n, sizeof *host, s->space);
+    RT_FREE(host, RT_HOST);
+    return copy;
+}
+
+static float *zeroed(const nek_solver_t *s, size_t n)
+{
+    float *x = RT_NEW(float, n, s->space);
+    rt_fill(x, s->space, 0, n * sizeof *x);
+    return x;
+}
+
+static void new_level(const nek_solver_t *s, const nek_level_t *from, bool smooths, level_t *to)
+{
+    const nek_config_t *config = s->problem->config;
+    const nek_grid_t *g = &from->grid;
+    const size_t elements = (size_t)config->local_elements, n = (size_t)g->n,
+                 patch = (size_t)g->patch, nodes = (size_t)g->nodes;
+    const bool multigrid = smooths && nek_precond(config, s->kernels) == NEK_MULTIGRID;
+    *to = (level_t){
+        .view = {.grid = *g,
+                 .lambda = (float)from->lambda,
+                 .S = rounded(s, from->S, elements * 3 * patch * patch),
+                 .eigen = rounded(s, from->eigen, elements * 3 * patch),
+                 .D = rounded(s, from->D, n * n),
+                 .G = multigrid ? rounded(s, from->G, elements * 6 * n * n * n) : NULL,
+                 .inverse = rounded(s, from->inverse, nodes),
+                 .J = rounded(s, from->J, from->J ? (size_t)from[-1].grid.n * n : 0)},
+        .halo = nek_grid_halo(config, g, s->problem->run->opt.transport, s->rung->kind, s->space),
+        .r = zeroed(s, nodes),
+        .x = zeroed(s, nodes),
+        .d = multigrid ? zeroed(s, nodes) : NULL,
+        .t = multigrid ? zeroed(s, nodes) : NULL,
+        .largest = from->largest};
+}
+
+static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_coarse_view_t *to)
+{
+    const nek_grid_t *g = &levels->level[levels->count - 1].grid;
+    const size_t nodes = (size_t)g->nodes;
+    const double most = levels->coarse_largest,
+                 least = most / ((double)levels->coarse_order * levels->coarse_order);
+    *to = (nek_coarse_view_t){.grid = *g,
+                              .stencil = rounded(s, levels->stencil, NEK_STENCIL * nodes),
+                              .inverse = rounded(s, levels->coarse_inverse, nodes),
+                              .largest = (float)most,
+                              .smallest = (float)least,
+                              .order = levels->coarse_order,
+                              .work = zeroed(s, 2 * nodes)};
+    for (int d = 0; d < 3; d++) {
+        const size_t m = (size_t)g->points[d];
+        to->modes[d] = rounded(s, levels->modes[d], m * m);
+        to->eigen[d] = rounded(s, levels->mode_eigen[d], m);
+    }
+}
+
+/* Returns the values of the largest set of boxes. */
+static size_t most_boxes(const nek_config_t *config)
+{
+    const size_t patch = (size_t)config->degree + 3;
+    return (size_t)config->local_elements * patch * patch * patch;
+}
+
+void nek_single_set_up(nek_solver_t *s)
+{
+    const nek_levels_t *levels = nek_levels(s->problem, s->kernels);
+    data_t *d = s->precond = RT_NEW(data_t, 1, RT_HOST);
+    memset(d, 0, sizeof *d);
+    d->ops = s->kernels->preconditioner->ops;
+    d->config = s->problem->config;
+    d->precond = levels->precond;
+    d->count = levels->count;
+    for (int l = 0; l < d->count; l++)
+        new_level(s, &levels->level[l], l < d->count - 1, &d->level[l]);
+    new_coarse(s, levels, &d->coarse);
+    d->boxes = RT_NEW(float, most_boxes(d->config), s->space);
+}
+
+void nek_single_tear_down(nek_solver_t *s)
+{
+    data_t *d = s->precond;
+    for (int l = 0; l < d->count; l++) {
+        level_t *level = &d->level[l];
+        const void *const arrays[] = {
+            level->view.S, level->view.eigen, level->view.D, level->view.G, level->view.inverse,
+            level->view.J, level->r,          level->x,      level->d,      level->t};
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+            rt_free((void *)arrays[i], s->space);
+        rt_halo_destroy(level->halo);
+    }
+    RT_FREE(d->coarse.stencil, s->space);
+    RT_FREE(d->coarse.inverse, s->space);
+    RT_FREE(d->coarse.work, s->space);
+    for (int k = 0; k < 3; k++) {
+        RT_FREE(d->coarse.modes[k], s->space);
+        RT_FREE(d->coarse.eigen[k], s->space);
+    }
+    RT_FREE(d->boxes, s->space);
+    RT_FREE(s->precond, RT_HOST);
+}
+
+/* Counts floats; halos of several ranks come on top. */
+void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
+{
+    const int precond = nek_precond(config, NULL) == NEK_MULTIGRID ? NEK_MULTIGRID : NEK_SCHWARZ;
+    const bool multigrid = precond == NEK_MULTIGRID;
+    const bool jacobi = multigrid && config->smoother == NEK_SMOOTH_JACOBI;
+    const double elements = (double)config->local_elements;
+    int degree[NEK_MOST_LEVELS];
+    rt_text_t why;
+    const int count = nek_level_degrees(config, precond, degree, &why);
+    double floats = (double)most_boxes(config);
+    for (int l = 0; l < count; l++) {
+        const nek_grid_t g = nek_grid_of(config, degree[l]);
+        const double nodes = (double)g.nodes, n = g.n, patch = g.patch;
+        floats += n * n + 2 * nodes;
+        if (l == count - 1)
+            floats += 2 * nodes +
+                      (config->coarse == NEK_COARSE_CHEBYSHEV ? (NEK_STENCIL + 1) * nodes : 0);
+        else
+            floats += (jacobi ? nodes : elements * 3 * patch * (patch + 1)) +
+                      multigrid * (2 * nodes + elements * 6 * n * n * n);
+        if (rt_comm_size() > 1) {
+            const int64_t shared = nek_grid_shared(config, &g, NULL, NULL, NULL);
+            bytes[space] += (double)rt_halo_predict(0, shared, 1, space);
+            if (space == RT_DEVICE)
+                bytes[RT_PINNED] += (double)rt_halo_predict(0, shared, 1, RT_PINNED);
+        }
+    }
+    bytes[space] += sizeof(float) * floats;
+}

@@ -1,0 +1,197 @@
+/*
+ * precond.h - preconditioners by levels of polynomial degree: element Schwarz and multigrid.
+ *
+ * A level has polynomials of one degree N on the elements of the mesh. Its fields are on a grid: each
+ * point of this rank once, x fastest, with a ring of one more point around them. Those of the ring
+ * belong to the neighbours' elements; beyond the boundary of the box they are 0. Level 0 has the
+ * degree of the problem, the last one degree 1.
+ *
+ *   schwarz     z = sum over levels of P_l F_l R_l r. F is the element-wise overlapping Schwarz
+ *               method: the box of an element and one more layer of points, on which the operator
+ *               is taken as that of a straight box of the element's mean edges, so that its inverse
+ *               is three small matrices and a division (fast diagonalisation: Lynch, Rice and
+ *               Thomas 1964; Fischer and Lottes 2005). At degree 1 a solver of the whole mesh is in
+ *               its place.
+ *   multigrid   a V-cycle over the levels. Chebyshev's polynomial accelerates F, or the inverse of
+ *               the diagonal, before and after the next level.
+ *
+ * Both are linear, symmetric and positive. R is the transpose of P, interpolation at the points.
+ *
+ * The shift lambda is not the mass matrix, so it has no fast diagonalisation. On functions that are
+ * smooth in an element, lambda is lambda N^3 / volume times the mass matrix, which has one.
+ *
+ * nek_levels_t is what all rungs share, in FP64 on the host. nek_precond_t is a rung's copy of it in
+ * FP32 and the vectors (precond.c); kernels work on its grids through nek_precond_ops_t.
+ */
+#ifndef NEK_PRECOND_H
+#define NEK_PRECOND_H
+
+#include "nekbone.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- the grid of a level --- */
+
+typedef struct {
+    int degree, n, patch; /* n = degree + 1 points of an element, patch = n + 2 with overlap */
+    int points[3];        /* of the grid, with the ring */
+    int local[3];         /* elements of this rank */
+    int origin[3];        /* of this rank's first element in the grid, in elements; 0, but for the
+                             last level, whose grid has all elements of the mesh on every rank */
+    int low[3], high[3];  /* 1: the grid begins, or ends, at the boundary of the box */
+    int64_t nodes;        /* product of points */
+} nek_grid_t;
+
+/* Boxes of an element: its n^3 own points, or patch^3 with overlap. A box begins at `ring` points
+ * from the grid's first. */
+typedef enum { NEK_OWN_BOX, NEK_PATCH } nek_box_t;
+
+enum { NEK_STENCIL = 27, NEK_MOST_PATCH = NEK_MAX_N + 2 };
+
+/* --- levels.c, fdm.c: what a preconditioner knows, made once for a problem; host, FP64 --- */
+
+typedef struct {
+    nek_grid_t grid;
+    double *S;       /* [elements][3][patch point][mode] modes of a patch along x, y, z, times the
+                       weight of the point, 1 / sqrt(patches that have it); 0 beyond the patch */
+    double *eigen;   /* [elements][3][patch] their eigenvalues; those along x with the shift */
+    double *D, *G;   /* as in nek_view_t, on this level; G NULL where no operator is needed */
+    double *inverse; /* [nodes] 1 / diagonal, for Jacobi's smoother; NULL */
+    double *J;       /* [n of the finer level][n]: this level's polynomials at the finer points */
+    double lambda;
+    double largest;  /* eigenvalue of the smoother times the operator, for multigrid */
+    rt_halo_t *halo; /* of host grids in FP64; NULL on one rank */
+} nek_level_t;
+
+typedef struct nek_levels {
+    const nek_config_t *config;
+    int precond, count;
+    nek_level_t level[NEK_MOST_LEVELS];
+    /* The operator of degree 1: [27][nodes], 0 at the boundary; [nodes] 1 / diagonal */
+    double *stencil, *coarse_inverse;
+    double coarse_largest; /* bound of the eigenvalues of the inverse diagonal times the operator */
+    int coarse_order;
+    double *modes[3], *mode_eigen[3]; /* --coarse tensor: [E + 3][E + 3] point, mode; [E + 3] */
+    double seconds;                   /* that it took to make it */
+} nek_levels_t;
+
+/* Returns the preconditioner of a rung: config's, with auto resolved. */
+int nek_precond(const nek_config_t *config, const nek_kernels_t *kernels);
+/* Returns the degrees of the levels, finest first; the answer is their number. 0: `why` says what is
+ * wrong with --levels. */
+int nek_level_degrees(const nek_config_t *config, int precond, int degree[NEK_MOST_LEVELS],
+                      rt_text_t *why);
+/* Makes the levels for schwarz or multigrid; G are the problem's factors, which must stay.
+ * Collective. */
+nek_levels_t *nek_levels_new(const nek_config_t *config, int precond, double *G,
+                             const char *transport);
+/* Sets `largest` of the levels, for multigrid. Collective. cpu/solve_reference.c */
+void nek_find_largest(nek_levels_t *levels);
+void nek_levels_destroy(nek_levels_t *levels);
+/* Makes a halo of a level's grid: sums complete points that several ranks have, copies bring the
+ * ring. NULL on one rank. Collective. */
+rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, const char *transport,
+                         rt_kind_t kind, rt_space_t space);
+/* Returns the grid of a level. */
+nek_grid_t nek_grid_of(const nek_config_t *config, int degree);
+/* Returns the bytes of the levels, on this rank's host. */
+double nek_levels_memory(const nek_config_t *config, int precond);
+/* Returns the halos' entries of this rank on a level: with copies on other ranks, those counted. */
+int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int64_t *index,
+                        int64_t *gid, uint8_t *owner);
+
+/* Computes eigenvalues and orthonormal eigenvectors (columns of V[m][m]) of the symmetric A[m][m],
+ * which is overwritten, by Jacobi's rotations. */
+void nek_symmetric_eigen(int m, double *A, double *eigen, double *V);
+/* Fills S and eigen of all elements of a level, and of the whole box (modes); lengths[3][local + 2
+ * each way] are the mean edges of the elements and their neighbours. */
+double *nek_edge_lengths(const nek_config_t *config);
+void nek_fill_patches(const nek_config_t *config, const double *lengths, nek_level_t *level);
+void nek_fill_modes(const nek_config_t *config, const double *lengths, nek_levels_t *levels);
+
+/* --- kernels --- */
+
+/* What kernels see of a level; arrays in the rung's space, FP32. */
+typedef struct {
+    nek_grid_t grid;
+    float lambda;
+    const float *S, *eigen, *D, *G, *inverse, *J;
+} nek_level_view_t;
+
+typedef struct {
+    nek_grid_t grid;
+    const float *stencil, *inverse; /* chebyshev */
+    float largest, smallest;        /* ends of the interval */
+    int order;
+    const float *modes[3], *eigen[3]; /* tensor; NULL */
+    float *work;                      /* [3][nodes] */
+} nek_coarse_view_t;
+
+/* Arrays are in the rung's space. Grids are whole, ring included. Each function returns when its
+ * work is done, or is on the rung's stream. */
+typedef struct {
+    /* r32 = scale r on own points, 0 in the ring. */
+    void (*take)(const nek_view_t *view, const nek_level_view_t *level, double scale,
+                 const double *r, float *r32);
+    /* box of each element [elements][patch^3] = S (S' r / sum of eigenvalues) */
+    void (*schwarz)(const nek_view_t *view, const nek_level_view_t *level, const float *r,
+                    float *boxes);
+    /* box of each element [elements][n^3] = D' G D x + its share of lambda x */
+    void (*apply)(const nek_view_t *view, const nek_level_view_t *level, const float *x,
+                  float *boxes);
+    /* box of each element [elements][coarse n^3] = its share of J' r */
+    void (*restrict_)(const nek_view_t *view, const nek_level_view_t *fine,
+                      const nek_level_view_t *coarse, const float *r, float *boxes);
+    /* x += J (coarse x) on own points; add false: x = */
+    void (*prolong)(const nek_view_t *view, const nek_level_view_t *coarse,
+                    const nek_level_view_t *fine, const float *from, bool add, float *x);
+    /* sum = the sum of the boxes at each point of the grid, 0 on the boundary of the box */
+    void (*collect)(const nek_view_t *view, const nek_level_view_t *level, nek_box_t kind,
+                    const float *boxes, float *sum);
+    /* y = a x + b y, times the inverse diagonal if `inverse`; b 0: y is not read */
+    void (*axpby)(const nek_view_t *view, int64_t nodes, float a, const float *inverse,
+                  const float *x, float b, float *y);
+    /* x = coarse solve of r, which it may overwrite */
+    void (*coarse)(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x);
+    /* Returns this rank's sum c r z, r on stored points, z on the grid of level 0. */
+    double (*dot)(const nek_view_t *view, const nek_level_view_t *level, const double *r,
+                  const float *z);
+    /* p = scale z + beta p */
+    void (*update_p)(const nek_view_t *view, const nek_level_view_t *level, double scale,
+                     const float *z, double beta, double *p);
+} nek_precond_ops_t;
+
+/* What CG sees of a preconditioner. */
+struct nek_preconditioner {
+    void (*set_up)(nek_solver_t *s);
+    void (*tear_down)(nek_solver_t *s);
+    /* Adds the bytes on this rank, arrays in `space`, without those of the levels. */
+    void (*memory)(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
+    /* Makes z = B r, which the preconditioner keeps; returns this rank's sum c r z. norm: |r| */
+    double (*apply)(nek_solver_t *s, double norm, const double *r);
+    /* p = z + beta p with that z */
+    void (*update_p)(nek_solver_t *s, double beta, double *p);
+    const nek_precond_ops_t *ops; /* NULL for the reference */
+};
+
+/* precond.c: functions of all rungs but the reference */
+void nek_single_set_up(nek_solver_t *s);
+void nek_single_tear_down(nek_solver_t *s);
+void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
+double nek_single_apply(nek_solver_t *s, double norm, const double *r);
+void nek_single_update_p(nek_solver_t *s, double beta, double *p);
+#define NEK_PRECOND_SINGLE(ops_)                                                                 \
+    {                                                                                            \
+        .set_up = nek_single_set_up, .tear_down = nek_single_tear_down,                          \
+        .memory = nek_single_memory, .apply = nek_single_apply, .update_p = nek_single_update_p, \
+        .ops = ops_                                                                              \
+    }
+
+extern const nek_preconditioner_t nek_precond_reference;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,273 @@
+/*
+ * test_precond.c - tests the preconditioners of the ladder `solve`.
+ *
+ * Iterations are compared with a study of the same methods in another language (NumPy): random
+ * right-hand sides, relative residual 1e-8, Dirichlet conditions, lambda = 0, degree 9. All else
+ * that can be exact is compared with what it must be.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nek_test.h"
+#include "apps/nekbone/boxes.h"
+
+static const rt_rung_t *rung_of(const char *name)
+{
+    return rt_ladder_find(nek_ladder, NEK_RUNGS, name);
+}
+
+static int iterations(const char *settings, const char *rung)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, settings);
+    nek_solver_t *s = nek_solver_new(t.problem, rung_of(rung));
+    nek_solve(s);
+    const int done = s->done;
+    nek_solver_destroy(s);
+    nek_test_destroy(&t);
+    return done;
+}
+
+/* Catches anything that makes a preconditioner weaker and leaves it one: a weight, a level, an
+ * interval. */
+static void check_iterations(void)
+{
+    static const struct {
+        const char *method;
+        bool longer;                 /* only in the long form */
+        int box[2], def[2], str8[2]; /* by 4^3 and 8^3 elements; 0: not in the study */
+    } study[] = {
+        {"precond=schwarz", false, {16, 16}, {25, 26}, {26, 30}},
+        {"precond=multigrid", false, {7, 7}, {11, 11}, {11, 12}},
+        {"precond=multigrid smoother=jacobi order=3", false, {9, 9}, {12, 12}, {23, 26}},
+        {"precond=multigrid order=2", true, {8, 8}, {8, 0}, {8, 8}},
+        {"precond=schwarz levels=9-1", true, {22, 23}, {30, 30}, {33, 44}},
+        {"precond=schwarz coarse=tensor", true, {16, 16}, {25, 26}, {26, 30}},
+    };
+    const char *longer = getenv("RT_CHECK_LONG");
+    const int sizes = longer && *longer && strcmp(longer, "0") != 0 ? 2 : 1;
+    for (size_t i = 0; i < sizeof study / sizeof *study; i++)
+        for (int size = 0; size < sizes && sizes > study[i].longer; size++) {
+            static const char *const mesh[] = {"", "ripple=0.3", "stretch=8"};
+            const int want[] = {study[i].box[size], study[i].def[size], study[i].str8[size]};
+            for (int m = 0; m < 3; m++) {
+                char settings[200];
+                snprintf(settings, sizeof settings, "elements=%d lambda=0 %s %s", size ? 8 : 4,
+                         study[i].method, mesh[m]);
+                const int got = iterations(settings, "solve-cpu");
+                CHECK(want[m] == 0 || abs(got - want[m]) <= 1);
+                if (want[m] != 0 && abs(got - want[m]) > 1)
+                    printf("%s: %d iterations, the study has %d\n", settings, got, want[m]);
+            }
+        }
+}
+
+/* Verifies every rung on every kind of problem: degrees with and without a level between, one
+ * element, one layer of elements, lambda, and the plain preconditioners. */
+static void check_problems(void)
+{
+    static const char *const problems[] = {
+        "elements=3x2x4 degree=7 precond=schwarz ripple=0.3",
+        "elements=3x2x4 degree=7 precond=multigrid ripple=0.3 lambda=0",
+        "elements=2x3x2 degree=6 precond=multigrid smoother=jacobi order=2 interval=20 deform=0.2",
+        "elements=3x3x3 degree=2 precond=schwarz lambda=0",
+        "elements=3x4x3 degree=2 precond=multigrid ripple=0.2",
+        "elements=4x3x3 degree=1 precond=schwarz lambda=0",
+        "elements=4x5x3 degree=1 precond=multigrid coarse=tensor stretch=3",
+        "elements=1x1x1 degree=5 precond=schwarz",
+        "elements=5x1x2 degree=4 precond=schwarz coarse=tensor stretch=5 lambda=3",
+        "elements=3x3x3 degree=5 precond=schwarz levels=5-4-3-2-1 coarse-order=3",
+        "elements=2x2x2 degree=17 precond=schwarz tolerance=1e-4",
+        "elements=2x1x2 degree=18 precond=multigrid tolerance=1e-4",
+        "elements=2x2x2 degree=23 precond=schwarz levels=23-1 tolerance=1e-2",
+    };
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        nek_test_t t;
+        nek_test_new(&t, &nek_app, problems[i]);
+        for (int r = 0; r < NEK_RUNGS; r++) {
+            rt_outcome_t out;
+            if (!app_test_can_run(&t.run, &nek_ladder[r]))
+                continue;
+            CHECK_TEXT(nek_ladder[r].ladder, "solve");
+            rt_run_rung(&t.run, t.problem, &nek_ladder[r], NULL, &out, NULL);
+            CHECK(out.verdict.valid);
+            if (out.verdict.valid)
+                continue;
+            printf("%s, %s:\n", nek_ladder[r].name, problems[i]);
+            rt_verdict_print(&out.verdict, stdout);
+        }
+        nek_test_destroy(&t);
+    }
+}
+
+/* The reference in FP64 is symmetric and linear to rounding, far below what FP32 allows. */
+static void check_symmetry(const char *settings)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, settings);
+    nek_solver_t *s = nek_solver_new(t.problem, rung_of("solve-reference"));
+    const size_t points = (size_t)t.config->points;
+    double *z = RT_NEW(double, points, RT_HOST), yz = 0, xz = 0, xx = 0, zz = 0;
+    nek_random_field(t.config, 5, s->p);
+    nek_random_field(t.config, 6, s->w);
+    const double positive = s->kernels->preconditioner->apply(s, 1, s->p);
+    memcpy(z, s->z, points * sizeof *z);
+    s->kernels->preconditioner->apply(s, 1, s->w);
+    for (size_t q = 0; q < points; q++) {
+        const double c = s->view.c[q];
+        yz += c * s->w[q] * z[q];
+        xz += c * s->p[q] * s->z[q];
+        xx += c * s->p[q] * s->p[q];
+        zz += c * s->z[q] * s->z[q];
+    }
+    CHECK(positive > 0);
+    CHECK(fabs(yz - xz) <= 1e-14 * sqrt(xx * zz));
+    RT_FREE(z, RT_HOST);
+    nek_solver_destroy(s);
+    nek_test_destroy(&t);
+}
+
+/* One element with Dirichlet conditions all around: its patch is the whole problem, and fast
+ * diagonalisation solves it exactly. */
+static void check_one_element(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=1 degree=9 lambda=0 precond=schwarz levels=9-1");
+    nek_solver_t *s = nek_solver_new(t.problem, rung_of("solve-reference"));
+    nek_solve(s);
+    CHECK(s->done == 1 && s->history[1] <= 1e-12 * s->history[0]);
+    nek_solver_destroy(s);
+    nek_test_destroy(&t);
+}
+
+/* Interpolation of a level's polynomials is exact. */
+static void check_interpolation(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=2 degree=9 precond=schwarz levels=9-6-3-1");
+    const nek_levels_t *levels = nek_levels(t.problem, &nek_solve_reference);
+    for (int l = 1; l < levels->count; l++) {
+        const int n = levels->level[l - 1].grid.n, c = levels->level[l].grid.n;
+        double y[NEK_MAX_N], x[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
+        nek_gll(n, y, w, D);
+        nek_gll(c, x, w, D);
+        for (int power = 0; power < c; power++)
+            for (int i = 0; i < n; i++) {
+                double sum = 0;
+                for (int k = 0; k < c; k++)
+                    sum += levels->level[l].J[i * c + k] * pow(x[k], power);
+                CHECK(fabs(sum - pow(y[i], power)) <= 1e-13);
+            }
+    }
+    nek_test_destroy(&t);
+}
+
+/* On a box that is not bent the stencil of degree 1 times the tensor solution gives back the
+ * right-hand side, and rows of the stencil off the boundary add up to lambda's share. */
+static void check_coarse(const char *settings)
+{
+    char with_tensor[200];
+    nek_test_t t, u;
+    snprintf(with_tensor, sizeof with_tensor, "%s coarse=tensor", settings);
+    nek_test_new(&t, &nek_app, settings);
+    nek_test_new(&u, &nek_app, with_tensor);
+    const nek_levels_t *stencil = nek_levels(t.problem, &nek_solve_reference),
+                       *tensor = nek_levels(u.problem, &nek_solve_reference);
+    const nek_grid_t *g = &stencil->level[stencil->count - 1].grid;
+    const int64_t X = g->points[0], Y = g->points[1];
+    double *x = RT_NEW(double, (size_t)g->nodes, RT_HOST), most = 0;
+    /* one mode of the box, which the stencil must multiply by its sum of eigenvalues */
+    const int m[3] = {1, 0, 1};
+    double eigen = 0, B[3];
+    for (int64_t q = 0; q < g->nodes; q++) {
+        const int64_t in[3] = {q % X, q / X % Y, q / (X * Y)};
+        x[q] = 1;
+        for (int d = 0; d < 3; d++)
+            x[q] *= tensor->modes[d][in[d] * g->points[d] + m[d]];
+    }
+    for (int d = 0; d < 3; d++)
+        eigen += tensor->mode_eigen[d][m[d]];
+    for (int64_t q = 0; q < g->nodes; q++) {
+        const int64_t in[3] = {q % X, q / X % Y, q / (X * Y)};
+        double sum = 0, mass = 1;
+        if (!nek_grid_is_inside(g, q))
+            continue;
+        for (int s = 0; s < NEK_STENCIL; s++)
+            sum += stencil->stencil[s * g->nodes + q] *
+                   x[q + s % 3 - 1 + (s / 3 % 3 - 1) * X + (s / 9 - 1) * X * Y];
+        for (int d = 0; d < 3; d++) { /* V V' = M^-1 */
+            double inverse = 0;
+            for (int k = 0; k < g->points[d]; k++)
+                inverse += pow(tensor->modes[d][in[d] * g->points[d] + k], 2);
+            B[d] = 1 / inverse;
+            mass *= B[d];
+        }
+        most = fmax(most, fabs(sum - eigen * mass * x[q]));
+    }
+    CHECK(most <= 1e-13);
+    RT_FREE(x, RT_HOST);
+    nek_test_destroy(&t);
+    nek_test_destroy(&u);
+}
+
+/* Layers that grow by nek_growth fill the box, and the first is as thin as was asked. */
+static void check_stretch(void)
+{
+    for (int64_t layers = 2; layers <= 64; layers *= 2)
+        for (double stretch = 1.5; stretch < 100; stretch *= 4) {
+            const double growth = nek_growth(layers, stretch);
+            double sum = 0;
+            for (int64_t k = 0; k < layers; k++)
+                sum += 2 / stretch * pow(growth, (double)k);
+            CHECK(growth > 1 && fabs(sum - 2 * (double)layers) <= 1e-9 * (double)layers);
+        }
+}
+
+/* The predicted memory of a whole run, as in test_solve.c. */
+static void check_memory(const char *settings)
+{
+    rt_run_t run;
+    rt_run_init(&run, &nek_app, settings);
+    run.opt.seconds = 0;
+    run.opt.quiet = true;
+    for (int r = 0; r < NEK_RUNGS; r++) {
+        rt_outcome_t out;
+        if (!app_test_can_run(&run, &nek_ladder[r]))
+            continue;
+        rt_mem_reset_high_water();
+        void *problem = rt_problem_new(&run);
+        rt_run_rung(&run, problem, &nek_ladder[r], NULL, &out, NULL);
+        nek_problem_destroy(problem);
+        for (int s = 0; s < RT_SPACES; s++) {
+            const double ratio = out.high_water[s] / out.predicted[s];
+            const bool large = out.predicted[s] > 1 << 19;
+            CHECK(!large || (ratio >= 0.95 && ratio <= 1.05));
+            if (large && !(ratio >= 0.95 && ratio <= 1.05))
+                printf("%s, %s, %s: %.0f bytes used, %.0f predicted\n", nek_ladder[r].name,
+                       settings, rt_space_name((rt_space_t)s), out.high_water[s], out.predicted[s]);
+            CHECK(rt_mem_used((rt_space_t)s) == 0);
+        }
+    }
+    rt_run_destroy(&run);
+}
+
+int main(int argc, char **argv)
+{
+    app_test_start_on(1, "test_precond", &argc, &argv);
+    check_interpolation();
+    check_stretch();
+    check_one_element();
+    check_coarse("elements=4x3x5 degree=5 precond=schwarz lambda=0");
+    check_coarse("elements=4x3x5 degree=5 precond=schwarz lambda=0.7");
+    check_coarse("elements=3x4x6 degree=3 precond=schwarz stretch=6 lambda=0");
+    check_symmetry("elements=3x4x3 degree=7 precond=schwarz ripple=0.3 lambda=0");
+    check_symmetry("elements=3x4x3 degree=6 precond=multigrid order=2 ripple=0.2");
+    check_symmetry("elements=3x2x3 degree=5 precond=multigrid smoother=jacobi coarse=tensor");
+    check_problems();
+    check_iterations();
+    check_memory("elements=4x4x4 degree=9 precond=schwarz lambda=0 tolerance=1e-3");
+    check_memory("elements=4x4x4 degree=7 precond=multigrid coarse=tensor tolerance=1e-3");
+    check_memory("elements=5x4x4 degree=6 precond=multigrid smoother=jacobi tolerance=1e-3");
+    return app_test_stop(check_done());
+}
