@@ -163,7 +163,7 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const nek_kernels_t *kernels = nek_kernels(rung);
     const bool jacobi = config->precond == NEK_JACOBI;
     const double P = stored_points(config), S = shared_points(config);
-    if (strcmp(rung->ladder, "solve") == 0) {
+    if (rung->ladder && strcmp(rung->ladder, "solve") == 0) {
         solve_work(config, rung, 1, 1, work);
         return;
     }

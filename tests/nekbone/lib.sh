@@ -9,18 +9,18 @@ history()
     awk '/"residual_history": \[/ { on = 1; next } /\]/ { on = 0 } on { gsub(/[ ,]/, ""); print }' "$1"
 }
 
-# same_history A B POINTS N: checks that two runs differ by rounding errors only, which grow with the
+# same_history A B POINTS N [EPS]: checks that two runs differ by rounding errors only, which grow with the
 # iterations: (k + 1) eps ((4 n + 8) sqrt(kappa) + 2 (64 + 2 sqrt(points))), kappa = 1000, as in
-# verify.c. Catches anything that depends on how the mesh is divided.
+# verify.c; eps is that of FP64 unless given. Catches anything that depends on how the mesh is divided.
 same_history()
 {
     history "$1" >a.txt
     history "$2" >b.txt
-    paste a.txt b.txt | awk -v points="$3" -v n="$4" '
+    paste a.txt b.txt | awk -v points="$3" -v n="$4" -v eps="${5:-1.11e-16}" '
         NF != 2 { print "histories of different length"; bad = 1; exit }
         {
             d = $1 - $2
-            bound = NR * 1.11e-16 * ((4 * n + 8) * sqrt(1000) + 2 * (64 + 2 * sqrt(points)))
+            bound = NR * eps * ((4 * n + 8) * sqrt(1000) + 2 * (64 + 2 * sqrt(points)))
             e = (d < 0 ? -d : d) / ($1 * bound)
             if (!(e <= most)) most = e
         }

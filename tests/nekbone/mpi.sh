@@ -5,14 +5,14 @@ why=$(have_mpi) || skip "$why"
 problem="--device cpu --elements 4x4x4 --degree 5 --deform 0.2 --iterations 40 --seconds 0"
 points=$((64 * 6 * 6 * 6))
 
-# ranks COUNT BOX RUNG: compares that box of ranks with one rank.
+# ranks COUNT BOX RUNG [EPS]: compares that box of ranks with one rank.
 ranks()
 {
     name=$3-$2
     valid "$name" $mpirun -n "$1" "$nekbone" $problem --threads 1 --ranks "$2" --rung "$3" \
         --json "$name.json" || return
     grep -q "ranks $2," "$name.out" || fail "$name: not on $2 ranks"
-    same_history one.json "$name.json" $points 6
+    same_history one.json "$name.json" $points 6 "${4:-}"
 }
 
 valid one "$nekbone" $problem --rung jammed --json one.json
@@ -29,7 +29,17 @@ problem="$problem --precond jacobi" # each rank has a part of the diagonal
 valid one-jacobi "$nekbone" $problem --rung jammed --json one.json
 ranks 2 1x2x1 vector
 
+# The ladder solve: grids with rings of the neighbours' points, and every rank has all of degree 1. 6e-8: that of FP32.
+problem="--device cpu --elements 4x4x4 --degree 5 --ripple 0.2 --lambda 0 --seconds 0"
+valid one-solve "$nekbone" $problem --rung solve-reference --json one.json
+ranks 2 2x1x1 solve-reference
+ranks 4 1x2x2 solve-cpu 6e-8
+problem="$problem --precond multigrid --coarse tensor"
+valid one-multigrid "$nekbone" $problem --rung solve-cpu --json one.json
+ranks 2 1x1x2 solve-cpu 6e-8
+
 mutants_on_two_ranks nekbone_mutants
+mutants_on_two_ranks nekbone_solve_mutants
 
 refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --device cpu --elements 3x3x3 --degree 2
 refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --device cpu --ranks 3x1x1

@@ -38,7 +38,7 @@ CLASSES = (  # the first that fits; * matches slashes too
     (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*~')),
     ('rungs', ('apps/*/cpu/*', 'apps/*/cuda/*', 'apps/*/kokkos/*', 'apps/*/openacc/*', 'apps/*/peers/*',
                'apps/*/ladder.def', 'apps/*/kernel.h', 'apps/*.hpp', 'apps/*/precond.c', 'apps/*/patch*',
-               'apps/*/parity.h', 'apps/*/node.h', 'apps/*/baseline.h', 'apps/*/box.c')),
+               'apps/*/parity.h', 'apps/*/node.h', 'apps/*/boxes.h', 'apps/*/baseline.h', 'apps/*/box.c')),
     ('protected', ('apps/*.c',)),  # the problem, the solvers' loops, the work models
     ('glue', ('apps/*.h', 'apps/*/local.mk', 'common/machine/*', 'common/halo/*', 'common/tune/*', 'common/base/mem.*',
               'common/local.mk', 'm4/*') + TOP + GENERATED),

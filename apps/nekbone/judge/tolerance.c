@@ -231,8 +231,8 @@ static void check_end(const nek_solver_t *s, double b, rt_verdict_t *verdict)
 
 void nek_check_tolerance_after(nek_solver_t *s, rt_verdict_t *verdict)
 {
-    /* Rounding changes long histories by more than an iteration. */
-    const double share = 0.05;
+    /* FP32 cost 12 % more iterations where elements almost fold (49 became 55), else one at most. */
+    const double share = 0.15;
     nek_problem_t *p = s->problem;
     const nek_target_t *target = nek_target(p);
     const size_t points = (size_t)p->view.points;
