@@ -104,32 +104,66 @@ NEK_ANYWHERE float nek_collect(const nek_grid_t *g, nek_box_t kind, const float 
     return sum;
 }
 
-/* --- small products --- */
+/* --- small products, P values each --- */
 
-/* Computes out[m] = sum_l M[l][m] in[l]: the values of modes. */
-#define NEK_TO_MODES(P, M, in, out)                         \
-    do {                                                    \
-        NEK_UNROLL                                          \
-        for (int m_ = 0; m_ < (P); m_++)                    \
-            (out)[m_] = 0;                                  \
-        NEK_UNROLL                                          \
-        for (int l_ = 0; l_ < (P); l_++) {                  \
-            NEK_UNROLL                                      \
-            for (int m_ = 0; m_ < (P); m_++)                \
-                (out)[m_] += (M)[l_ * (P) + m_] * (in)[l_]; \
-        }                                                   \
-    } while (0)
-/* Computes out[l] = sum_m M[l][m] in[m]: the values at points. */
-#define NEK_TO_POINTS(P, M, in, out)                        \
-    do {                                                    \
-        NEK_UNROLL                                          \
-        for (int l_ = 0; l_ < (P); l_++) {                  \
-            (out)[l_] = 0;                                  \
-            NEK_UNROLL                                      \
-            for (int m_ = 0; m_ < (P); m_++)                \
-                (out)[l_] += (M)[l_ * (P) + m_] * (in)[m_]; \
-        }                                                   \
-    } while (0)
+/* Loads a row of a matrix; on a GPU in pieces of 16 or 8 bytes where its length allows it, because
+ * a row is read for every value of a line. The matrix begins at a multiple of 16 bytes. */
+NEK_ANYWHERE void nek_load_row(int P, const float *M, float *row)
+{
+#ifdef __CUDA_ARCH__
+    if (P % 4 == 0) {
+        NEK_UNROLL
+        for (int v = 0; v < P / 4; v++) {
+            const float4 of = reinterpret_cast<const float4 *>(M)[v];
+            row[4 * v] = of.x;
+            row[4 * v + 1] = of.y;
+            row[4 * v + 2] = of.z;
+            row[4 * v + 3] = of.w;
+        }
+        return;
+    }
+    if (P % 2 == 0) {
+        NEK_UNROLL
+        for (int v = 0; v < P / 2; v++) {
+            const float2 of = reinterpret_cast<const float2 *>(M)[v];
+            row[2 * v] = of.x;
+            row[2 * v + 1] = of.y;
+        }
+        return;
+    }
+#endif
+    NEK_UNROLL
+    for (int m = 0; m < P; m++)
+        row[m] = M[m];
+}
+
+/* Computes out[m] = sum_l M[l][m] in[l], the values of modes; row is room for P values. */
+NEK_ANYWHERE void nek_to_modes(int P, const float *M, const float *in, float *row, float *out)
+{
+    NEK_UNROLL
+    for (int m = 0; m < P; m++)
+        out[m] = 0;
+    NEK_UNROLL
+    for (int l = 0; l < P; l++) {
+        nek_load_row(P, M + l * P, row);
+        NEK_UNROLL
+        for (int m = 0; m < P; m++)
+            out[m] += row[m] * in[l];
+    }
+}
+
+/* Computes out[l] = sum_m M[l][m] in[m], the values at points. */
+NEK_ANYWHERE void nek_to_points(int P, const float *M, const float *in, float *row, float *out)
+{
+    NEK_UNROLL
+    for (int l = 0; l < P; l++) {
+        nek_load_row(P, M + l * P, row);
+        out[l] = 0;
+        NEK_UNROLL
+        for (int m = 0; m < P; m++)
+            out[l] += row[m] * in[m];
+    }
+}
 
 /* --- degree 1, for one point --- */
 
@@ -248,7 +282,7 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
     const int row = P + 1, plane = P * row, P2 = P * P, P3 = P2 * P;
     float *u = shared, *S = u + P * plane, *eigen = S + 3 * P2;
     const int64_t from = nek_grid_box(&level.grid, e, NEK_PATCH);
-    float in[most], out[most];
+    float in[most], out[most], of_M[most];
     for (int q = team.member(); q < P3; q += team.size())
         u[q / P * row + q % P] = r[from + nek_grid_in_box(&level.grid, P, q)];
     for (int q = team.member(); q < 3 * P2; q += team.size())
@@ -266,18 +300,16 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
             NEK_UNROLL
             for (int l = 0; l < P; l++)
                 in[l] = at[l * stride];
-            if (along < 3) {
-                NEK_TO_MODES(P, M, in, out);
-            }
+            if (along < 3)
+                nek_to_modes(P, M, in, of_M, out);
             if (along == 2) {
                 const float sum = eigen[a] + eigen[P + b];
                 NEK_UNROLL
                 for (int l = 0; l < P; l++)
                     in[l] = out[l] / (sum + eigen[2 * P + l]);
             }
-            if (along >= 2) {
-                NEK_TO_POINTS(P, M, in, out);
-            }
+            if (along >= 2)
+                nek_to_points(P, M, in, of_M, out);
             NEK_UNROLL
             for (int l = 0; l < P; l++)
                 at[l * stride] = out[l];

@@ -112,10 +112,10 @@ typedef struct {
 
     /* Does the whole solve, for a rung that fuses conjugate gradients across the lines of
      * nek_solve. Reads s->b; sets x, r, history, alpha and beta, whatever they held before; may use
-     * p and w as scratch. Such a rung is refused with a preconditioner, with a message that names
-     * the rungs to use instead. NULL: nek_solve's loop over ax and vector. */
+     * p and w as scratch. NULL: nek_solve's loop over ax and vector. */
     void (*cg)(nek_solver_t *s);
-    const char *use_with_precond; /* "packed, or layered" */
+    /* "packed, or layered": what to use with --precond jacobi, which cg cannot. NULL: it can. */
+    const char *use_with_precond;
     /* Make and free what only this rung needs, in s->data. set_up runs after everything else of the
      * solver is made, tear_down before anything else is freed. memory adds the bytes on one rank.
      * NULL: nothing. */

@@ -103,16 +103,17 @@ static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
 
 /* --- the preconditioners --- */
 
-/* x of level 0 = the sum over the levels. */
+/* x of level 0 = the sum over the levels. The solver of degree 1, whose many small steps leave most
+ * of a GPU idle, may run beside the patches. */
 static void add_levels(const nek_solver_t *s)
 {
     const data_t *d = s->precond;
     const int last = d->count - 1;
-    for (int l = 0; l < last; l++) {
+    for (int l = 0; l < last; l++)
         restrict_to_next(s, &d->level[l]);
-        solve_patches(s, &d->level[l], d->level[l].x);
-    }
     d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
+    for (int l = 0; l < last; l++)
+        solve_patches(s, &d->level[l], d->level[l].x);
     for (int l = last; l > 0; l--)
         d->ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
                         d->level[l - 1].x);

@@ -153,7 +153,8 @@ typedef struct {
     /* y = a x + b y, times the inverse diagonal if `inverse`; b 0: y is not read */
     void (*axpby)(const nek_view_t *view, int64_t nodes, float a, const float *inverse,
                   const float *x, float b, float *y);
-    /* x = coarse solve of r, which it may overwrite */
+    /* x = coarse solve of r, which it may overwrite. It may still run, beside what follows, until
+     * prolong is called. */
     void (*coarse)(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x);
     /* Returns this rank's sum c r z, r on stored points, z on the grid of level 0. */
     double (*dot)(const nek_view_t *view, const nek_level_view_t *level, const double *r,

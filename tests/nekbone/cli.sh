@@ -142,11 +142,12 @@ rm -f solve.*
 
 # --- the preconditioner: the credited work, the rungs that support it, and its results ---
 refused 2 "--precond ilu" "$nekbone" --precond ilu
-refused 2 "without a preconditioner; use jammed" "$nekbone" --precond jacobi --rung cpu-fused --elements 2x2x2
+valid fused "$nekbone" --device cpu --precond jacobi --rung cpu-fused --elements 3x3x2 --degree 5 --deform 0.3 --seconds 0
+rm -f fused.*
 valid jacobi "$nekbone" --device cpu --precond jacobi --elements 3x3x2 --degree 4 --deform 0.3 --seconds 0 --no-tuning \
     --tolerance 1e-6 --json jacobi.json
 grep -q 'preconditioner jacobi: FOM credits 12 n + 35 flops and 248 bytes' jacobi.out || fail "--precond: the credited work is not printed"
-grep -q '^default  *jammed for 2250 points per rank: ' jacobi.out || fail "--precond: jammed is not the default, or no reason is printed"
+grep -q '^default  *cpu-fused for 2250 points per rank: ' jacobi.out || fail "--precond: cpu-fused is not the default, or no reason is printed"
 grep -q '^solve  .* 1e-06 |b| reached in [1-9]' jacobi.out || fail "--tolerance: no iteration is reported: $(grep '^solve' jacobi.out)"
 grep -q '"iterations_to_tolerance": [1-9]' jacobi.json || fail "jacobi.json lacks the iterations"
 valid default "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0 --no-tuning

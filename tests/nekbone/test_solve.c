@@ -286,6 +286,7 @@ int main(int argc, char **argv)
     check_memory("elements=4x4x4 degree=7 iterations=3 communication=no", NULL);
     check_memory("elements=4x4x4 degree=7 iterations=3 precond=jacobi", "jammed");
     check_memory("elements=4x4x4 degree=7 iterations=3 precond=jacobi", "kokkos");
+    check_memory("elements=4x4x4 degree=7 iterations=3 precond=jacobi", "cpu-fused");
     check_memory("elements=1x1x1 degree=3 iterations=16000", "jammed"); /* histories count too */
     return app_test_stop(check_done());
 }

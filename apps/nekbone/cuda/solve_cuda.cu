@@ -10,6 +10,7 @@
  * its own, and the host waits for every inner product.
  */
 #include "config.h"
+#include "machine/streams.h"
 #include "nek_launch.cuh"
 #include "solve_cuda.cuh"
 
@@ -20,7 +21,7 @@ __global__ void __launch_bounds__(nek_patch_threads(P))
     patches(const __grid_constant__ nek_level_view_t level, const float *__restrict__ r,
             float *__restrict__ boxes)
 {
-    __shared__ float memory[nek_patch_shared(P)];
+    __shared__ __align__(16) float memory[nek_patch_shared(P)];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
     nek_patch_solve<P>(team, level, P, blockIdx.x, r, boxes, memory);
 }
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
     patches_of_any_size(const __grid_constant__ nek_level_view_t level, const float *r,
                         float *boxes)
 {
-    extern __shared__ float any_memory[];
+    extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
     nek_patch_solve<NEK_MOST_PATCH>(team, level, level.grid.patch, blockIdx.x, r, boxes,
                                     any_memory);
@@ -40,7 +41,7 @@ template <int n>
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
     operators(const __grid_constant__ nek_level_view_t level, const float *x, float *boxes)
 {
-    extern __shared__ float any_memory[];
+    extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
     nek_element_apply(team, level, n ? n : level.grid.n, blockIdx.x, x, boxes, any_memory);
 }
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
     restrictions(const __grid_constant__ nek_level_view_t fine,
                  const __grid_constant__ nek_level_view_t coarse, const float *r, float *boxes)
 {
-    extern __shared__ float any_memory[];
+    extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
     nek_element_restrict(team, fine, coarse, blockIdx.x, r, boxes, any_memory);
 }
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
                   const __grid_constant__ nek_level_view_t fine, const float *from, bool add,
                   float *x)
 {
-    extern __shared__ float any_memory[];
+    extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
     nek_element_prolong(team, coarse, fine, blockIdx.x, from, add, x, any_memory);
 }
@@ -111,6 +112,7 @@ static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
 static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
                     const nek_level_view_t *fine, const float *from, bool add, float *x)
 {
+    rt_side_join();
     launch(view, prolongations, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n), *coarse, *fine,
            from, add, x);
 }
@@ -209,20 +211,26 @@ static void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
     });
 }
 
-static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
+static void tensor(const nek_coarse_view_t &c, float *r, float *x)
 {
-    const nek_coarse_view_t &c = *coarse;
     float *a = c.work, *b = a + c.grid.nodes;
-    if (!c.modes[0]) {
-        chebyshev(c, r, x);
-        return;
-    }
     along(c, 0, true, false, r, a);
     along(c, 1, true, false, a, b);
     along(c, 2, true, true, b, a);
     along(c, 2, false, false, a, b);
     along(c, 1, false, false, b, a);
     along(c, 0, false, false, a, x);
+}
+
+/* On the second stream: its kernels are small, and follow one another beside the patches. */
+static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
+{
+    rt_side_begin();
+    if (coarse->modes[0])
+        tensor(*coarse, r, x);
+    else
+        chebyshev(*coarse, r, x);
+    rt_side_end();
 }
 
 /* --- between CG's vectors and the grid --- */
