@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const preconditioners[] = {
+const char *const nek_precond_names[] = {
     [NEK_NONE] = "none",           [NEK_JACOBI] = "jacobi", [NEK_SCHWARZ] = "schwarz",
     [NEK_MULTIGRID] = "multigrid", [NEK_AUTO] = "auto",     NULL};
 static const char *const smoothers[] = {
@@ -31,7 +31,7 @@ static const rt_opt_t options[] = {
             "bend every element by waves of this amplitude (in its edges) and four edges' length"),
     RT_REAL(CONFIG, stretch, "stretch", "R", "1", 1, 1000,
             "grade the layers in z: the first is R times thinner than their mean"),
-    RT_CHOICE(CONFIG, precond, "precond", "NAME", "auto", preconditioners,
+    RT_CHOICE(CONFIG, precond, "precond", "NAME", "auto", nek_precond_names,
               "preconditioner of CG; jacobi: the diagonal of the assembled operator; schwarz: "
               "overlapping elements, solved by fast diagonalisation, on all levels at once; "
               "multigrid: a V-cycle over the levels; auto: none on the ladder iteration, schwarz "
@@ -270,7 +270,7 @@ static void describe(const rt_run_t *run, FILE *out)
             out,
             "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
             "(12 n + 34 and\n              240 without): compare with runs of --precond %s only\n",
-            preconditioners[config->precond], preconditioners[config->precond]);
+            nek_precond_names[config->precond], nek_precond_names[config->precond]);
 }
 
 /* Describes the point that tuning measures: a choice depends on n, and on what fits into the
@@ -282,7 +282,7 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     point[1] = (rt_coordinate_t){"elements", (double)config->local_elements, 1};
     if (config->precond == NEK_NONE || config->precond == NEK_AUTO)
         return 2;
-    point[2] = (rt_coordinate_t){preconditioners[config->precond], 1,
+    point[2] = (rt_coordinate_t){nek_precond_names[config->precond], 1,
                                  1}; /* other times, so a different point */
     return 3;
 }
@@ -313,7 +313,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
                                                  [RT_CUDA] = {"solve-cuda", NULL},
                                                  [RT_KOKKOS] = {"solve-kokkos", NULL}};
         rt_text(why, "the only one of its kind with --precond %s",
-                preconditioners[config->precond]);
+                nek_precond_names[config->precond]);
         return of_kind[kind];
     }
     if (kind == RT_KOKKOS)
@@ -332,109 +332,6 @@ static double isolated(void *solver, int calls)
     for (int k = 0; k < calls; k++)
         s->kernels->ax(&s->view, s->p, s->w);
     return rt_window_end(begin);
-}
-
-/* Returns the first iteration at which the residual was at most `tolerance` times the first, or
- * -1. */
-static int64_t iterations_needed(const nek_solver_t *s)
-{
-    const double enough = s->problem->config->tolerance * s->history[0];
-    for (int k = 0; k <= s->done; k++)
-        if (s->history[k] <= enough)
-            return k;
-    return -1;
-}
-
-/* Appends "schwarz 9-3-1, chebyshev of order 8": what preconditions. */
-static void add_precond(const nek_solver_t *s, rt_text_t *line)
-{
-    const nek_config_t *config = s->problem->config;
-    const nek_levels_t *levels = s->precond ? s->problem->levels : NULL;
-    rt_text_add(line, "%s", preconditioners[nek_precond(config, s->kernels)]);
-    for (int l = 0; levels && l < levels->count; l++)
-        rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
-    if (levels && config->coarse == NEK_COARSE_CHEBYSHEV)
-        rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
-    else if (levels)
-        rt_text_add(line, ", tensor");
-}
-
-/* Summarizes the history. The verification has compared it with the reference's and with b - A
- * x. */
-static void conclude(const nek_solver_t *s, rt_text_t *line)
-{
-    const double tolerance = s->problem->config->tolerance;
-    const int64_t needed = iterations_needed(s);
-    if (!rt_finite(s->history[s->done]) || !rt_finite(s->residual))
-        return;
-    if (s->to_tolerance) {
-        rt_text(line, "|b - Ax| = %.2e |b| in %d iterations; preconditioner ",
-                s->residual / s->history[0], s->done);
-        add_precond(s, line);
-        if (s->precond)
-            rt_text_add(line, ", made in %.3g s", s->problem->levels->seconds);
-        rt_text_add(line, "; %d iterations without", s->problem->target->plain_iterations);
-        return;
-    }
-    rt_text(line, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ", s->history[0],
-            s->history[s->done], s->done, s->residual);
-    if (needed >= 0)
-        rt_text_add(line, "%g |b| reached in %lld", tolerance, (long long)needed);
-    else
-        rt_text_add(line, "%g |b| not reached", tolerance);
-}
-
-static void write_solve(const nek_solver_t *s, json_t *out)
-{
-    const nek_target_t *target = s->problem->target;
-    rt_text_t precond;
-    rt_text(&precond, "%s", "");
-    add_precond(s, &precond);
-    rt_json_int(out, "iterations", s->done);
-    rt_json_text(out, "preconditioner_as_used", precond.text);
-    if (target) {
-        rt_json_int(out, "iterations_plain", target->plain_iterations);
-        rt_json_real(out, "eigen_min", target->eigen_min);
-        rt_json_real(out, "eigen_max", target->eigen_max);
-    }
-    if (s->precond)
-        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
-}
-
-static void write_json(const nek_solver_t *s, json_t *out)
-{
-    const int64_t needed = iterations_needed(s);
-    json_t *history = rt_json_array(out, "residual_history");
-    /* The history of an INVALID run ends at the first value that is not finite: JSON cannot hold
-     * it. */
-    for (int k = 0; k <= s->done && rt_finite(s->history[k]); k++)
-        rt_json_append_real(history, s->history[k]);
-    if (needed >= 0)
-        rt_json_int(out, "iterations_to_tolerance", needed);
-    if (rt_finite(s->residual))
-        rt_json_real(out, "true_residual", s->residual);
-    rt_json_text(out, "preconditioner",
-                 preconditioners[nek_precond(s->problem->config, s->kernels)]);
-    if (s->halo && rt_comm_size() > 1) {
-        rt_json_text(out, "transport", rt_halo_info(s->halo).transport);
-        rt_json_text(out, "transport_choice", rt_halo_info(s->halo).choice);
-        rt_json_text(out, "sums_over_ranks", s->sums ? s->sums : "mpi");
-    }
-    if (s->to_tolerance) {
-        write_solve(s, out);
-        return;
-    }
-    rt_json_real(out, "eigen_min", s->problem->eigen_min);
-    rt_json_real(out, "eigen_max", s->problem->eigen_max);
-}
-
-static void result(const void *solver, rt_result_t *out)
-{
-    const nek_solver_t *s = solver;
-    nek_work_done(s, out->work);
-    conclude(s, &out->line);
-    if (out->json)
-        write_json(s, out->json);
 }
 
 /* --- the paper's figures, next to ours --- */
@@ -477,7 +374,7 @@ const rt_rung_t nek_ladder[NEK_RUNGS] = {
 #undef RUNG
 
 static const rt_extras_t extras = {
-    .result = result,
+    .result = nek_result,
     .default_rungs = default_rungs,
     .tune_point = tune_point,
     .isolated = isolated,

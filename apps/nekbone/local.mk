@@ -11,7 +11,7 @@ noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
 	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
-	apps/nekbone/precond.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/precond.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/trace.c apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
@@ -23,6 +23,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/vector.c \
 	apps/nekbone/cpu/jammed.c \
 	apps/nekbone/cpu/cpu_fused.c \
+	apps/nekbone/cpu/boxes_reference.h apps/nekbone/cpu/boxes_reference.c \
 	apps/nekbone/cpu/solve_reference.c \
 	apps/nekbone/cpu/solve_cpu.c \
 	apps/nekbone/cpu/vectors.c

@@ -139,6 +139,10 @@ void nek_reference_solve(nek_problem_t *problem);
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
 const nek_target_t *nek_target(nek_problem_t *p);
 
+/* --- result.c --- */
+extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
+void nek_result(const void *solver, rt_result_t *out);
+
 /* --- trace.c, work.c --- */
 void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);

@@ -44,6 +44,14 @@ for degree in 4 9 17; do
     ran jacobi-$degree $rungs
 done
 refused 2 "without a preconditioner; use packed" "$nekbone" --rung onepass --precond jacobi --elements 2x2x2
+
+# The ladder solve: both preconditioners, patches of all kinds of sizes, and what is for any n.
+for solve in "schwarz --degree 9 --ripple 0.3" "schwarz --degree 7 --coarse tensor --stretch 4" "multigrid --degree 8 --ripple 0.2" \
+    "multigrid --degree 6 --smoother jacobi --order 3" "schwarz --degree 1" "multigrid --degree 15" "none --degree 5" "jacobi --degree 5"; do
+    valid solve "$nekbone" --device 0 --rung solve-cuda --precond $solve --elements 4x3x5 --lambda 0 --seconds 0
+done
+valid solves "$nekbone" --device 0 --ladder --only solve --elements 4x4x4 --seconds 0.05
+ran solves solve-cuda
 valid jacobi "$nekbone" --precond jacobi --elements 4x4x4 --degree 7 --seconds 0 --no-tuning
 grep -q '^default  *packed for ' jacobi.out || fail "--precond jacobi: the default on a GPU is not packed"
 valid ladder "$nekbone" --ladder --elements 8x8x8 --degree 9 --seconds 0.1 --json ladder.json

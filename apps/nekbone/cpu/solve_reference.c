@@ -9,245 +9,18 @@
  * do not depend on the threads.
  */
 #include "config.h"
-#include "../boxes.h"
+#include "boxes_reference.h"
 #include <math.h>
 #include <string.h>
-
-/* The most points of a box. */
-enum { MOST = NEK_MOST_PATCH * NEK_MOST_PATCH * NEK_MOST_PATCH };
-
-typedef struct {
-    double *r, *x, *d, *t; /* [nodes] of a level */
-} fields_t;
-typedef struct {
-    const nek_levels_t *levels;
-    fields_t field[NEK_MOST_LEVELS];
-    double *coarse; /* [2][nodes] of the last level */
-} data_t;
-
-/* --- boxes --- */
-
-typedef struct {
-    const nek_level_t *level, *other; /* other: the coarser one of a transfer */
-    const double *in;
-} job_t;
-typedef void element_fn(const job_t *job, int64_t e, double *box);
-
-/* Sets sum to the sum of what `element` makes of each element's box of that size, on all ranks. */
-static void add_boxes(const nek_level_t *level, nek_box_t kind, int size, element_fn *element,
-                      const job_t *job, double *sum)
-{
-    enum { COLOURS = 3 }; /* boxes of degree 2 reach two elements on */
-    const nek_grid_t *g = &level->grid;
-    const int64_t layer = (int64_t)g->local[0] * g->local[1];
-    memset(sum, 0, (size_t)g->nodes * sizeof *sum);
-    for (int colour = 0; colour < COLOURS; colour++)
-#pragma omp parallel for schedule(dynamic)
-        for (int z = colour; z < g->local[2]; z += COLOURS) {
-            double box[MOST];
-            for (int64_t e = z * layer; e < (z + 1) * layer; e++) {
-                double *to = sum + nek_grid_box(g, e, kind);
-                element(job, e, box);
-                for (int q = 0; q < size * size * size; q++)
-                    to[nek_grid_in_box(g, size, q)] += box[q];
-            }
-        }
-    if (level->halo) {
-        rt_field_t field = rt_field_f64(sum);
-        rt_halo_do(level->halo, RT_HALO_SUM, &field);
-    }
-    for (int64_t q = 0; q < g->nodes; q++)
-        if (!nek_grid_is_inside(g, q))
-            sum[q] = 0;
-}
-
-/* Computes out[k'][j'][i'] = sum X(i', i) Y(j', j) Z(k', k) in[k][j][i], matrices [to][from]; with
- * `transposed` the matrices are [from][to]. */
-static void products(int to, int from, const double *const M[3], bool transposed, const double *in,
-                     double *out)
-{
-    double one[MOST], two[MOST], *a = one, *b = two;
-    int size[3] = {from, from, from};
-    memcpy(a, in, (size_t)(from * from * from) * sizeof *a);
-    for (int d = 0; d < 3; d++) {
-        int stride = 1, count;
-        for (int k = 0; k < d; k++)
-            stride *= size[k];
-        size[d] = to;
-        count = size[0] * size[1] * size[2];
-        for (int q = 0; q < count; q++) {
-            const int m = q / stride % to, base = q / (stride * to) * stride * from + q % stride;
-            double sum = 0;
-            for (int l = 0; l < from; l++)
-                sum += M[d][transposed ? l * to + m : m * from + l] * a[base + l * stride];
-            b[q] = sum;
-        }
-        double *swap = a;
-        a = b;
-        b = swap;
-    }
-    memcpy(out, a, (size_t)(to * to * to) * sizeof *out);
-}
-
-static void patch(const job_t *job, int64_t e, double *box)
-{
-    const nek_grid_t *g = &job->level->grid;
-    const int P = g->patch;
-    const double *S = job->level->S + e * 3 * P * P, *eigen = job->level->eigen + e * 3 * P;
-    const double *in = job->in + nek_grid_box(g, e, NEK_PATCH);
-    const double *const M[3] = {S, S + P * P, S + 2 * P * P};
-    for (int q = 0; q < P * P * P; q++)
-        box[q] = in[nek_grid_in_box(g, P, q)];
-    products(P, P, M, true, box, box);
-    for (int q = 0; q < P * P * P; q++)
-        box[q] /= eigen[q % P] + eigen[P + q / P % P] + eigen[2 * P + q / (P * P)];
-    products(P, P, M, false, box, box);
-}
-
-static void own_values(const nek_grid_t *g, const double *x, int64_t e, double *values)
-{
-    const double *in = x + nek_grid_box(g, e, NEK_OWN_BOX);
-    for (int q = 0; q < g->n * g->n * g->n; q++)
-        values[q] = in[nek_grid_in_box(g, g->n, q)];
-}
-
-static double share(int n, int q)
-{
-    return nek_share(n, q % n) * nek_share(n, q / n % n) * nek_share(n, q / (n * n));
-}
-
-static void apply(const job_t *job, int64_t e, double *box)
-{
-    const nek_level_t *level = job->level;
-    const int n = level->grid.n, n3 = n * n * n;
-    double u[NEK_MAX_N3];
-    const nek_view_t one = {
-        .n = n, .elements = 1, .points = n3, .D = level->D, .G = level->G + e * 6 * n3};
-    own_values(&level->grid, job->in, e, u);
-    nek_reference.ax(&one, u, box);
-    for (int q = 0; q < n3; q++)
-        box[q] += level->lambda * share(n, q) * u[q];
-}
-
-static void restrict_(const job_t *job, int64_t e, double *box)
-{
-    const int n = job->level->grid.n, c = job->other->grid.n;
-    const double *J = job->other->J, *const M[3] = {J, J, J};
-    double u[NEK_MAX_N3];
-    own_values(&job->level->grid, job->in, e, u);
-    for (int q = 0; q < n * n * n; q++)
-        u[q] *= share(n, q);
-    products(c, n, M, true, u, box);
-}
-
-/* x += J (coarse x) on the points of the elements. */
-static void prolong(const nek_level_t *coarse, const nek_level_t *fine, const double *from,
-                    double *x)
-{
-    const int n = fine->grid.n;
-    const double *const M[3] = {coarse->J, coarse->J, coarse->J};
-    const nek_grid_t *g = &fine->grid;
-    for (int64_t e = 0; e < (int64_t)g->local[0] * g->local[1] * g->local[2]; e++) {
-        double values[NEK_MAX_N3], u[NEK_MAX_N3];
-        const int end[3] = {e % g->local[0] == g->local[0] - 1,
-                            e / g->local[0] % g->local[1] == g->local[1] - 1,
-                            e / ((int64_t)g->local[0] * g->local[1]) == g->local[2] - 1};
-        double *to = x + nek_grid_box(g, e, NEK_OWN_BOX);
-        own_values(&coarse->grid, from, e, values);
-        products(n, coarse->grid.n, M, false, values, u);
-        for (int q = 0; q < n * n * n; q++) /* each point once */
-            if ((q % n < n - 1 || end[0]) && (q / n % n < n - 1 || end[1]) &&
-                (q / (n * n) < n - 1 || end[2]))
-                to[nek_grid_in_box(g, n, q)] += u[q];
-    }
-}
-
-/* --- degree 1 --- */
-
-/* y = A x by the stencils. */
-static void apply_stencil(const nek_levels_t *levels, const double *x, double *y)
-{
-    const nek_grid_t *g = &levels->level[levels->count - 1].grid;
-    const int64_t row = g->points[0], plane = row * g->points[1];
-#pragma omp parallel for schedule(static)
-    for (int64_t q = 0; q < g->nodes; q++) {
-        y[q] = 0;
-        for (int s = 0; s < NEK_STENCIL && levels->coarse_inverse[q] > 0; s++)
-            y[q] += levels->stencil[s * g->nodes + q] *
-                    x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
-    }
-}
-
-/* Applies Chebyshev's polynomial of the inverse diagonal times the operator to r; overwrites r. */
-static void coarse_chebyshev(const data_t *data, double *r, double *x)
-{
-    const nek_levels_t *levels = data->levels;
-    const int64_t nodes = levels->level[levels->count - 1].grid.nodes;
-    const int K = levels->coarse_order;
-    const double most = levels->coarse_largest, least = most / ((double)K * K);
-    const double middle = (most + least) / 2, half = (most - least) / 2;
-    double *d = data->coarse, *t = d + nodes, rho = half / middle;
-    for (int64_t q = 0; q < nodes; q++)
-        x[q] = d[q] = levels->coarse_inverse[q] * r[q] / middle;
-    for (int k = 1; k < K; k++) {
-        const double next = 1 / (2 * middle / half - rho);
-        apply_stencil(levels, d, t);
-        for (int64_t q = 0; q < nodes; q++) {
-            r[q] -= t[q];
-            d[q] = next * rho * d[q] + 2 * next / half * levels->coarse_inverse[q] * r[q];
-            x[q] += d[q];
-        }
-        rho = next;
-    }
-}
-
-/* x = V (V' r / sums of eigenvalues) for the whole box. */
-static void coarse_tensor(const data_t *data, const double *r, double *x)
-{
-    const nek_levels_t *levels = data->levels;
-    const nek_grid_t *g = &levels->level[levels->count - 1].grid;
-    double *a = data->coarse, *b = a + g->nodes;
-    int64_t stride = 1;
-    memcpy(a, r, (size_t)g->nodes * sizeof *a);
-    for (int turn = 0; turn < 6; turn++) {
-        const int d = turn % 3, m = g->points[d];
-        stride = d == 0 ? 1 : stride * g->points[d - 1];
-        const double *V = levels->modes[d];
-#pragma omp parallel for schedule(static)
-        for (int64_t q = 0; q < g->nodes; q++) {
-            const int at = (int)(q / stride % m);
-            double sum = 0;
-            for (int l = 0; l < m; l++)
-                sum += (turn < 3 ? V[l * m + at] : V[at * m + l]) * a[q + (l - at) * stride];
-            b[q] = sum;
-        }
-        double *swap = a;
-        a = b;
-        b = swap;
-        for (int64_t q = 0; q < g->nodes && turn == 2; q++)
-            a[q] /= levels->mode_eigen[0][q % g->points[0]] +
-                    levels->mode_eigen[1][q / g->points[0] % g->points[1]] +
-                    levels->mode_eigen[2][q / ((int64_t)g->points[0] * g->points[1])];
-    }
-    memcpy(x, a, (size_t)g->nodes * sizeof *x);
-}
-
-static void solve_coarse(const data_t *data, double *r, double *x)
-{
-    if (data->levels->modes[0])
-        coarse_tensor(data, r, x);
-    else
-        coarse_chebyshev(data, r, x);
-}
 
 /* --- the preconditioners --- */
 
 /* Returns what the level's smoother makes of field r, in field t. */
-static const double *smooth_once(const nek_level_t *level, const fields_t *f)
+static const double *smooth_once(const nek_level_t *level, const nek_ref_fields_t *f)
 {
-    const job_t job = {.level = level, .in = f->r};
+    const nek_ref_job_t job = {.level = level, .in = f->r};
     if (!level->inverse) {
-        add_boxes(level, NEK_PATCH, level->grid.patch, patch, &job, f->t);
+        nek_ref_add_boxes(level, NEK_PATCH, level->grid.patch, nek_ref_patch, &job, f->t);
         return f->t;
     }
     for (int64_t q = 0; q < level->grid.nodes; q++)
@@ -256,17 +29,17 @@ static const double *smooth_once(const nek_level_t *level, const fields_t *f)
 }
 
 /* r -= A d */
-static void subtract(const nek_level_t *level, const fields_t *f)
+static void subtract(const nek_level_t *level, const nek_ref_fields_t *f)
 {
-    const job_t job = {.level = level, .in = f->d};
-    add_boxes(level, NEK_OWN_BOX, level->grid.n, apply, &job, f->t);
+    const nek_ref_job_t job = {.level = level, .in = f->d};
+    nek_ref_add_boxes(level, NEK_OWN_BOX, level->grid.n, nek_ref_apply, &job, f->t);
     for (int64_t q = 0; q < level->grid.nodes; q++)
         f->r[q] -= f->t[q];
 }
 
 /* x += Chebyshev's polynomial of the smoother, applied to r; r becomes the residual, less the last
  * step d. */
-static void smooth(const nek_config_t *config, const nek_level_t *level, const fields_t *f)
+static void smooth(const nek_config_t *config, const nek_level_t *level, const nek_ref_fields_t *f)
 {
     const double most = 1.1 * level->largest, least = level->largest / config->interval;
     const double middle = (most + least) / 2, half = (most - least) / 2;
@@ -284,38 +57,39 @@ static void smooth(const nek_config_t *config, const nek_level_t *level, const f
     }
 }
 
-static void restrict_to_next(const data_t *data, int l)
+static void restrict_to_next(const nek_ref_data_t *data, int l)
 {
     const nek_level_t *level = &data->levels->level[l];
-    const job_t job = {.level = level, .other = level + 1, .in = data->field[l].r};
-    add_boxes(level + 1, NEK_OWN_BOX, level[1].grid.n, restrict_, &job, data->field[l + 1].r);
+    const nek_ref_job_t job = {.level = level, .other = level + 1, .in = data->field[l].r};
+    nek_ref_add_boxes(level + 1, NEK_OWN_BOX, level[1].grid.n, nek_ref_restrict, &job,
+                      data->field[l + 1].r);
 }
 
 /* x = the sum over this level and all below, of r */
-static void add_levels(const data_t *data, int l)
+static void add_levels(const nek_ref_data_t *data, int l)
 {
     const nek_level_t *level = &data->levels->level[l];
-    const fields_t *f = &data->field[l];
+    const nek_ref_fields_t *f = &data->field[l];
     if (l == data->levels->count - 1) {
-        solve_coarse(data, f->r, f->x);
+        nek_ref_coarse(data, f->r, f->x);
         return;
     }
-    const job_t job = {.level = level, .in = f->r};
+    const nek_ref_job_t job = {.level = level, .in = f->r};
     restrict_to_next(data, l);
-    add_boxes(level, NEK_PATCH, level->grid.patch, patch, &job, f->x);
+    nek_ref_add_boxes(level, NEK_PATCH, level->grid.patch, nek_ref_patch, &job, f->x);
     add_levels(data, l + 1);
-    prolong(level + 1, level, f[1].x, f->x);
+    nek_ref_prolong(level + 1, level, f[1].x, f->x);
 }
 
 /* x = a V-cycle of r */
-static void cycle(const data_t *data, int l)
+static void cycle(const nek_ref_data_t *data, int l)
 {
     const nek_levels_t *levels = data->levels;
     const nek_level_t *level = &levels->level[l];
-    const fields_t *f = &data->field[l];
+    const nek_ref_fields_t *f = &data->field[l];
     const size_t bytes = (size_t)level->grid.nodes * sizeof(double);
     if (l == levels->count - 1) {
-        solve_coarse(data, f->r, f->x);
+        nek_ref_coarse(data, f->r, f->x);
         return;
     }
     memset(f->x, 0, bytes);
@@ -324,7 +98,7 @@ static void cycle(const data_t *data, int l)
     restrict_to_next(data, l);
     cycle(data, l + 1);
     memset(f->d, 0, bytes);
-    prolong(level + 1, level, f[1].x, f->d);
+    nek_ref_prolong(level + 1, level, f[1].x, f->d);
     for (int64_t q = 0; q < level->grid.nodes; q++)
         f->x[q] += f->d[q];
     subtract(level, f);
@@ -335,9 +109,9 @@ static void cycle(const data_t *data, int l)
 
 static double reference_apply(nek_solver_t *s, double norm, const double *r)
 {
-    const data_t *data = s->precond;
+    const nek_ref_data_t *data = s->precond;
     const nek_level_t *level = data->levels->level;
-    const fields_t *f = &data->field[0];
+    const nek_ref_fields_t *f = &data->field[0];
     double *z = s->z;
     (void)norm; /* FP64 needs no scale */
     memset(f->r, 0, (size_t)level->grid.nodes * sizeof *f->r);
@@ -361,11 +135,11 @@ static void reference_update_p(nek_solver_t *s, double beta, double *p)
     s->kernels->vector->update_p(&s->view, beta, s->z, p);
 }
 
-static void new_fields(data_t *data, const nek_levels_t *levels)
+static void new_fields(nek_ref_data_t *data, const nek_levels_t *levels)
 {
     data->levels = levels;
     for (int l = 0; l < levels->count; l++) {
-        fields_t *f = &data->field[l];
+        nek_ref_fields_t *f = &data->field[l];
         double **const each[] = {&f->r, &f->x, &f->d, &f->t};
         const size_t nodes = (size_t)levels->level[l].grid.nodes;
         for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
@@ -376,10 +150,10 @@ static void new_fields(data_t *data, const nek_levels_t *levels)
     data->coarse = RT_NEW(double, 2 * (size_t)levels->level[levels->count - 1].grid.nodes, RT_HOST);
 }
 
-static void free_fields(data_t *data)
+static void free_fields(nek_ref_data_t *data)
 {
     for (int l = 0; l < data->levels->count; l++) {
-        fields_t *f = &data->field[l];
+        nek_ref_fields_t *f = &data->field[l];
         double **const each[] = {&f->r, &f->x, &f->d, &f->t};
         for (size_t i = 0; i < sizeof each / sizeof *each; i++)
             RT_FREE(*each[i], RT_HOST);
@@ -389,7 +163,7 @@ static void free_fields(data_t *data)
 
 static void set_up(nek_solver_t *s)
 {
-    data_t *data = s->precond = RT_NEW(data_t, 1, RT_HOST);
+    nek_ref_data_t *data = s->precond = RT_NEW(nek_ref_data_t, 1, RT_HOST);
     memset(data, 0, sizeof *data);
     new_fields(data, nek_levels(s->problem, s->kernels));
     s->z = RT_NEW(double, (size_t)s->view.points, RT_HOST);
@@ -448,8 +222,8 @@ static void random_start(const nek_config_t *config, const nek_level_t *level, d
 }
 
 /* Estimates it by that many steps of CG, which are Lanczos's. */
-static double largest_of(const nek_config_t *config, const nek_level_t *level, const fields_t *f,
-                         uint8_t *own)
+static double largest_of(const nek_config_t *config, const nek_level_t *level,
+                         const nek_ref_fields_t *f, uint8_t *own)
 {
     enum { STEPS = 12 };
     double T[STEPS * STEPS] = {0}, eigen[STEPS], V[STEPS * STEPS], alpha = 0, beta = 0, rz = 0;
@@ -467,8 +241,8 @@ static double largest_of(const nek_config_t *config, const nek_level_t *level, c
         }
         for (int64_t q = 0; q < level->grid.nodes; q++)
             f->d[q] = z[q] + beta * f->d[q] * (m > 0);
-        const job_t job = {.level = level, .in = f->d};
-        add_boxes(level, NEK_OWN_BOX, level->grid.n, apply, &job, f->t);
+        const nek_ref_job_t job = {.level = level, .in = f->d};
+        nek_ref_add_boxes(level, NEK_OWN_BOX, level->grid.n, nek_ref_apply, &job, f->t);
         alpha = rz / grid_dot(level, own, f->d, f->t);
         T[m * (STEPS + 1)] += 1 / alpha;
         for (int64_t q = 0; q < level->grid.nodes; q++)
@@ -486,7 +260,7 @@ static double largest_of(const nek_config_t *config, const nek_level_t *level, c
 
 void nek_find_largest(nek_levels_t *levels)
 {
-    data_t data = {0};
+    nek_ref_data_t data = {0};
     new_fields(&data, levels);
     for (int l = 0; l < levels->count - 1; l++) {
         nek_level_t *level = &levels->level[l];
