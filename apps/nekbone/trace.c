@@ -4,7 +4,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "nekbone.h"
+#include "precond.h"
 
 /* Two boxes along a direction share the coordinate of the face between them, one box all of its
  * own. */
@@ -30,7 +30,12 @@ static bool has_one_sum(const rt_rung_t *rung)
 void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
 {
     const nek_config_t *config = run->config;
+    const int precond = nek_precond(config, nek_kernels(rung));
     int boxes[3];
+    if (precond >= NEK_SCHWARZ)
+        rt_refuse(RT_USAGE,
+                  "--trace: what the levels of a preconditioner exchange is not told; give "
+                  "--precond none or jacobi");
     rt_trace_cube(rt_trace_ranks(trace), boxes);
     if (config->communication) {
         rt_trace_exchange(trace, "gather-scatter", 1, 0);
@@ -41,5 +46,5 @@ void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
         return;
     }
     rt_trace_sum(trace, 1, 1, 0);
-    rt_trace_sum(trace, config->precond == NEK_NONE ? 1 : 2, 1, 0);
+    rt_trace_sum(trace, precond == NEK_NONE ? 1 : 2, 1, 0);
 }
