@@ -93,7 +93,7 @@ NEK_INLINE void apply(const int n, const nek_level_view_t *level, int64_t e, con
 {
     const int n2 = n * n, n3 = n2 * n;
     const float *D = level->D, *G = level->G + e * 6 * n3;
-    float u[NEK_MAX_N3], r[NEK_MAX_N3], s[NEK_MAX_N3], t[NEK_MAX_N3], w[NEK_MAX_N3];
+    float u[NEK_MAX_N3], r[NEK_MAX_N3], s[NEK_MAX_N3], t[NEK_MAX_N3];
     float T[NEK_MAX_N * NEK_MAX_N];
     for (int q = 0; q < n2; q++)
         T[q % n * n + q / n] = D[q];
@@ -109,13 +109,16 @@ NEK_INLINE void apply(const int n, const nek_level_view_t *level, int64_t e, con
         t[q] = G[2 * n3 + q] * a + G[4 * n3 + q] * b + G[5 * n3 + q] * c;
     }
     in_rows(n, n2, D, r, box);
-    for (int k = 0; k < n; k++)
-        over_rows(n, n, D, n, 1, s + k * n2, w + k * n2);
+    for (int k = 0; k < n; k++) {
+        float layer[NEK_MAX_N * NEK_MAX_N];
+        over_rows(n, n, D, n, 1, s + k * n2, layer);
+        for (int q = 0; q < n2; q++)
+            box[k * n2 + q] += layer[q];
+    }
     over_rows(n, n2, D, n, 1, t, r);
     for (int q = 0; q < n3; q++)
-        box[q] += w[q] + r[q] +
-                  level->lambda * nek_share(n, q % n) * nek_share(n, q / n % n) *
-                      nek_share(n, q / n2) * u[q];
+        box[q] += r[q] + level->lambda * nek_share(n, q % n) * nek_share(n, q / n % n) *
+                             nek_share(n, q / n2) * u[q];
 }
 
 /* One function for each size, so that the constant reaches every loop bound above. */
