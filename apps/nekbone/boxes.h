@@ -114,7 +114,7 @@ NEK_ANYWHERE void nek_load_row(int P, const float *M, float *row)
     if (P % 4 == 0) {
         NEK_UNROLL
         for (int v = 0; v < P / 4; v++) {
-            const float4 of = reinterpret_cast<const float4 *>(M)[v];
+            const float4 of = ((const float4 *)M)[v];
             row[4 * v] = of.x;
             row[4 * v + 1] = of.y;
             row[4 * v + 2] = of.z;
@@ -125,7 +125,7 @@ NEK_ANYWHERE void nek_load_row(int P, const float *M, float *row)
     if (P % 2 == 0) {
         NEK_UNROLL
         for (int v = 0; v < P / 2; v++) {
-            const float2 of = reinterpret_cast<const float2 *>(M)[v];
+            const float2 of = ((const float2 *)M)[v];
             row[2 * v] = of.x;
             row[2 * v + 1] = of.y;
         }
