@@ -159,8 +159,8 @@ static void describe(const rt_run_t *run, FILE *out)
         fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl,
                 config.mach, config.reynolds);
     if (mcpi_wants_flow(run)) {
-        fprintf(out, "flow          %s, Mach %g, %g degrees", fluids[config.fluid], config.flow_mach,
-                config.angle);
+        fprintf(out, "flow          %s, Mach %g, %g degrees", fluids[config.fluid],
+                config.flow_mach, config.angle);
         if (config.fluid == MCPI_LAMINAR)
             fprintf(out, ", Reynolds %g", config.flow_reynolds);
         fprintf(out, ", %s order, limiter %s; Courant number %g to %g, A formed every %lld steps\n",

@@ -294,8 +294,7 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     fill_blocks(p, in->source);
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
-        p->geometry =
-            mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
+        p->geometry = mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
     mcpi_source_destroy(in->source);
     in->source = NULL;
     in->part = NULL;

@@ -41,8 +41,8 @@ bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags
     for (const char *at = first_tag(tags); *at;) {
         long tag;
         if (!next_tag(&at, &tag)) {
-            snprintf(why, len, "--%s %s: not a list of boundary tags such as 1,3, nor none",
-                     option, tags);
+            snprintf(why, len, "--%s %s: not a list of boundary tags such as 1,3, nor none", option,
+                     tags);
             return false;
         }
         if (!has_tag(mesh, tag)) {
