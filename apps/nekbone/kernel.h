@@ -140,8 +140,7 @@ void nek_work_add(const nek_config_t *config, double iterations, double P, doubl
  * change. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
-extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos,
-    nek_vector_openacc;
+extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos, nek_vector_openacc;
 #define RUNG(name, kind, after, ladder, table, idea) extern const nek_kernels_t table;
 #include "ladder.def"
 #undef RUNG
