@@ -1,10 +1,10 @@
 # RT_OPENACC: --with-openacc; ACC_CC, ACC_CFLAGS, ACC_LIBS may be given. Sets rt_have_openacc, rt_openacc_id.
 #
-# By default the OpenACC rungs are built if a compiler can compile them for a GPU: nvc, or a gcc with its offload
-# compiler for nvptx. With --with-openacc any compiler that knows OpenACC will do: the rungs then run on the CPU.
+# Off by default. They are built for a GPU if a compiler can do that: nvc, or a gcc with its offload compiler for nvptx;
+# else, by any compiler that knows OpenACC, for the CPU.
 AC_DEFUN([RT_OPENACC], [
   AC_ARG_WITH([openacc], [AS_HELP_STRING([--with-openacc], [compile the OpenACC rungs, for the CPU if there is no offload compiler])],
-    [], [with_openacc=check])
+    [], [with_openacc=no])
   AC_ARG_VAR([ACC_CC], [C compiler for the OpenACC files @<:@nvc if it is there, else CC@:>@])
   AC_ARG_VAR([ACC_CFLAGS], [flags for ACC_CC, all of them])
   AC_ARG_VAR([ACC_LIBS], [what links OpenACC objects])
@@ -36,9 +36,6 @@ int main(void)
   for rt_try in "-acc=gpu,host -gpu=managed:no|-acc=gpu,host" "$rt_gcc|$rt_gcc -foffload-options=-lm -Wl,-z,notext" \
       "-fopenacc -foffload=disable|-fopenacc"; do
     rt_f=`AS_ECHO(["$rt_try"]) | sed 's/|.*//'` rt_l=`AS_ECHO(["$rt_try"]) | sed 's/.*|//'`
-    AS_CASE([$rt_f,$with_openacc], [*disable,check],
-      [rt_why_openacc="$ACC_CC has no offload compiler (apt install gcc-12-offload-nvptx libgomp-plugin-nvptx1); --with-openacc builds for the CPU"
-       continue])
     rt_f=${ACC_CFLAGS-"-O3 -std=gnu11 $RT_WARN_CFLAGS $rt_f"} rt_l=${ACC_LIBS-$rt_l}
     RT_RUN([$ACC_CC $rt_f -c conftest.$ac_ext -o conftest.o],
       [RT_RUN([$rt_link $LDFLAGS conftest.o -o conftest $rt_l $LIBS],
@@ -50,6 +47,5 @@ int main(void)
     [AC_MSG_RESULT([$ACC_CFLAGS])
      rt_openacc_id=`$ACC_CC --version 2>/dev/null | sed -n '/./{p;q;}'`],
     [AC_MSG_RESULT([no])
-     AS_IF([test "x$with_openacc" = xcheck], [: "${rt_why_openacc:=$ACC_CC does not compile OpenACC}"],
-       [RT_NOT_FOUND([openacc], [$ACC_CC does not compile and link an OpenACC program; see config.log])])])
+     RT_NOT_FOUND([openacc], [$ACC_CC does not compile and link an OpenACC program; see config.log])])
 ])

@@ -115,6 +115,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
         else if (is_root())
             rt_ladder_print(app->ladder, app->n_rungs, stdout);
         rt_input_destroy(&run);
+        rt_openacc_finish();
         rt_kokkos_finish();
         rt_device_release();
     }

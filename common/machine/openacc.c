@@ -9,24 +9,38 @@
 
 #if RT_HAVE_OPENACC
 
-static bool on_gpu;
+static bool on_gpu, chosen;
 
 const char *rt_openacc_why_not(void)
 {
     return NULL;
 }
 
-/* OpenACC takes over the context that CUDA has made current, so both see the same memory. */
 void rt_openacc_start(void)
 {
-    const rt_gpu_t *gpu = rt_device_gpu();
-    on_gpu = gpu && acc_get_num_devices(acc_device_nvidia) > 0;
-    if (!on_gpu) {
-        acc_set_device_type(acc_device_host);
+    on_gpu = rt_device_gpu() && acc_get_num_devices(acc_device_nvidia) > 0;
+}
+
+/* OpenACC takes over the context that CUDA has made current. A program that runs no OpenACC rung
+ * leaves it alone. */
+void rt_openacc_begin(void)
+{
+    rt_device_synchronize();
+    if (chosen)
         return;
-    }
-    acc_set_device_num(gpu->ordinal, acc_device_nvidia);
-    acc_set_cuda_stream(RT_ACC_QUEUE, rt_device_stream());
+    chosen = true;
+    if (on_gpu)
+        acc_set_device_num(rt_device_gpu()->ordinal, acc_device_nvidia);
+    else
+        acc_set_device_type(acc_device_host);
+}
+
+/* Else OpenACC would end after CUDA's context. */
+void rt_openacc_finish(void)
+{
+    if (chosen && on_gpu)
+        acc_shutdown(acc_device_nvidia);
+    chosen = on_gpu = false;
 }
 
 bool rt_openacc_on_gpu(void)
@@ -38,11 +52,19 @@ bool rt_openacc_on_gpu(void)
 
 const char *rt_openacc_why_not(void)
 {
-    return "this build has no OpenACC: install an offload compiler (Debian: gcc-12-offload-nvptx) "
-           "and run configure again, or give --with-openacc to build it for the CPU";
+    return "this build has no OpenACC: run configure again with --with-openacc; docs/building.md says which "
+           "compilers can use a GPU";
 }
 
 void rt_openacc_start(void)
+{
+}
+
+void rt_openacc_begin(void)
+{
+}
+
+void rt_openacc_finish(void)
 {
 }
 

@@ -55,7 +55,7 @@ _rooftop_table() {
 # _rooftop_rungs PROGRAM, _rooftop_ladders PROGRAM: puts the names in --list into $said.
 _rooftop_rungs() {
     _rooftop_ask "$1" --list
-    said=$(awk '$2 ~ /^(cpu|cuda|kokkos)$/ && /^[^ ]/ { print $1 }' <<<"$said")
+    said=$(awk '$2 ~ /^(cpu|cuda|kokkos|openacc)$/ && /^[^ ]/ { print $1 }' <<<"$said")
 }
 _rooftop_ladders() {
     _rooftop_ask "$1" --list

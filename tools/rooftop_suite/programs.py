@@ -128,7 +128,7 @@ def rungs(program: str) -> list[Rung]:
     found: list[Rung] = []
     ladder = ''
     for line in ask(program, '--list').splitlines():
-        rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos)\s+(.*)', line)
+        rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos|openacc)\s+(.*)', line)
         more = re.match(r'\s+([\w-]+): (.*)', line)
         head = re.match(r'([\w-]+):$', line)
         if head:

@@ -40,7 +40,7 @@ static void assemble(const alya_view_t *view, const alya_physics_t *given, const
     for (int64_t first = 0; first < elements; first += pass) {
         const int64_t count = first + pass < elements ? pass : elements - first;
 #pragma acc parallel loop gang vector firstprivate(type, physics) \
-    deviceptr(connectivity, x, u, r, workspace) async(RT_ACC_QUEUE)
+    deviceptr(connectivity, x, u, r, workspace)
         for (int64_t t = 0; t < count; t++) {
             const work_t w = {workspace + t, pass};
             const int32_t *node = connectivity + 4 * (first + t);

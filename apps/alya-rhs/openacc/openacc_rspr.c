@@ -84,8 +84,7 @@ static void assemble(const alya_view_t *view, const alya_physics_t *given, const
     const int32_t *connectivity = view->connectivity;
     const double *x = view->x;
     alya_acc_clear(view, r);
-#pragma acc parallel loop gang vector firstprivate(physics) deviceptr(connectivity, x, u, r) \
-    async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector firstprivate(physics) deviceptr(connectivity, x, u, r)
     for (int64_t e = 0; e < elements; e++) {
         const int32_t *node = connectivity + 4 * e;
         double xe[4][3], ue[4][3], g[4][3], J[3][3], Au[4][3];

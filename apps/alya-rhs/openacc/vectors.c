@@ -6,7 +6,8 @@
 static void update(int64_t nodes, double a, double b, double c, const double *u0, const double *m,
                    const double *r, int r_stride, double *u, int u_stride)
 {
-#pragma acc parallel loop gang vector collapse(2) deviceptr(u0, m, r, u) async(RT_ACC_QUEUE)
+    rt_openacc_begin();
+#pragma acc parallel loop gang vector collapse(2) deviceptr(u0, m, r, u)
     for (int64_t n = 0; n < nodes; n++)
         for (int i = 0; i < 3; i++)
             u[n * u_stride + i] =
@@ -16,7 +17,8 @@ static void update(int64_t nodes, double a, double b, double c, const double *u0
 static void scale(int64_t nodes, double factor, const double *from, int from_stride, double *to,
                   int to_stride)
 {
-#pragma acc parallel loop gang vector collapse(2) deviceptr(from, to) async(RT_ACC_QUEUE)
+    rt_openacc_begin();
+#pragma acc parallel loop gang vector collapse(2) deviceptr(from, to)
     for (int64_t n = 0; n < nodes; n++)
         for (int i = 0; i < 3; i++)
             to[n * to_stride + i] = factor * from[n * from_stride + i];

@@ -10,7 +10,7 @@
 
 #include "flow.h"
 
-#if defined(__CUDACC__) || defined(__clang__)
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define MCPI_UNROLL _Pragma("unroll")
 #else
 #define MCPI_UNROLL _Pragma("GCC unroll 8")

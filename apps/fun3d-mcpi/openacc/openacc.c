@@ -52,7 +52,7 @@ typedef void rows_t(const mcpi_view_t *view, int64_t first, int64_t last, void *
 
 #define PRAGMA(text) _Pragma(#text)
 /* Shares the rows of the loop below it. */
-#define ON_ROWS(how, pointers) PRAGMA(acc parallel loop how pointers async(RT_ACC_QUEUE))
+#define ON_ROWS(how, pointers) PRAGMA(acc parallel loop how pointers)
 
 /* Shares a loop inside by the lanes of a vector. */
 #define LANES(clause) PRAGMA(acc loop vector clause)
@@ -121,9 +121,11 @@ static rows_t *const table[MCPI_TYPES][2][2] = {[MCPI_FP64] = TABLE_OF(fp64),
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    if (first < last)
-        table[view->offdiagonal][view->dq_type == MCPI_FP64][view->accumulate == MCPI_FP64](
-            view, first, last, dq);
+    if (first == last)
+        return;
+    rt_openacc_begin();
+    table[view->offdiagonal][view->dq_type == MCPI_FP64][view->accumulate == MCPI_FP64](view, first,
+                                                                                        last, dq);
 }
 
 static void set_up(mcpi_view_t *view)

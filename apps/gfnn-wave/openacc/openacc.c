@@ -70,19 +70,19 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     const int64_t id_row = wide.pitch, id_layer = wide.slab, id_origin = wide.origin;
     const uint8_t *id = view->id;
     use_form(view, form);
+    rt_openacc_begin();
     const data_t *data = view->data;
     const double *fixed = data->matrices, *shear = fixed + ENTRIES;
     const double *w = data->material, *square = w + GFNN_MAX_IDS;
 
-#pragma acc parallel loop gang vector collapse(4) deviceptr(y) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector collapse(4) deviceptr(y)
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < nz; k++)
             for (int64_t j = 0; j < ny; j++)
                 for (int64_t i = 0; i < nx; i++)
                     y[c * plane + origin + k * layer + j * row + i] = 0;
 
-#pragma acc parallel loop gang vector collapse(3) deviceptr(id, fixed, shear, w, square, x, y) \
-    async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector collapse(3) deviceptr(id, fixed, shear, w, square, x, y)
     for (int64_t k = -1; k < nz; k++)
         for (int64_t j = -1; j < ny; j++)
             for (int64_t i = -1; i < nx; i++) {

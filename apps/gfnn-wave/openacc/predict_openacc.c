@@ -42,8 +42,8 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
     const bool gf8 = network->form == GFNN_GF8;
     const float *r = from, *coefficient = network->c, *K = view->data;
 
-#pragma acc parallel loop gang vector collapse(3) deviceptr(r, coefficient, K, z) \
-    async(RT_ACC_QUEUE)
+    rt_openacc_begin();
+#pragma acc parallel loop gang vector collapse(3) deviceptr(r, coefficient, K, z)
     for (int64_t k = 0; k < nz; k++)
         for (int64_t j = 0; j < ny; j++)
             for (int64_t i = 0; i < nx; i++) {

@@ -17,9 +17,10 @@ static void openacc_ax(const nek_view_t *view, const double *u, double *w)
     const int n = view->n;
     const int64_t elements = view->elements, n2 = n * n, n3 = n2 * n;
     const double *D = view->D, *G = view->G;
+    rt_openacc_begin();
     double *ur = view->scratch, *us = ur + view->points, *ut = us + view->points;
 
-#pragma acc parallel loop gang vector collapse(4) deviceptr(D, G, u, ur, us, ut) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector collapse(4) deviceptr(D, G, u, ur, us, ut)
     for (int64_t e = 0; e < elements; e++)
         for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++)
@@ -37,7 +38,7 @@ static void openacc_ax(const nek_view_t *view, const double *u, double *w)
                     ut[e * n3 + q] = g[2 * n3] * wr + g[4 * n3] * ws + g[5 * n3] * wt;
                 }
 
-#pragma acc parallel loop gang vector collapse(4) deviceptr(D, ur, us, ut, w) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector collapse(4) deviceptr(D, ur, us, ut, w)
     for (int64_t e = 0; e < elements; e++)
         for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++)

@@ -1,6 +1,6 @@
 /*
  * vectors.c - the vector work of CG with directives: a parallel loop for each line of the
- * iteration. The host waits for a sum; other loops are only put on the queue.
+ * iteration.
  */
 #include "config.h"
 #include "machine/openacc.h"
@@ -15,7 +15,8 @@ static int64_t partial_size(int64_t points)
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
     const int64_t points = view->points;
-#pragma acc parallel loop gang vector deviceptr(r, p) async(RT_ACC_QUEUE)
+    rt_openacc_begin();
+#pragma acc parallel loop gang vector deviceptr(r, p)
     for (int64_t q = 0; q < points; q++)
         p[q] = r[q] + beta * p[q];
 }
@@ -23,15 +24,15 @@ static void update_p(const nek_view_t *view, double beta, const double *r, doubl
 static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
     const int64_t points = view->points;
+    rt_openacc_begin();
     const double *c = view->c;
     double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, p, w) reduction(+ : total) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector deviceptr(c, p, w) reduction(+ : total)
     for (int64_t q = 0; q < points; q++) {
         const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
         w[q] = s;
         total += c[q] * s * p[q];
     }
-#pragma acc wait(RT_ACC_QUEUE)
     return total;
 }
 
@@ -39,37 +40,37 @@ static double update_xr(const nek_view_t *view, double alpha, const double *p, c
                         double *x, double *r)
 {
     const int64_t points = view->points;
+    rt_openacc_begin();
     const double *c = view->c;
     double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : total)                \
-    async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : total)
     for (int64_t q = 0; q < points; q++) {
         const double s = r[q] - alpha * w[q];
         x[q] += alpha * p[q];
         r[q] = s;
         total += c[q] * s * s;
     }
-#pragma acc wait(RT_ACC_QUEUE)
     return total;
 }
 
 static double dot(const nek_view_t *view, const double *x, const double *y)
 {
     const int64_t points = view->points;
+    rt_openacc_begin();
     const double *c = view->c;
     double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, x, y) reduction(+ : total) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector deviceptr(c, x, y) reduction(+ : total)
     for (int64_t q = 0; q < points; q++)
         total += c[q] * x[q] * y[q];
-#pragma acc wait(RT_ACC_QUEUE)
     return total;
 }
 
 static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
     const int64_t points = view->points;
+    rt_openacc_begin();
     const double *inverse = view->inverse;
-#pragma acc parallel loop gang vector deviceptr(inverse, r, p) async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector deviceptr(inverse, r, p)
     for (int64_t q = 0; q < points; q++)
         p[q] = inverse[q] * r[q] + beta * p[q];
 }
@@ -78,10 +79,10 @@ static void update_xr_z(const nek_view_t *view, double alpha, const double *p, c
                         double *x, double *r, double sum[2])
 {
     const int64_t points = view->points;
+    rt_openacc_begin();
     const double *c = view->c, *inverse = view->inverse;
     double rr = 0, rz = 0;
-#pragma acc parallel loop gang vector deviceptr(c, inverse, p, w, x, r) reduction(+ : rr, rz)      \
-    async(RT_ACC_QUEUE)
+#pragma acc parallel loop gang vector deviceptr(c, inverse, p, w, x, r) reduction(+ : rr, rz)
     for (int64_t q = 0; q < points; q++) {
         const double s = r[q] - alpha * w[q], square = c[q] * s * s;
         x[q] += alpha * p[q];
@@ -89,7 +90,6 @@ static void update_xr_z(const nek_view_t *view, double alpha, const double *p, c
         rr += square;
         rz += inverse[q] * square;
     }
-#pragma acc wait(RT_ACC_QUEUE)
     sum[0] = rr;
     sum[1] = rz;
 }
