@@ -12,6 +12,8 @@
 
 #if defined(__CUDA_ARCH__) || defined(__clang__)
 #define MCPI_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__) /* the pass for the host knows neither */
+#define MCPI_UNROLL
 #else
 #define MCPI_UNROLL _Pragma("GCC unroll 8")
 #endif
