@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/free_memory.h"
 #include "base/mem_backend.h"
+#include "base/threads.h"
 
 const char *rt_space_name(rt_space_t space)
 {
@@ -254,6 +255,8 @@ void *rt_alloc_at(size_t n, size_t size, rt_space_t space, const char *file, int
 {
     if (n == 0 || size == 0)
         return NULL;
+    if (rt_threads_here() > 1) /* the table of blocks belongs to one thread */
+        rt_die_at(file, line, "", RT_INVALID, "memory is asked for in a parallel region");
     void *ptr = rt_try_alloc(n, size, space);
     if (!ptr) {
         char asked[16], left[16], used[16];

@@ -78,7 +78,7 @@ tail -n 40 ladder.out
 valid default "$mcpi" --seconds 0.02
 
 # The nonlinear step: A in every type, and a converged flow.
-# flow-cuda is refused: it joins this list when it is right on a GPU.
+# flow-cuda is refused: it joins this list when it is verified on a GPU.
 gpu_flows=$(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)
 for rung in $gpu_flows; do
     for o in fp64 fp32 fp16 bf16; do

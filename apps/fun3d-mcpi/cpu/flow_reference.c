@@ -9,6 +9,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
+#include "base/threads.h"
 #include "../flow/flow.h"
 #include "../flow/reference.h"
 
@@ -61,9 +62,11 @@ static void jacobian(const mcpi_field_t *f)
     for (int64_t i = 0; i < f->rows; i++)
         if (f->start[i + 1] - f->start[i] > widest)
             widest = f->start[i + 1] - f->start[i];
+    const size_t each = (size_t)(2 * widest) * BLOCK;
+    double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
 #pragma omp parallel
     {
-        double *O = RT_NEW(double, (size_t)(2 * widest) * BLOCK, RT_HOST), D[BLOCK], size_D[BLOCK];
+        double *O = scratch + (size_t)rt_thread() * each, D[BLOCK], size_D[BLOCK];
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < f->rows; i++) {
             mcpi_reference_row_blocks(f, i, O, D, O + widest * BLOCK, size_D);
@@ -74,8 +77,8 @@ static void jacobian(const mcpi_field_t *f)
             for (int k = 0; k < BLOCK; k++)
                 ((double *)f->LU)[BLOCK * i + k] = f->scale[i] * D[k];
         }
-        RT_FREE(O, RT_HOST);
     }
+    RT_FREE(scratch, RT_HOST);
 }
 
 /* Crout's order, which is not that of the other rungs: L has the unit diagonal. */

@@ -17,6 +17,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "base/threads.h"
 #include "flow_judge.h"
 
 enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
@@ -241,18 +242,19 @@ static void check_blocks(bench_t *b, blocks_t *made)
         widest = b->host.start[i + 1] - b->host.start[i] > widest
                      ? b->host.start[i + 1] - b->host.start[i]
                      : widest;
+    const size_t each = (size_t)(2 * widest) * BLOCK;
+    double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
 #ifdef _OPENMP
 #pragma omp parallel reduction(max : worst[:3])
 #endif
     {
-        double *scratch = RT_NEW(double, (size_t)(2 * widest) * BLOCK, RT_HOST);
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
         for (int64_t i = 0; i < b->rows; i++)
-            check_row(b, made, i, scratch, worst);
-        RT_FREE(scratch, RT_HOST);
+            check_row(b, made, i, scratch + (size_t)rt_thread() * each, worst);
     }
+    RT_FREE(scratch, RT_HOST);
     judge(b, "O = the Jacobian, rounded as asked (of its rounding bound)", worst[0]);
     judge(b, "D = the Jacobian and the step (of its rounding bound)", worst[1]);
     rt_comm_max(worst + 2, 1);
