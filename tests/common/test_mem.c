@@ -44,9 +44,18 @@ static void test_out_of_memory(void)
         CHECK(rt_try_alloc((size_t)1 << 60, 1, space) == NULL);
         CHECK(rt_mem_used(space) == 0); /* failed allocations are not counted */
     }
+    if (RT_HAVE_OPENMP)
+        CHECK_DIES(RT_INVALID, "in a parallel region", { allocate_by_threads(); });
     /* A little too much: Linux would promise it and kill us later. */
     const size_t too_much = rt_mem_available(RT_HOST) + ((size_t)1 << 30);
     CHECK_DIES(RT_MEMORY, "out of memory", { rt_alloc(too_much, 1, RT_HOST); });
+}
+
+/* Each thread asks for memory. */
+static void allocate_by_threads(void)
+{
+#pragma omp parallel num_threads(2)
+    rt_alloc(1, 8, RT_HOST);
 }
 
 /* Memory that was promised and not touched yet cannot be allocated a second time. */
