@@ -31,6 +31,13 @@ static void test_format(void)
     CHECK_TEXT(rt_space_name(RT_DEVICE), "device");
 }
 
+/* Each thread asks for memory. */
+static void allocate_by_threads(void)
+{
+#pragma omp parallel num_threads(2)
+    rt_alloc(1, 8, RT_HOST);
+}
+
 static void test_out_of_memory(void)
 {
     /* The product wraps to 8 bytes, which could be allocated. */
@@ -49,13 +56,6 @@ static void test_out_of_memory(void)
     /* A little too much: Linux would promise it and kill us later. */
     const size_t too_much = rt_mem_available(RT_HOST) + ((size_t)1 << 30);
     CHECK_DIES(RT_MEMORY, "out of memory", { rt_alloc(too_much, 1, RT_HOST); });
-}
-
-/* Each thread asks for memory. */
-static void allocate_by_threads(void)
-{
-#pragma omp parallel num_threads(2)
-    rt_alloc(1, 8, RT_HOST);
 }
 
 /* Memory that was promised and not touched yet cannot be allocated a second time. */
