@@ -600,4 +600,4 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 static const rt_mutant_t honest[] = {
     {.fault = HONEST, .name = "mutants without a fault", .problem = RT_EVERY_PROBLEM}};
 
-RT_MUTANTS_MAIN(mcpi_app, .ladder = ladder)
+RT_MUTANTS_MAIN(mcpi_app, .ladder = ladder, .only = "flow")

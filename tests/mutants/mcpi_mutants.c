@@ -650,6 +650,7 @@ static const rt_mutant_t honest[] = {
 };
 
 static const rt_mutants_t suite = {.app = &mcpi_app,
+                                   .only = "sweeps",
                                    .settings = settings,
                                    .problems = PROBLEMS,
                                    .mutants = mutants,

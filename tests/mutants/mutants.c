@@ -170,7 +170,8 @@ static void judge_honest(const court_t *court)
         rt_text_t why;
         for (int i = 0; i < app->n_rungs; i++) {
             const rt_rung_t *rung = &app->ladder[i];
-            if (rt_rung_why_not(rung) || rt_rung_refuse(rung, c->run.config, &why))
+            if (!rt_rung_is_on(rung, suite->only) || rt_rung_why_not(rung) ||
+                rt_rung_refuse(rung, c->run.config, &why))
                 continue;
             rt_run_rung(&c->run, c->problem, rung, NULL, &out, NULL);
             judge_one(court, rung->name, p, &out);

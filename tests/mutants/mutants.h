@@ -45,6 +45,7 @@ typedef struct {
     void (*solve)(void *solver);
     /* Returns the mutant's function table. */
     const rt_kernels_t *(*kernels)(const rt_mutant_t *mutant);
+    const char *only; /* the ladder whose rungs are judged unchanged; NULL: all rungs */
     /* Returns the ladder of the app that the mutant is on; NULL if the app has one. */
     const char *(*ladder)(const rt_mutant_t *mutant);
     /* Before and after a run. `begin` sets the fault that the suite's code asks for, sets counters to

@@ -940,6 +940,7 @@ int main(int argc, char **argv)
     enum { WRAPPINGS = sizeof wrappings / sizeof *wrappings };
     static rt_mutant_t all[MOST_MUTANTS], good[MOST_MUTANTS];
     rt_mutants_t suite = {.app = &nek_app,
+                          .only = "iteration",
                           .settings = settings,
                           .problems = PROBLEMS,
                           .mutants = all,

@@ -401,4 +401,4 @@ static const rt_mutant_t honest[] = {
     {HONEST, "the same, in windows", SCHWARZ, true, 0},
 };
 
-RT_MUTANTS_MAIN(nek_app, .ladder = ladder)
+RT_MUTANTS_MAIN(nek_app, .ladder = ladder, .only = "solve")
