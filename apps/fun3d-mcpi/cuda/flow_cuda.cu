@@ -253,7 +253,7 @@ mcpi_moved_t update(const mcpi_field_t *f)
     return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
 }
 
-/* Its checks on a GPU ended early, by a fault of the judge that is mended now. */
+/* On a GPU its checks ended early, probably by a fault of the judge that is mended now. */
 const char *refuse(const rt_kernels_t *, const void *, rt_text_t *)
 {
     return "it has not been verified on a GPU yet; use flow-simd";
