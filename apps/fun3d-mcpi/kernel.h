@@ -55,7 +55,7 @@ typedef struct {
     /* Takes R of the next solve, [rows][nb] host, scaled. Only with own_layout: solve.c copies R
      * for the other rungs. */
     void (*put_r)(const mcpi_view_t *view, const double *R);
-    /* With own_layout: says where things are, for who fills them there. NULL: nobody can. The lists
+    /* With own_layout: says where things are, so that others can fill them. NULL: no. The lists
      * live until tear_down. */
     mcpi_places_t (*places)(mcpi_view_t *view);
     /* Adds the most bytes that set_up keeps, and (in RT_HOST) needs on the way. */

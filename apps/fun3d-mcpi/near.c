@@ -2,7 +2,7 @@
  * near.c - the lists behind a kernel that goes through all colours (near.h).
  *
  * They follow from the rows of this rank and from one exchange: an owner says for each row which
- * block updates it, and whoever has that row as a ghost says where its copy is.
+ * block updates it, and each rank that has that row as a ghost says where its copy is.
  */
 #include "config.h"
 #include "near.h"
