@@ -73,10 +73,14 @@ rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 rt_gpu_scripts = \
 	tests/nekbone/gpu_degrees.sh \
 	tests/nekbone/gpu.sh \
+	tests/nekbone/gpu_ranks.sh \
 	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
+	tests/gfnn-wave/gpu_ranks.sh \
 	tests/gfnn-wave/gpu_lost.sh \
 	tests/fun3d-mcpi/gpu.sh \
+	tests/fun3d-mcpi/gpu_flow.sh \
+	tests/fun3d-mcpi/gpu_ranks.sh \
 	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh
 rt_scripts = \

@@ -160,11 +160,12 @@ sanitized()
 # this would hang.
 mutants_on_two_ranks()
 {
-    mutants=$(OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" 2>&1 | tail -n 1)
+    OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" >mutants.out 2>&1
+    mutants=$(tail -n 1 mutants.out)
     echo "$mutants"
     case $mutants in
         "$app: "*" mutants, "*" rated INVALID") ;;
-        *) fail "mutants on two ranks: $mutants" ;;
+        *) fail "mutants on two ranks: $(tail -n 20 mutants.out)" ;;
     esac
     [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
 }

@@ -1,29 +1,7 @@
-# gpu.sh - every rung that runs on a GPU: faces, forms, precisions, odd sizes, every preconditioner; two ranks on one GPU;
-# with RT_SANITIZE=1 also compute-sanitizer.
+# gpu.sh - every rung that runs on a GPU: faces, forms, precisions, odd sizes, every preconditioner; with RT_SANITIZE=1
+# also compute-sanitizer. gpu_ranks.sh tests two ranks.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
-"$gfnn" --list >list.out
-reason=$(grep -A 2 '^dense-coloured ' list.out | sed -n 's/^ *absent: //p')
-[ -z "$reason" ] || skip "$reason"
-
-operators="dense-coloured dense-atomic recompute node parity"
-predictors="direct unrolled tiled tensor"
-solves="solve-cuda"
-cuda_rungs="$operators $predictors $solves"
-if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
-    operators="$operators kokkos"
-    predictors="$predictors predict-kokkos"
-    solves="$solves solve-kokkos"
-fi
-
-all="$operators $predictors $solves"
-
-# ladder NAME RUNGS OPTION...: these rungs of the GPU, none left out.
-ladder()
-{
-    name=$1 rungs=$2
-    shift 2
-    valid "$name" $gfnn --seconds 0 --ladder "$@" && ran "$name" $rungs
-}
+find_gpu_rungs
 
 if sanitizing; then # a box that no tile fits
     for rung in $cuda_rungs; do
@@ -66,33 +44,5 @@ valid cpu "$gfnn" --device cpu --precond gfm --elements 24x24x24 --rung solve-si
 valid gpu "$gfnn" --precond gfm --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.json
 [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
     fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
-
-if why=$(have_mpi); then
-    # Two GPUs: ghosts before the whole box, or during the work on its interior (staged); FP64, FP32 and 16 bits.
-    find_transports
-    for transport in $transports; do
-        two="$mpirun -n 2 $gfnn --transport $transport --elements 30x22x18 --steps 2 --seconds 0"
-        for rung in parity node tiled tensor solve-cuda; do
-            valid gpus-$transport-$rung $two --rung $rung
-        done
-        valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
-        # Scalars of several GPUs, by the way of each transport: as many iterations as on one.
-        for precond in none bj gfm "gfm --precision fp32"; do
-            run="--rung solve-cuda --elements 30x22x18 --steps 3 --seconds 0 --precond $precond"
-            valid solve-1 "$gfnn" $run --device 0 --json solve-1.json
-            valid solve-2 $mpirun -n 2 "$gfnn" $run --transport $transport --json solve-2.json
-            [ -n "$(iterations solve-1.json)" ] && [ "$(iterations solve-1.json)" = "$(iterations solve-2.json)" ] ||
-                fail "$transport, $precond: iterations '$(iterations solve-2.json)', on one GPU '$(iterations solve-1.json)'"
-        done
-        valid gpus-$transport-cheb $two --rung solve-cuda --precond cheb --degree 3 --faces free
-    done
-    # One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.
-    gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
-    ladder two "$all" --elements 30x22x18 --steps 2
-    ladder two-free "$all" --elements 30x22x18 --steps 2 --faces free
-    ladder two-smooth "$solves" --elements 30x22x18 --steps 2 --only solve --smooth 1
-else
-    echo "not on two ranks: $why"
-fi
 
 exit $failed

@@ -23,3 +23,30 @@ close()
 {
     awk -v a="$1" -v b="$2" -v s="$3" 'BEGIN { d = a - b; exit !(a != "" && a > 0 && d < s * a && -d < s * a) }'
 }
+
+# find_gpu_rungs: sets operators, predictors, solves, all of them (all) and those in CUDA (cuda_rungs) to the rungs that run
+# on a GPU here; skips if none can.
+find_gpu_rungs()
+{
+    "$gfnn" --list >list.out
+    reason=$(grep -A 2 '^dense-coloured ' list.out | sed -n 's/^ *absent: //p')
+    [ -z "$reason" ] || skip "$reason"
+    operators="dense-coloured dense-atomic recompute node parity"
+    predictors="direct unrolled tiled tensor"
+    solves="solve-cuda"
+    cuda_rungs="$operators $predictors $solves"
+    if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
+        operators="$operators kokkos"
+        predictors="$predictors predict-kokkos"
+        solves="$solves solve-kokkos"
+    fi
+    all="$operators $predictors $solves"
+}
+
+# ladder NAME RUNGS OPTION...: these rungs of the GPU, none left out.
+ladder()
+{
+    name=$1 rungs=$2
+    shift 2
+    valid "$name" $gfnn --seconds 0 --ladder "$@" && ran "$name" $rungs
+}

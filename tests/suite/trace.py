@@ -18,8 +18,8 @@ def trace(app, ranks, words):
 
 def measured(app, ranks, words):
     """Returns the bytes of messages, and the sums of a rank, in one solve."""
-    subprocess.run([MPIRUN, '-n', str(ranks), f'{APPS}/{app}/{app}', *words, '--seconds', '0', '--profile', '--quiet',
-                    '--threads', '1', '--json', 'result.json'], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([MPIRUN, '-n', str(ranks), f'{APPS}/{app}/{app}', *words, '--device', 'cpu', '--seconds', '0', '--profile',
+                    '--quiet', '--threads', '1', '--json', 'result.json'], stdout=subprocess.DEVNULL, check=True)
     with open('result.json', encoding='utf-8') as file:
         profile = json.load(file)['rungs'][0]['profile']
     return (sum(row['bytes'] for row in profile if row['timer'].endswith('/messages')),

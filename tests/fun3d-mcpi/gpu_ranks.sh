@@ -1,0 +1,43 @@
+# gpu_ranks.sh - the rungs that run on a GPU on two ranks: on one GPU, and on two by every transport.
+. "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
+find_gpu_rungs
+why=$(have_mpi) || skip "not on two ranks: $why"
+
+# On two ranks a colour is two sub-ranges, boundary rows first, and columns may be ghosts.
+two="$mpirun -n 2 $mcpi --device 0 --share-device --surface 10 --layers 10 --seconds 0"
+for rung in $gpu_rungs; do
+    valid two-$rung $two --rung $rung
+    valid two-fp16-$rung $two --rung $rung --offdiagonal fp16 --block-size 6
+done
+for rung in $gpu_flows; do
+    valid two-$rung $two --rung $rung --fluid laminar
+done
+valid two-sweep $two --rung six-rows --exchange sweep
+valid two-local $two --rung six-rows --colouring local --exchange sweep
+# Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over), and after each sweep.
+find_transports
+for transport in $transports; do
+    two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"
+    for rung in six-rows staged; do
+        valid gpus-$transport-$rung $two --rung $rung --sweeps 35
+    done
+    valid gpus-$transport-fp16 $two --rung staged --offdiagonal fp16 --block-size 6
+    valid gpus-$transport-sweep $two --rung staged --exchange sweep
+done
+# One kernel on both GPUs: dQ has the same bits as on one. Few rows, so that most blocks wait for the other GPU, and many.
+case $transports in *peer*) sizes="4x6 10x10 40x30" ;; *) sizes= ;; esac
+for size in $sizes; do
+    for form in "fp32 fp32 5" "fp64 fp64 7" "bf16 fp32 6"; do
+        set -- ${size%x*} ${size#*x} $form
+        run="--rung staged --surface $1 --layers $2 --offdiagonal $3 --dq $4 --block-size $5 --seconds 0"
+        valid bits-1 "$mcpi" $run --json bits-1.json
+        valid bits-2 $mpirun -n 2 "$mcpi" $run --transport peer --json bits-2.json
+        for k in 1 2; do
+            sed -n 's/.*"dq_left": "\(.*\)".*/\1/p' bits-$k.json >bits-$k
+        done
+        [ -s bits-1 ] && cmp -s bits-1 bits-2 || fail "$size $form: dQ is '$(cat bits-1)' on one GPU, '$(cat bits-2)' on two"
+        grep -q '"transport": "peer"' bits-2.json || fail "$size: not by peer: $(grep transport bits-2.json)"
+    done
+done
+
+exit $failed
