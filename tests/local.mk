@@ -102,6 +102,7 @@ rt_scripts = \
 	tests/nekbone/study.sh \
 	tests/nekbone/tune.sh \
 	tests/structure.sh \
+	tests/suite/aarch64.sh \
 	tests/suite/browser.sh \
 	tests/suite/climb.sh \
 	tests/suite/completion.sh \

@@ -169,3 +169,14 @@ mutants_on_two_ranks()
     esac
     [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
 }
+
+# copy_source FOLDER: copies the source, without what a build in place has made, for a build of another kind.
+copy_source()
+{
+    [ -x "${abs_top_srcdir:-.}/configure" ] || skip "no configure"
+    mkdir -p "$1"
+    (cd "${abs_top_srcdir:-.}" && tar -cf - --exclude='*.o' --exclude='*.a' --exclude=.git --exclude=config.status \
+        configure Makefile.in aclocal.m4 config.h.in configure.ac Makefile.am build-aux m4 common apps tools inputs man docs \
+        tests packaging *.md COPYING) | (cd "$1" && tar -xf -)
+    echo 1.2.3 >"$1/.tarball-version"
+}

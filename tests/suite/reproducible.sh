@@ -3,17 +3,12 @@
 app=gfnn-wave
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 [ -n "${RT_CHECK_LONG:-}" ] || skip "two builds: make check-long"
-source=$(cd "${abs_top_srcdir:-.}" && pwd)
-[ -x "$source/configure" ] || skip "no configure"
 
 # build SOURCE BUILD CONFIGURE
 build()
 {
-    mkdir -p "$1" "$2"
-    (cd "$source" && tar -cf - --exclude='*.o' --exclude='*.a' --exclude=.git --exclude=config.status \
-        configure Makefile.in aclocal.m4 config.h.in configure.ac Makefile.am build-aux m4 common apps tools inputs man docs \
-        tests packaging *.md COPYING) | (cd "$1" && tar -xf -)
-    echo 1.2.3 >"$1/.tarball-version"
+    mkdir -p "$2"
+    copy_source "$1"
     (cd "$2" && "$3" --disable-native --without-cuda --without-kokkos --without-mpi &&
         make apps/gfnn-wave/gfnn-wave) >"$2/build.log" 2>&1 || fail "$2: $(tail -n 5 "$2/build.log")"
 }
