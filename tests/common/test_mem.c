@@ -31,10 +31,11 @@ static void test_format(void)
     CHECK_TEXT(rt_space_name(RT_DEVICE), "device");
 }
 
-/* Each thread asks for memory. */
+/* One of several threads asks for memory: two would both say that they may not. */
 static void allocate_by_threads(void)
 {
 #pragma omp parallel num_threads(2)
+#pragma omp single
     rt_alloc(1, 8, RT_HOST);
 }
 
