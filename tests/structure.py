@@ -136,9 +136,15 @@ def check_includes(root: Path) -> List[str]:
 # ---- calls --------------------------------------------------------------------------------------
 
 def symbols_of(build: Path, objects: List[str]) -> Dict[str, str]:
-    """Returns the output of nm for each object."""
-    return {name: subprocess.run(["nm", "-P", "-g", str(build / name)], check=True, text=True,
-                                 stdout=subprocess.PIPE).stdout for name in objects}
+    """Returns the output of nm for each object; one nm reads them all."""
+    symbols = {name: "" for name in objects}
+    if not objects:
+        return symbols
+    made = subprocess.run(["nm", "-P", "-g", "-A", *objects], check=True, text=True, stdout=subprocess.PIPE, cwd=build)
+    for line in made.stdout.splitlines(keepends=True):
+        name, rest = line.split(": ", 1)
+        symbols[name] += rest
+    return symbols
 
 
 def objects_of(root: Path, build: Path, folder: str) -> List[str]:
@@ -323,16 +329,21 @@ def check_rungs(root: Path) -> List[str]:
 
 
 def check_asm(root: Path, build: Path) -> List[str]:
-    """Checks that make finds the last rung of each kind in each app; makes nothing."""
-    faults: List[str] = []
-    for app in apps_of(root):
-        for name in {kind: name for name, kind in rungs_of(root, app)}.values():
-            command = ["make", "-n", "-C", str(build), "asm", f"RUNG={name}", f"APP={app}"]
-            done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")})
-            wanted = name.lower().replace("-", "_") + ".o"
-            if done.returncode != 0 or wanted not in done.stdout:
-                faults.append(f"make asm RUNG={name} APP={app}: {done.stdout.strip().splitlines()[-1:]}")
+    """Checks that make finds the last rung of each kind in each app; makes nothing. One make names all their objects
+    and one looks for their rules, for it takes make long to read the Makefile."""
+    def ask(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["make", "-C", str(build), *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")})
+
+    rungs = [(app, name) for app in apps_of(root) for name in {kind: name for name, kind in rungs_of(root, app)}.values()]
+    echo = "".join(f"$(eval APP := {app})$(eval RUNG := {name})$(info object $(rt_rung_object))" for app, name in rungs)
+    named = re.findall(r"^object (\S+)$", ask("-s", f"--eval=objects-of-asm:;@:{echo}", "objects-of-asm").stdout, re.M)
+    faults = [f"make asm RUNG={name} APP={app}: makes {file}" for (app, name), file in zip(rungs, named)
+              if not (file.startswith(f"apps/{app}/") and file.endswith("/" + name.lower().replace("-", "_") + ".o"))]
+    for words in (["-n", *named], ["-n", "asm", f"APP={rungs[-1][0]}", f"RUNG={rungs[-1][1]}"]):
+        done = ask(*words)
+        if done.returncode != 0 or len(named) != len(rungs):
+            faults.append(f"make {' '.join(words)}: {done.stdout.strip().splitlines()[-1:]}")
     return faults
 
 

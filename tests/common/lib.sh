@@ -7,8 +7,11 @@ program=$top/apps/$app/$app
 mpirun=${MPIRUN:-mpirun}
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
-trap 'cd /; rm -rf "$work" "$work.mpi"' EXIT
+trap 'cd /; rm -rf "$work" "$work.mpi" "$work.python"' EXIT
 cd "$work" || exit 1
+# Python compiles the suite once for each test, also where it has been told to keep nothing; beside the source it may not write.
+export PYTHONPYCACHEPREFIX=$work.python
+unset PYTHONDONTWRITEBYTECODE
 mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
 
 fail()

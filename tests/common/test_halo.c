@@ -43,6 +43,8 @@ typedef struct {
     uint8_t owner[MOST];
     entry_t *all; /* [size * MOST], key -1 where a rank has fewer */
     int64_t keys;
+    /* The entries of a group: the first, and of each the next; -1 ends. */
+    int64_t *first, *next; /* [keys], [size * MOST] */
 } groups_t;
 
 static uint64_t draw(uint64_t *state)
@@ -90,15 +92,31 @@ static void fill_entries(groups_t *groups, uint64_t seed, bool empty)
     }
 }
 
+/* Links the entries of each group, in their order. */
+static void link_entries(groups_t *groups)
+{
+    groups->first = malloc((size_t)groups->keys * sizeof *groups->first);
+    groups->next = malloc((size_t)size * MOST * sizeof *groups->next);
+    for (int64_t key = 0; key < groups->keys; key++)
+        groups->first[key] = -1;
+    for (int64_t e = (int64_t)size * MOST - 1; e >= 0; e--) {
+        const int32_t key = groups->all[e].key;
+        if (key < 0)
+            continue;
+        groups->next[e] = groups->first[key];
+        groups->first[key] = e;
+    }
+}
+
 /* Makes one entry of each group its owner, chosen at random. */
 static void choose_owners(groups_t *groups, uint64_t seed)
 {
     for (int32_t key = 0; key < groups->keys; key++) {
         int64_t chosen = -1;
         uint64_t best = 0;
-        for (int64_t e = 0; e < (int64_t)size * MOST; e++) {
+        for (int64_t e = groups->first[key]; e >= 0; e = groups->next[e]) {
             uint64_t lot = rt_hash((uint64_t)e, seed + 1);
-            if (groups->all[e].key == key && (chosen < 0 || lot > best)) {
+            if (chosen < 0 || lot > best) {
                 chosen = e;
                 best = lot;
             }
@@ -123,6 +141,7 @@ static groups_t *groups_new(uint64_t seed, int empty_rank)
     memcpy(copy, mine, MOST * sizeof *copy);
     rt_comm_allgather(copy, MOST * sizeof *copy, groups->all);
     free(copy);
+    link_entries(groups);
     choose_owners(groups, seed);
     return groups;
 }
@@ -130,6 +149,8 @@ static groups_t *groups_new(uint64_t seed, int empty_rank)
 static void groups_destroy(groups_t *groups)
 {
     free(groups->all);
+    free(groups->first);
+    free(groups->next);
     free(groups);
 }
 
@@ -220,12 +241,11 @@ static bool expected(const groups_t *groups, const double *before, rt_halo_op_t 
                      double *bound)
 {
     double magnitude = 0;
-    int64_t first = alone ? rank * MOST : 0, last = alone ? first + MOST : (int64_t)size * MOST;
     int copies = 0;
     bool found = false;
     *value = 0;
-    for (int64_t e = first; e < last; e++) {
-        if (groups->all[e].key != key)
+    for (int64_t e = groups->first[key]; e >= 0; e = groups->next[e]) {
+        if (alone && e / MOST != rank)
             continue;
         double x = before[e * COMPONENTS + c];
         if (op == RT_HALO_SUM) {

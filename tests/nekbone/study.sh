@@ -5,7 +5,7 @@ python=$(command -v "${PYTHON:-python3}") || skip "no python3"
 python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")')
 [ -n "$python" ] || skip "no Python 3.9 or later"
 study="$python $(cd "${OLDPWD:-.}" && cd "${abs_top_srcdir:-.}" && pwd)/tools/rooftop study"
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPYCACHEPREFIX=$PWD/.cache
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 small="--bindir ${nekbone%/*} --device cpu --threads 1 --seconds 0.005 --tune-seconds 0.02 --repeats 1 --iterations 5"
 
 # studied TEXT OPTION...: checks that a study ends with a report and prints TEXT. Status 1 is allowed: in runs this

@@ -3,7 +3,6 @@ app=nekbone
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
 . "$here/tools/completion/rooftop.bash" || exit 1
-export PYTHONDONTWRITEBYTECODE=1
 
 # offers "WORDS" WORD...: checks that for this command line, its last word unfinished, exactly these words are offered.
 offers()

@@ -5,7 +5,6 @@ here=$(cd "${abs_top_srcdir:-.}" && pwd)
 python=$(command -v "${PYTHON:-python3}") || skip "no python3"
 python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")') # the interpreter, not a wrapper
 [ -n "$python" ] || skip "no Python 3.9 or later"
-export PYTHONPYCACHEPREFIX=$work/.cache # the source may be read-only
 rooftop="$python -S $here/tools/rooftop"
 
 mkdir bin

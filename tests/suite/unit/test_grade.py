@@ -1,4 +1,5 @@
 """grade.py, duel.py and confine.py: what is said of two programs' speed, and what a submission may do."""
+import copy
 import random
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import helper
 from rooftop_suite import confine, duel, grade, results, session
 
 
+ROW = helper.program().rungs[0]  # read once: a duel takes thousands
+
+
 def rung(seconds, disturbed=()):
     """Returns a rung that took so long."""
-    row = helper.program().rungs[0]
+    row = copy.copy(ROW)
     row.seconds_per_unit, row.disturbed = seconds, list(disturbed)
     return row
 
