@@ -59,14 +59,15 @@ valid flow-laminar "$mcpi" $cpu $small --rung flow-simd --fluid laminar --limite
 for walls in 1 2; do
     valid flow-file "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --symmetry $((3 - walls)) --rung flow-simd --steps 3
 done
-# one answer, whatever O is stored in; a step more or less
-for type in fp64 fp32 fp16 bf16; do
+# one answer, whatever O is stored in; a step more or less. Short: the finest and the coarsest
+types=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo fp64 bf16 || echo fp64 fp32 fp16 bf16)
+for type in $types; do
     valid converged-$type "$mcpi" $cpu $body --rung flow-simd --offdiagonal $type --steps 300 --tolerance 1e-7 --json $type.json
     steps "$type"
 done >converged.list
 awk '{ if (NR == 1) { drag = $2; steps = $3 }
        if (!($2 > 0) || ($2 / drag - 1) ^ 2 > 1e-12 || $3 < steps - 5 || $3 > steps + 5) bad = 1 }
-     END { exit bad || NR != 4 }' converged.list || fail "drag and steps by the type of O: $(cat converged.list)"
+     END { exit bad || NR < 2 }' converged.list || fail "drag and steps by the type of O: $(cat converged.list)"
 # the same bits on any number of threads
 for threads in 1 2; do
     "$mcpi" $cpu $body --threads $threads --rung flow-simd --steps 4 --json threads.json >/dev/null 2>&1
@@ -102,7 +103,7 @@ for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_finger
 done
 # flops count against the ceiling of what most of them are done in, which --accumulate decides
 grep -q '"arithmetic": "fp32"' tiny.json && grep -q '"precision": "O fp32, dQ fp32, sums fp32' tiny.json || fail "--json: $(grep -e arithmetic -e precision tiny.json)"
-valid ladder "$mcpi" --device cpu $small --seconds 0.02 --ladder
+valid ladder "$mcpi" --device cpu $small --seconds 0.005 --ladder
 grep -q '^compared with the slides' ladder.out || fail "--ladder prints no comparison with the slides"
 valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
 if "$mcpi" $cpu --surface 2 --layers 2 --threads 2 2>&1 | grep -q 'no OpenMP'; then

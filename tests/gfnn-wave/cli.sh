@@ -52,7 +52,7 @@ valid tiny "$gfnn" --device cpu --size tiny --seconds 0.01 --steps 1 --precond b
 awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
     END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.1 * used) }' tiny.json ||
     fail "--size tiny: $(grep -m 2 -e predicted -e high_water tiny.json)"
-valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.02 --ladder
+valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.005 --ladder
 for ladder in operator predictor solve; do
     grep -A 1 "^Ladder $ladder\$" ladder.out | grep -q '^One unit is one' || fail "--ladder has no table of $ladder"
 done

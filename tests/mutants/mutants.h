@@ -9,6 +9,7 @@
  * A suite is one C file with a table of mutants, code with `if (fault == ...)` in it, and
  * RT_MUTANTS_MAIN as its last line. Its author must ensure:
  *
+ * - Mutants of one phase are beside each other, so that one in N is a sample of all phases.
  * - No mutant may be right by chance: use problems in which every term counts (jitter, bent
  *   elements).
  * - The mutants' own code without a fault is in `honest`: otherwise it may be the harness that is
@@ -55,8 +56,8 @@ typedef struct {
 } rt_mutants_t;
 
 /* Runs all honest rungs and programs, then all mutants; prints those that are misjudged, with
- * --verbose all, and the count. --device LIST: on these GPUs. Any number of ranks. Returns the exit
- * status. */
+ * --verbose all, and the count. --every N: one rung and mutant in N, and the lost message. --device
+ * LIST: on these GPUs. Any number of ranks. Returns the exit status. */
 int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
 
 /* Defines the suite and main() from what the file has under these names; further members of the

@@ -7,7 +7,7 @@ rows()
     awk '/^rung /  { on = 1 } on && NF > 5 && /(VALID|UNSTEADY)$/ { print $1, $NF }' "$1.out"
 }
 
-valid small "$nekbone" --elements 4x4x4 --degree 7 --ladder --seconds 0.05 --json small.json
+valid small "$nekbone" --elements 3x3x3 --degree 7 --ladder --seconds 0.01 --json small.json
 rows small
 rows small | grep -q '^reference \(VALID\|UNSTEADY\)$' || fail "no row of reference"
 for rung in scalar vector jammed cpu-fused; do
@@ -51,7 +51,7 @@ grep -q '2x2x2 elements' own.out || fail "--size wins over --elements"
 
 # --roofline: one line per rung of the fastest processor here, with its share. Catches a rung that is left
 # out, and a verdict without a measurement.
-valid roofline "$nekbone" --roofline --elements 4x4x4 --seconds 0.02 --json roofline.json
+valid roofline "$nekbone" --roofline --elements 3x3x2 --seconds 0.005 --json roofline.json
 grep -q '^measured roofline' roofline.out || fail "--roofline prints no measured roofline"
 [ "$(grep -c '^as given .* %.* %.* \(VALID\|UNSTEADY\)' roofline.out)" -ge 2 ] ||
     fail "--roofline has fewer than two rungs: $(cat roofline.out)"

@@ -282,7 +282,7 @@ int main(int argc, char **argv)
     check_memory("elements=3x4x5 degree=6 iterations=3", NULL);
     check_memory("elements=16x16x16 degree=1 iterations=3", NULL); /* all points are shared */
     check_memory("elements=11x11x11 degree=2 iterations=3", NULL);
-    check_memory("elements=2x2x2 degree=23 iterations=3", NULL);
+    check_memory("elements=1x2x1 degree=23 iterations=3", NULL);
     check_memory("elements=4x4x4 degree=7 iterations=3 communication=no", NULL);
     check_memory("elements=4x4x4 degree=7 iterations=3 precond=jacobi", "jammed");
     check_memory("elements=4x4x4 degree=7 iterations=3 precond=jacobi", "kokkos");

@@ -95,7 +95,7 @@ sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/
 sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
 { cat "$scalar"; echo 'int nek_judge_nothing = 1;'; } >class/cheat.c
 ln -s "$scalar" class/link.c
-ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 6 --json class.json --csv class.csv \
+ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 3 --json class.json --csv class.csv \
     -- --device cpu $tiny
 says "nekbone scalar: 1 of 8 right"
 cat >want <<'end'
@@ -103,7 +103,7 @@ absent '': class/absent/scalar.c: No such file or directory
 cheat 'INVALID': it is not built: cheat.c: defines nek_judge_nothing
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
-loops 'INVALID': still running after its time limit of 6 s: a loop without an end
+loops 'INVALID': still running after its time limit of 3 s: a loop without an end
 not_c 'INVALID': it is not built: not_c.c:
 right 'VALID': 
 wrong 'INVALID': wrong: 
@@ -122,8 +122,8 @@ end
 load=$!
 # not the repository's text, but its program
 { cat "$scalar"; echo 'typedef int nothing_t;'; } >same.c
-for i in $([ -n "${RT_CHECK_LONG:-}" ] && echo 1 2 3 || echo 1); do
-    ends 0 $rooftop grade nekbone scalar same.c --build "$top" --seconds 8 -- --device cpu $tiny --seconds 0.02
+for seconds in $([ -n "${RT_CHECK_LONG:-}" ] && echo 8 8 8 || echo 3); do
+    ends 0 $rooftop grade nekbone scalar same.c --build "$top" --seconds $seconds -- --device cpu $tiny --seconds 0.02
     says "right: "
     grep -q '^speed: no mark: \|turns: the same, within the noise$' out || fail "the same program was ranked: $(cat out)"
     [ "$(tail -n 1 out)" = "nekbone scalar: VALID" ] || fail "last line: $(tail -n 1 out)"
