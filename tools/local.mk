@@ -60,7 +60,11 @@ check-types:
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi
 
+# The ladders that the lessons quote, run here and recorded in docs/reference; the results are left in ladders.tmp.
+ladders: $(bin_PROGRAMS)
+	@$(rt_python) -m rooftop_suite.record --bindir . $(LADDERS)
+
 manifest:
 	@$(rt_python) -m rooftop_suite.source manifest '$(srcdir)'
 
-.PHONY: check-types manifest rt_dist_version
+.PHONY: check-types ladders manifest rt_dist_version

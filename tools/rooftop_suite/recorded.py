@@ -1,94 +1,183 @@
 """Figures of recorded ladders: docs/reference/ladders.json, made from sealed results, and the lessons' links to them.
 
-    ladders()            {app: Ladder}
-    text_of(key)         a figure as text: 'nekbone.global' a time, 'nekbone.global.bandwidth' a share,
-                         'nekbone.shared/global' how many times as fast as global shared is
+    ladders()            {name: Ladder}: APP, or APP@what is different, as 'nekbone@512'
+    text_of(key)         a figure as text, or Fault
     refreshed(text)      a lesson in which every link to the file has the text of its figure
+    keep(folder)         writes the file anew from the results in a folder, and the lessons after it
 
-A figure in a lesson is a link, [352 us](../reference/ladders.json#nekbone.global), so nobody types it: the first form
-writes the file from results of --ladder, the second brings the lessons up to date.
+A figure in a lesson is a link, [352 us](../reference/ladders.json#nekbone.global), so nobody types it. Its key is a
+ladder and a rung, and then what of it:
 
-    python3 -m rooftop_suite.recorded RESULT.json.. >docs/reference/ladders.json
-    python3 -m rooftop_suite.recorded
+    nekbone.global              seconds per unit            nekbone.global:ax    of a timer, per call
+    nekbone.global.bandwidth    share of that ceiling       nekbone.global.flops      of the FMA ceiling
+    nekbone.global.fom          figure of merit             nekbone.global.rate       flops that it does per second
+    nekbone.global.moved        bytes that it moves per second
+    nekbone.shared/global       how many times as fast as global shared is
+    nekbone.ceilings.gpu.read   of the job: read, copy, triad, fma64, fma32; gpu or cpu
+
+`make ladders` runs the ladders (record.py). `python3 -m rooftop_suite.recorded`, in tools/, brings the lessons up to
+date.
 """
 import functools
+import glob
 import json
+import os
 import re
-import sys
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, Fault, figures, results, shipped
+from . import ENVIRONMENT, Fault, calculations, figures, results, shipped
 from .programs import EXTENTS
 from .results import APPS, sha256_of
 
 FILE = ('docs', 'reference', 'ladders.json')
-LINK = re.compile(r'\[([^\]]*)\]\(\.\./reference/ladders\.json#([\w./-]+)\)')
+LESSONS = (*APPS, 'primer')
+LINK = re.compile(r'\[([^\]]*)\]\(\.\./reference/ladders\.json#([\w@:./-]+)\)')
+KEY = re.compile(r'([\w@-]+)\.([\w-]+)(?:/([\w-]+)|:([\w-]+)|\.(bandwidth|flops|fom|rate|moved))?')
+CEILING = re.compile(r'([\w@-]+)\.ceilings\.(gpu|cpu)\.(read|copy|triad|fma64|fma32)')
+CEILINGS = ('read', 'copy', 'triad', 'fma64', 'fma32')
 
 
 class Rung(NamedTuple):
-    """seconds: per unit; bandwidth and flops: shares of the ceilings of the job, 0 where there is none."""
+    """seconds: per unit; bandwidth and flops: shares of the ceilings of the job, 0 where there is none; fom, rate,
+    moved: per second. timers: seconds per call."""
     seconds: float
     unit: str
     bandwidth: float
     flops: float
+    fom: float
+    rate: float
+    moved: float
+    timers: dict[str, float]
 
 
 class Ladder(NamedTuple):
-    machine: str
+    """ceilings: {'gpu' or 'cpu': rates in the order of CEILINGS}."""
+    gpu: str
+    cpu: str
+    threads: int
     date: str
     options: str
+    ceilings: dict[str, list[float]]
     rungs: dict[str, Rung]
+
+    @property
+    def machine(self) -> str:
+        return self.gpu or f'{self.cpu}, {self.threads} thread{"s" if self.threads > 1 else ""}'
+
+
+# ---- What is kept of a result ----
+
+def rounded(value: Optional[float]) -> float:
+    return float(f'{value or 0:.4g}')
+
+
+def timers_of(rung: figures.Rung) -> dict[str, float]:
+    """Returns {timer: seconds per call} of the phases of a unit."""
+    rows = [(row.timer.split('/')[1:], row) for row in rung.row.profile]
+    return {path[0]: rounded(row.seconds / row.calls) for path, row in rows if len(path) == 1 and row.calls}
 
 
 def compact(path: str) -> dict[str, object]:
-    """Returns what is kept of a result of --ladder, with the digest of its file."""
+    """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID."""
     result = figures.Result(results.load(path, results.Program))
     program = result.program
     rungs = {rung.name: [float(f'{rung.seconds:.5g}'), rung.unit, round(rung.share_bandwidth or 0, 4),
-                         round(rung.share_flops or 0, 4)]
+                         round(rung.share_flops or 0, 4), rounded(rung.fom), rounded(rung.flops), rounded(rung.bytes),
+                         timers_of(rung)]
              for rung in result.rungs if rung.fom and rung.seconds}
+    jobs = {'gpu': program.ceilings_gpu, 'cpu': program.ceilings_cpu}
+    ceilings = {kind: [rounded(getattr(row, f'{name}_{"flop" if name.startswith("fma") else "bytes"}_per_s'))
+                       for name in CEILINGS] for kind, row in jobs.items() if row}
     options = ' '.join(f'--{name}={program.options[name]}' for name in EXTENTS[program.program])
-    return {'app': program.program, 'machine': program.gpu or program.cpu, 'date': program.date[:10],
-            'options': options, 'version': program.version, 'result_sha256': sha256_of(path), 'rungs': rungs}
+    return {'name': os.path.basename(path)[:-len('.json')], 'gpu': program.gpu, 'cpu': program.cpu,
+            'threads': program.threads, 'date': program.date[:10], 'options': options, 'version': program.version,
+            'result_sha256': sha256_of(path), 'ceilings': ceilings, 'rungs': rungs}
 
+
+def rows() -> list[dict[str, object]]:
+    with open(shipped(*FILE), encoding='utf-8') as file:
+        found: list[dict[str, object]] = json.load(file)
+    return found
+
+
+def keep(folder: str) -> list[str]:
+    """Replaces the ladders whose results are in the folder, and brings the lessons up to date. Returns their names."""
+    new = [compact(path) for path in sorted(glob.glob(os.path.join(folder, '*.json')))]
+    new = [row for row in new if row['rungs']]
+    names = [str(row['name']) for row in new]
+    whole = sorted([row for row in rows() if row['name'] not in names] + new, key=lambda row: str(row['name']))
+    text = '[' + ',\n '.join(json.dumps(row) for row in whole) + ']\n'
+    results.save_bytes(shipped(*FILE), text.encode())
+    ladders.cache_clear()
+    refresh()
+    return names
+
+
+# ---- What lessons take from it ----
 
 @functools.lru_cache(maxsize=None)
 def ladders() -> dict[str, Ladder]:
-    with open(shipped(*FILE), encoding='utf-8') as file:
-        return {one['app']: Ladder(one['machine'], one['date'], one['options'], {
-            name: Rung(*row) for name, row in one['rungs'].items()}) for one in json.load(file)}
+    return {row['name']: Ladder(row['gpu'], row['cpu'], row['threads'], row['date'], row['options'], row['ceilings'], {
+        name: Rung(*rung) for name, rung in row['rungs'].items()}) for row in json.loads(json.dumps(rows()))}
+
+
+def rate(value: float, unit: str) -> str:
+    scale, prefix = (1e12, 'T') if value >= 1e12 else (1e9, 'G')
+    return f'{figures.short(value / scale)} {prefix}{unit}'
+
+
+def time_text(seconds: float) -> str:
+    scale, unit = figures.time_unit([seconds])
+    return f'{figures.short(seconds / scale)} {unit.replace("µ", "u")}'
 
 
 def text_of(key: str) -> str:
     """Returns the text of a figure; Fault if there is none."""
-    found = re.fullmatch(r'([\w-]+)\.([\w-]+)(?:/([\w-]+)|\.(bandwidth|flops))?', key)
+    missing = Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
+    ceiling = CEILING.fullmatch(key)
+    if ceiling:
+        ladder = ladders().get(ceiling[1])
+        if not ladder or ceiling[2] not in ladder.ceilings:
+            raise missing
+        return rate(ladder.ceilings[ceiling[2]][CEILINGS.index(ceiling[3])],
+                    'Flop/s' if ceiling[3].startswith('fma') else 'B/s')
+    found = KEY.fullmatch(key)
     ladder = ladders().get(found[1]) if found else None
-    if not found or not ladder or found[2] not in ladder.rungs or found[3] and found[3] not in ladder.rungs:
-        raise Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
-    rung = ladder.rungs[found[2]]
-    if found[3]:
-        return f'{ladder.rungs[found[3]].seconds / rung.seconds:.2f}'
-    if found[4]:
-        return f'{100 * (rung.bandwidth if found[4] == "bandwidth" else rung.flops):.0f} %'
-    scale, unit = figures.time_unit([rung.seconds])
-    return f'{figures.short(rung.seconds / scale)} {unit.replace("µ", "u")}'
+    rung = ladder.rungs.get(found[2]) if found and ladder else None
+    if not (found and ladder and rung):
+        raise missing
+    _, _, other, timer, what = found.groups()
+    if other and other in ladder.rungs:
+        return f'{ladder.rungs[other].seconds / rung.seconds:.3g}'
+    if timer and timer in rung.timers:
+        return time_text(rung.timers[timer])
+    if what in ('bandwidth', 'flops') and 0 < getattr(rung, what) <= figures.MOST:
+        return f'{100 * getattr(rung, what):.0f} %'
+    if what in ('fom', 'rate', 'moved') and getattr(rung, what):
+        return rate(getattr(rung, what), 'B/s' if what == 'moved' else 'Flop/s')
+    if other or timer or what:
+        raise missing
+    return time_text(rung.seconds)
 
 
 def refreshed(text: str) -> str:
-    return LINK.sub(lambda link: f'[{text_of(link[2])}](../reference/ladders.json#{link[2]})', text)
+    """Returns a lesson with the figures that are recorded, and calculations with them done anew."""
+    linked = LINK.sub(lambda link: f'[{text_of(link[2])}](../reference/ladders.json#{link[2]})', text)
+    return calculations.renewed(linked)
 
 
-def main(paths: list[str]) -> None:
-    if paths:
-        rows = [json.dumps(compact(path)) for path in paths]
-        print('[' + ',\n '.join(rows) + ']')
-    for app in () if paths else APPS:
-        lesson = shipped('docs', 'lessons', f'{app}.md')
+def refresh() -> None:
+    """Brings the lessons up to date. A figure that is no longer recorded is left, and named."""
+    for name in LESSONS:
+        lesson = shipped('docs', 'lessons', f'{name}.md')
         with open(lesson, encoding='utf-8') as file:
             text = file.read()
-        if refreshed(text) != text:
-            results.save_bytes(lesson, refreshed(text).encode())
+        try:
+            if refreshed(text) != text:
+                results.save_bytes(lesson, refreshed(text).encode())
+        except Fault as fault:
+            print(f'{lesson}: {fault}')
 
 
 if __name__ == '__main__':
-    main(sys.argv[1:])
+    refresh()
