@@ -9,20 +9,23 @@ A lesson shows how it comes to a figure: 4.096 M x 233 B / 4300 GB/s = 222 us. W
 Only numbers that a clock gives count as figures: with a unit of time or of a rate, a share, a number of times.
 """
 import re
+from collections.abc import Container
 from typing import NamedTuple, Optional
 
 UNITS = {'us': 1e-6, 'ms': 1e-3, 'ns': 1e-9, 's': 1.0, 'GB/s': 1e9, 'TB/s': 1e12, 'GFlop/s': 1e9, 'TFlop/s': 1e12,
          '%': 1e-2, 'M': 1e6, 'G': 1e9, 'k': 1e3, 'kB': 1e3, 'MB': 1e6, 'GB': 1e9, 'KiB': 1024.0, 'MiB': 2.0 ** 20,
          'GFlop': 1e9, 'B': 1.0, 'flops': 1.0, 'flop': 1.0, 'bytes': 1.0}
 CLOCKED = r'us|ms|ns|s|GB/s|TB/s|GFlop/s|TFlop/s|%'
-RATES = ('GB/s', 'TB/s', 'GFlop/s', 'TFlop/s')
+COUNTED = r'M|G|k|kB|MB|GB|KiB|MiB|GFlop|B|flops?|bytes|values|nodes|elements|patches|A'  # what no clock gives
 UNIT = '|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 VALUE = rf'\d[\d,]*(?:\.\d+)?(?:[ \n\u00a0](?:{UNIT})(?![\w/]))?'
 LINKED = r'\[[^\]]*\]\(\.\./reference/ladders\.json#[^)]*\)'
 TERM = rf'(?:{LINKED}|{VALUE})'
 OPEN, CLOSE, SIGN = r'(?:\([ \n]?)*', r'(?:[ \n]?\))*', r'[ \n](?:[-+x/^]|\*)[ \n]|\^'
 CALCULATION = re.compile(rf'(?<![\w.,])({OPEN}{TERM}{CLOSE}(?:(?:{SIGN}){OPEN}{TERM}{CLOSE})+)[ \n]=[ \n]({VALUE})')
-FIGURE = re.compile(rf'(?<![\w.,^])(\d[\d,]*(?:\.\d+)?)(?:[ \n\u00a0](?:{CLOCKED})(?![\w/])|[ \n]times(?![ \n]\d)\b)')
+NUMBER = r'\d[\d,]*(?:\.\d+)?'
+FIGURE = re.compile(rf'(?<![\w.,^-])(?:{NUMBER}(?:[ \n\u00a0](?:{CLOCKED})(?![\w/])|[ \n]times[ \n](?:as|the|those)\b)|'
+                    rf'\d+\.\d+(?!\w)(?![ \n](?:{COUNTED})\b))')
 
 
 class Calculation(NamedTuple):
@@ -59,18 +62,20 @@ def unit_of(text: str) -> str:
 
 
 def digits(text: str) -> int:
-    """Returns how many places after the point a number is printed with; below 0: zeros at its end."""
-    plain = text.split()[0].replace(',', '')
-    return len(plain.partition('.')[2]) if '.' in plain else len(plain.rstrip('0')) - len(plain)
+    """Returns how many places after the point a number is printed with."""
+    return len(text.split()[0].rstrip(',').partition('.')[2])
 
 
 def agrees(one: Calculation) -> bool:
-    """Returns whether the result is what comes out, to the last digit printed and one unit of it."""
+    """Returns whether the result is what comes out, rounded or cut where it ends, or nearly so."""
     if one.value is None:
         return False
-    scale = UNITS.get(unit_of(one.right), 1.0)
-    return abs(one.value - number(one.right)) <= 1.001 * 10.0 ** -max(digits(one.right), 0) * scale or \
-        abs(one.value / number(one.right) - 1) < 0.005
+    said, unit = float(one.right.split()[0].replace(',', '')), unit_of(one.right)
+    scales = {UNITS.get(unit, 1.0)}
+    if unit != '%' and not one.linked and not re.search(rf'\d\s(?:{UNIT})', one.left):
+        scales.add(1.0)  # bare numbers count what the unit names: 2 + 3 = 5 GB
+    return any(abs(one.value / scale - said) <= max(0.51 * 10.0 ** -digits(one.right), 0.002 * said)
+               for scale in scales)
 
 
 def calculations(text: str) -> list[Calculation]:
@@ -82,7 +87,7 @@ def renewed(text: str) -> str:
     """Returns the text with results of calculations with recorded figures as they come out now, in the same form."""
     for one in reversed(calculations(text)):
         if one.linked and one.value is not None:
-            unit, places = unit_of(one.right), max(digits(one.right), 0)
+            unit, places = unit_of(one.right), digits(one.right)
             said = f'{one.value / UNITS.get(unit, 1.0):.{places}f}' + one.right[len(one.right.split()[0]):]
             text = text[:one.at] + said + text[one.end:]
     return text
@@ -95,17 +100,19 @@ def blanked(text: str) -> str:
     return text
 
 
-def typed(text: str, allowed: tuple[str, ...] = ()) -> list[str]:
-    """Returns what is wrong, a line each: wrong calculations, and figures that nothing explains. allowed: figures as
-    they are typed. Known are also what was calculated before."""
-    wrong, known, left = [], set(allowed), blanked(text)
+def typed(text: str, allowed: Container[str] = ()) -> list[str]:
+    """Returns what is wrong, a line each: calculations that are wrong, and figures that nothing explains. allowed:
+    figures as they are typed; what was calculated before may be repeated."""
+    wrong, known, left = [], set(), blanked(text)
     for one in calculations(text):
         if not agrees(one):
             wrong.append(f'{" ".join(one.left.split())} = {one.right}: it is {one.value}')
         known.add(' '.join(one.right.split()))
+        shown = re.sub(rf'{NUMBER}(?![\d.,]|\s(?:{CLOCKED})(?![\w/]))', '_', left[one.begin:one.at])
+        left = left[:one.begin] + shown.ljust(one.at - one.begin, '_') + '_' * (one.end - one.at) + left[one.end:]
     for found in FIGURE.finditer(left):
         said = ' '.join(found[0].split())
-        if said not in known:
+        if said not in known and said not in allowed:
             line = text.count('\n', 0, found.start()) + 1
             wrong.append(f'line {line}: {said}: {" ".join(text[max(0, found.start() - 40):found.end()].split())}')
     return wrong

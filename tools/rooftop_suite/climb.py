@@ -147,8 +147,8 @@ def named(one: Page) -> list[str]:
 
 def difference(path: str, text: str, before: Page, one: Page) -> list[str]:
     """Returns a diff of the functions that matter: those that this rung's lesson names, or that of the rung before."""
-    ours, theirs = lessons.functions(one.text, named(one)), lessons.functions(text, named(one) + named(before))
-    lines = list(difflib.unified_diff(theirs.splitlines(), ours.splitlines(), path, one.path, lineterm='')) \
+    ours, theirs = one.functions, lessons.functions(text, named(one) + named(before))
+    lines = list(difflib.unified_diff(theirs.splitlines(), ours.splitlines(), path, one.path, lineterm='', n=1)) \
         if ours and theirs else []
     return lines if len(lines) <= MOST_DIFF else [*lines[:MOST_DIFF], f'@@ and {len(lines) - MOST_DIFF} lines more @@']
 
@@ -161,6 +161,7 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
         if one.name in rungs and one.lesson:
             one.path = lessons.source(rungs[one.name], one.lesson)
             one.text = lessons.text_of(os.path.join(tree, one.path))
+            one.functions = lessons.functions(one.text, named(one))
             one.before = one.lesson.before or rungs[one.name].after
     for one in (one for one in pages if one.text and one.lesson):
         before, rung = by_name.get(one.before), rungs[one.name]

@@ -1,7 +1,7 @@
 """Drawings of who touches what, and where it is: of the rungs in the lessons, and of the ideas in the primer.
 
     problem(spec)            what is wrong with a rung's **Drawing.**, or ''; words(spec): the same in words
-    of_rung(name, spec)      its drawing, as both() of svg.py makes them
+    parsed(spec)             its parts; cells(name, spec): the grid of its drawing; shared_by(spec): the line below it
     primer()                 {file name: a whole SVG file} for docs/lessons/drawings
 
 A rung's drawing is one line: the data, who has which part of it, and what is kept where, outermost last:
@@ -13,10 +13,9 @@ A rung's drawing is one line: the data, who has which part of it, and what is ke
 import os
 import re
 import sys
-import textwrap
 from typing import Callable, NamedTuple
 
-from .svg import SIZE, WIDE, WIDTH, Drawing, both, file
+from .svg import XY, Drawing, both, file
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 IN = {'registers': 'in registers', 'shared': 'in shared memory', 'cache': 'in the cache', 'network': 'over the network',
@@ -61,6 +60,10 @@ def who_of(spec: Spec) -> str:
     return spec.who.replace(' per whole', ': all of it').replace(' per stride', ', with a stride')
 
 
+def shared_by(spec: Spec) -> str:
+    return who_of(spec) if spec.owner == 'whole' else f'{who_of(spec)} (one of them in colour)'
+
+
 def words(text: str) -> str:
     """Returns a drawing in words."""
     spec = parsed(text)
@@ -76,63 +79,18 @@ def problem(text: str) -> str:
     return ''
 
 
-def arrow(drawing: Drawing, x: float, begin: float, end: float) -> None:
-    """Draws an arrow both ways: what is outside is read and written."""
-    drawing.line([(x, begin + 4), (x, end - 4)], 'soft', 1.2)
-    drawing.mark(x, begin + 5, 'soft', '▲', 3.5)
-    drawing.mark(x, end - 5, 'soft', '▼', 3.5)
-
-
-def grid(drawing: Drawing, spec: Spec, left: float, top: float) -> None:
-    owner = OWNERS[spec.owner]
+def cells(name: str, text: str) -> str:
+    """Returns the grid of a rung's drawing: one part in colour, the others in turn. name: unique in the page."""
+    spec = parsed(text)
+    drawing, owner = Drawing(CELL * spec.columns, CELL * spec.rows), OWNERS[spec.owner]
+    at: dict[str, list[XY]] = {}
     for j in range(spec.rows):
         for i in range(spec.columns):
             who = owner(i, j)
-            colour = 'cuda' if who == 0 else 'band' if who % 2 else 'grid'
-            drawing.rect(left + CELL * i, top + CELL * j, CELL - 1.5, CELL - 1.5, colour)
-
-
-def boxes(drawing: Drawing, spec: Spec, left: float, top: float, width: float) -> float:
-    """Draws a box per place, one below the other. Returns where they end."""
-    for number, (place, kept) in enumerate(spec.places):
-        lines = textwrap.wrap(kept, int((width - 16) / WIDTH))
-        height = 24 + 15 * len(lines)
-        drawing.rect(left, top, width, height, 'band')
-        drawing.rect(left, top, 4, height, 'kokkos' if place == 'registers' else 'cpu' if place != 'memory' else 'soft')
-        drawing.text(left + 12, top + 12, 'shared memory' if place == 'shared' else place, 'ink')
-        for k, line in enumerate(lines):
-            drawing.text(left + 12, top + 28 + 15 * k, line)
-        top += height
-        if number + 1 < len(spec.places):
-            arrow(drawing, left + 24, top, top + 24)
-            top += 24
-    return top
-
-
-def of_rung(name: str, text: str) -> str:
-    """Returns the drawing of a rung in both widths. name: unique in the page."""
-    spec = parsed(text)
-
-    whole = spec.owner == 'whole'
-    who = who_of(spec)
-
-    def draw(width: int) -> Drawing:
-        wide = width == WIDE
-        said = textwrap.wrap(who if whole else f'{who} (one of them in colour)', 30 if wide else 46)
-        below = 24 + CELL * spec.rows + 16 * len(said) + 4
-        left, top, room = (250.0, 4.0, width - 254.0) if wide else (4.0, below + 8.0, width - 8.0)
-        scratch = Drawing(width, 0)
-        end = boxes(scratch, spec, left, top, room)
-        drawing = Drawing(width, max(below, end) + 6)
-        drawing.text(4, 8, spec.what, 'ink')
-        grid(drawing, spec, 4, 20)
-        for k, line in enumerate(said):
-            drawing.text(4, 34 + CELL * spec.rows + 16 * k, line)
-        drawing.parts += scratch.parts
-        return drawing
-
-    kept = '; '.join(f'{place}: {what}' for place, what in spec.places)
-    return both(name, f'{spec.what}, {who}', f'A grid of {spec.what}: {who}. {kept}', draw)
+            at.setdefault('cuda' if who == 0 else 'band' if who % 2 else 'grid', []).append((CELL * i, CELL * j))
+    for colour, corners in at.items():
+        drawing.squares(corners, CELL - 2, colour)
+    return drawing.svg(name, spec.what, f'A grid: {who_of(spec)}')
 
 
 # ---- The primer ----

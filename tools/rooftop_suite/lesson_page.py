@@ -1,8 +1,8 @@
 """A lesson as a page: what is known of each rung, as HTML and as Markdown.
 
 First the picture of the whole climb and the roofline; then a page per rung that ran here: idea, drawing, question with
-this machine's ceilings, and folded away the answer and what this machine did. The rungs that cannot run here are
-together at the end, without figures. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
+this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says
+why, together at the end. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
 """
 import re
 from dataclasses import dataclass, field
@@ -10,10 +10,11 @@ from typing import Optional
 
 from . import drawings, figures, lessons, page, plots, recorded, sections
 from .page import Html, details, fill, inline, join, pre
+from .programs import EXTENTS
 from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-MOST_DIFF = 160  # lines
+MOST_DIFF = 80  # lines
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e12, 66e12))  # its ceilings, in questions
 RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
@@ -32,6 +33,7 @@ class Page:
     changed: list[str] = field(default_factory=list)
     path: str = ''
     text: str = ''
+    functions: str = ''  # those of the text that the lesson names
     twin: Optional['Page'] = None
     profile: str = ''
     resources: list[str] = field(default_factory=list)
@@ -197,7 +199,7 @@ def machine_line(result: figures.Result) -> str:
         name = program.gpu if processor == 'gpu' else program.cpu
         said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
                     else f'{name}: ceilings were not measured')
-    options = ', '.join(f'{name} {value}' for name, value in program.options.items())
+    options = ', '.join(f'{name} {program.options[name]}' for name in EXTENTS[program.program])
     return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. ' \
            f'{options}.'
 
@@ -264,15 +266,19 @@ def labelled(label: str, text: str) -> Html:
 
 
 def diff_of(lines: list[str]) -> Html:
-    kinds = {'+': 'add', '-': 'del', '@': 'at'}
-    return pre(join(fill('line', kind=kinds.get(line[:1], 'same'), text=line) for line in lines), 'diff')
+    marks = {'+': 'ins', '-': 'del', '@': 'i'}
+    return pre(join((inline(marks[line[0]], line) if line[:1] in marks else line for line in lines), '\n'), 'diff')
 
 
 def drawing_of(one: Page) -> Html:
     if not (one.lesson and one.lesson.drawing):
         return Html()
-    name = re.sub(r'\W', '-', f'data-{one.name}')
-    return fill('drawing', drawing=Html(drawings.of_rung(name, one.lesson.drawing)))
+    text = one.lesson.drawing
+    spec, name = drawings.parsed(text), re.sub(r'\W', '-', f'data-{one.name}')
+    places = join(fill('place', place=place, name='shared memory' if place == 'shared' else place, kept=kept)
+                  for place, kept in spec.places)
+    return fill('drawing', what=spec.what, cells=Html(drawings.cells(name, text)), who=drawings.shared_by(spec),
+                places=places)
 
 
 def html_page(lesson: Lesson, number: int, one: Page) -> Html:
@@ -282,15 +288,14 @@ def html_page(lesson: Lesson, number: int, one: Page) -> Html:
     body = [prose(part) for part in answer(one)]
     for said, block in machine(lesson, one):
         body += [inline('p', said)] + ([pre(block)] if block else [])
-    out.append(details('The answer, and what this machine did' if one.rung else 'The answer', join(body, '\n')))
+    out.append(details('The answer, and what this machine did', join(body, '\n')))
     out += [labelled('Look at', text.look)] if text else []
     if one.changed:
         out.append(details(f'What changed since {one.before}, in the functions that matter', diff_of(one.changed)))
-    if one.text and one.rung:
-        out.append(details(f'The source, {one.path}', pre(one.text)))
-    if one.twin and one.rung and one.twin.rung:
-        both = join(fill('twin', path=twin.path, text=pre(twin.text)) for twin in (one, one.twin))
+    if one.twin and one.twin.rung:
+        both = join(fill('twin', path=twin.path, text=pre(twin.functions)) for twin in (one, one.twin))
         out.append(details(f'Next to its Kokkos twin {one.twin.name}', fill('twins', both=both)))
+    out += [inline('p', join(['The source: ', inline('code', one.path)]))] if one.path else []
     return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
                 under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
 
@@ -301,9 +306,8 @@ def html(lesson: Lesson) -> tuple[str, int]:
     rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
               for i, (ladder, rungs) in enumerate(lesson.result.ladders().items())]
-    absent = fill('not here', reasons=join(inline('li', reason) for reason in reasons(lesson)), rungs=details(
-        f'{len(lesson.elsewhere)} lessons to read all the same',
-        join((html_page(lesson, numbers[one.name], one) for one in lesson.elsewhere), '\n'))) if lesson.elsewhere else ''
+    absent = fill('not here', app=lesson.app, reasons=join(inline('li', reason) for reason in reasons(lesson))) \
+        if lesson.elsewhere else ''
     body = fill('lesson', title=lesson.text.title, introduction=prose(lesson.text.introduction),
                 machine=machine_line(lesson.result), command=lesson.command,
                 links=join(page.link(f'rung-{numbers[one.name]}', one.name) for one in lesson.here),

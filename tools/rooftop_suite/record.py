@@ -11,7 +11,7 @@ import sys
 import time
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, INVALID, VALID, Fault, machine, programs, recorded, results
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, machine, programs, recorded, results
 from .cli import complain, seconds
 from .progress import Line
 
@@ -71,6 +71,8 @@ def measured(run: Run, program: str, file: str, limit: Optional[float]) -> str:
             return ended.why or programs.reason(ended)
         results.load(part, results.Program)
         results.settle(part, file)
+    except Fault as fault:
+        return str(fault)
     finally:
         results.remove(part)
     return ''
@@ -81,7 +83,7 @@ def chosen(names: list[str]) -> list[Run]:
     known = {run.name: run for run in RUNS}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Fault(2, f"there is no ladder '{unknown[0]}'; known: {', '.join(known)}")
+        raise Fault(USAGE, f"there is no ladder '{unknown[0]}'; known: {', '.join(known)}")
     return [known[name] for name in names] or [run for run in RUNS if not run.gpu or machine.gpus()]
 
 
@@ -95,21 +97,22 @@ def main(words: list[str]) -> int:
     parser.add_argument('--keep', action='store_true', help='run nothing: keep the results that are in --into')
     args = parser.parse_args(words)
     results.make_folder(args.into)
-    begin, line = time.monotonic(), Line()
+    begin, line, failed = time.monotonic(), Line(), 0
     for run in () if args.keep else chosen(args.names):
         left = args.limit - (time.monotonic() - begin) if args.limit else None
         if left is not None and left < LEAST:
             print(f'{run.name}: not begun, the time is over')
+            failed += 1
             continue
         line.tick(run.name, time.monotonic() - begin)
         at = time.monotonic()
         why = measured(run, programs.find(run.app, args.bindir), os.path.join(args.into, f'{run.name}.json'), left)
+        failed += bool(why)
         line.say(f'{run.name}: {time.monotonic() - at:.0f} s' + (f': {why}' if why else ''))
-    if args.run:
-        return VALID
-    kept = recorded.keep(args.into)
-    print(f'{len(kept)} ladders kept in {"/".join(recorded.FILE)}')
-    return VALID if kept else ENVIRONMENT
+    if not args.run:
+        kept = recorded.keep(args.into)
+        print(f'{len(kept)} ladders kept in {"/".join(recorded.FILE)}')
+    return ENVIRONMENT if failed else VALID
 
 
 if __name__ == '__main__':

@@ -73,6 +73,10 @@ class Drawing:
         self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" '
                           f'style="fill:var(--{colour})"/>')
 
+    def squares(self, corners: Sequence[XY], size: float, colour: str) -> None:
+        path = ''.join(f'M{x:g} {y + size / 2:g}h{size:g}' for x, y in corners)
+        self.parts.append(f'<path d="{path}" style="stroke:var(--{colour});stroke-width:{size:g}"/>')
+
     def mark(self, x: float, y: float, colour: str, sign: str = '●', size: float = 3.5) -> None:
         self.parts.append(f'<path d="{MARKERS[sign]}" transform="translate({x:.1f} {y:.1f}) scale({size:g})" style="'
                           f'fill:var(--{colour});stroke:var(--paper);stroke-width:{0.7 / size:.2f}"/>')

@@ -75,7 +75,7 @@ class Drawings(unittest.TestCase):
             drawn = [lesson for lesson in lessons.read(app).of.values() if lesson.drawing]
             self.assertTrue(drawn)
             for lesson in drawn:
-                self.assertIn('<svg', drawings.of_rung('x', lesson.drawing))
+                self.assertIn('<svg', drawings.cells('x', lesson.drawing))
         self.assertIn('place', drawings.problem('mesh 8x8, a core per whole; attic: u'))
         self.assertIn('not "data', drawings.problem('mesh, a core'))
 
