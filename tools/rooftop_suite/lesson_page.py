@@ -14,7 +14,7 @@ from .programs import EXTENTS
 from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-MOST_DIFF = 80  # lines
+MOST_DIFF = 60  # lines
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e12, 66e12))  # its ceilings, in questions
 RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
@@ -138,21 +138,21 @@ def sane(profile: str) -> str:
 
 
 def elsewhere(app: str, name: str) -> str:
-    """Returns what is recorded of a rung on another machine, or ''."""
-    ladder = recorded.ladders().get(app)
-    rung = ladder.rungs.get(name) if ladder else None
-    if not ladder or not rung:
-        return ''
-    share = max((rung.bandwidth, 'of bandwidth'), (rung.flops, 'of FMA'))
-    return f'Recorded on an {ladder.machine}, {ladder.date}, {ladder.options}: ' \
-           f'{recorded.text_of(f"{app}.{name}")} per {rung.unit}' + (
-               f', {100 * share[0]:.0f} % {share[1]}.' if 0 < share[0] <= figures.MOST else '.')
+    """Returns what is recorded of a rung on other machines, or ''."""
+    said = []
+    for key, ladder in recorded.ladders().items():
+        rung = ladder.rungs.get(name) if key.partition('@')[0] == app else None
+        if rung:
+            share = max((rung.bandwidth, 'of bandwidth'), (rung.flops, 'of FMA'))
+            told = f', {100 * share[0]:.0f} % {share[1]}' if 0 < share[0] <= figures.MOST else ''
+            said.append(f'{recorded.text_of(f"{key}.{name}")} per {rung.unit}{told} ({recorded.told(key)})')
+    return f'Elsewhere: {"; ".join(said)}.' if said else ''
 
 
 def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns paragraphs and blocks on what was measured: (text, block) pairs; either may be empty."""
     rung, other = one.rung, elsewhere(lesson.app, one.name)
-    recorded_too = [(other, '')] if other and one.kind != 'cpu' else []
+    recorded_too = [(other, '')] if other else []
     if not rung:
         return recorded_too
     if not rung.row.right:
@@ -302,7 +302,7 @@ def html_page(lesson: Lesson, number: int, one: Page) -> Html:
 
 def html(lesson: Lesson) -> tuple[str, int]:
     """Returns the page and the number of its plots."""
-    drawn, numbers = sections.Figures(), {one.name: i for i, one in enumerate(lesson.pages, 1)}
+    drawn, numbers = sections.Figures(), {one.name: i for i, one in enumerate(lesson.here, 1)}
     rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
               for i, (ladder, rungs) in enumerate(lesson.result.ladders().items())]

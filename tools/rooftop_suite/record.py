@@ -35,28 +35,19 @@ RUNS = (
     Run('nekbone', True, '--elements 16x16x16 --degree 9 --ladder --only gpu --profile'),
     Run('alya-rhs', True, '--cells 240x200x28 --ladder --only gpu'),
     Run('gfnn-wave', True, '--elements 104x104x104 --ladder --only gpu'),
-    Run('fun3d-mcpi', True, '--surface 104 --layers 51 --ladder --only sweeps'),
-    Run('nekbone@64', True, '--elements 4x4x4 --degree 9 --ladder --only gpu'),
-    Run('nekbone@512', True, '--elements 8x8x8 --degree 9 --ladder --only gpu'),
-    Run('nekbone@argument', True, '--elements 8x8x8 --degree 9 --rung compiled --choose sizes=argument'),
-    Run('nekbone@bulk', True, '--elements 16x16x16 --degree 9 --rung onepass --choose factors=bulk'),
+    Run('fun3d-mcpi', True, '--surface 55 --layers 27 --ladder --only sweeps'),
+    Run('nekbone@343', True, '--elements 7x7x7 --degree 9 --ladder --only gpu'),
+    Run('fun3d-mcpi@fp16', True, '--surface 55 --layers 27 --offdiagonal fp16 --ladder --only sweeps'),
     Run('nekbone@solve', True, '--elements 8x8x8 --degree 9 --ladder --only solve'),
-    Run('gfnn-wave@256', True, '--elements 256x256x256 --precond bj --ladder --only operator'),
     Run('gfnn-wave@bj', True, '--elements 104x104x104 --rung solve-cuda --precond bj'),
     Run('gfnn-wave@cheb', True, '--elements 104x104x104 --rung solve-cuda --precond cheb --degree 7'),
     Run('nekbone@core', False, '--elements 8x8x8 --degree 9 --iterations 20 --ladder --only cpu --threads 1'),
-    Run('nekbone@core-lines', False, '--elements 8x8x8 --degree 9 --iterations 20 --rung jammed --choose loops=lines '
-        '--threads 1'),
     Run('alya-rhs@core', False, '--cells 24x20x28 --ladder --only cpu --threads 1'),
     Run('fun3d-mcpi@core', False, '--surface 29 --layers 25 --sweeps 3 --ladder --only sweeps --threads 1'),
     Run('gfnn-wave@core', False, '--elements 32x32x32 --ladder --only operator --threads 1'),
-    Run('gfnn-wave@core-predictor', False, '--elements 32x32x32 --ladder --only predictor --precision fp32 --threads 1'),
-    Run('gfnn-wave@core-bj', False, '--elements 32x32x32 --rung solve-simd --precond bj --threads 1'),
-    Run('gfnn-wave@core-cheb', False, '--elements 32x32x32 --rung solve-simd --precond cheb --degree 7 --threads 1'),
-    Run('gfnn-wave@core-gfm', False, '--elements 32x32x32 --rung solve-simd --precond gfm --threads 1'),
+    Run('gfnn-wave@core-predictor', False, '--elements 32x32x32 --ladder --only predictor --precision fp32 '
+        '--threads 1'),
     Run('nekbone@cpu', False, '--elements 8x8x8 --degree 9 --ladder --only cpu'),
-    Run('fun3d-mcpi@fp16', True, '--surface 104 --layers 51 --offdiagonal fp16 --ladder --only sweeps'),
-    Run('gfnn-wave@gf8', True, '--elements 104x104x104 --precond gf8 --precision fp32 --ladder --only predictor'),
 )
 
 
@@ -91,7 +82,7 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog='record', description='run and keep the ladders that lessons quote')
     parser.add_argument('names', nargs='*', metavar='NAME', help='ladders to run (default: all that can run here)')
     parser.add_argument('--bindir', metavar='DIR', help='folder with the programs, or a build')
-    parser.add_argument('--into', metavar='DIR', default='ladders.tmp', help='folder for the results (default: ladders.tmp)')
+    parser.add_argument('--into', metavar='DIR', default='ladders.tmp', help='folder for the results (ladders.tmp)')
     parser.add_argument('--limit', type=seconds, metavar='S', help='begin no ladder after this time, and end the last')
     parser.add_argument('--run', action='store_true', help='only run: leave what is recorded as it is')
     parser.add_argument('--keep', action='store_true', help='run nothing: keep the results that are in --into')

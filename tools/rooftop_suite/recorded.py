@@ -171,9 +171,10 @@ def refreshed(text: str) -> str:
     longer recorded stays as it is: the unit tests name it."""
     def figure(link: 're.Match[str]') -> str:
         try:
-            return f'[{text_of(link[2])}](../reference/ladders.json#{link[2]})'
+            said = text_of(link[2])
         except Fault:
             return link[0]
+        return link[0] if link[1].split() == said.split() else f'[{said}](../reference/ladders.json#{link[2]})'
     return calculations.renewed(LINK.sub(figure, text))
 
 
