@@ -25,6 +25,12 @@ grep -q '120,000 flops\|us per\|limits' shown && fail "the answer, or what was m
 grep -q '^  gather-scatter' scalar.md || fail "where the time goes is not there"
 grep -q 'What limits it here: ' scalar.md || fail "nothing on what limits the rung"
 
+# a result of another machine, which is not run again
+ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --result lesson/ladder.json --into given
+says "$pages run here"
+[ ! -e given/ladder.json ] || fail "it was run"
+refuses 2 "of nekbone, not of alya-rhs" climb alya-rhs --bindir "$top/apps/alya-rhs" --result lesson/ladder.json --into given
+
 for page in lesson.md lesson.html; do
     [ "$(wc -c <lesson/$page)" -lt 80000 ] || fail "$page has $(wc -c <lesson/$page) bytes"
 done

@@ -12,12 +12,13 @@ import shutil
 import subprocess
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, VALID, Fault, figures, lesson_page, lessons, notebook, programs, results, slides
-from . import source_tree
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, figures, lesson_page, lessons, notebook, programs, results
+from . import slides, source_tree
 from .cli import minutes, seconds
 from .lesson_page import MOST_DIFF, Page
 from .progress import Line
 
+LONGEST = 80  # letters of a kernel's name
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 
 
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
     add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
+    add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
     add('--source', metavar='DIR', help='the source tree, for the diffs (default: that of this tool)')
     add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
     add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs')
@@ -65,6 +67,14 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Res
     return figures.Result(program_result), ended.text
 
 
+def given_ladder(app: str, path: str) -> figures.Result:
+    """Returns the ladder of a file that a program wrote elsewhere."""
+    program = results.load(path, results.Program)
+    if program.program != app:
+        raise Fault(USAGE, f'--result {path}: of {program.program}, not of {app}')
+    return figures.Result(program)
+
+
 def profiles(text: str) -> dict[str, str]:
     """Returns {rung: its table of timers} from what a program printed with --profile."""
     tables = re.findall(r'^timer +calls.*\n-+\n(?:(?!timer ).*@.*\n)+', text, re.M)
@@ -92,14 +102,20 @@ def said_by(words: list[str], limit: float) -> Optional[str]:
     return ran.stdout if ran.returncode == 0 else None
 
 
+def kernel_name(name: str) -> str:
+    """Returns the name of a kernel without what Kokkos puts around it."""
+    inner = re.sub(r'^Kokkos::Impl::\w+<(?:Kokkos::Impl::)?', '', name)
+    return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
+
+
 def launched(rung: figures.Rung) -> list[str]:
     """Returns lines on the kernels that ran, as the CUDA runtime reports them; none for a rung without any."""
     if not rung.row.kernels:
         return []
-    return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} {"occupancy":>9}  '
-            'kernel (local: bytes per thread; shared: bytes per block; resident: blocks per multiprocessor)'] + [
+    return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} '
+            f'{"occupancy":>9}  kernel (local: bytes per thread; shared: bytes per block; resident: blocks per multiprocessor)'] + [
         f'{kernel.blocks:8} {kernel.threads:7} {kernel.registers:9} {kernel.local_bytes:6} {kernel.shared_bytes:7} '
-        f'{kernel.blocks_per_multiprocessor:8} {100 * kernel.occupancy:7.0f} %  {kernel.name}'
+        f'{kernel.blocks_per_multiprocessor:8} {100 * kernel.occupancy:7.0f} %  {kernel_name(kernel.name)}'
         for kernel in rung.row.kernels]
 
 
@@ -183,7 +199,7 @@ def main(args: argparse.Namespace) -> int:
     folder = args.into or f'climb-{args.app}'
     results.make_folder(folder)
     words = arguments(args)
-    result, text = run_ladder(program, words, folder)
+    result, text = (given_ladder(args.app, args.result), '') if args.result else run_ladder(program, words, folder)
     pages, tables = pages_of(args.app, result, program), profiles(text)
     if tree:
         add_sources(args.app, pages, tree)
@@ -194,7 +210,9 @@ def main(args: argparse.Namespace) -> int:
         if one.rung and one.rung.row.right:
             one.profile = tables.get(one.name, '')
             one.resources = launched(one.rung)
-            one.counters = counters.of(one.name) if one.kind == 'cuda' else []
+            one.counters = counters.of(one.name) if one.kind == 'cuda' and not args.result else []
+    if args.result:
+        words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
     whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
     text, drawn = lesson_page.html(whole)
     results.save_bytes(os.path.join(folder, 'lesson.html'), text.encode('utf-8', 'replace'))

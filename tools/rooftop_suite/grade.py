@@ -24,6 +24,8 @@ from .cli import count, seconds
 from .progress import Line
 
 QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'alya-rhs': [], 'fun3d-mcpi': [], 'gfnn-wave': []}
+FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--cells=80x64x28']}  # for a GPU: there
+# a small problem is launches and waits, and a slow kernel is as fast as a good one
 MOST_BYTES = 1 << 20  # of a submission
 WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
 COMPARED = {'same': "as fast as the repository's", 'faster': "faster than the repository's",
@@ -88,6 +90,11 @@ class Bench(NamedTuple):
         command = programs.launched([program, '--rung', rung, '--quiet', '--json', file, *words], (), self.task.ranks)
         ended = programs.run(command, limit=self.args.time_limit or None, prepare=self.prepare)
         return reading(ended, file)
+
+
+def quick(task: tasks.Task) -> list[str]:
+    """Returns the options of a problem that takes seconds, and that is large enough for the rung's processor."""
+    return FULL.get(task.app, QUICK[task.app]) if task.rung.kind == 'cuda' else QUICK[task.app]
 
 
 class NotRight(NamedTuple):
@@ -320,6 +327,6 @@ def main(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         build = attempt.find_build(args.build, args.configure, task.tree, scratch)
         bench = Bench(args, task, build, attempt.repository_program(build, task.app),
-                      [*QUICK[task.app], '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
+                      [*quick(task), '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
                       confine.prepare(args.memory_limit << 20, not confine.blind() and task.ranks == 1))
         return grade_all(bench, todo) if args.all else grade_one(bench, scratch)
