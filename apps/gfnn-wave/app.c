@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 #include "gfnn.h"
+#include "io/image.h"
 #include "judge/judge.h"
 
 static const char *const faces[] = {"periodic", "free", "mirror", NULL};
-static const char *const preconds[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
+const char *const gfnn_precond_names[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
 static const char *const sources[] = {"point", "plane", NULL};
@@ -41,7 +42,7 @@ static const rt_opt_t options[] = {
     RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
               "boundary condition on the faces of the box; mirror: no displacement normal to them"),
     RT_CHOICE(
-        CONFIG, precond, "precond", "NAME", "auto", preconds,
+        CONFIG, precond, "precond", "NAME", "auto", gfnn_precond_names,
         "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
         "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels; auto: the "
         "fastest known, which is gfm in CUDA, and cheb on CPUs and in Kokkos; gfm where a rung is "
@@ -75,6 +76,9 @@ static const rt_opt_t options[] = {
             "frequency of the wavelet, Hz"),
     RT_TEXT(CONFIG, ranks, "ranks", "PXxPYxPZ", "auto",
             "box of MPI ranks; auto: the box with the smallest surface"),
+    RT_TEXT(CONFIG, receivers, "receivers", "X,Y,Z:..", "none",
+            "places in m whose nearest nodes record u after every step; --picture FILE.csv writes "
+            "what they recorded"),
 };
 
 static bool from_file(const gfnn_config_t *config)
@@ -86,7 +90,7 @@ static bool from_file(const gfnn_config_t *config)
 
 static void check_solver(const gfnn_config_t *config)
 {
-    const char *precond = preconds[config->precond];
+    const char *precond = gfnn_precond_names[config->precond];
     const bool shipped = strcmp(config->weights, "shipped") == 0;
     if (config->precond == GFNN_GFM && shipped && config->kernels != 2 && config->kernels != 4 &&
         config->kernels != 8)
@@ -254,6 +258,28 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
+static void check_receivers(const rt_run_t *run)
+{
+    const gfnn_config_t *config = run->config;
+    const bool csv = run->opt.picture && rt_image_ends_with(run->opt.picture, ".csv");
+    int64_t node[GFNN_MOST_RECEIVERS][3];
+    rt_text_t why;
+    if (csv && !gfnn_has_receivers(config))
+        rt_refuse(RT_USAGE,
+                  "--picture %s: such a file is of receivers; place some with "
+                  "--receivers X,Y,Z:X,Y,Z",
+                  run->opt.picture);
+    if (!gfnn_has_receivers(config))
+        return;
+    if (!csv)
+        rt_refuse(RT_USAGE,
+                  "--receivers %.100s: name the file of what they record with --picture "
+                  "FILE.csv",
+                  config->receivers);
+    if (gfnn_receivers(config, node, &why) == 0)
+        rt_refuse(RT_USAGE, "--receivers %.100s: %s", config->receivers, why.text);
+}
+
 static void place_ranks(const gfnn_config_t *config)
 {
     int64_t grid[3], part[3];
@@ -283,6 +309,7 @@ static void configure(rt_run_t *run)
     check_physics(config);
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
+    check_receivers(run);
     place_ranks(config);
 }
 
@@ -311,7 +338,7 @@ static void describe(const rt_run_t *run, FILE *out)
             config->dt, config->vp, config->vp * config->dt / config->ds, config->rho,
             config->damping, config->f1, config->f2);
     fprintf(out, "              CG to %g, preconditioner ", config->tolerance);
-    fprintf(out, "%s", preconds[config->precond]);
+    fprintf(out, "%s", gfnn_precond_names[config->precond]);
     if (config->precond == GFNN_CHEB)
         fprintf(out, " of degree %lld", (long long)config->degree);
     if (config->precond == GFNN_GFM)
@@ -340,44 +367,12 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     return 2;
 }
 
-/* --- result --- */
-
-static void result(const void *solver, rt_result_t *out)
-{
-    const gfnn_solver_t *s = solver;
-    const gfnn_problem_t *p = s->problem;
-    const int64_t *N = p->config->n_nodes, *E = p->config->n_elements;
-    gfnn_work_done(s, out->work);
-    if (!out->json)
-        return;
-    rt_json_int(out->json, "nodes", N[0] * N[1] * N[2]);
-    rt_json_int(out->json, "elements", E[0] * E[1] * E[2]);
-    rt_json_text(out->json, "ladder", s->rung->ladder);
-    rt_json_real(out->json, "seconds_model", p->seconds_model);
-    rt_json_real(out->json, "seconds_coefficients", p->seconds_coef);
-    if (s->transport)
-        rt_json_text(out->json, "transport", s->transport);
-    if (s->kernels->ladder != GFNN_LADDER_SOLVE)
-        return;
-    rt_json_text(out->json, "preconditioner", preconds[p->config->precond]);
-    json_t *history = rt_json_array(out->json, "iterations");
-    for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++)
-        json_array_append_new(history, json_integer((json_int_t)s->history[i]));
-    if (rt_finite(s->residual))
-        rt_json_real(out->json, "residual", s->residual);
-    if (!p->oracle)
-        return;
-    rt_json_int(out->json, "iterations_cgbj", p->oracle->iterations_bj);
-    rt_json_real(out->json, "norm_du", p->oracle->norm); /* the judge's; the same on any ranks */
-    rt_json_real(out->json, "norm_u", p->oracle->end_norm[0]);
-}
-
 /* The last is the paper's size per GPU. */
 static const char *const roofline_cases[] = {"elements=48x48x48", "elements=128x128x128",
                                              "elements=256x256x256", "elements=256x256x512", NULL};
 
 static const rt_extras_t extras = {
-    .result = result,
+    .result = gfnn_result,
     .tune_point = tune_point,
     .picture = gfnn_picture,
     .compare = gfnn_compare,

@@ -69,9 +69,10 @@ typedef struct {
     const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
     double tolerance;    /* |A du - f| / |f| */
     int64_t max_iterations;
-    int64_t steps;     /* time steps per solve */
-    double frequency;  /* Hz, of the source */
-    const char *ranks; /* "2x2x1", or "auto" */
+    int64_t steps;         /* time steps per solve */
+    double frequency;      /* Hz, of the source */
+    const char *ranks;     /* "2x2x1", or "auto" */
+    const char *receivers; /* "X,Y,Z:X,Y,Z" in m, or "none" */
 
     /* configure derives these */
     int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */

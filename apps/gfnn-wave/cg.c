@@ -34,13 +34,19 @@ static gfnn_place_t make(bool on_stream)
 {
     const gfnn_place_t place = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST)};
     (void)on_stream;
-    *place.cg = (gfnn_cg_t){.host = NULL};
+    *place.cg = (gfnn_cg_t){.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_HOST)};
     return place;
 }
 
 static void destroy(gfnn_place_t *place)
 {
+    RT_FREE(place->cg->history, RT_HOST);
     RT_FREE(place->cg, RT_HOST);
+}
+
+static void history(const gfnn_place_t *place, int64_t n, double *residuals)
+{
+    rt_copy(residuals, RT_HOST, place->cg->history, RT_HOST, (size_t)n * sizeof *residuals);
 }
 
 static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place)
@@ -71,8 +77,12 @@ static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
     return place->cg->told;
 }
 
-const gfnn_scalars_t gfnn_scalars_host = {
-    .make = make, .destroy = destroy, .gather = gather, .settle = settle, .told = told};
+const gfnn_scalars_t gfnn_scalars_host = {.make = make,
+                                          .destroy = destroy,
+                                          .gather = gather,
+                                          .settle = settle,
+                                          .told = told,
+                                          .history = history};
 
 /* --- conjugate gradients --- */
 

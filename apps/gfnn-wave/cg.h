@@ -46,6 +46,7 @@ typedef struct {
 } gfnn_told_t;
 
 struct rt_mail;
+enum { GFNN_MOST_RESIDUALS = 1024 };
 typedef struct {
     gfnn_method_t method;
     double sums[2]; /* of this rank, and then of all */
@@ -55,6 +56,8 @@ typedef struct {
     double rz;      /* r . z */
     double alpha, beta;
     gfnn_told_t told;
+    double *history; /* [GFNN_MOST_RESIDUALS], where the scalars are: the residual after each
+                        iteration, from 0 on; NULL: not kept */
     /* CUDA: where the host reads it; the sums of several GPUs (NULL: one rank, or the host adds) */
     gfnn_told_t *host;
     struct rt_mail *mail;
@@ -84,6 +87,12 @@ GFNN_CG_FN void gfnn_form_beta(gfnn_cg_t *cg, double zr, double zq)
         cg->beta = 0;
 }
 
+GFNN_CG_FN void gfnn_keep_residual(const gfnn_cg_t *cg, int64_t iterations)
+{
+    if (cg->history && iterations < GFNN_MOST_RESIDUALS)
+        cg->history[iterations] = cg->told.residual;
+}
+
 GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
 {
     cg->ff = cg->rr = cg->sums[0];
@@ -92,6 +101,7 @@ GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
     cg->rz = cg->alpha = cg->beta = 0;
     cg->told.residual = cg->ff == 0 ? 0 : 1;
     cg->told.progress = cg->ff == 0;
+    gfnn_keep_residual(cg, 0);
     if (cg->method.plain)
         gfnn_form_beta(cg, cg->rr, 0);
 }
@@ -102,6 +112,7 @@ GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
     const int64_t iterations = cg->told.progress / 2 + 1;
     cg->rr = cg->sums[0];
     cg->told.residual = sqrt(cg->rr / cg->ff);
+    gfnn_keep_residual(cg, iterations);
     const bool finite = cg->told.residual - cg->told.residual == 0;
     cg->told.progress = 2 * iterations + (iterations >= method->most_iterations ||
                                           cg->told.residual < method->tolerance || !finite);

@@ -75,6 +75,24 @@ void *gfnn_problem_new(const rt_run_t *run, void *input);
 void gfnn_problem_destroy(void *problem);
 void gfnn_digest(const void *problem, rt_digest_t *digest);
 
+/* --- receivers.c: u of some nodes over time --- */
+
+enum { GFNN_MOST_RECEIVERS = 64 };
+typedef struct {
+    int n;
+    int64_t node[GFNN_MOST_RECEIVERS][3]; /* of the whole box */
+    int64_t at[GFNN_MOST_RECEIVERS];      /* index on box->fine; -1: another rank's */
+    double *u;                            /* [config->steps][n][3] host, times the solver's scale */
+} gfnn_records_t;
+bool gfnn_has_receivers(const gfnn_config_t *config);
+/* Finds the nodes that are nearest to the places of --receivers; returns how many, or 0 and why. */
+int gfnn_receivers(const gfnn_config_t *config, int64_t node[GFNN_MOST_RECEIVERS][3],
+                   rt_text_t *why);
+/* Returns the bytes of host memory of gfnn_records_new. */
+double gfnn_records_memory(const gfnn_config_t *config);
+gfnn_records_t *gfnn_records_new(const gfnn_problem_t *p); /* NULL: no receivers */
+void gfnn_records_destroy(gfnn_records_t *records);        /* NULL is allowed */
+
 /* --- solve.c: a rung's arrays, and its job --- */
 
 enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
@@ -104,6 +122,7 @@ typedef struct {
     bool on_stream;                        /* an iteration needs no host */
     rt_replay_t replay[2];                 /* of an iteration; [1]: the first */
     int64_t expected;                      /* iterations of the last solve */
+    gfnn_records_t *records;               /* of a solve; NULL: no receivers */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
@@ -123,6 +142,10 @@ void gfnn_spoil(void *solver);
 void gfnn_input(const gfnn_solver_t *s, double *x);
 /* Time steps until config->steps or until one does not converge. */
 void gfnn_time_steps(gfnn_solver_t *s);
+/* Records u after step s->steps (from 0) for the receivers, if there are any. */
+void gfnn_record(gfnn_solver_t *s);
+/* Writes the records as .csv: a line per step, three columns per receiver. Collective. */
+void gfnn_write_records(const gfnn_solver_t *s, const char *path);
 
 /* --- apply.c: A and P with their ghosts --- */
 
@@ -153,7 +176,7 @@ void gfnn_precondition(gfnn_solver_t *s);
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
 
-/* --- trace.c, work.c, picture.c --- */
+/* --- trace.c, work.c, result.c, picture.c --- */
 
 void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
@@ -163,8 +186,11 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 /* compare and paper of rt_extras_t. */
 void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung);
-/* Writes .vti: u and the materials for ParaView; .ppm or .png: |u| in the plane of the source. A
- * rung that solves nothing writes nothing. Collective. */
+/* result of rt_extras_t. */
+void gfnn_result(const void *solver, rt_result_t *out);
+extern const char *const gfnn_precond_names[];
+/* Writes .vti: u and the materials for ParaView; .ppm or .png: |u| in the plane of the source;
+ * .csv: what the receivers recorded. A rung that solves nothing writes nothing. Collective. */
 void gfnn_picture(const void *solver, const char *path);
 const char *gfnn_picture_why_not(const char *path); /* NULL: it can be written */
 

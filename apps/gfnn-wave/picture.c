@@ -19,11 +19,12 @@
 
 const char *gfnn_picture_why_not(const char *path)
 {
-    if (rt_image_ends_with(path, ".vti"))
+    if (rt_image_ends_with(path, ".vti") || rt_image_ends_with(path, ".csv"))
         return NULL;
     return rt_image_why_not(path,
-                            "the name must end in .vti (u and the materials, for ParaView), or "
-                            "in .ppm or .png (an image of |u| in the plane of the source)");
+                            "the name must end in .vti (u and the materials, for ParaView), in "
+                            ".ppm or .png (an image of |u| in the plane of the source), or in "
+                            ".csv (u at --receivers over time)");
 }
 
 /* Returns the material that a node is shown with: that of the element above it in x, y and z, or
@@ -251,6 +252,10 @@ void gfnn_picture(const void *solver, const char *path)
     const size_t values = 3 * (size_t)p->box.fine.plane;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
         return;
+    if (rt_image_ends_with(path, ".csv")) {
+        gfnn_write_records(s, path);
+        return;
+    }
     double *u = RT_NEW(double, values, RT_HOST);
     rt_copy(u, RT_HOST, s->u, s->space, values * sizeof *u);
     for (size_t i = 0; i < values; i++)

@@ -118,6 +118,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
     if (s->kernels->op->apply_dot)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
     new_scalars(s);
+    s->records = gfnn_records_new(s->problem);
 }
 
 static void new_network(gfnn_solver_t *s)
@@ -245,6 +246,7 @@ void gfnn_solver_destroy(void *solver)
     if (s->low)
         zeroed_free(s, (uint16_t *)s->low - GFNN_LOW_SKIP);
     rt_free(s->dots, s->space);
+    gfnn_records_destroy(s->records);
     if (s->scalars.cg)
         s->vectors->scalars->destroy(&s->scalars);
     s->vectors->tear_down(&s->view_vec);

@@ -100,6 +100,7 @@ void gfnn_time_steps(gfnn_solver_t *s)
         s->iterations += s->last_iterations;
         if (s->steps < GFNN_MAX_HISTORY)
             s->history[s->steps] = s->last_iterations;
+        gfnn_record(s);
         s->steps++;
         if (!(s->residual < config->tolerance))
             return;

@@ -56,6 +56,12 @@ valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.005 --ladder
 for ladder in operator predictor solve; do
     grep -A 1 "^Ladder $ladder\$" ladder.out | grep -q '^One unit is one' || fail "--ladder has no table of $ladder"
 done
+${PYTHON:-python3} - bj.json <<'EOF' || fail "bj.json: the residual history"
+import json, sys
+rung = json.load(open(sys.argv[1]))['rungs'][0]
+history = rung['residual_history']
+assert len(history) == rung['iterations'][-1] + 1 and history[0] == 1 and history[-1] == rung['residual'] < 1e-8, history
+EOF
 grep -q '^iterations to' ladder.out || fail "--ladder says nothing on iterations"
 "$gfnn" --help >help.out || fail "--help ends with $?"
 for option in elements model precond coef weights tolerance; do
@@ -72,6 +78,13 @@ head -c 100 wave.vti | grep -q ImageData || fail "wave.vti is no VTK file"
     fail "wave.vti has $(wc -c <wave.vti) bytes"
 valid ppm "$gfnn" $cpu $small --rung solve-simd --picture wave.ppm
 [ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 806 430 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
+valid csv "$gfnn" $cpu $small --rung solve-simd --steps 3 --receivers 0.001,0.002,0.003:0,0,0 --picture wave.csv
+[ "$(wc -l <wave.csv)" = 4 ] && head -n 1 wave.csv | grep -q '^time s,ux m at 0.001 0.002 0.003,.*,uz m at 0 0 0$' &&
+    awk -F, 'NR > 1 && (NF != 7 || $1 < 1.99e-5 * (NR - 1) || $1 > 2.01e-5 * (NR - 1) || $4 == 0 || $7 == 0) { exit 1 }' wave.csv || fail "wave.csv: $(cat wave.csv)"
+refused 2 "place some with --receivers" "$gfnn" $cpu --picture wave3.csv
+refused 2 "name the file of what they record" "$gfnn" $cpu --receivers 0,0,0
+refused 2 "--receivers 0,0: write places in m" "$gfnn" $cpu --receivers 0,0 --picture wave3.csv
+refused 2 "1 m is outside the box, which has 0 to 0.048 m in y" "$gfnn" $cpu --receivers 0,1,0 --picture wave3.csv
 refused 2 "--picture wave.jpg" "$gfnn" $cpu --picture wave.jpg
 refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
 

@@ -24,6 +24,7 @@ static gfnn_place_t make(bool on_stream)
     place.told->progress = -1;
     place.forms = cg.forms = ranks == 1 || cg.mail;
     cg.host = place.told;
+    place.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_DEVICE);
     place.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));
     return place;
 }
@@ -32,6 +33,7 @@ static void destroy(gfnn_place_t *place)
 {
     RT_FREE(place->cg, RT_DEVICE);
     RT_FREE(place->all, RT_DEVICE);
+    RT_FREE(place->history, RT_DEVICE);
     RT_FREE(place->told, RT_PINNED);
 }
 
@@ -115,9 +117,15 @@ static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
     return known;
 }
 
+static void history(const gfnn_place_t *place, int64_t n, double *residuals)
+{
+    rt_copy(residuals, RT_HOST, place->history, RT_DEVICE, n * sizeof *residuals);
+}
+
 extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
                                                      .make = make,
                                                      .destroy = destroy,
                                                      .gather = gather,
                                                      .settle = settle,
-                                                     .told = told};
+                                                     .told = told,
+                                                     .history = history};
