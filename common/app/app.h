@@ -192,7 +192,8 @@ rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);
 /* Returns the version of Rooftop: a release's number, or what git describe said of the source. */
 const char *rt_version(void);
 
-/* How this program was built: the arguments of configure, and make's compilers and flags. */
+/* How this program was built: the arguments of configure, the BLAS that it found ("": none), and
+ * make's compilers and flags. */
 typedef struct {
     const char *name, *value;
 } rt_build_fact_t;

@@ -17,6 +17,7 @@ const char *rt_version(void)
 const rt_build_fact_t *rt_build(int *n)
 {
     static const rt_build_fact_t facts[] = {{"configure", RT_CONFIGURE_LINE},
+                                            {"BLAS", RT_BLAS_NAME},
                                             {"CC", RT_BUILD_CC},
                                             {"CPPFLAGS", RT_BUILD_CPPFLAGS},
                                             {"CFLAGS", RT_BUILD_CFLAGS},

@@ -21,6 +21,7 @@ void rt_print_version(const rt_app_t *app)
            rt_version(), RT_CC_ID, RT_CFLAGS, rt_comm_library());
     printf("CUDA          %s\n",
            RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build");
+    printf("BLAS          %s\n", RT_HAVE_BLAS ? RT_BLAS_NAME : "not in this build");
     print_kokkos();
 }
 

@@ -196,6 +196,18 @@ def check_kokkos(found: Findings, program: str) -> None:
         found.ok('Kokkos', said)
 
 
+def check_blas(found: Findings, program: str) -> None:
+    """Checks that dgemm, which nekbone's own products are compared with, is of a fast library."""
+    said = programs.version(program).get('BLAS', '')
+    if said.startswith(programs.SLOW_BLAS):
+        found.note('BLAS', f'{programs.SLOW_BLAS}: what `rooftop study` gains over dgemm says nothing',
+                   'apt install libopenblas-dev (or BLIS, MKL), then configure again')
+    elif said in ('', 'not in this build'):
+        found.note('BLAS', 'none: nekbone has no dgemm', 'apt install libopenblas-dev, then configure again')
+    else:
+        found.ok('BLAS', said)
+
+
 def check_machine(found: Findings) -> None:
     whole, free = machine.memory()
     cores = len(os.sched_getaffinity(0))
@@ -227,6 +239,7 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
     if there.get('nekbone'):
         check_mpi(found, there['nekbone'], launcher, ranks, gpus)
         check_kokkos(found, there['nekbone'])
+        check_blas(found, there['nekbone'])
     check_machine(found)
     return found.rows
 

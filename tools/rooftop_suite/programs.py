@@ -113,6 +113,9 @@ def options(program: str) -> set[str]:
     return names
 
 
+SLOW_BLAS = 'the reference BLAS'  # as configure names it
+
+
 def version(program: str) -> dict[str, str]:
     """Returns the lines of --version by their first word; 'version' is the number."""
     lines = ask(program, '--version').splitlines()

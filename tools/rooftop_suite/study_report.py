@@ -4,7 +4,8 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from . import plots, results, svg
+from . import plots, programs, results, svg
+from .results import Program
 from .study import Compared, Measured, Point, Side
 
 
@@ -79,6 +80,10 @@ def seen_gains(compared: dict[Point, Compared]) -> str:
 
 def rows_of(rows: Sequence[Sequence[object]]) -> str:
     return '\n'.join('| ' + ' | '.join(map(str, row)) + ' |' for row in rows)
+
+
+def blas_of(result: Program) -> str:
+    return result.build.get('BLAS', '') or 'none'
 
 
 class Report:
@@ -297,12 +302,23 @@ class Report:
         for key, result in self.measured.first.items():
             where = result.gpu if key.device == 'gpu' else result.cpu
             machines.setdefault(f'{where}, threads: {result.threads}, ranks: {result.ranks}, nekbone {result.version}, '
-                                f'{result.compiler}, {result.flags}', []).append(result.date[:10])
+                                f'{result.compiler}, {result.flags}, BLAS: {blas_of(result)}',
+                                []).append(result.date[:10])
         self.say('Measured on ' + '; '.join(f'{line} ({min(dates)} to {max(dates)})'
                                             for line, dates in sorted(machines.items())) + '.')
 
+    def fairness(self) -> None:
+        """Says first if what is tuned is compared with a library that nobody would use."""
+        if any(blas_of(result).startswith(programs.SLOW_BLAS) for key, result in self.measured.first.items()
+               if key.device == 'cpu'):
+            line = f'NOT A FAIR COMPARISON: dgemm is that of {programs.SLOW_BLAS}, so a gain over dgemm says nothing. ' \
+                   'Build with OpenBLAS, BLIS or MKL, and run this again in another folder.'
+            self.say(line)
+            print(line)
+
     def make(self) -> bool:
         """Writes report.md; returns the verdict of summary()."""
+        self.fairness()
         self.say('# The study of CRESTA D3.5.2, repeated with nekbone\n\nN: points per direction; nel: elements of all '
                  'ranks. GFlop/s: the figure of merit, the same work for every rung.')
         self.machine()

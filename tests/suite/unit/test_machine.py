@@ -98,6 +98,17 @@ class Disturbed(unittest.TestCase):
             self.assertEqual('may be UNSTEADY' in said.getvalue(), left > 0)
 
 
+class Libraries(unittest.TestCase):
+    def test_blas(self):
+        for said, state in (('OpenBLAS, -lopenblas', 'OK'), ('not in this build', 'NOTE'), ('', 'NOTE'),
+                            ('the reference BLAS, which is slow (better: ..), -lblas', 'NOTE')):
+            found = doctor.Findings()
+            with mock.patch.object(programs, 'version', lambda _, said=said: {'BLAS': said}):
+                doctor.check_blas(found, 'nekbone')
+            self.assertEqual([row.state for row in found.rows], [state])
+            self.assertEqual('study' in found.rows[0].text, 'reference' in said)
+
+
 class Nodes(unittest.TestCase):
     def test_each_once(self):
         """What ranks of several nodes print in any order, with a launcher's lines between, is one entry per host."""

@@ -93,6 +93,16 @@ class Known(InFolder):
         self.assertEqual(report.count('### compiled: compile'), 2)
         self.assertIn('+100.0 % (N = 10', report)
 
+    def test_reference_blas(self):
+        """The report's first line says that dgemm is a slow library's, if it is."""
+        for name, unfair in (('the reference BLAS, which is slow, -lblas', True), ('OpenBLAS, -lopenblas', False)):
+            runs = made(0.06, 0)
+            runs[0][2].build['BLAS'] = name
+            _, said, report = self.report(runs)
+            self.assertEqual(report.startswith('NOT A FAIR COMPARISON: dgemm is that of the reference BLAS'), unfair)
+            self.assertEqual('NOT A FAIR COMPARISON' in said, unfair)
+            self.assertIn(f'BLAS: {name}', report)
+
     def test_repeats(self):
         value = study.value_of([result(1.0), result(1.2), result(1.1)])
         self.assertEqual(value.seconds, 1.1)
