@@ -19,6 +19,7 @@ static struct {
     rt_text_t doing;
     const char *kind; /* of parts; NULL: there are none */
     int done, total;
+    double share; /* of the parts that is finished */
 } self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 static double seconds_now(void)
@@ -38,9 +39,9 @@ static void say(void)
     if (self.kind)
         rt_text_add(&line, ", %s %d of %d", self.kind, self.done + 1, self.total);
     rt_text_add(&line, ": %.300s", self.doing.text);
-    if (self.kind && self.done > 0)
+    if (self.kind && self.share > 0)
         rt_text_add(&line, "; about %.0f s left",
-                    (now - self.parts_begin) / self.done * (self.total - self.done));
+                    (now - self.parts_begin) * (1 - self.share) / self.share);
     rt_say("%s", line.text);
 }
 
@@ -107,5 +108,13 @@ void rt_progress_parts(const char *kind, int done, int total)
     self.kind = done < total ? kind : NULL;
     self.done = done;
     self.total = total;
+    self.share = (double)done / total;
+    pthread_mutex_unlock(&self.mutex);
+}
+
+void rt_progress_share(double share)
+{
+    pthread_mutex_lock(&self.mutex);
+    self.share = share;
     pthread_mutex_unlock(&self.mutex);
 }

@@ -24,6 +24,9 @@ void rt_progress(const char *fmt, ...) RT_PRINTF(1, 2);
 /* Says that the work has `total` parts of this kind ("rung"), of which `done` are finished. The
  * time left is estimated from that, from the first call with done = 0 on. */
 void rt_progress_parts(const char *kind, int done, int total);
+/* Says what share of all parts is finished, where they take different times. Until the next
+ * rt_progress_parts the time left is estimated from it. */
+void rt_progress_share(double share);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,9 @@
  * would take if it only moved its data. This is not a bound: copies mix reads and writes one to
  * one, and an app that moves fewer bytes than the paper counts can be faster. So the table gives
  * the bytes that a rung moves as a share of the bytes that it is credited with.
+ *
+ * A CPU would take many minutes for the sizes that papers chose for GPUs. There, sizes that would
+ * not end within a minute are left out, and a line says so.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -16,6 +19,9 @@
 #include "base/table.h"
 #include "io/json.h"
 #include "machine/comm.h"
+#include "machine/timer.h"
+
+#define CPU_SECONDS 60.0 /* of the study on a CPU, unless --seconds is given */
 
 typedef struct {
     rt_run_t *run;
@@ -119,6 +125,54 @@ static rt_table_t *new_table(const rt_app_t *app, const char *const *cases)
                                 (int)name, "case", (int)rung, "rung"));
 }
 
+/* Returns the bytes that the rungs of a case are credited with: time grows with them. */
+static double case_bytes(rt_run_t *run, const char *name, bool one)
+{
+    rt_work_t work;
+    if (!one)
+        rt_run_assign(run, name);
+    rt_run_configure(run);
+    run->app->work(run, &run->app->ladder[0], &work);
+    return work.bytes * work.units;
+}
+
+/* Measures the cases one after the other, as many as time allows. */
+static void study_cases(study_t *study, const char *const *cases, bool one)
+{
+    rt_run_t *run = study->run;
+    rt_opt_set_t sets[RT_OPTION_SETS];
+    rt_run_option_sets(run, sets);
+    const rt_rung_t *only = rt_run_asked(run);
+    const bool on_cpu = only ? rt_rung_processor(only) == RT_CPU : !rt_device_gpu();
+    const bool limited = on_cpu && !one && !rt_opt_given(sets, RT_OPTION_SETS, "seconds");
+    const double begin = rt_clock();
+    double total_bytes = 0, rate = 0; /* seconds per byte of the last case */
+    int total = 0;
+    for (; cases[total]; total++)
+        total_bytes += case_bytes(run, cases[total], one);
+    for (int k = 0; k < total; k++) {
+        const double bytes = case_bytes(run, cases[k], one), now = rt_clock();
+        double spent = now - begin; /* all ranks decide by the same time */
+        rt_comm_max(&spent, 1);
+        if (limited && k > 0 && spent + rate * bytes > CPU_SECONDS) {
+            if (rt_comm_rank() == 0)
+                printf("\n%s and larger: left out, about %.0f s more; give --seconds, or one size "
+                       "with --%s\n",
+                       cases[k], rate * total_bytes, run->app->size_option);
+            break;
+        }
+        rt_progress_parts("size", k, total);
+        if (k > 0)
+            rt_progress_share(spent / (spent + rate * total_bytes));
+        rt_run_read(run);
+        study_case(study, cases[k]);
+        rate = (rt_clock() - now) / bytes;
+        rt_comm_max(&rate, 1);
+        total_bytes -= bytes;
+    }
+    rt_progress_parts("size", total, total);
+}
+
 rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root)
 {
     const rt_extras_t *extras = rt_app_extras(run->app);
@@ -133,18 +187,7 @@ rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root)
     if (rt_comm_rank() == 0)
         printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
                extras->roofline_settings);
-    int total = 0;
-    while (cases[total])
-        total++;
-    for (int k = 0; k < total; k++) {
-        rt_progress_parts("size", k, total);
-        if (!one)
-            rt_run_assign(run, cases[k]);
-        rt_run_configure(run);
-        rt_run_read(run);
-        study_case(&study, cases[k]);
-    }
-    rt_progress_parts("size", total, total);
+    study_cases(&study, cases, one);
     if (study.rows_made == 0)
         rt_refuse(RT_MEMORY,
                   "no rung can run this study here: --ladder on one of its sizes says why");

@@ -245,7 +245,7 @@ static void result(const void *solver, rt_result_t *out)
         rt_json_real(out->json, "last", last);
 }
 
-static const char *const roofline_cases[] = {"n=50", "n=70", NULL};
+static const char *roofline_cases[] = {"n=50", "n=70", NULL};
 static const struct {
     rt_kernels_t rung;
 } table = {.rung = {.precision = "FP64"}}, choosy = {.rung = {.refuse = refuse_few}};
@@ -807,6 +807,10 @@ static void check_roofline(void)
     CHECK(is_right());
     CHECK(run("--roofline --device cpu --n 30 --seconds 0.005") == 0);
     CHECK(strstr(out, "as given") != NULL && strstr(out, "n=50") == NULL);
+    roofline_cases[1] = "n=100000000"; /* by its bytes it would take hours */
+    CHECK(run("--roofline --device cpu --rung plain") == 0);
+    CHECK(strstr(out, "n=100000000 and larger: left out, about ") && is_right());
+    roofline_cases[1] = "n=70";
 }
 
 /* test_app late, for halo_mpi.sh: what does a solve take on ranks that are ready at different
