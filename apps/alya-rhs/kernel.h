@@ -69,7 +69,11 @@ typedef struct {
     alya_form_t form;
 } alya_physics_t;
 
-enum { ALYA_VECTOR_DIM = 16 }; /* elements that a CPU rung takes at once, as in the paper */
+/* Elements that a CPU rung takes at once: the paper's choice, or that of configure
+ * CPPFLAGS=-DALYA_VECTOR_DIM=8. */
+#ifndef ALYA_VECTOR_DIM
+#define ALYA_VECTOR_DIM 16
+#endif
 
 /*
  * The elements that a CPU kernel may process at the same time: chunks of consecutive elements, in
@@ -100,6 +104,7 @@ typedef struct {
     int x_stride;
     const alya_schedule_t *schedule; /* host; NULL for rungs on the GPU */
     unsigned threads;                /* per block, for a rung with the parameter `threads` */
+    int64_t pass;                    /* elements of a pass, for a rung with a workspace */
     void *data;                      /* what the rung's set_up made, host memory */
 } alya_view_t;
 
@@ -127,14 +132,18 @@ typedef struct {
 #define ALYA_TOLERANCE       1e-13
 #define ALYA_TOLERANCE_MIXED 1e-5
 
-/* cpu/schedule.c. What a tuner may choose: elements per chunk on the CPU, threads per block on a
- * GPU, in powers of two. The oracle has no parameter: its sums stay as they are. */
+/* cpu/schedule.c. What a tuner may choose: elements per chunk on the CPU, threads per block and
+ * elements per pass on a GPU. The oracle has no parameter: its sums stay as they are. */
 enum { ALYA_CHUNK = 512 }; /* of the problem's own schedule */
 extern const rt_parameter_t alya_chunk, alya_threads, alya_few_threads; /* up to 512, up to 256 */
+extern const rt_parameter_t alya_pass_only, alya_threads_and_pass[2];
 /* Returns the elements per chunk; those of the problem's own schedule if it is no parameter. */
 int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice);
 /* Returns the threads per block; 0 if that is no parameter. */
 unsigned alya_block_threads(const rt_rung_t *rung, const int *choice);
+/* Returns the elements of a pass, the paper's VECTOR_DIM on a GPU, for a rung whose intermediates
+ * are in a workspace [values][pass] in device memory. */
+int64_t alya_pass_elements(const rt_rung_t *rung, const int *choice, int64_t elements);
 
 /* Vector work of the time step, where the arrays are. */
 typedef struct {

@@ -187,6 +187,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
                             .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
     const int *choice = rt_tune_choice(p->run, rung);
     s->view.threads = alya_block_threads(rung, choice);
+    s->view.pass = alya_pass_elements(rung, choice, p->mesh->elements);
     const int64_t chunk = alya_chunk_elements(rung, choice);
     if (chunk != ALYA_CHUNK)
         s->view.schedule = s->own_schedule = alya_schedule_new(p->mesh, chunk);

@@ -241,8 +241,11 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     double lists[RT_SPACES] = {0}, scheduling;
     for (int s = 0; s < RT_SPACES; s++)
         bytes[s] = 0;
-    if (kernels->memory)
-        kernels->memory(counts, lists);
+    if (kernels->memory) {
+        alya_counts_t passes = *counts;
+        passes.pass = alya_pass_elements(rung, rt_tune_choice(run, rung), counts->elements);
+        kernels->memory(&passes, lists);
+    }
 
     double halo = 0, making_halo = 0;
     if (n.local + n.shared > 0) {

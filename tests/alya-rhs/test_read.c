@@ -227,6 +227,7 @@ static void test_gmsh_2(void)
     check_refused(0, "\n1007 9.0", "\n-7 9.0", "line 10: the number of a node is -7");
     check_refused(0, "\n5 4 2 1 1", "\n5 5 2 1 1",
                   "m: line 45: element 5 is a hexahedron (type 5): only tetrahedra can be used");
+    check_refused(0, "\n5 4 2 1 1", "\n5 7 2 1 1", "element 5 is a pyramid (type 7)");
     check_refused(0, "\n5 4 2 1 1", "\n5 11 2 1 1", "a tetrahedron of second order (type 11)");
     check_refused(0, "\n5 4 2 1 1", "\n5 77 2 1 1", "element 5 is of an unknown type (type 77)");
     check_refused(0, "\n5 4 2 1 1", "\n5 4 -1 1 1", "element 5 has -1 tags");
@@ -292,6 +293,7 @@ static void test_su2(void)
     check_refused(SU2, "NPOIN= 28", "NPOIN= 29", "\"NMARK=\" is not a number");
     check_refused(SU2, "\n10 1 ", "\n12 1 ", "line 4: element 0 is a hexahedron (type 12)");
     check_refused(SU2, "\n10 1 ", "\n13 1 ", "line 4: element 0 is a prism (type 13)");
+    check_refused(SU2, "\n10 1 ", "\n14 1 ", "line 4: element 0 is a pyramid (type 14)");
     check_refused(SU2, "\n10 1 ", "\n24 1 ", "is a tetrahedron of second order (type 24)");
     check_refused(SU2, "NDIME= 3", "NDIME= 3\nNDIME= 3", "line 3: a second NDIME=");
     check_refused(SU2, "NPOIN= 28", "NELEM= 1\nNPOIN= 28", "a second NELEM=");

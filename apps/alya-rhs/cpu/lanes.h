@@ -17,6 +17,10 @@
 #include "../kernel.h"
 #include "base/threads.h"
 
+_Static_assert(
+    ALYA_VECTOR_DIM > 0 && ALYA_VECTOR_DIM % 4 == 0,
+    "rows of four lanes are transposed at once: ALYA_VECTOR_DIM must be a multiple of 4");
+
 #define ALYA_INLINE static inline __attribute__((always_inline))
 #define ALYA_LANES  _Pragma("omp simd") for (int lane = 0; lane < ALYA_VECTOR_DIM; lane++)
 

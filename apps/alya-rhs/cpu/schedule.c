@@ -13,6 +13,7 @@
  * of nodes, but in such an order there was no reuse to lose.
  */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
 #include "../kernel.h"
 
@@ -125,32 +126,56 @@ static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t mos
 static const char *const chunks[] = {"64", "128", "256", "512", "1024", "2048", "4096", NULL};
 static const char *const blocks[] = {"64", "128", "256", "512", NULL};
 static const char *const small_blocks[] = {"64", "128", "256", NULL};
-enum { LEAST = 64 }; /* the first of each; the others double */
+/* The paper's VECTOR_DIM on a GPU: what was best for its baseline, and what it uses. */
+static const char *const passes[] = {"auto", "196608", "2097152", NULL};
+#define THREADS_UP_TO(list)                                                   \
+    {                                                                         \
+        .name = "threads", .about = "per block", .values = list, .initial = 1 \
+    }
+#define PASS                                                                             \
+    {                                                                                    \
+        .name = "pass", .about = "elements whose intermediates are in memory at a time", \
+        .values = passes                                                                 \
+    }
 const rt_parameter_t alya_chunk = {.name = "chunk",
                                    .about = "elements that a thread takes at a time",
                                    .values = chunks,
                                    .initial = 3};
-const rt_parameter_t alya_threads = {
-    .name = "threads", .about = "per block", .values = blocks, .initial = 1};
-const rt_parameter_t alya_few_threads = {
-    .name = "threads", .about = "per block", .values = small_blocks, .initial = 1};
+const rt_parameter_t alya_threads = THREADS_UP_TO(blocks);
+const rt_parameter_t alya_few_threads = THREADS_UP_TO(small_blocks);
+const rt_parameter_t alya_pass_only = PASS;
+const rt_parameter_t alya_threads_and_pass[2] = {THREADS_UP_TO(blocks), PASS};
 
-/* Returns the value that was chosen for the rung's one parameter, 0 if it has none. */
-static int64_t chosen(const rt_rung_t *rung, const int *choice)
+/* Returns the value that was chosen for a parameter of the rung; 0: "auto", or it has none. */
+static int64_t chosen(const rt_rung_t *rung, const int *choice, const char *name)
 {
-    const bool has = rung->kernels && rung->kernels->n_parameters > 0;
-    return has ? (int64_t)LEAST << choice[0] : 0;
+    const rt_kernels_t *kernels = rung->kernels;
+    for (int i = 0; kernels && i < kernels->n_parameters; i++)
+        if (strcmp(kernels->parameters[i].name, name) == 0)
+            return strtoll(kernels->parameters[i].values[choice[i]], NULL, 10);
+    return 0;
 }
 
 unsigned alya_block_threads(const rt_rung_t *rung, const int *choice)
 {
-    return rung->kind == RT_CPU ? 0 : (unsigned)chosen(rung, choice);
+    return (unsigned)chosen(rung, choice, "threads");
 }
 
 int64_t alya_chunk_elements(const rt_rung_t *rung, const int *choice)
 {
-    const int64_t elements = rung->kind == RT_CPU ? chosen(rung, choice) : 0;
+    const int64_t elements = chosen(rung, choice, "chunk");
     return elements > 0 ? elements : ALYA_CHUNK;
+}
+
+/* Enough elements to fill a GPU several times, and far more intermediates than any cache holds; but
+ * at most a sixteenth of the mesh, so that the workspace stays in proportion to it. */
+int64_t alya_pass_elements(const rt_rung_t *rung, const int *choice, int64_t elements)
+{
+    const int64_t least = 4096, most = 1 << 21, part = elements / 16;
+    const int64_t pass = chosen(rung, choice, "pass");
+    if (pass > 0)
+        return pass < elements ? pass : elements > least ? elements : least;
+    return part < least ? least : part > most ? most : part;
 }
 
 alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)

@@ -78,21 +78,12 @@ void alya_each_element(const alya_view_t *view, Kernel kernel, const double *u, 
 
 /* --- passes: rungs whose intermediates are in a workspace [values][lanes] in device memory --- */
 
-/* Returns the elements of a pass, the paper's VECTOR_DIM: enough to fill the device several times,
- * and far more intermediates than any cache holds; but at most a sixteenth of the mesh, so that the
- * workspace stays in proportion to it. */
-static inline int64_t alya_pass(int64_t elements)
-{
-    const int64_t least = 4096, most = 1 << 21, pass = elements / 16;
-    return pass < least ? least : pass > most ? most : pass;
-}
-
 /* Calls launch(first, count) for each pass. */
-template <class Launch> void alya_each_pass(int64_t elements, Launch launch)
+template <class Launch> void alya_each_pass(const alya_view_t *view, Launch launch)
 {
-    const int64_t pass = alya_pass(elements);
-    for (int64_t first = 0; first < elements; first += pass) {
-        launch(first, first + pass < elements ? pass : elements - first);
+    for (int64_t first = 0; first < view->elements; first += view->pass) {
+        const int64_t left = view->elements - first;
+        launch(first, left < view->pass ? left : view->pass);
         RT_CUDA_LAUNCHED();
     }
 }
@@ -100,7 +91,7 @@ template <class Launch> void alya_each_pass(int64_t elements, Launch launch)
 /* Hooks for the table of a rung with `values` values per lane; view->data is the workspace. */
 template <int values> void alya_workspace_set_up(alya_view_t *view)
 {
-    view->data = RT_NEW(double, static_cast<size_t>(values) * alya_pass(view->elements), RT_DEVICE);
+    view->data = RT_NEW(double, static_cast<size_t>(values) * view->pass, RT_DEVICE);
 }
 
 static inline void alya_workspace_tear_down(alya_view_t *view)
@@ -112,7 +103,7 @@ static inline void alya_workspace_tear_down(alya_view_t *view)
 template <int values>
 void alya_workspace_memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(values) * alya_pass(counts->elements);
+    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(values) * counts->pass;
 }
 
 #endif

@@ -2,7 +2,7 @@
  * b.cu - the paper's baseline on the GPU.
  *
  * Idea: a thread takes a lane of the vectorised CPU code. Every intermediate is an array [lane] in
- * device memory, written and read again; the elements go in passes of alya_pass(). Advantage: one
+ * device memory, written and read again; the elements go in passes. Advantage: one
  * source for all element types, CPU and GPU, and neighbouring threads touch neighbouring words.
  * Price: 415 values per element pass through the caches many times, and to DRAM: 23 KB per element
  * by the paper's counters, where 37 bytes would be enough.
@@ -41,16 +41,15 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     alya_element_type_t type;
     alya_baseline_tetrahedron(&type);
     alya_clear(view, r, 3);
-    const int64_t stride = alya_pass(view->elements);
-    alya_each_pass(view->elements, [&](int64_t first, int64_t count) {
+    alya_each_pass(view, [&](int64_t first, int64_t count) {
         assemble_kernel<<<rt_blocks(count, THREADS), THREADS, 0, rt_stream()>>>(
             first, count, view->connectivity, view->x, u, r, static_cast<double *>(view->data),
-            stride, type, *physics);
+            view->pass, type, *physics);
     });
 }
 
 extern "C" const alya_kernels_t alya_b = {
-    .rung = {.precision = "FP64"},
+    .rung = {.precision = "FP64", .parameters = &alya_pass_only, .n_parameters = 1},
     .assemble = assemble,
     .set_up = alya_workspace_set_up<EL_VALUES>,
     .tear_down = alya_workspace_tear_down,

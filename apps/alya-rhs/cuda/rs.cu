@@ -178,19 +178,18 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
                      double *r)
 {
     alya_clear(view, r, 3);
-    const int64_t stride = alya_pass(view->elements);
     alya_fixed_form(physics->form, [&](auto form) {
-        alya_each_pass(view->elements, [&](int64_t first, int64_t count) {
+        alya_each_pass(view, [&](int64_t first, int64_t count) {
             assemble_kernel<form()>
                 <<<rt_blocks(count, view->threads), view->threads, 0, rt_stream()>>>(
                     first, count, view->connectivity, view->x, u, r,
-                    static_cast<double *>(view->data), stride, *physics);
+                    static_cast<double *>(view->data), view->pass, *physics);
         });
     });
 }
 
 extern "C" const alya_kernels_t alya_rs = {
-    .rung = {.precision = "FP64", .parameters = &alya_threads, .n_parameters = 1},
+    .rung = {.precision = "FP64", .parameters = alya_threads_and_pass, .n_parameters = 2},
     .assemble = assemble,
     .set_up = alya_workspace_set_up<VALUES>,
     .tear_down = alya_workspace_tear_down,

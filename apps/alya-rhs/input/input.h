@@ -32,6 +32,7 @@ typedef struct {
     double total_elements, total_nodes; /* of all ranks */
     bool poor_order; /* rungs may get the elements in an order without locality */
     bool is_block;   /* estimated: the part of a rank is taken for a block of cells */
+    int64_t pass;    /* for a rung's memory: elements of a pass, see alya_view_t */
 } alya_counts_t;
 
 /* Frees the arrays and the struct; NULL is allowed. */

@@ -18,21 +18,13 @@ typedef struct {
 #define FN                 _Pragma("acc routine seq") static inline
 #include "../baseline.h"
 
-/* Returns the elements of a pass, the paper's VECTOR_DIM: enough to fill a GPU several times, but
- * at most a sixteenth of the mesh, so that the workspace stays in proportion to it. */
-static int64_t pass_of(int64_t elements)
-{
-    const int64_t least = 4096, most = 1 << 21, pass = elements / 16;
-    return pass < least ? least : pass > most ? most : pass;
-}
-
 static void assemble(const alya_view_t *view, const alya_physics_t *given, const double *u,
                      double *r)
 {
     const alya_physics_t physics = *given;
     alya_element_type_t type;
     alya_baseline_tetrahedron(&type);
-    const int64_t elements = view->elements, pass = pass_of(elements);
+    const int64_t elements = view->elements, pass = view->pass;
     const int32_t *connectivity = view->connectivity;
     const double *x = view->x;
     double *workspace = view->data;
@@ -62,7 +54,7 @@ static void assemble(const alya_view_t *view, const alya_physics_t *given, const
 
 static void set_up(alya_view_t *view)
 {
-    view->data = RT_NEW(double, (size_t)(EL_VALUES * pass_of(view->elements)), rt_openacc_space());
+    view->data = RT_NEW(double, (size_t)(EL_VALUES * view->pass), rt_openacc_space());
 }
 
 static void tear_down(alya_view_t *view)
@@ -73,12 +65,11 @@ static void tear_down(alya_view_t *view)
 
 static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
-    bytes[rt_openacc_space()] +=
-        sizeof(double) * EL_VALUES * (double)pass_of((int64_t)counts->elements);
+    bytes[rt_openacc_space()] += sizeof(double) * EL_VALUES * (double)counts->pass;
 }
 
 const alya_kernels_t alya_openacc_b = {
-    .rung = {.precision = "FP64"},
+    .rung = {.precision = "FP64", .parameters = &alya_pass_only, .n_parameters = 1},
     .assemble = assemble,
     .set_up = set_up,
     .tear_down = tear_down,
