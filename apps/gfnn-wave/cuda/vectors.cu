@@ -348,8 +348,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
     bytes[RT_HOST] += sizeof(gfnn_vectors_data_t);
     bytes[RT_PINNED] += sizeof(double) + sizeof(gfnn_told_t);
     bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + sizeof(unsigned) + sizeof(gfnn_cg_t) +
-                        GFNN_MOST_RESIDUALS * sizeof(double) +
-                        2 * sizeof(double) * rt_comm_size() +
+                        GFNN_MOST_RESIDUALS * sizeof(double) + 2 * sizeof(double) * rt_comm_size() +
                         sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
 }
 
