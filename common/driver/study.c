@@ -125,13 +125,16 @@ static rt_table_t *new_table(const rt_app_t *app, const char *const *cases)
                                 (int)name, "case", (int)rung, "rung"));
 }
 
-/* Returns the bytes that the rungs of a case are credited with: time grows with them. */
-static double case_bytes(rt_run_t *run, const char *name, bool one)
+/* Configures a case. Returns the bytes that its rungs are credited with, as time grows with them;
+ * 1 for the user's own case, which may be a file that was not read yet. */
+static double set_case(rt_run_t *run, const char *name, bool one)
 {
     rt_work_t work;
     if (!one)
         rt_run_assign(run, name);
     rt_run_configure(run);
+    if (one)
+        return 1;
     run->app->work(run, &run->app->ladder[0], &work);
     return work.bytes * work.units;
 }
@@ -149,10 +152,10 @@ static void study_cases(study_t *study, const char *const *cases, bool one)
     double total_bytes = 0, rate = 0; /* seconds per byte of the last case */
     int total = 0;
     for (; cases[total]; total++)
-        total_bytes += case_bytes(run, cases[total], one);
+        total_bytes += set_case(run, cases[total], one);
     for (int k = 0; k < total; k++) {
-        const double bytes = case_bytes(run, cases[k], one), now = rt_clock();
-        double spent = now - begin; /* all ranks decide by the same time */
+        const double bytes = set_case(run, cases[k], one), start = rt_clock();
+        double spent = start - begin; /* all ranks decide by the same time */
         rt_comm_max(&spent, 1);
         if (limited && k > 0 && spent + rate * bytes > CPU_SECONDS) {
             if (rt_comm_rank() == 0)
@@ -166,7 +169,7 @@ static void study_cases(study_t *study, const char *const *cases, bool one)
             rt_progress_share(spent / (spent + rate * total_bytes));
         rt_run_read(run);
         study_case(study, cases[k]);
-        rate = (rt_clock() - now) / bytes;
+        rate = (rt_clock() - start) / bytes;
         rt_comm_max(&rate, 1);
         total_bytes -= bytes;
     }
