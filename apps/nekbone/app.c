@@ -361,8 +361,8 @@ static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
     return "";
 }
 
-/* The sizes of the paper's two machines: 64 to 4096, and 448 to 3584. */
 static const char *const roofline_cases[] = {
+    /* 64 to 4096 and 448 to 3584 elements: the paper's two machines */
     "degree=9 elements=4x4x4",    "degree=9 elements=8x4x4",    "degree=9 elements=8x8x4",
     "degree=9 elements=8x8x7",    "degree=9 elements=8x8x8",    "degree=9 elements=14x8x8",
     "degree=9 elements=16x8x8",   "degree=9 elements=16x14x8",  "degree=9 elements=16x16x8",
