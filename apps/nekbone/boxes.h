@@ -71,100 +71,6 @@ NEK_ANYWHERE float nek_share(int n, int i)
     return i == 0 || i == n - 1 ? 0.5f : 1.0f;
 }
 
-/* --- sums of boxes, for one point --- */
-
-/* Returns the sum of the boxes at point q of the grid, 0 on the boundary. Elements in fixed order:
- * the same input gives the same bits. */
-NEK_ANYWHERE float nek_collect(const nek_grid_t *g, nek_box_t kind, const float *boxes, int64_t q)
-{
-    const int ring = kind == NEK_OWN_BOX, N = g->degree, size = kind == NEK_PATCH ? g->patch : g->n;
-    const int point = (int)q, in[3] = {point % g->points[0], point / g->points[0] % g->points[1],
-                                       point / (g->points[0] * g->points[1])};
-    int from[3], to[3];
-    float sum = 0;
-    for (int d = 0; d < 3; d++)
-        if (!nek_is_inside(g, d, in[d]))
-            return 0;
-    for (int d = 0; d < 3; d++) { /* elements whose box has it: 0 <= in - ring - e N < size */
-        const int at = in[d] - ring;
-        from[d] = (at - size + N) / N - g->origin[d]; /* at - size + 1 rounded up; at + N >= size */
-        to[d] = (at < 0 ? -1 : at / N) - g->origin[d];
-        from[d] = at - size + 1 <= 0 || from[d] < 0 ? 0 : from[d];
-        to[d] = to[d] >= g->local[d] ? g->local[d] - 1 : to[d];
-    }
-    for (int z = from[2]; z <= to[2]; z++)
-        for (int y = from[1]; y <= to[1]; y++)
-            for (int x = from[0]; x <= to[0]; x++) {
-                const int64_t e = x + (int64_t)g->local[0] * (y + (int64_t)g->local[1] * z);
-                const int i = in[0] - ring - (x + g->origin[0]) * N,
-                          j = in[1] - ring - (y + g->origin[1]) * N,
-                          k = in[2] - ring - (z + g->origin[2]) * N;
-                sum += boxes[((e * size + k) * size + j) * size + i];
-            }
-    return sum;
-}
-
-/* --- small products, P values each --- */
-
-/* Loads a row of a matrix; on a GPU in pieces of 16 or 8 bytes where its length allows it, because
- * a row is read for every value of a line. The matrix begins at a multiple of 16 bytes. */
-NEK_ANYWHERE void nek_load_row(int P, const float *M, float *row)
-{
-#ifdef __CUDA_ARCH__
-    if (P % 4 == 0) {
-        NEK_UNROLL
-        for (int v = 0; v < P / 4; v++) {
-            const float4 of = ((const float4 *)M)[v];
-            row[4 * v] = of.x;
-            row[4 * v + 1] = of.y;
-            row[4 * v + 2] = of.z;
-            row[4 * v + 3] = of.w;
-        }
-        return;
-    }
-    if (P % 2 == 0) {
-        NEK_UNROLL
-        for (int v = 0; v < P / 2; v++) {
-            const float2 of = ((const float2 *)M)[v];
-            row[2 * v] = of.x;
-            row[2 * v + 1] = of.y;
-        }
-        return;
-    }
-#endif
-    NEK_UNROLL
-    for (int m = 0; m < P; m++)
-        row[m] = M[m];
-}
-
-/* Computes out[m] = sum_l M[l][m] in[l], the values of modes; row is room for P values. */
-NEK_ANYWHERE void nek_to_modes(int P, const float *M, const float *in, float *row, float *out)
-{
-    NEK_UNROLL
-    for (int m = 0; m < P; m++)
-        out[m] = 0;
-    NEK_UNROLL
-    for (int l = 0; l < P; l++) {
-        nek_load_row(P, M + l * P, row);
-        NEK_UNROLL
-        for (int m = 0; m < P; m++)
-            out[m] += row[m] * in[l];
-    }
-}
-
-/* Computes out[l] = sum_m M[l][m] in[m], the values at points. */
-NEK_ANYWHERE void nek_to_points(int P, const float *M, const float *in, float *row, float *out)
-{
-    NEK_UNROLL
-    for (int l = 0; l < P; l++) {
-        nek_load_row(P, M + l * P, row);
-        out[l] = 0;
-        NEK_UNROLL
-        for (int m = 0; m < P; m++)
-            out[l] += row[m] * in[m];
-    }
-}
-
 /* --- degree 1, for one point --- */
 
 /* Returns (A x) at point q, which is not in the ring. */
@@ -263,6 +169,119 @@ NEK_ANYWHERE int64_t nek_point_at_grid(const nek_grid_t *g, int64_t q)
 
 #ifdef __cplusplus
 
+/* --- sums of boxes, for one point --- */
+
+/* Returns the sum of the boxes at point q of the grid, 0 on the boundary. Elements in fixed order:
+ * the same input gives the same bits. */
+template <class Value>
+NEK_ANYWHERE Value nek_collect(const nek_grid_t *g, nek_box_t kind, const Value *boxes, int64_t q)
+{
+    const int ring = kind == NEK_OWN_BOX, N = g->degree, size = kind == NEK_PATCH ? g->patch : g->n;
+    const int point = static_cast<int>(q),
+              in[3] = {point % g->points[0], point / g->points[0] % g->points[1],
+                       point / (g->points[0] * g->points[1])};
+    int from[3], to[3];
+    Value sum = 0;
+    for (int d = 0; d < 3; d++)
+        if (!nek_is_inside(g, d, in[d]))
+            return 0;
+    for (int d = 0; d < 3; d++) { /* elements whose box has it: 0 <= in - ring - e N < size */
+        const int at = in[d] - ring;
+        from[d] = (at - size + N) / N - g->origin[d]; /* at - size + 1 rounded up; at + N >= size */
+        to[d] = (at < 0 ? -1 : at / N) - g->origin[d];
+        from[d] = at - size + 1 <= 0 || from[d] < 0 ? 0 : from[d];
+        to[d] = to[d] >= g->local[d] ? g->local[d] - 1 : to[d];
+    }
+    for (int z = from[2]; z <= to[2]; z++)
+        for (int y = from[1]; y <= to[1]; y++)
+            for (int x = from[0]; x <= to[0]; x++) {
+                const int64_t e =
+                    x + static_cast<int64_t>(g->local[0]) *
+                            (y + static_cast<int64_t>(g->local[1]) * z);
+                const int i = in[0] - ring - (x + g->origin[0]) * N,
+                          j = in[1] - ring - (y + g->origin[1]) * N,
+                          k = in[2] - ring - (z + g->origin[2]) * N;
+                sum += boxes[((e * size + k) * size + j) * size + i];
+            }
+    return sum;
+}
+
+/* --- small products, P values each, on several lines at a time --- */
+
+/* Loads a row of a matrix; on a GPU in pieces of 16 or 8 bytes where its length allows it, because
+ * a row is read for every value of a line. The matrix begins at a multiple of 16 bytes. */
+NEK_ANYWHERE void nek_load_row(int P, const float *M, float *row)
+{
+#ifdef __CUDA_ARCH__
+    if (P % 4 == 0) {
+        NEK_UNROLL
+        for (int v = 0; v < P / 4; v++) {
+            const float4 of = reinterpret_cast<const float4 *>(M)[v];
+            row[4 * v] = of.x;
+            row[4 * v + 1] = of.y;
+            row[4 * v + 2] = of.z;
+            row[4 * v + 3] = of.w;
+        }
+        return;
+    }
+    if (P % 2 == 0) {
+        NEK_UNROLL
+        for (int v = 0; v < P / 2; v++) {
+            const float2 of = reinterpret_cast<const float2 *>(M)[v];
+            row[2 * v] = of.x;
+            row[2 * v + 1] = of.y;
+        }
+        return;
+    }
+#endif
+    NEK_UNROLL
+    for (int m = 0; m < P; m++)
+        row[m] = M[m];
+}
+
+/* Computes out[m] = sum_l M[l][m] in[l], the values of modes. */
+template <int lines, int most>
+NEK_ANYWHERE void nek_to_modes(int P, const float *M, const float (&in)[lines][most],
+                               float (&out)[lines][most])
+{
+    float row[most];
+    NEK_UNROLL
+    for (int a = 0; a < lines; a++) {
+        NEK_UNROLL
+        for (int m = 0; m < P; m++)
+            out[a][m] = 0;
+    }
+    NEK_UNROLL
+    for (int l = 0; l < P; l++) {
+        nek_load_row(P, M + l * P, row);
+        NEK_UNROLL
+        for (int a = 0; a < lines; a++) {
+            NEK_UNROLL
+            for (int m = 0; m < P; m++)
+                out[a][m] += row[m] * in[a][l];
+        }
+    }
+}
+
+/* Computes out[l] = sum_m M[l][m] in[m], the values at points. */
+template <int lines, int most>
+NEK_ANYWHERE void nek_to_points(int P, const float *M, const float (&in)[lines][most],
+                                float (&out)[lines][most])
+{
+    float row[most];
+    NEK_UNROLL
+    for (int l = 0; l < P; l++) {
+        nek_load_row(P, M + l * P, row);
+        NEK_UNROLL
+        for (int a = 0; a < lines; a++) {
+            out[a][l] = 0;
+            NEK_UNROLL
+            for (int m = 0; m < P; m++)
+                out[a][l] += row[m] * in[a][m];
+        }
+    }
+}
+
 /* Values of a line in shared memory: the row is one longer than a line, so that lines along x do not
  * meet in one bank. */
 NEK_ANYWHERE constexpr int nek_patch_shared(int P)
@@ -272,17 +291,18 @@ NEK_ANYWHERE constexpr int nek_patch_shared(int P)
 
 /*
  * Solves on the patch of element e: box = S (S' r / sums of eigenvalues). Five sweeps over lines:
- * S' along x, y; S', the division and S along z, in registers; S along y, x. shared:
- * nek_patch_shared(P) values.
+ * S' along x, y; S', the division and S along z, in registers; S along y, x. A member has so many
+ * `lines` at a time, which share each row of S that it reads. shared: nek_patch_shared(P) values.
+ * keep false: all but storing the box, for a team without an element.
  */
-template <int most, class Team>
+template <int most, int lines, class Team>
 NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
-                                  int64_t e, const float *r, float *boxes, float *shared)
+                                  int64_t e, bool keep, const float *r, float *boxes, float *shared)
 {
     const int row = P + 1, plane = P * row, P2 = P * P, P3 = P2 * P;
     float *u = shared, *S = u + P * plane, *eigen = S + 3 * P2;
     const int64_t from = nek_grid_box(&level.grid, e, NEK_PATCH);
-    float in[most], out[most], of_M[most];
+    float in[lines][most], out[lines][most];
     for (int q = team.member(); q < P3; q += team.size())
         u[q / P * row + q % P] = r[from + nek_grid_in_box(&level.grid, P, q)];
     for (int q = team.member(); q < 3 * P2; q += team.size())
@@ -293,30 +313,43 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
     for (int along = 0; along < 5; along++) {
         const int d = along < 3 ? along : 4 - along; /* x y z y x */
         const int stride = d == 0 ? 1 : d == 1 ? row : plane;
-        for (int line = team.member(); line < P2; line += team.size()) {
-            const int a = line % P, b = line / P;
-            float *const at = u + (d == 0 ? line * row : d == 1 ? b * plane + a : b * row + a);
-            const float *const M = S + d * P2;
+        const float *const M = S + d * P2;
+        for (int first = team.member(); first < P2; first += lines * team.size()) {
+            float *at[lines];
             NEK_UNROLL
-            for (int l = 0; l < P; l++)
-                in[l] = at[l * stride];
-            if (along < 3)
-                nek_to_modes(P, M, in, of_M, out);
-            if (along == 2) {
-                const float sum = eigen[a] + eigen[P + b];
+            for (int a = 0; a < lines; a++) {
+                const int line = first + a * team.size() < P2 ? first + a * team.size() : first;
+                at[a] = u + (d == 0   ? line * row
+                             : d == 1 ? line / P * plane + line % P
+                                      : line / P * row + line % P);
                 NEK_UNROLL
                 for (int l = 0; l < P; l++)
-                    in[l] = out[l] / (sum + eigen[2 * P + l]);
+                    in[a][l] = at[a][l * stride];
+            }
+            if (along < 3)
+                nek_to_modes(P, M, in, out);
+            if (along == 2) {
+                NEK_UNROLL
+                for (int a = 0; a < lines; a++) {
+                    const int line = first + a * team.size() < P2 ? first + a * team.size() : first;
+                    const float sum = eigen[line % P] + eigen[P + line / P];
+                    NEK_UNROLL
+                    for (int l = 0; l < P; l++)
+                        in[a][l] = out[a][l] / (sum + eigen[2 * P + l]);
+                }
             }
             if (along >= 2)
-                nek_to_points(P, M, in, of_M, out);
+                nek_to_points(P, M, in, out);
             NEK_UNROLL
-            for (int l = 0; l < P; l++)
-                at[l * stride] = out[l];
+            for (int a = 0; a < lines; a++) {
+                NEK_UNROLL
+                for (int l = 0; l < P; l++)
+                    at[a][l * stride] = out[a][l];
+            }
         }
         team.barrier();
     }
-    for (int q = team.member(); q < P3; q += team.size())
+    for (int q = team.member(); keep && q < P3; q += team.size())
         boxes[e * P3 + q] = u[q / P * row + q % P];
 }
 

@@ -121,6 +121,8 @@ void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p);
 void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
                    double *r, double sum[2]);
 void nek_solve(void *solver);
+/* The loop of solve.c, for rungs whose own cg is not for every preconditioner. */
+void nek_solve_by_lines(nek_solver_t *s);
 void nek_spoil(void *solver);
 
 /* Returns the levels of the problem's preconditioner, which the first call makes; NULL if the rung

@@ -11,25 +11,12 @@
  */
 #include "config.h"
 #include "precond.h"
+#include "machine/streams.h"
 #include <math.h>
 #include <string.h>
 
-typedef struct {
-    nek_level_view_t view;
-    rt_halo_t *halo;
-    float *r, *x, *d, *t;
-    double largest;
-} level_t;
-
-typedef struct {
-    const nek_precond_ops_t *ops;
-    const nek_config_t *config;
-    int precond, count;
-    level_t level[NEK_MOST_LEVELS];
-    nek_coarse_view_t coarse;
-    float *boxes;
-    double scale;
-} data_t;
+typedef nek_single_level_t level_t;
+typedef nek_single_t data_t;
 
 /* --- operations on a level --- */
 
@@ -40,18 +27,24 @@ static void exchange(const level_t *level, rt_halo_op_t op, float *x)
         rt_halo_do(level->halo, op, &field);
 }
 
+/* Returns the boxes of a level. */
+static float *boxes_of(const data_t *d, const level_t *level)
+{
+    return level == d->level ? d->boxes : d->low;
+}
+
 /* sum = sums of boxes, on all ranks */
 static void collect(const nek_solver_t *s, const level_t *level, nek_box_t kind, float *sum)
 {
     const data_t *d = s->precond;
-    d->ops->collect(&s->view, &level->view, kind, d->boxes, sum);
+    d->ops->collect(&s->view, &level->view, kind, boxes_of(d, level), sum);
     exchange(level, RT_HALO_SUM, sum);
 }
 
 static void solve_patches(const nek_solver_t *s, const level_t *level, float *x)
 {
     const data_t *d = s->precond;
-    d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
+    d->ops->schwarz(&s->view, &level->view, level->r, boxes_of(d, level));
     collect(s, level, NEK_PATCH, x);
 }
 
@@ -59,7 +52,7 @@ static void solve_patches(const nek_solver_t *s, const level_t *level, float *x)
 static void subtract(const nek_solver_t *s, const level_t *level)
 {
     const data_t *d = s->precond;
-    d->ops->apply(&s->view, &level->view, level->d, d->boxes);
+    d->ops->apply(&s->view, &level->view, level->d, boxes_of(d, level));
     collect(s, level, NEK_OWN_BOX, level->t);
     d->ops->axpby(&s->view, level->view.grid.nodes, -1, NULL, level->t, 1, level->r);
 }
@@ -68,7 +61,7 @@ static void subtract(const nek_solver_t *s, const level_t *level)
 static void restrict_to_next(const nek_solver_t *s, const level_t *level)
 {
     const data_t *d = s->precond;
-    d->ops->restrict_(&s->view, &level->view, &level[1].view, level->r, d->boxes);
+    d->ops->restrict_(&s->view, &level->view, &level[1].view, level->r, d->low);
     collect(s, level + 1, NEK_OWN_BOX, level[1].r);
 }
 
@@ -103,20 +96,58 @@ static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
 
 /* --- the preconditioners --- */
 
-/* x of level 0 = the sum over the levels. The solver of degree 1, whose many small steps leave most
- * of a GPU idle, may run beside the patches. */
-static void add_levels(const nek_solver_t *s)
+/* x of level 1 = the sum over the levels from there on, of its r. */
+static void add_lower_levels(const nek_solver_t *s)
 {
     const data_t *d = s->precond;
     const int last = d->count - 1;
-    for (int l = 0; l < last; l++)
+    for (int l = 1; l < last; l++)
         restrict_to_next(s, &d->level[l]);
     d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
-    for (int l = 0; l < last; l++)
+    for (int l = 1; l < last; l++)
         solve_patches(s, &d->level[l], d->level[l].x);
-    for (int l = last; l > 0; l--)
+    for (int l = last; l > 1; l--)
         d->ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
                         d->level[l - 1].x);
+}
+
+/* x of level 0 = the sum over the levels. */
+static void add_levels(const nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    const level_t *level = d->level;
+    if (d->count > 1)
+        restrict_to_next(s, level);
+    add_lower_levels(s);
+    if (d->count == 1)
+        return;
+    solve_patches(s, level, level->x);
+    d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, true, level->x);
+}
+
+/* The same where level 0 begins and ends in kernels of the rung. The lower levels, whose many small
+ * steps leave most of a GPU idle, run beside the patches, unless they wait for other ranks. */
+static void add_levels_below_top(nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    const level_t *level = d->level;
+    const bool alone = !level->halo;
+    if (d->count == 1) {
+        add_lower_levels(s);
+        d->ops->top(s, NULL, NULL, NULL, level->x);
+        return;
+    }
+    if (alone)
+        rt_side_begin();
+    collect(s, level + 1, NEK_OWN_BOX, level[1].r);
+    add_lower_levels(s);
+    if (alone)
+        rt_side_end();
+    if (alone)
+        d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
+    else
+        solve_patches(s, level, level->x);
+    d->ops->top(s, alone ? d->boxes : NULL, &level[1].view, level[1].x, level->x);
 }
 
 /* x of level 0 = a V-cycle. */
@@ -139,6 +170,21 @@ static void cycle(const nek_solver_t *s)
     }
 }
 
+void nek_single_levels(nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    exchange(d->level, RT_HALO_COPY, d->level->r);
+    if (d->precond == NEK_MULTIGRID) {
+        cycle(s);
+        if (d->ops->top)
+            d->ops->top(s, NULL, NULL, NULL, d->level->x);
+    } else if (d->ops->top) {
+        add_levels_below_top(s);
+    } else {
+        add_levels(s);
+    }
+}
+
 double nek_single_apply(nek_solver_t *s, double norm, const double *r)
 {
     data_t *d = s->precond;
@@ -147,11 +193,7 @@ double nek_single_apply(nek_solver_t *s, double norm, const double *r)
     frexp(norm / sqrt((double)s->view.points * rt_comm_size()), &exponent);
     d->scale = ldexp(1, norm > 0 ? -exponent : 0);
     d->ops->take(&s->view, &level->view, d->scale, r, level->r);
-    exchange(level, RT_HALO_COPY, level->r);
-    if (d->precond == NEK_MULTIGRID)
-        cycle(s);
-    else
-        add_levels(s);
+    nek_single_levels(s);
     return d->ops->dot(&s->view, &level->view, r, level->x) / d->scale;
 }
 
@@ -229,10 +271,10 @@ static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_co
     }
 }
 
-/* Returns the values of the largest set of boxes. */
-static size_t most_boxes(const nek_config_t *config)
+/* Returns the values of the boxes of elements of that degree. */
+static size_t most_boxes(const nek_config_t *config, int degree)
 {
-    const size_t patch = (size_t)config->degree + 3;
+    const size_t patch = (size_t)degree + 3;
     return (size_t)config->local_elements * patch * patch * patch;
 }
 
@@ -248,7 +290,9 @@ void nek_single_set_up(nek_solver_t *s)
     for (int l = 0; l < d->count; l++)
         new_level(s, &levels->level[l], l < d->count - 1, &d->level[l]);
     new_coarse(s, levels, &d->coarse);
-    d->boxes = RT_NEW(float, most_boxes(d->config), s->space);
+    d->boxes = RT_NEW(float, most_boxes(d->config, levels->level[0].grid.degree), s->space);
+    if (d->count > 1)
+        d->low = RT_NEW(float, most_boxes(d->config, levels->level[1].grid.degree), s->space);
 }
 
 void nek_single_tear_down(nek_solver_t *s)
@@ -271,6 +315,7 @@ void nek_single_tear_down(nek_solver_t *s)
         RT_FREE(d->coarse.eigen[k], s->space);
     }
     RT_FREE(d->boxes, s->space);
+    RT_FREE(d->low, s->space);
     RT_FREE(s->precond, RT_HOST);
 }
 
@@ -284,7 +329,9 @@ void nek_single_memory(const nek_config_t *config, rt_space_t space, double byte
     int degree[NEK_MOST_LEVELS];
     rt_text_t why;
     const int count = nek_level_degrees(config, precond, degree, &why);
-    double floats = (double)most_boxes(config);
+    double floats = (double)most_boxes(config, degree[0]);
+    if (count > 1)
+        floats += (double)most_boxes(config, degree[1]);
     for (int l = 0; l < count; l++) {
         const nek_grid_t g = nek_grid_of(config, degree[l]);
         const double nodes = (double)g.nodes, n = g.n, patch = g.patch;

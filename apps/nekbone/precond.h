@@ -162,7 +162,31 @@ typedef struct {
     /* p = scale z + beta p */
     void (*update_p)(const nek_view_t *view, const nek_level_view_t *level, double scale,
                      const float *z, double beta, double *p);
+    /* NULL, or for a rung whose own take also makes the boxes of J' r on the next level (in `low`),
+     * and which ends with the finest level: x = the sum of the boxes (NULL: x) + J times x of the
+     * next level (NULL: without). */
+    void (*top)(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
+                const float *from, float *x);
 } nek_precond_ops_t;
+
+/* A rung's copy of a level; vectors are on its grid. */
+typedef struct {
+    nek_level_view_t view;
+    rt_halo_t *halo;
+    float *r, *x, *d, *t;
+    double largest;
+} nek_single_level_t;
+
+/* What a rung over nek_precond_ops_t keeps in nek_solver_t.precond. */
+typedef struct {
+    const nek_precond_ops_t *ops;
+    const nek_config_t *config;
+    int precond, count;
+    nek_single_level_t level[NEK_MOST_LEVELS];
+    nek_coarse_view_t coarse;
+    float *boxes, *low; /* of the finest level, and of those below: they may be used together */
+    double scale;
+} nek_single_t;
 
 /* What CG sees of a preconditioner. */
 struct nek_preconditioner {
@@ -183,6 +207,8 @@ void nek_single_tear_down(nek_solver_t *s);
 void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
 double nek_single_apply(nek_solver_t *s, double norm, const double *r);
 void nek_single_update_p(nek_solver_t *s, double beta, double *p);
+/* Makes x of level 0 from r of level 0; enqueues only, if halos do. */
+void nek_single_levels(nek_solver_t *s);
 #define NEK_PRECOND_SINGLE(ops_)                                                                 \
     {                                                                                            \
         .set_up = nek_single_set_up, .tear_down = nek_single_tear_down,                          \

@@ -195,14 +195,15 @@ static void turn(nek_solver_t *s, double beta)
 void nek_solve(void *solver)
 {
     nek_solver_t *s = solver;
+    s->done = s->iterations;
+    (s->kernels->cg ? s->kernels->cg : nek_solve_by_lines)(s);
+}
+
+void nek_solve_by_lines(nek_solver_t *s)
+{
     size_t bytes = (size_t)s->view.points * sizeof(double);
     double sum[2], before = INFINITY; /* r.r and r.z */
 
-    s->done = s->iterations;
-    if (s->kernels->cg) {
-        s->kernels->cg(s);
-        return;
-    }
     rt_copy(s->r, s->space, s->b, s->space, bytes);
     rt_fill(s->x, s->space, 0, bytes);
     rt_fill(s->p, s->space, 0, bytes);

@@ -11,19 +11,64 @@
  */
 #include "config.h"
 #include "machine/streams.h"
-#include "nek_launch.cuh"
+#include "solve_cg.cuh"
 #include "solve_cuda.cuh"
+
+/* Parameters of the rung. */
+static const char *const lines_values[] = {"auto", "1", "2", "3", nullptr};
+static const char *const source_values[] = {"auto", "cached", "streamed", nullptr};
+static const rt_parameter_t parameters[] = {
+    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0},
+    {"factors",
+     "how the operator reads what an iteration reads once: like all other data, or past the cache "
+     "(evict-first)",
+     source_values, 0}};
+enum { LINES, FACTORS, PARAMETERS };
+
+nek_source nek_pcg_source(const int *choice)
+{
+    return choice && choice[FACTORS] == 1 ? NEK_CACHED : NEK_STREAMED;
+}
+
+/* What a parameter that is "auto" means. */
+enum { AUTOMATIC_LINES = 2 };
 
 /* --- elements --- */
 
-template <int P>
-__global__ void __launch_bounds__(nek_patch_threads(P))
-    patches(const __grid_constant__ nek_level_view_t level, const float *__restrict__ r,
-            float *__restrict__ boxes)
+/* A block of the patch kernel: so many elements, each with a thread for `lines` lines. */
+template <int P, int lines> struct patch_block {
+    static constexpr int threads = (P * P + lines - 1) / lines;
+    /* values per element, from one multiple of 16 bytes to the next */
+    static constexpr int values = (nek_patch_shared(P) + 3) / 4 * 4;
+    static constexpr int find_elements()
+    {
+        int best = 1;
+        for (int count = 2; count * threads <= NEK_MOST_PATCH_THREADS &&
+                            count * values * 4 <= NEK_SHARED_BY_DEFAULT;
+             count++)
+            if (best * threads < NEK_LEAST_PATCH_THREADS ||
+                count * threads * nek_whole_warps(best * threads) >
+                    best * threads * nek_whole_warps(count * threads))
+                best = count;
+        return best;
+    }
+    static constexpr int elements = find_elements(), all = nek_whole_warps(elements * threads);
+};
+
+template <int P, int lines>
+__global__ void __launch_bounds__(patch_block<P, lines>::all)
+    patches(const __grid_constant__ nek_level_view_t level, int elements,
+            const float *__restrict__ r, float *__restrict__ boxes)
 {
-    __shared__ __align__(16) float memory[nek_patch_shared(P)];
-    const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_patch_solve<P>(team, level, P, blockIdx.x, r, boxes, memory);
+    using block = patch_block<P, lines>;
+    __shared__ __align__(16) float memory[block::elements * block::values];
+    const int own = static_cast<int>(threadIdx.x) / block::threads;
+    const bool idle = own >= block::elements;
+    const int e = static_cast<int>(blockIdx.x) * block::elements + (idle ? 0 : own);
+    const nek_team team = {idle ? P * P * P : static_cast<int>(threadIdx.x) - own * block::threads,
+                           block::threads};
+    nek_patch_solve<P, lines>(team, level, P, e < elements ? e : elements - 1, e < elements, r,
+                              boxes, memory + (idle ? 0 : own) * block::values);
 }
 
 /* Any patch; memory is dynamic. */
@@ -33,8 +78,8 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
 {
     extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_patch_solve<NEK_MOST_PATCH>(team, level, level.grid.patch, blockIdx.x, r, boxes,
-                                    any_memory);
+    nek_patch_solve<NEK_MOST_PATCH, 1>(team, level, level.grid.patch, blockIdx.x, true, r, boxes,
+                                       any_memory);
 }
 
 template <int n>
@@ -72,19 +117,29 @@ static void launch(const nek_view_t *view, Kernel *kernel, int threads, int valu
 {
     const size_t bytes = sizeof(float) * static_cast<size_t>(values);
     nek_allow_shared(kernel, bytes);
-    kernel<<<static_cast<unsigned>(view->elements), static_cast<unsigned>(threads), bytes,
-             rt_stream()>>>(arguments...);
-    RT_CUDA_LAUNCHED();
+    rt_launch(false, kernel, static_cast<unsigned>(view->elements), static_cast<unsigned>(threads),
+              bytes, arguments...);
 }
 
 static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes)
 {
+    const int chosen = view->choice ? view->choice[LINES] : 0;
     const bool known = nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
         constexpr int P = n() + 2;
-        patches<P><<<static_cast<unsigned>(view->elements), nek_patch_threads(P), 0, rt_stream()>>>(
-            *level, r, boxes);
-        RT_CUDA_LAUNCHED();
+        auto run = [&](auto lines) {
+            using block = patch_block<P, lines()>;
+            rt_launch(false, patches<P, lines()>,
+                      rt_blocks(static_cast<size_t>(view->elements), block::elements), block::all,
+                      0, *level, static_cast<int>(view->elements), r, boxes);
+        };
+        const int lines = chosen > 0 ? chosen : static_cast<int>(AUTOMATIC_LINES);
+        if (lines == 1)
+            run(std::integral_constant<int, 1>());
+        else if (lines == 2)
+            run(std::integral_constant<int, 2>());
+        else
+            run(std::integral_constant<int, 3>());
     });
     if (!known)
         launch(view, patches_of_any_size, NEK_TEAM_THREADS, nek_patch_shared(level->grid.patch),
@@ -129,23 +184,8 @@ static __device__ __forceinline__ int64_t nek_point()
 template <class Kernel, class... Arguments>
 static void each_point(int64_t count, Kernel *kernel, const Arguments &...arguments)
 {
-    kernel<<<rt_blocks(static_cast<size_t>(count), NEK_POINT_THREADS), NEK_POINT_THREADS, 0,
-             rt_stream()>>>(count, arguments...);
-    RT_CUDA_LAUNCHED();
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    take_points(int64_t count, const nek_grid_t g, double scale, const double *r, float *r32)
-{
-    const int64_t q = nek_point(), at = q < count ? nek_point_at_grid(&g, q) : 0;
-    if (q < count)
-        r32[q] = at < 0 ? 0.0f : static_cast<float>(scale * r[at]);
-}
-
-static void take(const nek_view_t *, const nek_level_view_t *level, double scale, const double *r,
-                 float *r32)
-{
-    each_point(level->grid.nodes, take_points, level->grid, scale, r, r32);
+    rt_launch(false, kernel, rt_blocks(static_cast<size_t>(count), NEK_POINT_THREADS),
+              NEK_POINT_THREADS, 0, count, arguments...);
 }
 
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
@@ -233,83 +273,32 @@ static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r
     rt_side_end();
 }
 
-/* --- between CG's vectors and the grid --- */
+static const nek_precond_ops_t ops = {.schwarz = schwarz,
+                                      .apply = apply,
+                                      .restrict_ = restrict_,
+                                      .prolong = prolong,
+                                      .collect = collect,
+                                      .axpby = axpby,
+                                      .coarse = coarse,
+                                      .top = nek_pcg_top};
 
-/* Adds c r z over the points; the block that is last adds the partial sums in order. */
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    sum_rz(const nek_grid_t g, int64_t points, const double *c, const double *r, const float *z,
-           double *partial)
-{
-    double sum = 0;
-    const int64_t step = static_cast<int64_t>(gridDim.x) * NEK_POINT_THREADS;
-    for (int64_t q = blockIdx.x * static_cast<int64_t>(NEK_POINT_THREADS) + threadIdx.x; q < points;
-         q += step)
-        sum += c[q] * r[q] * z[nek_grid_at_point(&g, q)];
-    sum = rt_block_sum<NEK_POINT_THREADS>(sum);
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = sum;
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    add_partial(const double *partial, unsigned count, double *result)
-{
-    double sum = 0;
-    for (unsigned b = threadIdx.x; b < count; b += NEK_POINT_THREADS)
-        sum += partial[b];
-    sum = rt_block_sum<NEK_POINT_THREADS>(sum);
-    if (threadIdx.x == 0)
-        *result = sum;
-}
-
-static double dot(const nek_view_t *view, const nek_level_view_t *level, const double *r,
-                  const float *z)
-{
-    enum { MOST_BLOCKS = 1024 }; /* view->partial holds more */
-    const unsigned needed = rt_blocks(static_cast<size_t>(view->points), NEK_POINT_THREADS),
-                   blocks = needed < MOST_BLOCKS ? needed : static_cast<unsigned>(MOST_BLOCKS);
-    sum_rz<<<blocks, NEK_POINT_THREADS, 0, rt_stream()>>>(level->grid, view->points, view->c, r, z,
-                                                          view->partial);
-    add_partial<<<1, NEK_POINT_THREADS, 0, rt_stream()>>>(view->partial, blocks, view->result);
-    RT_CUDA_LAUNCHED();
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return *static_cast<volatile double *>(view->result);
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    turn_points(int64_t count, const nek_grid_t g, double scale, const float *z, double beta,
-                double *p)
-{
-    const int64_t q = nek_point();
-    if (q < count)
-        p[q] = scale * z[nek_grid_at_point(&g, q)] + beta * p[q];
-}
-
-static void update_p(const nek_view_t *view, const nek_level_view_t *level, double scale,
-                     const float *z, double beta, double *p)
-{
-    each_point(view->points, turn_points, level->grid, scale, z, beta, p);
-}
-
-extern const nek_precond_ops_t nek_precond_ops_cuda = {.take = take,
-                                                       .schwarz = schwarz,
-                                                       .apply = apply,
-                                                       .restrict_ = restrict_,
-                                                       .prolong = prolong,
-                                                       .collect = collect,
-                                                       .axpby = axpby,
-                                                       .coarse = coarse,
-                                                       .dot = dot,
-                                                       .update_p = update_p};
-
-static const nek_preconditioner_t preconditioner = NEK_PRECOND_SINGLE(&nek_precond_ops_cuda);
+static const nek_preconditioner_t preconditioner = {.set_up = nek_pcg_set_up,
+                                                    .tear_down = nek_pcg_tear_down,
+                                                    .memory = nek_pcg_memory,
+                                                    .apply = nek_pcg_apply,
+                                                    .update_p = nek_pcg_update_p,
+                                                    .ops = &ops};
 
 extern "C" const nek_kernels_t nek_solve_cuda = {
     .rung = {.precision = "FP64, preconditioner in FP32",
              .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = PARAMETERS,
              .refuse = nek_refuse},
     .ax = nek_packed_ax_auto,
     .vector = &nek_vector_cuda,
     .preconditioner = &preconditioner,
     .max_n = NEK_FIXED_N,
     .max_n_reason = NEK_LINE_MAX_N_REASON,
+    .cg = nek_pcg,
 };

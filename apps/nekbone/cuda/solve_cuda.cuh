@@ -9,7 +9,7 @@
 #ifndef NEK_SOLVE_CUDA_CUH
 #define NEK_SOLVE_CUDA_CUH
 
-#include "nek_cuda.cuh"
+#include "nek_line.cuh"
 #include "../boxes.h"
 
 /* Threads of a kernel over points, and those that a block of elements has at least. */
@@ -32,12 +32,11 @@ struct nek_team {
     }
 };
 
-/* The threads per element of the patch kernel: one per line. */
-constexpr int nek_patch_threads(int P)
-{
-    return P * P < NEK_TEAM_THREADS ? NEK_TEAM_THREADS : (P * P + 31) / 32 * 32;
-}
+/* Threads that a block of the patch kernel has at least, if so many elements fit; and at most, unless
+ * one element needs more. */
+enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
 
-extern const nek_precond_ops_t nek_precond_ops_cuda;
+/* Returns how the operator reads, for a choice of the rung's parameters; NULL: none. */
+nek_source nek_pcg_source(const int *choice);
 
 #endif
