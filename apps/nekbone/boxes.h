@@ -102,7 +102,8 @@ NEK_ANYWHERE void nek_chebyshev_at(const nek_coarse_view_t *c, int64_t q, bool f
 
 /* Calls step(first, a, b, turn) for each step of Chebyshev's polynomial; turn alternates. */
 #ifdef __cplusplus
-template <class Step> void nek_chebyshev_steps(const nek_coarse_view_t &c, Step step)
+template <class Step>
+NEK_ANYWHERE void nek_chebyshev_steps(const nek_coarse_view_t &c, Step step)
 {
     const double middle = (static_cast<double>(c.largest) + c.smallest) / 2,
                  half = (static_cast<double>(c.largest) - c.smallest) / 2;

@@ -157,9 +157,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
 
 /* --- update --- */
 
-/* For a team: computes box[c^3] of J' r, where r_k is the column of each member's points that are its
- * element's, 0 at the others. J' of a shared point is the same from both sides, so each point counts
- * once. shared: 2 c n^2 values. */
+/* For a team: computes box[c^3] of J' r, where r_k is a member's column of r, 0 at points that count
+ * in another element. J' of a shared point is the same from both sides. shared: 2 c n^2 values. */
 template <int n>
 static __device__ __forceinline__ void restrict_column(const nek_team &team, bool active, int c,
                                                        const float *J, const float (&r_k)[n],
@@ -222,9 +221,11 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
         }
         if (!at.low[2]) {
             v_k[0] += v[to_z];
+#pragma unroll
             for (int q = 0; q < 3; q++)
                 v_k[0] += to[q] ? v[to_z + to[q]] : 0;
         }
+#pragma unroll
         for (int q = 0; q < 3; q++)
             if (to[q]) {
 #pragma unroll
@@ -242,12 +243,13 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     }
 #pragma unroll
     for (int k = 0; k < n; k++) {
-        const bool has = at.has(k);
-        low[k] = has ? static_cast<float>(cg.next_scale * r_k[k]) : 0;
-        sum += at.counts(a, k) && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
-        if (has && stage != NEK_MEASURED) {
+        const float scaled = static_cast<float>(cg.next_scale * r_k[k]);
+        const bool counts = at.counts(a, k);
+        low[k] = counts ? scaled : 0;
+        sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
+        if (at.has(k) && stage != NEK_MEASURED) {
             a.r[own + k * place::n2] = r_k[k];
-            a.r32[at.at_grid + k * at.plane] = low[k];
+            a.r32[at.at_grid + k * at.plane] = scaled;
         }
     }
     rt_let_next_start();
@@ -470,7 +472,7 @@ static void element(nek_solver_t *s)
             nek_allow_shared(kernel, bytes);
             rt_launch(true, kernel, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
         };
-        if (d->launch.source == NEK_STREAMED)
+        if (nek_pcg_source(s->view.choice) == NEK_STREAMED)
             run(pcg_element<n, NEK_STREAMED>);
         else
             run(pcg_element<n, NEK_CACHED>);
@@ -614,7 +616,7 @@ void nek_pcg_set_up(nek_solver_t *s)
     s->data = d;
     nek_view_t automatic = s->view;
     automatic.choice = nullptr;
-    d->launch = nek_make_launch(&automatic, false, nek_pcg_source(s->view.choice));
+    d->launch = nek_make_launch(&automatic, false, NEK_CACHED);
     a.G = s->view.G;
     a.x = s->x;
     a.r = s->r;

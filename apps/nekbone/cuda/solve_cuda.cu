@@ -10,6 +10,7 @@
  * its own, and the host waits for every inner product.
  */
 #include "config.h"
+#include <cooperative_groups.h>
 #include "machine/streams.h"
 #include "solve_cg.cuh"
 #include "solve_cuda.cuh"
@@ -17,13 +18,16 @@
 /* Parameters of the rung. */
 static const char *const lines_values[] = {"auto", "1", "2", "3", nullptr};
 static const char *const source_values[] = {"auto", "cached", "streamed", nullptr};
+static const char *const coarse_values[] = {"auto", "kernels", "cluster", nullptr};
 static const rt_parameter_t parameters[] = {
     {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0},
     {"factors",
      "how the operator reads what an iteration reads once: like all other data, or past the cache "
      "(evict-first)",
-     source_values, 0}};
-enum { LINES, FACTORS, PARAMETERS };
+     source_values, 0},
+    {"coarse", "the steps of degree 1: a kernel each, or together in a cluster of blocks",
+     coarse_values, 0}};
+enum { LINES, FACTORS, COARSE, PARAMETERS };
 
 nek_source nek_pcg_source(const int *choice)
 {
@@ -243,8 +247,44 @@ __global__ void __launch_bounds__(NEK_POINT_THREADS)
         nek_chebyshev_at(&c, q, first, a, b, d, r, x, next);
 }
 
-static void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
+#ifdef __CUDACC__
+/* All steps in one kernel of one cluster, for grids of some thousand points: a barrier of a cluster
+ * takes a fraction of what starting a kernel does. */
+enum { CLUSTER = 8, CLUSTER_THREADS = 1024, MOST_CLUSTER_POINTS = 4 * CLUSTER * CLUSTER_THREADS };
+
+__global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_THREADS)
+    chebyshev_cluster(const __grid_constant__ nek_coarse_view_t c, float *r, float *x)
 {
+#if __CUDA_ARCH__ >= 900
+    nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
+        for (int q = blockIdx.x * CLUSTER_THREADS + threadIdx.x; q < c.grid.nodes;
+             q += CLUSTER * CLUSTER_THREADS)
+            nek_chebyshev_at(&c, q, first, a, b, c.work + (1 - turn) * c.grid.nodes, r, x,
+                             c.work + turn * c.grid.nodes);
+        cooperative_groups::this_cluster().sync();
+    });
+#endif
+}
+
+static bool in_a_cluster(const nek_view_t *view, const nek_coarse_view_t &c, float *r, float *x)
+{
+    const int chosen = view->choice ? view->choice[COARSE] : 0;
+    if (chosen != 2 || c.grid.nodes > MOST_CLUSTER_POINTS)
+        return false;
+    rt_launch(false, chebyshev_cluster, CLUSTER, CLUSTER_THREADS, 0, c, r, x);
+    return true;
+}
+#else
+static bool in_a_cluster(const nek_view_t *, const nek_coarse_view_t &, float *, float *)
+{
+    return false;
+}
+#endif
+
+static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, float *r, float *x)
+{
+    if (in_a_cluster(view, c, r, x))
+        return;
     nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
         each_point(c.grid.nodes, chebyshev_points, c, first, a, b,
                    c.work + (1 - turn) * c.grid.nodes, r, x, c.work + turn * c.grid.nodes);
@@ -263,13 +303,13 @@ static void tensor(const nek_coarse_view_t &c, float *r, float *x)
 }
 
 /* On the second stream: its kernels are small, and follow one another beside the patches. */
-static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
+static void coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x)
 {
     rt_side_begin();
     if (coarse->modes[0])
         tensor(*coarse, r, x);
     else
-        chebyshev(*coarse, r, x);
+        chebyshev(view, *coarse, r, x);
     rt_side_end();
 }
 
