@@ -100,22 +100,33 @@ NEK_ANYWHERE void nek_chebyshev_at(const nek_coarse_view_t *c, int64_t q, bool f
     x[q] = step + (first ? 0 : x[q]);
 }
 
-/* Calls step(first, a, b, turn) for each step of Chebyshev's polynomial; turn alternates. */
-#ifdef __cplusplus
-template <class Step>
-NEK_ANYWHERE void nek_chebyshev_steps(const nek_coarse_view_t &c, Step step)
+/* The steps of Chebyshev's polynomial: number k takes a and b. */
+typedef struct {
+    double middle, half, rho; /* of the interval */
+    float a, b;
+    int k;
+} nek_steps_t;
+
+NEK_ANYWHERE nek_steps_t nek_steps_begin(const nek_coarse_view_t *c)
 {
-    const double middle = (static_cast<double>(c.largest) + c.smallest) / 2,
-                 half = (static_cast<double>(c.largest) - c.smallest) / 2;
-    double rho = half / middle;
-    step(true, static_cast<float>(1 / middle), 0.0f, 0);
-    for (int k = 1; k < c.order; k++) {
-        const double next = 1 / (2 * middle / half - rho);
-        step(false, static_cast<float>(2 * next / half), static_cast<float>(next * rho), k % 2);
-        rho = next;
-    }
+    nek_steps_t s;
+    s.middle = ((double)c->largest + c->smallest) / 2;
+    s.half = ((double)c->largest - c->smallest) / 2;
+    s.rho = s.half / s.middle;
+    s.a = (float)(1 / s.middle);
+    s.b = 0;
+    s.k = 0;
+    return s;
 }
-#endif
+
+NEK_ANYWHERE void nek_steps_next(nek_steps_t *s)
+{
+    const double next = 1 / (2 * s->middle / s->half - s->rho);
+    s->a = (float)(2 * next / s->half);
+    s->b = (float)(next * s->rho);
+    s->rho = next;
+    s->k++;
+}
 
 /* Returns point q of the modes (to_modes) or points along d of x. */
 NEK_ANYWHERE float nek_modes_at(const nek_coarse_view_t *c, int d, bool to_modes, const float *x,

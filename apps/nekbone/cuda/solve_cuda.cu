@@ -256,13 +256,14 @@ __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_THREAD
     chebyshev_cluster(const __grid_constant__ nek_coarse_view_t c, float *r, float *x)
 {
 #if __CUDA_ARCH__ >= 900
-    nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
+    for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
+        const int turn = s.k % 2;
         for (int q = blockIdx.x * CLUSTER_THREADS + threadIdx.x; q < c.grid.nodes;
              q += CLUSTER * CLUSTER_THREADS)
-            nek_chebyshev_at(&c, q, first, a, b, c.work + (1 - turn) * c.grid.nodes, r, x,
+            nek_chebyshev_at(&c, q, s.k == 0, s.a, s.b, c.work + (1 - turn) * c.grid.nodes, r, x,
                              c.work + turn * c.grid.nodes);
         cooperative_groups::this_cluster().sync();
-    });
+    }
 #endif
 }
 
@@ -285,10 +286,11 @@ static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, float 
 {
     if (in_a_cluster(view, c, r, x))
         return;
-    nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
-        each_point(c.grid.nodes, chebyshev_points, c, first, a, b,
+    for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
+        const int turn = s.k % 2;
+        each_point(c.grid.nodes, chebyshev_points, c, s.k == 0, s.a, s.b,
                    c.work + (1 - turn) * c.grid.nodes, r, x, c.work + turn * c.grid.nodes);
-    });
+    }
 }
 
 static void tensor(const nek_coarse_view_t &c, float *r, float *x)

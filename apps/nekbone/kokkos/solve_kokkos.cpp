@@ -140,13 +140,15 @@ void axpby(const nek_view_t *, int64_t nodes, float a, const float *inverse, con
 
 void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
 {
-    nek_chebyshev_steps(c, [&](bool first, float a, float b, int turn) {
-        const float *d = c.work + (1 - turn) * c.grid.nodes;
-        float *next = c.work + turn * c.grid.nodes;
+    for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
+        const bool first = s.k == 0;
+        const float a = s.a, b = s.b;
+        const float *d = c.work + (1 - s.k % 2) * c.grid.nodes;
+        float *next = c.work + s.k % 2 * c.grid.nodes;
         each_node(
             "chebyshev", c.grid.nodes,
             KOKKOS_LAMBDA(int64_t q) { nek_chebyshev_at(&c, q, first, a, b, d, r, x, next); });
-    });
+    }
 }
 
 void along(const nek_coarse_view_t &c, int d, bool to_modes, bool divide, const float *in,
