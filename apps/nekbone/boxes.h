@@ -207,9 +207,8 @@ NEK_ANYWHERE Value nek_collect(const nek_grid_t *g, nek_box_t kind, const Value 
     for (int z = from[2]; z <= to[2]; z++)
         for (int y = from[1]; y <= to[1]; y++)
             for (int x = from[0]; x <= to[0]; x++) {
-                const int64_t e =
-                    x + static_cast<int64_t>(g->local[0]) *
-                            (y + static_cast<int64_t>(g->local[1]) * z);
+                const int64_t e = x + static_cast<int64_t>(g->local[0]) *
+                                          (y + static_cast<int64_t>(g->local[1]) * z);
                 const int i = in[0] - ring - (x + g->origin[0]) * N,
                           j = in[1] - ring - (y + g->origin[1]) * N,
                           k = in[2] - ring - (z + g->origin[2]) * N;

@@ -36,7 +36,7 @@ template <int n> struct place_t {
     static constexpr int N = n - 1, n2 = n * n, n3 = n2 * n;
     int e, i, j, t, own;
     bool active;
-    bool low[3], high[3];      /* the element is this rank's first, last along x y z */
+    bool low[3], high[3];        /* the element is this rank's first, last along x y z */
     int64_t at_grid, row, plane; /* of the column's first point; strides */
 
     __device__ __forceinline__ explicit place_t(const nek_pcg_t &a)
@@ -291,10 +291,11 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
               y1 = at.j >= place::N - 1 && !at.high[1] ? 1 : 0;
     const int64_t to_x = P3 - place::N,
                   to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - place::N * P,
-                  to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 -
-                         place::N * P2;
+                  to_z =
+                      static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - place::N * P2;
     const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
-    const float *const box = boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
+    const float *const box =
+        boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
     float *const z = a.z + at.at_grid, z_k[n];
     double r_k[n], sum = 0;
 #pragma unroll
@@ -351,8 +352,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
         const int64_t q = own + k * place::n2;
         a.x[q] = (cg.done > 1 ? a.x[q] : 0) + cg.alpha * a.p[q];
         if (!at.has(k))
-            a.r[q] = a.r[q + to +
-                         (k == place::N && !at.high[2] ? Z - place::N * place::n2 : 0)];
+            a.r[q] = a.r[q + to + (k == place::N && !at.high[2] ? Z - place::N * place::n2 : 0)];
     }
 }
 
@@ -629,9 +629,9 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.per_block = d->launch.per_block;
     for (int side = 0; side < 6; side++) {
         const int dim = side / 2;
-        a.outside[side] =
-            side % 2 == 0 ? config->first[dim] == 0
-                          : config->first[dim] + config->local[dim] == config->elements[dim];
+        a.outside[side] = side % 2 == 0
+                              ? config->first[dim] == 0
+                              : config->first[dim] + config->local[dim] == config->elements[dim];
     }
     a.points = static_cast<double>(s->view.points) * rt_comm_size();
     a.most_iterations = s->iterations;
@@ -678,6 +678,6 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
                     nek_elements_a_block(config->n);
     if (rt_comm_size() > 1)
         bytes[space] += sizeof(double) * static_cast<double>(g.nodes) +
-                        sizeof(int) * static_cast<double>(nek_grid_shared(config, &g, nullptr,
-                                                                          nullptr, nullptr));
+                        sizeof(int) * static_cast<double>(
+                                          nek_grid_shared(config, &g, nullptr, nullptr, nullptr));
 }

@@ -44,7 +44,7 @@ typedef struct {
     double *shared; /* several ranks: v on the grid, at the points near others; else NULL */
     nek_grid_t grid;
     int elements, per_block;
-    int outside[6];  /* this rank's sides x0 x1 y0 y1 z0 z1 are on the boundary of the box */
+    int outside[6]; /* this rank's sides x0 x1 y0 y1 z0 z1 are on the boundary of the box */
     double lambda, points, tolerance;
     int most_iterations;
     nek_cg_t *cg;

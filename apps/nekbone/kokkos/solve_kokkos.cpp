@@ -84,8 +84,7 @@ void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float 
     each_element(
         "patches", view, nek_patch_shared(l.grid.patch),
         KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_patch_solve<NEK_MOST_PATCH, 1>(team, l, l.grid.patch, e, true, r, boxes,
-                                               memory);
+            nek_patch_solve<NEK_MOST_PATCH, 1>(team, l, l.grid.patch, e, true, r, boxes, memory);
         });
 }
 
