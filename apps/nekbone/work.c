@@ -35,6 +35,9 @@
  *   operator        12 n^4 + 15 n^3 flops; reads x and 24 n^3 bytes of factors; boxes likewise
  *   transfers       2 n^3 c + ... flops; read and write their grids
  *
+ * A rung with its own cg fuses CG's lines around it: an element pass (x, p, z, factors; v, p.v), an
+ * update that adds the copies of v as it reads them (V points of r, each once), and r.z.
+ *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` has seven
  * sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own counts.
  */
@@ -98,6 +101,27 @@ static void add_cost(cost_t *cost, double times, double flops, double read, doub
     cost->written += times * written;
 }
 
+/* Returns the points of the mesh, each once, on elements of that degree. */
+static double single_points(const nek_config_t *config, double degree)
+{
+    double V = 1;
+    for (int d = 0; d < 3; d++)
+        V *= (double)config->elements[d] * degree + 1;
+    return V;
+}
+
+/* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
+static void add_fused_lines(const nek_config_t *config, double iterations, double P,
+                            rt_work_t *work)
+{
+    const double V = single_points(config, (double)config->degree), n = config->n;
+    /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
+    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * V,
+                3 * VALUE * P);
+    rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
+    rt_work_add(work, "r.z", iterations, 2 * V, VALUE * V, 0);
+}
+
 /* Returns the least work of one application of the preconditioner. */
 static cost_t precond_cost(const nek_config_t *config, int precond)
 {
@@ -113,9 +137,7 @@ static cost_t precond_cost(const nek_config_t *config, int precond)
     cost_t cost = {0, 0, 0};
     for (int l = 0; l < count; l++) {
         const double N = degree[l], n = N + 1, n3 = n * n * n, m = N + 3, m3 = m * m * m;
-        double V = SINGLE;
-        for (int d = 0; d < 3; d++)
-            V *= (double)config->elements[d] * N + 1;
+        const double V = SINGLE * single_points(config, N);
         if (l == count - 1) {
             const double order =
                 (double)config->coarse_order > 0 ? (double)config->coarse_order : 8;
@@ -139,10 +161,14 @@ static cost_t precond_cost(const nek_config_t *config, int precond)
 static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double credited,
                        double iterations, rt_work_t *work)
 {
-    const int precond = nek_precond(config, nek_kernels(rung));
+    const nek_kernels_t *kernels = nek_kernels(rung);
+    const int precond = nek_precond(config, kernels);
     const double P = stored_points(config);
     credit(config, "solve", 1, credited, false, work);
-    nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
+    if (precond >= NEK_SCHWARZ && kernels && kernels->cg)
+        add_fused_lines(config, iterations, P, work);
+    else
+        nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
     if (precond < NEK_SCHWARZ)
         return;
     const cost_t cost = precond_cost(config, precond);
