@@ -3,7 +3,7 @@
  * degree 1. Setup only, in FP64 on the host.
  */
 #include "config.h"
-#include "boxes.h"
+#include "grid.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
 	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
-	apps/nekbone/precond.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/precond.h apps/nekbone/grid.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/trace.c apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
@@ -25,6 +25,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/cpu_fused.c \
 	apps/nekbone/cpu/boxes_reference.h apps/nekbone/cpu/boxes_reference.c \
 	apps/nekbone/cpu/solve_reference.c \
+	apps/nekbone/cpu/collect.h apps/nekbone/cpu/collect.c \
 	apps/nekbone/cpu/solve_cpu.c \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
@@ -44,7 +45,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident.cu \
-	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_cg.cu \
+	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_passes.cuh apps/nekbone/cuda/solve_cg.cu \
 	apps/nekbone/cuda/solve_cuda.cuh apps/nekbone/cuda/solve_cuda.cu \
 	apps/nekbone/cuda/vectors.cu
 endif

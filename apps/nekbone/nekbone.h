@@ -144,6 +144,7 @@ const nek_target_t *nek_target(nek_problem_t *p);
 /* --- result.c --- */
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
+const char *nek_paper(const rt_run_t *run, const rt_rung_t *rung);
 
 /* --- trace.c, work.c --- */
 void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);

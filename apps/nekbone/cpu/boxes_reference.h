@@ -5,7 +5,7 @@
 #ifndef NEK_BOXES_REFERENCE_H
 #define NEK_BOXES_REFERENCE_H
 
-#include "../boxes.h"
+#include "../grid.h"
 
 typedef struct {
     double *r, *x, *d, *t; /* [nodes] of a level */

@@ -1,0 +1,366 @@
+/*
+ * solve_passes.cuh - the kernels of solve_cg.cu: the passes over the mesh, and what begins and ends a
+ * solve. A thread has a column of an element, n^2 threads an element.
+ */
+#ifndef NEK_SOLVE_PASSES_CUH
+#define NEK_SOLVE_PASSES_CUH
+
+#include "solve_cg.cuh"
+#include "solve_cuda.cuh"
+
+/* --- where a thread works --- */
+
+/* Column (i, j) of an element, and what it shares. */
+template <int n> struct place_t {
+    static constexpr int N = n - 1, n2 = n * n, n3 = n2 * n;
+    int e, i, j, t, own;
+    bool active;
+    bool low[3], high[3];        /* the element is this rank's first, last along x y z */
+    int64_t at_grid, row, plane; /* of the column's first point; strides */
+
+    __device__ __forceinline__ explicit place_t(const nek_pcg_t &a)
+    {
+        own = threadIdx.x / n2;
+        t = threadIdx.x - own * n2;
+        e = blockIdx.x * a.per_block + own;
+        active = own < a.per_block && e < a.elements;
+        if (!active) {
+            t = own = 0;
+            e = blockIdx.x * a.per_block;
+        }
+        i = t % n;
+        j = t / n;
+        const int X = a.grid.local[0], Y = a.grid.local[1];
+        const int at[3] = {e % X, e / X % Y, e / (X * Y)};
+        for (int d = 0; d < 3; d++) {
+            low[d] = at[d] == 0;
+            high[d] = at[d] == a.grid.local[d] - 1;
+        }
+        row = a.grid.points[0];
+        plane = row * a.grid.points[1];
+        at_grid = nek_grid_box(&a.grid, e, NEK_OWN_BOX) + i + j * row;
+    }
+    /* Is the point on the boundary of the whole box? */
+    __device__ __forceinline__ bool is_masked(const nek_pcg_t &a, int k) const
+    {
+        return (i == 0 && low[0] && a.outside[0]) || (i == N && high[0] && a.outside[1]) ||
+               (j == 0 && low[1] && a.outside[2]) || (j == N && high[1] && a.outside[3]) ||
+               (k == 0 && low[2] && a.outside[4]) || (k == N && high[2] && a.outside[5]);
+    }
+    /* Is it this element's: the last of this rank that has it? */
+    __device__ __forceinline__ bool has(int k) const
+    {
+        return active && (i < N || high[0]) && (j < N || high[1]) && (k < N || high[2]);
+    }
+    /* Do other ranks have it too? Points of the boundary do not matter. */
+    __device__ __forceinline__ bool is_shared(const nek_pcg_t &a, int k) const
+    {
+        return (i == 0 && low[0] && !a.outside[0]) || (i == N && high[0] && !a.outside[1]) ||
+               (j == 0 && low[1] && !a.outside[2]) || (j == N && high[1] && !a.outside[3]) ||
+               (k == 0 && low[2] && !a.outside[4]) || (k == N && high[2] && !a.outside[5]);
+    }
+    /* Does it count in this rank's sums? Of two ranks, in those of the one below it. */
+    __device__ __forceinline__ bool counts(const nek_pcg_t &a, int k) const
+    {
+        return has(k) && !(i == 0 && low[0] && !a.outside[0]) &&
+               !(j == 0 && low[1] && !a.outside[2]) && !(k == 0 && low[2] && !a.outside[4]);
+    }
+};
+
+/* The threads of an element. */
+template <int n> static __device__ __forceinline__ nek_team team_of(const place_t<n> &at)
+{
+    return {at.active ? at.t : n * n * n, n * n};
+}
+
+/* --- element --- */
+
+template <int n, nek_source source>
+__global__ void __launch_bounds__(nek_shape<n>::threads,
+                                  nek_blocks_of(nek_shape<n>::threads, 8 * n + 48))
+    pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
+{
+    using factors_t = nek_factors<n, source>;
+    constexpr bool once = factors_t::once;
+    constexpr int n2 = n * n, n3 = n2 * n;
+    extern __shared__ __align__(128) double memory[];
+    const nek_part_t part = {nullptr, 0, a.elements, 0, 0};
+    const nek_place<n> at(part, a.per_block, memory);
+    const place_t<n> mine(a);
+    factors_t factors(a.G, at, a.elements, a.per_block, memory);
+    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
+    double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
+    const float *const z = a.z + mine.at_grid;
+    double u[n], w[n], sum = 0;
+
+    rt_wait_for_previous();
+    const nek_factors_of_cg cg(a.cg);
+    if (cg.ended)
+        return;
+    const double scale = 1 / cg.scale;
+    {
+        double x_k[n];
+        float z_k[n];
+#pragma unroll
+        for (int k = 0; k < n; k++) { /* all loads before any store */
+            z_k[k] = z[k * mine.plane];
+            u[k] = cg.done > 0 ? nek_load<once>(p + k * n2) : 0;
+            x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            x_k[k] += cg.alpha * u[k];
+            u[k] = scale * z_k[k] + cg.beta * u[k];
+            if (at.active) {
+                if (cg.done > 0)
+                    nek_store<once>(x + k * n2, x_k[k]);
+                nek_store<once>(p + k * n2, u[k]);
+            }
+        }
+    }
+    nek_line_operator(D, at, factors, u, w);
+    if (at.active) {
+        const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
+                              (at.j == 0 || at.j == n - 1 ? 0.5 : 1) * a.lambda;
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            const double share = k == 0 || k == n - 1 ? 0.5 * weight : weight;
+            const double value = mine.is_masked(a, k) ? 0 : w[k] + share * u[k];
+            sum += u[k] * value;
+            v[k * n2] = value;
+        }
+    }
+    rt_let_next_start();
+    nek_end_sum(a, NEK_APPLIED, sum);
+}
+
+/* --- update --- */
+
+/* For a team: computes box[c^3] of J' r, where r_k is a member's column of r, 0 at points that count
+ * in another element. J' of a shared point is the same from both sides. shared: 2 c n^2 values. */
+template <int n>
+static __device__ __forceinline__ void restrict_column(const nek_team &team, bool active, int c,
+                                                       const float *J, const float (&r_k)[n],
+                                                       float *box, float *shared)
+{
+    constexpr int n2 = n * n;
+    float *one = shared, *two = shared + c * n2;
+    for (int m = 0; m < c; m++) {
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            sum += __ldg(J + k * c + m) * r_k[k];
+        if (active)
+            one[m * n2 + team.member()] = sum;
+    }
+    team.barrier();
+    nek_contract(team, c, n, n, c, J, c, 1, one, two);
+    nek_contract(team, c * c, n, 1, c, J, c, 1, two, one);
+    for (int q = team.member(); q < c * c * c; q += team.size())
+        box[q] = one[q];
+}
+
+/* stage: NEK_MEASURED sums from.from; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha Q^T v. The
+ * last two make r32, and boxes of the next level if c > 0, its n. */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from, int c,
+               const float *J, float *boxes)
+{
+    using place = place_t<n>;
+    extern __shared__ __align__(16) float any_memory[];
+    const place at(a);
+    const size_t own = static_cast<size_t>(at.e) * place::n3 + at.t;
+    /* from a copy in the element to that in its neighbours before it */
+    const int64_t to_x = at.i == 0 && !at.low[0] ? place::N - place::n3 : 0,
+                  to_y = at.j == 0 && !at.low[1]
+                             ? place::N * n - static_cast<int64_t>(a.grid.local[0]) * place::n3
+                             : 0,
+                  to_z = place::N * place::n2 -
+                         static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * place::n3;
+    double r_k[n], v_k[n], sum = 0;
+    float low[n];
+
+    rt_wait_for_previous();
+    const nek_factors_of_cg cg(a.cg);
+    if (stage == NEK_UPDATED && cg.ended)
+        return;
+    if (stage != NEK_UPDATED) {
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            r_k[k] = from[own + k * place::n2];
+    } else {
+        const double *const v = a.v + own;
+        /* where two faces meet, their elements' common neighbour has a copy as well */
+        const int64_t to[3] = {to_x, to_y, to_x && to_y ? to_x + to_y : 0};
+#pragma unroll
+        for (int k = 0; k < n; k++) { /* all loads before they are needed */
+            r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
+            v_k[k] = v[k * place::n2];
+        }
+        if (!at.low[2]) {
+            v_k[0] += v[to_z];
+#pragma unroll
+            for (int q = 0; q < 3; q++)
+                v_k[0] += to[q] ? v[to_z + to[q]] : 0;
+        }
+#pragma unroll
+        for (int q = 0; q < 3; q++)
+            if (to[q]) {
+#pragma unroll
+                for (int k = 0; k < n; k++)
+                    v_k[k] += v[to[q] + k * place::n2];
+            }
+        if (a.shared) {
+            for (int k = 0; k < n; k++)
+                if (at.has(k) && at.is_shared(a, k))
+                    v_k[k] = a.shared[at.at_grid + k * at.plane];
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            r_k[k] -= cg.alpha * v_k[k];
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+        const float scaled = static_cast<float>(cg.next_scale * r_k[k]);
+        const bool counts = at.counts(a, k);
+        low[k] = counts ? scaled : 0;
+        sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
+        if (at.has(k) && stage != NEK_MEASURED) {
+            a.r[own + k * place::n2] = r_k[k];
+            a.r32[at.at_grid + k * at.plane] = scaled;
+        }
+    }
+    rt_let_next_start();
+    if (c > 0 && stage != NEK_MEASURED) {
+        const int values = 2 * c * place::n2;
+        restrict_column<n>(team_of(at), at.active, c, J, low,
+                           boxes + static_cast<int64_t>(at.e) * c * c * c,
+                           any_memory + at.own * values);
+    }
+    nek_end_sum(a, stage, sum);
+}
+
+/* --- top --- */
+
+/* z = the sum of boxes (NULL: z) + J times `coarse` of the next level (c 0: without); r.z. */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next, int c,
+            const float *J, const float *coarse)
+{
+    using place = place_t<n>;
+    constexpr int P = n + 2, P2 = P * P, P3 = P2 * P;
+    extern __shared__ __align__(16) float any_memory[];
+    const place at(a);
+    const nek_team team = team_of(at);
+    float *one = any_memory + at.own * 2 * c * place::n2, *two = one + c * place::n2;
+    if (c > 0) { /* J along x and y; along z below */
+        const int64_t from = nek_grid_box(&next, at.e, NEK_OWN_BOX);
+        for (int q = team.member(); q < c * c * c; q += team.size())
+            one[q] = coarse[from + nek_grid_in_box(&next, c, q)];
+        team.barrier();
+        nek_contract(team, c * c, c, 1, n, J, 1, c, one, two);
+        nek_contract(team, c, c, n, n, J, 1, c, two, one);
+    }
+    /* neighbours whose patches have this column: from, to along x and y */
+    const int x0 = at.i <= 1 && !at.low[0] ? -1 : 0,
+              x1 = at.i >= place::N - 1 && !at.high[0] ? 1 : 0,
+              y0 = at.j <= 1 && !at.low[1] ? -1 : 0,
+              y1 = at.j >= place::N - 1 && !at.high[1] ? 1 : 0;
+    const int64_t to_x = P3 - place::N,
+                  to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - place::N * P,
+                  to_z =
+                      static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - place::N * P2;
+    const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
+    const float *const box =
+        boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
+    float *const z = a.z + at.at_grid, z_k[n];
+    double r_k[n], sum = 0;
+#pragma unroll
+    for (int k = 0; k < n; k++) { /* all loads before they are needed */
+        r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
+        z_k[k] = boxes ? box[k * P2] : z[k * at.plane];
+    }
+    for (int y = y0; boxes && y <= y1; y++)
+        for (int x = x0; x <= x1; x++) {
+            const float *const of = box + x * to_x + y * to_y;
+            if (x != 0 || y != 0) {
+#pragma unroll
+                for (int k = 0; k < n; k++)
+                    z_k[k] += of[k * P2];
+            }
+#pragma unroll
+            for (int k = 0; k < n; k++) {
+                if (k <= 1 && !at.low[2])
+                    z_k[k] += of[k * P2 - to_z];
+                if (k >= place::N - 1 && !at.high[2])
+                    z_k[k] += of[k * P2 + to_z];
+            }
+        }
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+        float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
+        for (int m = 0; m < c; m++)
+            value += __ldg(J + k * c + m) * one[m * place::n2 + at.t];
+        if (at.has(k))
+            z[k * at.plane] = value;
+        if (at.counts(a, k) && !at.is_masked(a, k))
+            sum += r_k[k] * value;
+    }
+    nek_end_sum(a, NEK_PRECONDITIONED, sum);
+}
+
+/* --- at the end, and between --- */
+
+/* x += alpha p of the last iteration; r at all copies of a point. */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    pcg_finish(const __grid_constant__ nek_pcg_t a)
+{
+    using place = place_t<n>;
+    const place at(a);
+    const nek_factors_of_cg cg(a.cg);
+    if (!at.active)
+        return;
+    const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
+    const int64_t Y = static_cast<int64_t>(a.grid.local[0]) * place::n3, Z = a.grid.local[1] * Y;
+    const int64_t to = (at.i == place::N && !at.high[0] ? place::n3 - place::N : 0) +
+                       (at.j == place::N && !at.high[1] ? Y - place::N * n : 0);
+    for (int k = 0; k < n; k++) {
+        const int64_t q = own + k * place::n2;
+        a.x[q] = (cg.done > 1 ? a.x[q] : 0) + cg.alpha * a.p[q];
+        if (!at.has(k))
+            a.r[q] = a.r[q + to + (k == place::N && !at.high[2] ? Z - place::N * place::n2 : 0)];
+    }
+}
+
+/* p = z + beta p */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    pcg_turn(const __grid_constant__ nek_pcg_t a, double beta, double *p)
+{
+    using place = place_t<n>;
+    const place at(a);
+    const nek_factors_of_cg cg(a.cg);
+    for (int k = 0; at.active && k < n; k++) {
+        const int64_t q = static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2;
+        p[q] = a.z[at.at_grid + k * at.plane] / cg.scale + beta * p[q];
+    }
+}
+
+/* shared = the sum of v over this rank's copies, at the points of the list; 0 in the ring. */
+__global__ void __launch_bounds__(NEK_POINT_THREADS)
+    pcg_gather(const __grid_constant__ nek_pcg_t a, const int *list, int count)
+{
+    const int q = blockIdx.x * NEK_POINT_THREADS + threadIdx.x;
+    if (q < count)
+        a.shared[list[q]] = nek_collect(&a.grid, NEK_OWN_BOX, a.v, list[q]);
+}
+
+__global__ void pcg_form(const __grid_constant__ nek_pcg_t a, nek_stage stage, double sum)
+{
+    nek_form(a, stage, sum);
+}
+
+#endif
