@@ -45,6 +45,18 @@ template <class F> static void with_n(const nek_solver_t *s, F f)
     nek_fixed_n<NEK_FIXED_N>(s->view.n, f);
 }
 
+/* Calls f(n, c): c is the next level's n where that is what is usual, 0 where it comes at run time. */
+template <class F> static void with_sizes(const nek_solver_t *s, const nek_level_view_t *next, F f)
+{
+    with_n(s, [&](auto n) {
+        constexpr int usual = nek_usual_next(n());
+        if (next && next->grid.n == usual)
+            f(n, std::integral_constant<int, usual>());
+        else
+            f(n, std::integral_constant<int, 0>());
+    });
+}
+
 /* Forms the scalars on the host's behalf, where the kernel could not. */
 static void settle(const nek_solver_t *s, nek_stage stage)
 {
@@ -78,9 +90,9 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     const nek_level_view_t *next = next_level(p);
     const size_t bytes = transfer_bytes(d, next);
     rt_timer_start("update", s->rung->kind);
-    with_n(s, [&](auto n) {
-        nek_allow_shared(pcg_update<n()>, bytes);
-        rt_launch(stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, d->launch.blocks,
+    with_sizes(s, next, [&](auto n, auto c) {
+        nek_allow_shared(pcg_update<n(), c()>, bytes);
+        rt_launch(stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n(), c()>, d->launch.blocks,
                   d->launch.threads, bytes, d->pcg, stage, from, next ? next->grid.n : 0,
                   next ? next->J : nullptr, p->low);
     });
@@ -94,10 +106,10 @@ void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *ne
     const auto *d = static_cast<const data_t *>(s->data);
     const size_t bytes = transfer_bytes(d, next);
     rt_side_join();
-    with_n(s, [&](auto n) {
-        nek_allow_shared(pcg_top<n()>, bytes);
-        rt_launch(false, pcg_top<n()>, d->launch.blocks, d->launch.threads, bytes, d->pcg, boxes,
-                  next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
+    with_sizes(s, next, [&](auto n, auto c) {
+        nek_allow_shared(pcg_top<n(), c()>, bytes);
+        rt_launch(false, pcg_top<n(), c()>, d->launch.blocks, d->launch.threads, bytes, d->pcg,
+                  boxes, next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
                   next ? next->J : nullptr, from);
     });
     settle(s, NEK_PRECONDITIONED);
@@ -112,14 +124,8 @@ static void element(nek_solver_t *s)
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes = nek_line_bytes<n>(d->launch.per_block, 0, 0);
-        auto run = [&](auto *kernel) {
-            nek_allow_shared(kernel, bytes);
-            rt_launch(true, kernel, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
-        };
-        if (nek_pcg_source(s->view.choice) == NEK_STREAMED)
-            run(pcg_element<n, NEK_STREAMED>);
-        else
-            run(pcg_element<n, NEK_CACHED>);
+        nek_allow_shared(pcg_element<n>, bytes);
+        rt_launch(true, pcg_element<n>, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");
@@ -172,6 +178,21 @@ static bool has_ended(const data_t *d, int64_t iterations)
     }
 }
 
+/* Copies history and coefficients to s; waits for the end of the solve. */
+static void tell(const data_t *d, nek_solver_t *s)
+{
+    std::vector<double> trace(NEK_TRACED * (static_cast<size_t>(s->done) + 1));
+    rt_copy(trace.data(), RT_HOST, d->pcg.trace, s->space, trace.size() * sizeof(double));
+    for (int k = 0; k <= s->done; k++) {
+        const double *of = trace.data() + NEK_TRACED * k;
+        s->history[k] = of[NEK_TRACE_NORM];
+        if (k < s->done) {
+            s->alpha[k] = of[NEK_TRACE_ALPHA];
+            s->beta[k] = of[NEK_TRACE_BETA];
+        }
+    }
+}
+
 void nek_pcg(nek_solver_t *s)
 {
     if (!s->precond) {
@@ -198,11 +219,8 @@ void nek_pcg(nek_solver_t *s)
     with_n(s, [&](auto n) {
         rt_launch(false, pcg_finish<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg);
     });
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
     s->done = d->expected = static_cast<int>(*d->pcg.told / 2);
-    memcpy(s->history, d->pcg.history, (static_cast<size_t>(s->done) + 1) * sizeof *s->history);
-    memcpy(s->alpha, d->pcg.alphas, static_cast<size_t>(s->done) * sizeof *s->alpha);
-    memcpy(s->beta, d->pcg.betas, static_cast<size_t>(s->done) * sizeof *s->beta);
+    tell(d, s);
 }
 
 /* --- for the judge: the preconditioner alone --- */
@@ -280,11 +298,8 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.points = static_cast<double>(s->view.points) * rt_comm_size();
     a.most_iterations = s->iterations;
     a.tolerance = s->tolerance;
-    const size_t scalars = static_cast<size_t>(s->iterations) + 1;
-    a.history = RT_NEW(double, 3 * scalars + 1, RT_PINNED);
-    a.alphas = a.history + scalars;
-    a.betas = a.alphas + scalars;
-    a.told = reinterpret_cast<int64_t *>(a.betas + scalars);
+    a.trace = RT_NEW(double, NEK_TRACED *(static_cast<size_t>(s->iterations) + 1), s->space);
+    a.told = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     a.cg = RT_NEW(nek_cg_t, 1, s->space);
     rt_fill(a.cg, s->space, 0, sizeof *a.cg);
@@ -304,7 +319,8 @@ void nek_pcg_tear_down(nek_solver_t *s)
 {
     auto *d = static_cast<data_t *>(s->data);
     rt_replay_drop(&d->replay);
-    RT_FREE(d->pcg.history, RT_PINNED);
+    RT_FREE(d->pcg.told, RT_PINNED);
+    RT_FREE(d->pcg.trace, s->space);
     RT_FREE(d->pcg.partial, s->space);
     RT_FREE(d->pcg.cg, s->space);
     RT_FREE(d->pcg.shared, s->space);
@@ -317,7 +333,7 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
 {
     nek_single_memory(config, space, bytes);
     const nek_grid_t g = nek_grid_of(config, static_cast<int>(config->degree));
-    bytes[RT_PINNED] += sizeof(double) * 3 * static_cast<double>(config->max_iterations + 1);
+    bytes[space] += sizeof(double) * NEK_TRACED * static_cast<double>(config->max_iterations + 1);
     bytes[space] += sizeof(double) * static_cast<double>(config->local_elements) /
                     nek_elements_a_block(config->n);
     if (rt_comm_size() > 1)

@@ -9,7 +9,7 @@
 #ifndef NEK_SOLVE_CUDA_CUH
 #define NEK_SOLVE_CUDA_CUH
 
-#include "nek_line.cuh"
+#include "nek_cuda.cuh"
 #include "../boxes.h"
 
 /* Threads of a kernel over points, and those that a block of elements has at least. */
@@ -35,8 +35,5 @@ struct nek_team {
 /* Threads that a block of the patch kernel has at least, if so many elements fit; and at most, unless
  * one element needs more. */
 enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
-
-/* Returns how the operator reads, for a choice of the rung's parameters; NULL: none. */
-nek_source nek_pcg_source(const int *choice);
 
 #endif

@@ -75,12 +75,14 @@ template <int n> static __device__ __forceinline__ nek_team team_of(const place_
 
 /* --- element --- */
 
-template <int n, nek_source source>
+/* What an iteration reads once is read past the cache: v, r32, boxes and z stay there. On an H200 at
+ * 4096 elements of degree 9 that is 1 % of an iteration. */
+template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads,
                                   nek_blocks_of(nek_shape<n>::threads, 8 * n + 48))
     pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
 {
-    using factors_t = nek_factors<n, source>;
+    using factors_t = nek_factors<n, NEK_STREAMED>;
     constexpr bool once = factors_t::once;
     constexpr int n2 = n * n, n3 = n2 * n;
     extern __shared__ __align__(128) double memory[];
@@ -145,6 +147,7 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
 {
     constexpr int n2 = n * n;
     float *one = shared, *two = shared + c * n2;
+#pragma unroll 4
     for (int m = 0; m < c; m++) {
         float sum = 0;
 #pragma unroll
@@ -160,13 +163,20 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
         box[q] = one[q];
 }
 
+/* Returns the points of an element on the next level, as --levels auto has it for schwarz. */
+constexpr int nek_usual_next(int n)
+{
+    return n / 3 < 1 ? 2 : n / 3 + 1;
+}
+
 /* stage: NEK_MEASURED sums from.from; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha Q^T v. The
  * last two make r32, and boxes of the next level if c > 0, its n. */
-template <int n>
+template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from, int c,
+    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from, int given,
                const float *J, float *boxes)
 {
+    const int c = usual > 0 ? usual : given;
     using place = place_t<n>;
     extern __shared__ __align__(16) float any_memory[];
     const place at(a);
@@ -244,11 +254,12 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 /* --- top --- */
 
 /* z = the sum of boxes (NULL: z) + J times `coarse` of the next level (c 0: without); r.z. */
-template <int n>
+template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next, int c,
-            const float *J, const float *coarse)
+    pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next,
+            int given, const float *J, const float *coarse)
 {
+    const int c = usual > 0 ? usual : given;
     using place = place_t<n>;
     constexpr int P = n + 2, P2 = P * P, P3 = P2 * P;
     extern __shared__ __align__(16) float any_memory[];
@@ -301,6 +312,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 #pragma unroll
     for (int k = 0; k < n; k++) {
         float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
+#pragma unroll 4
         for (int m = 0; m < c; m++)
             value += __ldg(J + k * c + m) * one[m * place::n2 + at.t];
         if (at.has(k))
