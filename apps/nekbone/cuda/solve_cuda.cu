@@ -39,8 +39,8 @@ template <int P, int lines> struct patch_block {
         return best;
     }
     static constexpr int elements = find_elements(), all = nek_whole_warps(elements * threads);
-    /* registers of a thread: lines before and after a product, a row of the matrix, the rest */
-    static constexpr int resident = nek_blocks_of(all, (2 * lines + 1) * P + 40);
+    /* registers of a thread: lines before and after a product, and about four rows of the matrix */
+    static constexpr int resident = nek_blocks_of(all, (2 * lines + 4) * P + 4);
 };
 
 template <int P, int lines>
