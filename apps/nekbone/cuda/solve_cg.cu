@@ -100,12 +100,28 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     rt_timer_stop("update");
 }
 
+/* sum = the sum of boxes on all ranks, at the points of the grid near other ranks. */
+template <class Value>
+static void sum_near(const nek_solver_t *s, nek_box_t kind, const Value *boxes, rt_type_t type,
+                     Value *sum)
+{
+    const auto *d = static_cast<const data_t *>(s->data);
+    const auto *p = static_cast<const nek_single_t *>(s->precond);
+    const rt_field_t field = {sum, type, 1, 1, 0};
+    rt_launch(false, pcg_gather<Value>,
+              rt_blocks(static_cast<size_t>(d->near_count), NEK_POINT_THREADS), NEK_POINT_THREADS,
+              0, d->pcg.grid, kind, boxes, d->near, d->near_count, sum);
+    rt_halo_do(p->level[0].halo, RT_HALO_SUM, &field);
+}
+
 void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
-                 const float *from, float *)
+                 const float *from, float *x)
 {
     const auto *d = static_cast<const data_t *>(s->data);
     const size_t bytes = transfer_bytes(d, next);
     rt_side_join();
+    if (boxes && d->pcg.shared)
+        sum_near(s, NEK_PATCH, boxes, RT_F32, x);
     with_sizes(s, next, [&](auto n, auto c) {
         nek_allow_shared(pcg_top<n(), c()>, bytes);
         rt_launch(false, pcg_top<n(), c()>, d->launch.blocks, d->launch.threads, bytes, d->pcg,
@@ -131,29 +147,19 @@ static void element(nek_solver_t *s)
     rt_timer_stop("element");
 }
 
-/* Adds what other ranks have of v, at the points that they share. */
-static void exchange(nek_solver_t *s)
-{
-    const auto *d = static_cast<const data_t *>(s->data);
-    const auto *p = static_cast<const nek_single_t *>(s->precond);
-    if (!d->pcg.shared)
-        return;
-    rt_timer_start("exchange", s->rung->kind);
-    rt_launch(false, pcg_gather, rt_blocks(static_cast<size_t>(d->near_count), NEK_POINT_THREADS),
-              NEK_POINT_THREADS, 0, d->pcg, d->near, d->near_count);
-    const rt_field_t field = rt_field_f64(d->pcg.shared);
-    rt_halo_do(p->level[0].halo, RT_HALO_SUM, &field);
-    rt_timer_stop("exchange");
-}
-
 static void iterate(void *work)
 {
     auto *s = static_cast<nek_solver_t *>(work);
+    const auto *d = static_cast<const data_t *>(s->data);
     rt_timer_start("precondition", s->rung->kind);
     nek_single_levels(s);
     rt_timer_stop("precondition");
     element(s);
-    exchange(s);
+    if (d->pcg.shared) {
+        rt_timer_start("exchange", s->rung->kind);
+        sum_near(s, NEK_OWN_BOX, d->pcg.v, RT_F64, d->pcg.shared);
+        rt_timer_stop("exchange");
+    }
     update(s, NEK_UPDATED, nullptr);
 }
 

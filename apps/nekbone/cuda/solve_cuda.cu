@@ -40,7 +40,8 @@ template <int P, int lines> struct patch_block {
     }
     static constexpr int elements = find_elements(), all = nek_whole_warps(elements * threads);
     /* registers of a thread: lines before and after a product, and about four rows of the matrix */
-    static constexpr int resident = nek_blocks_of(all, (2 * lines + 4) * P + 4);
+    static constexpr int fit = nek_blocks_of(all, (2 * lines + 4) * P + 4),
+                         most = NEK_THREADS_RESIDENT / all, resident = fit < most ? fit : most;
 };
 
 template <int P, int lines>

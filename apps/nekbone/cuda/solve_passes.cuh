@@ -59,6 +59,13 @@ template <int n> struct place_t {
                (j == 0 && low[1] && !a.outside[2]) || (j == N && high[1] && !a.outside[3]) ||
                (k == 0 && low[2] && !a.outside[4]) || (k == N && high[2] && !a.outside[5]);
     }
+    /* Do patches of other ranks have it? */
+    __device__ __forceinline__ bool is_near(const nek_pcg_t &a, int k) const
+    {
+        return (i <= 1 && low[0] && !a.outside[0]) || (i >= N - 1 && high[0] && !a.outside[1]) ||
+               (j <= 1 && low[1] && !a.outside[2]) || (j >= N - 1 && high[1] && !a.outside[3]) ||
+               (k <= 1 && low[2] && !a.outside[4]) || (k >= N - 1 && high[2] && !a.outside[5]);
+    }
     /* Does it count in this rank's sums? Of two ranks, in those of the one below it. */
     __device__ __forceinline__ bool counts(const nek_pcg_t &a, int k) const
     {
@@ -253,7 +260,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 
 /* --- top --- */
 
-/* z = the sum of boxes (NULL: z) + J times `coarse` of the next level (c 0: without); r.z. */
+/* z = the sum of boxes (NULL, and near other ranks: z) + J times `coarse` of the next level (c 0: without); r.z. */
 template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next,
@@ -309,6 +316,11 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                     z_k[k] += of[k * P2 + to_z];
             }
         }
+    if (boxes && a.shared) {
+        for (int k = 0; k < n; k++)
+            if (at.has(k) && at.is_near(a, k))
+                z_k[k] = z[k * at.plane];
+    }
 #pragma unroll
     for (int k = 0; k < n; k++) {
         float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
@@ -361,13 +373,15 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     }
 }
 
-/* shared = the sum of v over this rank's copies, at the points of the list; 0 in the ring. */
+/* sum = the sum of this rank's boxes, at the points of the list. */
+template <class Value>
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
-    pcg_gather(const __grid_constant__ nek_pcg_t a, const int *list, int count)
+    pcg_gather(const nek_grid_t grid, nek_box_t kind, const Value *boxes, const int *list,
+               int count, Value *sum)
 {
     const int q = blockIdx.x * NEK_POINT_THREADS + threadIdx.x;
     if (q < count)
-        a.shared[list[q]] = nek_collect(&a.grid, NEK_OWN_BOX, a.v, list[q]);
+        sum[list[q]] = nek_collect(&grid, kind, boxes, list[q]);
 }
 
 __global__ void pcg_form(const __grid_constant__ nek_pcg_t a, nek_stage stage, double sum)
