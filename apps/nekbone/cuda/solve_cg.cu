@@ -9,7 +9,7 @@
  *     element   x += alpha p (of the iteration before),  p = z + beta p,  v = D^T G D p + lambda p
  *               on the element,  p.v                read x p, 6 factors, z; write x p v       91
  *     update    r -= alpha Q^T v;  r.r;  r in FP32; J' r in boxes of the next level
- *                                                   read v r; write r, r32                   27
+ *                                                   read v r; write r, r32                   25
  *     patches   boxes = S (S' r32 / eigenvalues)    read r32, S; write boxes (solve_cuda.cu)   12
  *     top       z = sum of boxes + J z of the next level;  r.z
  *                                                   read boxes, r; write z                    17
@@ -17,7 +17,7 @@
  * The lower levels run beside the patches on the second stream. An iteration is one CUDA graph; the
  * host starts as many as the last solve took, and looks only at the last ones.
  *
- * Advantage: 147 bytes per point instead of 270, no time between kernels, and one wait per solve.
+ * Advantage: 145 bytes per point instead of 270, no time between kernels, and one wait per solve.
  *
  * Price: an iteration whose kernels find that the solve has ended may be started in vain.
  */

@@ -3,8 +3,9 @@
  * group of threads, a point of the grid per thread.
  *
  * A patch of m^3 points has m^2 lines along each direction. A thread takes a line into registers,
- * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along z
- * follow each other in registers. Small patches share a block.
+ * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along x
+ * follow each other in registers. The first reads the grid, the last writes the box. Small patches
+ * share a block.
  */
 #ifndef NEK_SOLVE_CUDA_CUH
 #define NEK_SOLVE_CUDA_CUH

@@ -176,7 +176,7 @@ constexpr int nek_usual_next(int n)
     return n / 3 < 1 ? 2 : n / 3 + 1;
 }
 
-/* stage: NEK_MEASURED sums from.from; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha Q^T v. The
+/* stage: NEK_MEASURED sums the squares of `from`; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha Q^T v. The
  * last two make r32, and boxes of the next level if c > 0, its n. */
 template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
@@ -229,6 +229,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                     v_k[k] += v[to[q] + k * place::n2];
             }
         if (a.shared) {
+#pragma unroll
             for (int k = 0; k < n; k++)
                 if (at.has(k) && at.is_shared(a, k))
                     v_k[k] = a.shared[at.at_grid + k * at.plane];
@@ -260,7 +261,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 
 /* --- top --- */
 
-/* z = the sum of boxes (NULL, and near other ranks: z) + J times `coarse` of the next level (c 0: without); r.z. */
+/* z = the sum of boxes (NULL, and near other ranks: z) + J times `coarse` of the next level (c 0:
+ * without); r.z. */
 template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next,
@@ -317,6 +319,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
             }
         }
     if (boxes && a.shared) {
+#pragma unroll
         for (int k = 0; k < n; k++)
             if (at.has(k) && at.is_near(a, k))
                 z_k[k] = z[k * at.plane];
