@@ -176,8 +176,8 @@ constexpr int nek_usual_next(int n)
     return n / 3 < 1 ? 2 : n / 3 + 1;
 }
 
-/* stage: NEK_MEASURED sums the squares of `from`; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha Q^T v. The
- * last two make r32, and boxes of the next level if c > 0, its n. */
+/* stage: NEK_MEASURED sums the squares of `from`; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha
+ * Q^T v. The last two make r32, and boxes of the next level if c > 0, its n. */
 template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from, int given,
