@@ -45,6 +45,8 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/flow/picture.c \
 	apps/fun3d-mcpi/flow/reference.h \
 	apps/fun3d-mcpi/flow/report.c \
+	apps/fun3d-mcpi/flow/tile.h \
+	apps/fun3d-mcpi/flow/tiles.c \
 	apps/fun3d-mcpi/flow/work.c \
 	apps/fun3d-mcpi/judge/flow_judge.h \
 	apps/fun3d-mcpi/judge/flow_left.c \

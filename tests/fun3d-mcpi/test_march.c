@@ -5,7 +5,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "apps/fun3d-mcpi/flow/node.h"
+#include "apps/fun3d-mcpi/flow/tile.h"
 #include "apps/fun3d-mcpi/flow/reference.h"
 #include "tests/common/check.h"
 #include "tests/fun3d-mcpi/flow_test.h"
@@ -241,6 +241,66 @@ static void test_blocks(const rt_mesh_t *mesh, double mu, double eps2)
     flow_destroy(&t);
 }
 
+/* --- tiles --- */
+
+static void copy_members(const mcpi_field_t *f, int32_t tile, int values, int stride, double *copy)
+{
+    const mcpi_tiles_t *t = &f->tiles;
+    for (int32_t m = t->member_first[tile]; m < t->member_first[tile + 1]; m++)
+        for (int v = 0; v < values; v++) {
+            int apart;
+            const double *source = mcpi_tile_source(f, v, &apart);
+            copy[stride * (m - t->member_first[tile]) + v] = source[apart * t->member[m]];
+        }
+}
+
+/* Slopes and residuals from tiles, with three lanes per node, are those of the plain loops but for
+ * the order of sums. Rows are taken backwards, so that the order of the curve matters. */
+static void test_tiles(const rt_mesh_t *mesh, double mu)
+{
+    static double copy[MCPI_MEMBERS * MCPI_LONG_SPOT];
+    enum { LANES = 3 };
+    flow_t t = flow_new(mesh, "1", "none", mu);
+    const int64_t rows = t.f.rows;
+    uint32_t *turn = RT_NEW(uint32_t, (size_t)rows, RT_HOST);
+    int64_t seen = 0;
+    for (int64_t i = 0; i < rows; i++)
+        turn[i] = (uint32_t)(rows - 1 - i);
+    set_stream(&t, 0.1);
+    residual(&t);
+    CHECK(mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles));
+    const mcpi_tiles_t *tiles = &t.f.tiles;
+    CHECK(tiles->tiles > 1 && tiles->face[rows] == t.geometry->faces);
+    for (int32_t tile = 0; tile < tiles->tiles; tile++) {
+        CHECK(tiles->member_first[tile + 1] - tiles->member_first[tile] <= MCPI_MEMBERS);
+        CHECK(tiles->first[tile + 1] - tiles->first[tile] <= MCPI_TILE);
+        for (int64_t place = tiles->first[tile]; place < tiles->first[tile + 1]; place++, seen++) {
+            const int64_t i = turn[place];
+            double sum[3 * NB] = {0}, F[NB] = {0}, rate = 0, kept[3 * NB], R[NB];
+            copy_members(&t.f, tile, NB + 3, MCPI_SHORT_SPOT, copy);
+            for (int lane = 0; lane < LANES; lane++)
+                mcpi_tile_slopes(&t.f, copy, place, lane, LANES, sum);
+            memcpy(kept, t.f.gradient + 3 * NB * i, sizeof kept);
+            mcpi_put_slopes(&t.f, i, sum);
+            CHECK(differ(3 * NB, kept, 1, t.f.gradient + 3 * NB * i) < 1e-12);
+            memcpy(t.f.gradient + 3 * NB * i, kept, sizeof kept);
+
+            copy_members(&t.f, tile, MCPI_LONG_SPOT, MCPI_LONG_SPOT, copy);
+            for (int lane = 0; lane < LANES; lane++)
+                rate += mcpi_tile_flux(&t.f, copy, place, lane, LANES, F);
+            memcpy(R, t.f.R + NB * i, sizeof R);
+            const double before = t.f.rate[i];
+            mcpi_put_residual(&t.f, i, rate, F);
+            CHECK(differ(NB, R, 1, t.f.R + NB * i) < 1e-13 * before);
+            CHECK(fabs(t.f.rate[i] / before - 1) < 1e-14);
+        }
+    }
+    CHECK(seen == rows);
+    mcpi_tiles_destroy(&t.f.tiles, RT_HOST);
+    RT_FREE(turn, RT_HOST);
+    flow_destroy(&t);
+}
+
 /* --- solving --- */
 
 /* Steps until the residual has fallen to `to`; returns the steps, or -1. */
@@ -416,6 +476,8 @@ int main(void)
     test_blocks(mixed, 0, -1);
     test_blocks(mixed, 0.01, -1);
     test_blocks(tets, 0, 0.1);
+    test_tiles(mixed, 0.01);
+    test_tiles(tets, 0);
     test_order();
     test_sheared();
     rt_mesh_destroy(mixed);

@@ -192,7 +192,8 @@ static void gradient_of(const mcpi_field_t *f, int64_t i)
     double M[3][3] = {{0}}, b[NB][3] = {{0}};
     for (int32_t k = f->start[i]; k < f->start[i + 1] - (fault == SLOPES_SHORT); k++) {
         double d[3];
-        mcpi_direction(f, i, f->column[k], d);
+        for (int c = 0; c < 3; c++)
+            d[c] = f->x[3 * f->column[k] + c] - f->x[3 * i + c];
         const double weight = fault == SLOPES_WEIGHTED ? 1 / mcpi_inner(d, d) : 1;
         for (int c = 0; c < 3; c++) {
             for (int e = 0; e < 3; e++)
@@ -227,7 +228,7 @@ static void gradient(const mcpi_field_t *f)
 static double face(const mcpi_field_t *f, int64_t i, int32_t k, double *F)
 {
     double part[NB] = {0};
-    double rate = mcpi_face_flux(f, i, k, part);
+    double rate = mcpi_entry_flux(f, i, k, part);
     const bool one = i == victim && k == f->start[i];
     if (fault == NO_DISSIPATION && mcpi_has_area(f->n + 3 * (int64_t)k)) {
         memset(part, 0, sizeof part);

@@ -72,6 +72,10 @@ static void take_turn(mcpi_march_t *m)
     rt_sort(key, turn, m->field.rows);
     RT_FREE(own, RT_HOST);
     RT_FREE(key, RT_HOST);
+    if (m->phases->tiled &&
+        !mcpi_tiles_new(m->problem->part, m->problem->geometry, turn, m->space, &m->field.tiles))
+        rt_say("a vertex has more than %d neighbours, so its rung does without tiles",
+               MCPI_MEMBERS - 1);
     m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
     RT_FREE(turn, RT_HOST);
 }
@@ -170,6 +174,7 @@ void mcpi_march_destroy(void *march)
         rt_free((void *)f->column, m->space);
     }
     rt_free((void *)f->turn, m->space);
+    mcpi_tiles_destroy(&f->tiles, m->space);
     RT_FREE(m->history, RT_HOST);
     RT_FREE(m, RT_HOST);
 }

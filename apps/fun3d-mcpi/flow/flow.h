@@ -45,6 +45,31 @@ void mcpi_geometry_destroy(mcpi_geometry_t *geometry);
 /* Returns the most bytes of a geometry. */
 double mcpi_geometry_memory(const mcpi_counts_t *counts);
 
+/* --- tiles.c: nodes along the curve in groups, whose neighbours a GPU fetches once per group --- */
+
+enum { MCPI_TILE = 64, MCPI_MEMBERS = 296 }; /* most own nodes of a tile, and most members */
+
+/* Members of a tile are its own nodes and their neighbours, each once. Nodes, entries and faces are
+ * in the order of the curve; a node's entries that have an area come first. */
+typedef struct {
+    int32_t tiles;
+    int32_t *first;        /* [tiles + 1] place on the curve */
+    int32_t *member_first; /* [tiles + 1] */
+    uint32_t *member;      /* rows and ghosts */
+    uint16_t *own;         /* [rows] which member the node is */
+    int32_t *entry, *face; /* [rows + 1] where a node's begin */
+    uint16_t *near;        /* [entries] which member the neighbour is */
+    double *area;          /* [faces][3] */
+    double *viscous;       /* [entries] */
+} mcpi_tiles_t;
+/* Fills tiles, in `space`, for rows in the order turn[] (host). Returns false if a row has more
+ * neighbours than a tile has room for. */
+bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uint32_t *turn,
+                    rt_space_t space, mcpi_tiles_t *tiles);
+void mcpi_tiles_destroy(mcpi_tiles_t *tiles, rt_space_t space);
+/* Returns the most bytes of tiles. */
+double mcpi_tiles_memory(const mcpi_counts_t *counts);
+
 /* --- field --- */
 
 /* All arrays are in the rung's space. */
@@ -72,6 +97,7 @@ typedef struct {
     const uint64_t *O_at, *LU_at, *right_at;
     const void *dq;       /* [rows + ghosts][5] of dq_type */
     const uint32_t *turn; /* [rows] the rows along a curve through space; NULL on a CPU */
+    mcpi_tiles_t tiles;   /* zeros: none */
     double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
     const int *choice;    /* the rung's parameters in force */
 } mcpi_field_t;
@@ -86,6 +112,7 @@ typedef struct {
 
 typedef struct mcpi_phases {
     const char *sweeps; /* the rung of the ladder "sweeps" that solves A dQ = R */
+    bool tiled;         /* the field needs tiles */
     void (*gradient)(const mcpi_field_t *f);
     void (*residual)(const mcpi_field_t *f); /* R and rate */
     /* Returns the sum of squares of R / (surface, stream) of this rank; the same on any number of

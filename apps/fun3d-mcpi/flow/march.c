@@ -232,18 +232,24 @@ void mcpi_march_solve(void *march)
 
 void mcpi_march_time_phases(mcpi_march_t *m)
 {
-    const int64_t steps = m->steps;
+    enum { TIMES = 5 }; /* a device's first step after a pause is slow */
+    const int64_t steps = m->steps, lost = m->lost;
     const mcpi_step_t kept = m->history[steps];
-    memset(m->seconds, 0, sizeof m->seconds);
+    double least[MCPI_PHASES];
     m->timing = true;
-    mcpi_march_residual(m);
-    mcpi_march_norm(m);
-    mcpi_march_left(m);
-    mcpi_march_sweeps(m);
-    const int64_t lost = m->lost;
-    update(m);
-    m->lost = lost;
+    for (int k = 0; k < (m->space == RT_HOST ? 1 : TIMES); k++) {
+        memset(m->seconds, 0, sizeof m->seconds);
+        mcpi_march_residual(m);
+        mcpi_march_norm(m);
+        mcpi_march_left(m);
+        mcpi_march_sweeps(m);
+        update(m);
+        for (int phase = 0; phase < MCPI_PHASES; phase++)
+            least[phase] = k == 0 ? m->seconds[phase] : fmin(least[phase], m->seconds[phase]);
+    }
+    memcpy(m->seconds, least, sizeof least);
     m->timing = false;
+    m->lost = lost;
     m->history[steps] = kept;
     rt_comm_max(m->seconds, MCPI_PHASES);
 }

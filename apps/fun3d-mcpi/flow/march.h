@@ -64,7 +64,8 @@ void *mcpi_march_new(void *problem, const rt_rung_t *rung);
 void mcpi_march_destroy(void *march);
 void mcpi_march_solve(void *march);
 void mcpi_march_spoil(void *march);
-/* Does one step more, and fills seconds. Collective. */
+/* Does a step more, on a device a few, and fills seconds with the least of each phase.
+ * Collective. */
 void mcpi_march_time_phases(mcpi_march_t *m);
 
 /* Computes the force of the pressure on the walls over the dynamic pressure and the squared length

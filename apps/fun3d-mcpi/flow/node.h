@@ -37,35 +37,42 @@ MCPI_FN void *mcpi_O_of(const mcpi_field_t *f, int64_t i, int size)
     return (char *)f->O + (f->O_at ? (int64_t)f->O_at[i] : 25 * (int64_t)size * f->start[i]);
 }
 
-/* --- gradients --- */
+/* What a node's neighbours see of it, in the field's arrays or in a tile's copy of them. */
+typedef struct {
+    const double *w, *x, *g; /* state, place, slopes */
+} mcpi_spot_t;
 
-MCPI_FN void mcpi_direction(const mcpi_field_t *f, int64_t i, int64_t j, double *d)
+MCPI_FN mcpi_spot_t mcpi_spot(const mcpi_field_t *f, int64_t i)
 {
-    for (int c = 0; c < 3; c++)
-        d[c] = f->x[3 * j + c] - f->x[3 * i + c];
+    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, f->gradient + 3 * MCPI_Q * i};
+    return spot;
 }
+
+/* --- gradients --- */
 
 /* Computes the slopes of all variables at node i by least squares, all neighbours with the same
  * weight (Anderson & Bonhaus, Computers & Fluids 23, 1994). Weights that fall with the distance
  * would follow a boundary layer more closely (Mavriplis, AIAA 2003-3986), but on a curved wall they
  * make the steps unstable: along it an edge dips below the thin cells, so differences across these
  * are extrapolated over many times their thickness. */
-MCPI_FN void mcpi_slopes(const mcpi_field_t *f, int64_t i, double *g)
+
+/* Adds what one neighbour says to sum[5][3]. */
+MCPI_FN void mcpi_add_slopes(const mcpi_spot_t *here, const mcpi_spot_t *there, double *sum)
 {
-    const double *w = f->w + MCPI_Q * i, *m = f->fit + 6 * i;
-    double sum[3 * MCPI_Q];
-    for (int k = 0; k < 3 * MCPI_Q; k++)
-        sum[k] = 0;
-    for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
-        const int64_t j = f->column[k];
-        double d[3];
-        mcpi_direction(f, i, j, d);
-        for (int v = 0; v < MCPI_Q; v++) {
-            const double jump = f->w[MCPI_Q * j + v] - w[v];
-            for (int c = 0; c < 3; c++)
-                sum[3 * v + c] += jump * d[c];
-        }
+    double d[3];
+    for (int c = 0; c < 3; c++)
+        d[c] = there->x[c] - here->x[c];
+    for (int v = 0; v < MCPI_Q; v++) {
+        const double jump = there->w[v] - here->w[v];
+        for (int c = 0; c < 3; c++)
+            sum[3 * v + c] += jump * d[c];
     }
+}
+
+MCPI_FN void mcpi_put_slopes(const mcpi_field_t *f, int64_t i, const double *sum)
+{
+    const double *m = f->fit + 6 * i;
+    double *g = f->gradient + 3 * MCPI_Q * i;
     for (int v = 0; v < MCPI_Q; v++) {
         const double *s = sum + 3 * v;
         g[3 * v] = m[0] * s[0] + m[1] * s[1] + m[2] * s[2];
@@ -76,27 +83,32 @@ MCPI_FN void mcpi_slopes(const mcpi_field_t *f, int64_t i, double *g)
 
 MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
 {
-    double g[3 * MCPI_Q];
-    mcpi_slopes(f, i, g);
+    const mcpi_spot_t here = mcpi_spot(f, i);
+    double sum[3 * MCPI_Q];
     for (int k = 0; k < 3 * MCPI_Q; k++)
-        f->gradient[3 * MCPI_Q * i + k] = g[k];
+        sum[k] = 0;
+    for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
+        const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
+        mcpi_add_slopes(&here, &there, sum);
+    }
+    mcpi_put_slopes(f, i, sum);
 }
 
 /* --- residual --- */
 
-/* Computes the state in the middle of the edge from node i to j, as node `from` of the two sees it:
- * way = 1 from i, -1 from j. Where density or pressure would all but vanish, it is the node's. */
-MCPI_FN void mcpi_reconstruct(const mcpi_field_t *f, int64_t from, const double *d,
+/* Computes the state in the middle of an edge as the node at one of its ends sees it. d, jump: along
+ * the edge; way = 1 if it begins at the node, else -1. Where density or pressure would all but
+ * vanish, it is the node's. */
+MCPI_FN void mcpi_reconstruct(const mcpi_gas_t *gas, const mcpi_spot_t *from, const double *d,
                               const double *jump, double way, double eps, double *w)
 {
-    const double *of = f->w + MCPI_Q * from, *g = f->gradient + 3 * MCPI_Q * from;
     for (int v = 0; v < MCPI_Q; v++) {
-        const double slope = mcpi_inner(g + 3 * v, d);
-        w[v] = of[v] + way / 2 * mcpi_limited(slope, jump[v], eps * f->gas.eps2[v]);
+        const double slope = mcpi_inner(from->g + 3 * v, d);
+        w[v] = from->w[v] + way / 2 * mcpi_limited(slope, jump[v], eps * gas->eps2[v]);
     }
-    if (!(w[0] > MCPI_LEAST_SHARE * of[0] && w[4] > MCPI_LEAST_SHARE * of[4]))
+    if (!(w[0] > MCPI_LEAST_SHARE * from->w[0] && w[4] > MCPI_LEAST_SHARE * from->w[4]))
         for (int v = 0; v < MCPI_Q; v++)
-            w[v] = of[v];
+            w[v] = from->w[v];
 }
 
 MCPI_FN bool mcpi_has_area(const double *n)
@@ -104,32 +116,46 @@ MCPI_FN bool mcpi_has_area(const double *n)
     return n[0] != 0 || n[1] != 0 || n[2] != 0;
 }
 
-/* Adds what flows out through the face of entry k to F; returns its part of the rate. */
-MCPI_FN double mcpi_face_flux(const mcpi_field_t *f, int64_t i, int32_t k, double *F)
+/* Adds what flows out through a face of area n to F; returns its part of the rate. */
+MCPI_FN double mcpi_face_flux(const mcpi_gas_t *gas, const mcpi_spot_t *here,
+                              const mcpi_spot_t *there, const double *n, double *F)
 {
-    const int64_t j = f->column[k];
-    const double *n = f->n + 3 * (int64_t)k, *here = f->w + MCPI_Q * i, *there = f->w + MCPI_Q * j;
+    if (!gas->second)
+        return mcpi_add_roe(here->w, there->w, n, F);
+    double d[3], jump[MCPI_Q], left[MCPI_Q], right[MCPI_Q], eps = 1;
+    for (int c = 0; c < 3; c++)
+        d[c] = there->x[c] - here->x[c];
+    for (int v = 0; v < MCPI_Q; v++)
+        jump[v] = there->w[v] - here->w[v];
+    if (gas->eps2[0] >= 0) { /* a root less without a limiter */
+        const double length2 = mcpi_inner(d, d);
+        eps = length2 * sqrt(length2);
+    }
+    mcpi_reconstruct(gas, here, d, jump, 1, eps, left);
+    mcpi_reconstruct(gas, there, d, jump, -1, eps, right);
+    return mcpi_add_roe(left, right, n, F);
+}
+
+/* Adds what friction and conduction take out along an edge. */
+MCPI_FN void mcpi_edge_friction(const mcpi_gas_t *gas, const mcpi_spot_t *here,
+                                const mcpi_spot_t *there, double viscous, double *F)
+{
+    const double of = gas->mu * viscous;
+    for (int d = 1; d < 4; d++)
+        F[d] -= of * (there->w[d] - here->w[d]);
+    F[4] -= of * (mcpi_heat(there->w) - mcpi_heat(here->w));
+}
+
+/* Adds what flows out through the face of entry k to F; returns its part of the rate. */
+MCPI_FN double mcpi_entry_flux(const mcpi_field_t *f, int64_t i, int32_t k, double *F)
+{
+    const mcpi_spot_t here = mcpi_spot(f, i), there = mcpi_spot(f, f->column[k]);
+    const double *n = f->n + 3 * (int64_t)k;
     double rate = 0;
-    if (mcpi_has_area(n)) { /* not so between opposite corners of a quadrilateral */
-        if (f->gas.second) {
-            double d[3], jump[MCPI_Q], left[MCPI_Q], right[MCPI_Q];
-            mcpi_direction(f, i, j, d);
-            for (int v = 0; v < MCPI_Q; v++)
-                jump[v] = there[v] - here[v];
-            const double length2 = mcpi_inner(d, d), eps = length2 * sqrt(length2);
-            mcpi_reconstruct(f, i, d, jump, 1, eps, left);
-            mcpi_reconstruct(f, j, d, jump, -1, eps, right);
-            rate = mcpi_add_roe(left, right, n, F);
-        } else {
-            rate = mcpi_add_roe(here, there, n, F);
-        }
-    }
-    if (f->gas.mu > 0) {
-        const double of = f->gas.mu * f->viscous[k];
-        for (int d = 1; d < 4; d++)
-            F[d] -= of * (there[d] - here[d]);
-        F[4] -= of * (mcpi_heat(there) - mcpi_heat(here));
-    }
+    if (mcpi_has_area(n)) /* not so between opposite corners of a quadrilateral */
+        rate = mcpi_face_flux(&f->gas, &here, &there, n, F);
+    if (f->gas.mu > 0)
+        mcpi_edge_friction(&f->gas, &here, &there, f->viscous[k], F);
     return rate;
 }
 
@@ -173,7 +199,7 @@ MCPI_FN void mcpi_node_residual(const mcpi_field_t *f, int64_t i)
 {
     double F[MCPI_Q] = {0, 0, 0, 0, 0}, rate = 0;
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++)
-        rate += mcpi_face_flux(f, i, k, F);
+        rate += mcpi_entry_flux(f, i, k, F);
     mcpi_put_residual(f, i, rate, F);
 }
 

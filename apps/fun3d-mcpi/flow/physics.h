@@ -62,6 +62,22 @@ MCPI_FN double mcpi_enthalpy(const double *w)
     return MCPI_GAMMA * MCPI_PER_PRESSURE * w[4] / w[0] + mcpi_inner(w + 1, w + 1) / 2;
 }
 
+/* Returns what a flux carries of energy per volume: density times total enthalpy, undivided. */
+MCPI_FN double mcpi_carried(const double *w)
+{
+    return MCPI_GAMMA * MCPI_PER_PRESSURE * w[4] + w[0] * mcpi_inner(w + 1, w + 1) / 2;
+}
+
+/* Returns 1 / sqrt(x): on a GPU one sequence instead of two. */
+MCPI_FN double mcpi_per_root(double x)
+{
+#ifdef __CUDA_ARCH__
+    return rsqrt(x);
+#else
+    return 1 / sqrt(x);
+#endif
+}
+
 MCPI_FN void mcpi_conservative(const double *w, double *x)
 {
     x[0] = w[0];
@@ -80,33 +96,38 @@ typedef struct {
     double fastest;              /* |V| + c */
 } mcpi_wave_t;
 
-/* Returns |x|, smoothed below `fix`: otherwise nothing would damp a standing wave. */
-MCPI_FN double mcpi_smooth(double x, double fix)
+/* Returns |x|, smoothed below `fix`: otherwise nothing would damp a standing wave. half_per_fix:
+ * 1 / (2 fix), of all waves of a face. */
+MCPI_FN double mcpi_smooth(double x, double fix, double half_per_fix)
 {
     const double size = fabs(x);
-    return size < fix ? (size * size + fix * fix) / (2 * fix) : size;
+    return size < fix ? (size * size + fix * fix) * half_per_fix : size;
 }
 
-/* Finds the waves between two states; area above 0. */
+/* Finds the waves between two states; area above 0. Divisions and roots take most of the time of a
+ * flux, so there are only five: one root of the product of the densities gives the square root of
+ * their ratio and both reciprocals. */
 MCPI_FN mcpi_wave_t mcpi_wave(const double *left, const double *right, const double *area)
 {
     mcpi_wave_t f;
-    f.area = sqrt(mcpi_inner(area, area));
-    const double ratio = sqrt(right[0] / left[0]), of_left = 1 / (1 + ratio),
-                 of_right = 1 - of_left, per_area = 1 / f.area;
+    const double square = mcpi_inner(area, area), per_area = mcpi_per_root(square);
+    const double per_mean = mcpi_per_root(left[0] * right[0]);
+    const double of_left = 1 / (1 + right[0] * per_mean), of_right = 1 - of_left;
+    f.area = square * per_area;
     for (int d = 0; d < 3; d++) {
         f.n[d] = area[d] * per_area;
         f.u[d] = of_left * left[1 + d] + of_right * right[1 + d];
     }
-    f.H = of_left * mcpi_enthalpy(left) + of_right * mcpi_enthalpy(right);
+    f.H = (of_left * right[0] * mcpi_carried(left) + of_right * left[0] * mcpi_carried(right)) *
+          (per_mean * per_mean);
     f.half = mcpi_inner(f.u, f.u) / 2;
     f.V = mcpi_inner(f.u, f.n);
     f.c2 = (MCPI_GAMMA - 1) * (f.H - f.half);
-    const double c = sqrt(f.c2), per_c = 1 / c;
+    const double per_c = mcpi_per_root(f.c2), c = f.c2 * per_c;
     f.fastest = fabs(f.V) + c;
-    const double fix = MCPI_FIX * f.fastest;
-    const double up = mcpi_smooth(f.V + c, fix), down = mcpi_smooth(f.V - c, fix);
-    f.still = mcpi_smooth(f.V, fix);
+    const double fix = MCPI_FIX * f.fastest, per = 1 / (2 * MCPI_FIX) / f.fastest;
+    const double up = mcpi_smooth(f.V + c, fix, per), down = mcpi_smooth(f.V - c, fix, per);
+    f.still = mcpi_smooth(f.V, fix, per);
     f.first = (up - down) / 2 * per_c;
     f.second = ((up + down) / 2 - f.still) * per_c * per_c;
     return f;
@@ -143,11 +164,11 @@ MCPI_FN void mcpi_add_jacobian(const double *w, const double *area, double scale
 /* Computes F += scale times the flux of state w through a face. */
 MCPI_FN void mcpi_add_flux(const double *w, const double *area, double scale, double *F)
 {
-    const double mass = scale * w[0] * mcpi_inner(w + 1, area), pressure = scale * w[4];
+    const double V = scale * mcpi_inner(w + 1, area), mass = w[0] * V, pressure = scale * w[4];
     F[0] += mass;
     for (int d = 0; d < 3; d++)
         F[1 + d] += mass * w[1 + d] + pressure * area[d];
-    F[4] += mass * mcpi_enthalpy(w);
+    F[4] += V * mcpi_carried(w);
 }
 
 /* Computes F += Roe's flux from left to right. Returns area (|V| + c) / 2. */

@@ -104,4 +104,8 @@ void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[
     bytes[space] += field;
     if (space != RT_HOST)
         bytes[space] += mcpi_geometry_memory(&c.counts);
+    if (kernels && kernels->phases->tiled) { /* made on the host */
+        bytes[space] += mcpi_tiles_memory(&c.counts);
+        bytes[RT_HOST] += mcpi_tiles_memory(&c.counts);
+    }
 }
