@@ -191,7 +191,8 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
 static void *problem_new(const rt_run_t *run, void *input)
 {
     mcpi_problem_t *p = mcpi_problem_new(run, input);
-    mcpi_convergence_find(p);
+    if (p->matrix)
+        mcpi_convergence_find(p);
     return p;
 }
 

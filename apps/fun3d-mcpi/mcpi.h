@@ -53,7 +53,7 @@ typedef struct {
     mcpi_counts_t counts;
     int nb;
     mcpi_part_t *part;
-    mcpi_matrix_t *matrix;
+    mcpi_matrix_t *matrix; /* NULL, as is system: no rung of the ladder sweeps is to run */
     mcpi_system_t *system;
     rt_halo_t **halo;    /* [colours] of host FP64 arrays [rows + ghosts][nb]; NULL with one rank */
     double *exact;       /* [rows][nb] dQ*: R = A dQ* */
@@ -71,6 +71,8 @@ void mcpi_problem_destroy(void *problem);
 /* Returns whether rungs of the ladder flow may run: then the problem has a geometry. Not
  * collective. */
 bool mcpi_wants_flow(const rt_run_t *run);
+/* The same for the ladder sweeps, whose rungs need the matrix of the invented flow. */
+bool mcpi_wants_sweeps(const rt_run_t *run);
 void mcpi_digest(const void *problem, rt_digest_t *digest);
 /* Makes one halo per colour: ghosts of that colour get their owners' values. NULL with one rank. */
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,

@@ -76,6 +76,7 @@ static inline void row_residual(const mcpi_matrix_t *m, const double *R, const d
         subtract(nb, m->O + k * nb * nb, dq + (int64_t)part->column[k] * nb, r);
 }
 
+/* Makes the answer, which the digest has, and R if there is a matrix. */
 static void fill_right_hand_side(mcpi_problem_t *p)
 {
     const mcpi_part_t *part = p->part;
@@ -91,7 +92,7 @@ static void fill_right_hand_side(mcpi_problem_t *p)
             x[row * nb + i] = constant ? 1 : rt_random(vertex * (uint64_t)nb + (uint64_t)i, seed);
     }
 #pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < part->rows; row++) {
+    for (int64_t row = 0; row < (p->matrix ? part->rows : 0); row++) {
         double r[MCPI_MAX_NB];
         row_residual(p->matrix, NULL, x, row, r);
         for (int i = 0; i < nb; i++)
@@ -210,6 +211,7 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
     const mcpi_config_t *config = p->config;
     const mcpi_part_t *part = p->part;
     const int nb = p->nb, values = config->is_matrix ? nb * nb : 0;
+    const double *D = values ? p->matrix->D : NULL, *O = values ? p->matrix->O : NULL;
     rt_items_t blocks = {0, {0}}, answer = {0, {0}};
     rt_digest_text(digest, "mesh", config->from_file ? "file" : config->mesh);
     if (!config->from_file) {
@@ -232,10 +234,10 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
             for (int i = 0; i < nb; i++)
                 item[1 + i] = rt_items_word(p->exact[row * nb + i]);
             rt_items_add(&dq, item, 1 + nb);
-            add_block(&mine, vertex, vertex, values, p->matrix->D + row * nb * nb);
+            add_block(&mine, vertex, vertex, values, D ? D + row * nb * nb : NULL);
             for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
                 const uint64_t column = (uint64_t)part->vertex[part->column[k]];
-                add_block(&mine, vertex, column, values, p->matrix->O + k * nb * nb);
+                add_block(&mine, vertex, column, values, O ? O + k * nb * nb : NULL);
             }
         }
 #pragma omp critical
@@ -259,6 +261,13 @@ bool mcpi_wants_flow(const rt_run_t *run)
         return false;
     return rung ? strcmp(rung->ladder, "flow") == 0
                 : !opt->only || strcmp(opt->only, "sweeps") != 0;
+}
+
+bool mcpi_wants_sweeps(const rt_run_t *run)
+{
+    const rt_options_t *opt = &run->opt;
+    const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
+    return rung ? strcmp(rung->ladder, "flow") != 0 : !opt->only || strcmp(opt->only, "flow") != 0;
 }
 
 static void print_set_up(const mcpi_problem_t *p)
@@ -290,8 +299,10 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .seconds_mesh = in->seconds_mesh,
                           .seconds_colour = in->seconds_colour};
     const double begin = rt_clock();
-    p->matrix = new_matrix(p->part, p->nb, config->is_matrix);
-    fill_blocks(p, in->source);
+    if (mcpi_wants_sweeps(run)) {
+        p->matrix = new_matrix(p->part, p->nb, config->is_matrix);
+        fill_blocks(p, in->source);
+    }
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
         p->geometry = mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
@@ -300,7 +311,8 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     in->part = NULL;
     fill_right_hand_side(p);
     const double filled = rt_clock();
-    make_system(p);
+    if (p->matrix)
+        make_system(p);
     p->halo = mcpi_halo_new(p->part, p->nb, run->opt.transport, RT_CPU, RT_HOST);
     p->seconds_blocks = filled - begin;
     p->seconds_factor = rt_clock() - filled;
@@ -312,11 +324,13 @@ void mcpi_problem_destroy(void *problem)
 {
     mcpi_problem_t *p = problem;
     mcpi_halo_destroy(p->halo, p->part->colours);
-    mcpi_system_destroy(p->system);
-    RT_FREE(p->matrix->D, RT_HOST);
-    RT_FREE(p->matrix->O, RT_HOST);
-    RT_FREE(p->matrix->R, RT_HOST);
-    RT_FREE(p->matrix, RT_HOST);
+    if (p->matrix) {
+        mcpi_system_destroy(p->system);
+        RT_FREE(p->matrix->D, RT_HOST);
+        RT_FREE(p->matrix->O, RT_HOST);
+        RT_FREE(p->matrix->R, RT_HOST);
+        RT_FREE(p->matrix, RT_HOST);
+    }
     RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);

@@ -157,14 +157,17 @@ static double view_memory(const mcpi_config_t *config, const counts_t *c, bool o
 }
 
 /* Returns the bytes of the problem as it is kept; *making: the most while it is made. */
-static double problem_memory(const mcpi_config_t *config, const counts_t *c, double *making)
+static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, const counts_t *c,
+                             double *making)
 {
+    const bool sweeps = mcpi_wants_sweeps(run);
+    const double matrix = sweeps ? matrix_memory(c) : VALUE * c->nb * c->n;
     const double source = source_memory(config, c), part = part_memory(c);
     /* colours, keys and lists of the order, rows */
     const double ordering = source + part + 60 * (c->n + c->g);
-    const double filling = source + part + matrix_memory(c) + ROW_SCRATCH;
+    const double filling = source + part + matrix + ROW_SCRATCH;
     const double kept =
-        part + matrix_memory(c) + system_memory(config, c) + halo_memory(c, RT_HOST);
+        part + matrix + (sweeps ? system_memory(config, c) : 0) + halo_memory(c, RT_HOST);
     /* the right-hand side needs dQ* of ghosts too */
     *making = fmax(making_source(config, c), fmax(ordering, filling));
     *making = fmax(*making, kept + fmax(halo_set_up(c), VALUE * c->nb * (c->n + c->g)));
@@ -182,7 +185,7 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const rt_space_t space = rt_rung_space(rung);
     const counts_t c = counts_of(config);
     const double field = VALUE * c.nb * (c.n + c.g);
-    double lists[RT_SPACES] = {0}, making, kept = problem_memory(config, &c, &making);
+    double lists[RT_SPACES] = {0}, making, kept = problem_memory(run, config, &c, &making);
     for (int s = 0; s < RT_SPACES; s++)
         bytes[s] = 0;
     if (kernels->memory)

@@ -305,7 +305,7 @@ static const char *obstacle(const rt_run_t *fp64, rt_text_t *why)
 
 void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
-    if (!peers[0])
+    if (!peers[0] || !mcpi_wants_sweeps(run))
         return;
     mcpi_config_t config = *(const mcpi_config_t *)run->config;
     config.offdiagonal = config.dq = config.accumulate = MCPI_FP64;
