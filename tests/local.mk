@@ -43,6 +43,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_flow \
 	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_march \
+	tests/fun3d-mcpi/test_steady \
 	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_near \
 	tests/fun3d-mcpi/test_piece \

@@ -105,6 +105,5 @@ find_gpu_rungs()
     cuda_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
     gpu_rungs=$cuda_rungs
     grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
-    # flow-cuda is refused: it joins this list when it is verified on a GPU.
     gpu_flows="flow-cuda $(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)"
 }

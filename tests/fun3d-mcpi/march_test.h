@@ -1,0 +1,121 @@
+/*
+ * march_test.h - a flow on one rank, with what the phases of a step need: for tests of the step.
+ */
+#ifndef MCPI_MARCH_TEST_H
+#define MCPI_MARCH_TEST_H
+
+#include <math.h>
+#include <string.h>
+#include "apps/fun3d-mcpi/flow/tile.h"
+#include "apps/fun3d-mcpi/flow/reference.h"
+#include "tests/common/check.h"
+#include "tests/fun3d-mcpi/flow_test.h"
+
+enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
+
+typedef struct {
+    mcpi_source_t *source;
+    uint16_t *colour;
+    mcpi_order_t *order;
+    mcpi_part_t *part;
+    mcpi_geometry_t *geometry;
+    mcpi_field_t f;
+    int32_t *start;
+    double *dq;
+} flow_t;
+
+static inline double *array(int64_t n)
+{
+    double *x = RT_NEW(double, (size_t)n, RT_HOST);
+    memset(x, 0, (size_t)n * sizeof *x);
+    return x;
+}
+
+static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const char *symmetry,
+                              double mu)
+{
+    const mcpi_flow_t made_up = {.nb = NB,
+                                 .cfl = 10,
+                                 .mach = 0.5,
+                                 .reynolds = 100,
+                                 .walls = walls,
+                                 .symmetry = symmetry,
+                                 .seed = 1};
+    mcpi_piece_t *piece = mcpi_piece_new(mesh->vertices, mesh->vertices);
+    flow_t t = {.source = mcpi_flow_new(mesh, piece, &made_up)};
+    const int64_t rows = t.source->graph->rows;
+    t.colour = RT_NEW(uint16_t, (size_t)rows, RT_HOST);
+    const int colours = mcpi_colour(t.source->graph, piece, t.source->odd, false, t.colour);
+    t.order =
+        mcpi_order_new(t.source->graph, piece, t.colour, colours, MCPI_HILBERT, t.source->x, 1);
+    t.part = mcpi_part_new(t.source->graph, piece, t.order);
+    t.geometry = mcpi_geometry_new(t.source, t.part, mu > 0);
+    t.start = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST);
+    for (int64_t i = 0; i <= rows; i++)
+        t.start[i] = (int32_t)t.part->start[i];
+    const mcpi_geometry_t *g = t.geometry;
+    t.dq = array(NB * rows);
+    t.f = (mcpi_field_t){.rows = rows,
+                         .start = t.start,
+                         .column = t.part->column,
+                         .x = g->x,
+                         .n = g->n,
+                         .viscous = g->viscous,
+                         .diagonal = g->diagonal,
+                         .fit = g->fit,
+                         .volume = g->volume,
+                         .surface = g->surface,
+                         .side_of = g->side_of,
+                         .side = g->side,
+                         .gas = {.stream = {1, 0.5, 0.1, -0.05, 1 / MCPI_GAMMA},
+                                 .mu = mu,
+                                 .eps2 = {-1, -1, -1, -1, -1},
+                                 .second = true},
+                         .w = array(NB * rows),
+                         .gradient = array(3 * NB * rows),
+                         .R = array(NB * rows),
+                         .rate = array(rows),
+                         .scale = array(rows),
+                         .O = array(BLOCK * t.part->start[rows]),
+                         .LU = array(BLOCK * rows),
+                         .right = array(NB * rows),
+                         .dq = t.dq};
+    return t;
+}
+
+static inline void flow_destroy(flow_t *t)
+{
+    void *const arrays[] = {
+        t->f.w,  t->f.gradient, t->f.R, t->f.rate, t->f.scale,          t->f.O,
+        t->f.LU, t->f.right,    t->dq,  t->start,  (void *)t->f.source, (void *)t->f.outside};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        rt_free(arrays[k], RT_HOST);
+    mcpi_geometry_destroy(t->geometry);
+    mcpi_part_destroy(t->part);
+    mcpi_order_destroy(t->order);
+    RT_FREE(t->colour, RT_HOST);
+    mcpi_source_destroy(t->source);
+}
+
+static inline const mcpi_phases_t *simd(void)
+{
+    return mcpi_flow_simd.phases;
+}
+
+static inline void set_stream(flow_t *t, double size)
+{
+    for (int64_t k = 0; k < NB * t->f.rows; k++) {
+        const double stream = t->f.gas.stream[k % NB];
+        const double random = size * rt_random((uint64_t)k, 5);
+        t->f.w[k] = k % NB == 0 || k % NB == 4 ? stream * (1 + random) : stream + random;
+    }
+}
+
+static inline void residual(flow_t *t)
+{
+    if (t->f.gas.second)
+        simd()->gradient(&t->f);
+    simd()->residual(&t->f);
+}
+
+#endif
