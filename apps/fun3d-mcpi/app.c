@@ -74,7 +74,7 @@ static const rt_opt_t options[] = {
     RT_CHOICE(CONFIG, limiter, "limiter", "NAME", "none", limiters,
               "for the ladder flow: what limits the slopes; a flow with shocks needs one"),
     RT_REAL(
-        CONFIG, courant, "courant", "X", "10", 1e-3, 1e9,
+        CONFIG, courant, "courant", "X", "2", 1e-3, 1e9,
         "for the ladder flow: Courant number of the first step; it grows as the residual falls"),
     RT_REAL(CONFIG, courant_most, "courant-most", "X", "1e4", 1e-3, 1e12,
             "for the ladder flow: largest Courant number"),

@@ -21,6 +21,9 @@ for transport in $transports; do
     for rung in six-rows staged; do
         valid gpus-$transport-$rung $two --rung $rung --sweeps 35
     done
+    for rung in $gpu_flows; do # with peer the sweeps exchange dQ in their kernel, and the rest of a step by halos
+        valid gpus-$transport-$rung $two --rung $rung
+    done
     valid gpus-$transport-fp16 $two --rung staged --offdiagonal fp16 --block-size 6
     valid gpus-$transport-sweep $two --rung staged --exchange sweep
 done

@@ -140,11 +140,32 @@ static void copy_members(const mcpi_field_t *f, int32_t tile, int values, int st
         }
 }
 
-/* Slopes and residuals from tiles, with three lanes per node, are those of the plain loops but for
- * the order of sums. Rows are taken backwards, so that the order of the curve matters. */
+/* Computes what the threads of a block do in rounds: flux and rate of all nodes of a tile. */
+static void tile_fluxes(const mcpi_field_t *f, int32_t tile, const double *copy,
+                        double F[MCPI_TILE][MCPI_FACE_VALUES])
+{
+    enum { THREADS = 24 };
+    static double values[MCPI_FACE_VALUES * THREADS];
+    const mcpi_tiles_t *t = &f->tiles;
+    const int32_t first = t->first[tile], end = t->first[tile + 1];
+    memset(F, 0, MCPI_TILE * sizeof *F);
+    for (int32_t round = t->face[first]; round < t->face[end]; round += THREADS) {
+        for (int32_t k = round; k < round + THREADS && k < t->face[end]; k++) {
+            const mcpi_tile_face_t face = mcpi_tile_face(t, k);
+            mcpi_tile_flux(f, copy, &face, THREADS, values + k - round);
+        }
+        for (int32_t p = first; p < end; p++)
+            for (int from = 0; from < MCPI_FACE_VALUES; from += 3)
+                mcpi_tile_collect(values, round, THREADS, t->face[p], t->face[p + 1], from,
+                                  F[p - first] + from);
+    }
+}
+
+/* Slopes and residuals from tiles are those of the plain loops but for the order of sums. Rows are
+ * taken backwards, so that the order of the curve matters. */
 static void test_tiles(const rt_mesh_t *mesh, double mu)
 {
-    static double copy[MCPI_MEMBERS * MCPI_LONG_SPOT];
+    static double copy[MCPI_MEMBERS * MCPI_LONG_SPOT], F[MCPI_TILE][MCPI_FACE_VALUES];
     enum { LANES = 3 };
     flow_t t = flow_new(mesh, "1", "none", mu);
     const int64_t rows = t.f.rows;
@@ -158,25 +179,29 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
     const mcpi_tiles_t *tiles = &t.f.tiles;
     CHECK(tiles->tiles > 1 && tiles->face[rows] == t.geometry->faces);
     for (int32_t tile = 0; tile < tiles->tiles; tile++) {
+        const int32_t first = tiles->first[tile], end = tiles->first[tile + 1];
         CHECK(tiles->member_first[tile + 1] - tiles->member_first[tile] <= MCPI_MEMBERS);
-        CHECK(tiles->first[tile + 1] - tiles->first[tile] <= MCPI_TILE);
-        for (int64_t place = tiles->first[tile]; place < tiles->first[tile + 1]; place++, seen++) {
+        CHECK(end - first <= MCPI_TILE);
+        CHECK(tiles->entry[end] - tiles->entry[first] <= MCPI_TILE_ENTRIES);
+        copy_members(&t.f, tile, NB + 3, MCPI_SHORT_SPOT, copy);
+        for (int64_t place = first; place < end; place++, seen++) {
+            double sum[3 * NB] = {0}, g[3 * NB];
+            for (int lane = 0; lane < LANES; lane++)
+                mcpi_tile_slopes(&t.f, copy, tiles->near + tiles->entry[place], place, lane, LANES,
+                                 sum);
+            mcpi_fit_slopes(&t.f, turn[place], sum, g);
+            CHECK(differ(3 * NB, g, 1, t.f.gradient + 3 * NB * turn[place]) < 1e-12);
+        }
+        copy_members(&t.f, tile, MCPI_LONG_SPOT, MCPI_LONG_SPOT, copy);
+        tile_fluxes(&t.f, tile, copy, F);
+        for (int64_t place = first; place < end; place++) {
             const int64_t i = turn[place];
-            double sum[3 * NB] = {0}, F[NB] = {0}, rate = 0, kept[3 * NB], R[NB];
-            copy_members(&t.f, tile, NB + 3, MCPI_SHORT_SPOT, copy);
-            for (int lane = 0; lane < LANES; lane++)
-                mcpi_tile_slopes(&t.f, copy, place, lane, LANES, sum);
-            memcpy(kept, t.f.gradient + 3 * NB * i, sizeof kept);
-            mcpi_put_slopes(&t.f, i, sum);
-            CHECK(differ(3 * NB, kept, 1, t.f.gradient + 3 * NB * i) < 1e-12);
-            memcpy(t.f.gradient + 3 * NB * i, kept, sizeof kept);
-
-            copy_members(&t.f, tile, MCPI_LONG_SPOT, MCPI_LONG_SPOT, copy);
-            for (int lane = 0; lane < LANES; lane++)
-                rate += mcpi_tile_flux(&t.f, copy, place, lane, LANES, F);
-            memcpy(R, t.f.R + NB * i, sizeof R);
             const double before = t.f.rate[i];
-            mcpi_put_residual(&t.f, i, rate, F);
+            double R[NB], *out = F[place - first];
+            for (int lane = 0; lane < LANES && mu > 0; lane++)
+                mcpi_tile_friction(&t.f, copy, place, lane, LANES, out);
+            memcpy(R, t.f.R + NB * i, sizeof R);
+            mcpi_put_residual(&t.f, i, out[NB], out);
             CHECK(differ(NB, R, 1, t.f.R + NB * i) < 1e-13 * before);
             CHECK(fabs(t.f.rate[i] / before - 1) < 1e-14);
         }

@@ -589,9 +589,10 @@ static void end(void)
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 {
     mcpi_march_t *m = mcpi_march_new(problem, rung);
-    if (fault == MESSAGE_DROPPED && m->sweeper->halo) {
+    if (fault == MESSAGE_DROPPED && m->halo) {
         rt_halo_force_transport(&rt_transport_lossy);
-        m->sweeper->halo = mcpi_halo_new(m->problem->part, NB, "staged", RT_CPU, RT_HOST);
+        m->sweeper->halo = m->halo =
+            mcpi_halo_new(m->problem->part, NB, "staged", rung->kind, m->space);
         rt_halo_force_transport(NULL);
         m->sweeper->own_halo = true;
     }

@@ -1,13 +1,12 @@
 /*
  * flow_cuda.cu - the nonlinear step on a GPU, all phases on the device; sweeps by staged.
  *
- * Idea: the loops around the shared text of flow/node.h. A few lanes share the faces of a node, so
- * that they read its areas side by side, and add up by shuffles. Five lanes share a row of A: each
- * computes one column of every block, and they write a block as one run of bytes, into the sweeps'
- * own records and in their type. Nodes are taken along a curve through space, across the colours:
- * neighbours' states and slopes are then found in a cache. Advantage: no atomics, no sorting, the
- * same bits every time; the host sees one norm per step. Price: a flux is computed on both of its
- * sides; that costs less than to read both states again for each edge and to add with atomics.
+ * Idea: for slopes and residual, nodes are taken in tiles along a curve through space, across the
+ * colours; a block fetches a tile's members once and gathers from its copy (flow/tile.h). A warp
+ * makes a row of A: a lane finds the waves of an entry, five lanes its columns, and all write the
+ * row as one run, into the sweeps' own records and in their type. Advantage: no atomics, no sorting,
+ * the same bits every time; the host sees one norm per step. Price: a flux is computed on both of
+ * its sides; that costs less than to read both states again for each edge and to add with atomics.
  */
 #include "config.h"
 #include <cuda_pipeline.h>
@@ -52,59 +51,118 @@ template <int lanes, int n> __device__ __forceinline__ void sum_lanes(double *x)
 }
 
 /* Copies `values` values of each member of the block's tile: `width` threads per member, one value
- * each, all in flight at once. */
+ * each, all in flight at once. The caller waits. */
 template <int width, int stride>
 __device__ __forceinline__ void fetch(const mcpi_field_t &f, int values, double *copy)
 {
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.member_first[blockIdx.x];
     const int members = t.member_first[blockIdx.x + 1] - first;
-    const int v = threadIdx.x % width, apart = blockDim.x / width;
-    int source_stride;
-    const double *source = mcpi_tile_source(&f, v < values ? v : 0, &source_stride);
+    const int v = threadIdx.x % width;
+    int apart;
+    const double *source = mcpi_tile_source(&f, v < values ? v : 0, &apart);
 #pragma unroll 4
-    for (int m = threadIdx.x / width; m < members; m += apart)
+    for (int m = threadIdx.x / width; m < members; m += THREADS / width)
         if (v < values)
-            __pipeline_memcpy_async(copy + stride * m + v,
-                                    source + source_stride *
-                                                 static_cast<int64_t>(__ldg(t.member + first + m)),
-                                    sizeof(double));
+            __pipeline_memcpy_async(
+                copy + stride * m + v,
+                source + apart * static_cast<int64_t>(__ldg(t.member + first + m)), sizeof(double));
     __pipeline_commit();
+}
+
+__device__ __forceinline__ void wait_for_copy()
+{
     __pipeline_wait_prior(0);
     __syncthreads();
 }
 
-template <int lanes>
-__global__ void __launch_bounds__(MCPI_TILE *lanes) slopes_kernel(const mcpi_field_t f)
+constexpr int LANES = THREADS / MCPI_TILE; /* per node */
+
+/* A block per tile. Slopes are written from shared memory, as whole rows. */
+__global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
 {
-    extern __shared__ double copy[];
-    const int64_t place = f.tiles.first[blockIdx.x] + threadIdx.x / lanes;
-    const bool mine = place < f.tiles.first[blockIdx.x + 1];
-    double sum[3 * NB] = {};
+    __shared__ double copy[int{MCPI_MEMBERS} * MCPI_SHORT_SPOT];
+    __shared__ uint16_t near[MCPI_TILE_ENTRIES];
+    const mcpi_tiles_t &t = f.tiles;
+    const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
+    const int32_t entry = t.entry[first], entries = t.entry[end] - entry;
+    const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int64_t place = first + node;
+    double sum[3 * NB] = {}, g[3 * NB];
     fetch<8, MCPI_SHORT_SPOT>(f, NB + 3, copy);
-    if (mine)
-        mcpi_tile_slopes(&f, copy, place, threadIdx.x % lanes, lanes, sum);
-    sum_lanes<lanes, 3 * NB>(sum);
-    if (mine && threadIdx.x % lanes == 0)
-        mcpi_put_slopes(&f, row_of(f, place), sum);
+    for (int k = threadIdx.x; k < entries; k += THREADS)
+        near[k] = t.near[entry + k];
+    wait_for_copy();
+    if (place < end)
+        mcpi_tile_slopes(&f, copy, near + (t.entry[place] - entry), place, lane, LANES, sum);
+    sum_lanes<LANES, 3 * NB>(sum);
+    if (place < end)
+        mcpi_fit_slopes(&f, row_of(f, place), sum, g);
+    __syncthreads(); /* all are done with the copy */
+    if (place < end && lane == 0)
+#pragma unroll
+        for (int v = 0; v < 3 * NB; v++)
+            copy[3 * NB * node + v] = g[v];
+    __syncthreads();
+    for (int k = threadIdx.x; k < 3 * NB * (end - first); k += THREADS)
+        f.gradient[3 * NB * row_of(f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
 }
 
-template <int lanes>
-__global__ void __launch_bounds__(MCPI_TILE *lanes) residual_kernel(const mcpi_field_t f)
+constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT + int{MCPI_FACE_VALUES} * THREADS) *
+                           static_cast<int>(sizeof(double));
+
+/* A block per tile, a thread per face in each round. Then the two lanes of a node add up three
+ * values each. A thread asks for its next face before it works on one. */
+__global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t f)
 {
+    static_assert(LANES == 2 && MCPI_FACE_VALUES == 6, "two lanes share the values of a face");
     extern __shared__ double copy[];
-    const int64_t place = f.tiles.first[blockIdx.x] + threadIdx.x / lanes;
-    const bool mine = place < f.tiles.first[blockIdx.x + 1];
-    double F[NB + 1] = {}; /* and the rate */
+    double *values = copy + int{MCPI_MEMBERS} * MCPI_LONG_SPOT, sum[3] = {};
+    const mcpi_tiles_t &t = f.tiles;
+    const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
+    const int32_t faces = t.face[end];
+    const int lane = threadIdx.x % LANES;
+    const int64_t place = first + threadIdx.x / LANES;
+    const bool mine = place < end;
+    const int32_t begins = mine ? t.face[place] : 0, ends = mine ? t.face[place + 1] : 0;
+    int32_t round = t.face[first];
+    mcpi_tile_face_t face = {}, next = {};
     fetch<32, MCPI_LONG_SPOT>(f, f.gas.second ? MCPI_LONG_SPOT : NB + 3, copy);
-    if (mine)
-        F[NB] = mcpi_tile_flux(&f, copy, place, threadIdx.x % lanes, lanes, F);
-    sum_lanes<lanes, NB + 1>(F);
-    if (mine && threadIdx.x % lanes == 0)
+    if (round + static_cast<int32_t>(threadIdx.x) < faces)
+        next = mcpi_tile_face(&t, round + threadIdx.x);
+    wait_for_copy();
+    for (; round < faces; round += THREADS) {
+        const int32_t k = round + static_cast<int32_t>(threadIdx.x);
+        face = next;
+        if (k + THREADS < faces)
+            next = mcpi_tile_face(&t, k + THREADS);
+        if (k < faces)
+            mcpi_tile_flux(&f, copy, &face, THREADS, values + threadIdx.x);
+        __syncthreads();
+        mcpi_tile_collect(values, round, THREADS, begins, ends, 3 * lane, sum);
+        __syncthreads();
+    }
+    double F[NB + 1];
+#pragma unroll
+    for (int v = 0; v < 3; v++) {
+        const double other = __shfl_xor_sync(0xffffffffu, sum[v], 1);
+        F[v] = lane == 0 ? sum[v] : other;
+        F[3 + v] = lane == 0 ? other : sum[v];
+    }
+    if (f.gas.mu > 0) {
+        double friction[NB] = {};
+        if (mine)
+            mcpi_tile_friction(&f, copy, place, lane, LANES, friction);
+        sum_lanes<LANES, NB>(friction);
+#pragma unroll
+        for (int v = 0; v < NB; v++)
+            F[v] += friction[v];
+    }
+    if (mine && lane == 0)
         mcpi_put_residual(&f, row_of(f, place), F[NB], F);
 }
 
-/* The same without tiles: lanes of a node read what is in a cache, or not. */
+/* The same without tiles: lanes read what is in a cache, or not. */
 __global__ void __launch_bounds__(THREADS) gather_slopes_kernel(const mcpi_field_t f)
 {
     const int64_t place = thread_index();
@@ -112,86 +170,50 @@ __global__ void __launch_bounds__(THREADS) gather_slopes_kernel(const mcpi_field
         mcpi_node_gradient(&f, row_of(f, place));
 }
 
-template <int lanes>
 __global__ void __launch_bounds__(THREADS) gather_residual_kernel(const mcpi_field_t f)
 {
-    const int64_t place = thread_index() / lanes;
+    const int64_t place = thread_index() / LANES;
     const int64_t i = place < f.rows ? row_of(f, place) : -1;
     double F[NB + 1] = {};
     if (i >= 0)
-        for (int32_t k = f.start[i] + threadIdx.x % lanes; k < f.start[i + 1]; k += lanes)
+        for (int32_t k = f.start[i] + threadIdx.x % LANES; k < f.start[i + 1]; k += LANES)
             F[NB] += mcpi_entry_flux(&f, i, k, F);
-    sum_lanes<lanes, NB + 1>(F);
-    if (i >= 0 && threadIdx.x % lanes == 0)
+    sum_lanes<LANES, NB + 1>(F);
+    if (i >= 0 && threadIdx.x % LANES == 0)
         mcpi_put_residual(&f, i, F[NB], F);
 }
 
-/* lanes: those that share a node. More of them read areas in longer runs, and leave more idle at
- * the end of a row. */
-const char *const lanes_values[] = {"1", "2", "4", nullptr};
 const char *const gather_values[] = {"tiles", "cache", nullptr};
-const char *const jacobian_values[] = {"columns", "row", nullptr};
-constexpr rt_parameter_t parameters[] = {{.name = "lanes",
-                                          .about = "lanes per node in slopes and residual",
-                                          .values = lanes_values,
-                                          .initial = 1},
-                                         {.name = "gather",
-                                          .about = "neighbours from a tile's copy, or from a cache",
-                                          .values = gather_values,
-                                          .initial = 0},
-                                         {.name = "jacobian",
-                                          .about = "a warp per six rows, or per row",
-                                          .values = jacobian_values,
-                                          .initial = 0}};
-
-/* Calls kernel(lanes) with the lanes per node in force. */
-template <class F> void with_lanes(const mcpi_field_t *f, F kernel)
-{
-    switch (f->choice[0]) {
-    case 0:
-        return kernel(std::integral_constant<int, 1>());
-    case 1:
-        return kernel(std::integral_constant<int, 2>());
-    default:
-        return kernel(std::integral_constant<int, 4>());
-    }
-}
-
-/* A block per tile, with a copy of so many values per member. */
-template <class Kernel>
-void launch_tiles(Kernel kernel, int lanes, int values, const mcpi_field_t *f)
-{
-    const int bytes = MCPI_MEMBERS * values * static_cast<int>(sizeof(double));
-    RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    /* the copies of several blocks per multiprocessor, rather than a cache */
-    RT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                 cudaSharedmemCarveoutMaxShared));
-    kernel<<<static_cast<unsigned>(f->tiles.tiles), static_cast<unsigned>(MCPI_TILE * lanes),
-             static_cast<size_t>(bytes), rt_stream()>>>(*f);
-    RT_CUDA_LAUNCHED();
-}
+constexpr rt_parameter_t parameters[] = {
+    {.name = "gather",
+     .about = "neighbours from a tile's copy in shared memory, or from a cache",
+     .values = gather_values,
+     .initial = 0}};
 
 bool has_tiles(const mcpi_field_t *f)
 {
-    return f->choice[1] == 0 && f->tiles.tiles > 0;
+    return f->choice[0] == 0 && f->tiles.tiles > 0;
 }
 
 void gradient(const mcpi_field_t *f)
 {
     if (!has_tiles(f))
         return launch(gather_slopes_kernel, f->rows, *f);
-    with_lanes(
-        f, [&](auto lanes) { launch_tiles(slopes_kernel<lanes()>, lanes(), MCPI_SHORT_SPOT, f); });
+    launch(slopes_kernel, THREADS * static_cast<int64_t>(f->tiles.tiles), *f);
 }
 
 void residual(const mcpi_field_t *f)
 {
-    with_lanes(f, [&](auto lanes) {
-        if (has_tiles(f))
-            launch_tiles(residual_kernel<lanes()>, lanes(), MCPI_LONG_SPOT, f);
-        else
-            launch(gather_residual_kernel<lanes()>, lanes() * f->rows, *f);
-    });
+    if (!has_tiles(f))
+        return launch(gather_residual_kernel, LANES * f->rows, *f);
+    RT_CUDA(cudaFuncSetAttribute(residual_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 LONG_BYTES));
+    /* the copies of several blocks per multiprocessor, rather than a cache */
+    RT_CUDA(cudaFuncSetAttribute(residual_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared));
+    residual_kernel<<<static_cast<unsigned>(f->tiles.tiles), THREADS, LONG_BYTES, rt_stream()>>>(
+        *f);
+    RT_CUDA_LAUNCHED();
 }
 
 /* --- norm --- */
@@ -282,7 +304,7 @@ __device__ __forceinline__ void sum_groups(double *D)
 
 /* A warp per row: first a lane per entry finds waves, then five lanes per entry compute a column
  * each, and last all lanes write the row as one run. */
-template <class O> __global__ void __launch_bounds__(THREADS) row_kernel(const mcpi_field_t f)
+template <class O> __global__ void __launch_bounds__(THREADS) jacobian_kernel(const mcpi_field_t f)
 {
     __shared__ row_t<O> rows[THREADS / 32];
     row_t<O> &row = rows[threadIdx.x / 32];
@@ -334,51 +356,11 @@ template <class O> __global__ void __launch_bounds__(THREADS) row_kernel(const m
         f.scale[i] = scale;
 }
 
-/* Five lanes per row, six rows per warp; two lanes rest. Lane c computes column c. */
-template <class O> __global__ void __launch_bounds__(THREADS) columns_kernel(const mcpi_field_t f)
-{
-    const int lane = threadIdx.x % 32, c = lane % NB;
-    const int64_t place = thread_index() / 32 * GROUPS + lane / NB;
-    if (lane >= GROUPS * NB || place >= f.rows)
-        return;
-    const int64_t i = row_of(f, place);
-    const double scale = mcpi_scale_of(f.rate[i]);
-    const bool held = mcpi_is_held(&f, i);
-    double D[NB] = {};
-    O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O))) + NB * c;
-    for (int32_t k = f.start[i]; k < f.start[i + 1]; k++, to += BLOCK) {
-        double column[NB];
-        if (mcpi_has_area(f.n + 3 * static_cast<int64_t>(k))) {
-            const mcpi_wave_t wave = mcpi_face_wave(&f, i, k);
-            mcpi_face_column(&f, k, &wave, c, column, D);
-        } else {
-            mcpi_face_column(&f, k, nullptr, c, column, D);
-        }
-        if (held)
-            mcpi_hold_column(0, c, column);
-#pragma unroll
-        for (int v = 0; v < NB; v++)
-            to[v] = as<O>(scale * column[v]);
-    }
-    mcpi_own_column(&f, i, c, D);
-    if (held)
-        mcpi_hold_column(f.rate[i], c, D);
-    double *LU = mcpi_LU_of(&f, i) + NB * c;
-#pragma unroll
-    for (int v = 0; v < NB; v++)
-        LU[v] = scale * D[v];
-    if (c == 0)
-        f.scale[i] = scale;
-}
-
 void jacobian(const mcpi_field_t *f)
 {
     mcpi_fixed_offdiagonal(f->offdiagonal, [&](auto o) {
         using O = typename decltype(o)::type;
-        if (f->choice[2] == 0)
-            launch(columns_kernel<O>, 32 * ((f->rows + GROUPS - 1) / GROUPS), *f);
-        else
-            launch(row_kernel<O>, 32 * f->rows, *f);
+        launch(jacobian_kernel<O>, 32 * f->rows, *f);
     });
 }
 
@@ -462,6 +444,6 @@ const mcpi_phases_t phases = {.sweeps = "staged",
 extern "C" const mcpi_kernels_t mcpi_flow_cuda = {.rung = {.precision = MCPI_FLOW_PRECISION,
                                                            .reproducible = true,
                                                            .parameters = parameters,
-                                                           .n_parameters = 3,
+                                                           .n_parameters = 1,
                                                            .refuse = mcpi_flow_refuse},
                                                   .phases = &phases};

@@ -35,6 +35,11 @@ static void make_sweeper(mcpi_march_t *m)
     m->shadow.system = system;
     const rt_rung_t *rung = rt_ladder_find(mcpi_ladder, MCPI_RUNGS, m->phases->sweeps);
     m->sweeper = mcpi_solver_new(&m->shadow, rung);
+    /* a kernel that exchanges dQ itself leaves the sweeper with the host's halo */
+    m->own_halo = m->problem->halo && m->sweeper->view.dq;
+    m->halo = m->own_halo ? mcpi_halo_new(part, MCPI_Q, m->problem->run->opt.transport,
+                                          m->rung->kind, m->space)
+                          : m->sweeper->halo;
 }
 
 /* Finds the places where a rung with its own layout keeps A and R. */
@@ -160,6 +165,8 @@ void mcpi_march_destroy(void *march)
 {
     mcpi_march_t *m = march;
     mcpi_field_t *f = &m->field;
+    if (m->own_halo)
+        mcpi_halo_destroy(m->halo, m->problem->part->colours);
     mcpi_solver_destroy(m->sweeper);
     mcpi_system_destroy(m->shadow.system);
     double *const arrays[] = {f->w, f->R, f->rate, f->scale, f->gradient, f->sums, m->start};

@@ -56,14 +56,17 @@ static double magnitude(const double *left, const double *right, const double *n
     mcpi_jacobian(NB, &mean, unit, A, &V, &c);
     const double fastest = fabs(V) + c;
     mcpi_magnitude(NB, A, V, c, MCPI_FIX * fastest, M);
-    for (int i = 0; i < NB; i++)
-        for (int j = 0; j < NB; j++) {
-            double square = 0; /* |B| |B|: what the polynomial adds up */
-            for (int k = 0; k < NB; k++)
-                square += (fabs(A[k * NB + i]) + (i == k) * fabs(V)) *
-                          (fabs(A[j * NB + k]) + (j == k) * fabs(V));
-            size[j * NB + i] = square / c + fabs(A[j * NB + i]) + (i == j) * fastest;
-        }
+    double B[BLOCK];
+    for (int k = 0; k < BLOCK; k++)
+        B[k] = fabs(A[k]) + (k % (NB + 1) == 0) * fabs(V);
+    for (int j = 0; j < NB; j++) {
+        double square[NB] = {0}; /* |B| |B|: what the polynomial adds up */
+        for (int k = 0; k < NB; k++)
+            for (int i = 0; i < NB; i++)
+                square[i] += B[k * NB + i] * B[j * NB + k];
+        for (int i = 0; i < NB; i++)
+            size[j * NB + i] = square[i] / c + fabs(A[j * NB + i]) + (i == j) * fastest;
+    }
     return fastest;
 }
 

@@ -47,10 +47,11 @@ double mcpi_geometry_memory(const mcpi_counts_t *counts);
 
 /* --- tiles.c: nodes along the curve in groups, whose neighbours a GPU fetches once per group --- */
 
-enum { MCPI_TILE = 64, MCPI_MEMBERS = 296 }; /* most own nodes of a tile, and most members */
+/* At most, in a tile: own nodes, members, entries of own nodes. */
+enum { MCPI_TILE = 64, MCPI_MEMBERS = 264, MCPI_TILE_ENTRIES = 1536 };
 
 /* Members of a tile are its own nodes and their neighbours, each once. Nodes, entries and faces are
- * in the order of the curve; a node's entries that have an area come first. */
+ * in the order of the curve; faces are the entries that have an area. */
 typedef struct {
     int32_t tiles;
     int32_t *first;        /* [tiles + 1] place on the curve */
@@ -59,11 +60,12 @@ typedef struct {
     uint16_t *own;         /* [rows] which member the node is */
     int32_t *entry, *face; /* [rows + 1] where a node's begin */
     uint16_t *near;        /* [entries] which member the neighbour is */
-    double *area;          /* [faces][3] */
     double *viscous;       /* [entries] */
+    uint32_t *ends;        /* [faces] members on either side: own, and shifted by 16 near */
+    double *area;          /* [faces][3] */
 } mcpi_tiles_t;
 /* Fills tiles, in `space`, for rows in the order turn[] (host). Returns false if a row has more
- * neighbours than a tile has room for. */
+ * neighbours than a tile has members. */
 bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uint32_t *turn,
                     rt_space_t space, mcpi_tiles_t *tiles);
 void mcpi_tiles_destroy(mcpi_tiles_t *tiles, rt_space_t space);

@@ -78,15 +78,14 @@ static void end(mcpi_march_t *m, int phase)
 /* Brings the ghosts of an array of `stride` values per row, a multiple of 5. */
 static void exchange(mcpi_march_t *m, double *data, int stride)
 {
-    rt_halo_t **halo = m->sweeper->halo;
-    for (int first = 0; halo && first < stride; first += MCPI_Q) {
+    for (int first = 0; m->halo && first < stride; first += MCPI_Q) {
         const rt_field_t field = {.data = data + first,
                                   .type = RT_F64,
                                   .components = MCPI_Q,
                                   .entry_stride = stride,
                                   .component_stride = 1};
         for (int c = 0; c < m->problem->part->colours; c++)
-            rt_halo_do(halo[c], RT_HALO_COPY, &field);
+            rt_halo_do(m->halo[c], RT_HALO_COPY, &field);
     }
 }
 

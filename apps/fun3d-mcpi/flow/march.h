@@ -43,6 +43,8 @@ typedef struct {
     rt_space_t space;
     mcpi_problem_t shadow; /* the problem with a system that the steps fill */
     mcpi_solver_t *sweeper;
+    rt_halo_t **halo; /* of state and slopes: the sweeper's, or own where its kernel needs none */
+    bool own_halo;
     mcpi_field_t field;
     mcpi_places_t places; /* zeros: the sweeps have no layout of their own */
     double

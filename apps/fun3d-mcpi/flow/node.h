@@ -69,10 +69,10 @@ MCPI_FN void mcpi_add_slopes(const mcpi_spot_t *here, const mcpi_spot_t *there, 
     }
 }
 
-MCPI_FN void mcpi_put_slopes(const mcpi_field_t *f, int64_t i, const double *sum)
+/* Computes the slopes g[5][3] of node i. */
+MCPI_FN void mcpi_fit_slopes(const mcpi_field_t *f, int64_t i, const double *sum, double *g)
 {
     const double *m = f->fit + 6 * i;
-    double *g = f->gradient + 3 * MCPI_Q * i;
     for (int v = 0; v < MCPI_Q; v++) {
         const double *s = sum + 3 * v;
         g[3 * v] = m[0] * s[0] + m[1] * s[1] + m[2] * s[2];
@@ -91,7 +91,7 @@ MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
         const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
         mcpi_add_slopes(&here, &there, sum);
     }
-    mcpi_put_slopes(f, i, sum);
+    mcpi_fit_slopes(f, i, sum, f->gradient + 3 * MCPI_Q * i);
 }
 
 /* --- residual --- */
@@ -102,10 +102,13 @@ MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
 MCPI_FN void mcpi_reconstruct(const mcpi_gas_t *gas, const mcpi_spot_t *from, const double *d,
                               const double *jump, double way, double eps, double *w)
 {
-    for (int v = 0; v < MCPI_Q; v++) {
-        const double slope = mcpi_inner(from->g + 3 * v, d);
-        w[v] = from->w[v] + way / 2 * mcpi_limited(slope, jump[v], eps * gas->eps2[v]);
-    }
+    for (int v = 0; v < MCPI_Q; v++)
+        w[v] = mcpi_inner(from->g + 3 * v, d);
+    if (gas->eps2[0] >= 0) /* with a limiter */
+        for (int v = 0; v < MCPI_Q; v++)
+            w[v] = mcpi_limited(w[v], jump[v], eps * gas->eps2[v]);
+    for (int v = 0; v < MCPI_Q; v++)
+        w[v] = from->w[v] + way / 2 * w[v];
     if (!(w[0] > MCPI_LEAST_SHARE * from->w[0] && w[4] > MCPI_LEAST_SHARE * from->w[4]))
         for (int v = 0; v < MCPI_Q; v++)
             w[v] = from->w[v];

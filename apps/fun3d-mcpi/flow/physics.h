@@ -215,13 +215,10 @@ MCPI_FN void mcpi_add_conduction(const double *w, double scale, const double *x,
 /* --- a node --- */
 
 /* Returns twice the step from a node to the middle of an edge. slope: what its gradient makes of the
- * whole edge; jump: the difference along it. Without a limiter, eps2 < 0, it is the slope. With it,
- * it is van Albada's mean of the jump and of that on the other side of the node, 2 slope - jump:
- * the slope in smooth flow, 0 at an extremum. */
+ * whole edge; jump: the difference along it. It is van Albada's mean of the jump and of that on the
+ * other side of the node, 2 slope - jump: the slope in smooth flow, 0 at an extremum. */
 MCPI_FN double mcpi_limited(double slope, double jump, double eps2)
 {
-    if (eps2 < 0)
-        return slope;
     const double back = 2 * slope - jump, product = jump * back + eps2;
     return product > 0 ? product * 2 * slope / (jump * jump + back * back + 2 * eps2) : 0;
 }

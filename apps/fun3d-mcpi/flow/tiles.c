@@ -36,18 +36,30 @@ static void add_member(growing_t *now, int64_t j)
     t->member[t->member_first[t->tiles]++] = (uint32_t)j;
 }
 
-/* Adds the entries of row i that have an area, or those that have none. */
-static void add_entries(growing_t *now, int64_t i, bool with_area, int32_t *entry, int32_t *face)
+/* Adds the entries and faces of row i, which with its neighbours is a member. */
+static void add_entries(const growing_t *now, int64_t i, int32_t *entry, int32_t *face)
 {
+    mcpi_tiles_t *t = now->t;
     for (int64_t k = now->part->start[i]; k < now->part->start[i + 1]; k++) {
         const double *n = now->g->n + 3 * k;
-        if ((n[0] != 0 || n[1] != 0 || n[2] != 0) != with_area)
+        const uint16_t near = now->place[now->part->column[k]];
+        t->viscous[*entry] = now->g->viscous[k];
+        t->near[(*entry)++] = near;
+        if (n[0] == 0 && n[1] == 0 && n[2] == 0)
             continue;
-        if (with_area)
-            memcpy(now->t->area + 3 * (int64_t)(*face)++, n, 3 * sizeof *n);
-        now->t->viscous[*entry] = now->g->viscous[k];
-        now->t->near[(*entry)++] = now->place[now->part->column[k]];
+        t->ends[*face] = now->place[i] | (uint32_t)near << 16;
+        memcpy(t->area + 3 * (int64_t)(*face)++, n, 3 * sizeof *n);
     }
+}
+
+/* Returns whether the last tile has room for row i. */
+static bool has_room(const growing_t *now, int64_t place, int64_t i, int32_t entry)
+{
+    const mcpi_tiles_t *t = now->t;
+    const int32_t last = t->tiles - 1, first = t->first[last];
+    const int64_t entries = entry - t->entry[first] + now->part->start[i + 1] - now->part->start[i];
+    return place - first < MCPI_TILE && entries <= MCPI_TILE_ENTRIES &&
+           t->member_first[last + 1] - t->member_first[last] + fresh(now, i) <= MCPI_MEMBERS;
 }
 
 /* Fills the tiles; false if a row has more neighbours than a tile has room for. */
@@ -58,22 +70,19 @@ static bool grow(growing_t *now, const uint32_t *turn)
     int32_t entry = 0, face = 0;
     for (int64_t p = 0; p < part->rows; p++) {
         const int64_t i = turn[p];
-        const int32_t last = t->tiles - 1;
-        if (p == 0 || p - t->first[last] == MCPI_TILE ||
-            t->member_first[last + 1] - t->member_first[last] + fresh(now, i) > MCPI_MEMBERS) {
+        t->entry[p] = entry;
+        t->face[p] = face;
+        if (p == 0 || !has_room(now, p, i, entry)) {
             t->first[t->tiles++] = (int32_t)p;
             t->member_first[t->tiles] = t->member_first[t->tiles - 1];
         }
-        if (fresh(now, i) > MCPI_MEMBERS)
+        if (!has_room(now, p, i, entry))
             return false;
         add_member(now, i);
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++)
             add_member(now, part->column[k]);
         t->own[p] = now->place[i];
-        t->entry[p] = entry;
-        t->face[p] = face;
-        add_entries(now, i, true, &entry, &face);
-        add_entries(now, i, false, &entry, &face);
+        add_entries(now, i, &entry, &face);
     }
     t->first[t->tiles] = (int32_t)part->rows;
     t->entry[part->rows] = entry;
@@ -99,8 +108,9 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uin
                       .entry = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
                       .face = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
                       .near = RT_NEW(uint16_t, (size_t)entries, RT_HOST),
-                      .area = RT_NEW(double, 3 * (size_t)entries, RT_HOST),
-                      .viscous = RT_NEW(double, (size_t)entries, RT_HOST)};
+                      .viscous = RT_NEW(double, (size_t)entries, RT_HOST),
+                      .ends = RT_NEW(uint32_t, (size_t)entries, RT_HOST),
+                      .area = RT_NEW(double, 3 * (size_t)entries, RT_HOST)};
     growing_t now = {.tile_of = RT_NEW(int32_t, (size_t)all, RT_HOST),
                      .place = RT_NEW(uint16_t, (size_t)all, RT_HOST),
                      .t = &t,
@@ -125,8 +135,9 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uin
                             .entry = moved(t.entry, rows + 1, sizeof *t.entry, space),
                             .face = moved(t.face, rows + 1, sizeof *t.face, space),
                             .near = moved(t.near, entries, sizeof *t.near, space),
-                            .area = moved(t.area, 3 * faces, sizeof *t.area, space),
-                            .viscous = moved(t.viscous, entries, sizeof *t.viscous, space)};
+                            .viscous = moved(t.viscous, entries, sizeof *t.viscous, space),
+                            .ends = moved(t.ends, faces, sizeof *t.ends, space),
+                            .area = moved(t.area, 3 * faces, sizeof *t.area, space)};
     return true;
 }
 
@@ -134,14 +145,14 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uin
 double mcpi_tiles_memory(const mcpi_counts_t *c)
 {
     const double of_row = 5 * sizeof(int32_t) + sizeof(uint32_t) + sizeof(uint16_t);
-    const double of_entry = sizeof(uint32_t) + sizeof(uint16_t) + 4 * sizeof(double);
+    const double of_entry = 2 * sizeof(uint32_t) + sizeof(uint16_t) + 4 * sizeof(double);
     return of_row * (double)c->local_rows + of_entry * (double)c->local_blocks;
 }
 
 void mcpi_tiles_destroy(mcpi_tiles_t *t, rt_space_t space)
 {
-    void *const arrays[] = {t->first, t->member_first, t->member, t->own,    t->entry,
-                            t->face,  t->near,         t->area,   t->viscous};
+    void *const arrays[] = {t->first, t->member_first, t->member,  t->own,  t->entry,
+                            t->face,  t->near,         t->viscous, t->ends, t->area};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], space);
 }

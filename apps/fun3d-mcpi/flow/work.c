@@ -7,18 +7,18 @@
  *
  *     slopes     read  w 40 N, x 24 N, inverses 48 N, lists 4 N + 4 B       write  120 N
  *     residual   read  w 40 N, x 24 N, slopes 120 N, boundary 4 N,
- *                      lists 4 N + 4 B, areas 24 B                          write  R 40 N, rate 8 N
+ *                      lists 4 N + 4 B, areas 24 E                          write  R 40 N, rate 8 N
  *     norm       read  R 40 N, areas 8 N
  *     Jacobian   read  w 40 N, rate 8 N, boundary 4 N, lists 4 N + 4 B,
- *                      areas 24 B                                           write  O 25 o B, D 200 N, scale 8 N
+ *                      areas 24 E                                           write  O 25 o B, D 200 N, scale 8 N
  *     LU         read  200 N                                                write  200 N
  *     right      read  R 40 N, scale 8 N                                    write  40 N
  *     sweeps     as in ../work.c, for each
  *     update     read  w 40 N, dQ 5 q N                                     write  40 N
  *
  * Viscosity adds 8 B + 8 N to the residual and to the Jacobian. The slides' mesh (N = 1,123,718,
- * B = 19,106,474), O in FP32: slopes 344 MB, residual 850 MB, Jacobian 2,742 MB, LU 449 MB, 15 sweeps 34,593 MB: 90 % of a
- * step's bytes are those of the sweeps.
+ * B = 19,106,474, and if E is 0.63 B as on the wing), O in FP32: slopes 342 MB, residual 635 MB, Jacobian 2,573 MB, LU 449 MB,
+ * 15 sweeps 34,593 MB: 90 % of a step's bytes are those of the sweeps.
  *
  * Flops, each +, -, *, / and root, from physics.h and node.h, of one side of a face, of which both
  * are computed: slopes 38 per block and 75 per row; a state in the middle of an edge 35, two per
@@ -42,7 +42,7 @@ static void count(const mcpi_config_t *c, double E, double steps, rt_work_t *wor
     const double friction = viscous > 0 ? VISCOUS * B : 0;
     const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
     const double forms = steps / (double)c->freeze, sweeps = steps * (double)c->sweeps;
-    const double residual = 68 * N + 24 * B + lists + viscous;
+    const double residual = 68 * N + 24 * E + lists + viscous;
     const double sweep = o * 25 * B + 4 * B + 4 * N + 200 * N + 40 * N + 5 * q * N;
     work->n = 0;
     if (c->scheme == 1)
@@ -51,7 +51,7 @@ static void count(const mcpi_config_t *c, double E, double steps, rt_work_t *wor
                 residual + (c->scheme == 1 ? 120 * N : 0), 48 * N);
     rt_work_add(work, "norm", steps, 11 * N, 48 * N, 0);
     rt_work_add(work, "Jacobian", forms, (WAVE + 5 * COLUMN) * E + conduction,
-                52 * N + 24 * B + lists + viscous, o * 25 * B + 208 * N);
+                52 * N + 24 * E + lists + viscous, o * 25 * B + 208 * N);
     rt_work_add(work, "LU", forms, FACTOR * N, 200 * N, 200 * N);
     rt_work_add(work, "right", steps, 5 * N, 48 * N, 40 * N);
     rt_work_add(work, "sweep", sweeps, 50 * (B + N), sweep, 5 * q * N);

@@ -11,11 +11,9 @@
 /* What the oracle's steps come to, at scale 1; one block of memory, freed by mcpi_problem_destroy. */
 typedef struct {
     int64_t steps;
-    double first_norm, norm_effect;
-    bool is_known[2]; /* for FP32 and FP64 roundings: */
-    double effect[2]; /* the largest difference of a state that they make, as below */
-    double norm[64];  /* of the first steps, over the first */
-    double state[];   /* [rows][5] */
+    double effect;   /* the largest difference of a state, as below, per unit roundoff */
+    double norm[64]; /* of the first steps, over the first */
+    double state[];  /* [rows][5] */
 } mcpi_flow_oracle_t;
 
 enum { MCPI_ORACLE_STEPS = 64 };
@@ -28,8 +26,8 @@ double mcpi_flow_unit(const mcpi_march_t *m);
 /* Returns the largest |a - b| of all states of all ranks; density and pressure over `scale`. */
 double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
                             double scale_b);
-/* Returns the oracle of the problem's steps, with the effect of roundings of unit u. */
-const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m, double u);
+/* Returns the oracle of the problem's steps, with the effect of roundings. */
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m);
 /* Returns a solver of the rung flow-reference on the same problem: mcpi_march_destroy it. */
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m);
 /* Copies n doubles of the rung to a new host array. */

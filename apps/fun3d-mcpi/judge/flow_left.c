@@ -40,13 +40,12 @@ static void check_positive(const mcpi_march_t *m, const double *w, rt_verdict_t 
 static void check_path(mcpi_march_t *m, const double *w, rt_verdict_t *verdict)
 {
     const double u = mcpi_flow_unit(m);
-    const mcpi_flow_oracle_t *o = mcpi_flow_oracle_get(m, u);
-    const double effect = o->effect[u <= RT_EPS];
+    const mcpi_flow_oracle_t *o = mcpi_flow_oracle_get(m);
     double most = 0;
     rt_verdict_true(verdict, "as many steps as asked", m->steps == o->steps);
     rt_verdict_check(verdict, "state after all steps = the oracle's (of the effect of roundings)",
                      mcpi_flow_difference(m->field.rows, w, m->scale, o->state, 1),
-                     mcpi_flow_sample * effect + own_roundings);
+                     mcpi_flow_sample * o->effect * u + own_roundings);
     for (int64_t k = 0; k < m->steps && k < MCPI_ORACLE_STEPS; k++)
         most = fmax(most, fabs(m->history[k].norm / o->norm[k] - 1));
     rt_verdict_check(verdict, "residuals on the way = the oracle's", most,

@@ -4,8 +4,9 @@
  * The oracle marches by the rung flow-reference, FP64 throughout over an O of the same type, at
  * scale 1. A rung rounds dQ and the sums of O dQ to unit u. What that does to the state after all
  * steps is measured: the oracle marches again with every component of dQ off by a random share of
- * up to 8 u, the roundings of a sum of some twenty blocks whose signs are random. A rung may differ
- * by mcpi_flow_sample times the largest effect.
+ * up to 8 u, the roundings of a sum of some twenty blocks whose signs are random. That is done for
+ * u of FP32; so small an effect is proportional to u. A rung may differ by mcpi_flow_sample times
+ * the largest effect.
  */
 #include "config.h"
 #include <math.h>
@@ -13,6 +14,7 @@
 #include "flow_judge.h"
 
 enum { ROUNDINGS = 8, DISTURBANCE_SEED = 17 };
+#define DISTURBANCE 0x1p-24
 
 double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n)
 {
@@ -107,8 +109,8 @@ static void start(mcpi_march_t *ref)
     mcpi_march_ghosts(ref);
 }
 
-/* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first; returns the first. */
-static double march(mcpi_march_t *ref, double u, double *norm)
+/* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first. */
+static void march(mcpi_march_t *ref, double u, double *norm)
 {
     const mcpi_config_t *config = ref->problem->config;
     const mcpi_part_t *part = ref->problem->part;
@@ -132,30 +134,24 @@ static double march(mcpi_march_t *ref, double u, double *norm)
         ref->phases->update(&ref->field);
         mcpi_march_ghosts(ref);
     }
-    return first;
 }
 
-const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m, double u)
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m)
 {
     mcpi_problem_t *p = m->problem;
     const int64_t rows = p->part->rows, values = MCPI_Q * rows;
-    const int level = u <= RT_EPS;
-    mcpi_flow_oracle_t *o = p->flow_oracle;
-    if (o && o->is_known[level])
-        return o;
+    if (p->flow_oracle)
+        return p->flow_oracle;
     mcpi_march_t *ref = mcpi_flow_reference_new(m);
-    if (!o) {
-        o = rt_alloc(1, sizeof *o + (size_t)values * sizeof(double), RT_HOST);
-        memset(o, 0, sizeof *o);
-        o->steps = p->config->steps;
-        o->first_norm = march(ref, 0, o->norm);
-        memcpy(o->state, ref->field.w, (size_t)values * sizeof(double));
-        p->flow_oracle = o;
-    }
+    mcpi_flow_oracle_t *o = rt_alloc(1, sizeof *o + (size_t)values * sizeof(double), RT_HOST);
+    memset(o, 0, sizeof *o);
+    o->steps = p->config->steps;
+    march(ref, 0, o->norm);
+    memcpy(o->state, ref->field.w, (size_t)values * sizeof(double));
     double norm[MCPI_ORACLE_STEPS];
-    march(ref, u, norm);
-    o->effect[level] = mcpi_flow_difference(rows, ref->field.w, 1, o->state, 1);
-    o->is_known[level] = true;
+    march(ref, DISTURBANCE, norm);
+    o->effect = mcpi_flow_difference(rows, ref->field.w, 1, o->state, 1) / DISTURBANCE;
     mcpi_march_destroy(ref);
+    p->flow_oracle = o;
     return o;
 }
