@@ -64,6 +64,7 @@ if HAVE_CUDA
 apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/mcpi_cuda.cuh \
 	apps/fun3d-mcpi/cuda/flow_cuda.cu \
+	apps/fun3d-mcpi/cuda/flow_faces.cuh \
 	apps/fun3d-mcpi/cuda/naive.cu \
 	apps/fun3d-mcpi/cuda/warp_shared.cu \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \

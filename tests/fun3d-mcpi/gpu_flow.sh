@@ -2,6 +2,11 @@
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 find_gpu_rungs
 
+if sanitizing; then
+    sanitized flow-cuda "$mcpi" --device 0 --rung flow-cuda --surface 4 --layers 5 --steps 1 --sweeps 2 --seconds 0
+    [ $RT_SANITIZE != only ] || exit $failed
+fi
+
 # The nonlinear step: A in every type, and a converged flow.
 for rung in $gpu_flows; do
     for o in fp64 fp32 fp16 bf16; do
@@ -11,5 +16,8 @@ for rung in $gpu_flows; do
     valid $rung-double "$mcpi" --rung $rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0
     valid $rung-converged "$mcpi" --rung $rung --surface 8 --layers 12 --steps 300 --tolerance 1e-6 --seconds 0
 done
+# Neighbours through a cache, and states without slopes.
+valid cache "$mcpi" --rung flow-cuda --choose gather=cache --surface 6 --layers 8 --fluid laminar --seconds 0
+valid first "$mcpi" --rung flow-cuda --scheme first --surface 6 --layers 8 --seconds 0
 
 exit $failed

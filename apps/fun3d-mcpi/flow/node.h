@@ -44,7 +44,8 @@ typedef struct {
 
 MCPI_FN mcpi_spot_t mcpi_spot(const mcpi_field_t *f, int64_t i)
 {
-    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, f->gradient + 3 * MCPI_Q * i};
+    const double *g = f->gradient ? f->gradient + 3 * MCPI_Q * i : f->gradient;
+    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, g};
     return spot;
 }
 

@@ -1,0 +1,210 @@
+/*
+ * flow_faces.cuh - slopes and residual of the rung flow-cuda: a block per tile (flow/tile.h), or
+ * without tiles, through a cache.
+ */
+#ifndef MCPI_FLOW_FACES_CUH
+#define MCPI_FLOW_FACES_CUH
+
+#include <cuda_pipeline.h>
+#include "mcpi_cuda.cuh"
+#include "../flow/tile.h"
+
+namespace
+{
+
+constexpr int NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q, THREADS = 128;
+
+__device__ __forceinline__ int64_t row_of(const mcpi_field_t &f, int64_t place)
+{
+    return __ldg(f.turn + place);
+}
+
+__device__ __forceinline__ int64_t thread_index()
+{
+    return blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+}
+
+template <class Kernel, class... Arguments>
+void launch(Kernel kernel, int64_t threads, Arguments... arguments)
+{
+    if (threads == 0)
+        return;
+    kernel<<<rt_blocks(static_cast<size_t>(threads), THREADS), THREADS, 0, rt_stream()>>>(
+        arguments...);
+    RT_CUDA_LAUNCHED();
+}
+
+/* --- slopes and residual --- */
+
+/* Adds up over the lanes of a node. */
+template <int lanes, int n> __device__ __forceinline__ void sum_lanes(double *x)
+{
+#pragma unroll
+    for (int apart = lanes / 2; apart > 0; apart /= 2)
+#pragma unroll
+        for (int v = 0; v < n; v++)
+            x[v] += __shfl_xor_sync(0xffffffffu, x[v], apart);
+}
+
+/* Copies `values` values of each member of the block's tile: `width` threads per member, one value
+ * each, all in flight at once. The caller waits. */
+template <int width, int stride>
+__device__ __forceinline__ void fetch(const mcpi_field_t &f, int values, double *copy)
+{
+    const mcpi_tiles_t &t = f.tiles;
+    const int32_t first = t.member_first[blockIdx.x];
+    const int members = t.member_first[blockIdx.x + 1] - first;
+    const int v = threadIdx.x % width;
+    int apart;
+    const double *source = mcpi_tile_source(&f, v < values ? v : 0, &apart);
+#pragma unroll 4
+    for (int m = threadIdx.x / width; m < members; m += THREADS / width)
+        if (v < values)
+            __pipeline_memcpy_async(
+                copy + stride * m + v,
+                source + apart * static_cast<int64_t>(__ldg(t.member + first + m)), sizeof(double));
+    __pipeline_commit();
+}
+
+__device__ __forceinline__ void wait_for_copy()
+{
+    __pipeline_wait_prior(0);
+    __syncthreads();
+}
+
+constexpr int LANES = THREADS / MCPI_TILE; /* per node */
+
+/* A block per tile. Slopes are written from shared memory, as whole rows. */
+__global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
+{
+    __shared__ double copy[int{MCPI_MEMBERS} * MCPI_SHORT_SPOT];
+    __shared__ uint16_t near[MCPI_TILE_ENTRIES];
+    const mcpi_tiles_t &t = f.tiles;
+    const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
+    const int32_t entry = t.entry[first], entries = t.entry[end] - entry;
+    const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int64_t place = first + node;
+    double sum[3 * NB] = {}, g[3 * NB];
+    fetch<8, MCPI_SHORT_SPOT>(f, NB + 3, copy);
+    for (int k = threadIdx.x; k < entries; k += THREADS)
+        near[k] = t.near[entry + k];
+    wait_for_copy();
+    if (place < end)
+        mcpi_tile_slopes(&f, copy, near + (t.entry[place] - entry), place, lane, LANES, sum);
+    sum_lanes<LANES, 3 * NB>(sum);
+    if (place < end)
+        mcpi_fit_slopes(&f, row_of(f, place), sum, g);
+    __syncthreads(); /* all are done with the copy */
+    if (place < end && lane == 0)
+#pragma unroll
+        for (int v = 0; v < 3 * NB; v++)
+            copy[3 * NB * node + v] = g[v];
+    __syncthreads();
+    for (int k = threadIdx.x; k < 3 * NB * (end - first); k += THREADS)
+        f.gradient[3 * NB * row_of(f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
+}
+
+constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT + int{MCPI_FACE_VALUES} * THREADS) *
+                           static_cast<int>(sizeof(double));
+
+/* A block per tile, a thread per face in each round. Then the two lanes of a node add up three
+ * values each. A thread asks for its next face before it works on one. */
+__global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t f)
+{
+    static_assert(LANES == 2 && MCPI_FACE_VALUES == 6, "two lanes share the values of a face");
+    extern __shared__ double copy[];
+    double *values = copy + int{MCPI_MEMBERS} * MCPI_LONG_SPOT, sum[3] = {};
+    const mcpi_tiles_t &t = f.tiles;
+    const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
+    const int32_t faces = t.face[end];
+    const int lane = threadIdx.x % LANES;
+    const int64_t place = first + threadIdx.x / LANES;
+    const bool mine = place < end;
+    const int32_t begins = mine ? t.face[place] : 0, ends = mine ? t.face[place + 1] : 0;
+    int32_t round = t.face[first];
+    mcpi_tile_face_t face = {}, next = {};
+    fetch<32, MCPI_LONG_SPOT>(f, f.gas.second ? MCPI_LONG_SPOT : NB + 3, copy);
+    if (round + static_cast<int32_t>(threadIdx.x) < faces)
+        next = mcpi_tile_face(&t, round + threadIdx.x);
+    wait_for_copy();
+    for (; round < faces; round += THREADS) {
+        const int32_t k = round + static_cast<int32_t>(threadIdx.x);
+        face = next;
+        if (k + THREADS < faces)
+            next = mcpi_tile_face(&t, k + THREADS);
+        if (k < faces)
+            mcpi_tile_flux(&f, copy, &face, THREADS, values + threadIdx.x);
+        __syncthreads();
+        mcpi_tile_collect(values, round, THREADS, begins, ends, 3 * lane, sum);
+        __syncthreads();
+    }
+    double F[NB + 1];
+#pragma unroll
+    for (int v = 0; v < 3; v++) {
+        const double other = __shfl_xor_sync(0xffffffffu, sum[v], 1);
+        F[v] = lane == 0 ? sum[v] : other;
+        F[3 + v] = lane == 0 ? other : sum[v];
+    }
+    if (f.gas.mu > 0) {
+        double friction[NB] = {};
+        if (mine)
+            mcpi_tile_friction(&f, copy, place, lane, LANES, friction);
+        sum_lanes<LANES, NB>(friction);
+#pragma unroll
+        for (int v = 0; v < NB; v++)
+            F[v] += friction[v];
+    }
+    if (mine && lane == 0)
+        mcpi_put_residual(&f, row_of(f, place), F[NB], F);
+}
+
+/* The same without tiles: lanes read what is in a cache, or not. */
+__global__ void __launch_bounds__(THREADS) gather_slopes_kernel(const mcpi_field_t f)
+{
+    const int64_t place = thread_index();
+    if (place < f.rows)
+        mcpi_node_gradient(&f, row_of(f, place));
+}
+
+__global__ void __launch_bounds__(THREADS) gather_residual_kernel(const mcpi_field_t f)
+{
+    const int64_t place = thread_index() / LANES;
+    const int64_t i = place < f.rows ? row_of(f, place) : -1;
+    double F[NB + 1] = {};
+    if (i >= 0)
+        for (int32_t k = f.start[i] + threadIdx.x % LANES; k < f.start[i + 1]; k += LANES)
+            F[NB] += mcpi_entry_flux(&f, i, k, F);
+    sum_lanes<LANES, NB + 1>(F);
+    if (i >= 0 && threadIdx.x % LANES == 0)
+        mcpi_put_residual(&f, i, F[NB], F);
+}
+
+bool has_tiles(const mcpi_field_t *f)
+{
+    return f->choice[0] == 0 && f->tiles.tiles > 0;
+}
+
+void gradient(const mcpi_field_t *f)
+{
+    if (!has_tiles(f))
+        return launch(gather_slopes_kernel, f->rows, *f);
+    launch(slopes_kernel, THREADS * static_cast<int64_t>(f->tiles.tiles), *f);
+}
+
+void residual(const mcpi_field_t *f)
+{
+    if (!has_tiles(f))
+        return launch(gather_residual_kernel, LANES * f->rows, *f);
+    RT_CUDA(cudaFuncSetAttribute(residual_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 LONG_BYTES));
+    /* the copies of several blocks per multiprocessor, rather than a cache */
+    RT_CUDA(cudaFuncSetAttribute(residual_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared));
+    residual_kernel<<<static_cast<unsigned>(f->tiles.tiles), THREADS, LONG_BYTES, rt_stream()>>>(
+        *f);
+    RT_CUDA_LAUNCHED();
+}
+
+} // namespace
+
+#endif
