@@ -14,6 +14,10 @@ if sanitizing; then # with an instantiated n, and with the kernel for any n
         sanitized $case "$nekbone" --device 0 --rung ${case%-*} --degree ${case#*-} --elements 2x2x2 \
             --iterations 2 --seconds 0
     done
+    for precond in schwarz multigrid; do
+        sanitized solve-$precond "$nekbone" --device 0 --rung solve-cuda --precond $precond --degree 5 --elements 2x2x3 \
+            --max-iterations 30 --seconds 0
+    done
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
