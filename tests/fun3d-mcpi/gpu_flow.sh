@@ -3,7 +3,10 @@
 find_gpu_rungs
 
 if sanitizing; then
-    sanitized flow-cuda "$mcpi" --device 0 --rung flow-cuda --surface 4 --layers 5 --steps 1 --sweeps 2 --seconds 0
+    for gather in tiles cache; do
+        sanitized flow-cuda-$gather "$mcpi" --device 0 --rung flow-cuda --choose gather=$gather --surface 4 --layers 5 --steps 1 \
+            --sweeps 2 --seconds 0
+    done
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
@@ -16,8 +19,10 @@ for rung in $gpu_flows; do
     valid $rung-double "$mcpi" --rung $rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0
     valid $rung-converged "$mcpi" --rung $rung --surface 8 --layers 12 --steps 300 --tolerance 1e-6 --seconds 0
 done
-# Neighbours through a cache, and states without slopes.
-valid cache "$mcpi" --rung flow-cuda --choose gather=cache --surface 6 --layers 8 --fluid laminar --seconds 0
-valid first "$mcpi" --rung flow-cuda --scheme first --surface 6 --layers 8 --seconds 0
+# Neighbours from tiles, and states without slopes.
+for gather in tiles cache; do
+    valid $gather "$mcpi" --rung flow-cuda --choose gather=$gather --surface 6 --layers 8 --fluid laminar --seconds 0
+    valid first-$gather "$mcpi" --rung flow-cuda --choose gather=$gather --scheme first --surface 6 --layers 8 --seconds 0
+done
 
 exit $failed

@@ -1,9 +1,9 @@
 /*
  * flow_cuda.cu - the nonlinear step on a GPU, all phases on the device; sweeps by staged.
  *
- * Idea: for slopes and residual, nodes are taken in tiles along a curve through space, across the
- * colours; a block fetches a tile's members once and gathers from its copy (flow/tile.h). A warp
- * makes a row of A: a lane finds the waves of an entry, five lanes its columns, and all write the
+ * Idea: for slopes and residual, nodes are taken along a curve through space, across the colours, so
+ * that neighbours are found in a cache; or in tiles, of which a block fetches the members once and
+ * gathers from its copy (flow/tile.h; this form waits for its first run on a GPU). A warp makes a row of A: a lane finds the waves of an entry, five lanes its columns, and all write the
  * row as one run, into the sweeps' own records and in their type. Advantage: no atomics, no sorting,
  * the same bits every time; the host sees one norm per step. Price: a flux is computed on both of
  * its sides; that costs less than to read both states again for each edge and to add with atomics.
@@ -230,9 +230,9 @@ mcpi_moved_t update(const mcpi_field_t *f)
 const char *const gather_values[] = {"tiles", "cache", nullptr};
 constexpr rt_parameter_t parameters[] = {
     {.name = "gather",
-     .about = "neighbours from a tile's copy in shared memory, or from a cache",
+     .about = "neighbours from a tile's copy in shared memory (not run on a GPU yet), or a cache",
      .values = gather_values,
-     .initial = 0}};
+     .initial = 1}};
 
 const mcpi_phases_t phases = {.sweeps = "staged",
                               .tiled = true,
