@@ -3,6 +3,7 @@
 #define RT_JOB_H
 
 #include "base/error.h"
+#include "base/table.h"
 #include "driver/driver.h"
 #include "measure/ceiling.h"
 #include "tune/search.h"
@@ -131,6 +132,9 @@ void rt_print_ceilings(const rt_ceilings_t *c);
 void rt_print_memory(const rt_outcome_t *out);
 /* Prints what the ranks sent each other; nothing if they sent nothing. */
 void rt_print_traffic(const rt_outcome_t *out);
+/* Adds a cell with part / most in per cent. It has "-" if `most` is 0 (not known) or smaller than the
+ * part: the ceiling of a cache that no loop measured, or copies that ran beside other work. */
+void rt_add_share(double part, double most, rt_table_t *t);
 /* Prints a table for each ladder of which something ran, and remarks. */
 void rt_print_tables(const rt_job_t *job);
 

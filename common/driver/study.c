@@ -20,7 +20,6 @@
 #include "io/json.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
-#include "measure/plausible.h"
 
 #define CPU_SECONDS 60.0 /* of the study on a CPU, unless --seconds is given */
 
@@ -31,16 +30,6 @@ typedef struct {
     rt_grade_t grade;
     int rows_made;
 } study_t;
-
-/* Adds a cell with a share of the roofline; "-" where the copies were slower than the rung, as beside
- * other work. */
-static void add_share(double share, rt_table_t *t)
-{
-    if (share <= RT_MOST_SHARE)
-        rt_table_cell(t, "%.1f %%", 100 * share);
-    else
-        rt_table_cell(t, "-");
-}
 
 static void add_row(study_t *study, const rt_outcome_t *out, double roofline, const char *name)
 {
@@ -60,9 +49,9 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
         rt_table_cell(t, "%.2f", seconds * 1e6);
         rt_table_cell(t, "%.0f", rate * 1e-9);
         rt_table_cell(t, "%.0f", work->flops / roofline * 1e-9);
-        add_share(roofline / seconds, t);
+        rt_add_share(roofline, seconds, t);
         rt_table_cell(t, "%.0f %%", 100 * moved);
-        add_share(roofline / seconds * moved, t);
+        rt_add_share(roofline * moved, seconds, t);
     } else {
         for (int i = 0; i < 6; i++)
             rt_table_cell(t, "-");

@@ -76,12 +76,10 @@ void rt_print_traffic(const rt_outcome_t *out)
     printf(", of all ranks\n");
 }
 
-/* Adds a cell with the share that a rate of one rank is of a ceiling; "-" if that is not known, or
- * less than the rate (the ceiling of a cache that no loop measured). */
-static void add_share(double rate, double ceiling, rt_table_t *t)
+void rt_add_share(double part, double most, rt_table_t *t)
 {
-    if (ceiling > 0 && rate <= RT_MOST_SHARE * ceiling)
-        rt_table_cell(t, "%.1f %%", 100 * rate / ceiling);
+    if (most > 0 && part <= RT_MOST_SHARE * most)
+        rt_table_cell(t, "%.1f %%", 100 * part / most);
     else
         rt_table_cell(t, "-");
 }
@@ -104,9 +102,9 @@ static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t
     rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
     rt_table_cell(t, "%.1f", work->points / s * 1e-6);
     rt_table_cell(t, "%.1f", bytes / s * 1e-9);
-    add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&ceilings), t);
+    rt_add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&ceilings), t);
     rt_table_cell(t, "%.2f", flops / s * 1e-9);
-    add_share(flops / rank_seconds, rt_arithmetic_ceiling(&ceilings, work->arithmetic), t);
+    rt_add_share(flops / rank_seconds, rt_arithmetic_ceiling(&ceilings, work->arithmetic), t);
     const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
     const double before = after ? valid_seconds(&job->out[after - app->ladder]) : 0;
     if (before > 0)

@@ -2,8 +2,8 @@
  * solve_cuda.cu - the solve on the GPU: conjugate gradients of solve_cg.cu, and the preconditioner.
  *
  * Idea: the work of boxes.h. A patch is in shared memory, and a thread has lines of it in registers:
- * m products for each value that it reads. The boxes are written out, and whoever needs a point
- * adds the up to eight boxes that have it, in a fixed order: no atomics.
+ * m products for each value that it reads. The boxes are written out, and a kernel that needs a
+ * point adds the up to eight boxes that have it, in a fixed order: no atomics.
  *
  * Advantage: the same bits in every run, FP32, half of CG's bytes. Price: boxes go through memory
  * once (for degree 9, 14 KB per element, where the operator moves 64 KB), and a step of a lower

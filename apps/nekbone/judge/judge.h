@@ -76,4 +76,9 @@ void nek_check_kernels(nek_bench_t *t);
 void nek_check_tolerance_before(nek_bench_t *t);
 void nek_check_tolerance_after(nek_solver_t *s, rt_verdict_t *verdict);
 
+/* --- verify.c --- */
+
+/* Copies x and r, where a solve left them, to host memory, and checks that x is finite. Collective. */
+void nek_fetch_solution(const nek_solver_t *s, double *x, double *r, rt_verdict_t *verdict);
+
 #endif

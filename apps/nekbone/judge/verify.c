@@ -172,6 +172,16 @@ static void check_gap(const nek_solver_t *s, double *r, double *w, double bound,
     rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)", both[1], bound);
 }
 
+void nek_fetch_solution(const nek_solver_t *s, double *x, double *r, rt_verdict_t *verdict)
+{
+    const size_t points = (size_t)s->problem->view.points;
+    rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
+    rt_copy(r, RT_HOST, s->r, s->space, points * sizeof(double));
+    double bad = (double)rt_count_nonfinite(x, points);
+    rt_comm_sum(&bad, 1);
+    rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
+}
+
 void nek_verify_after(void *solver, rt_verdict_t *verdict)
 {
     nek_solver_t *s = solver;
@@ -186,11 +196,7 @@ void nek_verify_after(void *solver, rt_verdict_t *verdict)
 
     double *x = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
     double *r = RT_NEW(double, points, RT_HOST);
-    rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
-    rt_copy(r, RT_HOST, s->r, s->space, points * sizeof(double));
-    double bad = (double)rt_count_nonfinite(x, points);
-    rt_comm_sum(&bad, 1);
-    rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
+    nek_fetch_solution(s, x, r, verdict);
 
     const double residual = s->residual = nek_true_residual(p, p->b, x, w);
     double size = p->eigen_max * p->diag_max * sqrt(nek_oracle_dot(p, p->x_ref, p->x_ref));
