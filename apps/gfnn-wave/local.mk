@@ -28,6 +28,9 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/cpu/cpu_simd_rows.inc \
 	apps/gfnn-wave/cpu/solve_reference.c \
 	apps/gfnn-wave/cpu/solve_simd.c \
+	apps/gfnn-wave/cpu/rows.h \
+	apps/gfnn-wave/cpu/blocks.c \
+	apps/gfnn-wave/cpu/ghosts.c \
 	apps/gfnn-wave/cpu/vectors.c
 apps_gfnn_wave_libgfnn_a_LIBADD =
 

@@ -1,0 +1,119 @@
+/*
+ * blocks.c - the loops with D, the 3x3 blocks of the diagonal, on the CPU.
+ *
+ * A block is a sum over the eight elements around a node. The inverses are kept, FP32, 6 values per
+ * node: a lookup by eight ids would cost in gathers what they cost in traffic, and bj is not what
+ * this app is about.
+ */
+#include "config.h"
+#include "rows.h"
+
+static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
+                     const double *restrict r, int64_t fine, float *restrict z, int64_t wide)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += gfnn_bj(inverse + i, bare, scale, r + i, fine, z + i, wide);
+    return sum;
+}
+
+/* A row is still in the cache when its z is made. */
+void gfnn_cpu_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
+                        double *r, float *z)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_rows_data_t *data = view->data;
+    const double alpha = cg->alpha, scale = cg->scale;
+    const int64_t rows = gfnn_rows(box);
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows; row++) {
+        const gfnn_line_t line = gfnn_line(box, 3 * row);
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t at = line.fine + c * box->fine.plane;
+            sum += first ? gfnn_dot_row(line.n, r + at, r + at)
+                         : gfnn_update_row(line.n, alpha, q + at, r + at);
+        }
+        data->sums[row] = sum;
+        data->sums[rows + row] =
+            bj_row(line.n, data->inverse + gfnn_row_at(&box->bare, row), box->bare.plane, scale,
+                   r + line.fine, box->fine.plane, z + line.wide, box->wide.plane);
+    }
+    cg->sums[0] = rt_sum_pairwise(data->sums, rows);
+    cg->sums[1] = rt_sum_pairwise(data->sums + rows, rows);
+}
+
+/* A loop for each choice of what there is. out may be z or old, so none of them is `restrict`. */
+typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const float *z, float a,
+                          const float *old, float omega, const float *r, const float *y,
+                          int64_t wide, float *out);
+#define DEFINE_SMOOTH(NAME, Z, OLD, Y)                                                            \
+    static void NAME(int64_t n, const float *inverse, int64_t bare, const float *z, float a,      \
+                     const float *old, float omega, const float *r, const float *y, int64_t wide, \
+                     float *out)                                                                  \
+    {                                                                                             \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++) gfnn_smooth(                          \
+            Z, OLD, Y, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i, wide, out + i); \
+    }
+DEFINE_SMOOTH(smooth_r, 0, 0, 0)
+DEFINE_SMOOTH(smooth_ry, 0, 0, 1)
+DEFINE_SMOOTH(smooth_o, 0, 1, 0)
+DEFINE_SMOOTH(smooth_oy, 0, 1, 1)
+DEFINE_SMOOTH(smooth_z, 1, 0, 0)
+DEFINE_SMOOTH(smooth_zy, 1, 0, 1)
+DEFINE_SMOOTH(smooth_zo, 1, 1, 0)
+DEFINE_SMOOTH(smooth_zoy, 1, 1, 1)
+
+/* What is absent points to r and is not read. */
+void gfnn_cpu_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
+                       float omega, const float *r, const float *y, float *out)
+{
+    static smooth_row_t *const of_row[8] = {smooth_r, smooth_ry, smooth_o,  smooth_oy,
+                                            smooth_z, smooth_zy, smooth_zo, smooth_zoy};
+    const gfnn_box_t *box = view->box;
+    const gfnn_rows_data_t *data = view->data;
+    const bool with_old = old && a != 0;
+    smooth_row_t *const smooth = of_row[4 * (z != NULL) + 2 * with_old + (y != NULL)];
+    const float *of_z = z ? z : r, *of_old = with_old ? old : r, *of_y = y ? y : r;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < gfnn_rows(box); row++) {
+        const int64_t at = gfnn_line(box, 3 * row).wide;
+        smooth(box->n[0], data->inverse + gfnn_row_at(&box->bare, row), box->bare.plane, of_z + at,
+               a, of_old + at, omega, r + at, of_y + at, box->wide.plane, out + at);
+    }
+}
+
+static void invert_node(const gfnn_view_t *view, const gfnn_corners_t *part,
+                        const gfnn_held_t *held, int i, int j, int k, float *inverse)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_materials_t *materials = view->materials;
+    const bool here[3] = {gfnn_is_held(held, 0, i, (int)box->n[0]),
+                          gfnn_is_held(held, 1, j, (int)box->n[1]),
+                          gfnn_is_held(held, 2, k, (int)box->n[2])};
+    double D[GFNN_BLOCK] = {0};
+    for (int a = 0; a < 8; a++) { /* the element whose corner a is this node */
+        const int64_t at = gfnn_at(&box->wide, i - (a & 1), j - (a >> 1 & 1), k - (a >> 2));
+        const uint8_t id = view->id[at];
+        gfnn_add_corner(part, a, materials->w[id], materials->square[id], D);
+    }
+    gfnn_invert(D, here, inverse, box->bare.plane);
+}
+
+/* Returns them in the order [GFNN_BLOCK][bare.plane]. */
+float *gfnn_cpu_inverse_new(const gfnn_view_t *view, const gfnn_form_t *form)
+{
+    const gfnn_grid_t *bare = &view->box->bare;
+    const gfnn_corners_t part = gfnn_corners(form);
+    const gfnn_held_t held = gfnn_held(view->box);
+    float *inverse = RT_NEW(float, GFNN_BLOCK *(size_t)bare->plane, RT_HOST);
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < gfnn_rows(view->box); row++)
+        for (int i = 0; i < bare->n[0]; i++)
+            invert_node(view, &part, &held, i, (int)(row % bare->n[1]), (int)(row / bare->n[1]),
+                        inverse + gfnn_row_at(bare, row) + i);
+    return inverse;
+}
