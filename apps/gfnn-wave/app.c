@@ -12,6 +12,7 @@ static const char *const faces[] = {"periodic", "free", "mirror", NULL};
 const char *const gfnn_precond_names[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
+static const char *const shows[] = {"uz", "residual", NULL};
 static const char *const sources[] = {"point", "plane", NULL};
 
 #define CONFIG gfnn_config_t
@@ -79,6 +80,9 @@ static const rt_opt_t options[] = {
     RT_TEXT(CONFIG, receivers, "receivers", "X,Y,Z:..", "none",
             "places in m whose nearest nodes record u after every step; --picture FILE.csv writes "
             "what they recorded"),
+    RT_CHOICE(CONFIG, show, "show", "NAME", "uz", shows,
+              "what an image of --picture shows; uz: the displacement along the force; residual: "
+              "that of the last step, in z, over |f|"),
 };
 
 static bool from_file(const gfnn_config_t *config)
@@ -258,6 +262,17 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
+static void check_show(const rt_run_t *run)
+{
+    const gfnn_config_t *config = run->config;
+    const char *path = run->opt.picture;
+    if (config->show != GFNN_SHOW_UZ &&
+        !(path && (rt_image_ends_with(path, ".ppm") || rt_image_ends_with(path, ".png"))))
+        rt_refuse(RT_USAGE,
+                  "--show %s: what an image shows; name one with --picture FILE.png or FILE.ppm",
+                  shows[config->show]);
+}
+
 static void check_receivers(const rt_run_t *run)
 {
     const gfnn_config_t *config = run->config;
@@ -310,6 +325,7 @@ static void configure(rt_run_t *run)
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
     check_receivers(run);
+    check_show(run);
     place_ranks(config);
 }
 

@@ -53,6 +53,7 @@ typedef enum {
 /* Precision of r for the predictor. */
 typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
 typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
+typedef enum { GFNN_SHOW_UZ, GFNN_SHOW_RESIDUAL } gfnn_show_t;
 
 typedef struct {
     const char *model;      /* "head", "uniform", or a voxel file */
@@ -62,7 +63,7 @@ typedef struct {
     double ds, dt;          /* m, s */
     double vp, rho;         /* m/s, kg/m^3 */
     double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
-    int faces, precond, coef, precision, source;
+    int faces, precond, coef, precision, source, show;
     int64_t kernels;     /* M of gfm */
     int64_t degree;      /* of cheb */
     int64_t smooth;      /* Jacobi sweeps before and after the predictor: 0 or 1 */

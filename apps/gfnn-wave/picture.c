@@ -1,10 +1,11 @@
 /*
- * picture.c - --picture: u and the materials of all nodes for ParaView, or an image of |u| in the
- * plane of the source (y), laid over the tissues in grey, with scales: x and z in mm, |u| in m.
+ * picture.c - --picture: u and the materials of all nodes for ParaView, or an image of the
+ * plane of the source (y): uz, the displacement along the force, or the residual there (--show),
+ * with the outlines of the tissues and scales.
  *
  * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 receives the
- * layers of one rank after the other and puts their rows there. For an image every rank computes
- * its own pixels, and the picture takes the largest value of each pixel.
+ * layers of one rank after the other and puts their rows there. For an image every rank has its own
+ * nodes, and the picture takes the largest value of each.
  *
  * Rank 0 writes. If it fails, it still takes part in everything collective and prints one line at
  * the end. The file is written whole or not at all.
@@ -23,7 +24,7 @@ const char *gfnn_picture_why_not(const char *path)
         return NULL;
     return rt_image_why_not(path,
                             "the name must end in .vti (u and the materials, for ParaView), in "
-                            ".ppm or .png (an image of |u| in the plane of the source), or in "
+                            ".ppm or .png (an image of the plane of the source), or in "
                             ".csv (u at --receivers over time)");
 }
 
@@ -132,8 +133,8 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const char *path
 /* --- the plane of the source, one value per node --- */
 
 typedef struct {
-    int64_t n[2];      /* nodes along x and z */
-    double *u, *shade; /* [z][x]: |u|, and Vs of the material, m/s; -1: not on this rank */
+    int64_t n[2];   /* nodes along x and z */
+    double *u, *id; /* [z][x]: what is shown, and the material; -INFINITY, -1: not on this rank */
 } slice_t;
 
 static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
@@ -144,49 +145,33 @@ static void take_slice(const gfnn_problem_t *p, const double *u, slice_t *s)
         return;
     for (int64_t k = 0; k < g->n[2]; k++)
         for (int64_t i = 0; i < g->n[0]; i++) {
-            const int64_t at = gfnn_at(g, i, j, k);
-            const int64_t pixel = (p->box.first[2] + k) * s->n[0] + p->box.first[0] + i;
-            double square = 0;
-            for (int c = 0; c < 3; c++)
-                square += u[c * g->plane + at] * u[c * g->plane + at];
-            if (square >= 0) /* never for NaN: such a pixel stays empty */
-                s->u[pixel] = sqrt(square);
-            s->shade[pixel] = p->model->materials.vs[material(p, i, j, k)];
+            const double value = u[2 * g->plane + gfnn_at(g, i, j, k)];
+            const int64_t node = (p->box.first[2] + k) * s->n[0] + p->box.first[0] + i;
+            s->u[node] = isnan(value) ? 0 : value;
+            s->id[node] = material(p, i, j, k);
         }
 }
 
-/* Returns |u| of the strongest colour: all but one in 200 nodes are below it. Next to the source
- * |u| is far above the rest. */
+/* Returns the size of the strongest colour: all but one in 200 nodes are below it. Next to the
+ * source |uz| is far above the rest. */
 static double top_of_scale(const slice_t *s)
 {
     const size_t n = (size_t)(s->n[0] * s->n[1]);
     double *value = RT_NEW(double, n, RT_HOST);
-    memcpy(value, s->u, n * sizeof *value);
+    for (size_t i = 0; i < n; i++)
+        value[i] = fabs(s->u[i]);
     const double top = rt_image_usual_most(value, n);
     RT_FREE(value, RT_HOST);
     return top;
 }
 
-/* Tissue is grey, lighter where it is stiffer; the wave runs from red to yellow and covers the grey
- * where it is strong. The root makes a wave of a tenth visible. */
-static void colour(double vs, double softest, double stiffest, double share, unsigned char rgb[3])
+/* The root makes a wave of a hundredth visible. */
+static void colour(double share, unsigned char rgb[3])
 {
-    static const double weak[3] = {178, 24, 43}, strong[3] = {253, 231, 80};
-    const double grey = 70 + 150 * (stiffest > softest ? (vs - softest) / (stiffest - softest) : 1);
-    const double root = sqrt(fmin(fmax(share, 0), 1)), cover = fmin(1, 1.6 * root);
-    for (int i = 0; i < 3; i++) {
-        const double wave = weak[i] + (strong[i] - weak[i]) * root * root;
-        rgb[i] = (unsigned char)(grey + (wave - grey) * cover + 0.5);
-    }
+    rt_image_colour(copysign(sqrt(fabs(share)), share), rgb);
 }
 
-/* The bar is painted over the grey of a tissue of middling stiffness. */
-static void bar_colour(double share, unsigned char rgb[3])
-{
-    colour(0.5, 0, 1, share, rgb);
-}
-
-/* Returns |u| between the nodes around a place of the slice, in nodes, by bilinear interpolation. */
+/* Returns the value between the nodes around a place of the slice, in nodes, by bilinear interpolation. */
 static double between(const slice_t *s, double x, double z)
 {
     const int64_t i = x < (double)(s->n[0] - 1) ? (int64_t)x : s->n[0] - 2;
@@ -196,53 +181,76 @@ static double between(const slice_t *s, double x, double z)
     return (1 - dz) * ((1 - dx) * low[0] + dx * low[1]) + dz * ((1 - dx) * high[0] + dx * high[1]);
 }
 
-/* Paints the slice with its scales. u is interpolated between nodes, but a tissue fills its elements:
- * it has an edge. */
-static rt_image_t paint(const slice_t *s, double ds)
+/* Paints the slice with its scales. Values are interpolated between nodes; where an element and the one
+ * to the right of it or above it are of two tissues, there is a line between them. */
+static rt_image_t paint(const slice_t *s, double ds, bool of_u)
 {
-    enum { LONG_SIDE = 640, RIGHT = 168, FOOT = 24 };
+    enum { LONG_SIDE = 640, RIGHT = 150, FOOT = 24, LINE = 90 };
     const double nodes[2] = {(double)(s->n[0] - 1), (double)(s->n[1] - 1)};
     const double pixels = fmax(1, floor(LONG_SIDE / fmax(nodes[0], nodes[1])));
     const int width = (int)(pixels * nodes[0]), height = (int)(pixels * nodes[1]);
     rt_image_t image = rt_image_new(width + RIGHT, height + FOOT, 255);
     const double top = top_of_scale(s);
-    double softest = INFINITY, stiffest = 0;
-    for (int64_t i = 0; i < s->n[0] * s->n[1]; i++) {
-        softest = fmin(softest, s->shade[i]);
-        stiffest = fmax(stiffest, s->shade[i]);
-    }
     for (int64_t at = 0; at < (int64_t)width * height; at++) {
         const int64_t column = at % width, row = at / width;
         const double x = ((double)column + 0.5) / pixels;
         const double z = nodes[1] - ((double)row + 0.5) / pixels;
-        const int64_t element = (int64_t)z * s->n[0] + (int64_t)x;
-        colour(s->shade[element], softest, stiffest, top > 0 ? between(s, x, z) / top : 0,
-               image.rgb + 3 * (row * image.width + column));
+        colour(top > 0 ? between(s, x, z) / top : 0, image.rgb + 3 * (row * image.width + column));
     }
+    for (int64_t k = 0; k < s->n[1] - 1; k++)
+        for (int64_t i = 0; i < s->n[0] - 1; i++) {
+            const double *id = s->id + k * s->n[0] + i;
+            const int size = (int)pixels, left = (int)i * size, over = height - (int)(k + 1) * size;
+            if (i < s->n[0] - 2 && id[0] != id[1])
+                rt_image_fill(&image, left + size - 1, over, 1, size, LINE);
+            if (k < s->n[1] - 2 && id[0] != id[s->n[0]])
+                rt_image_fill(&image, left, over, size, 1, LINE);
+        }
     rt_image_axes(&image, width, height, (double[]){0, 0},
                   (double[]){1e3 * ds * nodes[0], 1e3 * ds * nodes[1]}, "mm");
-    rt_image_bar(&image, width + 72, 24, height - 12, top, "m", bar_colour);
+    double factor = 1;
+    char name[16] = "rz";
+    if (of_u)
+        snprintf(name, sizeof name, "uz/%sm", rt_image_prefix(top, &factor));
+    rt_image_bar(&image, width + 72, 24, height - 12, factor * top, name, colour);
     return image;
 }
 
 static void draw_slice(const gfnn_problem_t *p, const double *u, const char *path)
 {
-    slice_t s = {{p->box.N[0], p->box.N[2]}, NULL, NULL};
-    const size_t pixels = (size_t)(s.n[0] * s.n[1]);
-    s.u = RT_NEW(double, pixels, RT_HOST);
-    s.shade = RT_NEW(double, pixels, RT_HOST);
-    for (size_t i = 0; i < pixels; i++)
-        s.u[i] = s.shade[i] = -1;
+    slice_t s = {.n = {p->box.N[0], p->box.N[2]}};
+    const size_t nodes = (size_t)(s.n[0] * s.n[1]);
+    s.u = RT_NEW(double, nodes, RT_HOST);
+    s.id = RT_NEW(double, nodes, RT_HOST);
+    for (size_t i = 0; i < nodes; i++) {
+        s.u[i] = -INFINITY;
+        s.id[i] = -1;
+    }
     take_slice(p, u, &s);
-    rt_comm_max(s.u, (int)pixels);
-    rt_comm_max(s.shade, (int)pixels);
+    rt_comm_max(s.u, (int)nodes);
+    rt_comm_max(s.id, (int)nodes);
     if (rt_comm_rank() == 0) {
-        rt_image_t image = paint(&s, p->config->ds);
+        rt_image_t image = paint(&s, p->config->ds, p->config->show == GFNN_SHOW_UZ);
         rt_image_write(&image, path);
         rt_image_free(&image);
     }
     RT_FREE(s.u, RT_HOST);
-    RT_FREE(s.shade, RT_HOST);
+    RT_FREE(s.id, RT_HOST);
+}
+
+/* Returns |x| over all ranks. */
+static double norm(const gfnn_box_t *box, const double *x)
+{
+    const gfnn_grid_t *g = &box->fine;
+    double square = 0;
+    for (int c = 0; c < 3; c++)
+        for (int64_t row = 0; row < g->n[1] * g->n[2]; row++) {
+            const int64_t at = c * g->plane + gfnn_at(g, 0, row % g->n[1], row / g->n[1]);
+            for (int64_t i = at; i < at + g->n[0]; i++)
+                square += x[i] * x[i];
+        }
+    rt_comm_sum(&square, 1);
+    return sqrt(square);
 }
 
 void gfnn_picture(const void *solver, const char *path)
@@ -256,10 +264,12 @@ void gfnn_picture(const void *solver, const char *path)
         gfnn_write_records(s, path);
         return;
     }
+    const bool residual = p->config->show == GFNN_SHOW_RESIDUAL;
     double *u = RT_NEW(double, values, RT_HOST);
-    rt_copy(u, RT_HOST, s->u, s->space, values * sizeof *u);
+    rt_copy(u, RT_HOST, residual ? s->r : s->u, s->space, values * sizeof *u);
+    const double scale = residual ? norm(&p->box, u) / s->residual : s->scale;
     for (size_t i = 0; i < values; i++)
-        u[i] /= s->scale;
+        u[i] /= scale;
     if (rt_image_ends_with(path, ".vti"))
         write_vti(p, u, path);
     else

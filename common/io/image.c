@@ -126,16 +126,17 @@ void rt_image_fill(rt_image_t *image, int left, int top, int width, int height, 
                 memset(pixel(image, x, y), grey, 3);
 }
 
-/* Letters have 3 x 5 dots of 2 x 2 pixels. There are only those that %.3g and the units need. */
+/* Letters have 3 x 5 dots of 2 x 2 pixels. There are only those that %.3g, names and units need. */
 void rt_image_text(rt_image_t *image, int left, int top, const char *text)
 {
-    static const char letters[] = "0123456789.+-e/msCp";
+    static const char letters[] = "0123456789.+-e/msCpunkzr";
     static const char dots[][16] = {
         "111101101101111", "010110010010111", "111001111100111", "111001111001111",
         "101101111001001", "111100111001111", "111100111101111", "111001010010010",
         "111101111101111", "111101111001111", "000000000000010", "000010111010000",
-        "000000111000000", "011101111100011", "001001010100100", "000111111101101",
-        "011100010001110", "011100100100011", "000111101111100"};
+        "000000111000000", "000111111100111", "001001010100100", "000111111101101",
+        "011100010001110", "011100100100011", "000111101111100", "000101101101111",
+        "000111101101101", "100101110110101", "000111001010111", "000111100100100"};
     for (; *text; text++, left += 8) {
         const char *found = strchr(letters, *text);
         for (int i = 0; found && i < 15; i++)
@@ -183,20 +184,44 @@ void rt_image_axes(rt_image_t *image, int width, int height, const double low[2]
     }
 }
 
-void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit,
+void rt_image_colour(double share, unsigned char rgb[3])
+{
+    static const double cold[3] = {33, 102, 172}, hot[3] = {178, 24, 43};
+    const double *end = share < 0 ? cold : hot;
+    const double strength = fmin(1, fabs(share));
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (unsigned char)(247 + (end[i] - 247) * strength + 0.5);
+}
+
+void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *name,
                   void (*colour)(double share, unsigned char rgb[3]))
 {
+    const int rows = bottom - 1 - top;
     for (int y = top; y < bottom; y++)
         for (int x = left; x < left + 16; x++)
             if (is_inside(image, x, y))
-                colour((double)(bottom - 1 - y) / (bottom - 1 - top), pixel(image, x, y));
-    const double step = most > 0 ? rt_image_step(most, 8) : 1;
-    for (int k = 0; k * step <= most * (1 + 1e-9); k++) {
-        const int y = bottom - 1 - (int)((bottom - 1 - top) * (most > 0 ? k * step / most : 0));
+                colour(1 - 2.0 * (y - top) / rows, pixel(image, x, y));
+    const double step = most > 0 ? rt_image_step(2 * most, 10) : 1;
+    const int marks = most > 0 ? (int)floor(most / step + 1e-9) : 0;
+    for (int k = -marks; k <= marks; k++) {
+        const double share = most > 0 ? k * step / most : 0;
+        const int y = top + (int)(rows * (1 - share) / 2 + 0.5);
         rt_image_fill(image, left + 16, y, 4, 1, 0);
         rt_image_number(image, left + 24, y - 5, k * step, "");
     }
-    rt_image_text(image, left, top - 20, unit);
+    rt_image_text(image, left, top - 20, name);
+}
+
+const char *rt_image_prefix(double most, double *factor)
+{
+    static const char prefix[][2] = {"p", "n", "u", "m", "", "k"};
+    int k = 0;
+    *factor = 1e12;
+    while (k < 5 && most * *factor >= 1000) {
+        *factor /= 1000;
+        k++;
+    }
+    return prefix[k];
 }
 
 /* ---- VTK's XML ---------------------------------------------------------------------------- */

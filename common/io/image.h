@@ -47,7 +47,7 @@ double rt_image_usual_most(double *value, size_t n);
 
 void rt_image_fill(rt_image_t *image, int left, int top, int width, int height, unsigned char grey);
 /* Draws black text from its upper left corner, 8 pixels per letter and 10 high. There are letters
- * for numbers, m, s and /; others stay blank. */
+ * for numbers, for the names and units of our scales; others stay blank. */
 void rt_image_text(rt_image_t *image, int left, int top, const char *text);
 /* Draws a number with three digits, and its unit. */
 void rt_image_number(rt_image_t *image, int left, int top, double value, const char *unit);
@@ -58,10 +58,16 @@ double rt_image_step(double extent, int most);
  * below it, 24 pixels high, and upwards at its right, about 60 wide. */
 void rt_image_axes(rt_image_t *image, int width, int height, const double low[2],
                    const double extent[2], const char *unit);
-/* Draws the colour scale: rows top .. bottom - 1 from `most` down to 0, 16 pixels wide, with marks
- * and numbers on the right and the unit above. colour() gives the colour of a share of `most`. */
-void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *unit,
+/* Gives the colour of a share from -1 to 1 of a scale with both signs: blue, white at 0, red. */
+void rt_image_colour(double share, unsigned char rgb[3]);
+/* Draws the colour scale from `most` in row top down to -most in row bottom - 1, 16 pixels wide,
+ * with marks and numbers on the right, and on top what is shown: a name, or "name/unit". colour()
+ * is rt_image_colour, or one that stretches its share first. */
+void rt_image_bar(rt_image_t *image, int left, int top, int bottom, double most, const char *name,
                   void (*colour)(double share, unsigned char rgb[3]));
+/* Returns the prefix of the unit (p, n, u, m or k, or none) in which `most` has one to three digits
+ * before the point, and sets *factor to what values are multiplied by. */
+const char *rt_image_prefix(double most, double *factor);
 
 /* --- VTK's XML: text, then arrays as raw bytes, each after its size (UInt64) --- */
 

@@ -180,7 +180,7 @@ static void test_usual_most(void)
 static void blue(double share, unsigned char rgb[3])
 {
     rgb[0] = rgb[1] = 40;
-    rgb[2] = (unsigned char)(200 * share + 0.5);
+    rgb[2] = (unsigned char)(100 + 100 * share + 0.5);
 }
 
 /* Catches axes that are upside down or not at their marks, and a unit that is missing. */
@@ -211,10 +211,10 @@ static void test_bar(void)
     rt_image_bar(&image, LEFT, TOP, BOTTOM, 4, "m/s", blue);
     rt_image_text(&text, LEFT, TOP - 20, "m/s");
     CHECK(memcmp(image.rgb, text.rgb, 3 * WIDTH * 14) == 0);
-    for (int k = 0; k <= 8; k++) { /* marks at 0, 0.5, .. 4: 12.5 rows each */
-        const int y = BOTTOM - 1 - 25 * k / 2;
+    for (int k = -4; k <= 4; k++) { /* marks at -4, -3, .. 4: 12.5 rows each */
+        const int y = TOP + (25 * (4 - k) + 1) / 2;
         unsigned char want[3];
-        blue(k / 8., want);
+        blue(k / 4., want);
         const unsigned char *rgb = image.rgb + 3 * (y * WIDTH + LEFT + 15);
         for (int c = 0; c < 3; c++)
             CHECK(abs(rgb[c] - want[c]) <= 8);
@@ -227,9 +227,33 @@ static void test_bar(void)
     rt_image_free(&image);
     image = rt_image_new(WIDTH, HEIGHT, 255);
     rt_image_bar(&image, LEFT, TOP, BOTTOM, 0, "", blue); /* one mark, at 0 */
-    CHECK(is_grey(&image, LEFT + 16, BOTTOM - 1, 0) && is_grey(&image, LEFT + 16, TOP, 255));
+    CHECK(is_grey(&image, LEFT + 16, (TOP + BOTTOM) / 2, 0) &&
+          is_grey(&image, LEFT + 16, TOP, 255));
     rt_image_free(&image);
     rt_image_free(&text);
+}
+
+/* Catches a scale whose ends are swapped, and a prefix of the wrong thousand. */
+static void test_scale(void)
+{
+    static const struct {
+        double most;
+        const char *prefix;
+        double shown;
+    } list[] = {{1.4e-6, "u", 1.4}, {0.5, "m", 500},     {20, "", 20},
+                {4e6, "k", 4e3},    {999e-12, "p", 999}, {0, "p", 0}};
+    unsigned char rgb[3];
+    rt_image_colour(-1, rgb);
+    CHECK(rgb[0] == 33 && rgb[2] == 172);
+    rt_image_colour(5, rgb);
+    CHECK(rgb[0] == 178 && rgb[2] == 43);
+    rt_image_colour(0, rgb);
+    CHECK(rgb[0] == 247 && rgb[1] == 247 && rgb[2] == 247);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        double factor;
+        CHECK_TEXT(rt_image_prefix(list[i].most, &factor), list[i].prefix);
+        CHECK(fabs(list[i].most * factor - list[i].shown) <= 1e-9 * list[i].shown);
+    }
 }
 
 /* --- VTK --- */
@@ -304,6 +328,7 @@ int main(void)
     test_usual_most();
     test_axes();
     test_bar();
+    test_scale();
     test_vtk();
     test_unwritable();
     CHECK(rt_mem_used(RT_HOST) == 0);

@@ -77,7 +77,7 @@ head -c 100 wave.vti | grep -q ImageData || fail "wave.vti is no VTK file"
 [ $(($(wc -c <wave.vti) - $(head -n 11 wave.vti | wc -c) - 1)) = $((960 * 13 + 2 * 8 + 28)) ] ||
     fail "wave.vti has $(wc -c <wave.vti) bytes"
 valid ppm "$gfnn" $cpu $small --rung solve-simd --picture wave.ppm
-[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 806 430 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
+[ "$(head -n 2 wave.ppm | tr '\n' ' ')" = "P6 788 430 " ] || fail "wave.ppm: $(head -n 2 wave.ppm)"
 valid csv "$gfnn" $cpu $small --rung solve-simd --steps 3 --receivers 0.001,0.002,0.003:0,0,0 --picture wave.csv
 [ "$(wc -l <wave.csv)" = 4 ] && head -n 1 wave.csv | grep -q '^time s,ux m at 0.001 0.002 0.003,.*,uz m at 0 0 0$' &&
     awk -F, 'NR > 1 && (NF != 7 || $1 < 1.99e-5 * (NR - 1) || $1 > 2.01e-5 * (NR - 1) || $4 == 0 || $7 == 0) { exit 1 }' wave.csv || fail "wave.csv: $(cat wave.csv)"
@@ -85,6 +85,9 @@ refused 2 "place some with --receivers" "$gfnn" $cpu --picture wave3.csv
 refused 2 "name the file of what they record" "$gfnn" $cpu --receivers 0,0,0
 refused 2 "--receivers 0,0: write places in m" "$gfnn" $cpu --receivers 0,0 --picture wave3.csv
 refused 2 "1 m is outside the box, which has 0 to 0.048 m in y" "$gfnn" $cpu --receivers 0,1,0 --picture wave3.csv
+valid residual "$gfnn" $cpu $small --rung solve-simd --show residual --picture residual.ppm
+[ "$(wc -c <residual.ppm)" = "$(wc -c <wave.ppm)" ] && ! cmp -s residual.ppm wave.ppm || fail "residual.ppm shows uz"
+refused 2 "name one with --picture FILE.png or FILE.ppm" "$gfnn" $cpu --show residual --picture wave.vti
 refused 2 "--picture wave.jpg" "$gfnn" $cpu --picture wave.jpg
 refused 2 "computes no wave" "$gfnn" $cpu --rung cpu-simd --picture wave2.ppm
 

@@ -169,16 +169,6 @@ typedef struct {
     double *near;         /* [height][width] */
 } panel_t;
 
-/* Blue below 0, white, red above. */
-static void colour(double share, unsigned char rgb[3])
-{
-    static const double cold[3] = {33, 102, 172}, hot[3] = {178, 24, 43};
-    const double *end = share < 0.5 ? cold : hot;
-    const double strength = fmin(1, fabs(2 * share - 1));
-    for (int i = 0; i < 3; i++)
-        rgb[i] = (unsigned char)(247 + (end[i] - 247) * strength + 0.5);
-}
-
 static void paint_triangle(const panel_t *p, const double *x[3], const double cp[3])
 {
     double at[3][2], box[2][2] = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
@@ -212,8 +202,8 @@ static void paint_triangle(const panel_t *p, const double *x[3], const double cp
             if (!inside || depth < *near)
                 continue;
             *near = depth;
-            colour(0.5 + value / p->most / 2,
-                   p->image->rgb + 3 * ((int64_t)(p->top + y) * p->image->width + c));
+            rt_image_colour(value / p->most,
+                            p->image->rgb + 3 * ((int64_t)(p->top + y) * p->image->width + c));
         }
 }
 
@@ -263,20 +253,6 @@ static double survey(const rt_mesh_t *mesh, const uint8_t *wall, const double *w
     return most > 0 ? most : 1;
 }
 
-static void paint_bar(rt_image_t *image, int left, int top, int bottom, double most)
-{
-    for (int y = top; y < bottom; y++)
-        for (int x = left; x < left + 16; x++)
-            colour((double)(bottom - 1 - y) / (bottom - 1 - top),
-                   image->rgb + 3 * ((int64_t)y * image->width + x));
-    for (int k = -2; k <= 2; k++) {
-        const int y = bottom - 1 - (bottom - 1 - top) * (k + 2) / 4;
-        rt_image_fill(image, left + 16, y, 4, 1, 0);
-        rt_image_number(image, left + 24, y - 5, k * most / 2, "");
-    }
-    rt_image_text(image, left, top - 20, "Cp");
-}
-
 static void draw(const mcpi_config_t *config, const rt_mesh_t *mesh, const double *w,
                  const char *path)
 {
@@ -315,7 +291,8 @@ static void draw(const mcpi_config_t *config, const rt_mesh_t *mesh, const doubl
         rt_image_axes(&part, WIDTH, height[k], panel.low,
                       (double[]){pixel * WIDTH, pixel * height[k]}, "m");
     }
-    paint_bar(&image, WIDTH + 72, 24, height[0] - 12 > 60 ? height[0] - 12 : 60, most);
+    rt_image_bar(&image, WIDTH + 72, 24, height[0] - 12 > 60 ? height[0] - 12 : 60, most, "Cp",
+                 rt_image_colour);
     rt_image_write(&image, path);
     rt_image_free(&image);
     RT_FREE(wall, RT_HOST);
