@@ -59,7 +59,6 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_operator \
 	tests/gfnn-wave/test_physics \
 	tests/gfnn-wave/test_predictor \
-	tests/gfnn-wave/test_reach \
 	tests/gfnn-wave/test_solve \
 	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights

@@ -55,6 +55,10 @@ static const rt_opt_t options[] = {
         "that picks a class (the paper's)"),
     RT_INT(CONFIG, kernels, "kernels", "M", "2", 1, GFNN_MAX_KERNELS,
            "for gfm: number of kernels; networks of 2, 4 and 8 are shipped"),
+    RT_INT(
+        CONFIG, reach, "reach", "ND", "3", GFNN_ND, GFNN_MAX_ND,
+        "for gf8 and gfm: nodes to each side that a kernel reads; networks of 3 are shipped, and "
+        "of 6 for gf8 and two kernels at 20 us; CUDA and OpenACC have 3 alone"),
     RT_INT(CONFIG, degree, "degree", "N", "7", 1, 64, "for cheb: degree of the polynomial"),
     RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
@@ -140,7 +144,8 @@ static void check_physics(const gfnn_config_t *config)
  * "Preconditioners" and "Measured"), or the one that options are given for. */
 static int fastest_precond(const rt_run_t *run)
 {
-    static const char *const of_networks[] = {"coef", "kernels", "smooth", "precision", "weights"};
+    static const char *const of_networks[] = {"coef",   "kernels",   "reach",
+                                              "smooth", "precision", "weights"};
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
         if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
@@ -164,7 +169,7 @@ static void check_ignored(const rt_run_t *run)
                           "a seed for --model head alone");
     rt_run_refuse_ignored(run, config->precond != GFNN_GFM, "kernels", "for --precond gfm alone");
     rt_run_refuse_ignored(run, config->precond != GFNN_CHEB, "degree", "for --precond cheb alone");
-    rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision",
+    rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision reach",
                           "for --precond gf8 and gfm alone");
     rt_run_refuse_ignored(run, config->damping == 0, "f1 f2",
                           "frequencies of --damping, which is 0");
@@ -359,6 +364,8 @@ static void describe(const rt_run_t *run, FILE *out)
         fprintf(out, " of degree %lld", (long long)config->degree);
     if (config->precond == GFNN_GFM)
         fprintf(out, " of %lld kernels", (long long)config->kernels);
+    if (gfnn_has_network(config) && config->reach != GFNN_ND)
+        fprintf(out, " of reach %lld", (long long)config->reach);
     if (gfnn_has_network(config))
         fprintf(out, ", coefficients %s, r in %s%s", coefs[config->coef],
                 precisions[config->precision], config->smooth ? ", Jacobi before and after" : "");

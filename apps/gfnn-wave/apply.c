@@ -139,7 +139,7 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
 {
     const gfnn_grid_t *wide = &s->problem->box.wide;
     const bool half = s->network.precision == GFNN_FP16;
-    const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, GFNN_ND,
+    const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, s->network.reach,
                              gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
     bring(s, &ghosts);
     gfnn_start(s, "predictor");

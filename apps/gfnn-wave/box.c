@@ -61,7 +61,7 @@ gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank)
         box.n[d] = gfnn_box_first(box.N[d], r[d], box.place[d] + 1) - box.first[d];
     }
     box.fine = gfnn_grid(box.n, 1);
-    box.wide = gfnn_grid(box.n, GFNN_HALO);
+    box.wide = gfnn_grid(box.n, config->reach + 1);
     box.bare = gfnn_grid(box.n, 0);
     return box;
 }
@@ -161,8 +161,7 @@ void gfnn_box_choose(gfnn_config_t *config, int ranks)
         parse(config, ranks);
     largest(config, config->n_ranks, n);
     /* rt_halo and kernels number the values of a component with 32 bits */
-    const double values =
-        ((double)n[0] + 10) * ((double)n[1] + 2 * GFNN_HALO) * ((double)n[2] + 2 * GFNN_HALO);
+    const double values = (double)gfnn_grid(n, config->reach + 1).plane;
     if (values > INT32_MAX)
         rt_refuse(
             RT_USAGE,

@@ -16,16 +16,16 @@ extern "C" {
 #endif
 
 enum {
-    GFNN_ND = 3,          /* reach of the predictor: nodes to each side */
-    GFNN_W = 7,           /* 2 ND + 1 */
+    GFNN_ND = 3,          /* the usual reach of the predictor: nodes to each side */
+    GFNN_W = 7,           /* of which 2 ND + 1 are a row of the stencil */
     GFNN_STENCIL = 343,   /* W^3 */
-    GFNN_PATCH = 6,       /* elements per side that the network looks at: 2 ND */
+    GFNN_MAX_ND = 6,      /* the largest reach; the least is ND */
+    GFNN_PATCH = 6,       /* elements per side that the network looks at, whatever the reach */
     GFNN_INPUTS = 216,    /* PATCH^3 */
     GFNN_MAX_KERNELS = 8, /* M */
     GFNN_MAX_COEF = 8,
     GFNN_MAX_IDS = 256,
-    GFNN_OUTSIDE = 255, /* id of an absent element */
-    GFNN_HALO = 4       /* of ids: a kernel about a node touches elements that far below it */
+    GFNN_OUTSIDE = 255 /* id of an absent element */
 };
 
 /* Streams of random data in addition to the verifier's: --seed plus one of these. */
@@ -65,6 +65,7 @@ typedef struct {
     double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
     int faces, precond, coef, precision, source, show;
     int64_t kernels;     /* M of gfm */
+    int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
     int64_t degree;      /* of cheb */
     int64_t smooth;      /* Jacobi sweeps before and after the predictor: 0 or 1 */
     const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
@@ -85,6 +86,13 @@ typedef struct {
 static inline bool gfnn_has_network(const gfnn_config_t *config)
 {
     return config->precond == GFNN_GF8 || config->precond == GFNN_GFM;
+}
+
+/* Returns the nodes of a stencil of this reach. */
+static inline int64_t gfnn_stencil(int64_t reach)
+{
+    const int64_t width = 2 * reach + 1;
+    return width * width * width;
 }
 
 /* Does the preconditioner take A in FP32, and so a second z? */
@@ -122,8 +130,9 @@ static inline int64_t gfnn_at(const gfnn_grid_t *g, int64_t i, int64_t j, int64_
     return g->origin + k * g->slab + j * g->pitch + i;
 }
 
-/* FP64 vectors have a halo of 1 (`fine`). FP32 and FP16 vectors and ids have a halo of 4 (`wide`),
- * of which vectors use 3. Coefficients have none (`bare`). */
+/* FP64 vectors have a halo of 1 (`fine`). FP32 and FP16 vectors and ids have a halo of reach + 1
+ * (`wide`): a kernel about a node touches elements that far below it. Vectors use `reach` of it.
+ * Coefficients have none (`bare`). */
 typedef struct {
     int64_t first[3], n[3]; /* own nodes: first .. first + n - 1 of the whole box */
     int64_t N[3], E[3];     /* nodes and elements of the whole box */
@@ -143,7 +152,7 @@ void gfnn_box_choose(gfnn_config_t *config, int ranks);
  * same on any number of ranks, and all others and those that mirror faces hold with 0. */
 void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
                    double *x);
-/* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or 3). RT_HALO_COPY brings all
+/* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or the reach). RT_HALO_COPY brings all
  * ghosts, edges and corners too, of periodic neighbours and of other ranks. Ghosts beyond a face
  * that is not periodic are never written: they are 0. The fields are those of gfnn_field. Returns
  * NULL if there is nothing to exchange. Collective. */

@@ -13,7 +13,7 @@ typedef struct {
 } run_t;
 
 /* Runs begin where the owner may change: at most at each ghost, and at the first own node. */
-enum { MOST_RUNS = 2 * GFNN_HALO + 3 };
+enum { MOST_RUNS = 2 * GFNN_MAX_ND + 3 };
 
 /* Lists the runs of positions -width .. n + width - 1 of box `there` that are nodes of `here`. */
 static int list_runs(const gfnn_box_t *here, const gfnn_box_t *there, int d, int width,

@@ -11,8 +11,11 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
         return "its operator has no FP32, which cheb and --smooth need";
     if (!gfnn_has_network(asked))
         return solve ? NULL : "it applies a network, and --precond has none; use gf8 or gfm";
-    if (!kernels->predictor[gfnn_precision_of(kernels, asked)])
+    const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, asked)];
+    if (!predictor)
         return rt_text(why, "it has no --precision %s",
                        asked->precision == GFNN_FP16 ? "fp16" : "fp32");
+    if (asked->reach != GFNN_ND && !predictor->any_reach)
+        return rt_text(why, "it is compiled for --reach %d", GFNN_ND);
     return NULL;
 }

@@ -81,25 +81,27 @@ typedef struct {
 /* The predictor's kernels and coefficients: what P is.
  *   gfm:  z_i(x) = sum_m c_m(x) sum_{s,j} K_m[i][j][s] r_j(x + s)
  *   gf8:  K_0[i][j] is G_ij, symmetric in i and j, and
- *         z_i(x) = sum_{s,j} G_ij(s) (a + b . s/3) r_j(x + s), with (a, b) = coefficients 0..3 for
- *         i = j and 4..7 for i != j   (s/3: each component of s in units of ND) */
+ *         z_i(x) = sum_{s,j} G_ij(s) (a + b . s/nd) r_j(x + s), with (a, b) = coefficients 0..3
+ *         for i = j and 4..7 for i != j   (s/nd: each component of s in units of the reach) */
 typedef struct {
     int form;       /* GFNN_GF8 or GFNN_GFM */
     int kernels;    /* 1 for gf8, else M */
     int coefs;      /* planes of c: 8 for gf8, else M */
-    const float *K; /* host [kernels][3 i][3 j][7 z][7 y][7 x] */
+    const float *K; /* host [kernels][3 i][3 j][W z][W y][W x], W = 2 nd + 1 */
     const float *c; /* [coefs][box->bare.plane], in the view's space */
     int precision;  /* of r: gfnn_precision_t */
+    int reach;      /* nd */
 } gfnn_network_t;
 
 /* z = P r for own nodes, in both forms. r is on `wide`, float or 16-bit float by
- * network->precision, with ghosts 3 deep up to date; z is float on `wide`. */
+ * network->precision, with ghosts nd deep up to date; z is float on `wide`. */
 typedef struct {
     void (*apply)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z);
     /* Lays out K in the order that the kernel reads; may be NULL. */
     void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+    bool any_reach; /* else GFNN_ND alone */
 } gfnn_predictor_t;
 
 /* Where the scalars of conjugate gradients are. */

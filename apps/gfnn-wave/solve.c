@@ -132,12 +132,13 @@ static void new_network(gfnn_solver_t *s)
         .coefs = weights->coefs,
         .K = weights->K,
         .c = s->space == RT_HOST ? p->coef : rt_clone(p->coef, values, sizeof(float), s->space),
-        .precision = gfnn_precision_of(s->kernels, p->config)};
+        .precision = gfnn_precision_of(s->kernels, p->config),
+        .reach = weights->reach};
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
     if (predictor->set_up)
         predictor->set_up(&s->view_net, &s->network);
     rt_halo_t **halo = s->network.precision == GFNN_FP16 ? &s->halo_low : &s->halo_wide3;
-    *halo = halo_new(s, &p->box.wide, GFNN_ND);
+    *halo = halo_new(s, &p->box.wide, weights->reach);
 }
 
 void gfnn_input(const gfnn_solver_t *s, double *x)

@@ -66,7 +66,7 @@ void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
         ghosts.nodes[d] = config->n_elements[d] * ghosts.boxes[d] + !ghosts.periodic;
     exchange(trace, "operator", &ghosts, sizeof(double), 2, 1);
     exchange(trace, "operator FP32", &ghosts, sizeof(float), 0, products32(config));
-    ghosts.width = GFNN_ND;
+    ghosts.width = (int)config->reach;
     exchange(trace, "predictor", &ghosts,
              config->precision == GFNN_FP16 ? sizeof(uint16_t) : sizeof(float), 0,
              gfnn_has_network(config));

@@ -84,8 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!w)
         return 0;
     expect(w->kernels >= 1 && w->kernels <= GFNN_MAX_KERNELS && w->coefs <= GFNN_MAX_COEF);
+    expect(w->reach >= GFNN_ND && w->reach <= GFNN_MAX_ND);
     expect(w->form == GFNN_GF8 ? w->kernels == 1 && w->coefs == 8 : w->coefs == w->kernels);
-    expect_finite(w->K, (int64_t)w->kernels * 9 * GFNN_STENCIL);
+    expect_finite(w->K, w->kernels * 9 * gfnn_stencil(w->reach));
     expect_network(&w->reg, w->coefs);
     expect_network(&w->cls, w->classes);
     expect_finite(w->centroid, (int64_t)w->classes * w->coefs);

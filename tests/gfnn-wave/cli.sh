@@ -114,6 +114,14 @@ refused 2 "--precond ilu: " "$gfnn" $cpu --precond ilu
 refused 2 "--faces open: " "$gfnn" $cpu --faces open
 refused 2 "--dt nan" "$gfnn" $cpu --dt nan
 refused 2 "gfm2-dt18us" "$gfnn" $cpu --precond gfm --dt 18e-6
+refused 2 "no gfm2-nd4-dt20us.gfnn ships" "$gfnn" $cpu --reach 4
+refused 2 "gfm2-dt20us.gfnn is for a reach = 3 nodes, and this run has 6 nodes" "$gfnn" $cpu --reach 6 \
+    --weights "$inputs/gfnn-wave/gfm2-dt20us.gfnn"
+refused 2 "--reach 7: out of range" "$gfnn" $cpu --reach 7
+refused 2 "--reach: for --precond gf8 and gfm alone" "$gfnn" $cpu --precond bj --reach 6
+for only in operator predictor; do
+    valid reach-$only "$gfnn" $cpu $small --precond gf8 --reach 6 --ladder --only $only
+done
 refused 2 "missing.gfnn" "$gfnn" $cpu --weights missing.gfnn
 echo "not a network" >bad.gfnn
 refused 2 "bad.gfnn" "$gfnn" $cpu --weights bad.gfnn

@@ -34,6 +34,8 @@ same_inputs "$gfnn" --device cpu --elements 14x12x10 --faces free
 # boxes of one's own choice; boxes thinner than the predictor's reach
 valid slabs $mpirun -n 4 "$gfnn" $run --ranks 1x1x4 --rung solve-simd
 valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve-simd
+# a halo that is deeper than the boxes
+valid reach $mpirun -n 4 "$gfnn" $run --precond gf8 --reach 6 --ranks 1x2x2 --elements 9x8x7 --rung solve-simd
 valid smooth $mpirun -n 2 "$gfnn" $run --smooth 1 --rung solve-simd
 valid plane $mpirun -n 2 "$gfnn" $run --elements 20x4x4 --model uniform --source plane --rung solve-simd
 valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \

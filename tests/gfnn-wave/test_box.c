@@ -39,7 +39,7 @@ static void check_grid(const int64_t n[3], int64_t halo)
 static void test_grids(void)
 {
     for (int64_t n = 1; n <= 9; n++)
-        for (int64_t halo = 0; halo <= GFNN_HALO; halo++) {
+        for (int64_t halo = 0; halo <= GFNN_MAX_ND + 1; halo++) {
             check_grid((const int64_t[]){n, 5, 3}, halo);
             check_grid((const int64_t[]){7, n, 10 - n}, halo);
         }
@@ -65,7 +65,7 @@ static void check_boxes(const gfnn_config_t *config, int ranks)
             least[d] = box.n[d] < least[d] ? box.n[d] : least[d];
             most[d] = box.n[d] > most[d] ? box.n[d] : most[d];
         }
-        CHECK(box.fine.halo == 1 && box.wide.halo == GFNN_HALO && box.bare.halo == 0);
+        CHECK(box.fine.halo == 1 && box.wide.halo == GFNN_ND + 1 && box.bare.halo == 0);
         CHECK(memcmp(box.n, box.wide.n, sizeof box.n) == 0);
         CHECK(rank == box.place[0] + box.ranks[0] * (box.place[1] + box.ranks[1] * box.place[2]));
         for (int64_t k = box.first[2]; k < box.first[2] + box.n[2]; k++)

@@ -17,6 +17,7 @@
 static const gfnn_kernels_t *const rungs[] = {&gfnn_net_reference, &gfnn_net_simd};
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 static const float mark = -77;
+static int nd = GFNN_ND; /* of the cases that follow */
 
 typedef struct {
     gfnn_box_t box;
@@ -48,18 +49,19 @@ static int64_t wide_at(const case_t *t, int l, int64_t i, int64_t j, int64_t k)
 
 static float *kernel(case_t *t, int m, int i, int j, int x, int y, int z)
 {
-    return &t->K[(((m * 3 + i) * 3 + j) * GFNN_W + z + GFNN_ND) * GFNN_W * GFNN_W +
-                 (y + GFNN_ND) * GFNN_W + x + GFNN_ND];
+    const int width = 2 * nd + 1;
+    return &t->K[(((m * 3 + i) * 3 + j) * width + z + nd) * width * width + (y + nd) * width + x +
+                 nd];
 }
 
 static void make(case_t *t, int form, int kernels, const int64_t n[3])
 {
     *t = (case_t){.box = {.n = {n[0], n[1], n[2]},
                           .fine = gfnn_grid(n, 1),
-                          .wide = gfnn_grid(n, GFNN_HALO),
+                          .wide = gfnn_grid(n, nd + 1),
                           .bare = gfnn_grid(n, 0)}};
     const int coefs = form == GFNN_GF8 ? 8 : kernels;
-    const size_t K = (size_t)kernels * 9 * GFNN_STENCIL;
+    const size_t K = (size_t)(kernels * 9 * gfnn_stencil(nd));
     const size_t c = (size_t)coefs * (size_t)t->box.bare.plane;
     t->values = 3 * (size_t)t->box.wide.plane;
     t->K = RT_NEW(float, K, RT_HOST);
@@ -68,9 +70,9 @@ static void make(case_t *t, int form, int kernels, const int64_t n[3])
     t->r = RT_NEW(double, t->values, RT_HOST);
     for (size_t q = 0; q < K; q++)
         t->K[q] = (float)rt_random(q, 1);
-    for (int z = -3; form == GFNN_GF8 && z <= 3; z++)
-        for (int y = -3; y <= 3; y++)
-            for (int x = -3; x <= 3; x++)
+    for (int z = -nd; form == GFNN_GF8 && z <= nd; z++)
+        for (int y = -nd; y <= nd; y++)
+            for (int x = -nd; x <= nd; x++)
                 for (int i = 0; i < 3; i++)
                     for (int j = 0; j < i; j++)
                         *kernel(t, 0, i, j, x, y, z) = *kernel(t, 0, j, i, x, y, z);
@@ -79,9 +81,9 @@ static void make(case_t *t, int form, int kernels, const int64_t n[3])
     for (size_t q = 0; q < t->values; q++)
         t->r[q] = NAN;
     for (int l = 0; l < 3; l++)
-        FOR_NODES(t, GFNN_ND)
+        FOR_NODES(t, nd)
     t->r[wide_at(t, l, i, j, k)] = rt_random((uint64_t)wide_at(t, l, i, j, k), 3);
-    t->network = (gfnn_network_t){form, kernels, coefs, t->K, t->c, GFNN_FP32};
+    t->network = (gfnn_network_t){form, kernels, coefs, t->K, t->c, GFNN_FP32, nd};
 }
 
 static void destroy(case_t *t)
@@ -134,19 +136,19 @@ static double wanted(case_t *t, bool absolute, int l, int64_t i, int64_t j, int6
         c[q] = (double)t->c[q * t->box.bare.plane + gfnn_at(&t->box.bare, i, j, k)];
     for (int m = 0; m < t->network.kernels; m++)
         for (int g = 0; g < 3; g++)
-            for (int z = -3; z <= 3; z++)
-                for (int y = -3; y <= 3; y++)
-                    for (int x = -3; x <= 3; x++) {
+            for (int z = -nd; z <= nd; z++)
+                for (int y = -nd; y <= nd; y++)
+                    for (int x = -nd; x <= nd; x++) {
                         const double *d = c + (g == l ? 0 : 4);
                         const double Kr = (double)*kernel(t, m, l, g, x, y, z) *
                                           t->r[wide_at(t, g, i + x, j + y, k + z)];
                         if (t->network.form == GFNN_GFM)
                             sum += absolute ? fabs(c[m] * Kr) : c[m] * Kr;
                         else if (absolute)
-                            sum += fabs(Kr) * (fabs(d[0]) + fabs(d[1] * x / 3.) +
-                                               fabs(d[2] * y / 3.) + fabs(d[3] * z / 3.));
+                            sum += fabs(Kr) * (fabs(d[0]) + fabs(d[1] * x / nd) +
+                                               fabs(d[2] * y / nd) + fabs(d[3] * z / nd));
                         else
-                            sum += Kr * (d[0] + (d[1] * x + d[2] * y + d[3] * z) / 3.);
+                            sum += Kr * (d[0] + (d[1] * x + d[2] * y + d[3] * z) / nd);
                     }
     return sum;
 }
@@ -157,7 +159,7 @@ static double error_of(case_t *t)
     double most = 0, error = 0;
     bool kept = true;
     for (int l = 0; l < 3; l++)
-        FOR_NODES(t, GFNN_HALO)
+        FOR_NODES(t, nd + 1)
         {
             const float z = t->z[wide_at(t, l, i, j, k)];
             if (!is_inside(t, i, j, k, 0)) {
@@ -210,13 +212,13 @@ static void single_tap(int form, int kernels, int m, int i, int j, const int s[3
 {
     case_t t;
     make(&t, form, kernels, (int64_t[]){21, 3, 4});
-    memset(t.K, 0, (size_t)kernels * 9 * GFNN_STENCIL * sizeof *t.K);
+    memset(t.K, 0, (size_t)(kernels * 9 * gfnn_stencil(nd)) * sizeof *t.K);
     for (int64_t q = 0; q < t.network.coefs * t.box.bare.plane; q++)
         t.c[q] = 1; /* gf8: a = 1, b = (1, 1, 1) */
     *kernel(&t, m, i, j, s[0], s[1], s[2]) = 1;
     if (form == GFNN_GF8)
         *kernel(&t, m, j, i, s[0], s[1], s[2]) = 1;
-    const double factor = form == GFNN_GF8 ? 1 + (s[0] + s[1] + s[2]) / 3. : 1;
+    const double factor = form == GFNN_GF8 ? 1 + (s[0] + s[1] + s[2]) / (double)nd : 1;
     const double tolerance = form == GFNN_GF8 ? 1e-6 : 0;
     for (int g = 0; g < RUNGS; g++) {
         apply(&t, rungs[g], GFNN_FP32);
@@ -238,7 +240,7 @@ static void uniform_case(void)
     for (int64_t q = 0; q < 2 * t.box.bare.plane; q++)
         t.c[q] = q < t.box.bare.plane;
     for (int l = 0; l < 3; l++)
-        FOR_NODES(&t, GFNN_ND)
+        FOR_NODES(&t, nd)
     t.r[wide_at(&t, l, i, j, k)] = 1 + l;
     for (int g = 0; g < RUNGS; g++) {
         apply(&t, rungs[g], GFNN_FP32);
@@ -336,6 +338,15 @@ int main(void)
     random_case(GFNN_GF8, 1, 5, 3, 4);
     random_case(GFNN_GF8, 1, 53, 4, 3);
     random_case(GFNN_GF8, 1, 64, 3, 3);
+    for (nd = GFNN_ND + 1; nd <= GFNN_MAX_ND; nd++) {
+        random_case(GFNN_GFM, 1, 3, 2, 3);
+        random_case(GFNN_GFM, 3, 17, 2, 3);
+        random_case(GFNN_GF8, 1, 21, 3, 2);
+        single_tap(GFNN_GFM, 2, 1, 0, 2, (const int[]){nd, 1 - nd, -nd});
+        single_tap(GFNN_GF8, 1, 0, 1, 2, (const int[]){-nd, nd, nd - 1});
+        absolute(GFNN_GF8, 1);
+    }
+    nd = GFNN_ND;
     for (int q = 0; q < (int)(sizeof taps / sizeof *taps); q++) {
         single_tap(GFNN_GFM, 1, 0, q % 3, (q + q / 3) % 3, taps[q]);
         single_tap(GFNN_GFM, 8, q % 8, (q + 1) % 3, q % 3, taps[q]);

@@ -11,7 +11,7 @@
 #include "apps/gfnn-wave/input/input.h"
 #include "tests/common/check.h"
 
-enum { MOST = 1 << 17, HIDDEN = 5, CLASSES = 4 };
+enum { MOST = 1 << 18, HIDDEN = 5, CLASSES = 4 };
 static char inputs[] = "/tmp/test_weights.XXXXXX", folder[40];
 static char path[64]; /* of the file under test */
 static char why[512];
@@ -21,7 +21,7 @@ static char why[512];
 typedef struct {
     unsigned char data[MOST];
     size_t size;
-    int form, M, coefs;
+    int form, M, coefs, reach;
     /* where things begin */
     size_t physics, K, mean, L, reg, cls, centroid;
 } file_t;
@@ -90,14 +90,21 @@ static void write_file(const file_t *f, size_t size)
 
 /* Makes a file, gf8 if M is 0. Both networks have the widths 216, HIDDEN, outputs; the
  * classifier may have another HIDDEN. */
-static void make(file_t *f, int M, int cls_layers)
+static void make_reach(file_t *f, int M, int cls_layers, int reach)
 {
     static const double physics[] = {200, 1e-3, 2e-5, 1000, 1e-3, 500, 5000, 50, 120};
     const bool gf8 = M == 0;
-    *f = (file_t){.form = gf8 ? GFNN_GF8 : GFNN_GFM, .M = gf8 ? 1 : M, .coefs = gf8 ? 8 : M};
-    const uint32_t n[] = {
-        1,      3, (uint32_t)f->form, (uint32_t)f->M, (uint32_t)f->coefs, 2, (uint32_t)cls_layers,
-        CLASSES};
+    *f = (file_t){
+        .form = gf8 ? GFNN_GF8 : GFNN_GFM, .M = gf8 ? 1 : M, .coefs = gf8 ? 8 : M, .reach = reach};
+    const size_t taps = (size_t)gfnn_stencil(reach);
+    const uint32_t n[] = {1,
+                          (uint32_t)reach,
+                          (uint32_t)f->form,
+                          (uint32_t)f->M,
+                          (uint32_t)f->coefs,
+                          2,
+                          (uint32_t)cls_layers,
+                          CLASSES};
     memcpy(f->data, "GFNN", 4);
     f->size = 4;
     for (int k = 0; k < 8; k++)
@@ -109,11 +116,11 @@ static void make(file_t *f, int M, int cls_layers)
     for (int k = 0; k < 9; k++)
         put_double(f, physics[k]);
     f->K = f->size;
-    put_randoms(f, f->M * 9 * GFNN_STENCIL, 1);
+    put_randoms(f, f->M * 9 * (int)taps, 1);
     for (size_t i = 0; gf8 && i < 3; i++)
         for (size_t j = 0; j < i; j++)
-            memcpy(f->data + f->K + (3 * i + j) * GFNN_STENCIL * 4,
-                   f->data + f->K + (3 * j + i) * GFNN_STENCIL * 4, GFNN_STENCIL * 4);
+            memcpy(f->data + f->K + (3 * i + j) * taps * 4, f->data + f->K + (3 * j + i) * taps * 4,
+                   taps * 4);
     f->mean = f->size;
     for (int i = 0; i < f->coefs; i++)
         put_double(f, rt_random((uint64_t)i, 5));
@@ -132,6 +139,11 @@ static void make(file_t *f, int M, int cls_layers)
     put_randoms(f, CLASSES * f->coefs, 1);
     f->size += 4;
     put_crc(f);
+}
+
+static void make(file_t *f, int M, int cls_layers)
+{
+    make_reach(f, M, cls_layers, GFNN_ND);
 }
 
 static gfnn_weights_t *read_file(const file_t *f, size_t size)
@@ -174,17 +186,18 @@ static bool same_floats(const file_t *f, size_t at, const float *values, int n)
     return same;
 }
 
-static void test_good(int M, int cls_layers)
+static void test_good(int M, int cls_layers, int reach)
 {
     static file_t f;
-    make(&f, M, cls_layers);
+    make_reach(&f, M, cls_layers, reach);
     gfnn_weights_t *w = need(&f);
     const int n = f.coefs;
     CHECK(why[0] == '\0');
-    CHECK(w->form == f.form && w->kernels == f.M && w->coefs == n && w->classes == CLASSES);
+    CHECK(w->form == f.form && w->kernels == f.M && w->coefs == n && w->classes == CLASSES &&
+          w->reach == reach);
     CHECK(w->vp == 200 && w->ds == 1e-3 && w->dt == 2e-5 && w->rho == 1000 && w->damping == 1e-3 &&
           w->f1 == 500 && w->f2 == 5000 && w->vs_min == 50 && w->vs_max == 120);
-    CHECK(same_floats(&f, f.K, w->K, f.M * 9 * GFNN_STENCIL));
+    CHECK(same_floats(&f, f.K, w->K, f.M * 9 * (int)gfnn_stencil(reach)));
     CHECK(w->mean[n - 1] == rt_random((uint64_t)(n - 1), 5) && w->whiten[n - 1][n - 1] == 0.5 + n);
     CHECK(n < 2 || (w->whiten[n - 1][0] == rt_random((uint64_t)(8 * (n - 1)), 6) &&
                     w->whiten[0][n - 1] == 0));
@@ -270,7 +283,9 @@ static void test_messages(void)
     make(&f, 2, 2);
     wrong_u32(2, 0, 0x12345678, "no file of tools/train-gfnn");
     wrong_u32(2, 4, 2, "version 2: must be 1");
-    wrong_u32(2, 8, 4, "reach 4: must be 3");
+    wrong_u32(2, 8, 2, "reach 2: must be 3 to 6");
+    wrong_u32(2, 8, 7, "reach 7: must be 3 to 6");
+    wrong_u32(2, 8, 4, "bytes, but its sizes make");
     wrong_u32(2, 12, 5, "form 5: must be 3 to 4");
     wrong_u32(2, 16, 9, "kernels 9: must be 1 to 8");
     wrong_u32(2, 16, 0, "kernels 0: must be 1 to 8");
@@ -313,6 +328,7 @@ static void test_match(void)
     gfnn_weights_t *w = need(&f);
     const gfnn_config_t good = {.precond = GFNN_GFM,
                                 .kernels = 2,
+                                .reach = 3,
                                 .ds = 1e-3,
                                 .dt = 2e-5,
                                 .vp = 200,
@@ -333,6 +349,7 @@ static void test_match(void)
     CHECK_DIES(RT_USAGE, text, { gfnn_weights_match(w, &c, &materials, "w"); })
     REFUSED("w is for --precond gfm, and this run has gf8: train another", c.precond = GFNN_GF8);
     REFUSED("w is for M = 2 kernels, and this run has 4 kernels", c.kernels = 4);
+    REFUSED("w is for a reach = 3 nodes, and this run has 6 nodes", c.reach = 6);
     REFUSED("w is for ds = 0.001 m, and this run has 0.002 m", c.ds = 2e-3);
     REFUSED("w is for dt = 2e-05 s, and this run has 1.5e-05 s", c.dt = 1.5e-5);
     REFUSED("w is for Vp = 200 m/s, and this run has 250 m/s: train", c.vp = 250);
@@ -355,7 +372,8 @@ static void touch(const char *name)
 static void test_path(void)
 {
     char got[128], want[128], small[8];
-    gfnn_config_t c = {.precond = GFNN_GFM, .kernels = 2, .dt = 2e-5, .weights = "a/b.gfnn"};
+    gfnn_config_t c = {
+        .precond = GFNN_GFM, .kernels = 2, .reach = 3, .dt = 2e-5, .weights = "a/b.gfnn"};
     gfnn_weights_path(&c, got, sizeof got);
     CHECK_TEXT(got, "a/b.gfnn");
     CHECK_DIES(RT_USAGE, "longer than 7 bytes", { gfnn_weights_path(&c, small, sizeof small); });
@@ -365,6 +383,10 @@ static void test_path(void)
     snprintf(want, sizeof want, "%s/gfm2-dt20us.gfnn", folder);
     gfnn_weights_path(&c, got, sizeof got);
     CHECK_TEXT(got, want);
+    c.reach = 5;
+    CHECK_DIES(RT_USAGE, "no gfm2-nd5-dt20us.gfnn ships",
+               { gfnn_weights_path(&c, got, sizeof got); });
+    c.reach = 3;
     c.dt = 1.7e-5;
     CHECK_DIES(RT_USAGE, "no gfm2-dt17us.gfnn ships", { gfnn_weights_path(&c, got, sizeof got); });
     CHECK_DIES(RT_USAGE, "but gfm2-dt15us.gfnn, gfm2-dt20us.gfnn (looked in /tmp",
@@ -390,11 +412,10 @@ typedef struct {
     float *c;
 } place_t;
 
-static void place_new(place_t *p, const int64_t n[3])
+static void place_new(place_t *p, const int64_t n[3], int reach)
 {
-    *p = (place_t){.box = {.n = {n[0], n[1], n[2]},
-                           .wide = gfnn_grid(n, GFNN_ND + 1),
-                           .bare = gfnn_grid(n, 0)}};
+    *p = (place_t){
+        .box = {.n = {n[0], n[1], n[2]}, .wide = gfnn_grid(n, reach + 1), .bare = gfnn_grid(n, 0)}};
     gfnn_materials_t *m = &p->model.materials;
     m->ids = 3;
     for (int id = 0; id < 3; id++) {
@@ -427,7 +448,7 @@ static float c_at(const place_t *p, int q, int64_t i, int64_t j, int64_t k)
  * beyond the last layer in z perhaps absent ones. */
 static void fill(place_t *p, bool outside)
 {
-    const int64_t *n = p->box.n, b = GFNN_ND + 1;
+    const int64_t *n = p->box.n, b = p->box.wide.halo;
     for (int64_t k = -b; k < n[2] + b; k++)
         for (int64_t j = -b; j < n[1] + b; j++)
             for (int64_t i = -b; i < n[0] + b; i++) {
@@ -499,7 +520,7 @@ static void test_infer(int M, int cls_layers)
     place_t p;
     make(&f, M, cls_layers);
     gfnn_weights_t *w = need(&f);
-    place_new(&p, (int64_t[]){17, 5, 6});
+    place_new(&p, (int64_t[]){17, 5, 6}, GFNN_ND);
     for (int run = 0; run < 4; run++) {
         const int coef = run % 2 ? GFNN_COEF_NN_CLASS : GFNN_COEF_NN_REG;
         double error = 0, want[GFNN_MAX_COEF];
@@ -535,7 +556,7 @@ static void test_ties(void)
     }
     put_crc(&f);
     gfnn_weights_t *w = need(&f);
-    place_new(&p, (int64_t[]){12, 3, 3});
+    place_new(&p, (int64_t[]){12, 3, 3}, GFNN_ND);
     fill(&p, false);
     gfnn_infer(w, GFNN_COEF_NN_CLASS, &p.box, &p.model, p.c);
     const double want = w->mean[0] + (double)w->centroid[1] / w->whiten[0][0];
@@ -552,11 +573,12 @@ static const gfnn_form_t form = {1, 400, 0.01};
 /* Returns field p of row l about a node, on a whole periodic box: the value of component j. */
 static double field(const gfnn_weights_t *w, int l, int p, int j, int x, int y, int z)
 {
-    const int s = ((z + 3) * 7 + y + 3) * 7 + x + 3;
+    const int nd = w->reach, width = 2 * nd + 1, taps = width * width * width;
+    const int s = ((z + nd) * width + y + nd) * width + x + nd;
     if (w->form == GFNN_GFM)
-        return (double)w->K[((p * 3 + l) * 3 + j) * GFNN_STENCIL + s];
-    const double factor[] = {1, x / 3., y / 3., z / 3.};
-    return (l == j) == (p < 4) ? factor[p % 4] * (double)w->K[(l * 3 + j) * GFNN_STENCIL + s] : 0;
+        return (double)w->K[((p * 3 + l) * 3 + j) * taps + s];
+    const double factor[] = {1, (double)x / nd, (double)y / nd, (double)z / nd};
+    return (l == j) == (p < 4) ? factor[p % 4] * (double)w->K[(l * 3 + j) * taps + s] : 0;
 }
 
 /* y += A x over all elements of the box; nodes are numbered without ghosts, three values each. */
@@ -591,6 +613,7 @@ static void assemble(const place_t *p, const double *x, double *y)
 static double gradient(const gfnn_weights_t *w, const place_t *p, const int64_t node[3])
 {
     const int64_t *n = p->box.n;
+    const int width = 2 * w->reach + 1;
     const size_t values = 3 * (size_t)(n[0] * n[1] * n[2]);
     double *B[GFNN_MAX_COEF], *AB = RT_NEW(double, values, RT_HOST);
     double sum[GFNN_MAX_COEF] = {0}, size[GFNN_MAX_COEF] = {0}, most = 0;
@@ -599,8 +622,9 @@ static double gradient(const gfnn_weights_t *w, const place_t *p, const int64_t 
     for (int l = 0; l < 3; l++) {
         for (int q = 0; q < w->coefs; q++) {
             memset(B[q], 0, values * sizeof **B);
-            for (int s = 0; s < GFNN_STENCIL; s++) {
-                const int x = s % 7 - 3, y = s / 7 % 7 - 3, z = s / 49 - 3;
+            for (int s = 0; s < width * width * width; s++) {
+                const int x = s % width - w->reach, y = s / width % width - w->reach;
+                const int z = s / width / width - w->reach;
                 const int64_t i = (node[0] + x + n[0]) % n[0], j = (node[1] + y + n[1]) % n[1];
                 const int64_t at = ((node[2] + z + n[2]) % n[2] * n[1] + j) * n[0] + i;
                 for (int g = 0; g < 3; g++)
@@ -629,14 +653,15 @@ static double gradient(const gfnn_weights_t *w, const place_t *p, const int64_t 
     return most;
 }
 
-static void test_fit(int M)
+static void test_fit(int M, int reach)
 {
+    const int64_t edge = 2 * reach + 3; /* no field meets itself */
     static const int64_t nodes[][3] = {{0, 0, 0}, {3, 8, 1}, {16, 4, 4}, {9, 2, 8}};
     static file_t f;
     place_t p;
-    make(&f, M, 2);
+    make_reach(&f, M, 2, reach);
     gfnn_weights_t *w = need(&f);
-    place_new(&p, (int64_t[]){19, 9, 9});
+    place_new(&p, (int64_t[]){19, edge, edge}, reach);
     for (int run = 0; run < 2; run++) {
         fill(&p, run == 1);
         gfnn_fit(w, &form, &p.box, &p.model, p.c);
@@ -691,9 +716,11 @@ int main(void)
     mkdir(folder, 0700);
     snprintf(path, sizeof path, "%s/w.gfnn", folder);
     CHECK(crc_of((const unsigned char *)"123456789", 9) == 0xcbf43926u);
-    test_good(2, 2);
-    test_good(8, 1);
-    test_good(0, 4);
+    test_good(2, 2, 3);
+    test_good(8, 1, 3);
+    test_good(0, 4, 3);
+    test_good(2, 1, 6);
+    test_good(0, 2, 4);
     test_broken();
     test_messages();
     test_match();
@@ -701,9 +728,11 @@ int main(void)
     test_infer(2, 2);
     test_infer(0, 3);
     test_ties();
-    test_fit(1);
-    test_fit(3);
-    test_fit(0);
+    test_fit(1, 3);
+    test_fit(3, 3);
+    test_fit(0, 3);
+    test_fit(2, 6);
+    test_fit(0, 4);
     test_alike();
     remove(path);
     rmdir(folder);

@@ -12,11 +12,12 @@ for p in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
 done
 [ -n "$python" ] || { torch=0; python=$(command -v python3) || skip "no python3"; }
 
-# read.py FILE FORM DT: the structure by the README's table, with nothing of the writer's. Without NumPy the
+# read.py FILE FORM ND DT: the structure by the README's table, with nothing of the writer's. Without NumPy the
 # sizes, the header and the CRC; with it what the numbers mean.
 cat >read.py <<'END'
 import struct, sys, zlib
-path, form, dt = sys.argv[1], sys.argv[2], float(sys.argv[3])
+path, form, nd, dt = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+side = 2 * nd + 1
 data = open(path, 'rb').read()
 at = 0
 
@@ -30,17 +31,17 @@ def check(right, text):
     if not right:
         sys.exit(f'{path}: {text}')
 
-check(len(data) < 250000, f'{len(data)} bytes')
+check(len(data) < 300000, f'{len(data)} bytes')
 check(zlib.crc32(data[:-4]) == struct.unpack('<I', data[-4:])[0], 'CRC')
 check(data[:4] == b'GFNN', 'magic')
 at = 4
 M, coefs = (1, 8) if form == 'gf8' else (int(form[3:]),) * 2
 header = take('I', 8)
-check(header == (1, 3, 3 if form == 'gf8' else 4, M, coefs, 2, 2, 16), f'header {header}')
+check(header == (1, nd, 3 if form == 'gf8' else 4, M, coefs, 2, 2, 16), f'header {header}')
 check(take('I', 6) == (216, 64, coefs, 216, 64, 16), 'widths')
 case = take('d', 9)
 check(case == (200, 1e-3, dt, 1000, 1e-3, 500, 5000, 50, 120), f'case {case}')
-K, mean, L = take('f', M * 9 * 343), take('d', coefs), take('d', coefs**2)
+K, mean, L = take('f', M * 9 * side**3), take('d', coefs), take('d', coefs**2)
 reg = take('f', 216 * 64), take('f', 64), take('f', 64 * coefs), take('f', coefs)
 cls = take('f', 216 * 64), take('f', 64), take('f', 64 * 16), take('f', 16)
 centroid = take('f', 16 * coefs)
@@ -50,7 +51,7 @@ try:
 except ImportError:
     sys.exit()
 
-K = np.array(K).reshape(M, 3, 3, 7, 7, 7)
+K = np.array(K).reshape(M, 3, 3, side, side, side)
 L = np.array(L).reshape(coefs, coefs)
 check(np.isfinite(K).all() and (np.triu(L, 1) == 0).all() and (np.diag(L) > 0).all(), 'L is not lower triangular')
 # Of a kernel that has the cube's symmetries: x and y exchanged, x and z exchanged, x turned round.
@@ -69,7 +70,7 @@ for m in range(M - 3, M) if M >= 5 else ():
     sign[m - (M - 3)] = -1
     turned = np.flip(K[m] * np.outer(sign, sign)[:, :, None, None, None], 4 - (m - (M - 3)))
     check(abs(turned + K[m]).max() < 1e-5 * abs(K[m]).max(), f'kernel {m} is not odd')
-if len(sys.argv) > 4:
+if len(sys.argv) > 5:
     sys.exit()
 # What has been learnt, in a uniform medium of Vs = 50, 80 and 120.
 def value(net, x):
@@ -89,22 +90,25 @@ END
 # --- what is shipped ---
 for form in gf8 gfm2 gfm4 gfm8; do
     for us in 20 15; do
-        "$python" read.py "$inputs/$form-dt${us}us.gfnn" $form ${us}e-6 || fail "$form-dt${us}us.gfnn"
+        "$python" read.py "$inputs/$form-dt${us}us.gfnn" $form 3 ${us}e-6 || fail "$form-dt${us}us.gfnn"
     done
+done
+for form in gf8 gfm2; do
+    "$python" read.py "$inputs/$form-nd6-dt20us.gfnn" $form 6 20e-6 || fail "$form-nd6-dt20us.gfnn"
 done
 [ $failed = 0 ] || exit 1
 [ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
 
 # --- training ---
-# made NAME FORM ...: very small files, one after the other in one process, for most of its time it imports torch.
+# made NAME FORM REACH ...: very small files, one after the other in one process, for most of its time it imports torch.
 made()
 {
     timeout 60 "$python" - "${train%/*}/train_gfnn.py" "$@" >"$1.out" 2>&1 <<'END' || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
 import os, runpy, sys
 train, jobs = sys.argv[1], sys.argv[2:]
 sys.path.insert(0, os.path.dirname(train))
-for name, form in zip(jobs[::2], jobs[1::2]):
-    sys.argv = [train, '--form', form, '--dt', '20e-6', '--samples', '16', '--epochs', '1', '--output', name]
+for name, form, reach in zip(jobs[::3], jobs[1::3], jobs[2::3]):
+    sys.argv = [train, '--form', form, '--reach', reach, '--dt', '20e-6', '--samples', '16', '--epochs', '1', '--output', name]
     try:
         runpy.run_path(train, run_name='__main__')
     except SystemExit as end:
@@ -114,12 +118,12 @@ END
 }
 
 # The same in another process, and after nothing else.
-made c gf8 a gfm2 &
+made c gf8 4 a gfm2 3 &
 timeout 60 "$train" --form gfm2 --dt 20e-6 --samples 16 --epochs 1 --output b >b.out 2>&1 || fail "gfm2: $(tail -n 1 b.out)"
 wait $! || failed=1
 cmp a b || fail "trained twice, not the same bytes"
-"$python" read.py a gfm2 20e-6 untrained || fail "what train-gfnn wrote"
-"$python" read.py c gf8 20e-6 untrained || fail "what train-gfnn wrote"
+"$python" read.py a gfm2 3 20e-6 untrained || fail "what train-gfnn wrote"
+"$python" read.py c gf8 4 20e-6 untrained || fail "what train-gfnn wrote"
 ls -- *.part 2>/dev/null && fail "a part of a file is left"
 # The kernels are those of the shipped files, whatever was trained on.
 "$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"
@@ -140,6 +144,7 @@ refused()
     [ $got = 2 ] && [ "$(wc -l <out)" = 1 ] && grep -qF -e "$text" out || fail "$*: $got, $(cat out)"
 }
 refused "--form is missing"
+refused "invalid choice: 7" --form gf8 --reach 7 --dt 20e-6 --output d
 refused "invalid choice: 'gfm9'" --form gfm9 --dt 20e-6 --output d
 refused "invalid number above 0 value: 'nan'" --form gfm2 --dt nan --output d
 refused "cannot write into nowhere" --form gfm2 --dt 20e-6 --output nowhere/d

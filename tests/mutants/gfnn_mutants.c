@@ -53,6 +53,7 @@ typedef enum {
     TRANSPOSED,
     TAP_DROPPED,
     CORNER_TAP_DROPPED,
+    USUAL_REACH,
     NEXT_COEFFICIENTS,
     PLANE_ZERO,
     BF16_K,
@@ -65,6 +66,7 @@ typedef enum {
     Z_ROW_SKIPPED,
     Z_SCALED,
     SLOPE_SIGN,
+    SLOPE_UNIT,
     DIAGONAL_FOR_ALL,
     /* what a ladder of single kernels leaves behind */
     NOTHING,
@@ -110,7 +112,7 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, SMOOTH, PROBLEMS };
+enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, FAR, SMOOTH, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [BJ] = "elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
     [FREE] = "elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
@@ -122,6 +124,7 @@ static const char *const settings[PROBLEMS] = {
     [GFM] = "elements=7x6x5 steps=2 precond=gfm precision=fp32 tolerance=1e-11",
     [HALF] = "elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
     [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
+    [FAR] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
     [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11"};
 
 /* Variants: function tables; a boundary slab that is left out, which only several ranks have. */
@@ -166,6 +169,8 @@ static const rt_mutant_t mutants[] = {
     {TAP_DROPPED, "one tap left out, FP16", HALF, false, PREDICTOR},
     {TAP_DROPPED, "one tap left out, gf8", GF8, false, PREDICTOR},
     {CORNER_TAP_DROPPED, "taps of one corner left out", GFM, false, PREDICTOR},
+    {CORNER_TAP_DROPPED, "taps of one corner left out, reach 6", FAR, false, PREDICTOR},
+    {USUAL_REACH, "taps beyond a reach of 3 left out", FAR, false, PREDICTOR},
     {NEXT_COEFFICIENTS, "coefficients of the next node", GFM, false, PREDICTOR},
     {NEXT_COEFFICIENTS, "coefficients of the next node, gf8", GF8, false, PREDICTOR},
     {NEXT_COEFFICIENTS, "coefficients of the next node, FP16", HALF, false, PREDICTOR},
@@ -178,6 +183,7 @@ static const rt_mutant_t mutants[] = {
     {HALF_SUM, "sums in FP16 where FP32 was asked", GFM, false, PREDICTOR},
     {HALF_Z, "z rounded to FP16", GFM, false, PREDICTOR},
     {GHOSTS_SHALLOW, "ghosts of r only 2 deep", GFM, false, PREDICTOR},
+    {GHOSTS_SHALLOW, "ghosts of r only 5 deep, reach 6", FAR, false, PREDICTOR},
     {NO_OFFDIAGONAL, "off-diagonal kernels left out", GFM, false, PREDICTOR},
     {NO_OFFDIAGONAL, "off-diagonal kernels left out, FP16", HALF, false, PREDICTOR},
     {NO_OFFDIAGONAL, "off-diagonal kernels left out, gf8", GF8, false, PREDICTOR},
@@ -185,6 +191,7 @@ static const rt_mutant_t mutants[] = {
     {Z_ROW_SKIPPED, "one row of nodes of z not written, mirror faces", SMOOTH, false, PREDICTOR},
     {Z_SCALED, "z 1 + 2e-4 times as large", GFM, false, PREDICTOR},
     {SLOPE_SIGN, "slopes of gf8 with the wrong sign", GF8, false, PREDICTOR},
+    {SLOPE_UNIT, "slopes of gf8 in units of 3 nodes, reach 6", FAR, false, PREDICTOR},
     {DIAGONAL_FOR_ALL, "coefficients of i = j for i != j too", GF8, false, PREDICTOR},
     {NOTHING, "operator: nothing done", BJ, false, OPERATOR},
     {NOTHING_SECOND, "operator: nothing done from the second solve on", BJ, true, OPERATOR},
@@ -443,24 +450,27 @@ static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gf
 
 /* --- the predictor --- */
 
-/* Returns K_m[i][j][s], for taps s = (x, y, z) from -3 on. */
+/* Returns K_m[i][j][s], for taps s = (x, y, z) from -nd on. */
 static double tap(const gfnn_network_t *network, int m, int i, int j, int x, int y, int z)
 {
     const int sign = fault == MIRRORED ? -1 : 1; /* in x only: kernels are even */
-    const int at = ((z + GFNN_ND) * GFNN_W + y + GFNN_ND) * GFNN_W + sign * x + GFNN_ND;
+    const int nd = network->reach, width = 2 * nd + 1;
+    const int at = ((z + nd) * width + y + nd) * width + sign * x + nd;
     const int first = fault == TRANSPOSED ? j : i, second = fault == TRANSPOSED ? i : j;
-    const double K = (double)network->K[((m * 3 + first) * 3 + second) * GFNN_STENCIL + at];
+    const double K = (double)network->K[((m * 3 + first) * 3 + second) * gfnn_stencil(nd) + at];
     if ((fault == NO_OFFDIAGONAL && i != j) ||
         (fault == TAP_DROPPED && m == 0 && i == 0 && j == 0 && x == 1 && y == 0 && z == 0) ||
-        (fault == CORNER_TAP_DROPPED && x == GFNN_ND && y == GFNN_ND && z == GFNN_ND))
+        (fault == CORNER_TAP_DROPPED && x == nd && y == nd && z == nd) ||
+        (fault == USUAL_REACH && (abs(x) > GFNN_ND || abs(y) > GFNN_ND || abs(z) > GFNN_ND)))
         return 0;
     return fault == BF16_K ? bf16(K) : fault == HALF_K ? half(K) : K;
 }
 
-/* Returns the weight of gf8: a + b . s/3. */
-static double weight(const double *c, int x, int y, int z)
+/* Returns the weight of gf8: a + b . s/nd. */
+static double weight(const double *c, int nd, int x, int y, int z)
 {
-    const double slope = (c[1] * x + c[2] * y + c[3] * z) / GFNN_ND;
+    const double unit = fault == SLOPE_UNIT ? GFNN_ND : nd;
+    const double slope = (c[1] * x + c[2] * y + c[3] * z) / unit;
     return c[0] + (fault == SLOPE_SIGN ? -slope : slope);
 }
 
@@ -472,7 +482,7 @@ static double input(const gfnn_network_t *network, const void *r, int j, const i
         low ? (double)gfnn_from_half(((const uint16_t *)r)[at]) : (double)((const float *)r)[at];
     if (fault == GHOSTS_SHALLOW)
         for (int d = 0; d < 3; d++)
-            if (node[d] < -2 || node[d] > box->n[d] + 1)
+            if (node[d] <= -network->reach || node[d] >= box->n[d] - 1 + network->reach)
                 return 0;
     return fault == HALF_R || later(FLOAT_IN_WINDOWS) ? half(value) : value;
 }
@@ -486,7 +496,7 @@ static void add_neighbour(const gfnn_network_t *network, const double *c, const 
         const double value = input(network, r, j, at);
         for (int i = 0; i < 3; i++) {
             const double *of = c + (i == j || fault == DIAGONAL_FOR_ALL ? 0 : 4);
-            const double factor = gf8 ? weight(of, s[0], s[1], s[2]) : 1;
+            const double factor = gf8 ? weight(of, network->reach, s[0], s[1], s[2]) : 1;
             for (int m = 0; m < network->kernels; m++)
                 z[i] += tap(network, m, i, j, s[0], s[1], s[2]) * (gf8 ? factor : c[m]) * value;
             if (fault == HALF_SUM)
@@ -507,10 +517,11 @@ static void predict_node(const gfnn_network_t *network, const void *r, const int
     if (fault == PLANE_ZERO)
         c[network->coefs - 1] = 0;
     memset(z, 0, 3 * sizeof *z);
+    const int nd = network->reach;
     int s[3];
-    for (s[2] = -GFNN_ND; s[2] <= GFNN_ND; s[2]++)
-        for (s[1] = -GFNN_ND; s[1] <= GFNN_ND; s[1]++)
-            for (s[0] = -GFNN_ND; s[0] <= GFNN_ND; s[0]++)
+    for (s[2] = -nd; s[2] <= nd; s[2]++)
+        for (s[1] = -nd; s[1] <= nd; s[1]++)
+            for (s[0] = -nd; s[0] <= nd; s[0]++)
                 add_neighbour(network, c, r, node, s, z);
 }
 
@@ -822,8 +833,8 @@ static void swap_halos(gfnn_solver_t *s)
         const gfnn_grid_t *grid;
         int width;
     } each[] = {{&s->halo_fine, &box->fine, 1},
-                {&s->halo_wide3, &box->wide, GFNN_HALO},
-                {&s->halo_low, &box->wide, GFNN_HALO}};
+                {&s->halo_wide3, &box->wide, (int)box->wide.halo},
+                {&s->halo_low, &box->wide, (int)box->wide.halo}};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         if (*each[i].halo) {
             rt_halo_destroy(*each[i].halo);

@@ -1,6 +1,7 @@
-"""Kernels K[m][i][j][z][y][x]: row i of the predictor reads component j of r, 3 nodes to each side.
+"""Kernels K[m][i][j][z][y][x]: row i of the predictor reads component j of r, `nd` nodes to each side. The stencil has
+W^3 nodes, W = 2 nd + 1, and P^3 elements touch them, P = W + 1; functions take these from the shapes of their arrays.
 
-Galerkin kernel: row i is the g on the 7^3 nodes of the stencil for which g A g - 2 g_i(0) is least, that
+Galerkin kernel: row i is the g on the nodes of the stencil for which g A g - 2 g_i(0) is least, that
 is A g = e_i on those nodes. It is not the Green's function cut off, which is twice as far from the best.
 """
 from collections.abc import Iterator
@@ -10,13 +11,9 @@ import numpy as np
 
 from element import Array, Case
 
-ND = 3
-W = 2 * ND + 1  # nodes per side of the stencil
-P = W + 1       # elements per side that touch them
-
-
 def corners(u: Array) -> Array:
     """Returns u [n][3][P+1][P+1][P+1] at the corners of the P^3 elements: [n][P][P][P][24]."""
+    P = u.shape[-1] - 1
     parts = [u[:, c, a >> 2:P + (a >> 2), (a >> 1 & 1):P + (a >> 1 & 1), (a & 1):P + (a & 1)]
              for a in range(8) for c in range(3)]
     return np.stack(parts, -1)
@@ -24,6 +21,7 @@ def corners(u: Array) -> Array:
 
 def add_corners(v: Array) -> Array:
     """Applies the transpose of corners()."""
+    P = v.shape[1]
     u = np.zeros((len(v), 3) + (P + 1,) * 3)
     for a in range(8):
         for c in range(3):
@@ -36,7 +34,7 @@ def inner(u: Array) -> Array:
 
 
 def apply(E0: Array, E1: Array, mu: Array, g: Array) -> Array:
-    """Returns A g on the nodes of the stencil, g [n][3][7][7][7] being 0 beyond; mu = Vs^2 [n][8][8][8]."""
+    """Returns A g on the nodes of the stencil, g [n][3][W][W][W] being 0 beyond; mu = Vs^2 [n][P][P][P]."""
     u = corners(np.pad(g, ((0, 0), (0, 0)) + ((1, 1),) * 3))
     v = u.reshape(-1, 24) @ np.hstack([E0, E1])
     v = v.reshape(u.shape[:-1] + (48,))
@@ -48,14 +46,15 @@ def diagonal(E0: Array, E1: Array, mu: Array) -> Array:
 
 
 def galerkin_rows(E0: Array, E1: Array, mu: Array, row: Array, tolerance: float = 1e-8) -> Array:
-    """Returns row row[n] of the Galerkin kernel of each patch mu[n]: [n][3][7][7][7]. Jacobi CG, all at once."""
+    """Returns row row[n] of the Galerkin kernel of each patch mu[n]: [n][3][W][W][W]. Jacobi CG, all at once."""
     def dot(a: Array, b: Array) -> Array:
         product: Array = np.einsum('ncxyz,ncxyz->n', a, b)
         return product[:, None, None, None, None]
 
+    W = mu.shape[-1] - 1
     g = np.zeros((len(mu), 3, W, W, W))
     r = g.copy()
-    r[np.arange(len(mu)), row, ND, ND, ND] = 1
+    r[np.arange(len(mu)), row, W // 2, W // 2, W // 2] = 1
     diag = diagonal(E0, E1, mu)
     z = r / diag
     p, rz = z, dot(r, z)
@@ -72,9 +71,9 @@ def galerkin_rows(E0: Array, E1: Array, mu: Array, row: Array, tolerance: float 
     raise ArithmeticError('no Galerkin kernel: CG does not converge')
 
 
-def uniform(E0: Array, E1: Array, vs: float) -> Array:
-    """Returns the Galerkin kernel of a uniform medium: [3][3][7][7][7]."""
-    return galerkin_rows(E0, E1, np.full((3, P, P, P), vs**2), np.arange(3))
+def uniform(E0: Array, E1: Array, vs: float, nd: int) -> Array:
+    """Returns the Galerkin kernel of a uniform medium: [3][3][W][W][W]."""
+    return galerkin_rows(E0, E1, np.full((3,) + (2 * nd + 2,) * 3, vs**2), np.arange(3))
 
 
 def images(K: Array) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Array]]:
@@ -107,9 +106,10 @@ def vectors(K: Array) -> Array:
 
 def leading(E0: Array, E1: Array, middle: float, parts: Array, count: int) -> Array:
     """Returns the `count` combinations of the snapshots parts [d][n]... that hold most of their energy in the medium
-    mu = middle, d kernels each: [count d][3][3][7][7][7]. Those of one combination turn into each other."""
+    mu = middle, d kernels each: [count d][3][3][W][W][W]. Those of one combination turn into each other."""
     X = parts[0]
-    mu = np.full((1, P, P, P), middle)
+    W = X.shape[-1]
+    mu = np.full((1,) + (W + 1,) * 3, middle)
     energy = sum(np.einsum('ncxyz,mcxyz->nm', X[:, i], apply(E0, E1, mu, X[:, i]), optimize=True)
                  for i in range(3))
     value, vector = np.linalg.eigh((energy + energy.T) / 2)
@@ -126,7 +126,7 @@ def principal(E0: Array, E1: Array, patches: Array, case: Case, M: int) -> Array
     one such three. Each kernel is even or odd in x, in y and in z.
     """
     speeds = np.linspace(case.vs_min, case.vs_max, 7)
-    mu = np.concatenate([patches, np.broadcast_to((speeds**2)[:, None, None, None], (7, P, P, P))])
+    mu = np.concatenate([patches, np.broadcast_to((speeds**2)[:, None, None, None], (7,) + patches.shape[1:])])
     weight = np.concatenate([np.ones(len(patches)), np.full(7, 0.25 * np.sqrt(len(patches)))])
     row = np.arange(3)  # all three: a coefficient serves them together
     X = np.stack([galerkin_rows(E0, E1, np.stack([patch] * 3), row, 1e-6) for patch in mu])
@@ -141,10 +141,11 @@ def principal(E0: Array, E1: Array, patches: Array, case: Case, M: int) -> Array
 
 
 def kernels(form: str, E0: Array, E1: Array, case: Case, base: float, patches: Array) -> Array:
-    """Returns the kernels of gf8 or of gfm<M>: [M][3][3][7][7][7]."""
+    """Returns the kernels of gf8 or of gfm<M>: [M][3][3][W][W][W]; patches [n][P][P][P]."""
+    nd = patches.shape[-1] // 2 - 1
     if form == 'gf8':
-        G = uniform(E0, E1, base)  # made symmetric, G_ij = G_ji, like the Green's function that it approximates;
+        G = uniform(E0, E1, base, nd)  # made symmetric, G_ij = G_ji, like the Green's function that it approximates;
         return (G + G.transpose(1, 0, 2, 3, 4))[None] / 2  # with a stencil of finite reach G is only nearly so
     if form == 'gfm2':
-        return np.stack([uniform(E0, E1, vs) for vs in (case.vs_min, case.vs_max)])
+        return np.stack([uniform(E0, E1, vs, nd) for vs in (case.vs_min, case.vs_max)])
     return principal(E0, E1, patches, case, int(form[3:]))

@@ -1,9 +1,8 @@
-"""The training data of the networks: random heads, blobs, and patches of 8^3 elements cut out of them."""
+"""The training data of the networks: random heads, blobs, and patches of P^3 elements cut out of them."""
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from element import Array, Case
-from kernels import P
 
 SIDE = 40  # elements per side of a training model
 TISSUES = dict(void=50, scalp=70, skull=120, fluid=50, grey=80, white=100, ventricle=55, stem=90)
@@ -56,8 +55,8 @@ def blobs(rng: np.random.Generator, case: Case) -> Array:
     return vs[np.digitize(noise / noise.std(), levels)]
 
 
-def spread(vs: Array) -> Array:
-    """Returns the largest less the smallest Vs of every patch."""
+def spread(vs: Array, P: int) -> Array:
+    """Returns the largest less the smallest Vs of every patch of P^3 elements."""
     low = high = vs
     for axis in range(3):
         low = sliding_window_view(low, P, axis).min(-1)
@@ -65,9 +64,9 @@ def spread(vs: Array) -> Array:
     return high - low
 
 
-def patches(rng: np.random.Generator, vs: Array, count: int) -> Array:
-    """Returns Vs^2 of up to `count` patches with an interface in them and 1/16 as many without: [n][8][8][8]."""
-    differ = spread(vs) > 0.5
+def patches(rng: np.random.Generator, vs: Array, count: int, P: int) -> Array:
+    """Returns Vs^2 of up to `count` patches with an interface in them and 1/16 as many without: [n][P][P][P]."""
+    differ = spread(vs, P) > 0.5
     chosen = []
     for where, number in ((differ, count), (~differ, count // 16)):
         nodes = np.argwhere(where)
@@ -76,9 +75,9 @@ def patches(rng: np.random.Generator, vs: Array, count: int) -> Array:
     return sliding_window_view(vs**2, (P, P, P))[z, y, x]
 
 
-def sample(rng: np.random.Generator, case: Case, count: int) -> Array:
-    """Returns patches of 8 heads, 14 blobs and uniform media: `count` per model."""
+def sample(rng: np.random.Generator, case: Case, count: int, P: int) -> Array:
+    """Returns patches of P^3 elements of 8 heads, 14 blobs and uniform media: `count` per model."""
     models = [head(rng, case, zoom) for zoom in (1, 1, 1, 1, 1, 2, 4, 6)] + [blobs(rng, case) for _ in range(14)]
     uniform = rng.uniform(case.vs_min, case.vs_max, count // 2)
-    uniform = np.broadcast_to((uniform**2)[:, None, None, None], (len(uniform), P, P, P))
-    return np.concatenate([patches(rng, vs, count) for vs in models] + [uniform])
+    uniform = np.broadcast_to((uniform**2)[:, None, None, None], (len(uniform),) + (P,) * 3)
+    return np.concatenate([patches(rng, vs, count, P) for vs in models] + [uniform])

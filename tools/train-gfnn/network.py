@@ -9,17 +9,19 @@ from element import Array, Case
 
 HIDDEN, BATCH, RATE = 64, 512, 2e-3
 CLASSES = 16
+PATCH = 6  # elements per side that a network looks at
 
 
 def inputs(mu: Array, case: Case) -> Any:
-    """Returns the inner 6^3 elements, scaled to 0..1: [n][216] float."""
+    """Returns the inner 6^3 elements, scaled to 0..1: [n][216] float. So a network does not grow with the kernels."""
     low, high = case.vs_min**2, case.vs_max**2
-    inner = mu[:, 1:-1, 1:-1, 1:-1].reshape(len(mu), -1)
+    cut = slice(mu.shape[-1] // 2 - PATCH // 2, mu.shape[-1] // 2 + PATCH // 2)
+    inner = mu[:, cut, cut, cut].reshape(len(mu), -1)
     return torch.tensor((inner - low) / (high - low), dtype=torch.float32)
 
 
 def network(outputs: int) -> Any:
-    return torch.nn.Sequential(torch.nn.Linear(216, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, outputs))
+    return torch.nn.Sequential(torch.nn.Linear(PATCH**3, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, outputs))
 
 
 def train(net: Any, x: Any, y: Any, loss: Callable[[Any, Any], Any], epochs: int, seed: int) -> None:

@@ -12,7 +12,8 @@ for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
     os.environ[name] = '1'
 
 FORMS = ('gf8', 'gfm2', 'gfm3', 'gfm4', 'gfm5', 'gfm6', 'gfm7', 'gfm8')
-SHIPPED = [(form, dt) for form in ('gf8', 'gfm2', 'gfm4', 'gfm8') for dt in (20e-6, 15e-6)]
+SHIPPED = [(form, 3, dt) for form in ('gf8', 'gfm2', 'gfm4', 'gfm8') for dt in (20e-6, 15e-6)] + [
+    (form, 6, 20e-6) for form in ('gf8', 'gfm2')]
 INPUTS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../inputs/gfnn-wave'))
 
 
@@ -51,6 +52,8 @@ for kind, said in ((number, 'number above 0'), (not_negative, 'number from 0'), 
 def options() -> tuple[Parser, argparse.Namespace]:
     p = Parser(prog='train-gfnn', description='Trains a weights file of gfnn-wave.', allow_abbrev=False)
     p.add_argument('--form', choices=FORMS, help='of the predictor')
+    p.add_argument('--reach', type=int, choices=range(3, 7), default=3, metavar='ND',
+                   help='nodes to each side that a kernel reads, 3 to 6; 3')
     p.add_argument('--dt', type=number, metavar='S', help='time step')
     p.add_argument('--output', metavar='FILE', help='the weights file')
     p.add_argument('--all', action='store_true', help='all shipped files instead, into inputs/gfnn-wave')
@@ -90,7 +93,7 @@ def check(p: Parser, o: argparse.Namespace) -> None:
         p.error(f'--output {o.output} is a folder')
 
 
-def train(form: str, dt: float, path: str, o: argparse.Namespace) -> None:
+def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> None:
     """Makes one file, from the element matrices to the bytes."""
     import numpy as np
     import element, fit, kernels, media, network, weights
@@ -98,17 +101,17 @@ def train(form: str, dt: float, path: str, o: argparse.Namespace) -> None:
     case = element.Case(o.vp, o.ds, dt, o.rho, o.damping, o.f1, o.f2, o.vs_min, o.vs_max)
     E0, E1 = element.affine(case)
     rng = np.random.default_rng(o.seed)
-    mu = media.sample(rng, case, o.samples)
+    mu = media.sample(rng, case, o.samples, 2 * nd + 2)
     K = kernels.kernels(form, E0, E1, case, o.base, mu[rng.choice(len(mu), min(250, len(mu)), replace=False)])
     K = K.astype(np.float32).astype(np.float64)  # fit the kernels as the file stores them
     solve = fit.Fit(fit.basis(form, K), E0, E1)
     c, N = solve(mu)
     mean, L = c.mean(0), np.linalg.cholesky(N / len(mu))
-    print(f'{form}, dt = {dt * 1e6:g} us: {len(K)} kernels, {len(mu)} patches, {time.monotonic() - start:.0f} s',
+    print(f'{form}, reach {nd}, dt = {dt * 1e6:g} us: {len(K)} kernels, {len(mu)} patches, {time.monotonic() - start:.0f} s',
           flush=True)
     reg, cls, centroid = network.both(network.inputs(mu, case), (c - mean) @ L, o.epochs, o.seed)
     # The distance from the fit on models outside the training: the share lost of the energy that varies between nodes.
-    unseen = media.sample(np.random.default_rng(o.seed + 1), case, max(16, o.samples // 10))
+    unseen = media.sample(np.random.default_rng(o.seed + 1), case, max(16, o.samples // 10), 2 * nd + 2)
     y = (solve(unseen)[0] - mean) @ L
     x = network.inputs(unseen, case)
 
@@ -130,10 +133,11 @@ def main() -> None:
         end(3, f'{error.name} is missing: install PyTorch and NumPy (Debian: apt-get install python3-torch)')
     try:
         if o.all:
-            for form, dt in SHIPPED:
-                train(form, dt, os.path.join(INPUTS, f'{form}-dt{dt * 1e6:.0f}us.gfnn'), o)
+            for form, nd, dt in SHIPPED:
+                reach = '' if nd == 3 else f'-nd{nd}'
+                train(form, nd, dt, os.path.join(INPUTS, f'{form}{reach}-dt{dt * 1e6:.0f}us.gfnn'), o)
         else:
-            train(o.form, o.dt, o.output, o)
+            train(o.form, o.reach, o.dt, o.output, o)
     except (ArithmeticError, OSError) as error:
         end(1, error)
 

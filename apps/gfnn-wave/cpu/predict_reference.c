@@ -1,6 +1,6 @@
 /*
- * predict_reference.c - the predictor by its definition: the 343 neighbours of every node, one
- * after the other, in double whatever r is. The oracle for all other rungs.
+ * predict_reference.c - the predictor by its definition: the 343 neighbours of every node (more
+ * if --reach is above 3), one after the other, in double whatever r is. The oracle for all other rungs.
  *
  * Advantage: it reads like the formula in kernel.h. Price: everything narrower than a double is
  * converted again and again, and nothing is a vector.
@@ -22,27 +22,29 @@ static double term(const job_t *job, double value)
     return job->absolute ? fabs(value) : value;
 }
 
-/* Returns the weight of gf8, for i = j (c[0..3]) or i != j (c[4..7]): a + b.s/3. */
+/* Returns the weight of gf8, for i = j (c[0..3]) or i != j (c[4..7]): a + b.s/nd. */
 static double weight(const job_t *job, const double *c, int x, int y, int z)
 {
-    return term(job, c[0]) + term(job, c[1] * x / GFNN_ND) + term(job, c[2] * y / GFNN_ND) +
-           term(job, c[3] * z / GFNN_ND);
+    const int nd = job->network->reach;
+    return term(job, c[0]) + term(job, c[1] * x / nd) + term(job, c[2] * y / nd) +
+           term(job, c[3] * z / nd);
 }
 
 /* sum[m][i] += row i of kernel m at s = (x, y, z) times the three r there. */
 static void neighbour(const job_t *job, const double *c, int x, int y, int z, const double *r,
                       double sum[][3])
 {
-    const int at = ((z + GFNN_ND) * GFNN_W + y + GFNN_ND) * GFNN_W + x + GFNN_ND;
+    const int nd = job->network->reach, width = 2 * nd + 1;
+    const int64_t at = ((z + nd) * width + y + nd) * width + x + nd, taps = gfnn_stencil(nd);
     const bool gf8 = job->network->form == GFNN_GF8;
     const double same = gf8 ? weight(job, c, x, y, z) : 1;
     const double other = gf8 ? weight(job, c + 4, x, y, z) : 1;
     for (int m = 0; m < job->network->kernels; m++) {
-        const float *K = job->network->K + (int64_t)m * 9 * GFNN_STENCIL + at;
+        const float *K = job->network->K + m * 9 * taps + at;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
-                sum[m][i] += term(job, (double)K[(3 * i + j) * GFNN_STENCIL] *
-                                           (i == j ? same : other) * r[j]);
+                sum[m][i] +=
+                    term(job, (double)K[(3 * i + j) * taps] * (i == j ? same : other) * r[j]);
     }
 }
 
@@ -52,9 +54,10 @@ static void node(const job_t *job, int64_t i, int64_t j, int64_t k, double z[3])
     double c[GFNN_MAX_COEF], sum[GFNN_MAX_KERNELS][3] = {{0}};
     for (int q = 0; q < network->coefs; q++)
         c[q] = (double)network->c[q * job->bare->plane + gfnn_at(job->bare, i, j, k)];
-    for (int dz = -GFNN_ND; dz <= GFNN_ND; dz++)
-        for (int dy = -GFNN_ND; dy <= GFNN_ND; dy++)
-            for (int dx = -GFNN_ND; dx <= GFNN_ND; dx++) {
+    const int nd = network->reach;
+    for (int dz = -nd; dz <= nd; dz++)
+        for (int dy = -nd; dy <= nd; dy++)
+            for (int dx = -nd; dx <= nd; dx++) {
                 const double *from = job->r + gfnn_at(job->wide, i + dx, j + dy, k + dz);
                 const double r[3] = {from[0], from[job->wide->plane], from[2 * job->wide->plane]};
                 neighbour(job, c, dx, dy, dz, r, sum);
@@ -84,16 +87,18 @@ void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network
 /* --- the rung: r and z in double --- */
 
 /* to = from, for own nodes and ghosts as deep as kernels reach. */
-static void widen(const gfnn_box_t *box, int precision, const void *from, double *to)
+static void widen(const gfnn_box_t *box, const gfnn_network_t *network, const void *from,
+                  double *to)
 {
+    const int nd = network->reach;
     const int64_t *n = box->n;
     for (int l = 0; l < 3; l++)
 #pragma omp parallel for collapse(2) schedule(static)
-        for (int64_t k = -GFNN_ND; k < n[2] + GFNN_ND; k++)
-            for (int64_t j = -GFNN_ND; j < n[1] + GFNN_ND; j++) {
+        for (int64_t k = -nd; k < n[2] + nd; k++)
+            for (int64_t j = -nd; j < n[1] + nd; j++) {
                 const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, 0, j, k);
-                for (int64_t i = at - GFNN_ND; i < at + n[0] + GFNN_ND; i++)
-                    to[i] = precision == GFNN_FP16
+                for (int64_t i = at - nd; i < at + n[0] + nd; i++)
+                    to[i] = network->precision == GFNN_FP16
                                 ? (double)gfnn_from_half(((const uint16_t *)from)[i])
                                 : (double)((const float *)from)[i];
             }
@@ -103,7 +108,7 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
 {
     const gfnn_box_t *box = view->box;
     double *wide = view->data, *sum = wide + 3 * box->wide.plane;
-    widen(box, network->precision, r, wide);
+    widen(box, network, r, wide);
     gfnn_predict_reference(box, network, false, wide, sum);
     for (int l = 0; l < 3; l++)
 #pragma omp parallel for collapse(2) schedule(static)
@@ -133,7 +138,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 }
 
 const gfnn_predictor_t gfnn_predictor_reference = {
-    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, .any_reach = true};
 
 const gfnn_kernels_t gfnn_net_reference = {
     .rung = {.precision = "FP64, r in FP32 or FP16", .reproducible = true, .refuse = gfnn_refuse},

@@ -14,7 +14,8 @@
  *
  * Price: lanes beyond the end of a row do useless work, so the last vector of a row ends where the
  * row ends, and a box narrower than a vector is first copied to where reading on does no harm.
- * 16-bit r is copied too, as FP32: it is converted once and read 343 times.
+ * 16-bit r is copied too, as FP32: it is converted once and read by
+ * all its neighbours.
  */
 #include "config.h"
 #include <string.h>
@@ -39,7 +40,7 @@ enum { LANES = 4, BLOCK = 4 };
 #else
 enum { LANES = 4, BLOCK = 2 };
 #endif
-enum { PAIR = 2, TAPS = 9 * GFNN_STENCIL, GF8_TAPS = 6 * GFNN_STENCIL };
+enum { PAIR = 2 };
 typedef float vec_t __attribute__((vector_size(LANES * sizeof(float))));
 
 typedef struct {
@@ -52,7 +53,7 @@ typedef struct {
 typedef struct {
     const float *K, *c, *r;
     float *z;
-    int kernels;
+    int kernels, reach;
     size_t bytes;               /* of a vector that belong to nodes */
     int64_t pitch, slab, plane; /* of r and z */
     int64_t c_plane;
@@ -117,13 +118,14 @@ INLINE void store_nodes(const block_t *block, const int v, vec_t z[3][BLOCK])
 /* z += sum over `kernels` kernels, 1 or 2, from m on. */
 INLINE void gfm_pair(const block_t *block, int m, const int kernels, const int v, vec_t z[3][BLOCK])
 {
-    const float *K = block->K + (int64_t)m * TAPS;
+    const int nd = block->reach, width = 2 * nd + 1;
+    const float *K = block->K + m * 9 * gfnn_stencil(nd);
     vec_t sum[PAIR][3][BLOCK] = {{{{0}}}};
-    for (int row = 0; row < GFNN_W * GFNN_W; row++)
+    for (int row = 0; row < width * width; row++)
         for (int j = 0; j < 3; j++) {
-            const float *r = block->r + j * block->plane + (row / GFNN_W - GFNN_ND) * block->slab +
-                             (row % GFNN_W - GFNN_ND) * block->pitch - GFNN_ND;
-            for (int dx = 0; dx < GFNN_W; dx++, K += 3 * kernels) {
+            const float *r = block->r + j * block->plane + (row / width - nd) * block->slab +
+                             (row % width - nd) * block->pitch - nd;
+            for (int dx = 0; dx < width; dx++, K += 3 * kernels) {
                 vec_t value[BLOCK];
                 FOR_VECTORS(b)
                 {
@@ -164,11 +166,11 @@ INLINE void gfm(const block_t *block, const int v)
     store_nodes(block, v, z);
 }
 
-/* z += a row of seven taps; weight: for i = j and i != j, at the first of them. */
+/* z += a row of taps; weight: for i = j and i != j, at the first of them. */
 INLINE void gf8_row(const block_t *block, const float *K, const float *r, const int v,
                     vec_t weight[2][BLOCK], vec_t step[2][BLOCK], vec_t z[3][BLOCK])
 {
-    for (int dx = 0; dx < GFNN_W; dx++, K += 6) {
+    for (int dx = 0; dx < 2 * block->reach + 1; dx++, K += 6) {
         FOR_VECTORS(b)
         {
             vec_t r0, r1, r2;
@@ -194,7 +196,8 @@ INLINE void gf8_row(const block_t *block, const float *K, const float *r, const 
 
 INLINE void gf8(const block_t *block, const int v)
 {
-    static const float unit = 1.0f / GFNN_ND; /* of s */
+    const int nd = block->reach, width = 2 * nd + 1;
+    const float unit = 1.0f / (float)nd; /* of s */
     const float *K = block->K;
     vec_t c[2][4][BLOCK], z[3][BLOCK] = {{{0}}}, step[2][BLOCK], weight[2][BLOCK];
     for (int h = 0; h < 2; h++)
@@ -204,16 +207,15 @@ INLINE void gf8(const block_t *block, const int v)
                 load_nodes(block, &c[h][q][b], block->c + (4 * h + q) * block->c_plane + b * LANES);
             step[h][b] = unit * c[h][1][b];
         }
-    for (int row = 0; row < GFNN_W * GFNN_W; row++, K += 6 * GFNN_W) {
-        const int dz = row / GFNN_W - GFNN_ND, dy = row % GFNN_W - GFNN_ND;
+    for (int row = 0; row < width * width; row++, K += 6 * width) {
+        const int dz = row / width - nd, dy = row % width - nd;
         const float y_unit = unit * (float)dy, z_unit = unit * (float)dz;
         UNROLL
         for (int h = 0; h < 2; h++) {
             FOR_VECTORS(b)
             weight[h][b] = c[h][0][b] - c[h][1][b] + y_unit * c[h][2][b] + z_unit * c[h][3][b];
         }
-        gf8_row(block, K, block->r + dz * block->slab + dy * block->pitch - GFNN_ND, v, weight,
-                step, z);
+        gf8_row(block, K, block->r + dz * block->slab + dy * block->pitch - nd, v, weight, step, z);
     }
     store_nodes(block, v, z);
 }
@@ -245,16 +247,16 @@ static block_fn *const gf8_of[] = {gf8_1, gf8_2};
 /* --- all nodes --- */
 
 /* Copies r as FP32 to where reading LANES on does no harm. */
-static void copy(const gfnn_box_t *box, int precision, const void *r, float *to)
+static void copy(const gfnn_box_t *box, const gfnn_network_t *network, const void *r, float *to)
 {
-    const int64_t *n = box->n;
+    const int64_t *n = box->n, nd = network->reach;
     for (int l = 0; l < 3; l++)
 #pragma omp parallel for collapse(2) schedule(static)
-        for (int64_t k = -GFNN_ND; k < n[2] + GFNN_ND; k++)
-            for (int64_t j = -GFNN_ND; j < n[1] + GFNN_ND; j++) {
-                const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, -GFNN_ND, j, k);
-                const int64_t row = n[0] + 2 * GFNN_ND;
-                if (precision == GFNN_FP32)
+        for (int64_t k = -nd; k < n[2] + nd; k++)
+            for (int64_t j = -nd; j < n[1] + nd; j++) {
+                const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, -nd, j, k);
+                const int64_t row = n[0] + 2 * nd;
+                if (network->precision == GFNN_FP32)
                     memcpy(to + at, (const float *)r + at, (size_t)row * sizeof *to);
                 else
                     for (int64_t i = 0; i < row; i++)
@@ -290,7 +292,7 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
     const int64_t n = box->n[0];
     const float *from = data->r ? data->r : r;
     if (data->r)
-        copy(box, network->precision, r, data->r);
+        copy(box, network, r, data->r);
 #pragma omp parallel for collapse(2) schedule(static)
     for (int64_t k = 0; k < box->n[2]; k++)
         for (int64_t j = 0; j < box->n[1]; j++) {
@@ -300,6 +302,7 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
                                    .r = from + at,
                                    .z = z + at,
                                    .kernels = network->kernels,
+                                   .reach = network->reach,
                                    .bytes = sizeof(float) * (size_t)(n < LANES ? n : LANES),
                                    .pitch = wide->pitch,
                                    .slab = wide->slab,
@@ -313,24 +316,27 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
 
 static void pack_gfm(const gfnn_network_t *network, float *to)
 {
+    const int width = 2 * network->reach + 1;
+    const int64_t taps = gfnn_stencil(network->reach);
     for (int m = 0; m < network->kernels; m += PAIR) {
         const int kernels = network->kernels - m < PAIR ? 1 : PAIR;
-        for (int row = 0; row < GFNN_W * GFNN_W; row++)
+        for (int row = 0; row < width * width; row++)
             for (int j = 0; j < 3; j++)
-                for (int dx = 0; dx < GFNN_W; dx++)
+                for (int dx = 0; dx < width; dx++)
                     for (int p = 0; p < kernels; p++)
                         for (int i = 0; i < 3; i++)
-                            *to++ = network->K[(((int64_t)(m + p) * 3 + i) * 3 + j) * GFNN_STENCIL +
-                                               row * GFNN_W + dx];
+                            *to++ =
+                                network->K[(((m + p) * 3 + i) * 3 + j) * taps + row * width + dx];
     }
 }
 
 static void pack_gf8(const gfnn_network_t *network, float *to)
 {
     static const int pair[6] = {0, 4, 8, 5, 2, 1}; /* 3 i + j of xx yy zz yz zx xy */
-    for (int s = 0; s < GFNN_STENCIL; s++)
+    const int64_t taps = gfnn_stencil(network->reach);
+    for (int64_t s = 0; s < taps; s++)
         for (int p = 0; p < 6; p++)
-            *to++ = network->K[pair[p] * GFNN_STENCIL + s];
+            *to++ = network->K[pair[p] * taps + s];
 }
 
 static bool is_copied(int64_t n, int precision)
@@ -338,16 +344,16 @@ static bool is_copied(int64_t n, int precision)
     return precision == GFNN_FP16 || n < LANES;
 }
 
-static size_t taps(int form, int64_t kernels)
+static size_t packed(int form, int64_t kernels, int64_t reach)
 {
-    return form == GFNN_GF8 ? GF8_TAPS : (size_t)kernels * TAPS;
+    return (size_t)(gfnn_stencil(reach) * (form == GFNN_GF8 ? 6 : 9 * kernels));
 }
 
 static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
     const size_t values = (size_t)(3 * view->box->wide.plane) + LANES;
-    data->K = RT_NEW(float, taps(network->form, network->kernels), RT_HOST);
+    data->K = RT_NEW(float, packed(network->form, network->kernels, network->reach), RT_HOST);
     data->r =
         is_copied(view->box->n[0], network->precision) ? RT_NEW(float, values, RT_HOST) : NULL;
     if (network->form == GFNN_GF8)
@@ -367,14 +373,14 @@ static void tear_down(gfnn_view_t *view)
 
 static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    bytes[RT_HOST] +=
-        (double)(sizeof(data_t) + taps(config->precond, config->kernels) * sizeof(float));
+    const size_t K = packed(config->precond, config->kernels, config->reach);
+    bytes[RT_HOST] += (double)(sizeof(data_t) + K * sizeof(float));
     if (is_copied(box->n[0], config->precision))
         bytes[RT_HOST] += (3 * (double)box->wide.plane + LANES) * sizeof(float);
 }
 
 const gfnn_predictor_t gfnn_predictor_simd = {
-    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, .any_reach = true};
 
 const gfnn_kernels_t gfnn_net_simd = {
     .rung = {.precision = "FP32, r in FP32 or FP16", .reproducible = true, .refuse = gfnn_refuse},

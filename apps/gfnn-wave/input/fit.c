@@ -1,12 +1,12 @@
 /*
  * fit.c - coefficients by the energy fit: what the networks have learnt.
  *
- * Row l of P at a node is sum_p c_p B_lp, a field on the 7^3 nodes about it; it should be column l
+ * Row l of P at a node is sum_p c_p B_lp, a field on the nodes about it; it should be column l
  * of A^-1, so c is where sum_l (1/2 g_l^T A g_l - g_l^T e_l), g_l = sum_p c_p B_lp, is least:
  *
  *     N c = b,   N_pq = sum_l B_lp^T A B_lq,   b_p = sum_l B_lp (component l at the node itself)
  *
- * A is a sum over the 8^3 elements that the fields touch, and each is linear in w and Vs^2, so N is
+ * A is a sum over the elements that the fields touch, and each is linear in w and Vs^2, so N is
  * a sum of tables: N = sum_e w_e Q0_e + Vs_e^2 Q1_e. As in infer.c, N starts from the sum for the
  * node's own material, computed once, and only elements of other materials are added, as
  * differences; in the middle of a material c is known.
@@ -17,15 +17,14 @@
 #include <string.h>
 
 enum {
-    SIDE = 2 * (GFNN_ND + 1), /* elements that a field touches */
-    BACK = GFNN_ND + 1,       /* the first of them, before the node */
-    ELEMENTS = SIDE * SIDE * SIDE,
+    MOST_SIDE = 2 * (GFNN_MAX_ND + 1),
     PAIRS = GFNN_MAX_COEF * (GFNN_MAX_COEF + 1) / 2 /* (p, q <= p) at p (p + 1) / 2 + q */
 };
 
 typedef struct {
     int coefs, pairs;
-    double (*Q)[2][PAIRS]; /* [ELEMENTS]: Q0, Q1 */
+    int side, back;        /* elements along x that a field touches; and those before the node */
+    double (*Q)[2][PAIRS]; /* [side^3]: Q0, Q1 */
     double sum[2][PAIRS];  /* over all elements */
     double b[GFNN_MAX_COEF];
 } tables_t;
@@ -37,17 +36,18 @@ static double field(const gfnn_weights_t *w, int i, int p, int j, const int s[3]
 {
     int64_t kernel = p;
     double factor = 1;
+    const int nd = w->reach, width = 2 * nd + 1;
     for (int d = 0; d < 3; d++)
-        if (s[d] < -GFNN_ND || s[d] > GFNN_ND)
+        if (s[d] < -nd || s[d] > nd)
             return 0;
     if (w->form == GFNN_GF8) {
         kernel = 0;
         if ((i == j) != (p < 4))
             return 0;
-        factor = p % 4 == 0 ? 1 : (double)s[p % 4 - 1] / GFNN_ND;
+        factor = p % 4 == 0 ? 1 : (double)s[p % 4 - 1] / nd;
     }
-    const int64_t at = ((s[2] + GFNN_ND) * GFNN_W + s[1] + GFNN_ND) * GFNN_W + s[0] + GFNN_ND;
-    return factor * (double)w->K[(kernel * 9 + 3 * i + j) * GFNN_STENCIL + at];
+    const int64_t at = ((s[2] + nd) * width + s[1] + nd) * width + s[0] + nd;
+    return factor * (double)w->K[(kernel * 9 + 3 * i + j) * gfnn_stencil(nd) + at];
 }
 
 /* Computes B_ip for all p on the corners of the element whose lower corner is at s. */
@@ -79,13 +79,18 @@ static void tables_new(tables_t *t, const gfnn_weights_t *w, const gfnn_form_t *
 {
     static const int here[3] = {0, 0, 0};
     double A0[24][24], A1[24][24], B[GFNN_MAX_COEF][24];
-    *t = (tables_t){.coefs = w->coefs, .pairs = w->coefs * (w->coefs + 1) / 2};
-    t->Q = rt_alloc(ELEMENTS, sizeof *t->Q, RT_HOST);
-    memset(t->Q, 0, ELEMENTS * sizeof *t->Q);
+    *t = (tables_t){.coefs = w->coefs,
+                    .pairs = w->coefs * (w->coefs + 1) / 2,
+                    .side = 2 * (w->reach + 1),
+                    .back = w->reach + 1};
+    const int side = t->side, elements = side * side * side;
+    t->Q = rt_alloc((size_t)elements, sizeof *t->Q, RT_HOST);
+    memset(t->Q, 0, (size_t)elements * sizeof *t->Q);
     gfnn_element_matrix(form, 1, 0, A0);
     gfnn_element_matrix(form, 0, 1, A1);
-    for (int e = 0; e < ELEMENTS; e++) {
-        const int s[3] = {e % SIDE - BACK, e / SIDE % SIDE - BACK, e / (SIDE * SIDE) - BACK};
+    for (int e = 0; e < elements; e++) {
+        const int s[3] = {e % side - t->back, e / side % side - t->back,
+                          e / (side * side) - t->back};
         for (int i = 0; i < 3; i++) {
             corners(w, i, s, B);
             add_energy(w->coefs, A0, B, t->Q[e][0]);
@@ -163,7 +168,7 @@ static void add_row(const job_t *job, const uint8_t *id, uint8_t own, double (*Q
 {
     const gfnn_materials_t *m = &job->model->materials;
     const int pairs = job->tables->pairs;
-    for (int x = 0; x < SIDE; x++) {
+    for (int x = 0; x < job->tables->side; x++) {
         const double w = m->w[id[x]] - m->w[own], square = m->square[id[x]] - m->square[own];
         const double *Q0 = Q[x][0], *Q1 = Q[x][1];
         if (w != 0)
@@ -178,16 +183,17 @@ static void add_row(const job_t *job, const uint8_t *id, uint8_t own, double (*Q
 static void node(const job_t *job, int64_t i, int64_t j, int64_t k, float *c)
 {
     const uint8_t own = job->model->id[gfnn_at(job->wide, i, j, k)];
-    uint8_t same[SIDE];
+    const int side = job->tables->side, back = job->tables->back;
+    uint8_t same[MOST_SIDE];
     double N[PAIRS];
     bool is_uniform = true;
     memset(same, own, sizeof same);
     memcpy(N, job->N[own], sizeof N);
-    for (int row = 0; row < SIDE * SIDE; row++) {
-        const uint8_t *id = job->model->id + gfnn_at(job->wide, i - BACK, j - BACK + row % SIDE,
-                                                     k - BACK + row / SIDE);
-        if (memcmp(id, same, sizeof same) != 0) {
-            add_row(job, id, own, job->tables->Q + row * SIDE, N);
+    for (int row = 0; row < side * side; row++) {
+        const uint8_t *id = job->model->id + gfnn_at(job->wide, i - back, j - back + row % side,
+                                                     k - back + row / side);
+        if (memcmp(id, same, (size_t)side) != 0) {
+            add_row(job, id, own, job->tables->Q + row * side, N);
             is_uniform = false;
         }
     }
@@ -202,8 +208,8 @@ void gfnn_fit(const gfnn_weights_t *weights, const gfnn_form_t *form, const gfnn
 {
     tables_t tables;
     job_t *job = RT_NEW(job_t, 1, RT_HOST);
-    RT_EXPECT(box->wide.halo >= BACK, RT_ENVIRONMENT, "ids reach %d elements beyond the box",
-              (int)box->wide.halo);
+    RT_EXPECT(box->wide.halo > weights->reach, RT_ENVIRONMENT,
+              "ids reach %d elements beyond the box", (int)box->wide.halo);
     tables_new(&tables, weights, form);
     job->tables = &tables;
     job->wide = &box->wide;

@@ -12,6 +12,8 @@
 #include <string.h>
 #include "base/threads.h"
 
+enum { BEFORE = GFNN_PATCH / 2 }; /* elements of a patch before its node */
+
 typedef struct {
     const gfnn_weights_t *weights;
     const gfnn_mlp_t *mlp;
@@ -82,8 +84,8 @@ static void node(const job_t *job, int64_t i, int64_t j, int64_t k, float *work,
     memcpy(h, job->uniform + own * out, (size_t)out * sizeof *h);
     for (int row = 0; row < GFNN_PATCH * GFNN_PATCH; row++) {
         const uint8_t *id =
-            job->model->id + gfnn_at(job->wide, i - GFNN_ND, j - GFNN_ND + row % GFNN_PATCH,
-                                     k - GFNN_ND + row / GFNN_PATCH);
+            job->model->id + gfnn_at(job->wide, i - BEFORE, j - BEFORE + row % GFNN_PATCH,
+                                     k - BEFORE + row / GFNN_PATCH);
         if (memcmp(id, same, sizeof same) == 0)
             continue;
         uniform = false;

@@ -12,7 +12,7 @@
 
 typedef struct {
     gfnn_materials_t materials;
-    /* on box->wide: own elements and 4 to each side, wrapped or OUTSIDE */
+    /* on box->wide: own elements and as many to each side as its halo has, wrapped or OUTSIDE */
     uint8_t *id;
     char *text; /* one line that says what it is */
 } gfnn_model_t;
@@ -50,9 +50,9 @@ typedef struct {
 } gfnn_mlp_t;
 /* A trained file; little endian, see weights.c and tools/train-gfnn/README.md. */
 typedef struct {
-    int form, kernels, coefs;
+    int form, kernels, coefs, reach;
     double vp, ds, dt, rho, damping, f1, f2, vs_min, vs_max;
-    float *K;                                    /* [kernels][3][3][7][7][7] */
+    float *K;                                    /* [kernels][3][3][W][W][W], W = 2 reach + 1 */
     double whiten[GFNN_MAX_COEF][GFNN_MAX_COEF]; /* L: c = L^-T y + mean */
     double mean[GFNN_MAX_COEF];
     gfnn_mlp_t reg, cls; /* cls: outputs are scores of classes */
@@ -68,7 +68,7 @@ gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len);
 gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t bytes, char *why,
                                    size_t len);
 void gfnn_weights_free(gfnn_weights_t *weights);
-/* Refuses, with both values, a file that is not for this run: form, M, ds, dt, Vp, range of Vs. */
+/* Refuses, with both values, a file that is not for this run: form, M, reach, ds, dt, Vp, range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
                         const gfnn_materials_t *materials, const char *path);
 /* Finds the file of --weights shipped, where io/inputs.h says, as rank 0 sees it. Collective. */
@@ -81,7 +81,7 @@ void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
  * absent element counts as vs_min. */
 void gfnn_infer(const gfnn_weights_t *weights, int coef, const gfnn_box_t *box,
                 const gfnn_model_t *model, float *c);
-/* By the energy fit N c = b, N = Q0 + sum_e Vs_e^2 Q1_e over the 8^3 elements that the kernels
+/* By the energy fit N c = b, N = Q0 + sum_e Vs_e^2 Q1_e over the elements that the kernels
  * touch; absent elements have no energy. form: that of A. */
 void gfnn_fit(const gfnn_weights_t *weights, const gfnn_form_t *form, const gfnn_box_t *box,
               const gfnn_model_t *model, float *c);

@@ -2,7 +2,7 @@
  * weights.c - reads trained kernels and networks from a file of tools/train-gfnn, and checks
  * whether they are for this run.
  *
- * The format is little endian without gaps: "GFNN", then 32-bit numbers: version 1, ND, form,
+ * The format is little endian without gaps: "GFNN", then 32-bit numbers: version 1, reach, form,
  * kernels, coefficients, layers of the regression, layers of the classifier, classes, and the
  * widths of both (layers + 1 each); doubles: Vp, ds, dt, rho, damping, f1, f2, least and largest
  * Vs; floats: K; doubles: mean and L of the coefficients; floats: W and b of each layer of the
@@ -93,7 +93,7 @@ static bool start(rt_scan_t *s, gfnn_weights_t *w)
     for (int k = 0; k < NUMBERS; k++)
         n[k] = take_u32(s);
     if (!in_range(s, "version", n[0], FILE_VERSION, FILE_VERSION) ||
-        !in_range(s, "reach", n[1], GFNN_ND, GFNN_ND) ||
+        !in_range(s, "reach", n[1], GFNN_ND, GFNN_MAX_ND) ||
         !in_range(s, "form", n[2], GFNN_GF8, GFNN_GFM))
         return false;
     const bool gf8 = n[2] == GFNN_GF8;
@@ -103,6 +103,7 @@ static bool start(rt_scan_t *s, gfnn_weights_t *w)
         !in_range(s, "layers of the classifier", n[6], 1, MAX_LAYERS) ||
         !in_range(s, "classes", n[7], 1, MAX_WIDTH))
         return false;
+    w->reach = (int)n[1];
     w->form = (int)n[2];
     w->kernels = (int)n[3];
     w->coefs = (int)n[4];
@@ -138,7 +139,7 @@ static int64_t mlp_floats(const gfnn_mlp_t *mlp)
 
 static int64_t kernel_floats(const gfnn_weights_t *w)
 {
-    return (int64_t)w->kernels * 9 * GFNN_STENCIL;
+    return (int64_t)w->kernels * 9 * gfnn_stencil(w->reach);
 }
 
 static int64_t all_floats(const gfnn_weights_t *w)
@@ -187,10 +188,11 @@ static bool physics(rt_scan_t *s, gfnn_weights_t *w)
 /* Checks that gf8 has G_ij = G_ji: kernels may read either. */
 static bool symmetric(rt_scan_t *s, const gfnn_weights_t *w)
 {
+    const int taps = (int)gfnn_stencil(w->reach);
     for (int i = 0; w->form == GFNN_GF8 && i < 3; i++)
         for (int j = 0; j < i; j++)
-            for (int k = 0; k < GFNN_STENCIL; k++)
-                if (w->K[(3 * i + j) * GFNN_STENCIL + k] != w->K[(3 * j + i) * GFNN_STENCIL + k])
+            for (int k = 0; k < taps; k++)
+                if (w->K[(3 * i + j) * taps + k] != w->K[(3 * j + i) * taps + k])
                     return rt_scan_fail_file(s, "gf8, but G[%d][%d] and G[%d][%d] differ at tap %d",
                                              i, j, j, i, k);
     return true;
@@ -300,6 +302,7 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
                   form_name(weights->form), form_name(config->precond), remedy);
     if (weights->form == GFNN_GFM)
         match(path, "M", weights->kernels, (double)config->kernels, " kernels");
+    match(path, "a reach", weights->reach, (double)config->reach, " nodes");
     match(path, "ds", weights->ds, config->ds, " m");
     match(path, "dt", weights->dt, config->dt, " s");
     match(path, "Vp", weights->vp, config->vp, " m/s");
@@ -377,7 +380,7 @@ static bool is_there(const char *path)
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
 {
     rt_inputs_t shipped;
-    char name[MAX_NAME], kernels[24] = "";
+    char name[MAX_NAME], kernels[24] = "", reach[24] = "";
     bool fits = true;
     if (strcmp(config->weights, "shipped") != 0) {
         fits = strlen(config->weights) < len;
@@ -386,8 +389,10 @@ void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
         rt_inputs_folders("gfnn-wave", &shipped);
         if (config->precond == GFNN_GFM)
             snprintf(kernels, sizeof kernels, "%lld", (long long)config->kernels);
-        snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", form_name(config->precond), kernels,
-                 1e6 * config->dt);
+        if (config->reach != GFNN_ND)
+            snprintf(reach, sizeof reach, "-nd%lld", (long long)config->reach);
+        snprintf(name, sizeof name, "%s%s%s-dt%gus.gfnn", form_name(config->precond), kernels,
+                 reach, 1e6 * config->dt);
         for (int f = 0; f < shipped.n; f++) {
             fits = (size_t)snprintf(path, len, "%s/%s", shipped.path[f], name) < len;
             if (!fits || is_there(path))

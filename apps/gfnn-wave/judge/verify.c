@@ -342,7 +342,8 @@ static void rung_predict(const bench_t *b, double *r, double *z)
 /* Brings the ghosts of a host array on `wide`. */
 static void bring_wide(const bench_t *b, double *r)
 {
-    rt_halo_t *halo = gfnn_halo_new(b->box, &b->box->wide, GFNN_ND, "staged", RT_CPU, RT_HOST);
+    rt_halo_t *halo =
+        gfnn_halo_new(b->box, &b->box->wide, b->s->network.reach, "staged", RT_CPU, RT_HOST);
     if (!halo)
         return;
     const rt_field_t field = gfnn_field(&b->box->wide, r, RT_F64);
@@ -376,7 +377,8 @@ static void verify_predictor(const bench_t *b)
     gfnn_predict_reference(b->box, &host, true, r, bound);
     /* K in 16 bits: half a unit of 11 digits, and as much again for values below 2^-14 of the
      * largest, which have fewer */
-    const double roundings = (GFNN_STENCIL * 3 + 16) * 0x1p-24 + (half ? 0x1p-10 : 0);
+    const double roundings =
+        ((double)gfnn_stencil(host.reach) * 3 + 16) * 0x1p-24 + (half ? 0x1p-10 : 0);
     gfnn_judge_hold(b->box, g, want);
     const gfnn_judged_t t = gfnn_judge_compare(g, want, got, bound, roundings);
     rt_verdict_check(b->verdict, "P r (of its rounding bound)", t.worst, 1);

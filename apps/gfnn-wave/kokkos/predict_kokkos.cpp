@@ -2,12 +2,12 @@
  * predict_kokkos.cpp - z = P r as a Kokkos MDRangePolicy: one source for CPUs and GPUs.
  *
  * Idea: as in `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
- * every (x, y) of the stencil it reads a column of B + 6 values of r, which serve 7 B taps, and a
- * value of K serves B nodes. All sums are in registers: kernels come two at a time, so that they
+ * every (x, y) of the stencil it reads a column of B + 2 nd values of r, which serve (2 nd + 1) B taps,
+ * and a value of K serves B nodes. All sums are in registers: kernels come two at a time, so that they
  * stay there, and r is read again for the next two. Coefficients are applied where it is cheaper:
  * gfm's after the sums, gf8's as a weight per tap. Advantage: portable, no scratch memory, every
  * sum in one order. Price: all of r and K comes through the first cache, and 16-bit r is first
- * converted to FP32, once, because it is read 343 times.
+ * converted to FP32, once, because all neighbours read it.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
@@ -21,7 +21,6 @@ using rt_kokkos::on_host;
 enum {
     W = values_of<float>::lanes,
     B = GFNN_VECTOR > 0 && GFNN_VECTOR < 64 ? 2 : 4, /* with 16 registers, fewer */
-    COLUMN = B + 2 * GFNN_ND,
     PAIR = 2,
     TILE_X = 32, /* on a GPU */
     TILE_Y = 8,
@@ -73,11 +72,11 @@ struct Place {
     int last;   /* of its nodes above each other: those beyond read what this one reads */
     bool whole; /* may all lanes of r be read? */
 
-    KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int vector, int j_, int block)
+    KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int nd, int vector, int j_, int block)
         : i(vector * W), j(j_), k(block * B), lanes(job.n[0] - i), last(job.n[2] - 1 - k)
     {
         last = last < B ? last : B - 1;
-        const int top = job.wide.at(i + GFNN_ND, j + GFNN_ND, k + last + GFNN_ND);
+        const int top = job.wide.at(i + nd, j + nd, k + last + nd);
         whole = W == 1 || top + W <= job.wide.plane;
     }
     KOKKOS_FORCEINLINE_FUNCTION int node(int n) const
@@ -88,15 +87,15 @@ struct Place {
     {
         load(job.c + q * job.bare.plane + job.bare.at(i, j, node(n)), lanes >= W, lanes, c);
     }
-    /* Loads component c of r, from 3 layers below the lowest node to 3 above the highest. */
-    template <bool all>
+    /* Loads component c of r, from ND layers below the lowest node to ND above the highest. */
+    template <int ND, bool all>
     KOKKOS_FORCEINLINE_FUNCTION void column(const Job &job, int dx, int dy, int c,
-                                            V r[COLUMN]) const
+                                            V r[B + 2 * ND]) const
     {
-        const float *bottom = job.r + c * job.wide.plane + job.wide.at(i + dx, j + dy, k - GFNN_ND);
+        const float *bottom = job.r + c * job.wide.plane + job.wide.at(i + dx, j + dy, k - ND);
         GFNN_UNROLL
-        for (int e = 0; e < COLUMN; e++) {
-            const int layer = e < last + 2 * GFNN_ND ? e : last + 2 * GFNN_ND;
+        for (int e = 0; e < B + 2 * ND; e++) {
+            const int layer = e < last + 2 * ND ? e : last + 2 * ND;
             load(bottom + layer * job.wide.slab, all, lanes, &r[e]);
         }
     }
@@ -112,18 +111,19 @@ struct Place {
 };
 
 /* z += sum over kernels m .. m + P - 1. */
-template <int P, bool all>
+template <int ND, int P, bool all>
 KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m, V z[3][B])
 {
-    const Tap<P> *tap = reinterpret_cast<const Tap<P> *>(job.K + m * 9 * GFNN_STENCIL);
+    const Tap<P> *tap = reinterpret_cast<const Tap<P> *>(job.K + m * 9 * (2 * ND + 1) *
+                                                                     (2 * ND + 1) * (2 * ND + 1));
     V sum[P][3][B] = {};
-    for (int dy = -GFNN_ND; dy <= GFNN_ND; dy++)
-        for (int dx = -GFNN_ND; dx <= GFNN_ND; dx++)
-            for (int j = 0; j < 3; j++, tap += GFNN_W) {
-                V r[COLUMN];
-                at.column<all>(job, dx, dy, j, r);
+    for (int dy = -ND; dy <= ND; dy++)
+        for (int dx = -ND; dx <= ND; dx++)
+            for (int j = 0; j < 3; j++, tap += 2 * ND + 1) {
+                V r[B + 2 * ND];
+                at.column<ND, all>(job, dx, dy, j, r);
                 GFNN_UNROLL
-                for (int dz = 0; dz < GFNN_W; dz++) {
+                for (int dz = 0; dz < 2 * ND + 1; dz++) {
                     const Tap<P> here = tap[dz];
                     GFNN_UNROLL
                     for (int e = 0; e < 3 * P; e++)
@@ -142,23 +142,25 @@ KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m
     }
 }
 
-struct Gfm : Job {
+template <int ND> struct Gfm : Job {
     using Job::Job;
+    enum { reach = ND };
 
     template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
     {
         V z[3][B] = {};
         int m = 0;
         for (; m + PAIR <= kernels; m += PAIR)
-            gfm_pass<PAIR, all>(*this, at, m, z);
+            gfm_pass<ND, PAIR, all>(*this, at, m, z);
         if (m < kernels)
-            gfm_pass<1, all>(*this, at, m, z);
+            gfm_pass<ND, 1, all>(*this, at, m, z);
         at.put(*this, z);
     }
 };
 
-struct Gf8 : Job {
+template <int ND> struct Gf8 : Job {
     using Job::Job;
+    enum { reach = ND };
 
     template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
     {
@@ -168,10 +170,10 @@ struct Gf8 : Job {
         for (int e = 0; e < 8 * B; e++) {
             at.coefficient(*this, e % 8, e / 8, &c[e / 8][e % 8]);
             if (e % 4 > 0)
-                c[e / 8][e % 8] *= 1.0f / GFNN_ND;
+                c[e / 8][e % 8] *= 1.0f / ND;
         }
-        for (int dy = -GFNN_ND; dy <= GFNN_ND; dy++)
-            for (int dx = -GFNN_ND; dx <= GFNN_ND; dx++, tap += GFNN_W)
+        for (int dy = -ND; dy <= ND; dy++)
+            for (int dx = -ND; dx <= ND; dx++, tap += 2 * ND + 1)
                 line<all>(at, dx, dy, tap, c, z);
         at.put(*this, z);
     }
@@ -181,17 +183,17 @@ struct Gf8 : Job {
     KOKKOS_FORCEINLINE_FUNCTION void line(const Place &at, int dx, int dy, const Tap8 *tap,
                                           const V c[B][8], V z[3][B]) const
     {
-        V r[3][COLUMN], same[B], other[B];
+        V r[3][B + 2 * ND], same[B], other[B];
         for (int l = 0; l < 3; l++)
-            at.column<all>(*this, dx, dy, l, r[l]);
-        const float x = static_cast<float>(dx), y = static_cast<float>(dy), first = -GFNN_ND;
+            at.column<ND, all>(*this, dx, dy, l, r[l]);
+        const float x = static_cast<float>(dx), y = static_cast<float>(dy), first = -ND;
         GFNN_UNROLL
         for (int n = 0; n < B; n++) {
             same[n] = c[n][0] + c[n][1] * x + c[n][2] * y + c[n][3] * first;
             other[n] = c[n][4] + c[n][5] * x + c[n][6] * y + c[n][7] * first;
         }
         GFNN_UNROLL
-        for (int dz = 0; dz < GFNN_W; dz++) {
+        for (int dz = 0; dz < 2 * ND + 1; dz++) {
             const Tap8 g = tap[dz];
             GFNN_UNROLL
             for (int n = 0; n < B; n++) {
@@ -219,7 +221,7 @@ template <class Form> struct Predict {
 
     KOKKOS_INLINE_FUNCTION void operator()(int vector, int j, int block) const
     {
-        const Place at(form, vector, j, block);
+        const Place at(form, Form::reach, vector, j, block);
         if (at.whole)
             form.template nodes<true>(at);
         else
@@ -254,57 +256,69 @@ void run(const gfnn_view_t *view, const gfnn_network_t *network, const float *r,
     Kokkos::parallel_for("gfnn predictor", policy, Predict<Form>{Form(view, network, r, z)});
 }
 
+template <int ND>
+void run_reach(const gfnn_view_t *view, const gfnn_network_t *network, const float *r, float *z)
+{
+    if (network->form == GFNN_GF8)
+        run<Gf8<ND>>(view, network, r, z);
+    else
+        run<Gfm<ND>>(view, network, r, z);
+}
+
 void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
+    static_assert(GFNN_ND == 3 && GFNN_MAX_ND == 6, "a copy for each reach");
+    static void (*const of[])(const gfnn_view_t *, const gfnn_network_t *, const float *,
+                              float *) = {run_reach<3>, run_reach<4>, run_reach<5>, run_reach<6>};
     using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
     const Data *data = static_cast<const Data *>(view->data);
     const float *from = data->r ? data->r : static_cast<const float *>(r);
     if (data->r)
         Kokkos::parallel_for("gfnn widen", Range(rt_kokkos::exec(), 0, 3 * view->box->wide.plane),
                              Widen{static_cast<const uint16_t *>(r), data->r});
-    if (network->form == GFNN_GF8)
-        run<Gf8>(view, network, from, z);
-    else
-        run<Gfm>(view, network, from, z);
+    of[network->reach - GFNN_ND](view, network, from, z);
 }
 
 /* Returns [i][j] of kernel m at (x, y, z) of the stencil. */
 float entry(const gfnn_network_t *network, int m, int i, int j, int x, int y, int z)
 {
-    return network->K[(((m * 3 + i) * 3 + j) * GFNN_W + z) * GFNN_W * GFNN_W + y * GFNN_W + x];
+    const int width = 2 * network->reach + 1;
+    return network->K[(((m * 3 + i) * 3 + j) * width + z) * width * width + y * width + x];
 }
 
 void pack_gfm(const gfnn_network_t *network, float *to)
 {
+    const int width = 2 * network->reach + 1;
     for (int m = 0; m < network->kernels; m += PAIR) {
         const int kernels = network->kernels - m < PAIR ? 1 : PAIR;
-        for (int row = 0; row < GFNN_W * GFNN_W; row++)
+        for (int row = 0; row < width * width; row++)
             for (int j = 0; j < 3; j++)
-                for (int z = 0; z < GFNN_W; z++)
+                for (int z = 0; z < width; z++)
                     for (int e = 0; e < 3 * kernels; e++)
-                        *to++ = entry(network, m + e % kernels, e / kernels, j, row % GFNN_W,
-                                      row / GFNN_W, z);
+                        *to++ = entry(network, m + e % kernels, e / kernels, j, row % width,
+                                      row / width, z);
     }
 }
 
 void pack_gf8(const gfnn_network_t *network, float *to)
 {
     static const int i[6] = {0, 1, 2, 1, 2, 0}, j[6] = {0, 1, 2, 2, 0, 1};
-    for (int row = 0; row < GFNN_W * GFNN_W; row++)
-        for (int z = 0; z < GFNN_W; z++)
+    const int width = 2 * network->reach + 1;
+    for (int row = 0; row < width * width; row++)
+        for (int z = 0; z < width; z++)
             for (int e = 0; e < 6; e++)
-                *to++ = entry(network, 0, i[e], j[e], row % GFNN_W, row / GFNN_W, z);
+                *to++ = entry(network, 0, i[e], j[e], row % width, row / width, z);
 }
 
-size_t floats_of(int form, int64_t kernels)
+size_t floats_of(int form, int64_t kernels, int64_t reach)
 {
-    return GFNN_STENCIL * (form == GFNN_GF8 ? 6 : 9 * static_cast<size_t>(kernels));
+    return static_cast<size_t>(gfnn_stencil(reach) * (form == GFNN_GF8 ? 6 : 9 * kernels));
 }
 
 void set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
     Data *data = RT_NEW(Data, 1, RT_HOST);
-    const size_t floats = floats_of(network->form, network->kernels);
+    const size_t floats = floats_of(network->form, network->kernels, network->reach);
     float *K = RT_NEW(float, floats, RT_HOST);
     if (network->form == GFNN_GF8)
         pack_gf8(network, K);
@@ -335,7 +349,7 @@ void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_
     bytes[RT_HOST] += sizeof(Data);
     bytes[rt_kokkos_space()] +=
         sizeof(float) *
-        (static_cast<double>(floats_of(config->precond, config->kernels)) +
+        (static_cast<double>(floats_of(config->precond, config->kernels, config->reach)) +
          (config->precision == GFNN_FP16 ? 3.0 * static_cast<double>(box->wide.plane) : 0));
 }
 
@@ -346,6 +360,7 @@ constexpr gfnn_predictor_t predictors()
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
+    t.any_reach = true;
     return t;
 }
 
