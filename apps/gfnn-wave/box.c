@@ -137,18 +137,21 @@ static void parse(gfnn_config_t *config, int ranks)
 }
 
 /* Checks the whole box. Along a periodic direction of one or two elements an element would meet
- * itself, or the same one on both sides, which is no longer the medium that was asked for. */
+ * itself, or the same one on both sides, which is no longer the medium that was asked for; and
+ * ghosts as deep as the reach are copied from the other side, once around. */
 static void check_elements(const gfnn_config_t *config)
 {
-    const int64_t least = config->faces == GFNN_PERIODIC ? 3 : 1;
+    const int64_t least = config->faces == GFNN_PERIODIC ? config->reach : 1;
     for (int d = 0; d < 3; d++)
         if (config->n_elements[d] < least)
             rt_refuse(RT_USAGE, "--elements %lldx%lldx%lld: %lld along %c, and %s",
                       (long long)config->n_elements[0], (long long)config->n_elements[1],
                       (long long)config->n_elements[2], (long long)config->n_elements[d], "xyz"[d],
-                      least == 3 ? "periodic faces need 3, or an element meets the same one on "
-                                   "both sides: use more, or --faces free"
-                                 : "there must be 1 at least");
+                      least > GFNN_ND    ? "periodic faces need as many as --reach: use more, or a "
+                                           "shorter reach"
+                      : least == GFNN_ND ? "periodic faces need 3, or an element meets the same "
+                                           "one on both sides: use more, or --faces free"
+                                         : "there must be 1 at least");
 }
 
 void gfnn_box_choose(gfnn_config_t *config, int ranks)

@@ -146,7 +146,8 @@ int64_t gfnn_box_first(int64_t nodes, int64_t ranks, int64_t place);
 /* Sets n_nodes from n_elements. */
 void gfnn_box_count(gfnn_config_t *config);
 /* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have
- * at least 1 node per side, a periodic direction at least 3 elements. Refuses. */
+ * at least 1 node per side, a periodic direction at least as many
+ * elements as the reach. Refuses. */
 void gfnn_box_choose(gfnn_config_t *config, int ranks);
 /* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the
  * same on any number of ranks, and all others and those that mirror faces hold with 0. */

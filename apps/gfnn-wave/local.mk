@@ -10,7 +10,7 @@ noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/gfnn.h apps/gfnn-wave/box.h apps/gfnn-wave/cg.h apps/gfnn-wave/ghosts.h \
 	apps/gfnn-wave/kernel.h apps/gfnn-wave/node.h \
-	apps/gfnn-wave/parity.h apps/gfnn-wave/ladder.def \
+	apps/gfnn-wave/parity.h apps/gfnn-wave/strain.h apps/gfnn-wave/ladder.def \
 	apps/gfnn-wave/app.c apps/gfnn-wave/apply.c apps/gfnn-wave/box.c apps/gfnn-wave/cg.c \
 	apps/gfnn-wave/element.c apps/gfnn-wave/ghosts.c apps/gfnn-wave/kernel.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
 	apps/gfnn-wave/problem.c apps/gfnn-wave/receivers.c apps/gfnn-wave/result.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/trace.c apps/gfnn-wave/work.c \
@@ -20,6 +20,10 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/input/head.c apps/gfnn-wave/input/infer.c apps/gfnn-wave/input/model.c \
 	apps/gfnn-wave/input/voxel.c apps/gfnn-wave/input/weights.c \
 	apps/gfnn-wave/cpu/cpu.h \
+	apps/gfnn-wave/cpu/strain_rows.h \
+	apps/gfnn-wave/cpu/cpu_coloured.c \
+	apps/gfnn-wave/cpu/cpu_atomic.c \
+	apps/gfnn-wave/cpu/cpu_recompute.c \
 	apps/gfnn-wave/cpu/predict_reference.c \
 	apps/gfnn-wave/cpu/predict_simd.c \
 	apps/gfnn-wave/cpu/reference.c \

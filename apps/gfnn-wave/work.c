@@ -63,8 +63,8 @@ static const struct {
 } inside[] = {
     {"reference", 1152},      {"solve-reference", 1152}, /* a product with one matrix */
     {"dense-coloured", 2304}, {"dense-atomic", 2304},    /* with two */
-    {"recompute", 700},       {"node", 1686},
-    {"openacc", 2304},
+    {"recompute", 700},       {"cpu-coloured", 700},     /* at the Gauss points */
+    {"cpu-atomic", 700},      {"cpu-recompute", 700},    {"node", 1686}, {"openacc", 2304},
 };
 
 static double inside_operator(const rt_rung_t *rung)

@@ -117,6 +117,7 @@ refused 2 "gfm2-dt18us" "$gfnn" $cpu --precond gfm --dt 18e-6
 refused 2 "no gfm2-nd4-dt20us.gfnn ships" "$gfnn" $cpu --reach 4
 refused 2 "gfm2-dt20us.gfnn is for a reach = 3 nodes, and this run has 6 nodes" "$gfnn" $cpu --reach 6 \
     --weights "$inputs/gfnn-wave/gfm2-dt20us.gfnn"
+refused 2 "periodic faces need as many as --reach" "$gfnn" $cpu --precond gf8 --reach 6 --elements 12x5x8
 refused 2 "--reach 7: out of range" "$gfnn" $cpu --reach 7
 refused 2 "--reach: for --precond gf8 and gfm alone" "$gfnn" $cpu --precond bj --reach 6
 for only in operator predictor; do

@@ -28,6 +28,8 @@ typedef enum {
     IDS_SHIFTED,
     ONE_ID,
     ELEMENT_DROPPED,
+    COLOUR_SKIPPED,
+    ADDITION_LOST,
     LAYER_TWICE,
     OUTSIDE_COUNTED,
     CORNERS_SWAPPED,
@@ -124,7 +126,7 @@ static const char *const settings[PROBLEMS] = {
     [GFM] = "elements=7x6x5 steps=2 precond=gfm precision=fp32 tolerance=1e-11",
     [HALF] = "elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
     [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
-    [FAR] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
+    [FAR] = "elements=6x7x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
     [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11"};
 
 /* Variants: function tables; a boundary slab that is left out, which only several ranks have. */
@@ -141,6 +143,8 @@ static const rt_mutant_t mutants[] = {
     {IDS_SHIFTED, "ids shifted by one element", BJ, false, OPERATOR},
     {ONE_ID, "one element of the wrong tissue", BJ, false, OPERATOR},
     {ELEMENT_DROPPED, "one element left out", BJ, false, OPERATOR},
+    {COLOUR_SKIPPED, "one colour of elements left out", BJ, false, OPERATOR},
+    {ADDITION_LOST, "one addition of an element lost", FREE, false, OPERATOR},
     {LAYER_TWICE, "one layer of elements added twice", BJ, false, OPERATOR},
     {OUTSIDE_COUNTED, "elements beyond a free face counted", FREE, false, OPERATOR},
     {OUTSIDE_COUNTED, "elements beyond a mirror face counted", MIRROR, false, OPERATOR},
@@ -368,7 +372,8 @@ static void add_element(const gfnn_view_t *view, const double *x, const int64_t 
             if (fault == FLOAT_SUM)
                 part = rt_rounded(part);
         }
-        if (fault == ELEMENT_DROPPED && one)
+        if ((fault == ELEMENT_DROPPED && one) || (fault == COLOUR_SKIPPED && i & j & k & 1) ||
+            (fault == ADDITION_LOST && one && a == 0 && c == 0))
             part = 0;
         sum[c] += fault == LAYER_TWICE && k == 1 ? 2 * part : part;
     }

@@ -1,0 +1,42 @@
+/*
+ * cpu_atomic.c - the paper's second form: cpu-coloured with all elements at once, and atomic sums.
+ *
+ * Advantage: x and y are traversed once, in order. Price: 24 atomic additions per element, which a
+ * CPU does one by one, each by a loop around a compare-and-swap, and no vectors; the last bits change from run
+ * to run if there is more than one thread.
+ */
+#include "config.h"
+#include "strain_rows.h"
+
+static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                  const double *x, double *y)
+{
+    const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
+    const gfnn_region_t *r = region;
+    const double *variable = gfnn_stored(view, form);
+#pragma omp parallel
+    {
+        gfnn_strain_clear(g, r, y);
+#pragma omp for collapse(2) schedule(static)
+        for (int64_t k = r->lo[2] - 1; k < r->hi[2]; k++)
+            for (int64_t j = r->lo[1] - 1; j < r->hi[1]; j++)
+                for (int64_t i = r->lo[0] - 1; i < r->hi[0]; i++) {
+                    const double *here = variable + gfnn_at(wide, i, j, k);
+                    double f[24];
+                    gfnn_strain_product(g, x + gfnn_at(g, i, j, k), here[GFNN_MASS * wide->plane],
+                                        here[GFNN_LAMBDA * wide->plane],
+                                        here[GFNN_MU * wide->plane], f);
+                    gfnn_strain_add(g, r, i, j, k, f, y);
+                }
+    }
+}
+
+static const gfnn_operator_t op = {.apply = apply,
+                                   .set_up = gfnn_stored_set_up,
+                                   .tear_down = gfnn_stored_tear_down,
+                                   .memory = gfnn_stored_memory};
+const gfnn_kernels_t gfnn_op_cpu_atomic = {
+    .rung = {.precision = "FP64", .reproducible = false},
+    .ladder = GFNN_LADDER_OPERATOR,
+    .op = &op,
+};
