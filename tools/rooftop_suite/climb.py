@@ -15,10 +15,12 @@ from typing import Optional
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, figures, lesson_page, lessons, notebook, programs, results
 from . import slides, source_tree
 from .cli import minutes, seconds
-from .lesson_page import MOST_DIFF, Page
+from .lesson_page import Page, kernel_name
 from .progress import Line
 
-LONGEST = 80  # letters of a kernel's name
+WANTED = {'DRAM Throughput': 'DRAM', 'L2 Cache Throughput': 'L2', 'L1/TEX Cache Throughput': 'L1', 'Compute (SM) Throughput': 'SM',
+          'Achieved Occupancy': 'occupancy'}  # counters, and what they are called here
+ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 
 
@@ -45,8 +47,8 @@ def arguments(args: argparse.Namespace) -> list[str]:
     return [*words, *args.passed]
 
 
-def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Result, str]:
-    """Returns the ladder's result and what the program printed."""
+def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
+    """Returns the ladder's result."""
     json = os.path.join(folder, 'ladder.json')
     part = results.part_of(json)
     results.remove(part)
@@ -64,7 +66,7 @@ def run_ladder(program: str, words: list[str], folder: str) -> tuple[figures.Res
         results.settle(part, json)
     finally:
         results.remove(part)
-    return figures.Result(program_result), ended.text
+    return figures.Result(program_result)
 
 
 def given_ladder(app: str, path: str) -> figures.Result:
@@ -73,12 +75,6 @@ def given_ladder(app: str, path: str) -> figures.Result:
     if program.program != app:
         raise Fault(USAGE, f'--result {path}: of {program.program}, not of {app}')
     return figures.Result(program)
-
-
-def profiles(text: str) -> dict[str, str]:
-    """Returns {rung: its table of timers} from what a program printed with --profile."""
-    tables = re.findall(r'^timer +calls.*\n-+\n(?:(?!timer ).*@.*\n)+', text, re.M)
-    return {table.splitlines()[2].split()[0]: table.rstrip() for table in tables}
 
 
 # ---- Tools of the CUDA toolkit ----
@@ -102,43 +98,32 @@ def said_by(words: list[str], limit: float) -> Optional[str]:
     return ran.stdout if ran.returncode == 0 else None
 
 
-def kernel_name(name: str) -> str:
-    """Returns the name of a kernel without what Kokkos puts around it."""
-    inner = re.sub(r'^Kokkos::Impl::\w+<(?:Kokkos::Impl::)?', '', name)
-    return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
-
-
-def launched(rung: figures.Rung) -> list[str]:
-    """Returns lines on the kernels that ran, as the CUDA runtime reports them; none for a rung without any."""
-    if not rung.row.kernels:
-        return []
-    return [f'{"blocks":>8} {"threads":>7} {"registers":>9} {"local":>6} {"shared":>7} {"resident":>8} '
-            f'{"occupancy":>9}  kernel (local: bytes per thread; shared: bytes per block; resident: blocks per multiprocessor)'] + [
-        f'{kernel.blocks:8} {kernel.threads:7} {kernel.registers:9} {kernel.local_bytes:6} {kernel.shared_bytes:7} '
-        f'{kernel.blocks_per_multiprocessor:8} {100 * kernel.occupancy:7.0f} %  {kernel_name(kernel.name)}'
-        for kernel in rung.row.kernels]
-
-
 class Counters:
-    """Nsight Compute, if it is installed and permitted; else the command that would run it."""
+    """Nsight Compute, if it is installed and permitted. why: the reason why it was not used, and what would run it."""
 
     def __init__(self, program: str, words: list[str], wanted: bool) -> None:
-        self.program, self.words = program, words
-        self.ncu = tool('ncu') if wanted else None
-        self.why = '' if self.ncu else 'Nsight Compute was not used' if not wanted else 'no ncu on PATH'
+        self.command = [*NCU, program, '--seconds', '0', *words, '--rung']
+        self.ncu, self.why = tool('ncu') if wanted else None, ''
+        if not self.ncu:
+            self.give_up('no ncu on PATH' if wanted else 'it was not asked for')
+
+    def give_up(self, why: str) -> None:
+        self.ncu, self.why = None, f'{why}; {shlex.join(["ncu", *self.command])} NAME would run it'
 
     def of(self, rung: str) -> list[str]:
-        command = [*NCU, self.program, '--rung', rung, '--seconds', '0', *self.words]
-        if self.ncu:
-            text = said_by([self.ncu, *command], 300) or ''
-            lines = [line for line in text.splitlines() if line.startswith('  ') and not line.startswith('    ---')]
-            if 'ERR_NVGPUCTRPERM' in text:
-                self.ncu, self.why = None, 'the driver does not permit counters to this user'
-            elif lines:
-                return lines[:90]
-            else:
-                self.why = 'ncu printed nothing'
-        return [f'{self.why}: {shlex.join(["ncu", *command])}']
+        """Returns a line per kernel: its name, and the percentages that WANTED names."""
+        text = said_by([self.ncu, *self.command, rung], 300) or '' if self.ncu else ''
+        lines: list[str] = []
+        for line in text.splitlines():
+            found = re.fullmatch(r' {4}(.*?)  +%  +([\d.,]+)', line)
+            if re.match(r' {2}\S', line):
+                lines.append(kernel_name(line.strip()))
+            elif found and found[1] in WANTED and lines:
+                lines[-1] += f'; {WANTED[found[1]]} {found[2]} %'
+        if self.ncu and not lines:
+            self.give_up('the driver does not permit counters to this user' if 'ERR_NVGPUCTRPERM' in text else
+                         'ncu printed nothing')
+        return lines
 
 
 # ---- A page per rung ----
@@ -154,40 +139,36 @@ def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
 
 
 def named(one: Page) -> list[str]:
-    """Returns the functions that a lesson names."""
+    """Returns the functions that a lesson names: first those to look at."""
     if not one.lesson:
         return []
     written = one.lesson.exercise.names if one.lesson.exercise else []
-    return list(dict.fromkeys([*written, *(word for word in lessons.code_in(one.lesson.look) if word.isidentifier())]))
+    return list(dict.fromkeys([*(word for word in lessons.code_in(one.lesson.look) if word.isidentifier()), *written]))
 
 
-def difference(path: str, text: str, before: Page, one: Page) -> list[str]:
-    """Returns a diff of the functions that matter: those that this rung's lesson names, or that of the rung before."""
-    ours, theirs = one.functions, lessons.functions(text, named(one) + named(before))
-    lines = list(difflib.unified_diff(theirs.splitlines(), ours.splitlines(), path, one.path, lineterm='', n=1)) \
-        if ours and theirs else []
-    return lines if len(lines) <= MOST_DIFF else [*lines[:MOST_DIFF], f'@@ and {len(lines) - MOST_DIFF} lines more @@']
+def difference(before: str, now: str) -> list[str]:
+    """Returns a diff of functions, if they have enough in common for one to say something."""
+    theirs, ours = before.splitlines(), now.splitlines()
+    if difflib.SequenceMatcher(None, theirs, ours).ratio() < ALIKE:
+        return []
+    return list(difflib.unified_diff(theirs, ours, lineterm='', n=1))[2:]
 
 
 def add_sources(app: str, pages: list[Page], tree: str) -> None:
-    """Fills path, text, diff, before and twin from the source tree."""
+    """Fills path, functions, before and changed from the source tree."""
     rungs = {rung.name: rung for rung in lessons.ladder(app, tree)}
-    by_name = {one.name: one for one in pages}
+    texts: dict[str, str] = {}
     for one in pages:
         if one.name in rungs and one.lesson:
             one.path = lessons.source(rungs[one.name], one.lesson)
-            one.text = lessons.text_of(os.path.join(tree, one.path))
-            one.functions = lessons.functions(one.text, named(one))
+            texts[one.name] = '\n\n'.join(lessons.text_of(os.path.join(tree, path))
+                                          for path in lessons.looked_at(rungs[one.name], one.lesson))
+            one.functions = lessons.functions(texts[one.name], named(one))
             one.before = one.lesson.before or rungs[one.name].after
-    for one in (one for one in pages if one.text and one.lesson):
-        before, rung = by_name.get(one.before), rungs[one.name]
-        if rung.kind == 'kokkos' and rung.after in by_name:
-            by_name[rung.after].twin = one
-        if before and before.text:
-            # the other file to look at if this rung has one too, else the rung's own file
-            path = before.path if one.lesson and one.lesson.source else lessons.own(rungs[before.name])
-            text = lessons.text_of(os.path.join(tree, path))
-            one.changed = difference(path, text, before, one)
+    by_name = {one.name: one for one in pages}
+    for one in (one for one in pages if one.before in texts):
+        theirs = lessons.functions(texts[one.before], named(one) + named(by_name[one.before]))
+        one.changed = difference(theirs, one.functions)
 
 
 # ---- All of it ----
@@ -199,30 +180,30 @@ def main(args: argparse.Namespace) -> int:
     folder = args.into or f'climb-{args.app}'
     results.make_folder(folder)
     words = arguments(args)
-    result, text = (given_ladder(args.app, args.result), '') if args.result else run_ladder(program, words, folder)
-    pages, tables = pages_of(args.app, result, program), profiles(text)
+    result = given_ladder(args.app, args.result) if args.result else run_ladder(program, words, folder)
+    pages = pages_of(args.app, result, program)
     if tree:
         add_sources(args.app, pages, tree)
     else:
         print('no diffs: this suite is installed; give --source DIR')
     counters = Counters(program, words, not args.no_counters)
-    for one in pages:
-        if one.rung and one.rung.row.right:
-            one.profile = tables.get(one.name, '')
-            one.resources = launched(one.rung)
-            one.counters = counters.of(one.name) if one.kind == 'cuda' and not args.result else []
+    timed = [one for one in pages if one.kind == 'cuda' and one.rung and one.rung.row.right and not args.result]
+    for one in timed:
+        one.counters = counters.of(one.name)
     if args.result:
         words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
-    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
-    text, drawn = lesson_page.html(whole)
-    results.save_bytes(os.path.join(folder, 'lesson.html'), text.encode('utf-8', 'replace'))
-    results.save_bytes(os.path.join(folder, 'lesson.md'), lesson_page.markdown(whole).encode())
+    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]),
+                               f'No counters of Nsight Compute: {counters.why}.' if timed and counters.why else '')
+    written = lesson_page.files(whole)
+    for name, part in written.items():
+        results.save_bytes(os.path.join(folder, f'{name}.html'), lesson_page.html(part).encode('utf-8', 'replace'))
+        results.save_bytes(os.path.join(folder, f'{name}.md'), lesson_page.markdown(part).encode())
     if args.notebook:
         results.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
     if args.slides:
         results.save_bytes(os.path.join(folder, 'slides.html'), slides.slides(whole).encode('utf-8', 'replace'))
-    print(f'{os.path.join(folder, "lesson.html")}: {len(pages)} rungs, {sum(1 for one in pages if one.rung)} run here, '
-          f'{drawn} plots; the same in lesson.md')
+    print(f'{", ".join(os.path.join(folder, f"{name}.html") for name in written)}: {len(pages)} rungs, '
+          f'{len(whole.here)} run here; the same in Markdown')
     for one in pages:
         if one.rung and not one.rung.row.right:
             print(f'{args.app}: {one.name}: INVALID')

@@ -1,7 +1,7 @@
 """Drawings of who touches what, and where it is: of the rungs in the lessons, and of the ideas in the primer.
 
     problem(spec)            what is wrong with a rung's **Drawing.**, or ''; words(spec): the same in words
-    parsed(spec)             its parts; cells(name, spec): the grid of its drawing; shared_by(spec): the line below it
+    parsed(spec)             its parts; cells(spec): the grid of its drawing; shared_by(spec): the line below it
     primer()                 {file name: a whole SVG file} for docs/lessons/drawings
 
 A rung's drawing is one line: the data, who has which part of it, and what is kept where, outermost last:
@@ -10,17 +10,17 @@ A rung's drawing is one line: the data, who has which part of it, and what is ke
 
 `python3 -m rooftop_suite.drawings FOLDER` writes the files of the primer.
 """
+import itertools
 import os
 import re
 import sys
 from typing import Callable, NamedTuple
 
-from .svg import XY, Drawing, both, file
+from .svg import CELL, Drawing, both, file
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 IN = {'registers': 'in registers', 'shared': 'in shared memory', 'cache': 'in the cache', 'network': 'over the network',
       'memory': 'in memory'}
-CELL = 16
 Owner = Callable[[int, int], int]  # (column, row) of a cell to who has it; 0 is drawn strongest
 OWNERS: dict[str, Owner] = {
     'whole': lambda i, j: 0,  # all of it
@@ -79,18 +79,17 @@ def problem(text: str) -> str:
     return ''
 
 
-def cells(name: str, text: str) -> str:
-    """Returns the grid of a rung's drawing: one part in colour, the others in turn. name: unique in the page."""
+def cells(text: str) -> str:
+    """Returns the grid of a rung's drawing: one part in colour, the others in turn."""
     spec = parsed(text)
     drawing, owner = Drawing(CELL * spec.columns, CELL * spec.rows), OWNERS[spec.owner]
-    at: dict[str, list[XY]] = {}
-    for j in range(spec.rows):
-        for i in range(spec.columns):
-            who = owner(i, j)
-            at.setdefault('cuda' if who == 0 else 'band' if who % 2 else 'grid', []).append((CELL * i, CELL * j))
-    for colour, corners in at.items():
-        drawing.squares(corners, CELL - 2, colour)
-    return drawing.svg(name, spec.what, f'A grid: {who_of(spec)}')
+    of: dict[str, list[tuple[int, int]]] = {}
+    for i, j in itertools.product(range(spec.columns), range(spec.rows)):
+        who = owner(i, j)
+        of.setdefault('cuda' if who == 0 else 'band' if who % 2 else 'grid', []).append((i, j))
+    for colour, squares in of.items():
+        drawing.squares(squares, colour)
+    return drawing.svg(f'{spec.what}: {who_of(spec)}')
 
 
 # ---- The primer ----

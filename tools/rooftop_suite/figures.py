@@ -43,6 +43,13 @@ class Rung:
         known = {'fp64': 'FP64', 'fp32': 'FP32', 'fp16-tensor': 'FP16, FP32 sums', 'mixed': 'several precisions'}
         return self.row.precision or known.get(self.row.arithmetic, self.row.arithmetic)
 
+    def over(self, before: Optional['Rung']) -> str:
+        """Returns how many times as fast as another rung it is; '' if one of them is not VALID."""
+        if not (before and before.fom and self.fom and before.seconds and self.seconds):
+            return ''
+        ratio = before.seconds / self.seconds
+        return f'{ratio:.2f}×' if ratio < 10 else f'{ratio:,.1f}×'
+
     def shares(self) -> list[tuple[float, str]]:
         """Returns [(share, of what)], the nearest ceiling first, without those above MOST: a cache has none."""
         both = [(self.share_bandwidth, 'bandwidth'), (self.share_flops, FMA.get(self.row.arithmetic, 'FMA'))]
@@ -57,10 +64,7 @@ class Result:
         self.rungs = [Rung(row, self) for row in program.rungs]
         by_name = {rung.name: rung for rung in self.rungs}
         for rung in self.rungs:
-            before = by_name.get(rung.after)
-            if before and before.fom and rung.fom and before.seconds and rung.seconds:
-                ratio = before.seconds / rung.seconds
-                rung.step = f'{ratio:.2f}×' if ratio < 10 else f'{ratio:,.1f}×'
+            rung.step = rung.over(by_name.get(rung.after))
 
     @staticmethod
     def share(rate: Optional[float], ceiling: Optional[float]) -> Optional[float]:

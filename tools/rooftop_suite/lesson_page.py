@@ -4,9 +4,11 @@ First the picture of the whole climb and the roofline; then a page per rung that
 this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says
 why, together at the end. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
 """
+import functools
+import itertools
 import re
-from dataclasses import dataclass, field
-from typing import Optional
+from dataclasses import dataclass, field, replace
+from typing import Callable, Optional
 
 from . import drawings, figures, lessons, page, plots, recorded, sections
 from .page import Html, details, fill, inline, join, pre
@@ -14,7 +16,9 @@ from .programs import EXTENTS
 from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-MOST_DIFF = 60  # lines
+MOST_BYTES = 80_000  # of a page: what a reader on a telephone waits for
+MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 0)  # lines per rung: as many as let the page be below MOST_BYTES
+LONGEST = 40  # letters of a kernel's name
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e12, 66e12))  # its ceilings, in questions
 RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
@@ -22,7 +26,8 @@ RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
 
 @dataclass
 class Page:
-    """What is known of one rung. changed: a diff of the functions that the lesson names."""
+    """What is known of one rung. functions: those that the lesson names, their source; changed: a diff of them, if they
+    have much in common with those of `before`."""
     name: str
     kind: str
     ladder: str
@@ -32,30 +37,49 @@ class Page:
     before: str = ''
     changed: list[str] = field(default_factory=list)
     path: str = ''
-    text: str = ''
-    functions: str = ''  # those of the text that the lesson names
-    twin: Optional['Page'] = None
-    profile: str = ''
-    resources: list[str] = field(default_factory=list)
+    functions: str = ''
     counters: list[str] = field(default_factory=list)
+
+    def code(self, most: int) -> tuple[str, list[str]]:
+        """Returns what it is, and so many lines of the diff, or else of the functions."""
+        lines = self.changed or self.functions.splitlines()
+        more = [f'@@ {len(lines) - most} lines more are in {self.path} @@'] if len(lines) > most else []
+        return (f'What changed since {self.before}' if self.changed else 'The functions to look at'), \
+            lines[:most] + more if most else []
 
 
 @dataclass
 class Lesson:
-    """A whole lesson."""
+    """A whole lesson. note: a line below the figures; processor: 'cpu' or 'gpu' if the page is on its rungs only."""
     app: str
     text: lessons.Lessons
     result: figures.Result
     pages: list[Page]
     command: str
+    note: str = ''
+    processor: str = ''
 
     @property
     def here(self) -> list[Page]:
         return [one for one in self.pages if one.rung]
 
     @property
+    def shown(self) -> list[tuple[int, Page]]:
+        """Returns the rungs of this page, each with its number."""
+        return [(i, one) for i, one in enumerate(self.here, 1)
+                if one.rung and self.processor in ('', one.rung.processor)]
+
+    @property
     def elsewhere(self) -> list[Page]:
         return [one for one in self.pages if not one.rung]
+
+
+def files(lesson: Lesson) -> dict[str, Lesson]:
+    """Returns {name: lesson}: one page, or one per processor where rungs of both ran."""
+    both = lesson.result.processors
+    return {'lesson': lesson} if len(both) < 2 else {
+        f'lesson-{one}': replace(lesson, processor=one, note=f'{lesson.note} The rungs of the {other.upper()} are in '
+                                 f'lesson-{other}.') for one, other in zip(both, both[::-1])}
 
 
 # ---- Questions with this machine's ceilings ----
@@ -79,21 +103,20 @@ def here(text: str, result: figures.Result, processor: str) -> str:
 # ---- What this machine did ----
 
 def limiter(rung: figures.Rung, threads: int) -> str:
-    """Returns one line on what limits a rung, from shares of the ceilings of the same job."""
+    """Returns what limits a rung, in words, from shares of the ceilings of the same job."""
     shares = rung.shares()
     if (rung.share_bandwidth or 0) > figures.MOST:
-        return 'a cache: it moves more than memory can; that ceiling was measured over the working set of the whole run'
+        return 'a cache: it moves more than memory can (the ceiling is that of the working set of the whole run)'
     if not shares:
         return 'unknown: it has no rates here'
     share, what = shares[0]
-    said = ', '.join(f'{100 * s:.0f} % of {name}' for s, name in shares)
     if share >= NEAR:
-        return f'{"memory" if what == "bandwidth" else "arithmetic"}: {said}'
+        return 'memory' if what == 'bandwidth' else 'arithmetic'
     if rung.share_flops is None:
-        return f'latency, or arithmetic, whose ceiling is not measured ({rung.precision}): {said}'
+        return f'latency, or arithmetic, whose ceiling is not measured ({rung.precision})'
     waits = 'memory, barriers, atomics or launches' if rung.processor == 'gpu' else \
         'caches or for one instruction after the other' + (', or for other threads' if threads > 1 else '')
-    return f'latency: {said}, so neither is near its ceiling; it waits for {waits}'
+    return f'latency: neither ceiling is near; it waits for {waits}'
 
 
 def least(rung: figures.Rung, result: figures.Result) -> str:
@@ -104,14 +127,12 @@ def least(rung: figures.Rung, result: figures.Result) -> str:
         return ''
     by = [rung.row.bytes_per_unit / bandwidth, rung.row.flop_per_unit / fma]
     scale, unit = figures.time_unit(by[:1])
-    return f'By this machine\'s ceilings, its bytes take at least {figures.short(by[0] / scale)} {unit} per ' \
-           f'{rung.unit} ({figures.short(bandwidth / 1e9)} GB/s), its flops {figures.short(by[1] / scale)} {unit} ' \
-           f'({figures.short(fma / 1e9)} GFlop/s): {"memory" if by[0] > by[1] else "arithmetic"} is the limit.'
+    return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its bytes, " \
+           f'{figures.short(by[1] / scale)} {unit} for its flops.'
 
 
-def measured(one: Page) -> list[tuple[str, str]]:
-    """Returns [(name, value)] of this machine."""
-    rung = one.rung
+def measured(rung: Optional[figures.Rung]) -> list[str]:
+    """Returns what was measured on this machine."""
     if not (rung and rung.seconds):
         return []
     scale, unit = figures.time_unit([rung.seconds])
@@ -121,64 +142,69 @@ def measured(one: Page) -> list[tuple[str, str]]:
     def rate(value: Optional[float], what: str, of: str) -> str:
         return f'{figures.short(value / 1e9)} {what}, {100 * share[of]:.0f} % of {of}' if value and of in share else ''
 
-    return [('time', f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}'),
-            ('spread of the windows', f'{100 * rung.spread:.1f} %' if rung.spread is not None else ''),
-            ('over ' + rung.after if rung.after else '', rung.step),
-            ('figure of merit', f'{figures.short(rung.fom / 1e9)} {sections.CREDITED}' if rung.fom else ''),
-            ('moved', rate(rung.bytes, 'GB/s', 'bandwidth')),
-            ('done', rate(rung.flops, 'GFlop/s', arithmetic))]
+    said = [f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}',
+            f'spread {100 * rung.spread:.1f} %' if rung.spread is not None else '',
+            f'{rung.step} over {rung.after}' if rung.step else '',
+            f'{figures.short(rung.fom / 1e9)} {sections.CREDITED}' if rung.fom else '',
+            rate(rung.bytes, 'GB/s', 'bandwidth'), rate(rung.flops, 'GFlop/s', arithmetic)]
+    return [line for line in said if line]
 
 
-def sane(profile: str) -> str:
-    """Returns a table of timers without rates beyond their ceiling: those kernels work in a cache."""
-    def line(text: str) -> str:
-        found = re.fullmatch(r'(.*?)\s+\S+\s+\S+\s+([\d.]+) %', text)
-        return f'{found[1]}  in a cache' if found and float(found[2]) > 100 * figures.MOST else text
-    return '\n'.join(map(line, profile.splitlines()))
+def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
+    """Returns a table of the phases of a solve; there is no rate of what works in a cache."""
+    bandwidth, whole = ceiling(result, rung.processor, 'bandwidth'), max((row.seconds for row in rung.row.profile), default=0)
+    phases = [(row.timer.partition('/')[2], row) for row in rung.row.profile if row.seconds and row.calls]
+    lines = []
+    for name, row in phases:
+        if name and '/' not in name:
+            share = row.bytes / row.seconds / result.program.ranks / bandwidth if bandwidth else 0
+            moved = 'in a cache' if share > figures.MOST else f'{100 * share:.0f} %' if share else ''
+            lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds / row.calls):>8}  {moved:>12}  {name}')
+    return [f'{"of time":>8}  {"per call":>8}  {"of bandwidth":>12}', *lines] if lines else []
 
 
-def elsewhere(app: str, name: str) -> str:
-    """Returns what is recorded of a rung on other machines, or ''."""
-    said = []
-    for key, ladder in recorded.ladders().items():
-        rung = ladder.rungs.get(name) if key.partition('@')[0] == app else None
-        if rung:
-            share = max((rung.bandwidth, 'of bandwidth'), (rung.flops, 'of FMA'))
-            told = f', {100 * share[0]:.0f} % {share[1]}' if 0 < share[0] <= figures.MOST else ''
-            said.append(f'{recorded.text_of(f"{key}.{name}")} per {rung.unit}{told} ({recorded.told(key)})')
-    return f'Elsewhere: {"; ".join(said)}.' if said else ''
+def kernel_name(name: str) -> str:
+    """Returns the name of a kernel without its types and what Kokkos puts around it."""
+    inner = re.sub(r'^Kokkos::Impl::\w+<(?:Kokkos::Impl::)?|^void | ?\(.*', '', name)
+    return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
+
+
+def launched(rung: figures.Rung) -> list[str]:
+    """Returns a table of the kernels that ran, as the CUDA runtime reports them."""
+    rows = [f'{kernel.blocks:>7} {kernel.threads:>7} {kernel.registers:>9} {kernel.shared_bytes:>7} '
+            f'{kernel.blocks_per_multiprocessor:>8} {100 * kernel.occupancy:7.0f} %  {kernel_name(kernel.name)}' +
+            (f', {kernel.local_bytes} bytes per thread in local memory' if kernel.local_bytes else '')
+            for kernel in rung.row.kernels]
+    return [' blocks threads registers  shared resident occupancy', *rows] if rows else []
 
 
 def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns paragraphs and blocks on what was measured: (text, block) pairs; either may be empty."""
-    rung, other = one.rung, elsewhere(lesson.app, one.name)
-    recorded_too = [(other, '')] if other else []
+    rung = one.rung
     if not rung:
-        return recorded_too
+        return []
     if not rung.row.right:
         failed = [f'{check.name}: {"not finite" if check.value is None else check.value}, bound {check.bound}'
                   for check in rung.row.checks if not check.held]
         return [('INVALID here: it was not timed.', '\n'.join(failed))]
-    named = '; '.join(f'{name}: {value}' for name, value in measured(one) if value)
-    said = [(least(rung, lesson.result), ''), (f'On this machine: {named or "verified, not timed"}.', ''),
-            (f'{rung.verdict}, {len(rung.row.checks)} checks held' + (f' ({"; ".join(rung.row.disturbed)})'
-             if rung.row.disturbed else '') + '. What limits it here: '
-             f'{limiter(rung, lesson.result.program.threads)}.', ''), *recorded_too]
-    said += [('Where the time goes:', sane(one.profile))] if one.profile else []
-    said += [('Its kernels:', '\n'.join(one.resources))] if one.resources else []
-    return [pair for pair in said + ([('Counters:', '\n'.join(one.counters))] if one.counters else []) if any(pair)]
+    named = '; '.join(measured(rung)) or 'verified, not timed'
+    disturbed = f' ({"; ".join(rung.row.disturbed)})' if rung.row.disturbed else ''
+    said = [(least(rung, lesson.result), ''), (f'On this machine: {named}.', ''),
+            (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
+             f'{limiter(rung, lesson.result.program.threads)}.', '')]
+    tables = (('Where the time goes:', timers(rung, lesson.result)),
+              ('Its kernels (shared: bytes per block; resident: blocks per multiprocessor):', launched(rung)),
+              ('Counters:', one.counters))
+    said += [(name, '\n'.join(lines)) for name, lines in tables if lines]
+    return [pair for pair in said if any(pair)]
 
 
 def report(result: figures.Result, before: list[figures.Rung]) -> list[str]:
     """Returns lines on the rung of a run, for a notebook."""
     rung = result.rungs[0]
-    one = Page(rung.name, rung.kind, rung.ladder, None, rung, '')
-    other = next((old for old in reversed(before) if old.name == rung.after), None)
-    ratio = f'{other.seconds / rung.seconds:.2f} times as fast as {other.name}' \
-        if other and other.seconds and rung.seconds and other.fom and rung.fom else ''
-    said = [f'{name}: {value}' for name, value in measured(one) if value and not name.startswith('over ')]
+    rung.step = rung.over(next((old for old in reversed(before) if old.name == rung.after), None))
     unsteady = f'UNSTEADY: {"; ".join(rung.row.disturbed)}' if rung.row.disturbed else ''
-    return [line for line in (least(rung, result), *said, ratio, unsteady) if line]
+    return [line for line in (least(rung, result), *measured(rung), unsteady) if line]
 
 
 # ---- What both forms share ----
@@ -224,13 +250,19 @@ def answer(one: Page) -> list[str]:
     return [one.lesson.answer, f'*What did not help.* {one.lesson.unhelpful}']
 
 
+def fitting(made: Callable[[int], str]) -> str:
+    """Returns a page with as much code per rung as keeps it below MOST_BYTES."""
+    pages = (made(most) for most in MOST_CODE)
+    return next((text for text in pages if len(text.encode('utf-8', 'replace')) < MOST_BYTES), '') or made(0)
+
+
 # ---- Markdown ----
 
 def fenced(text: str, language: str = '') -> str:
     return f'```{language}\n{text}\n```'
 
 
-def markdown_page(lesson: Lesson, number: int, one: Page) -> list[str]:
+def markdown_page(lesson: Lesson, number: int, one: Page, most: int) -> list[str]:
     out, text = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})'], one.lesson
     if text:
         out += [f'**Idea.** {plain(text.idea)}', f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
@@ -240,23 +272,26 @@ def markdown_page(lesson: Lesson, number: int, one: Page) -> list[str]:
     for said, block in machine(lesson, one):
         out += [said] + ([fenced(block)] if block else [])
     out += ['</details>', f'**Look at.** {plain(text.look)}' if text else '']
-    if one.changed:
-        out += [f'What changed since {one.before}, in the functions that matter:',
-                fenced('\n'.join(one.changed), 'diff')]
+    title, lines = one.code(most)
+    out += [f'{title}:', fenced('\n'.join(lines), 'diff' if one.changed else 'c')] if lines else []
     out.append(f'Source: `{one.path}`' if one.path else '')
     return [part for part in out if part]
 
 
 def markdown(lesson: Lesson) -> str:
+    return fitting(functools.partial(whole_markdown, lesson))
+
+
+def whole_markdown(lesson: Lesson, most: int) -> str:
     head = [f'# {lesson.text.title}', plain(lesson.text.introduction), machine_line(lesson.result),
             f'`{lesson.command}`']
     rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
     rows += ['| ' + ' | '.join([one.name, *cells(one), one.rung.verdict if one.rung else '']) + ' |'
              for one in lesson.here]
-    body = [part for number, one in enumerate(lesson.here, 1) for part in markdown_page(lesson, number, one)]
+    body = [part for number, one in lesson.shown for part in markdown_page(lesson, number, one, most)]
     left = ['## What did not run here', *reasons(lesson), f'Their lessons are in docs/lessons/{lesson.app}.md.'] \
         if lesson.elsewhere else []
-    return '\n\n'.join(head + ['## The whole climb', '\n'.join(rows)] + body + left) + '\n'
+    return '\n\n'.join(head + ['## The whole climb', '\n'.join(rows), lesson.note] + body + left) + '\n'
 
 
 # ---- HTML ----
@@ -265,23 +300,24 @@ def labelled(label: str, text: str) -> Html:
     return prose(f'**{label}.** {text}')
 
 
-def diff_of(lines: list[str]) -> Html:
+def code_of(lines: list[str], diff: bool) -> Html:
+    """Returns code, or a diff in its colours."""
     marks = {'+': 'ins', '-': 'del', '@': 'i'}
-    return pre(join((inline(marks[line[0]], line) if line[:1] in marks else line for line in lines), '\n'), 'diff')
+    runs = itertools.groupby(lines, lambda line: marks.get(line[:1], '') if diff or line[:2] == '@@' else '')
+    return pre(join((inline(mark, '\n'.join(run)) if mark else '\n'.join(run) for mark, run in runs), '\n'), 'diff')
 
 
 def drawing_of(one: Page) -> Html:
     if not (one.lesson and one.lesson.drawing):
         return Html()
-    text = one.lesson.drawing
-    spec, name = drawings.parsed(text), re.sub(r'\W', '-', f'data-{one.name}')
+    spec = drawings.parsed(one.lesson.drawing)
     places = join(fill('place', place=place, name='shared memory' if place == 'shared' else place, kept=kept)
                   for place, kept in spec.places)
-    return fill('drawing', what=spec.what, cells=Html(drawings.cells(name, text)), who=drawings.shared_by(spec),
+    return fill('drawing', what=spec.what, cells=Html(drawings.cells(one.lesson.drawing)), who=drawings.shared_by(spec),
                 places=places)
 
 
-def html_page(lesson: Lesson, number: int, one: Page) -> Html:
+def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
     text = one.lesson
     out = [labelled('Idea', text.idea), drawing_of(one), labelled('Predict', question(lesson, one, text.predict))] \
         if text else []
@@ -290,28 +326,30 @@ def html_page(lesson: Lesson, number: int, one: Page) -> Html:
         body += [inline('p', said)] + ([pre(block)] if block else [])
     out.append(details('The answer, and what this machine did', join(body, '\n')))
     out += [labelled('Look at', text.look)] if text else []
-    if one.changed:
-        out.append(details(f'What changed since {one.before}, in the functions that matter', diff_of(one.changed)))
-    if one.twin and one.twin.rung:
-        both = join(fill('twin', path=twin.path, text=pre(twin.functions)) for twin in (one, one.twin))
-        out.append(details(f'Next to its Kokkos twin {one.twin.name}', fill('twins', both=both)))
+    title, lines = one.code(most)
+    out += [details(title, code_of(lines, bool(one.changed)))] if lines else []
     out += [inline('p', join(['The source: ', inline('code', one.path)]))] if one.path else []
     return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
                 under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
 
 
-def html(lesson: Lesson) -> tuple[str, int]:
-    """Returns the page and the number of its plots."""
-    drawn, numbers = sections.Figures(), {one.name: i for i, one in enumerate(lesson.here, 1)}
-    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
+def html(lesson: Lesson) -> str:
+    """Returns the page."""
+    return fitting(functools.partial(whole_html, lesson))
+
+
+def whole_html(lesson: Lesson, most: int) -> str:
+    drawn, shown = sections.Figures(small=True), lesson.shown
+    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for _, one in lesson.shown if one.rung]
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
               for i, (ladder, rungs) in enumerate(lesson.result.ladders().items())]
     absent = fill('not here', app=lesson.app, reasons=join(inline('li', reason) for reason in reasons(lesson))) \
         if lesson.elsewhere else ''
+    rooflines = (drawn.roofline(lesson.app, lesson.result, processor) for processor in lesson.result.processors
+                 if lesson.processor in ('', processor))
     body = fill('lesson', title=lesson.text.title, introduction=prose(lesson.text.introduction),
                 machine=machine_line(lesson.result), command=lesson.command,
-                links=join(page.link(f'rung-{numbers[one.name]}', one.name) for one in lesson.here),
-                table=page.table(['rung', *COLUMNS, ''], rows),
-                figures=join([*climbs, drawn.rooflines(lesson.app, lesson.result)], '\n'),
-                rungs=join((html_page(lesson, numbers[one.name], one) for one in lesson.here), '\n'), absent=absent)
-    return page.document(lesson.text.title, body), drawn.plots
+                links=join(page.link(f'rung-{number}', one.name) for number, one in shown),
+                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=join([*climbs, *rooflines], '\n'),
+                rungs=join((html_page(lesson, number, one, most) for number, one in shown), '\n'), absent=absent)
+    return page.document(lesson.text.title, body)

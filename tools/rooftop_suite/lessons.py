@@ -116,6 +116,12 @@ def source(rung: Rung, lesson: Lesson) -> str:
     return os.path.join('apps', rung.app, lesson.source) if lesson.source else own(rung)
 
 
+def looked_at(rung: Rung, lesson: 'Lesson') -> list[str]:
+    """Returns the paths under the tree of the sources that a lesson looks at: the rung's, and those that it links."""
+    linked = re.findall(r'\]\(\.\./\.\./(apps/[^)#]*\.(?:c|h|cu|cuh|cpp|hpp|inc))\)', lesson.look)
+    return [source(rung, lesson), *linked]
+
+
 # ---- The lessons ----
 
 def code_in(text: str) -> list[str]:
@@ -230,14 +236,12 @@ def bodies(text: str, name: str) -> list[Body]:
 
 
 def functions(text: str, names: list[str]) -> str:
-    """Returns the functions and macros of these names with the comments above them, in the order of the text."""
-    found = {}
-    for name in names:
-        for body in bodies(text, name):
-            begin = text.rfind('\n\n', 0, body.begin) + 1
-            close = text.find('\n', body.end)
-            found[begin] = text[begin:close if close > 0 else len(text)].strip('\n')
-    return '\n\n'.join(found[begin] for begin in sorted(found)) + ('\n' if found else '')
+    """Returns the functions and macros of these names with the comments above them, in the order of the names."""
+    found: dict[int, str] = {}
+    for body in (body for name in names for body in bodies(text, name)):
+        begin, close = text.rfind('\n\n', 0, body.begin) + 1, text.find('\n', body.end)
+        found.setdefault(begin, text[begin:close if close > 0 else len(text)].strip('\n'))
+    return '\n\n'.join(found.values()) + ('\n' if found else '')
 
 
 def take_out(text: str, names: list[str], path: str) -> str:

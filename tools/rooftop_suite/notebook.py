@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from . import drawings, shipped, svg
+from . import drawings, shipped
 from .lesson_page import Lesson, Page, answer
 from .prose import plain
 
@@ -12,7 +12,7 @@ SETUP = '''import os, subprocess, sys
 from IPython.display import HTML, display
 
 sys.path.insert(0, {tools!r})
-from rooftop_suite import figures, lesson_page, plots, results
+from rooftop_suite import figures, lesson_page, plots, results, svg
 
 PROGRAM = {program!r}
 OPTIONS = {options!r}  # of every run
@@ -20,8 +20,11 @@ ran = []
 
 def run(rung):
     """Verifies and times a rung, and says what it did."""
-    subprocess.run([PROGRAM, '--rung', rung, '--quiet', '--json', 'rung.json', *OPTIONS], check=True,
-                   stdout=subprocess.DEVNULL)
+    ended = subprocess.run([PROGRAM, '--rung', rung, '--quiet', '--json', 'rung.json', *OPTIONS],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ended.returncode:
+        print(ended.stdout)
+        return
     result = figures.Result(results.load('rung.json', results.Program))
     ran.append(result.rungs[0])
     for line in lesson_page.report(result, before=ran[:-1]):
@@ -29,11 +32,10 @@ def run(rung):
 
 def climb():
     """Draws the figures of merit so far; of rungs that the machine disturbed there are none."""
-    svg = plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9)
-    display(HTML('<style>.narrow {{ display: none }} .plot {{ {colours} }}</style>' + svg) if svg else
+    drawn = svg.narrow(plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9))
+    display(HTML(f'<style>.plot {{{{ max-width: 35rem }}}} {{svg.own_style()}}</style>{{drawn}}') if drawn else
             HTML('<p>Every rung was disturbed: run the cells again on a quiet machine.</p>'))
 '''
-
 
 
 def cell(number: int, kind: str, text: str) -> dict[str, Any]:
@@ -59,8 +61,7 @@ def rung_cells(one: Page) -> list[tuple[str, str]]:
 def notebook(lesson: Lesson, program: str, options: list[str]) -> str:
     """Returns the notebook, for the rungs that ran here."""
     tools = os.path.dirname(os.path.dirname(shipped('page.html')))
-    colours = '; '.join(f'--{name}: {code}' for name, code in svg.COLOURS.items()) + '; --sans: sans-serif'
-    setup = SETUP.format(tools=tools, program=program, options=options, app=lesson.app, colours=colours)
+    setup = SETUP.format(tools=tools, program=program, options=options, app=lesson.app)
     cells = [('markdown', f'# {lesson.text.title}\n\n{plain(lesson.text.introduction)}'), ('code', setup)]
     for one in lesson.here:
         cells += rung_cells(one)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Union
 
 from . import shipped
-from .svg import escape
+from .svg import STYLE, escape
 
 
 class Html(str):
@@ -81,4 +81,4 @@ def verdict(word: str) -> Html:
 
 def document(title: str, body: Html) -> str:
     """Returns a whole page."""
-    return fill('document', title=title, body=body) + '\n'
+    return fill('document', title=title, body=body, drawings=Html(STYLE)) + '\n'

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Optional
 
-from . import plots, results
+from . import plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Html, details, facts, fill, inline, join, pre, table, verdict
@@ -56,14 +56,14 @@ def listed(columns: Columns, under: object = '', words: int = 1) -> Html:
 # ---- Figures ----
 
 class Figures:
-    """Plots with their captions, counted. There is no caption without its plot."""
+    """Plots with their captions, counted. There is no caption without its plot. small: only in their narrow form."""
 
-    def __init__(self) -> None:
-        self.plots = 0
+    def __init__(self, small: bool = False) -> None:
+        self.plots, self.small = 0, small
 
-    def figure(self, svg: str, caption: object) -> Html:
-        self.plots += bool(svg)
-        return fill('figure', drawing=Html(svg), caption=caption) if svg else Html()
+    def figure(self, plot: str, caption: object) -> Html:
+        self.plots += bool(plot)
+        return fill('figure', drawing=Html(svg.narrow(plot) if self.small else plot), caption=caption) if plot else Html()
 
     def climb(self, app: str, ladder: str, rungs: list[Rung], suffix: str) -> Html:
         timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
@@ -71,19 +71,19 @@ class Figures:
         if timed and max(timed) != timed[0]:
             most, best = max(timed)
             gain = [f' From {timed[0][1]} to {best}: ', inline('b', f'{most / timed[0][0]:,.1f}×'), '.']
-        svg = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
+        plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
                           CREDITED, 1e9)
-        return self.figure(svg, join([fill('of the climb'), *gain])) or fill(
+        return self.figure(plot, join([fill('of the climb'), *gain])) or fill(
             'missing', text='No rung here has a figure of merit, so there is no climb to draw.')
 
     def rooflines(self, app: str, result: Result) -> Html:
         return join(self.roofline(app, result, processor) for processor in result.processors)
 
     def roofline(self, app: str, result: Result, processor: str) -> Html:
-        svg, left_out = roofline(app, result, processor)
+        plot, left_out = roofline(app, result, processor)
         tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
                      if r.name not in left_out and r.processor == processor == 'gpu')
-        return self.figure(svg, join([
+        return self.figure(plot, join([
             fill('of a roofline', processor=processor.upper()), fill('of tensor cores') if tensor else '',
             f'Not shown, because they have no steady rate: {", ".join(left_out)}.' if left_out else ''], ' '))
 
@@ -99,9 +99,9 @@ def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
         value = result.fma(processor, key)
         if value:
             roofs[key] = (f'{key.upper()} FMA {scaled(value)}', value / 1e9)
-    svg = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs)
+    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs)
     shown = {point.name for point in points}
-    return svg, [r.name for r in rungs if r.name not in shown]
+    return plot, [r.name for r in rungs if r.name not in shown]
 
 
 def png_size(data: bytes) -> tuple[int, int]:
@@ -242,8 +242,8 @@ class Section:
             for rung in store[self.app].rungs if self.app in store else ():
                 rungs.append(copy.copy(rung))
                 rungs[-1].name = rung.name if what == 'ladder' else f'{what} run'
-        svg = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
-        body = self.figures.figure(svg, fill('of the noise', spread=f'{plots.SPREAD:.0f}'))
+        plot = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
+        body = self.figures.figure(plot, fill('of the noise', spread=f'{plots.SPREAD:.0f}'))
         return fill('part', title='Noise', body=body) if body else Html()
 
     def validation(self) -> Html:
@@ -277,9 +277,9 @@ class Section:
             elif rung.row.steps:
                 count, value = 'step', 'residual, of the first one'
                 series[rung.name] = [(float(row.step), row.residual) for row in rung.row.steps]
-        svg = plots.curves(f'{self.app}-history', f'{self.app}: the residual', series, count, value, log_y=True)
+        plot = plots.curves(f'{self.app}-history', f'{self.app}: the residual', series, count, value, log_y=True)
         return fill('part', title='Convergence', body=self.figures.figure(
-            svg, f'The {value}, after each {count} of the timed solve.')) if svg else Html()
+            plot, f'The {value}, after each {count} of the timed solve.')) if plot else Html()
 
     # -- picture and scaling --
 

@@ -16,10 +16,9 @@ def rung_slide(lesson: Lesson, number: int, one: Page) -> Html:
     shown = [prose(f'**Idea.** {text.idea}'), drawing_of(one),
              prose(f'**Predict.** {question(lesson, one, text.predict)}')] if text else []
     so_far = [other.rung for other in lesson.here[:number] if other.rung and other.ladder == one.ladder]
-    figure = plots.climb(f'slide-{number}', f'{lesson.app}: the climb as far as {one.name}', so_far,
-                         sections.CREDITED, 1e9)
+    figure = sections.Figures(small=True).climb(lesson.app, one.ladder, so_far, f'-{number}')
     said = [inline('p', text) for text, block in machine(lesson, one) if text and not block]
-    body = join([*said[:3], fill('figure', drawing=Html(figure), caption=fill('of the climb')) if figure else ''], '\n')
+    body = join([*said[:3], figure], '\n')
     shown += [details('What this machine did', body), prose(f'**Look at.** {text.look}') if text else Html()]
     return slide(f'slide-of-{number}', f'{number}. {one.name}', join(shown, '\n'))
 
@@ -30,7 +29,7 @@ def slides(lesson: Lesson) -> str:
     title = slide('slide-of-0', lesson.text.title, join([
         prose(lesson.text.introduction), inline('p', machine_line(lesson.result), 'lead'),
         inline('nav', join(links, ' ')), inline('p', 'Page down: the next slide.', 'lead')], '\n'))
-    drawn = sections.Figures()
+    drawn = sections.Figures(small=True)
     last = slide('slide-of-all', 'The roofline', drawn.rooflines(lesson.app, lesson.result) or
                  inline('p', 'No rung has a figure of merit: the machine was disturbed.'))
     return page.document(lesson.text.title, fill('deck', slides=join(

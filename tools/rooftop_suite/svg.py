@@ -2,22 +2,32 @@
 needed.
 
 Each plot is drawn twice, for wide and for narrow windows, so that its text is as large as the page's in both; CSS shows
-one. Lengths are in units, shown as so many CSS pixels; y grows downwards. file() makes a file of its own from plots.
+one. narrow() keeps only the second. Lengths are in units, shown as so many CSS pixels; y grows downwards. Colours are
+classes of STYLE, which is in every page. file() makes a file of its own from plots.
 """
 import html
+import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Callable, NamedTuple, Optional
 
 WIDE, NARROW = 720, 352
 SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
+CELL, GAP = 16, 2  # of a grid of squares
 LONGEST = 22  # letters of a name
 COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8',
            'bad': '#b3121d', 'cuda': '#b8480a', 'kokkos': '#0c7458', 'openacc': '#7a3e9d', 'band': '#e9ebe4'}  # of a file
-MARKERS = {'●': 'M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z', '■': 'M-.9-.9h1.8v1.8h-1.8z', '◆': 'M0-1.2 1.2 0 0 1.2-1.2 0z',
+STYLE = (f'.drawn {{ color: var(--soft); font: {SIZE}px var(--sans); }}\n'
+         '.drawn text, .drawn rect { fill: currentColor; }\n'
+         '.drawn path { fill: none; stroke: currentColor; stroke-linejoin: round; }\n'
+         '.drawn .dot { fill: currentColor; stroke: var(--paper); stroke-width: .7; vector-effect: non-scaling-stroke; }\n'
+         f'.drawn .cell {{ stroke-width: {CELL - GAP}; stroke-dasharray: {CELL - GAP} {GAP}; }}\n'
+         '.drawn .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }\n'
+         + ' '.join(f'.drawn .{name} {{ color: var(--{name}); }}' for name in COLOURS))
+MARKERS = {'●': '', '■': 'M-.9-.9h1.8v1.8h-1.8z', '◆': 'M0-1.2 1.2 0 0 1.2-1.2 0z',
            '▲': 'M0-1.1 1.1.9h-2.2z', '▼': 'M0 1.1 1.1-.9h-2.2z',
            '✚': 'M-.4-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7z'}
 SIGNS = tuple(MARKERS)
@@ -50,6 +60,15 @@ def plain(value: float) -> str:
 
 # ---- Drawing ----
 
+def unit(value: float) -> str:
+    """Returns a length, to a tenth of a unit."""
+    return f'{value:.1f}'.removesuffix('.0')
+
+
+def points_at(points: Sequence[XY]) -> str:
+    return ' '.join(f'{unit(x)} {unit(y)}' for x, y in points)
+
+
 class Drawing:
     """The elements of one SVG, in the order in which they are drawn."""
 
@@ -57,41 +76,66 @@ class Drawing:
         self.width, self.height = width, height
         self.parts: list[str] = []
 
+    def add(self, element: str, colour: str, more: str = '', inside: str = '') -> None:
+        kind = '' if colour == 'soft' else f' class="{colour}"'
+        end = f'>{inside}</{element.split()[0]}>' if inside else '/>'
+        self.parts.append(f'<{element}{kind}{more}{end}')
+
     def text(self, x: float, y: float, words: str, colour: str = 'soft', anchor: str = 'start',
              halo: bool = False) -> None:
         """Writes words whose middle is at the height y."""
-        more = ' class="halo"' if halo else ''
-        self.parts.append(f'<text x="{x:.1f}" y="{y + 0.36 * SIZE:.1f}" text-anchor="{anchor}"{more} '
-                          f'style="fill:var(--{colour})">{escape(words)}</text>')
+        self.add(f'text x="{unit(x)}" y="{unit(y + 0.36 * SIZE)}"', colour + (' halo' if halo else ''),
+                 '' if anchor == 'start' else f' text-anchor="{anchor}"', escape(words))
 
     def line(self, points: Sequence[XY], colour: str, width: float = 1.0, dash: str = '') -> None:
-        at = ' '.join(f'{x:.1f} {y:.1f}' for x, y in points)
-        dashed = f';stroke-dasharray:{dash}' if dash else ''
-        self.parts.append(f'<path d="M{at}" style="fill:none;stroke:var(--{colour});stroke-width:{width:g}{dashed}"/>')
+        self.add(f'path d="M{points_at(points)}"', colour, ('' if width == 1 else f' stroke-width="{width:g}"') +
+                 (f' stroke-dasharray="{dash}"' if dash else ''))
 
     def rect(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" '
-                          f'style="fill:var(--{colour})"/>')
+        self.add(f'rect x="{unit(x)}" y="{unit(y)}" width="{unit(max(width, 0))}" height="{unit(height)}"', colour)
 
-    def squares(self, corners: Sequence[XY], size: float, colour: str) -> None:
-        path = ''.join(f'M{x:g} {y + size / 2:g}h{size:g}' for x, y in corners)
-        self.parts.append(f'<path d="{path}" style="stroke:var(--{colour});stroke-width:{size:g}"/>')
+    def squares(self, cells: Collection[tuple[int, int]], colour: str) -> None:
+        """Draws cells (column, row) of a grid: as dashed lines along rows or columns, whichever is shorter to write."""
+        def lines(down: bool) -> str:
+            there, path = {cell[::-1] for cell in cells} if down else set(cells), ''
+            for i, j in sorted(there):
+                if (i - 1, j) not in there:  # a run begins
+                    length = next(n for n in itertools.count(1) if (i + n, j) not in there)
+                    x, y = CELL * i, CELL * j + (CELL - GAP) / 2
+                    path += f'M{points_at([(y, x) if down else (x, y)])}{"v" if down else "h"}{CELL * length - GAP}'
+            return path
+
+        self.add(f'path d="{min(lines(False), lines(True), key=len)}"', f'{colour} cell')
 
     def mark(self, x: float, y: float, colour: str, sign: str = '●', size: float = 3.5) -> None:
-        self.parts.append(f'<path d="{MARKERS[sign]}" transform="translate({x:.1f} {y:.1f}) scale({size:g})" style="'
-                          f'fill:var(--{colour});stroke:var(--paper);stroke-width:{0.7 / size:.2f}"/>')
+        place = f'circle cx="{unit(x)}" cy="{unit(y)}" r="{size:g}"' if sign == '●' else \
+            f'path d="{MARKERS[sign]}" transform="translate({points_at([(x, y)])}) scale({size:g})"'
+        self.add(place, f'dot {colour}')
 
-    def svg(self, name: str, title: str, what: str) -> str:
-        return (f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-                f'aria-labelledby="{name}-title {name}-what" style="font:{SIZE}px var(--sans)">\n'
-                f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-what">{escape(what)}</desc>\n'
-                + '\n'.join(self.parts) + '</svg>')
+    def svg(self, title: str, what: str = '', name: str = '') -> str:
+        """Returns the element. name: unique in the page, needed if there is a description."""
+        described = f' aria-labelledby="{name}-title {name}-what"' if what else ''
+        head = f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-what">{escape(what)}</desc>' \
+            if what else f'<title>{escape(title)}</title>'
+        return f'<svg viewBox="0 0 {unit(self.width)} {unit(self.height)}" role="img" class="drawn"{described}>\n{head}\n' + \
+            '\n'.join(self.parts) + '</svg>'
 
 
 def both(name: str, title: str, what: str, draw: Callable[[int], Drawing]) -> str:
     """Returns a plot in both widths."""
-    return '\n'.join(f'<div class="plot {form}">{draw(width).svg(f"{name}-{form}", title, what)}</div>'
+    return '\n'.join(f'<div class="plot {form}">{draw(width).svg(title, what, f"{name}-{form}")}</div>'
                      for form, width in (('wide', WIDE), ('narrow', NARROW)))
+
+
+def narrow(plot: str) -> str:
+    """Returns the narrow form alone, for windows of any width."""
+    return plot[plot.find('<div class="plot narrow">'):].replace('plot narrow', 'plot', 1)
+
+
+def own_style() -> str:
+    """Returns STYLE for where no page defines its colours."""
+    own = {**COLOURS, 'sans': 'system-ui,Helvetica,Arial,sans-serif'}
+    return re.sub(r'var\(--(\w+)\)', lambda found: own[found[1]], STYLE)
 
 
 def file(*panels: tuple[str, str]) -> str:
@@ -101,15 +145,12 @@ def file(*panels: tuple[str, str]) -> str:
         drawing = plot[plot.index('<svg'):plot.index('</svg>') + 6]  # the wide form
         box = re.search(r'viewBox="0 0 (\S+) ([\d.]+)"', drawing)
         height = float(box[2]) if box else 0.0
-        parts.append(f'<text x="4" y="{top + 17:g}" style="fill:var(--ink);font-weight:600">{escape(heading)}</text>')
+        parts.append(f'<text x="4" y="{top + 17:g}" class="ink" font-weight="600">{escape(heading)}</text>')
         parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
         top += height + 40
-    text = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {top:g}" width="{WIDE}" height="{top:g}" '
-            f'style="font:{SIZE}px var(--sans)">\n<rect width="100%" height="100%" style="fill:var(--paper)"/>\n' +
-            '\n'.join(parts) + '\n</svg>\n')
-    for colour, code in COLOURS.items():
-        text = text.replace(f'var(--{colour})', code)
-    return text.replace('var(--sans)', 'system-ui,Helvetica,Arial,sans-serif')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {top:g}" width="{WIDE}" '
+            f'height="{top:g}" class="drawn">\n<style>\n{own_style()}\n</style>\n'
+            '<rect width="100%" height="100%" class="paper"/>\n' + '\n'.join(parts) + '\n</svg>\n')
 
 
 # ---- Scales ----

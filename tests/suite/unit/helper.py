@@ -11,7 +11,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / 'tools'))
 
-from rooftop_suite import climb, figures, lesson_page, lessons, results  # noqa: E402: needs the path
+from rooftop_suite import climb, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: needs the path
 
 
 def sample(name):
@@ -38,7 +38,38 @@ def changed(value, path, new):
 
 def lesson(app='nekbone'):
     """Returns the lesson made of a sample of the app's ladder, with the sources of this tree."""
-    result = figures.Result(results.Program.from_json({**sample(f'ladder-{app}'), 'seal': results.ZEROS}))
+    return lesson_of(app, sample(f'ladder-{app}'))
+
+
+def whole_lesson(app):
+    """Returns the lesson of a machine that runs every rung: times of the recorded ladders, some kernels on a GPU."""
+    value, ran = sample('ladder-nekbone'), {}
+    for key, one in recorded.ladders().items():
+        if key.partition('@')[0] == app:
+            ran = {**one.rungs, **ran}
+            for where, rates in one.ceilings.items():
+                names = [f'{name}_{"flop" if "fma" in name else "bytes"}_per_s' for name in recorded.CEILINGS]
+                value[f'ceilings_{where}'].update(zip(names, rates))
+    other, kernel = value['rungs'].pop(), {'name': 'void a_kernel<10, true>(a_view_t, double const*)', 'blocks': 4096,
+                                           'threads': 256, 'registers': 96, 'local_bytes': 0, 'shared_bytes': 33600,
+                                           'blocks_per_multiprocessor': 5, 'occupancy': 0.31}
+    value['rungs'] = []
+    for rung in lessons.ladder(app, SOURCE):
+        known, on = ran.get(rung.name), 'cpu' if rung.kind == 'cpu' else 'gpu'
+        seconds, timers = (known.seconds, known.timers) if known else (1e-3, {})
+        rows = [('', seconds), *((f'/{name}', each) for name, each in timers.items())]
+        value['rungs'].append({
+            **other, **rung._asdict(), 'processor': on, 'kernels': 3 * [kernel] if on == 'gpu' else [], 'seconds_per_unit': seconds,
+            'fom_flop_per_s': known.fom if known and known.fom else 1e12, 'profile': [
+                {'timer': rung.name + name, 'calls': 1, 'seconds': each, 'slowest_seconds': each, 'bytes': 1e8}
+                for name, each in rows if timers]})
+        del value['rungs'][-1]['app']
+    value.update(program=app, options={**value['options'], **dict.fromkeys(programs.EXTENTS[app], '8x8x8')}, absent=[])
+    return lesson_of(app, value)
+
+
+def lesson_of(app, value):
+    result = figures.Result(results.Program.from_json({**value, 'seal': results.ZEROS}))
     ran, known = {rung.name: rung for rung in result.rungs}, lessons.read(app)
     pages = [lesson_page.Page(rung.name, rung.kind, rung.ladder, known.of.get(rung.name), ran.get(rung.name),
                               '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app, SOURCE)]

@@ -20,19 +20,63 @@ class Pages(unittest.TestCase):
     def setUp(self):
         self.lesson = helper.lesson()
 
-    def test_markdown_is_short_and_has_no_absent_rung(self):
-        """A class without GPUs does not read nine times that a rung did not run; diffs are of functions, not of files."""
-        some = [one.name for one in self.lesson.pages if one.kind == 'cuda']
+    def test_pages_are_small(self):
+        """Below 80 KB on a machine that runs every rung, with code and without a word that is lost."""
+        for app in results.APPS:
+            whole = helper.whole_lesson(app)
+            parts = lesson_page.files(whole)
+            self.assertEqual(list(parts), ['lesson-cpu', 'lesson-gpu'])
+            self.assertEqual(sum(len(part.shown) for part in parts.values()), len(whole.pages))
+            for part in parts.values():
+                for page, heads in ((lesson_page.html(part), 'id="rung-'), (lesson_page.markdown(part), '\n## ')):
+                    self.assertLess(len(page.encode()), 80000, app)
+                    self.assertGreaterEqual(page.count(heads), len(part.shown))
+                    self.assertGreaterEqual(len(re.findall('What changed since|The functions to look at', page)), len(part.shown) / 2)
+                    for _, one in part.shown:
+                        words = re.findall(r'\w{5,}', one.lesson.answer.partition('[')[0])
+                        self.assertTrue(all(word in page for word in words), f'{app} {one.name}')
+
+    def test_code_that_fits(self):
+        """A page with much to say has fewer lines of code."""
+        made = lesson_page.fitting(lambda most: 'x' * (79_000 + 100 * most))
+        self.assertEqual(len(made), 79_000)
+        self.assertEqual(len(lesson_page.fitting(lambda most: 'x' * (1000 + most))), 1000 + lesson_page.MOST_CODE[0])
+        one = next(one for one in self.lesson.pages if one.name == 'layered')
+        title, lines = one.code(10)
+        self.assertEqual((title, len(lines)), ('The functions to look at', 11))
+        self.assertRegex(lines[-1], r'\d+ lines more are in apps/nekbone/cuda/layered.cu')
+
+    def test_diffs(self):
+        """A diff where two rungs have much in common, else the functions."""
+        by_name = {one.name: one for one in helper.lesson('gfnn-wave').pages}
+        title, lines = by_name['dense-atomic'].code(80)
+        self.assertEqual(title, 'What changed since dense-coloured')
+        self.assertTrue(any(line.startswith('+') and 'atomicAdd' in line for line in lines))
+        self.assertFalse(by_name['recompute'].changed)
+        self.assertIn('to_corners', by_name['recompute'].functions)
+
+    def test_what_lessons_look_at(self):
+        """Every name to look at is in the rung's source, or in a source that the lesson links."""
+        for app in results.APPS:
+            known, rungs = lessons.read(app).of, lessons.ladder(app, SOURCE)
+            for rung in rungs:
+                lesson = known[rung.name]
+                text = ''.join(lessons.text_of(SOURCE / path) for path in
+                               (lessons.own(rung), *lessons.looked_at(rung, lesson)))
+                for name in lessons.code_in(lesson.look):
+                    if name.isidentifier() and name not in (other.name for other in rungs):
+                        self.assertTrue(name in text, f'{app} {rung.name}: {name} is not in what is linked')
+
+    def test_class_without_gpu(self):
+        """A class without GPUs does not read nine times that a rung did not run; code is of functions, not of files."""
         for one in self.lesson.pages:
-            if one.name in some:
+            if one.kind == 'cuda':
                 one.rung, one.absent = None, 'this build has no CUDA'
         text = lesson_page.markdown(self.lesson)
-        self.assertLess(len(text), 80000)
         self.assertEqual(text.count('this build has no CUDA'), 1)
         self.assertNotIn('## 6. global', text)
-        self.assertIn('What changed since scalar', text)
-        self.assertNotIn('+const nek_kernels_t', text)  # part of the file, and of no function
-        page, _ = lesson_page.html(self.lesson)
+        self.assertNotIn('const nek_kernels_t', text)  # part of the file, and of no function
+        page = lesson_page.html(self.lesson)
         self.assertLess(page.index('The whole climb'), page.index('1. reference'))
         self.assertEqual(page.count('this build has no CUDA'), 1)
 
@@ -41,12 +85,15 @@ class Pages(unittest.TestCase):
             lesson = helper.lesson(app)
             for rung in lesson.result.rungs:
                 rung.share_bandwidth = 28.54
-            page, _ = lesson_page.html(lesson)
+            page = lesson_page.html(lesson)
             shares = [float(share) for share in re.findall(r'([\d.]+)[ \u00a0]% of (?:bandwidth|FP)', page)]
             self.assertTrue(shares and max(shares) <= 102, shares)
-        self.assertEqual(lesson_page.sane('timer  GB/s  GFlop/s  ceiling\n  shift  100  36.12  5.64  126.9 %\n  ax  1  2.0  29.57'
-                                          '  49.2 %'), 'timer  GB/s  GFlop/s  ceiling\n  shift  100  in a cache\n  ax  1  2.0'
-                         '  29.57  49.2 %')
+        rung = self.lesson.result.rungs[0]
+        rung.row.profile = [results.Timer(f'a{name}', 2, seconds, seconds, moved) for name, seconds, moved in (
+            ('', 4.0, 0.0), ('/shift', 1.0, 1e15), ('/shift/deep', 0.5, 0.0), ('/ax', 3.0, 1.5e10))]
+        with mock.patch.object(self.lesson.result, 'bandwidth', lambda processor: (1e10, 'copy')):
+            self.assertEqual([line.split() for line in lesson_page.timers(rung, self.lesson.result)[1:]],
+                             ['25.0 % 500.0 ms in a cache shift'.split(), '75.0 % 1.5 s 50 % ax'.split()])
 
     def test_questions_have_the_ceilings_of_this_machine(self):
         result = self.lesson.result
@@ -80,7 +127,7 @@ class Drawings(unittest.TestCase):
             drawn = [lesson for lesson in lessons.read(app).of.values() if lesson.drawing]
             self.assertTrue(drawn)
             for lesson in drawn:
-                self.assertIn('<svg', drawings.cells('x', lesson.drawing))
+                self.assertIn('<svg', drawings.cells(lesson.drawing))
         self.assertIn('place', drawings.problem('mesh 8x8, a core per whole; attic: u'))
         self.assertIn('not "data', drawings.problem('mesh, a core'))
 
