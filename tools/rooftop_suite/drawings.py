@@ -11,12 +11,14 @@ A rung's drawing is one line: the data, who has which part of it, and what is ke
 `python3 -m rooftop_suite.drawings FOLDER` writes the files of the primer.
 """
 import itertools
+import math
 import os
 import re
 import sys
+import textwrap
 from typing import Callable, NamedTuple
 
-from .svg import CELL, Drawing, both, file
+from .svg import CELL, NARROW, Drawing, file
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 IN = {'registers': 'in registers', 'shared': 'in shared memory', 'cache': 'in the cache', 'network': 'over the network',
@@ -92,125 +94,140 @@ def cells(text: str) -> str:
     return drawing.svg(f'{spec.what}: {who_of(spec)}')
 
 
-# ---- The primer ----
+# ---- The primer: as narrow as a telephone, shown larger where there is room ----
 
-def single(name: str, title: str, what: str, height: int, draw: Callable[[Drawing], None]) -> str:
-    """Returns a whole file of one drawing."""
-    def drawn(width: int) -> Drawing:
-        drawing = Drawing(width, height)
-        draw(drawing)
-        return drawing
-    return file((title, both(name, title, what, drawn)))
+LETTERS = 47  # of a line
 
 
-def roofline(d: Drawing) -> None:
-    d.line([(60, 200), (60, 16)], 'soft')
-    d.line([(60, 200), (690, 200)], 'soft')
-    d.line([(60, 190), (340, 50), (690, 50)], 'ink', 2)
-    d.line([(340, 50), (340, 200)], 'soft', 1, '4 3')
-    d.text(64, 10, 'flops per second')
-    d.text(690, 214, 'flops per byte', anchor='end')
-    d.text(66, 72, 'bandwidth x flops per byte', 'ink')
-    d.text(690, 38, 'what the arithmetic can do', 'ink', 'end')
-    d.text(346, 190, 'the balance of the machine')
-    d.mark(140, 165, 'cuda')
-    d.text(150, 172, 'x += alpha p: 1/12')
-    d.mark(240, 112, 'cpu')
-    d.text(250, 120, 'CG: 0.9')
-    d.mark(520, 66, 'kokkos')
-    d.text(690, 84, 'a network over 343 neighbours: 386', anchor='end')
+def say(d: Drawing, y: float, text: str, colour: str = 'ink') -> float:
+    """Writes lines from the height y on. Returns where the next one goes."""
+    for line in textwrap.wrap(text, LETTERS):
+        d.text(4, y, line, colour)
+        y += 16
+    return y
 
 
-def cache_line(d: Drawing) -> None:
-    d.text(4, 10, 'memory: doubles, eight to a line of 64 bytes', 'ink')
-    for i in range(24):
-        d.rect(4 + 28 * i, 22, 26, 22, 'band' if i // 8 % 2 else 'grid')
-        d.text(17 + 28 * i, 33, str(i), 'soft', 'middle')
-    d.line([(4, 50), (226, 50)], 'cpu', 3)
-    d.text(4, 64, 'one load of x[0] brings the whole line', 'cpu')
-    d.text(4, 94, 'a vector register of eight doubles: one instruction for all', 'ink')
-    for i in range(8):
-        d.rect(4 + 28 * i, 106, 26, 22, 'kokkos')
-    d.text(4, 146, 'stride 1: 8 of 8 values of a line are used', 'ink')
-    d.text(4, 164, 'stride 8: 1 of 8, so the loop moves eight times the bytes', 'bad')
+def boxes(d: Drawing, y: float, colours: list[str], height: float = 20) -> None:
+    """Draws a row of boxes, as wide as the drawing."""
+    pitch = (NARROW - 8) / len(colours)
+    for i, colour in enumerate(colours):
+        d.rect(4 + pitch * i, y, pitch - 2, height, colour)
 
 
-def gpu(d: Drawing) -> None:
-    d.rect(4, 4, 712, 126, 'band')
-    d.text(14, 16, 'a multiprocessor: holds several blocks at a time, as many as registers and shared memory allow',
-           'ink')
+def roofline(d: Drawing) -> float:
+    d.line([(20, 20), (20, 210), (348, 210)], 'soft')
+    d.line([(20, 200), (190, 60), (348, 60)], 'ink', 2)
+    d.line([(190, 60), (190, 210)], 'soft', 1, '4 3')
+    d.text(24, 12, 'flops per second')
+    d.text(348, 224, 'flops per byte', anchor='end')
+    d.text(26, 100, 'the bandwidth', 'ink')
+    d.text(348, 48, 'the arithmetic', 'ink', 'end')
+    d.text(196, 198, 'the machine\'s balance')
+    for x, y, colour, name in ((60, 176, 'cuda', 'x += alpha p: 1/12'), (115, 130, 'cpu', 'CG: 0.9'),
+                               (240, 80, 'kokkos', 'network: 386')):
+        d.mark(x, y, colour)
+        d.text(x + 10, y + 6, name)
+    return 236
+
+
+def cache_line(d: Drawing) -> float:
+    y = say(d, 8, 'Memory. A row here is a line of 64 bytes: 8 doubles')
+    for row in range(4):
+        boxes(d, y + 24 * row, 8 * ['cpu'] if row == 0 else ['bad'] + 7 * ['band'])
+        for i in range(8):
+            d.text(25 + 43 * i, y + 10 + 24 * row, str(8 * row + i), 'paper' if row == 0 or i == 0 else 'soft', 'middle')
+    y = say(d, y + 108, 'stride 1: one line brings 8 values, and all are used', 'cpu')
+    y = say(d, y, 'stride 8: one value of 8 is used, so the loop moves 8 times the bytes', 'bad')
+    y = say(d, y + 12, 'A vector register: 8 doubles, one instruction')
+    boxes(d, y, 8 * ['kokkos'])
+    return y + 24
+
+
+def gpu(d: Drawing) -> float:
+    y = say(d, 8, 'A multiprocessor holds several blocks at a time, as many as its registers and shared memory allow')
     for b in range(2):
-        left = 14 + 352 * b
-        d.rect(left, 30, 340, 90, 'grid')
-        d.text(left + 8, 42, f'block {b}: up to 1024 threads, one shared memory', 'ink')
+        d.rect(4, y, 344, 92, 'band')
+        d.text(12, y + 14, f'block {b}: up to 1024 threads, one shared memory', 'ink')
         for w in range(3):
-            d.text(left + 8, 62 + 18 * w, f'warp {w}')
-            for lane in range(32):
-                d.rect(left + 62 + 8 * lane, 56 + 18 * w, 6.5, 12, 'cuda' if w == 0 and b == 0 else 'soft')
-    d.text(4, 146, 'a warp: 32 lanes, one instruction at a time for all of them; while it waits for memory, '
-           'another runs', 'cuda')
-    d.text(4, 164, 'occupancy: warps that are there, as a share of those that there can be', 'ink')
+            d.text(12, y + 34 + 18 * w, f'warp {w}')
+            d.line([(66, y + 34 + 18 * w), (66 + 32 * 8.6, y + 34 + 18 * w)], 'cuda' if w + b == 0 else 'soft', 12, '6.6 2')
+        y += 98
+    y = say(d, y + 10, 'A warp: 32 lanes, one instruction at a time for all. While it waits for memory, another runs', 'cuda')
+    return say(d, y, 'Occupancy: warps that are there, as a share of those that there can be')
 
 
-def coalescing(d: Drawing) -> None:
-    for row, (said, stride, colour) in enumerate((
-            ('neighbouring lanes, neighbouring words: 32 lanes, 8 sectors', 1, 'kokkos'),
-            ('lanes 32 bytes apart: 32 lanes, 32 sectors', 4, 'bad'))):
-        top = 4 + 84 * row
-        d.text(4, top + 6, said, colour)
-        for i in range(32):
-            d.rect(4 + 22 * i, top + 50, 20, 16, 'band' if i // 4 % 2 else 'grid')
+def coalescing(d: Drawing) -> float:
+    y, pitch = 8.0, (NARROW - 8) / 32
+    for said, stride, colour in (('Neighbouring lanes, neighbouring doubles: 32 lanes touch 8 sectors', 1, 'kokkos'),
+                                 ('Lanes 32 bytes apart: 32 lanes touch 32 sectors', 4, 'bad')):
+        y = say(d, y, said, colour)
         for lane in range(8):
-            at = 14 + 22 * lane * stride
-            d.line([(14 + 22 * lane, top + 24), (at, top + 48)], colour, 1.2)
-            d.mark(14 + 22 * lane, top + 22, colour, '●', 4)
-    d.text(4, 168, 'eight lanes are drawn; four words of 8 bytes are a sector of 32, the least that memory delivers')
+            middle = 4 + pitch / 2 - 1
+            d.line([(middle + pitch * lane, y + 4), (middle + pitch * lane * stride, y + 34)], colour, 1.2)
+            d.mark(middle + pitch * lane, y + 2, colour, '●', 3.5)
+        boxes(d, y + 34, ['band' if i // 4 % 2 else 'soft' for i in range(32)], 14)
+        y += 70
+    return say(d, y, 'Eight of the lanes are drawn. A box is a double, 4 boxes of one colour a sector of 32 bytes: the '
+               'least that memory delivers', 'soft')
 
 
-def banks(d: Drawing) -> None:
-    d.text(4, 6, 'shared memory: 32 banks, each gives one word of 4 bytes at a time', 'ink')
-    for i in range(32):
-        d.rect(4 + 22 * i, 18, 20, 18, 'band')
-        d.text(14 + 22 * i, 27, str(i), 'soft', 'middle')
-    d.text(4, 52, 'word i of a row is in bank i modulo 32', 'ink')
-    d.text(4, 76, 'a column of a matrix of 32 words per row: all 32 lanes in one bank, 32 turns', 'bad')
-    d.text(4, 94, 'the same with rows of 33 words: a bank for each lane, one turn', 'kokkos')
+def banks(d: Drawing) -> float:
+    y = say(d, 8, 'Shared memory: 32 banks, each gives one word of 4 bytes at a time. Word i is in bank i modulo 32')
+    pitch = (NARROW - 8) / 32
+    for said, width, colour in (('Rows of 32 words: a column is in one bank, so 32 lanes take 32 turns', 32, 'bad'),
+                                ('Rows of 33 words: a column is in 32 banks, so they take one turn', 33, 'kokkos')):
+        y = say(d, y + 8, said, colour)
+        for row in range(6):
+            d.line([(4, y + 4 + 11 * row), (NARROW - 4, y + 4 + 11 * row)], 'band', 9, f'{pitch - 2:g} 2')
+            d.rect(4 + pitch * (row * width % 32), y - 0.5 + 11 * row, pitch - 2, 9, colour)
+        y += 74
+    return say(d, y, 'The first word of six rows, and the banks that they are in', 'soft')
 
 
-def atomics(d: Drawing) -> None:
-    d.text(4, 6, 'elements that share a node add to the same value', 'ink')
-    for k in range(4):
-        x = 60 + 90 * k
-        d.line([(x, 60), (x + 90, 60), (x + 45, 20), (x, 60)], 'soft', 1.2)
-        d.line([(x + 45, 64), (285, 110)], 'cuda', 1.2)
-    d.mark(285, 116, 'cuda', '●', 6)
-    d.text(298, 116, 'one value in memory: additions come one after the other', 'cuda')
-    d.text(4, 142, 'colours: elements of one colour share no node, so a pass per colour needs no atomics', 'ink')
-    d.text(4, 160, 'gathering: a thread per node adds what its elements left; no two threads write one value', 'ink')
+def atomics(d: Drawing) -> float:
+    y = say(d, 8, 'Six elements share a node, and add to its value')
+    x, middle = NARROW / 2, y + 50
+    rim = [(x + 58 * math.cos(k * math.pi / 3), middle + 52 * math.sin(k * math.pi / 3)) for k in range(7)]
+    for (x0, y0), (x1, y1) in zip(rim, rim[1:]):
+        d.line([(x, middle), (x0, y0), (x1, y1)], 'soft', 1.2)
+        d.line([((x + x0 + x1) / 3, (middle + y0 + y1) / 3), (x, middle)], 'cuda', 2)
+    d.mark(x, middle, 'cuda', '●', 6)
+    y = say(d, y + 118, 'Atomics: one value in memory, and the additions to it come one after the other', 'cuda')
+    y = say(d, y, 'Colours: elements of one colour share no node, so a pass per colour needs no atomics')
+    return say(d, y, 'Gathering: a thread per node adds what its elements left; no two threads write one value')
 
 
-def moves(d: Drawing) -> None:
-    rows = (('conjugate gradients', 'nekbone', 176, 'six vectors and six factors of the operator, per point'),
-            ('block-sparse sweep', 'fun3d-mcpi', 2030, '17 blocks of 5 x 5 in FP32 and their columns, per row'),
-            ('finite-element assembly', 'alya-rhs', 37, 'connectivity, coordinates, velocities, per element'),
-            ('stencil of the waves', 'gfnn-wave', 49, 'three values in, three out, the material, per element'))
-    for i, (what, app, count, said) in enumerate(rows):
-        top = 6 + 44 * i
-        d.text(4, top + 6, f'{what} ({app}): {count} bytes; {said}', 'ink')
-        d.rect(4, top + 18, max(4, 700 * count / 2030), 12, ('cpu', 'cuda', 'kokkos', 'soft')[i])
+def moves(d: Drawing) -> float:
+    y = 8.0
+    for what, count, said, colour in (
+            ('conjugate gradients, per point', 176, 'vectors in and out, and six factors', 'cpu'),
+            ('block-sparse sweep, per row', 2052, '17 blocks of 5 x 5 in FP32, their columns, D, R, dQ', 'cuda'),
+            ('finite-element assembly, per element', 37, 'connectivity, x and u in, r in and out', 'kokkos'),
+            ('stencil of the waves, per element', 49, 'three values in, three out, the material', 'soft')):
+        d.text(4, y, f'{count} bytes: {what}', 'ink')
+        d.rect(4, y + 10, max(4, (NARROW - 8) * count / 2052), 12, colour)
+        y = say(d, y + 32, said, 'soft') + 12
+    return y - 12
+
+
+PRIMER: dict[str, tuple[str, Callable[[Drawing], float]]] = {
+    'roofline': ('The roofline: no point can be above the line', roofline),
+    'cache-line': ('A cache line and a vector register', cache_line),
+    'gpu': ('Warps, blocks and a multiprocessor', gpu),
+    'coalescing': ('What a load of a warp touches', coalescing),
+    'banks': ('Banks of shared memory', banks),
+    'atomics': ('Adding to what is shared', atomics),
+    'moves': ('What each method must move', moves)}
 
 
 def primer() -> dict[str, str]:
     """Returns the files of the primer's drawings."""
-    drawn: tuple[tuple[str, str, int, Callable[[Drawing], None]], ...] = (
-        ('roofline', 'The roofline: no point can be above the line', 224, roofline),
-        ('cache-line', 'A cache line and a vector register', 176, cache_line),
-        ('gpu', 'Warps, blocks and a multiprocessor', 176, gpu),
-        ('coalescing', 'What a load of a warp touches', 180, coalescing),
-        ('banks', 'Banks of shared memory', 106, banks),
-        ('atomics', 'Adding to what is shared', 172, atomics),
-        ('moves', 'What each method must move', 184, moves))
-    return {f'{name}.svg': single(f'primer-{name}', title, title, height, draw) for name, title, height, draw in drawn}
+    files = {}
+    for name, (title, draw) in PRIMER.items():
+        drawing = Drawing(NARROW, 0)
+        drawing.height = draw(drawing)
+        files[f'{name}.svg'] = file((title, drawing.svg(title)))
+    return files
 
 
 if __name__ == '__main__':

@@ -139,17 +139,19 @@ def own_style() -> str:
 
 
 def file(*panels: tuple[str, str]) -> str:
-    """Returns a whole SVG file of (heading, plot) pairs, one below the other, in colours of its own."""
-    parts, top = [], 0.0
+    """Returns a whole SVG file of (heading, plot) pairs, one below the other, in colours of its own. A plot that has a
+    wide form is drawn in that; narrow drawings are shown larger, by a half at most."""
+    parts, top, width = [], 0.0, 0.0
     for heading, plot in panels:
-        drawing = plot[plot.index('<svg'):plot.index('</svg>') + 6]  # the wide form
-        box = re.search(r'viewBox="0 0 (\S+) ([\d.]+)"', drawing)
-        height = float(box[2]) if box else 0.0
+        drawing = plot[plot.index('<svg'):plot.index('</svg>') + 6]  # the first form: the wide one
+        box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
+        own, height = (float(box[1]), float(box[2])) if box else (0.0, 0.0)
         parts.append(f'<text x="4" y="{top + 17:g}" class="ink" font-weight="600">{escape(heading)}</text>')
-        parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
-        top += height + 40
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {top:g}" width="{WIDE}" '
-            f'height="{top:g}" class="drawn">\n<style>\n{own_style()}\n</style>\n'
+        parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{own:g}" height="{height:g}" ', 1))
+        top, width = top + height + 40, max(width, own)
+    shown = min(1.5, WIDE / width)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" width="{shown * width:g}" '
+            f'height="{shown * top:g}" class="drawn">\n<style>\n{own_style()}\n</style>\n'
             '<rect width="100%" height="100%" class="paper"/>\n' + '\n'.join(parts) + '\n</svg>\n')
 
 
