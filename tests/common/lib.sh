@@ -7,10 +7,10 @@ program=$top/apps/$app/$app
 mpirun=${MPIRUN:-mpirun}
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
-trap 'cd /; rm -rf "$work" "$work.mpi" "$work.python"' EXIT
+# Python compiles the suite once for all tests, also where it has been told to keep nothing; beside the source it may not write.
+export PYTHONPYCACHEPREFIX=$top/tests/__pycache__
+trap 'cd /; rm -rf "$work" "$work.mpi" "$top/tests/__pycache__$work"' EXIT
 cd "$work" || exit 1
-# Python compiles the suite once for each test, also where it has been told to keep nothing; beside the source it may not write.
-export PYTHONPYCACHEPREFIX=$work.python
 unset PYTHONDONTWRITEBYTECODE
 mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
 
@@ -160,10 +160,10 @@ sanitized()
 }
 
 # mutants_on_two_ranks FILE: the wrong programs of the app must be rated INVALID on two ranks too: all of them in the long
-# form, else one in eight, for one rank judges all. All ranks must agree, or this would hang.
+# form, else one in sixteen, for one rank judges all. All ranks must agree, or this would hang.
 mutants_on_two_ranks()
 {
-    every=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 8 || echo 1)
+    every=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 16 || echo 1)
     OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" --every $every >mutants.out 2>&1
     mutants=$(tail -n 1 mutants.out)
     echo "$mutants"
@@ -179,7 +179,7 @@ copy_source()
 {
     [ -x "${abs_top_srcdir:-.}/configure" ] || skip "no configure"
     mkdir -p "$1"
-    (cd "${abs_top_srcdir:-.}" && tar -cf - --exclude='*.o' --exclude='*.a' --exclude=.git --exclude=config.status \
+    (cd "${abs_top_srcdir:-.}" && tar -cf - --exclude='*.o' --exclude='*.a' --exclude=.git --exclude=__pycache__ --exclude=config.status \
         configure Makefile.in aclocal.m4 config.h.in configure.ac Makefile.am build-aux m4 common apps tools inputs man docs \
         tests packaging *.md COPYING) | (cd "$1" && tar -xf -)
     echo 1.2.3 >"$1/.tarball-version"

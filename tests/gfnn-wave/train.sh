@@ -4,11 +4,13 @@
 inputs=$samples
 train=${samples%/inputs/*}/tools/train-gfnn/train-gfnn
 
+unset PYTHONPYCACHEPREFIX # torch is compiled where it is installed
+
 # The Python that train-gfnn takes.
-has='import importlib.util, sys; sys.exit(any(importlib.util.find_spec(m) is None for m in sys.argv[1:]))'
+has='import importlib.util, sys; print(sys.executable); sys.exit(any(importlib.util.find_spec(m) is None for m in sys.argv[1:]))'
 python=
 for p in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
-    "$p" -c "$has" torch numpy 2>/dev/null && { python=$p torch=1; break; }
+    p=$("$p" -c "$has" torch numpy 2>/dev/null) && { export PYTHON=$p; python=$p torch=1; break; }
 done
 [ -n "$python" ] || { torch=0; python=$(command -v python3) || skip "no python3"; }
 
@@ -87,34 +89,41 @@ for vs, known in ((50, (1, 0)), (80, (1, 0, 0, 0) * 2), (120, (0, 1))):
     check(z @ z < 0.1 * (L.T @ c) @ (L.T @ c), f'Vs = {vs}: nn-reg has {c}, nn-class {other}')
 END
 
-# --- what is shipped ---
-for form in gf8 gfm2 gfm4 gfm8; do
-    for us in 20 15; do
-        "$python" read.py "$inputs/$form-dt${us}us.gfnn" $form 3 ${us}e-6 || fail "$form-dt${us}us.gfnn"
-    done
-done
-for form in gf8 gfm2; do
-    "$python" read.py "$inputs/$form-nd6-dt20us.gfnn" $form 6 20e-6 || fail "$form-nd6-dt20us.gfnn"
-done
-[ $failed = 0 ] || exit 1
-[ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
-
-# --- training ---
-# made NAME FORM REACH ...: very small files, one after the other in one process, for most of its time it imports torch.
-made()
-{
-    timeout 60 "$python" - "${train%/*}/train_gfnn.py" "$@" >"$1.out" 2>&1 <<'END' || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
-import os, runpy, sys
-train, jobs = sys.argv[1], sys.argv[2:]
-sys.path.insert(0, os.path.dirname(train))
-for name, form, reach in zip(jobs[::3], jobs[1::3], jobs[2::3]):
-    sys.argv = [train, '--form', form, '--reach', reach, '--dt', '20e-6', '--samples', '16', '--epochs', '1', '--output', name]
+# many.py SCRIPT: runs the script once for each line of stdin, whose words are its arguments, in one process: most of a
+# process's time goes into its imports.
+cat >many.py <<'END'
+import os, runpy, shlex, sys
+script = sys.argv[1]
+sys.path.insert(0, os.path.dirname(script))
+for line in sys.stdin:
+    sys.argv = [script, *shlex.split(line)]
     try:
-        runpy.run_path(train, run_name='__main__')
+        runpy.run_path(script, run_name='__main__')
     except SystemExit as end:
         if end.code:
             raise
 END
+
+# --- what is shipped ---
+{
+    for form in gf8 gfm2 gfm4 gfm8; do
+        for us in 20 15; do
+            echo "'$inputs/$form-dt${us}us.gfnn' $form 3 ${us}e-6"
+        done
+    done
+    for form in gf8 gfm2; do
+        echo "'$inputs/$form-nd6-dt20us.gfnn' $form 6 20e-6"
+    done
+} | "$python" many.py read.py || fail "a file that is shipped"
+[ $failed = 0 ] || exit 1
+[ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
+
+# --- training ---
+# made NAME FORM REACH ...: very small files.
+made()
+{
+    printf -- '--output %s --form %s --reach %s --dt 20e-6 --samples 16 --epochs 1\n' "$@" |
+        timeout 60 "$python" many.py "${train%/*}/train_gfnn.py" >"$1.out" 2>&1 || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
 }
 
 # The same in another process, and after nothing else.
@@ -122,8 +131,7 @@ made c gf8 4 a gfm2 3 &
 timeout 60 "$train" --form gfm2 --dt 20e-6 --samples 16 --epochs 1 --output b >b.out 2>&1 || fail "gfm2: $(tail -n 1 b.out)"
 wait $! || failed=1
 cmp a b || fail "trained twice, not the same bytes"
-"$python" read.py a gfm2 3 20e-6 untrained || fail "what train-gfnn wrote"
-"$python" read.py c gf8 4 20e-6 untrained || fail "what train-gfnn wrote"
+printf '%s 20e-6 untrained\n' "a gfm2 3" "c gf8 4" | "$python" many.py read.py || fail "what train-gfnn wrote"
 ls -- *.part 2>/dev/null && fail "a part of a file is left"
 # The kernels are those of the shipped files, whatever was trained on.
 "$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"

@@ -185,6 +185,8 @@ static void judge_honest(const court_t *court)
             const rt_mutant_t *honest = &suite->honest[i];
             if (honest->problem != RT_EVERY_PROBLEM && honest->problem != p)
                 continue;
+            if (rungs++ % court->every != 0)
+                continue;
             run_mutant(suite, honest, c, &out);
             judge_one(court, honest->name, p, &out);
         }
