@@ -70,7 +70,9 @@ AC_DEFUN([RT_KOKKOS_READ], [
     AS_IF([test "x$rt_b" != x], [rt_kokkos_backends="${rt_kokkos_backends:+$rt_kokkos_backends,}$rt_b"])
   done
   AS_IF([test "x$rt_std" = x],
-    [AS_CASE([$rt_kokkos_version], [3.*], [rt_std=c++14], [4.*], [rt_std=c++17], [rt_std=c++20])])
+    [AS_CASE([$rt_kokkos_version], [3.*|4.*], [rt_std=c++17], [rt_std=c++20])])
+  # The rungs need `if constexpr`, and a Kokkos that was built as C++14 has headers for C++17 too.
+  AS_IF([test $rt_std = c++14], [rt_std=c++17])
 ])
 
 # RT_KOKKOS_TRY: chooses compiler and flags; compiles and links as make will.
@@ -92,7 +94,8 @@ AC_DEFUN([RT_KOKKOS_TRY], [
     ], [
       : ${KOKKOS_CXX=$CXX}
       rt_f="$rt_f -Wall -Wextra -Wno-missing-field-initializers $CXXFLAGS"
-      AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -fopenmp"])
+      # Without OpenMP the loops of one lane each become vector code all the same.
+      AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -fopenmp"], [rt_f="$rt_f -fopenmp-simd"])
     ])
     AS_IF([test $rt_kokkos_openmp = yes], [rt_kokkos_libs="$rt_kokkos_libs -fopenmp"])
     : ${KOKKOS_CXXFLAGS=$rt_f}

@@ -15,7 +15,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/trace.c apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
-	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/small.h \
+	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/points.h apps/nekbone/cpu/fused.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \
 	apps/nekbone/cpu/small_fixed.c \
 	apps/nekbone/cpu/small_library.c \
@@ -63,12 +63,13 @@ endif
 
 nekbone_kokkos_sources = \
 	apps/nekbone/kokkos/kokkos.cpp \
+	apps/nekbone/kokkos/kokkos_fused.cpp \
 	apps/nekbone/kokkos/solve_kokkos.cpp \
 	apps/nekbone/kokkos/vectors.cpp
 nekbone_openacc_sources = \
 	apps/nekbone/openacc/openacc.c \
 	apps/nekbone/openacc/vectors.c
-EXTRA_DIST += $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
+EXTRA_DIST += apps/nekbone/kokkos/element.hpp $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
 if HAVE_KOKKOS
 apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)
 endif

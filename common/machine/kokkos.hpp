@@ -1,5 +1,5 @@
 /*
- * machine/kokkos.hpp - what the Kokkos rungs of the apps share. C++14, for Kokkos 3.4 to 5. Only
+ * machine/kokkos.hpp - what the Kokkos rungs of the apps share. C++17, for Kokkos 3.4 to 5. Only
  * .cpp files for the Kokkos compiler include this; all other files include machine/kokkos.h.
  */
 #ifndef RT_KOKKOS_HPP
@@ -22,11 +22,15 @@ const Exec &exec();
 constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible &&
                          std::is_same<Memory, Kokkos::HostSpace>::value;
 
-/* A plain pointer as an unmanaged View. */
-using In = Kokkos::View<const double *, Memory,
-                        Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::Restrict>>;
-using Out =
-    Kokkos::View<double *, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::Restrict>>;
+/* Calls body(i), i = 0 .. n - 1, on the CPU: threads share the range in equal parts, as OpenMP's
+ * static schedule does for the CPU rungs. body is plain C++ for the host; on other back-ends there
+ * is no code of it. */
+template <class Body> void host_for(const char *name, int64_t n, const Body &body)
+{
+    if constexpr (on_host)
+        Kokkos::parallel_for(
+            name, Kokkos::RangePolicy<Exec, Kokkos::IndexType<int64_t>>(exec(), 0, n), body);
+}
 
 } // namespace rt_kokkos
 

@@ -38,12 +38,11 @@
 #include "config.h"
 #include "../nekbone.h"
 #include "base/threads.h"
+#include "fused.h"
 #include "tiles.h"
 #include <math.h>
 #include <string.h>
 
-/* Below this beta the previous p is not computed as (p - r) / beta: that would lose digits. */
-static const double SMALL_BETA = 0.05;
 /* If |r|^2 falls below this share of its previous value, it is summed instead of taken from the
  * recurrence. */
 static const double CANCELLED = 0.0625;
@@ -53,11 +52,8 @@ enum { RR, PV, RV, VV, RZ, SUMS }; /* RV: z.v; VV: v.(v / diag(A)) */
 enum { AHEAD, NOT_AHEAD };
 static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
 
-/* The scalars of one pass. */
 typedef struct {
-    double alpha, beta; /* r -= alpha v, p = r + beta p */
-    double x_p, x_r;    /* x += x_p p + x_r r with the old p and r; both 0: no update of x */
-    double lambda;
+    nek_step_t scalars;
     bool ahead; /* prefetch what the next element needs */
 } step_t;
 
@@ -78,30 +74,8 @@ struct fused {
 
 /* --- one element --- */
 
-/* x, r and p of one element, and its part of r.r. */
-NEK_INLINE void update(const int n3, const step_t *t, const double *restrict c,
-                       const double *restrict v, double *restrict x, double *restrict r,
-                       double *restrict p, double *rr)
-{
-    const double alpha = t->alpha, beta = t->beta, x_p = t->x_p, x_r = t->x_r;
-    double sum = 0;
-    if (x_p != 0) {
-#pragma omp simd
-        for (int q = 0; q < n3; q++)
-            x[q] += x_p * p[q] + x_r * r[q];
-    }
-#pragma omp simd reduction(+ : sum)
-    for (int q = 0; q < n3; q++) {
-        double s = r[q] - alpha * v[q];
-        r[q] = s;
-        p[q] = s + beta * p[q];
-        sum += c[q] * s * s;
-    }
-    *rr = sum;
-}
-
-/* The same along z = r / diag(A), with r.z. */
-NEK_INLINE void jacobi_update(const int n3, const step_t *t, const double *restrict c,
+/* nek_fused_update along z = r / diag(A), with r.z. */
+NEK_INLINE void jacobi_update(const int n3, const nek_step_t *t, const double *restrict c,
                               const double *restrict inverse, const double *restrict v,
                               double *restrict x, double *restrict r, double *restrict p,
                               double *rr, double *rz)
@@ -128,27 +102,20 @@ NEK_INLINE void jacobi_update(const int n3, const step_t *t, const double *restr
 NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t e)
 {
     const int n3 = n * n * n;
-    const double lambda = t->lambda, *restrict c = f->c[e];
+    const double *restrict c = f->c[e];
     double *restrict x = f->x + e * n3, *restrict r = f->r + e * n3;
     double *restrict p = f->p + e * n3, *restrict v = f->v + e * n3;
     double rr = 0, rz = 0, pv = 0, rv = 0;
     const double *restrict inverse = f->inverse ? f->inverse + e * n3 : NULL;
     if (inverse)
-        jacobi_update(n3, t, c, inverse, v, x, r, p, &rr, &rz);
+        jacobi_update(n3, &t->scalars, c, inverse, v, x, r, p, &rr, &rz);
     else
-        update(n3, t, c, v, x, r, p, &rr);
+        rr = nek_fused_update(n3, &t->scalars, c, v, x, r, p);
     const double *G = f->G + e * 6 * n3;
     const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
     const bool ahead = t->ahead && e + 1 < f->config->local_elements;
     nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
-    /* The weights of the copies of a point add up to 1, so each copy adds its share of lambda p. */
-#pragma omp simd reduction(+ : pv, rv)
-    for (int q = 0; q < n3; q++) {
-        double s = c[q] != 0 ? v[q] + lambda * c[q] * p[q] : 0;
-        v[q] = s;
-        pv += s * p[q];
-        rv += s * r[q];
-    }
+    nek_fused_shift(n3, t->scalars.lambda, c, r, p, v, &pv, &rv);
     if (inverse) {
         rv = 0;
 #pragma omp simd reduction(+ : rv)
@@ -310,13 +277,8 @@ static void sum_vv(const fused_t *f)
     const int n3 = f->config->n * f->config->n * f->config->n;
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < elements; e++) {
-        const double *restrict c = f->c[e], *restrict v = f->v + e * n3;
-        const double *restrict inverse = f->inverse ? f->inverse + e * n3 : NULL;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int q = 0; q < n3; q++)
-            sum += c[q] * v[q] * v[q] * (inverse ? inverse[q] : 1);
-        f->sums[VV * elements + e] = sum;
+        const double *inverse = f->inverse ? f->inverse + e * n3 : NULL;
+        f->sums[VV * elements + e] = nek_fused_norm(n3, f->c[e], inverse, f->v + e * n3);
     }
 }
 
@@ -344,7 +306,7 @@ static double last_residual(const fused_t *f, double alpha, bool keep)
     return total;
 }
 
-static void last_x(const fused_t *f, const step_t *t)
+static void last_x(const fused_t *f, const nek_step_t *t)
 {
     double *restrict x = f->x;
     const double *restrict p = f->p, *restrict r = f->r, *restrict inverse = f->inverse;
@@ -364,10 +326,10 @@ typedef struct {
 
 /* Sets x_p and x_r for a pass that starts with p = r + old_beta old_p and whose own p uses t->beta.
  * `must`: x must be complete after it. */
-static void update_x(arrears_t *a, step_t *t, double old_beta, bool must)
+static void update_x(arrears_t *a, nek_step_t *t, double old_beta, bool must)
 {
     t->x_p = t->x_r = 0;
-    if (!a->behind && !must && t->beta >= SMALL_BETA) {
+    if (!a->behind && !must && t->beta >= NEK_SMALL_BETA) {
         *a = (arrears_t){true, t->alpha};
         return;
     }
@@ -395,7 +357,8 @@ static void fused_cg(nek_solver_t *s)
 {
     fused_t *f = s->data;
     const size_t bytes = (size_t)s->view.points * sizeof(double);
-    step_t t = {.lambda = s->lambda, .ahead = s->view.choice[0] == AHEAD};
+    step_t step = {.scalars.lambda = s->lambda, .ahead = s->view.choice[0] == AHEAD};
+    nek_step_t *t = &step.scalars;
     arrears_t arrears = {false, 0};
     double old_beta = 0;
     memcpy(f->r, s->b, bytes);
@@ -406,27 +369,27 @@ static void fused_cg(nek_solver_t *s)
     for (int k = 0; k < s->iterations; k++) {
         double sum[SUMS];
         if (k > 0)
-            update_x(&arrears, &t, old_beta, false);
+            update_x(&arrears, t, old_beta, false);
         rt_timer_start("pass", RT_CPU);
-        pass(f, &t);
+        pass(f, &step);
         rt_timer_stop("pass");
         gather_scatter(f);
         add_up(f, 0, SUMS, sum);
 
         const double rz = f->inverse ? sum[RZ] : sum[RR];
         s->history[k] = sqrt(sum[RR]);
-        s->beta[k] = old_beta = t.beta;
+        s->beta[k] = old_beta = t->beta;
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        s->alpha[k] = t.alpha = sum[PV] > 0 ? rz / sum[PV] : 0;
-        double next = rz - 2 * t.alpha * sum[RV] + t.alpha * t.alpha * sum[VV];
+        s->alpha[k] = t->alpha = sum[PV] > 0 ? rz / sum[PV] : 0;
+        double next = rz - 2 * t->alpha * sum[RV] + t->alpha * t->alpha * sum[VV];
         if (!(next > CANCELLED * rz))
-            next = last_residual(f, t.alpha, false);
-        t.beta = rz > 0 ? next / rz : 0;
+            next = last_residual(f, t->alpha, false);
+        t->beta = rz > 0 ? next / rz : 0;
     }
-    update_x(&arrears, &t, old_beta, true);
+    update_x(&arrears, t, old_beta, true);
     rt_timer_start("last update", RT_CPU);
-    last_x(f, &t);
-    s->history[s->iterations] = sqrt(last_residual(f, t.alpha, true));
+    last_x(f, t);
+    s->history[s->iterations] = sqrt(last_residual(f, t->alpha, true));
     rt_timer_stop("last update");
 }
 
@@ -475,10 +438,9 @@ static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
     return halo;
 }
 
-/* Returns the weights of the first element that has the same weights as element e. There are at
- * most four kinds of position along a direction, so the first element of a kind is close to the
- * start of the box. */
-static const double *find_weights(const nek_config_t *config, const double *c, int64_t e)
+/* There are at most four kinds of position along a direction, so the first element of a kind is
+ * close to the start of the box. */
+int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e)
 {
     const int64_t n3 = config->n * config->n * config->n;
     int64_t first = 0, stride = 1;
@@ -487,12 +449,13 @@ static const double *find_weights(const nek_config_t *config, const double *c, i
         first += stride * (at == 0 || at == last ? at : 1);
         stride *= config->local[d];
     }
-    return c + (memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first) * n3;
+    return memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first;
 }
 
 static void fused_set_up(nek_solver_t *s)
 {
     const nek_config_t *config = s->problem->config;
+    const int n3 = config->n * config->n * config->n;
     fused_t *f = s->data = RT_NEW(fused_t, 1, RT_HOST);
     *f = (fused_t){.config = config,
                    .D = s->view.D,
@@ -508,7 +471,7 @@ static void fused_set_up(nek_solver_t *s)
     nek_transpose(config->n, f->D, f->Dt);
     f->c = RT_NEW(const double *, (size_t)config->local_elements, RT_HOST);
     for (int64_t e = 0; e < config->local_elements; e++)
-        f->c[e] = find_weights(config, s->view.c, e);
+        f->c[e] = s->view.c + nek_like_element(config, s->view.c, e) * n3;
     f->sums = RT_NEW(double, (size_t)config->local_elements *SUMS, RT_HOST);
     if (config->communication && rt_comm_size() > 1)
         f->halo = outer_halo(config, s->problem->run->opt.transport);
@@ -548,7 +511,7 @@ static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
  *   jacobi          pass 4 (1 / diag, r.z, z.v), gather 1           read 1 / diag twice         16
  *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
  */
-static void fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
+void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double);
     const int jacobi = config->precond == NEK_JACOBI;
@@ -578,5 +541,5 @@ const nek_kernels_t nek_cpu_fused = {
     .set_up = fused_set_up,
     .tear_down = fused_tear_down,
     .memory = fused_memory,
-    .work = fused_work,
+    .work = nek_fused_work,
 };

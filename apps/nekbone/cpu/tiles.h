@@ -176,8 +176,12 @@ NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
     nek_tiles(n, n2, n, Dt, ut, w, 1);
 }
 
-/* Computes w_e = D^T G D u_e for every element with nek_tiles_element. */
-void nek_tiles_ax(const nek_view_t *view, const double *u, double *w);
+#ifdef __cplusplus
+extern "C"
+#endif
+    /* Computes w_e = D^T G D u_e for every element with nek_tiles_element. */
+    void
+    nek_tiles_ax(const nek_view_t *view, const double *u, double *w);
 
 /* Sets Dt[l][i] = D[i][l]. */
 static inline void nek_transpose(int n, const double *D, double *Dt)

@@ -7,119 +7,68 @@
  * the partial sums of the second follow those of the first.
  */
 #include "config.h"
-#include "../kernel.h"
-
-enum { BLOCK = 1024 };
-
-static int64_t blocks(int64_t points)
-{
-    return (points + BLOCK - 1) / BLOCK;
-}
+#include "points.h"
 
 static int64_t partial_size(int64_t points)
 {
-    return 2 * blocks(points);
+    return 2 * nek_blocks(points);
 }
 
-static int64_t min_i64(int64_t a, int64_t b)
+/* Runs `body` for each block: the points from q on, as many as `count`. */
+#define EACH_BLOCK(body)                                                                     \
+    do {                                                                                     \
+        _Pragma("omp parallel for schedule(static)") for (int64_t b = 0;                     \
+                                                          b < nek_blocks(view->points); b++) \
+        {                                                                                    \
+            const int64_t q = b * NEK_BLOCK, left = view->points - q;                        \
+            const int count = left < NEK_BLOCK ? (int)left : NEK_BLOCK;                      \
+            body;                                                                            \
+        }                                                                                    \
+    } while (0)
+
+static double total(const nek_view_t *view)
 {
-    return a < b ? a : b;
+    return rt_sum_pairwise(view->partial, nek_blocks(view->points));
 }
 
-static void update_p(const nek_view_t *view, double beta, const double *restrict r,
-                     double *restrict p)
+static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-#pragma omp parallel for simd schedule(static)
-    for (int64_t q = 0; q < view->points; q++)
-        p[q] = r[q] + beta * p[q];
+    EACH_BLOCK(nek_points_p(count, beta, r + q, p + q));
 }
 
-static double shift(const nek_view_t *view, double lambda, const double *restrict p,
-                    double *restrict w)
+static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
-    const double *restrict c = view->c;
-#pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(view->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, view->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++) {
-            double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
-            w[q] = s;
-            sum += c[q] * s * p[q];
-        }
-        view->partial[b] = sum;
-    }
-    return rt_sum_pairwise(view->partial, blocks(view->points));
+    EACH_BLOCK(view->partial[b] = nek_points_shift(count, lambda, view->c + q, p + q, w + q));
+    return total(view);
 }
 
-static double update_xr(const nek_view_t *view, double alpha, const double *restrict p,
-                        const double *restrict w, double *restrict x, double *restrict r)
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r)
 {
-    const double *restrict c = view->c;
-#pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(view->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, view->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++) {
-            x[q] += alpha * p[q];
-            double s = r[q] - alpha * w[q];
-            r[q] = s;
-            sum += c[q] * s * s;
-        }
-        view->partial[b] = sum;
-    }
-    return rt_sum_pairwise(view->partial, blocks(view->points));
+    EACH_BLOCK(view->partial[b] =
+                   nek_points_xr(count, alpha, view->c + q, p + q, w + q, x + q, r + q));
+    return total(view);
 }
 
 static double dot(const nek_view_t *view, const double *x, const double *y)
 {
-    const double *restrict c = view->c;
-#pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < blocks(view->points); b++) {
-        double sum = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, view->points);
-#pragma omp simd reduction(+ : sum)
-        for (int64_t q = b * BLOCK; q < end; q++)
-            sum += c[q] * x[q] * y[q];
-        view->partial[b] = sum;
-    }
-    return rt_sum_pairwise(view->partial, blocks(view->points));
+    EACH_BLOCK(view->partial[b] = nek_points_dot(count, view->c + q, x + q, y + q));
+    return total(view);
 }
 
-static void update_p_z(const nek_view_t *view, double beta, const double *restrict r,
-                       double *restrict p)
+static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    const double *restrict inverse = view->inverse;
-#pragma omp parallel for simd schedule(static)
-    for (int64_t q = 0; q < view->points; q++)
-        p[q] = inverse[q] * r[q] + beta * p[q];
+    EACH_BLOCK(nek_points_p_z(count, beta, view->inverse + q, r + q, p + q));
 }
 
-static void update_xr_z(const nek_view_t *view, double alpha, const double *restrict p,
-                        const double *restrict w, double *restrict x, double *restrict r,
-                        double sum[2])
+static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r, double sum[2])
 {
-    const double *restrict c = view->c, *restrict inverse = view->inverse;
-    const int64_t count = blocks(view->points);
-#pragma omp parallel for schedule(static)
-    for (int64_t b = 0; b < count; b++) {
-        double rr = 0, rz = 0;
-        int64_t end = min_i64((b + 1) * BLOCK, view->points);
-#pragma omp simd reduction(+ : rr, rz)
-        for (int64_t q = b * BLOCK; q < end; q++) {
-            x[q] += alpha * p[q];
-            double s = r[q] - alpha * w[q], square = c[q] * s * s;
-            r[q] = s;
-            rr += square;
-            rz += inverse[q] * square;
-        }
-        view->partial[b] = rr;
-        view->partial[count + b] = rz;
-    }
-    sum[0] = rt_sum_pairwise(view->partial, count);
-    sum[1] = rt_sum_pairwise(view->partial + count, count);
+    double *rz = view->partial + nek_blocks(view->points);
+    EACH_BLOCK(view->partial[b] = nek_points_xr_z(count, alpha, view->c + q, view->inverse + q,
+                                                  p + q, w + q, x + q, r + q, &rz[b]));
+    sum[0] = total(view);
+    sum[1] = rt_sum_pairwise(rz, nek_blocks(view->points));
 }
 
 const nek_vector_t nek_vector_cpu = {.partial_size = partial_size,

@@ -1,12 +1,13 @@
 /*
  * vectors.cpp - the vector work of CG through Kokkos: a RangePolicy for each line of the iteration.
  *
- * A Kokkos reduction returns its value to the host when it is complete, which is what the host
- * needs.
+ * On a GPU a Kokkos reduction returns its value to the host when it is complete, which is what the
+ * host needs. On a CPU its last bits would depend on the number of threads, and it adds value by
+ * value: there the blocks of cpu/vectors.c serve, each with a sum of its own.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
-#include "../kernel.h"
+#include "../cpu/points.h"
 
 namespace
 {
@@ -18,27 +19,51 @@ Range all(const nek_view_t *view)
     return Range(rt_kokkos::exec(), 0, view->points);
 }
 
-int64_t partial_size(int64_t)
+int64_t partial_size(int64_t points)
 {
-    return 0; /* Kokkos has its own partial sums */
+    return rt_kokkos::on_host ? 2 * nek_blocks(points) : 0; /* else Kokkos has its own */
+}
+
+/* Calls body(b, q, count) for each block on the CPU: the points from q on. */
+template <class Body> void each_block(const char *name, const nek_view_t *view, const Body &body)
+{
+    const int64_t points = view->points;
+    rt_kokkos::host_for(name, nek_blocks(points), [=](int64_t b) {
+        const int64_t q = b * NEK_BLOCK, left = points - q;
+        body(b, q, left < NEK_BLOCK ? static_cast<int>(left) : NEK_BLOCK);
+    });
+}
+
+/* Returns the sum of sum(q, count) over the blocks. */
+template <class Sum> double add_up(const char *name, const nek_view_t *view, const Sum &sum)
+{
+    double *partial = view->partial;
+    each_block(name, view, [=](int64_t b, int64_t q, int count) { partial[b] = sum(q, count); });
+    return rt_sum_pairwise(partial, nek_blocks(view->points));
 }
 
 void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
+    if (rt_kokkos::on_host)
+        return each_block("update_p", view, [=](int64_t, int64_t q, int count) {
+            nek_points_p(count, beta, r + q, p + q);
+        });
     Kokkos::parallel_for(
-        "update_p", all(view), KOKKOS_LAMBDA(int64_t q) { p[q] = r[q] + beta * p[q]; });
+        "update_p", all(view), KOKKOS_LAMBDA(int64_t q) { nek_points_p(1, beta, r + q, p + q); });
 }
 
 double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
     const double *c = view->c;
     double total = 0;
+    if (rt_kokkos::on_host)
+        return add_up("shift", view, [=](int64_t q, int count) {
+            return nek_points_shift(count, lambda, c + q, p + q, w + q);
+        });
     Kokkos::parallel_reduce(
         "shift", all(view),
         KOKKOS_LAMBDA(int64_t q, double &sum) {
-            const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
-            w[q] = s;
-            sum += c[q] * s * p[q];
+            sum += nek_points_shift(1, lambda, c + q, p + q, w + q);
         },
         total);
     return total;
@@ -49,13 +74,14 @@ double update_xr(const nek_view_t *view, double alpha, const double *p, const do
 {
     const double *c = view->c;
     double total = 0;
+    if (rt_kokkos::on_host)
+        return add_up("update_xr", view, [=](int64_t q, int count) {
+            return nek_points_xr(count, alpha, c + q, p + q, w + q, x + q, r + q);
+        });
     Kokkos::parallel_reduce(
         "update_xr", all(view),
         KOKKOS_LAMBDA(int64_t q, double &sum) {
-            const double s = r[q] - alpha * w[q];
-            x[q] += alpha * p[q];
-            r[q] = s;
-            sum += c[q] * s * s;
+            sum += nek_points_xr(1, alpha, c + q, p + q, w + q, x + q, r + q);
         },
         total);
     return total;
@@ -65,8 +91,13 @@ double dot(const nek_view_t *view, const double *x, const double *y)
 {
     const double *c = view->c;
     double total = 0;
+    if (rt_kokkos::on_host)
+        return add_up("dot", view, [=](int64_t q, int count) {
+            return nek_points_dot(count, c + q, x + q, y + q);
+        });
     Kokkos::parallel_reduce(
-        "dot", all(view), KOKKOS_LAMBDA(int64_t q, double &sum) { sum += c[q] * x[q] * y[q]; },
+        "dot", all(view),
+        KOKKOS_LAMBDA(int64_t q, double &sum) { sum += nek_points_dot(1, c + q, x + q, y + q); },
         total);
     return total;
 }
@@ -74,23 +105,35 @@ double dot(const nek_view_t *view, const double *x, const double *y)
 void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
 {
     const double *inverse = view->inverse;
+    if (rt_kokkos::on_host)
+        return each_block("update_p_z", view, [=](int64_t, int64_t q, int count) {
+            nek_points_p_z(count, beta, inverse + q, r + q, p + q);
+        });
     Kokkos::parallel_for(
         "update_p_z", all(view),
-        KOKKOS_LAMBDA(int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
+        KOKKOS_LAMBDA(int64_t q) { nek_points_p_z(1, beta, inverse + q, r + q, p + q); });
 }
 
 void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
                  double *r, double sum[2])
 {
     const double *c = view->c, *inverse = view->inverse;
+    double *rz_of = view->partial + nek_blocks(view->points);
+    if (rt_kokkos::on_host) {
+        sum[0] = add_up("update_xr_z", view, [=](int64_t q, int count) {
+            return nek_points_xr_z(count, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q,
+                                   &rz_of[q / NEK_BLOCK]);
+        });
+        sum[1] = rt_sum_pairwise(rz_of, nek_blocks(view->points));
+        return;
+    }
     Kokkos::parallel_reduce(
         "update_xr_z", all(view),
         KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
-            const double s = r[q] - alpha * w[q], square = c[q] * s * s;
-            x[q] += alpha * p[q];
-            r[q] = s;
-            rr += square;
-            rz += inverse[q] * square;
+            double with_z;
+            rr +=
+                nek_points_xr_z(1, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q, &with_z);
+            rz += with_z;
         },
         sum[0], sum[1]);
 }

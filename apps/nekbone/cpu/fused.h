@@ -1,0 +1,104 @@
+/*
+ * fused.h - what a pass of Kronbichler's conjugate gradients does at the points of an element, before
+ * and after the operator: one text for cpu-fused and kokkos-fused.
+ *
+ * `points` are neighbours: an element's on a CPU, where the loops become vector code; one on a GPU.
+ */
+#ifndef NEK_FUSED_H
+#define NEK_FUSED_H
+
+#include "points.h"
+
+/* Below this beta, the p before p = r + beta p is not computed as (p - r) / beta: that would lose
+ * digits. */
+#define NEK_SMALL_BETA 0.05
+
+/* The scalars of one pass. */
+typedef struct {
+    double alpha, beta; /* r -= alpha v, p = r + beta p */
+    double x_p, x_r;    /* x += x_p p + x_r r with the old p and r; both 0: no update of x */
+    double lambda;
+} nek_step_t;
+
+/* Updates x, r and p; returns sum c r r. */
+NEK_POINTS double nek_fused_update(int points, const nek_step_t *t, const double *__restrict__ c,
+                                   const double *__restrict__ v, double *__restrict__ x,
+                                   double *__restrict__ r, double *__restrict__ p)
+{
+    const double alpha = t->alpha, beta = t->beta, x_p = t->x_p, x_r = t->x_r;
+    double sum = 0;
+    if (x_p != 0) {
+        NEK_SIMD()
+        for (int q = 0; q < points; q++)
+            x[q] += x_p * p[q] + x_r * r[q];
+    }
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++) {
+        double s = r[q] - alpha * v[q];
+        r[q] = s;
+        p[q] = s + beta * p[q];
+        sum += c[q] * s * s;
+    }
+    return sum;
+}
+
+/* Adds the shift to v = D^T G D p and masks it; adds the parts of p.v and r.v. The weights of the
+ * copies of a point add up to 1, so each copy adds its share of lambda p. */
+NEK_POINTS void nek_fused_shift(int points, double lambda, const double *__restrict__ c,
+                                const double *__restrict__ r, const double *__restrict__ p,
+                                double *__restrict__ v, double *pv, double *rv)
+{
+    double with_p = 0, with_r = 0;
+    NEK_SIMD(reduction(+ : with_p, with_r))
+    for (int q = 0; q < points; q++) {
+        double s = c[q] != 0 ? v[q] + lambda * c[q] * p[q] : 0;
+        v[q] = s;
+        with_p += s * p[q];
+        with_r += s * r[q];
+    }
+    *pv += with_p;
+    *rv += with_r;
+}
+
+/* Updates x and r after the last pass; returns sum c r r. */
+NEK_POINTS double nek_fused_finish(int points, const nek_step_t *t, const double *__restrict__ c,
+                                   const double *__restrict__ v, const double *__restrict__ p,
+                                   double *__restrict__ x, double *__restrict__ r)
+{
+    const double alpha = t->alpha, x_p = t->x_p, x_r = t->x_r;
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++) {
+        double s = r[q] - alpha * v[q];
+        x[q] += x_p * p[q] + x_r * r[q];
+        r[q] = s;
+        sum += c[q] * s * s;
+    }
+    return sum;
+}
+
+/* Returns sum c v v, or sum c v v inverse unless that is NULL. */
+NEK_POINTS double nek_fused_norm(int points, const double *__restrict__ c,
+                                 const double *__restrict__ inverse, const double *__restrict__ v)
+{
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++)
+        sum += c[q] * v[q] * v[q] * (inverse ? inverse[q] : 1);
+    return sum;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cpu_fused.c. Returns the first element that has the same weights c [elements][n^3] (host memory)
+ * as element e. */
+int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e);
+/* Adds the kernels of an iteration and of the last update to the work. */
+void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

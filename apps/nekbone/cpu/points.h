@@ -1,0 +1,110 @@
+/*
+ * points.h - the vector work of CG at neighbouring points: one text for CPUs and Kokkos.
+ *
+ * A CPU calls these for a block of NEK_BLOCK points at a time, where the loops become vector code,
+ * and a GPU for one point per thread. A function that adds something up returns the sum.
+ */
+#ifndef NEK_POINTS_H
+#define NEK_POINTS_H
+
+#include "../grid.h"
+#include "tiles.h"
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define NEK_POINTS NEK_ANYWHERE
+#else
+#define NEK_POINTS NEK_INLINE
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define NEK_SIMD(sums)
+#else
+#define NEK_PRAGMA(text) _Pragma(#text)
+#define NEK_SIMD(sums)   NEK_PRAGMA(omp simd sums)
+#endif
+
+enum { NEK_BLOCK = 1024 };
+
+static inline int64_t nek_blocks(int64_t points)
+{
+    return (points + NEK_BLOCK - 1) / NEK_BLOCK;
+}
+
+/* p = r + beta p */
+NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ r,
+                             double *__restrict__ p)
+{
+    NEK_SIMD()
+    for (int q = 0; q < points; q++)
+        p[q] = r[q] + beta * p[q];
+}
+
+/* p = r inverse + beta p */
+NEK_POINTS void nek_points_p_z(int points, double beta, const double *__restrict__ inverse,
+                               const double *__restrict__ r, double *__restrict__ p)
+{
+    NEK_SIMD()
+    for (int q = 0; q < points; q++)
+        p[q] = inverse[q] * r[q] + beta * p[q];
+}
+
+/* w = M (w + lambda p); sum c w p */
+NEK_POINTS double nek_points_shift(int points, double lambda, const double *__restrict__ c,
+                                   const double *__restrict__ p, double *__restrict__ w)
+{
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++) {
+        double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
+        w[q] = s;
+        sum += c[q] * s * p[q];
+    }
+    return sum;
+}
+
+/* x += alpha p, r -= alpha w; sum c r r */
+NEK_POINTS double nek_points_xr(int points, double alpha, const double *__restrict__ c,
+                                const double *__restrict__ p, const double *__restrict__ w,
+                                double *__restrict__ x, double *__restrict__ r)
+{
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++) {
+        double s = r[q] - alpha * w[q];
+        x[q] += alpha * p[q];
+        r[q] = s;
+        sum += c[q] * s * s;
+    }
+    return sum;
+}
+
+/* The same, and *rz: the sum c r r inverse. */
+NEK_POINTS double nek_points_xr_z(int points, double alpha, const double *__restrict__ c,
+                                  const double *__restrict__ inverse, const double *__restrict__ p,
+                                  const double *__restrict__ w, double *__restrict__ x,
+                                  double *__restrict__ r, double *rz)
+{
+    double sum = 0, with_z = 0;
+    NEK_SIMD(reduction(+ : sum, with_z))
+    for (int q = 0; q < points; q++) {
+        double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        x[q] += alpha * p[q];
+        r[q] = s;
+        sum += square;
+        with_z += inverse[q] * square;
+    }
+    *rz = with_z;
+    return sum;
+}
+
+/* sum c x y */
+NEK_POINTS double nek_points_dot(int points, const double *__restrict__ c, const double *x,
+                                 const double *y)
+{
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
+    for (int q = 0; q < points; q++)
+        sum += c[q] * x[q] * y[q];
+    return sum;
+}
+
+#endif

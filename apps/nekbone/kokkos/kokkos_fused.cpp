@@ -1,0 +1,423 @@
+/*
+ * kokkos_fused.cpp - conjugate gradients in one pass over the elements, through Kokkos.
+ *
+ * Idea: Algorithm 5 of Kronbichler et al., as in `cpu-fused` and `onepass`: a team updates x, r and
+ * p of its element, applies the operator and forms the element's part of every sum while they are
+ * near. alpha and beta are formed and stay where the arrays are, so on one rank the host waits for
+ * nothing but the end of the solve. One text (cpu/fused.h) updates the points: on a CPU all points
+ * of an element as vectors, on a GPU a point per member of a team.
+ *
+ * Advantage: portable, and 14 values per point instead of 22 between memory and processor, the
+ * gather-scatter apart. The sums do not depend on the number of threads.
+ *
+ * Price: v is read once more for v.v, which onepass has for nothing inside an element. Where beta is
+ * tiny, the recurrence for |r|^2 has lost digits: the next pass sums it anew, but that one step is
+ * not as good. Several ranks gather and scatter by the lists of the halo, and add up on the host.
+ */
+#include "config.h"
+#include "element.hpp"
+#include "../cpu/fused.h"
+#include "../nekbone.h"
+#include <cmath>
+#include <vector>
+
+namespace
+{
+
+using nek_team::Member;
+
+enum { RR, PV, RV, VV, SUMS };
+
+/* What the kernels see. */
+struct Fused {
+    int n, level;
+    int64_t elements, row, plane; /* row, plane: elements along x, of a layer in z */
+    double lambda;
+    const double *D, *Dt, *G, *c;
+    const int32_t *like; /* [elements] the first element with the same weights, in cache */
+    double *x, *r, *p, *v;
+    double *sums;              /* [SUMS][elements] */
+    double *total;             /* [SUMS] */
+    double *rr, *alpha, *beta; /* [iterations + 1] */
+
+    /* Returns the scalars of pass `it`. x lags behind: every second pass adds two steps, the older
+     * one along (p - r) / beta. */
+    KOKKOS_INLINE_FUNCTION nek_step_t step(int it, bool last) const
+    {
+        nek_step_t t = {0, beta[it], 0, 0, lambda};
+        if (it == 0)
+            return t;
+        t.alpha = alpha[it - 1];
+        if (it % 2 == 1 && !last && t.beta >= NEK_SMALL_BETA)
+            return t;
+        t.x_p = t.alpha;
+        if (it % 2 == 0 && beta[it - 1] >= NEK_SMALL_BETA) {
+            t.x_r = -alpha[it - 2] / beta[it - 1];
+            t.x_p -= t.x_r;
+        }
+        return t;
+    }
+
+    /* Leaves a sum over the members of a team for element e. */
+    KOKKOS_INLINE_FUNCTION void leave(const Member &team, int which, int64_t e, double sum) const
+    {
+        team.team_reduce(Kokkos::Sum<double>(sum));
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums[which * elements + e] = sum; });
+    }
+
+    /* Returns whether element e has a neighbour on this rank before it along d, and how many
+     * elements that is away. */
+    KOKKOS_INLINE_FUNCTION bool has_before(int d, int64_t e, int64_t *away) const
+    {
+        *away = d == 0 ? 1 : d == 1 ? row : plane;
+        return d == 0 ? e % row != 0 : d == 1 ? e % plane >= row : e >= plane;
+    }
+};
+
+/* Calls f(q, points) for the points of an element: all at once for vectors, else each by a member of
+ * the team. */
+template <bool vector, class F>
+KOKKOS_INLINE_FUNCTION void each_point(const Member &team, int n3, F f)
+{
+    if constexpr (vector)
+        f(0, n3);
+    else
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3), [&](int q) { f(q, 1); });
+}
+
+/* Sums neighbouring points, from a on, of line b of the face between element e and the element
+ * before it along d, if there is one. */
+template <int N, int d>
+KOKKOS_INLINE_FUNCTION void sum_line(const Fused &f, int64_t e, int b, int a, int points)
+{
+    const int n = N ? N : f.n, n2 = n * n, n3 = n2 * n;
+    const int along = d == 0 ? n : 1, across = d == 2 ? n : n2,
+              through = d == 0   ? 1
+                        : d == 1 ? n
+                                 : n2;
+    int64_t away;
+    if (!f.has_before(d, e, &away))
+        return;
+    double *here = f.v + e * n3 + b * across + a * along;
+    double *there = here - away * n3 + (n - 1) * through;
+    NEK_SIMD()
+    for (int i = 0; i < points; i++)
+        here[i * along] = there[i * along] = there[i * along] + here[i * along];
+}
+
+/* The pass. A team has an element; for vectors it has a row of elements along x, and sums the faces
+ * between them while they are in cache. */
+template <int N, bool vector> struct Pass {
+    Fused f;
+    int it;
+    bool sums_faces;
+
+    KOKKOS_INLINE_FUNCTION void element(const Member &team, int64_t e) const
+    {
+        const int n = N ? N : f.n, n2 = n * n, n3 = n2 * n;
+        const nek_step_t t = f.step(it, false);
+        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *g = f.G + e * 6 * n3;
+        double *x = f.x + e * n3, *r = f.r + e * n3, *p = f.p + e * n3, *v = f.v + e * n3;
+        double rr = 0, pv = 0, rv = 0;
+        auto update = [&](int q, int points) {
+            rr += nek_fused_update(points, &t, c + q, v + q, x + q, r + q, p + q);
+        };
+        auto shift = [&](int q, int points) {
+            nek_fused_shift(points, t.lambda, c + q, r + q, p + q, v + q, &pv, &rv);
+        };
+        if constexpr (vector) {
+            const nek_ahead_t next = {g + 6 * n3, {r + n3, p + n3, v + n3}};
+            update(0, n3);
+            nek_tiles_element(n, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
+            shift(0, n3);
+        } else {
+            const nek_team::Operator<N> A(team, f.n, f.level);
+            A.load(team, f.D);
+            each_point<false>(team, n3, [&](int q, int) {
+                update(q, 1);
+                A.su[q] = p[q];
+            });
+            team.team_barrier(); /* D and p are there */
+            A.apply(team, g, [&](int q, double value) {
+                v[q] = value;
+                shift(q, 1);
+            });
+        }
+        f.leave(team, RR, e, rr);
+        f.leave(team, PV, e, pv);
+        f.leave(team, RV, e, rv);
+    }
+
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        const int64_t own = vector ? f.row : 1, first = team.league_rank() * own;
+        for (int64_t e = first; e < first + own; e++) {
+            element(team, e);
+            if constexpr (vector)
+                for (int b = 0; sums_faces && b < N; b++)
+                    sum_line<N, 0>(f, e, b, 0, N);
+        }
+    }
+};
+
+/* Sums the faces along d: index i is an element, or a point of its face. */
+template <int N, int d, bool vector> struct Faces {
+    Fused f;
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t i) const
+    {
+        const int n = N ? N : f.n, n2 = n * n;
+        if constexpr (vector) {
+            for (int b = 0; b < n; b++)
+                sum_line<N, d>(f, i, b, 0, n);
+        } else {
+            const int q = static_cast<int>(i % n2);
+            sum_line<N, d>(f, i / n2, q / n, q % n, 1);
+        }
+    }
+};
+
+/* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. */
+template <int N, bool vector> struct Norm {
+    Fused f;
+    int it;
+    bool last;
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        const int n = N ? N : f.n, n3 = n * n * n;
+        const int64_t e = team.league_rank(), at = e * n3;
+        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3;
+        double sum = 0;
+        if (last) {
+            const nek_step_t t = f.step(it, true);
+            each_point<vector>(team, n3, [&](int q, int points) {
+                sum += nek_fused_finish(points, &t, c + q, f.v + at + q, f.p + at + q, f.x + at + q,
+                                        f.r + at + q);
+            });
+        } else {
+            each_point<vector>(team, n3, [&](int q, int points) {
+                sum += nek_fused_norm(points, c + q, nullptr, f.v + at + q);
+            });
+        }
+        f.leave(team, last ? RR : VV, e, sum);
+    }
+};
+
+/* Adds up the elements' sums, and forms the scalars from the totals, as one team. */
+struct Scalars {
+    Fused f;
+    int it;
+    bool add_up, form, last;
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
+    {
+        for (int s = 0; s < SUMS && add_up; s++) {
+            double sum = 0;
+            Kokkos::parallel_reduce(
+                Kokkos::TeamThreadRange(team, static_cast<int>(f.elements)),
+                [&](int e, double &part) { part += f.sums[s * f.elements + e]; }, sum);
+            Kokkos::single(Kokkos::PerTeam(team), [&]() { f.total[s] = sum; });
+        }
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+            if (form)
+                set();
+        });
+    }
+
+    /* |r - alpha v|^2 = r.r - 2 alpha r.v + alpha^2 v.v. After convergence to the last bit p may
+     * vanish; a step of zero keeps x. */
+    KOKKOS_INLINE_FUNCTION void set() const
+    {
+        const double rr = f.total[RR], pv = f.total[PV], alpha = pv > 0 ? rr / pv : 0;
+        const double next = rr - 2 * alpha * f.total[RV] + alpha * alpha * f.total[VV];
+        f.rr[it] = rr;
+        if (last)
+            return;
+        f.alpha[it] = alpha;
+        f.beta[it + 1] = rr > 0 && next > 0 ? next / rr : 0;
+    }
+};
+
+/* --- the solve --- */
+
+struct Data {
+    Fused fused;
+    double *Dt, *memory; /* memory: the sums and scalars, in the space of the arrays */
+    int32_t *like;
+    rt_space_t space;
+};
+
+void scalars(const Fused &f, int it, bool last)
+{
+    constexpr int team = rt_kokkos::on_host ? 1 : 256;
+    const Kokkos::TeamPolicy<rt_kokkos::Exec> policy(rt_kokkos::exec(), 1, team);
+    const bool alone = rt_comm_size() == 1;
+    Kokkos::parallel_for("scalars", policy, Scalars{f, it, true, alone, last});
+    if (alone)
+        return;
+    double total[SUMS];
+    rt_copy(total, RT_HOST, f.total, rt_kokkos_space(), sizeof total);
+    rt_comm_sum(total, SUMS);
+    rt_copy(f.total, rt_kokkos_space(), total, RT_HOST, sizeof total);
+    Kokkos::parallel_for("scalars", policy, Scalars{f, it, false, true, last});
+}
+
+template <int N, int d, bool vector> void sum_faces(const Fused &f)
+{
+    const int64_t indices = f.elements * (vector ? 1 : f.n * f.n);
+    Kokkos::parallel_for("faces",
+                         Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>(
+                             rt_kokkos::exec(), 0, indices),
+                         Faces<N, d, vector>{f});
+}
+
+template <int N, bool vector> void iterate(nek_solver_t *s, const Fused &f)
+{
+    const nek_view_t *view = &s->view;
+    const bool by_faces = s->halo && rt_comm_size() == 1;
+    const size_t bytes = vector ? 0 : nek_team::Operator<N>::scratch(f.n);
+    for (int it = 0; it < s->iterations; it++) {
+        rt_timer_start("pass", RT_KOKKOS);
+        nek_team::launch<N>("pass", view, f.elements / (vector ? f.row : 1), bytes,
+                            Pass<N, vector>{f, it, by_faces});
+        rt_timer_stop("pass");
+        rt_timer_start("gather-scatter", RT_KOKKOS);
+        if (by_faces) {
+            if (!vector)
+                sum_faces<N, 0, vector>(f);
+            sum_faces<N, 1, vector>(f);
+            sum_faces<N, 2, vector>(f);
+        } else if (s->halo) {
+            rt_field_t field = rt_field_f64(f.v);
+            rt_halo_do(s->halo, RT_HALO_SUM, &field);
+        }
+        nek_team::launch<N>("norm", view, f.elements, 0, Norm<N, vector>{f, it, false});
+        scalars(f, it, false);
+        rt_timer_stop("gather-scatter");
+    }
+    rt_timer_start("last update", RT_KOKKOS);
+    nek_team::launch<N>("last update", view, f.elements, 0,
+                        Norm<N, vector>{f, s->iterations, true});
+    scalars(f, s->iterations, true);
+    rt_timer_stop("last update");
+}
+
+void cg(nek_solver_t *s)
+{
+    const Data *data = static_cast<const Data *>(s->data);
+    const Fused &f = data->fused;
+    const size_t bytes = static_cast<size_t>(s->view.points) * sizeof(double);
+    const size_t count = static_cast<size_t>(s->iterations);
+    rt_copy(f.r, s->space, s->b, s->space, bytes);
+    rt_fill(f.x, s->space, 0, bytes);
+    rt_fill(f.p, s->space, 0, bytes);
+    rt_fill(f.v, s->space, 0, bytes);
+    rt_fill(f.beta, s->space, 0, sizeof *f.beta);
+    if constexpr (rt_kokkos::on_host) {
+        if (nek_team::is_vector(&s->view))
+            nek_team::with_n<NEK_MAX_N>(f.n, [&](auto N) {
+                if constexpr (N() > 0)
+                    iterate<N(), true>(s, f);
+            });
+    }
+    if (!nek_team::is_vector(&s->view))
+        nek_team::with_n<nek_team::FIXED_N>(f.n, [&](auto N) { iterate<N(), false>(s, f); });
+    rt_copy(s->history, RT_HOST, f.rr, s->space, (count + 1) * sizeof(double));
+    rt_copy(s->alpha, RT_HOST, f.alpha, s->space, count * sizeof(double));
+    rt_copy(s->beta, RT_HOST, f.beta, s->space, count * sizeof(double));
+    for (size_t k = 0; k <= count; k++)
+        s->history[k] = std::sqrt(s->history[k]);
+}
+
+size_t doubles_of(int64_t elements, int64_t iterations)
+{
+    return static_cast<size_t>(SUMS * (elements + 1) + 3 * (iterations + 1));
+}
+
+void set_up(nek_solver_t *s)
+{
+    const nek_view_t *view = &s->view;
+    const nek_config_t *config = s->problem->config;
+    const size_t elements = static_cast<size_t>(view->elements);
+    const size_t n2 = static_cast<size_t>(view->n) * view->n;
+    Data *d = RT_NEW(Data, 1, RT_HOST);
+    s->data = d;
+    d->space = s->space;
+    std::vector<double> Dt(n2);
+    std::vector<int32_t> like(elements);
+    nek_transpose(view->n, view->D_host, Dt.data());
+    for (size_t e = 0; e < elements; e++)
+        like[e] = static_cast<int32_t>(
+            nek_like_element(config, s->problem->view.c, static_cast<int64_t>(e)));
+    d->Dt = static_cast<double *>(rt_clone(Dt.data(), n2, sizeof(double), d->space));
+    d->like = static_cast<int32_t *>(rt_clone(like.data(), elements, sizeof(int32_t), d->space));
+    d->memory = RT_NEW(double, doubles_of(view->elements, s->iterations), d->space);
+
+    Fused &f = d->fused;
+    f.n = view->n;
+    f.level = nek_team::level_of(nek_team::Operator<0>::scratch(f.n));
+    f.elements = view->elements;
+    f.row = config->local[0];
+    f.plane = config->local[0] * config->local[1];
+    f.lambda = s->lambda;
+    f.D = view->D;
+    f.Dt = d->Dt;
+    f.G = view->G;
+    f.c = view->c;
+    f.like = d->like;
+    f.x = s->x;
+    f.r = s->r;
+    f.p = s->p;
+    f.v = s->w;
+    f.sums = d->memory;
+    f.total = f.sums + SUMS * f.elements;
+    f.rr = f.total + SUMS;
+    f.alpha = f.rr + s->iterations + 1;
+    f.beta = f.alpha + s->iterations + 1;
+}
+
+void tear_down(nek_solver_t *s)
+{
+    Data *d = static_cast<Data *>(s->data);
+    RT_FREE(d->Dt, d->space);
+    RT_FREE(d->like, d->space);
+    RT_FREE(d->memory, d->space);
+    RT_FREE(s->data, RT_HOST);
+}
+
+void memory(const nek_config_t *config, double bytes[RT_SPACES])
+{
+    const double n = config->n, elements = static_cast<double>(config->local_elements);
+    bytes[RT_HOST] += sizeof(Data);
+    bytes[rt_kokkos_space()] +=
+        sizeof(double) *
+            (n * n + static_cast<double>(doubles_of(config->local_elements, config->iterations))) +
+        sizeof(int32_t) * elements;
+}
+
+void ax(const nek_view_t *view, const double *u, double *w)
+{
+    nek_kokkos.ax(view, u, w);
+}
+
+constexpr nek_kernels_t table()
+{
+    nek_kernels_t t = {};
+    t.rung.precision = "FP64";
+    t.rung.reproducible = true;
+    t.rung.refuse = nek_refuse;
+    t.rung.parameters = &nek_team::members;
+    t.rung.n_parameters = 1;
+    t.rung.refuse_choice = nek_team::refuse_members;
+    t.ax = ax;
+    t.vector = &nek_vector_kokkos;
+    t.cg = cg;
+    t.use_with_precond = "kokkos";
+    t.set_up = set_up;
+    t.tear_down = tear_down;
+    t.memory = memory;
+    t.work = nek_fused_work;
+    return t;
+}
+
+} // namespace
+
+extern "C" const nek_kernels_t nek_kokkos_fused = table();
