@@ -103,9 +103,9 @@ typedef struct {
     const double *x;             /* node n at x + n x_stride: [3] */
     int x_stride;
     const alya_schedule_t *schedule; /* host; NULL for rungs on the GPU */
-    unsigned threads;                /* per block, for a rung with the parameter `threads` */
-    int64_t pass;                    /* elements of a pass, for a rung with a workspace */
-    void *data;                      /* what the rung's set_up made, host memory */
+    unsigned threads; /* per block or team, for a rung with the parameter `threads` */
+    int64_t pass;     /* elements of a pass, for a rung with a workspace */
+    void *data;       /* what the rung's set_up made, host memory */
 } alya_view_t;
 
 /*
@@ -169,6 +169,12 @@ extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_ko
 void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *schedule,
                              const alya_physics_t *physics, const double *u, double *r,
                              double *size);
+
+/* cpu/cpu_closed.c. Adds chunk k of the schedule to r [nodes][ALYA_ROW]; x and u are records of
+ * ALYA_RECORD doubles (packed). Host memory. Chunks of one colour may be done at once. */
+enum { ALYA_RECORD = 8, ALYA_ROW = 4 };
+void alya_closed_chunk(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                       double *r, int64_t k);
 
 #define RUNG(name, kind, after, table, idea) extern const alya_kernels_t table;
 #include "ladder.def"

@@ -184,7 +184,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     s->view = (alya_view_t){.host = p->mesh,
                             .elements = p->mesh->elements,
                             .nodes = p->mesh->nodes,
-                            .schedule = rung->kind == RT_CPU ? p->schedule : NULL};
+                            .schedule = rt_kind_on_gpu(rung->kind) ? NULL : p->schedule};
     const int *choice = rt_tune_choice(p->run, rung);
     s->view.threads = alya_block_threads(rung, choice);
     s->view.pass = alya_pass_elements(rung, choice, p->mesh->elements);

@@ -65,6 +65,14 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
 
 ALYA_DEFINE_ASSEMBLE(ALYA_ROW)
 
+void alya_closed_chunk(const alya_view_t *view, const alya_physics_t *physics, const double *u,
+                       double *r, int64_t k)
+{
+    const alya_job_t job = alya_job(view, physics, u, r);
+    const int64_t *first = view->schedule->first + k;
+    chunk_of[physics->form][alya_model_of(physics)](&job, NULL, first[0], first[1]);
+}
+
 const alya_kernels_t alya_cpu_closed = {
     .rung = {.precision = "FP64",
              .reproducible = true,

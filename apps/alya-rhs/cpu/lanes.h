@@ -63,11 +63,11 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
 #define ALYA_VARIANT_ENTRY(FORM, MODEL) [ALYA_##FORM][ALYA_##MODEL] = chunk_##FORM##_##MODEL,
 #define ALYA_DEFINE_ASSEMBLE(r_stride)                                                            \
     ALYA_FOR_EACH_VARIANT(ALYA_DEFINE_VARIANT)                                                    \
+    static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = {                                       \
+        ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};                                               \
     static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u, \
                          double *r)                                                               \
     {                                                                                             \
-        static alya_chunk_fn *const chunk_of[ALYA_FORMS][3] = {                                   \
-            ALYA_FOR_EACH_VARIANT(ALYA_VARIANT_ENTRY)};                                           \
         alya_run(view, physics, u, r, r_stride, chunk_of[physics->form][alya_model_of(physics)]); \
     }
 
@@ -108,6 +108,17 @@ static inline void alya_workspaces_memory(int values, double bytes[RT_SPACES])
                       (double)rt_threads() * (double)alya_workspace_length(values) * sizeof(double);
 }
 
+ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *physics,
+                                const double *u, double *r)
+{
+    return (alya_job_t){.connectivity = view->connectivity,
+                        .list = view->schedule->list,
+                        .x = view->x,
+                        .u = u,
+                        .r = r,
+                        .physics = *physics};
+}
+
 /* Zeroes r, then runs all chunks of one colour, then of the next. The chunk function is passed as a
  * pointer because a constant outside an OpenMP region is a variable inside it. */
 static inline void alya_run(const alya_view_t *view, const alya_physics_t *physics, const double *u,
@@ -115,12 +126,7 @@ static inline void alya_run(const alya_view_t *view, const alya_physics_t *physi
 {
     const alya_schedule_t *s = view->schedule;
     const alya_workspaces_t *all = view->data;
-    const alya_job_t job = {.connectivity = view->connectivity,
-                            .list = s->list,
-                            .x = view->x,
-                            .u = u,
-                            .r = r,
-                            .physics = *physics};
+    const alya_job_t job = alya_job(view, physics, u, r);
     const int threads = all ? all->threads : rt_threads();
     int64_t length = view->nodes * r_stride;
     (void)threads; /* unused without OpenMP */
@@ -186,8 +192,6 @@ ALYA_INLINE void alya_scatter(const int32_t *const node[ALYA_VECTOR_DIM], int co
  * shorter than a row, clang splits them, but gcc would handle them value by value: there, and
  * without shuffles, the plain copies are used.
  */
-enum { ALYA_RECORD = 8, ALYA_ROW = 4 }; /* packed and r_stride of a rung that uses them */
-
 #if defined __has_builtin && (defined __AVX__ || defined __clang__)
 #if __has_builtin(__builtin_shufflevector)
 #define ALYA_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

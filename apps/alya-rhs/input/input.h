@@ -30,9 +30,10 @@ enum {
 typedef struct {
     int64_t elements, nodes;            /* most of any rank; nodes: an upper bound */
     double total_elements, total_nodes; /* of all ranks */
-    bool poor_order; /* rungs may get the elements in an order without locality */
-    bool is_block;   /* estimated: the part of a rank is taken for a block of cells */
-    int64_t pass;    /* for a rung's memory: elements of a pass, see alya_view_t */
+    bool poor_order;  /* rungs may get the elements in an order without locality */
+    bool is_block;    /* estimated: the part of a rank is taken for a block of cells */
+    int64_t pass;     /* for a rung's memory: elements of a pass, see alya_view_t */
+    unsigned threads; /* the same: threads per block or team */
 } alya_counts_t;
 
 /* Frees the arrays and the struct; NULL is allowed. */

@@ -1,29 +1,19 @@
 /*
- * kokkos.cpp - the patch rung, not pipelined, as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ * kokkos.cpp - the patch rung, not pipelined, through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: one team per patch. Its nodes and the elements' results are in the team's scratch memory;
- * the gather lists make the sums, and only they go to r. On a GPU a thread has an element, later a
- * row. On a CPU a team is one thread and scratch is its cache; elements are taken W at a time, so
- * that the loop over them becomes vector instructions. Advantage: portable, and the atomic
- * additions, expensive on a CPU too, remain only for nodes that several patches have. Price: a team
- * waits for its nodes before it computes, and records are read from memory twice.
+ * Idea: on a GPU one team per patch. Its nodes and the elements' results are in the team's scratch
+ * memory; the gather lists make the sums, and only they go to r. A thread has an element, later a
+ * row. On a CPU, chunk after chunk and colour after colour, the lanes of `cpu-closed`. Advantage:
+ * portable; atomic additions remain only for nodes that several patches have, on a CPU there are
+ * none. Price: a team waits for its nodes before it computes, and records are read from memory
+ * twice; and there are two orders of the elements, because a CPU has its cache for a patch.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
 #include <cstring>
+#include "app/team.h"
 #include "../form.hpp"
 #include "../patches.h"
-
-/* The lanes of a bundle of elements are independent. */
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define ALYA_LANES
-#elif defined(__clang__)
-#define ALYA_LANES _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define ALYA_LANES _Pragma("GCC ivdep")
-#else
-#define ALYA_LANES
-#endif
 
 namespace
 {
@@ -35,17 +25,11 @@ using Member = Policy::member_type;
  * cache, and several teams share a multiprocessor. Ids have 8 bits. */
 constexpr alya_patch_shape_t shape = {256, 256, 1};
 constexpr int STAGE = ALYA_PATCH_STAGE(shape.elements);
-constexpr int W = rt_kokkos::on_host ? 8 : 1;
-static_assert(shape.elements % W == 0,
-              "a bundle may run over the last element, not over the stage");
+/* Doubles of a node's record, and of its row of r. */
+constexpr int PACKED = rt_kokkos::on_host ? ALYA_RECORD : 6,
+              ROW = rt_kokkos::on_host ? ALYA_ROW : 3;
 
-#ifdef KOKKOS_ENABLE_SERIAL
-constexpr bool one_thread = std::is_same<rt_kokkos::Exec, Kokkos::Serial>::value;
-#else
-constexpr bool one_thread = false;
-#endif
-
-/* --- one element; no branches and no library calls, so that a compiler can vectorise it --- */
+/* --- one element; no branches and no library calls --- */
 
 struct Vec {
     double x, y, z;
@@ -167,48 +151,30 @@ template <int form> struct Patch {
     Constants constants;
     const uint32_t *offset;
     const unsigned char *record;
-    const double *packed; /* x y z u v w of each node */
+    const double *packed; /* x y z u v w of each node, in records of PACKED */
     double *r;
+    int first; /* patch on a CPU, where they come one by one: the same order every time */
 
     static KOKKOS_INLINE_FUNCTION size_t scratch()
     {
         return sizeof(double) * (6 * shape.nodes + 3 * STAGE);
     }
 
-    /* Computes W elements from `first` on. A bundle that runs over the end repeats the last
-     * element, into places of the stage that no list names. */
-    KOKKOS_INLINE_FUNCTION void bundle(const unsigned char *local, const double *node,
-                                       double *stage, int first, int elements) const
+    KOKKOS_INLINE_FUNCTION void one(const unsigned char *local, const double *node, double *stage,
+                                    int e) const
     {
-        double in[24][W], out[12][W];
-        for (int l = 0; l < W; l++) {
-            const int e = first + l < elements ? first + l : elements - 1;
-            for (int a = 0; a < 4; a++)
-                for (int c = 0; c < 6; c++)
-                    in[6 * a + c][l] = node[6 * local[4 * e + a] + c];
+        Vec x[4], u[4], v[4];
+        for (int a = 0; a < 4; a++) {
+            const double *at = node + 6 * local[4 * e + a];
+            x[a] = {at[0], at[1], at[2]};
+            u[a] = {at[3], at[4], at[5]};
         }
-        ALYA_LANES
-        for (int l = 0; l < W; l++) {
-            const Vec x[4] = {{in[0][l], in[1][l], in[2][l]},
-                              {in[6][l], in[7][l], in[8][l]},
-                              {in[12][l], in[13][l], in[14][l]},
-                              {in[18][l], in[19][l], in[20][l]}};
-            const Vec u[4] = {{in[3][l], in[4][l], in[5][l]},
-                              {in[9][l], in[10][l], in[11][l]},
-                              {in[15][l], in[16][l], in[17][l]},
-                              {in[21][l], in[22][l], in[23][l]}};
-            Vec v[4];
-            element<form>(constants, x, u, v);
-            for (int a = 0; a < 4; a++) {
-                out[a][l] = v[a].x;
-                out[4 + a][l] = v[a].y;
-                out[8 + a][l] = v[a].z;
-            }
+        element<form>(constants, x, u, v);
+        for (int a = 0; a < 4; a++) {
+            stage[a * shape.elements + e] = v[a].x;
+            stage[STAGE + a * shape.elements + e] = v[a].y;
+            stage[2 * STAGE + a * shape.elements + e] = v[a].z;
         }
-        for (int c = 0; c < 3; c++)
-            for (int a = 0; a < 4; a++)
-                for (int l = 0; l < W; l++)
-                    stage[c * STAGE + a * shape.elements + first + l] = out[4 * c + a][l];
     }
 
     /* Adds the sum of one row to r. Positions come in pairs, 32 pairs apart. */
@@ -219,12 +185,10 @@ template <int form> struct Patch {
         for (int k = 0; k < 2 * pairs; k++)
             for (int c = 0; c < 3; c++)
                 sum[c] += stage[list[k / 2 * 2 * ALYA_PATCH_SLICE + k % 2] + c * STAGE];
-        double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
+        double *to = r + ROW * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
         for (int c = 0; c < 3; c++) {
             if (id & ALYA_PATCH_ALONE)
                 to[c] = sum[c];
-            else if (one_thread)
-                to[c] += sum[c];
             else
                 Kokkos::atomic_add(to + c, sum[c]);
         }
@@ -233,7 +197,8 @@ template <int form> struct Patch {
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
         const unsigned char *at =
-            record + ALYA_PATCH_UNIT * static_cast<size_t>(offset[team.league_rank()]);
+            record + ALYA_PATCH_UNIT * static_cast<size_t>(
+                                           offset[rt_kokkos::on_host ? first : team.league_rank()]);
         const alya_patch_head_t head = *reinterpret_cast<const alya_patch_head_t *>(at);
         const alya_patch_layout_t part =
             alya_patch_layout(head.nodes, head.elements, head.rows, shape.id_bytes);
@@ -246,22 +211,18 @@ template <int form> struct Patch {
         double *stage = node + 6 * shape.nodes;
         const int rows = static_cast<int>(head.rows);
 
-        if (rt_kokkos::on_host) {
-            for (int n = 0; n < nodes; n++)
-                for (int c = 0; c < 6; c++)
-                    node[6 * n + c] =
-                        packed[6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + c];
-        } else { /* neighbouring threads read neighbouring doubles */
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 6 * nodes), [&](int k) {
-                node[k] = packed[6 * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + k % 6];
-            });
-        }
+        /* Neighbouring threads read neighbouring doubles. */
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 6 * nodes), [&](int k) {
+            const int c = k % 6, in_record = c < 3 ? c : c + PACKED / 2 - 3;
+            node[k] =
+                packed[PACKED * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + in_record];
+        });
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 3 * ALYA_PATCH_BANKS), [&](int k) {
             stage[k / ALYA_PATCH_BANKS * STAGE + 4 * shape.elements + k % ALYA_PATCH_BANKS] = 0;
         });
         team.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (elements + W - 1) / W),
-                             [&](int b) { bundle(at + part.local, node, stage, b * W, elements); });
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, elements),
+                             [&](int e) { one(at + part.local, node, stage, e); });
         team.team_barrier();
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows), [&](int k) {
             const int slice = k / ALYA_PATCH_SLICE, lane = k % ALYA_PATCH_SLICE;
@@ -287,18 +248,22 @@ template <int form> void run(const alya_view_t *view, const alya_physics_t *p, d
                                  p->rho,
                                  p->filter > 0 ? p->filter * p->filter : 0,
                                  {f * p->force[0], f * p->force[1], f * p->force[2]}};
-    const Patch<form> patch{constants, data->lists.offset, data->lists.record, view->x, r};
+    Patch<form> patch{constants, data->lists.offset, data->lists.record, view->x, r, 0};
     const int patches = static_cast<int>(data->lists.patches);
     const auto bytes = Kokkos::PerTeam(static_cast<int>(Patch<form>::scratch()));
-    Policy policy(rt_kokkos::exec(), patches, 1);
+    Policy policy(rt_kokkos::exec(), rt_kokkos::on_host ? 1 : patches, 1);
     policy.set_scratch_size(0, bytes);
     if (!rt_kokkos::on_host) { /* half as many threads as elements, if registers allow */
         const int most = policy.team_size_max(patch, Kokkos::ParallelForTag());
-        const int size = shape.elements / 2 < most ? shape.elements / 2 : most;
+        const int wanted = view->threads ? static_cast<int>(view->threads) : shape.elements / 2;
+        const int size = wanted < most ? wanted : most;
         policy = Policy(rt_kokkos::exec(), patches, size);
         policy.set_scratch_size(0, bytes);
     }
-    Kokkos::parallel_for("alya patch", policy, patch);
+    for (int k = 0; k < (rt_kokkos::on_host ? patches : 1); k++) {
+        patch.first = k;
+        Kokkos::parallel_for("alya patch", policy, patch);
+    }
 }
 
 struct Zero {
@@ -309,17 +274,35 @@ struct Zero {
     }
 };
 
-void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *, double *r)
+/* Returns whether the vector code of the CPU does the work. */
+bool is_vector(unsigned threads)
+{
+    return rt_kokkos::on_host && threads == 0;
+}
+
+void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u, double *r)
 {
     using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
-    Kokkos::parallel_for("alya zero", Range(rt_kokkos::exec(), 0, 3 * view->nodes), Zero{r});
+    Kokkos::parallel_for("alya zero", Range(rt_kokkos::exec(), 0, ROW * view->nodes), Zero{r});
     if (view->elements == 0)
         return;
+    if (is_vector(view->threads)) {
+        const alya_schedule_t *s = view->schedule;
+        for (int32_t c = 0; c < s->colours; c++) {
+            const int64_t from = s->colour[c];
+            rt_kokkos::host_for("alya colour", s->colour[c + 1] - from, [=](int64_t k) {
+                alya_closed_chunk(view, physics, u, r, from + k);
+            });
+        }
+        return;
+    }
     alya_fixed_form(physics->form, [&](auto form) { run<form()>(view, physics, r); });
 }
 
 void set_up(alya_view_t *view)
 {
+    if (is_vector(view->threads))
+        return;
     Data *data = RT_NEW(Data, 1, RT_HOST);
     data->space = rt_kokkos_space();
     data->lists = alya_patch_lists_new(view->host, &shape, data->space);
@@ -340,6 +323,8 @@ void tear_down(alya_view_t *view)
 void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
     double making;
+    if (is_vector(counts->threads))
+        return;
     const double held = alya_patches_count_memory(counts, &shape, &making);
     bytes[rt_kokkos_space()] += held;
     bytes[RT_HOST] += held + making + sizeof(Data);
@@ -349,13 +334,16 @@ constexpr alya_kernels_t table()
 {
     alya_kernels_t t = {};
     t.rung.precision = "FP64";
-    t.rung.reproducible = one_thread;
+    t.rung.reproducible = rt_kokkos::on_host;
+    t.rung.parameters = &rt_team_threads;
+    t.rung.n_parameters = 1;
+    t.rung.refuse_choice = rt_team_refuse;
     t.assemble = assemble;
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
-    t.packed = 6;
-    t.r_stride = 3;
+    t.packed = PACKED;
+    t.r_stride = ROW;
     t.tolerance = ALYA_TOLERANCE;
     return t;
 }

@@ -178,10 +178,9 @@ INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
 
 #define DEFINE_RANGE(VEC, REAL)                                                             \
     INLINE void range_##VEC(const mcpi_view_t *view, int64_t first, int64_t last, void *dq, \
-                            int nb, mcpi_type_t type, mcpi_type_t dq_type)                  \
+                            int64_t ahead, int nb, mcpi_type_t type, mcpi_type_t dq_type)   \
     {                                                                                       \
         const int64_t last_block = (int64_t)view->start[view->rows] - 1;                    \
-        const int64_t ahead = blocks_ahead[view->choice[AHEAD]];                            \
         for (int64_t row = first; row < last; row++) {                                      \
             VEC##_t sum[MCPI_MAX_NB] = {{0}};                                               \
             int64_t block = view->start[row], end = view->start[row + 1];                   \
@@ -210,14 +209,15 @@ DEFINE_RANGE(vec64, double)
 
 /* --- a copy for each block size and types --- */
 
-typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
+typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq,
+                      int64_t ahead);
 
 #define FOR_EACH_NB(X, ...) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
 #define DEFINE(NB, TYPE, DQ, VEC)                                                          \
     static void range_##NB##_##TYPE##_##DQ##_##VEC(const mcpi_view_t *view, int64_t first, \
-                                                   int64_t last, void *dq)                 \
+                                                   int64_t last, void *dq, int64_t ahead)  \
     {                                                                                      \
-        range_##VEC(view, first, last, dq, NB, MCPI_##TYPE, MCPI_##DQ);                    \
+        range_##VEC(view, first, last, dq, ahead, NB, MCPI_##TYPE, MCPI_##DQ);             \
     }
 #define ENTRY(NB, TYPE, DQ, VEC)                                                     \
     [NB - MCPI_MIN_NB][MCPI_##TYPE][MCPI_##DQ][sizeof(VEC##_t) == sizeof(vec32_t)] = \
@@ -237,22 +237,32 @@ FOR_EACH_TYPE(DEFINE)
 static range_fn *const range_of[MCPI_MAX_NB - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {
     FOR_EACH_TYPE(ENTRY)};
 
+static range_fn *find_range(const mcpi_view_t *view)
+{
+    return range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
+                   [view->accumulate == MCPI_FP32];
+}
+
+void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+{
+    find_range(view)(view, first, last, dq, 0);
+}
+
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    range_fn *range = range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
-                              [view->accumulate == MCPI_FP32];
-    const int64_t n = last - first;
+    range_fn *range = find_range(view);
+    const int64_t n = last - first, ahead = blocks_ahead[view->choice[AHEAD]];
     const int chunk = rows_taken[view->choice[ROWS]];
     if (chunk > 0) {
 #pragma omp parallel for schedule(dynamic, 1)
         for (int64_t row = first; row < last; row += chunk)
-            range(view, row, row + chunk < last ? row + chunk : last, dq);
+            range(view, row, row + chunk < last ? row + chunk : last, dq, ahead);
         return;
     }
 #pragma omp parallel
     {
         const int64_t threads = rt_threads_here(), me = rt_thread();
-        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
+        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq, ahead);
     }
 }
 

@@ -1,15 +1,15 @@
 /*
- * kokkos.cpp - the rows of a colour as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ * kokkos.cpp - the rows of a colour through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: a member of a team owns one component of one row, as in six-rows, so that neighbouring
- * members read a block's column and no sum is split. The components meet in the team's scratch
- * memory, where one member per row solves. On a CPU a team is one thread and one row, and the loop
- * over the components becomes vector instructions. Advantage: portable, no shuffles, any block
- * size. Price: a barrier before the solve, during which most members wait, and one launch per
- * colour.
+ * Idea: on a GPU a member of a team owns one component of one row, as in six-rows, so that
+ * neighbouring members read a block's column and no sum is split. The components meet in the team's
+ * scratch memory, where one member per row solves. On a CPU each thread has neighbouring rows, by
+ * the vectors of `cpu-simd`. Advantage: portable, no shuffles, any block size. Price: a barrier
+ * before the solve, during which most members wait, and one launch per colour.
  */
 #include "config.h"
 #include <cstring>
+#include "app/team.h"
 #include "machine/kokkos.hpp"
 #include "../kernel.h"
 
@@ -19,7 +19,7 @@ namespace
 using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
 using Member = Policy::member_type;
 
-constexpr int ROWS = rt_kokkos::on_host ? 1 : 32; /* per team */
+constexpr int ROWS = 32; /* per team */
 
 /* --- what O is stored in --- */
 
@@ -85,21 +85,6 @@ template <int nb, class O, class Q, class Sum> struct Rows {
         return sum;
     }
 
-    /* Computes all components; the loop over i is the inner one, for vectors. */
-    KOKKOS_INLINE_FUNCTION void components(int row, double *dr) const
-    {
-        Sum sum[nb] = {};
-        for (int b = start[row]; b < start[row + 1]; b++) {
-            const O *o = block + static_cast<size_t>(b) * (nb * nb);
-            const Q *x = dq + static_cast<size_t>(column[b]) * nb;
-            for (int j = 0; j < nb; j++)
-                for (int i = 0; i < nb; i++)
-                    sum[i] += static_cast<Sum>(value(o[j * nb + i])) * static_cast<Sum>(x[j]);
-        }
-        for (int i = 0; i < nb; i++)
-            dr[i] = R[static_cast<size_t>(row) * nb + i] - static_cast<double>(sum[i]);
-    }
-
     KOKKOS_INLINE_FUNCTION void solve(int row, const double *dr) const
     {
         const double *lu = LU + static_cast<size_t>(row) * (nb * nb);
@@ -122,12 +107,6 @@ template <int nb, class O, class Q, class Sum> struct Rows {
     {
         const int row = first + team.league_rank() * ROWS;
         const int rows = last - row < ROWS ? last - row : ROWS;
-        if (rt_kokkos::on_host) {
-            double dr[nb];
-            components(row, dr);
-            solve(row, dr);
-            return;
-        }
         double *dr = static_cast<double *>(team.team_scratch(0).get_shmem(scratch()));
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows * nb), [&](int k) {
             dr[k] = R[static_cast<size_t>(row) * nb + k] -
@@ -153,7 +132,8 @@ void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
                                    view->R,
                                    static_cast<Q *>(dq)};
     const int teams = static_cast<int>((last - first + ROWS - 1) / ROWS);
-    Policy policy(rt_kokkos::exec(), teams, rt_kokkos::on_host ? 1 : ROWS * nb);
+    const int threads = rt_team_size(view->choice);
+    Policy policy(rt_kokkos::exec(), teams, threads ? threads : ROWS * nb);
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(rows.scratch())));
     Kokkos::parallel_for("mcpi rows", policy, rows);
 }
@@ -194,6 +174,13 @@ void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     if (first == last)
         return;
+    if (rt_kokkos::on_host && rt_team_size(view->choice) == 0) {
+        const int64_t parts = rt_kokkos::exec().concurrency(), n = last - first;
+        rt_kokkos::host_for("mcpi rows", parts, [=](int64_t k) {
+            mcpi_simd_rows(view, first + n * k / parts, first + n * (k + 1) / parts, dq);
+        });
+        return;
+    }
     switch (view->nb) {
     case 4:
         return by_type<4>(view, first, last, dq);
@@ -211,6 +198,9 @@ constexpr mcpi_kernels_t table()
     mcpi_kernels_t t = {};
     t.rung.precision = MCPI_PRECISION;
     t.rung.reproducible = true;
+    t.rung.parameters = &rt_team_threads;
+    t.rung.n_parameters = 1;
+    t.rung.refuse_choice = rt_team_refuse;
     t.rows = rows;
     return t;
 }

@@ -8,6 +8,7 @@
 #ifndef NEK_KOKKOS_ELEMENT_HPP
 #define NEK_KOKKOS_ELEMENT_HPP
 
+#include "app/team.h"
 #include "machine/kokkos.hpp"
 #include "../grid.h"
 #include "../cpu/tiles.h"
@@ -17,16 +18,10 @@ namespace nek_team
 
 using Member = Kokkos::TeamPolicy<rt_kokkos::Exec>::member_type;
 
-/* The launch parameter of these rungs: members of a team. On a CPU `auto` is code for vectors
- * instead of a team, and `1` is the text that a GPU runs. */
-enum { AUTO, ONE };
-extern const rt_parameter_t members;
-const char *refuse_members(const void *config, const int *choice);
-
 /* Returns whether the vector code of the CPU does the work. */
 inline bool is_vector(const nek_view_t *view)
 {
-    return rt_kokkos::on_host && (!view->choice || view->choice[0] == AUTO);
+    return rt_kokkos::on_host && rt_team_size(view->choice) == 0;
 }
 
 /* Calls call(N), an integral constant: n, or 0 if that is beyond `last`. */
@@ -167,8 +162,8 @@ void launch(const char *name, const nek_view_t *view, int64_t teams, size_t byte
     policy.set_scratch_size(level, scratch);
     if (!rt_kokkos::on_host) {
         const int most = policy.team_size_max(kernel, Kokkos::ParallelForTag());
-        const int chosen = view->choice ? view->choice[0] : AUTO;
-        const int wanted = chosen == AUTO ? view->n * view->n : atoi(members.values[chosen]);
+        const int chosen = rt_team_size(view->choice);
+        const int wanted = chosen ? chosen : view->n * view->n;
         policy = Policy(rt_kokkos::exec(), league, wanted < most ? wanted : most);
         policy.set_scratch_size(level, scratch);
     }

@@ -76,25 +76,14 @@ constexpr nek_kernels_t table()
     t.rung.precision = "FP64";
     t.rung.reproducible = true;
     t.rung.refuse = nek_refuse;
-    t.rung.parameters = &nek_team::members;
+    t.rung.parameters = &rt_team_threads;
     t.rung.n_parameters = 1;
-    t.rung.refuse_choice = nek_team::refuse_members;
+    t.rung.refuse_choice = rt_team_refuse;
     t.ax = kokkos_ax;
     t.vector = &nek_vector_kokkos;
     return t;
 }
 
 } // namespace
-
-const char *nek_team::refuse_members(const void *, const int *choice)
-{
-    return rt_kokkos::on_host && choice[0] > ONE ? "on a CPU a team has one member" : nullptr;
-}
-
-static const char *const values[] = {"auto", "1",   "32",  "64",  "96",
-                                     "128",  "160", "256", "512", nullptr};
-const rt_parameter_t nek_team::members = {
-    "members", "of a team; auto: a column each, on a CPU vectors instead of teams", values,
-    nek_team::AUTO};
 
 extern "C" const nek_kernels_t nek_kokkos = table();

@@ -404,9 +404,9 @@ constexpr nek_kernels_t table()
     t.rung.precision = "FP64";
     t.rung.reproducible = true;
     t.rung.refuse = nek_refuse;
-    t.rung.parameters = &nek_team::members;
+    t.rung.parameters = &rt_team_threads;
     t.rung.n_parameters = 1;
-    t.rung.refuse_choice = nek_team::refuse_members;
+    t.rung.refuse_choice = rt_team_refuse;
     t.ax = ax;
     t.vector = &nek_vector_kokkos;
     t.cg = cg;
