@@ -19,8 +19,8 @@ static void gradient(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++) {
-        double M[3][3], b[NB][3], size[NB][3];
-        mcpi_reference_normal(f, i, M, b, size);
+        double M[3][3], b[NB][3];
+        mcpi_reference_normal(f, i, M, b, NULL);
         for (int v = 0; v < NB; v++)
             mcpi_reference_solve3(M, b[v], f->gradient + 3 * (NB * i + v));
     }
@@ -29,10 +29,8 @@ static void gradient(const mcpi_field_t *f)
 static void residual(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < f->rows; i++) {
-        double size[NB];
-        f->rate[i] = mcpi_reference_residual(f, i, f->R + NB * i, size);
-    }
+    for (int64_t i = 0; i < f->rows; i++)
+        f->rate[i] = mcpi_reference_residual(f, i, f->R + NB * i, NULL);
 }
 
 static double norm(const mcpi_field_t *f)
@@ -62,14 +60,14 @@ static void jacobian(const mcpi_field_t *f)
     for (int64_t i = 0; i < f->rows; i++)
         if (f->start[i + 1] - f->start[i] > widest)
             widest = f->start[i + 1] - f->start[i];
-    const size_t each = (size_t)(2 * widest) * BLOCK;
+    const size_t each = (size_t)widest * BLOCK;
     double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
 #pragma omp parallel
     {
-        double *O = scratch + (size_t)rt_thread() * each, D[BLOCK], size_D[BLOCK];
+        double *O = scratch + (size_t)rt_thread() * each, D[BLOCK];
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < f->rows; i++) {
-            mcpi_reference_row_blocks(f, i, O, D, O + widest * BLOCK, size_D);
+            mcpi_reference_row_blocks(f, i, O, D, NULL, NULL);
             f->scale[i] = ldexp(1, -ilogb(f->rate[i]));
             const int64_t first = f->start[i], values = (f->start[i + 1] - first) * BLOCK;
             for (int64_t k = 0; k < values; k++)

@@ -12,29 +12,17 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void load_block(const mcpi_system_t *system, int nb, int64_t k, double *block)
-{
-    const int n = nb * nb;
-    if (system->type == MCPI_FP64)
-        for (int i = 0; i < n; i++)
-            block[i] = ((const double *)system->O)[k * n + i];
-    else if (system->type == MCPI_FP32)
-        for (int i = 0; i < n; i++)
-            block[i] = ((const float *)system->O)[k * n + i];
-    else
-        for (int i = 0; i < n; i++)
-            block[i] = mcpi_value(system->O, system->type, k * n + i);
-}
-
 /* Computes dr -= O dQ, and size += |O| |dQ| if size is not NULL. */
-INLINE void subtract_block(const mcpi_system_t *system, int nb, int64_t k, const double *dq,
-                           double *dr, double *size)
+INLINE void subtract_block(const void *O, mcpi_type_t type, int nb, const double *dq, double *dr,
+                           double *size)
 {
-    double block[MCPI_MAX_NB2];
-    load_block(system, nb, k, block);
     for (int j = 0; j < nb; j++)
         for (int i = 0; i < nb; i++) {
-            const double product = block[j * nb + i] * dq[j];
+            const int at = j * nb + i;
+            const double value = type == MCPI_FP64   ? ((const double *)O)[at]
+                                 : type == MCPI_FP32 ? (double)((const float *)O)[at]
+                                                     : mcpi_value(O, type, at);
+            const double product = value * dq[j];
             dr[i] -= product;
             if (size)
                 size[i] += fabs(product);
@@ -55,17 +43,19 @@ static void through_inverse(int nb, const double *LU, const double *size, double
     }
 }
 
-INLINE void update_row(const mcpi_system_t *system, int nb, const double *R, int64_t row,
-                       double *dq, double *bound)
+INLINE void update_row(const mcpi_system_t *system, mcpi_type_t type, int nb, const double *R,
+                       int64_t row, double *dq, double *bound)
 {
     const mcpi_part_t *part = system->part;
+    const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);
     double dr[MCPI_MAX_NB], size[MCPI_MAX_NB];
     for (int i = 0; i < nb; i++) {
         dr[i] = R[row * nb + i];
         size[i] = fabs(dr[i]);
     }
     for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
-        subtract_block(system, nb, k, dq + (int64_t)part->column[k] * nb, dr, bound ? size : NULL);
+        subtract_block((const char *)system->O + (size_t)k * bytes, type, nb,
+                       dq + (int64_t)part->column[k] * nb, dr, bound ? size : NULL);
     const double *LU = system->LU + row * nb * nb;
     mcpi_solve_block(nb, LU, dr, dq + row * nb);
     if (bound)
@@ -75,13 +65,13 @@ INLINE void update_row(const mcpi_system_t *system, int nb, const double *R, int
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
                          double *dq, double *bound)
 {
-    enum { USUAL = 5 }; /* a constant, because verification waits for this */
+    enum { USUAL = 5 }; /* constants, because verification waits for this */
 #pragma omp parallel for schedule(static)
     for (int64_t row = first; row < last; row++)
-        if (system->nb == USUAL && !bound)
-            update_row(system, USUAL, R, row, dq, NULL);
+        if (system->nb == USUAL && system->type == MCPI_FP32 && !bound)
+            update_row(system, MCPI_FP32, USUAL, R, row, dq, NULL);
         else
-            update_row(system, system->nb, R, row, dq, bound);
+            update_row(system, system->type, system->nb, R, row, dq, bound);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)

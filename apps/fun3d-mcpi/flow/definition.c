@@ -3,7 +3,7 @@
  * on the spot, dense flux Jacobians, |A| as a polynomial of them, everything in FP64.
  *
  * Shares no formula with physics.h. Each function also adds up the magnitudes of its terms, from
- * which the judge has its bounds.
+ * which the judge has its bounds, unless `size` is NULL.
  */
 #include "config.h"
 #include <math.h>
@@ -40,7 +40,8 @@ static void add_flux(const double *w, const double *n, double scale, double *F, 
     for (int v = 0; v < NB; v++) {
         const double pressure = v == 0 ? 0 : v == 4 ? w[4] * V : w[4] * n[v - 1];
         F[v] += scale * (q[v] * V + pressure);
-        size[v] += fabs(scale) * area * (fabs(q[v]) * speed + w[4] * (v == 4 ? speed : 1));
+        if (size)
+            size[v] += fabs(scale) * area * (fabs(q[v]) * speed + w[4] * (v == 4 ? speed : 1));
     }
 }
 
@@ -56,6 +57,8 @@ static double magnitude(const double *left, const double *right, const double *n
     mcpi_jacobian(NB, &mean, unit, A, &V, &c);
     const double fastest = fabs(V) + c;
     mcpi_magnitude(NB, A, V, c, MCPI_FIX * fastest, M);
+    if (!size)
+        return fastest;
     double B[BLOCK];
     for (int k = 0; k < BLOCK; k++)
         B[k] = fabs(A[k]) + (k % (NB + 1) == 0) * fabs(V);
@@ -76,7 +79,7 @@ static double add_roe(const double *left, const double *right, const double *n, 
 {
     const double area = sqrt(mcpi_dot(n, n));
     double M[BLOCK], terms[BLOCK], of_left[NB], of_right[NB];
-    const double fastest = magnitude(left, right, n, M, terms);
+    const double fastest = magnitude(left, right, n, M, size ? terms : NULL);
     conservative(left, of_left);
     conservative(right, of_right);
     add_flux(left, n, 0.5, F, size);
@@ -84,7 +87,8 @@ static double add_roe(const double *left, const double *right, const double *n, 
     for (int i = 0; i < NB; i++)
         for (int j = 0; j < NB; j++) {
             F[i] -= 0.5 * area * M[j * NB + i] * (of_right[j] - of_left[j]);
-            size[i] += 0.5 * area * terms[j * NB + i] * (fabs(of_right[j]) + fabs(of_left[j]));
+            if (size)
+                size[i] += 0.5 * area * terms[j * NB + i] * (fabs(of_right[j]) + fabs(of_left[j]));
         }
     return 0.5 * area * fastest;
 }
@@ -96,7 +100,8 @@ void mcpi_reference_normal(const mcpi_field_t *f, int64_t i, double M[3][3], dou
 {
     memset(M, 0, 9 * sizeof(double));
     memset(b, 0, 3 * NB * sizeof(double));
-    memset(size, 0, 3 * NB * sizeof(double));
+    if (size)
+        memset(size, 0, 3 * NB * sizeof(double));
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
         const int64_t j = f->column[k];
         double d[3];
@@ -107,7 +112,8 @@ void mcpi_reference_normal(const mcpi_field_t *f, int64_t i, double M[3][3], dou
                 M[c][e] += d[c] * d[e];
             for (int v = 0; v < NB; v++) {
                 b[v][c] += d[c] * (f->w[NB * j + v] - f->w[NB * i + v]);
-                size[v][c] += fabs(d[c]) * (fabs(f->w[NB * j + v]) + fabs(f->w[NB * i + v]));
+                if (size)
+                    size[v][c] += fabs(d[c]) * (fabs(f->w[NB * j + v]) + fabs(f->w[NB * i + v]));
             }
         }
     }
@@ -181,10 +187,12 @@ static void add_viscous(const mcpi_field_t *f, int32_t k, int64_t i, double *F, 
     const double after = 0.5 * mcpi_dot(there + 1, there + 1) + heat * there[4] / there[0];
     for (int d = 1; d < 4; d++) {
         F[d] -= of * (there[d] - here[d]);
-        size[d] += fabs(of) * (fabs(there[d]) + fabs(here[d]));
+        if (size)
+            size[d] += fabs(of) * (fabs(there[d]) + fabs(here[d]));
     }
     F[4] -= of * (after - before);
-    size[4] += fabs(of) * (after + before);
+    if (size)
+        size[4] += fabs(of) * (after + before);
 }
 
 static double add_side(const mcpi_field_t *f, int64_t i, double *F, double *size)
@@ -193,7 +201,8 @@ static double add_side(const mcpi_field_t *f, int64_t i, double *F, double *size
     const double *w = f->w + NB * i;
     for (int d = 0; d < 3; d++) {
         F[1 + d] += w[4] * side->wall[d] + w[4] * side->slip[d];
-        size[1 + d] += w[4] * (fabs(side->wall[d]) + fabs(side->slip[d]));
+        if (size)
+            size[1 + d] += w[4] * (fabs(side->wall[d]) + fabs(side->slip[d]));
     }
     const double *beyond = f->outside ? f->outside + NB * i : f->gas.stream;
     return is_face(side->far) ? add_roe(w, beyond, side->far, F, size) : 0;
@@ -207,7 +216,8 @@ static bool is_held(const mcpi_field_t *f, int64_t i)
 double mcpi_reference_residual(const mcpi_field_t *f, int64_t i, double *R, double *size)
 {
     double F[NB] = {0}, rate = 0;
-    memset(size, 0, NB * sizeof *size);
+    if (size)
+        memset(size, 0, NB * sizeof *size);
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
         const int64_t j = f->column[k];
         const double *n = f->n + 3 * (int64_t)k;
@@ -245,7 +255,8 @@ static void add_jacobian(const double *w, const double *n, double scale, double 
     mcpi_jacobian(NB, &s, unit, A, &V, &c);
     for (int k = 0; k < BLOCK; k++) {
         B[k] += scale * area * A[k];
-        size[k] += fabs(scale) * area * (fabs(A[k]) + fabs(V) + c);
+        if (size)
+            size[k] += fabs(scale) * area * (fabs(A[k]) + fabs(V) + c);
     }
 }
 
@@ -256,7 +267,8 @@ static void add_conduction(const double *w, double scale, double *B, double *siz
     mcpi_viscous(NB, q, K);
     for (int k = 0; k < BLOCK; k++) {
         B[k] += scale * K[k];
-        size[k] += fabs(scale) * (fabs(K[k]) + (k == 4 ? q[4] / (q[0] * q[0]) : 0));
+        if (size)
+            size[k] += fabs(scale) * (fabs(K[k]) + (k == 4 ? q[4] / (q[0] * q[0]) : 0));
     }
 }
 
@@ -271,18 +283,20 @@ static void add_side_block(const mcpi_field_t *f, int64_t i, double *D, double *
     for (int j = 0; j < NB; j++)
         for (int d = 0; d < 3; d++) {
             D[j * NB + 1 + d] += of_q[j] * (side->wall[d] + side->slip[d]);
-            size[j * NB + 1 + d] += fabs(of_q[j]) * (fabs(side->wall[d]) + fabs(side->slip[d]));
+            if (size)
+                size[j * NB + 1 + d] += fabs(of_q[j]) * (fabs(side->wall[d]) + fabs(side->slip[d]));
         }
     if (!is_face(side->far))
         return;
     const double *beyond = f->outside ? f->outside + NB * i : f->gas.stream;
     double M[BLOCK], terms[BLOCK];
     const double area = sqrt(mcpi_dot(side->far, side->far));
-    magnitude(w, beyond, side->far, M, terms);
+    magnitude(w, beyond, side->far, M, size ? terms : NULL);
     add_jacobian(w, side->far, 0.5, D, size);
     for (int k = 0; k < BLOCK; k++) {
         D[k] += 0.5 * area * M[k];
-        size[k] += 0.5 * area * terms[k];
+        if (size)
+            size[k] += 0.5 * area * terms[k];
     }
 }
 
@@ -298,22 +312,26 @@ void mcpi_reference_row_blocks(const mcpi_field_t *f, int64_t i, double *O, doub
 {
     const int64_t first = f->start[i], entries = f->start[i + 1] - first;
     memset(D, 0, BLOCK * sizeof *D);
-    memset(size_D, 0, BLOCK * sizeof *D);
     memset(O, 0, (size_t)entries * BLOCK * sizeof *O);
-    memset(size_O, 0, (size_t)entries * BLOCK * sizeof *O);
+    if (size_O) {
+        memset(size_D, 0, BLOCK * sizeof *D);
+        memset(size_O, 0, (size_t)entries * BLOCK * sizeof *O);
+    }
     for (int64_t e = 0; e < entries; e++) {
         const double *n = f->n + 3 * (first + e), *here = f->w + NB * i;
         const double *there = f->w + NB * (int64_t)f->column[first + e];
-        double *B = O + BLOCK * e, *size = size_O + BLOCK * e;
+        double *B = O + BLOCK * e, *size = size_O ? size_O + BLOCK * e : NULL;
         if (is_face(n)) {
             double M[BLOCK], terms[BLOCK];
             const double area = sqrt(mcpi_dot(n, n));
-            magnitude(here, there, n, M, terms);
+            magnitude(here, there, n, M, size ? terms : NULL);
             add_jacobian(there, n, 0.5, B, size);
             add_jacobian(here, n, 0.5, D, size_D);
             for (int k = 0; k < BLOCK; k++) {
                 B[k] -= 0.5 * area * M[k];
                 D[k] += 0.5 * area * M[k];
+            }
+            for (int k = 0; size && k < BLOCK; k++) {
                 size[k] += 0.5 * area * terms[k];
                 size_D[k] += 0.5 * area * terms[k];
             }
@@ -329,7 +347,8 @@ void mcpi_reference_row_blocks(const mcpi_field_t *f, int64_t i, double *O, doub
         add_side_block(f, i, D, size_D);
     for (int v = 0; v < NB; v++) {
         D[v * NB + v] += f->rate[i] / f->cfl;
-        size_D[v * NB + v] += f->rate[i] / f->cfl;
+        if (size_D)
+            size_D[v * NB + v] += f->rate[i] / f->cfl;
     }
     if (is_held(f, i))
         hold(f->rate[i], D);

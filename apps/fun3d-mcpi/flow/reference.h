@@ -1,6 +1,7 @@
 /*
  * reference.h - the parts of the step by their definition (definition.c), for the reference and the judge:
- * each with the magnitudes of what it adds up, from which the bounds of its rounding follow.
+ * each with the magnitudes of what it adds up, from which the bounds of its rounding follow. Sizes
+ * may be NULL, but those of a row's blocks only together.
  */
 #ifndef MCPI_FLOW_REFERENCE_H
 #define MCPI_FLOW_REFERENCE_H

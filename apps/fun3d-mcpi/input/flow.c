@@ -120,7 +120,12 @@ static void make_state(const scene_t *s, const mcpi_flow_t *flow, const double *
         q[k] = rho * (layer + size * (1 + wave(s, k - 5, x)));
 }
 
-/* --- blocks; entry (i, j) is at j nb + i --- */
+/* --- blocks; entry (i, j) is at j nb + i ---
+ *
+ * Where the definition of the ladder flow and set-up wait for a loop, 5 unknowns are a constant. */
+
+enum { USUAL = 5 };
+#define INLINE static inline __attribute__((always_inline))
 
 mcpi_state_t mcpi_state(int nb, const double *q)
 {
@@ -150,8 +155,8 @@ mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b)
     return mean;
 }
 
-void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
-                   double *c)
+INLINE void fill_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
+                          double *c)
 {
     const double g1 = ratio - 1, v = mcpi_dot(s->u, n), half = mcpi_dot(s->u, s->u) / 2;
     memset(A, 0, (size_t)(nb * nb) * sizeof *A);
@@ -183,6 +188,15 @@ void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, 
     }
 }
 
+void mcpi_jacobian(int nb, const mcpi_state_t *s, const double n[3], double *A, double *V,
+                   double *c)
+{
+    if (nb == USUAL)
+        fill_jacobian(USUAL, s, n, A, V, c);
+    else
+        fill_jacobian(nb, s, n, A, V, c);
+}
+
 /* Returns |x|, smoothed (Harten) below `fix`: otherwise nothing would damp a standing wave. */
 static double magnitude(double x, double fix)
 {
@@ -190,7 +204,7 @@ static double magnitude(double x, double fix)
     return x < fix ? (x * x + fix * fix) / (2 * fix) : x;
 }
 
-void mcpi_magnitude(int nb, const double *A, double V, double c, double fix, double *M)
+INLINE void fill_magnitude(int nb, const double *A, double V, double c, double fix, double *M)
 {
     double B[MCPI_MAX_NB2];
     memcpy(B, A, (size_t)(nb * nb) * sizeof *B);
@@ -207,6 +221,14 @@ void mcpi_magnitude(int nb, const double *A, double V, double c, double fix, dou
         for (int i = 0; i < nb; i++)
             M[j * nb + i] = first * B[j * nb + i] + second * column[i] + (i == j ? still : 0);
     }
+}
+
+void mcpi_magnitude(int nb, const double *A, double V, double c, double fix, double *M)
+{
+    if (nb == USUAL)
+        fill_magnitude(USUAL, A, V, c, fix, M);
+    else
+        fill_magnitude(nb, A, V, c, fix, M);
 }
 
 void mcpi_viscous(int nb, const double *q, double *K)
