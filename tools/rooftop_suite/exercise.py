@@ -82,10 +82,12 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
         ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
                         'The headers that it includes are in `headers/`, to read.']),
         ('Measure', [
-            '`./check.sh` builds the file in place of the original, says whether it is right, and how fast it is '
-            f"beside the repository's.{ranks} Options of {task.app} follow `--`, as in `./check.sh -- --size tiny`.",
-            'Compare with what you predicted.']),
-        ('If you are stuck', [f'Three hints, one after the other: `rooftop exercise {task.app} {task.name} --hint '
+            '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
+            f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
+            '`./check.sh --seconds 0` leaves the comparison out and takes some seconds.',
+            f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
+            'what you predicted.']),
+        ('If you are stuck', [f'Three hints, one after the other: `{tool()} exercise {task.app} {task.name} --hint '
                               '1`, or unfold them in task.html.'] if task.hints else []),
         ('Afterwards', [where])]
 
@@ -125,9 +127,14 @@ def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
     return []
 
 
+def tool() -> str:
+    """Returns the command as it can be called from any folder."""
+    return os.path.realpath(sys.argv[0])
+
+
 def check_script(task: tasks.Task, build: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    words = [os.path.realpath(sys.argv[0]), 'grade', task.app, task.name]
+    words = [tool(), 'grade', task.app, task.name]
     return '#!/bin/sh\n# Builds, verifies and times the solution: status 0 right, 1 wrong.\n' \
            f'exec {shlex.join(words)} "$(dirname "$0")"/{shlex.quote(task.base)} ' \
            f'{shlex.join(["--source", task.tree, *build])} "$@"\n'

@@ -17,13 +17,14 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
-from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, confine, duel, lessons, machine, one_line
-from . import programs, results, tasks
+from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, confine, duel, figures, lesson_page, lessons
+from . import machine, one_line, programs, results, tasks
 from .attempt import NotBuilt, Prepare
 from .cli import count, seconds
 from .progress import Line
 
-QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'alya-rhs': [], 'fun3d-mcpi': [], 'gfnn-wave': []}
+QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--surface=25', '--layers=20']}  # so small
+# that a minute has more turns than are needed
 FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--cells=80x64x28']}  # for a GPU: there
 # a small problem is launches and waits, and a slow kernel is as fast as a good one
 MOST_BYTES = 1 << 20  # of a submission
@@ -83,18 +84,18 @@ class Bench(NamedTuple):
     only: list[str]
     prepare: Prepare
 
-    def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[results.Rung, 'NotRight']:
+    def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[figures.Result, 'NotRight']:
         """Runs a rung. Returns what the program found, if it is right."""
         file = os.path.join(scratch, 'result.json')
         results.remove(file)
         command = programs.launched([program, '--rung', rung, '--quiet', '--json', file, *words], (), self.task.ranks)
         ended = programs.run(command, limit=self.args.time_limit or None, prepare=self.prepare)
-        return reading(ended, file)
+        return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
 
 
 def quick(task: tasks.Task) -> list[str]:
     """Returns the options of a problem that takes seconds, and that is large enough for the rung's processor."""
-    return FULL.get(task.app, QUICK[task.app]) if task.rung.kind == 'cuda' else QUICK[task.app]
+    return (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])
 
 
 class NotRight(NamedTuple):
@@ -114,7 +115,7 @@ def explained(check: results.Check) -> str:
     return f'{check.name}: {check.value:.3g}, where {check.bound:.3g} is right'
 
 
-def reading(ended: programs.Ended, file: str) -> Union[results.Rung, NotRight]:
+def reading(ended: programs.Ended, file: str) -> Union[figures.Result, NotRight]:
     """Returns what a run shows."""
     if 'time limit' in ended.why:
         return NotRight(INVALID, f'{ended.why}: a loop without an end, or a barrier that not every thread reaches?')
@@ -126,11 +127,12 @@ def reading(ended: programs.Ended, file: str) -> Union[results.Rung, NotRight]:
     if ended.exit not in (VALID, INVALID):
         return NotRight(ended.exit if ended.exit in (USAGE, ENVIRONMENT) else ENVIRONMENT, programs.reason(ended))
     try:
-        rungs = results.load(file, results.Program, follow=False).rungs
+        program = results.load(file, results.Program, follow=False)
     except Fault as fault:
         return NotRight(INVALID, f'no result: {fault}')
+    rungs = program.rungs
     if rungs and rungs[0].right and ended.exit == VALID:
-        return rungs[0]
+        return figures.Result(program)
     failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
     whole = len(rungs[0].checks) if rungs else 0
     said = [f'wrong: {len(failed)} of {whole} checks failed', *map(explained, failed[:4])] if failed else \
@@ -160,7 +162,7 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
     """Times the solution in turns with the repository's version."""
     def runner(path: str) -> duel.Timed:
         got = bench.run(path, bench.task.rung.name, bench.options + bench.only, scratch)
-        return got.why.splitlines()[0] if isinstance(got, NotRight) else got
+        return got.why.splitlines()[0] if isinstance(got, NotRight) else got.rungs[0].row
 
     begin = time.monotonic()
     def told(n: int) -> None:
@@ -175,8 +177,8 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
         found.turns = outcome.speed.turns
 
 
-def grade(bench: Bench, found: Found, line: Line, follow: bool = True) -> Found:
-    """Fills in what is found of a submission."""
+def grade(bench: Bench, found: Found, line: Line, follow: bool = True) -> Optional[figures.Result]:
+    """Fills in what is found of a submission. Returns its first run, if it is right."""
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         try:
             text = text_in(found.file, follow)
@@ -192,26 +194,32 @@ def grade(bench: Bench, found: Found, line: Line, follow: bool = True) -> Found:
         except NotBuilt as why:
             found.verdict = 'INVALID'
             found.why = f'it is not built: {why}'.replace(source, os.path.basename(found.file))
-            return found
+            return None
         if isinstance(got, NotRight):
             found.verdict = 'INVALID' if got.status == INVALID else ''
             found.why, found.checks, found.held = got.why, got.checks, got.held
-            return found
-        found.verdict, found.checks, found.held = 'VALID', len(got.checks), len(got.checks)
-        found.seconds_per_unit, found.unit = got.seconds_per_unit, got.unit or 'unit'
-        if bench.args.seconds and got.seconds_per_unit:
+            return None
+        rung = got.rungs[0]
+        found.verdict, found.checks, found.held = 'VALID', len(rung.row.checks), len(rung.row.checks)
+        found.seconds_per_unit, found.unit = rung.seconds, rung.unit
+        if bench.args.seconds and rung.seconds:
             duel_of(bench, found, program, scratch, line)
-    return found
+    return got
 
 
 # ---- What is said ----
 
-def lines_of(found: Found) -> list[str]:
-    """Returns what is said of a submission."""
+def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
+    """Returns what is said of a submission, with the rates of its first run."""
     out = ["this is the repository's file: what follows is the noise of this machine"] if found.original else []
     if found.verdict != 'VALID':
         return out + (found.why or 'not judged').splitlines()
     out.append(f'right: {found.held} checks held')
+    if first and found.seconds_per_unit:
+        rung = first.rungs[0]
+        out.append(f'yours: {"; ".join(lesson_page.measured(rung))}' + (', on a disturbed machine' if rung.row.disturbed
+                                                                        else ''))
+        out += lesson_page.timers(rung, first) + lesson_page.launched(rung)
     if found.ratio is not None:
         out.append(f"speed: {found.ratio:.2f} of the repository's, 95 % interval {found.low:.2f} to {found.high:.2f}, "
                    f'{found.turns} turns: {WORDS[found.speed]}')
@@ -235,8 +243,9 @@ def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
     said = []
     for name in bench.task.neighbours:
         got = bench.run(bench.program, name, bench.options, scratch)
-        if isinstance(got, results.Rung) and got.seconds_per_unit and found.seconds_per_unit and not got.disturbed:
-            said.append(f'{got.seconds_per_unit / found.seconds_per_unit:.1f} times as fast as {name}')
+        rung = got.rungs[0] if isinstance(got, figures.Result) else None
+        if rung and rung.seconds and found.seconds_per_unit and not rung.row.disturbed:
+            said.append(f'{rung.seconds / found.seconds_per_unit:.1f} times as fast as {name}')
     return [f'about {", ".join(said)} (one run each)'] if said else []
 
 
@@ -301,13 +310,14 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
 
 def grade_one(bench: Bench, scratch: str) -> int:
     args, line = bench.args, Line()
-    found = grade(bench, Found(os.path.basename(args.file), args.file), line)
+    found = Found(os.path.basename(args.file), args.file)
+    first = grade(bench, found, line)
     save(bench, [found])
     if not found.verdict:
         raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
     if line.live:
         line.say('')
-    print('\n'.join(lines_of(found)))
+    print('\n'.join(lines_of(found, first)))
     if found.ratio is not None:
         print('\n'.join(neighbours(bench, found, scratch)))
     print(f'{args.app} {args.name}: {found.verdict}')

@@ -143,7 +143,7 @@ def measured(rung: Optional[figures.Rung]) -> list[str]:
         return f'{figures.short(value / 1e9)} {what}, {100 * share[of]:.0f} % of {of}' if value and of in share else ''
 
     said = [f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}',
-            f'spread {100 * rung.spread:.1f} %' if rung.spread is not None else '',
+            f'spread {100 * rung.spread:.1f} %' if rung.spread is not None and len(rung.windows) > 1 else '',
             f'{rung.step} over {rung.after}' if rung.step else '',
             f'{figures.short(rung.fom / 1e9)} {sections.CREDITED}' if rung.fom else '',
             rate(rung.bytes, 'GB/s', 'bandwidth'), rate(rung.flops, 'GFlop/s', arithmetic)]

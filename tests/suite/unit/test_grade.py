@@ -1,4 +1,5 @@
 """grade.py, duel.py and confine.py: what is said of two programs' speed, and what a submission may do."""
+import argparse
 import copy
 import random
 import subprocess
@@ -8,7 +9,7 @@ import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import confine, duel, grade, results, session
+from rooftop_suite import ENVIRONMENT, INVALID, confine, duel, figures, grade, programs, results, session
 
 
 ROW = helper.program().rungs[0]  # read once: a duel takes thousands
@@ -82,6 +83,27 @@ class Words(unittest.TestCase):
         self.assertIn('a loop without an end', said(None, 'still running after its time limit of 1 s'))
         self.assertIn('outside of its arrays', said(-11, 'ended by SIGSEGV'))
         self.assertIn('out of memory', said(4, '', 'nekbone: host memory'))
+
+    def test_a_launcher_that_refuses(self):
+        """It ends with 1, and that is not the submission's fault; a program that ends so without a word is wrong."""
+        ended = session.Ended(1, '', 1.0, 'mpirun has detected an attempt to run as root')
+        for ranks, status in ((2, ENVIRONMENT), (1, INVALID)):
+            bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks), '', '', [], [], None)
+            with mock.patch.object(programs, 'run', lambda *command, **limits: ended):
+                self.assertEqual(bench.run('nekbone', 'scalar', [], '/none').status, status)
+
+    def test_rates(self):
+        """What the solution reaches of the ceilings is said, and where its time goes if that was asked for."""
+        first = figures.Result(helper.program('ladder-nekbone', profile=[
+            {'timer': 'reference', 'calls': 1, 'seconds': 2.0, 'slowest_seconds': 2.0, 'bytes': 0.0},
+            {'timer': 'reference/ax', 'calls': 1, 'seconds': 1.0, 'slowest_seconds': 1.0, 'bytes': 0.0}]))
+        found = grade.Found('a', 'a.c', 'VALID', held=3, seconds_per_unit=1.0)
+        said = grade.lines_of(found, first)
+        self.assertEqual(said[0], 'right: 3 checks held')
+        self.assertRegex(said[1], r'^yours: .* per iteration; .* % of bandwidth; .* % of FP64 FMA$')
+        self.assertIn('50.0 %', said[3])
+        first.rungs[0].row.disturbed = ['a load']
+        self.assertTrue(grade.lines_of(found, first)[1].endswith(', on a disturbed machine'))
 
     def test_like(self):
         self.assertTrue(grade.like('int a; /* one */\nint b;', 'int a;\n// two\nint   b;'))
