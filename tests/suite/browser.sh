@@ -15,15 +15,19 @@ for folder in whole hostile; do
     esac
 done
 
-# A lesson and its slides, from the sample of a ladder.
-PYTHONPATH=$here/tests/suite/unit "$python" - <<'end' || fail "no lesson of the sample"
-from helper import lesson
-from rooftop_suite import lesson_page, slides
-made = lesson('gfnn-wave')
-open('lesson.html', 'w').write(lesson_page.html(made)[0].replace('<details>', '<details open>'))
-open('slides.html', 'w').write(slides.slides(made).replace('<details>', '<details open>'))
+# The pages and slides of a lesson with every rung, and the drawings of the primer as wide as the window.
+PYTHONPATH=$here/tests/suite/unit "$python" - <<'end' || fail "no lesson of the recorded ladders"
+from helper import whole_lesson
+from rooftop_suite import drawings, lesson_page, slides
+made = whole_lesson('gfnn-wave')
+pages = {name: lesson_page.html(part) for name, part in lesson_page.files(made).items()}
+primer = ''.join(f'<figure>{text}</figure>' for text in drawings.primer().values())
+pages.update(slides=slides.slides(made), primer='<!DOCTYPE html><meta name="viewport" content="width=device-width">'
+             f'<title>primer</title><body style="background: #fff"><style>figure, body {{margin: 0}} figure svg {{max-width: 100%}}</style>{primer}')
+for name, text in pages.items():
+    open(f'{name}.html', 'w').write(text.replace('<details>', '<details open>'))
 end
-for page in lesson slides; do
+for page in lesson-cpu lesson-gpu slides primer; do
     "$python" "$here/tests/suite/browser.py" "$chromium" $page.html ${ROOFTOP_SHOTS-} || fail "$page: the page in Chromium"
 done
 

@@ -18,8 +18,8 @@ from .cli import minutes, seconds
 from .lesson_page import Page, kernel_name
 from .progress import Line
 
-WANTED = {'DRAM Throughput': 'DRAM', 'L2 Cache Throughput': 'L2', 'L1/TEX Cache Throughput': 'L1', 'Compute (SM) Throughput': 'SM',
-          'Achieved Occupancy': 'occupancy'}  # counters, and what they are called here
+WANTED = {'DRAM Throughput': 'DRAM', 'L2 Cache Throughput': 'L2', 'L1/TEX Cache Throughput': 'L1',
+          'Compute (SM) Throughput': 'SM', 'Achieved Occupancy': 'occupancy'}  # counters, and what they are called here
 ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
 NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 

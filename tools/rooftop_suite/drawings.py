@@ -133,10 +133,13 @@ def roofline(d: Drawing) -> float:
 def cache_line(d: Drawing) -> float:
     y = say(d, 8, 'Memory. A row here is a line of 64 bytes: 8 doubles')
     for row in range(4):
-        boxes(d, y + 24 * row, 8 * ['cpu'] if row == 0 else ['bad'] + 7 * ['band'])
+        top, pitch = y + 28 * row, (NARROW - 8) / 8
+        boxes(d, top, 8 * ['band'])
         for i in range(8):
-            d.text(25 + 43 * i, y + 10 + 24 * row, str(8 * row + i), 'paper' if row == 0 or i == 0 else 'soft', 'middle')
-    y = say(d, y + 108, 'stride 1: one line brings 8 values, and all are used', 'cpu')
+            d.text(4 + pitch * (i + 0.5), top + 10, str(8 * row + i), 'ink', 'middle')
+            if row == 0 or i == 0:
+                d.line([(4 + pitch * i, top + 22), (2 + pitch * (i + 1), top + 22)], 'bad' if row else 'cpu', 3)
+    y = say(d, y + 124, 'stride 1: one line brings 8 values, and all are used', 'cpu')
     y = say(d, y, 'stride 8: one value of 8 is used, so the loop moves 8 times the bytes', 'bad')
     y = say(d, y + 12, 'A vector register: 8 doubles, one instruction')
     boxes(d, y, 8 * ['kokkos'])
@@ -149,10 +152,12 @@ def gpu(d: Drawing) -> float:
         d.rect(4, y, 344, 92, 'band')
         d.text(12, y + 14, f'block {b}: up to 1024 threads, one shared memory', 'ink')
         for w in range(3):
-            d.text(12, y + 34 + 18 * w, f'warp {w}')
-            d.line([(66, y + 34 + 18 * w), (66 + 32 * 8.6, y + 34 + 18 * w)], 'cuda' if w + b == 0 else 'soft', 12, '6.6 2')
+            at = y + 34 + 18 * w
+            d.text(12, at, f'warp {w}')
+            d.line([(66, at), (66 + 32 * 8.6, at)], 'cuda' if w + b == 0 else 'soft', 12, '6.6 2')
         y += 98
-    y = say(d, y + 10, 'A warp: 32 lanes, one instruction at a time for all. While it waits for memory, another runs', 'cuda')
+    y = say(d, y + 10, 'A warp: 32 lanes, one instruction at a time for all. While it waits for memory, another runs',
+            'cuda')
     return say(d, y, 'Occupancy: warps that are there, as a share of those that there can be')
 
 

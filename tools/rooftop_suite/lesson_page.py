@@ -127,8 +127,8 @@ def least(rung: figures.Rung, result: figures.Result) -> str:
         return ''
     by = [rung.row.bytes_per_unit / bandwidth, rung.row.flop_per_unit / fma]
     scale, unit = figures.time_unit(by[:1])
-    return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its bytes, " \
-           f'{figures.short(by[1] / scale)} {unit} for its flops.'
+    return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its " \
+           f'bytes, {figures.short(by[1] / scale)} {unit} for its flops.'
 
 
 def measured(rung: Optional[figures.Rung]) -> list[str]:
@@ -152,14 +152,15 @@ def measured(rung: Optional[figures.Rung]) -> list[str]:
 
 def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
     """Returns a table of the phases of a solve; there is no rate of what works in a cache."""
-    bandwidth, whole = ceiling(result, rung.processor, 'bandwidth'), max((row.seconds for row in rung.row.profile), default=0)
-    phases = [(row.timer.partition('/')[2], row) for row in rung.row.profile if row.seconds and row.calls]
-    lines = []
-    for name, row in phases:
-        if name and '/' not in name:
-            share = row.bytes / row.seconds / result.program.ranks / bandwidth if bandwidth else 0
+    bandwidth, ranks, lines = ceiling(result, rung.processor, 'bandwidth'), result.program.ranks, []
+    whole = max((row.seconds for row in rung.row.profile), default=0)
+    for row in rung.row.profile:
+        path = row.timer.split('/')
+        if len(path) == 2 and row.seconds and row.calls:
+            share = row.bytes / row.seconds / bandwidth if bandwidth else 0
             moved = 'in a cache' if share > figures.MOST else f'{100 * share:.0f} %' if share else ''
-            lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds / row.calls):>8}  {moved:>12}  {name}')
+            lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds * ranks / row.calls):>8}  '
+                         f'{moved:>12}  {path[1]}')
     return [f'{"of time":>8}  {"per call":>8}  {"of bandwidth":>12}', *lines] if lines else []
 
 

@@ -36,12 +36,12 @@ def kinds_of(rungs: Union[Sequence[Rung], Sequence[Dot]]) -> list[str]:
     return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
 
 
-def legend(drawing: Drawing, kinds: list[str], y: float, x: float = 4) -> float:
-    """Writes which colour is which processor, unless there is only one. Returns where it ends."""
+def legend(drawing: Drawing, kinds: list[str], y: float) -> None:
+    """Writes which colour is which processor, unless there is only one."""
+    x = 4.0
     for kind in kinds if len(kinds) > 1 else ():
         drawing.text(x, y, f'■ {KINDS[kind]}', kind)
         x += (len(KINDS[kind]) + 4) * WIDTH
-    return x
 
 
 # ---- The apps ----
@@ -143,7 +143,7 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     bottom = min([p.rate for p in points] + [top / 300]) / 2
 
     def draw(width: int) -> Drawing:
-        first = 26 if len(kinds_of(points)) > 1 or len({p.ladder for p in points}) > 1 else 10  # below the legend
+        first = 10 + 16 * sum(len(each) > 1 for each in (kinds_of(points), {p.ladder for p in points}))  # below legends
         column, over = margin([p.name for p in points]) + 10, first + 22 + 16 * len(roofs)
         low, high = 16 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), over + max(300, 16 * len(points))
         drawing = Drawing(width, high + 44)
@@ -173,9 +173,10 @@ def names_of_points(ax: Axes, points: list[Dot]) -> None:
         ax.drawing.text(ax.x.end + 16, ax.y.end + y, printable(p.name), 'ink', halo=True)
     for p in points:
         ax.drawing.mark(ax.x(p.intensity), ax.y(p.rate), p.kind, SIGNS[ladders.index(p.ladder) % len(SIGNS)], 4.2)
-    x = legend(ax.drawing, kinds_of(points), 10)
+    x, y = 4.0, 26 if len(kinds_of(points)) > 1 else 10
+    legend(ax.drawing, kinds_of(points), 10)
     for i, ladder in enumerate(ladders if len(ladders) > 1 else ()):
-        ax.drawing.text(x, 10, f'{SIGNS[i % len(SIGNS)]} {printable(ladder)}')
+        ax.drawing.text(x, y, f'{SIGNS[i % len(SIGNS)]} {printable(ladder)}')
         x += (len(printable(ladder)) + 3) * WIDTH
 
 

@@ -59,7 +59,8 @@ def whole_lesson(app):
         seconds, timers = (known.seconds, known.timers) if known else (1e-3, {})
         rows = [('', seconds), *((f'/{name}', each) for name, each in timers.items())]
         value['rungs'].append({
-            **other, **rung._asdict(), 'processor': on, 'kernels': 3 * [kernel] if on == 'gpu' else [], 'seconds_per_unit': seconds,
+            **other, **rung._asdict(), 'processor': on, 'kernels': 3 * [kernel] if on == 'gpu' else [],
+            'seconds_per_unit': seconds,
             'fom_flop_per_s': known.fom if known and known.fom else 1e12, 'profile': [
                 {'timer': rung.name + name, 'calls': 1, 'seconds': each, 'slowest_seconds': each, 'bytes': 1e8}
                 for name, each in rows if timers]})

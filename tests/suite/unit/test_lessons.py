@@ -10,8 +10,8 @@ from unittest import mock
 
 import helper
 from helper import SOURCE
-from rooftop_suite import (Fault, calculations, drawings, figures, lesson_page, lessons, notebook, record, recorded,
-                           results, slides, tasks)
+from rooftop_suite import (Fault, calculations, climb, drawings, figures, lesson_page, lessons, notebook, record,
+                           recorded, results, slides, tasks)
 
 LESSONS = SOURCE / 'docs' / 'lessons'
 
@@ -31,7 +31,8 @@ class Pages(unittest.TestCase):
                 for page, heads in ((lesson_page.html(part), 'id="rung-'), (lesson_page.markdown(part), '\n## ')):
                     self.assertLess(len(page.encode()), 80000, app)
                     self.assertGreaterEqual(page.count(heads), len(part.shown))
-                    self.assertGreaterEqual(len(re.findall('What changed since|The functions to look at', page)), len(part.shown) / 2)
+                    code = re.findall('What changed since|The functions to look at', page)
+                    self.assertGreaterEqual(len(code), len(part.shown) / 2)
                     for _, one in part.shown:
                         words = re.findall(r'\w{5,}', one.lesson.answer.partition('[')[0])
                         self.assertTrue(all(word in page for word in words), f'{app} {one.name}')
@@ -94,6 +95,8 @@ class Pages(unittest.TestCase):
         with mock.patch.object(self.lesson.result, 'bandwidth', lambda processor: (1e10, 'copy')):
             self.assertEqual([line.split() for line in lesson_page.timers(rung, self.lesson.result)[1:]],
                              ['25.0 % 500.0 ms in a cache shift'.split(), '75.0 % 1.5 s 50 % ax'.split()])
+            self.lesson.result.program.ranks = 2  # calls and bytes are of both
+            self.assertEqual(lesson_page.timers(rung, self.lesson.result)[2].split(), '75.0 % 3 s 50 % ax'.split())
 
     def test_questions_have_the_ceilings_of_this_machine(self):
         result = self.lesson.result
@@ -206,6 +209,42 @@ class Figures(unittest.TestCase):
             made = recorded.compact('x')
         first = next(rung for rung in result.rungs if rung.fom)
         self.assertAlmostEqual(made['rungs'][first.name][0], first.seconds, delta=1e-4 * first.seconds)
+
+
+NCU = """==PROF== Connected to process 7
+  void ax<10>(view_t, const double *) (4096, 1, 1)x(100, 1, 1), Context 1, Stream 7, Device 0, CC 9.0
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- ------------
+    Metric Name             Metric Unit Metric Value
+    DRAM Frequency                  Ghz         3.20
+    DRAM Throughput                   %        61.31
+    L2 Cache Throughput               %        40.00
+    OPT   This kernel has 50 % of everything.
+    Section: Occupancy
+    Achieved Occupancy                %        31.20
+"""
+
+
+class Counting(helper.InFolder):
+    """Nsight Compute, played by a script; its words are those of version 2024."""
+
+    def count(self, text):
+        os.makedirs('tools', exist_ok=True)
+        pathlib.Path('tools/ncu').write_text(f'#!/bin/sh\ncat <<"end"\n{text}end\n')
+        os.chmod('tools/ncu', 0o755)
+        with mock.patch.dict(os.environ, PATH=f'tools:{os.environ["PATH"]}'):
+            counters = climb.Counters('/x/nekbone', ['--degree=9'], True)
+            return counters.of('layered'), counters.of('packed'), counters.why
+
+    def test_a_line_per_kernel(self):
+        said = ['ax<10>; DRAM 61.31 %; L2 40.00 %; occupancy 31.20 %']
+        self.assertEqual(self.count(NCU), (said, said, ''))
+
+    def test_it_is_not_permitted(self):
+        first, second, why = self.count('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n')
+        self.assertEqual((first, second), ([], []))
+        self.assertIn('the driver does not permit counters to this user; ncu --section SpeedOfLight', why)
+        self.assertTrue(why.endswith('/x/nekbone --seconds 0 --degree=9 --rung NAME would run it'), why)
 
 
 class Recording(helper.InFolder):
