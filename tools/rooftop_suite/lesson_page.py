@@ -107,8 +107,8 @@ def limiter(rung: figures.Rung, threads: int) -> str:
     shares = rung.shares()
     if (rung.share_bandwidth or 0) > figures.MOST:
         return 'a cache: it moves more than memory can (the ceiling is that of the working set of the whole run)'
-    if not shares:
-        return 'unknown: it has no rates here'
+    if rung.row.disturbed or not shares:
+        return 'unknown: ' + ('the machine was disturbed' if rung.row.disturbed else 'it has no rates here')
     share, what = shares[0]
     if share >= NEAR:
         return 'memory' if what == 'bandwidth' else 'arithmetic'

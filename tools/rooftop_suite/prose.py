@@ -20,7 +20,7 @@ def words(text: str) -> Html:
 
     flat = plain(recorded.LINK.sub(measured, text))
     marked = re.sub(r'`([^`]+)`', r'<code>\1</code>', escape(flat, quote=False))
-    marked = re.sub(r'\{\{(.*?)\|(.*?)\}\}', r'<abbr title="\2">\1</abbr>', marked)
+    marked = re.sub(r'\{\{([^|]*)\|([^}]*)\}\}', r'<abbr title="\2">\1</abbr>', marked)
     strong = re.sub(r'\*\*([^*]+)\*\*', r'<strong>\1</strong>', marked)
     return Html(re.sub(r'\*([^*\n]+)\*', r'<em>\1</em>', strong))
 

@@ -30,6 +30,7 @@ class Pages(unittest.TestCase):
             for part in parts.values():
                 for page, heads in ((lesson_page.html(part), 'id="rung-'), (lesson_page.markdown(part), '\n## ')):
                     self.assertLess(len(page.encode()), 80000, app)
+                    self.assertNotRegex(page, r'ladders\.json#|{{[^}]*\|')  # links to figures have become their text
                     self.assertGreaterEqual(page.count(heads), len(part.shown))
                     code = re.findall('What changed since|The functions to look at', page)
                     self.assertGreaterEqual(len(code), len(part.shown) / 2)
@@ -111,6 +112,8 @@ class Pages(unittest.TestCase):
         self.assertNotIn('launches', lesson_page.limiter(rung, 1))
         self.assertNotIn('other threads', lesson_page.limiter(rung, 1))
         self.assertIn('other threads', lesson_page.limiter(rung, 4))
+        rung.row.disturbed = ['a load']
+        self.assertEqual(lesson_page.limiter(rung, 1), 'unknown: the machine was disturbed')
 
     def test_notebook_and_slides(self):
         made = json.loads(notebook.notebook(self.lesson, '/x/nekbone', ['--device=cpu']))
