@@ -1,6 +1,7 @@
-"""`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html and lesson.md in a folder.
+"""`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html and lesson.md in a folder, or
+lesson-cpu and lesson-gpu where rungs of both ran.
 
-The text comes from docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the diffs from the
+The text comes from docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the code from the
 source tree; lesson_page.py puts them together.
 """
 import argparse
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
-    add('--source', metavar='DIR', help='the source tree, for the diffs (default: that of this tool)')
+    add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
     add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
     add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs')
     add('--slides', action='store_true', help='write slides.html too: a slide per rung, without network or script')
@@ -185,7 +186,7 @@ def main(args: argparse.Namespace) -> int:
     if tree:
         add_sources(args.app, pages, tree)
     else:
-        print('no diffs: this suite is installed; give --source DIR')
+        print('no code: this suite is installed; give --source DIR')
     counters = Counters(program, words, not args.no_counters)
     timed = [one for one in pages if one.kind == 'cuda' and one.rung and one.rung.row.right and not args.result]
     for one in timed:

@@ -1,8 +1,9 @@
 """A lesson as a page: what is known of each rung, as HTML and as Markdown.
 
-First the picture of the whole climb and the roofline; then a page per rung that ran here: idea, drawing, question with
-this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says
-why, together at the end. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
+First the picture of the whole climb and the roofline; then a section per rung that ran here: idea, drawing, question
+with this machine's ceilings, and folded away the answer and what this machine did. files() says which pages there
+are, fitting() keeps them small. Of the rungs that cannot run here it says why, together at the end. Nothing is shown
+that cannot be: no share above 102 %, no rate without a ceiling.
 """
 import functools
 import itertools
@@ -78,8 +79,8 @@ def files(lesson: Lesson) -> dict[str, Lesson]:
     """Returns {name: lesson}: one page, or one per processor where rungs of both ran."""
     both = lesson.result.processors
     return {'lesson': lesson} if len(both) < 2 else {
-        f'lesson-{one}': replace(lesson, processor=one, note=f'{lesson.note} The rungs of the {other.upper()} are in '
-                                 f'lesson-{other}.') for one, other in zip(both, both[::-1])}
+        f'lesson-{one}': replace(lesson, processor=one, note=f'The rungs of the {other.upper()} are in lesson-{other}. '
+                                 f'{lesson.note}'.strip()) for one, other in zip(both, both[::-1])}
 
 
 # ---- Questions with this machine's ceilings ----
