@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 # ---- One submission ----
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Found:
     """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more
     lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""

@@ -25,7 +25,7 @@ H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e1
 RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Page:
     """What is known of one rung. functions: those that the lesson names, their source; changed: a diff of them, if they
     have much in common with those of `before`."""
@@ -49,7 +49,7 @@ class Page:
             lines[:most] + more if most else []
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Lesson:
     """A whole lesson. note: a line below the figures; processor: 'cpu' or 'gpu' if the page is on its rungs only."""
     app: str

@@ -17,7 +17,7 @@ from .results import Count, Mismatch, NotNegative, Positive, Record, Text
 Message = Sequence[int]  # from, to, bytes
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Link(Record):
     """bandwidth: bytes/s in each direction; latency: seconds from end to end."""
     closed = True
@@ -25,7 +25,7 @@ class Link(Record):
     latency: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Level(Record):
     """A level of switches. children: nodes, or groups of the level below; bandwidth and latency of the link from each
     child up to its switch."""
@@ -35,7 +35,7 @@ class Level(Record):
     latency: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Platform(Record):
     """node: between two ranks of a node; rail: from so many ranks (rail_ranks) to the network."""
     closed = True
@@ -175,7 +175,7 @@ def platform_xml(platform: Platform, ranks: int) -> Iterator[str]:
 
 # ---- Traces ----
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Rank:
     """What a rank does in one round: messages to others and from others,."""
     sends: list[tuple[int, float]] = field(default_factory=list)

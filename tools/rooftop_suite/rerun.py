@@ -27,7 +27,7 @@ LOOSE = 0.03  # of the work of gfnn-wave, which has one iteration more or less b
 LIMIT = 1800.0  # seconds
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class RungFacts(Record):
     name: str
     unit: str
@@ -38,7 +38,7 @@ class RungFacts(Record):
     memory_bytes: Spaces
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Facts(Record):
     options: dict[str, object]
     inputs_digest: Digest

@@ -221,7 +221,7 @@ def typed(kind: Any, value: Any, where: str) -> Any:
 R = TypeVar('R', bound='Record')
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Record:
     """A JSON object. A member without a default must be there; one with a default is left out when it is None or empty.
     Members that a record does not know are passed over, unless it is closed."""
@@ -264,7 +264,7 @@ def plain(value: Any) -> Any:
     return [plain(member) for member in value] if isinstance(value, list) else value
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Check(Record):
     """value is absent where it was not finite: the check has failed then."""
     closed = True
@@ -274,28 +274,28 @@ class Check(Record):
     value: Optional[float] = None
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Memory(Record):
     closed = True
     predicted: NotNegative
     high_water: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Spaces(Record):
     host: Memory
     pinned: Memory
     device: Memory
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Messages(Record):
     closed = True
     within_compute_nodes: NotNegative
     between_compute_nodes: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Kernel(Record):
     closed = True
     name: str
@@ -308,7 +308,7 @@ class Kernel(Record):
     occupancy: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Ceilings(Record):
     """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth."""
     working_set_bytes: Natural
@@ -323,7 +323,7 @@ class Ceilings(Record):
     message_bytes_per_s: Optional[NotNegative] = None
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Clocks(Record):
     """The timed windows, and what lay between them, by every clock that the program could read."""
     closed = True
@@ -334,20 +334,20 @@ class Clocks(Record):
     gpu_s: Optional[NotNegative] = None
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Residual(Record):
     sweep: Natural
     residual: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class NonlinearStep(Record):
     """A step of fun3d-mcpi's ladder flow: the residual before it, over the first one."""
     step: Natural
     residual: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Timer(Record):
     """A timer of --profile, by its path 'cpu-fused/gather-scatter/pack'. calls, bytes: of all ranks; seconds: of an
     average rank, slowest_seconds: of the slowest."""
@@ -359,7 +359,7 @@ class Timer(Record):
     bytes: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Rung(Record):
     """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
     name: Text
@@ -427,21 +427,21 @@ class Rung(Record):
         return self.verdict != 'INVALID'
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class InputFile(Record):
     """A file that the program read."""
     name: str
     sha256: Digest
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Absent(Record):
     name: str
     kind: Kind
     why: str
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Program(Record):
     """What a program writes with --json."""
     schema: Literal[2]
@@ -481,7 +481,7 @@ class Program(Record):
             raise Mismatch('options.seed: not a whole number from 0')
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Step(Record):
     """A run of one program."""
     closed = True
@@ -498,7 +498,7 @@ class Step(Record):
     attempts: Natural = 0
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Source(Record):
     closed = True
     version: str
@@ -511,14 +511,14 @@ class Source(Record):
     why: str = ''
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class ProgramFile(Record):
     path: str
     sha256: Digest
     version: Json
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Summary(Record):
     fom: Optional[Positive]
     unit: str
@@ -529,7 +529,7 @@ class Summary(Record):
     declared: str = ''
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Aggregate(Record):
     value: Optional[Positive]
     why: str
@@ -538,13 +538,13 @@ class Aggregate(Record):
     weights: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Soak(Record):
     drift: float
     spread: float
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Run(Record):
     """run.json: the manifest of a result folder of rooftop run."""
     schema: Literal[2]
@@ -571,7 +571,7 @@ class Run(Record):
     soak: dict[str, Soak] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Point(Record):
     """A number of ranks of a scaling curve."""
     closed = True
@@ -587,7 +587,7 @@ class Point(Record):
     phases: dict[str, NotNegative] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Predicted(Record):
     """A simulated number of ranks. steps: the seconds of a unit that each exchange or sum takes; best_*: if a rank pays
     the fitted cost once per exchange and not for each message; simulator_*: what the simulation itself took."""
@@ -606,7 +606,7 @@ class Predicted(Record):
     simulator_bytes: Natural
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Fitted(Record):
     """A measurement on one and on two ranks that the simulator was fitted to; seconds per unit. computing_seconds: of
     each of the two. messages, bytes: that follow one another in a unit."""
@@ -621,7 +621,7 @@ class Fitted(Record):
     bytes: NotNegative
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Scale(Record):
     """scale-APP.json: an app over ranks."""
     schema: Literal[2]
@@ -724,7 +724,7 @@ def load(path: str, kind: type[K], nonce: Optional[str] = None, follow: bool = T
 
 # ---- Result folders ----
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Folder:
     """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name. It may come from someone
     else: none of them is outside the folder, a link, a pipe or a device."""

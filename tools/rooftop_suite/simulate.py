@@ -57,7 +57,7 @@ class Trace(NamedTuple):
 
 # ---- What was measured ----
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Pair:
     """Results of one app on one rank, and on two ranks with twice the work. computing: of two ranks over one."""
     one: Program
@@ -197,7 +197,7 @@ def distinct(trace: Trace) -> dict[str, Step]:
 
 # ---- The fit ----
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Fit:
     """per_message: seconds from end to end of an empty message, both ends included; bandwidth: bytes/s; pairs: what
     they were fitted to, none if nothing was measured on two ranks."""

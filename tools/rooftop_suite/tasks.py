@@ -26,7 +26,7 @@ LABELS = ('Exercise', 'Source', 'Judge', 'Steps', 'Hint', 'Starter')
 FOLDER = os.path.join('docs', 'lessons', 'exercises')
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Task:
     """rung: the one that judges it; file: the source to write, compiled: what to compile, both under the tree; before:
     the source to start from, '' if there is none; after: the rungs to time beside it."""

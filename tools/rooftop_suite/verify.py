@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_arguments(parser)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Judged:
     """A file: its faults, what it lacks to be accepted, and what a buyer should know. record: None: not read."""
     path: str
