@@ -84,45 +84,46 @@ rt_gpu_scripts = \
 	tests/fun3d-mcpi/gpu_ranks.sh \
 	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh
+# The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
-	tests/alya-rhs/cli.sh \
-	tests/alya-rhs/mpi.sh \
-	tests/common/halo_mpi.sh \
-	tests/common/many_ranks.sh \
-	tests/common/options.sh \
-	tests/common/load.sh \
-	tests/fun3d-mcpi/cli.sh \
+	tests/suite/climb.sh \
 	tests/fun3d-mcpi/mpi.sh \
-	tests/fun3d-mcpi/peers.sh \
-	tests/gfnn-wave/cli.sh \
-	tests/gfnn-wave/mpi.sh \
-	tests/gfnn-wave/train.sh \
-	tests/nekbone/cli.sh \
-	tests/nekbone/ladder.sh \
+	tests/suite/run.sh \
 	tests/nekbone/mpi.sh \
+	tests/fun3d-mcpi/cli.sh \
+	tests/gfnn-wave/mpi.sh \
+	tests/suite/unit.sh \
+	tests/common/many_ranks.sh \
+	tests/gfnn-wave/cli.sh \
+	tests/common/halo_mpi.sh \
+	tests/suite/configure.sh \
+	tests/alya-rhs/mpi.sh \
 	tests/nekbone/study.sh \
+	tests/suite/trace.sh \
+	tests/suite/verify.sh \
+	tests/nekbone/cli.sh \
+	tests/suite/scale.sh \
 	tests/nekbone/tune.sh \
+	tests/nekbone/ladder.sh \
+	tests/common/options.sh \
+	tests/alya-rhs/cli.sh \
+	tests/common/load.sh \
+	tests/fun3d-mcpi/peers.sh \
+	tests/gfnn-wave/train.sh \
 	tests/structure.sh \
 	tests/suite/aarch64.sh \
 	tests/suite/browser.sh \
-	tests/suite/climb.sh \
 	tests/suite/completion.sh \
-	tests/suite/configure.sh \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
 	tests/suite/reproducible.sh \
 	tests/suite/quickstart.sh \
-	tests/suite/report.sh \
-	tests/suite/run.sh \
-	tests/suite/scale.sh \
-	tests/suite/trace.sh \
-	tests/suite/unit.sh \
-	tests/suite/verify.sh
+	tests/suite/report.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests) $(rt_mutants)
-TESTS += $(rt_gpu_scripts) $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
-	$(rt_gfnn_tests) $(rt_mutants) $(rt_scripts)
+TESTS += $(rt_gpu_scripts) $(rt_scripts) $(rt_mutants) $(rt_common_tests) $(rt_nekbone_tests) \
+	$(rt_alya_tests) $(rt_mcpi_tests) $(rt_gfnn_tests)
 
 tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
 tests_mutants_nekbone_solve_mutants_SOURCES = tests/mutants/nekbone_solve_mutants.c $(rt_mutants_shared)

@@ -1,5 +1,5 @@
-# train.sh - the shipped weights files are whole and say what they should; train-gfnn makes such a file, the
-# same bytes twice, and says in one line what is wrong with its options.
+# train.sh - the shipped weights files are whole and say what they should; train-gfnn says in one line what is wrong with its
+# options, and, long, makes such a file, the same bytes twice.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 inputs=$samples
 train=${samples%/inputs/*}/tools/train-gfnn/train-gfnn
@@ -118,29 +118,6 @@ END
 [ $failed = 0 ] || exit 1
 [ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
 
-# --- training ---
-# made NAME FORM REACH ...: very small files.
-made()
-{
-    printf -- '--output %s --form %s --reach %s --dt 20e-6 --samples 16 --epochs 1\n' "$@" |
-        timeout 60 "$python" many.py "${train%/*}/train_gfnn.py" >"$1.out" 2>&1 || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
-}
-
-# The same in another process, and after nothing else.
-made c gf8 4 a gfm2 3 &
-timeout 60 "$train" --form gfm2 --dt 20e-6 --samples 16 --epochs 1 --output b >b.out 2>&1 || fail "gfm2: $(tail -n 1 b.out)"
-wait $! || failed=1
-cmp a b || fail "trained twice, not the same bytes"
-printf '%s 20e-6 untrained\n' "a gfm2 3" "c gf8 4" | "$python" many.py read.py || fail "what train-gfnn wrote"
-ls -- *.part 2>/dev/null && fail "a part of a file is left"
-# The kernels are those of the shipped files, whatever was trained on.
-"$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"
-import sys
-import numpy as np
-a, b = (np.fromfile(path, '<f4', 2 * 9 * 343, offset=132) for path in sys.argv[1:])
-sys.exit(not abs(a - b).max() < 1e-6 * abs(b).max())
-END
-
 # --- bad options ---
 # refused TEXT OPTION...: one line that says so, status 2.
 refused()
@@ -165,4 +142,29 @@ PYTHONPATH=$work/fake "$train" --form gfm2 --dt 20e-6 --output d >out 2>&1
 got=$?
 [ $got = 3 ] && [ "$(wc -l <out)" = 1 ] && grep -qF "apt-get install python3-torch" out ||
     fail "without torch: $got, $(cat out)"
+
+# --- training: nothing that other code of this repository changes, and it imports torch twice ---
+[ -n "${RT_CHECK_LONG:-}" ] || { echo "nothing was trained: make check-long"; exit $failed; }
+
+# made NAME FORM REACH ...: very small files.
+made()
+{
+    printf -- '--output %s --form %s --reach %s --dt 20e-6 --samples 16 --epochs 1\n' "$@" |
+        timeout 60 "$python" many.py "${train%/*}/train_gfnn.py" >"$1.out" 2>&1 || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
+}
+
+# The same in another process, and after nothing else.
+made c gf8 4 a gfm2 3 &
+timeout 60 "$train" --form gfm2 --dt 20e-6 --samples 16 --epochs 1 --output b >b.out 2>&1 || fail "gfm2: $(tail -n 1 b.out)"
+wait $! || failed=1
+cmp a b || fail "trained twice, not the same bytes"
+printf '%s 20e-6 untrained\n' "a gfm2 3" "c gf8 4" | "$python" many.py read.py || fail "what train-gfnn wrote"
+ls -- *.part 2>/dev/null && fail "a part of a file is left"
+# The kernels are those of the shipped files, whatever was trained on.
+"$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"
+import sys
+import numpy as np
+a, b = (np.fromfile(path, '<f4', 2 * 9 * 343, offset=132) for path in sys.argv[1:])
+sys.exit(not abs(a - b).max() < 1e-6 * abs(b).max())
+END
 exit $failed
