@@ -63,8 +63,8 @@ int rt_opt_split(const rt_opt_set_t *sets, int n_sets, int argc, char **argv,
     struct option *list = long_options(sets, n_sets);
     int n = 0;
     opterr = 0;
-    optind = 0; /* start afresh, also in glibc's and musl's hidden state */
-    for (;;) {
+    optind = 0;        /* start afresh, also in glibc's and musl's hidden state */
+    while (argc > 0) { /* 0: no words, argv may be NULL */
         const char *word = argc > 1 ? argv[optind > 1 ? optind : 1] : NULL;
         /* '+': stop at the first operand; ':': tell a missing value from an unknown option. */
         int c = getopt_long(argc, argv, "+:", list, NULL);

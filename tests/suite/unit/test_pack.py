@@ -80,7 +80,7 @@ class Packed(helper.InFolder):
         moved.start()
         self.addCleanup(moved.stop)
         plain = 'regular files of plain names'
-        for given, wrong in (([('a/../../x', file, b'')], plain), ([('/tmp/x', file, b'')], plain),
+        for given, wrong in (([('a/../../x', file, b'')], plain), ([(os.path.abspath('x'), file, b'')], plain),
                              ([('x', file, b'')], plain),
                              ([('a/run.json', tarfile.SYMTYPE, '/dev/zero')], plain),
                              ([('a/run.json', tarfile.LNKTYPE, 'a/b')], plain),
@@ -93,7 +93,6 @@ class Packed(helper.InFolder):
                              ([(f'a/x{i}', file, b'') for i in range(pack.MOST_FILES + 1)], 'more than')):
             self.assertIn(wrong, self.unpacked(members(*given)), str(given)[:80])
         self.assertEqual((sorted(os.listdir('.')), os.listdir('temporary')), (before, []))
-        self.assertFalse(os.path.exists('/tmp/x'))
         with mock.patch.object(pack, 'MOST_BYTES', 1 << 20):
             self.assertIn('more than 1 MiB', self.unpacked(members(
                 ('a/x', file, bytes(600000)), ('a/y', file, bytes(600000)))))
