@@ -31,7 +31,7 @@ static const rt_opt_t options[] = {
             "tags of the boundary faces that are walls, or none; the tag of the wing is 1"),
     RT_INT(CONFIG, nb, "block-size", "N", "5", MCPI_MIN_NB, MCPI_MAX_NB,
            "unknowns per vertex: 5 for compressible flow, 4 for incompressible flow, 6 and 7 with "
-           "turbulence"),
+           "turbulence, 15 with 10 species; CUDA has 4 to 7"),
     RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", "NAME", "fp32", mcpi_type_names,
               "number format in which the off-diagonal blocks O are stored"),
     RT_CHOICE(CONFIG, dq, "dq", "NAME", "fp32", precisions,
@@ -264,6 +264,17 @@ static void compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out
 }
 
 /* --- two ladders --- */
+
+const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+{
+    const mcpi_config_t *c = config;
+    (void)self;
+    return c->nb <= MCPI_FIXED_NB ? NULL
+                                  : rt_text(why,
+                                            "it is compiled for blocks of 4 to %d, and "
+                                            "--block-size is %d",
+                                            MCPI_FIXED_NB, (int)c->nb);
+}
 
 const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
 {

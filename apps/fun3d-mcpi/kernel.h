@@ -70,6 +70,8 @@ typedef struct {
 #define MCPI_PRECISION "the types asked for, solves in FP64"
 /* The same of the ladder flow. */
 #define MCPI_FLOW_PRECISION "FP64, sweeps in the types asked for"
+/* refuse of rungs that are compiled for blocks up to MCPI_FIXED_NB. */
+const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 /* refuse of the rungs of the ladder flow: they need 5 unknowns, a mesh, and a wall. */
 const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 

@@ -6,7 +6,7 @@ cpu="--device cpu --seconds 0"
 for order in natural rcm hilbert random; do
     valid order-$order "$mcpi" $cpu $small --order $order --ladder
 done
-for nb in 4 6 7; do
+for nb in 4 6 7 8 12 15; do
     valid nb-$nb "$mcpi" $cpu $small --block-size $nb --ladder
 done
 for type in fp64 fp32 fp16 bf16; do
@@ -15,6 +15,9 @@ for type in fp64 fp32 fp16 bf16; do
             valid types "$mcpi" $cpu $small --offdiagonal $type --dq $dq --accumulate $sum --rung cpu-simd
         done
     done
+done
+for type in fp64 fp32 fp16 bf16; do
+    valid species-$type "$mcpi" $cpu $small --block-size 15 --offdiagonal $type --accumulate fp64 --rung cpu-simd
 done
 valid double "$mcpi" $cpu $small --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
 # every type converges, down to its own accuracy
@@ -126,7 +129,7 @@ refused 2 "--surface 0: out of range" "$mcpi" $cpu --surface 0
 refused 2 "use less of either" "$mcpi" $cpu --surface 30000
 refused 2 "--layers 1: out of range" "$mcpi" $cpu --layers 1
 refused 2 "--block-size 3: out of range" "$mcpi" $cpu --block-size 3
-refused 2 "--block-size 8: out of range" "$mcpi" $cpu --block-size 8
+refused 2 "--block-size 16: out of range" "$mcpi" $cpu --block-size 16
 refused 2 "--offdiagonal fp8: " "$mcpi" $cpu --offdiagonal fp8
 refused 2 "--dq fp16: " "$mcpi" $cpu --dq fp16
 refused 2 "--order backwards: " "$mcpi" $cpu --order backwards

@@ -324,7 +324,13 @@ int main(int argc, char **argv)
     app_test_start_on(1, "test_sweeps", &argc, &argv);
     manufactured("surface=5 layers=7 cfl=10 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     manufactured("surface=4 layers=5 cfl=10 block-size=7 offdiagonal=fp64 dq=fp64 accumulate=fp64");
+    manufactured(
+        "surface=4 layers=5 cfl=10 block-size=15 offdiagonal=fp64 dq=fp64 accumulate=fp64");
+    rt_text_t why;
+    CHECK(!mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 7}, &why));
+    CHECK(strstr(mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 8}, &why), "of 4 to 7"));
     permuted("surface=5 layers=7");
+    permuted("surface=3 layers=5 block-size=12 offdiagonal=bf16 order=random");
     permuted("surface=4 layers=6 block-size=4 offdiagonal=fp16 order=random");
     convergence("surface=6 layers=8 cfl=10");
     convergence("surface=6 layers=8 cfl=1 offdiagonal=fp64 dq=fp64 accumulate=fp64 block-size=6");

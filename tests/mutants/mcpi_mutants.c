@@ -23,6 +23,7 @@ typedef enum {
     BLOCK_TWICE,
     COLUMN_OFF,
     TAIL_DROPPED,
+    LANES_DROPPED,
     R_IGNORED,
     R_SIGN,
     O_ADDED,
@@ -90,12 +91,13 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { PLAIN, FP64, FP16, WIDE, LONG, ONCE, LATE, LOCAL, PROBLEMS };
+enum { PLAIN, FP64, FP16, WIDE, SPECIES, LONG, ONCE, LATE, LOCAL, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [PLAIN] = "surface=5 layers=7 sweeps=4",
     [FP64] = "surface=5 layers=6 sweeps=4 offdiagonal=fp64 dq=fp64 accumulate=fp64",
     [FP16] = "surface=5 layers=6 sweeps=3 offdiagonal=fp16 order=random",
     [WIDE] = "surface=4 layers=6 sweeps=3 block-size=7 offdiagonal=bf16 accumulate=fp64",
+    [SPECIES] = "surface=3 layers=5 sweeps=3 block-size=15 offdiagonal=fp16",
     [LONG] = "surface=5 layers=6 sweeps=40 block-size=4 cfl=100 dq=fp64",
     [ONCE] = "surface=4 layers=5 sweeps=1 block-size=6 order=natural",
     [LATE] = "surface=5 layers=6 sweeps=3 exchange=sweep",
@@ -116,6 +118,10 @@ static const rt_mutant_t mutants[] = {
     {.fault = TAIL_DROPPED, .name = "last component of dQ left out"},
     {.fault = TAIL_DROPPED, .name = "last component of dQ left out, 7x7", .problem = WIDE},
     {.fault = TAIL_DROPPED, .name = "last component of dQ left out, 4x4", .problem = LONG},
+    {.fault = TAIL_DROPPED, .name = "last component of dQ left out, 15x15", .problem = SPECIES},
+    {.fault = LANES_DROPPED,
+     .name = "rows of O beyond the 8th left out, 15x15",
+     .problem = SPECIES},
     {.fault = R_IGNORED, .name = "R ignored"},
     {.fault = R_SIGN, .name = "O dQ - R in place of R - O dQ"},
     {.fault = O_ADDED, .name = "O dQ added"},
@@ -273,7 +279,7 @@ static void add_block(const mcpi_view_t *view, int64_t i, int64_t b, const void 
         stale = column < view->colour_start[1];
     for (int j = 0; j < nb - (fault == TAIL_DROPPED); j++) {
         const double x = stale ? before[column * nb + j] : load(view, dq, column * nb + j);
-        for (int k = 0; k < nb; k++) {
+        for (int k = 0; k < (fault == LANES_DROPPED ? 8 : nb); k++) {
             const double o = element(view, i, b, j, k);
             sum[k] = summed(view, sum[k] + o * x);
             if (fault == BLOCK_TWICE && one)

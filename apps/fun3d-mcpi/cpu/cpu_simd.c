@@ -5,10 +5,11 @@
  * of eight lanes, of which nb are used. Each column of a block has its own vector of sums, so that
  * a row is a few short chains of additions instead of one long chain. Types and block size are
  * constants in each of the inlined copies below, so that all loops over a block are unrolled.
- * Advantage: O streams past once, in order, and each byte of it is used; the sums of a row do not
- * depend on the number of threads. Price: at nb = 5 three lanes of eight are idle (a core is
- * waiting for O anyway), and the vectors reach beyond the column, so that the very last block must
- * be copied.
+ * Larger blocks, of 8 to 15, have one copy for each choice of types, two vectors for a column and
+ * one chain for each of them. Advantage: O streams past once, in order, and each byte of it is
+ * used; the sums of a row do not depend on the number of threads. Price: at nb = 5 three lanes of
+ * eight are idle (a core is waiting for O anyway), and the vectors reach beyond the column, so that
+ * the very last block must be copied.
  */
 #include "config.h"
 #include "../kernel.h"
@@ -165,24 +166,31 @@ INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
         __builtin_prefetch(at + line);
 }
 
-/* Computes sum[j] += column j of block k of O times value j of dQ. */
-#define BLOCK(VEC, REAL, O, k)                                       \
-    do {                                                             \
-        const int64_t from = (int64_t)view->column[block] * nb;      \
-        for (int j = 0; j < nb; j++) {                               \
-            VEC##_t column;                                          \
-            load_##VEC(O, type, ((k)*nb + j) * nb, &column);         \
-            sum[j] += column * (REAL)load_dq(dq, dq_type, from + j); \
-        }                                                            \
+/* Computes sum[j] += column j of block k of O times value j of dQ; if `wide`, sum[0] and sum[1] are
+ * those of all columns, lanes 0 .. 7 and 8 .. 15. */
+#define BLOCK(VEC, REAL, O, k)                                           \
+    do {                                                                 \
+        const int64_t from = (int64_t)view->column[block] * nb;          \
+        for (int j = 0; j < nb; j++) {                                   \
+            const REAL x = (REAL)load_dq(dq, dq_type, from + j);         \
+            VEC##_t column;                                              \
+            load_##VEC(O, type, ((k)*nb + j) * nb, &column);             \
+            sum[wide ? 0 : j] += column * x;                             \
+            if (wide) {                                                  \
+                load_##VEC(O, type, ((k)*nb + j) * nb + LANES, &column); \
+                sum[1] += column * x;                                    \
+            }                                                            \
+        }                                                                \
     } while (0)
 
 #define DEFINE_RANGE(VEC, REAL)                                                             \
     INLINE void range_##VEC(const mcpi_view_t *view, int64_t first, int64_t last, void *dq, \
-                            int64_t ahead, int nb, mcpi_type_t type, mcpi_type_t dq_type)   \
+                            int64_t ahead, int nb, bool wide, mcpi_type_t type,             \
+                            mcpi_type_t dq_type)                                            \
     {                                                                                       \
         const int64_t last_block = (int64_t)view->start[view->rows] - 1;                    \
         for (int64_t row = first; row < last; row++) {                                      \
-            VEC##_t sum[MCPI_MAX_NB] = {{0}};                                               \
+            VEC##_t sum[MCPI_FIXED_NB] = {{0}};                                             \
             int64_t block = view->start[row], end = view->start[row + 1];                   \
             const bool copied = end > last_block && end > block;                            \
             for (end -= copied; block < end; block++) {                                     \
@@ -190,34 +198,37 @@ INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
                     prefetch(view->O, type, nb, block + ahead);                             \
                 BLOCK(VEC, REAL, view->O, block);                                           \
             }                                                                               \
-            if (copied) { /* eight lanes from its last column on would end beyond O */      \
+            if (copied) { /* eight lanes from its last value on would end beyond O */       \
                 double copy[MCPI_MAX_NB2 + LANES] = {0};                                    \
                 const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);              \
                 memcpy(copy, (const char *)view->O + (size_t)block * bytes, bytes);         \
                 BLOCK(VEC, REAL, copy, 0);                                                  \
             }                                                                               \
-            for (int j = 1; j < nb; j++)                                                    \
+            for (int j = 1; j < nb && !wide; j++)                                           \
                 sum[0] += sum[j];                                                           \
             double b[MCPI_MAX_NB];                                                          \
             for (int i = 0; i < nb; i++)                                                    \
-                b[i] = view->R[row * nb + i] - (double)sum[0][i];                           \
+                b[i] = view->R[row * nb + i] - (double)sum[i / LANES][i % LANES];           \
             solve(nb, view->LU + row * nb * nb, b, dq, dq_type, row * nb);                  \
         }                                                                                   \
     }
 DEFINE_RANGE(vec32, float)
 DEFINE_RANGE(vec64, double)
 
-/* --- a copy for each block size and types --- */
+/* --- a copy for each block size and types; ANY: larger blocks --- */
 
 typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq,
                       int64_t ahead);
 
-#define FOR_EACH_NB(X, ...) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
+enum { ANY = MCPI_FIXED_NB + 1 };
+#define FOR_EACH_NB(X, ...) \
+    X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(ANY, __VA_ARGS__)
 #define DEFINE(NB, TYPE, DQ, VEC)                                                          \
     static void range_##NB##_##TYPE##_##DQ##_##VEC(const mcpi_view_t *view, int64_t first, \
                                                    int64_t last, void *dq, int64_t ahead)  \
     {                                                                                      \
-        range_##VEC(view, first, last, dq, ahead, NB, MCPI_##TYPE, MCPI_##DQ);             \
+        range_##VEC(view, first, last, dq, ahead, NB == ANY ? view->nb : NB, NB == ANY,    \
+                    MCPI_##TYPE, MCPI_##DQ);                                               \
     }
 #define ENTRY(NB, TYPE, DQ, VEC)                                                     \
     [NB - MCPI_MIN_NB][MCPI_##TYPE][MCPI_##DQ][sizeof(VEC##_t) == sizeof(vec32_t)] = \
@@ -234,12 +245,12 @@ typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void
     FOR_EACH_NB(X, BF16, FP32, vec64) FOR_EACH_NB(X, BF16, FP32, vec32)
 /* clang-format on */
 FOR_EACH_TYPE(DEFINE)
-static range_fn *const range_of[MCPI_MAX_NB - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {
-    FOR_EACH_TYPE(ENTRY)};
+static range_fn *const range_of[ANY - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {FOR_EACH_TYPE(ENTRY)};
 
 static range_fn *find_range(const mcpi_view_t *view)
 {
-    return range_of[view->nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
+    const int nb = view->nb < ANY ? view->nb : ANY;
+    return range_of[nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
                    [view->accumulate == MCPI_FP32];
 }
 

@@ -54,7 +54,7 @@ template <class F> void mcpi_fixed_offdiagonal(mcpi_type_t type, F f)
 
 template <class F> void mcpi_fixed_nb(int nb, F f)
 {
-    static_assert(MCPI_MIN_NB == 4 && MCPI_MAX_NB == 7, "a case each");
+    static_assert(MCPI_MIN_NB == 4 && MCPI_FIXED_NB == 7, "a case each");
     switch (nb) {
     case 4:
         f(std::integral_constant<int, 4>());
@@ -113,7 +113,8 @@ constexpr rt_kernels_t mcpi_rung_with_threads(const rt_parameter_t &threads)
     return {.precision = MCPI_PRECISION,
             .reproducible = true,
             .parameters = &threads,
-            .n_parameters = 1};
+            .n_parameters = 1,
+            .refuse = mcpi_fixed_refuse};
 }
 
 /* Returns the chosen number of threads per block. */

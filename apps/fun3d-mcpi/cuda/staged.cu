@@ -331,7 +331,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 }
 
 extern "C" const mcpi_kernels_t mcpi_staged = {
-    .rung = {.precision = MCPI_PRECISION, .reproducible = true},
+    .rung = {.precision = MCPI_PRECISION, .reproducible = true, .refuse = mcpi_fixed_refuse},
     .rows = rows,
     .sweeps = all_sweeps,
     .set_up = set_up,

@@ -282,7 +282,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 }
 
 extern "C" const mcpi_kernels_t mcpi_streamed = {
-    .rung = {.precision = MCPI_PRECISION, .reproducible = true},
+    .rung = {.precision = MCPI_PRECISION, .reproducible = true, .refuse = mcpi_fixed_refuse},
     .rows = rows,
     .set_up = set_up,
     .tear_down = tear_down,

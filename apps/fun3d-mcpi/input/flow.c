@@ -23,7 +23,7 @@
  *     and as n^T (u - V n) = 0 and n^T (beta n n^T + V u n^T) = (beta + V^2) n^T,
  *     B^3 = (V^2 + beta) B: the same with c^2 = V^2 + beta.
  *
- * nb = 6, 7: also rho phi, carried along. Its row of A is phi (-V, n^T, 0) and V on the diagonal,
+ * nb = 6 .. 15: also rho phi, carried along. Its row of A is phi (-V, n^T, 0) and V on the diagonal,
  * so that of B is phi r with r = (-V, n^T, 0), which is the first row of the 5 x 5 B5. So B = [B5,
  * 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
  */
@@ -40,7 +40,7 @@ static const double pi = 3.14159265358979323846;
 
 /* --- the flow --- */
 
-enum { WAVES = 5, MODES = 3 };
+enum { WAVES = MCPI_MAX_NB - 5, MODES = 3 };
 typedef struct {
     double length, layer; /* of the body; thickness of its boundary layer */
     double stream[3];     /* unit vector */
@@ -150,7 +150,7 @@ mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b)
     mcpi_state_t mean = {.H = of_a * a->H + of_b * b->H, .weight = 1};
     for (int d = 0; d < 3; d++)
         mean.u[d] = of_a * a->u[d] + of_b * b->u[d];
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < MCPI_MAX_NB - 5; k++)
         mean.phi[k] = of_a * a->phi[k] + of_b * b->phi[k];
     return mean;
 }

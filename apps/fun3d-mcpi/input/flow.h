@@ -54,9 +54,9 @@ void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, co
 
 /* What a flux Jacobian depends on. */
 typedef struct {
-    double u[3], H; /* velocity, total enthalpy */
-    double phi[2];  /* transported scalars */
-    double weight;  /* in a mean: root of the density */
+    double u[3], H;              /* velocity, total enthalpy */
+    double phi[MCPI_MAX_NB - 5]; /* transported scalars */
+    double weight;               /* in a mean: root of the density */
 } mcpi_state_t;
 mcpi_state_t mcpi_state(int nb, const double *q);
 mcpi_state_t mcpi_roe_mean(const mcpi_state_t *a, const mcpi_state_t *b);

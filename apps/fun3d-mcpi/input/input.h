@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 7, MCPI_MAX_NB2 = 49, MCPI_MAX_COLOURS = 64 };
+enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 15, MCPI_MAX_NB2 = 225, MCPI_MAX_COLOURS = 64 };
+enum { MCPI_FIXED_NB = 7 }; /* the largest block that CUDA rungs are compiled for */
 
 /* --- options --- */
 
@@ -56,7 +57,7 @@ typedef struct {
     int64_t surface, layers; /* wing: n of the octahedron (2n^2+2n+1 vertices per layer), layers */
     const char *walls;       /* boundary tags that are walls: "1,3", or "none" */
     const char *symmetry; /* boundary tags that are planes of symmetry; "auto" before configure */
-    int64_t nb;           /* block size, 4 .. 7 */
+    int64_t nb;           /* block size, 4 .. 15 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
     int order, colouring, exchange, solution;
     int64_t sweeps;

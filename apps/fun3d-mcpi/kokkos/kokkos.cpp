@@ -60,14 +60,36 @@ KOKKOS_INLINE_FUNCTION float value(Bfloat x)
 
 /* --- a colour --- */
 
-template <int nb, class O, class Q, class Sum> struct Rows {
+/* The block size: a constant, or known when the program runs. */
+template <int nb_> struct Fixed {
+    enum { most = nb_, nb = nb_ };
+    explicit Fixed(int)
+    {
+    }
+};
+struct Any {
+    enum { most = MCPI_MAX_NB };
+    int nb;
+    explicit Any(int nb_) : nb(nb_)
+    {
+    }
+};
+
+template <class Size, class O, class Q, class Sum> struct Rows : Size {
+    using Size::nb;
     int first, last;
     const int32_t *start, *column;
     const O *block;
     const double *LU, *R;
     Q *dq;
 
-    static KOKKOS_INLINE_FUNCTION size_t scratch()
+    Rows(const mcpi_view_t *view, int64_t first_, int64_t last_, void *dq_)
+        : Size(view->nb), first(static_cast<int>(first_)), last(static_cast<int>(last_)),
+          start(view->start), column(view->column), block(static_cast<const O *>(view->O)),
+          LU(view->LU), R(view->R), dq(static_cast<Q *>(dq_))
+    {
+    }
+    KOKKOS_INLINE_FUNCTION size_t scratch() const
     {
         return sizeof(double) * ROWS * nb;
     }
@@ -88,7 +110,7 @@ template <int nb, class O, class Q, class Sum> struct Rows {
     KOKKOS_INLINE_FUNCTION void solve(int row, const double *dr) const
     {
         const double *lu = LU + static_cast<size_t>(row) * (nb * nb);
-        double y[nb];
+        double y[Size::most];
         for (int i = 0; i < nb; i++) {
             y[i] = dr[i];
             for (int j = 0; j < i; j++)
@@ -120,53 +142,46 @@ template <int nb, class O, class Q, class Sum> struct Rows {
 
 /* --- every combination of types --- */
 
-template <int nb, class O, class Q, class Sum>
+template <class Size, class O, class Q, class Sum>
 void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    const Rows<nb, O, Q, Sum> rows{static_cast<int>(first),
-                                   static_cast<int>(last),
-                                   view->start,
-                                   view->column,
-                                   static_cast<const O *>(view->O),
-                                   view->LU,
-                                   view->R,
-                                   static_cast<Q *>(dq)};
+    const Rows<Size, O, Q, Sum> rows(view, first, last, dq);
     const int teams = static_cast<int>((last - first + ROWS - 1) / ROWS);
     const int threads = rt_team_size(view->choice);
-    Policy policy(rt_kokkos::exec(), teams, threads ? threads : ROWS * nb);
+    Policy policy(rt_kokkos::exec(), teams, threads ? threads : ROWS * rows.nb);
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(rows.scratch())));
     Kokkos::parallel_for("mcpi rows", policy, rows);
 }
 
-template <int nb, class O, class Q>
+template <class Size, class O, class Q>
 void by_sum(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     if (view->accumulate == MCPI_FP64)
-        launch<nb, O, Q, double>(view, first, last, dq);
+        launch<Size, O, Q, double>(view, first, last, dq);
     else
-        launch<nb, O, Q, float>(view, first, last, dq);
+        launch<Size, O, Q, float>(view, first, last, dq);
 }
 
-template <int nb, class O>
+template <class Size, class O>
 void by_dq(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     if (view->dq_type == MCPI_FP64)
-        by_sum<nb, O, double>(view, first, last, dq);
+        by_sum<Size, O, double>(view, first, last, dq);
     else
-        by_sum<nb, O, float>(view, first, last, dq);
+        by_sum<Size, O, float>(view, first, last, dq);
 }
 
-template <int nb> void by_type(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
+template <class Size> void by_type(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     switch (view->offdiagonal) {
     case MCPI_FP64:
-        return by_dq<nb, double>(view, first, last, dq);
+        return by_dq<Size, double>(view, first, last, dq);
     case MCPI_FP16:
-        return by_dq<nb, Half>(view, first, last, dq);
+        return by_dq<Size, Half>(view, first, last, dq);
     case MCPI_BF16:
-        return by_dq<nb, Bfloat>(view, first, last, dq);
+        return by_dq<Size, Bfloat>(view, first, last, dq);
     default:
-        return by_dq<nb, float>(view, first, last, dq);
+        return by_dq<Size, float>(view, first, last, dq);
     }
 }
 
@@ -183,13 +198,15 @@ void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     }
     switch (view->nb) {
     case 4:
-        return by_type<4>(view, first, last, dq);
+        return by_type<Fixed<4>>(view, first, last, dq);
     case 5:
-        return by_type<5>(view, first, last, dq);
+        return by_type<Fixed<5>>(view, first, last, dq);
     case 6:
-        return by_type<6>(view, first, last, dq);
+        return by_type<Fixed<6>>(view, first, last, dq);
+    case 7:
+        return by_type<Fixed<7>>(view, first, last, dq);
     default:
-        return by_type<7>(view, first, last, dq);
+        return by_type<Any>(view, first, last, dq);
     }
 }
 
