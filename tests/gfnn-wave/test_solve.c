@@ -28,7 +28,8 @@ static void give_network(bench_t *b, network_use_t use)
         const bool centre = q % GFNN_STENCIL == GFNN_STENCIL / 2 && q / GFNN_STENCIL % 4 == 0;
         kernel[q] = (float)(0.003 * rt_random((uint64_t)q, 7)) + (centre ? 0.25f : 0);
     }
-    network = (gfnn_weights_t){.form = GFNN_GFM, .kernels = 1, .coefs = 1, .K = kernel};
+    network =
+        (gfnn_weights_t){.form = GFNN_GFM, .kernels = 1, .coefs = 1, .reach = GFNN_ND, .K = kernel};
     b->problem->weights = &network;
     b->problem->coef = RT_NEW(float, plane, RT_HOST);
     for (size_t i = 0; i < plane; i++)
@@ -433,9 +434,25 @@ static void check_spoil(void)
     bench_destroy(&b);
 }
 
+/* A predictor that is compiled for the usual reach refuses another one. */
+static void check_reach(void)
+{
+    gfnn_predictor_t predictor = {.any_reach = false};
+    const gfnn_kernels_t kernels = {.ladder = GFNN_LADDER_PREDICTOR,
+                                    .predictor = {&predictor, &predictor}};
+    gfnn_config_t config = {.precond = GFNN_GFM, .reach = GFNN_ND};
+    rt_text_t why;
+    CHECK(!gfnn_refuse(&kernels.rung, &config, &why));
+    config.reach = GFNN_MAX_ND;
+    CHECK(strstr(gfnn_refuse(&kernels.rung, &config, &why), "--reach 3"));
+    predictor.any_reach = true;
+    CHECK(!gfnn_refuse(&kernels.rung, &config, &why));
+}
+
 int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_solve", &argc, &argv);
+    check_reach();
     check_solution("elements=4x3x5 precond=none", NO_NETWORK, 60);
     check_solution("elements=4x3x5 precond=bj", NO_NETWORK, 40);
     check_solution("elements=3x2x3 precond=bj faces=free", NO_NETWORK, 45);
