@@ -6,8 +6,8 @@
  * (RT_CHECK_LONG=1) has 48^3 elements and both named time steps, within 2 of the expected table;
  * the short form has a smaller box, with the counts of the day when this was written.
  *
- * In a uniform medium of Vs = 80 gf8 with constant coefficients is the exact kernel of its reach. So
- * in the parts of a model without interfaces the reach is the limit, not the network.
+ * In a uniform medium of Vs = 80 gf8 with constant coefficients is the exact kernel of its reach.
+ * So in the parts of a model without interfaces the reach is the limit, not the network.
  */
 #include "config.h"
 #include "gfnn_test.h"

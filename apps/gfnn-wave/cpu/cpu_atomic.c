@@ -2,8 +2,8 @@
  * cpu_atomic.c - the paper's second form: cpu-coloured with all elements at once, and atomic sums.
  *
  * Advantage: x and y are traversed once, in order. Price: 24 atomic additions per element, which a
- * CPU does one by one, each by a loop around a compare-and-swap, and no vectors; the last bits change from run
- * to run if there is more than one thread.
+ * CPU does one by one, each by a loop around a compare-and-swap, and no vectors; the last bits
+ * change from run to run if there is more than one thread.
  */
 #include "config.h"
 #include "strain_rows.h"

@@ -1,6 +1,6 @@
 /*
- * cpu_coloured.c - the paper's first form: B^T D B with variables of every element that are computed
- * in advance, colour after colour.
+ * cpu_coloured.c - the paper's first form: B^T D B, with variables of every element that are
+ * computed in advance, colour after colour.
  *
  * Idea: elements of one colour, which have the same parities of i, j and k, share no node. So
  * threads and vector lanes may add at the same time, and the eight colours follow one after the
@@ -38,7 +38,8 @@ GFNN_FN void element(const job_t *job, bool checked, int64_t i, int64_t j, int64
     }
 }
 
-/* Adds every second element of a row, from `first` on. */
+/* Adds every second element of a row, from `first` on: those with corners outside the region with a
+ * check, the others as vectors. */
 static void row(const job_t *job, int64_t first, int64_t j, int64_t k)
 {
     const gfnn_region_t *r = job->region;

@@ -14,8 +14,7 @@
  *
  * Price: lanes beyond the end of a row do useless work, so the last vector of a row ends where the
  * row ends, and a box narrower than a vector is first copied to where reading on does no harm.
- * 16-bit r is copied too, as FP32: it is converted once and read by
- * all its neighbours.
+ * 16-bit r is copied too, as FP32: it is converted once and read by all its neighbours.
  */
 #include "config.h"
 #include <string.h>

@@ -63,7 +63,7 @@ static inline const double *gfnn_stored(const gfnn_view_t *view, const gfnn_form
     return stored->variable;
 }
 
-/* y = 0 over the region. Called by all threads of a team; the last to come goes on. */
+/* y = 0 over the region. Called by all threads of a team, which wait for each other at its end. */
 static inline void gfnn_strain_clear(const gfnn_grid_t *g, const gfnn_region_t *r, double *y)
 {
 #pragma omp for collapse(3) schedule(static)

@@ -4,8 +4,9 @@
  * Idea (the paper's): what a matrix stores is recomputed element by element from the material.
  * A thread transforms its element's values to displacements and their gradients at the 2x2x2 Gauss
  * points, multiplies them there by density and elasticity, and transforms the stresses back to the
- * corners (strain.h). Advantage: 700 operations per element instead of 1152, and only two constants.
- * Price: about a hundred intermediates are in registers at the widest place; the atomics remain.
+ * corners (strain.h). Advantage: 700 operations per element instead of 1152, and only two
+ * constants. Price: about a hundred intermediates are in registers at the widest place; the atomics
+ * remain.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"

@@ -2,12 +2,12 @@
  * predict_kokkos.cpp - z = P r as a Kokkos MDRangePolicy: one source for CPUs and GPUs.
  *
  * Idea: as in `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
- * every (x, y) of the stencil it reads a column of B + 2 nd values of r, which serve (2 nd + 1) B taps,
- * and a value of K serves B nodes. All sums are in registers: kernels come two at a time, so that they
- * stay there, and r is read again for the next two. Coefficients are applied where it is cheaper:
- * gfm's after the sums, gf8's as a weight per tap. Advantage: portable, no scratch memory, every
- * sum in one order. Price: all of r and K comes through the first cache, and 16-bit r is first
- * converted to FP32, once, because all neighbours read it.
+ * every (x, y) of the stencil it reads a column of B + 2 nd values of r, which serve (2 nd + 1) B
+ * taps, and a value of K serves B nodes. All sums are in registers: kernels come two at a time, so
+ * that they stay there, and r is read again for the next two. Coefficients are applied where it is
+ * cheaper: gfm's after the sums, gf8's as a weight per tap. Advantage: portable, no scratch memory,
+ * every sum in one order. Price: all of r and K comes through the first cache, and 16-bit r is
+ * first converted to FP32, once, because all neighbours read it.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
