@@ -153,10 +153,10 @@ void gfnn_box_choose(gfnn_config_t *config, int ranks);
  * same on any number of ranks, and all others and those that mirror faces hold with 0. */
 void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
                    double *x);
-/* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or the reach). RT_HALO_COPY brings all
- * ghosts, edges and corners too, of periodic neighbours and of other ranks. Ghosts beyond a face
- * that is not periodic are never written: they are 0. The fields are those of gfnn_field. Returns
- * NULL if there is nothing to exchange. Collective. */
+/* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or the reach). RT_HALO_COPY
+ * brings all ghosts, edges and corners too, of periodic neighbours and of other ranks. Ghosts
+ * beyond a face that is not periodic are never written: they are 0. The fields are those of
+ * gfnn_field. Returns NULL if there is nothing to exchange. Collective. */
 rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
                          const char *transport, rt_kind_t kind, rt_space_t space);
 rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type);

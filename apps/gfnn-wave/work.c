@@ -377,8 +377,8 @@ static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *ke
     vectors->memory(config, box, bytes);
 }
 
-/* Returns the bytes of a network, of its file while it is read, of the tables of the energy fit, and
- * of everything else that does not grow with the box. */
+/* Returns the bytes of a network, of its file while it is read, of the tables of the energy fit,
+ * and of everything else that does not grow with the box. */
 static double network_memory(const gfnn_config_t *config)
 {
     enum { SMALL = 1 << 18, PER_TAP = 2 * 9 * sizeof(float), PER_ELEMENT = 72 * sizeof(double) };

@@ -23,9 +23,9 @@
  *     and as n^T (u - V n) = 0 and n^T (beta n n^T + V u n^T) = (beta + V^2) n^T,
  *     B^3 = (V^2 + beta) B: the same with c^2 = V^2 + beta.
  *
- * nb = 6 .. 15: also rho phi, carried along. Its row of A is phi (-V, n^T, 0) and V on the diagonal,
- * so that of B is phi r with r = (-V, n^T, 0), which is the first row of the 5 x 5 B5. So B = [B5,
- * 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
+ * nb = 6 .. 15: also rho phi, carried along. Its row of A is phi (-V, n^T, 0) and V on the
+ * diagonal, so that of B is phi r with r = (-V, n^T, 0), which is the first row of the 5 x 5 B5. So
+ * B = [B5, 0; phi e^T B5, 0], B^3 = [B5^3, 0; phi e^T B5^3, 0] = c^2 B.
  */
 #include "config.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
  * predict_reference.c - the predictor by its definition: the 343 neighbours of every node (more if
- * --reach is above 3), one after the other, in double whatever r is. The oracle for all other rungs.
+ * --reach is above 3), one after the other, in double whatever r is. The oracle for all other
+ * rungs.
  *
  * Advantage: it reads like the formula in kernel.h. Price: everything narrower than a double is
  * converted again and again, and nothing is a vector.

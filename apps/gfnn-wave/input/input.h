@@ -68,7 +68,8 @@ gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len);
 gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t bytes, char *why,
                                    size_t len);
 void gfnn_weights_free(gfnn_weights_t *weights);
-/* Refuses, with both values, a file that is not for this run: form, M, reach, ds, dt, Vp, range of Vs. */
+/* Refuses, with both values, a file that is not for this run: form, M, reach, ds, dt, Vp, damping,
+ * range of Vs. */
 void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *config,
                         const gfnn_materials_t *materials, const char *path);
 /* Finds the file of --weights shipped, where io/inputs.h says, as rank 0 sees it. Collective. */
