@@ -65,9 +65,17 @@ void rt_run_read(rt_run_t *run)
     rt_tuning_resolve(run); /* the input knows the counts that a choice is made for */
 }
 
-/* The kinds of rungs, the fastest processor first. */
-static const rt_kind_t order[] = {RT_CUDA, RT_CPU, RT_KOKKOS, RT_OPENACC};
-enum { KINDS = sizeof order / sizeof *order };
+/* Fills in the kinds of rungs, the fastest processor first. Kokkos comes before the CPU where it
+ * reaches a GPU, such as one of another make. */
+enum { KINDS = 4 };
+static void kinds_by_speed(rt_kind_t order[KINDS])
+{
+    const bool gpu = rt_kind_on_gpu(RT_KOKKOS);
+    order[0] = RT_CUDA;
+    order[1] = gpu ? RT_KOKKOS : RT_CPU;
+    order[2] = gpu ? RT_CPU : RT_KOKKOS;
+    order[3] = RT_OPENACC;
+}
 
 /* Returns the first rung that is able of those that the app names for this kind, or NULL. */
 static const rt_rung_t *suggested_rung(const rt_run_t *run, rt_kind_t kind, const bool *able,
@@ -88,6 +96,8 @@ static const rt_rung_t *suggested_rung(const rt_run_t *run, rt_kind_t kind, cons
 const rt_rung_t *rt_run_default_rung(const rt_run_t *run, const bool *able, rt_text_t *why)
 {
     const rt_app_t *app = run->app;
+    rt_kind_t order[KINDS];
+    kinds_by_speed(order);
     rt_text(why, "%s", "");
     for (int k = 0; k < KINDS; k++) {
         const rt_rung_t *rung = suggested_rung(run, order[k], able, why);
@@ -232,7 +242,9 @@ int rt_job_list(const rt_run_t *run, const rt_rung_t **list)
 {
     const rt_app_t *app = run->app;
     rt_text_t why;
+    rt_kind_t order[KINDS];
     int n = 0;
+    kinds_by_speed(order);
     for (int k = 0; k < KINDS; k++)
         for (int i = app->n_rungs - 1; i >= 0; i--) {
             const rt_rung_t *rung = &app->ladder[i];

@@ -42,6 +42,12 @@ says "(--rung fast --tuning mine.tuning)"
 grep -q '"peak": {' peak/run.json && cmp -s mine.tuning peak/peak-nekbone.tuning || fail "no peak in run.json, or no tuning file"
 grep -A 12 '"name": "peak-nekbone"' peak/run.json | tr -d '\n' | grep -q -- '--elements",  *"7x7x7",.*"--rung",  *"fast"' ||
     fail "peak is another problem: $(grep -A 30 '"peak-nekbone"' peak/run.json)"
+ends 0 $rooftop $one --rung plain --into plain
+grep -A 12 '"name": "nekbone"' plain/run.json | tr -d '\n' | grep -q -- '"--rung",  *"plain"' || fail "--rung is not handed on"
+ends 2 $rooftop $one --rung fst --into none
+says "nekbone has plain, fast, big"
+ends 2 $rooftop run --force --bindir bin --rung plain --into none
+says "add --apps APP"
 STANDIN=unsteady ends 0 $rooftop $one --into unsteady
 says "unsteady: nekbone: windows differ by 14.2 %"
 ends 0 $rooftop run --bindir bin --dry-run --into dry

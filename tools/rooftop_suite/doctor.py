@@ -73,13 +73,22 @@ def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
 # ---- GPU ----
 
 def check_gpu(found: Findings, there: dict[str, str]) -> list[dict[str, str]]:
-    """Returns the GPUs that nvidia-smi names."""
-    gpus = machine.gpus()
+    """Returns the NVIDIA GPUs."""
+    all_gpus = machine.gpus()
+    gpus = [gpu for gpu in all_gpus if gpu['compute_cap']]
+    for i, gpu in enumerate(gpu for gpu in all_gpus if gpu not in gpus):
+        what = ', '.join(text for text in (gpu['name'], gpu['memory.total']) if text)
+        kokkos = programs.version(there['nekbone']).get('Kokkos', '') if there.get('nekbone') else ''
+        if machine.is_gpu_backend(kokkos):
+            found.ok(f'GPU {i}', f'{what}: Kokkos rungs run on it')
+        else:
+            found.fix(f'GPU {i}', f'{what}: no rung can use it', 'build Kokkos with HIP or SYCL, then configure '
+                      '--with-kokkos=DIR (docs/portability.md)')
     built = programs.version(there['nekbone']).get('CUDA', '') if there.get('nekbone') else ''
     has_cuda = bool(built) and 'not in this build' not in built
-    if not gpus:
+    if not all_gpus:
         where = 'an NVIDIA driver is loaded, but nvidia-smi lists no GPU' \
-            if os.path.exists('/proc/driver/nvidia/version') else 'nvidia-smi lists none'
+            if os.path.exists('/proc/driver/nvidia/version') else 'nvidia-smi, rocm-smi and xpu-smi list none'
         found.note('GPU', where, 'CPU rungs run without one' if not has_cuda else
                    'the programs have CUDA rungs: install the driver, or run where there is a GPU')
     for i, gpu in enumerate(gpus):

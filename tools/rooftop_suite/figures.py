@@ -3,12 +3,11 @@
 Rates are of all ranks; shares are of what the processors of all ranks can do. A share above MOST is not printed.
 """
 import math
-import re
 import statistics
 from collections.abc import Sequence
 from typing import Optional
 
-from . import results
+from . import machine, results
 from .results import Ceilings, Program
 
 MOST = 1.02  # of a ceiling: more is not plausible
@@ -25,7 +24,7 @@ class Rung:
         self.seconds, self.spread = row.seconds_per_unit, row.spread
         self.fom = row.fom_flop_per_s if row.valid else None
         self.windows = row.window_seconds or []
-        on_gpu = re.match('cuda|hip|sycl', of.program.kokkos_backend.lower())
+        on_gpu = machine.is_gpu_backend(of.program.kokkos_backend)
         of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
         self.processor = row.processor or of_kind  # older results do not say it
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None

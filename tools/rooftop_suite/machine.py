@@ -1,6 +1,7 @@
 """What a machine is, by asking the system and not the programs, so that a result can be checked against both."""
 import functools
 import glob
+import json
 import os
 import platform
 import re
@@ -36,12 +37,52 @@ def said(*command: str) -> str:
     return asked.stdout if asked.returncode == 0 else ''
 
 
+def is_gpu_backend(name: str) -> bool:
+    """Returns whether a back-end of Kokkos works on a GPU: Cuda, HIP, Experimental::SYCL."""
+    return bool(re.search('cuda|hip|sycl', name.lower()))
+
+
+GPU_COLUMNS = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 'clocks.max.sm', 'mig.mode.current',
+               'compute_cap')
+
+
+def said_json(*command: str) -> Json:
+    """Returns the object that a command prints, or {}."""
+    try:
+        value = json.loads(said(*command))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def amd_gpus() -> list[dict[str, str]]:
+    """Returns the cards of rocm-smi."""
+    cards = said_json('rocm-smi', '--showproductname', '--showuniqueid', '--showmeminfo', 'vram', '--showmaxpower',
+                      '--showdriverversion', '--json')
+    driver = str(cards.get('system', {}).get('Driver version', ''))
+    found = []
+    for _, card in sorted((name, card) for name, card in cards.items() if re.fullmatch(r'card\d+', name)):
+        lower = {name.lower(): str(value) for name, value in card.items()}
+        memory = lower.get('vram total memory (b)', '')
+        watts = lower.get('max graphics package power (w)', '')
+        found.append({'name': f'AMD {lower.get("card series", "GPU")}', 'uuid': lower.get('unique id', ''),
+                      'driver_version': driver, 'memory.total': f'{int(memory) >> 20} MiB' if memory.isdigit() else '',
+                      'power.limit': f'{watts} W' if watts else ''})
+    return found
+
+
+def intel_gpus() -> list[dict[str, str]]:
+    """Returns the devices of xpu-smi."""
+    devices = said_json('xpu-smi', 'discovery', '-j').get('device_list', [])
+    return [{'name': str(device.get('device_name', 'Intel GPU')), 'uuid': str(device.get('uuid', ''))}
+            for device in devices]
+
+
 def gpus() -> list[dict[str, str]]:
-    """Returns the rows of nvidia-smi."""
-    names = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 'clocks.max.sm', 'mig.mode.current',
-             'compute_cap')
-    rows = said('nvidia-smi', f'--query-gpu={",".join(names)}', '--format=csv,noheader').splitlines()
-    return [dict(zip(names, [word.strip() for word in row.split(',')])) for row in rows if row.count(',') >= 7]
+    """Returns the GPUs that nvidia-smi, rocm-smi and xpu-smi list, with '' for what a tool does not say."""
+    rows = said('nvidia-smi', f'--query-gpu={",".join(GPU_COLUMNS)}', '--format=csv,noheader').splitlines()
+    nvidia = [dict(zip(GPU_COLUMNS, [word.strip() for word in row.split(',')])) for row in rows if row.count(',') >= 7]
+    return nvidia + [{name: row.get(name, '') for name in GPU_COLUMNS} for row in amd_gpus() + intel_gpus()]
 
 
 def memory() -> tuple[int, int]:

@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--size', choices=results.SIZES, help='memory per rank: see a program\'s --help (default: small with a GPU, '
         'tiny without)')
     add('--apps', metavar='APP,..', help='only these (default: all four)')
+    add('--rung', metavar='NAME', help='this rung instead of the default one; with --apps APP')
     add('--official', action='store_true', default=None, help='under the rules for results that are published: '
         'warm-up of 3 s, windows of 10 s, all apps, size small or above')
     add('--peak', action='append', metavar="'APP: OPTIONS'", help="the choice for an app, timed beside its defaults: "
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
 
 
-GIVEN = ('size', 'apps', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
+GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
          'soak', 'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
 
 
@@ -132,9 +133,7 @@ class Plan:
         self.check()
 
     def has_gpu(self) -> bool:
-        device = self.given.get('device')
-        return device != 'cpu' and any(rung.kind == 'cuda' and not rung.absent
-                                       for program in self.programs.values() for rung in programs.rungs(program))
+        return self.given.get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
 
     def check(self) -> None:
         if len(set(self.apps)) != len(self.apps):
@@ -147,6 +146,12 @@ class Plan:
             raise Fault(USAGE, '--nonce: give it a word')
         if not self.nonce.isprintable():
             raise Fault(USAGE, f"--nonce '{self.nonce}': give it letters and digits")
+        if 'rung' in self.given:
+            if len(self.apps) > 1:
+                raise Fault(USAGE, f'--rung {self.given["rung"]}: add --apps APP, the app that has it')
+            names = [rung.name for rung in programs.rungs(self.programs[self.apps[0]])]
+            if self.given['rung'] not in names:
+                raise Fault(USAGE, f'--rung {self.given["rung"]}: {self.apps[0]} has {", ".join(names)}')
         if self.official:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
                 if name in self.given:
@@ -178,6 +183,9 @@ class Plan:
             words += [f'--{name}', str(self.given[name])] if name in self.given else []
         return words
 
+    def rung(self) -> list[str]:
+        return ['--rung', self.given['rung']] if 'rung' in self.given else []
+
     def timing(self) -> list[str]:
         words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
         if self.official:
@@ -185,7 +193,7 @@ class Plan:
         return words
 
     def base(self) -> list[Step]:
-        return [self.step(app, app, ['--size', self.size] + self.timing()) for app in self.apps]
+        return [self.step(app, app, ['--size', self.size] + self.rung() + self.timing()) for app in self.apps]
 
     def peaks(self) -> list[Step]:
         """Returns the steps of declared choices, with the extents of base. Call ask first."""
@@ -213,7 +221,7 @@ class Plan:
         """Returns what is not a figure of merit: soaks, ladders, pictures."""
         steps = []
         if self.soak:
-            steps += [self.step(f'soak-{app}', app, ['--size', self.size, '--seconds', f'{60 * self.soak:g}',
+            steps += [self.step(f'soak-{app}', app, ['--size', self.size, *self.rung(), '--seconds', f'{60 * self.soak:g}',
                                                      '--windows', '64']) for app in self.apps]
         if not self.given.get('no_ladders'):
             for app in self.apps:

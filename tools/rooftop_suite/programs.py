@@ -148,6 +148,12 @@ def rungs(program: str) -> list[Rung]:
     return found
 
 
+def has_gpu(program: str) -> bool:
+    """Returns whether a rung of the program runs on a GPU here."""
+    kinds = {rung.kind for rung in rungs(program) if not rung.absent}
+    return 'cuda' in kinds or 'kokkos' in kinds and machine.is_gpu_backend(version(program).get('Kokkos', ''))
+
+
 # ---- Running one ----
 
 PLACED = re.compile(r'(OMPI|PRTE)_MCA_(hwloc_base_binding|rmaps_(base|default)_mapping|orte_default_hostfile)|'

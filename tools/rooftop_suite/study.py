@@ -28,7 +28,7 @@ SIZES = {'argument': {'sizes': 'argument'},
          'compile': {'sizes': 'compile'}}
 LEAST_NOISE = 0.01  # clocks and throttling: a smaller difference is none
 LEAST_PAIRS = 5  # of runs of the same choice, to estimate the difference that chance makes
-DEVICES = {'cpu': 'cpu', 'cuda': 'gpu'}  # Kokkos has no launch parameters to tune
+DEVICES = {'cpu': 'cpu', 'cuda': 'gpu'}  # Kokkos has one, for GPUs alone
 FILE = re.compile(r'(cpu|gpu)-([\w-]+)-n(\d+)-e(\d+)-([\w-]+?)-(\d+)\.(json|refused)')
 
 

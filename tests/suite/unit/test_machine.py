@@ -60,6 +60,48 @@ class Machine(unittest.TestCase):
         self.assertEqual(machine.ticks(stat, {0, 1}), (127, 95, 13))
 
 
+AMD = '''{"card1": {"Card Series": "Instinct MI210"}, "card0": {"Unique ID": "0x9", "Card Series": "Instinct MI250X",
+"VRAM Total Memory (B)": "68702699520", "Max Graphics Package Power (W)": "560.0"}, "system": {"Driver version": "6.3.6"}}'''
+INTEL = '{"device_list": [{"device_id": 0, "device_name": "Intel(R) Data Center GPU Max 1550", "uuid": "00-01"}]}'
+
+
+class Gpus(unittest.TestCase):
+    def gpus(self, tools):
+        with mock.patch.object(machine, 'said', lambda *command: tools.get(command[0], '')):
+            return machine.gpus()
+
+    def test_makes(self):
+        """Each tool is asked; what one does not say is ''; what it says wrong is nothing."""
+        nvidia = 'H200, GPU-a, 570, 143771 MiB, 700.00 W, 1980 MHz, Disabled, 9.0\n'
+        found = self.gpus({'nvidia-smi': nvidia, 'rocm-smi': AMD, 'xpu-smi': INTEL})
+        self.assertEqual([gpu['name'] for gpu in found], ['H200', 'AMD Instinct MI250X', 'AMD Instinct MI210',
+                                                          'Intel(R) Data Center GPU Max 1550'])
+        self.assertEqual((found[1]['memory.total'], found[1]['power.limit'], found[1]['driver_version']),
+                         ('65520 MiB', '560.0 W', '6.3.6'))
+        self.assertEqual({gpu['compute_cap'] for gpu in found[1:]}, {''})
+        for said in ('no card', '[]', '{"card0": {}}'):
+            self.assertEqual(len(self.gpus({'rocm-smi': said, 'xpu-smi': said})), said.count('card0'))
+
+    def test_doctor(self):
+        """A GPU of another make needs a Kokkos that reaches it."""
+        for backend, state in (('4.6.1 HIP', 'OK'), ('3.4.1 Serial', 'FIX'), ('not in this build', 'FIX')):
+            found = doctor.Findings()
+            said = {'CUDA': 'not in this build', 'Kokkos': backend}
+            with mock.patch.object(machine, 'said', lambda *command: AMD if command[0] == 'rocm-smi' else ''), \
+                    mock.patch.object(programs, 'version', lambda _, said=said: said):
+                self.assertEqual(doctor.check_gpu(found, {'nekbone': 'nekbone'}), [])
+            self.assertEqual([row.state for row in found.rows], [state, state])
+
+    def test_has_gpu(self):
+        """The suite sees a GPU that Kokkos alone reaches."""
+        rung = programs.Rung('kokkos', 'kokkos', '', '', '', {})
+        for backend, absent, there in (('4.6.1 Experimental::SYCL', '', True), ('4.6.1 OpenMP', '', False),
+                                       ('4.6.1 HIP', 'no GPU', False)):
+            with mock.patch.object(programs, 'version', lambda _, backend=backend: {'Kokkos': backend}), \
+                    mock.patch.object(programs, 'rungs', lambda _, why=absent: [rung._replace(absent=why)]):
+                self.assertEqual(programs.has_gpu('nekbone'), there)
+
+
 class Disturbed(unittest.TestCase):
     def texts(self, said='', busy=0.0, stolen=0.0, device=None, **variables):
         """Returns what disturbs on 4 CPUs with two GPUs, of which nvidia-smi says `said` on processes."""
