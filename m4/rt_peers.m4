@@ -1,4 +1,4 @@
-# Libraries that can be timed next to fun3d-mcpi. They are not part of it, so they are off by default;
+# Libraries that can be timed next to an app. They are not part of it, so they are off by default;
 # one that was asked for and cannot be used is an error.
 
 # RT_PETSC: --with-petsc[=DIR or MODULE of pkg-config]; sets rt_have_petsc, PETSC_CPPFLAGS (only for one
@@ -63,6 +63,39 @@ AC_DEFUN([RT_PETSC], [
   AC_SUBST([PETSC_CPPFLAGS])
   AC_SUBST([PETSC_LIBS])
   AM_CONDITIONAL([HAVE_PETSC], [test $rt_have_petsc = 1])
+])
+
+# RT_HYPRE: --with-hypre[=DIR]; sets rt_have_hypre, HYPRE_CPPFLAGS (only for one file, because HYPRE.h
+# includes mpi.h), HYPRE_LIBS. Call after RT_MPI.
+AC_DEFUN([RT_HYPRE], [
+  AC_ARG_WITH([hypre], [AS_HELP_STRING([--with-hypre@<:@=DIR@:>@],
+    [time hypre's BoomerAMG next to nekbone (installed in DIR, or Debian's) @<:@no@:>@])],
+    [], [with_hypre=no])
+  HYPRE_CPPFLAGS= HYPRE_LIBS= rt_have_hypre=0 rt_why_hypre="off unless --with-hypre is given"
+  AS_IF([test "x$with_hypre" != xno], [
+    AC_MSG_CHECKING([for hypre])
+    HYPRE_CPPFLAGS="-isystem /usr/include/hypre" HYPRE_LIBS=-lHYPRE
+    AS_CASE([$with_hypre], [/*], [HYPRE_CPPFLAGS="-isystem $with_hypre/include"
+      HYPRE_LIBS="-L$with_hypre/lib -Wl,-rpath,$with_hypre/lib -lHYPRE"])
+    rt_save_CC=$CC rt_save_CPPFLAGS=$CPPFLAGS rt_save_LIBS=$LIBS
+    CC=$RT_MPI_CC CPPFLAGS="$CPPFLAGS $HYPRE_CPPFLAGS $MPI_CFLAGS" LIBS="$HYPRE_LIBS $MPI_LIBS $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([
+@%:@include <HYPRE.h>
+@%:@include <HYPRE_parcsr_ls.h>
+      ], [return HYPRE_Init() || !&HYPRE_BoomerAMGSolve;])], [rt_have_hypre=1])
+    CC=$rt_save_CC CPPFLAGS=$rt_save_CPPFLAGS LIBS=$rt_save_LIBS
+    AS_IF([test $rt_have_hypre = 1], [
+      AC_MSG_RESULT([yes])
+      HYPRE_CPPFLAGS="$HYPRE_CPPFLAGS $MPI_CFLAGS"
+    ], [
+      AC_MSG_RESULT([no])
+      RT_NOT_FOUND([hypre], [a program with HYPRE_parcsr_ls.h, $HYPRE_CPPFLAGS and $HYPRE_LIBS does not compile and link (apt install libhypre-dev, or --with-hypre=DIR); see config.log])
+      HYPRE_CPPFLAGS= HYPRE_LIBS=
+    ])
+  ])
+  AC_SUBST([HYPRE_CPPFLAGS])
+  AC_SUBST([HYPRE_LIBS])
+  AM_CONDITIONAL([HAVE_HYPRE], [test $rt_have_hypre = 1])
 ])
 
 # RT_CUSPARSE: --with-cusparse; sets rt_have_cusparse, CUSPARSE_LIBS. cuSPARSE comes with the CUDA toolkit

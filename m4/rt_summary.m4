@@ -22,6 +22,7 @@ AC_DEFUN([RT_SUMMARY], [
   AS_IF([test "x$with_caliper" != xno], [RT_SUMMARY_LINE([caliper], [Caliper], [$CALIPER_LIBS])])
   AS_IF([test "x$with_petsc" != xno], [RT_SUMMARY_LINE([petsc], [PETSc ], [$rt_petsc_version])])
   AS_IF([test "x$with_cusparse" != xno], [RT_SUMMARY_LINE([cusparse], [cuSPARSE], [yes])])
+  AS_IF([test "x$with_hypre" != xno], [RT_SUMMARY_LINE([hypre], [hypre ], [yes])])
   echo
   echo "Next: make -j2, make check, apps/nekbone/nekbone --ladder (docs/building.md, docs/running.md)"
 ])

@@ -109,6 +109,7 @@ rt_scripts = \
 	tests/alya-rhs/cli.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/peers.sh \
+	tests/nekbone/peers.sh \
 	tests/gfnn-wave/train.sh \
 	tests/structure.sh \
 	tests/suite/aarch64.sh \

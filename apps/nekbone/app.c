@@ -2,6 +2,7 @@
  * app.c - nekbone as the driver sees it: options, sizes, and a table of functions.
  */
 #include "config.h"
+#include "peers/peers.h"
 #include "precond.h"
 #include <math.h>
 #include <stddef.h>
@@ -356,6 +357,7 @@ static const rt_extras_t extras = {
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
     .trace = nek_trace,
+    .compare = nek_peers_compare,
 };
 
 static const char *const examples[] = {

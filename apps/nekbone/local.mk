@@ -4,7 +4,7 @@
 bin_PROGRAMS += apps/nekbone/nekbone
 apps_nekbone_nekbone_SOURCES = common/driver/program.c
 apps_nekbone_nekbone_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
-nekbone_libs = apps/nekbone/libnekbone.a $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
+nekbone_libs = apps/nekbone/libnekbone.a $(HYPRE_LIBS) $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
 apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
@@ -13,7 +13,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
 	apps/nekbone/precond.h apps/nekbone/grid.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
-	apps/nekbone/trace.c apps/nekbone/work.c \
+	apps/nekbone/trace.c apps/nekbone/work.c apps/nekbone/peers/peers.h \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/points.h apps/nekbone/cpu/fused.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \
@@ -30,6 +30,13 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
 apps/nekbone/cpu/small_library.o: AM_CPPFLAGS += $(LIBXSMM_CPPFLAGS) $(BLAS_CPPFLAGS)
+
+if HAVE_HYPRE
+apps_nekbone_libnekbone_a_SOURCES += apps/nekbone/peers/hypre.c
+# HYPRE.h includes mpi.h: for this file alone
+apps/nekbone/peers/hypre.o: CC = $(RT_MPI_CC)
+apps/nekbone/peers/hypre.o: AM_CPPFLAGS += $(HYPRE_CPPFLAGS)
+endif
 
 if HAVE_CUDA
 apps_nekbone_libnekbone_a_SOURCES += \

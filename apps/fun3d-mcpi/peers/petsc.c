@@ -6,7 +6,7 @@
  * sweep starts from the current dQ, as ours do; if PETSc were told that dQ is zero, it would leave
  * half of O out of the first sweep. PETSc inverts D once, before anything is timed.
  *
- * Only this file and machine/comm.c see mpi.h, because petsc.h includes it. If no launcher started
+ * Only this file of fun3d-mcpi sees mpi.h, because petsc.h includes it. If no launcher started
  * this process, MPI is not running, and PETSc starts it, as one rank, and ends it; else PETSc uses
  * the running MPI and leaves it running. MPI cannot be started twice in a process, nor can PETSc.
  */

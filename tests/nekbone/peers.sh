@@ -1,0 +1,31 @@
+# peers.sh - hypre's BoomerAMG as the preconditioner of the same solve: it converges, in as many
+# iterations as a V-cycle on the matrix of the cells should take.
+. "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
+grep -q '^#define RT_HAVE_HYPRE 1' "$top/config.h" || skip "no peer is in this build (configure --with-hypre)"
+solve="$nekbone --device cpu --elements 3x3x3 --degree 5 --lambda 0 --ladder --only solve --seconds 0.02 --windows 2"
+
+# row NAME: the peer's row in NAME.out says that it converged, in at most 30 iterations.
+row()
+{
+    grep '^hypre BoomerAMG' "$1.out" >row || fail "$1: no row of hypre"
+    grep -q ' converged$' row || fail "$1: $(cat row)"
+    iterations=$(awk '{ print $5 }' row)
+    [ "$iterations" -ge 8 ] && [ "$iterations" -le 30 ] || fail "$1: $iterations iterations: $(cat row)"
+}
+
+for mesh in "--deform 0" "--stretch 8" "--ripple 0.3" "--deform 0.3 --lambda 0.1"; do
+    valid mesh $solve $mesh && row mesh
+done
+valid none $solve --precond none
+grep -q '^peers: not run, they are compared with --precond' none.out || fail "none: $(grep '^peers' none.out)"
+valid iteration "$nekbone" --device cpu --elements 2x2x2 --degree 3 --ladder --only cpu --seconds 0.01 --windows 1
+! grep -q '^hypre' iteration.out || fail "a peer beside the ladder iteration"
+if why=$(have_mpi); then
+    valid mpi1 $mpirun -n 1 $solve && row mpi1
+    valid mpi2 $mpirun -n 2 $solve
+    grep -q '^peers: not run, they are for one rank' mpi2.out || fail "mpi2: $(grep '^peers' mpi2.out)"
+else
+    echo "not under a launcher: $why"
+fi
+
+exit $failed
