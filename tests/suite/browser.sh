@@ -21,7 +21,7 @@ from helper import whole_lesson
 from rooftop_suite import drawings, lesson_page, slides
 made = whole_lesson('gfnn-wave')
 pages = {name: lesson_page.html(part) for name, part in lesson_page.files(made).items()}
-primer = ''.join(f'<figure>{text}</figure>' for text in drawings.primer().values())
+primer = ''.join(f'<figure>{text}</figure>' for text in drawings.ideas().values())
 pages.update(slides=slides.slides(made), primer='<!DOCTYPE html><meta name="viewport" content="width=device-width">'
              f'<title>primer</title><body style="background: #fff"><style>figure, body {{margin: 0}} figure svg {{max-width: 100%}}</style>{primer}')
 for name, text in pages.items():

@@ -1,24 +1,26 @@
-"""Drawings of who touches what, and where it is: of the rungs in the lessons, and of the ideas in the primer.
+"""Drawings of who touches what, and where it is: of the rungs in the lessons, and of ideas.
 
     problem(spec)            what is wrong with a rung's **Drawing.**, or ''; words(spec): the same in words
     parsed(spec)             its parts; cells(spec): the grid of its drawing; shared_by(spec): the line below it
-    primer()                 {file name: a whole SVG file} for docs/lessons/drawings
+    ideas()                  {file name: a whole SVG file} for docs/lessons/drawings: the primer's, and gfnn-wave's
 
 A rung's drawing is one line: the data, who has which part of it, and what is kept where, outermost last:
 
     **Drawing.** element 8x8, a thread per column; registers: u, w; shared: a layer; memory: u, 6 factors in, w out
 
-`python3 -m rooftop_suite.drawings FOLDER` writes the files of the primer.
+`python3 -m rooftop_suite.drawings FOLDER` writes these files.
 """
 import itertools
 import math
+import operator
 import os
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
-from .svg import CELL, NARROW, Drawing, file
+from .svg import CELL, NARROW, Axes, Drawing, Scale, file
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 IN = {'registers': 'in registers', 'shared': 'in shared memory', 'cache': 'in the cache', 'network': 'over the network',
@@ -94,7 +96,7 @@ def cells(text: str) -> str:
     return drawing.svg(f'{spec.what}: {who_of(spec)}')
 
 
-# ---- The primer: as narrow as a telephone, shown larger where there is room ----
+# ---- Files of their own: as narrow as a telephone, shown larger where there is room ----
 
 LETTERS = 47  # of a line
 
@@ -215,20 +217,54 @@ def moves(d: Drawing) -> float:
     return y - 12
 
 
-PRIMER: dict[str, tuple[str, Callable[[Drawing], float]]] = {
+def expanded(terms: int, own: float, base: float, at: Sequence[float]) -> list[float]:
+    """Returns exp(-own s) at the places s as exp(-base s) (a_0 + a_1 s + ..), with so many a by least squares."""
+    basis = [[math.exp(-base * s) * s ** i for s in at] for i in range(terms)]
+    exact = [math.exp(-own * s) for s in at]
+    rows = [[sum(map(operator.mul, one, other)) for other in [*basis, exact]] for one in basis]
+    for i, row in enumerate(rows):  # Gauss and Jordan
+        rows[i] = row = [x / row[i] for x in row]
+        for k in range(terms):
+            if k != i:
+                rows[k] = [x - rows[k][i] * y for x, y in zip(rows[k], row)]
+    return [sum(row[terms] * one[j] for row, one in zip(rows, basis)) for j in range(len(at))]
+
+
+def green(d: Drawing) -> float:
+    """g(s) = exp(-2 s / (c dt)) of u'' - (2 / (c dt))^2 u = delta, at dt = 20 us, by that of c = 50 m/s."""
+    own, base = 2 / (80 * 20e-3), 2 / (50 * 20e-3)  # per mm
+    at = [0.1 * k for k in range(51)]
+    exact = [math.exp(-own * s) for s in at]
+    y = say(d, 8, "Green's function of the 1-D wave equation, one step of 20 us, in a medium of 80 m/s; and as that of "
+            '50 m/s times a polynomial')
+    axes = Axes(d, Scale(0, 5, 20, NARROW - 6), Scale(0, 1.25, y + 150, y + 4))
+    axes.horizontal('distance, mm', range(6), str)
+    d.line([(20, y + 4), (20, y + 150)], 'soft')
+    axes.curve(list(zip(at, exact)), 'ink', 4)
+    y += 196
+    for terms, colour, dash in ((1, 'bad', ''), (2, 'cuda', '5 2'), (4, 'kokkos', '2 2')):
+        values = expanded(terms, own, base, at)
+        axes.curve(list(zip(at, values)), colour, 1.6, dash)
+        off = math.dist(values, exact) / math.hypot(*exact)
+        y = say(d, y, f'{terms} coefficient{"s" if terms > 1 else ""}: {100 * off:.1f} % off', colour)
+    return y - 6
+
+
+FILES: dict[str, tuple[str, Callable[[Drawing], float]]] = {
     'roofline': ('The roofline: no point can be above the line', roofline),
     'cache-line': ('A cache line and a vector register', cache_line),
     'gpu': ('Warps, blocks and a multiprocessor', gpu),
     'coalescing': ('What a load of a warp touches', coalescing),
     'banks': ('Banks of shared memory', banks),
     'atomics': ('Adding to what is shared', atomics),
-    'moves': ('What each method must move', moves)}
+    'moves': ('What each method must move', moves),
+    'green': ('A few coefficients turn one Green\'s function into another', green)}
 
 
-def primer() -> dict[str, str]:
-    """Returns the files of the primer's drawings."""
+def ideas() -> dict[str, str]:
+    """Returns the drawings of ideas."""
     files = {}
-    for name, (title, draw) in PRIMER.items():
+    for name, (title, draw) in FILES.items():
         drawing = Drawing(NARROW, 0)
         drawing.height = draw(drawing)
         files[f'{name}.svg'] = file((title, drawing.svg(title)))
@@ -236,6 +272,6 @@ def primer() -> dict[str, str]:
 
 
 if __name__ == '__main__':
-    for path, text in primer().items():
+    for path, text in ideas().items():
         with open(os.path.join(sys.argv[1], path), 'w', encoding='utf-8') as out:
             out.write(text)
