@@ -225,6 +225,12 @@ fuzz: $(check_DATA)
 	@$(AM_TESTS_ENVIRONMENT) $${PYTHON:-python3} $(srcdir)/tests/fuzz/options.py --long $(check_DATA)
 .PHONY: fuzz
 
+# Device code for an AMD GPU is compiled, never run.
+check-hip:
+	@$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) $(srcdir)/tests/suite/hip.sh
+.PHONY: check-hip
+EXTRA_DIST += tests/suite/hip.sh
+
 # One line an app: how many wrong programs were found out.
 check-mutants: $(rt_mutants)
 	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
