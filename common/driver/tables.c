@@ -113,6 +113,13 @@ static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t
         rt_table_cell(t, "-");
 }
 
+/* Returns what the table says of a rung that has one thread, however many the CPU rungs have. */
+static const char *serial(const rt_rung_t *rung)
+{
+    const bool kokkos = rung->kind == RT_KOKKOS && strcmp(rt_kokkos_backend(), "Serial") == 0;
+    return kokkos ? ", 1 thread (Serial)" : "";
+}
+
 /* Prints the table of the ladder that has rungs begin .. end - 1. */
 static void print_table(const rt_job_t *job, int begin, int end)
 {
@@ -132,7 +139,7 @@ static void print_table(const rt_job_t *job, int begin, int end)
         if (!out->rung)
             continue;
         rt_table_cell(t, "%s", out->rung->name);
-        rt_table_cell(t, "%s", rt_kind_name(out->rung->kind));
+        rt_table_cell(t, "%s%s", rt_kind_name(out->rung->kind), serial(out->rung));
         const bool timed = out->verdict.valid && out->seconds_per_unit > 0;
         rt_table_cell(t, timed ? "%.2f" : "-", out->seconds_per_unit * 1e6);
         rt_table_cell(t, timed && out->windows > 1 ? "%.1f %%" : "-", 100 * out->unrest.spread);

@@ -26,6 +26,7 @@ class Rung:
         self.windows = row.window_seconds or []
         on_gpu = machine.is_gpu_backend(of.program.kokkos_backend)
         of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
+        self.serial = ', 1 thread (Serial)' if (self.kind, of.program.kokkos_backend) == ('kokkos', 'Serial') else ''
         self.processor = row.processor or of_kind  # older results do not say it
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None
                                   for work in (row.bytes_per_unit, row.flop_per_unit))

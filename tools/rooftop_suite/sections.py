@@ -158,7 +158,7 @@ class Section:
         alike = rungs[0].precision if len({r.precision for r in rungs}) == 1 else ''
         return listed([
             ('rung', [fill('rung', name=r.name, idea=r.idea) for r in rungs]),
-            ('device', [plots.KINDS[r.kind] for r in rungs]),
+            ('device', [plots.KINDS[r.kind] + r.serial for r in rungs]),
             ('precision', [DASH if alike else r.precision for r in rungs]),
             ('verdict', [join([verdict(r.verdict), small(r.row.disturbed)]) for r in rungs]),
             (f'{unit} per {rungs[0].unit}', column([r.seconds for r in rungs], scale)),
