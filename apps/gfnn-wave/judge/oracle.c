@@ -98,34 +98,40 @@ static void invert_block(double b[BLOCK])
     b[5] = c2 / det;
 }
 
-static void add_corner(const element_t *A, int a, double b[BLOCK])
+/* Finds the block of corner a. */
+static void corner(const element_t *A, int a, double b[BLOCK])
 {
     static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
     for (int t = 0; t < BLOCK; t++)
-        b[t] += A->a[3 * a + row[t]][3 * a + column[t]];
+        b[t] = A->a[3 * a + row[t]][3 * a + column[t]];
 }
 
 static void make_blocks(oracle_t *o)
 {
     const gfnn_grid_t *g = o->g, *wide = &o->p->box.wide;
     const gfnn_materials_t *materials = &o->p->model->materials;
-    element_t *A = RT_NEW(element_t, GFNN_MAX_IDS, RT_HOST);
-    for (int id = 0; id < GFNN_MAX_IDS; id++)
-        gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A[id].a);
+    double(*part)[8][BLOCK] = rt_alloc(GFNN_MAX_IDS, sizeof *part, RT_HOST);
+    for (int id = 0; id < GFNN_MAX_IDS; id++) {
+        element_t A;
+        gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A.a);
+        for (int a = 0; a < 8; a++)
+            corner(&A, a, part[id][a]);
+    }
 #pragma omp parallel for schedule(static)
     for (int64_t k = 0; k < g->n[2]; k++)
         for (int64_t j = 0; j < g->n[1]; j++)
             for (int64_t i = 0; i < g->n[0]; i++) {
                 double b[BLOCK] = {0};
-                for (int a = 0; a < 8; a++) /* the element whose corner a the node is */
-                    add_corner(&A[o->p->model->id[gfnn_at(wide, i - (a & 1), j - (a >> 1 & 1),
-                                                          k - (a >> 2))]],
-                               a, b);
+                for (int a = 0; a < 8; a++) { /* the element whose corner a the node is */
+                    const int64_t at = gfnn_at(wide, i - (a & 1), j - (a >> 1 & 1), k - (a >> 2));
+                    for (int t = 0; t < BLOCK; t++)
+                        b[t] += part[o->p->model->id[at]][a][t];
+                }
                 invert_block(b);
                 for (int t = 0; t < BLOCK; t++)
                     o->inverse[t * g->plane + gfnn_at(g, i, j, k)] = b[t];
             }
-    RT_FREE(A, RT_HOST);
+    RT_FREE(part, RT_HOST);
 }
 
 /* z = D^-1 r */
