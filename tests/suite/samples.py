@@ -11,7 +11,7 @@ import sys
 
 source = sys.argv[1]
 sys.path.insert(0, os.path.join(source, 'tools'))
-from rooftop_suite import results  # noqa: E402
+from rooftop_suite import disk  # noqa: E402
 
 NAMES = ['<script>alert(1)</script>', '"><img src=http://evil/x onerror=alert(1)>', '$\\frac{1}{0}$ & url(http://evil)',
          'a' * 300, 'bell\a null\0 \ud800 \u202e', "' onmouseover='alert(1)", 'id="x" href="#y"']
@@ -33,20 +33,20 @@ def whole():
     run = sample('run')
     for step in run['steps']:
         path = os.path.join('whole', step['json'])
-        results.save(path, sample(step['name']), run['nonce'])
-        step['sha256'] = results.sha256_of(path)
-    results.save('whole/run.json', run, run['nonce'])
-    results.save('whole/peak-nekbone.json', sample('nekbone'), run['nonce'])
-    results.save('whole/scale-nekbone.json', sample('scale-nekbone'))
+        disk.save(path, sample(step['name']), run['nonce'])
+        step['sha256'] = disk.sha256_of(path)
+    disk.save('whole/run.json', run, run['nonce'])
+    disk.save('whole/peak-nekbone.json', sample('nekbone'), run['nonce'])
+    disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
 
 
 def sealed(name, value):
-    """Writes JSON with its seal; its text may have half characters, which results.save cannot write."""
-    data = json.dumps({**value, 'seal': results.ZEROS}, indent=1).encode()
-    seal = results.seal_of(data, json.loads(data)['nonce'])
-    write(name, seal.encode().join(data.rsplit(results.ZEROS.encode(), 1)))
+    """Writes JSON with its seal; its text may have half characters, which disk.save cannot write."""
+    data = json.dumps({**value, 'seal': disk.ZEROS}, indent=1).encode()
+    seal = disk.seal_of(data, json.loads(data)['nonce'])
+    write(name, seal.encode().join(data.rsplit(disk.ZEROS.encode(), 1)))
 
 
 def hostile():

@@ -13,7 +13,8 @@ import shutil
 import subprocess
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, figures, lesson_page, lessons, notebook, programs, results
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, figures, lesson_page, lessons, notebook, programs,
+               results)
 from . import slides, source_tree
 from .cli import minutes, seconds
 from .lesson_page import Page, kernel_name
@@ -51,8 +52,8 @@ def arguments(args: argparse.Namespace) -> list[str]:
 def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     """Returns the ladder's result."""
     json = os.path.join(folder, 'ladder.json')
-    part = results.part_of(json)
-    results.remove(part)
+    part = disk.part_of(json)
+    disk.remove(part)
 
     line = Line()
     line.tick('ladder: every rung that can run here is verified and timed', 0)
@@ -64,9 +65,9 @@ def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
         program_result = results.load(part, results.Program)
-        results.settle(part, json)
+        disk.settle(part, json)
     finally:
-        results.remove(part)
+        disk.remove(part)
     return figures.Result(program_result)
 
 
@@ -179,7 +180,7 @@ def main(args: argparse.Namespace) -> int:
     program = programs.find(args.app, args.bindir)
     tree = lessons.tree_of(args.source) if args.source or source_tree() else None
     folder = args.into or f'climb-{args.app}'
-    results.make_folder(folder)
+    disk.make_folder(folder)
     words = arguments(args)
     result = given_ladder(args.app, args.result) if args.result else run_ladder(program, words, folder)
     pages = pages_of(args.app, result, program)
@@ -197,12 +198,12 @@ def main(args: argparse.Namespace) -> int:
                                f'No counters of Nsight Compute: {counters.why}.' if timed and counters.why else '')
     written = lesson_page.files(whole)
     for name, part in written.items():
-        results.save_bytes(os.path.join(folder, f'{name}.html'), lesson_page.html(part).encode('utf-8', 'replace'))
-        results.save_bytes(os.path.join(folder, f'{name}.md'), lesson_page.markdown(part).encode())
+        disk.save_bytes(os.path.join(folder, f'{name}.html'), lesson_page.html(part).encode('utf-8', 'replace'))
+        disk.save_bytes(os.path.join(folder, f'{name}.md'), lesson_page.markdown(part).encode())
     if args.notebook:
-        results.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
+        disk.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
     if args.slides:
-        results.save_bytes(os.path.join(folder, 'slides.html'), slides.slides(whole).encode('utf-8', 'replace'))
+        disk.save_bytes(os.path.join(folder, 'slides.html'), slides.slides(whole).encode('utf-8', 'replace'))
     print(f'{", ".join(os.path.join(folder, f"{name}.html") for name in written)}: {len(pages)} rungs, '
           f'{len(whole.here)} run here; the same in Markdown')
     for one in pages:

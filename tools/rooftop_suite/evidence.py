@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import NamedTuple, Optional, TypeVar
 
-from . import ENVIRONMENT, Fault, judge, results
+from . import ENVIRONMENT, Fault, disk, judge, results
 from .figures import Result
 from .results import APPS, Program, Run, Scale, Step
 
@@ -61,7 +61,7 @@ class Evidence:
             self.say(True, str(fault).replace(f'{path}: ', f'{name}: '))
             return None
         step = next((step for step in self.steps if step.json == name), None) if kind is Program else None
-        if step and step.state == 'done' and step.sha256 != results.sha256_of(path):
+        if step and step.state == 'done' and step.sha256 != disk.sha256_of(path):
             self.say(True, f'{name}: not the file that the run wrote')
         faults = judge.judge_program(record) if isinstance(record, Program) else []
         if faults:

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, lessons, machine, programs, results, tasks
+from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, disk, lessons, machine, programs, results, tasks
 from .page import Html, details, document, fill, inline, join
 from .prose import prose
 
@@ -159,8 +159,8 @@ def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder:
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
     for file, text in files.items():
-        results.make_folder(os.path.dirname(os.path.join(folder, file)))
-        results.save_bytes(os.path.join(folder, file), text.encode())
+        disk.make_folder(os.path.dirname(os.path.join(folder, file)))
+        disk.save_bytes(os.path.join(folder, file), text.encode())
     os.chmod(os.path.join(folder, 'check.sh'), 0o755)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
 from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, confine, duel, figures, lesson_page, lessons
-from . import machine, one_line, programs, results, tasks
+from . import disk, machine, one_line, programs, results, tasks
 from .attempt import NotBuilt, Prepare
 from .cli import count, seconds
 from .progress import Line
@@ -87,7 +87,7 @@ class Bench(NamedTuple):
     def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[figures.Result, 'NotRight']:
         """Runs a rung. Returns what the program found, if it is right."""
         file = os.path.join(scratch, 'result.json')
-        results.remove(file)
+        disk.remove(file)
         command = programs.launched([program, '--rung', rung, '--quiet', '--json', file, *words], (), self.task.ranks)
         ended = programs.run(command, limit=self.args.time_limit or None, prepare=self.prepare)
         return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
@@ -150,7 +150,7 @@ def like(one: str, other: str) -> bool:
 def text_in(path: str, follow: bool) -> str:
     """Returns the text of a submission; Fault if it is none."""
     try:
-        data = results.read_bytes(path, follow)
+        data = disk.read_bytes(path, follow)
     except OSError as error:
         raise Fault(USAGE, f'{one_line(path)}: {error.strerror}') from None
     if len(data) > MOST_BYTES:
@@ -265,9 +265,9 @@ def save(bench: Bench, found: list[Found]) -> None:
         value = {'app': bench.task.app, 'exercise': bench.task.name, 'rung': bench.task.rung.name,
                  'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()), 'cpu': machine.cpu(),
                  'options': bench.options + bench.only, 'submissions': [dataclasses.asdict(one) for one in found]}
-        results.save_bytes(args.json, (json.dumps(value, indent=1) + '\n').encode())
+        disk.save_bytes(args.json, (json.dumps(value, indent=1) + '\n').encode())
     if args.csv:
-        results.save_bytes(args.csv, table(found).encode('utf-8', 'replace'))
+        disk.save_bytes(args.csv, table(found).encode('utf-8', 'replace'))
 
 
 # ---- All of it ----

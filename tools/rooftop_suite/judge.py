@@ -7,7 +7,7 @@ import re
 import statistics
 from collections.abc import Iterator
 
-from . import results
+from . import disk
 from .results import Ceilings, Program, Rung, Scale
 from .plan import OFFICIAL
 
@@ -162,8 +162,8 @@ def judge_program(result: Program, official: bool = False) -> list[str]:
     verdict = worst([rung.verdict for rung in result.rungs])
     if result.rungs and result.verdict != verdict:
         wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')
-    if result.nonce and result.seed != results.seed_of(result.nonce):
-        wrong.append(f"nonce '{result.nonce}' gives the seed {results.seed_of(result.nonce)}, not {result.seed}")
+    if result.nonce and result.seed != disk.seed_of(result.nonce):
+        wrong.append(f"nonce '{result.nonce}' gives the seed {disk.seed_of(result.nonce)}, not {result.seed}")
     if result.options['seed'] != result.seed:
         wrong.append(f"options.seed is {result.options['seed']}, seed is {result.seed}")
     return wrong

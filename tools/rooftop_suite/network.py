@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from . import USAGE, Fault, results, shipped
-from .results import Count, Mismatch, NotNegative, Positive, Record, Text
+from . import USAGE, Fault, disk, shipped
+from .records import Count, Mismatch, NotNegative, Positive, Record, Text
 
 Message = Sequence[int]  # from, to, bytes
 
@@ -60,7 +60,7 @@ def load(name: str) -> Platform:
     """Returns the platform of a file, or one that is shipped: 'gpu-fat-tree'."""
     path = name if os.path.sep in name or name.endswith('.json') else shipped('inputs', 'platforms', f'{name}.json')
     try:
-        platform = Platform.from_json(results.parse(path)[1])
+        platform = Platform.from_json(disk.parse(path)[1])
     except Mismatch as mismatch:
         raise Fault(USAGE, f'{path}: not a platform: {mismatch}') from None
     if platform.node_ranks % platform.rail_ranks:

@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, results
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, results
 from .results import Folder, Run
 
 FORM = {'system': 'name and maker of the machine', 'tester': 'who measured, and how to reach them',
@@ -114,11 +114,11 @@ def main(args: argparse.Namespace) -> int:
     if run.state != 'complete':
         raise Fault(INVALID, f'{args.folder}: the run is not complete: rooftop run --into {args.folder} continues it')
     form, names = filled(args, run), listed(args.folder)
-    results.save(folder.file('submission.json'), {
+    disk.save(folder.file('submission.json'), {
         'schema': results.SCHEMA, 'kind': 'submission', 'form': form,
-        'files': {name: results.sha256_of(folder.file(name)) for name in names}}, run.nonce)
+        'files': {name: disk.sha256_of(folder.file(name)) for name in names}}, run.nonce)
     output = args.output or f'{args.folder.rstrip("/")}.tar.xz'
-    results.save_bytes(output, archive(folder, [*names, 'submission.json']))
+    disk.save_bytes(output, archive(folder, [*names, 'submission.json']))
     for name, value in form.items():
         print(f'{name:14}{value}')
     print(f'pack: {output}, {len(names) + 1} files')
@@ -166,7 +166,7 @@ def extract(path: str, into: str) -> str:
                 raise Fault(INVALID, f'{path}: more than {MOST_FILES} files, or {MOST_BYTES >> 20} MiB')
             base = top
             at = os.path.join(into, base, name)
-            results.make_folder(os.path.dirname(at))
+            disk.make_folder(os.path.dirname(at))
             data = tar.extractfile(member)
             with open(at, 'xb') as file:
                 shutil.copyfileobj(data if data else io.BytesIO(), file)
@@ -177,14 +177,14 @@ def extract(path: str, into: str) -> str:
 
 def check_form(path: str, folder: str) -> None:
     """Prints who submits what; Fault unless the files are those that the form lists."""
-    data, value = results.parse(os.path.join(folder, 'submission.json'))
+    data, value = disk.parse(os.path.join(folder, 'submission.json'))
     run = results.load(os.path.join(folder, 'run.json'), Run)
     files, form = value.get('files'), value.get('form')
-    if not isinstance(files, dict) or not isinstance(form, dict) or not results.seal_holds(data, run.nonce):
+    if not isinstance(files, dict) or not isinstance(form, dict) or not disk.seal_holds(data, run.nonce):
         raise Fault(INVALID, f'{path}: submission.json: not a form, or changed since it was written')
     names = {name for name in os.listdir(folder) if name != 'submission.json'}
     wrong = sorted(name for name in names | set(files)
-                   if name not in names or results.sha256_of(os.path.join(folder, name)) != files.get(name))
+                   if name not in names or disk.sha256_of(os.path.join(folder, name)) != files.get(name))
     if wrong:
         raise Fault(INVALID, f'{path}: {wrong[0]}: not the file that the form lists')
     print(f'{path}: ' + '; '.join(f'{name}: {form[name]}' for name in FORM if isinstance(form.get(name), str)))

@@ -10,7 +10,7 @@ import json
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, compare, figures, page, results, table
+from . import INVALID, USAGE, VALID, Fault, compare, disk, figures, page, results, table
 from .results import Program
 
 Ladder = tuple[str, str]  # app, and ladder
@@ -176,6 +176,6 @@ def main(args: argparse.Namespace) -> int:
         print(json.dumps([{**one._asdict(), 'rows': row} for one, row in zip(tables, rows)], indent=1))
         return VALID
     if args.html:
-        results.save_bytes(args.html, html(tables).encode('utf-8', 'backslashreplace'))
+        disk.save_bytes(args.html, html(tables).encode('utf-8', 'backslashreplace'))
     print('\n'.join([line for one in tables for line in [*lines_of(one), '']] + [NOTE]))
     return VALID

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, machine, results
+from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, disk, machine, results
 from .results import APPS, Program
 from .session import GRACE as GRACE, Ended as Ended, Tick as Tick, run as run
 
@@ -271,14 +271,14 @@ def measure(program: str, arguments: Sequence[str], json: str, output: Optional[
             tick: Optional[Tick] = None, grace: float = GRACE) -> Measured:
     """Runs a program with --json. The file `json` is there afterwards only if the run counts: status 0, whole, of the
     schema, sealed and VALID."""
-    part = results.part_of(json)
-    results.remove(json)
-    results.remove(part)
+    part = disk.part_of(json)
+    disk.remove(json)
+    disk.remove(part)
     command = launched([program, *arguments, '--json', part], launcher, ranks)
     try:
         got = obtain(command, part, nonce, output, limit, tick, grace)
         if got.result:
-            results.settle(part, json)
+            disk.settle(part, json)
         return got._replace(why=got.why.replace(part, json))
     finally:
-        results.remove(part)
+        disk.remove(part)

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, machine, programs, recorded, results
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, machine, programs, recorded, results
 from .cli import complain, seconds
 from .progress import Line
 
@@ -53,19 +53,19 @@ RUNS = (
 
 def measured(run: Run, program: str, file: str, limit: Optional[float]) -> str:
     """Runs a ladder and writes its result. Returns '' or why there is none."""
-    part = results.part_of(file)
-    results.remove(part)
+    part = disk.part_of(file)
+    disk.remove(part)
     command = [program, *run.options.split(), '--device', '0' if run.gpu else 'cpu', *WORDS, '--json', part]
     ended = programs.run(command, limit=limit)
     try:
         if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
             return ended.why or programs.reason(ended)
         results.load(part, results.Program)
-        results.settle(part, file)
+        disk.settle(part, file)
     except Fault as fault:
         return str(fault)
     finally:
-        results.remove(part)
+        disk.remove(part)
     return ''
 
 
@@ -87,7 +87,7 @@ def main(words: list[str]) -> int:
     parser.add_argument('--run', action='store_true', help='only run: leave what is recorded as it is')
     parser.add_argument('--keep', action='store_true', help='run nothing: keep the results that are in --into')
     args = parser.parse_args(words)
-    results.make_folder(args.into)
+    disk.make_folder(args.into)
     begin, line, failed = time.monotonic(), Line(), 0
     for run in () if args.keep else chosen(args.names):
         left = args.limit - (time.monotonic() - begin) if args.limit else None

@@ -25,9 +25,10 @@ import os
 import re
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, Fault, calculations, figures, results, shipped
+from . import ENVIRONMENT, Fault, calculations, disk, figures, results, shipped
 from .programs import EXTENTS
-from .results import APPS, sha256_of
+from .disk import sha256_of
+from .results import APPS
 
 FILE = ('docs', 'reference', 'ladders.json')
 LESSONS = (*APPS, 'primer')
@@ -107,7 +108,7 @@ def keep(folder: str) -> list[str]:
     names = [str(row['name']) for row in new]
     whole = sorted([row for row in rows() if row['name'] not in names] + new, key=lambda row: str(row['name']))
     text = '[' + ',\n '.join(json.dumps(row) for row in whole) + ']\n'
-    results.save_bytes(shipped(*FILE), text.encode())
+    disk.save_bytes(shipped(*FILE), text.encode())
     ladders.cache_clear()
     refresh()
     return names
@@ -185,7 +186,7 @@ def refresh() -> None:
         with open(lesson, encoding='utf-8') as file:
             text = file.read()
         if refreshed(text) != text:
-            results.save_bytes(lesson, refreshed(text).encode())
+            disk.save_bytes(lesson, refreshed(text).encode())
 
 
 if __name__ == '__main__':

@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from . import USAGE, VALID, Fault, plots, results, svg
+from . import USAGE, VALID, Fault, disk, plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
         return picture(args.folder, args.output)
     report = Report(Evidence(args.folder))
     path = args.output or os.path.join(args.folder, 'report.html')
-    results.save_bytes(path, report.page().encode('utf-8', 'replace'))
+    disk.save_bytes(path, report.page().encode('utf-8', 'replace'))
     print(f'report: {path}; {report.figures.plots} plots')
     return VALID
 
@@ -53,7 +53,7 @@ def picture(name: str, output: str) -> int:
     panels = [(heading, drawing) for heading, drawing in panels if drawing]
     if not panels:
         raise Fault(USAGE, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
-    results.save_bytes(path, svg.file(*panels).encode('utf-8', 'replace'))
+    disk.save_bytes(path, svg.file(*panels).encode('utf-8', 'replace'))
     print(f'picture: {path}; {len(panels)} plots')
     return VALID
 

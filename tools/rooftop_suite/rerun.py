@@ -12,7 +12,8 @@ from typing import Optional
 
 from . import ENVIRONMENT, Fault, one_line, programs
 from .plan import FREE_OF
-from .results import Check, Digest, InputFile, NotNegative, Positive, Program, Record, Run, Rung, Spaces, Step
+from .records import Digest, NotNegative, Positive, Record
+from .results import Check, InputFile, Program, Run, Rung, Spaces, Step
 
 EXTENTS = {'nekbone': ('elements',), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
            'gfnn-wave': ('elements',)}

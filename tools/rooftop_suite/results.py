@@ -1,267 +1,26 @@
-"""Results: files that are whole or not there, in a folder with a manifest.
+"""Results: the form that a result has, and the folder with a manifest that `rooftop run` leaves.
 
     load(path, Program, nonce)    a program's result as a record; read(path): whatever kind the file is; else Fault
-    save(path, value, nonce)      writes a JSON file whole or not at all, sealed
     Folder.create / Folder.open   a result folder: its manifest, steps and results
 
-The records below are the form that a result has; docs/result-schema.json says the same for other programs.
-
-The seal is SHA-256 over the nonce, a newline and the file with the seal's 64 digits as zeros. It shows that a file was
-edited by hand. It does not prove that the file is genuine: docs/run-rules.md says what it is worth.
+docs/result-schema.json says the same of the records for other programs.
 """
-import calendar
-import dataclasses
-import errno
-import functools
 import hashlib
-import json
-import math
 import os
-import re
-import stat
-import time
 from dataclasses import dataclass, field
-from typing import (Annotated, Any, Callable, ClassVar, Literal, NamedTuple, Optional, TypeVar, Union, get_args,
-                    get_origin, get_type_hints)
+from typing import Annotated, Any, Literal, Optional, TypeVar, Union, get_args
 
-from . import ENVIRONMENT, INVALID, Fault, Json, one_line
+from . import INVALID, Fault, Json, disk
+from .records import (MOST, Count, Date, Digest, Mismatch, Natural, NotNegative, Positive, Record, Rule, Share, Text,
+                      matches)
 
 SCHEMA = 2
-ZEROS = '0' * 64
-MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
-MOST = 1e30  # of any number: products and ratios of results stay finite
-SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
-
-
-# ---- Files ----
-
-def remove(path: str) -> None:
-    try:
-        os.remove(path)
-    except FileNotFoundError:
-        pass
-
-
-def settle(part: str, path: str) -> None:
-    """Renames a finished file to its final name, durably."""
-    with open(part, 'rb') as file:
-        os.fsync(file.fileno())
-    os.replace(part, path)
-    folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the name is on disk too
-    finally:
-        os.close(folder)
-
-
-def part_of(path: str) -> str:
-    """Returns the name that a file has while it is being written."""
-    folder, name = os.path.split(os.path.abspath(path))
-    return os.path.join(folder, f'.part-{name}')
-
-
-def make_folder(path: str, status: int = ENVIRONMENT) -> None:
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise Fault(status, f'{path}: {error.strerror}') from None
-
-
-def save_bytes(path: str, data: bytes) -> None:
-    """Writes a file whole or not at all. On a full disk: Fault, and the file that was there is unchanged."""
-    part = part_of(path)
-    try:
-        with open(part, 'wb') as file:
-            file.write(data)
-        settle(part, path)
-    except OSError as error:
-        try:
-            remove(part)
-        except OSError:
-            pass
-        raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
-
-
-def save(path: str, value: Json, nonce: str = '') -> None:
-    """Writes a JSON file with its seal as the last member."""
-    unsealed = {name: member for name, member in value.items() if name != 'seal'}
-    text = json.dumps({**unsealed, 'seal': ZEROS}, indent=1, allow_nan=False, ensure_ascii=False) + '\n'
-    data = text.encode()
-    save_bytes(path, seal_of(data, nonce).encode().join(data.rsplit(ZEROS.encode(), 1)))
-
-
-def read_bytes(path: str, follow: bool = True) -> bytes:
-    """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would
-    fill the memory. follow: whether the name may be a link."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
-    except OSError as error:
-        if error.errno == errno.ELOOP and not follow:
-            raise OSError(errno.ELOOP, 'a link', path) from None
-        raise
-    with open(file, 'rb') as opened:
-        info = os.fstat(file)
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError(errno.EINVAL, 'not a regular file', path)
-        if info.st_size > MOST_BYTES:
-            raise OSError(errno.EFBIG, f'larger than {MOST_BYTES >> 20} MiB', path)
-        return opened.read(MOST_BYTES)
-
-
-def sha256_of(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, 'rb') as file:
-        for block in iter(lambda: file.read(1 << 20), b''):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-# ---- Seal and seed ----
-
-def seal_of(data: bytes, nonce: str = '') -> str:
-    """Returns the seal of a file's bytes, whatever seal it carries."""
-    found = SEAL.search(data)
-    if found:
-        data = data[:found.start(1)] + ZEROS.encode() + data[found.end(1):]
-    return hashlib.sha256(nonce.encode() + b'\n' + data).hexdigest()
-
-
-def seal_holds(data: bytes, nonce: str = '') -> Optional[bool]:
-    """Returns whether the seal is right; None if there is no seal."""
-    found = SEAL.search(data)
-    return found[1].decode() == seal_of(data, nonce) if found else None
-
-
-def seed_of(nonce: str) -> int:
-    """Returns the seed that the programs derive from a nonce."""
-    return int.from_bytes(hashlib.sha256(b'rooftop:' + nonce.encode()).digest()[:8], 'big') & ((1 << 62) - 1)
-
-
-# ---- Records: JSON objects with a type for each member ----
-
-class Mismatch(ValueError):
-    """A value that is not of its type; the text says which member."""
-
-
-class Rule(NamedTuple):
-    """A bound on a value, in the metadata of an Annotated type."""
-    said: str
-    holds: Callable[[Any], bool]
-
-
-def matches(pattern: str) -> Rule:
-    return Rule(f'does not match {pattern}', lambda value: bool(re.search(pattern, value)))
-
-
-def instant(date: str) -> Optional[float]:
-    """Returns the seconds since 1970 of a date, or None if it is none."""
-    try:
-        return calendar.timegm(time.strptime(date, '%Y-%m-%dT%H:%M:%SZ'))
-    except (ValueError, OverflowError):
-        return None
-
-
-Text = Annotated[str, Rule('is empty', bool)]
-Date = Annotated[str, Rule('is no date and time, as 2026-01-31T12:00:00Z', lambda value: instant(value) is not None)]
-Digest = Annotated[str, matches('^[0-9a-f]{64}$')]
-Count = Annotated[int, Rule('is not from 1 to 2^63', lambda value: 1 <= value <= 1 << 63)]
-Natural = Annotated[int, Rule('is not from 0 to 2^63', lambda value: 0 <= value <= 1 << 63)]
-Positive = Annotated[float, Rule(f'is not from {1 / MOST:g} to {MOST:g}', lambda value: 1 / MOST <= value <= MOST)]
-NotNegative = Annotated[float, Rule(f'is not from 0 to {MOST:g}', lambda value: 0 <= value <= MOST)]
-Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
 Kind = Literal['cpu', 'cuda', 'kokkos', 'openacc']
 Verdict = Literal['VALID', 'UNSTEADY', 'INVALID']
 Size = Literal['tiny', 'small', 'medium', 'large', 'full']
 SIZES: tuple[str, ...] = get_args(Size)
 APPS: tuple[str, ...] = get_args(App)
-
-
-def scalar_fits(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if kind is int:
-        return not isinstance(value, bool) and (isinstance(value, int) or isinstance(value, float) and value.is_integer())
-    return kind is Any or isinstance(value, kind)
-
-
-def typed(kind: Any, value: Any, where: str) -> Any:
-    """Returns a JSON value as its type wants it, records made of objects; Mismatch where it does not fit."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        value = typed(arguments[0], value, where)
-        for rule in arguments[1:]:
-            if not rule.holds(value):
-                raise Mismatch(f'{where}: {value!r} {rule.said}')
-        return value
-    if origin is Union:
-        if value is None and type(None) in arguments:
-            return None
-        choices = [choice for choice in arguments if choice is not type(None)]
-        if len(choices) > 1:
-            if not any(scalar_fits(choice, value) for choice in choices):
-                raise Mismatch(f'{where}: {value!r} is none of {", ".join(choice.__name__ for choice in choices)}')
-            return value
-        return typed(choices[0], value, where)
-    if origin is Literal:
-        if not any(value == choice and type(value) is type(choice) for choice in arguments):
-            raise Mismatch(f'{where}: {value!r} is none of {", ".join(map(repr, arguments))}')
-        return value
-    if origin is list and isinstance(value, list):
-        return [typed(arguments[0], member, f'{where}[{i}]') for i, member in enumerate(value)]
-    if origin is dict and isinstance(value, dict):
-        return {name: typed(arguments[1], member, f'{where}.{name}') for name, member in value.items()}
-    if not origin and isinstance(kind, type) and issubclass(kind, Record):
-        return kind.from_json(value, where)
-    if origin or not scalar_fits(kind, value):
-        raise Mismatch(f'{where or "the file"}: {value!r} is not of type {(origin or kind).__name__}')
-    return int(value) if kind is int else value
-
-
-R = TypeVar('R', bound='Record')
-
-
-@dataclass(repr=False, eq=False)
-class Record:
-    """A JSON object. A member without a default must be there; one with a default is left out when it is None or empty.
-    Members that a record does not know are passed over, unless it is closed."""
-    closed: ClassVar[bool] = False
-
-    @classmethod
-    @functools.lru_cache(maxsize=None)
-    def members(cls) -> dict[str, tuple[Any, bool]]:
-        """Returns {name: (type, whether it must be there)}."""
-        hints = get_type_hints(cls, include_extras=True)
-        return {member.name: (hints[member.name], member.default is dataclasses.MISSING and
-                              member.default_factory is dataclasses.MISSING) for member in dataclasses.fields(cls)}
-
-    @classmethod
-    def from_json(cls: type[R], value: Any, where: str = '') -> R:
-        """Returns the record that a JSON object is; Mismatch if it is not one."""
-        if not isinstance(value, dict):
-            raise Mismatch(f'{where or "the file"}: not an object')
-        at = f'{where}.' if where else ''
-        known = cls.members()
-        for name, (_, required) in known.items():
-            if required and name not in value:
-                raise Mismatch(f'{where or "the file"}: no {name}')
-        unknown = sorted(set(value) - set(known))
-        if cls.closed and unknown:
-            raise Mismatch(f'{at}{unknown[0]}: not in the schema')
-        return cls(**{name: typed(kind, value[name], at + name) for name, (kind, _) in known.items() if name in value})
-
-    def to_json(self) -> Json:
-        return {name: plain(getattr(self, name)) for name, (_, required) in self.members().items()
-                if required or getattr(self, name) not in (None, {}, [])}
-
-
-def plain(value: Any) -> Any:
-    """Returns a value with its records as dicts."""
-    if isinstance(value, Record):
-        return value.to_json()
-    if isinstance(value, dict):
-        return {name: plain(member) for name, member in value.items()}
-    return [plain(member) for member in value] if isinstance(value, list) else value
 
 
 @dataclass(repr=False, eq=False)
@@ -654,59 +413,16 @@ def record_of(value: Json) -> AnyResult:
 
 # ---- Reading ----
 
-def no_constant(name: str) -> None:
-    raise ValueError(f'{name} is not JSON')
-
-
-def no_twins(pairs: list[tuple[str, Any]]) -> Json:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError('duplicate member')
-    return value
-
-
-def whole_number(text: str) -> Union[int, float]:
-    """Returns a number; one of many digits as a float, infinity among them, which no type below accepts."""
-    return int(text) if len(text) <= 20 else float(text)
-
-
-def printable(value: Any) -> Any:
-    """Returns a JSON value in whose texts line ends, escape codes and halves of characters are written out: they end up
-    on terminals and in reports."""
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, dict):
-        return {one_line(name): printable(member) for name, member in value.items()}
-    return [printable(member) for member in value] if isinstance(value, list) else value
-
-
-def parse(path: str, follow: bool = True) -> tuple[bytes, Json]:
-    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
-    whether the name may be a link."""
-    try:
-        data = read_bytes(path, follow)
-    except OSError as error:
-        raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
-    try:
-        value = printable(json.loads(data.decode('utf-8'), parse_constant=no_constant, parse_int=whole_number,
-                                     object_pairs_hook=no_twins))
-    except (ValueError, RecursionError) as error:
-        raise Fault(ENVIRONMENT, f'{path}: not a whole JSON file: {error}') from None
-    if not isinstance(value, dict):
-        raise Fault(ENVIRONMENT, f'{path}: not a result: no object')
-    return data, value
-
-
 def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResult:
     """Returns the record in a file whose seal holds. nonce: what must be in it (None: anything)."""
-    data, value = parse(path, follow)
+    data, value = disk.parse(path, follow)
     try:
         record = record_of(value)
     except Mismatch as mismatch:
         raise Fault(INVALID, f'{path}: not a result by docs/result-schema.json: {mismatch}') from None
     if nonce is not None and record.nonce != nonce:
         raise Fault(INVALID, f"{path}: its nonce is '{record.nonce}', not '{nonce}'")
-    if not seal_holds(data, record.nonce):
+    if not disk.seal_holds(data, record.nonce):
         raise Fault(INVALID, f'{path}: its seal does not hold: the file has been changed since it was written')
     return record
 
@@ -734,7 +450,7 @@ class Folder:
     @classmethod
     def create(cls, path: str, manifest: Run) -> 'Folder':
         """Makes the folder and its manifest."""
-        make_folder(path)
+        disk.make_folder(path)
         folder = cls(path, manifest)
         folder.save()
         return folder
@@ -749,7 +465,7 @@ class Folder:
         return os.path.isfile(os.path.join(path, 'run.json'))
 
     def save(self) -> None:
-        save(self.file('run.json'), self.manifest.to_json(), self.manifest.nonce)
+        disk.save(self.file('run.json'), self.manifest.to_json(), self.manifest.nonce)
 
     def file(self, name: str) -> str:
         """Returns the path of a file of the folder; Fault if the name leads elsewhere."""
@@ -760,7 +476,7 @@ class Folder:
     def holds(self, name: str, sha256: Optional[str]) -> bool:
         """Returns whether the file of this name is there and has this digest."""
         try:
-            return hashlib.sha256(read_bytes(self.file(name), follow=False)).hexdigest() == sha256
+            return hashlib.sha256(disk.read_bytes(self.file(name), follow=False)).hexdigest() == sha256
         except (OSError, Fault):
             return False
 

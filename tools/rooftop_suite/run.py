@@ -16,8 +16,8 @@ import sys
 import time
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, doctor, machine, nodes, plan,
-               programs, quiet, results, source)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, disk, doctor, machine, nodes,
+               plan, programs, quiet, records, results, source)
 from .cli import seconds
 from .plan import Plan
 from .progress import Progress
@@ -82,7 +82,7 @@ def lock(path: str) -> int:
 
 
 def programs_now(what: Plan) -> dict[str, ProgramFile]:
-    return {app: ProgramFile(path, results.sha256_of(path), dict(programs.version(path)))
+    return {app: ProgramFile(path, disk.sha256_of(path), dict(programs.version(path)))
             for app, path in what.programs.items()}
 
 
@@ -101,19 +101,19 @@ def begin(path: str, made: Plan) -> Folder:
     if what.diff_file:
         changes = source.diff()
         what.diff_sha256 = hashlib.sha256(changes).hexdigest()
-        results.save_bytes(os.path.join(path, what.diff_file), changes)
+        disk.save_bytes(os.path.join(path, what.diff_file), changes)
     manifest = Run.from_json({
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
-        'seed': results.seed_of(made.nonce) if made.nonce else 1, 'tier': tier, 'source': what.to_json(),
+        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'tier': tier, 'source': what.to_json(),
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
-        'programs': results.plain(programs_now(made)),
+        'programs': records.plain(programs_now(made)),
         'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
-        'steps': results.plain(made.steps()), 'summary': {},
-        'aggregate': Aggregate(None, 'the run is not complete').to_json(), 'seal': results.ZEROS})
+        'steps': records.plain(made.steps()), 'summary': {},
+        'aggregate': Aggregate(None, 'the run is not complete').to_json(), 'seal': disk.ZEROS})
     if made.official:
         found = doctor.examine(options.get('bindir'), options.get('launcher'), max(2, made.ranks))
-        results.save(os.path.join(path, 'doctor.json'), {'schema': results.SCHEMA, 'kind': 'doctor',
+        disk.save(os.path.join(path, 'doctor.json'), {'schema': results.SCHEMA, 'kind': 'doctor',
                                                          'findings': [row._asdict() for row in found]})
     return Folder.create(path, manifest)
 
@@ -153,7 +153,7 @@ def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
     made = Plan(options)
     made.ask()  # a run that is refused makes no folder
     new = not os.path.isdir(path)
-    results.make_folder(path)
+    disk.make_folder(path)
     held = lock(path)
     try:
         free = os.statvfs(path)
@@ -162,7 +162,7 @@ def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
         return begin(path, made), made, held
     except (Fault, OSError):
         os.close(held)
-        shutil.rmtree(path) if new else results.remove(os.path.join(path, '.lock'))
+        shutil.rmtree(path) if new else disk.remove(os.path.join(path, '.lock'))
         raise
 
 
@@ -195,7 +195,7 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
         raise
     step.state, step.exit, step.why = 'done' if got.result else 'failed', got.ended.exit, got.why
     step.seconds = round(got.ended.seconds, 3)
-    step.sha256 = results.sha256_of(folder.file(step.json)) if got.result else None
+    step.sha256 = disk.sha256_of(folder.file(step.json)) if got.result else None
     folder.save()
 
 

@@ -15,7 +15,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Json, machine, programs, results, simulate
+from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, records, results, simulate
 from .cli import count, counts, minutes, seconds
 from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
@@ -107,13 +107,13 @@ class Scaling:
         if not got.result:
             see = f' (see {output})' if self.any else ''
             if not self.any:  # a refusal leaves nothing
-                results.remove(output)
+                disk.remove(output)
             raise Fault(programs.status_of(got.ended), f'{name}: {got.why}{see}')
         if got.result.ranks != ranks:
             raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
                         'the launcher?')
         self.any = True
-        results.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
+        disk.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
         return got.result
 
@@ -184,7 +184,7 @@ def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
     return Scale.from_json({
         'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
         'over': over, 'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(),
-        'seal': results.ZEROS, **more})
+        'seal': disk.ZEROS, **more})
 
 
 def main_simulate(args: argparse.Namespace) -> int:
@@ -198,11 +198,11 @@ def main_simulate(args: argparse.Namespace) -> int:
         if program:
             weak.append(point_of('weak', program.ranks, program, weak))
     over = 'GPUs' if basis['platform']['over'] == 'GPUs' else 'ranks'
-    record = record_of(args, over, results.plain({
+    record = record_of(args, over, records.plain({
         'weak': weak, 'predicted': found.points, 'fitted': found.fit.pairs, 'simulation': basis}))
-    results.make_folder(folder, USAGE)
+    disk.make_folder(folder, USAGE)
     name = os.path.splitext(os.path.basename(args.simulate))[0]
-    results.save(os.path.join(folder, f'scale-{args.app}-{name}.json'), record.to_json(), record.nonce)
+    disk.save(os.path.join(folder, f'scale-{args.app}-{name}.json'), record.to_json(), record.nonce)
     simulate.print_points(found.points, over)
     return VALID
 
@@ -214,17 +214,17 @@ def main(args: argparse.Namespace) -> int:
         raise Fault(USAGE, '--measured: for --simulate alone')
     args.into = args.into or f'scale-{args.app}'
     scaling, new = Scaling(args), not os.path.isdir(args.into)
-    results.make_folder(args.into, USAGE)
+    disk.make_folder(args.into, USAGE)
     held = lock(args.into)
     try:
         kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
         found = {kind: scaling.series(kind) for kind in kinds}
-        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', results.plain(found))
-        results.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
+        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', records.plain(found))
+        disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
     finally:
         os.close(held)
         if not scaling.any:
-            results.remove(os.path.join(args.into, '.lock'))
+            disk.remove(os.path.join(args.into, '.lock'))
             os.rmdir(args.into) if new and not os.listdir(args.into) else None
     for kind, points in found.items():
         print_series(kind, points)

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Optional
 
-from . import plots, results, svg
+from . import disk, plots, svg
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Html, details, facts, fill, inline, join, pre, table, verdict
@@ -285,7 +285,7 @@ class Section:
 
     def picture(self, name: str) -> Html:
         try:
-            data = results.read_bytes(self.evidence.file(name), follow=False)
+            data = disk.read_bytes(self.evidence.file(name), follow=False)
             if len(data) > MOST_PICTURE:
                 raise ValueError(f'larger than {MOST_PICTURE >> 20} MiB')
             width, height = png_size(data)

@@ -1,6 +1,6 @@
 """A lesson as slides: one HTML file without network or script. The slides are as high as the window and snap into
 place; what this machine did is folded away until the predictions are on the board."""
-from . import page, plots, sections
+from . import page, sections
 from .lesson_page import Lesson, Page, drawing_of, machine, machine_line, question
 from .page import Html, details, fill, inline, join
 from .prose import prose

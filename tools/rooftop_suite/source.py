@@ -24,7 +24,7 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from . import Fault, results, shipped, source_tree
+from . import Fault, disk, records, shipped, source_tree
 from .results import Source
 
 MANIFEST = 'source.sha256'
@@ -70,7 +70,7 @@ def files(root: str, generated: bool = False) -> list[str]:
 
 
 def tree(root: str, generated: bool = False) -> Tree:
-    return {path: results.sha256_of(os.path.join(root, path)) for path in files(root, generated)}
+    return {path: disk.sha256_of(os.path.join(root, path)) for path in files(root, generated)}
 
 
 def lines(there: Tree) -> str:
@@ -144,7 +144,7 @@ def diff() -> bytes:
     said: list[str] = []
     for path in changes(tree_at(root, 'HEAD') or {}, tree(root)):
         here = os.path.join(root, path)
-        now = results.read_bytes(here) if os.path.isfile(here) else b''
+        now = disk.read_bytes(here) if os.path.isfile(here) else b''
         old, new = (data.decode('utf-8', 'replace').splitlines(keepends=True) for data in (before.get(path, b''), now))
         said += difflib.unified_diff(old, new, f'a/{path}', f'b/{path}')
     return ''.join(said).encode()
@@ -191,9 +191,9 @@ def judge() -> tuple[Source, str]:
     if root:
         return judge_tree(root)
     try:
-        _, said = results.parse(shipped('source.json'))
+        _, said = disk.parse(shipped('source.json'))
         return Source.from_json(said['source']), str(said['tier'])
-    except (Fault, KeyError, results.Mismatch):
+    except (Fault, KeyError, records.Mismatch):
         from .cli import version
         return Source(version=version(), commit=None, tree_sha256=None, changed=[], diff_file=None,
                       why='the suite was installed without source.json'), 'unknown'

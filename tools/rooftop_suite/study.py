@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Optional, Union
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, programs, results
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, disk, programs, results
 from .cli import count, counts, minutes, seconds
 from .programs import Rung
 from .results import Program
@@ -213,19 +213,19 @@ class Study:
             return False
         name = job.key.file(job.repeat)
         path = os.path.join(self.folder, f'{name}.json')
-        part = results.part_of(path)
+        part = disk.part_of(path)
         try:
             ended = programs.run(programs.launched([*words, '--json', part], self.launcher, self.args.ranks))
             why = programs.reason(ended)
             if ended.exit == 4 or 'cannot run this problem' in why:
-                results.save_bytes(os.path.join(self.folder, f'{name}.refused'), why.encode())
+                disk.save_bytes(os.path.join(self.folder, f'{name}.refused'), why.encode())
             elif ended.exit in (VALID, INVALID) and os.path.exists(part):
                 self.made[name] = results.load(part, Program)
-                results.settle(part, path)
+                disk.settle(part, path)
             else:
                 raise Fault(USAGE if ended.exit == USAGE else ENVIRONMENT, f'{why}: {shlex.join(words)}')
         finally:
-            results.remove(part)
+            disk.remove(part)
         return True
 
     def weight(self, job: Job) -> float:
@@ -235,7 +235,7 @@ class Study:
         return 0.3 + 2e-6 * job.key.n**3 * job.key.elements + timed
 
     def run_all(self) -> None:
-        results.make_folder(self.folder)
+        disk.make_folder(self.folder)
         there = read_runs(self.args.into)
         self.made = {key.file(repeat): result for key, repeat, result in there if isinstance(result, Program)}
         done = {key.file(repeat) for key, repeat, _ in there}
@@ -255,10 +255,10 @@ def check_settings(args: argparse.Namespace) -> None:
     """Refuses to mix runs with different settings in one folder."""
     path = os.path.join(args.into, 'study.json')
     mine = {name: getattr(args, name) for name in ('iterations', 'threads', 'ranks')}
-    results.make_folder(args.into, USAGE)
+    disk.make_folder(args.into, USAGE)
     if not os.path.exists(path):
-        return results.save_bytes(path, (json.dumps(mine) + '\n').encode())
-    theirs = results.parse(path)[1]
+        return disk.save_bytes(path, (json.dumps(mine) + '\n').encode())
+    theirs = disk.parse(path)[1]
     for name, value in mine.items():
         if theirs.get(name) != value:
             raise Fault(USAGE, f'{args.into} has runs with --{name} {theirs.get(name) or "(none)"}: give the same, or '

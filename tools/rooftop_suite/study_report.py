@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from . import plots, programs, results, svg
+from . import disk, plots, programs, svg
 from .results import Program
 from .study import Compared, Measured, Point, Side
 
@@ -109,7 +109,7 @@ class Report:
                              log_x=over_nel)
         if not drawn:
             return ''
-        results.save_bytes(os.path.join(self.folder, f'{name}.svg'), svg.file((title, drawn)).encode())
+        disk.save_bytes(os.path.join(self.folder, f'{name}.svg'), svg.file((title, drawn)).encode())
         self.plots += 1
         return f'\n\n![{title}]({name}.svg)'
 
@@ -327,6 +327,6 @@ class Report:
                      self.products, self.compile_time):
             part()
         path = os.path.join(self.folder, 'report.md')
-        results.save_bytes(path, ('\n\n'.join(self.text) + '\n').encode())
+        disk.save_bytes(path, ('\n\n'.join(self.text) + '\n').encode())
         print(f'report: {path}; {self.plots} plots')
         return good

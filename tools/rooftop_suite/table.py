@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, figures, page, results
+from . import INVALID, VALID, Fault, disk, figures, page, results
 from .compare import noise_of
 from .results import Folder, Program, Run
 
@@ -183,6 +183,6 @@ def main(args: argparse.Namespace) -> int:
     some = ordered(rows, args.ladders)
     for path, written in ((args.csv, csv_text(rows)), (args.html, html(some))):
         if path:
-            results.save_bytes(path, written.encode('utf-8', 'backslashreplace'))
+            disk.save_bytes(path, written.encode('utf-8', 'backslashreplace'))
     print('\n'.join([text(some), *NOTES]))
     return VALID

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, machine, one_line, pack, programs, results,
-               source, source_tree)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, disk, machine, one_line, pack, programs,
+               records, results, source, source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
 from .plan import FREE_OF
 from .rerun import Rerun, measured
-from .results import AnyResult, Folder, Mismatch, Program, Run, Scale, Step
+from .records import Mismatch
+from .results import AnyResult, Folder, Program, Run, Scale, Step
 
 HARMLESS = re.compile(r'-D(NDEBUG|_FORTIFY_SOURCE|_GLIBCXX_ASSERTIONS)(=\d)?$')
 FOREIGN = re.compile(r'-D|-include|-imacros|-Wl,(--wrap|--defsym)|.*\.(o|a|so|c)$')  # words of flags that bring code
@@ -89,8 +90,8 @@ def judge_environment(run: Run, result: Program) -> Iterator[str]:
 
 def judge_step(run: Run, step: Step, result: Program) -> Iterator[str]:
     """Holds the times of a step against each other: windows <= timed <= step <= run."""
-    begin, end = results.instant(run.started), results.instant(run.finished or run.started)
-    date = results.instant(result.date)
+    begin, end = records.instant(run.started), records.instant(run.finished or run.started)
+    date = records.instant(result.date)
     if begin is not None and end is not None and date is not None and run.finished:
         if not begin - SLACK <= date <= end + SLACK:
             yield f'{step.json}: dated {result.date}, the run was from {run.started} to {run.finished}'
@@ -103,7 +104,7 @@ def judge_step(run: Run, step: Step, result: Program) -> Iterator[str]:
 
 
 def judge_run_time(run: Run) -> Iterator[str]:
-    begin, end = results.instant(run.started), results.instant(run.finished or '')
+    begin, end = records.instant(run.started), records.instant(run.finished or '')
     spent = sum(step.seconds or 0.0 for step in run.steps if step.state == 'done')
     if begin is not None and end is not None and spent > end - begin + SLACK:
         yield f'its steps took {spent:.0f} s, the run {end - begin:.0f} s'
@@ -228,7 +229,7 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> Iterato
     """Yields the faults of a run; adds its programs' results to files."""
     run = folder.manifest
     loaded: dict[str, Program] = {}
-    if run.nonce and run.seed != results.seed_of(run.nonce):
+    if run.nonce and run.seed != disk.seed_of(run.nonce):
         yield f"nonce '{run.nonce}' does not give the seed {run.seed}"
     if run.state != 'complete':
         yield 'the run is not complete'
@@ -252,7 +253,7 @@ def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: b
     """Judges a file, and those that it names, into files."""
     judged = Judged(path)
     try:
-        data, value = results.parse(path, follow)
+        data, value = disk.parse(path, follow)
         record = judged.record = results.record_of(value)
     except Fault as fault:
         judged.wrong, judged.unreadable = [str(fault).replace(f'{path}: ', '')], True
@@ -268,7 +269,7 @@ def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: b
         judged.wrong += judge_folder(Folder(os.path.dirname(path) or '.', record), judged, files)
     else:
         judged.wrong += judge_scaling(record) if isinstance(record, Scale) else judge_program(record, official)
-    if not results.seal_holds(data, record.nonce):
+    if not disk.seal_holds(data, record.nonce):
         known = '' if judged.wrong else \
             '; the change is in a part that is only recorded, such as environment or options'
         judged.wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')

@@ -11,7 +11,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / 'tools'))
 
-from rooftop_suite import climb, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: needs the path
+from rooftop_suite import climb, disk, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: the path
 
 
 def sample(name):
@@ -21,7 +21,7 @@ def sample(name):
 
 def program(name='nekbone', **changed):
     """Returns a sample as a program's record, with members of its first rung changed."""
-    value = {**sample(name), 'seal': results.ZEROS}
+    value = {**sample(name), 'seal': disk.ZEROS}
     value['rungs'][0].update(changed)
     return results.Program.from_json(value)
 
@@ -70,7 +70,7 @@ def whole_lesson(app):
 
 
 def lesson_of(app, value):
-    result = figures.Result(results.Program.from_json({**value, 'seal': results.ZEROS}))
+    result = figures.Result(results.Program.from_json({**value, 'seal': disk.ZEROS}))
     ran, known = {rung.name: rung for rung in result.rungs}, lessons.read(app)
     pages = [lesson_page.Page(rung.name, rung.kind, rung.ladder, known.of.get(rung.name), ran.get(rung.name),
                               '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app, SOURCE)]

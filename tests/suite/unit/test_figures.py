@@ -6,7 +6,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, figures, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, disk, figures, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -151,7 +151,7 @@ class Shares(unittest.TestCase):
 
 class Aggregate(unittest.TestCase):
     def setUp(self):
-        self.run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS, 'tier': 'baseline', 'summary': {
+        self.run = results.Run.from_json({**sample('run'), 'seal': disk.ZEROS, 'tier': 'baseline', 'summary': {
             app: {'fom': fom, 'unit': 'flop/s', 'verdict': 'VALID', 'spread': 0.01, 'rung': 'x'}
             for app, fom in zip(aggregate.WEIGHTS, (1e9, 2e9, 3e9, 4e9))}})
 

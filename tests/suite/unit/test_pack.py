@@ -11,7 +11,7 @@ from unittest import mock
 
 import helper
 
-from rooftop_suite import Fault, pack, results
+from rooftop_suite import Fault, disk, pack
 
 
 def members(*given):
@@ -29,9 +29,9 @@ def members(*given):
 
 class Packed(helper.InFolder):
     def setUp(self):
-        run = {**helper.sample('run'), 'seal': results.ZEROS}
+        run = {**helper.sample('run'), 'seal': disk.ZEROS}
         os.makedirs('R', exist_ok=True)
-        results.save('R/run.json', run, run['nonce'])
+        disk.save('R/run.json', run, run['nonce'])
         pathlib.Path('R/nekbone.out').write_text('x\n')
 
     def pack(self, **given):

@@ -7,7 +7,7 @@ import unittest
 
 from helper import SOURCE, InFolder, changed, sample, standin
 
-from rooftop_suite import Fault, results
+from rooftop_suite import Fault, disk, records, results
 
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (
@@ -33,7 +33,7 @@ class Records(InFolder):
         super().setUpClass()
         standin('bin', '--json', 'result.json', '--nonce', 'n1')
         cls.good = {'program': json.loads(pathlib.Path('result.json').read_text()),
-                    'run': {**sample('run'), 'seal': results.ZEROS, 'programs': {
+                    'run': {**sample('run'), 'seal': disk.ZEROS, 'programs': {
                         'nekbone': {'path': 'nekbone', 'sha256': 'a' * 64, 'version': {}}}}}
 
     def cases(self):
@@ -44,24 +44,24 @@ class Records(InFolder):
             yield kind, {key: value for key, value in self.good[kind].items() if key != name}, f'{kind} without {name}'
 
     def test_good(self):
-        for value in (*self.good.values(), {**sample('scale-nekbone'), 'seal': results.ZEROS}):
+        for value in (*self.good.values(), {**sample('scale-nekbone'), 'seal': disk.ZEROS}):
             results.record_of(value)
 
     def test_wrong(self):
         for kind, value, name in self.cases():
-            with self.subTest(name), self.assertRaises(results.Mismatch):
+            with self.subTest(name), self.assertRaises(records.Mismatch):
                 results.record_of({**value, 'kind': kind} if kind == 'run' else value)
-        with self.assertRaises(results.Mismatch):
+        with self.assertRaises(records.Mismatch):
             results.record_of({**self.good['run'], 'kind': 'other'})
 
     def test_where(self):
-        with self.assertRaisesRegex(results.Mismatch, r'^rungs\[0\].checks\[0\].bound: .* is not of type float$'):
+        with self.assertRaisesRegex(records.Mismatch, r'^rungs\[0\].checks\[0\].bound: .* is not of type float$'):
             results.record_of(changed(self.good['program'], RUNG + ('checks', 0, 'bound'), 'x'))
 
     def test_round_trip(self):
         run = results.Run.from_json(self.good['run'])
         self.assertEqual(dataclasses.asdict(results.Run.from_json(run.to_json())), dataclasses.asdict(run))
-        results.save('again.json', run.to_json(), run.nonce)
+        disk.save('again.json', run.to_json(), run.nonce)
         again = results.load('again.json', results.Run, run.nonce)
         self.assertEqual([step.to_json() for step in again.steps], [step.to_json() for step in run.steps])
 
@@ -77,7 +77,7 @@ class Records(InFolder):
             rule = {name: member for name, member in schema.items() if name != 'oneOf'}
             validators[kind] = jsonschema.Draft202012Validator({**rule, '$ref': f'#/$defs/{kind}'})
         for path in sorted((SOURCE / 'tests' / 'suite' / 'samples').glob('*.json')):
-            value = {**json.loads(path.read_text()), 'seal': results.ZEROS}
+            value = {**json.loads(path.read_text()), 'seal': disk.ZEROS}
             with self.subTest(path.name):
                 validators[value.get('kind', 'program')].validate(value)
                 results.record_of(value)
@@ -91,26 +91,26 @@ class Records(InFolder):
 class Files(InFolder):
     def test_seal(self):
         """The seal is computed a second way here."""
-        results.save('one.json', {'a': 1, 'nonce': 'n'}, 'n')
+        disk.save('one.json', {'a': 1, 'nonce': 'n'}, 'n')
         data = pathlib.Path('one.json').read_bytes()
         seal = json.loads(data)['seal']
         self.assertEqual(seal, hashlib.sha256(b'n\n' + data.replace(seal.encode(), b'0' * 64)).hexdigest())
-        self.assertIs(results.seal_holds(data, 'n'), True)
-        self.assertIs(results.seal_holds(data, 'm'), False)
-        self.assertIs(results.seal_holds(data.replace(b'1', b'2'), 'n'), False)
-        self.assertIsNone(results.seal_holds(b'{"a": 1}', 'n'))
+        self.assertIs(disk.seal_holds(data, 'n'), True)
+        self.assertIs(disk.seal_holds(data, 'm'), False)
+        self.assertIs(disk.seal_holds(data.replace(b'1', b'2'), 'n'), False)
+        self.assertIsNone(disk.seal_holds(b'{"a": 1}', 'n'))
 
     def test_seed(self):
-        self.assertEqual(results.seed_of('n1'), int(hashlib.sha256(b'rooftop:n1').hexdigest()[:16], 16) % (1 << 62))
+        self.assertEqual(disk.seed_of('n1'), int(hashlib.sha256(b'rooftop:n1').hexdigest()[:16], 16) % (1 << 62))
 
     def test_parse(self):
         for text, said in (('{"a": 1, "a": 2}', 'duplicate member'), ('{"a": NaN}', 'NaN is not JSON'), ('[]', 'no object'),
                            ('{"a"', 'not a whole JSON file')):
             pathlib.Path('bad.json').write_text(text)
             with self.subTest(text), self.assertRaisesRegex(Fault, said):
-                results.parse('bad.json')
+                disk.parse('bad.json')
         with self.assertRaisesRegex(Fault, 'No such file'):
-            results.parse('nowhere.json')
+            disk.parse('nowhere.json')
 
 
 if __name__ == '__main__':

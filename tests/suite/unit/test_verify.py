@@ -14,7 +14,7 @@ from unittest import mock
 
 from helper import SOURCE, InFolder, changed, program, sample, standin
 
-from rooftop_suite import cli, judge, rerun, results, scale, source, verify
+from rooftop_suite import cli, disk, judge, records, rerun, results, scale, source, verify
 
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said even if the file is sealed again ('': only the seal can tell)
@@ -80,7 +80,7 @@ def run_of(nonce, *names, **changed):
     """Returns the run.json of results that are there: not official, of a source that is unchanged."""
     measured = {name: results.load(f'{name}.json', results.Program) for name in names}
     first = measured[names[0]]
-    run = {**sample('run'), 'nonce': nonce, 'seed': results.seed_of(nonce), 'tier': 'baseline', 'launcher': [],
+    run = {**sample('run'), 'nonce': nonce, 'seed': disk.seed_of(nonce), 'tier': 'baseline', 'launcher': [],
            'aggregate': {'value': None, 'why': 'no reference'}, 'peak': {}, 'ranks': 1,
            'official': False, 'size': 'tiny',
            'started': first.date, 'finished': first.date, 'environment': {'host': first.host}}
@@ -91,7 +91,7 @@ def run_of(nonce, *names, **changed):
                              'spread': result.rungs[0].spread, 'rung': result.rungs[0].name}
                       for name, result in measured.items() if name == result.program}
     run['steps'] = [{'name': name, 'app': result.program, 'command': [], 'state': 'done', 'exit': 0, 'seconds': 1.0,
-                     'json': f'{name}.json', 'output': '', 'sha256': results.sha256_of(f'{name}.json'), 'why': '',
+                     'json': f'{name}.json', 'output': '', 'sha256': disk.sha256_of(f'{name}.json'), 'why': '',
                      'attempts': 1} for name, result in measured.items()]
     return {**run, **changed}
 
@@ -111,7 +111,7 @@ class Results(InFolder):
         super().setUpClass()
         standin('bin', '--json', 'result.json', '--nonce', 'n1')
         standin('bin', '--json', 'invalid.json', STANDIN='invalid')
-        cls.good = results.parse('result.json')[1]
+        cls.good = disk.parse('result.json')[1]
 
     def test_good(self):
         self.assertEqual(faults('result.json'), [])
@@ -129,7 +129,7 @@ class Results(InFolder):
 
     def test_invalid(self):
         self.assertEqual(faults('invalid.json'), ['consistent and unchanged, and its verdict is INVALID'])
-        write('edited.json', {**results.parse('invalid.json')[1], 'verdict': 'VALID'}, seal=True)
+        write('edited.json', {**disk.parse('invalid.json')[1], 'verdict': 'VALID'}, seal=True)
         self.assertTrue(any('verdict is VALID, its rungs say INVALID' in line for line in faults('edited.json')))
 
 
@@ -142,19 +142,19 @@ class Runs(InFolder):
         cls.good = run_of('n1', 'nekbone', 'ladder-nekbone')
 
     def test_good(self):
-        results.save('run.json', self.good, 'n1')
+        disk.save('run.json', self.good, 'n1')
         self.assertEqual(faults('run.json'), [])
 
     def test_edits(self):
         for path, new, text in RUN_EDITS:
             value = changed(self.good, path, new)
-            results.save('run.json', value, value['nonce'])
+            disk.save('run.json', value, value['nonce'])
             with self.subTest(str(path)):
                 said = faults('run.json')
                 self.assertTrue(any(text in line for line in said), said)
 
     def test_by_hand(self):
-        results.save('run.json', self.good, 'n1')
+        disk.save('run.json', self.good, 'n1')
         data = pathlib.Path('run.json').read_bytes()
         pathlib.Path('run.json').write_bytes(data.replace(b'"official": false', b'"official": true'))
         self.assertTrue(any('the seal does not hold' in line for line in faults('run.json')))
@@ -236,9 +236,9 @@ class Forgeries(InFolder):
         words = ('--nonce', 'n1', '--size', 'small', '--window', '10', '--warm-up', '3')
         for app in results.APPS:
             standin('bin', '--json', f'{app}.json', *words, app=app)
-        cls.good = Forgeries.good = {app: {**results.parse(f'{app}.json')[1], 'seal': results.ZEROS}
+        cls.good = Forgeries.good = {app: {**disk.parse(f'{app}.json')[1], 'seal': disk.ZEROS}
                                      for app in results.APPS}
-        date = results.instant(cls.good['nekbone']['date'])
+        date = records.instant(cls.good['nekbone']['date'])
         run = run_of('n1', *results.APPS, official=True, size='small', **{
             name: time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(date + more)) for name, more in (
                 ('started', -1), ('finished', 300))})
@@ -263,8 +263,8 @@ class Forgeries(InFolder):
         for name, value in forged.items():
             if name != 'run':
                 write(f'{name}.json', value, seal=True)
-        steps = [{**step, 'sha256': results.sha256_of(step['json'])} for step in forged['run']['steps']]
-        results.save('run.json', {**forged['run'], 'steps': steps}, 'n1')
+        steps = [{**step, 'sha256': disk.sha256_of(step['json'])} for step in forged['run']['steps']]
+        disk.save('run.json', {**forged['run'], 'steps': steps}, 'n1')
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), \
                 mock.patch('rooftop_suite.verify.source_tree', lambda: str(SOURCE)), \
@@ -306,7 +306,7 @@ class Hostile(InFolder):
 
     def test_all(self):
         standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
-        values = {'nekbone': results.parse('nekbone.json')[1]}
+        values = {'nekbone': disk.parse('nekbone.json')[1]}
         values['run'] = {**run_of('n1', 'nekbone'), 'seal': '0' * 64}
         values['run']['environment']['gpus'] = GPU
         write('nekbone.json', values['nekbone'], seal=True)
@@ -338,7 +338,7 @@ class Hostile(InFolder):
                 shutil.rmtree('sent', ignore_errors=True)
                 os.mkdir('sent')
                 shutil.copy('outside.json', 'sent/nekbone.json')
-                results.save('sent/run.json', run, 'n1')
+                disk.save('sent/run.json', run, 'n1')
                 pathlib.Path('sent', name).unlink(missing_ok=True)
                 make(os.path.join('sent', name))
                 for command in ('verify', 'report', 'compare'):
@@ -350,9 +350,9 @@ class Hostile(InFolder):
                             self.assertEqual(status, 1)
                             self.assertIn('nekbone.json: not the file that the run wrote', out.getvalue())
         for name in ('/dev/zero', '../outside.json', '', '.', 'sent/nekbone.json'):
-            results.save('run.json', changed(run, ('steps', 0, 'json'), name), 'n1')
+            disk.save('run.json', changed(run, ('steps', 0, 'json'), name), 'n1')
             self.assertIn('is no name of a file in this folder', ' '.join(faults('run.json')))
-            results.save('run.json', changed(run, ('source',), {**run['source'], 'diff_file': name}), 'n1')
+            disk.save('run.json', changed(run, ('source',), {**run['source'], 'diff_file': name}), 'n1')
             self.assertTrue(not name or any('not the file that the run wrote' in line for line in faults('run.json')))
         signal.alarm(0)
 
@@ -366,7 +366,7 @@ class Hostile(InFolder):
 
 class Scaling(unittest.TestCase):
     def test_efficiency(self):
-        value = results.Scale.from_json({**sample('scale-nekbone'), 'seal': results.ZEROS})
+        value = results.Scale.from_json({**sample('scale-nekbone'), 'seal': disk.ZEROS})
         for kind, points in (('strong', value.strong), ('weak', value.weak)):
             for point in points:
                 point.efficiency = scale.efficiency_of(kind, points[0], point)
@@ -378,7 +378,7 @@ class Scaling(unittest.TestCase):
 class Peaks(unittest.TestCase):
     def test_default(self):
         """gfnn-wave's default preconditioner is that of the processor it ran on, not of the one that asks."""
-        run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS})
+        run = results.Run.from_json({**sample('run'), 'seal': disk.ZEROS})
         step = next(step for step in run.steps if step.name == 'gfnn-wave')
         for kind, precond in (('cuda', 'gfm'), ('cpu', 'cheb')):
             words = rerun.problem_words(program('gfnn-wave', kind=kind), step, run)
@@ -386,7 +386,7 @@ class Peaks(unittest.TestCase):
 
     def test_free(self):
         """A declared choice sets how an app computes, not what."""
-        run = results.Run.from_json({**sample('run'), 'seal': results.ZEROS, 'peak': {'nekbone': {
+        run = results.Run.from_json({**sample('run'), 'seal': disk.ZEROS, 'peak': {'nekbone': {
             'fom': None, 'unit': 'flop/s', 'verdict': None, 'spread': None, 'rung': None}}})
         base, peak = program(), program()
         self.assertEqual(list(verify.judge_peaks(run, {'nekbone': base})), ['peak.nekbone: no result of base and peak'])

@@ -1,0 +1,170 @@
+"""Files that are whole or not there, and the JSON in them, with a seal.
+
+    save_bytes(path, data), save(path, value, nonce)   write a file whole or not at all; a JSON file is sealed
+    read_bytes(path), parse(path)                      what is in a regular file; a JSON object
+
+The seal is SHA-256 over the nonce, a newline and the file with the seal's 64 digits as zeros. It shows that a file was
+edited by hand. It does not prove that the file is genuine: docs/run-rules.md says what it is worth.
+"""
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from typing import Any, Optional, Union
+
+from . import ENVIRONMENT, Fault, Json, one_line
+
+ZEROS = '0' * 64
+MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
+SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
+
+
+# ---- Files ----
+
+def remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        pass
+
+
+def settle(part: str, path: str) -> None:
+    """Renames a finished file to its final name, durably."""
+    with open(part, 'rb') as file:
+        os.fsync(file.fileno())
+    os.replace(part, path)
+    folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name is on disk too
+    finally:
+        os.close(folder)
+
+
+def part_of(path: str) -> str:
+    """Returns the name that a file has while it is being written."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(folder, f'.part-{name}')
+
+
+def make_folder(path: str, status: int = ENVIRONMENT) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Fault(status, f'{path}: {error.strerror}') from None
+
+
+def save_bytes(path: str, data: bytes) -> None:
+    """Writes a file whole or not at all. On a full disk: Fault, and the file that was there is unchanged."""
+    part = part_of(path)
+    try:
+        with open(part, 'wb') as file:
+            file.write(data)
+        settle(part, path)
+    except OSError as error:
+        try:
+            remove(part)
+        except OSError:
+            pass
+        raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
+
+
+def save(path: str, value: Json, nonce: str = '') -> None:
+    """Writes a JSON file with its seal as the last member."""
+    unsealed = {name: member for name, member in value.items() if name != 'seal'}
+    text = json.dumps({**unsealed, 'seal': ZEROS}, indent=1, allow_nan=False, ensure_ascii=False) + '\n'
+    data = text.encode()
+    save_bytes(path, seal_of(data, nonce).encode().join(data.rsplit(ZEROS.encode(), 1)))
+
+
+def read_bytes(path: str, follow: bool = True) -> bytes:
+    """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would
+    fill the memory. follow: whether the name may be a link."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow:
+            raise OSError(errno.ELOOP, 'a link', path) from None
+        raise
+    with open(file, 'rb') as opened:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, 'not a regular file', path)
+        if info.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f'larger than {MOST_BYTES >> 20} MiB', path)
+        return opened.read(MOST_BYTES)
+
+
+def sha256_of(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, 'rb') as file:
+        for block in iter(lambda: file.read(1 << 20), b''):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# ---- Seal and seed ----
+
+def seal_of(data: bytes, nonce: str = '') -> str:
+    """Returns the seal of a file's bytes, whatever seal it carries."""
+    found = SEAL.search(data)
+    if found:
+        data = data[:found.start(1)] + ZEROS.encode() + data[found.end(1):]
+    return hashlib.sha256(nonce.encode() + b'\n' + data).hexdigest()
+
+
+def seal_holds(data: bytes, nonce: str = '') -> Optional[bool]:
+    """Returns whether the seal is right; None if there is no seal."""
+    found = SEAL.search(data)
+    return found[1].decode() == seal_of(data, nonce) if found else None
+
+
+def seed_of(nonce: str) -> int:
+    """Returns the seed that the programs derive from a nonce."""
+    return int.from_bytes(hashlib.sha256(b'rooftop:' + nonce.encode()).digest()[:8], 'big') & ((1 << 62) - 1)
+
+
+# ---- Reading ----
+
+def no_constant(name: str) -> None:
+    raise ValueError(f'{name} is not JSON')
+
+
+def no_twins(pairs: list[tuple[str, Any]]) -> Json:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError('duplicate member')
+    return value
+
+
+def whole_number(text: str) -> Union[int, float]:
+    """Returns a number; one of many digits as a float, infinity among them, which no type below accepts."""
+    return int(text) if len(text) <= 20 else float(text)
+
+
+def printable(value: Any) -> Any:
+    """Returns a JSON value in whose texts line ends, escape codes and halves of characters are written out: they end up
+    on terminals and in reports."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {one_line(name): printable(member) for name, member in value.items()}
+    return [printable(member) for member in value] if isinstance(value, list) else value
+
+
+def parse(path: str, follow: bool = True) -> tuple[bytes, Json]:
+    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
+    whether the name may be a link."""
+    try:
+        data = read_bytes(path, follow)
+    except OSError as error:
+        raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
+    try:
+        value = printable(json.loads(data.decode('utf-8'), parse_constant=no_constant, parse_int=whole_number,
+                                     object_pairs_hook=no_twins))
+    except (ValueError, RecursionError) as error:
+        raise Fault(ENVIRONMENT, f'{path}: not a whole JSON file: {error}') from None
+    if not isinstance(value, dict):
+        raise Fault(ENVIRONMENT, f'{path}: not a result: no object')
+    return data, value
