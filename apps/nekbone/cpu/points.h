@@ -18,8 +18,7 @@
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define NEK_SIMD(sums)
 #else
-#define NEK_PRAGMA(text) _Pragma(#text)
-#define NEK_SIMD(sums)   NEK_PRAGMA(omp simd sums)
+#define NEK_SIMD(sums) NEK_PRAGMA(omp simd sums)
 #endif
 
 enum { NEK_BLOCK = 1024 };

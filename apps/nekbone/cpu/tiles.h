@@ -19,7 +19,13 @@
 
 #include "../kernel.h"
 
-#define NEK_INLINE static inline __attribute__((always_inline))
+#define NEK_INLINE       static inline __attribute__((always_inline))
+#define NEK_PRAGMA(text) _Pragma(#text)
+#if defined(__CUDACC__)
+#define NEK_TILE_UNROLL(n) NEK_PRAGMA(unroll n) /* nvcc reads this file, and generates nothing */
+#else
+#define NEK_TILE_UNROLL(n) NEK_PRAGMA(GCC unroll n)
+#endif
 
 /* clang-format off */
 #define NEK_FOR_EACH_N(X) \
@@ -44,28 +50,34 @@ typedef struct {
 } nek_pair_t;
 
 /* Computes C[r] (+)= sum_l A[r][l] B[l] over both pairs, for one vector of each row. */
+/* clang-format off */
 #define NEK_TILE(name, vector_t)                                                                   \
     NEK_INLINE void name(const int rows, const nek_pair_t p, const nek_pair_t q, const int column, \
                          double *C, const int ldc, const int add)                                  \
     {                                                                                              \
         vector_t sum[NEK_TILE_ROWS];                                                               \
-        _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++) sum[r] =                           \
-            add ? *(const vector_t *)(C + r * ldc + column) : (vector_t){0};                       \
-        _Pragma("GCC unroll 2") for (int l = 0; l < p.n; l++)                                      \
-        {                                                                                          \
+        NEK_TILE_UNROLL(12)                                                                        \
+        for (int r = 0; r < rows; r++)                                                             \
+            sum[r] = add ? *(const vector_t *)(C + r * ldc + column) : (vector_t){0};              \
+        NEK_TILE_UNROLL(2)                                                                         \
+        for (int l = 0; l < p.n; l++) {                                                            \
             vector_t b = *(const vector_t *)(p.B + l * p.ldb + column);                            \
-            _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++) sum[r] +=                      \
-                p.A[r * p.lda + l] * b;                                                            \
+            NEK_TILE_UNROLL(12)                                                                    \
+            for (int r = 0; r < rows; r++)                                                         \
+                sum[r] += p.A[r * p.lda + l] * b;                                                  \
         }                                                                                          \
-        _Pragma("GCC unroll 2") for (int l = 0; l < q.n; l++)                                      \
-        {                                                                                          \
+        NEK_TILE_UNROLL(2)                                                                         \
+        for (int l = 0; l < q.n; l++) {                                                            \
             vector_t b = *(const vector_t *)(q.B + l * q.ldb + column);                            \
-            _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++) sum[r] +=                      \
-                q.A[r * q.lda + l] * b;                                                            \
+            NEK_TILE_UNROLL(12)                                                                    \
+            for (int r = 0; r < rows; r++)                                                         \
+                sum[r] += q.A[r * q.lda + l] * b;                                                  \
         }                                                                                          \
-        _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++) *                                  \
-            (vector_t *)(C + r * ldc + column) = sum[r];                                           \
+        NEK_TILE_UNROLL(12)                                                                        \
+        for (int r = 0; r < rows; r++)                                                             \
+            *(vector_t *)(C + r * ldc + column) = sum[r];                                          \
     }
+/* clang-format on */
 typedef double nek_v1_t;
 NEK_TILE(nek_tile_1, nek_v1_t)
 NEK_TILE(nek_tile_2, nek_v2_t)
