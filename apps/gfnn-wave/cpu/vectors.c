@@ -54,7 +54,7 @@ static void narrow(const gfnn_view_t *view, float scale, const float *x, const f
             narrow_row(true, line.n, scale, x + line.wide, y + line.wide,
                        (uint16_t *)low + line.wide);
         else
-            narrow_row(false, line.n, scale, x + line.wide, NULL, (uint16_t *)low + line.wide);
+            narrow_row(false, line.n, scale, x + line.wide, x, (uint16_t *)low + line.wide);
     }
 }
 

@@ -112,7 +112,7 @@ static void make_blocks(oracle_t *o)
     const gfnn_materials_t *materials = &o->p->model->materials;
     double(*part)[8][BLOCK] = rt_alloc(GFNN_MAX_IDS, sizeof *part, RT_HOST);
     for (int id = 0; id < GFNN_MAX_IDS; id++) {
-        element_t A;
+        element_t A = {{{0}}};
         gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A.a);
         for (int a = 0; a < 8; a++)
             corner(&A, a, part[id][a]);
