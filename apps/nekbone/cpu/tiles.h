@@ -22,7 +22,7 @@
 #define NEK_INLINE       static inline __attribute__((always_inline))
 #define NEK_PRAGMA(text) _Pragma(#text)
 #if defined(__CUDACC__)
-#define NEK_TILE_UNROLL(n) NEK_PRAGMA(unroll n) /* nvcc reads this file, and generates nothing */
+#define NEK_TILE_UNROLL(n) /* a build for GPUs reads this file, and uses none of it */
 #else
 #define NEK_TILE_UNROLL(n) NEK_PRAGMA(GCC unroll n)
 #endif
