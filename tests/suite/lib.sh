@@ -8,7 +8,7 @@ python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (
 rooftop="$python -S $here/tools/rooftop"
 
 mkdir bin
-{ echo "#!$python -IS"; cat "$here/tests/suite/standin.py"; } >bin/nekbone
+{ cat "$here/tests/suite/standin.sh"; echo "exec '$python' -IS '$here/tests/suite/standin.py' \$app \"\$@\""; } >bin/nekbone
 chmod +x bin/nekbone
 for name in alya-rhs fun3d-mcpi gfnn-wave; do
     ln -s nekbone bin/$name

@@ -1,36 +1,27 @@
-#!/usr/bin/env -S python3 -IS
-"""Replaces a program of the suite: prints and writes what a program does, and misbehaves as STANDIN says.
+"""Replaces a program of the suite: writes what a run does, and misbehaves as STANDIN says. standin.sh, which answers
+questions without a run, calls it with the name of the app and the options.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
 truncated, unsealed, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
 It computes seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it
 acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """
+import hashlib
+import json
 import os
+import signal
 import sys
+import time
 
-app = os.path.basename(sys.argv[0])
+app = sys.argv[1]
 told = [word.rpartition(':') for word in os.environ.get('STANDIN', '').split(',')]
 how = ''.join(how for only, _, how in told if only in ('', app))
-words = [word for words in sys.argv[1:] for word in (words.split('=', 1) if words[:2] == '--' else [words])]
+words = [word for words in sys.argv[2:] for word in (words.split('=', 1) if words[:2] == '--' else [words])]
 
 
 def value(name, default):
     return words[words.index(name) + 1] if name in words else default
 
-
-if words == ['--version']:
-    print(f'{app} (Rooftop) 0.1.0\ncompiler      none\nMPI           this build has no MPI')
-    print('CUDA          not in this build')
-    sys.exit()
-if words == ['--help']:
-    print('Usage\n  --json FILE   result\n  --[no-]ladder   all rungs')
-    print('' if how == 'old' else '  --window S\n  --warm-up S\n  --nonce TEXT\n  --facts RUNG\n  --dry-run')
-    sys.exit()
-if words == ['--list']:
-    print('plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
-          '                     absent: this build has no CUDA')
-    sys.exit()
 
 if '--trace' in words:  # a ring of messages
     ranks = int(value('--trace', '2'))
@@ -40,18 +31,6 @@ if '--trace' in words:  # a ring of messages
     print(f'{{"kind":"trace","ranks":{ranks},"boxes":[],"remark":"","steps":[{",".join(steps)}]}}')
     sys.exit()
 
-import hashlib  # noqa: E402: most calls have ended by now, and need not wait for these
-import json  # noqa: E402
-import signal  # noqa: E402
-import time  # noqa: E402
-
-if '--dry-run' in words:
-    if value('--device', 'cpu') not in ('cpu', 'auto', '0'):
-        print(f'{app}: --device {value("--device", "")}: must be auto, cpu, or ordinals')
-        sys.exit(2)
-    print('memory        fast will need: host 2.0 MiB of 8.0 GiB free')
-    print('options       --elements=7x7x7 --degree=9 --cells=7x7x7 --surface=7 --layers=7')
-    sys.exit()
 if '--json' not in words:
     how = ''  # a run that is only timed
 elif 'STANDIN_LOG' in os.environ:

@@ -92,8 +92,9 @@ class InFolder(unittest.TestCase):
         cls.before, cls.folder = os.getcwd(), tempfile.TemporaryDirectory(prefix='rooftop_unit_')
         os.chdir(cls.folder.name)
         os.mkdir('bin')
-        text = (SOURCE / 'tests' / 'suite' / 'standin.py').read_text()
-        pathlib.Path('bin/nekbone').write_text(f'#!{sys.executable} -IS\n{text}')
+        suite = SOURCE / 'tests' / 'suite'
+        pathlib.Path('bin/nekbone').write_text((suite / 'standin.sh').read_text() +
+                                               f"exec '{sys.executable}' -IS '{suite}/standin.py' $app \"$@\"\n")
         os.chmod('bin/nekbone', 0o755)
         for app in results.APPS[1:]:
             os.symlink('nekbone', f'bin/{app}')
