@@ -1,6 +1,7 @@
 # cli.sh - what fun3d-mcpi says and how it ends: good runs of every kind of input, and bad input.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 cpu="--device cpu --seconds 0"
+tiny="--surface 4 --layers 4" # where many types are tried
 
 # --- every order, block size and type ---
 for order in natural rcm hilbert random; do
@@ -12,12 +13,12 @@ done
 for type in fp64 fp32 fp16 bf16; do
     for dq in fp64 fp32; do
         for sum in fp64 fp32; do
-            valid types "$mcpi" $cpu $small --offdiagonal $type --dq $dq --accumulate $sum --rung cpu-simd
+            valid types "$mcpi" $cpu $tiny --offdiagonal $type --dq $dq --accumulate $sum --rung cpu-simd
         done
     done
 done
 for type in fp64 fp32 fp16 bf16; do
-    valid species-$type "$mcpi" $cpu $small --block-size 15 --offdiagonal $type --accumulate fp64 --rung cpu-simd
+    valid species-$type "$mcpi" $cpu $tiny --block-size 15 --offdiagonal $type --accumulate fp64 --rung cpu-simd
 done
 valid double "$mcpi" $cpu $small --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
 # every type converges, down to its own accuracy
@@ -100,13 +101,14 @@ grep -q 'NumberOfPoints="488" NumberOfCells="1291"' flow.vtu || fail "flow.vtu: 
 [ $? = 1 ] && grep -q 'as low as asked.*FAILED' slow.out || fail "a flow that is not converged: $(tail -n 3 slow.out)"
 
 # --- output ---
-valid tiny "$mcpi" --device cpu --size tiny --seconds 0.01 --rung cpu-simd --json tiny.json
+valid size "$mcpi" $cpu --size tiny --rung cpu-simd
+valid tiny "$mcpi" --device cpu $small --seconds 0.01 --rung cpu-simd --json tiny.json
 for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
     grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
 done
 # flops count against the ceiling of what most of them are done in, which --accumulate decides
 grep -q '"arithmetic": "fp32"' tiny.json && grep -q '"precision": "O fp32, dQ fp32, sums fp32' tiny.json || fail "--json: $(grep -e arithmetic -e precision tiny.json)"
-valid ladder "$mcpi" --device cpu $small --seconds 0.005 --ladder
+valid ladder "$mcpi" --device cpu $small --seconds 0.005 --windows 1 --ladder
 grep -q '^compared with the slides' ladder.out || fail "--ladder prints no comparison with the slides"
 valid one "$mcpi" $cpu $small --threads 1 --rung cpu-simd
 if "$mcpi" $cpu --surface 2 --layers 2 --threads 2 2>&1 | grep -q 'no OpenMP'; then
