@@ -8,7 +8,7 @@ for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4"
     valid precond "$gfnn" $cpu $small --precond $precond --rung solve-simd
 done
 for faces in periodic free mirror; do
-    valid faces-$faces "$gfnn" $cpu $small --faces $faces --ladder
+    valid faces-$faces "$gfnn" $cpu --elements 8x6x7 --steps 2 --faces $faces --ladder
 done
 for coef in const galerkin nn-reg nn-class; do
     valid coef-$coef "$gfnn" $cpu $small --coef $coef --rung solve-simd
@@ -52,7 +52,7 @@ valid tiny "$gfnn" --device cpu --size tiny --seconds 0.01 --steps 1 --precond b
 awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
     END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.1 * used) }' tiny.json ||
     fail "--size tiny: $(grep -m 2 -e predicted -e high_water tiny.json)"
-valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.005 --ladder
+valid ladder "$gfnn" --device cpu --threads 1 $small --seconds 0.005 --windows 1 --ladder
 for ladder in operator predictor solve; do
     grep -A 1 "^Ladder $ladder\$" ladder.out | grep -q '^One unit is one' || fail "--ladder has no table of $ladder"
 done
