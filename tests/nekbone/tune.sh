@@ -80,7 +80,7 @@ cp $cached n.tuning
 valid all "$nekbone" $tune 1 --tuning n.tuning --degree 4
 grep -q 'point=n:4,.* rung=scalar ' n.tuning || fail "an entry of before is gone"
 best=$(sed -n 's/.*point=n:5,.* rung=\([^ ]*\) .* seconds=\([^ ]*\) .*/\2 \1/p' n.tuning | sort -g | head -n 1)
-grep -q "^${best#* } (cpu)" all.out || fail "not ${best#* } is run but $(grep '(cpu)' all.out)"
+grep -qE "^${best#* } \((cpu|kokkos)\)" all.out || fail "not ${best#* } is run but $(grep -E '\((cpu|kokkos)\)' all.out)"
 valid isolated "$nekbone" $tune 0.3 --rung jammed --isolated --tuning n.tuning
 grep -q 'rung=jammed .* measured=isolated' n.tuning || fail "no entry measured alone"
 

@@ -8,10 +8,10 @@ tiny="--elements 2x2x2 --degree 2 --iterations 5"
 refuses 2 "there is no app 'nothing'" climb nothing
 refuses 2 "nekbone has no rung 'nothing'" exercise nekbone nothing
 ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson --notebook --slides -- $tiny
-absent=$("$nekbone" --device cpu --list | grep -A 1 '^kokkos ' | grep -c 'absent:') # five CPU rungs, and kokkos
+absent=$("$nekbone" --device cpu --list | grep -E -A 1 '^kokkos(-fused)? ' | grep -c 'absent:') # five CPU rungs, kokkos and kokkos-fused
 pages=$(grep -c '<section class="rung"' lesson/lesson.html)
-says "$((6 - absent)) run here"
-[ "$pages" = $((6 - absent)) ] || fail "$pages pages of rungs"
+says "$((7 - absent)) run here"
+[ "$pages" = $((7 - absent)) ] || fail "$pages pages of rungs"
 [ "$(wc -l <err)" -ge 2 ] && grep -q '^ladder: [0-9]* s$' err || fail "no word on how far it is: $(cat err)"
 [ -z "$(find lesson -name '.part*')" ] || fail "a part of a file is left: $(ls -A lesson)"
 grep -q '<script\|src="http\|href="http' lesson/lesson.html && fail "the page needs more than itself"
