@@ -13,8 +13,10 @@
 
 #include "node.h"
 
-#if defined(__CUDACC__) || defined(__clang__)
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define GFNN_STRAIN_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define GFNN_STRAIN_UNROLL
 #else
 #define GFNN_STRAIN_UNROLL _Pragma("GCC unroll 8")
 #endif
