@@ -107,8 +107,8 @@ static const model_t models[] = {
     {.rung = "openacc-RSPR", .flops = 674, .global = 37},
 };
 
-/* Returns the model of a rung; on a CPU Kokkos runs the loops of cpu-closed, and one that is not in the table (a mutant in a test) does what the
- * reference does. */
+/* Returns the model of a rung. On a CPU Kokkos runs the loops of cpu-closed; a rung that is not in
+ * the table (a mutant in a test) does what the reference does. */
 static const model_t *model_of(const rt_rung_t *rung)
 {
     const bool vectors = rung->kind == RT_KOKKOS && !rt_kind_on_gpu(RT_KOKKOS);

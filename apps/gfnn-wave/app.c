@@ -271,8 +271,7 @@ static void check_show(const rt_run_t *run)
 {
     const gfnn_config_t *config = run->config;
     const char *path = run->opt.picture;
-    if (config->show != GFNN_SHOW_UZ &&
-        !(path && (rt_image_ends_with(path, ".ppm") || rt_image_ends_with(path, ".png"))))
+    if (config->show != GFNN_SHOW_UZ && (!path || rt_image_why_not(path, "no image")))
         rt_refuse(RT_USAGE,
                   "--show %s: what an image shows; name one with --picture FILE.png or FILE.ppm",
                   shows[config->show]);

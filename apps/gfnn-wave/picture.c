@@ -238,17 +238,10 @@ static void draw_slice(const gfnn_problem_t *p, const double *u, const char *pat
     RT_FREE(s.id, RT_HOST);
 }
 
-/* Returns |x| over all ranks. */
-static double norm(const gfnn_box_t *box, const double *x)
+/* Returns |r| of the last step over all ranks. */
+static double norm_of_residual(const gfnn_solver_t *s)
 {
-    const gfnn_grid_t *g = &box->fine;
-    double square = 0;
-    for (int c = 0; c < 3; c++)
-        for (int64_t row = 0; row < g->n[1] * g->n[2]; row++) {
-            const int64_t at = c * g->plane + gfnn_at(g, 0, row % g->n[1], row / g->n[1]);
-            for (int64_t i = at; i < at + g->n[0]; i++)
-                square += x[i] * x[i];
-        }
+    double square = s->vectors->dot(&s->view_vec, s->r, s->r);
     rt_comm_sum(&square, 1);
     return sqrt(square);
 }
@@ -267,7 +260,7 @@ void gfnn_picture(const void *solver, const char *path)
     const bool residual = p->config->show == GFNN_SHOW_RESIDUAL;
     double *u = RT_NEW(double, values, RT_HOST);
     rt_copy(u, RT_HOST, residual ? s->r : s->u, s->space, values * sizeof *u);
-    const double scale = residual ? norm(&p->box, u) / s->residual : s->scale;
+    const double scale = residual ? norm_of_residual(s) / s->residual : s->scale;
     for (size_t i = 0; i < values; i++)
         u[i] /= scale;
     if (rt_image_ends_with(path, ".vti"))
