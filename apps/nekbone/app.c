@@ -304,8 +304,8 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
 static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {
     enum { MOST_ON_CHIP = 512 * 1000 };
-    static const char *const small[] = {"resident", "onepass", "packed", "layered", NULL};
-    static const char *const large[] = {"onepass", "packed", "layered", NULL};
+    static const char *const small[] = {"resident", "onepass", "fused", "packed", "layered", NULL};
+    static const char *const large[] = {"onepass", "fused", "packed", "layered", NULL};
     static const char *const cpu[] = {"cpu-fused", "jammed", NULL};
     static const char *const portable[] = {"kokkos", NULL};
     const nek_config_t *config = run->config;

@@ -22,10 +22,16 @@
 NEK_ANYWHERE float nek_stencil_at(const nek_coarse_view_t *c, const float *x, int64_t q)
 {
     const int64_t row = c->grid.points[0], plane = row * c->grid.points[1];
-    float sum = 0;
+    float of[NEK_STENCIL], at[NEK_STENCIL], sum = 0;
+    NEK_UNROLL /* all loads before the first sum: a GPU then waits once */
+        for (int s = 0; s < NEK_STENCIL; s++)
+    {
+        of[s] = c->stencil[s * c->grid.nodes + q];
+        at[s] = x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
+    }
+    NEK_UNROLL
     for (int s = 0; s < NEK_STENCIL; s++)
-        sum += c->stencil[s * c->grid.nodes + q] *
-               x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
+        sum += of[s] * at[s];
     return sum;
 }
 
@@ -181,68 +187,117 @@ NEK_ANYWHERE constexpr int nek_patch_shared(int P)
     return P * P * (P + 1) + 3 * P * P + 3 * P;
 }
 
+/* Divides; on a GPU without the slow path for quotients at the ends of the range. */
+NEK_ANYWHERE float nek_quotient(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    return __fdividef(a, b);
+#else
+    return a / b;
+#endif
+}
+
+/* Keeps the compiler from holding a matrix in registers from one product with it to the next. */
+NEK_ANYWHERE void nek_load_anew(void)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("" ::: "memory");
+#endif
+}
+
+/* Calls product(line, in, out) for the P^2 lines of a patch, so many `lines` at a time. load(line, l)
+ * gives point l of a line, store(line, l, value) takes it. */
+template <int most, int lines, class Team, class Load, class Product, class Store>
+NEK_ANYWHERE void nek_sweep(const Team &team, const int P, Load load, Product product, Store store)
+{
+    for (int first = team.member(); first < P * P; first += lines * team.size()) {
+        float in[lines][most], out[lines][most];
+        int line[lines];
+        NEK_UNROLL
+        for (int a = 0; a < lines; a++) { /* past the end, the first once more */
+            line[a] = first + a * team.size() < P * P ? first + a * team.size() : first;
+            NEK_UNROLL
+            for (int l = 0; l < P; l++)
+                in[a][l] = load(line[a], l);
+        }
+        nek_load_anew();
+        product(line, in, out);
+        NEK_UNROLL
+        for (int a = 0; a < lines; a++) {
+            NEK_UNROLL
+            for (int l = 0; l < P; l++)
+                store(line[a], l, out[a][l]);
+        }
+    }
+}
+
 /*
  * Solves on the patch of element e: box = S (S' r / sums of eigenvalues). Five sweeps over lines:
- * S' along x, y; S', the division and S along z, in registers; S along y, x. A member has so many
- * `lines` at a time, which share each row of S that it reads. shared: nek_patch_shared(P) values.
- * keep false: all but storing the box, for a team without an element.
+ * along z from the grid, y; S', the division and S along x, in registers; S along y, and z to the
+ * box. A member has so many `lines` at a time, which share each row of S that it reads. shared:
+ * nek_patch_shared(P) values. keep false: all but storing the box, for a team without an element.
  */
 template <int most, int lines, class Team>
 NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
                                   int64_t e, bool keep, const float *r, float *boxes, float *shared)
 {
-    const int row = P + 1, plane = P * row, P2 = P * P, P3 = P2 * P;
-    float *u = shared, *S = u + P * plane, *eigen = S + 3 * P2;
-    const int64_t from = nek_grid_box(&level.grid, e, NEK_PATCH);
-    float in[lines][most], out[lines][most];
-    for (int q = team.member(); q < P3; q += team.size())
-        u[q / P * row + q % P] = r[from + nek_grid_in_box(&level.grid, P, q)];
+    using line_t = float[lines][most];
+    const int row = P + 1, plane = P * row, P2 = P * P;
+    float *const u = shared, *const S = u + P * plane, *const eigen = S + 3 * P2;
+    const int grid_row = level.grid.points[0], grid_plane = grid_row * level.grid.points[1];
+    const float *const from = r + nek_grid_box(&level.grid, e, NEK_PATCH);
+    float *const box = boxes + e * P * P2;
+    auto along_z = [=](int line, int l) -> float & {
+        return u[l * plane + line / P * row + line % P];
+    };
+    auto along_y = [=](int line, int l) -> float & {
+        return u[line / P * plane + l * row + line % P];
+    };
+    auto along_x = [=](int line, int l) -> float & { return u[line * row + l]; };
     for (int q = team.member(); q < 3 * P2; q += team.size())
         S[q] = level.S[e * 3 * P2 + q];
     for (int q = team.member(); q < 3 * P; q += team.size())
         eigen[q] = level.eigen[e * 3 * P + q];
     team.barrier();
-    for (int along = 0; along < 5; along++) {
-        const int d = along < 3 ? along : 4 - along; /* x y z y x */
-        const int stride = d == 0 ? 1 : d == 1 ? row : plane;
-        const float *const M = S + d * P2;
-        for (int first = team.member(); first < P2; first += lines * team.size()) {
-            float *at[lines];
+    nek_sweep<most, lines>(
+        team, P,
+        [=](int line, int l) { return from[line % P + line / P * grid_row + l * grid_plane]; },
+        [=](const int *, const line_t &in, line_t &out) { nek_to_modes(P, S + 2 * P2, in, out); },
+        [=](int line, int l, float value) { along_z(line, l) = value; });
+    team.barrier();
+    nek_sweep<most, lines>(
+        team, P, along_y,
+        [=](const int *, const line_t &in, line_t &out) { nek_to_modes(P, S + P2, in, out); },
+        [=](int line, int l, float value) { along_y(line, l) = value; });
+    team.barrier();
+    nek_sweep<most, lines>(
+        team, P, along_x,
+        [=](const int *line, line_t &in, line_t &out) {
+            nek_to_modes(P, S, in, out);
+            nek_load_anew();
             NEK_UNROLL
             for (int a = 0; a < lines; a++) {
-                const int line = first + a * team.size() < P2 ? first + a * team.size() : first;
-                at[a] = u + (d == 0   ? line * row
-                             : d == 1 ? line / P * plane + line % P
-                                      : line / P * row + line % P);
+                const float sum = eigen[P + line[a] % P] + eigen[2 * P + line[a] / P];
                 NEK_UNROLL
                 for (int l = 0; l < P; l++)
-                    in[a][l] = at[a][l * stride];
+                    in[a][l] = nek_quotient(out[a][l], sum + eigen[l]);
             }
-            if (along < 3)
-                nek_to_modes(P, M, in, out);
-            if (along == 2) {
-                NEK_UNROLL
-                for (int a = 0; a < lines; a++) {
-                    const int line = first + a * team.size() < P2 ? first + a * team.size() : first;
-                    const float sum = eigen[line % P] + eigen[P + line / P];
-                    NEK_UNROLL
-                    for (int l = 0; l < P; l++)
-                        in[a][l] = out[a][l] / (sum + eigen[2 * P + l]);
-                }
-            }
-            if (along >= 2)
-                nek_to_points(P, M, in, out);
-            NEK_UNROLL
-            for (int a = 0; a < lines; a++) {
-                NEK_UNROLL
-                for (int l = 0; l < P; l++)
-                    at[a][l * stride] = out[a][l];
-            }
-        }
-        team.barrier();
-    }
-    for (int q = team.member(); keep && q < P3; q += team.size())
-        boxes[e * P3 + q] = u[q / P * row + q % P];
+            nek_to_points(P, S, in, out);
+        },
+        [=](int line, int l, float value) { along_x(line, l) = value; });
+    team.barrier();
+    nek_sweep<most, lines>(
+        team, P, along_y,
+        [=](const int *, const line_t &in, line_t &out) { nek_to_points(P, S + P2, in, out); },
+        [=](int line, int l, float value) { along_y(line, l) = value; });
+    team.barrier();
+    nek_sweep<most, lines>(
+        team, P, along_z,
+        [=](const int *, const line_t &in, line_t &out) { nek_to_points(P, S + 2 * P2, in, out); },
+        [=](int line, int l, float value) {
+            if (keep)
+                box[l * P2 + line] = value;
+        });
 }
 
 /* Returns the values of memory that nek_element_apply needs. */
@@ -297,6 +352,7 @@ NEK_ANYWHERE void nek_contract(const Team &team, int A, int L, int B, int most, 
     for (int q = team.member(); q < A * most * B; q += team.size()) {
         const int b = q % B, m = q / B % most, a = q / (B * most);
         float sum = 0;
+        NEK_UNROLL_SHORT
         for (int l = 0; l < L; l++)
             sum += M[l * by + m * step] * in[(a * L + l) * B + b];
         out[q] = sum;
@@ -313,10 +369,9 @@ NEK_ANYWHERE constexpr int nek_transfer_shared(int n)
 /* Computes box[c^3] = J' (share of r) of element e. */
 template <class Team>
 NEK_ANYWHERE void nek_element_restrict(const Team &team, const nek_level_view_t &fine,
-                                       const nek_level_view_t &coarse, int64_t e, const float *r,
-                                       float *boxes, float *shared)
+                                       const nek_level_view_t &coarse, const int n, const int c,
+                                       int64_t e, const float *r, float *boxes, float *shared)
 {
-    const int n = fine.grid.n, c = coarse.grid.n;
     float *a = shared, *b = a + n * n * n;
     const int64_t from = nek_grid_box(&fine.grid, e, NEK_OWN_BOX);
     for (int q = team.member(); q < n * n * n; q += team.size())
@@ -335,10 +390,10 @@ NEK_ANYWHERE void nek_element_restrict(const Team &team, const nek_level_view_t 
  * element after it on this rank has. */
 template <class Team>
 NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &coarse,
-                                      const nek_level_view_t &fine, int64_t e, const float *from,
-                                      bool add, float *x, float *shared)
+                                      const nek_level_view_t &fine, const int n, const int c,
+                                      int64_t e, const float *from, bool add, float *x,
+                                      float *shared)
 {
-    const int n = fine.grid.n, c = coarse.grid.n;
     const nek_grid_t &g = fine.grid;
     float *a = shared, *b = a + n * n * n;
     const int64_t box = nek_grid_box(&coarse.grid, e, NEK_OWN_BOX),

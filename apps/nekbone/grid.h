@@ -14,9 +14,11 @@
 #endif
 /* On a GPU an array stays in registers only if every index into it is a constant. */
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define NEK_UNROLL _Pragma("unroll")
+#define NEK_UNROLL       _Pragma("unroll")
+#define NEK_UNROLL_SHORT _Pragma("unroll 4")
 #else
 #define NEK_UNROLL
+#define NEK_UNROLL_SHORT
 #endif
 
 /* --- the grid ---

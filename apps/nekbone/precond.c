@@ -126,28 +126,23 @@ static void add_levels(const nek_solver_t *s)
 }
 
 /* The same where level 0 begins and ends in kernels of the rung. The lower levels, whose many small
- * steps leave most of a GPU idle, run beside the patches, unless they wait for other ranks. */
+ * steps leave most of a GPU idle, run beside the patches; of the exchanges one at a time is under
+ * way. */
 static void add_levels_below_top(nek_solver_t *s)
 {
     const data_t *d = s->precond;
     const level_t *level = d->level;
-    const bool alone = !level->halo;
     if (d->count == 1) {
         add_lower_levels(s);
         d->ops->top(s, NULL, NULL, NULL, level->x);
         return;
     }
-    if (alone)
-        rt_side_begin();
+    rt_side_begin();
     collect(s, level + 1, NEK_OWN_BOX, level[1].r);
     add_lower_levels(s);
-    if (alone)
-        rt_side_end();
-    if (alone)
-        d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
-    else
-        solve_patches(s, level, level->x);
-    d->ops->top(s, alone ? d->boxes : NULL, &level[1].view, level[1].x, level->x);
+    rt_side_end();
+    d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
+    d->ops->top(s, d->boxes, &level[1].view, level[1].x, level->x);
 }
 
 /* x of level 0 = a V-cycle. */

@@ -163,8 +163,8 @@ typedef struct {
     void (*update_p)(const nek_view_t *view, const nek_level_view_t *level, double scale,
                      const float *z, double beta, double *p);
     /* NULL, or for a rung whose own take also makes the boxes of J' r on the next level (in `low`),
-     * and which ends with the finest level: x = the sum of the boxes (NULL: x) + J times x of the
-     * next level (NULL: without). */
+     * and which ends with the finest level: x = the sum of the boxes on all ranks (NULL: x) + J times
+     * x of the next level (NULL: without). Waits for the side stream. */
     void (*top)(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                 const float *from, float *x);
 } nek_precond_ops_t;

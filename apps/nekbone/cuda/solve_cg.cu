@@ -9,7 +9,7 @@
  *     element   x += alpha p (of the iteration before),  p = z + beta p,  v = D^T G D p + lambda p
  *               on the element,  p.v                read x p, 6 factors, z; write x p v       91
  *     update    r -= alpha Q^T v;  r.r;  r in FP32; J' r in boxes of the next level
- *                                                   read v r; write r, r32                   27
+ *                                                   read v r; write r, r32                   25
  *     patches   boxes = S (S' r32 / eigenvalues)    read r32, S; write boxes (solve_cuda.cu)   12
  *     top       z = sum of boxes + J z of the next level;  r.z
  *                                                   read boxes, r; write z                    17
@@ -17,7 +17,7 @@
  * The lower levels run beside the patches on the second stream. An iteration is one CUDA graph; the
  * host starts as many as the last solve took, and looks only at the last ones.
  *
- * Advantage: 147 bytes per point instead of 270, no time between kernels, and one wait per solve.
+ * Advantage: 145 bytes per point instead of 270, no time between kernels, and one wait per solve.
  *
  * Price: an iteration whose kernels find that the solve has ended may be started in vain.
  */
@@ -43,6 +43,18 @@ typedef struct {
 template <class F> static void with_n(const nek_solver_t *s, F f)
 {
     nek_fixed_n<NEK_FIXED_N>(s->view.n, f);
+}
+
+/* Calls f(n, c): c is the next level's n where that is what is usual, 0 where it comes at run time. */
+template <class F> static void with_sizes(const nek_solver_t *s, const nek_level_view_t *next, F f)
+{
+    with_n(s, [&](auto n) {
+        constexpr int usual = nek_usual_next(n());
+        if (next && next->grid.n == usual)
+            f(n, std::integral_constant<int, usual>());
+        else
+            f(n, std::integral_constant<int, 0>());
+    });
 }
 
 /* Forms the scalars on the host's behalf, where the kernel could not. */
@@ -78,9 +90,9 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     const nek_level_view_t *next = next_level(p);
     const size_t bytes = transfer_bytes(d, next);
     rt_timer_start("update", s->rung->kind);
-    with_n(s, [&](auto n) {
-        nek_allow_shared(pcg_update<n()>, bytes);
-        rt_launch(stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, d->launch.blocks,
+    with_sizes(s, next, [&](auto n, auto c) {
+        nek_allow_shared(pcg_update<n(), c()>, bytes);
+        rt_launch(stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n(), c()>, d->launch.blocks,
                   d->launch.threads, bytes, d->pcg, stage, from, next ? next->grid.n : 0,
                   next ? next->J : nullptr, p->low);
     });
@@ -88,16 +100,32 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     rt_timer_stop("update");
 }
 
+/* sum = the sum of boxes on all ranks, at the points of the grid near other ranks. */
+template <class Value>
+static void sum_near(const nek_solver_t *s, nek_box_t kind, const Value *boxes, rt_type_t type,
+                     Value *sum)
+{
+    const auto *d = static_cast<const data_t *>(s->data);
+    const auto *p = static_cast<const nek_single_t *>(s->precond);
+    const rt_field_t field = {sum, type, 1, 1, 0};
+    rt_launch(false, pcg_gather<Value>,
+              rt_blocks(static_cast<size_t>(d->near_count), NEK_POINT_THREADS), NEK_POINT_THREADS,
+              0, d->pcg.grid, kind, boxes, d->near, d->near_count, sum);
+    rt_halo_do(p->level[0].halo, RT_HALO_SUM, &field);
+}
+
 void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
-                 const float *from, float *)
+                 const float *from, float *x)
 {
     const auto *d = static_cast<const data_t *>(s->data);
     const size_t bytes = transfer_bytes(d, next);
     rt_side_join();
-    with_n(s, [&](auto n) {
-        nek_allow_shared(pcg_top<n()>, bytes);
-        rt_launch(false, pcg_top<n()>, d->launch.blocks, d->launch.threads, bytes, d->pcg, boxes,
-                  next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
+    if (boxes && d->pcg.shared)
+        sum_near(s, NEK_PATCH, boxes, RT_F32, x);
+    with_sizes(s, next, [&](auto n, auto c) {
+        nek_allow_shared(pcg_top<n(), c()>, bytes);
+        rt_launch(false, pcg_top<n(), c()>, d->launch.blocks, d->launch.threads, bytes, d->pcg,
+                  boxes, next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
                   next ? next->J : nullptr, from);
     });
     settle(s, NEK_PRECONDITIONED);
@@ -112,42 +140,26 @@ static void element(nek_solver_t *s)
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes = nek_line_bytes<n>(d->launch.per_block, 0, 0);
-        auto run = [&](auto *kernel) {
-            nek_allow_shared(kernel, bytes);
-            rt_launch(true, kernel, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
-        };
-        if (nek_pcg_source(s->view.choice) == NEK_STREAMED)
-            run(pcg_element<n, NEK_STREAMED>);
-        else
-            run(pcg_element<n, NEK_CACHED>);
+        nek_allow_shared(pcg_element<n>, bytes);
+        rt_launch(true, pcg_element<n>, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");
 }
 
-/* Adds what other ranks have of v, at the points that they share. */
-static void exchange(nek_solver_t *s)
-{
-    const auto *d = static_cast<const data_t *>(s->data);
-    const auto *p = static_cast<const nek_single_t *>(s->precond);
-    if (!d->pcg.shared)
-        return;
-    rt_timer_start("exchange", s->rung->kind);
-    rt_launch(false, pcg_gather, rt_blocks(static_cast<size_t>(d->near_count), NEK_POINT_THREADS),
-              NEK_POINT_THREADS, 0, d->pcg, d->near, d->near_count);
-    const rt_field_t field = rt_field_f64(d->pcg.shared);
-    rt_halo_do(p->level[0].halo, RT_HALO_SUM, &field);
-    rt_timer_stop("exchange");
-}
-
 static void iterate(void *work)
 {
     auto *s = static_cast<nek_solver_t *>(work);
+    const auto *d = static_cast<const data_t *>(s->data);
     rt_timer_start("precondition", s->rung->kind);
     nek_single_levels(s);
     rt_timer_stop("precondition");
     element(s);
-    exchange(s);
+    if (d->pcg.shared) {
+        rt_timer_start("exchange", s->rung->kind);
+        sum_near(s, NEK_OWN_BOX, d->pcg.v, RT_F64, d->pcg.shared);
+        rt_timer_stop("exchange");
+    }
     update(s, NEK_UPDATED, nullptr);
 }
 
@@ -169,6 +181,21 @@ static bool has_ended(const data_t *d, int64_t iterations)
                   "the GPU has told %lld of %lld half iterations", static_cast<long long>(progress),
                   static_cast<long long>(2 * iterations));
         status = cudaStreamQuery(rt_stream());
+    }
+}
+
+/* Copies history and coefficients to s; waits for the end of the solve. */
+static void tell(const data_t *d, nek_solver_t *s)
+{
+    std::vector<double> trace(NEK_TRACED * (static_cast<size_t>(s->done) + 1));
+    rt_copy(trace.data(), RT_HOST, d->pcg.trace, s->space, trace.size() * sizeof(double));
+    for (int k = 0; k <= s->done; k++) {
+        const double *of = trace.data() + NEK_TRACED * k;
+        s->history[k] = of[NEK_TRACE_NORM];
+        if (k < s->done) {
+            s->alpha[k] = of[NEK_TRACE_ALPHA];
+            s->beta[k] = of[NEK_TRACE_BETA];
+        }
     }
 }
 
@@ -198,11 +225,8 @@ void nek_pcg(nek_solver_t *s)
     with_n(s, [&](auto n) {
         rt_launch(false, pcg_finish<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg);
     });
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
     s->done = d->expected = static_cast<int>(*d->pcg.told / 2);
-    memcpy(s->history, d->pcg.history, (static_cast<size_t>(s->done) + 1) * sizeof *s->history);
-    memcpy(s->alpha, d->pcg.alphas, static_cast<size_t>(s->done) * sizeof *s->alpha);
-    memcpy(s->beta, d->pcg.betas, static_cast<size_t>(s->done) * sizeof *s->beta);
+    tell(d, s);
 }
 
 /* --- for the judge: the preconditioner alone --- */
@@ -280,11 +304,8 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.points = static_cast<double>(s->view.points) * rt_comm_size();
     a.most_iterations = s->iterations;
     a.tolerance = s->tolerance;
-    const size_t scalars = static_cast<size_t>(s->iterations) + 1;
-    a.history = RT_NEW(double, 3 * scalars + 1, RT_PINNED);
-    a.alphas = a.history + scalars;
-    a.betas = a.alphas + scalars;
-    a.told = reinterpret_cast<int64_t *>(a.betas + scalars);
+    a.trace = RT_NEW(double, NEK_TRACED *(static_cast<size_t>(s->iterations) + 1), s->space);
+    a.told = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     a.cg = RT_NEW(nek_cg_t, 1, s->space);
     rt_fill(a.cg, s->space, 0, sizeof *a.cg);
@@ -304,7 +325,8 @@ void nek_pcg_tear_down(nek_solver_t *s)
 {
     auto *d = static_cast<data_t *>(s->data);
     rt_replay_drop(&d->replay);
-    RT_FREE(d->pcg.history, RT_PINNED);
+    RT_FREE(d->pcg.told, RT_PINNED);
+    RT_FREE(d->pcg.trace, s->space);
     RT_FREE(d->pcg.partial, s->space);
     RT_FREE(d->pcg.cg, s->space);
     RT_FREE(d->pcg.shared, s->space);
@@ -317,7 +339,7 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
 {
     nek_single_memory(config, space, bytes);
     const nek_grid_t g = nek_grid_of(config, static_cast<int>(config->degree));
-    bytes[RT_PINNED] += sizeof(double) * 3 * static_cast<double>(config->max_iterations + 1);
+    bytes[space] += sizeof(double) * NEK_TRACED * static_cast<double>(config->max_iterations + 1);
     bytes[space] += sizeof(double) * static_cast<double>(config->local_elements) /
                     nek_elements_a_block(config->n);
     if (rt_comm_size() > 1)

@@ -23,6 +23,9 @@ enum nek_stage {
     NEK_UPDATED         /* r.r */
 };
 
+/* What is kept of an iteration: |r| before it, alpha and beta. */
+enum { NEK_TRACE_NORM, NEK_TRACE_ALPHA, NEK_TRACE_BETA, NEK_TRACED };
+
 /* Scalars, on the device. */
 typedef struct {
     double rr, rz, alpha, beta;
@@ -48,10 +51,9 @@ typedef struct {
     double lambda, points, tolerance;
     int most_iterations;
     nek_cg_t *cg;
-    double *partial; /* [blocks] */
-    /* page-locked: [most_iterations + 1] each; and 2 done + ended, which the host watches */
-    double *history, *alphas, *betas;
-    int64_t *told;
+    double *partial;      /* [blocks] */
+    double *trace;        /* [most_iterations + 1][NEK_TRACED] of each iteration */
+    int64_t *told;        /* page-locked: 2 done + ended, which the host watches */
     struct rt_mail *mail; /* sums of several GPUs; NULL: one rank, or the host adds */
     bool forms;           /* the kernel that has a sum forms the scalars */
 } nek_pcg_t;
@@ -69,6 +71,7 @@ __device__ __forceinline__ double nek_unit_scale(double x)
 static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
 {
     nek_cg_t *cg = a.cg;
+    double *const trace = a.trace + NEK_TRACED * static_cast<int64_t>(cg->done);
     if (stage == NEK_MEASURED) {
         cg->next_scale = nek_unit_scale(sqrt(sum / a.points));
     } else if (stage == NEK_TAKEN) {
@@ -77,16 +80,16 @@ static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
         cg->scale = cg->next_scale;
         cg->target = a.tolerance * sqrt(sum);
         cg->done = cg->ended = 0;
-        a.history[0] = sqrt(sum);
+        a.trace[NEK_TRACE_NORM] = sqrt(sum);
     } else if (stage == NEK_PRECONDITIONED) {
         const double before = cg->rz, rz = sum / cg->scale;
         cg->rz = rz;
         cg->beta = before > 0 ? rz / before : 0; /* 0 in the first iteration */
-        a.betas[cg->done] = cg->beta;
+        trace[NEK_TRACE_BETA] = cg->beta;
     } else if (stage == NEK_APPLIED) {
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
         cg->alpha = sum > 0 ? cg->rz / sum : 0;
-        a.alphas[cg->done] = cg->alpha;
+        trace[NEK_TRACE_ALPHA] = cg->alpha;
     } else {
         const double norm = sqrt(sum);
         const bool finite = norm - norm == 0;
@@ -95,8 +98,7 @@ static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
         cg->next_scale = nek_unit_scale(norm / sqrt(a.points));
         cg->done++;
         cg->ended = norm <= cg->target || !finite || cg->done >= a.most_iterations;
-        a.history[cg->done] = norm;
-        __threadfence_system(); /* the history is there before the host is told */
+        trace[NEK_TRACED + NEK_TRACE_NORM] = norm;
         *static_cast<volatile int64_t *>(a.told) = 2 * static_cast<int64_t>(cg->done) + cg->ended;
     }
 }
@@ -118,7 +120,7 @@ static __device__ __noinline__ void nek_end_sum(const nek_pcg_t &a, nek_stage st
         return;
     __threadfence(); /* the sums are read after the ticket */
     sum[0] = 0;
-#pragma unroll 8
+#pragma unroll 32
     for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
         sum[0] += __ldcg(a.partial + b);
     nek_block_sums(sum);

@@ -10,32 +10,14 @@
  * level is a kernel of its own.
  */
 #include "config.h"
-#include <cooperative_groups.h>
 #include "machine/streams.h"
 #include "solve_cg.cuh"
 #include "solve_cuda.cuh"
 
-/* Parameters of the rung. */
-static const char *const lines_values[] = {"auto", "1", "2", "3", nullptr};
-static const char *const source_values[] = {"auto", "cached", "streamed", nullptr};
-static const char *const coarse_values[] = {"auto", "kernels", "cluster", nullptr};
+static const char *const lines_values[] = {"auto", "1", "2", nullptr};
 static const rt_parameter_t parameters[] = {
-    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0},
-    {"factors",
-     "how the operator reads what an iteration reads once: like all other data, or past the cache "
-     "(evict-first)",
-     source_values, 0},
-    {"coarse", "the steps of degree 1: a kernel each, or together in a cluster of blocks",
-     coarse_values, 0}};
-enum { LINES, FACTORS, COARSE, PARAMETERS };
-
-nek_source nek_pcg_source(const int *choice)
-{
-    return choice && choice[FACTORS] == 1 ? NEK_CACHED : NEK_STREAMED;
-}
-
-/* What a parameter that is "auto" means. */
-enum { AUTOMATIC_LINES = 2 };
+    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0}};
+enum { LINES, PARAMETERS };
 
 /* --- elements --- */
 
@@ -57,10 +39,13 @@ template <int P, int lines> struct patch_block {
         return best;
     }
     static constexpr int elements = find_elements(), all = nek_whole_warps(elements * threads);
+    /* registers of a thread: lines before and after a product, and about four rows of the matrix */
+    static constexpr int fit = nek_blocks_of(all, (2 * lines + 4) * P + 4),
+                         most = NEK_THREADS_RESIDENT / all, resident = fit < most ? fit : most;
 };
 
 template <int P, int lines>
-__global__ void __launch_bounds__(patch_block<P, lines>::all)
+__global__ void __launch_bounds__(patch_block<P, lines>::all, patch_block<P, lines>::resident)
     patches(const __grid_constant__ nek_level_view_t level, int elements,
             const float *__restrict__ r, float *__restrict__ boxes)
 {
@@ -95,15 +80,19 @@ __global__ void __launch_bounds__(NEK_POINT_THREADS)
     nek_element_apply(team, level, n ? n : level.grid.n, blockIdx.x, x, boxes, any_memory);
 }
 
+/* n and c 0: the levels' own. */
+template <int n, int c>
 __global__ void __launch_bounds__(NEK_TEAM_THREADS)
     restrictions(const __grid_constant__ nek_level_view_t fine,
                  const __grid_constant__ nek_level_view_t coarse, const float *r, float *boxes)
 {
     extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_restrict(team, fine, coarse, blockIdx.x, r, boxes, any_memory);
+    nek_element_restrict(team, fine, coarse, n ? n : fine.grid.n, c ? c : coarse.grid.n, blockIdx.x,
+                         r, boxes, any_memory);
 }
 
+template <int n, int c>
 __global__ void __launch_bounds__(NEK_TEAM_THREADS)
     prolongations(const __grid_constant__ nek_level_view_t coarse,
                   const __grid_constant__ nek_level_view_t fine, const float *from, bool add,
@@ -111,7 +100,8 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
 {
     extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_prolong(team, coarse, fine, blockIdx.x, from, add, x, any_memory);
+    nek_element_prolong(team, coarse, fine, n ? n : fine.grid.n, c ? c : coarse.grid.n, blockIdx.x,
+                        from, add, x, any_memory);
 }
 
 /* Launches a kernel with a block for each element and so many floats of shared memory. */
@@ -137,13 +127,10 @@ static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const
                       rt_blocks(static_cast<size_t>(view->elements), block::elements), block::all,
                       0, *level, static_cast<int>(view->elements), r, boxes);
         };
-        const int lines = chosen > 0 ? chosen : static_cast<int>(AUTOMATIC_LINES);
-        if (lines == 1)
+        if (chosen == 1)
             run(std::integral_constant<int, 1>());
-        else if (lines == 2)
-            run(std::integral_constant<int, 2>());
         else
-            run(std::integral_constant<int, 3>());
+            run(std::integral_constant<int, 2>());
     });
     if (!known)
         launch(view, patches_of_any_size, NEK_TEAM_THREADS, nek_patch_shared(level->grid.patch),
@@ -161,19 +148,35 @@ static void apply(const nek_view_t *view, const nek_level_view_t *level, const f
         launch(view, operators<0>, NEK_POINT_THREADS, values, *level, x, boxes);
 }
 
+/* Calls f(n, c) with the sizes of two levels, if they are of the last transfer of usual levels; else
+ * with 0. */
+template <class F>
+static void with_transfer(const nek_level_view_t *fine, const nek_level_view_t *coarse, F f)
+{
+    enum { MOST = 6 };
+    const std::integral_constant<int, 2> two;
+    const std::integral_constant<int, 0> any;
+    if (coarse->grid.n != 2 || !nek_fixed_n<MOST>(fine->grid.n, [&](auto n) { f(n, two); }))
+        f(any, any);
+}
+
 static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
                       const nek_level_view_t *coarse, const float *r, float *boxes)
 {
-    launch(view, restrictions, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n), *fine, *coarse,
-           r, boxes);
+    with_transfer(fine, coarse, [&](auto n, auto c) {
+        launch(view, restrictions<n(), c()>, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n),
+               *fine, *coarse, r, boxes);
+    });
 }
 
 static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
                     const nek_level_view_t *fine, const float *from, bool add, float *x)
 {
     rt_side_join();
-    launch(view, prolongations, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n), *coarse, *fine,
-           from, add, x);
+    with_transfer(fine, coarse, [&](auto n, auto c) {
+        launch(view, prolongations<n(), c()>, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n),
+               *coarse, *fine, from, add, x);
+    });
 }
 
 /* --- points --- */
@@ -247,45 +250,8 @@ __global__ void __launch_bounds__(NEK_POINT_THREADS)
         nek_chebyshev_at(&c, q, first, a, b, d, r, x, next);
 }
 
-#ifdef __CUDACC__
-/* All steps in one kernel of one cluster, for grids of some thousand points: a barrier of a cluster
- * takes a fraction of what starting a kernel does. */
-enum { CLUSTER = 8, CLUSTER_THREADS = 1024, MOST_CLUSTER_POINTS = 4 * CLUSTER * CLUSTER_THREADS };
-
-__global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_THREADS)
-    chebyshev_cluster(const __grid_constant__ nek_coarse_view_t c, float *r, float *x)
+static void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
 {
-#if __CUDA_ARCH__ >= 900
-    for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
-        const int turn = s.k % 2;
-        for (int q = blockIdx.x * CLUSTER_THREADS + threadIdx.x; q < c.grid.nodes;
-             q += CLUSTER * CLUSTER_THREADS)
-            nek_chebyshev_at(&c, q, s.k == 0, s.a, s.b, c.work + (1 - turn) * c.grid.nodes, r, x,
-                             c.work + turn * c.grid.nodes);
-        cooperative_groups::this_cluster().sync();
-    }
-#endif
-}
-
-static bool in_a_cluster(const nek_view_t *view, const nek_coarse_view_t &c, float *r, float *x)
-{
-    const int chosen = view->choice ? view->choice[COARSE] : 0;
-    if (chosen != 2 || c.grid.nodes > MOST_CLUSTER_POINTS)
-        return false;
-    rt_launch(false, chebyshev_cluster, CLUSTER, CLUSTER_THREADS, 0, c, r, x);
-    return true;
-}
-#else
-static bool in_a_cluster(const nek_view_t *, const nek_coarse_view_t &, float *, float *)
-{
-    return false;
-}
-#endif
-
-static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, float *r, float *x)
-{
-    if (in_a_cluster(view, c, r, x))
-        return;
     for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
         const int turn = s.k % 2;
         each_point(c.grid.nodes, chebyshev_points, c, s.k == 0, s.a, s.b,
@@ -305,13 +271,13 @@ static void tensor(const nek_coarse_view_t &c, float *r, float *x)
 }
 
 /* On the second stream: its kernels are small, and follow one another beside the patches. */
-static void coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x)
+static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
 {
     rt_side_begin();
     if (coarse->modes[0])
         tensor(*coarse, r, x);
     else
-        chebyshev(view, *coarse, r, x);
+        chebyshev(*coarse, r, x);
     rt_side_end();
 }
 

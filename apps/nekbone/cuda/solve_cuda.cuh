@@ -3,13 +3,14 @@
  * group of threads, a point of the grid per thread.
  *
  * A patch of m^3 points has m^2 lines along each direction. A thread takes a line into registers,
- * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along z
- * follow each other in registers. Small patches share a block.
+ * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along x
+ * follow each other in registers. The first reads the grid, the last writes the box. Small patches
+ * share a block.
  */
 #ifndef NEK_SOLVE_CUDA_CUH
 #define NEK_SOLVE_CUDA_CUH
 
-#include "nek_line.cuh"
+#include "nek_cuda.cuh"
 #include "../boxes.h"
 
 /* Threads of a kernel over points, and those that a block of elements has at least. */
@@ -35,8 +36,5 @@ struct nek_team {
 /* Threads that a block of the patch kernel has at least, if so many elements fit; and at most, unless
  * one element needs more. */
 enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
-
-/* Returns how the operator reads, for a choice of the rung's parameters; NULL: none. */
-nek_source nek_pcg_source(const int *choice);
 
 #endif

@@ -105,7 +105,7 @@ void restrict_(const nek_view_t *view, const nek_level_view_t *fine, const nek_l
     each_element(
         "restrict", view, nek_transfer_shared(f.grid.n),
         KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_element_restrict(team, f, c, e, r, boxes, memory);
+            nek_element_restrict(team, f, c, f.grid.n, c.grid.n, e, r, boxes, memory);
         });
 }
 
@@ -116,7 +116,7 @@ void prolong(const nek_view_t *view, const nek_level_view_t *coarse, const nek_l
     each_element(
         "prolong", view, nek_transfer_shared(f.grid.n),
         KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_element_prolong(team, c, f, e, from, add, x, memory);
+            nek_element_prolong(team, c, f, f.grid.n, c.grid.n, e, from, add, x, memory);
         });
 }
 
