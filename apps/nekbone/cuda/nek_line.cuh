@@ -3,18 +3,9 @@
  *
  * A thread has column (i, j) of the element in registers and multiplies whole lines. First come its
  * column (wt), then line t of those along i, then line t of those along j. The last two come from
- * shared memory, are multiplied in registers, and go back to the same place. So each product reads
- * a value from shared memory once instead of n times. D is the same for all threads at each step of
- * the unrolled code, so it is a kernel argument: an operand from the constant bank costs nothing.
- * An element takes four barriers, where `layered` has 2 n.
- *
- *   D by halves. The GLL points are symmetric, so D(n-1-i, n-1-l) = -D(i, l): the even half of a
- *   line has an odd derivative and vice versa. These are two products of half the size:
- *   n^2 / 2 multiplications per line instead of n^2, for 2 n additions.
- *
- *   Layouts without bank conflicts. Lines along i are `row` apart; lines along j start at
- *   j * plane + i. The two pitches are such that 16 lanes of 8 bytes, or 8 lanes of 16, always
- *   touch all 32 banks once.
+ * shared memory, are multiplied in registers, and go back to the same place (../line.hpp). So each
+ * product reads a value from shared memory once instead of n times. An element takes four barriers,
+ * where `layered` has 2 n.
  *
  *   Elements per block. n^2 threads rarely fill warps; several elements together do.
  */
@@ -23,96 +14,7 @@
 
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
-
-/* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
- * a minus. The middle of an odd n belongs to the even half of a line. */
-template <int n> struct nek_halves {
-    static constexpr int half = n / 2, most = (n + 1) / 2;
-    double even[2][half * most], odd[2][most * half];
-};
-
-template <int n> nek_halves<n> nek_halve(const double *D)
-{
-    constexpr int half = n / 2, most = (n + 1) / 2;
-    nek_halves<n> h;
-    for (int t = 0; t < 2; t++) {
-        auto at = [=](int i, int l) { return t ? D[l * n + i] : D[i * n + l]; };
-        for (int i = 0; i < most; i++)
-            for (int l = 0; l < most; l++) {
-                if (i < half)
-                    h.even[t][i * most + l] =
-                        l == n - 1 - l ? at(i, l) : (at(i, l) + at(i, n - 1 - l)) / 2;
-                if (l < half)
-                    h.odd[t][i * half + l] = (at(i, l) - at(i, n - 1 - l)) / 2;
-            }
-    }
-    return h;
-}
-
-/* b = D a, or b = D^T a */
-template <int transposed, int n>
-__device__ __forceinline__ void nek_line_product(const nek_halves<n> &D, const double (&a)[n],
-                                                 double (&b)[n])
-{
-    constexpr int half = n / 2, most = (n + 1) / 2;
-    double even[most], odd[half], from_even[half], from_odd[most];
-#pragma unroll
-    for (int l = 0; l < half; l++) {
-        even[l] = a[l] + a[n - 1 - l];
-        odd[l] = a[l] - a[n - 1 - l];
-    }
-    if constexpr (n % 2 == 1)
-        even[half] = a[half];
-#pragma unroll
-    for (int i = 0; i < most; i++) {
-        if (i < half)
-            from_even[i] = 0;
-        from_odd[i] = 0;
-    }
-#pragma unroll
-    for (int l = 0; l < most; l++)
-#pragma unroll
-        for (int i = 0; i < most; i++) {
-            if (i < half)
-                from_even[i] += D.even[transposed][i * most + l] * even[l];
-            if (l < half)
-                from_odd[i] += D.odd[transposed][i * half + l] * odd[l];
-        }
-#pragma unroll
-    for (int i = 0; i < half; i++) {
-        b[i] = from_odd[i] + from_even[i];
-        b[n - 1 - i] = from_odd[i] - from_even[i];
-    }
-    if constexpr (n % 2 == 1)
-        b[half] = from_odd[half];
-}
-
-/* Returns the smallest number from `least` on that is `rest` modulo 16. */
-constexpr int nek_pitch(int least, int rest)
-{
-    return least + ((rest - least) % 16 + 16) % 16;
-}
-
-constexpr int nek_whole_warps(int threads)
-{
-    return (threads + 31) / 32 * 32;
-}
-
-/* Threads per block that are aimed at. */
-enum { NEK_LEAST_THREADS = 64, NEK_GOOD_THREADS = 128 };
-
-template <int n> struct nek_shape {
-    static constexpr int n2 = n * n, n3 = n2 * n;
-    /* Lines along i: an odd number of 16-byte units; of 8-byte units if n is odd, since they are
-     * read so then. */
-    static constexpr int row = n % 4 == 0 ? n + 2 : n;
-    /* 16 lanes with consecutive t find 16 banks at j * plane + i, as they do at t. */
-    static constexpr int plane = nek_pitch(n2, n);
-    static constexpr int rows = n2 * row, planes = nek_pitch(n * plane, n2);
-    /* Threads per block that kernels are compiled for. */
-    static constexpr int threads =
-        n2 <= NEK_GOOD_THREADS ? static_cast<int>(NEK_GOOD_THREADS) : nek_whole_warps(n2);
-};
+#include "../line.hpp"
 
 /* Returns the elements per block: 64 to 128 threads with most lanes in use, and the fewest elements
  * of equally good numbers. */
@@ -178,47 +80,6 @@ template <int n> struct nek_place {
     {
     }
 };
-
-/* Multiplies a line by D or D^T, in place. */
-template <int transposed, int n>
-__device__ __forceinline__ void nek_row_in_place(const nek_halves<n> &D, double *line)
-{
-    double a[n], b[n];
-    if constexpr (n % 2 == 0) {
-        double2 *two = reinterpret_cast<double2 *>(line);
-#pragma unroll
-        for (int l = 0; l < n; l += 2) {
-            const double2 pair = two[l / 2];
-            a[l] = pair.x;
-            a[l + 1] = pair.y;
-        }
-        nek_line_product<transposed>(D, a, b);
-#pragma unroll
-        for (int l = 0; l < n; l += 2)
-            two[l / 2] = make_double2(b[l], b[l + 1]);
-    } else {
-#pragma unroll
-        for (int l = 0; l < n; l++)
-            a[l] = line[l];
-        nek_line_product<transposed>(D, a, b);
-#pragma unroll
-        for (int l = 0; l < n; l++)
-            line[l] = b[l];
-    }
-}
-
-template <int transposed, int step, int n>
-__device__ __forceinline__ void nek_column_in_place(const nek_halves<n> &D, double *line)
-{
-    double a[n], b[n];
-#pragma unroll
-    for (int l = 0; l < n; l++)
-        a[l] = line[l * step];
-    nek_line_product<transposed>(D, a, b);
-#pragma unroll
-    for (int l = 0; l < n; l++)
-        line[l * step] = b[l];
-}
 
 /* Computes w = D^T G D u on the columns of a block's elements. All threads must call it.
  * factors.wait() is called before the first factors.load(k, g), which gives rr rs rt ss st tt of

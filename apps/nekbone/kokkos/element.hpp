@@ -1,17 +1,19 @@
 /*
  * element.hpp - the operator of an element as a Kokkos team computes it, and its launch.
  *
- * A member owns columns (i, j), as a thread of the layered rung does. The element's u, ur and us are
- * in the team's scratch memory. Price: scratch for the whole element (4 n^3 values) limits how many
- * teams share a multiprocessor; for large n it is in global memory (level 1).
+ * A member owns column (i, j) and keeps it in registers. It multiplies whole lines, as the thread of
+ * `packed` does (../line.hpp): each value comes from the team's scratch memory once per product.
+ * Price: each n has its own code, and the two arrays of lines must fit into fast scratch memory. For
+ * larger n one text takes any n, with scratch in global memory.
  */
 #ifndef NEK_KOKKOS_ELEMENT_HPP
 #define NEK_KOKKOS_ELEMENT_HPP
 
 #include "app/team.h"
 #include "machine/kokkos.hpp"
-#include "../grid.h"
+#include "../line.hpp"
 #include "../cpu/tiles.h"
+#include "../nekbone.h"
 
 namespace nek_team
 {
@@ -35,109 +37,6 @@ template <int last, class Call, int first = NEK_MIN_N> void with_n(int n, const 
         with_n<last, Call, first + 1>(n, call);
 }
 
-/* Up to this n there is code for each n alone. On a CPU the text of teams is only a check. */
-enum { FIXED_N = rt_kokkos::on_host ? 0 : NEK_FIXED_N };
-
-/* The operator of the element whose n^3 values u are in scratch memory. N = 0: n is known only at
- * run time. */
-template <int N> struct Operator {
-    static constexpr int most = N ? N : NEK_MAX_N;
-    int n, n2, n3;
-    double *sD, *sT, *su, *sr, *ss, *sw;
-
-    /* Returns the bytes of scratch memory per team. */
-    static KOKKOS_INLINE_FUNCTION size_t scratch(int n)
-    {
-        return sizeof(double) * static_cast<size_t>(2 * n * n + 4 * n * n * n);
-    }
-
-    KOKKOS_INLINE_FUNCTION Operator(const Member &team, int run_time_n, int level)
-        : n(N ? N : run_time_n), n2(n * n), n3(n2 * n),
-          sD(static_cast<double *>(team.team_scratch(level).get_shmem(scratch(n)))), sT(sD + n2),
-          su(sT + n2), sr(su + n3), ss(sr + n3), sw(ss + n3)
-    {
-    }
-
-    /* Calls f(t) for each column t = j n + i of the team. */
-    template <class F> KOKKOS_INLINE_FUNCTION void each_column(const Member &team, F f) const
-    {
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n2), f);
-    }
-
-    KOKKOS_INLINE_FUNCTION void load(const Member &team, const double *D) const
-    {
-        each_column(team, [&](int t) {
-            sD[t] = D[t];
-            sT[t % n * n + t / n] = D[t]; /* the transpose, so that neighbours read neighbours */
-        });
-    }
-
-    /* Computes D^T G D u, with the element's factors g; store(q, w) gets point q. D and u must be
-     * there: the caller has a barrier before this. */
-    template <class Store>
-    KOKKOS_INLINE_FUNCTION void apply(const Member &team, const double *g, Store store) const
-    {
-        each_column(team, [&](int t) {
-            const int i = t % n, j = t / n;
-            double ru[most], rw[most], Di[most], Dj[most];
-            NEK_UNROLL
-            for (int l = 0; l < n; l++) {
-                Dj[l] = sD[j * n + l];
-                Di[l] = sT[l * n + i]; /* D(i, l) */
-                ru[l] = su[l * n2 + t];
-                rw[l] = 0;
-            }
-            for (int k = 0; k < n; k++) {
-                double wr = 0, ws = 0, wt = 0;
-                NEK_UNROLL
-                for (int l = 0; l < n; l++) {
-                    wr += Di[l] * su[k * n2 + j * n + l];
-                    ws += Dj[l] * su[k * n2 + l * n + i];
-                    wt += sD[k * n + l] * ru[l];
-                }
-                const int q = k * n2 + t;
-                sr[q] = g[q] * wr + g[n3 + q] * ws + g[2 * n3 + q] * wt;
-                ss[q] = g[n3 + q] * wr + g[3 * n3 + q] * ws + g[4 * n3 + q] * wt;
-                const double ut = g[2 * n3 + q] * wr + g[4 * n3 + q] * ws + g[5 * n3 + q] * wt;
-                NEK_UNROLL
-                for (int l = 0; l < n; l++)
-                    rw[l] += sD[k * n + l] * ut;
-            }
-            NEK_UNROLL
-            for (int k = 0; k < n; k++)
-                sw[k * n2 + t] = rw[k];
-        });
-        team.team_barrier(); /* ur and us are there */
-
-        each_column(team, [&](int t) {
-            const int i = t % n, j = t / n;
-            double Dti[most], Dtj[most];
-            NEK_UNROLL
-            for (int l = 0; l < n; l++) {
-                Dtj[l] = sT[j * n + l];
-                Dti[l] = sD[l * n + i];
-            }
-            for (int k = 0; k < n; k++) {
-                double sum = sw[k * n2 + t];
-                NEK_UNROLL
-                for (int l = 0; l < n; l++)
-                    sum += Dti[l] * sr[k * n2 + j * n + l] + Dtj[l] * ss[k * n2 + l * n + i];
-                store(k * n2 + t, sum);
-            }
-        });
-    }
-};
-
-/* Returns the teams that share a multiprocessor with 512 registers per lane in each of its four
- * parts, if a column takes 8 n + 48 as in the layered rung. Without this bound the compiler takes
- * more. */
-constexpr unsigned resident_teams(int n)
-{
-    const int warps = (n * n + 31) / 32;
-    const int teams = 512 / (8 * n + 48) * 4 / warps;
-    return teams > 1 ? static_cast<unsigned>(teams) : 1;
-}
-
 /* Most bytes of scratch per team that are taken from fast memory. */
 constexpr size_t most_fast_scratch = 40 * 1024;
 
@@ -145,6 +44,192 @@ constexpr size_t most_fast_scratch = 40 * 1024;
 inline int level_of(size_t bytes)
 {
     return bytes <= most_fast_scratch || rt_kokkos::on_host ? 0 : 1;
+}
+
+/* Calls f(t) for the columns t = j n + i of a member: one on a GPU, where a team has a member for
+ * each; all on a CPU, where a team is one thread. */
+template <class F> KOKKOS_INLINE_FUNCTION void each_column(const Member &team, int n2, F f)
+{
+    if constexpr (rt_kokkos::on_host)
+        for (int t = 0; t < n2; t++)
+            f(t);
+    else if (team.team_rank() < n2)
+        f(team.team_rank());
+}
+
+/* The operator by lines; D travels with the kernel. */
+template <int N> struct Lines {
+    using shape = nek_shape<N>;
+    static constexpr int n = N, n2 = shape::n2, n3 = shape::n3, most = N;
+    static constexpr int columns = rt_kokkos::on_host ? n2 : 1; /* that a member keeps */
+    nek_halves<N> D;
+
+    static constexpr size_t scratch(int)
+    {
+        return sizeof(double) * (shape::rows + shape::planes);
+    }
+    explicit Lines(const nek_view_t *view) : D(nek_halve<N>(view->D_host))
+    {
+    }
+
+    /* Computes w = D^T G D u with the element's factors g. begin(t, u) gives a column, end(t, u, w)
+     * takes it; u and w are arrays of n. */
+    template <class Begin, class End>
+    KOKKOS_INLINE_FUNCTION void apply(const Member &team, const double *g, Begin begin,
+                                      End end) const
+    {
+        double *const rows = static_cast<double *>(team.team_scratch(0).get_shmem(scratch(n)));
+        double *const planes = rows + shape::rows;
+        double all_u[columns][n], all_w[columns][n];
+        auto each = [&](auto f) {
+            each_column(team, n2, [&](int t) {
+                const int i = t % n, j = t / n, own = columns > 1 ? t : 0;
+                f(t, rows + j * shape::row + i, planes + t, rows + t * shape::row,
+                  planes + j * shape::plane + i, all_u[own], all_w[own]);
+            });
+            team.team_barrier();
+        };
+        constexpr int r_step = n * shape::row, s_step = shape::plane;
+        using column_t = double(&)[n];
+        each([&](int t, double *r, double *s, double *, double *, column_t u, column_t wt) {
+            begin(t, u);
+            NEK_UNROLL
+            for (int k = 0; k < n; k++)
+                r[k * r_step] = s[k * s_step] = u[k];
+            nek_line_product<0>(D, u, wt);
+        });
+        each([&](int, double *, double *, double *row, double *plane, column_t, column_t) {
+            nek_row_in_place<0>(D, row);
+            nek_column_in_place<0, n>(D, plane);
+        });
+        each([&](int t, double *r, double *s, double *, double *, column_t, column_t wt) {
+            NEK_UNROLL
+            for (int k = 0; k < n; k++) {
+                const double *G = g + k * n2 + t;
+                const double wr = r[k * r_step], ws = s[k * s_step];
+                r[k * r_step] = G[0] * wr + G[n3] * ws + G[2 * n3] * wt[k];
+                s[k * s_step] = G[n3] * wr + G[3 * n3] * ws + G[4 * n3] * wt[k];
+                wt[k] = G[2 * n3] * wr + G[4 * n3] * ws + G[5 * n3] * wt[k];
+            }
+        });
+        each([&](int, double *, double *, double *row, double *plane, column_t, column_t wt) {
+            double w[n];
+            nek_line_product<1>(D, wt, w);
+            NEK_UNROLL
+            for (int k = 0; k < n; k++)
+                wt[k] = w[k];
+            nek_row_in_place<1>(D, row);
+            nek_column_in_place<1, n>(D, plane);
+        });
+        each([&](int t, double *r, double *s, double *, double *, column_t u, column_t w) {
+            NEK_UNROLL
+            for (int k = 0; k < n; k++)
+                w[k] += r[k * r_step] + s[k * s_step];
+            end(t, u, w);
+        });
+    }
+};
+
+/* The operator for any n. */
+struct Columns {
+    static constexpr int most = NEK_MAX_N;
+    int n, n2, n3, level;
+    const double *D;
+
+    static size_t scratch(int n)
+    {
+        return sizeof(double) * static_cast<size_t>(2 * n * n + 4 * n * n * n);
+    }
+    explicit Columns(const nek_view_t *view)
+        : n(view->n), n2(n * n), n3(n2 * n), level(level_of(scratch(n))), D(view->D)
+    {
+    }
+
+    template <class Begin, class End>
+    KOKKOS_INLINE_FUNCTION void apply(const Member &team, const double *g, Begin begin,
+                                      End end) const
+    {
+        const int values = 2 * n2 + 4 * n3;
+        double *const sD = static_cast<double *>(team.team_scratch(level).get_shmem(
+                          sizeof(double) * static_cast<size_t>(values))),
+                      *const sT = sD + n2, *const su = sT + n2, *const sr = su + n3,
+                      *const ss = sr + n3, *const sw = ss + n3;
+        const auto columns = Kokkos::TeamThreadRange(team, n2);
+        Kokkos::parallel_for(columns, [&](int t) {
+            double u[most];
+            sD[t] = D[t];
+            sT[t % n * n + t / n] = D[t]; /* the transpose, so that neighbours read neighbours */
+            begin(t, u);
+            for (int k = 0; k < n; k++)
+                su[k * n2 + t] = u[k];
+        });
+        team.team_barrier(); /* D and u are there */
+        Kokkos::parallel_for(columns, [&](int t) {
+            const int i = t % n, j = t / n;
+            for (int k = 0; k < n; k++)
+                sw[k * n2 + t] = 0;
+            for (int k = 0; k < n; k++) {
+                double wr = 0, ws = 0, wt = 0;
+                for (int l = 0; l < n; l++) {
+                    wr += sT[l * n + i] * su[k * n2 + j * n + l];
+                    ws += sD[j * n + l] * su[k * n2 + l * n + i];
+                    wt += sD[k * n + l] * su[l * n2 + t];
+                }
+                const int q = k * n2 + t;
+                sr[q] = g[q] * wr + g[n3 + q] * ws + g[2 * n3 + q] * wt;
+                ss[q] = g[n3 + q] * wr + g[3 * n3 + q] * ws + g[4 * n3 + q] * wt;
+                const double ut = g[2 * n3 + q] * wr + g[4 * n3 + q] * ws + g[5 * n3 + q] * wt;
+                for (int l = 0; l < n; l++)
+                    sw[l * n2 + t] += sD[k * n + l] * ut;
+            }
+        });
+        team.team_barrier(); /* ur and us are there */
+        Kokkos::parallel_for(columns, [&](int t) {
+            const int i = t % n, j = t / n;
+            double u[most], w[most];
+            for (int k = 0; k < n; k++) {
+                double sum = sw[k * n2 + t];
+                for (int l = 0; l < n; l++)
+                    sum += sD[l * n + i] * sr[k * n2 + j * n + l] +
+                           sT[j * n + l] * ss[k * n2 + l * n + i];
+                u[k] = su[k * n2 + t];
+                w[k] = sum;
+            }
+            end(t, u, w);
+        });
+    }
+};
+
+/* Returns the largest n whose lines fit into fast scratch memory. */
+template <int n = NEK_FIXED_N> constexpr int most_lines()
+{
+    if constexpr (Lines<n>::scratch(n) <= most_fast_scratch)
+        return n;
+    else
+        return most_lines<n - 1>();
+}
+
+/* Up to this n there is code for each n alone. */
+enum { FIXED_N = most_lines() };
+
+/* A rung's refuse_choice: those teams have a member for each column. */
+inline const char *refuse_choice(const void *config, const int *choice)
+{
+    if (!rt_kokkos::on_host && rt_team_size(choice) &&
+        static_cast<const nek_config_t *>(config)->n <= FIXED_N)
+        return "up to n = 13 a team has a thread for each column";
+    return rt_team_refuse(config, choice);
+}
+
+template <int N> using Operator = std::conditional_t<N != 0, Lines<N ? N : NEK_MIN_N>, Columns>;
+
+/* Returns the teams that share a multiprocessor with 512 registers per lane in each of its four
+ * parts, if a column takes 8 n + 48 as in `onepass`. Without this bound the compiler takes more. */
+constexpr unsigned resident_teams(int n)
+{
+    const int warps = (n * n + 31) / 32;
+    const int teams = 512 / (8 * n + 48) * 4 / warps;
+    return teams > 1 ? static_cast<unsigned>(teams) : 1;
 }
 
 /* Calls kernel(team) for so many teams with so much scratch memory each. On a GPU a team has a
@@ -162,7 +247,7 @@ void launch(const char *name, const nek_view_t *view, int64_t teams, size_t byte
     policy.set_scratch_size(level, scratch);
     if (!rt_kokkos::on_host) {
         const int most = policy.team_size_max(kernel, Kokkos::ParallelForTag());
-        const int chosen = rt_team_size(view->choice);
+        const int chosen = N ? 0 : rt_team_size(view->choice);
         const int wanted = chosen ? chosen : view->n * view->n;
         policy = Policy(rt_kokkos::exec(), league, wanted < most ? wanted : most);
         policy.set_scratch_size(level, scratch);

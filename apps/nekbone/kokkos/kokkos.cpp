@@ -1,11 +1,11 @@
 /*
  * kokkos.cpp - the operator through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: on a GPU one team per element, whose members own columns (i, j), as the threads of the
- * layered rung do (element.hpp). On a CPU an element is a matrix product of vectors that stay in
+ * Idea: on a GPU one team per element, whose members own columns (i, j), as the threads of
+ * `packed` do (element.hpp). On a CPU an element is a matrix product of vectors that stay in
  * registers, as in `jammed` (tiles.h).
  *
- * Advantage: portable, and only two barriers per element instead of two per layer.
+ * Advantage: portable, and at most five barriers per element instead of two per layer.
  *
  * Price: two forms of one operator, because a processor with registers for 16 vectors and one with
  * 32 lanes for each of them want different loops.
@@ -18,32 +18,36 @@ namespace
 
 /* The form for teams. */
 template <int N> struct Ax {
-    int n, level;
-    const double *D, *G, *u;
+    nek_team::Operator<N> A;
+    const double *G, *u;
     double *w;
 
     KOKKOS_INLINE_FUNCTION void operator()(const nek_team::Member &team) const
     {
-        const nek_team::Operator<N> A(team, n, level);
-        const size_t e = static_cast<size_t>(team.league_rank());
-        const double *ue = u + e * A.n3;
-        double *we = w + e * A.n3;
-        A.load(team, D);
-        A.each_column(team, [&](int t) {
-            for (int k = 0; k < A.n; k++)
-                A.su[k * A.n2 + t] = ue[k * A.n2 + t];
-        });
-        team.team_barrier(); /* D and u are there */
-        A.apply(team, G + e * 6 * A.n3, [=](int q, double value) { we[q] = value; });
+        const size_t e = static_cast<size_t>(team.league_rank()), n3 = static_cast<size_t>(A.n3);
+        const double *ue = u + e * n3;
+        double *we = w + e * n3;
+        A.apply(
+            team, G + e * 6 * n3,
+            [&](int t, double *column) {
+                NEK_UNROLL
+                for (int k = 0; k < A.n; k++)
+                    column[k] = ue[k * A.n2 + t];
+            },
+            [&](int t, const double *, const double *column) {
+                NEK_UNROLL
+                for (int k = 0; k < A.n; k++)
+                    we[k * A.n2 + t] = column[k];
+            });
     }
 };
 
 void by_teams(const nek_view_t *view, const double *u, double *w)
 {
     nek_team::with_n<nek_team::FIXED_N>(view->n, [=](auto N) {
-        const size_t bytes = nek_team::Operator<N()>::scratch(view->n);
-        nek_team::launch<N()>("nekbone ax", view, view->elements, bytes,
-                              Ax<N()>{view->n, nek_team::level_of(bytes), view->D, view->G, u, w});
+        using A = nek_team::Operator<N()>;
+        nek_team::launch<N()>("nekbone ax", view, view->elements, A::scratch(view->n),
+                              Ax<N()>{A(view), view->G, u, w});
     });
 }
 
@@ -78,7 +82,7 @@ constexpr nek_kernels_t table()
     t.rung.refuse = nek_refuse;
     t.rung.parameters = &rt_team_threads;
     t.rung.n_parameters = 1;
-    t.rung.refuse_choice = rt_team_refuse;
+    t.rung.refuse_choice = nek_team::refuse_choice;
     t.ax = kokkos_ax;
     t.vector = &nek_vector_kokkos;
     return t;

@@ -5,7 +5,8 @@
  * p of its element, applies the operator and forms the element's part of every sum while they are
  * near. alpha and beta are formed and stay where the arrays are, so on one rank the host waits for
  * nothing but the end of the solve. One text (cpu/fused.h) updates the points: on a CPU all points
- * of an element as vectors, on a GPU a point per member of a team.
+ * of an element as vectors, on a GPU the points of a column, which a member of a team has in
+ * registers.
  *
  * Advantage: portable, and 14 values per point instead of 22 between memory and processor, the
  * gather-scatter apart. The sums do not depend on the number of threads.
@@ -28,9 +29,38 @@ using nek_team::Member;
 
 enum { RR, PV, RV, VV, SUMS };
 
+} // namespace
+
+/* The sums of an element, added up together. volatile: for Kokkos 3. */
+struct nek_fused_sums {
+    double of[SUMS] = {0, 0, 0, 0};
+    KOKKOS_INLINE_FUNCTION void operator+=(const nek_fused_sums &other)
+    {
+        for (int s = 0; s < SUMS; s++)
+            of[s] += other.of[s];
+    }
+    KOKKOS_INLINE_FUNCTION void operator+=(const volatile nek_fused_sums &other) volatile
+    {
+        for (int s = 0; s < SUMS; s++)
+            of[s] = of[s] + other.of[s];
+    }
+};
+
+template <> struct Kokkos::reduction_identity<nek_fused_sums> {
+    KOKKOS_FORCEINLINE_FUNCTION static nek_fused_sums sum()
+    {
+        return {};
+    }
+};
+
+namespace
+{
+
+using Sums = nek_fused_sums;
+
 /* What the kernels see. */
 struct Fused {
-    int n, level;
+    int n;
     int64_t elements, row, plane; /* row, plane: elements along x, of a layer in z */
     double lambda;
     const double *D, *Dt, *G, *c;
@@ -58,11 +88,16 @@ struct Fused {
         return t;
     }
 
-    /* Leaves a sum over the members of a team for element e. */
-    KOKKOS_INLINE_FUNCTION void leave(const Member &team, int which, int64_t e, double sum) const
+    /* Leaves sums first .. last over the members of a team for element e. */
+    KOKKOS_INLINE_FUNCTION void leave(const Member &team, int first, int last, int64_t e,
+                                      Sums sums_of_member) const
     {
-        team.team_reduce(Kokkos::Sum<double>(sum));
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums[which * elements + e] = sum; });
+        Sums all = sums_of_member;
+        team.team_reduce(Kokkos::Sum<Sums>(all));
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+            for (int s = first; s <= last; s++)
+                sums[s * elements + e] = all.of[s];
+        });
     }
 
     /* Returns whether element e has a neighbour on this rank before it along d, and how many
@@ -73,17 +108,6 @@ struct Fused {
         return d == 0 ? e % row != 0 : d == 1 ? e % plane >= row : e >= plane;
     }
 };
-
-/* Calls f(q, points) for the points of an element: all at once for vectors, else each by a member of
- * the team. */
-template <bool vector, class F>
-KOKKOS_INLINE_FUNCTION void each_point(const Member &team, int n3, F f)
-{
-    if constexpr (vector)
-        f(0, n3);
-    else
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3), [&](int q) { f(q, 1); });
-}
 
 /* Sums neighbouring points, from a on, of line b of the face between element e and the element
  * before it along d, if there is one. */
@@ -105,58 +129,87 @@ KOKKOS_INLINE_FUNCTION void sum_line(const Fused &f, int64_t e, int b, int a, in
         here[i * along] = there[i * along] = there[i * along] + here[i * along];
 }
 
-/* The pass. A team has an element; for vectors it has a row of elements along x, and sums the faces
- * between them while they are in cache. */
-template <int N, bool vector> struct Pass {
+/* The pass as vectors: a team has a row of elements along x, and sums the faces between them while
+ * they are in cache. */
+template <int N> struct RowPass {
     Fused f;
     int it;
     bool sums_faces;
 
-    KOKKOS_INLINE_FUNCTION void element(const Member &team, int64_t e) const
+    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        const int n = N ? N : f.n, n2 = n * n, n3 = n2 * n;
+        constexpr int n3 = N * N * N;
         const nek_step_t t = f.step(it, false);
-        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *g = f.G + e * 6 * n3;
-        double *x = f.x + e * n3, *r = f.r + e * n3, *p = f.p + e * n3, *v = f.v + e * n3;
-        double rr = 0, pv = 0, rv = 0;
-        auto update = [&](int q, int points) {
-            rr += nek_fused_update(points, &t, c + q, v + q, x + q, r + q, p + q);
-        };
-        auto shift = [&](int q, int points) {
-            nek_fused_shift(points, t.lambda, c + q, r + q, p + q, v + q, &pv, &rv);
-        };
-        if constexpr (vector) {
+        const int64_t first = team.league_rank() * f.row;
+        for (int64_t e = first; e < first + f.row; e++) {
+            const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *g = f.G + e * 6 * n3;
+            double *r = f.r + e * n3, *p = f.p + e * n3, *v = f.v + e * n3;
             const nek_ahead_t next = {g + 6 * n3, {r + n3, p + n3, v + n3}};
-            update(0, n3);
-            nek_tiles_element(n, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
-            shift(0, n3);
-        } else {
-            const nek_team::Operator<N> A(team, f.n, f.level);
-            A.load(team, f.D);
-            each_point<false>(team, n3, [&](int q, int) {
-                update(q, 1);
-                A.su[q] = p[q];
-            });
-            team.team_barrier(); /* D and p are there */
-            A.apply(team, g, [&](int q, double value) {
-                v[q] = value;
-                shift(q, 1);
-            });
+            Sums sums;
+            sums.of[RR] = nek_fused_update(n3, &t, c, v, f.x + e * n3, r, p);
+            nek_tiles_element(N, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
+            nek_fused_shift(n3, t.lambda, c, r, p, v, &sums.of[PV], &sums.of[RV]);
+            f.leave(team, RR, RV, e, sums);
+            for (int b = 0; sums_faces && b < N; b++)
+                sum_line<N, 0>(f, e, b, 0, N);
         }
-        f.leave(team, RR, e, rr);
-        f.leave(team, PV, e, pv);
-        f.leave(team, RV, e, rv);
     }
+};
+
+/* The pass by columns: a team has an element. A member loads all of its column before it stores
+ * any, for the compiler cannot know that the arrays differ. */
+template <int N> struct TeamPass {
+    nek_team::Operator<N> A;
+    Fused f;
+    int it;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        const int64_t own = vector ? f.row : 1, first = team.league_rank() * own;
-        for (int64_t e = first; e < first + own; e++) {
-            element(team, e);
-            if constexpr (vector)
-                for (int b = 0; sums_faces && b < N; b++)
-                    sum_line<N, 0>(f, e, b, 0, N);
-        }
+        constexpr int most = nek_team::Operator<N>::most;
+        const int n = A.n, n2 = A.n2, n3 = A.n3;
+        const int64_t e = team.league_rank(), at = e * n3;
+        const nek_step_t step = f.step(it, false);
+        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3;
+        double *x = f.x + at, *r = f.r + at, *p = f.p + at, *v = f.v + at;
+        Sums sums;
+        A.apply(
+            team, f.G + 6 * at,
+            [&](int t, double *pk) {
+                double rk[most], vk[most], xk[most];
+                NEK_UNROLL
+                for (int k = 0; k < n; k++) {
+                    rk[k] = r[k * n2 + t];
+                    vk[k] = v[k * n2 + t];
+                    pk[k] = p[k * n2 + t];
+                    xk[k] = step.x_p != 0 ? x[k * n2 + t] : 0;
+                }
+                NEK_UNROLL
+                for (int k = 0; k < n; k++)
+                    sums.of[RR] +=
+                        nek_fused_update(1, &step, &c[k * n2 + t], &vk[k], &xk[k], &rk[k], &pk[k]);
+                NEK_UNROLL
+                for (int k = 0; k < n; k++) {
+                    r[k * n2 + t] = rk[k];
+                    p[k * n2 + t] = pk[k];
+                    if (step.x_p != 0)
+                        x[k * n2 + t] = xk[k];
+                }
+            },
+            [&](int t, const double *pk, double *wk) {
+                double rk[most], ck[most];
+                NEK_UNROLL
+                for (int k = 0; k < n; k++) {
+                    rk[k] = r[k * n2 + t];
+                    ck[k] = c[k * n2 + t];
+                }
+                NEK_UNROLL
+                for (int k = 0; k < n; k++) {
+                    nek_fused_shift(1, step.lambda, &ck[k], &rk[k], &pk[k], &wk[k], &sums.of[PV],
+                                    &sums.of[RV]);
+                    v[k * n2 + t] = wk[k];
+                }
+            });
+        f.leave(team, RR, RV, e, sums);
     }
 };
 
@@ -176,29 +229,32 @@ template <int N, int d, bool vector> struct Faces {
     }
 };
 
-/* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. */
+/* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. `points` at a time:
+ * an element's for vectors, else one per member of the team. */
 template <int N, bool vector> struct Norm {
     Fused f;
     int it;
     bool last;
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        const int n = N ? N : f.n, n3 = n * n * n;
+        const int n = N ? N : f.n, n3 = n * n * n, points = vector ? n3 : 1;
         const int64_t e = team.league_rank(), at = e * n3;
-        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3;
-        double sum = 0;
+        const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *v = f.v + at;
+        Sums sums;
         if (last) {
             const nek_step_t t = f.step(it, true);
-            each_point<vector>(team, n3, [&](int q, int points) {
-                sum += nek_fused_finish(points, &t, c + q, f.v + at + q, f.p + at + q, f.x + at + q,
-                                        f.r + at + q);
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3 / points), [&](int i) {
+                const int q = vector ? 0 : i;
+                sums.of[RR] += nek_fused_finish(points, &t, c + q, v + q, f.p + at + q,
+                                                f.x + at + q, f.r + at + q);
             });
         } else {
-            each_point<vector>(team, n3, [&](int q, int points) {
-                sum += nek_fused_norm(points, c + q, nullptr, f.v + at + q);
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3 / points), [&](int i) {
+                const int q = vector ? 0 : i;
+                sums.of[VV] += nek_fused_norm(points, c + q, nullptr, v + q);
             });
         }
-        f.leave(team, last ? RR : VV, e, sum);
+        f.leave(team, last ? RR : VV, last ? RR : VV, e, sums);
     }
 };
 
@@ -209,14 +265,18 @@ struct Scalars {
     bool add_up, form, last;
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        for (int s = 0; s < SUMS && add_up; s++) {
-            double sum = 0;
+        Sums all;
+        if (add_up)
             Kokkos::parallel_reduce(
                 Kokkos::TeamThreadRange(team, static_cast<int>(f.elements)),
-                [&](int e, double &part) { part += f.sums[s * f.elements + e]; }, sum);
-            Kokkos::single(Kokkos::PerTeam(team), [&]() { f.total[s] = sum; });
-        }
+                [&](int e, Sums &part) {
+                    for (int s = 0; s < SUMS; s++)
+                        part.of[s] += f.sums[s * f.elements + e];
+                },
+                Kokkos::Sum<Sums>(all));
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
+            for (int s = 0; s < SUMS && add_up; s++)
+                f.total[s] = all.of[s];
             if (form)
                 set();
         });
@@ -247,7 +307,7 @@ struct Data {
 
 void scalars(const Fused &f, int it, bool last)
 {
-    constexpr int team = rt_kokkos::on_host ? 1 : 256;
+    constexpr int team = rt_kokkos::on_host ? 1 : 1024;
     const Kokkos::TeamPolicy<rt_kokkos::Exec> policy(rt_kokkos::exec(), 1, team);
     const bool alone = rt_comm_size() == 1;
     Kokkos::parallel_for("scalars", policy, Scalars{f, it, true, alone, last});
@@ -273,11 +333,13 @@ template <int N, bool vector> void iterate(nek_solver_t *s, const Fused &f)
 {
     const nek_view_t *view = &s->view;
     const bool by_faces = s->halo && rt_comm_size() == 1;
-    const size_t bytes = vector ? 0 : nek_team::Operator<N>::scratch(f.n);
     for (int it = 0; it < s->iterations; it++) {
         rt_timer_start("pass", RT_KOKKOS);
-        nek_team::launch<N>("pass", view, f.elements / (vector ? f.row : 1), bytes,
-                            Pass<N, vector>{f, it, by_faces});
+        if constexpr (vector)
+            nek_team::launch<N>("pass", view, f.elements / f.row, 0, RowPass<N>{f, it, by_faces});
+        else
+            nek_team::launch<N>("pass", view, f.elements, nek_team::Operator<N>::scratch(f.n),
+                                TeamPass<N>{nek_team::Operator<N>(view), f, it});
         rt_timer_stop("pass");
         rt_timer_start("gather-scatter", RT_KOKKOS);
         if (by_faces) {
@@ -353,7 +415,6 @@ void set_up(nek_solver_t *s)
 
     Fused &f = d->fused;
     f.n = view->n;
-    f.level = nek_team::level_of(nek_team::Operator<0>::scratch(f.n));
     f.elements = view->elements;
     f.row = config->local[0];
     f.plane = config->local[0] * config->local[1];
@@ -406,7 +467,7 @@ constexpr nek_kernels_t table()
     t.rung.refuse = nek_refuse;
     t.rung.parameters = &rt_team_threads;
     t.rung.n_parameters = 1;
-    t.rung.refuse_choice = rt_team_refuse;
+    t.rung.refuse_choice = nek_team::refuse_choice;
     t.ax = ax;
     t.vector = &nek_vector_kokkos;
     t.cg = cg;
