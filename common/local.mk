@@ -83,10 +83,14 @@ common_librooftop_a_SOURCES += \
 	common/halo/peer_memory.cu \
 	common/halo/peer_memory.h \
 	common/machine/async.cuh \
+	common/machine/cublas.c \
+	common/machine/cublas.h \
 	common/machine/cuda.cuh \
 	common/machine/kernels.c \
 	common/machine/kernels.h \
 	common/machine/probe.cu \
+	common/machine/toolkit.c \
+	common/machine/toolkit.h \
 	common/measure/ceiling_cuda.cu
 endif
 

@@ -22,6 +22,8 @@ void rt_print_version(const rt_app_t *app)
     printf("CUDA          %s\n",
            RT_HAVE_CUDA ? RT_NVCC_ID ", architectures " RT_CUDA_ARCHS : "not in this build");
     printf("BLAS          %s\n", RT_HAVE_BLAS ? RT_BLAS_NAME : "not in this build");
+    printf("cuBLAS        %s\n",
+           RT_HAVE_CUBLAS ? "loaded when it is chosen (dgemm on a GPU)" : "not in this build");
     print_kokkos();
 }
 

@@ -1,19 +1,15 @@
 /*
- * machine/nvrtc.c - NVRTC by dlopen: first as the system's loader finds it, then in the toolkit
- * that this build was made with.
- *
- * Linking it would keep the program from starting on every machine without the toolkit, and the
- * static library is larger than all of Rooftop.
+ * machine/nvrtc.c - NVRTC, loaded at run time; its static library is larger than all of Rooftop.
  */
 #include "config.h"
 #include "machine/nvrtc.h"
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "machine/toolkit.h"
 
 enum { MOST_OPTIONS = 32, MOST_ARCHITECTURES = 64, LINE = 512 };
 
@@ -42,26 +38,15 @@ static struct {
 
 static void load(void)
 {
-    char name[64], path[LINE];
-    snprintf(name, sizeof name, "libnvrtc.so.%d", CUDART_VERSION / 1000);
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        /* Quotes the loader on the first try: the second folder may be that of another machine. */
-        snprintf(nvrtc.why_not, sizeof nvrtc.why_not,
-                 "NVRTC cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may "
-                 "name its folder)",
-                 dlerror());
-        snprintf(path, sizeof path, "%s/%s", RT_NVRTC_FOLDER, name);
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-            return;
-        nvrtc.why_not[0] = 0;
-    }
+    void *library = rt_toolkit_load("nvrtc", "NVRTC", nvrtc.why_not, sizeof nvrtc.why_not);
+    if (!library)
+        return;
+    nvrtc.why_not[0] = 0;
     /* POSIX allows this cast: addresses of data and of functions are of one kind. */
 #define FIND(function, arguments)                                  \
     *(void **)&nvrtc.function = dlsym(library, "nvrtc" #function); \
     if (!nvrtc.function)                                           \
-        snprintf(nvrtc.why_not, sizeof nvrtc.why_not, "%s has no nvrtc" #function, name);
+        snprintf(nvrtc.why_not, sizeof nvrtc.why_not, "NVRTC has no nvrtc" #function);
     FUNCTIONS(FIND)
 #undef FIND
 }
