@@ -136,6 +136,8 @@ static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
  * writes ax_written arrays of all points. */
 void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
                   double ax_written, rt_work_t *work);
+/* The same, where the operator is seven sweeps over the mesh: `vector` and `batched`. */
+void nek_vector_work(const nek_config_t *config, double P, double S, rt_work_t *work);
 /* Refuses too many points per direction, and a preconditioner if cg fuses the lines that it would
  * change. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);

@@ -41,6 +41,7 @@ endif
 if HAVE_CUDA
 apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/nek_cuda.cuh \
+	apps/nekbone/cuda/batched.cu \
 	apps/nekbone/cuda/global.cu \
 	apps/nekbone/cuda/shared.cu \
 	apps/nekbone/cuda/layered.cu \

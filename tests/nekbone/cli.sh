@@ -19,7 +19,7 @@ refused 2 "--size huge: use tiny, small, medium, large or full" "$nekbone" --siz
 refused 2 "--ranks 2x1x1 is not a box of the 1 ranks" "$nekbone" --ranks 2x1x1
 
 # --- options ---
-refused 2 "known: reference, scalar, vector, jammed, cpu-fused, global, shared, layered, " "$nekbone" --rung fastest
+refused 2 "known: reference, scalar, vector, jammed, cpu-fused, batched, global, shared, layered, " "$nekbone" --rung fastest
 refused 2 "--rung and --ladder exclude each other" "$nekbone" --rung jammed --ladder
 refused 2 "--trace 1: out of range; give 2" "$nekbone" --trace 1
 refused 2 "--trace prints JSON and solves nothing" "$nekbone" --trace 8 --ladder
@@ -88,7 +88,7 @@ COLUMNS= "$nekbone" --list >list.out
 "$nekbone" --version >version.out || fail "--version ends with $?"
 head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $(head -n 1 version.out)"
 "$nekbone" --list >list.out || fail "--list ends with $?"
-for rung in reference scalar vector jammed cpu-fused global shared layered kokkos; do
+for rung in reference scalar vector jammed cpu-fused batched global shared layered kokkos; do
     grep -q "^$rung " list.out || fail "--list does not show $rung"
 done
 "$nekbone" --list --device cpu | grep -A 1 '^layered ' | grep -q 'absent: ' ||

@@ -33,6 +33,22 @@ for factors in cached streamed bulk; do
         done
     done
 done
+# The products of batched in every version, one after the other and at once.
+for version in lines loops dgemm; do
+    for streams in 1 3; do
+        for degree in 1 2 9 10 15 16 23; do
+            choose=mxm1=$version,mxm2=$version,mxm3=$version,streams=$streams
+            if [ $version = dgemm ] && ! grep -q 'RT_HAVE_CUBLAS 1' "$top/config.h"; then
+                refused 2 "this build has no cuBLAS" "$nekbone" --rung batched --choose $choose --elements 2x2x2
+                continue
+            fi
+            valid batched-$version-$streams-$degree "$nekbone" --rung batched --choose $choose --elements 5x3x3 \
+                --degree $degree --deform 0.2 --iterations 20 --seconds 0
+        done
+    done
+done
+valid batched-mixed "$nekbone" --rung batched --choose mxm1=loops,mxm2=lines,streams=3 --elements 5x4x3 --degree 7 \
+    --deform 0.2 --iterations 20 --seconds 0
 case $gpu_rungs in
 *compiled*) # each value of each parameter, and combinations of values that change the same part of the text
     while read -r choose; do

@@ -103,13 +103,18 @@ static void check_by_hand(void)
     check_line(&work, "update_xr", 9 * 54, 6 * 432, 864);
     rt_run_destroy(&run);
 
-    /* seven sweeps of `vector`: 17 arrays read, 9 written */
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "vector"), &work);
-    CHECK(work.n == 5);
-    check_line(&work, "ax", 2754, 17 * 432, 9 * 432);
-    check_line(&work, "shift", 270, 1296, 432);
-    rt_run_destroy(&run);
+    /* seven sweeps of `vector` and `batched`: 17 arrays read, 9 written */
+    for (int i = 0; i < 2; i++) {
+        const rt_rung_t *sweeps = rt_ladder_find(nek_ladder, NEK_RUNGS, i ? "batched" : "vector");
+        if (!sweeps->kernels)
+            continue;
+        rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
+        nek_work(&run, sweeps, &work);
+        CHECK(work.n == 5);
+        check_line(&work, "ax", 2754, 17 * 432, 9 * 432);
+        check_line(&work, "shift", 270, 1296, 432);
+        rt_run_destroy(&run);
+    }
 
     /* One pass of `cpu-fused` reads r, v, p, six factors and, every second time, x; it writes r, p,
      * v and, every second time, x. 2 + 2 + 3 + 2 + 36 + 15 + 3 + 4 = 67 flops per point. v.v reads

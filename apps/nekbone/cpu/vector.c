@@ -59,7 +59,7 @@ static void vector_ax(const nek_view_t *view, const double *u, double *w)
  *   factors                    9  (ur, us, ut, 6 of G)     3
  *   3 products with D^T        5  (ur, us, ut, w twice)    3  (w each time)
  */
-static void vector_work(const nek_config_t *config, double P, double S, rt_work_t *work)
+void nek_vector_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     nek_work_add(config, 1, P, S, 17, 9, work);
 }
@@ -74,5 +74,5 @@ const nek_kernels_t nek_vector = {
     .ax = vector_ax,
     .vector = &nek_vector_cpu,
     .scratch_arrays = 3,
-    .work = vector_work,
+    .work = nek_vector_work,
 };

@@ -1,0 +1,303 @@
+/*
+ * batched.cu - the operator as small matrix products, each a kernel over the whole mesh.
+ *
+ * Idea (CRESTA D3.5.2, sections 3.3 and 6): `vector` on a GPU. A derivative is the product of the
+ * small matrix D with every line of points along one direction. One element is too little work for
+ * a GPU, but all elements of the mesh at once are enough: three products with D, the factors, three
+ * products with D transposed, seven kernels.
+ *
+ * Advantage: a product knows nothing about elements, so each can be exchanged: a library's batched
+ * dgemm does as well. The three products with D are independent and can share the GPU.
+ *
+ * Price: every kernel reads and writes arrays of the whole mesh. The operator moves 208 bytes per
+ * point, where a kernel that keeps an element on chip moves 64.
+ */
+#include "config.h"
+#include <cstddef>
+#include "nek_cuda.cuh"
+#include "machine/cublas.h"
+
+/* Lines along i, j and k have strides 1, n and n^2. */
+enum direction { ALONG_I, ALONG_J, ALONG_K };
+enum version { LINES, LOOPS, DGEMM };
+
+static const char *const versions[] = {"lines", "loops", "dgemm", nullptr};
+static const char *const streams[] = {"1", "3", nullptr};
+enum { STREAMS = 3, PARAMETERS };
+static const rt_parameter_t parameters[PARAMETERS] = {
+    {"mxm1", "products along i, [n^2 x n] [n x n]: a thread per line, per value, or cuBLAS",
+     versions, 0},
+    {"mxm2", "products along j, [n x n] [n x n], n times", versions, 0},
+    {"mxm3", "products along k, [n x n] [n x n^2]", versions, 0},
+    {"streams", "the three products with D one after the other, or at once", streams, 0}};
+static const int initial[PARAMETERS] = {0};
+
+/* out = M in on each line, or out += M in: M is D, or D transposed if `transposed`. */
+typedef struct {
+    direction along;
+    bool transposed, add;
+    const double *in;
+    double *out;
+} product_t;
+
+/* ---- loops: a thread per value, one sum after the other, n known only at run time ---- */
+
+enum { LOOPS_THREADS = 256 };
+
+/* M(r, l) is M[r * row + l * column]. */
+__global__ void __launch_bounds__(LOOPS_THREADS)
+    loops(unsigned points, int n, int stride, const double *__restrict__ M, int row, int column,
+          bool add, const double *__restrict__ in, double *__restrict__ out)
+{
+    const unsigned q = blockIdx.x * LOOPS_THREADS + threadIdx.x;
+    if (q >= points)
+        return;
+    const int r = static_cast<int>(q / stride % n);
+    in += static_cast<size_t>(q) - static_cast<size_t>(r) * stride;
+    double sum = add ? out[q] : 0;
+    for (int l = 0; l < n; l++)
+        sum += M[r * row + l * column] * in[l * stride];
+    out[q] = sum;
+}
+
+static void launch_loops(const nek_view_t *view, const product_t &p, int stride,
+                         cudaStream_t stream)
+{
+    const auto points = static_cast<size_t>(view->points);
+    loops<<<rt_blocks(points, LOOPS_THREADS), LOOPS_THREADS, 0, stream>>>(
+        static_cast<unsigned>(points), view->n, stride, view->D, p.transposed ? 1 : view->n,
+        p.transposed ? view->n : 1, p.add, p.in, p.out);
+    RT_CUDA_LAUNCHED();
+}
+
+/* ---- lines: a thread per line of points, in registers; M in the constant bank ---- */
+
+enum { LINES_THREADS = 128 };
+
+/* M by value: kernel arguments live in constant memory. */
+template <int n> struct matrix {
+    double at[n * n];
+};
+
+template <int n>
+__device__ __forceinline__ double row_times(const matrix<n> &M, int r, const double (&line)[n],
+                                            double sum)
+{
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        sum += M.at[r * n + l] * line[l];
+    return sum;
+}
+
+/* Lines along j or k: neighbouring threads have neighbouring lines, so what they read together is
+ * contiguous. */
+template <int n, direction along, bool add>
+__global__ void __launch_bounds__(LINES_THREADS)
+    lines(const __grid_constant__ matrix<n> M, unsigned count, const double *__restrict__ in,
+          double *__restrict__ out)
+{
+    constexpr unsigned stride = along == ALONG_J ? n : n * n;
+    const unsigned q = blockIdx.x * LINES_THREADS + threadIdx.x;
+    if (q >= count)
+        return;
+    const size_t base = static_cast<size_t>(q / stride) * (stride * n) + q % stride;
+    double line[n];
+    in += base;
+    out += base;
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        line[l] = in[l * stride];
+#pragma unroll
+    for (int r = 0; r < n; r++)
+        out[r * stride] = row_times(M, r, line, add ? out[r * stride] : 0);
+}
+
+/* Lines along i: what neighbouring threads need is n values apart, so the lines of a block pass
+ * through shared memory. An odd pitch keeps the threads in different banks. */
+template <int n>
+__global__ void __launch_bounds__(LINES_THREADS)
+    lines_along_i(const __grid_constant__ matrix<n> M, unsigned count,
+                  const double *__restrict__ in, double *__restrict__ out)
+{
+    constexpr int pitch = n | 1;
+    __shared__ double lines[LINES_THREADS * pitch];
+    const unsigned first = blockIdx.x * LINES_THREADS;
+    const int t = threadIdx.x, values = n * min(count - first, LINES_THREADS + 0u);
+    double line[n], *own = lines + t * pitch;
+    in += static_cast<size_t>(first) * n;
+    out += static_cast<size_t>(first) * n;
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        if (const int q = l * LINES_THREADS + t; q < values)
+            lines[q / n * pitch + q % n] = in[q];
+    __syncthreads(); /* the lines are there */
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        line[l] = own[l];
+#pragma unroll
+    for (int r = 0; r < n; r++)
+        own[r] = row_times(M, r, line, 0);
+    __syncthreads(); /* their products are there */
+#pragma unroll
+    for (int l = 0; l < n; l++)
+        if (const int q = l * LINES_THREADS + t; q < values)
+            out[q] = lines[q / n * pitch + q % n];
+}
+
+static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_t stream)
+{
+    nek_fixed_n<NEK_MAX_N>(view->n, [&](auto N) {
+        constexpr int n = N();
+        const auto count = static_cast<unsigned>(view->points / n);
+        const unsigned blocks = rt_blocks(count, LINES_THREADS);
+        matrix<n> M;
+        for (int r = 0; r < n; r++)
+            for (int l = 0; l < n; l++)
+                M.at[r * n + l] = view->D_host[p.transposed ? l * n + r : r * n + l];
+        const auto launch = [&](auto *kernel) {
+            kernel<<<blocks, LINES_THREADS, 0, stream>>>(M, count, p.in, p.out);
+        };
+        if (p.along == ALONG_I)
+            launch(lines_along_i<n>);
+        else if (p.along == ALONG_J)
+            launch(p.add ? lines<n, ALONG_J, true> : lines<n, ALONG_J, false>);
+        else
+            launch(p.add ? lines<n, ALONG_K, true> : lines<n, ALONG_K, false>);
+    });
+    RT_CUDA_LAUNCHED();
+}
+
+/* ---- dgemm: cuBLAS ---- */
+
+/* BLAS has columns where we have rows: a field is a matrix [n] x all lines along i, a batch of
+ * matrices [n][n] whose columns are the layers' lines, or a batch of [n^2][n]; D becomes its
+ * transpose. Along i that is one product for the whole mesh. */
+static void launch_dgemm(const nek_view_t *view, const product_t &p, int lane, cudaStream_t stream)
+{
+    const int n = view->n, m = p.along == ALONG_K ? n * n : n;
+    const auto members = static_cast<int>(view->points / (m * n));
+    const rt_cublas_matrix_t fields = {p.in, static_cast<long long>(m) * n, false};
+    if (p.along == ALONG_I)
+        rt_cublas_products(lane, stream, n, static_cast<int>(view->points / n), n, 1,
+                           {view->D, 0, !p.transposed}, fields, p.add, p.out);
+    else
+        rt_cublas_products(lane, stream, m, n, n, members, fields, {view->D, 0, p.transposed},
+                           p.add, p.out);
+}
+
+/* ---- the operator ---- */
+
+enum { FACTORS_THREADS = 256 };
+
+/* Applies the geometric factors: (ur, us, ut) = G (ur, us, ut). */
+__global__ void __launch_bounds__(FACTORS_THREADS)
+    factors(unsigned points, int n3, const double *__restrict__ G, double *__restrict__ ur,
+            double *__restrict__ us, double *__restrict__ ut)
+{
+    const unsigned q = blockIdx.x * FACTORS_THREADS + threadIdx.x;
+    if (q >= points)
+        return;
+    G += static_cast<size_t>(q / n3) * 6 * n3 + q % n3;
+    const double wr = ur[q], ws = us[q], wt = ut[q];
+    const double rs = G[n3], rt = G[2 * n3], st = G[4 * n3];
+    ur[q] = G[0] * wr + rs * ws + rt * wt;
+    us[q] = rs * wr + G[3 * n3] * ws + st * wt;
+    ut[q] = rt * wr + st * ws + G[5 * n3] * wt;
+}
+
+static void apply_factors(const nek_view_t *view, double *ur)
+{
+    const auto points = static_cast<size_t>(view->points);
+    const int n3 = view->n * view->n * view->n;
+    rt_timer_start("factors", RT_CUDA);
+    factors<<<rt_blocks(points, FACTORS_THREADS), FACTORS_THREADS, 0, rt_stream()>>>(
+        static_cast<unsigned>(points), n3, view->G, ur, ur + points, ur + 2 * points);
+    RT_CUDA_LAUNCHED();
+    rt_timer_stop("factors");
+}
+
+static void launch(const nek_view_t *view, const product_t &p, int lane, cudaStream_t stream)
+{
+    const int which = (view->choice ? view->choice : initial)[p.along];
+    const int stride = p.along == ALONG_I ? 1 : p.along == ALONG_J ? view->n : view->n * view->n;
+    if (which == DGEMM)
+        launch_dgemm(view, p, lane, stream);
+    else if (which == LOOPS)
+        launch_loops(view, p, stride, stream);
+    else
+        launch_lines(view, p, stream);
+}
+
+/* Three products one after the other, each with its own timer. */
+static void in_turn(const nek_view_t *view, const product_t (&products)[3])
+{
+    for (const product_t &p : products) {
+        rt_timer_start(parameters[p.along].name, RT_CUDA);
+        launch(view, p, 0, rt_stream());
+        rt_timer_stop(parameters[p.along].name);
+    }
+}
+
+/* Three products that do not need each other, on three streams: they begin after what is in the
+ * main stream, and what comes later there waits for them. */
+static void at_once(const nek_view_t *view, const product_t (&products)[3])
+{
+    static cudaStream_t side[3]; /* [0] is not used: the main stream */
+    static cudaEvent_t forked, joined[3];
+    if (!forked) {
+        RT_CUDA(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming));
+        for (int i = 1; i < 3; i++) {
+            RT_CUDA(cudaStreamCreateWithFlags(&side[i], cudaStreamNonBlocking));
+            RT_CUDA(cudaEventCreateWithFlags(&joined[i], cudaEventDisableTiming));
+        }
+    }
+    rt_timer_start("mxm", RT_CUDA);
+    RT_CUDA(cudaEventRecord(forked, rt_stream()));
+    for (int i = 1; i < 3; i++) {
+        RT_CUDA(cudaStreamWaitEvent(side[i], forked, 0));
+        launch(view, products[i], i, side[i]);
+        RT_CUDA(cudaEventRecord(joined[i], side[i]));
+    }
+    launch(view, products[0], 0, rt_stream());
+    for (int i = 1; i < 3; i++)
+        RT_CUDA(cudaStreamWaitEvent(rt_stream(), joined[i], 0));
+    rt_timer_stop("mxm");
+}
+
+static void batched_ax(const nek_view_t *view, const double *u, double *w)
+{
+    double *ur = view->scratch, *us = ur + view->points, *ut = us + view->points;
+    const product_t derivatives[3] = {{ALONG_I, false, false, u, ur},
+                                      {ALONG_J, false, false, u, us},
+                                      {ALONG_K, false, false, u, ut}},
+                    transposed[3] = {{ALONG_I, true, false, ur, w},
+                                     {ALONG_J, true, true, us, w},
+                                     {ALONG_K, true, true, ut, w}};
+    if (view->choice && view->choice[STREAMS] == 1)
+        at_once(view, derivatives);
+    else
+        in_turn(view, derivatives);
+    apply_factors(view, ur);
+    in_turn(view, transposed); /* all add to w */
+}
+
+static const char *refuse_choice(const void *, const int *choice)
+{
+    for (int p = 0; p < STREAMS; p++)
+        if (choice[p] == DGEMM && rt_cublas_why_not())
+            return rt_cublas_why_not();
+    return nullptr;
+}
+
+extern "C" const nek_kernels_t nek_batched = {
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = parameters,
+             .n_parameters = PARAMETERS,
+             .refuse = nek_refuse,
+             .refuse_choice = refuse_choice},
+    .ax = batched_ax,
+    .vector = &nek_vector_cuda,
+    .scratch_arrays = 3,
+    .work = nek_vector_work,
+};
