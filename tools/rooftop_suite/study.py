@@ -19,8 +19,9 @@ from .cli import count, counts, minutes, seconds
 from .programs import Rung
 from .results import Program
 
-PARTS = ('default-tuned', 'isolated', 'products', 'compile-time')
+PARTS = ('default-tuned', 'isolated', 'cases', 'products', 'compile-time')
 PRODUCTS = ('mxm1', 'mxm2', 'mxm3')
+CASES = ('vector', 'batched')  # rungs whose products cover the mesh, so that each has a timer of its own
 VERSIONS = ('loops', 'rows', 'rows-n', 'tiles-n')  # of a product: n passed in two, known to the compiler in two
 # Of a rung with a parameter `sizes`: n and elements passed, the same loops with them known, and the best with them known.
 SIZES = {'argument': {'sizes': 'argument'},
@@ -142,23 +143,27 @@ class Study:
             names.append('tuned')
         if rung.parameters and 'isolated' in parts:
             names.append('isolated')
+        if 'cases' in parts and rung.name in CASES:
+            names += ['dgemm' if version == 'dgemm' else f'set-{version}' if i else 'own'
+                      for i, version in enumerate(rung.parameters[PRODUCTS[0]])]
         if 'products' in parts and self.other(rung):
             names.append('swapped')
         if 'compile-time' in parts:
             names += [f'set-{version}' for version in self.sizes(rung)]
-        return names
+        return list(dict.fromkeys(names))
 
     def product_rungs(self) -> list[Rung]:
         return [rung for rung in self.rungs.get('cpu', []) if has_products(rung)]
 
     def other(self, rung: Rung) -> Optional[Rung]:
         """Returns the other rung that is made of the three products."""
-        return next((r for r in self.product_rungs() if r.name != rung.name), None) if has_products(rung) else None
+        rungs = self.product_rungs()
+        return next((r for r in rungs if r.name != rung.name), None) if rung in rungs else None
 
     def sizes(self, rung: Rung) -> list[str]:
         """Returns the versions in which n is passed, or known at compile time."""
         if has_products(rung):
-            first = rung.name == self.product_rungs()[0].name
+            first = rung in self.product_rungs()[:1]
             return [version for version in VERSIONS if first and version in rung.parameters[PRODUCTS[0]]]
         if 'sizes' in rung.parameters:
             return list(SIZES)
@@ -201,6 +206,7 @@ class Study:
         choice = self.choice(job)
         if choice is None:
             return None
+        words += ['--profile'] if key.rung in CASES else []
         chosen = ['--choose', ','.join(f'{k}={v}' for k, v in choice.items())] if choice else []
         return words + ['--no-tuning'] + chosen
 
@@ -305,6 +311,13 @@ def value_of(repeats: list[Program]) -> Value:
                  max(spread / 2, (max(times) - min(times)) / 2 / middle))
 
 
+def case_times(result: Program) -> list[float]:
+    """Returns the seconds of one product of each case, by the timers of --profile; [] without them."""
+    timers = {row.timer.rpartition('/')[2]: row for row in result.rungs[0].profile if row.calls}
+    rows = [timers[name] for name in PRODUCTS if name in timers]
+    return [row.seconds * result.ranks / row.calls for row in rows] if len(rows) == len(PRODUCTS) else []
+
+
 class Compared(NamedTuple):
     """Time of the new variant over time of the old one, and the noise of that ratio."""
     ratio: float
@@ -330,6 +343,7 @@ class Measured:
                 self.invalid.append(key)
             else:
                 groups.setdefault(key, []).append(outcome)
+        self.groups = groups
         self.first = {key: group[0] for key, group in groups.items()}
         self.values = {key: value_of(group) for key, group in groups.items()}
         self.orders = sorted({key.n for key in groups})
@@ -372,6 +386,21 @@ class Measured:
         for point, (a, b) in self.both(device, new, old).items():
             ratio = 1.0 if self.same(a, b) else self.values[a].seconds / self.values[b].seconds
             found[point] = Compared(ratio, max(self.values[a].noise + self.values[b].noise, least))
+        return found
+
+    def cases(self, device: str, rung: str) -> dict[str, dict[str, dict[Point, float]]]:
+        """Returns {version: {mxm1, mxm2, mxm3 or mean: {(n, elements): GFlop/s}}} of the products alone, from runs with one
+        version for all three, one after the other. The mean over the cases is the harmonic one."""
+        found: dict[str, dict[str, dict[Point, float]]] = {}
+        for key, group in self.groups.items():
+            choice = group[0].rungs[0].choice
+            versions = {choice.get(name, '') for name in PRODUCTS}
+            times = [statistics.median(case) for case in zip(*map(case_times, group))]
+            if (key.device, key.rung) == (device, rung) and len(versions) == 1 and choice.get('streams', '1') == '1' and times:
+                rates = found.setdefault(versions.pop(), {name: {} for name in (*PRODUCTS, 'mean')})
+                flops = 2e-9 * key.n**4 * key.elements
+                for name, s in zip(rates, (*times, sum(times) / len(times))):
+                    rates[name][key.n, key.elements] = flops / s
         return found
 
     def alone(self, device: str, rung: str, tuned: bool) -> dict[Point, float]:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 
 from . import disk, plots, programs, svg
 from .results import Program
-from .study import Compared, Measured, Point, Side
+from .study import CASES, PRODUCTS, Compared, Measured, Point, Side
 
 
 class Figure(NamedTuple):
@@ -157,6 +157,27 @@ class Report:
                     title = f'Figures {name[3:5]} and {name[6:]}: {rung} alone, {"tuned" if tuned else "default"}'
                     self.figure(f'{name}-{device}-{rung}', f'{title} ({device.upper()})', theirs,
                                 self.measured.alone(device, rung, tuned), over_nel=True)
+
+    def cases(self) -> None:
+        self.say('## The products alone, case by case (Figures 1, 2 and 15 to 18)\n\nGFlop/s of one product over the whole '
+                 'mesh, 2 N^4 flops per element, by its own timer within the application: the default of the\nreport, dgemm, '
+                 'and the fastest version. Case 1 is [N^2 x N][N x N], 2 is [N x N][N x N] N times, 3 is [N x N][N x N^2]; '
+                 'the mean over\nthe cases is the harmonic one. On a GPU, times of a few microseconds are those of a launch.')
+        found = [(device, rung, self.measured.cases(device, rung)) for device in self.measured.devices for rung in CASES]
+        for device, rung, versions in found:
+            for case in (*PRODUCTS, 'mean') if versions else ():
+                title = f'{rung}, {f"case {case[3:]}" if case in PRODUCTS else "mean of the cases"} ({device.upper()})'
+                best: dict[Point, tuple[float, str]] = {}
+                for version, rates in versions.items():
+                    for point, rate in rates[case].items():
+                        best[point] = max(best.get(point, (0.0, '')), (rate, version))
+                self.figure(f'{case}-{device}-{rung}-dgemm', f'{title}: dgemm', 'the default', versions.get('dgemm', {}).get(case, {}),
+                            over_nel=True)
+                self.figure(f'{case}-{device}-{rung}', f'{title}: the fastest', 'tuned, always better than the default',
+                            {point: rate for point, (rate, _) in best.items()}, over_nel=True)
+                self.say('Fastest version:\n\n' + self.table({point: version for point, (_, version) in best.items()}))
+        if not any(versions for _, _, versions in found):
+            self.say('Not measured yet.')
 
     def gpu_figures(self) -> None:
         self.say('## The whole application on the GPU (Figures 19 to 21)')
@@ -323,7 +344,7 @@ class Report:
                  'ranks. GFlop/s: the figure of merit, the same work for every rung.')
         self.machine()
         good = self.summary()
-        for part in (self.fastest, self.choices, self.cpu_figures, self.alone_figures, self.gpu_figures, self.isolated,
+        for part in (self.fastest, self.choices, self.cpu_figures, self.alone_figures, self.cases, self.gpu_figures, self.isolated,
                      self.products, self.compile_time):
             part()
         path = os.path.join(self.folder, 'report.md')

@@ -11,14 +11,16 @@
 #include "small.h"
 #include "tiles.h"
 
-/* Computes C(i) = A(i) B, i < count. */
+/* Computes C(i) = A(i) B, i < count; with its own timer, as times_each. */
 static void each_times(const nek_product_t *p, int64_t count, const double *A, const double *B,
                        double *C)
 {
     const int64_t a = (int64_t)p->rows * p->n, c = (int64_t)p->rows * p->columns;
+    rt_timer_start(nek_small_parameters[NEK_TALL].name, RT_CPU);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
         p->run(p, A + i * a, B, C + i * c);
+    rt_timer_stop(nek_small_parameters[NEK_TALL].name);
 }
 
 /* Computes C(i) = A B(i), i < count. */
@@ -26,9 +28,12 @@ static void times_each(const nek_product_t *p, int64_t count, const double *A, c
                        double *C)
 {
     const int64_t b = (int64_t)p->n * p->columns, c = (int64_t)p->rows * p->columns;
+    const char *name = nek_small_parameters[p->columns == p->n ? NEK_SQUARE : NEK_LONG].name;
+    rt_timer_start(name, RT_CPU);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
         p->run(p, A, B + i * b, C + i * c);
+    rt_timer_stop(name);
 }
 
 static void vector_ax(const nek_view_t *view, const double *u, double *w)

@@ -7,7 +7,7 @@ import unittest
 
 from helper import InFolder, program
 
-from rooftop_suite import Fault, study
+from rooftop_suite import Fault, results, study
 from rooftop_suite.programs import Rung
 from rooftop_suite.study import Key
 from rooftop_suite.study_report import Report
@@ -15,6 +15,7 @@ from rooftop_suite.study_report import Report
 PRODUCTS = {name: ['auto', 'loops', 'rows', 'rows-n', 'tiles-n', 'dgemm'] for name in study.PRODUCTS}
 RUNGS = [Rung('reference', 'cpu', '', '', '', {}), Rung('scalar', 'cpu', '', '', '', PRODUCTS),
          Rung('vector', 'cpu', '', '', '', PRODUCTS), Rung('jammed', 'cpu', '', '', '', {'loops': ['tiles', 'lines', 'any-n']}),
+         Rung('batched', 'cuda', '', '', '', {name: ['lines', 'loops', 'dgemm'] for name in study.PRODUCTS}),
          Rung('compiled', 'cuda', '', '', '', {'sizes': ['compile', 'argument'], 'column': ['auto', 'shared']}),
          Rung('kokkos', 'kokkos', '', '', '', {})]
 
@@ -38,6 +39,10 @@ def made(spread, apart):
     return [(Key('cpu', 'jammed', n, 32, variant), 0, result(seconds, spread, loops=loops))
             for n, default, tuned, choice in points
             for variant, seconds, loops in (('own', default, 'tiles'), ('tuned', tuned, choice))]
+
+
+def timer(name, calls, seconds):
+    return results.Timer.from_json({'timer': name, 'calls': calls, 'seconds': seconds, 'slowest_seconds': seconds, 'bytes': 0})
 
 
 class Known(InFolder):
@@ -103,6 +108,27 @@ class Known(InFolder):
             self.assertEqual('NOT A FAIR COMPARISON' in said, unfair)
             self.assertIn(f'BLAS: {name}', report)
 
+    def test_cases(self):
+        """Products of 2 x 10^4 x 32 flops in 1, 1 and 2 us by dgemm, half of that by lines: the harmonic mean counts the
+        sum. Streams at once and mixed versions do not count, nor do timers of other names."""
+        runs = []
+        for version, scale, more in (('dgemm', 1, {}), ('lines', 0.5, {}), ('loops', 0.01, {'streams': '3'})):
+            run = result(1.0, **dict.fromkeys(study.PRODUCTS, version), **more)
+            run.rungs[0].profile = [timer(f'batched/ax/{name}', 200, 200e-6 * scale * us)
+                                    for name, us in (('mxm1', 1), ('mxm2', 1), ('mxm3', 2), ('factors', 9))]
+            runs += [(Key('gpu', 'batched', 10, 32, f'set-{version}'), 0, run)]
+        mixed = result(1.0, mxm1='lines', mxm2='dgemm', mxm3='dgemm')
+        mixed.rungs[0].profile = runs[0][2].rungs[0].profile
+        runs += [(Key('gpu', 'batched', 10, 32, 'tuned'), 0, mixed)]
+        cases = study.Measured(runs).cases('gpu', 'batched')
+        self.assertEqual(set(cases), {'dgemm', 'lines'})
+        for name, rate in (('mxm1', 640), ('mxm3', 320), ('mean', 480)):
+            self.assertAlmostEqual(cases['dgemm'][name][10, 32], rate)
+            self.assertAlmostEqual(cases['lines'][name][10, 32], 2 * rate)
+        _, _, report = self.report(runs)
+        self.assertIn('### batched, mean of the cases (GPU): dgemm', report)
+        self.assertIn('Fastest version:\n\n| nel \\ N | 10 |\n|---:|---:|\n| 32 | lines |', report)
+
     def test_repeats(self):
         value = study.value_of([result(1.0), result(1.2), result(1.1)])
         self.assertEqual(value.seconds, 1.1)
@@ -129,11 +155,17 @@ class Plans(InFolder):
         names = {rung.name: plan.variants(rung) for rung in plan.rungs['cpu']}
         self.assertEqual(names['scalar'], ['dgemm', 'own', 'tuned', 'isolated', 'swapped', 'set-loops', 'set-rows',
                                            'set-rows-n', 'set-tiles-n'])
-        self.assertEqual(names['vector'], ['dgemm', 'own', 'tuned', 'isolated', 'swapped'])
+        self.assertEqual(names['vector'], ['dgemm', 'own', 'tuned', 'isolated', 'set-loops', 'set-rows', 'set-rows-n',
+                                           'set-tiles-n', 'swapped'])
         self.assertEqual(names['jammed'], ['own', 'tuned', 'isolated', 'set-tiles', 'set-lines', 'set-any-n'])
         self.assertNotIn('reference', names)
 
     def test_commands(self):
+        plan = self.plan('--device', 'gpu', '--only', 'cases')
+        words = {job.key.variant: plan.command(job) for job in plan.jobs()}
+        self.assertEqual(list(words), ['own', 'set-loops', 'dgemm'])
+        self.assertTrue(all('--profile' in command for command in words.values()))
+        self.assertEqual(words['set-loops'][-1], 'mxm1=loops,mxm2=loops,mxm3=loops')
         plan = self.plan('--device', 'gpu', '--only', 'compile-time')
         words = {job.key.variant: plan.command(job) for job in plan.jobs()}
         self.assertEqual(list(words), ['set-argument', 'set-compile-same', 'set-compile'])
