@@ -38,8 +38,9 @@
  * A rung with its own cg fuses CG's lines around it: an element pass (x, p, z, factors; v, p.v), an
  * update that adds the copies of v as it reads them (V points of r, each once), and r.z.
  *
- * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` has seven
- * sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own counts.
+ * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` and
+ * `batched` have seven sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own
+ * counts.
  */
 #include "config.h"
 #include "precond.h"

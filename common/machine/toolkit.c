@@ -13,10 +13,11 @@ void *rt_toolkit_load(const char *name, const char *title, char *why, size_t len
     if (library)
         return library;
     /* Quotes the loader on the first try: the second folder may be that of another machine. */
-    snprintf(why, len,
-             "%s cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may name its "
-             "folder)",
-             title, dlerror());
+    snprintf(
+        why, len,
+        "%s cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may name its "
+        "folder)",
+        title, dlerror());
     snprintf(path, sizeof path, "%s/%s", RT_TOOLKIT_FOLDER, file);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }

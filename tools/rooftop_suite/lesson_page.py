@@ -18,7 +18,7 @@ from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 MOST_BYTES = 80_000  # of a page: what a reader on a telephone waits for
-MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 0)  # lines per rung: as many as let the page be below MOST_BYTES
+MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 7, 0)  # lines per rung: as many as let the page be below MOST_BYTES
 LONGEST = 40  # letters of a kernel's name
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e12, 66e12))  # its ceilings, in questions
@@ -177,7 +177,7 @@ def launched(rung: figures.Rung) -> list[str]:
             f'{kernel.blocks_per_multiprocessor:>8} {100 * kernel.occupancy:7.0f} %  {kernel_name(kernel.name)}' +
             (f', {kernel.local_bytes} bytes per thread in local memory' if kernel.local_bytes else '')
             for kernel in rung.row.kernels]
-    return [' blocks threads registers  shared resident occupancy', *rows] if rows else []
+    return [' blocks threads registers  shared   per SM occupancy', *rows] if rows else []
 
 
 def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
@@ -195,7 +195,7 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     tables = (('Where the time goes:', timers(rung, lesson.result)),
-              ('Its kernels (shared: bytes per block; resident: blocks per multiprocessor):', launched(rung)),
+              ('Its kernels (bytes shared, blocks per SM):', launched(rung)),
               ('Counters:', one.counters))
     said += [(name, '\n'.join(lines)) for name, lines in tables if lines]
     return [pair for pair in said if any(pair)]

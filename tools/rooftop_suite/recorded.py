@@ -162,9 +162,11 @@ def text_of(key: str) -> str:
 
 
 def told(key: str) -> str:
-    """Returns where a figure is from, in a line."""
-    ladder = ladders().get(key.partition('.')[0])
-    return f'recorded on {ladder.machine}, {ladder.date}, {ladder.options}' if ladder else 'not recorded'
+    """Returns where a figure is from, in a line; the lesson says the size of the app's own ladder."""
+    name = key.partition('.')[0]
+    ladder = ladders().get(name)
+    size = f', {ladder.options}' if ladder and '@' in name else ''
+    return f'{ladder.machine}, {ladder.date}{size}' if ladder else 'not recorded'
 
 
 def refreshed(text: str) -> str:

@@ -40,7 +40,7 @@ class Pages(unittest.TestCase):
 
     def test_code_that_fits(self):
         """A page with much to say has fewer lines of code."""
-        made = lesson_page.fitting(lambda most: 'x' * (79_000 + 100 * most))
+        made = lesson_page.fitting(lambda most: 'x' * (79_000 + 200 * most))
         self.assertEqual(len(made), 79_000)
         self.assertEqual(len(lesson_page.fitting(lambda most: 'x' * (1000 + most))), 1000 + lesson_page.MOST_CODE[0])
         one = next(one for one in self.lesson.pages if one.name == 'layered')
