@@ -74,13 +74,8 @@ static void launch_loops(const nek_view_t *view, const product_t &p, int stride,
 
 enum { LINES_THREADS = 128 };
 
-/* M by value: kernel arguments live in constant memory. */
-template <int n> struct matrix {
-    double at[n * n];
-};
-
 template <int n>
-__device__ __forceinline__ double row_times(const matrix<n> &M, int r, const double (&line)[n],
+__device__ __forceinline__ double row_times(const nek_matrix<n> &M, int r, const double (&line)[n],
                                             double sum)
 {
 #pragma unroll
@@ -93,7 +88,7 @@ __device__ __forceinline__ double row_times(const matrix<n> &M, int r, const dou
  * contiguous. */
 template <int n, direction along, bool add>
 __global__ void __launch_bounds__(LINES_THREADS)
-    lines(const __grid_constant__ matrix<n> M, unsigned count, const double *__restrict__ in,
+    lines(const __grid_constant__ nek_matrix<n> M, unsigned count, const double *__restrict__ in,
           double *__restrict__ out)
 {
     constexpr unsigned stride = along == ALONG_J ? n : n * n;
@@ -116,7 +111,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
  * through shared memory. An odd pitch keeps the threads in different banks. */
 template <int n>
 __global__ void __launch_bounds__(LINES_THREADS)
-    lines_along_i(const __grid_constant__ matrix<n> M, unsigned count,
+    lines_along_i(const __grid_constant__ nek_matrix<n> M, unsigned count,
                   const double *__restrict__ in, double *__restrict__ out)
 {
     constexpr int pitch = n | 1;
@@ -150,7 +145,7 @@ static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_
         constexpr int n = N();
         const auto count = static_cast<unsigned>(view->points / n);
         const unsigned blocks = rt_blocks(count, LINES_THREADS);
-        matrix<n> M;
+        nek_matrix<n> M;
         for (int r = 0; r < n; r++)
             for (int l = 0; l < n; l++)
                 M.at[r * n + l] = view->D_host[p.transposed ? l * n + r : r * n + l];

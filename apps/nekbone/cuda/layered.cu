@@ -24,11 +24,6 @@
 #include "config.h"
 #include "nek_cuda.cuh"
 
-/* D by value: kernel arguments live in constant memory. */
-template <int n> struct matrix {
-    double at[n * n];
-};
-
 /* The six factors of one point. Each is used once, so they are read evict-first: u and w stay in
  * L2. */
 template <int n> struct factors {
@@ -79,7 +74,7 @@ static constexpr int resident_blocks(int n)
 
 template <int n>
 __global__ void __launch_bounds__(threads(n), resident_blocks(n))
-    element(const __grid_constant__ matrix<n> Dk, const double *__restrict__ D,
+    element(const __grid_constant__ nek_matrix<n> Dk, const double *__restrict__ D,
             const double *__restrict__ G, const double *__restrict__ u, double *__restrict__ w)
 {
     constexpr int n2 = n * n, n3 = n2 * n, pitch = n + n % 2;
@@ -190,7 +185,7 @@ static void layered_ax(const nek_view_t *view, const double *u, double *w)
     const auto blocks = static_cast<unsigned>(view->elements);
     const int n = view->n;
     const bool known = nek_fixed_n<NEK_FIXED_N>(n, [&](auto N) {
-        matrix<N()> Dk;
+        nek_matrix<N()> Dk;
         for (int q = 0; q < N() * N(); q++)
             Dk.at[q] = view->D_host[q];
         element<N()><<<blocks, N() * N(), 0, rt_stream()>>>(Dk, view->D, view->G, u, w);

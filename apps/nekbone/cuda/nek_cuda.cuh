@@ -22,6 +22,11 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
     }
 }
 
+/* D, or another n x n matrix, by value: kernel arguments live in constant memory. */
+template <int n> struct nek_matrix {
+    double at[n * n];
+};
+
 /* What a multiprocessor of an A100, H100 or H200 holds. */
 constexpr int NEK_REGISTERS = 65536, NEK_THREADS_RESIDENT = 2048;
 
