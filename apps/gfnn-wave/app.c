@@ -12,6 +12,7 @@ static const char *const faces[] = {"periodic", "free", "mirror", NULL};
 const char *const gfnn_precond_names[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
+static const char *const types[] = {"fp64", "fp32", NULL};
 static const char *const shows[] = {"uz", "residual", NULL};
 static const char *const sources[] = {"point", "plane", NULL};
 
@@ -64,6 +65,9 @@ static const rt_opt_t options[] = {
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
     RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
               "for gf8 and gfm: precision of r; sums are in fp32"),
+    RT_CHOICE(CONFIG, vectors, "vectors", "NAME", "fp64", types,
+              "what conjugate gradients keep their vectors in; fp32: half the bytes, and the FP64 "
+              "residual takes the place of theirs whenever it has fallen to 1e-4"),
     RT_TEXT(
         CONFIG, weights, "weights", "FILE", "shipped",
         "file of the trained network; shipped: the one in inputs/gfnn-wave for this form, M and "

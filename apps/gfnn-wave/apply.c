@@ -16,8 +16,12 @@ static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_reg
                       int number)
 {
     const gfnn_operator_t *op = s->kernels->op;
-    if (a->cg)
+    if (a->cg && a->x32)
+        op->apply_cg32(&s->view_op, a->form, a->x32, a->y32, a->cg);
+    else if (a->cg)
         op->apply_cg(&s->view_op, a->form, a->x, a->y, a->cg);
+    else if (a->x32 && a->dots)
+        op->apply_dot32(&s->view_op, a->form, region, a->x32, a->y32, a->dots + number);
     else if (a->x32)
         op->apply32(&s->view_op, a->form, region, a->x32, a->y32);
     else if (a->dots)
@@ -122,13 +126,22 @@ void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
 
 void gfnn_apply_p(gfnn_solver_t *s)
 {
-    const gfnn_scalars_t *scalars = s->vectors->scalars;
-    product_t a = {.form = &s->problem->step.A, .x = s->p, .y = s->q, .dots = s->dots};
-    a.cg = s->kernels->op->apply_cg && scalars->on_device ? s->scalars.cg : NULL;
+    const gfnn_vectors_t *vectors = s->vectors;
+    const gfnn_scalars_t *scalars = vectors->scalars;
+    const gfnn_operator_t *op = s->kernels->op;
+    const bool single = s->problem->config->vectors == GFNN_SINGLE;
+    const bool fuses = single ? op->apply_cg32 != NULL : op->apply_cg != NULL;
+    product_t a = {.form = &s->problem->step.A, .dots = s->dots};
+    if (single)
+        a.x32 = s->cg.p, a.y32 = s->cg.q;
+    else
+        a.x = s->cg.p, a.y = s->cg.q;
+    a.cg = fuses && scalars->on_device ? s->scalars.cg : NULL;
     const int regions = product(s, &a);
     gfnn_start(s, "vectors");
     if (!a.cg && !s->dots)
-        s->scalars.cg->sums[0] = s->vectors->dot(&s->view_vec, s->p, s->q);
+        s->scalars.cg->sums[0] = single ? vectors->dot32(&s->view_vec, a.x32, a.y32)
+                                        : vectors->dot(&s->view_vec, a.x, a.y);
     else if (!a.cg)
         scalars->gather(&s->view_vec, s->dots, regions, &s->scalars);
     scalars->settle(&s->scalars, GFNN_APPLIED);

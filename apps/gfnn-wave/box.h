@@ -50,6 +50,8 @@ typedef enum {
     GFNN_COEF_NN_CLASS, /* a network gives one of 16 classes (the paper's) */
     GFNN_COEFS
 } gfnn_coef_t;
+/* What conjugate gradients keep x, r, p and q in. */
+typedef enum { GFNN_DOUBLE, GFNN_SINGLE, GFNN_TYPES } gfnn_type_t;
 /* Precision of r for the predictor. */
 typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
 typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
@@ -63,7 +65,7 @@ typedef struct {
     double ds, dt;          /* m, s */
     double vp, rho;         /* m/s, kg/m^3 */
     double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
-    int faces, precond, coef, precision, source, show;
+    int faces, precond, coef, precision, vectors, source, show;
     int64_t kernels;     /* M of gfm */
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
     int64_t degree;      /* of cheb */
@@ -107,10 +109,18 @@ static inline bool gfnn_reads_low(const gfnn_config_t *config)
     return gfnn_has_network(config) && config->precision == GFNN_FP16 && config->smooth == 0;
 }
 
-/* Do conjugate gradients hand r to the preconditioner in FP32? */
-static inline bool gfnn_needs_r32(const gfnn_config_t *config)
+/* Does it read an FP32 residual? */
+static inline bool gfnn_reads_r32(const gfnn_config_t *config)
 {
     return config->precond > GFNN_BJ && !gfnn_reads_low(config);
+}
+
+/* Do conjugate gradients make that as a vector of its own? It is r itself if r is FP32, but what
+ * becomes 16 bits has to be scaled. */
+static inline bool gfnn_needs_r32(const gfnn_config_t *config)
+{
+    const bool half = gfnn_has_network(config) && config->precision == GFNN_FP16;
+    return gfnn_reads_r32(config) && (config->vectors == GFNN_DOUBLE || half);
 }
 
 /* --- box.c --- */

@@ -12,12 +12,19 @@
  * blocks of the diagonal, z and z.r are part of the update (update_bj), so that this rival of the
  * networks is at its best: three passes per iteration.
  *
+ * x, r, p and q are FP64, or FP32 (--vectors) at half the bytes. FP32 costs no iteration, but its r
+ * drifts away from f - A x, and x ends at 1e-7 of the solution. So when |r| has fallen by 1e-4, the
+ * step along p that x has still to make is made, x is added to du in FP64 and becomes 0, and f - A
+ * du takes the place of r; p stays. This costs one product in FP64 and three passes, once in a step
+ * to 1e-8. f is scaled by a power of two, so that FP32 has the range.
+ *
  * The scalars are in cg.h. Where they are on a GPU, nothing of an iteration waits for the host, so an
  * iteration is recorded once and replayed (machine/replay.h). The host only has to know when to
  * stop. An iteration that is one too many changes nothing (cg.h), but takes its time. So the host
  * looks at each residual only from two iterations before the one with which the last step ended;
  * before that it runs ahead. All ranks decide by the same numbers, so they start the same
- * iterations.
+ * iterations. Where r must be replaced the solve rests, as if it had ended, until the host has done
+ * that.
  *
  * A network is not symmetric, so beta is Polak's and Ribiere's, z.(r - r_old) / z_old.r_old. As
  * r - r_old = -alpha q, that is -alpha z.q / z_old.r_old, and no old vector has to be kept. B works
@@ -91,36 +98,72 @@ static void settle_sums(const gfnn_solver_t *s, gfnn_stage_t stage)
     s->vectors->scalars->settle(&s->scalars, stage);
 }
 
-/* Moves r along with the step along p: makes r . r and the input of z, or z itself and z . r. */
-static void update(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
+static const gfnn_loops_t *loops(const gfnn_solver_t *s)
+{
+    return s->vectors->loops[s->problem->config->vectors];
+}
+
+/* Returns what the loops make of r for the preconditioner; NULL: it reads r, or none of it. */
+static void *made_of_r(const gfnn_solver_t *s, int *precision)
 {
     const gfnn_config_t *config = s->problem->config;
-    const gfnn_vectors_t *v = s->vectors;
-    const bool reads_low = gfnn_reads_low(config);
+    *precision = gfnn_reads_low(config) ? GFNN_FP16 : GFNN_FP32;
+    if (gfnn_reads_low(config))
+        return s->low;
+    return gfnn_needs_r32(config) ? s->r32 : NULL;
+}
+
+/* Moves r along with the step along p: makes r . r and the input of z, or z itself and z . r. If
+ * `anew`, r is new, and has moved. */
+static void update(gfnn_solver_t *s, const gfnn_method_t *method, bool anew)
+{
+    int precision;
+    void *low = made_of_r(s, &precision);
     gfnn_start(s, "update");
     if (method->fused)
-        v->update_bj(&s->view_vec, s->scalars.cg, first, s->q, s->r, s->z);
+        loops(s)->update_bj(&s->view_vec, s->scalars.cg, anew, s->cg.q, s->cg.r, s->z);
     else
-        v->update(&s->view_vec, s->scalars.cg, s->q, s->r, reads_low ? GFNN_FP16 : GFNN_FP32,
-                  reads_low ? s->low : (void *)s->r32);
-    settle_sums(s, first ? GFNN_BEGUN : GFNN_UPDATED);
+        loops(s)->update(&s->view_vec, s->scalars.cg, s->cg.q, s->cg.r, precision, low);
+    settle_sums(s, anew ? GFNN_BEGUN : GFNN_UPDATED);
     rt_timer_stop("update");
 }
 
-/* Sets x = 0, r = f, and makes the input of z. */
-static void begin(gfnn_solver_t *s, const gfnn_method_t *method)
+/* Sets r = f - y, y NULL: f, and x = 0, and makes the input of z. */
+static void renew(gfnn_solver_t *s, const gfnn_method_t *method, const double *y)
 {
-    const gfnn_vectors_t *v = s->vectors;
-    const bool reads_low = gfnn_reads_low(s->problem->config);
-    void *low = reads_low ? s->low : (void *)s->r32;
-    gfnn_start(s, "vectors");
-    v->start(&s->view_vec, s->scalars.cg, method, s->f, s->r, s->x);
-    settle_sums(s, GFNN_STARTED);
-    if (low)
-        v->pack(&s->view_vec, s->scalars.cg, s->r, reads_low ? GFNN_FP16 : GFNN_FP32, low);
-    rt_timer_stop("vectors");
+    int precision;
+    void *low = made_of_r(s, &precision);
+    gfnn_start(s, "renew");
+    loops(s)->renew(&s->view_vec, s->scalars.cg, s->f, y, s->cg.r, s->cg.x, precision, low);
+    if (y)
+        settle_sums(s, GFNN_RENEWED);
+    rt_timer_stop("renew");
     if (method->fused)
         update(s, method, true);
+}
+
+static void begin(gfnn_solver_t *s, const gfnn_method_t *method)
+{
+    gfnn_start(s, "start");
+    s->vectors->start(&s->view_vec, s->scalars.cg, method, s->f);
+    settle_sums(s, GFNN_STARTED);
+    rt_timer_stop("start");
+    renew(s, method, NULL);
+}
+
+static void arrive(gfnn_solver_t *s, bool first)
+{
+    gfnn_start(s, "arrive");
+    loops(s)->arrive(&s->view_vec, s->scalars.cg, first, s->cg.x, s->cg.p, s->x);
+    rt_timer_stop("arrive");
+}
+
+/* Replaces r by the true residual. */
+static void replace(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
+{
+    arrive(s, first);
+    gfnn_apply(s, &s->problem->step.A, s->x, s->q);
+    renew(s, method, s->q);
 }
 
 /* Computes z = B r, z . r and z . q. */
@@ -128,8 +171,8 @@ static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool fir
 {
     gfnn_precondition(s);
     gfnn_start(s, "dots");
-    s->vectors->dots(&s->view_vec, s->scalars.cg, s->z, s->r,
-                     method->flexible && !first ? s->q : NULL);
+    loops(s)->dots(&s->view_vec, s->scalars.cg, s->z, s->cg.r,
+                   method->flexible && !first ? s->cg.q : NULL);
     settle_sums(s, GFNN_PRECONDITIONED);
     rt_timer_stop("dots");
 }
@@ -137,14 +180,13 @@ static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool fir
 /* Makes x += alpha p of the iteration before, and p = z + beta p. */
 static void turn(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
-    const gfnn_vectors_t *v = s->vectors;
     if (!method->plain && !method->fused)
         precondition(s, method, first);
     gfnn_start(s, "direction");
     if (method->plain)
-        v->direction_plain(&s->view_vec, s->scalars.cg, first, s->x, s->r, s->p);
+        loops(s)->direction_plain(&s->view_vec, s->scalars.cg, first, s->cg.x, s->cg.r, s->cg.p);
     else
-        v->direction(&s->view_vec, s->scalars.cg, first, s->x, s->z, s->p);
+        loops(s)->direction(&s->view_vec, s->scalars.cg, first, s->cg.x, s->z, s->cg.p);
     rt_timer_stop("direction");
 }
 
@@ -175,31 +217,50 @@ static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, bool fi
         iterate(&iteration);
 }
 
-int64_t gfnn_cg(gfnn_solver_t *s)
+/* Runs until the solve ends or rests; k: the iterations so far, and on return. The host looks from
+ * two before the iteration that was the last at this rest of the solve before. */
+static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, int rest, int64_t *k)
 {
-    const gfnn_config_t *config = s->problem->config;
-    const gfnn_scalars_t *scalars = s->vectors->scalars;
-    const gfnn_method_t method = {.plain = config->precond == GFNN_NONE,
-                                  .fused = config->precond == GFNN_BJ,
-                                  .flexible = gfnn_has_network(config),
-                                  .tolerance = config->tolerance,
-                                  .most_iterations = config->max_iterations};
     enum { LOOK_BEFORE = 2 };
+    const gfnn_scalars_t *scalars = s->vectors->scalars;
+    int64_t *expected = &s->expected[rest < GFNN_RESTS ? rest : GFNN_RESTS - 1];
     gfnn_told_t known = {NAN, -1};
-    begin(s, &method);
-    for (int64_t k = 0; k <= config->max_iterations; k++) {
-        if (!scalars->on_device || k >= s->expected - LOOK_BEFORE)
-            known = scalars->told(&s->scalars, k);
+    for (; *k <= method->most_iterations; ++*k) {
+        if (!scalars->on_device || *k >= *expected - LOOK_BEFORE)
+            known = scalars->told(&s->scalars, *k);
         if (gfnn_cg_has_ended(&known))
             break;
-        run_iteration(s, &method, k == 0);
+        run_iteration(s, method, *k == 0);
     }
-    gfnn_start(s, "direction");
-    s->vectors->arrive(&s->view_vec, s->scalars.cg, s->p, s->x);
-    rt_timer_stop("direction");
+    *expected = *k = known.progress / 2;
+    return known;
+}
+
+int64_t gfnn_cg(gfnn_solver_t *s)
+{
+    const double drop = 1e-4; /* FP32 ends near 1e-7: three digits of 1e-4 are still right */
+    const gfnn_config_t *config = s->problem->config;
+    const bool single = config->vectors == GFNN_SINGLE, plain = config->precond == GFNN_NONE;
+    const gfnn_method_t method = {.plain = plain,
+                                  .fused = config->precond == GFNN_BJ,
+                                  .flexible = gfnn_has_network(config),
+                                  .single = single,
+                                  .unscaled = plain || (single && !gfnn_reads_low(config) &&
+                                                        !gfnn_needs_r32(config)),
+                                  .drop = single ? drop : 0,
+                                  .tolerance = config->tolerance,
+                                  .most_iterations = config->max_iterations};
+    int64_t k = 0;
+    int rests = 0;
+    begin(s, &method);
+    gfnn_told_t known = run_on(s, &method, 0, &k);
+    for (; gfnn_cg_rests(&known, &method); rests++) {
+        replace(s, &method, rests == 0);
+        known = run_on(s, &method, rests + 1, &k);
+    }
+    arrive(s, rests == 0);
     s->residual = known.residual;
-    s->expected = known.progress / 2;
-    if (s->residual == 0 && s->expected == 0)
+    if (s->residual == 0 && k == 0)
         return 0;
-    return s->residual < config->tolerance ? s->expected : config->max_iterations;
+    return s->residual < config->tolerance ? k : config->max_iterations;
 }

@@ -8,7 +8,8 @@
  * iteration. Equal sums give equal scalars, so all ranks end after the same iteration.
  *
  * When the solve has ended, gfnn_form and the loops that change r, x and p do nothing. So a host may
- * start iterations before it knows whether they are needed.
+ * start iterations before it knows whether they are needed. A solve in FP32 vectors also rests so
+ * where its residual must be computed anew in FP64 (cg.c).
  */
 #ifndef GFNN_CG_H
 #define GFNN_CG_H
@@ -26,23 +27,28 @@
 /* What has just been summed. */
 typedef enum {
     GFNN_STARTED,        /* f . f, and the largest |f| instead of a sum */
-    GFNN_BEGUN,          /* r . r, z . r: the first z, where it comes with the update */
+    GFNN_BEGUN,          /* r . r, z . r of a new r, where z comes with the update */
     GFNN_PRECONDITIONED, /* z . r, z . q */
     GFNN_APPLIED,        /* p . q */
-    GFNN_UPDATED         /* r . r, z . r if z comes with the update */
+    GFNN_UPDATED,        /* r . r, z . r if z comes with the update */
+    GFNN_RENEWED         /* r . r of the true residual, which has taken the place of r */
 } gfnn_stage_t;
 
 /* What the app asks for. */
 typedef struct {
     bool plain, fused; /* B = 1; z comes with the update (bj) */
     bool flexible;     /* beta is Polak's and Ribiere's */
+    bool single;       /* x, r, p and q are FP32 */
+    bool unscaled;     /* B gets r as it is */
+    double drop;       /* the true residual replaces r when |r| has fallen by this; 0: never */
     double tolerance;
     int64_t most_iterations;
 } gfnn_method_t;
 
 typedef struct {
     double residual;  /* of the recurrence: |r| / |f| */
-    int64_t progress; /* twice the iterations, and 1 more if the solve has ended; -1: nothing yet */
+    int64_t progress; /* twice the iterations, and 1 more if the solve has ended or rests; -1:
+                         nothing yet */
 } gfnn_told_t;
 
 struct rt_mail;
@@ -50,11 +56,14 @@ enum { GFNN_MOST_RESIDUALS = 1024 };
 typedef struct {
     gfnn_method_t method;
     double sums[2]; /* of this rank, and then of all */
+    double unit;    /* r, x and p are those of A x = unit f: a power of two, 1 in FP64 */
     double ff, rr;  /* f . f, r . r */
     double most;    /* the largest |f|; if fused, the norm */
     double scale;   /* of the preconditioner's input, and so of z */
     double rz;      /* r . z */
     double alpha, beta;
+    double due;   /* the step along p that x has still to make: alpha, or 0 */
+    double level; /* of |r| / |f|, at which the true residual replaces r */
     gfnn_told_t told;
     double *history; /* [GFNN_MOST_RESIDUALS], where the scalars are: the residual after each
                         iteration, from 0 on; NULL: not kept */
@@ -67,6 +76,13 @@ typedef struct {
 GFNN_CG_FN bool gfnn_cg_has_ended(const gfnn_told_t *told)
 {
     return told->progress >= 0 && (told->progress & 1) != 0;
+}
+
+/* Tells whether a solve that has ended only rests, until its residual has been replaced. */
+GFNN_CG_FN bool gfnn_cg_rests(const gfnn_told_t *told, const gfnn_method_t *method)
+{
+    return gfnn_cg_has_ended(told) && told->residual >= method->tolerance &&
+           told->residual - told->residual == 0 && told->progress / 2 < method->most_iterations;
 }
 
 /* Returns the largest power of two below 1 / x. */
@@ -95,10 +111,13 @@ GFNN_CG_FN void gfnn_keep_residual(const gfnn_cg_t *cg, int64_t iterations)
 
 GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
 {
-    cg->ff = cg->rr = cg->sums[0];
-    cg->most = cg->method.fused ? sqrt(cg->ff) : cg->sums[1];
-    cg->scale = cg->method.plain ? 1 : gfnn_unit_scale(cg->most);
-    cg->rz = cg->alpha = cg->beta = 0;
+    const double norm = sqrt(cg->sums[0]);
+    cg->unit = cg->method.single ? gfnn_unit_scale(norm) : 1;
+    cg->ff = cg->rr = cg->sums[0] * cg->unit * cg->unit;
+    cg->most = cg->unit * (cg->method.fused ? norm : cg->sums[1]);
+    cg->scale = cg->method.unscaled ? 1 : gfnn_unit_scale(cg->most);
+    cg->rz = cg->alpha = cg->beta = cg->due = 0;
+    cg->level = cg->method.drop;
     cg->told.residual = cg->ff == 0 ? 0 : 1;
     cg->told.progress = cg->ff == 0;
     gfnn_keep_residual(cg, 0);
@@ -115,9 +134,32 @@ GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
     gfnn_keep_residual(cg, iterations);
     const bool finite = cg->told.residual - cg->told.residual == 0;
     cg->told.progress = 2 * iterations + (iterations >= method->most_iterations ||
-                                          cg->told.residual < method->tolerance || !finite);
+                                          cg->told.residual < method->tolerance ||
+                                          cg->told.residual < cg->level || !finite);
     if (method->plain || method->fused)
         gfnn_form_beta(cg, method->plain ? cg->rr : cg->sums[1], 0);
+}
+
+/* Takes z . r of a new r, which is the first, or took the place of the last. */
+GFNN_CG_FN void gfnn_form_begun(gfnn_cg_t *cg, double zr)
+{
+    const double rz = zr / cg->scale;
+    cg->beta = cg->told.progress < 2 ? 0 : cg->beta * rz / cg->rz;
+    cg->rz = rz;
+}
+
+/* Goes on with the true residual: x has made its step, and p stays. */
+GFNN_CG_FN void gfnn_form_renewed(gfnn_cg_t *cg)
+{
+    cg->rr = cg->sums[0];
+    cg->told.residual = sqrt(cg->rr / cg->ff);
+    gfnn_keep_residual(cg, cg->told.progress / 2);
+    cg->level = cg->method.drop * cg->told.residual;
+    cg->due = 0;
+    if (!(cg->told.residual < cg->method.tolerance))
+        cg->told.progress &= ~(int64_t)1;
+    if (cg->method.plain)
+        gfnn_form_begun(cg, cg->rr);
 }
 
 /* Forms what follows from the sums of a stage. */
@@ -125,16 +167,18 @@ GFNN_CG_FN void gfnn_form(gfnn_cg_t *cg, gfnn_stage_t stage)
 {
     if (stage == GFNN_STARTED) {
         gfnn_form_start(cg);
+    } else if (stage == GFNN_RENEWED) {
+        gfnn_form_renewed(cg);
     } else if (gfnn_cg_has_ended(&cg->told)) {
         return;
     } else if (stage == GFNN_BEGUN) {
         cg->rr = cg->sums[0];
-        gfnn_form_beta(cg, cg->sums[1], 0);
+        gfnn_form_begun(cg, cg->sums[1]);
     } else if (stage == GFNN_PRECONDITIONED) {
         gfnn_form_beta(cg, cg->sums[0], cg->sums[1]);
     } else if (stage == GFNN_APPLIED) {
-        cg->alpha = cg->rz / cg->sums[0];
-        if (!cg->method.plain) /* the largest |r| is taken to have fallen as the norm */
+        cg->alpha = cg->due = cg->rz / cg->sums[0];
+        if (!cg->method.unscaled) /* the largest |r| is taken to have fallen as the norm */
             cg->scale = gfnn_unit_scale(cg->most * sqrt(cg->rr / cg->ff));
     } else {
         gfnn_form_end(cg);

@@ -95,7 +95,7 @@ void gfnn_records_destroy(gfnn_records_t *records);        /* NULL is allowed */
 
 /* --- solve.c: a rung's arrays, and its job --- */
 
-enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
+enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND, GFNN_RESTS = 4 };
 typedef struct {
     gfnn_problem_t *problem;
     const rt_rung_t *rung;
@@ -111,8 +111,11 @@ typedef struct {
     const uint8_t *id;
     /* operator ladder: f (its input), x, q. predictor ladder: s32 (its input), r32 or low, z.
      * solve: all others. */
-    double *u, *v, *a, *x, *r, *p, *q, *f; /* on fine; x is du */
-    float *z, *r32, *s32, *t32;            /* on wide */
+    double *u, *v, *a, *x, *q, *f; /* on fine; x is du */
+    struct {
+        void *x, *r, *p, *q; /* of config->vectors' type; in double x and q are those above */
+    } cg;
+    float *z, *r32, *s32, *t32;            /* on wide; r32 may be cg.r */
     float *other;                          /* the second z, or what is added to z */
     void *low;                             /* 16 bits on wide, GFNN_LOW_SKIP values into its
                                               memory: where the predictor's rows begin, 3 nodes
@@ -121,7 +124,7 @@ typedef struct {
     gfnn_place_t scalars;                  /* of conjugate gradients */
     bool on_stream;                        /* an iteration needs no host */
     rt_replay_t replay[2];                 /* of an iteration; [1]: the first */
-    int64_t expected;                      /* iterations of the last solve */
+    int64_t expected[GFNN_RESTS];          /* iterations of the last solve, at each rest */
     gfnn_records_t *records;               /* of a solve; NULL: no receivers */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
@@ -156,7 +159,7 @@ static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 /* y = A x with halo and overlap; x and y are of the solver's space. */
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y);
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
-/* q = A p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
+/* cg.q = A cg.p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
 void gfnn_apply_p(gfnn_solver_t *s);
 /* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's
  * ghosts. */
@@ -166,7 +169,7 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z);
 
 /* --- cg.c, precond.c --- */
 
-/* Solves A x = f from x = 0 (s->f in, s->x and s->r out). Returns the iterations, or max_iterations
+/* Solves A x = f from x = 0 (s->f in, s->x out). Returns the iterations, or max_iterations
  * if it did not converge. Collective. */
 int64_t gfnn_cg(gfnn_solver_t *s);
 /* z = B r for the preconditioner asked for: r in s->r32 (or s->low if 16 bits), result in s->z. Not

@@ -9,6 +9,8 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
     const bool solve = kernels->ladder == GFNN_LADDER_SOLVE;
     if (solve && gfnn_needs_apply32(asked) && !kernels->op->apply32)
         return "its operator has no FP32, which cheb and --smooth need";
+    if (solve && !kernels->vectors->loops[asked->vectors])
+        return "its vectors are FP64, and --vectors asks for FP32";
     if (!gfnn_has_network(asked))
         return solve ? NULL : "it applies a network, and --precond has none; use gf8 or gfm";
     const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, asked)];

@@ -68,10 +68,14 @@ typedef struct {
     /* apply, and *dot (in `space`, one double) = x . y over the region; NULL: none. */
     void (*apply_dot)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                       const double *x, double *y, double *dot);
+    void (*apply_dot32)(const gfnn_view_t *view, const gfnn_form_t *form,
+                        const gfnn_region_t *region, const float *x, float *y, double *dot);
     /* The same for scalars on the device, over all own nodes: the sum goes to cg (GFNN_APPLIED).
      * NULL: none. */
     void (*apply_cg)(const gfnn_view_t *view, const gfnn_form_t *form, const double *x, double *y,
                      gfnn_cg_t *cg);
+    void (*apply_cg32)(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
+                       gfnn_cg_t *cg);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
@@ -133,15 +137,45 @@ typedef struct {
 /* cg.c: in host memory; cuda/scalars.cu. */
 extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;
 
-/* The vectors of a solve: all loops of conjugate gradients that are neither A nor P, over own
- * nodes. x, p, q, r are double on `fine`; z and what is float are on `wide`. Held components (on
- * mirror faces) are already 0 in p, q, r and z.
- *
- * Loops with a gfnn_cg_t take alpha, beta and scale from it and leave their sums in it: those of
- * this rank until `settle`. When the solve has ended, update, update_bj and the directions do
- * nothing. */
+/* The loops of conjugate gradients over x, p, q and r of one type: double on `fine`, or float on
+ * `wide`. z is float on `wide`. They take alpha, beta and scale from a gfnn_cg_t and leave their
+ * sums in it: those of this rank until `settle`. When the solve has ended, update, update_bj and
+ * the directions do nothing. */
+typedef struct {
+    /* r = unit (f - y), x = 0, and if low is not NULL, low = scale r, which the preconditioner
+     * gets: in `precision` on `wide`. sums[0] = r . r. y NULL: 0, and no sum is left. f and y are
+     * double. In double always y = 0. */
+    void (*renew)(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y,
+                  void *r, void *x, int precision, void *low);
+    /* r -= alpha q; sums[0] = r . r. If low is not NULL, also low. */
+    void (*update)(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int precision,
+                   void *low);
+    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass r -= alpha q,
+     * z = scale D^-1 r, sums: r . r and z . r. first: r stays, q is not read (GFNN_BEGUN). */
+    void (*update_bj)(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                      float *z);
+    /* sums: z . r and z . q. q may be NULL. */
+    void (*dots)(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
+                 const void *q);
+    /* Makes the step along p that is still due, x += due p, and the next p = z / scale + beta p.
+     * first: x and p are not read, nor is x written. */
+    void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                      const float *z, void *p);
+    /* The same for B = 1: p = r + beta p. */
+    void (*direction_plain)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                            const void *r, void *p);
+    /* Adds to du the x that has made the step that is due: du += (x + due p) / unit; first: du is
+     * not read, but set. If nothing is due, p is not read. In double x is du itself. */
+    void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
+                   const void *p, double *du);
+} gfnn_loops_t;
+
+/* The vectors of a solve: all loops of a time step that are neither A nor P, over own nodes. What
+ * is double is on `fine`, what is float on `wide`. Held components (on mirror faces) are already 0
+ * in p, q, r and z. */
 typedef struct {
     const gfnn_scalars_t *scalars;
+    const gfnn_loops_t *loops[GFNN_TYPES]; /* by gfnn_type_t; NULL: not that one */
     /* x = value */
     void (*fill)(const gfnn_view_t *view, double value, double *x);
     void (*fill32)(const gfnn_view_t *view, float value, float *z);
@@ -150,31 +184,9 @@ typedef struct {
     void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
     /* x[at] += value, for one value anywhere in x */
     void (*add)(const gfnn_view_t *view, int64_t at, double value, double *x);
-    /* r = f, x = 0; sums: f . f and the largest |f| of this rank. */
+    /* sums: f . f and the largest |f| of this rank. */
     void (*start)(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                  const double *f, double *r, double *x);
-    /* low = scale r, which the preconditioner gets: in `precision` on `wide`. */
-    void (*pack)(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision,
-                 void *low);
-    /* r -= alpha q; sums[0] = r . r. If low is not NULL, also low as in pack. */
-    void (*update)(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r,
-                   int precision, void *low);
-    /* The same for B = D^-1, the inverses of the 3x3 diagonal blocks: in one pass r -= alpha q,
-     * z = scale D^-1 r, sums: r . r and z . r. first: r stays, q is not read (GFNN_BEGUN). */
-    void (*update_bj)(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
-                      double *r, float *z);
-    /* sums: z . r and z . q. q may be NULL. */
-    void (*dots)(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r,
-                 const double *q);
-    /* Makes the step along p that is still due, x += alpha p, and the next p = z / scale + beta p.
-     * first: x and p are not read, nor is x written. */
-    void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                      const float *z, double *p);
-    /* The same for B = 1: p = r + beta p. */
-    void (*direction_plain)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                            const double *r, double *p);
-    /* x += alpha p; if there was no iteration, p is not read. */
-    void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x);
+                  const double *f);
     /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. z, old or y NULL: 0.
      * If a is 0, old is not read. out may be z or old. */
     void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,

@@ -35,7 +35,9 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/cpu/rows.h \
 	apps/gfnn-wave/cpu/blocks.c \
 	apps/gfnn-wave/cpu/ghosts.c \
-	apps/gfnn-wave/cpu/vectors.c
+	apps/gfnn-wave/cpu/cg_rows.inc \
+	apps/gfnn-wave/cpu/vectors.c \
+	apps/gfnn-wave/cpu/vectors32.c
 apps_gfnn_wave_libgfnn_a_LIBADD =
 
 if HAVE_CUDA

@@ -128,17 +128,6 @@ GFNN_FN void gfnn_on_layer(int d, int layer, int s, int t, int at[3])
 
 /* --- conjugate gradients and Newmark --- */
 
-/* Makes the step x += alpha p that is still due, and the next p = z + beta p. If `first`, p and x
- * are not read, nor is x written. Reads everything before it writes: where pages begin alike, a
- * store seems to meet a load. */
-GFNN_FN void gfnn_turn(bool first, double alpha, double z, double beta, double *x, double *p)
-{
-    const double before = first ? 0 : *p, moved = first ? 0 : *x + alpha * before;
-    if (!first)
-        *x = moved;
-    *p = first ? z : z + beta * before;
-}
-
 /* of_v = 4/dt + rayleigh_a */
 GFNN_FN void gfnn_before(double of_v, double rayleigh_b, double u, double v, double a, double *x1,
                          double *x2)
@@ -218,11 +207,10 @@ GFNN_FN void gfnn_times_inverse(const float *inverse, int64_t bare, float s0, fl
     *d2 = zx * s0 + yz * s1 + zz * s2;
 }
 
-/* z = scale D^-1 r in FP32; returns z . r. */
-GFNN_FN double gfnn_bj(const float *inverse, int64_t bare, double scale, const double *r,
-                       int64_t fine, float *z, int64_t wide)
+/* z = scale D^-1 r in FP32, r = (r0, r1, r2); returns z . r. */
+GFNN_FN double gfnn_bj(const float *inverse, int64_t bare, double scale, double r0, double r1,
+                       double r2, float *z, int64_t wide)
 {
-    const double r0 = r[0], r1 = r[fine], r2 = r[2 * fine];
     float d0, d1, d2;
     gfnn_times_inverse(inverse, bare, (float)(scale * r0), (float)(scale * r1), (float)(scale * r2),
                        &d0, &d1, &d2);

@@ -238,17 +238,19 @@ static void draw_slice(const gfnn_problem_t *p, const double *u, const char *pat
     RT_FREE(s.id, RT_HOST);
 }
 
-/* Returns |r| of the last step over all ranks. */
-static double norm_of_residual(const gfnn_solver_t *s)
+/* Makes q = f - A du of the last step; returns |f| over all ranks. */
+static double make_residual(gfnn_solver_t *s)
 {
-    double square = s->vectors->dot(&s->view_vec, s->r, s->r);
+    double square = s->vectors->dot(&s->view_vec, s->f, s->f);
     rt_comm_sum(&square, 1);
+    gfnn_apply(s, &s->problem->step.A, s->x, s->q);
+    s->vectors->axpby(&s->view_vec, 1, s->f, -1, s->q);
     return sqrt(square);
 }
 
 void gfnn_picture(const void *solver, const char *path)
 {
-    const gfnn_solver_t *s = solver;
+    gfnn_solver_t *s = (gfnn_solver_t *)solver; /* whose q is scratch between solves */
     const gfnn_problem_t *p = s->problem;
     const size_t values = 3 * (size_t)p->box.fine.plane;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
@@ -259,8 +261,8 @@ void gfnn_picture(const void *solver, const char *path)
     }
     const bool residual = p->config->show == GFNN_SHOW_RESIDUAL;
     double *u = RT_NEW(double, values, RT_HOST);
-    rt_copy(u, RT_HOST, residual ? s->r : s->u, s->space, values * sizeof *u);
-    const double scale = residual ? norm_of_residual(s) / s->residual : s->scale;
+    const double scale = residual ? make_residual(s) : s->scale;
+    rt_copy(u, RT_HOST, residual ? s->q : s->u, s->space, values * sizeof *u);
     for (size_t i = 0; i < values; i++)
         u[i] /= scale;
     if (rt_image_ends_with(path, ".vti"))

@@ -96,13 +96,17 @@ static void new_predictor_arrays(gfnn_solver_t *s)
 static void new_solve_arrays(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    const bool apply32 = gfnn_needs_apply32(config);
-    double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->r, &s->p, &s->q, &s->f};
+    const bool apply32 = gfnn_needs_apply32(config), single = config->vectors == GFNN_SINGLE;
+    double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->q, &s->f};
     s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
-    if (apply32)
+    if (apply32 || single)
         s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         *fine[i] = fine_new(s);
+    s->cg.x = single ? wide_new(s) : (void *)s->x;
+    s->cg.r = single ? wide_new(s) : (void *)fine_new(s);
+    s->cg.p = single ? wide_new(s) : (void *)fine_new(s);
+    s->cg.q = single ? wide_new(s) : (void *)s->q;
     const struct {
         float **x;
         bool needed;
@@ -113,9 +117,11 @@ static void new_solve_arrays(gfnn_solver_t *s)
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (wide[i].needed)
             *wide[i].x = wide_new(s);
+    if (gfnn_reads_r32(config) && !s->r32)
+        s->r32 = s->cg.r;
     if (gfnn_has_network(config) && config->precision == GFNN_FP16)
         s->low = low_new(s);
-    if (s->kernels->op->apply_dot)
+    if (single ? s->kernels->op->apply_dot32 != NULL : s->kernels->op->apply_dot != NULL)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
     new_scalars(s);
     s->records = gfnn_records_new(s->problem);
@@ -240,8 +246,22 @@ void gfnn_solver_destroy(void *solver)
     rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
     for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
         rt_halo_destroy(halos[i]);
-    void *const arrays[] = {s->u, s->v, s->a,   s->x,   s->r,   s->p,    s->q,
-                            s->f, s->z, s->r32, s->s32, s->t32, s->other};
+    const bool single = s->cg.x != s->x;
+    void *const arrays[] = {s->u,
+                            s->v,
+                            s->a,
+                            s->x,
+                            s->q,
+                            s->f,
+                            s->cg.r,
+                            s->cg.p,
+                            single ? s->cg.x : NULL,
+                            single ? s->cg.q : NULL,
+                            s->z,
+                            s->r32 == s->cg.r ? NULL : s->r32,
+                            s->s32,
+                            s->t32,
+                            s->other};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         zeroed_free(s, arrays[i]);
     if (s->low)
@@ -285,10 +305,16 @@ static void spoil_vectors(gfnn_solver_t *s)
 {
     const gfnn_vectors_t *v = s->vectors;
     const bool is_operator = s->kernels->ladder == GFNN_LADDER_OPERATOR;
-    double *const fine[] = {s->q, s->r, s->p, is_operator ? NULL : s->x, is_operator ? NULL : s->f};
+    double *const fine[] = {s->q, is_operator ? NULL : s->x, is_operator ? NULL : s->f};
+    void *const of_cg[] = {s->cg.x, s->cg.r, s->cg.p, s->cg.q};
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         if (fine[i])
             v->fill(&s->view_vec, NAN, fine[i]);
+    for (size_t i = 0; i < sizeof of_cg / sizeof *of_cg; i++)
+        if (of_cg[i] && s->problem->config->vectors == GFNN_SINGLE)
+            v->fill32(&s->view_vec, NAN, of_cg[i]);
+        else if (of_cg[i])
+            v->fill(&s->view_vec, NAN, of_cg[i]);
     if (s->z)
         v->fill32(&s->view_vec, NAN, s->z);
 }
@@ -321,8 +347,8 @@ static void new_start(gfnn_solver_t *s)
         rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
     s->scale = exp2(round(30 * random));
     for (int i = 0; i < 3; i++) {
-        rt_copy(s->p, s->space, start[i], RT_HOST, bytes);
-        s->vectors->axpby(&s->view_vec, s->scale, s->p, 0, state[i]);
+        rt_copy(s->q, s->space, start[i], RT_HOST, bytes);
+        s->vectors->axpby(&s->view_vec, s->scale, s->q, 0, state[i]);
     }
 }
 

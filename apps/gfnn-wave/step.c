@@ -68,7 +68,7 @@ static void add_force(gfnn_solver_t *s, double time)
         s->vectors->add(&s->view_vec, force.at, s->scale * force.value, s->f);
 }
 
-/* Computes f; uses r, p and q. */
+/* Computes f; uses x and q. */
 static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_config_t *config = s->problem->config;
@@ -76,12 +76,12 @@ static void right_hand_side(gfnn_solver_t *s, double time)
     const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
     gfnn_start(s, "newmark before");
     s->vectors->newmark_before(&s->view_vec, config->dt, step->rayleigh_a, step->rayleigh_b, s->u,
-                               s->v, s->a, s->p, s->r);
+                               s->v, s->a, s->x, s->q);
     rt_timer_stop("newmark before");
-    gfnn_apply(s, &step->M, s->p, s->f);
-    gfnn_apply(s, &step->K, s->r, s->q);
+    gfnn_apply(s, &step->M, s->x, s->f);
+    gfnn_apply(s, &step->K, s->q, s->x);
     gfnn_start(s, "force");
-    s->vectors->axpby(&s->view_vec, unit, s->q, unit, s->f);
+    s->vectors->axpby(&s->view_vec, unit, s->x, unit, s->f);
     add_force(s, time);
     s->vectors->hold(&s->view_vec, s->f, NULL);
     rt_timer_stop("force");

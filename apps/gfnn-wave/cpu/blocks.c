@@ -8,44 +8,6 @@
 #include "config.h"
 #include "rows.h"
 
-static double bj_row(int64_t n, const float *restrict inverse, int64_t bare, double scale,
-                     const double *restrict r, int64_t fine, float *restrict z, int64_t wide)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += gfnn_bj(inverse + i, bare, scale, r + i, fine, z + i, wide);
-    return sum;
-}
-
-/* A row is still in the cache when its z is made. */
-void gfnn_cpu_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
-                        double *r, float *z)
-{
-    const gfnn_box_t *box = view->box;
-    const gfnn_rows_data_t *data = view->data;
-    const double alpha = cg->alpha, scale = cg->scale;
-    const int64_t rows = gfnn_rows(box);
-    if (gfnn_cg_has_ended(&cg->told))
-        return;
-#pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < rows; row++) {
-        const gfnn_line_t line = gfnn_line(box, 3 * row);
-        double sum = 0;
-        for (int c = 0; c < 3; c++) {
-            const int64_t at = line.fine + c * box->fine.plane;
-            sum += first ? gfnn_dot_row(line.n, r + at, r + at)
-                         : gfnn_update_row(line.n, alpha, q + at, r + at);
-        }
-        data->sums[row] = sum;
-        data->sums[rows + row] =
-            bj_row(line.n, data->inverse + gfnn_row_at(&box->bare, row), box->bare.plane, scale,
-                   r + line.fine, box->fine.plane, z + line.wide, box->wide.plane);
-    }
-    cg->sums[0] = rt_sum_pairwise(data->sums, rows);
-    cg->sums[1] = rt_sum_pairwise(data->sums + rows, rows);
-}
-
 /* A loop for each choice of what there is. out may be z or old, so none of them is `restrict`. */
 typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const float *z, float a,
                           const float *old, float omega, const float *r, const float *y,

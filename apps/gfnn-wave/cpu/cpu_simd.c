@@ -6,6 +6,9 @@
 #define REAL       double
 #define REAL_BYTES 8
 #define INTEGER    int64_t
+#define GRID       fine
+#define APPLY      gfnn_simd_apply
+#define APPLY_DOT  gfnn_simd_apply_dot
 #include "cpu_simd_rows.inc"
 
 /* The layers of x and y above and below a tile should stay in the second cache; a low tile computes
@@ -20,58 +23,6 @@ const rt_parameter_t gfnn_simd_parameters[] = {{.name = "tile-rows",
                                                 .about = "nodes in such a row",
                                                 .values = widths,
                                                 .initial = GFNN_SIMD_INITIAL}};
-
-/* Compilers do not propagate constants into a parallel region, so they are passed outside of it. */
-static void part_plain(const job_t *job, const gfnn_region_t *part)
-{
-    tiles(job, part, false);
-}
-
-static void part_dot(const job_t *job, const gfnn_region_t *part)
-{
-    for (int64_t k = part->lo[2]; k < part->hi[2]; k++)
-        for (int64_t j = part->lo[1]; j < part->hi[1]; j++)
-            job->row[k * job->grid->n[1] + j] = 0;
-    tiles(job, part, true);
-}
-
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
-{
-    const job_t job = job_of(view, form, &view->box->fine, x, y);
-#pragma omp parallel
-    {
-        const gfnn_region_t part = part_of(region);
-        if (!empty(&part))
-            part_plain(&job, &part);
-    }
-}
-
-/* Each row has its own sum x . y, and these are added row by row: the same on any number of
- * threads. */
-static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                      const double *x, double *y, double *dot)
-{
-    const int64_t rows = view->box->n[1], j0 = region->lo[1];
-    job_t job = job_of(view, form, &view->box->fine, x, y);
-    job.row = view->data;
-    *dot = 0;
-    if (empty(region))
-        return;
-#pragma omp parallel
-    {
-        const gfnn_region_t part = part_of(region);
-        if (!empty(&part))
-            part_dot(&job, &part);
-#pragma omp barrier
-#pragma omp for schedule(static)
-        for (int64_t k = region->lo[2]; k < region->hi[2]; k++)
-            for (int64_t j = j0 + 1; j < region->hi[1]; j++)
-                job.row[k * rows + j0] += job.row[k * rows + j];
-    }
-    for (int64_t k = region->lo[2]; k < region->hi[2]; k++)
-        *dot += job.row[k * rows + j0];
-}
 
 static void set_up(gfnn_view_t *view)
 {
@@ -89,9 +40,10 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
     bytes[RT_HOST] += (double)(box->n[1] * box->n[2]) * sizeof(double);
 }
 
-const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
+const gfnn_operator_t gfnn_operator_simd = {.apply = gfnn_simd_apply,
                                             .apply32 = gfnn_simd_apply32,
-                                            .apply_dot = apply_dot,
+                                            .apply_dot = gfnn_simd_apply_dot,
+                                            .apply_dot32 = gfnn_simd_apply_dot32,
                                             .set_up = set_up,
                                             .tear_down = tear_down,
                                             .memory = memory};

@@ -48,31 +48,10 @@ INLINE gfnn_line_t gfnn_line(const gfnn_box_t *box, int64_t line)
                          .wide = gfnn_row_at(&box->wide, row) + c * box->wide.plane};
 }
 
-INLINE double gfnn_dot_row(int64_t n, const double *restrict x, const double *restrict y)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
-
-/* r = r - alpha q; returns r . r. */
-INLINE double gfnn_update_row(int64_t n, double alpha, const double *restrict q, double *restrict r)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++) {
-        const double value = r[i] - alpha * q[i];
-        r[i] = value;
-        sum += value * value;
-    }
-    return sum;
-}
+/* vectors32.c */
+extern const gfnn_loops_t gfnn_cpu_loops32;
 
 /* blocks.c: as gfnn_vectors_t has them. gfnn_cpu_inverse_new returns the inverses of the blocks. */
-void gfnn_cpu_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
-                        double *r, float *z);
 void gfnn_cpu_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                        float omega, const float *r, const float *y, float *out);
 float *gfnn_cpu_inverse_new(const gfnn_view_t *view, const gfnn_form_t *form);

@@ -1,62 +1,14 @@
 /*
- * vectors.c - the loops of conjugate gradients that have neither A nor P nor D, and Newmark's, on
- * the CPU. rows.h says how threads share the box, and how sums are added.
+ * vectors.c - the loops of a time step that have neither A nor P, on the CPU; those of conjugate
+ * gradients are in cg_rows.inc, for FP64 here and for FP32 in vectors32.c. rows.h says how threads share the box, and how sums are added.
  */
 #include "config.h"
 #include <math.h>
 #include "rows.h"
-
-/* --- what the preconditioner gets --- */
-
-/* low[at ..] = scale x[0 .. n - 1] */
-static void lower_row(int64_t n, double scale, const double *restrict x, int precision, int64_t at,
-                      void *low)
-{
-    if (precision == GFNN_FP16) {
-        uint16_t *restrict y = (uint16_t *)low + at;
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            y[i] = gfnn_to_half((float)(scale * x[i]));
-    } else {
-        float *restrict y = (float *)low + at;
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            y[i] = (float)(scale * x[i]);
-    }
-}
-
-static void pack(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision,
-                 void *low)
-{
-    const gfnn_box_t *box = view->box;
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < gfnn_lines(box); l++) {
-        const gfnn_line_t line = gfnn_line(box, l);
-        lower_row(line.n, cg->scale, r + line.fine, precision, line.wide, low);
-    }
-}
-
-INLINE void narrow_row(bool with_y, int64_t n, float scale, const float *restrict x,
-                       const float *restrict y, uint16_t *restrict low)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        low[i] = gfnn_to_half(scale * (with_y ? x[i] - y[i] : x[i]));
-}
-
-static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
-{
-    const gfnn_box_t *box = view->box;
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < gfnn_lines(box); l++) {
-        const gfnn_line_t line = gfnn_line(box, l);
-        if (y)
-            narrow_row(true, line.n, scale, x + line.wide, y + line.wide,
-                       (uint16_t *)low + line.wide);
-        else
-            narrow_row(false, line.n, scale, x + line.wide, x, (uint16_t *)low + line.wide);
-    }
-}
+#define VALUE    double
+#define AT(line) (line).fine
+#define GRID     fine
+#include "cg_rows.inc"
 
 /* --- FP64 --- */
 
@@ -78,7 +30,7 @@ static double dot(const gfnn_view_t *view, const double *x, const double *y)
 #pragma omp parallel for schedule(static)
     for (int64_t l = 0; l < gfnn_lines(box); l++) {
         const gfnn_line_t line = gfnn_line(box, l);
-        data->sums[l] = gfnn_dot_row(line.n, x + line.fine, y + line.fine);
+        data->sums[l] = dot_row(line.n, x + line.fine, y + line.fine);
     }
     return rt_sum_pairwise(data->sums, gfnn_lines(box));
 }
@@ -111,28 +63,9 @@ static void add(const gfnn_view_t *view, int64_t at, double value, double *x)
     x[at] += value;
 }
 
-static void update(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r,
-                   int precision, void *low)
-{
-    const gfnn_box_t *box = view->box;
-    const gfnn_rows_data_t *data = view->data;
-    const double alpha = cg->alpha, scale = cg->scale;
-    if (gfnn_cg_has_ended(&cg->told))
-        return;
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < gfnn_lines(box); l++) {
-        const gfnn_line_t line = gfnn_line(box, l);
-        data->sums[l] = gfnn_update_row(line.n, alpha, q + line.fine, r + line.fine);
-        if (low)
-            lower_row(line.n, scale, r + line.fine, precision, line.wide, low);
-    }
-    cg->sums[0] = rt_sum_pairwise(data->sums, gfnn_lines(box));
-    cg->sums[1] = 0;
-}
-
 /* Not in the loop of an iteration. */
 static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                  const double *f, double *r, double *x)
+                  const double *f)
 {
     const gfnn_box_t *box = view->box;
     const gfnn_rows_data_t *data = view->data;
@@ -140,88 +73,23 @@ static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *m
 #pragma omp parallel for schedule(static) reduction(max : most)
     for (int64_t l = 0; l < gfnn_lines(box); l++) {
         const gfnn_line_t line = gfnn_line(box, l);
-        for (int64_t i = line.fine; i < line.fine + line.n; i++) {
+        for (int64_t i = line.fine; i < line.fine + line.n; i++)
             most = fabs(f[i]) > most ? fabs(f[i]) : most;
-            r[i] = f[i];
-            x[i] = 0;
-        }
-        data->sums[l] = gfnn_dot_row(line.n, f + line.fine, f + line.fine);
+        data->sums[l] = dot_row(line.n, f + line.fine, f + line.fine);
     }
     cg->method = *method;
     cg->sums[0] = rt_sum_pairwise(data->sums, gfnn_lines(box));
     cg->sums[1] = most;
 }
 
-/* --- FP64 with FP32 --- */
-
-static double mixed_dot_row(int64_t n, const float *restrict z, const double *restrict r)
+/* x is du itself. */
+static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
+                   const void *p, double *du)
 {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)z[i] * r[i];
-    return sum;
-}
-
-static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r,
-                 const double *q)
-{
-    const gfnn_box_t *box = view->box;
-    const gfnn_rows_data_t *data = view->data;
-    const int64_t lines = gfnn_lines(box);
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < lines; l++) {
-        const gfnn_line_t line = gfnn_line(box, l);
-        data->sums[l] = mixed_dot_row(line.n, z + line.wide, r + line.fine);
-        data->sums[lines + l] = q ? mixed_dot_row(line.n, z + line.wide, q + line.fine) : 0;
-    }
-    cg->sums[0] = rt_sum_pairwise(data->sums, lines);
-    cg->sums[1] = rt_sum_pairwise(data->sums + lines, lines);
-}
-
-/* z, or r without a preconditioner. */
-INLINE void direction_row(bool plain, bool first, gfnn_line_t line, double alpha,
-                          double *restrict x, double scale, const float *restrict z,
-                          const double *restrict r, double beta, double *restrict p)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < line.n; i++)
-        gfnn_turn(first, alpha, plain ? r[line.fine + i] : scale * (double)z[line.wide + i], beta,
-                  x + line.fine + i, p + line.fine + i);
-}
-
-INLINE void turn(bool plain, const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                 const float *z, const double *r, double *p)
-{
-    const gfnn_box_t *box = view->box;
-    const double alpha = cg->alpha, beta = cg->beta, scale = 1 / cg->scale;
-    if (gfnn_cg_has_ended(&cg->told))
-        return;
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < gfnn_lines(box); l++) {
-        if (first)
-            direction_row(plain, true, gfnn_line(box, l), 0, x, scale, z, r, 0, p);
-        else
-            direction_row(plain, false, gfnn_line(box, l), alpha, x, scale, z, r, beta, p);
-    }
-}
-
-static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                      const float *z, double *p)
-{
-    turn(false, view, cg, first, x, z, NULL, p);
-}
-
-static void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                            const double *r, double *p)
-{
-    turn(true, view, cg, first, x, NULL, r, p);
-}
-
-static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
-{
-    if (cg->told.progress >= 2)
-        axpby(view, cg->alpha, p, 1, x);
+    (void)first;
+    (void)x;
+    if (cg->due != 0)
+        axpby(view, cg->due, p, 1, du);
 }
 
 /* --- FP32 --- */
@@ -273,6 +141,28 @@ static double dot32(const gfnn_view_t *view, const float *x, const float *y)
         data->sums[l] = sum;
     }
     return rt_sum_pairwise(data->sums, gfnn_lines(box));
+}
+
+INLINE void narrow_row(bool with_y, int64_t n, float scale, const float *restrict x,
+                       const float *restrict y, uint16_t *restrict low)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        low[i] = gfnn_to_half(scale * (with_y ? x[i] - y[i] : x[i]));
+}
+
+static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
+{
+    const gfnn_box_t *box = view->box;
+#pragma omp parallel for schedule(static)
+    for (int64_t l = 0; l < gfnn_lines(box); l++) {
+        const gfnn_line_t line = gfnn_line(box, l);
+        if (y)
+            narrow_row(true, line.n, scale, x + line.wide, y + line.wide,
+                       (uint16_t *)low + line.wide);
+        else
+            narrow_row(false, line.n, scale, x + line.wide, x, (uint16_t *)low + line.wide);
+    }
 }
 
 /* --- Newmark --- */
@@ -335,20 +225,21 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
                       2 * sizeof(double) * (double)gfnn_lines(box);
 }
 
+static const gfnn_loops_t loops = {.renew = renew,
+                                   .update = update,
+                                   .update_bj = update_bj,
+                                   .dots = dots,
+                                   .direction = direction,
+                                   .direction_plain = direction_plain,
+                                   .arrive = arrive};
 const gfnn_vectors_t gfnn_vectors_cpu = {.scalars = &gfnn_scalars_host,
+                                         .loops = {&loops, &gfnn_cpu_loops32},
                                          .fill = fill,
                                          .fill32 = fill32,
                                          .dot = dot,
                                          .axpby = axpby,
                                          .add = add,
                                          .start = start,
-                                         .pack = pack,
-                                         .update = update,
-                                         .update_bj = gfnn_cpu_update_bj,
-                                         .dots = dots,
-                                         .direction = direction,
-                                         .direction_plain = direction_plain,
-                                         .arrive = arrive,
                                          .smooth32 = gfnn_cpu_smooth32,
                                          .axpby32 = axpby32,
                                          .dot32 = dot32,

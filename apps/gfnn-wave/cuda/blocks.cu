@@ -199,23 +199,25 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
 }
 
 /* r -= alpha q, z = scale D^-1 r, and both sums. If not `moves`, r stays and q is not read. */
-template <bool moves> struct update_t {
-    const double *q;
-    double *r;
+template <bool moves, class T> struct update_t {
+    using pair_t = decltype(pair_at(static_cast<const T *>(nullptr)));
+    const T *q;
+    T *r;
     float *z;
-    double alpha, scale;
-    int64_t of_fine, of_wide; /* from component to component */
+    T alpha, scale;
+    int64_t of_r, of_wide; /* from component to component */
     double rr, zr;
-    double value[3][2];
+    T value[3][2];
     float result[3][2];
 
-    __device__ __forceinline__ void load(int fine, int)
+    __device__ __forceinline__ void load(int fine, int wide)
     {
-        double2 of_r[3], of_q[3];
+        const int64_t at = gfnn_place<T>(fine, wide);
+        pair_t of_r[3], of_q[3];
 #pragma unroll
         for (int c = 0; c < 3; c++) {
-            of_r[c] = pair_at(r + fine + c * of_fine);
-            of_q[c] = moves ? pair_at(q + fine + c * of_fine) : double2{0, 0};
+            of_r[c] = pair_at(r + at + c * this->of_r);
+            of_q[c] = moves ? pair_at(q + at + c * this->of_r) : pair_t{0, 0};
         }
 #pragma unroll
         for (int c = 0; c < 3; c++) {
@@ -232,9 +234,10 @@ template <bool moves> struct update_t {
         solve_block(D, hold, 1, low, of_node);
 #pragma unroll
         for (int c = 0; c < 3; c++) {
+            const double here = value[c][n];
             result[c][n] = of_node[c];
-            rr += own ? value[c][n] * value[c][n] : 0;
-            zr += own ? of_node[c] * value[c][n] : 0;
+            rr += own ? here * here : 0;
+            zr += own ? of_node[c] * here : 0;
         }
     }
     __device__ __forceinline__ void store(int fine, int wide, bool both)
@@ -242,23 +245,25 @@ template <bool moves> struct update_t {
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             if (moves)
-                store_pair<double, double2>(r + fine + c * of_fine, both, value[c]);
+                store_pair<T, pair_t>(r + gfnn_place<T>(fine, wide) + c * of_r, both, value[c]);
             store_pair<float, float2>(z + wide + c * of_wide, both, result[c]);
         }
     }
 };
 
-template <bool moves>
+template <bool moves, class T>
 static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     update_bj_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
                      const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg,
-                     const double *__restrict__ q, double *__restrict__ r, float *__restrict__ z,
+                     const T *__restrict__ q, T *__restrict__ r, float *__restrict__ z,
                      gfnn_parts_t parts)
 {
     const gfnn_factors_t f(cg);
     if (f.ended)
         return;
-    update_t<moves> job = {q, r, z, f.alpha(), f.scale(), g.fine.plane, g.wide.plane, 0, 0, {}, {}};
+    const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
+    update_t<moves, T> job = {
+        q, r, z, T(f.alpha()), T(f.scale()), of_r, g.wide.plane, 0, 0, {}, {}};
     each_block(g, held, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }
@@ -275,11 +280,25 @@ static void launch_blocks(void (*kernel)(gfnn_rows_t, gfnn_held_t, const uint8_t
     RT_CUDA_LAUNCHED();
 }
 
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
-                         double *r, float *z)
+template <class T>
+static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                      float *z)
 {
-    launch_blocks(first ? update_bj_kernel<false> : update_bj_kernel<true>, view, cg, q, r, z,
+    launch_blocks(first ? update_bj_kernel<false, T> : update_bj_kernel<true, T>, view, cg,
+                  static_cast<const T *>(q), static_cast<T *>(r), z,
                   gfnn_vectors_data(view)->parts);
+}
+
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
+                         void *r, float *z)
+{
+    update_bj<double>(view, cg, first, q, r, z);
+}
+
+void gfnn_cuda_update_bj32(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
+                           void *r, float *z)
+{
+    update_bj<float>(view, cg, first, q, r, z);
 }
 
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,

@@ -181,7 +181,8 @@ static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &b
     behind = even + odd;
 }
 
-/* dot: also *product = x . y; or, if cg is not NULL, the stage GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
+/* dot: also *product = x . y, a node in T and their sum in FP64; or, if cg is not NULL, the stage
+ * GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
  * l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are written,
  * because by then the row before has handed on its part. */
 template <class S, bool dot>
@@ -192,7 +193,6 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 {
     using T = typename S::T;
     constexpr int rows = S::rows, slots = S::slots;
-    static_assert(!dot || rows == 1, "sums only what is written late");
     extern __shared__ __align__(128) unsigned char block_memory[];
     uint64_t *full = reinterpret_cast<uint64_t *>(block_memory), *handed = full + slots;
     factors_t<T> *factors = reinterpret_cast<factors_t<T> *>(block_memory + S::at_factors);
@@ -232,13 +232,15 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     /* writes the nodes of layer l in the first row; from: where x has them */
     const auto settle = [&](unsigned l, const T *from) {
         const T *strip = strips + ((l + 1) & 1) * 3 * S::threads - S::lanes;
+        T of_node = 0;
 #pragma unroll
         for (int c = 0; own[0] && c < 3; c++) {
             const T value = mine.late[c] + strip[c * S::threads];
             y[c * job.nodes.plane] = value;
             if (dot)
-                sum += static_cast<double>(value) * from[c * S::layers::component];
+                of_node += value * from[c * S::layers::component];
         }
+        sum += dot ? of_node : 0;
         y += job.nodes.slab;
     };
 
@@ -260,6 +262,8 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
             settle(l - 2, x.at((l - 2) % slots) + at);
         if (l + S::ahead <= top)
             x.fetch((l + S::ahead) % slots);
+        const T *last = x.at((l - 1) % slots) + at;
+        T of_node[rows] = {};
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             T before, behind = 0;
@@ -267,13 +271,20 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
             for (int r = 0; r < rows; r++) {
                 const T row_before = behind;
                 back<S::lanes>(done[r][c], before, behind);
-                if (r == 0)
+                if (r == 0) {
                     mine.late[c] = before;
-                else if (l > 1 && own[r])
-                    y[c * job.nodes.plane + r * job.nodes.pitch] = before + row_before;
+                } else if (l > 1 && own[r]) {
+                    const T value = before + row_before;
+                    y[c * job.nodes.plane + r * job.nodes.pitch] = value;
+                    if (dot)
+                        of_node[r] += value * last[c * S::layers::component + r * S::layers::pitch];
+                }
             }
             strips[((l & 1) * 3 + c) * S::threads] = behind;
         }
+#pragma unroll
+        for (int r = 1; dot && r < rows; r++)
+            sum += of_node[r];
         rt_barrier_arrive(handed);
     }
     rt_barrier_wait(handed, (top + 1) & 1);
@@ -292,6 +303,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 /* What a tuner may choose. */
 static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
 static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
+static const char *const rows[] = {"2", "1", nullptr};
 extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
     {.name = "tile",
      .about = "nodes in x and y that a block writes",
@@ -300,21 +312,23 @@ extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
     {.name = "layers",
      .about = "most layers that a block climbs through",
      .values = chunks,
+     .initial = 0},
+    {.name = "rows",
+     .about = "rows of elements of a thread in FP32",
+     .values = rows,
      .initial = 0}};
 
-/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
- * overlap with communication asks for, waste little. */
-template <class T> struct shapes_t;
-template <> struct shapes_t<double> {
-    using long_t = shape_t<double, 32, 1, 8, 2>;
-    using square_t = shape_t<double, 16, 1, 8, 2>;
-    using narrow_t = shape_t<double, 8, 1, 8, 2>;
+/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, so that thin regions, which overlap with communication
+ * asks for, waste little. */
+template <class T, int rows, int resident> struct shapes_t {
+    using value_t = T;
+    using long_t = shape_t<T, 32, rows, 8 / rows, resident>;
+    using square_t = shape_t<T, 16, rows, 8 / rows, resident>;
+    using narrow_t = shape_t<T, 8, rows, 8 / rows, resident>;
 };
-template <> struct shapes_t<float> {
-    using long_t = shape_t<float, 32, 2, 4, 4>;
-    using square_t = shape_t<float, 16, 2, 4, 4>;
-    using narrow_t = shape_t<float, 8, 2, 4, 4>;
-};
+using in_double = shapes_t<double, 1, 2>;
+using in_rows = shapes_t<float, 1, 3>;  /* 24 warps */
+using in_pairs = shapes_t<float, 2, 4>; /* 16 warps, of two rows each */
 
 struct plan_t {
     dim3 blocks;
@@ -354,12 +368,11 @@ static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_form_t *form
     RT_CUDA_LAUNCHED();
 }
 
-template <bool dot, class T>
-static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                      const gfnn_region_t *region, const T *x, T *y, double *product = nullptr,
-                      gfnn_cg_t *cg = nullptr)
+template <bool dot, class shapes, class T = typename shapes::value_t>
+static void apply_shapes(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+                         const gfnn_region_t *region, const T *x, T *y, double *product,
+                         gfnn_cg_t *cg)
 {
-    using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
     const gfnn_job_t<T> job(view, grid, region, x, y);
     if (job.empty()) {
@@ -382,6 +395,25 @@ static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gf
         launch<typename shapes::square_t, dot>(job, form, data, square, product, cg);
     else
         launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product, cg);
+}
+
+template <bool dot>
+static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+                      const gfnn_region_t *region, const double *x, double *y,
+                      double *product = nullptr, gfnn_cg_t *cg = nullptr)
+{
+    apply_shapes<dot, in_double>(view, grid, form, region, x, y, product, cg);
+}
+
+template <bool dot>
+static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+                      const gfnn_region_t *region, const float *x, float *y,
+                      double *product = nullptr, gfnn_cg_t *cg = nullptr)
+{
+    if (view->choice && view->choice[2] == 1)
+        apply_shapes<dot, in_rows>(view, grid, form, region, x, y, product, cg);
+    else
+        apply_shapes<dot, in_pairs>(view, grid, form, region, x, y, product, cg);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
@@ -410,6 +442,20 @@ static void apply_cg(const gfnn_view_t *view, const gfnn_form_t *form, const dou
     apply_any<true>(view, box->fine, form, &all, x, y, nullptr, cg);
 }
 
+static void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form,
+                        const gfnn_region_t *region, const float *x, float *y, double *dot)
+{
+    apply_any<true>(view, view->box->wide, form, region, x, y, dot);
+}
+
+static void apply_cg32(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
+                       gfnn_cg_t *cg)
+{
+    const gfnn_box_t *box = view->box;
+    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    apply_any<true>(view, box->wide, form, &all, x, y, nullptr, cg);
+}
+
 /* Returns the most blocks of any region: the whole box in the thinnest chunks. */
 template <class S> static size_t most_blocks(const gfnn_box_t *box)
 {
@@ -419,7 +465,7 @@ template <class S> static size_t most_blocks(const gfnn_box_t *box)
 
 static size_t sums(const gfnn_box_t *box)
 {
-    using shapes = shapes_t<double>;
+    using shapes = in_double; /* the tiles of all are alike */
     const size_t row = most_blocks<shapes::long_t>(box);
     const size_t square = most_blocks<shapes::square_t>(box);
     const size_t narrow = most_blocks<shapes::narrow_t>(box);
@@ -440,7 +486,9 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
                                                          .apply32 = apply32,
                                                          .apply_dot = apply_dot,
+                                                         .apply_dot32 = apply_dot32,
                                                          .apply_cg = apply_cg,
+                                                         .apply_cg32 = apply_cg32,
                                                          .set_up = set_up,
                                                          .tear_down = gfnn_operator_tear_down,
                                                          .memory = memory};

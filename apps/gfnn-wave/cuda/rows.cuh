@@ -81,6 +81,15 @@ static __device__ __forceinline__ void gfnn_each_ahead(const gfnn_rows_t &g, Loa
     });
 }
 
+/* Where a vector of T has a value: doubles are on `fine`, floats on `wide`; and how many values a
+ * lane loads before it stores one, so that as many bytes are on their way. */
+template <class T>
+static __device__ __forceinline__ int64_t gfnn_place(int64_t fine, int64_t wide)
+{
+    return sizeof(T) == sizeof(double) ? fine : wide;
+}
+template <class T> constexpr int gfnn_ahead = 16 / sizeof(T);
+
 static inline const gfnn_vectors_data_t *gfnn_vectors_data(const gfnn_view_t *view)
 {
     return static_cast<const gfnn_vectors_data_t *>(view->data);
@@ -98,8 +107,10 @@ static void gfnn_launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_
 
 /* blocks.cu */
 extern "C" {
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q,
-                         double *r, float *z);
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
+                         void *r, float *z);
+void gfnn_cuda_update_bj32(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
+                           void *r, float *z);
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                         float omega, const float *r, const float *y, float *out);
 gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);

@@ -76,7 +76,7 @@ __device__ __forceinline__ bool gfnn_grid_sums(const gfnn_parts_t &parts, double
 }
 
 /* Takes the sums of a stage, of all ranks or of this one, and forms what follows; tells the host of
- * a start or an end. For one thread. The residual is there before the progress that announces it. */
+ * a start, an end, or a new residual. For one thread. The residual is there before the progress that announces it. */
 static __device__ __forceinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage_t stage,
                                                        double first, double second,
                                                        const gfnn_method_t *method)
@@ -89,7 +89,7 @@ static __device__ __forceinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage
     if (cg.forms)
         gfnn_form(&cg, stage);
     *at = cg;
-    if (!cg.forms || (stage != GFNN_STARTED && stage != GFNN_UPDATED))
+    if (!cg.forms || (stage != GFNN_STARTED && stage != GFNN_UPDATED && stage != GFNN_RENEWED))
         return;
     cg.host->residual = cg.told.residual;
     __threadfence_system();
@@ -131,11 +131,13 @@ struct gfnn_factors_t {
 
     __device__ __forceinline__ explicit gfnn_factors_t(const gfnn_cg_t *cg)
     {
-        __shared__ double factor[3];
+        __shared__ double factor[5];
         if (threadIdx.x == 0) {
             factor[0] = __ldcg(&cg->alpha);
             factor[1] = __ldcg(&cg->beta);
             factor[2] = __ldcg(&cg->scale);
+            factor[3] = __ldcg(&cg->due);
+            factor[4] = __ldcg(&cg->unit);
         }
         ended = (__ldcg(&cg->told.progress) & 1) != 0;
         __syncthreads();
@@ -152,6 +154,14 @@ struct gfnn_factors_t {
     __device__ __forceinline__ double scale() const
     {
         return of[2];
+    }
+    __device__ __forceinline__ double due() const
+    {
+        return of[3];
+    }
+    __device__ __forceinline__ double unit() const
+    {
+        return of[4];
     }
 };
 

@@ -71,64 +71,81 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     start_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const __grid_constant__ gfnn_method_t method,
-                 const double *__restrict__ f, double *__restrict__ r, double *__restrict__ x,
-                 gfnn_parts_t parts)
+                 const double *__restrict__ f, gfnn_parts_t parts)
 {
     double ff = 0, most = 0;
-    gfnn_each_ahead<2>(
-        g, [=](int64_t at, int64_t) { return f[at]; },
-        [&](int64_t at, int64_t, double value) {
-            const double size = fabs(value);
-            r[at] = value;
-            x[at] = 0;
-            ff += value * value;
-            most = size <= most ? most : size;
-        });
+    gfnn_each_value<4>(g, [&](int64_t at, int64_t) {
+        const double value = f[at], size = fabs(value);
+        ff += value * value;
+        most = size <= most ? most : size;
+    });
     gfnn_end_loop<GFNN_THREADS, 2, true>(parts, cg, GFNN_STARTED, ff, most, &method);
 }
 
-template <class Low>
+/* If `begins`, y is not read, and there is no stage. */
+template <bool begins, class T, class Low>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    pack_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, const double *__restrict__ r,
-                Low *__restrict__ low)
+    renew_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const double *__restrict__ f,
+                 const double *__restrict__ y, T *__restrict__ r, T *__restrict__ x,
+                 Low *__restrict__ low, gfnn_parts_t parts)
 {
-    const gfnn_factors_t f(cg);
-    gfnn_each_value<4>(g, [=](int64_t at, int64_t wide) {
-        store_low(low, wide, static_cast<float>(f.scale() * r[at]));
-    });
+    const gfnn_factors_t factors(cg);
+    double rr = 0;
+    gfnn_each_ahead<2>(
+        g,
+        [=](int64_t at, int64_t) {
+            return double2{f[at], begins ? 0 : y[at]};
+        },
+        [&](int64_t fine, int64_t wide, double2 v) {
+            const int64_t at = gfnn_place<T>(fine, wide);
+            const double value = factors.unit() * (v.x - v.y);
+            r[at] = static_cast<T>(value);
+            x[at] = 0;
+            if (low)
+                store_low(low, wide, static_cast<float>(factors.scale() * value));
+            rr += value * value;
+        });
+    if (!begins)
+        gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_RENEWED, rr, 0);
 }
 
-template <class Low>
+template <class T, class Low>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    update_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const double *__restrict__ q,
-                  double *__restrict__ r, Low *__restrict__ low, gfnn_parts_t parts)
+    update_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const T *__restrict__ q, T *__restrict__ r,
+                  Low *__restrict__ low, gfnn_parts_t parts)
 {
+    struct value_t {
+        T r, q;
+    };
     const gfnn_factors_t f(cg);
     double rr = 0;
     if (f.ended)
         return;
-    gfnn_each_ahead<2>(
+    gfnn_each_ahead<gfnn_ahead<T>>(
         g,
-        [=](int64_t at, int64_t) {
-            return double2{r[at], q[at]};
+        [=](int64_t fine, int64_t wide) {
+            const int64_t at = gfnn_place<T>(fine, wide);
+            return value_t{r[at], q[at]};
         },
-        [&](int64_t at, int64_t wide, double2 v) {
-            const double value = v.x - f.alpha() * v.y;
-            r[at] = value;
+        [&](int64_t fine, int64_t wide, value_t v) {
+            const T value = v.r - static_cast<T>(f.alpha()) * v.q;
+            const double here = value;
+            r[gfnn_place<T>(fine, wide)] = value;
             if (low)
-                store_low(low, wide, static_cast<float>(f.scale() * value));
-            rr += value * value;
+                store_low(low, wide, static_cast<float>(f.scale() * here));
+            rr += here * here;
         });
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
 }
 
-template <bool two>
+template <bool two, class T>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z,
-                const double *__restrict__ r, const double *__restrict__ q, gfnn_parts_t parts)
+                const T *__restrict__ r, const T *__restrict__ q, gfnn_parts_t parts)
 {
     double zr = 0, zq = 0;
-    gfnn_each_value<2>(g, [&](int64_t at, int64_t wide) {
+    gfnn_each_value<gfnn_ahead<T>>(g, [&](int64_t fine, int64_t wide) {
+        const int64_t at = gfnn_place<T>(fine, wide);
         const double value = z[wide];
         zr += value * r[at];
         if (two)
@@ -137,46 +154,69 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_PRECONDITIONED, zr, zq);
 }
 
-/* z on `wide`, or r, which is T of `fine`. */
-template <bool first, class T>
+/* Z: float on `wide`, or the type of r, which is in the place of z. */
+template <bool first, class T, class Z>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, double *__restrict__ x,
-                     const T *__restrict__ z, double *__restrict__ p)
+    direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, T *__restrict__ x,
+                     const Z *__restrict__ z, T *__restrict__ p)
 {
     struct value_t {
-        T z;
-        double p, x;
+        Z z;
+        T p, x;
     };
-    constexpr bool plain = sizeof(T) == sizeof(double);
     const gfnn_factors_t f(cg);
-    const double back = plain ? 1 : 1 / f.scale();
+    const T back = static_cast<T>(1 / f.scale()); /* 1 where r is in the place of z */
     if (f.ended)
         return;
-    gfnn_each_ahead<2>(
+    gfnn_each_ahead<gfnn_ahead<T>>(
         g,
-        [=](int64_t at, int64_t wide) {
-            return value_t{z[plain ? at : wide], first ? 0 : p[at], first ? 0 : x[at]};
+        [=](int64_t fine, int64_t wide) {
+            const int64_t at = gfnn_place<T>(fine, wide);
+            return value_t{z[gfnn_place<Z>(fine, wide)], first ? 0 : p[at], first ? 0 : x[at]};
         },
-        [=](int64_t at, int64_t, const value_t &v) {
+        [=](int64_t fine, int64_t wide, const value_t &v) {
+            const int64_t at = gfnn_place<T>(fine, wide);
             if (!first)
-                x[at] = v.x + f.alpha() * v.p;
-            p[at] = first ? back * v.z : back * v.z + f.beta() * v.p;
+                x[at] = v.x + static_cast<T>(f.due()) * v.p;
+            p[at] = first ? back * v.z : back * v.z + static_cast<T>(f.beta()) * v.p;
         });
 }
 
+/* x in FP64 is du. */
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     arrive_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, const double *__restrict__ p,
-                  double *__restrict__ x)
+                  double *__restrict__ du)
 {
     const gfnn_factors_t f(cg);
-    if (__ldcg(&cg->told.progress) < 2)
+    if (f.due() == 0)
         return;
     gfnn_each_ahead<2>(
         g,
         [=](int64_t at, int64_t) {
-            return double2{x[at], p[at]};
+            return double2{du[at], p[at]};
         },
-        [=](int64_t at, int64_t, double2 v) { x[at] = v.x + f.alpha() * v.y; });
+        [=](int64_t at, int64_t, double2 v) { du[at] = v.x + f.due() * v.y; });
+}
+
+template <bool first>
+static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
+    add_up_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, const float *__restrict__ x,
+                  const float *__restrict__ p, double *__restrict__ du)
+{
+    struct value_t {
+        double du;
+        float x, p;
+    };
+    const gfnn_factors_t f(cg);
+    const bool due = f.due() != 0;
+    gfnn_each_ahead<2>(
+        g,
+        [=](int64_t fine, int64_t wide) {
+            return value_t{first ? 0 : du[fine], x[wide], due ? p[wide] : 0};
+        },
+        [=](int64_t fine, int64_t, const value_t &v) {
+            du[fine] = v.du + (v.x + f.due() * v.p) / f.unit();
+        });
 }
 
 /* As axpby. */
@@ -243,59 +283,78 @@ static void axpby(const gfnn_view_t *view, double a, const double *x, double b, 
 }
 
 static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                  const double *f, double *r, double *x)
+                  const double *f)
 {
-    gfnn_launch_rows(start_kernel, view, cg, *method, f, r, x, gfnn_vectors_data(view)->parts);
-}
-
-static void pack(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision,
-                 void *low)
-{
-    fixed_low(precision, low, [&](auto *typed) {
-        using Low = std::remove_pointer_t<decltype(typed)>;
-        gfnn_launch_rows(pack_kernel<Low>, view, cg, r, typed);
-    });
-}
-
-static void update(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r,
-                   int precision, void *low)
-{
-    fixed_low(precision, low, [&](auto *typed) {
-        using Low = std::remove_pointer_t<decltype(typed)>;
-        gfnn_launch_rows(update_kernel<Low>, view, cg, q, r, typed, gfnn_vectors_data(view)->parts);
-    });
-}
-
-static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r,
-                 const double *q)
-{
-    gfnn_launch_rows(q ? dots_kernel<true> : dots_kernel<false>, view, cg, z, r, q,
-                     gfnn_vectors_data(view)->parts);
+    gfnn_launch_rows(start_kernel, view, cg, *method, f, gfnn_vectors_data(view)->parts);
 }
 
 template <class T>
-static void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x, const T *z,
-                 double *p)
+static void renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y, void *r,
+                  void *x, int precision, void *low)
 {
-    gfnn_launch_rows(first ? direction_kernel<true, T> : direction_kernel<false, T>, view, cg, x, z,
-                     p);
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        auto kernel = renew_kernel<true, T, Low>;
+        if constexpr (sizeof(T) == sizeof(float))
+            kernel = y ? renew_kernel<false, T, Low> : kernel;
+        gfnn_launch_rows(kernel, view, cg, f, y, static_cast<T *>(r), static_cast<T *>(x), typed,
+                         gfnn_vectors_data(view)->parts);
+    });
 }
 
-static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                      const float *z, double *p)
+template <class T>
+static void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int precision,
+                   void *low)
 {
-    turn(view, cg, first, x, z, p);
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        gfnn_launch_rows(update_kernel<T, Low>, view, cg, static_cast<const T *>(q),
+                         static_cast<T *>(r), typed, gfnn_vectors_data(view)->parts);
+    });
 }
 
-static void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                            const double *r, double *p)
+template <class T>
+static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
+                 const void *q)
 {
-    turn(view, cg, first, x, r, p);
+    gfnn_launch_rows(q ? dots_kernel<true, T> : dots_kernel<false, T>, view, cg, z,
+                     static_cast<const T *>(r), static_cast<const T *>(q),
+                     gfnn_vectors_data(view)->parts);
 }
 
-static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
+template <class T, class Z>
+static void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const Z *z,
+                 void *p)
 {
-    gfnn_launch_rows(arrive_kernel, view, cg, p, x);
+    gfnn_launch_rows(first ? direction_kernel<true, T, Z> : direction_kernel<false, T, Z>, view, cg,
+                     static_cast<T *>(x), z, static_cast<T *>(p));
+}
+
+template <class T>
+static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                      const float *z, void *p)
+{
+    turn<T>(view, cg, first, x, z, p);
+}
+
+template <class T>
+static void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                            const void *r, void *p)
+{
+    turn<T>(view, cg, first, x, static_cast<const T *>(r), p);
+}
+
+static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool, const void *, const void *p,
+                   double *du)
+{
+    gfnn_launch_rows(arrive_kernel, view, cg, static_cast<const double *>(p), du);
+}
+
+static void arrive32(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
+                     const void *p, double *du)
+{
+    gfnn_launch_rows(first ? add_up_kernel<true> : add_up_kernel<false>, view, cg,
+                     static_cast<const float *>(x), static_cast<const float *>(p), du);
 }
 
 static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
@@ -352,21 +411,31 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
                         sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
 }
 
+template <class T>
+static constexpr gfnn_loops_t loops(decltype(gfnn_loops_t::update_bj) update_bj,
+                                    decltype(gfnn_loops_t::arrive) arrives)
+{
+    return {.renew = renew<T>,
+            .update = update<T>,
+            .update_bj = update_bj,
+            .dots = dots<T>,
+            .direction = direction<T>,
+            .direction_plain = direction_plain<T>,
+            .arrive = arrives};
+}
+
+static constexpr gfnn_loops_t in_double = loops<double>(gfnn_cuda_update_bj, arrive);
+static constexpr gfnn_loops_t in_single = loops<float>(gfnn_cuda_update_bj32, arrive32);
+
 extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
     .scalars = &gfnn_scalars_cuda,
+    .loops = {&in_double, &in_single},
     .fill = fill,
     .fill32 = fill32,
     .dot = dot,
     .axpby = axpby,
     .add = gfnn_cuda_add,
     .start = start,
-    .pack = pack,
-    .update = update,
-    .update_bj = gfnn_cuda_update_bj,
-    .dots = dots,
-    .direction = direction,
-    .direction_plain = direction_plain,
-    .arrive = arrive,
     .smooth32 = gfnn_cuda_smooth32,
     .axpby32 = axpby32,
     .dot32 = dot32,

@@ -115,12 +115,6 @@ static double difference(const gfnn_grid_t *g, const double *x, const double *y,
 
 /* --- the operator --- */
 
-/* Returns the array that the rung's kind of solver has for x. */
-static double *operand(const gfnn_solver_t *s)
-{
-    return s->kernels->ladder == GFNN_LADDER_SOLVE ? s->p : s->x;
-}
-
 /* y = A x by the rung. Ghosts of x are unusable, and so is y beforehand, except its ghosts, which
  * hold a mark. Returns whether the mark is still there. */
 static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *x, double *y)
@@ -137,9 +131,9 @@ static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *
             for (int64_t j = 0; j < g->n[1]; j++)
                 for (int64_t i = 0; i < g->n[0]; i++)
                     y[c * g->plane + gfnn_at(g, i, j, k)] = NAN;
-    rt_copy(operand(s), s->space, x, RT_HOST, b->fine * sizeof *x);
+    rt_copy(s->x, s->space, x, RT_HOST, b->fine * sizeof *x);
     rt_copy(s->q, s->space, y, RT_HOST, b->fine * sizeof *y);
-    gfnn_apply(s, form, operand(s), s->q);
+    gfnn_apply(s, form, s->x, s->q);
     rt_copy(y, RT_HOST, s->q, s->space, b->fine * sizeof *y);
     bool whole = true;
     const int64_t h = g->halo;
@@ -206,7 +200,7 @@ static void verify_fused(const bench_t *b)
     rung_apply(b, &b->p->step.A, x, apart); /* x's ghosts are up to date now */
     rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
     rt_fill(s->q, s->space, 0xff, b->fine * sizeof *y);
-    s->kernels->op->apply_dot(&s->view_op, &b->p->step.A, &all, operand(s), s->q, sum);
+    s->kernels->op->apply_dot(&s->view_op, &b->p->step.A, &all, s->x, s->q, sum);
     rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
     rt_comm_sum(&got, 1);
     rt_copy(y, RT_HOST, s->q, s->space, b->fine * sizeof *y);
@@ -233,9 +227,30 @@ static void widen(const bench_t *b, const float *low, double *x)
                     x[c * f->plane + gfnn_at(f, i, j, k)] = low[c * w->plane + gfnn_at(w, i, j, k)];
 }
 
+/* Checks x.Ax of one call with A x in FP32; x is on the host too, y as it was without. */
+static void verify_fused_single(const bench_t *b, float *x32, float *y32, const double *x,
+                                const double *y)
+{
+    gfnn_solver_t *s = b->s;
+    const gfnn_grid_t *g = &b->box->fine;
+    const gfnn_region_t all = {{0, 0, 0}, {g->n[0], g->n[1], g->n[2]}};
+    double got = NAN, *sum = RT_NEW(double, 1, s->space);
+    rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
+    s->kernels->op->apply_dot32(&s->view_op, &b->p->step.A, &all, x32, y32, sum);
+    rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
+    rt_comm_sum(&got, 1);
+    const double want = gfnn_judge_dot(g, x, y);
+    rt_verdict_check(b->verdict, "x.Ax in FP32 with it (of |x| |Ax|)",
+                     fabs(got - want) / (norm(g, x) * norm(g, y)), ROUNDINGS * 0x1p-24);
+    RT_FREE(sum, s->space);
+}
+
+/* A in FP32: of vectors that are FP32, or of the preconditioner. */
 static void verify_single(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
+    const bool of_cg = b->p->config->vectors == GFNN_SINGLE;
+    float *x32 = of_cg ? s->cg.p : s->z, *y32 = of_cg ? s->cg.q : s->t32;
     const size_t bytes = b->wide * sizeof(float);
     float *low = RT_NEW(float, b->wide, RT_HOST);
     double *x = fine(b), *want = fine(b), *got = fine(b), *bound = fine(b), *drawn = wide(b);
@@ -244,18 +259,20 @@ static void verify_single(const bench_t *b)
     for (size_t i = 0; i < b->wide; i++)
         low[i] = (float)drawn[i];
     widen(b, low, x);
-    rt_copy(s->z, s->space, low, RT_HOST, bytes);
-    rt_fill(s->t32, s->space, 0xff, bytes);
-    gfnn_apply32(s, &b->p->step.A, s->z, s->t32);
-    rt_copy(low, RT_HOST, s->t32, s->space, bytes);
+    rt_copy(x32, s->space, low, RT_HOST, bytes);
+    rt_fill(y32, s->space, 0xff, bytes);
+    gfnn_apply32(s, &b->p->step.A, x32, y32);
+    rt_copy(low, RT_HOST, y32, s->space, bytes);
     widen(b, low, got);
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x in FP32 (of its rounding bound)",
                      gfnn_judge_compare(&b->box->fine, want, got, bound, ROUNDINGS * 0x1p-24).worst,
                      1);
-    rt_fill(s->z, s->space, 0, bytes);
-    rt_fill(s->t32, s->space, 0, bytes);
+    if (of_cg && s->kernels->op->apply_dot32)
+        verify_fused_single(b, x32, y32, x, got);
+    rt_fill(x32, s->space, 0, bytes);
+    rt_fill(y32, s->space, 0, bytes);
     RT_FREE(low, RT_HOST);
     release(b);
 }
@@ -264,7 +281,7 @@ static void verify_single(const bench_t *b)
 static void clean(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
-    rt_fill(operand(s), s->space, 0, b->fine * sizeof(double));
+    rt_fill(s->x, s->space, 0, b->fine * sizeof(double));
     rt_fill(s->q, s->space, 0, b->fine * sizeof(double));
 }
 
@@ -277,7 +294,7 @@ static void verify_operator(const bench_t *b)
     verify_symmetry(b);
     if (b->s->kernels->op->apply_dot)
         verify_fused(b);
-    if (b->s->kernels->op->apply32 && b->s->t32)
+    if (b->s->t32 || (b->s->cg.p && b->p->config->vectors == GFNN_SINGLE))
         verify_single(b);
     clean(b);
 }

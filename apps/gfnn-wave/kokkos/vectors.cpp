@@ -12,6 +12,7 @@
  * up the eight ids around a node.
  */
 #include "config.h"
+#include <type_traits>
 #include "gfnn_kokkos.hpp"
 
 /* The values of a row do not depend on each other, except for the sum that is named. */
@@ -173,47 +174,84 @@ KOKKOS_FORCEINLINE_FUNCTION void put(uint16_t *low, int64_t at, double value)
     low[at] = gfnn_to_half(static_cast<float>(value));
 }
 
-template <class Low> struct Update {
-    double alpha, scale;
-    const double *q;
-    double *r;
+/* Where a vector of T has a value: doubles are on `fine`, floats on `wide`. */
+template <class T> KOKKOS_FORCEINLINE_FUNCTION int64_t place(int64_t fine, int64_t wide)
+{
+    return sizeof(T) == sizeof(double) ? fine : wide;
+}
+
+/* Calls f(low) with the type that low has; NULL: that of None. */
+template <class F> void fixed_low(int precision, void *low, F f)
+{
+    if (!low)
+        f(static_cast<None *>(nullptr));
+    else if (precision == GFNN_FP16)
+        f(static_cast<uint16_t *>(low));
+    else
+        f(static_cast<float *>(low));
+}
+
+template <class T, class Low> struct Renew {
+    double unit, scale;
+    const double *f, *y; /* y NULL: 0 */
+    T *r, *x;
     Low *low;
 
-    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t wide) const
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t fine, int64_t wide) const
     {
-        const double value = r[at] - alpha * q[at];
-        r[at] = value;
+        const int64_t at = place<T>(fine, wide);
+        const double value = unit * (y ? f[fine] - y[fine] : f[fine]);
+        r[at] = static_cast<T>(value);
+        x[at] = 0;
         put(low, wide, scale * value);
         return value * value;
     }
 };
 
-void update(const gfnn_view_t *view, gfnn_cg_t *cg, const double *q, double *r, int precision,
-            void *low)
+template <class T>
+void renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y, void *r,
+           void *x, int precision, void *low)
 {
-    const double alpha = cg->alpha, scale = cg->scale;
-    if (gfnn_cg_has_ended(&cg->told))
-        return;
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        cg->sums[0] = sum(view, Renew<T, Low>{cg->unit, cg->scale, f, y, static_cast<T *>(r),
+                                              static_cast<T *>(x), typed});
+    });
     cg->sums[1] = 0;
-    if (!low)
-        cg->sums[0] = sum(view, Update<None>{alpha, scale, q, r, nullptr});
-    else if (precision == GFNN_FP16)
-        cg->sums[0] = sum(view, Update<uint16_t>{alpha, scale, q, r, static_cast<uint16_t *>(low)});
-    else
-        cg->sums[0] = sum(view, Update<float>{alpha, scale, q, r, static_cast<float *>(low)});
 }
 
-struct Start {
-    const double *f;
-    double *r, *x;
+template <class T, class Low> struct Update {
+    T alpha;
+    double scale;
+    const T *q;
+    T *r;
+    Low *low;
 
-    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t at, int64_t) const
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t fine, int64_t wide) const
     {
-        r[at] = f[at];
-        x[at] = 0;
-        return f[at] * f[at];
+        const int64_t at = place<T>(fine, wide);
+        const T value = r[at] - alpha * q[at];
+        const double here = static_cast<double>(value);
+        r[at] = value;
+        put(low, wide, scale * here);
+        return here * here;
     }
 };
+
+template <class T>
+void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int precision,
+            void *low)
+{
+    if (gfnn_cg_has_ended(&cg->told))
+        return;
+    fixed_low(precision, low, [&](auto *typed) {
+        using Low = std::remove_pointer_t<decltype(typed)>;
+        cg->sums[0] = sum(view, Update<T, Low>{static_cast<T>(cg->alpha), cg->scale,
+                                               static_cast<const T *>(q), static_cast<T *>(r),
+                                               typed});
+    });
+    cg->sums[1] = 0;
+}
 
 struct Size {
     const double *f;
@@ -224,30 +262,17 @@ struct Size {
     }
 };
 
-void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method, const double *f,
-           double *r, double *x)
+double dot(const gfnn_view_t *view, const double *x, const double *y);
+
+void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method, const double *f)
 {
     const Rows rows(view->box);
     double most = 0;
     cg->method = *method;
-    cg->sums[0] = sum(view, Start{f, r, x});
+    cg->sums[0] = dot(view, f, f);
     Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Largest<Size>{rows, {f}},
                             Kokkos::Max<double>(most));
     cg->sums[1] = most;
-}
-
-template <class Low> void pack(const gfnn_view_t *view, const double *r, double scale, Low *low)
-{
-    each(
-        view, KOKKOS_LAMBDA(int64_t at, int64_t wide) { put(low, wide, scale * r[at]); });
-}
-
-void pack(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *r, int precision, void *low)
-{
-    if (precision == GFNN_FP16)
-        pack(view, r, cg->scale, static_cast<uint16_t *>(low));
-    else
-        pack(view, r, cg->scale, static_cast<float *>(low));
 }
 
 void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
@@ -314,25 +339,26 @@ void newmark_after(const gfnn_view_t *view, double dt, const double *du, double 
 /* --- FP64 with FP32 --- */
 
 /* z . r and z . q: two sums of one pass. */
-struct Dots {
+template <class T> struct Dots {
     Rows rows;
     const float *z;
-    const double *r, *q;
+    const T *r, *q;
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &zr, double &zq) const
     {
         const Row row(rows, index);
         const float *low = z;
-        const double *one = r, *other = q;
+        const T *one = r, *other = q;
         double first = 0, second = 0;
         for (int c = 0; c < 3; c++) {
             const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
             const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            const int64_t at = place<T>(fine, wide);
             GFNN_SIMD(reduction(+ : first, second))
             for (int i = row.first; i < rows.n[0]; i += SHARE) {
                 const double value = static_cast<double>(low[wide + i]);
-                first += value * one[fine + i];
-                second += value * other[fine + i];
+                first += value * static_cast<double>(one[at + i]);
+                second += value * static_cast<double>(other[at + i]);
             }
         }
         zr += first;
@@ -340,59 +366,99 @@ struct Dots {
     }
 };
 
-void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const double *r, const double *q)
+template <class T>
+void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r, const void *q)
 {
     const Rows rows(view->box);
     double zq;
-    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Dots{rows, z, r, q ? q : r},
-                            cg->sums[0], zq);
+    Kokkos::parallel_reduce(
+        "gfnn vectors", range_of(rows),
+        Dots<T>{rows, z, static_cast<const T *>(r), static_cast<const T *>(q ? q : r)}, cg->sums[0],
+        zq);
     cg->sums[1] = q ? zq : 0;
 }
 
-/* z on `wide`, or r, which is T of `fine`. */
-template <bool first, class T> struct Direction {
-    double alpha;
-    double *x;
-    double scale;
-    const T *z;
-    double beta;
-    double *p;
+/* Z: float on `wide`, or the type of r, which is in the place of z. */
+template <bool first, class T, class Z> struct Direction {
+    T due;
+    T *x;
+    T scale;
+    const Z *z;
+    T beta;
+    T *p;
 
-    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t at, int64_t wide) const
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t fine, int64_t wide) const
     {
-        const double next = scale * static_cast<double>(z[sizeof(T) == sizeof(double) ? at : wide]);
-        gfnn_turn(first, alpha, next, beta, x + at, p + at);
+        const int64_t at = place<T>(fine, wide);
+        const T next = scale * static_cast<T>(z[place<Z>(fine, wide)]);
+        const T before = first ? 0 : p[at], moved = first ? 0 : x[at] + due * before;
+        if (!first)
+            x[at] = moved;
+        p[at] = first ? next : next + beta * before;
     }
 };
 
-template <class T>
-void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x, double scale,
-          const T *z, double *p)
+template <class T, class Z>
+void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const Z *z, void *p)
 {
+    const T due = static_cast<T>(cg->due), beta = static_cast<T>(cg->beta);
+    const T scale = static_cast<T>(1 / cg->scale);
+    T *to = static_cast<T *>(x), *along = static_cast<T *>(p);
     if (gfnn_cg_has_ended(&cg->told))
         return;
     if (first)
-        each(view, Direction<true, T>{cg->alpha, x, scale, z, cg->beta, p});
+        each(view, Direction<true, T, Z>{due, to, scale, z, beta, along});
     else
-        each(view, Direction<false, T>{cg->alpha, x, scale, z, cg->beta, p});
+        each(view, Direction<false, T, Z>{due, to, scale, z, beta, along});
 }
 
-void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x, const float *z,
-               double *p)
+template <class T>
+void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const float *z,
+               void *p)
 {
-    turn(view, cg, first, x, 1 / cg->scale, z, p);
+    turn<T>(view, cg, first, x, z, p);
 }
 
-void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                     const double *r, double *p)
+template <class T>
+void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                     const void *r, void *p)
 {
-    turn(view, cg, first, x, 1, r, p);
+    turn<T>(view, cg, first, x, static_cast<const T *>(r), p);
 }
 
-void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
+/* x is du itself. */
+void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool, const void *, const void *p,
+            double *du)
 {
-    if (cg->told.progress >= 2)
-        axpby(view, cg->alpha, p, 1, x);
+    if (cg->due != 0)
+        axpby(view, cg->due, static_cast<const double *>(p), 1, du);
+}
+
+template <bool first, bool is_due> struct Arrive {
+    double due, unit;
+    const float *x, *p;
+    double *du;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t fine, int64_t wide) const
+    {
+        const double step = is_due ? due * static_cast<double>(p[wide]) : 0;
+        du[fine] = (first ? 0 : du[fine]) + (static_cast<double>(x[wide]) + step) / unit;
+    }
+};
+
+void arrive32(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
+              const void *p, double *du)
+{
+    const float *of_x = static_cast<const float *>(x), *of_p = static_cast<const float *>(p);
+    const double due = cg->due, unit = cg->unit;
+    if (first && due != 0)
+        each(view, Arrive<true, true>{due, unit, of_x, of_p, du});
+    else if (first)
+        each(view, Arrive<true, false>{due, unit, of_x, of_p, du});
+    else if (due != 0)
+        each(view, Arrive<false, true>{due, unit, of_x, of_p, du});
+    else
+        each(view, Arrive<false, false>{due, unit, of_x, of_p, du});
 }
 
 /* --- FP32 --- */
@@ -474,68 +540,79 @@ void smooth32(const gfnn_view_t *view, const float *z, float a, const float *old
 
 /* Does update and D^-1 in one pass: on a CPU z is computed from a row that is still in the cache,
  * on a GPU from what a thread has just written. If not `moves`, q is not read. */
-template <bool moves> struct UpdateBj {
+template <bool moves, class T> struct UpdateBj {
     Rows rows;
     const float *inverse;
-    double alpha;
-    const double *q;
-    double *r;
+    T alpha;
+    const T *q;
+    T *r;
     double scale;
     float *z;
 
     KOKKOS_FORCEINLINE_FUNCTION double move(const Row &row, int64_t at) const
     {
-        const double *q0 = q + at, factor = alpha;
-        double *r0 = r + at, sum = 0;
+        const T *q0 = q + at, factor = alpha;
+        T *r0 = r + at;
+        double sum = 0;
         GFNN_SIMD(reduction(+ : sum))
         for (int i = row.first; i < rows.n[0]; i += SHARE) {
-            const double value = moves ? r0[i] - factor * q0[i] : r0[i];
+            const T value = moves ? r0[i] - factor * q0[i] : r0[i];
             if (moves)
                 r0[i] = value;
-            sum += value * value;
+            sum += static_cast<double>(value) * static_cast<double>(value);
         }
         return sum;
     }
 
-    KOKKOS_FORCEINLINE_FUNCTION double solve(const Row &row, int64_t fine) const
+    KOKKOS_FORCEINLINE_FUNCTION double solve(const Row &row, int64_t at) const
     {
-        const int64_t bare = rows.bare.plane, of_r = rows.fine.plane, of_z = rows.wide.plane;
+        const int64_t bare = rows.bare.plane, of_z = rows.wide.plane;
+        const int64_t of_r = place<T>(rows.fine.plane, rows.wide.plane);
         const float *D = inverse + rows.bare.at(0, row.j, row.k);
-        const double *r0 = r + fine, factor = scale;
+        const T *r0 = r + at, *r1 = r0 + of_r, *r2 = r1 + of_r;
+        const double factor = scale;
         float *z0 = z + rows.wide.at(0, row.j, row.k);
         double sum = 0;
         GFNN_SIMD(reduction(+ : sum))
         for (int i = row.first; i < rows.n[0]; i += SHARE)
-            sum += gfnn_bj(D + i, bare, factor, r0 + i, of_r, z0 + i, of_z);
+            sum += gfnn_bj(D + i, bare, factor, r0[i], r1[i], r2[i], z0 + i, of_z);
         return sum;
     }
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &rr, double &zr) const
     {
         const Row row(rows, index);
-        const int64_t fine = rows.fine.at(0, row.j, row.k);
+        const int64_t at =
+            place<T>(rows.fine.at(0, row.j, row.k), rows.wide.at(0, row.j, row.k));
         for (int c = 0; c < 3; c++)
-            rr += move(row, fine + c * rows.fine.plane);
-        zr += solve(row, fine);
+            rr += move(row, at + c * place<T>(rows.fine.plane, rows.wide.plane));
+        zr += solve(row, at);
     }
 };
 
-void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const double *q, double *r,
-               float *z)
+template <bool moves, class T>
+void update_bj_of(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, float *z)
 {
     const Rows rows(view->box);
-    const float *inverse = data_of(view)->inverse;
-    const double alpha = cg->alpha, scale = cg->scale;
+    const UpdateBj<moves, T> job = {rows,
+                                    data_of(view)->inverse,
+                                    static_cast<T>(cg->alpha),
+                                    static_cast<const T *>(q),
+                                    static_cast<T *>(r),
+                                    cg->scale,
+                                    z};
+    Kokkos::parallel_reduce("gfnn vectors", range_of(rows), job, cg->sums[0], cg->sums[1]);
+}
+
+template <class T>
+void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r, float *z)
+{
     if (gfnn_cg_has_ended(&cg->told))
         return;
     if (first)
-        Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<false>{rows, inverse, alpha, q, r, scale, z}, cg->sums[0],
-                                cg->sums[1]);
+        update_bj_of<false, T>(view, cg, q, r, z);
     else
-        Kokkos::parallel_reduce("gfnn vectors", range_of(rows),
-                                UpdateBj<true>{rows, inverse, alpha, q, r, scale, z}, cg->sums[0],
-                                cg->sums[1]);
+        update_bj_of<true, T>(view, cg, q, r, z);
 }
 
 /* --- ghosts --- */
@@ -688,23 +765,33 @@ void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES
                                 2 * GFNN_MAX_IDS * sizeof(double);
 }
 
+template <class T> constexpr gfnn_loops_t loops(decltype(gfnn_loops_t::arrive) arrives)
+{
+    gfnn_loops_t t = {};
+    t.renew = renew<T>;
+    t.update = update<T>;
+    t.update_bj = update_bj<T>;
+    t.dots = dots<T>;
+    t.direction = direction<T>;
+    t.direction_plain = direction_plain<T>;
+    t.arrive = arrives;
+    return t;
+}
+
+constexpr gfnn_loops_t in_double = loops<double>(arrive), in_single = loops<float>(arrive32);
+
 constexpr gfnn_vectors_t table()
 {
     gfnn_vectors_t t = {};
     t.scalars = &gfnn_scalars_host;
+    t.loops[GFNN_DOUBLE] = &in_double;
+    t.loops[GFNN_SINGLE] = &in_single;
     t.fill = fill;
     t.fill32 = fill32;
     t.dot = dot;
     t.axpby = axpby;
     t.add = add;
     t.start = start;
-    t.update = update;
-    t.update_bj = update_bj;
-    t.pack = pack;
-    t.dots = dots;
-    t.direction = direction;
-    t.direction_plain = direction_plain;
-    t.arrive = arrive;
     t.smooth32 = smooth32;
     t.axpby32 = axpby32;
     t.dot32 = dot32;
