@@ -151,157 +151,237 @@ static void check_fine(const bench_t *b)
     gfnn_test_release();
 }
 
-/* r = f, x = 0, f . f and the largest |f|, which is negative here. */
+/* f . f and the largest |f|, which is negative here. */
 static void check_start(const bench_t *b)
 {
     const gfnn_method_t method = {.flexible = true, .tolerance = 0.25, .most_iterations = 9};
     gfnn_cg_t cg = scalars(NAN, NAN, NAN);
-    double *f = new64(b, 1), *r = new64(b, 2), *x = new64(b, 3), sum = 0;
+    double *f = new64(b, 1), sum = 0;
     f[b->fine[b->n / 2]] = -9;
-    V->fill(&b->view, NAN, r);
-    V->fill(&b->view, NAN, x);
-    V->start(&b->view, &cg, &method, f, r, x);
-    bool same = true;
-    for (int64_t q = 0; q < b->n; q++) {
-        const int64_t at = b->fine[q];
-        sum += f[at] * f[at];
-        same = same && r[at] == f[at] && x[at] == 0;
-    }
-    CHECK(same && marked64(b, r) && marked64(b, x) && marked64(b, f));
+    V->start(&b->view, &cg, &method, f);
+    for (int64_t q = 0; q < b->n; q++)
+        sum += f[b->fine[q]] * f[b->fine[q]];
     CHECK(is_near(cg.sums[0], sum, 1e-12 * sum) && cg.sums[1] == 9);
     CHECK(cg.method.flexible && cg.method.tolerance == 0.25 && cg.method.most_iterations == 9);
     gfnn_test_release();
 }
 
-static void check_update(const bench_t *b)
+/* --- conjugate gradients, in FP64 or FP32 --- */
+
+static void *new_of(const bench_t *b, int type, uint64_t seed)
+{
+    return type == GFNN_SINGLE ? (void *)new32(b, seed) : (void *)new64(b, seed);
+}
+
+/* Returns own value number q. */
+static double value_of(const bench_t *b, int type, const void *x, int64_t q)
+{
+    return type == GFNN_SINGLE ? (double)((const float *)x)[b->wide[q]]
+                               : ((const double *)x)[b->fine[q]];
+}
+
+static bool marked_of(const bench_t *b, int type, const void *x)
+{
+    return type == GFNN_SINGLE ? marked32(b, x) : marked64(b, x);
+}
+
+static void spoil(const bench_t *b, int type, void *x)
+{
+    if (type == GFNN_SINGLE)
+        V->fill32(&b->view, NAN, x);
+    else
+        V->fill(&b->view, NAN, x);
+}
+
+static double epsilon(int type)
+{
+    return type == GFNN_SINGLE ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* r = unit (f - y), x = 0, what the preconditioner gets, and r . r. */
+static void check_renew(const bench_t *b, int type, bool with_y)
+{
+    const double unit = type == GFNN_SINGLE ? 16 : 1;
+    double *f = new64(b, 1), *y = new64(b, 2), sum = 0;
+    void *r = new_of(b, type, 3), *x = new_of(b, type, 4);
+    float *low = new32(b, 5);
+    gfnn_cg_t cg = scalars(NAN, NAN, 2);
+    cg.unit = unit;
+    spoil(b, type, r);
+    spoil(b, type, x);
+    V->loops[type]->renew(&b->view, &cg, f, with_y ? y : NULL, r, x, GFNN_FP32, low);
+    bool same = true;
+    for (int64_t q = 0; q < b->n; q++) {
+        const double want = unit * (f[b->fine[q]] - (with_y ? y[b->fine[q]] : 0));
+        const double got = value_of(b, type, r, q);
+        sum += want * want;
+        same = same && is_near(got, want, 32 * epsilon(type)) && value_of(b, type, x, q) == 0 &&
+               is_near((double)low[b->wide[q]], 2 * got, 4 * (double)FLT_EPSILON * fabs(got));
+    }
+    CHECK(same && marked_of(b, type, r) && marked_of(b, type, x) && marked32(b, low));
+    CHECK(!with_y || is_near(cg.sums[0], sum, 1e-6 * sum));
+    gfnn_test_release();
+}
+
+static void check_update(const bench_t *b, int type)
 {
     const double alpha = 0.375, scale = 8;
-    double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4), sum = 0;
+    void *q = new_of(b, type, 2), *r = new_of(b, type, 4), *r0 = new_of(b, type, 4);
     float *low = new32(b, 5);
+    double sum = 0;
     gfnn_cg_t cg = scalars(alpha, NAN, scale);
-    V->update(&b->view, &cg, q, r, GFNN_FP32, low);
+    V->loops[type]->update(&b->view, &cg, q, r, GFNN_FP32, low);
     bool same = true;
     for (int64_t i = 0; i < b->n; i++) {
-        const int64_t at = b->fine[i];
-        const double want = r0[at] - alpha * q[at];
-        sum += want * want;
-        same = same && is_near(r[at], want, 4 * DBL_EPSILON) &&
-               low[b->wide[i]] == (float)(scale * r[at]);
+        const double got = value_of(b, type, r, i);
+        const double want = value_of(b, type, r0, i) - alpha * value_of(b, type, q, i);
+        sum += got * got;
+        same = same && is_near(got, want, 4 * epsilon(type)) &&
+               low[b->wide[i]] == (float)(scale * got);
     }
     CHECK(same && is_near(cg.sums[0], sum, 1e-12 * sum) && cg.sums[1] == 0);
-    CHECK(marked64(b, r) && marked32(b, low));
+    CHECK(marked_of(b, type, r) && marked32(b, low));
     cg = scalars(0, NAN, NAN);
-    V->update(&b->view, &cg, q, r, GFNN_FP32, NULL);
+    V->loops[type]->update(&b->view, &cg, q, r, GFNN_FP32, NULL);
     CHECK(is_near(cg.sums[0], sum, 1e-12 * sum));
     gfnn_test_release();
 }
 
+/* Zeroes what mirror faces hold. */
+static void hold_of(const bench_t *b, int type, void *x)
+{
+    V->hold(&b->view, type == GFNN_SINGLE ? NULL : x, type == GFNN_SINGLE ? x : NULL);
+}
+
 /* Checks update and D^-1 in one pass; without a step, q is not even read. */
-static void check_update_bj(const bench_t *b)
+static void check_update_bj(const bench_t *b, int type)
 {
     const double alpha = 0.375, scale = 8;
-    double *q = new64(b, 2), *r = new64(b, 4), *r0 = new64(b, 4);
+    void *q = new_of(b, type, 2), *r = new_of(b, type, 4), *r0 = new_of(b, type, 4);
     gfnn_cg_t of_update = scalars(alpha, NAN, scale), cg = of_update;
     double zr = 0;
     float *z = new32(b, 5), *low = new32(b, 6), *want = new32(b, 7);
-    V->hold(&b->view, r, NULL);
-    V->hold(&b->view, r0, NULL);
-    V->hold(&b->view, q, NULL);
-    V->update(&b->view, &of_update, q, r0, GFNN_FP32, low);
+    hold_of(b, type, r);
+    hold_of(b, type, r0);
+    hold_of(b, type, q);
+    V->loops[type]->update(&b->view, &of_update, q, r0, GFNN_FP32, low);
     const double rr = of_update.sums[0];
     V->smooth32(&b->view, NULL, 0, NULL, 1, low, NULL, want);
-    V->update_bj(&b->view, &cg, false, q, r, z);
+    V->loops[type]->update_bj(&b->view, &cg, false, q, r, z);
     bool same = true, same_z = true;
     for (int64_t i = 0; i < b->n; i++) {
-        const int64_t at = b->fine[i], wide = b->wide[i];
-        same = same && is_near(r[at], r0[at], 4 * DBL_EPSILON);
-        same_z = same_z && is_near((double)z[wide], (double)want[wide], 1e-5);
-        zr += (double)z[wide] * r[at];
+        const double here = value_of(b, type, r, i);
+        same = same && is_near(here, value_of(b, type, r0, i), 4 * epsilon(type));
+        same_z = same_z && is_near((double)z[b->wide[i]], (double)want[b->wide[i]], 1e-5);
+        zr += (double)z[b->wide[i]] * here;
     }
     CHECK(same && same_z);
     CHECK(is_near(cg.sums[0], rr, 1e-12 * rr) && is_near(cg.sums[1], zr, 1e-12 * zr));
-    CHECK(marked64(b, r) && marked32(b, z));
-    V->fill(&b->view, NAN, q);
+    CHECK(marked_of(b, type, r) && marked32(b, z));
+    spoil(b, type, q);
     V->fill32(&b->view, NAN, z);
     cg = scalars(NAN, NAN, scale);
-    V->update_bj(&b->view, &cg, true, q, r, z);
+    V->loops[type]->update_bj(&b->view, &cg, true, q, r, z);
     CHECK(is_near(cg.sums[0], rr, 1e-12 * rr) && is_near(cg.sums[1], zr, 1e-12 * zr));
     gfnn_test_release();
 }
 
-static void check_dots(const bench_t *b)
+static void check_dots(const bench_t *b, int type)
 {
-    double *r = new64(b, 1), *q = new64(b, 2);
+    void *r = new_of(b, type, 1), *q = new_of(b, type, 2);
     float *z = new32(b, 4);
     double want[2] = {0};
     gfnn_cg_t got = scalars(NAN, NAN, 2), only = got;
-    bool same = true;
     for (int64_t i = 0; i < b->n; i++) {
-        want[0] += (double)z[b->wide[i]] * r[b->fine[i]];
-        want[1] += (double)z[b->wide[i]] * q[b->fine[i]];
+        want[0] += (double)z[b->wide[i]] * value_of(b, type, r, i);
+        want[1] += (double)z[b->wide[i]] * value_of(b, type, q, i);
     }
-    V->dots(&b->view, &got, z, r, q);
-    V->dots(&b->view, &only, z, r, NULL);
+    V->loops[type]->dots(&b->view, &got, z, r, q);
+    V->loops[type]->dots(&b->view, &only, z, r, NULL);
     CHECK(is_near(got.sums[0], want[0], 1e-12) && is_near(got.sums[1], want[1], 1e-12));
     CHECK(only.sums[0] == got.sums[0]);
-    V->pack(&b->view, &got, r, GFNN_FP32, z);
-    for (int64_t i = 0; i < b->n; i++)
-        same = same && z[b->wide[i]] == (float)(2 * r[b->fine[i]]);
-    CHECK(same && marked32(b, z));
     gfnn_test_release();
 }
 
 /* x must go along p as it was, and p go on from there: catches a step along the new p, one of
- * another length, and one before there is a p. */
-static void check_direction(const bench_t *b, bool plain)
+ * another length, and one before there is a p. The step is that which is due, not alpha: after the
+ * true residual took the place of r, none is. */
+static void check_direction(const bench_t *b, int type, bool plain)
 {
     static const double factor[][2] = {{0.75, -3}, {0.75, 0}, {0, -3}, {NAN, NAN}};
-    double *r = new64(b, 1), *x0 = new64(b, 2), *p0 = new64(b, 3);
+    void *r = new_of(b, type, 1), *x0 = new_of(b, type, 2), *p0 = new_of(b, type, 3);
     float *z = new32(b, 4);
     for (size_t f = 0; f < sizeof factor / sizeof *factor; f++) {
         const bool first = isnan(factor[f][0]);
-        const double alpha = first ? 0 : factor[f][0], beta = first ? 0 : factor[f][1];
+        const double due = first ? 0 : factor[f][0], beta = first ? 0 : factor[f][1];
         const double scale = plain ? 1 : 0.5;
-        const gfnn_cg_t cg = scalars(factor[f][0], factor[f][1], 1 / scale);
-        double *x = new64(b, 2), *p = new64(b, 3);
+        gfnn_cg_t cg = scalars(NAN, factor[f][1], 1 / scale);
+        void *x = new_of(b, type, 2), *p = new_of(b, type, 3);
         bool same = true;
+        cg.due = factor[f][0];
         if (first) /* p is not read */
-            V->fill(&b->view, NAN, p);
+            spoil(b, type, p);
         if (plain)
-            V->direction_plain(&b->view, &cg, first, x, r, p);
+            V->loops[type]->direction_plain(&b->view, &cg, first, x, r, p);
         else
-            V->direction(&b->view, &cg, first, x, z, p);
+            V->loops[type]->direction(&b->view, &cg, first, x, z, p);
         for (int64_t i = 0; i < b->n; i++) {
-            const int64_t at = b->fine[i];
-            const double from = scale * (plain ? r[at] : (double)z[b->wide[i]]);
-            same = same && is_near(x[at], x0[at] + alpha * p0[at], 4 * DBL_EPSILON) &&
-                   is_near(p[at], from + beta * p0[at], 8 * DBL_EPSILON) &&
-                   (!first || p[at] == from); /* exact */
+            const double before = value_of(b, type, p0, i);
+            const double from =
+                scale * (plain ? value_of(b, type, r, i) : (double)z[b->wide[i]]);
+            same = same &&
+                   is_near(value_of(b, type, x, i), value_of(b, type, x0, i) + due * before,
+                           4 * epsilon(type)) &&
+                   is_near(value_of(b, type, p, i), from + beta * before, 8 * epsilon(type)) &&
+                   (!first || value_of(b, type, p, i) == from); /* exact */
         }
-        CHECK(same && marked64(b, x) && marked64(b, p));
+        CHECK(same && marked_of(b, type, x) && marked_of(b, type, p));
     }
-    CHECK(marked64(b, r) && marked32(b, z));
+    CHECK(marked_of(b, type, r) && marked32(b, z));
     gfnn_test_release();
 }
 
-/* The last step of x, which is none before there is a p. */
-static void check_arrive(const bench_t *b)
+/* The last step of x, which is none before there is a p; in FP32 also the sum with what was found
+ * before, in FP64. */
+static void check_arrive(const bench_t *b, int type, bool first)
 {
-    gfnn_cg_t cg = scalars(0.75, NAN, NAN);
-    double *x0 = new64(b, 2), *x = new64(b, 2), *p = new64(b, 3);
-    bool same = true;
-    V->arrive(&b->view, &cg, p, x);
-    for (int64_t q = 0; q < b->n; q++) {
-        const int64_t at = b->fine[q];
-        same = same && is_near(x[at], x0[at] + 0.75 * p[at], 4 * DBL_EPSILON);
+    const bool single = type == GFNN_SINGLE;
+    for (int due = 0; due < 2; due++) {
+        gfnn_cg_t cg = scalars(NAN, NAN, NAN);
+        double *du0 = new64(b, 2), *du = new64(b, 2);
+        void *x = single ? new_of(b, type, 4) : du, *p = new_of(b, type, 3);
+        void *x0 = single ? x : du0, *p0 = new_of(b, type, 3);
+        bool same = true;
+        cg.due = due * 0.75;
+        cg.unit = single ? 16 : 1;
+        if (first && single) /* du is not read */
+            V->fill(&b->view, NAN, du);
+        if (!due) /* nor is p */
+            spoil(b, type, p);
+        V->loops[type]->arrive(&b->view, &cg, first, x, p, du);
+        for (int64_t q = 0; q < b->n; q++) {
+            const double step = cg.due * value_of(b, type, p0, q);
+            const double more = (value_of(b, type, x0, q) + step) / cg.unit;
+            const double want = single && !first ? du0[b->fine[q]] + more : more;
+            same = same && is_near(du[b->fine[q]], want, 4 * DBL_EPSILON);
+        }
+        CHECK(same && marked64(b, du));
     }
-    CHECK(same && marked64(b, x));
-    memcpy(x, x0, 3 * (size_t)b->box.fine.plane * sizeof *x);
-    V->fill(&b->view, NAN, p);
-    cg.told.progress = 1; /* f = 0 */
-    V->arrive(&b->view, &cg, p, x);
-    CHECK(memcmp(x, x0, 3 * (size_t)b->box.fine.plane * sizeof *x) == 0);
     gfnn_test_release();
+}
+
+static void check_loops(const bench_t *b, int type)
+{
+    check_renew(b, type, false);
+    if (type == GFNN_SINGLE)
+        check_renew(b, type, true);
+    check_update(b, type);
+    check_update_bj(b, type);
+    check_dots(b, type);
+    check_direction(b, type, false);
+    check_direction(b, type, true);
+    check_arrive(b, type, true);
+    check_arrive(b, type, false);
 }
 
 /* --- FP32 --- */
@@ -372,8 +452,10 @@ static void check_half(const bench_t *b)
         r[b->fine[q]] = value / 4;
         x[b->wide[q]] = (float)value / 4;
     }
-    const gfnn_cg_t cg = scalars(NAN, NAN, 4);
-    V->pack(&b->view, &cg, r, GFNN_FP16, packed);
+    gfnn_cg_t cg = scalars(NAN, NAN, 4);
+    double *moved = new64(b, 3), *zero = new64(b, 4);
+    cg.unit = 1;
+    V->loops[GFNN_DOUBLE]->renew(&b->view, &cg, r, NULL, moved, zero, GFNN_FP16, packed);
     V->narrow(&b->view, 4, x, NULL, narrowed);
     bool same = true, same_narrowed = true;
     for (int64_t q = 0; q < b->n; q++) {
@@ -586,36 +668,41 @@ static void check_wrap(const bench_t *b)
 
 /* --- sums --- */
 
-enum { SUMS = 8 };
-static void sums_with(const bench_t *b, int threads, double sums[SUMS])
+enum { SUMS = 9 };
+static void sums_with(const bench_t *b, int type, int threads, double sums[SUMS])
 {
     rt_threads_set(threads);
-    double *x = new64(b, 1), *y = new64(b, 2), *r = new64(b, 3);
+    const gfnn_loops_t *loops = V->loops[type];
+    double *f = new64(b, 1), *y = new64(b, 2);
+    void *x = new_of(b, type, 1), *q = new_of(b, type, 2), *r = new_of(b, type, 3);
     float *z = new32(b, 4);
     const gfnn_method_t method = {.plain = true};
     gfnn_cg_t cg = scalars(0.3, NAN, 1);
-    sums[0] = V->dot(&b->view, x, y);
-    V->dots(&b->view, &cg, z, x, y);
+    cg.unit = 1;
+    sums[0] = V->dot(&b->view, f, y);
+    loops->dots(&b->view, &cg, z, x, q);
     sums[1] = cg.sums[0];
     sums[2] = cg.sums[1];
     sums[3] = V->dot32(&b->view, z, z);
-    V->update(&b->view, &cg, y, r, GFNN_FP32, NULL);
+    loops->update(&b->view, &cg, q, r, GFNN_FP32, NULL);
     sums[4] = cg.sums[0];
-    V->update_bj(&b->view, &cg, false, y, r, z);
+    loops->update_bj(&b->view, &cg, false, q, r, z);
     sums[5] = cg.sums[0];
     sums[6] = cg.sums[1];
-    V->start(&b->view, &cg, &method, x, r, y);
-    sums[7] = cg.sums[0];
+    loops->renew(&b->view, &cg, f, type == GFNN_SINGLE ? y : NULL, r, x, GFNN_FP32, NULL);
+    sums[7] = type == GFNN_SINGLE ? cg.sums[0] : 0;
+    V->start(&b->view, &cg, &method, f);
+    sums[8] = cg.sums[0];
     gfnn_test_release();
 }
 
 /* Catches a reduction in the order of the threads. */
-static void check_reproducible(const bench_t *b)
+static void check_reproducible(const bench_t *b, int type)
 {
     double one[SUMS], more[SUMS];
-    sums_with(b, 1, one);
+    sums_with(b, type, 1, one);
     for (int threads = 2; threads <= 5; threads++) {
-        sums_with(b, threads, more);
+        sums_with(b, type, threads, more);
         CHECK(memcmp(one, more, sizeof one) == 0);
     }
 }
@@ -628,19 +715,16 @@ int main(int argc, char **argv)
         bench_new(&b, faces);
         check_fine(&b);
         check_start(&b);
-        check_update(&b);
-        check_update_bj(&b);
-        check_dots(&b);
-        check_direction(&b, false);
-        check_direction(&b, true);
-        check_arrive(&b);
+        check_loops(&b, GFNN_DOUBLE);
+        check_loops(&b, GFNN_SINGLE);
         check_wide(&b);
         check_half(&b);
         check_blocks(&b);
         check_smooth(&b);
         check_newmark(&b);
         check_wrap(&b);
-        check_reproducible(&b);
+        check_reproducible(&b, GFNN_DOUBLE);
+        check_reproducible(&b, GFNN_SINGLE);
         bench_destroy(&b);
     }
     return app_test_stop(check_done());

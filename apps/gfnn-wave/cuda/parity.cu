@@ -303,7 +303,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 /* What a tuner may choose. */
 static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
 static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
-static const char *const rows[] = {"2", "1", nullptr};
+static const char *const warps[] = {"4x2", "8x1", "8x2", nullptr};
 extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
     {.name = "tile",
      .about = "nodes in x and y that a block writes",
@@ -313,22 +313,23 @@ extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
      .about = "most layers that a block climbs through",
      .values = chunks,
      .initial = 0},
-    {.name = "rows",
-     .about = "rows of elements of a thread in FP32",
-     .values = rows,
+    {.name = "warps",
+     .about = "in FP32: warps of a block, times rows of elements of a thread",
+     .values = warps,
      .initial = 0}};
 
 /* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, so that thin regions, which overlap with communication
  * asks for, waste little. */
-template <class T, int rows, int resident> struct shapes_t {
+template <class T, int rows, int warps, int resident> struct shapes_t {
     using value_t = T;
-    using long_t = shape_t<T, 32, rows, 8 / rows, resident>;
-    using square_t = shape_t<T, 16, rows, 8 / rows, resident>;
-    using narrow_t = shape_t<T, 8, rows, 8 / rows, resident>;
+    using long_t = shape_t<T, 32, rows, warps, resident>;
+    using square_t = shape_t<T, 16, rows, warps, resident>;
+    using narrow_t = shape_t<T, 8, rows, warps, resident>;
 };
-using in_double = shapes_t<double, 1, 2>;
-using in_rows = shapes_t<float, 1, 3>;  /* 24 warps */
-using in_pairs = shapes_t<float, 2, 4>; /* 16 warps, of two rows each */
+using in_double = shapes_t<double, 1, 8, 2>;
+using in_rows = shapes_t<float, 1, 8, 3>;  /* 24 warps */
+using in_pairs = shapes_t<float, 2, 4, 4>; /* 16 warps, of two rows each */
+using in_tall = shapes_t<float, 2, 8, 2>;  /* the same, tiles of twice as many rows */
 
 struct plan_t {
     dim3 blocks;
@@ -410,8 +411,11 @@ static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gf
                       const gfnn_region_t *region, const float *x, float *y,
                       double *product = nullptr, gfnn_cg_t *cg = nullptr)
 {
-    if (view->choice && view->choice[2] == 1)
+    const int warps_of = view->choice ? view->choice[2] : 0;
+    if (warps_of == 1)
         apply_shapes<dot, in_rows>(view, grid, form, region, x, y, product, cg);
+    else if (warps_of == 2)
+        apply_shapes<dot, in_tall>(view, grid, form, region, x, y, product, cg);
     else
         apply_shapes<dot, in_pairs>(view, grid, form, region, x, y, product, cg);
 }

@@ -123,8 +123,8 @@ static __device__ __noinline__ void gfnn_end_loop(const gfnn_parts_t parts, gfnn
         gfnn_settle<count, largest>(cg, stage, sums, method);
 }
 
-/* The scalars that a loop reads, in shared memory: in registers they make the loop spill. All threads
- * of the block make it. */
+/* The scalars that a loop reads, in shared memory: in registers, doubles make the loop spill. All
+ * threads of the block make it. */
 struct gfnn_factors_t {
     const volatile double *of;
     bool ended;

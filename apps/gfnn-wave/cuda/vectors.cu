@@ -118,6 +118,8 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         T r, q;
     };
     const gfnn_factors_t f(cg);
+    const float held[2] = {static_cast<float>(f.alpha()), static_cast<float>(f.scale())};
+    constexpr bool single = sizeof(T) == sizeof(float);
     double rr = 0;
     if (f.ended)
         return;
@@ -128,11 +130,12 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
             return value_t{r[at], q[at]};
         },
         [&](int64_t fine, int64_t wide, value_t v) {
-            const T value = v.r - static_cast<T>(f.alpha()) * v.q;
+            const T alpha = single ? held[0] : f.alpha(), scale = single ? held[1] : f.scale();
+            const T value = v.r - alpha * v.q;
             const double here = value;
             r[gfnn_place<T>(fine, wide)] = value;
             if (low)
-                store_low(low, wide, static_cast<float>(f.scale() * here));
+                store_low(low, wide, static_cast<float>(scale * value));
             rr += here * here;
         });
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
@@ -166,6 +169,8 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     };
     const gfnn_factors_t f(cg);
     const T back = static_cast<T>(1 / f.scale()); /* 1 where r is in the place of z */
+    const float held[2] = {static_cast<float>(f.due()), static_cast<float>(f.beta())};
+    constexpr bool single = sizeof(T) == sizeof(float);
     if (f.ended)
         return;
     gfnn_each_ahead<gfnn_ahead<T>>(
@@ -176,9 +181,10 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         },
         [=](int64_t fine, int64_t wide, const value_t &v) {
             const int64_t at = gfnn_place<T>(fine, wide);
+            const T due = single ? held[0] : f.due(), beta = single ? held[1] : f.beta();
             if (!first)
-                x[at] = v.x + static_cast<T>(f.due()) * v.p;
-            p[at] = first ? back * v.z : back * v.z + static_cast<T>(f.beta()) * v.p;
+                x[at] = v.x + due * v.p;
+            p[at] = first ? back * v.z : back * v.z + beta * v.p;
         });
 }
 
