@@ -129,7 +129,7 @@ void gfnn_apply_p(gfnn_solver_t *s)
     const gfnn_vectors_t *vectors = s->vectors;
     const gfnn_scalars_t *scalars = vectors->scalars;
     const gfnn_operator_t *op = s->kernels->op;
-    const bool single = s->problem->config->vectors == GFNN_SINGLE;
+    const bool single = gfnn_is_single(s->problem->config);
     const bool fuses = single ? op->apply_cg32 != NULL : op->apply_cg != NULL;
     product_t a = {.form = &s->problem->step.A, .dots = s->dots};
     if (single)

@@ -123,6 +123,11 @@ static inline bool gfnn_needs_r32(const gfnn_config_t *config)
     return gfnn_reads_r32(config) && (config->vectors == GFNN_DOUBLE || half);
 }
 
+static inline bool gfnn_is_single(const gfnn_config_t *config)
+{
+    return config->vectors == GFNN_SINGLE;
+}
+
 /* --- box.c --- */
 
 /* Arrays over nodes, or over elements, which are numbered as the node at their lower corner: x

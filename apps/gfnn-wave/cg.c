@@ -70,8 +70,8 @@ static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
 {
     const gfnn_method_t *method = &place->cg->method;
     double *sums = place->cg->sums;
-    const bool alone =
-        stage == GFNN_STARTED || stage == GFNN_APPLIED || (stage == GFNN_UPDATED && !method->fused);
+    const bool alone = stage == GFNN_STARTED || stage == GFNN_APPLIED || stage == GFNN_RENEWED ||
+                       (stage == GFNN_UPDATED && !method->fused);
     rt_comm_sum(sums, alone ? 1 : 2);
     if (stage == GFNN_STARTED && !method->plain && !method->fused)
         rt_comm_max(sums + 1, 1);
@@ -238,16 +238,15 @@ static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, int res
 
 int64_t gfnn_cg(gfnn_solver_t *s)
 {
-    const double drop = 1e-4; /* FP32 ends near 1e-7: three digits of 1e-4 are still right */
     const gfnn_config_t *config = s->problem->config;
-    const bool single = config->vectors == GFNN_SINGLE, plain = config->precond == GFNN_NONE;
+    const bool single = gfnn_is_single(config), plain = config->precond == GFNN_NONE;
     const gfnn_method_t method = {.plain = plain,
                                   .fused = config->precond == GFNN_BJ,
                                   .flexible = gfnn_has_network(config),
                                   .single = single,
                                   .unscaled = plain || (single && !gfnn_reads_low(config) &&
                                                         !gfnn_needs_r32(config)),
-                                  .drop = single ? drop : 0,
+                                  .drop = single ? GFNN_DROP : 0,
                                   .tolerance = config->tolerance,
                                   .most_iterations = config->max_iterations};
     int64_t k = 0;
@@ -263,4 +262,10 @@ int64_t gfnn_cg(gfnn_solver_t *s)
     if (s->residual == 0 && k == 0)
         return 0;
     return s->residual < config->tolerance ? k : config->max_iterations;
+}
+
+double gfnn_replacements(const gfnn_config_t *config)
+{
+    const double falls = log(config->tolerance) / log(GFNN_DROP);
+    return gfnn_is_single(config) ? fmax(0, ceil(falls - 1e-9) - 1) : 0;
 }

@@ -34,13 +34,17 @@ typedef enum {
     GFNN_RENEWED         /* r . r of the true residual, which has taken the place of r */
 } gfnn_stage_t;
 
+/* A true residual replaces that of FP32 vectors when |r| has fallen by this. FP32 ends near 1e-7, so
+ * three digits of r are still right. */
+#define GFNN_DROP 1e-4
+
 /* What the app asks for. */
 typedef struct {
     bool plain, fused; /* B = 1; z comes with the update (bj) */
     bool flexible;     /* beta is Polak's and Ribiere's */
     bool single;       /* x, r, p and q are FP32 */
     bool unscaled;     /* B gets r as it is */
-    double drop;       /* the true residual replaces r when |r| has fallen by this; 0: never */
+    double drop;       /* GFNN_DROP; 0: never */
     double tolerance;
     int64_t most_iterations;
 } gfnn_method_t;

@@ -175,6 +175,9 @@ int64_t gfnn_cg(gfnn_solver_t *s);
 /* z = B r for the preconditioner asked for: r in s->r32 (or s->low if 16 bits), result in s->z. Not
  * for bj, which has no r32: gfnn_cg does it in passing. */
 void gfnn_precondition(gfnn_solver_t *s);
+/* Returns how often a step in FP32 vectors replaces its residual, if each falls no further than it
+ * must; 0 in FP64. */
+double gfnn_replacements(const gfnn_config_t *config);
 /* Sets s->spectrum: the largest eigenvalue of D^-1 A by power iterations, and the lower bound that
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);

@@ -96,7 +96,7 @@ static void new_predictor_arrays(gfnn_solver_t *s)
 static void new_solve_arrays(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    const bool apply32 = gfnn_needs_apply32(config), single = config->vectors == GFNN_SINGLE;
+    const bool apply32 = gfnn_needs_apply32(config), single = gfnn_is_single(config);
     double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->q, &s->f};
     s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
     if (apply32 || single)
@@ -311,7 +311,7 @@ static void spoil_vectors(gfnn_solver_t *s)
         if (fine[i])
             v->fill(&s->view_vec, NAN, fine[i]);
     for (size_t i = 0; i < sizeof of_cg / sizeof *of_cg; i++)
-        if (of_cg[i] && s->problem->config->vectors == GFNN_SINGLE)
+        if (of_cg[i] && gfnn_is_single(s->problem->config))
             v->fill32(&s->view_vec, NAN, of_cg[i]);
         else if (of_cg[i])
             v->fill(&s->view_vec, NAN, of_cg[i]);

@@ -49,9 +49,10 @@ static void exchange(rt_trace_t *trace, const char *name, const ghosts_t *ghosts
 /* Returns how often an iteration takes A in FP32. */
 static double products32(const gfnn_config_t *config)
 {
+    const double own = gfnn_is_single(config);
     if (config->precond == GFNN_CHEB)
-        return (double)config->degree - 1;
-    return gfnn_has_network(config) ? 2 * (double)config->smooth : 0;
+        return own + (double)config->degree - 1;
+    return own + (gfnn_has_network(config) ? 2 * (double)config->smooth : 0);
 }
 
 void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
@@ -64,7 +65,9 @@ void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     rt_trace_cube(rt_trace_ranks(trace), ghosts.boxes);
     for (int d = 0; d < 3; d++)
         ghosts.nodes[d] = config->n_elements[d] * ghosts.boxes[d] + !ghosts.periodic;
-    exchange(trace, "operator", &ghosts, sizeof(double), 2, 1);
+    const double replacements = gfnn_replacements(config);
+    exchange(trace, "operator", &ghosts, sizeof(double), 2 + replacements,
+             !gfnn_is_single(config));
     exchange(trace, "operator FP32", &ghosts, sizeof(float), 0, products32(config));
     ghosts.width = (int)config->reach;
     exchange(trace, "predictor", &ghosts,
@@ -72,7 +75,9 @@ void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
              gfnn_has_network(config));
     const bool fused = config->precond == GFNN_BJ, plain = config->precond == GFNN_NONE;
     rt_trace_sum(trace, 1, fused || plain ? 1 : 2, 1); /* f.f and the largest; p.q */
-    rt_trace_sum(trace, fused ? 2 : 1, fused, 1);      /* update */
+    rt_trace_sum(trace, fused ? 2 : 1, fused * (1 + replacements), 1); /* update */
+    if (replacements > 0)
+        rt_trace_sum(trace, 1, replacements, 0); /* renew */
     if (!fused && !plain)
         rt_trace_sum(trace, 2, 0, 1); /* dots */
 }

@@ -36,6 +36,8 @@
  *       jacobi            15      r low; z; id                                            25
  *       smooth            21      z r A z; z; id: z + D^-1 (r - A z)                      49
  *       the same of cheb  30      z, that before, r A z; z; id                            61
+ *       With --vectors fp32 x, r, p and q are FP32: operator 25, update 36 + low, of bj 49, dots 36
+ *       (cheb 24), direction 60.
  *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) with
  *                         smooth; the first smooth has no z before
  *       gf8, gfm          as above; with --smooth also jacobi, smooth and twice A in FP32
@@ -43,6 +45,10 @@
  *     per step
  *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
  *       force             9       2 operators and their sum                               72
+ *       start, renew      6       f: f.f; f; r x, r low                             96 + low
+ *       arrive            6       x p; x                                                  72
+ *     in FP32 renew 48 + low, arrive 48 and then 72, and per replacement (gfnn_replacements) an
+ *     operator in FP64 (49), renew with A du (72 + low) and arrive
  *
  * Factors that are powers of two, by which r and z are scaled, are not counted.
  */
@@ -140,22 +146,41 @@ static double cgbj_bytes(double nodes, double iterations)
                     2 * OPERATOR_BYTES + 12 * DOUBLES + 3 * DOUBLES);
 }
 
+/* Returns the bytes of what the loops make of r for the preconditioner. */
+static double low_of(const gfnn_config_t *config)
+{
+    return gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
+}
+
 /* Adds the vectors of conjugate gradients. */
 static void vector_lines(const gfnn_config_t *config, double iterations, rt_work_t *work)
 {
     const double N = product(config->n_nodes);
-    const double low = gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
+    const double low = low_of(config), own = gfnn_is_single(config) ? FLOATS : DOUBLES;
     const int sums = gfnn_has_network(config) ? 2 : 1;
     const bool plain = config->precond == GFNN_NONE;
     if (config->precond == GFNN_BJ)
-        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * DOUBLES + 1) * N,
-                    (DOUBLES + FLOATS) * N);
+        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * own + 1) * N,
+                    (own + FLOATS) * N);
     else
-        rt_work_add(work, "update", iterations, UPDATE * N, 2 * DOUBLES * N, (DOUBLES + low) * N);
+        rt_work_add(work, "update", iterations, UPDATE * N, 2 * own * N, (own + low) * N);
     if (!plain && config->precond != GFNN_BJ)
-        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * DOUBLES + FLOATS) * N, 0);
+        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * own + FLOATS) * N, 0);
     rt_work_add(work, "direction", iterations, DIRECTION * N,
-                (2 * DOUBLES + (plain ? DOUBLES : FLOATS)) * N, 2 * DOUBLES * N);
+                (2 * own + (plain ? own : FLOATS)) * N, 2 * own * N);
+}
+
+/* Adds what a step does once for its conjugate gradients, and once for each replacement. */
+static void once_lines(const gfnn_config_t *config, double replacements, rt_work_t *work)
+{
+    const double N = product(config->n_nodes), low = low_of(config);
+    const bool single = gfnn_is_single(config);
+    const double own = single ? FLOATS : DOUBLES, calls = 1 + replacements;
+    rt_work_add(work, "start", 1, DOT * N, DOUBLES * N, 0);
+    rt_work_add(work, "renew", calls, FORCE * N * replacements / calls,
+                DOUBLES * N * (1 + 2 * replacements) / calls, (2 * own + low) * N);
+    rt_work_add(work, "arrive", calls, DOT * N,
+                (2 * own + (single ? DOUBLES * replacements / calls : 0)) * N, DOUBLES * N);
 }
 
 /* Adds the sweeps of a polynomial or around a network, `each` times: FP32. */
@@ -178,12 +203,16 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
 {
     const double E = product(config->n_elements), N = product(config->n_nodes);
     const double A = inside_operator(rung) * E;
-    double single = 0;
+    const double replacements = gfnn_replacements(config);
+    double single = gfnn_is_single(config) ? iterations : 0;
+    const double twice = iterations - single;
     if (config->precond == GFNN_CHEB)
-        single = iterations * (double)(config->degree - 1);
+        single += iterations * (double)(config->degree - 1);
     else if (gfnn_has_network(config))
-        single = 2 * iterations * (double)config->smooth;
-    rt_work_add(work, "operator", iterations + 2, A + 6 * N, (DOUBLES + 1) * N, DOUBLES * N);
+        single += 2 * iterations * (double)config->smooth;
+    rt_work_add(work, "operator", twice + 2 + replacements, A + 6 * N, (DOUBLES + 1) * N,
+                DOUBLES * N);
+    once_lines(config, replacements, work);
     vector_lines(config, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
@@ -218,7 +247,7 @@ static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, doubl
     const double E = product(config->n_elements), N = product(config->n_nodes);
     credit(config, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
     solve_lines(config, rung, iterations, work);
-    if (gfnn_has_network(config) || gfnn_needs_apply32(config))
+    if (gfnn_has_network(config) || gfnn_needs_apply32(config) || gfnn_is_single(config))
         work->arithmetic = RT_MIXED;
 }
 
@@ -328,9 +357,10 @@ static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
         return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
-    const int wide =
-        (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) + gfnn_needs_r32(config);
-    return copied + 8 * a->fine + wide * a->wide + (network && half ? a->low : 0);
+    const int wide = (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) +
+                     gfnn_needs_r32(config) + (gfnn_is_single(config) ? 4 : 0);
+    const int fine = gfnn_is_single(config) ? 6 : 8;
+    return copied + fine * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
 /* Returns its halos in a space; *deepest: the width of the widest. One rank has none. */
@@ -340,7 +370,7 @@ static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, c
     const bool solve = strcmp(rung->ladder, "solve") == 0;
     const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(config);
     const int fine = strcmp(rung->ladder, "predictor") != 0;
-    const int narrow = fine + (solve && gfnn_needs_apply32(config));
+    const int narrow = fine + (solve && (gfnn_needs_apply32(config) || gfnn_is_single(config)));
     *deepest = rt_comm_size() == 1 ? 0 : predicts ? (int)config->reach : 1;
     if (*deepest == 0)
         return 0;

@@ -249,7 +249,7 @@ static void verify_fused_single(const bench_t *b, float *x32, float *y32, const 
 static void verify_single(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
-    const bool of_cg = b->p->config->vectors == GFNN_SINGLE;
+    const bool of_cg = gfnn_is_single(b->p->config);
     float *x32 = of_cg ? s->cg.p : s->z, *y32 = of_cg ? s->cg.q : s->t32;
     const size_t bytes = b->wide * sizeof(float);
     float *low = RT_NEW(float, b->wide, RT_HOST);
@@ -294,7 +294,7 @@ static void verify_operator(const bench_t *b)
     verify_symmetry(b);
     if (b->s->kernels->op->apply_dot)
         verify_fused(b);
-    if (b->s->t32 || (b->s->cg.p && b->p->config->vectors == GFNN_SINGLE))
+    if (b->s->t32 || (b->s->cg.p && gfnn_is_single(b->p->config)))
         verify_single(b);
     clean(b);
 }
