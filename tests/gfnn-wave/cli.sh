@@ -5,7 +5,9 @@ cpu="--device cpu --threads 1 --seconds 0"
 # --- every preconditioner, face, coefficient, form and precision ---
 for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8" \
     "gfm --smooth 1" "gf8 --smooth 1"; do
-    valid precond "$gfnn" $cpu $small --precond $precond --rung solve-simd
+    for vectors in fp64 fp32; do
+        valid precond "$gfnn" $cpu $small --precond $precond --vectors $vectors --rung solve-simd
+    done
 done
 for faces in periodic free mirror; do
     valid faces-$faces "$gfnn" $cpu --elements 8x6x7 --steps 2 --faces $faces --ladder
@@ -24,17 +26,20 @@ grep -q 'waves, 2x2x1 times head: 24x20x8 elements' heads.out || fail "--heads 2
 valid voxels "$gfnn" $cpu --model "$samples/ball.voxels" --precond bj --rung solve-simd
 valid odd "$gfnn" $cpu --elements 3x5x7 --steps 1 --ladder
 
-# A network needs a third of bj's iterations, 16 bits cost none, and they are in the report.
+# A network needs a third of bj's iterations, neither 16 bits nor FP32 vectors cost any, and they are in the report.
 report="$gfnn $cpu --elements 16x16x16 --steps 2 --rung solve-simd --json"
 for precision in fp32 fp16; do
     valid $precision $report $precision.json --precision $precision
 done
 valid bj $report bj.json --precond bj
-for file in fp16 fp32 bj; do
+valid single $report single.json --vectors fp32
+for file in fp16 fp32 bj single; do
     [ -n "$(iterations $file.json)" ] || fail "$file.json has no iterations"
 done
 [ "$(iterations fp16.json)" = "$(iterations fp32.json)" ] ||
     fail "iterations of fp16 $(iterations fp16.json), of fp32 $(iterations fp32.json)"
+[ "$(iterations fp16.json)" = "$(iterations single.json)" ] ||
+    fail "iterations in FP64 $(iterations fp16.json), in FP32 vectors $(iterations single.json)"
 set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 

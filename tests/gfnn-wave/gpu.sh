@@ -7,6 +7,7 @@ if sanitizing; then # a box that no tile fits
     for rung in $cuda_rungs; do
         sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
     done
+    sanitized vectors "$gfnn" --device 0 --rung solve-cuda --vectors fp32 --elements 21x13x9 --steps 1 --seconds 0
     why=$(have_mpi) && find_transports || transports=
     case $transports in
     *peer*) launch="$mpirun -n 2" sanitized two-gpus "$gfnn" --rung solve-cuda --transport peer --elements 21x13x9 \
@@ -32,17 +33,26 @@ for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
     ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
 done
 for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --precision fp32"; do
-    ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond
+    for vectors in fp64 fp32; do
+        ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond --vectors $vectors
+    done
 done
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
 valid ladder "$gfnn" --elements 32x32x32 --ladder --only operator --seconds 0.1
 tail -n 60 ladder.out
 valid default "$gfnn" --seconds 0.02
 
-# The same iterations on a CPU and a GPU.
-valid cpu "$gfnn" --device cpu --precond gfm --elements 24x24x24 --rung solve-simd --seconds 0 --json cpu.json
-valid gpu "$gfnn" --precond gfm --elements 24x24x24 --rung solve-cuda --seconds 0 --json gpu.json
-[ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
-    fail "iterations on a CPU '$(iterations cpu.json)', on a GPU '$(iterations gpu.json)'"
+# The same iterations on a CPU and a GPU, in FP64 and FP32.
+run="--precond gfm --elements 24x24x24 --seconds 0"
+valid cpu "$gfnn" --device cpu $run --rung solve-simd --json cpu.json
+for vectors in fp64 fp32; do
+    valid gpu "$gfnn" $run --rung solve-cuda --vectors $vectors --json gpu.json
+    [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
+        fail "iterations on a CPU '$(iterations cpu.json)', on a GPU in $vectors '$(iterations gpu.json)'"
+done
+for faces in free mirror; do # two replacements of the residual
+    valid faces "$gfnn" --faces $faces --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 --vectors fp32 \
+        --tolerance 1e-12
+done
 
 exit $failed

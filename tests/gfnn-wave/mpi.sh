@@ -8,11 +8,11 @@ long=${RT_CHECK_LONG:-0}
 each=$([ "$long" = 0 ] || echo "2 3 4 5 8")
 # Short: each kind of face with one preconditioner, the boundary's ghosts with both.
 for faces in periodic free mirror; do
-    for precond in bj gfm; do
-        case $long-$faces-$precond in 0-periodic-bj | 0-mirror-gfm) continue ;; esac
+    for precond in bj gfm "gfm --vectors fp32"; do
+        case $long-$faces-$precond in 0-periodic-bj | 0-mirror-gfm | 0-free-*32 | 0-mirror-*32) continue ;; esac
         valid one "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json one.json
         some=4
-        [ $precond = gfm ] || some=2
+        [ "$precond" = gfm ] || some=2
         for n in ${each:-$some}; do
             valid many $mpirun -n $n "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json many.json
             what="$faces faces, $precond, $n ranks"
@@ -36,6 +36,7 @@ valid slabs $mpirun -n 4 "$gfnn" $run --ranks 1x1x4 --rung solve-simd
 valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve-simd
 # a halo that is deeper than the boxes
 valid reach $mpirun -n 4 "$gfnn" $run --precond gf8 --reach 6 --ranks 1x2x2 --elements 9x8x7 --rung solve-simd
+valid vectors $mpirun -n 4 "$gfnn" $run --precond bj --faces free --tolerance 1e-12 --rung solve-simd --vectors fp32
 valid smooth $mpirun -n 2 "$gfnn" $run --smooth 1 --rung solve-simd
 valid plane $mpirun -n 2 "$gfnn" $run --elements 20x4x4 --model uniform --source plane --rung solve-simd
 valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \
