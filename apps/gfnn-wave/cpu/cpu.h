@@ -1,8 +1,15 @@
-/* cpu.h - the operators and predictors of the CPU, of which solve_*.c make whole solves. */
+/*
+ * cpu.h - the operators and predictors of the CPU, of which solve_*.c make whole solves, and what
+ * the Kokkos rungs take of them on a CPU.
+ */
 #ifndef GFNN_CPU_H
 #define GFNN_CPU_H
 
 #include "apps/gfnn-wave/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* y = A x: reference.c, cpu_simd.c */
 extern const gfnn_operator_t gfnn_operator_reference, gfnn_operator_simd;
@@ -17,5 +24,27 @@ enum {
     GFNN_SIMD_INITIAL = 2
 };
 extern const rt_parameter_t gfnn_simd_parameters[GFNN_SIMD_PARAMETERS];
+
+/* Part number `me` of the `parts` that threads share of y = A x over the region: cpu_simd.c, and
+ * cpu_simd32.c for FP32. dots: NULL, or x . y of each row of nodes of the region, which
+ * gfnn_simd_sum adds up when all parts are done. The same bits for any number of parts. */
+void gfnn_simd_part(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                    int64_t me, int64_t parts, const double *x, double *y, double *dots);
+void gfnn_simd_part32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                      int64_t me, int64_t parts, const float *x, float *y, double *dots);
+double gfnn_simd_sum(const gfnn_region_t *region, const double *dots);
+
+/* A row of z = P r, for row = j + n[1] k: predict_simd.c. Before it, all copies of rows of r (with
+ * ghosts) as FP32 to where reading on beyond the end does no harm, if any. The view is one that
+ * gfnn_predictor_simd has set up. */
+int64_t gfnn_simd_copies(const gfnn_view_t *view, const gfnn_network_t *network);
+void gfnn_simd_copy(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                    int64_t row);
+void gfnn_simd_predict(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                       int64_t row, float *z);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

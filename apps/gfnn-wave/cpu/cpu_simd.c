@@ -7,9 +7,9 @@
 #define REAL_BYTES 8
 #define INTEGER    int64_t
 #define GRID       fine
-#define APPLY      gfnn_simd_apply
-#define APPLY_DOT  gfnn_simd_apply_dot
+#define PART       gfnn_simd_part
 #include "cpu_simd_rows.inc"
+#include "base/threads.h"
 
 /* The layers of x and y above and below a tile should stay in the second cache; a low tile computes
  * one more row of elements for every few of its own. */
@@ -23,6 +23,44 @@ const rt_parameter_t gfnn_simd_parameters[] = {{.name = "tile-rows",
                                                 .about = "nodes in such a row",
                                                 .values = widths,
                                                 .initial = GFNN_SIMD_INITIAL}};
+
+double gfnn_simd_sum(const gfnn_region_t *region, const double *dots)
+{
+    const int64_t rows = (region->hi[1] - region->lo[1]) * (region->hi[2] - region->lo[2]);
+    return empty(region) ? 0 : rt_sum_pairwise(dots, rows);
+}
+
+static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                  const double *x, double *y)
+{
+#pragma omp parallel
+    gfnn_simd_part(view, form, region, rt_thread(), rt_threads_here(), x, y, NULL);
+}
+
+static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                    const float *x, float *y)
+{
+#pragma omp parallel
+    gfnn_simd_part32(view, form, region, rt_thread(), rt_threads_here(), x, y, NULL);
+}
+
+static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                      const double *x, double *y, double *dot)
+{
+    double *const dots = view->data;
+#pragma omp parallel
+    gfnn_simd_part(view, form, region, rt_thread(), rt_threads_here(), x, y, dots);
+    *dot = gfnn_simd_sum(region, dots);
+}
+
+static void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form,
+                        const gfnn_region_t *region, const float *x, float *y, double *dot)
+{
+    double *const dots = view->data;
+#pragma omp parallel
+    gfnn_simd_part32(view, form, region, rt_thread(), rt_threads_here(), x, y, dots);
+    *dot = gfnn_simd_sum(region, dots);
+}
 
 static void set_up(gfnn_view_t *view)
 {
@@ -40,10 +78,10 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
     bytes[RT_HOST] += (double)(box->n[1] * box->n[2]) * sizeof(double);
 }
 
-const gfnn_operator_t gfnn_operator_simd = {.apply = gfnn_simd_apply,
-                                            .apply32 = gfnn_simd_apply32,
-                                            .apply_dot = gfnn_simd_apply_dot,
-                                            .apply_dot32 = gfnn_simd_apply_dot32,
+const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
+                                            .apply32 = apply32,
+                                            .apply_dot = apply_dot,
+                                            .apply_dot32 = apply_dot32,
                                             .set_up = set_up,
                                             .tear_down = tear_down,
                                             .memory = memory};

@@ -7,6 +7,5 @@
 #define REAL_BYTES 4
 #define INTEGER    int32_t
 #define GRID       wide
-#define APPLY      gfnn_simd_apply32
-#define APPLY_DOT  gfnn_simd_apply_dot32
+#define PART       gfnn_simd_part32
 #include "cpu_simd_rows.inc"

@@ -245,25 +245,30 @@ static block_fn *const gf8_of[] = {gf8_1, gf8_2};
 
 /* --- all nodes --- */
 
-/* Copies r as FP32 to where reading LANES on does no harm. */
-static void copy(const gfnn_box_t *box, const gfnn_network_t *network, const void *r, float *to)
+int64_t gfnn_simd_copies(const gfnn_view_t *view, const gfnn_network_t *network)
 {
-    const int64_t *n = box->n, nd = network->reach;
-    for (int l = 0; l < 3; l++)
-#pragma omp parallel for collapse(2) schedule(static)
-        for (int64_t k = -nd; k < n[2] + nd; k++)
-            for (int64_t j = -nd; j < n[1] + nd; j++) {
-                const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, -nd, j, k);
-                const int64_t row = n[0] + 2 * nd;
-                if (network->precision == GFNN_FP32)
-                    memcpy(to + at, (const float *)r + at, (size_t)row * sizeof *to);
-                else
-                    for (int64_t i = 0; i < row; i++)
-                        to[at + i] = gfnn_from_half(((const uint16_t *)r)[at + i]);
-            }
+    const int64_t *n = view->box->n, nd = network->reach;
+    const data_t *data = view->data;
+    return data->r ? 3 * (n[1] + 2 * nd) * (n[2] + 2 * nd) : 0;
 }
 
-static void row(block_fn *const *of, const block_t *first, int64_t n)
+void gfnn_simd_copy(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                    int64_t row)
+{
+    const gfnn_grid_t *wide = &view->box->wide;
+    const int64_t nd = network->reach, length = wide->n[0] + 2 * nd;
+    const int64_t rows = wide->n[1] + 2 * nd, layers = wide->n[2] + 2 * nd;
+    const data_t *data = view->data;
+    const int64_t at = row / (rows * layers) * wide->plane +
+                       gfnn_at(wide, -nd, row % rows - nd, row / rows % layers - nd);
+    if (network->precision == GFNN_FP32)
+        memcpy(data->r + at, (const float *)r + at, (size_t)length * sizeof(float));
+    else
+        for (int64_t i = 0; i < length; i++)
+            data->r[at + i] = gfnn_from_half(((const uint16_t *)r)[at + i]);
+}
+
+static void blocks(block_fn *const *of, const block_t *first, int64_t n)
 {
     for (int64_t x = 0; x < n;) {
         const int64_t left = n - x;
@@ -282,33 +287,40 @@ static void row(block_fn *const *of, const block_t *first, int64_t n)
     }
 }
 
+void gfnn_simd_predict(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                       int64_t row, float *z)
+{
+    const gfnn_grid_t *wide = &view->box->wide, *bare = &view->box->bare;
+    const data_t *data = view->data;
+    const int64_t n = wide->n[0], j = row % wide->n[1], k = row / wide->n[1];
+    const int64_t at = gfnn_at(wide, 0, j, k);
+    const block_t first = {.K = data->K,
+                           .c = network->c + gfnn_at(bare, 0, j, k),
+                           .r = (data->r ? data->r : (const float *)r) + at,
+                           .z = z + at,
+                           .kernels = network->kernels,
+                           .reach = network->reach,
+                           .bytes = sizeof(float) * (size_t)(n < LANES ? n : LANES),
+                           .pitch = wide->pitch,
+                           .slab = wide->slab,
+                           .plane = wide->plane,
+                           .c_plane = bare->plane};
+    blocks(network->form == GFNN_GF8 ? gf8_of : gfm_of, &first, n);
+}
+
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
-    const gfnn_box_t *box = view->box;
-    const gfnn_grid_t *wide = &box->wide;
-    const data_t *data = view->data;
-    block_fn *const *of = network->form == GFNN_GF8 ? gf8_of : gfm_of;
-    const int64_t n = box->n[0];
-    const float *from = data->r ? data->r : r;
-    if (data->r)
-        copy(box, network, r, data->r);
-#pragma omp parallel for collapse(2) schedule(static)
-    for (int64_t k = 0; k < box->n[2]; k++)
-        for (int64_t j = 0; j < box->n[1]; j++) {
-            const int64_t at = gfnn_at(wide, 0, j, k);
-            const block_t first = {.K = data->K,
-                                   .c = network->c + gfnn_at(&box->bare, 0, j, k),
-                                   .r = from + at,
-                                   .z = z + at,
-                                   .kernels = network->kernels,
-                                   .reach = network->reach,
-                                   .bytes = sizeof(float) * (size_t)(n < LANES ? n : LANES),
-                                   .pitch = wide->pitch,
-                                   .slab = wide->slab,
-                                   .plane = wide->plane,
-                                   .c_plane = box->bare.plane};
-            row(of, &first, n);
-        }
+    const int64_t copies = gfnn_simd_copies(view, network);
+    const int64_t rows = view->box->n[1] * view->box->n[2];
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < copies; row++)
+            gfnn_simd_copy(view, network, r, row);
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < rows; row++)
+            gfnn_simd_predict(view, network, r, row, z);
+    }
 }
 
 /* --- set-up --- */

@@ -1,27 +1,26 @@
 /*
- * kokkos.cpp - y = A x as a Kokkos TeamPolicy: one source for CPUs and GPUs.
+ * kokkos.cpp - y = A x through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: the modes of parity.h. An index is a column of elements and climbs in z: the x-y transform
- * of a layer of nodes serves the elements below and above it, and what both give to the layer is
- * added before it is transformed back. Then a node gathers from its four columns, from the team's
- * scratch memory. On a GPU an index is a thread, and there is a barrier between putting and
- * gathering. On a CPU a team is one thread and an index is a vector of columns; they follow one
- * after the other, each after those that its nodes need, and what a column keeps stays in a cache.
+ * Idea: the modes of parity.h. On a GPU a thread has a column of elements and climbs in z: the x-y
+ * transform of a layer of nodes serves the elements below and above it, and what both give to the
+ * layer is added before it is transformed back. Then, after a barrier, a node gathers from its four
+ * columns, from the team's scratch memory. On a CPU each thread has a part of the region, by the
+ * vectors of `cpu-simd`.
  * Advantage: portable, no atomics, equal bits from run to run, close to the least number of 187
  * operations per element. Price: a tile has a column and a row of elements, and a chunk of layers a
- * layer, that its neighbours have too; and loads are in flight only while other teams work.
+ * layer, that its neighbours have too; loads are in flight only while other teams work; and there
+ * are two forms of one operator.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
+#include "../cpu/cpu.h"
 
-using gfnn_kokkos::doubles_t;
-using gfnn_kokkos::floats_t;
-#define GFNN_PARITY_T       doubles_t
+#define GFNN_PARITY_T       double
 #define GFNN_PARITY_S       double
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
 #include "apps/gfnn-wave/parity.h"
-#define GFNN_PARITY_T       floats_t
+#define GFNN_PARITY_T       float
 #define GFNN_PARITY_S       float
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
@@ -31,15 +30,14 @@ namespace
 {
 
 using namespace gfnn_kokkos;
-using rt_kokkos::on_host;
 
-/* A team has up to ROWS rows of elements of up to COLUMNS vectors each; for a narrow region on a
- * GPU more and shorter ones. On a CPU what they keep, 192 bytes per element, fits the second
- * cache. */
+/* A team has up to ROWS rows of elements of up to COLUMNS each; for a narrow region more and shorter
+ * ones. On a CPU, where the vectors of `cpu-simd` do the work unless a team of one thread is asked
+ * for, that thread has all of them. */
 enum {
-    ROWS = on_host ? 17 : 8,
-    COLUMNS = on_host ? 8 : 32,
-    LEAST_COLUMNS = on_host ? COLUMNS : 8,
+    ROWS = 8,
+    COLUMNS = 32,
+    LEAST_COLUMNS = 8,
     THREADS = on_host ? 1 : ROWS * COLUMNS,
     STATES = on_host ? ROWS * COLUMNS : 1, /* of a thread */
     RESIDENT = on_host ? 1 : 2,            /* teams per multiprocessor, */
@@ -56,6 +54,7 @@ struct Data {
     rt_space_t space; /* of the tables [GFNN_MAX_IDS] */
     material_t<double> *fp64;
     material_t<float> *fp32;
+    double *dots; /* on a CPU: x . y of a row */
 };
 
 const material_t<double> *materials_of(const Data *data, double)
@@ -71,7 +70,7 @@ const material_t<float> *materials_of(const Data *data, float)
 
 /* The cut of a region: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
 struct Cut {
-    int columns, rows; /* of a team: in values, including one of each that is not its own */
+    int columns, rows; /* of a team, including one of each that is not its own */
     int lo[3], hi[3], own[3], count[3];
 
     int teams() const
@@ -106,7 +105,7 @@ int chunk_of(int64_t tiles, int layers)
     return best;
 }
 
-Cut cut_of(const gfnn_region_t *region, int lanes)
+Cut cut_of(const gfnn_region_t *region)
 {
     Cut cut;
     int n[3];
@@ -118,7 +117,7 @@ Cut cut_of(const gfnn_region_t *region, int lanes)
     int columns = COLUMNS;
     while (columns > LEAST_COLUMNS && n[0] < columns / 2)
         columns /= 2;
-    cut.columns = columns * lanes;
+    cut.columns = columns;
     cut.rows = ROWS * COLUMNS / columns;
     const int most[2] = {cut.columns - 1, cut.rows - 1};
     for (int d = 0; d < 2; d++) {
@@ -133,16 +132,12 @@ Cut cut_of(const gfnn_region_t *region, int lanes)
 /* --- a team --- */
 
 /* What a column keeps between two layers. */
-template <class V> struct State {
-    V node[3][4]; /* modes of the last layer of nodes */
-    V sum[3][4];  /* what the elements below it gave to them */
+template <class T> struct State {
+    T node[3][4]; /* modes of the last layer of nodes */
+    T sum[3][4];  /* what the elements below it gave to them */
 };
 
 template <class T> struct Apply {
-    using V = typename values_of<T>::type;
-    enum { W = values_of<T>::lanes };
-    static_assert(on_host || W == 1, "a thread of a GPU works on one value");
-
     Cut cut;
     gfnn_lines_t nodes, elements;
     const uint8_t *id;
@@ -153,7 +148,7 @@ template <class T> struct Apply {
 
     Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
           const gfnn_region_t *region, const T *x_, T *y_)
-        : cut(cut_of(region, W)), nodes(grid), elements(view->box->wide), id(view->id),
+        : cut(cut_of(region)), nodes(grid), elements(view->box->wide), id(view->id),
           material(materials_of(static_cast<const Data *>(view->data), T())),
           mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
           bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
@@ -161,71 +156,47 @@ template <class T> struct Apply {
     {
     }
 
-    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get: on
-     * a GPU all rows of two layers, so that one barrier per layer is enough, on a CPU two rows. */
+    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get: all
+     * rows of two layers, so that one barrier per layer is enough. */
     KOKKOS_FORCEINLINE_FUNCTION int strip(int row, int k, int corner, int c) const
     {
-        const int number = on_host ? row & 1 : (k & 1) * cut.rows + row;
-        return ((number * 3 + c) * 3 + (corner ? corner - 1 : 0)) * (cut.columns + W);
+        const int number = (k & 1) * cut.rows + row;
+        return ((number * 3 + c) * 3 + (corner ? corner - 1 : 0)) * (cut.columns + 1);
     }
 
-    /* Includes room to begin at a multiple of a vector. */
     KOKKOS_FORCEINLINE_FUNCTION size_t scratch() const
     {
-        const int rows = on_host ? 2 : 2 * cut.rows;
-        return sizeof(T) * static_cast<size_t>(9 * rows * (cut.columns + W)) + sizeof(V);
+        return sizeof(T) * static_cast<size_t>(18 * cut.rows * (cut.columns + 1));
     }
 
-    /* Computes the modes of the squares of nodes whose lower left ones are (i, j, k) and those
-     * after it. Values beyond the end of a row reach no node; those beyond the array must not be
-     * read. */
-    KOKKOS_FORCEINLINE_FUNCTION void squares(int i, int j, int k, V mode[3][4]) const
+    /* Computes the modes of the square of nodes whose lower left one is (i, j, k). */
+    KOKKOS_FORCEINLINE_FUNCTION void square(int i, int j, int k, T mode[3][4]) const
     {
         const int at = nodes.at(i, j, k);
-        const int64_t left = nodes.plane - at - nodes.pitch - 1;
-        const bool whole = W == 1 || left >= W;
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
             const T *before = x + c * nodes.plane + at, *behind = before + nodes.pitch;
-            V corner[4];
-            ahead(behind + nodes.slab);
-            load(before, whole, static_cast<int>(left), &corner[0]);
-            load(before + 1, whole, static_cast<int>(left), &corner[1]);
-            load(behind, whole, static_cast<int>(left), &corner[2]);
-            load(behind + 1, whole, static_cast<int>(left), &corner[3]);
+            const T corner[4] = {before[0], before[1], behind[0], behind[1]};
             gfnn_parity_layer(corner, mode[c]);
         }
     }
 
-    /* Computes m, k and g of the elements from (i, j, k) on. */
-    KOKKOS_FORCEINLINE_FUNCTION void factors(int i, int j, int k, V element[3]) const
+    /* Computes m, k and g of element (i, j, k). */
+    KOKKOS_FORCEINLINE_FUNCTION void factors(int i, int j, int k, T element[3]) const
     {
-        const uint8_t *number = id + elements.at(i, j, k);
-        bool all = W > 1; /* are present: most are, and need no table */
-        for (int l = 0; l < W; l++)
-            all = all && number[l] != GFNN_OUTSIDE;
-        T w[W], square[W];
-        for (int l = 0; l < W; l++)
-            square[l] = material[number[l]].square;
-        load(square, &element[2]);
-        V there = V() + 1;
-        if (!all) {
-            for (int l = 0; l < W; l++)
-                w[l] = material[number[l]].w;
-            load(w, &there);
-        }
-        element[0] = there * mass;
-        element[1] = there * bulk;
-        element[2] = element[2] * shear;
+        const material_t<T> here = material[id[elements.at(i, j, k)]];
+        element[0] = here.w * mass;
+        element[1] = here.w * bulk;
+        element[2] = here.square * shear;
     }
 
-    /* Goes through the elements between layers k and k + 1 of nodes. corner: the complete sums of
+    /* Goes through the element between layers k and k + 1 of nodes. corner: the complete sums of
      * layer k. */
-    KOKKOS_FORCEINLINE_FUNCTION void climb(int i, int j, int k, State<V> *state,
-                                           V corner[3][4]) const
+    KOKKOS_FORCEINLINE_FUNCTION void climb(int i, int j, int k, State<T> *state,
+                                           T corner[3][4]) const
     {
-        V above[3][4], U[3][8], Y[3][8], element[3];
-        squares(i, j, k + 1, above);
+        T above[3][4], U[3][8], Y[3][8], element[3];
+        square(i, j, k + 1, above);
         factors(i, j, k, element);
         GFNN_UNROLL
         for (int c = 0; c < 3; c++)
@@ -233,7 +204,7 @@ template <class T> struct Apply {
         gfnn_parity_product(element, U, Y);
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
-            V lower[4], upper[4], done[4];
+            T lower[4], upper[4], done[4];
             gfnn_parity_part(Y[c], lower, upper);
             GFNN_UNROLL
             for (int q = 0; q < 4; q++) {
@@ -245,38 +216,23 @@ template <class T> struct Apply {
         }
     }
 
-    /* Returns x . y of the lanes that are nodes of the tile. */
-    static KOKKOS_FORCEINLINE_FUNCTION double product(const T *p, int lanes, const V &y)
-    {
-        V terms;
-        load(p, lanes >= W, lanes, &terms);
-        terms = terms * y;
-        const T *term = reinterpret_cast<const T *>(&terms);
-        double sum = 0;
-        for (int l = 0; l < W; l++)
-            sum += lanes >= W || l < lanes ? static_cast<double>(term[l]) : 0;
-        return sum;
-    }
-
-    /* Sums up y of nodes (i + 1, j, k) and those after it: they are corner 1 of the column's
-     * elements, and corners 0, 3 and 2 of those to the right, of the row before, and of both.
-     * Returns x . y. */
+    /* Sums up y of node (i + 1, j, k): it is corner 1 of the column's element, and corners 0, 3 and 2
+     * of those to the right, of the row before, and of both. Returns x . y. */
     template <bool with_dot>
-    KOKKOS_FORCEINLINE_FUNCTION double gather(int i, int j, int k, int row, int lane, int lanes,
-                                              const T *strips, const V corner[3][4]) const
+    KOKKOS_FORCEINLINE_FUNCTION double gather(int i, int j, int k, int row, int column,
+                                              const T *strips, const T corner[3][4]) const
     {
         const int at = nodes.at(i + 1, j, k);
         double sum = 0;
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
-            V right, before, both;
-            load(strips + strip(row, k, 0, c) + lane + 1, &right);
-            load(strips + strip(row - 1, k, 3, c) + lane, &before);
-            load(strips + strip(row - 1, k, 2, c) + lane + 1, &both);
-            const V value = (corner[c][1] + right) + (before + both);
-            store(y + c * nodes.plane + at, lanes, &value);
+            const T right = strips[strip(row, k, 0, c) + column + 1];
+            const T before = strips[strip(row - 1, k, 3, c) + column];
+            const T both = strips[strip(row - 1, k, 2, c) + column + 1];
+            const T value = (corner[c][1] + right) + (before + both);
+            y[c * nodes.plane + at] = value;
             if (with_dot)
-                sum += product(x + c * nodes.plane + at, lanes, value);
+                sum += static_cast<double>(x[c * nodes.plane + at] * value);
         }
         return sum;
     }
@@ -297,17 +253,17 @@ template <class T> struct Apply {
         return tile;
     }
 
-    /* Calls body(row, first column, state) for this thread's vectors of columns of elements, rows
+    /* Calls body(row, column, state) for this thread's columns of elements: on a CPU all, rows
      * upwards and columns right to left, so that what a node gathers was put before. A thread of a
      * GPU has one, needed or not. */
     template <class Body>
-    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, const Tile &tile, State<V> *states,
+    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, const Tile &tile, State<T> *states,
                                           Body body) const
     {
         if (on_host) {
             for (int row = 0; row <= tile.last[1] - tile.first[1]; row++)
-                for (int vector = (tile.last[0] - tile.first[0]) / W; vector >= 0; vector--)
-                    body(row, vector * W, states + row * COLUMNS + vector);
+                for (int column = tile.last[0] - tile.first[0]; column >= 0; column--)
+                    body(row, column, states + row * cut.columns + column);
         } else {
             const int rank = team.team_rank();
             body(rank / cut.columns, rank % cut.columns, states);
@@ -316,40 +272,37 @@ template <class T> struct Apply {
 
     template <bool with_dot> KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
     {
-        State<V> states[STATES];
+        State<T> states[STATES];
         const Tile tile = tile_of(team.league_rank());
         const int *first = tile.first, *last = tile.last;
-        const uintptr_t memory =
-            reinterpret_cast<uintptr_t>(team.team_scratch(0).get_shmem(scratch()));
-        T *strips = reinterpret_cast<T *>((memory + sizeof(V) - 1) / sizeof(V) * sizeof(V));
+        T *strips = static_cast<T *>(team.team_scratch(0).get_shmem(scratch()));
         double sum = 0;
-        /* Lower corner of elements; those that are not needed read what others read. */
+        /* Lower corner of an element; those that are not needed read what others read. */
         const auto element = [&](int d, int at) {
             const int e = first[d] - 1 + at;
-            return on_host || e < last[d] ? e : last[d] - 1;
+            return e < last[d] ? e : last[d] - 1;
         };
-        each(team, tile, states, [&](int row, int lane, State<V> *state) {
-            const V none = {};
-            squares(element(0, lane), element(1, row), first[2] - 1, state->node);
+        each(team, tile, states, [&](int row, int column, State<T> *state) {
+            square(element(0, column), element(1, row), first[2] - 1, state->node);
             for (int q = 0; q < 12; q++)
-                state->sum[q / 4][q % 4] = none;
+                state->sum[q / 4][q % 4] = 0;
         });
         for (int k = first[2] - 1; k < last[2]; k++)
-            each(team, tile, states, [&](int row, int lane, State<V> *state) {
-                const int i = element(0, lane), j = element(1, row);
-                const int lanes = last[0] - first[0] - lane;
-                V corner[3][4];
+            each(team, tile, states, [&](int row, int column, State<T> *state) {
+                const int i = element(0, column), j = element(1, row);
+                T corner[3][4];
                 climb(i, j, k, state, corner);
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++) {
-                    store(strips + strip(row, k, 0, c) + lane, W, &corner[c][0]);
-                    store(strips + strip(row, k, 2, c) + lane, W, &corner[c][2]);
-                    store(strips + strip(row, k, 3, c) + lane, W, &corner[c][3]);
+                    strips[strip(row, k, 0, c) + column] = corner[c][0];
+                    strips[strip(row, k, 2, c) + column] = corner[c][2];
+                    strips[strip(row, k, 3, c) + column] = corner[c][3];
                 }
                 if (!on_host)
                     team.team_barrier();
-                if (k >= first[2] && row > 0 && row <= last[1] - first[1] && lanes > 0)
-                    sum += gather<with_dot>(i, j, k, row, lane, lanes, strips, corner);
+                if (k >= first[2] && row > 0 && row <= last[1] - first[1] &&
+                    column < last[0] - first[0])
+                    sum += gather<with_dot>(i, j, k, row, column, strips, corner);
             });
         return sum;
     }
@@ -391,21 +344,47 @@ void run(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *fo
         Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T>{apply});
 }
 
+/* Calls body(view, part, parts) for each thread of a CPU. The view has none of this rung's
+ * choices. */
+template <class Body> void by_vectors(const gfnn_view_t *view, const Body &body)
+{
+    const int64_t parts = rt_kokkos::exec().concurrency();
+    gfnn_view_t plain = *view;
+    plain.choice = nullptr;
+    rt_kokkos::host_for("gfnn operator", parts, [=](int64_t me) { body(&plain, me, parts); });
+}
+
 void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
            const double *x, double *y)
 {
-    run(view, view->box->fine, form, region, x, y);
+    if (!is_vector(view))
+        return run(view, view->box->fine, form, region, x, y);
+    by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
+        gfnn_simd_part(v, form, region, me, parts, x, y, nullptr);
+    });
 }
 
 void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
              const float *x, float *y)
 {
-    run(view, view->box->wide, form, region, x, y);
+    if (!is_vector(view))
+        return run(view, view->box->wide, form, region, x, y);
+    by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
+        gfnn_simd_part32(v, form, region, me, parts, x, y, nullptr);
+    });
 }
 
 void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                const double *x, double *y, double *dot)
 {
+    if (is_vector(view)) {
+        double *dots = static_cast<const Data *>(view->data)->dots;
+        by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
+            gfnn_simd_part(v, form, region, me, parts, x, y, dots);
+        });
+        *dot = gfnn_simd_sum(region, dots);
+        return;
+    }
     const Apply<double> apply(view, view->box->fine, form, region, x, y);
     if (apply.cut.teams() == 0)
         return rt_fill(dot, view->space, 0, sizeof *dot);
@@ -423,12 +402,18 @@ template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
         rt_clone(table, GFNN_MAX_IDS, sizeof *table, rt_kokkos_space()));
 }
 
+size_t rows_of(const gfnn_box_t *box)
+{
+    return static_cast<size_t>(box->n[1] * box->n[2]);
+}
+
 void set_up(gfnn_view_t *view)
 {
     Data *data = RT_NEW(Data, 1, RT_HOST);
     data->space = rt_kokkos_space();
     data->fp64 = materials_new<double>(view);
     data->fp32 = materials_new<float>(view);
+    data->dots = on_host ? RT_NEW(double, rows_of(view->box), RT_HOST) : nullptr;
     view->data = data;
 }
 
@@ -439,13 +424,14 @@ void tear_down(gfnn_view_t *view)
         return;
     RT_FREE(data->fp64, data->space);
     RT_FREE(data->fp32, data->space);
+    RT_FREE(data->dots, RT_HOST);
     RT_FREE(data, RT_HOST);
     view->data = nullptr;
 }
 
-void memory(const gfnn_config_t *, const gfnn_box_t *, double bytes[RT_SPACES])
+void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
-    bytes[RT_HOST] += sizeof(Data);
+    bytes[RT_HOST] += sizeof(Data) + (on_host ? sizeof(double) * rows_of(box) : 0);
     bytes[rt_kokkos_space()] +=
         GFNN_MAX_IDS * (sizeof(material_t<double>) + sizeof(material_t<float>));
 }
@@ -467,6 +453,7 @@ constexpr gfnn_kernels_t table()
     gfnn_kernels_t t = {};
     t.rung.precision = "FP64";
     t.rung.reproducible = true;
+    choose_form(&t.rung);
     t.ladder = GFNN_LADDER_OPERATOR;
     t.op = &gfnn_operator_kokkos;
     t.vectors = &gfnn_vectors_kokkos;

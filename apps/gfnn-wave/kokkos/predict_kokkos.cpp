@@ -1,33 +1,32 @@
 /*
- * predict_kokkos.cpp - z = P r as a Kokkos MDRangePolicy: one source for CPUs and GPUs.
+ * predict_kokkos.cpp - z = P r through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: as in `unrolled`, an index has B nodes above each other, on a CPU B vectors of nodes. For
- * every (x, y) of the stencil it reads a column of B + 2 nd values of r, which serve (2 nd + 1) B
- * taps, and a value of K serves B nodes. All sums are in registers: kernels come two at a time, so
- * that they stay there, and r is read again for the next two. Coefficients are applied where it is
- * cheaper: gfm's after the sums, gf8's as a weight per tap. Advantage: portable, no scratch memory,
- * every sum in one order. Price: all of r and K comes through the first cache, and 16-bit r is
- * first converted to FP32, once, because all neighbours read it.
+ * Idea: on a GPU as in `unrolled`, a thread has B nodes above each other. For every (x, y) of the
+ * stencil it reads a column of B + 2 nd values of r, which serve (2 nd + 1) B taps, and a value of K
+ * serves B nodes. All sums are in registers: kernels come two at a time, so that they stay there,
+ * and r is read again for the next two. Coefficients are applied where it is cheaper: gfm's after
+ * the sums, gf8's as a weight per tap. On a CPU each thread has rows of nodes, by the vectors of
+ * `predict-simd`. Advantage: portable, no scratch memory, every sum in one order. Price: all of r and
+ * K comes through the first cache, 16-bit r is first converted to FP32, once, because all neighbours
+ * read it, and there are two forms of one predictor.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
+#include "../cpu/cpu.h"
 
 namespace
 {
 
 using namespace gfnn_kokkos;
-using rt_kokkos::on_host;
 
 enum {
-    W = values_of<float>::lanes,
-    B = GFNN_VECTOR > 0 && GFNN_VECTOR < 64 ? 2 : 4, /* with 16 registers, fewer */
+    B = 4,
     PAIR = 2,
-    TILE_X = 32, /* on a GPU */
+    TILE_X = 32,
     TILE_Y = 8,
     THREADS = on_host ? 1 : TILE_X * TILE_Y,
     RESIDENT = on_host ? 1 : 2
 };
-using V = floats_t;
 using Policy =
     Kokkos::MDRangePolicy<rt_kokkos::Exec,
                           Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
@@ -48,7 +47,7 @@ struct Data {
     float *r; /* FP32 copy on box->wide; NULL: not needed */
 };
 
-/* --- B vectors of nodes --- */
+/* --- B nodes above each other --- */
 
 struct Job {
     gfnn_lines_t wide, bare;
@@ -68,60 +67,56 @@ struct Job {
 /* Where an index is. */
 struct Place {
     int i, j, k;
-    int lanes;  /* that are nodes */
-    int last;   /* of its nodes above each other: those beyond read what this one reads */
-    bool whole; /* may all lanes of r be read? */
+    int last; /* of its nodes above each other: those beyond read what this one reads */
 
-    KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int nd, int vector, int j_, int block)
-        : i(vector * W), j(j_), k(block * B), lanes(job.n[0] - i), last(job.n[2] - 1 - k)
+    KOKKOS_FORCEINLINE_FUNCTION Place(const Job &job, int i_, int j_, int block)
+        : i(i_), j(j_), k(block * B), last(job.n[2] - 1 - k)
     {
         last = last < B ? last : B - 1;
-        const int top = job.wide.at(i + nd, j + nd, k + last + nd);
-        whole = W == 1 || top + W <= job.wide.plane;
     }
     KOKKOS_FORCEINLINE_FUNCTION int node(int n) const
     {
         return k + (n < last ? n : last);
     }
-    KOKKOS_FORCEINLINE_FUNCTION void coefficient(const Job &job, int q, int n, V *c) const
+    KOKKOS_FORCEINLINE_FUNCTION float coefficient(const Job &job, int q, int n) const
     {
-        load(job.c + q * job.bare.plane + job.bare.at(i, j, node(n)), lanes >= W, lanes, c);
+        return job.c[q * job.bare.plane + job.bare.at(i, j, node(n))];
     }
     /* Loads component c of r, from ND layers below the lowest node to ND above the highest. */
-    template <int ND, bool all>
+    template <int ND>
     KOKKOS_FORCEINLINE_FUNCTION void column(const Job &job, int dx, int dy, int c,
-                                            V r[B + 2 * ND]) const
+                                            float r[B + 2 * ND]) const
     {
         const float *bottom = job.r + c * job.wide.plane + job.wide.at(i + dx, j + dy, k - ND);
         GFNN_UNROLL
         for (int e = 0; e < B + 2 * ND; e++) {
             const int layer = e < last + 2 * ND ? e : last + 2 * ND;
-            load(bottom + layer * job.wide.slab, all, lanes, &r[e]);
+            r[e] = bottom[layer * job.wide.slab];
         }
     }
-    KOKKOS_FORCEINLINE_FUNCTION void put(const Job &job, const V z[3][B]) const
+    KOKKOS_FORCEINLINE_FUNCTION void put(const Job &job, const float z[3][B]) const
     {
         const int at = job.wide.at(i, j, k);
         GFNN_UNROLL
         for (int n = 0; n < B; n++)
             for (int c = 0; c < 3; c++)
                 if (n <= last)
-                    store(job.z + c * job.wide.plane + at + n * job.wide.slab, lanes, &z[c][n]);
+                    job.z[c * job.wide.plane + at + n * job.wide.slab] = z[c][n];
     }
 };
 
 /* z += sum over kernels m .. m + P - 1. */
-template <int ND, int P, bool all>
-KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m, V z[3][B])
+template <int ND, int P>
+KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m, float z[3][B])
 {
     const Tap<P> *tap = reinterpret_cast<const Tap<P> *>(job.K + m * 9 * (2 * ND + 1) *
                                                                      (2 * ND + 1) * (2 * ND + 1));
-    V sum[P][3][B] = {};
+    float sum[P][3][B] = {};
     for (int dy = -ND; dy <= ND; dy++)
         for (int dx = -ND; dx <= ND; dx++)
             for (int j = 0; j < 3; j++, tap += 2 * ND + 1) {
-                V r[B + 2 * ND];
-                at.column<ND, all>(job, dx, dy, j, r);
+                float r[B + 2 * ND];
+                at.column<ND>(job, dx, dy, j, r);
                 GFNN_UNROLL
                 for (int dz = 0; dz < 2 * ND + 1; dz++) {
                     const Tap<P> here = tap[dz];
@@ -134,8 +129,7 @@ KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m
             }
     GFNN_UNROLL
     for (int e = 0; e < P * B; e++) {
-        V c;
-        at.coefficient(job, m + e % P, e / P, &c);
+        const float c = at.coefficient(job, m + e % P, e / P);
         GFNN_UNROLL
         for (int i = 0; i < 3; i++)
             z[i][e / P] += c * sum[e % P][i][e / P];
@@ -144,48 +138,45 @@ KOKKOS_FORCEINLINE_FUNCTION void gfm_pass(const Job &job, const Place &at, int m
 
 template <int ND> struct Gfm : Job {
     using Job::Job;
-    enum { reach = ND };
 
-    template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
+    KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
     {
-        V z[3][B] = {};
+        float z[3][B] = {};
         int m = 0;
         for (; m + PAIR <= kernels; m += PAIR)
-            gfm_pass<ND, PAIR, all>(*this, at, m, z);
+            gfm_pass<ND, PAIR>(*this, at, m, z);
         if (m < kernels)
-            gfm_pass<ND, 1, all>(*this, at, m, z);
+            gfm_pass<ND, 1>(*this, at, m, z);
         at.put(*this, z);
     }
 };
 
 template <int ND> struct Gf8 : Job {
     using Job::Job;
-    enum { reach = ND };
 
-    template <bool all> KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
+    KOKKOS_FORCEINLINE_FUNCTION void nodes(const Place &at) const
     {
         const Tap8 *tap = reinterpret_cast<const Tap8 *>(K);
-        V c[B][8], z[3][B] = {};
+        float c[B][8], z[3][B] = {};
         GFNN_UNROLL
         for (int e = 0; e < 8 * B; e++) {
-            at.coefficient(*this, e % 8, e / 8, &c[e / 8][e % 8]);
+            c[e / 8][e % 8] = at.coefficient(*this, e % 8, e / 8);
             if (e % 4 > 0)
                 c[e / 8][e % 8] *= 1.0f / ND;
         }
         for (int dy = -ND; dy <= ND; dy++)
             for (int dx = -ND; dx <= ND; dx++, tap += 2 * ND + 1)
-                line<all>(at, dx, dy, tap, c, z);
+                line(at, dx, dy, tap, c, z);
         at.put(*this, z);
     }
 
     /* Weights grow by the same amount from tap to tap. */
-    template <bool all>
     KOKKOS_FORCEINLINE_FUNCTION void line(const Place &at, int dx, int dy, const Tap8 *tap,
-                                          const V c[B][8], V z[3][B]) const
+                                          const float c[B][8], float z[3][B]) const
     {
-        V r[3][B + 2 * ND], same[B], other[B];
+        float r[3][B + 2 * ND], same[B], other[B];
         for (int l = 0; l < 3; l++)
-            at.column<ND, all>(*this, dx, dy, l, r[l]);
+            at.template column<ND>(*this, dx, dy, l, r[l]);
         const float x = static_cast<float>(dx), y = static_cast<float>(dy), first = -ND;
         GFNN_UNROLL
         for (int n = 0; n < B; n++) {
@@ -197,8 +188,8 @@ template <int ND> struct Gf8 : Job {
             const Tap8 g = tap[dz];
             GFNN_UNROLL
             for (int n = 0; n < B; n++) {
-                const V rx = other[n] * r[0][n + dz], ry = other[n] * r[1][n + dz];
-                const V rz = other[n] * r[2][n + dz];
+                const float rx = other[n] * r[0][n + dz], ry = other[n] * r[1][n + dz];
+                const float rz = other[n] * r[2][n + dz];
                 /* One statement per product: each becomes one fused operation. */
                 z[0][n] += g.diagonal[0] * (same[n] * r[0][n + dz]);
                 z[0][n] += g.rest[2] * ry;
@@ -219,13 +210,9 @@ template <int ND> struct Gf8 : Job {
 template <class Form> struct Predict {
     Form form;
 
-    KOKKOS_INLINE_FUNCTION void operator()(int vector, int j, int block) const
+    KOKKOS_INLINE_FUNCTION void operator()(int i, int j, int block) const
     {
-        const Place at(form, Form::reach, vector, j, block);
-        if (at.whole)
-            form.template nodes<true>(at);
-        else
-            form.template nodes<false>(at);
+        form.nodes(Place(form, i, j, block));
     }
 };
 
@@ -246,13 +233,11 @@ struct Widen {
 template <class Form>
 void run(const gfnn_view_t *view, const gfnn_network_t *network, const float *r, float *z)
 {
-    const gfnn_box_t *box = view->box;
-    const int vectors = static_cast<int>((box->n[0] + W - 1) / W),
-              rows = static_cast<int>(box->n[1]);
-    const int tile_x = on_host ? vectors : static_cast<int>(TILE_X);
-    const Policy policy(rt_kokkos::exec(), {0, 0, 0},
-                        {vectors, rows, static_cast<int>((box->n[2] + B - 1) / B)},
-                        {tile_x, TILE_Y, 1});
+    const int64_t *n = view->box->n;
+    const Policy policy(
+        rt_kokkos::exec(), {0, 0, 0},
+        {static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>((n[2] + B - 1) / B)},
+        {TILE_X, TILE_Y, 1});
     Kokkos::parallel_for("gfnn predictor", policy, Predict<Form>{Form(view, network, r, z)});
 }
 
@@ -265,8 +250,18 @@ void run_reach(const gfnn_view_t *view, const gfnn_network_t *network, const flo
         run<Gfm<ND>>(view, network, r, z);
 }
 
+void by_vectors(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
+{
+    rt_kokkos::host_for("gfnn widen", gfnn_simd_copies(view, network),
+                        [=](int64_t row) { gfnn_simd_copy(view, network, r, row); });
+    rt_kokkos::host_for("gfnn predictor", view->box->n[1] * view->box->n[2],
+                        [=](int64_t row) { gfnn_simd_predict(view, network, r, row, z); });
+}
+
 void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
+    if (is_vector(view))
+        return by_vectors(view, network, r, z);
     static_assert(GFNN_ND == 3 && GFNN_MAX_ND == 6, "a copy for each reach");
     static void (*const of[])(const gfnn_view_t *, const gfnn_network_t *, const float *,
                               float *) = {run_reach<3>, run_reach<4>, run_reach<5>, run_reach<6>};
@@ -317,6 +312,8 @@ size_t floats_of(int form, int64_t kernels, int64_t reach)
 
 void set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
+    if (is_vector(view))
+        return gfnn_predictor_simd.set_up(view, network);
     Data *data = RT_NEW(Data, 1, RT_HOST);
     const size_t floats = floats_of(network->form, network->kernels, network->reach);
     float *K = RT_NEW(float, floats, RT_HOST);
@@ -335,6 +332,8 @@ void set_up(gfnn_view_t *view, const gfnn_network_t *network)
 
 void tear_down(gfnn_view_t *view)
 {
+    if (is_vector(view))
+        return gfnn_predictor_simd.tear_down(view);
     Data *data = static_cast<Data *>(view->data);
     if (!data)
         return;
@@ -344,8 +343,11 @@ void tear_down(gfnn_view_t *view)
     view->data = nullptr;
 }
 
+/* On a CPU the vector code's, which has no less. */
 void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
 {
+    if (on_host)
+        return gfnn_predictor_simd.memory(config, box, bytes);
     bytes[RT_HOST] += sizeof(Data);
     bytes[rt_kokkos_space()] +=
         sizeof(float) *
@@ -370,6 +372,7 @@ constexpr gfnn_kernels_t table()
     t.rung.precision = "FP32, r in FP32 or FP16";
     t.rung.reproducible = true;
     t.rung.refuse = gfnn_refuse;
+    choose_form(&t.rung);
     t.ladder = GFNN_LADDER_PREDICTOR;
     t.predictor[GFNN_FP32] = &gfnn_predictor_kokkos;
     t.predictor[GFNN_FP16] = &gfnn_predictor_kokkos;

@@ -14,6 +14,7 @@ constexpr gfnn_kernels_t table()
     t.rung.precision = GFNN_SOLVE_PRECISION;
     t.rung.reproducible = true;
     t.rung.refuse = gfnn_refuse;
+    gfnn_kokkos::choose_form(&t.rung);
     t.ladder = GFNN_LADDER_SOLVE;
     t.op = &gfnn_operator_kokkos;
     t.predictor[GFNN_FP32] = &gfnn_predictor_kokkos;

@@ -17,9 +17,12 @@
 
 /* The values of a row do not depend on each other, except for the sum that is named. */
 #define GFNN_PRAGMA(p) _Pragma(#p)
-#if GFNN_VECTOR && defined(_OPENMP)
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL) || \
+    defined(KOKKOS_ENABLE_OPENMPTARGET)
+#define GFNN_SIMD(...)
+#elif defined(_OPENMP)
 #define GFNN_SIMD(...) GFNN_PRAGMA(omp simd __VA_ARGS__)
-#elif GFNN_VECTOR && !defined(__clang__)
+#elif defined(__GNUC__) && !defined(__clang__)
 #define GFNN_SIMD(...) GFNN_PRAGMA(GCC ivdep)
 #else
 #define GFNN_SIMD(...)
@@ -29,7 +32,6 @@ namespace
 {
 
 using namespace gfnn_kokkos;
-using rt_kokkos::on_host;
 using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
 
 enum { SHARE = on_host ? 1 : 32 }; /* indices of a row */
