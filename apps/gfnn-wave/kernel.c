@@ -17,7 +17,9 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
     if (!predictor)
         return rt_text(why, "it has no --precision %s",
                        asked->precision == GFNN_FP16 ? "fp16" : "fp32");
-    if (asked->reach != GFNN_ND && !predictor->any_reach)
-        return rt_text(why, "it is compiled for --reach %d", GFNN_ND);
+    if (asked->reach != GFNN_ND && predictor->only_usual)
+        return rt_text(why, "with --reach %lld %s%s", (long long)asked->reach,
+                       predictor->only_usual,
+                       solve && asked->precision == GFNN_FP16 ? "; use --precision fp32" : "");
     return NULL;
 }

@@ -105,7 +105,7 @@ typedef struct {
     void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
-    bool any_reach; /* else GFNN_ND alone */
+    const char *only_usual; /* why GFNN_ND is its only reach; NULL: any to GFNN_MAX_ND */
 } gfnn_predictor_t;
 
 /* Where the scalars of conjugate gradients are. */

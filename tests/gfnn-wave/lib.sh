@@ -50,3 +50,24 @@ ladder()
     shift 2
     valid "$name" $gfnn --seconds 0 --ladder "$@" && ran "$name" $rungs
 }
+
+# resized FILE REACH OUT: the weights FILE with kernels of another reach, cropped or repeated. Nothing is trained to go
+# with them.
+resized()
+{
+    python3 - "$@" <<'END'
+import struct
+import sys
+import zlib
+data, reach = open(sys.argv[1], 'rb').read(), int(sys.argv[2])
+nd, form, kernels, coefs, *layers = struct.unpack_from('<6I', data, 8)
+begin, wide = 4 + 4 * (8 + sum(layers) + 2) + 8 * 9, 2 * nd + 1
+end = begin + 4 * kernels * 9 * wide ** 3
+value = [data[at:at + 4] for at in range(begin, end, 4)]
+pick = [(k + nd - reach) % wide for k in range(2 * reach + 1)]
+K = b''.join(value[((matrix * wide + z) * wide + y) * wide + x]
+             for matrix in range(kernels * 9) for z in pick for y in pick for x in pick)
+body = data[:8] + struct.pack('<I', reach) + data[12:begin] + K + data[end:-4]
+open(sys.argv[3], 'wb').write(body + struct.pack('<I', zlib.crc32(body)))
+END
+}

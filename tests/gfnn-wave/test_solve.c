@@ -443,15 +443,15 @@ static void check_spoil(void)
 /* A predictor that is compiled for the usual reach refuses another one. */
 static void check_reach(void)
 {
-    gfnn_predictor_t predictor = {.any_reach = false};
+    gfnn_predictor_t predictor = {.only_usual = "its tile is full"};
     const gfnn_kernels_t kernels = {.ladder = GFNN_LADDER_PREDICTOR,
                                     .predictor = {&predictor, &predictor}};
     gfnn_config_t config = {.precond = GFNN_GFM, .reach = GFNN_ND};
     rt_text_t why;
     CHECK(!gfnn_refuse(&kernels.rung, &config, &why));
     config.reach = GFNN_MAX_ND;
-    CHECK(strstr(gfnn_refuse(&kernels.rung, &config, &why), "--reach 3"));
-    predictor.any_reach = true;
+    CHECK(strstr(gfnn_refuse(&kernels.rung, &config, &why), "with --reach 6 its tile is full"));
+    predictor.only_usual = NULL;
     CHECK(!gfnn_refuse(&kernels.rung, &config, &why));
 }
 

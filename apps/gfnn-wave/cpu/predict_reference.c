@@ -139,7 +139,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 }
 
 const gfnn_predictor_t gfnn_predictor_reference = {
-    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, .any_reach = true};
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
 
 const gfnn_kernels_t gfnn_net_reference = {
     .rung = {.precision = "FP64, r in FP32 or FP16", .reproducible = true, .refuse = gfnn_refuse},

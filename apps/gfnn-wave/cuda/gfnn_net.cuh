@@ -1,9 +1,9 @@
 /*
- * gfnn_net.cuh - what the CUDA rungs of the predictor share: the compiled numbers of kernels, the
- * order in which a thread reads K, and the sums of a thread over the 343 taps.
+ * gfnn_net.cuh - what the CUDA rungs of the predictor share: the compiled numbers of kernels and
+ * reaches, the order in which a thread reads K, and the sums of a thread over the taps.
  *
  * A rung's file has how r reaches the threads. M is the number of kernels it is compiled for, 0 for
- * gf8; a network with 3 kernels runs as one with 4, the last of them 0.
+ * gf8; a network with 3 kernels runs as one with 4, the last of them 0. ND is the reach.
  */
 #ifndef GFNN_NET_CUH
 #define GFNN_NET_CUH
@@ -27,6 +27,22 @@ template <class F> void gfnn_fixed_kernels(int form, int64_t kernels, F f)
         f(std::integral_constant<int, 4>());
     else
         f(std::integral_constant<int, GFNN_MAX_KERNELS>());
+}
+
+/* Calls f(std::integral_constant<int, M>(), std::integral_constant<int, ND>()). */
+template <class F> void gfnn_fixed_network(int form, int64_t kernels, int64_t reach, F f)
+{
+    static_assert(GFNN_ND == 3 && GFNN_MAX_ND == 6, "a copy for each reach");
+    gfnn_fixed_kernels(form, kernels, [&](auto M) {
+        if (reach <= 3)
+            f(M, std::integral_constant<int, 3>());
+        else if (reach == 4)
+            f(M, std::integral_constant<int, 4>());
+        else if (reach == 5)
+            f(M, std::integral_constant<int, 5>());
+        else
+            f(M, std::integral_constant<int, 6>());
+    });
 }
 
 /* --- tiles of nodes --- */
@@ -85,19 +101,19 @@ static inline int gfnn_multiprocessors()
 /* Floats of a tap, padded to whole 16 bytes. gf8: G xx yy zz xy yz zx. gfm: [i][j][m]. */
 template <int M> constexpr int gfnn_tap_floats = M == 0 ? 8 : (9 * M + 3) / 4 * 4;
 
-/* taps: [7 z][7 y][7 x][gfnn_tap_floats] */
+/* taps: [W z][W y][W x][gfnn_tap_floats], W = 2 nd + 1 */
 template <int M> void gfnn_lay_out(const gfnn_network_t *network, float *taps)
 {
     static const int row[6] = {0, 1, 2, 0, 1, 2}, column[6] = {0, 1, 2, 1, 2, 0};
-    for (int tap = 0; tap < GFNN_STENCIL; tap++, taps += gfnn_tap_floats<M>)
+    const int64_t stencil = gfnn_stencil(network->reach);
+    for (int64_t tap = 0; tap < stencil; tap++, taps += gfnn_tap_floats<M>)
         for (int e = 0; e < gfnn_tap_floats<M>; e++)
             if (M == 0) {
-                taps[e] = e < 6 ? network->K[(3 * row[e] + column[e]) * GFNN_STENCIL + tap] : 0;
+                taps[e] = e < 6 ? network->K[(3 * row[e] + column[e]) * stencil + tap] : 0;
             } else {
                 const int m = e % (M > 0 ? M : 1), ij = e / (M > 0 ? M : 1);
-                taps[e] = ij < 9 && m < network->kernels
-                              ? network->K[(9 * m + ij) * GFNN_STENCIL + tap]
-                              : 0;
+                taps[e] =
+                    ij < 9 && m < network->kernels ? network->K[(9 * m + ij) * stencil + tap] : 0;
             }
 }
 
@@ -105,7 +121,8 @@ template <int M> void gfnn_lay_out(const gfnn_network_t *network, float *taps)
 static inline void gfnn_taps_set_up(gfnn_view_t *view, const gfnn_network_t *network)
 {
     gfnn_fixed_kernels(network->form, network->kernels, [&](auto M) {
-        constexpr size_t floats = GFNN_STENCIL * gfnn_tap_floats<M()>;
+        const size_t floats =
+            static_cast<size_t>(gfnn_stencil(network->reach)) * gfnn_tap_floats<M()>;
         float *taps = RT_NEW(float, floats, RT_HOST);
         gfnn_lay_out<M()>(network, taps);
         view->data = rt_clone(taps, floats, sizeof(float), RT_DEVICE);
@@ -122,7 +139,8 @@ static inline void gfnn_taps_memory(const gfnn_config_t *config, const gfnn_box_
                                     double bytes[RT_SPACES])
 {
     gfnn_fixed_kernels(config->precond, config->kernels, [&](auto M) {
-        bytes[RT_DEVICE] += sizeof(float) * GFNN_STENCIL * gfnn_tap_floats<M()>;
+        bytes[RT_DEVICE] +=
+            sizeof(float) * gfnn_tap_floats<M()> * static_cast<double>(gfnn_stencil(config->reach));
     });
 }
 
@@ -156,7 +174,7 @@ struct gfnn_net_job_t {
  * component j of r for node n. c(q, n) is coefficient q of node n.
  *
  * gfm: coefficients come last, so there are 3 M sums per node. */
-template <int M, int B, int axis> struct gfnn_sums_t {
+template <int M, int ND, int B, int axis> struct gfnn_sums_t {
     float sum[B][3 * M];
 
     template <class C> __device__ __forceinline__ void begin(C)
@@ -201,7 +219,7 @@ template <int M, int B, int axis> struct gfnn_sums_t {
 
 /* gf8: coefficients make two weights per tap, one for the diagonal of G, one for the rest: 17
  * instructions per tap, for 18 useful operations of a node. */
-template <int B, int axis> struct gfnn_sums_t<0, B, axis> {
+template <int ND, int B, int axis> struct gfnn_sums_t<0, ND, B, axis> {
     float coef[B][8], sum[B][3], same[B], other[B];
 
     template <class C> __device__ __forceinline__ void begin(C c)
@@ -210,7 +228,7 @@ template <int B, int axis> struct gfnn_sums_t<0, B, axis> {
         for (int n = 0; n < B; n++) {
 #pragma unroll
             for (int q = 0; q < 8; q++)
-                coef[n][q] = q % 4 == 0 ? c(q, n) : c(q, n) * (1.f / GFNN_ND);
+                coef[n][q] = q % 4 == 0 ? c(q, n) : c(q, n) * (1.f / ND);
             sum[n][0] = sum[n][1] = sum[n][2] = 0;
         }
     }

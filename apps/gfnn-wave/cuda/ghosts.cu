@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 
 } // namespace
 
-/* Kinds of vectors: on `fine`, 1 deep; on `wide`, 1 and 3 deep. */
+/* Kinds of vectors: on `fine`, 1 deep; on `wide`, 1 deep and as deep as the reach. */
 enum { FINE, NEAR, FAR, VECTORS, MOST_SHARED = 16 };
 
 /* A vector, on all ranks. */
@@ -209,8 +209,8 @@ static void make_plan(gfnn_ghosts_t *ghosts, const gfnn_view_t *view, int kind)
     gfnn_patch_t *patch = RT_NEW(gfnn_patch_t, MOST, RT_HOST);
     part_t *part = RT_NEW(part_t, MOST, RT_HOST);
     const int me = rt_comm_rank();
-    const int count =
-        gfnn_ghosts_list(view->config, me, kind != FINE, kind == FAR ? GFNN_ND : 1, MOST, patch);
+    const int width = kind == FAR ? static_cast<int>(view->config->reach) : 1;
+    const int count = gfnn_ghosts_list(view->config, me, kind != FINE, width, MOST, patch);
     RT_EXPECT(count <= MOST, RT_ENVIRONMENT, "%d patches of ghosts", count);
     double remote = 0;
     for (int i = 0; i < count; i++)

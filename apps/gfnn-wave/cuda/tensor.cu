@@ -444,7 +444,11 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
 }
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
-    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory};
+    .apply = apply,
+    .set_up = set_up,
+    .tear_down = tear_down,
+    .memory = memory,
+    .only_usual = "K and the planes of r for tensor cores exceed shared memory"};
 extern "C" const gfnn_kernels_t gfnn_net_tensor = {
     .rung = {.precision = "FP16, FP32 sums", .reproducible = true, .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_PREDICTOR,

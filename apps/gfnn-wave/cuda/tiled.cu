@@ -8,69 +8,75 @@
  * for shared memory only, in a rhythm that does not depend on caches. For each (x, y) of the
  * stencil a thread with eight nodes reads 42 values of r for 56 taps; K comes 16 bytes at a time,
  * the same for all threads. Price: one block fills a multiprocessor, and nothing hides its start.
+ *
+ * That is a reach of 3. A longer one goes up in steps of four layers, because rows and columns of r
+ * are longer; K stays in global memory where the ring leaves no room for it.
  */
 #include "config.h"
 #include "gfnn_net.cuh"
 #include "machine/async.cuh"
 
-enum {
-    TX = 32,
-    STEP = 8,                    /* layers */
-    COLUMN = STEP + 2 * GFNN_ND, /* that a step needs */
-    RING = 3 * STEP, /* layers; COLUMN + STEP would suffice, but would need a division */
-    LEFT = 4,        /* nodes before a row's first: GFNN_ND and up to 16 bytes */
-    PIECES = (LEFT + TX + GFNN_ND + 3) / 4, /* 16 bytes of a row */
-    NX = 4 * PIECES,
-    BARRIER_BYTES = 16
-};
+enum { TX = 32, BARRIER_BYTES = 16 };
 
-/* Rows of a block, and nodes above each other of a thread. */
-template <int M> struct shape_t {
-    static constexpr int TY = M <= 4 ? 8 : 4, B = M <= 4 ? 8 : 4;
-    static constexpr int threads = TX * TY * (STEP / B), NY = TY + 2 * GFNN_ND;
+/* Rows of a block, nodes above each other of a thread, and layers of a step. */
+template <int M, int ND> struct shape_t {
+    static constexpr bool usual = ND == GFNN_ND;
+    static constexpr int TY = usual && M > 4 ? 4 : 8, B = usual && M <= 4 ? 8 : 4;
+    static constexpr int STEP = usual ? 8 : 4;
+    static constexpr int COLUMN = STEP + 2 * ND;             /* layers that a step needs */
+    static constexpr int parts = (COLUMN + STEP - 1) / STEP; /* that a column spans */
+    static constexpr int RING = (parts + 1) * STEP; /* COLUMN + STEP would suffice, but would need a
+                                                       division */
+    static constexpr int LEFT = (ND + 3) / 4 * 4;   /* nodes before a row's first: whole 16 bytes */
+    static constexpr int PIECES = (LEFT + TX + ND + 3) / 4; /* 16 bytes of a row */
+    static constexpr int NX = 4 * PIECES, NY = TY + 2 * ND, W = 2 * ND + 1;
+    static constexpr int threads = TX * TY * (STEP / B);
     static constexpr int plane = NY * NX, layer = 3 * plane; /* values of a component, of all */
-    static constexpr int taps = GFNN_STENCIL * gfnn_tap_floats<M>;
-    static constexpr int shared_bytes = BARRIER_BYTES + 4 * (taps + RING * layer);
-    static_assert(shared_bytes <= 227 * 1024 && taps % 4 == 0 && layer % 4 == 0, "fits, aligned");
+    static constexpr int taps = W * W * W * gfnn_tap_floats<M>, most = 227 * 1024;
+    static constexpr bool shares_K = BARRIER_BYTES + 4 * (taps + RING * layer) <= most;
+    static constexpr int shared_taps = shares_K ? taps : 0;
+    static constexpr int shared_bytes = BARRIER_BYTES + 4 * (shared_taps + RING * layer);
+    static_assert(shared_bytes <= most && taps % 4 == 0 && layer % 4 == 0, "fits, aligned");
+    static_assert(parts <= 4 && (shares_K || !usual), "as nodes() has it");
 };
 
 struct tile_t {
     int i, j, k, top; /* its first own node; the layer above its last */
 };
 
-/* Requests layers [begin, end) above k - GFNN_ND; number l goes to place l % RING. What is beyond
+/* Requests layers [begin, end) above k - ND; number l goes to place l % RING. What is beyond
  * the ghosts comes as 0: no node of the box uses it. */
-template <int M>
+template <int M, int ND>
 static __device__ __forceinline__ void bring(const gfnn_net_job_t &job, const tile_t &t, int begin,
                                              int end, float *ring, uint64_t *full)
 {
-    using H = shape_t<M>;
-    constexpr int pieces = 3 * H::NY * PIECES;
-    const int rows = job.n[1] + 2 * GFNN_ND - t.j, layers = job.n[2] + 2 * GFNN_ND - t.k;
-    const int values = job.n[0] + GFNN_ND + LEFT - t.i;
+    using H = shape_t<M, ND>;
+    constexpr int pieces = 3 * H::NY * H::PIECES;
+    const int rows = job.n[1] + 2 * ND - t.j, layers = job.n[2] + 2 * ND - t.k;
+    const int values = job.n[0] + ND + H::LEFT - t.i;
     for (int p = threadIdx.x; p < (end - begin) * pieces; p += H::threads) {
-        const int l = begin + p / pieces, c = p % pieces / (H::NY * PIECES);
-        const int y = p % (H::NY * PIECES) / PIECES, x = 4 * (p % PIECES);
+        const int l = begin + p / pieces, c = p % pieces / (H::NY * H::PIECES);
+        const int y = p % (H::NY * H::PIECES) / H::PIECES, x = 4 * (p % H::PIECES);
         const bool there = y < rows && l < layers && x < values;
         const float *from = job.r;
         if (there)
-            from += c * job.wide.plane +
-                    job.wide.at(t.i - LEFT + x, t.j - GFNN_ND + y, t.k - GFNN_ND + l);
-        rt_copy16_part(ring + l % RING * H::layer + c * H::plane + y * NX + x, from,
+            from += c * job.wide.plane + job.wide.at(t.i - H::LEFT + x, t.j - ND + y, t.k - ND + l);
+        rt_copy16_part(ring + l % H::RING * H::layer + c * H::plane + y * H::NX + x, from,
                        there ? 16 : 0);
     }
     rt_copies_arrive(full);
 }
 
-/* Computes z of a thread's nodes, from layer k on. low, high: where in the ring this step's first
- * eight layers are, and the next ones, for the thread's (x - GFNN_ND, y - GFNN_ND). */
-template <int M>
+/* Computes z of a thread's nodes, from layer k on. p0: where in the ring this step's first STEP
+ * layers are, for the thread's (x - ND, y - ND); p1, p2, p3: the next ones, as far as the column
+ * goes. */
+template <int M, int ND>
 static __device__ __forceinline__ void nodes(const gfnn_net_job_t &job, int i, int j, int k,
-                                             int group, const float *low, const float *high,
-                                             const float *taps)
+                                             int group, const float *p0, const float *p1,
+                                             const float *p2, const float *p3, const float *taps)
 {
-    using H = shape_t<M>;
-    constexpr int B = H::B, column = B + 2 * GFNN_ND, tap_floats = gfnn_tap_floats<M>;
+    using H = shape_t<M, ND>;
+    constexpr int B = H::B, W = H::W, column = B + 2 * ND, tap_floats = gfnn_tap_floats<M>;
     const int last = i < job.n[0] && j < job.n[1] ? job.n[2] - 1 - k : -1;
     if (last < 0)
         return;
@@ -78,27 +84,31 @@ static __device__ __forceinline__ void nodes(const gfnn_net_job_t &job, int i, i
     const auto coefficient = [&](int q, int n) {
         return job.coefficient(q, at + (n < last ? n : last) * job.bare.slab);
     };
-    gfnn_sums_t<M, B, 2> sums;
+    gfnn_sums_t<M, ND, B, 2> sums;
     sums.begin(coefficient);
 #pragma unroll 1
-    for (int dy = 0; dy < GFNN_W; dy++)
+    for (int dy = 0; dy < W; dy++)
 #pragma unroll 1
-        for (int dx = 0; dx < GFNN_W; dx++) {
-            const float *K = taps + (dy * GFNN_W + dx) * tap_floats;
+        for (int dx = 0; dx < W; dx++) {
+            const float *K = taps + (dy * W + dx) * tap_floats;
             float r[3][column];
 #pragma unroll
             for (int e = 0; e < column; e++) {
                 const int l = group * B + e;
                 const float *layer =
-                    (l < STEP ? low + l * H::layer : high + (l - STEP) * H::layer) + dy * NX + dx;
+                    (l < H::STEP                        ? p0 + l * H::layer
+                     : l < 2 * H::STEP || H::parts == 2 ? p1 + (l - H::STEP) * H::layer
+                     : l < 3 * H::STEP                  ? p2 + (l - 2 * H::STEP) * H::layer
+                                                        : p3 + (l - 3 * H::STEP) * H::layer) +
+                    dy * H::NX + dx;
 #pragma unroll
                 for (int c = 0; c < 3; c++)
                     r[c][e] = layer[c * H::plane];
             }
-            sums.line(dx - GFNN_ND, dy - GFNN_ND);
+            sums.line(dx - ND, dy - ND);
 #pragma unroll
-            for (int dz = 0; dz < GFNN_W; dz++)
-                sums.tap(K + dz * GFNN_W * GFNN_W * tap_floats, dz - GFNN_ND,
+            for (int dz = 0; dz < W; dz++)
+                sums.tap(K + dz * W * W * tap_floats, dz - ND,
                          [&](int c, int n) { return r[c][n + dz]; });
         }
     const int own = job.wide.at(i, j, k);
@@ -113,14 +123,14 @@ static __device__ __forceinline__ void nodes(const gfnn_net_job_t &job, int i, i
     }
 }
 
-template <int M>
-__global__ void __launch_bounds__(shape_t<M>::threads, 1)
+template <int M, int ND>
+__global__ void __launch_bounds__(shape_t<M, ND>::threads, 1)
     tiled(const __grid_constant__ gfnn_net_job_t job, const gfnn_tiling_t tiling, int depth)
 {
-    using H = shape_t<M>;
+    using H = shape_t<M, ND>;
     extern __shared__ __align__(16) unsigned char shared[];
     uint64_t *full = reinterpret_cast<uint64_t *>(shared);
-    float *taps = reinterpret_cast<float *>(shared + BARRIER_BYTES), *ring = taps + H::taps;
+    float *taps = reinterpret_cast<float *>(shared + BARRIER_BYTES), *ring = taps + H::shared_taps;
     const int3 place = gfnn_tile(tiling);
     const tile_t tile = {place.x * TX, place.y * H::TY, place.z * depth,
                          min(job.n[2], (place.z + 1) * depth)};
@@ -129,33 +139,35 @@ __global__ void __launch_bounds__(shape_t<M>::threads, 1)
     if (threadIdx.x == 0)
         rt_barrier_init(full, H::threads);
     __syncthreads();
-    for (int t = 4 * threadIdx.x; t < H::taps; t += 4 * H::threads)
+    for (int t = 4 * threadIdx.x; t < H::shared_taps; t += 4 * H::threads)
         rt_copy16(taps + t, job.taps + t);
-    bring<M>(job, tile, 0, COLUMN, ring, full);
+    bring<M, ND>(job, tile, 0, H::COLUMN, ring, full);
 
-    const float *mine = ring + ty * NX + tx + LEFT - GFNN_ND;
+    const float *K = H::shares_K ? taps : job.taps;
+    const float *mine = ring + ty * H::NX + tx + H::LEFT - ND;
 #pragma unroll 1
-    for (int s = 0; tile.k + s * STEP < tile.top; s++) {
+    for (int s = 0; tile.k + s * H::STEP < tile.top; s++) {
         rt_barrier_wait(full, s % 2);
         __syncthreads(); /* no thread reads the step before any more: there is room */
-        const int next = (s + 1) * STEP;
+        const int next = (s + 1) * H::STEP;
         if (tile.k + next < tile.top)
-            bring<M>(job, tile, next + 2 * GFNN_ND, next + COLUMN, ring, full);
-        nodes<M>(job, tile.i + tx, tile.j + ty, tile.k + s * STEP + group * H::B, group,
-                 mine + s % 3 * STEP * H::layer, mine + next / STEP % 3 * STEP * H::layer, taps);
+            bring<M, ND>(job, tile, next + 2 * ND, next + H::COLUMN, ring, full);
+        const auto begin = [&](int p) { return mine + p % (H::parts + 1) * H::STEP * H::layer; };
+        nodes<M, ND>(job, tile.i + tx, tile.j + ty, tile.k + s * H::STEP + group * H::B, group,
+                     begin(s), begin(s + 1), begin(s + 2), begin(s + 3), K);
     }
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
     const gfnn_net_job_t job(view, network, r, z);
-    gfnn_fixed_kernels(network->form, network->kernels, [&](auto M) {
-        using H = shape_t<M()>;
+    gfnn_fixed_network(network->form, network->kernels, network->reach, [&](auto M, auto ND) {
+        using H = shape_t<M(), ND()>;
         const int64_t *n = view->box->n;
-        const int depth = gfnn_depth(n, TX, H::TY, STEP, 1, gfnn_multiprocessors());
+        const int depth = gfnn_depth(n, TX, H::TY, H::STEP, 1, gfnn_multiprocessors());
         const gfnn_tiling_t tiling = gfnn_tiling(n, TX, H::TY, depth);
-        gfnn_allow_shared(tiled<M()>, H::shared_bytes);
-        tiled<M()>
+        gfnn_allow_shared(tiled<M(), ND()>, H::shared_bytes);
+        tiled<M(), ND()>
             <<<tiling.blocks(), H::threads, H::shared_bytes, rt_stream()>>>(job, tiling, depth);
         RT_CUDA_LAUNCHED();
     });

@@ -362,7 +362,6 @@ constexpr gfnn_predictor_t predictors()
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
-    t.any_reach = true;
     return t;
 }
 
