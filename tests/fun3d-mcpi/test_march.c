@@ -140,25 +140,20 @@ static void copy_members(const mcpi_field_t *f, int32_t tile, int values, int st
         }
 }
 
-/* Computes what the threads of a block do in rounds: flux and rate of all nodes of a tile. */
+/* Computes what the threads of a block do: flux and rate of all nodes of a tile. */
 static void tile_fluxes(const mcpi_field_t *f, int32_t tile, const double *copy,
                         double F[MCPI_TILE][MCPI_FACE_VALUES])
 {
-    enum { THREADS = 24 };
-    static double values[MCPI_FACE_VALUES * THREADS];
+    static double values[MCPI_FACE_VALUES * (MCPI_TILE_FACES + 3)];
     const mcpi_tiles_t *t = &f->tiles;
-    const int32_t first = t->first[tile], end = t->first[tile + 1];
     memset(F, 0, MCPI_TILE * sizeof *F);
-    for (int32_t round = t->face[first]; round < t->face[end]; round += THREADS) {
-        for (int32_t k = round; k < round + THREADS && k < t->face[end]; k++) {
-            const mcpi_tile_face_t face = mcpi_tile_face(t, k);
-            mcpi_tile_flux(f, copy, &face, THREADS, values + k - round);
-        }
-        for (int32_t p = first; p < end; p++)
-            for (int from = 0; from < MCPI_FACE_VALUES; from += 3)
-                mcpi_tile_collect(values, round, THREADS, t->face[p], t->face[p + 1], from,
-                                  F[p - first] + from);
+    for (int32_t k = t->face_first[tile]; k < t->face_first[tile + 1]; k++) {
+        const mcpi_tile_face_t face = mcpi_tile_face(t, k);
+        mcpi_tile_flux(f, copy, &face, k - t->face_first[tile], values);
     }
+    for (int32_t p = t->first[tile]; p < t->first[tile + 1]; p++)
+        for (int from = 0; from < MCPI_FACE_VALUES; from += 3)
+            mcpi_tile_collect(t, values, p, from, F[p - t->first[tile]] + from);
 }
 
 /* Slopes and residuals from tiles are those of the plain loops but for the order of sums. Rows are
@@ -177,18 +172,19 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
     residual(&t);
     CHECK(mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles));
     const mcpi_tiles_t *tiles = &t.f.tiles;
-    CHECK(tiles->tiles > 1 && tiles->face[rows] == t.geometry->faces);
+    CHECK(tiles->tiles > 1 && tiles->part_first[rows] == t.geometry->faces);
     for (int32_t tile = 0; tile < tiles->tiles; tile++) {
         const int32_t first = tiles->first[tile], end = tiles->first[tile + 1];
         CHECK(tiles->member_first[tile + 1] - tiles->member_first[tile] <= MCPI_MEMBERS);
         CHECK(end - first <= MCPI_TILE);
         CHECK(tiles->entry[end] - tiles->entry[first] <= MCPI_TILE_ENTRIES);
+        CHECK(tiles->face_first[tile + 1] - tiles->face_first[tile] <= MCPI_TILE_FACES);
         copy_members(&t.f, tile, NB + 3, MCPI_SHORT_SPOT, copy);
         for (int64_t place = first; place < end; place++, seen++) {
             double sum[3 * NB] = {0}, g[3 * NB];
             for (int lane = 0; lane < LANES; lane++)
-                mcpi_tile_slopes(&t.f, copy, tiles->near + tiles->entry[place], place, lane, LANES,
-                                 sum);
+                mcpi_tile_slopes(copy, (int)(place - first), tiles->near + tiles->entry[place],
+                                 tiles->entry[place + 1] - tiles->entry[place], lane, LANES, sum);
             mcpi_fit_slopes(&t.f, turn[place], sum, g);
             CHECK(differ(3 * NB, g, 1, t.f.gradient + 3 * NB * turn[place]) < 1e-12);
         }
@@ -199,7 +195,7 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
             const double before = t.f.rate[i];
             double R[NB], *out = F[place - first];
             for (int lane = 0; lane < LANES && mu > 0; lane++)
-                mcpi_tile_friction(&t.f, copy, place, lane, LANES, out);
+                mcpi_tile_friction(&t.f, copy, (int)(place - first), place, lane, LANES, out);
             memcpy(R, t.f.R + NB * i, sizeof R);
             mcpi_put_residual(&t.f, i, out[NB], out);
             CHECK(differ(NB, R, 1, t.f.R + NB * i) < 1e-13 * before);

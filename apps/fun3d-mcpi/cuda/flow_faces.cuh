@@ -47,9 +47,10 @@ template <int lanes, int n> __device__ __forceinline__ void sum_lanes(double *x)
 }
 
 /* Copies `values` values of each member of the block's tile: `width` threads per member, one value
- * each, all in flight at once. The caller waits. */
+ * each, all in flight at once. list: room for the members, until the caller has waited. */
 template <int width, int stride>
-__device__ __forceinline__ void fetch(const mcpi_field_t &f, int values, double *copy)
+__device__ __forceinline__ void fetch(const mcpi_field_t &f, int values, uint32_t *list,
+                                      double *copy)
 {
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.member_first[blockIdx.x];
@@ -57,12 +58,14 @@ __device__ __forceinline__ void fetch(const mcpi_field_t &f, int values, double 
     const int v = threadIdx.x % width;
     int apart;
     const double *source = mcpi_tile_source(&f, v < values ? v : 0, &apart);
-#pragma unroll 4
+    for (int m = threadIdx.x; m < members; m += THREADS)
+        list[m] = t.member[first + m];
+    __syncthreads();
+#pragma unroll 8
     for (int m = threadIdx.x / width; m < members; m += THREADS / width)
         if (v < values)
-            __pipeline_memcpy_async(
-                copy + stride * m + v,
-                source + apart * static_cast<int64_t>(__ldg(t.member + first + m)), sizeof(double));
+            __pipeline_memcpy_async(copy + stride * m + v,
+                                    source + apart * static_cast<int64_t>(list[m]), sizeof(double));
     __pipeline_commit();
 }
 
@@ -78,19 +81,22 @@ constexpr int LANES = THREADS / MCPI_TILE; /* per node */
 __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
 {
     __shared__ double copy[int{MCPI_MEMBERS} * MCPI_SHORT_SPOT];
+    __shared__ uint32_t list[MCPI_MEMBERS];
     __shared__ uint16_t near[MCPI_TILE_ENTRIES];
+    static_assert(int{MCPI_TILE} * 3 * NB <= int{MCPI_MEMBERS} * MCPI_SHORT_SPOT, "slopes fit");
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
     const int32_t entry = t.entry[first], entries = t.entry[end] - entry;
     const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const int64_t place = first + node;
     double sum[3 * NB] = {}, g[3 * NB];
-    fetch<8, MCPI_SHORT_SPOT>(f, NB + 3, copy);
+    fetch<8, MCPI_SHORT_SPOT>(f, NB + 3, list, copy);
     for (int k = threadIdx.x; k < entries; k += THREADS)
         near[k] = t.near[entry + k];
     wait_for_copy();
     if (place < end)
-        mcpi_tile_slopes(&f, copy, near + (t.entry[place] - entry), place, lane, LANES, sum);
+        mcpi_tile_slopes(copy, node, near + (t.entry[place] - entry),
+                         t.entry[place + 1] - t.entry[place], lane, LANES, sum);
     sum_lanes<LANES, 3 * NB>(sum);
     if (place < end)
         mcpi_fit_slopes(&f, row_of(f, place), sum, g);
@@ -104,11 +110,12 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
         f.gradient[3 * NB * row_of(f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
 }
 
-constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT + int{MCPI_FACE_VALUES} * THREADS) *
+constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT +
+                            int{MCPI_FACE_VALUES} * mcpi_faces_apart) *
                            static_cast<int>(sizeof(double));
 
-/* A block per tile, a thread per face in each round. Then the two lanes of a node add up three
- * values each. A thread asks for its next face before it works on one. */
+/* A block per tile, a thread per face; then the two lanes of a node add up three values each. A
+ * thread asks for its next face before it works on one. */
 __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t f)
 {
     static_assert(LANES == 2 && MCPI_FACE_VALUES == 6, "two lanes share the values of a face");
@@ -116,28 +123,26 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     double *values = copy + int{MCPI_MEMBERS} * MCPI_LONG_SPOT, sum[3] = {};
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
-    const int32_t faces = t.face[end];
-    const int lane = threadIdx.x % LANES;
-    const int64_t place = first + threadIdx.x / LANES;
+    const int32_t from = t.face_first[blockIdx.x];
+    const int faces = t.face_first[blockIdx.x + 1] - from;
+    const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int64_t place = first + node;
     const bool mine = place < end;
-    const int32_t begins = mine ? t.face[place] : 0, ends = mine ? t.face[place + 1] : 0;
-    int32_t round = t.face[first];
     mcpi_tile_face_t face = {}, next = {};
-    fetch<32, MCPI_LONG_SPOT>(f, f.gas.second ? MCPI_LONG_SPOT : NB + 3, copy);
-    if (round + static_cast<int32_t>(threadIdx.x) < faces)
-        next = mcpi_tile_face(&t, round + threadIdx.x);
+    fetch<32, MCPI_LONG_SPOT>(f, f.gas.second ? MCPI_LONG_SPOT : NB + 3,
+                              reinterpret_cast<uint32_t *>(values), copy);
+    if (static_cast<int>(threadIdx.x) < faces)
+        next = mcpi_tile_face(&t, from + threadIdx.x);
     wait_for_copy();
-    for (; round < faces; round += THREADS) {
-        const int32_t k = round + static_cast<int32_t>(threadIdx.x);
+    for (int k = threadIdx.x; k < faces; k += THREADS) {
         face = next;
         if (k + THREADS < faces)
-            next = mcpi_tile_face(&t, k + THREADS);
-        if (k < faces)
-            mcpi_tile_flux(&f, copy, &face, THREADS, values + threadIdx.x);
-        __syncthreads();
-        mcpi_tile_collect(values, round, THREADS, begins, ends, 3 * lane, sum);
-        __syncthreads();
+            next = mcpi_tile_face(&t, from + k + THREADS);
+        mcpi_tile_flux(&f, copy, &face, k, values);
     }
+    __syncthreads();
+    if (mine)
+        mcpi_tile_collect(&t, values, place, 3 * lane, sum);
     double F[NB + 1];
 #pragma unroll
     for (int v = 0; v < 3; v++) {
@@ -148,7 +153,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     if (f.gas.mu > 0) {
         double friction[NB] = {};
         if (mine)
-            mcpi_tile_friction(&f, copy, place, lane, LANES, friction);
+            mcpi_tile_friction(&f, copy, node, place, lane, LANES, friction);
         sum_lanes<LANES, NB>(friction);
 #pragma unroll
         for (int v = 0; v < NB; v++)

@@ -45,28 +45,32 @@ void mcpi_geometry_destroy(mcpi_geometry_t *geometry);
 /* Returns the most bytes of a geometry. */
 double mcpi_geometry_memory(const mcpi_counts_t *counts);
 
-/* --- tiles.c: nodes along the curve in groups, whose neighbours a GPU fetches once per group --- */
+/* --- tiles.c: nodes in groups, whose neighbours a GPU fetches once per group --- */
 
-/* At most, in a tile: own nodes, members, entries of own nodes. */
-enum { MCPI_TILE = 64, MCPI_MEMBERS = 264, MCPI_TILE_ENTRIES = 1536 };
+/* At most, in a tile: own nodes, members, entries of own nodes, faces. */
+enum { MCPI_TILE = 64, MCPI_MEMBERS = 208, MCPI_TILE_ENTRIES = 1536, MCPI_TILE_FACES = 384 };
+/* Banks of fast memory, of 8 bytes each. */
+enum { MCPI_BANKS = 16 };
 
-/* Members of a tile are its own nodes and their neighbours, each once. Nodes, entries and faces are
- * in the order of the curve; faces are the entries that have an area. */
+/* Members of a tile are its own nodes, in turn, and then their neighbours, each once. Faces are
+ * the edges of own nodes that have an area, each once per tile. */
 typedef struct {
     int32_t tiles;
-    int32_t *first;        /* [tiles + 1] place on the curve */
+    int32_t *first;        /* [tiles + 1] place in the turn */
     int32_t *member_first; /* [tiles + 1] */
     uint32_t *member;      /* rows and ghosts */
-    uint16_t *own;         /* [rows] which member the node is */
-    int32_t *entry, *face; /* [rows + 1] where a node's begin */
+    int32_t *entry;        /* [rows + 1] where a node's entries begin, in turn */
     uint16_t *near;        /* [entries] which member the neighbour is */
     double *viscous;       /* [entries] */
-    uint32_t *ends;        /* [faces] members on either side: own, and shifted by 16 near */
-    double *area;          /* [faces][3] */
+    int32_t *face_first;   /* [tiles + 1] */
+    uint32_t *ends;        /* [faces] members: an own node, and shifted by 16 that opposite */
+    double *area;          /* [faces][3] from that own node to the other */
+    int32_t *part_first;   /* [rows + 1] where a node's faces begin, in turn */
+    uint16_t *part;        /* twice the face of the tile; + 1: its area points to the node */
 } mcpi_tiles_t;
-/* Fills tiles, in `space`, for rows in the order turn[] (host). Returns false if a row has more
- * neighbours than a tile has members. */
-bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uint32_t *turn,
+/* Fills tiles, in `space`, and puts turn[] (host), a curve through the rows, into their order.
+ * Returns false, and leaves turn[], if a row has more neighbours than a tile has room for. */
+bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
                     rt_space_t space, mcpi_tiles_t *tiles);
 void mcpi_tiles_destroy(mcpi_tiles_t *tiles, rt_space_t space);
 /* Returns the most bytes of tiles. */
@@ -98,7 +102,7 @@ typedef struct {
      * of its own; NULL: the arrays are as they say. */
     const uint64_t *O_at, *LU_at, *right_at;
     const void *dq;       /* [rows + ghosts][5] of dq_type */
-    const uint32_t *turn; /* [rows] the rows along a curve through space; NULL on a CPU */
+    const uint32_t *turn; /* [rows] neighbours one soon after the other; NULL on a CPU */
     mcpi_tiles_t tiles;   /* zeros: none */
     double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
     const int *choice;    /* the rung's parameters in force */

@@ -4,9 +4,10 @@
  * Idea: a node has twelve to twenty neighbours, and its tile's other nodes need most of them too. So
  * a block of threads fetches each member of the tile once, by regular reads, and gathers from its
  * own copy. A thread takes a face, wherever it is in the tile, so that none is idle where a node has
- * few; then a node adds up its own faces, in order. Advantage: no thread waits for an irregular read
- * of memory, and areas are read in one run. Price: the copy competes with threads for fast memory;
- * areas are kept twice, in the tiles' order and in that of the rows of A; a barrier per round.
+ * few; a face between two nodes of the tile is computed once. Then a node adds up its own faces, in
+ * order. Faces are in an order in which those of a warp read different banks. Advantage: two thirds
+ * of the fluxes, and no thread waits for an irregular read of memory. Price: the copy competes with
+ * threads for fast memory; areas are kept twice, by tile and by the rows of A.
  */
 #ifndef MCPI_TILE_H
 #define MCPI_TILE_H
@@ -33,14 +34,13 @@ MCPI_FN mcpi_spot_t mcpi_tile_spot(const double *copy, int stride, int m)
     return spot;
 }
 
-/* Adds the slopes of every `lanes`th neighbour of the node at that place of the curve. near: which
- * members its neighbours are. */
-MCPI_FN void mcpi_tile_slopes(const mcpi_field_t *f, const double *copy, const uint16_t *near,
-                              int64_t place, int lane, int lanes, double *sum)
+/* Adds the slopes of every `lanes`th neighbour of own node m. near: which members its `entries`
+ * neighbours are. */
+MCPI_FN void mcpi_tile_slopes(const double *copy, int m, const uint16_t *near, int entries,
+                              int lane, int lanes, double *sum)
 {
-    const mcpi_tiles_t *t = &f->tiles;
-    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_SHORT_SPOT, t->own[place]);
-    for (int k = lane; k < t->entry[place + 1] - t->entry[place]; k += lanes) {
+    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_SHORT_SPOT, m);
+    for (int k = lane; k < entries; k += lanes) {
         const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_SHORT_SPOT, near[k]);
         mcpi_add_slopes(&here, &there, sum);
     }
@@ -59,39 +59,44 @@ MCPI_FN mcpi_tile_face_t mcpi_tile_face(const mcpi_tiles_t *t, int64_t k)
     return face;
 }
 
-/* Values that a face has for its node: the flux and the rate. */
+/* Values of a face, the flux and the rate, and how far the same values of all faces are apart:
+ * three of a node's six are then in different banks. */
 enum { MCPI_FACE_VALUES = MCPI_Q + 1 };
+static const int mcpi_faces_apart = MCPI_TILE_FACES + 3;
 
-/* Computes what flows out through a face, and its part of the rate: values[v * apart]. */
+/* Computes what flows through face k of a tile, and its rate. */
 MCPI_FN void mcpi_tile_flux(const mcpi_field_t *f, const double *copy, const mcpi_tile_face_t *face,
-                            int apart, double *values)
+                            int k, double *values)
 {
     const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends & 0xffff));
     const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends >> 16));
     double F[MCPI_Q] = {0, 0, 0, 0, 0};
-    values[MCPI_Q * apart] = mcpi_face_flux(&f->gas, &here, &there, face->n, F);
+    values[MCPI_Q * mcpi_faces_apart + k] = mcpi_face_flux(&f->gas, &here, &there, face->n, F);
     for (int v = 0; v < MCPI_Q; v++)
-        values[v * apart] = F[v];
+        values[v * mcpi_faces_apart + k] = F[v];
 }
 
-/* Adds the values of faces begin .. end - 1 that are in a round of `faces` from `first` on: three of
- * the six, those from `from` on. */
-MCPI_FN void mcpi_tile_collect(const double *values, int32_t first, int faces, int32_t begin,
-                               int32_t end, int from, double *sum)
+/* Adds up what flows out of the node at that place through all its faces, and the rates: three of
+ * the six values, those from `from` on. */
+MCPI_FN void mcpi_tile_collect(const mcpi_tiles_t *t, const double *values, int64_t place, int from,
+                               double *sum)
 {
-    const int32_t low = begin > first ? begin : first;
-    const int32_t high = end < first + faces ? end : first + faces;
-    for (int32_t k = low; k < high; k++)
-        for (int v = 0; v < 3; v++)
-            sum[v] += values[(from + v) * faces + k - first];
+    for (int32_t k = t->part_first[place]; k < t->part_first[place + 1]; k++) {
+        const int face = t->part[k] >> 1;
+        const bool inwards = t->part[k] & 1;
+        for (int v = from; v < from + 3; v++) {
+            const double value = values[v * mcpi_faces_apart + face];
+            sum[v - from] += inwards && v < MCPI_Q ? -value : value;
+        }
+    }
 }
 
-/* Adds what friction takes out along every `lanes`th edge of the node at that place. */
-MCPI_FN void mcpi_tile_friction(const mcpi_field_t *f, const double *copy, int64_t place, int lane,
-                                int lanes, double *F)
+/* Adds what friction takes out along every `lanes`th edge of own node m, which is at that place. */
+MCPI_FN void mcpi_tile_friction(const mcpi_field_t *f, const double *copy, int m, int64_t place,
+                                int lane, int lanes, double *F)
 {
     const mcpi_tiles_t *t = &f->tiles;
-    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, t->own[place]);
+    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, m);
     for (int32_t k = t->entry[place] + lane; k < t->entry[place + 1]; k += lanes) {
         const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_LONG_SPOT, t->near[k]);
         mcpi_edge_friction(&f->gas, &here, &there, t->viscous[k], F);

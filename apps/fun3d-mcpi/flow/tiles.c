@@ -1,93 +1,232 @@
 /*
- * tiles.c - cuts the curve through space into tiles, and copies what their faces have in its order.
+ * tiles.c - cuts the rows of a rank into tiles, and copies what their faces have in its order.
+ *
+ * A tile grows from one node by the neighbour that brings the fewest new members; one whose other
+ * neighbours have a tile already comes sooner, or it would be left over. A range of a curve through
+ * space needs a third more members, because cells at a wall are thin.
  */
 #include "config.h"
 #include <string.h>
 #include "flow.h"
 
-/* The tile that grows: tile_of[j] = tile says that j is a member, place[j] which one. */
+/* The tile that grows. */
 typedef struct {
-    int32_t *tile_of;
-    uint16_t *place;
     mcpi_tiles_t *t;
     const mcpi_part_t *part;
     const mcpi_geometry_t *g;
+    uint32_t *turn;     /* [rows] own nodes, tile by tile */
+    int32_t *member_of; /* [rows + ghosts] the last tile of which it is a member, or -1 */
+    int32_t *own_of;    /* [rows + ghosts] its tile, or -1 */
+    uint16_t *local;    /* [rows + ghosts] which member of that last tile */
+    int32_t *scored;    /* [rows] the tile that fresh[] is of */
+    int32_t *fresh;     /* [rows] members that it would bring; on several ranks about so many */
+    int32_t *settled;   /* [rows] neighbours that have a tile */
+    uint32_t *place;    /* [rows] on the curve */
+    /* of this tile */
+    int32_t nodes, members, entries, faces;
+    uint32_t member[MCPI_MEMBERS];
 } growing_t;
 
-/* Returns how many members row i would add to the last tile. */
-static int32_t fresh(const growing_t *now, int64_t i)
+static bool has_area(const growing_t *now, int64_t k)
+{
+    const double *n = now->g->n + 3 * k;
+    return n[0] != 0 || n[1] != 0 || n[2] != 0;
+}
+
+static bool is_own(const growing_t *now, int64_t j)
+{
+    return now->own_of[j] == now->t->tiles;
+}
+
+/* Returns whether the tile has room for row i. */
+static bool has_room(const growing_t *now, int64_t i)
 {
     const mcpi_part_t *part = now->part;
-    const int32_t tile = now->t->tiles - 1;
-    int32_t n = now->tile_of[i] != tile;
-    for (int64_t k = part->start[i]; k < part->start[i + 1]; k++)
-        n += now->tile_of[part->column[k]] != tile;
-    return n;
+    int32_t members = now->members + (now->member_of[i] != now->t->tiles), faces = now->faces;
+    for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
+        members += now->member_of[part->column[k]] != now->t->tiles;
+        faces += has_area(now, k) && !is_own(now, part->column[k]);
+    }
+    return now->nodes < MCPI_TILE && members <= MCPI_MEMBERS && faces <= MCPI_TILE_FACES &&
+           now->entries + part->start[i + 1] - part->start[i] <= MCPI_TILE_ENTRIES;
+}
+
+/* Says to row i that one more of itself and its neighbours is a member. */
+static void note_member(growing_t *now, int64_t i)
+{
+    const int32_t tile = now->t->tiles;
+    if (i >= now->part->rows)
+        return;
+    if (now->scored[i] != tile)
+        now->fresh[i] = (int32_t)(now->part->start[i + 1] - now->part->start[i]) + 1;
+    now->scored[i] = tile;
+    now->fresh[i]--;
 }
 
 static void add_member(growing_t *now, int64_t j)
 {
-    mcpi_tiles_t *t = now->t;
-    const int32_t tile = t->tiles - 1;
-    if (now->tile_of[j] == tile)
+    const mcpi_part_t *part = now->part;
+    if (now->member_of[j] == now->t->tiles)
         return;
-    now->tile_of[j] = tile;
-    now->place[j] = (uint16_t)(t->member_first[t->tiles] - t->member_first[tile]);
-    t->member[t->member_first[t->tiles]++] = (uint32_t)j;
+    now->member_of[j] = now->t->tiles;
+    now->member[now->members++] = (uint32_t)j;
+    note_member(now, j);
+    for (int64_t k = j < part->rows ? part->start[j] : 0; j < part->rows && k < part->start[j + 1];
+         k++)
+        note_member(now, part->column[k]);
 }
 
-/* Adds the entries and faces of row i, which with its neighbours is a member. */
-static void add_entries(const growing_t *now, int64_t i, int32_t *entry, int32_t *face)
+/* Makes row i a node of the tile. */
+static void add_node(growing_t *now, int64_t i)
 {
-    mcpi_tiles_t *t = now->t;
-    for (int64_t k = now->part->start[i]; k < now->part->start[i + 1]; k++) {
-        const double *n = now->g->n + 3 * k;
-        const uint16_t near = now->place[now->part->column[k]];
-        t->viscous[*entry] = now->g->viscous[k];
-        t->near[(*entry)++] = near;
-        if (n[0] == 0 && n[1] == 0 && n[2] == 0)
-            continue;
-        t->ends[*face] = now->place[i] | (uint32_t)near << 16;
-        memcpy(t->area + 3 * (int64_t)(*face)++, n, 3 * sizeof *n);
+    const mcpi_part_t *part = now->part;
+    now->turn[now->t->first[now->t->tiles] + now->nodes++] = (uint32_t)i;
+    now->own_of[i] = now->t->tiles;
+    now->entries += (int32_t)(part->start[i + 1] - part->start[i]);
+    add_member(now, i);
+    for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
+        const int64_t j = part->column[k];
+        now->faces += has_area(now, k) && !is_own(now, j);
+        add_member(now, j);
+        if (j < part->rows)
+            now->settled[j]++;
     }
 }
 
-/* Returns whether the last tile has room for row i. */
-static bool has_room(const growing_t *now, int64_t place, int64_t i, int32_t entry)
+/* Returns the member that should become the next node, or -1. */
+static int64_t next_node(const growing_t *now)
 {
-    const mcpi_tiles_t *t = now->t;
-    const int32_t last = t->tiles - 1, first = t->first[last];
-    const int64_t entries = entry - t->entry[first] + now->part->start[i + 1] - now->part->start[i];
-    return place - first < MCPI_TILE && entries <= MCPI_TILE_ENTRIES &&
-           t->member_first[last + 1] - t->member_first[last] + fresh(now, i) <= MCPI_MEMBERS;
+    int64_t best = -1;
+    int32_t least = INT32_MAX;
+    for (int32_t m = 0; m < now->members; m++) {
+        const int64_t i = now->member[m];
+        if (i >= now->part->rows || now->own_of[i] >= 0)
+            continue;
+        const int32_t score = 2 * now->fresh[i] - now->settled[i];
+        if (score < least || (score == least && now->place[i] < now->place[best])) {
+            best = i;
+            least = score;
+        }
+    }
+    return best;
 }
 
-/* Fills the tiles; false if a row has more neighbours than a tile has room for. */
-static bool grow(growing_t *now, const uint32_t *turn)
+/* Writes the tile's members: its nodes first, in turn. */
+static void put_members(growing_t *now)
+{
+    mcpi_tiles_t *t = now->t;
+    const int32_t tile = t->tiles;
+    uint32_t *to = t->member + t->member_first[tile];
+    uint16_t n = 0;
+    for (; n < now->nodes; n++)
+        to[n] = now->turn[t->first[tile] + n];
+    for (int32_t m = 0; m < now->members; m++)
+        if (!is_own(now, now->member[m]))
+            to[n++] = now->member[m];
+    for (n = 0; n < now->members; n++)
+        now->local[to[n]] = n;
+    t->member_first[tile + 1] = t->member_first[tile] + now->members;
+}
+
+/* Puts faces in an order in which the ends of MCPI_BANKS of them, from `first` on, are in different
+ * banks of fast memory, or are one member. ends: of `faces` faces. Fills order[]. */
+static void spread(const uint32_t *ends, int32_t faces, uint16_t *order)
+{
+    enum { AHEAD = 64 };
+    uint32_t at[2][MCPI_BANKS]; /* of either end, the member read from each bank, or MCPI_MEMBERS */
+    for (int32_t k = 0; k < faces; k++)
+        order[k] = (uint16_t)k;
+    for (int32_t k = 0; k < faces; k++) {
+        if (k % MCPI_BANKS == 0)
+            for (int b = 0; b < 2 * MCPI_BANKS; b++)
+                at[b / MCPI_BANKS][b % MCPI_BANKS] = MCPI_MEMBERS;
+        int32_t found = k;
+        for (int32_t q = k; q < faces && q < k + AHEAD; q++) {
+            const uint32_t near = ends[order[q]] & 0xffff, far = ends[order[q]] >> 16;
+            const uint32_t a = at[0][near % MCPI_BANKS], b = at[1][far % MCPI_BANKS];
+            if ((a == MCPI_MEMBERS || a == near) && (b == MCPI_MEMBERS || b == far)) {
+                found = q;
+                break;
+            }
+        }
+        const uint16_t face = order[found];
+        memmove(order + k + 1, order + k, (size_t)(found - k) * sizeof *order);
+        order[k] = face;
+        at[0][(ends[face] & 0xffff) % MCPI_BANKS] = ends[face] & 0xffff;
+        at[1][(ends[face] >> 16) % MCPI_BANKS] = ends[face] >> 16;
+    }
+}
+
+/* Writes the tile's entries and faces. A face between two of its nodes is made by the first, and
+ * found again by the second. */
+static void put_faces(growing_t *now)
 {
     mcpi_tiles_t *t = now->t;
     const mcpi_part_t *part = now->part;
-    int32_t entry = 0, face = 0;
-    for (int64_t p = 0; p < part->rows; p++) {
-        const int64_t i = turn[p];
-        t->entry[p] = entry;
-        t->face[p] = face;
-        if (p == 0 || !has_room(now, p, i, entry)) {
-            t->first[t->tiles++] = (int32_t)p;
-            t->member_first[t->tiles] = t->member_first[t->tiles - 1];
+    const int32_t first = t->first[t->tiles], base = t->face_first[t->tiles];
+    uint32_t ends[MCPI_TILE_FACES];
+    int64_t from[MCPI_TILE_FACES]; /* the entry that a face was made of */
+    uint16_t order[MCPI_TILE_FACES], slot[MCPI_TILE_FACES];
+    int32_t made[MCPI_TILE + 1] = {0}, parts = t->part_first[first];
+    for (int32_t n = 0; n < now->nodes; n++) {
+        const int64_t i = now->turn[first + n];
+        int32_t entry = t->entry[first + n];
+        made[n + 1] = made[n];
+        for (int64_t k = part->start[i]; k < part->start[i + 1]; k++, entry++) {
+            const uint16_t near = now->local[part->column[k]];
+            t->near[entry] = near;
+            t->viscous[entry] = now->g->viscous[k];
+            if (!has_area(now, k))
+                continue;
+            int32_t face = near < n ? made[near] : made[n + 1]++;
+            while (near < n && ends[face] >> 16 != (uint32_t)n)
+                face++;
+            if (near >= n) {
+                ends[face] = (uint32_t)n | (uint32_t)near << 16;
+                from[face] = k;
+            }
+            t->part[parts++] = (uint16_t)(face << 1 | (near < n));
         }
-        if (!has_room(now, p, i, entry))
-            return false;
-        add_member(now, i);
-        for (int64_t k = part->start[i]; k < part->start[i + 1]; k++)
-            add_member(now, part->column[k]);
-        t->own[p] = now->place[i];
-        add_entries(now, i, &entry, &face);
+        t->entry[first + n + 1] = entry;
+        t->part_first[first + n + 1] = parts;
     }
-    t->first[t->tiles] = (int32_t)part->rows;
-    t->entry[part->rows] = entry;
-    t->face[part->rows] = face;
+    spread(ends, now->faces, order);
+    for (int32_t k = 0; k < now->faces; k++) {
+        slot[order[k]] = (uint16_t)k;
+        t->ends[base + k] = ends[order[k]];
+        memcpy(t->area + 3 * (int64_t)(base + k), now->g->n + 3 * from[order[k]],
+               3 * sizeof(double));
+    }
+    for (int32_t k = t->part_first[first]; k < parts; k++)
+        t->part[k] = (uint16_t)(slot[t->part[k] >> 1] << 1 | (t->part[k] & 1));
+    t->face_first[t->tiles + 1] = base + now->faces;
+}
+
+/* Grows all tiles; false if a row has more neighbours than a tile has room for. */
+static bool grow(growing_t *now, const uint32_t *curve)
+{
+    mcpi_tiles_t *t = now->t;
+    for (int64_t p = 0; p < now->part->rows; p++) {
+        if (now->own_of[curve[p]] >= 0)
+            continue;
+        now->nodes = now->members = now->entries = now->faces = 0;
+        if (!has_room(now, curve[p]))
+            return false;
+        for (int64_t i = curve[p]; i >= 0 && has_room(now, i); i = next_node(now))
+            add_node(now, i);
+        put_members(now);
+        put_faces(now);
+        t->first[t->tiles + 1] = t->first[t->tiles] + now->nodes;
+        t->tiles++;
+    }
     return true;
+}
+
+static void *filled(size_t n, size_t size, int byte)
+{
+    void *x = rt_alloc(n, size, RT_HOST);
+    memset(x, byte, n * size);
+    return x;
 }
 
 static void *moved(void *host, int64_t n, size_t size, rt_space_t space)
@@ -97,62 +236,77 @@ static void *moved(void *host, int64_t n, size_t size, rt_space_t space)
     return there;
 }
 
-bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, const uint32_t *turn,
+bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
                     rt_space_t space, mcpi_tiles_t *tiles)
 {
-    const int64_t rows = part->rows, entries = part->start[rows], all = rows + part->ghosts;
-    mcpi_tiles_t t = {.first = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
-                      .member_first = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
-                      .member = RT_NEW(uint32_t, (size_t)(rows + entries), RT_HOST),
-                      .own = RT_NEW(uint16_t, (size_t)rows, RT_HOST),
-                      .entry = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
-                      .face = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST),
-                      .near = RT_NEW(uint16_t, (size_t)entries, RT_HOST),
-                      .viscous = RT_NEW(double, (size_t)entries, RT_HOST),
-                      .ends = RT_NEW(uint32_t, (size_t)entries, RT_HOST),
-                      .area = RT_NEW(double, 3 * (size_t)entries, RT_HOST)};
-    growing_t now = {.tile_of = RT_NEW(int32_t, (size_t)all, RT_HOST),
-                     .place = RT_NEW(uint16_t, (size_t)all, RT_HOST),
-                     .t = &t,
+    const size_t rows = (size_t)part->rows, all = rows + (size_t)part->ghosts;
+    const size_t entries = (size_t)part->start[rows];
+    mcpi_tiles_t t = {.first = filled(rows + 1, sizeof *t.first, 0),
+                      .member_first = filled(rows + 1, sizeof *t.member_first, 0),
+                      .member = RT_NEW(uint32_t, rows + entries, RT_HOST),
+                      .entry = filled(rows + 1, sizeof *t.entry, 0),
+                      .near = RT_NEW(uint16_t, entries, RT_HOST),
+                      .viscous = RT_NEW(double, entries, RT_HOST),
+                      .face_first = filled(rows + 1, sizeof *t.face_first, 0),
+                      .ends = RT_NEW(uint32_t, entries, RT_HOST),
+                      .area = RT_NEW(double, 3 * entries, RT_HOST),
+                      .part_first = filled(rows + 1, sizeof *t.part_first, 0),
+                      .part = RT_NEW(uint16_t, entries, RT_HOST)};
+    growing_t now = {.t = &t,
                      .part = part,
-                     .g = g};
-    memset(now.tile_of, 0xff, (size_t)all * sizeof *now.tile_of);
-    t.member_first[0] = 0;
+                     .g = g,
+                     .turn = RT_NEW(uint32_t, rows, RT_HOST),
+                     .member_of = filled(all, sizeof *now.member_of, 0xff),
+                     .own_of = filled(all, sizeof *now.own_of, 0xff),
+                     .local = filled(all, sizeof *now.local, 0),
+                     .scored = filled(rows, sizeof *now.scored, 0xff),
+                     .fresh = filled(rows, sizeof *now.fresh, 0),
+                     .settled = filled(rows, sizeof *now.settled, 0),
+                     .place = RT_NEW(uint32_t, rows, RT_HOST)};
+    for (size_t p = 0; p < rows; p++)
+        now.place[turn[p]] = (uint32_t)p;
     const bool fits = grow(&now, turn);
-    RT_FREE(now.tile_of, RT_HOST);
-    RT_FREE(now.place, RT_HOST);
+    if (fits)
+        memcpy(turn, now.turn, rows * sizeof *turn);
+    void *const arrays[] = {now.turn,   now.member_of, now.own_of,  now.local,
+                            now.scored, now.fresh,     now.settled, now.place};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        rt_free(arrays[k], RT_HOST);
     if (!fits) {
         mcpi_tiles_destroy(&t, RT_HOST);
         return false;
     }
-    const int64_t faces = t.face[rows], members = t.member_first[t.tiles];
-    *tiles = (mcpi_tiles_t){.tiles = t.tiles,
-                            .first = moved(t.first, t.tiles + 1, sizeof *t.first, space),
-                            .member_first =
-                                moved(t.member_first, t.tiles + 1, sizeof *t.member_first, space),
-                            .member = moved(t.member, members, sizeof *t.member, space),
-                            .own = moved(t.own, rows, sizeof *t.own, space),
-                            .entry = moved(t.entry, rows + 1, sizeof *t.entry, space),
-                            .face = moved(t.face, rows + 1, sizeof *t.face, space),
-                            .near = moved(t.near, entries, sizeof *t.near, space),
-                            .viscous = moved(t.viscous, entries, sizeof *t.viscous, space),
-                            .ends = moved(t.ends, faces, sizeof *t.ends, space),
-                            .area = moved(t.area, 3 * faces, sizeof *t.area, space)};
+    const int64_t ends = t.tiles + 1, faces = t.face_first[t.tiles], n = part->rows + 1;
+    const int64_t members = t.member_first[t.tiles], parts = t.part_first[rows];
+    *tiles = (mcpi_tiles_t){
+        .tiles = t.tiles,
+        .first = moved(t.first, ends, sizeof *t.first, space),
+        .member_first = moved(t.member_first, ends, sizeof *t.member_first, space),
+        .member = moved(t.member, members, sizeof *t.member, space),
+        .entry = moved(t.entry, n, sizeof *t.entry, space),
+        .near = moved(t.near, (int64_t)entries, sizeof *t.near, space),
+        .viscous = moved(t.viscous, (int64_t)entries, sizeof *t.viscous, space),
+        .face_first = moved(t.face_first, ends, sizeof *t.face_first, space),
+        .ends = moved(t.ends, faces, sizeof *t.ends, space),
+        .area = moved(t.area, 3 * faces, sizeof *t.area, space),
+        .part_first = moved(t.part_first, n, sizeof *t.part_first, space),
+        .part = moved(t.part, parts, sizeof *t.part, space)};
     return true;
 }
 
 /* Members are at most rows and entries. */
 double mcpi_tiles_memory(const mcpi_counts_t *c)
 {
-    const double of_row = 5 * sizeof(int32_t) + sizeof(uint32_t) + sizeof(uint16_t);
-    const double of_entry = 2 * sizeof(uint32_t) + sizeof(uint16_t) + 4 * sizeof(double);
+    const double of_row = 6 * sizeof(int32_t);
+    const double of_entry = 2 * sizeof(uint32_t) + 2 * sizeof(uint16_t) + 4 * sizeof(double);
     return of_row * (double)c->local_rows + of_entry * (double)c->local_blocks;
 }
 
 void mcpi_tiles_destroy(mcpi_tiles_t *t, rt_space_t space)
 {
-    void *const arrays[] = {t->first, t->member_first, t->member,  t->own,  t->entry,
-                            t->face,  t->near,         t->viscous, t->ends, t->area};
+    void *const arrays[] = {t->first,      t->member_first, t->member, t->entry,
+                            t->near,       t->viscous,      t->ends,   t->area,
+                            t->face_first, t->part_first,   t->part};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], space);
 }
