@@ -346,17 +346,14 @@ static void form_row(const mcpi_field_t *f, int64_t i)
     const bool held = mcpi_is_held(f, i);
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
         const double *n = f->n + 3 * (int64_t)k, *here = f->w + NB * i;
-        const bool has_area = mcpi_has_area(n);
-        mcpi_wave_t wave = {.area = 0};
-        if (has_area)
-            wave = mcpi_face_wave(f, i, k);
+        const double *there = f->w + NB * f->column[k];
+        const mcpi_wave_t wave = mcpi_face_wave(here, there, n);
         for (int c = 0; c < NB; c++) {
-            double O[NB], D[NB] = {0}, unit[NB] = {0};
-            unit[c] = 1;
-            mcpi_face_column(f, k, has_area ? &wave : NULL, c, O, D);
-            if (fault == WRONG_SIDE && has_area) {
-                mcpi_add_jacobian(f->w + NB * f->column[k], n, -0.5, unit, O);
-                mcpi_add_jacobian(here, n, 0.5, unit, O);
+            double O[NB], D[NB] = {0};
+            mcpi_face_column(&wave, there, n, mcpi_conducts(f, k), c, O, D);
+            if (fault == WRONG_SIDE) {
+                mcpi_add_jacobian_column(there, n, -0.5, c, O);
+                mcpi_add_jacobian_column(here, n, 0.5, c, O);
             }
             for (int v = 0; v < NB && fault == DISSIPATION_SIGN; v++)
                 O[v] += 2 * D[v];

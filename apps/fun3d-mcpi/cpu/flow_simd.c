@@ -166,13 +166,13 @@ INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)
     const bool held = mcpi_is_held(f, i);
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
         double O[BLOCK];
-        mcpi_wave_t wave;
-        const bool has_area = mcpi_has_area(f->n + 3 * (int64_t)k);
-        if (has_area)
-            wave = mcpi_face_wave(f, i, k);
+        const double *there = f->w + MCPI_Q * (int64_t)f->column[k], *n = f->n + 3 * (int64_t)k;
+        const mcpi_wave_t wave = mcpi_face_wave(f->w + MCPI_Q * i, there, n);
+        const double conducts = mcpi_conducts(f, k);
         MCPI_UNROLL
         for (int c = 0; c < MCPI_Q; c++) {
-            mcpi_face_column(f, k, has_area ? &wave : NULL, c, O + MCPI_Q * c, D + MCPI_Q * c);
+            mcpi_face_column(&wave, there, n, conducts, c, O + MCPI_Q * c,
+                             D + MCPI_Q * c);
             if (held)
                 mcpi_hold_column(0, c, O + MCPI_Q * c);
         }

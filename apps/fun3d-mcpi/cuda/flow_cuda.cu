@@ -53,104 +53,124 @@ template <class O> __device__ __forceinline__ O as(double x)
         return static_cast<O>(x);
 }
 
-constexpr int GROUPS = 32 / NB; /* of five lanes, a lane per column, in a warp; two lanes rest */
+constexpr int HALF = 16;  /* lanes of a row */
+constexpr int CHUNK = 24; /* entries of a row at a time: most rows have no more */
+constexpr int ROW_THREADS = 64;
 
-/* What the lanes of a warp tell each other of up to 32 entries. */
+/* What the lanes of a row share. */
 template <class O> struct row_t {
-    mcpi_wave_t wave[32];
-    double D[BLOCK];
-    O block[32 * BLOCK];
-    uint8_t list[32];
+    double part[HALF * BLOCK]; /* of D, by each lane's face; then D */
+    O block[CHUNK * BLOCK];
+    uint8_t list[CHUNK];
 };
 
-/* Finds the waves of an entry per lane. Lists the entries that have a block; the others' blocks are
- * 0. Returns how many are listed; with_area: a bit for each that has an area. */
+/* Lists those of `count` entries that have a block; the others' blocks are 0. Returns how many. */
 template <class O>
-__device__ __forceinline__ int find_waves(const mcpi_field_t &f, int64_t i, int32_t first,
-                                          int count, row_t<O> *row, unsigned *with_area)
+__device__ __forceinline__ int list_blocks(const mcpi_field_t &f, int32_t first, int count,
+                                           row_t<O> *row)
 {
-    const int lane = threadIdx.x % 32;
-    const int32_t k = first + lane;
-    const bool has = lane < count && mcpi_has_area(f.n + 3 * static_cast<int64_t>(k));
-    *with_area = __ballot_sync(0xffffffffu, has);
-    if (has)
-        row->wave[lane] = mcpi_face_wave(&f, i, k);
-    if (f.gas.mu > 0) {
-        row->list[lane] = static_cast<uint8_t>(lane);
-        return count;
+    const int lane = threadIdx.x % HALF, shift = threadIdx.x % 32 - lane;
+    int listed = 0;
+    for (int begin = 0; begin < CHUNK; begin += HALF) {
+        const int e = begin + lane;
+        const bool has = e < count && (f.gas.mu > 0 ||
+                                       mcpi_has_area(f.n + 3 * (first + static_cast<int64_t>(e))));
+        const unsigned all = __ballot_sync(0xffffffffu, has) >> shift & ((1u << HALF) - 1);
+        if (has)
+            row->list[listed + __popc(all & ((1u << lane) - 1))] = static_cast<uint8_t>(e);
+        else if (e < count)
+#pragma unroll
+            for (int v = 0; v < BLOCK; v++)
+                row->block[BLOCK * e + v] = as<O>(0);
+        listed += __popc(all);
     }
-    if (has)
-        row->list[__popc(*with_area & ((1u << lane) - 1))] = static_cast<uint8_t>(lane);
-    const int listed = __popc(*with_area);
-    for (int x = lane; listed < count && x < BLOCK * count; x += 32)
-        row->block[x] = as<O>(0);
     return listed;
 }
 
-/* Adds up the columns of D over the groups; then its lane has each column. */
-__device__ __forceinline__ void sum_groups(double *D)
+/* Computes the block of entry first + e, and its part of D. */
+template <class O>
+__device__ __forceinline__ void put_block(const mcpi_field_t &f, int64_t i, int32_t first, int e,
+                                          double scale, bool held, double *part, O *block)
 {
+    const int32_t k = first + e;
+    const double *of_n = f.n + 3 * static_cast<int64_t>(k);
+    const double *of_w = f.w + NB * static_cast<int64_t>(f.column[k]);
+    const double n[3] = {of_n[0], of_n[1], of_n[2]}, conducts = mcpi_conducts(&f, k);
+    const double there[NB] = {of_w[0], of_w[1], of_w[2], of_w[3], of_w[4]};
+    const mcpi_wave_t wave = mcpi_face_wave(f.w + NB * i, there, n);
 #pragma unroll
-    for (int v = 0; v < NB; v++) {
-        double sum = D[v];
+    for (int c = 0; c < NB; c++) {
+        double column[NB], D[NB] = {};
+        mcpi_face_column(&wave, there, n, conducts, c, column, D);
+        if (held)
+            mcpi_hold_column(0, c, column);
 #pragma unroll
-        for (int g = 1; g < GROUPS; g++)
-            sum += __shfl_sync(0xffffffffu, D[v], (threadIdx.x + NB * g) % 32);
-        D[v] = sum;
+        for (int v = 0; v < NB; v++) {
+            part[NB * c + v] = D[v];
+            block[NB * c + v] = as<O>(scale * column[v]);
+        }
     }
 }
 
-/* A warp per row: first a lane per entry finds waves, then five lanes per entry compute a column
- * each, and last all lanes write the row as one run. */
-template <class O> __global__ void __launch_bounds__(THREADS) jacobian_kernel(const mcpi_field_t f)
+/* Half a warp per row: a lane per face computes its block, then all lanes add up D and write the row
+ * as one run. */
+template <class O>
+__global__ void __launch_bounds__(ROW_THREADS, 9) jacobian_kernel(const mcpi_field_t f)
 {
-    __shared__ row_t<O> rows[THREADS / 32];
-    row_t<O> &row = rows[threadIdx.x / 32];
-    const int lane = threadIdx.x % 32, c = lane % NB;
-    const int64_t place = thread_index() / 32;
-    if (place >= f.rows)
-        return;
-    const int64_t i = row_of(f, place);
+    __shared__ row_t<O> rows[ROW_THREADS / HALF];
+    row_t<O> &row = rows[threadIdx.x / HALF];
+    const int lane = threadIdx.x % HALF;
+    const int64_t place = thread_index() / HALF;
+    const bool mine = place < f.rows;
+    const int64_t i = row_of(f, mine ? place : 0);
     const double scale = mcpi_scale_of(f.rate[i]);
     const bool held = mcpi_is_held(&f, i);
-    const int32_t end = f.start[i + 1];
-    double D[NB] = {};
+    const int32_t end = mine ? f.start[i + 1] : 0;
+    double sum[2] = {};
     O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O)));
-    for (int32_t first = f.start[i]; first < end; first += 32) {
-        const int count = end - first < 32 ? end - first : 32;
-        unsigned with_area;
-        const int listed = find_waves(f, i, first, count, &row, &with_area);
+    for (int32_t first = f.start[i]; __any_sync(0xffffffffu, first < end); first += CHUNK) {
+        const int count = max(0, min(end - first, CHUNK));
+        const int listed = list_blocks(f, first, count, &row);
         __syncwarp();
-        for (int k = lane < NB * GROUPS ? lane / NB : listed; k < listed; k += GROUPS) {
-            const int e = row.list[k];
-            double column[NB];
-            mcpi_face_column(&f, first + e, with_area >> e & 1 ? &row.wave[e] : nullptr, c, column,
-                             D);
-            if (held)
-                mcpi_hold_column(0, c, column);
-#pragma unroll
-            for (int v = 0; v < NB; v++)
-                row.block[BLOCK * e + NB * c + v] = as<O>(scale * column[v]);
+        for (int done = 0; __any_sync(0xffffffffu, done < listed); done += HALF) {
+            if (done + lane < listed) {
+                const int e = row.list[done + lane];
+                put_block(f, i, first, e, scale, held, row.part + BLOCK * lane,
+                          row.block + BLOCK * e);
+            }
+            __syncwarp();
+            for (int k = 0; k < min(listed - done, HALF); k++) {
+                sum[0] += row.part[BLOCK * k + lane];
+                if (lane < BLOCK - HALF)
+                    sum[1] += row.part[BLOCK * k + HALF + lane];
+            }
+            __syncwarp();
         }
-        __syncwarp();
-        for (int x = lane; x < BLOCK * count; x += 32)
+        for (int x = lane; x < BLOCK * count; x += HALF)
             to[x] = row.block[x];
-        to += BLOCK * count;
+        to += BLOCK * CHUNK;
         __syncwarp();
     }
-    sum_groups(D);
+    row.part[lane] = sum[0];
+    if (lane < BLOCK - HALF)
+        row.part[HALF + lane] = sum[1];
+    __syncwarp();
     if (lane < NB) {
-        mcpi_own_column(&f, i, c, D);
-        if (held)
-            mcpi_hold_column(f.rate[i], c, D);
+        double D[NB];
 #pragma unroll
         for (int v = 0; v < NB; v++)
-            row.D[NB * c + v] = scale * D[v];
+            D[v] = row.part[NB * lane + v];
+        mcpi_own_column(&f, i, lane, D);
+        if (held)
+            mcpi_hold_column(f.rate[i], lane, D);
+#pragma unroll
+        for (int v = 0; v < NB; v++)
+            row.part[NB * lane + v] = scale * D[v];
     }
     __syncwarp();
-    if (lane < BLOCK)
-        mcpi_LU_of(&f, i)[lane] = row.D[lane];
-    if (lane == 0)
+    for (int x = lane; mine && x < BLOCK; x += HALF)
+        mcpi_LU_of(&f, i)[x] = row.part[x];
+    if (mine && lane == 0)
         f.scale[i] = scale;
 }
 
@@ -158,7 +178,7 @@ void jacobian(const mcpi_field_t *f)
 {
     mcpi_fixed_offdiagonal(f->offdiagonal, [&](auto o) {
         using O = typename decltype(o)::type;
-        launch(jacobian_kernel<O>, 32 * f->rows, *f);
+        launch<ROW_THREADS>(jacobian_kernel<O>, HALF * f->rows, *f);
     });
 }
 

@@ -24,12 +24,12 @@ __device__ __forceinline__ int64_t thread_index()
     return blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
 }
 
-template <class Kernel, class... Arguments>
+template <int block = THREADS, class Kernel, class... Arguments>
 void launch(Kernel kernel, int64_t threads, Arguments... arguments)
 {
     if (threads == 0)
         return;
-    kernel<<<rt_blocks(static_cast<size_t>(threads), THREADS), THREADS, 0, rt_stream()>>>(
+    kernel<<<rt_blocks(static_cast<size_t>(threads), block), block, 0, rt_stream()>>>(
         arguments...);
     RT_CUDA_LAUNCHED();
 }

@@ -219,29 +219,34 @@ MCPI_FN double mcpi_node_square(const mcpi_field_t *f, int64_t i)
 
 /* --- Jacobian: column c of the blocks of a row --- */
 
-/* The waves of entry k between the nodes' own states: the Jacobian is of first order. */
-MCPI_FN mcpi_wave_t mcpi_face_wave(const mcpi_field_t *f, int64_t i, int32_t k)
+/* Returns the waves through a face of area n between the nodes' own states, for the Jacobian is of
+ * first order; their area is 0 if the face has none. */
+MCPI_FN mcpi_wave_t mcpi_face_wave(const double *here, const double *there, const double *n)
 {
-    return mcpi_wave(f->w + MCPI_Q * i, f->w + MCPI_Q * (int64_t)f->column[k],
-                     f->n + 3 * (int64_t)k);
+    const mcpi_wave_t none = {{0, 0, 0}, 0, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0};
+    return mcpi_has_area(n) ? mcpi_wave(here, there, n) : none;
 }
 
-/* Computes column c of O_ij, and adds the dissipation's part to that of D. */
-MCPI_FN void mcpi_face_column(const mcpi_field_t *f, int32_t k, const mcpi_wave_t *wave, int c,
-                              double *O, double *D)
+/* Returns what multiplies the conduction of entry k in A: 0 without viscosity. */
+MCPI_FN double mcpi_conducts(const mcpi_field_t *f, int32_t k)
 {
-    const double *there = f->w + MCPI_Q * (int64_t)f->column[k], *n = f->n + 3 * (int64_t)k;
-    double unit[MCPI_Q], part[MCPI_Q];
-    for (int v = 0; v < MCPI_Q; v++) {
-        unit[v] = v == c ? 1 : 0;
+    return f->gas.mu > 0 ? -f->gas.mu * f->viscous[k] : 0;
+}
+
+/* Computes column c of O_ij, and adds the dissipation's part to that of D. there: the state of j;
+ * n and wave: of the face; conducts: as above. */
+MCPI_FN void mcpi_face_column(const mcpi_wave_t *wave, const double *there, const double *n,
+                              double conducts, int c, double *O, double *D)
+{
+    double part[MCPI_Q];
+    for (int v = 0; v < MCPI_Q; v++)
         O[v] = part[v] = 0;
+    if (wave->area > 0) {
+        mcpi_add_magnitude_column(wave, wave->area / 2, c, part);
+        mcpi_add_jacobian_column(there, n, 0.5, c, O);
     }
-    if (wave) {
-        mcpi_add_magnitude(wave, wave->area / 2, unit, part);
-        mcpi_add_jacobian(there, n, 0.5, unit, O);
-    }
-    if (f->gas.mu > 0)
-        mcpi_add_conduction(there, -f->gas.mu * f->viscous[k], unit, O);
+    if (conducts != 0)
+        mcpi_add_conduction_column(there, conducts, c, O);
     for (int v = 0; v < MCPI_Q; v++) {
         O[v] -= part[v];
         D[v] += part[v];
@@ -255,32 +260,26 @@ MCPI_FN void mcpi_side_column(const mcpi_field_t *f, int64_t i, int c, double *D
     const mcpi_side_t *side = f->side + f->side_of[i];
     const double *w = f->w + MCPI_Q * i;
     const double *beyond = f->outside ? f->outside + MCPI_Q * i : f->gas.stream;
-    double unit[MCPI_Q], closed[3];
-    for (int v = 0; v < MCPI_Q; v++)
-        unit[v] = v == c ? 1 : 0;
+    double closed[3], r, s;
     for (int d = 0; d < 3; d++)
         closed[d] = side->wall[d] + side->slip[d];
-    mcpi_add_jacobian(w, closed, -0.5, unit, D);
-    const double s = (MCPI_GAMMA - 1) * (mcpi_inner(w + 1, w + 1) / 2 * unit[0] -
-                                         mcpi_inner(w + 1, unit + 1) + unit[4]);
+    mcpi_add_jacobian_column(w, closed, -0.5, c, D);
+    mcpi_unit_waves(w + 1, mcpi_inner(w + 1, w + 1) / 2, closed, 0, c, &r, &s);
     for (int d = 0; d < 3; d++)
         D[1 + d] += s * closed[d];
     if (mcpi_has_area(side->far)) { /* -1/2 of A to close, and 1/2 of the flux between two states */
         const mcpi_wave_t wave = mcpi_wave(w, beyond, side->far);
-        mcpi_add_magnitude(&wave, wave.area / 2, unit, D);
+        mcpi_add_magnitude_column(&wave, wave.area / 2, c, D);
     }
 }
 
 /* Adds what does not come from a face to column c of D. */
 MCPI_FN void mcpi_own_column(const mcpi_field_t *f, int64_t i, int c, double *D)
 {
-    double unit[MCPI_Q];
-    for (int v = 0; v < MCPI_Q; v++)
-        unit[v] = v == c ? 1 : 0;
     if (f->side_of[i] >= 0)
         mcpi_side_column(f, i, c, D);
     if (f->gas.mu > 0)
-        mcpi_add_conduction(f->w + MCPI_Q * i, -f->gas.mu * f->diagonal[i], unit, D);
+        mcpi_add_conduction_column(f->w + MCPI_Q * i, -f->gas.mu * f->diagonal[i], c, D);
     for (int v = 0; v < MCPI_Q; v++) /* no D[c]: arrays stay in registers */
         D[v] += v == c ? f->rate[i] / f->cfl : 0;
 }

@@ -147,18 +147,46 @@ MCPI_FN void mcpi_add_magnitude(const mcpi_wave_t *f, double scale, const double
     y[4] += of_x * x[4] + of_a * f->H + of_b * f->V;
 }
 
-/* Computes y += scale A(w) x through a face of that area vector. */
-MCPI_FN void mcpi_add_jacobian(const double *w, const double *area, double scale, const double *x,
-                               double *y)
+/* Finds r and s, above, of column c: of the unit vector of that component. half: |u|^2/2; V: u.n */
+MCPI_FN void mcpi_unit_waves(const double *u, double half, const double *n, double V, int c,
+                             double *r, double *s)
+{
+    /* no n[c - 1]: arrays stay in registers */
+    *r = c == 0 ? -V : c == 1 ? n[0] : c == 2 ? n[1] : c == 3 ? n[2] : 0;
+    *s = (MCPI_GAMMA - 1) *
+         (c == 0 ? half : c == 1 ? -u[0] : c == 2 ? -u[1] : c == 3 ? -u[2] : 1);
+}
+
+/* Computes y += scale times column c of |A|. */
+MCPI_FN void mcpi_add_magnitude_column(const mcpi_wave_t *f, double scale, int c, double *y)
+{
+    double r, s;
+    mcpi_unit_waves(f->u, f->half, f->n, f->V, c, &r, &s);
+    const double of_a = scale * (f->first * r + f->second * s);
+    const double of_b = scale * (f->first * s + f->second * f->c2 * r);
+    y[0] += of_a;
+    for (int d = 0; d < 3; d++)
+        y[1 + d] += of_a * f->u[d] + of_b * f->n[d];
+    y[4] += of_a * f->H + of_b * f->V;
+    for (int v = 0; v < MCPI_Q; v++)
+        y[v] += v == c ? scale * f->still : 0;
+}
+
+/* Computes y += scale times column c of A(w) through a face of that area vector. */
+MCPI_FN void mcpi_add_jacobian_column(const double *w, const double *area, double scale, int c,
+                                      double *y)
 {
     const double V = mcpi_inner(w + 1, area);
-    const double r = scale * (mcpi_inner(area, x + 1) - V * x[0]);
-    const double s = scale * (MCPI_GAMMA - 1) *
-                     (mcpi_inner(w + 1, w + 1) / 2 * x[0] - mcpi_inner(w + 1, x + 1) + x[4]);
-    y[0] += scale * V * x[0] + r;
+    double r, s;
+    mcpi_unit_waves(w + 1, mcpi_inner(w + 1, w + 1) / 2, area, V, c, &r, &s);
+    r *= scale;
+    s *= scale;
+    y[0] += r;
     for (int d = 0; d < 3; d++)
-        y[1 + d] += scale * V * x[1 + d] + r * w[1 + d] + s * area[d];
-    y[4] += scale * V * x[4] + r * mcpi_enthalpy(w) + s * V;
+        y[1 + d] += r * w[1 + d] + s * area[d];
+    y[4] += r * mcpi_enthalpy(w) + s * V;
+    for (int v = 0; v < MCPI_Q; v++)
+        y[v] += v == c ? scale * V : 0;
 }
 
 /* Computes F += scale times the flux of state w through a face. */
@@ -201,15 +229,19 @@ MCPI_FN double mcpi_heat(const double *w)
            MCPI_GAMMA / (MCPI_PRANDTL * (MCPI_GAMMA - 1)) * w[4] / w[0];
 }
 
-/* Computes y += scale K(w) x: how u, and what is conducted in the energy, change with x. */
-MCPI_FN void mcpi_add_conduction(const double *w, double scale, const double *x, double *y)
+/* Computes y += scale times column c of K(w): how u, and what is conducted in the energy, change
+ * with the conservative state. */
+MCPI_FN void mcpi_add_conduction_column(const double *w, double scale, int c, double *y)
 {
     const double g = MCPI_GAMMA / MCPI_PRANDTL, square = mcpi_inner(w + 1, w + 1);
     const double of_rho = scale / w[0], e = w[4] * MCPI_PER_PRESSURE / w[0] + square / 2;
     for (int d = 1; d < 4; d++)
-        y[d] += of_rho * (x[d] - w[d] * x[0]);
-    y[4] += of_rho *
-            ((g * (square - e) - square) * x[0] + (1 - g) * mcpi_inner(w + 1, x + 1) + g * x[4]);
+        y[d] += of_rho * (c == d ? 1 : c == 0 ? -w[d] : 0);
+    y[4] += of_rho * (c == 0   ? g * (square - e) - square
+                      : c == 1 ? (1 - g) * w[1]
+                      : c == 2 ? (1 - g) * w[2]
+                      : c == 3 ? (1 - g) * w[3]
+                               : g);
 }
 
 /* --- a node --- */

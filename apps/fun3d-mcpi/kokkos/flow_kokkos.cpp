@@ -104,12 +104,9 @@ template <class O> KOKKOS_INLINE_FUNCTION void row_column(const mcpi_field_t &f,
     O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O))) + NB * c;
     for (int32_t k = f.start[i]; k < f.start[i + 1]; k++, to += BLOCK) {
         double column[NB];
-        if (mcpi_has_area(f.n + 3 * static_cast<int64_t>(k))) {
-            const mcpi_wave_t wave = mcpi_face_wave(&f, i, k);
-            mcpi_face_column(&f, k, &wave, c, column, D);
-        } else {
-            mcpi_face_column(&f, k, nullptr, c, column, D);
-        }
+        const double *there = f.w + NB * f.column[k], *n = f.n + 3 * static_cast<int64_t>(k);
+        const mcpi_wave_t wave = mcpi_face_wave(f.w + NB * i, there, n);
+        mcpi_face_column(&wave, there, n, mcpi_conducts(&f, k), c, column, D);
         if (held)
             mcpi_hold_column(0, c, column);
         for (int v = 0; v < NB; v++)
