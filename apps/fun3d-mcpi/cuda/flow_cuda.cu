@@ -184,19 +184,28 @@ void jacobian(const mcpi_field_t *f)
 
 /* --- LU, right-hand side, update --- */
 
+/* A thread per block, which it finds in shared memory: rows are read and written in runs. */
 __global__ void __launch_bounds__(THREADS) factor_kernel(const mcpi_field_t f)
 {
-    const int64_t i = thread_index();
-    if (i >= f.rows)
-        return;
-    double D[BLOCK], *LU = mcpi_LU_of(&f, i);
+    __shared__ double blocks[THREADS * BLOCK];
+    const int64_t first = blockIdx.x * int64_t{THREADS};
+    const int values = BLOCK * static_cast<int>(min(f.rows - first, int64_t{THREADS}));
+    double D[BLOCK];
+#pragma unroll 5
+    for (int x = threadIdx.x; x < values; x += THREADS)
+        blocks[x] = mcpi_LU_of(&f, first + x / BLOCK)[x % BLOCK];
+    __syncthreads();
 #pragma unroll
     for (int v = 0; v < BLOCK; v++)
-        D[v] = LU[v];
+        D[v] = blocks[BLOCK * threadIdx.x + v];
     mcpi_factor_block(D);
 #pragma unroll
     for (int v = 0; v < BLOCK; v++)
-        LU[v] = D[v];
+        blocks[BLOCK * threadIdx.x + v] = D[v];
+    __syncthreads();
+#pragma unroll 5
+    for (int x = threadIdx.x; x < values; x += THREADS)
+        mcpi_LU_of(&f, first + x / BLOCK)[x % BLOCK] = blocks[x];
 }
 
 void factor(const mcpi_field_t *f)
