@@ -129,15 +129,11 @@ static void residual(const mcpi_field_t *f)
 /* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */
 static double norm(const mcpi_field_t *f)
 {
-    const int64_t chunks = (f->rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
+    const int64_t chunks = mcpi_chunks(f);
     double *part = RT_NEW(double, (size_t)chunks, RT_HOST), sum = 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < chunks; k++) {
-        const int64_t end = (k + 1) * MCPI_NORM_CHUNK;
-        part[k] = 0;
-        for (int64_t i = k * MCPI_NORM_CHUNK; i < end && i < f->rows; i++)
-            part[k] += mcpi_node_square(f, i);
-    }
+    for (int64_t k = 0; k < chunks; k++)
+        part[k] = mcpi_chunk_square(f, k);
     for (int64_t k = 0; k < chunks; k++)
         sum += part[k];
     RT_FREE(part, RT_HOST);
@@ -221,7 +217,7 @@ static void right(const mcpi_field_t *f)
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++)
         for (int v = 0; v < MCPI_Q; v++)
-            mcpi_right_of(f, i)[v] = f->scale[i] * f->R[MCPI_Q * i + v];
+            mcpi_put_right(f, i, v);
 }
 
 static mcpi_moved_t update(const mcpi_field_t *f)
@@ -230,9 +226,7 @@ static mcpi_moved_t update(const mcpi_field_t *f)
 #pragma omp parallel for schedule(static) reduction(+ : scaled) reduction(min : stopped)
     for (int64_t i = 0; i < f->rows; i++) {
         double dq[MCPI_Q];
-        for (int v = 0; v < MCPI_Q; v++)
-            dq[v] = f->dq_type == MCPI_FP64 ? ((const double *)f->dq)[MCPI_Q * i + v]
-                                            : (double)((const float *)f->dq)[MCPI_Q * i + v];
+        mcpi_take_dq(f, i, dq);
         const int halvings = mcpi_node_update(f, i, dq);
         scaled += halvings > 0;
         if (halvings == MCPI_HALVINGS && i < stopped)

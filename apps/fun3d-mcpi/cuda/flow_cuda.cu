@@ -16,28 +16,18 @@ namespace
 
 /* --- norm --- */
 
-__global__ void __launch_bounds__(MCPI_NORM_CHUNK) norm_kernel(const mcpi_field_t f, double *sums)
+__global__ void __launch_bounds__(MCPI_NORM_CHUNK) norm_kernel(const mcpi_field_t f)
 {
     const int64_t i = thread_index();
     const double sum = rt_block_sum<MCPI_NORM_CHUNK>(i < f.rows ? mcpi_node_square(&f, i) : 0);
     if (threadIdx.x == 0)
-        sums[blockIdx.x] = sum;
+        f.sums[blockIdx.x] = sum;
 }
 
 double norm(const mcpi_field_t *f)
 {
-    const size_t chunks = rt_blocks(static_cast<size_t>(f->rows), MCPI_NORM_CHUNK);
-    double *on_host = RT_NEW(double, chunks, RT_HOST), sum = 0;
-    if (chunks > 0) {
-        norm_kernel<<<static_cast<unsigned>(chunks), MCPI_NORM_CHUNK, 0, rt_stream()>>>(*f,
-                                                                                        f->sums);
-        RT_CUDA_LAUNCHED();
-        rt_copy(on_host, RT_HOST, f->sums, RT_DEVICE, chunks * sizeof *on_host);
-    }
-    for (size_t k = 0; k < chunks; k++)
-        sum += on_host[k];
-    RT_FREE(on_host, RT_HOST);
-    return sum;
+    launch<MCPI_NORM_CHUNK>(norm_kernel, f->rows, *f);
+    return mcpi_sum_chunks(f, RT_DEVICE);
 }
 
 /* --- Jacobian --- */
@@ -115,14 +105,14 @@ __device__ __forceinline__ void put_block(const mcpi_field_t &f, int64_t i, int3
 /* Half a warp per row: a lane per face computes its block, then all lanes add up D and write the row
  * as one run. */
 template <class O>
-__global__ void __launch_bounds__(ROW_THREADS, 9) jacobian_kernel(const mcpi_field_t f)
+__global__ void __launch_bounds__(ROW_THREADS, 8) jacobian_kernel(const mcpi_field_t f)
 {
     __shared__ row_t<O> rows[ROW_THREADS / HALF];
     row_t<O> &row = rows[threadIdx.x / HALF];
     const int lane = threadIdx.x % HALF;
     const int64_t place = thread_index() / HALF;
     const bool mine = place < f.rows;
-    const int64_t i = row_of(f, mine ? place : 0);
+    const int64_t i = mcpi_row_of(&f, mine ? place : 0);
     const double scale = mcpi_scale_of(f.rate[i]);
     const bool held = mcpi_is_held(&f, i);
     const int32_t end = mine ? f.start[i + 1] : 0;
@@ -215,9 +205,9 @@ void factor(const mcpi_field_t *f)
 
 __global__ void __launch_bounds__(THREADS) right_kernel(const mcpi_field_t f)
 {
-    const int64_t at = thread_index(), i = at / NB;
-    if (i < f.rows)
-        mcpi_right_of(&f, i)[at % NB] = f.scale[i] * f.R[at];
+    const int64_t at = thread_index();
+    if (at < NB * f.rows)
+        mcpi_put_right(&f, at / NB, static_cast<int>(at % NB));
 }
 
 void right(const mcpi_field_t *f)
@@ -226,7 +216,6 @@ void right(const mcpi_field_t *f)
 }
 
 /* counts: rows scaled, and the first row that stopped. Integers: their order does not matter. */
-template <class X>
 __global__ void __launch_bounds__(THREADS)
     update_kernel(const mcpi_field_t f, unsigned long long *counts)
 {
@@ -234,9 +223,7 @@ __global__ void __launch_bounds__(THREADS)
     if (i >= f.rows)
         return;
     double dq[NB];
-#pragma unroll
-    for (int v = 0; v < NB; v++)
-        dq[v] = static_cast<const X *>(f.dq)[NB * i + v];
+    mcpi_take_dq(&f, i, dq);
     const int halvings = mcpi_node_update(&f, i, dq);
     if (halvings > 0)
         atomicAdd(counts, 1ull);
@@ -249,9 +236,7 @@ mcpi_moved_t update(const mcpi_field_t *f)
     unsigned long long counts[2] = {0, static_cast<unsigned long long>(f->rows)};
     auto *there = reinterpret_cast<unsigned long long *>(f->sums);
     rt_copy(there, RT_DEVICE, counts, RT_HOST, sizeof counts);
-    mcpi_fixed_real(f->dq_type, [&](auto x) {
-        launch(update_kernel<typename decltype(x)::type>, f->rows, *f, there);
-    });
+    launch(update_kernel, f->rows, *f, there);
     rt_copy(counts, RT_HOST, there, RT_DEVICE, sizeof counts);
     return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
 }

@@ -14,11 +14,6 @@ namespace
 
 constexpr int NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q, THREADS = 128;
 
-__device__ __forceinline__ int64_t row_of(const mcpi_field_t &f, int64_t place)
-{
-    return __ldg(f.turn + place);
-}
-
 __device__ __forceinline__ int64_t thread_index()
 {
     return blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -99,7 +94,7 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
                          t.entry[place + 1] - t.entry[place], lane, LANES, sum);
     sum_lanes<LANES, 3 * NB>(sum);
     if (place < end)
-        mcpi_fit_slopes(&f, row_of(f, place), sum, g);
+        mcpi_fit_slopes(&f, mcpi_row_of(&f, place), sum, g);
     __syncthreads(); /* all are done with the copy */
     if (place < end && lane == 0)
 #pragma unroll
@@ -107,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
             copy[3 * NB * node + v] = g[v];
     __syncthreads();
     for (int k = threadIdx.x; k < 3 * NB * (end - first); k += THREADS)
-        f.gradient[3 * NB * row_of(f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
+        f.gradient[3 * NB * mcpi_row_of(&f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
 }
 
 constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT +
@@ -160,7 +155,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
             F[v] += friction[v];
     }
     if (mine && lane == 0)
-        mcpi_put_residual(&f, row_of(f, place), F[NB], F);
+        mcpi_put_residual(&f, mcpi_row_of(&f, place), F[NB], F);
 }
 
 /* The same without tiles: lanes read what is in a cache, or not. */
@@ -168,13 +163,13 @@ __global__ void __launch_bounds__(THREADS) gather_slopes_kernel(const mcpi_field
 {
     const int64_t place = thread_index();
     if (place < f.rows)
-        mcpi_node_gradient(&f, row_of(f, place));
+        mcpi_node_gradient(&f, mcpi_row_of(&f, place));
 }
 
 __global__ void __launch_bounds__(THREADS) gather_residual_kernel(const mcpi_field_t f)
 {
     const int64_t place = thread_index() / LANES;
-    const int64_t i = place < f.rows ? row_of(f, place) : -1;
+    const int64_t i = place < f.rows ? mcpi_row_of(&f, place) : -1;
     double F[NB + 1] = {};
     if (i >= 0)
         for (int32_t k = f.start[i] + threadIdx.x % LANES; k < f.start[i + 1]; k += LANES)

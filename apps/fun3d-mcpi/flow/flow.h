@@ -131,7 +131,9 @@ typedef struct mcpi_phases {
 } mcpi_phases_t;
 
 /* The sum of squares is taken over chunks of so many rows first. */
-enum { MCPI_NORM_CHUNK = 256 };
+enum { MCPI_NORM_CHUNK = 64 };
+/* Returns the sum of what all chunks have in sums[], which is in `space`, in order. */
+double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space);
 /* An update is halved so many times at most, until density and pressure keep this share. */
 enum { MCPI_HALVINGS = 10 };
 #define MCPI_LEAST_SHARE 0.1

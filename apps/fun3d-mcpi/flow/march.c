@@ -16,6 +16,7 @@
  */
 #include "config.h"
 #include "march.h"
+#include "node.h"
 #include <math.h>
 #include <string.h>
 
@@ -105,6 +106,17 @@ void mcpi_march_residual(mcpi_march_t *m)
     begin(m, MCPI_RESIDUAL);
     m->phases->residual(&m->field);
     end(m, MCPI_RESIDUAL);
+}
+
+double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space)
+{
+    const size_t chunks = (size_t)mcpi_chunks(f);
+    double *part = RT_NEW(double, chunks, RT_HOST), sum = 0;
+    rt_copy(part, RT_HOST, f->sums, space, chunks * sizeof *part);
+    for (size_t k = 0; k < chunks; k++)
+        sum += part[k];
+    RT_FREE(part, RT_HOST);
+    return sum;
 }
 
 double mcpi_march_norm(mcpi_march_t *m)

@@ -20,6 +20,12 @@
 
 /* --- places --- */
 
+/* Returns the row that a thread takes at that place. */
+MCPI_FN int64_t mcpi_row_of(const mcpi_field_t *f, int64_t place)
+{
+    return f->turn ? (int64_t)f->turn[place] : place;
+}
+
 /* Return where what the sweeps read of row i begins. */
 MCPI_FN double *mcpi_LU_of(const mcpi_field_t *f, int64_t i)
 {
@@ -217,6 +223,21 @@ MCPI_FN double mcpi_node_square(const mcpi_field_t *f, int64_t i)
     return sum / (unit * unit);
 }
 
+/* Returns how many chunks the norm has, and the sum of chunk k. */
+MCPI_FN int64_t mcpi_chunks(const mcpi_field_t *f)
+{
+    return (f->rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
+}
+
+MCPI_FN double mcpi_chunk_square(const mcpi_field_t *f, int64_t k)
+{
+    const int64_t end = (k + 1) * MCPI_NORM_CHUNK;
+    double sum = 0;
+    for (int64_t i = k * MCPI_NORM_CHUNK; i < end && i < f->rows; i++)
+        sum += mcpi_node_square(f, i);
+    return sum;
+}
+
 /* --- Jacobian: column c of the blocks of a row --- */
 
 /* Returns the waves through a face of area n between the nodes' own states, for the Jacobian is of
@@ -322,7 +343,20 @@ MCPI_FN void mcpi_factor_block(double *D)
     }
 }
 
-/* --- update --- */
+/* --- right-hand side and update --- */
+
+/* Writes value v of row i of the right-hand side. */
+MCPI_FN void mcpi_put_right(const mcpi_field_t *f, int64_t i, int v)
+{
+    mcpi_right_of(f, i)[v] = f->scale[i] * f->R[MCPI_Q * i + v];
+}
+
+MCPI_FN void mcpi_take_dq(const mcpi_field_t *f, int64_t i, double *dq)
+{
+    for (int v = 0; v < MCPI_Q; v++)
+        dq[v] = f->dq_type == MCPI_FP64 ? ((const double *)f->dq)[MCPI_Q * i + v]
+                                        : (double)((const float *)f->dq)[MCPI_Q * i + v];
+}
 
 /* Moves the state of node i by dQ, or by a half, a quarter ... of it. Returns the halvings;
  * MCPI_HALVINGS: it did not move. */

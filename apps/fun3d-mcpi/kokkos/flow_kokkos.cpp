@@ -26,17 +26,12 @@ template <class Body> void each(const char *name, int64_t n, const Body &body)
     Kokkos::parallel_for(name, Range(rt_kokkos::exec(), 0, n), body);
 }
 
-KOKKOS_INLINE_FUNCTION int64_t row_of(const mcpi_field_t &f, int64_t place)
-{
-    return f.turn ? static_cast<int64_t>(f.turn[place]) : place;
-}
-
 void gradient(const mcpi_field_t *field)
 {
     const mcpi_field_t f = *field;
     each(
         "flow slopes", f.rows,
-        KOKKOS_LAMBDA(int64_t place) { mcpi_node_gradient(&f, row_of(f, place)); });
+        KOKKOS_LAMBDA(int64_t place) { mcpi_node_gradient(&f, mcpi_row_of(&f, place)); });
 }
 
 void residual(const mcpi_field_t *field)
@@ -44,29 +39,17 @@ void residual(const mcpi_field_t *field)
     const mcpi_field_t f = *field;
     each(
         "flow residual", f.rows,
-        KOKKOS_LAMBDA(int64_t place) { mcpi_node_residual(&f, row_of(f, place)); });
+        KOKKOS_LAMBDA(int64_t place) { mcpi_node_residual(&f, mcpi_row_of(&f, place)); });
 }
 
 double norm(const mcpi_field_t *field)
 {
     const mcpi_field_t f = *field;
-    const int64_t chunks = (f.rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
     each(
-        "flow norm", chunks, KOKKOS_LAMBDA(int64_t k) {
-            double sum = 0;
-            for (int64_t i = k * MCPI_NORM_CHUNK; i < (k + 1) * MCPI_NORM_CHUNK && i < f.rows; i++)
-                sum += mcpi_node_square(&f, i);
-            f.sums[k] = sum;
-        });
-    double *sums = RT_NEW(double, static_cast<size_t>(chunks), RT_HOST), sum = 0;
+        "flow norm", mcpi_chunks(&f),
+        KOKKOS_LAMBDA(int64_t k) { f.sums[k] = mcpi_chunk_square(&f, k); });
     rt_kokkos_fence();
-    if (chunks > 0)
-        rt_copy(sums, RT_HOST, f.sums, rt_kokkos_space(),
-                static_cast<size_t>(chunks) * sizeof *sums);
-    for (int64_t k = 0; k < chunks; k++)
-        sum += sums[k];
-    RT_FREE(sums, RT_HOST);
-    return sum;
+    return mcpi_sum_chunks(&f, rt_kokkos_space());
 }
 
 /* --- Jacobian --- */
@@ -126,7 +109,7 @@ template <class O> void jacobian_in(const mcpi_field_t &f)
 {
     each(
         "flow Jacobian", NB * f.rows, KOKKOS_LAMBDA(int64_t at) {
-            row_column<O>(f, row_of(f, at / NB), static_cast<int>(at % NB));
+            row_column<O>(f, mcpi_row_of(&f, at / NB), static_cast<int>(at % NB));
         });
 }
 
@@ -158,7 +141,7 @@ void right(const mcpi_field_t *field)
     const mcpi_field_t f = *field;
     each(
         "flow right", NB * f.rows, KOKKOS_LAMBDA(int64_t at) {
-            mcpi_right_of(&f, at / NB)[at % NB] = f.scale[at / NB] * f.R[at];
+            mcpi_put_right(&f, at / NB, static_cast<int>(at % NB));
         });
 }
 
@@ -171,10 +154,7 @@ mcpi_moved_t update(const mcpi_field_t *field)
     each(
         "flow update", f.rows, KOKKOS_LAMBDA(int64_t i) {
             double dq[NB];
-            for (int v = 0; v < NB; v++)
-                dq[v] = f.dq_type == MCPI_FP64
-                            ? static_cast<const double *>(f.dq)[NB * i + v]
-                            : static_cast<double>(static_cast<const float *>(f.dq)[NB * i + v]);
+            mcpi_take_dq(&f, i, dq);
             const int halvings = mcpi_node_update(&f, i, dq);
             if (halvings > 0)
                 Kokkos::atomic_fetch_add(there, 1ll);
