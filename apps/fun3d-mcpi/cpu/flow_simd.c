@@ -161,7 +161,11 @@ INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)
     const double scale = mcpi_scale_of(f->rate[i]);
     const bool held = mcpi_is_held(f, i);
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
-        double O[BLOCK];
+        double O[BLOCK] = {0};
+        if (!mcpi_has_block(f, k)) {
+            put_block(f->O, type, BLOCK * (int64_t)k, 0, O);
+            continue;
+        }
         const double *there = f->w + MCPI_Q * (int64_t)f->column[k], *n = f->n + 3 * (int64_t)k;
         const mcpi_wave_t wave = mcpi_face_wave(f->w + MCPI_Q * i, there, n);
         const double conducts = mcpi_conducts(f, k);

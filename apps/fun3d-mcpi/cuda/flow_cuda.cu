@@ -63,8 +63,7 @@ __device__ __forceinline__ int list_blocks(const mcpi_field_t &f, int32_t first,
     int listed = 0;
     for (int begin = 0; begin < CHUNK; begin += HALF) {
         const int e = begin + lane;
-        const bool has = e < count && (f.gas.mu > 0 ||
-                                       mcpi_has_area(f.n + 3 * (first + static_cast<int64_t>(e))));
+        const bool has = e < count && mcpi_has_block(&f, first + e);
         const unsigned all = __ballot_sync(0xffffffffu, has) >> shift & ((1u << HALF) - 1);
         if (has)
             row->list[listed + __popc(all & ((1u << lane) - 1))] = static_cast<uint8_t>(e);

@@ -248,6 +248,12 @@ MCPI_FN mcpi_wave_t mcpi_face_wave(const double *here, const double *there, cons
     return mcpi_has_area(n) ? mcpi_wave(here, there, n) : none;
 }
 
+/* Returns whether the block of entry k can be other than 0. */
+MCPI_FN bool mcpi_has_block(const mcpi_field_t *f, int32_t k)
+{
+    return f->gas.mu > 0 || mcpi_has_area(f->n + 3 * (int64_t)k);
+}
+
 /* Returns what multiplies the conduction of entry k in A: 0 without viscosity. */
 MCPI_FN double mcpi_conducts(const mcpi_field_t *f, int32_t k)
 {
@@ -262,10 +268,9 @@ MCPI_FN void mcpi_face_column(const mcpi_wave_t *wave, const double *there, cons
     double part[MCPI_Q];
     for (int v = 0; v < MCPI_Q; v++)
         O[v] = part[v] = 0;
-    if (wave->area > 0) {
-        mcpi_add_magnitude_column(wave, wave->area / 2, c, part);
-        mcpi_add_jacobian_column(there, n, 0.5, c, O);
-    }
+    /* not if it has an area: what all columns need is then found for each of them */
+    mcpi_add_magnitude_column(wave, wave->area / 2, c, part);
+    mcpi_add_jacobian_column(there, n, 0.5, c, O);
     if (conducts != 0)
         mcpi_add_conduction_column(there, conducts, c, O);
     for (int v = 0; v < MCPI_Q; v++) {

@@ -86,10 +86,12 @@ template <class O> KOKKOS_INLINE_FUNCTION void row_column(const mcpi_field_t &f,
     double D[NB] = {0, 0, 0, 0, 0};
     O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O))) + NB * c;
     for (int32_t k = f.start[i]; k < f.start[i + 1]; k++, to += BLOCK) {
-        double column[NB];
-        const double *there = f.w + NB * f.column[k], *n = f.n + 3 * static_cast<int64_t>(k);
-        const mcpi_wave_t wave = mcpi_face_wave(f.w + NB * i, there, n);
-        mcpi_face_column(&wave, there, n, mcpi_conducts(&f, k), c, column, D);
+        double column[NB] = {0, 0, 0, 0, 0};
+        if (mcpi_has_block(&f, k)) {
+            const double *there = f.w + NB * f.column[k], *n = f.n + 3 * static_cast<int64_t>(k);
+            const mcpi_wave_t wave = mcpi_face_wave(f.w + NB * i, there, n);
+            mcpi_face_column(&wave, there, n, mcpi_conducts(&f, k), c, column, D);
+        }
         if (held)
             mcpi_hold_column(0, c, column);
         for (int v = 0; v < NB; v++)
