@@ -32,7 +32,7 @@ for precision in fp32 fp16; do
     valid $precision $report $precision.json --precision $precision
 done
 valid bj $report bj.json --precond bj
-valid single $report single.json --vectors fp32
+valid single $report single.json --precision fp16 --vectors fp32
 for file in fp16 fp32 bj single; do
     [ -n "$(iterations $file.json)" ] || fail "$file.json has no iterations"
 done

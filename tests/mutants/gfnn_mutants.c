@@ -91,6 +91,15 @@ typedef enum {
     NO_X,
     OLD_UNUSED,
     PRODUCT_UNUSED,
+    /* its FP32 vectors */
+    DOT_SHORT32,
+    UNIT_KEPT,
+    NOT_REPLACED,
+    REPLACED_IN_FP32,
+    X_KEPT,
+    STEP_TWICE,
+    P_DROPPED,
+    DU_ROUNDED,
     /* time steps */
     STEP_FEWER,
     STEP_MORE,
@@ -114,7 +123,7 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, FAR, SMOOTH, PROBLEMS };
+enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, FAR, SMOOTH, SINGLE, AGAIN, SINGLE16, COARSE32, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [BJ] = "elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
     [FREE] = "elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
@@ -127,7 +136,11 @@ static const char *const settings[PROBLEMS] = {
     [HALF] = "elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
     [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
     [FAR] = "elements=6x7x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
-    [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11"};
+    [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11",
+    [SINGLE] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11",
+    [AGAIN] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11 max-iterations=54",
+    [SINGLE16] = "elements=6x5x4 steps=2 precond=gfm vectors=fp32 faces=free tolerance=1e-11",
+    [COARSE32] = "elements=6x6x5 steps=3 precond=bj vectors=fp32 tolerance=1e-9"};
 
 /* Variants: function tables; a boundary slab that is left out, which only several ranks have. */
 enum { OPERATOR, UNCLAIMED /* not reproducible */, PREDICTOR, SOLVE, SLAB };
@@ -234,6 +247,18 @@ static const rt_mutant_t mutants[] = {
     {NO_X, "x not moved in one iteration", CHEB, false, SOLVE},
     {OLD_UNUSED, "polynomial: z before left out", FEW, false, SOLVE},
     {PRODUCT_UNUSED, "polynomial: A z left out", FEW, false, SOLVE},
+    {DOT_SHORT32, "FP32 vectors: p.q without one row", SINGLE, false, SOLVE},
+    {OPERATOR_OFF, "FP32 vectors: FP64 operator off by 1e-6", SINGLE, false, SOLVE},
+    {UNIT_KEPT, "FP32 vectors: the scale of f left in du", SINGLE, false, SOLVE},
+    {NOT_REPLACED, "FP32 vectors: residual never replaced", SINGLE, false, SOLVE},
+    {NOT_REPLACED, "the same with a network", SINGLE16, false, SOLVE},
+    {REPLACED_IN_FP32, "FP32 vectors: residual replaced by one of FP32", SINGLE, false, SOLVE},
+    {X_KEPT, "FP32 vectors: x added to du twice", SINGLE, false, SOLVE},
+    {STEP_TWICE, "FP32 vectors: the step before a replacement made twice", SINGLE, false, SOLVE},
+    {P_DROPPED, "FP32 vectors: p thrown away at a replacement", AGAIN, false, SOLVE},
+    {DU_ROUNDED, "FP32 vectors: du in FP32", SINGLE, false, SOLVE},
+    {LAST_STEP_OF_X, "FP32 vectors: x without the last step along p", COARSE32, false, SOLVE},
+    {LOOSE_CLAIMED, "FP32 vectors: tolerance 100 times as large, a small residual claimed", SINGLE, false, SOLVE},
     {STEP_FEWER, "one step fewer", BJ, false, SOLVE},
     {STEP_MORE, "one step more", BJ, false, SOLVE},
     {STEP_MORE, "two steps for one", GF8, false, SOLVE},
@@ -274,6 +299,7 @@ static bool last_step;        /* the last time step has begun */
 static int64_t solves, calls; /* timed solves; calls of the operator in this one */
 static int64_t directions;    /* in this step */
 static double alpha_before;   /* of the direction before */
+static bool replaced;         /* the residual, since the direction before */
 static const double *du;      /* the solver's x */
 static int64_t victim;        /* element, in the grid `wide` */
 static const gfnn_box_t *box; /* of the problem */
@@ -615,38 +641,89 @@ static void solve_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
     RT_FREE(seen, RT_HOST);
 }
 
-/* Makes the step of x that the last iteration left. */
-static void solve_arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, const double *p, double *x)
+/* For one fault alone: otherwise every FP32 product is solve_apply32. */
+static void dot_short32(const gfnn_view_t *view, const gfnn_form_t *form,
+                        const gfnn_region_t *region, const float *x, float *y, double *dot)
 {
-    if (!in_solve(LAST_STEP_OF_X))
-        gfnn_vectors_cpu.arrive(view, cg, p, x);
+    const int64_t row = gfnn_at(&box->wide, 0, 1, 1);
+    gfnn_operator_simd.apply_dot32(view, form, region, x, y, dot);
+    for (int64_t at = row; at < row + box->n[0]; at++)
+        *dot -= (double)x[at] * (double)y[at];
 }
 
-/* Returns the scalars with alpha for x; the fourth of each step is that of the third iteration. */
+static const gfnn_loops_t *of_type(const gfnn_view_t *view)
+{
+    return gfnn_vectors_cpu.loops[view->config->vectors];
+}
+
+/* Makes the step of x that the last iteration left. */
+static void solve_arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
+                         const void *p, double *to)
+{
+    gfnn_cg_t faulty = *cg;
+    if (in_solve(UNIT_KEPT))
+        faulty.unit = 1;
+    if (in_solve(LAST_STEP_OF_X))
+        faulty.due = 0;
+    of_type(view)->arrive(view, &faulty, first, x, p, to);
+    for (int64_t i = 0; in_solve(DU_ROUNDED) && i < 3 * box->fine.plane; i++)
+        to[i] = rt_rounded(to[i]);
+}
+
+/* Keeps what an honest replacement does not. */
+static void solve_renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y,
+                        void *r, void *x, int precision, void *low)
+{
+    const size_t values = 3 * (size_t)box->wide.plane;
+    const bool replaces = y && solving, keeps = replaces && fault == NOT_REPLACED;
+    float *before = RT_NEW(float, values, RT_HOST);
+    double *other = RT_NEW(double, values, RT_HOST);
+    memcpy(before, keeps ? r : x, keeps || replaces ? values * sizeof *before : 0);
+    for (int64_t i = 0; replaces && i < 3 * box->fine.plane; i++)
+        other[i] = fault == REPLACED_IN_FP32 ? rt_rounded(y[i]) : y[i];
+    of_type(view)->renew(view, cg, f, replaces ? other : y, r, x, precision, low);
+    if (keeps) {
+        memcpy(r, before, values * sizeof *before);
+        cg->sums[0] = gfnn_vectors_cpu.dot32(view, r, r);
+    }
+    if (replaces && fault == X_KEPT)
+        memcpy(x, before, values * sizeof *before);
+    replaced = replaces;
+    RT_FREE(before, RT_HOST);
+    RT_FREE(other, RT_HOST);
+}
+
+/* Returns the scalars with what is due to x; the fourth of each step is that of the third
+ * iteration. */
 static gfnn_cg_t faulty_alpha(const gfnn_cg_t *cg)
 {
     gfnn_cg_t faulty = *cg;
     directions++;
     if (in_solve(ALPHA_BEFORE) && alpha_before != 0)
-        faulty.alpha = alpha_before;
+        faulty.due = alpha_before;
     else if (in_solve(NO_X) && directions == 4)
-        faulty.alpha = 0;
+        faulty.due = 0;
+    else if (in_solve(STEP_TWICE) && replaced)
+        faulty.due = cg->alpha;
+    else if (in_solve(P_DROPPED) && replaced)
+        faulty.beta = 0;
     alpha_before = cg->alpha;
+    replaced = false;
     return faulty;
 }
 
-static void solve_direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, double *x,
-                            const float *z, double *p)
+static void solve_direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                            const float *z, void *p)
 {
     const gfnn_cg_t faulty = faulty_alpha(cg);
-    gfnn_vectors_cpu.direction(view, &faulty, first, x, z, p);
+    of_type(view)->direction(view, &faulty, first, x, z, p);
 }
 
 static void solve_direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first,
-                                  double *x, const double *r, double *p)
+                                  void *x, const void *r, void *p)
 {
     const gfnn_cg_t faulty = faulty_alpha(cg);
-    gfnn_vectors_cpu.direction_plain(view, &faulty, first, x, r, p);
+    of_type(view)->direction_plain(view, &faulty, first, x, r, p);
 }
 
 /* A wrong polynomial finds x too, only later than an honest one may. */
@@ -679,7 +756,7 @@ static void add_source(const gfnn_solver_t *s, double time)
         s->f[force.at] += s->scale * (fault == SOURCE_SIGN ? -force.value : force.value);
 }
 
-/* Computes f; uses p, r and q. */
+/* Computes f; uses x and q. */
 static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_step_t *step = &s->problem->step;
@@ -689,20 +766,20 @@ static void right_hand_side(gfnn_solver_t *s, double time)
     const double rb = fault == NO_DAMPING_IN_F || fault == MASS_DAMPING_ONLY ? 0 : step->rayleigh_b;
     const gfnn_vectors_t *v = s->kernels->vectors;
     for (int64_t i = 0; i < values_of(); i++) {
-        s->p[i] = (fault == A_OUT_OF_F ? 0 : s->a[i]) + (4 / config->dt + ra) * s->v[i];
-        s->r[i] = rb * s->v[i] - (fault == NO_K_U ? 0 : s->u[i]);
+        s->x[i] = (fault == A_OUT_OF_F ? 0 : s->a[i]) + (4 / config->dt + ra) * s->v[i];
+        s->q[i] = rb * s->v[i] - (fault == NO_K_U ? 0 : s->u[i]);
     }
-    gfnn_apply(s, &step->M, s->p, s->f);
-    gfnn_apply(s, &step->K, s->r, s->q);
-    v->axpby(&s->view_vec, unit, s->q, unit, s->f);
+    gfnn_apply(s, &step->M, s->x, s->f);
+    gfnn_apply(s, &step->K, s->q, s->x);
+    v->axpby(&s->view_vec, unit, s->x, unit, s->f);
     add_source(s, time);
     v->hold(&s->view_vec, s->f, NULL);
 }
 
-static void newmark(gfnn_solver_t *s)
+static void newmark_row(gfnn_solver_t *s, int64_t at)
 {
     const double dt = s->problem->config->dt;
-    for (int64_t i = 0; i < values_of(); i++) {
+    for (int64_t i = at; i < at + box->n[0]; i++) {
         const double v = s->v[i];
         const double times = fault == U_TWICE ? 2 : fault == U_NOT_UPDATED && last_step ? 0 : 1;
         s->u[i] += times * du[i];
@@ -712,6 +789,16 @@ static void newmark(gfnn_solver_t *s)
         if (fault != A_BEFORE || !last_step)
             s->a[i] = 4 * du[i] / (dt * dt) - 4 * v / dt - s->a[i];
     }
+}
+
+/* Ghosts stay 0. */
+static void newmark(gfnn_solver_t *s)
+{
+    const gfnn_grid_t *g = &box->fine;
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                newmark_row(s, c * g->plane + gfnn_at(g, 0, j, k));
 }
 
 /* Calls gfnn_cg with looser settings, where a fault needs them. */
@@ -902,17 +989,24 @@ static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
                                                 .predictor = {&net, &net}};
     static gfnn_operator_t solve_op;
     static gfnn_vectors_t vectors;
+    static gfnn_loops_t loops[GFNN_TYPES];
     static gfnn_kernels_t of_solve;
     solve_op = gfnn_operator_simd;
     solve_op.apply = solve_apply;
     solve_op.apply32 = solve_apply32;
     solve_op.apply_dot = NULL; /* otherwise not every product would be solve_apply */
+    solve_op.apply_dot32 = mutant->fault == DOT_SHORT32 ? dot_short32 : NULL;
     solve_op.whole = true;
     vectors = gfnn_vectors_cpu;
     vectors.hold = solve_hold;
-    vectors.arrive = solve_arrive;
-    vectors.direction = solve_direction;
-    vectors.direction_plain = solve_direction_plain;
+    for (int type = 0; type < GFNN_TYPES; type++) {
+        loops[type] = *gfnn_vectors_cpu.loops[type];
+        loops[type].renew = solve_renew;
+        loops[type].arrive = solve_arrive;
+        loops[type].direction = solve_direction;
+        loops[type].direction_plain = solve_direction_plain;
+        vectors.loops[type] = &loops[type];
+    }
     vectors.smooth32 = solve_smooth32;
     of_solve = gfnn_solve_simd;
     of_solve.op = &solve_op;
@@ -980,6 +1074,7 @@ static const rt_mutant_t honest[] = {
     {HONEST, "predictor without a fault", SMOOTH, false, PREDICTOR},
     {HONEST, "steps without a fault", RT_EVERY_PROBLEM, false, SOLVE},
     {HONEST, "steps without a fault, in windows", FREE, true, SOLVE},
+    {HONEST, "steps in FP32 vectors without a fault, in windows", SINGLE16, true, SOLVE},
 };
 
 RT_MUTANTS_MAIN(gfnn_app, .ladder = ladder)
