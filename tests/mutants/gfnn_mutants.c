@@ -138,7 +138,7 @@ static const char *const settings[PROBLEMS] = {
     [FAR] = "elements=6x7x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
     [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11",
     [SINGLE] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11",
-    [AGAIN] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11 max-iterations=54",
+    [AGAIN] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11 max-iterations=53",
     [SINGLE16] = "elements=6x5x4 steps=2 precond=gfm vectors=fp32 faces=free tolerance=1e-11",
     [COARSE32] = "elements=6x6x5 steps=3 precond=bj vectors=fp32 tolerance=1e-9"};
 
