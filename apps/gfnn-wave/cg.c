@@ -240,15 +240,15 @@ int64_t gfnn_cg(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
     const bool single = gfnn_is_single(config), plain = config->precond == GFNN_NONE;
-    const gfnn_method_t method = {.plain = plain,
-                                  .fused = config->precond == GFNN_BJ,
-                                  .flexible = gfnn_has_network(config),
-                                  .single = single,
-                                  .unscaled = plain || (single && !gfnn_reads_low(config) &&
-                                                        !gfnn_needs_r32(config)),
-                                  .drop = single ? GFNN_DROP : 0,
-                                  .tolerance = config->tolerance,
-                                  .most_iterations = config->max_iterations};
+    const gfnn_method_t method = {
+        .plain = plain,
+        .fused = config->precond == GFNN_BJ,
+        .flexible = gfnn_has_network(config),
+        .single = single,
+        .unscaled = plain || (single && !gfnn_reads_low(config) && !gfnn_needs_r32(config)),
+        .drop = single ? GFNN_DROP : 0,
+        .tolerance = config->tolerance,
+        .most_iterations = config->max_iterations};
     int64_t k = 0;
     int rests = 0;
     begin(s, &method);

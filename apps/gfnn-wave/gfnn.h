@@ -115,17 +115,17 @@ typedef struct {
     struct {
         void *x, *r, *p, *q; /* of config->vectors' type; in double x and q are those above */
     } cg;
-    float *z, *r32, *s32, *t32;            /* on wide; r32 may be cg.r */
-    float *other;                          /* the second z, or what is added to z */
-    void *low;                             /* 16 bits on wide, GFNN_LOW_SKIP values into its
+    float *z, *r32, *s32, *t32;   /* on wide; r32 may be cg.r */
+    float *other;                 /* the second z, or what is added to z */
+    void *low;                    /* 16 bits on wide, GFNN_LOW_SKIP values into its
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
-    double *dots;                          /* in `space`, sums that apply_dot leaves */
-    gfnn_place_t scalars;                  /* of conjugate gradients */
-    bool on_stream;                        /* an iteration needs no host */
-    rt_replay_t replay[2];                 /* of an iteration; [1]: the first */
-    int64_t expected[GFNN_RESTS];          /* iterations of the last solve, at each rest */
-    gfnn_records_t *records;               /* of a solve; NULL: no receivers */
+    double *dots;                 /* in `space`, sums that apply_dot leaves */
+    gfnn_place_t scalars;         /* of conjugate gradients */
+    bool on_stream;               /* an iteration needs no host */
+    rt_replay_t replay[2];        /* of an iteration; [1]: the first */
+    int64_t expected[GFNN_RESTS]; /* iterations of the last solve, at each rest */
+    gfnn_records_t *records;      /* of a solve; NULL: no receivers */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */

@@ -145,8 +145,8 @@ typedef struct {
     /* r = unit (f - y), x = 0, and if low is not NULL, low = scale r, which the preconditioner
      * gets: in `precision` on `wide`. sums[0] = r . r. y NULL: 0, and no sum is left. f and y are
      * double. In double always y = 0. */
-    void (*renew)(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y,
-                  void *r, void *x, int precision, void *low);
+    void (*renew)(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double *y, void *r,
+                  void *x, int precision, void *low);
     /* r -= alpha q; sums[0] = r . r. If low is not NULL, also low. */
     void (*update)(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int precision,
                    void *low);

@@ -66,8 +66,7 @@ void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     for (int d = 0; d < 3; d++)
         ghosts.nodes[d] = config->n_elements[d] * ghosts.boxes[d] + !ghosts.periodic;
     const double replacements = gfnn_replacements(config);
-    exchange(trace, "operator", &ghosts, sizeof(double), 2 + replacements,
-             !gfnn_is_single(config));
+    exchange(trace, "operator", &ghosts, sizeof(double), 2 + replacements, !gfnn_is_single(config));
     exchange(trace, "operator FP32", &ghosts, sizeof(float), 0, products32(config));
     ghosts.width = (int)config->reach;
     exchange(trace, "predictor", &ghosts,

@@ -327,8 +327,7 @@ static void check_direction(const bench_t *b, int type, bool plain)
             V->loops[type]->direction(&b->view, &cg, first, x, z, p);
         for (int64_t i = 0; i < b->n; i++) {
             const double before = value_of(b, type, p0, i);
-            const double from =
-                scale * (plain ? value_of(b, type, r, i) : (double)z[b->wide[i]]);
+            const double from = scale * (plain ? value_of(b, type, r, i) : (double)z[b->wide[i]]);
             same = same &&
                    is_near(value_of(b, type, x, i), value_of(b, type, x0, i) + due * before,
                            4 * epsilon(type)) &&

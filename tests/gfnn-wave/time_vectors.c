@@ -23,19 +23,19 @@ static void report(const char *what, double seconds, double bytes)
     printf("%-34s %8.1f us %7.0f GB/s\n", what, 1e6 * seconds, bytes * N / seconds * 1e-9);
 }
 
-#define TIME(what, bytes, ...)                                \
-    do {                                                      \
-        enum { REPEATS = 20 };                                \
-        double best = 1e9;                                    \
-        for (int turn = 0; turn < 3; turn++) {                \
-            const double begin = clock_now();                 \
-            for (int repeat = 0; repeat < REPEATS; repeat++) { \
-                __VA_ARGS__;                                  \
-            }                                                 \
+#define TIME(what, bytes, ...)                                   \
+    do {                                                         \
+        enum { REPEATS = 20 };                                   \
+        double best = 1e9;                                       \
+        for (int turn = 0; turn < 3; turn++) {                   \
+            const double begin = clock_now();                    \
+            for (int repeat = 0; repeat < REPEATS; repeat++) {   \
+                __VA_ARGS__;                                     \
+            }                                                    \
             const double each = (clock_now() - begin) / REPEATS; \
-            best = each < best ? each : best;                 \
-        }                                                     \
-        report(what, best, bytes);                            \
+            best = each < best ? each : best;                    \
+        }                                                        \
+        report(what, best, bytes);                               \
     } while (0)
 
 static gfnn_solver_t *solver(int precond, int vectors, int64_t degree)
@@ -63,7 +63,8 @@ static void operators(void)
                      op->apply_cg32(&s->view_op, A, s->cg.p, s->cg.q, s->scalars.cg));
             }
     s->view_op.choice = NULL;
-    const gfnn_region_t all = {{0, 0, 0}, {test.config->n_nodes[0], test.config->n_nodes[1], test.config->n_nodes[2]}};
+    const gfnn_region_t all = {
+        {0, 0, 0}, {test.config->n_nodes[0], test.config->n_nodes[1], test.config->n_nodes[2]}};
     TIME("FP32 without p.q", 25, op->apply32(&s->view_op, A, &all, s->cg.p, s->cg.q));
     TIME("FP64 without p.q", 49, op->apply(&s->view_op, A, &all, s->x, s->q));
     gfnn_solver_destroy(s);
@@ -80,7 +81,8 @@ static void loops(int vectors)
     rt_fill(memory, s->space, 0, values * sizeof *memory);
     const gfnn_loops_t *v = s->vectors->loops[vectors];
     const gfnn_view_t *view = &s->view_vec;
-    gfnn_cg_t *cg = s->scalars.cg, host = {.alpha = 1e-9, .due = 1e-9, .scale = 1, .unit = 1, .ff = 1, .rr = 1};
+    gfnn_cg_t *cg = s->scalars.cg,
+              host = {.alpha = 1e-9, .due = 1e-9, .scale = 1, .unit = 1, .ff = 1, .rr = 1};
     host.forms = false;
     host.told.progress = 4;
     rt_copy(cg, s->space, &host, RT_HOST, sizeof host);
@@ -140,7 +142,8 @@ int main(int argc, char **argv)
     rung = argc > 2 ? argv[2] : rung;
     const char *size = argc > 1 ? argv[1] : "256x256x256";
     rt_text_t settings;
-    gfnn_test_new(&test, rt_text(&settings, "elements=%s precond=gfm steps=1 frequency=5000", size));
+    gfnn_test_new(&test,
+                  rt_text(&settings, "elements=%s precond=gfm steps=1 frequency=5000", size));
     steps(GFNN_GFM, "gfm 2", 7);
     steps(GFNN_BJ, "bj", 7);
     steps(GFNN_CHEB, "cheb 7", 7);

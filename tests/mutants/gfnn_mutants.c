@@ -123,7 +123,25 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { BJ, FREE, MIRROR, DAMPED, COARSE, CHEB, FEW, GFM, HALF, GF8, FAR, SMOOTH, SINGLE, AGAIN, SINGLE16, COARSE32, PROBLEMS };
+enum {
+    BJ,
+    FREE,
+    MIRROR,
+    DAMPED,
+    COARSE,
+    CHEB,
+    FEW,
+    GFM,
+    HALF,
+    GF8,
+    FAR,
+    SMOOTH,
+    SINGLE,
+    AGAIN,
+    SINGLE16,
+    COARSE32,
+    PROBLEMS
+};
 static const char *const settings[PROBLEMS] = {
     [BJ] = "elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
     [FREE] = "elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
@@ -258,7 +276,8 @@ static const rt_mutant_t mutants[] = {
     {P_DROPPED, "FP32 vectors: p thrown away at a replacement", AGAIN, false, SOLVE},
     {DU_ROUNDED, "FP32 vectors: du in FP32", SINGLE, false, SOLVE},
     {LAST_STEP_OF_X, "FP32 vectors: x without the last step along p", COARSE32, false, SOLVE},
-    {LOOSE_CLAIMED, "FP32 vectors: tolerance 100 times as large, a small residual claimed", SINGLE, false, SOLVE},
+    {LOOSE_CLAIMED, "FP32 vectors: tolerance 100 times as large, a small residual claimed", SINGLE,
+     false, SOLVE},
     {STEP_FEWER, "one step fewer", BJ, false, SOLVE},
     {STEP_MORE, "one step more", BJ, false, SOLVE},
     {STEP_MORE, "two steps for one", GF8, false, SOLVE},
@@ -719,8 +738,8 @@ static void solve_direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool f
     of_type(view)->direction(view, &faulty, first, x, z, p);
 }
 
-static void solve_direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first,
-                                  void *x, const void *r, void *p)
+static void solve_direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                                  const void *r, void *p)
 {
     const gfnn_cg_t faulty = faulty_alpha(cg);
     of_type(view)->direction_plain(view, &faulty, first, x, r, p);

@@ -254,16 +254,15 @@ template <bool moves, class T> struct update_t {
 template <bool moves, class T>
 static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     update_bj_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
-                     const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg,
-                     const T *__restrict__ q, T *__restrict__ r, float *__restrict__ z,
-                     gfnn_parts_t parts)
+                     const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg, const T *__restrict__ q,
+                     T *__restrict__ r, float *__restrict__ z, gfnn_parts_t parts)
 {
     const gfnn_factors_t f(cg);
     if (f.ended)
         return;
     const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
-    update_t<moves, T> job = {
-        q, r, z, T(f.alpha()), T(f.scale()), of_r, g.wide.plane, 0, 0, {}, {}};
+    update_t<moves, T> job = {q, r,  z, T(f.alpha()), T(f.scale()), of_r, g.wide.plane, 0,
+                              0, {}, {}};
     each_block(g, held, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }
@@ -289,8 +288,8 @@ static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const 
                   gfnn_vectors_data(view)->parts);
 }
 
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
-                         void *r, float *z)
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                         float *z)
 {
     update_bj<double>(view, cg, first, q, r, z);
 }

@@ -83,8 +83,7 @@ static __device__ __forceinline__ void gfnn_each_ahead(const gfnn_rows_t &g, Loa
 
 /* Where a vector of T has a value: doubles are on `fine`, floats on `wide`; and how many values a
  * lane loads before it stores one, so that as many bytes are on their way. */
-template <class T>
-static __device__ __forceinline__ int64_t gfnn_place(int64_t fine, int64_t wide)
+template <class T> static __device__ __forceinline__ int64_t gfnn_place(int64_t fine, int64_t wide)
 {
     return sizeof(T) == sizeof(double) ? fine : wide;
 }
@@ -107,8 +106,8 @@ static void gfnn_launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_
 
 /* blocks.cu */
 extern "C" {
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
-                         void *r, float *z);
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                         float *z);
 void gfnn_cuda_update_bj32(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
                            void *r, float *z);
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,

@@ -143,8 +143,8 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 
 template <bool two, class T>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z,
-                const T *__restrict__ r, const T *__restrict__ q, gfnn_parts_t parts)
+    dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z, const T *__restrict__ r,
+                const T *__restrict__ q, gfnn_parts_t parts)
 {
     double zr = 0, zq = 0;
     gfnn_each_value<gfnn_ahead<T>>(g, [&](int64_t fine, int64_t wide) {
@@ -160,8 +160,8 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 /* Z: float on `wide`, or the type of r, which is in the place of z. */
 template <bool first, class T, class Z>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, T *__restrict__ x,
-                     const Z *__restrict__ z, T *__restrict__ p)
+    direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, T *__restrict__ x, const Z *__restrict__ z,
+                     T *__restrict__ p)
 {
     struct value_t {
         Z z;

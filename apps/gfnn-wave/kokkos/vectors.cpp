@@ -248,9 +248,9 @@ void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int 
         return;
     fixed_low(precision, low, [&](auto *typed) {
         using Low = std::remove_pointer_t<decltype(typed)>;
-        cg->sums[0] = sum(view, Update<T, Low>{static_cast<T>(cg->alpha), cg->scale,
-                                               static_cast<const T *>(q), static_cast<T *>(r),
-                                               typed});
+        cg->sums[0] =
+            sum(view, Update<T, Low>{static_cast<T>(cg->alpha), cg->scale,
+                                     static_cast<const T *>(q), static_cast<T *>(r), typed});
     });
     cg->sums[1] = 0;
 }
@@ -584,8 +584,7 @@ template <bool moves, class T> struct UpdateBj {
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &rr, double &zr) const
     {
         const Row row(rows, index);
-        const int64_t at =
-            place<T>(rows.fine.at(0, row.j, row.k), rows.wide.at(0, row.j, row.k));
+        const int64_t at = place<T>(rows.fine.at(0, row.j, row.k), rows.wide.at(0, row.j, row.k));
         for (int c = 0; c < 3; c++)
             rr += move(row, at + c * place<T>(rows.fine.plane, rows.wide.plane));
         zr += solve(row, at);
