@@ -9,7 +9,7 @@ gpu_rungs="B P RS RSP RSPR closed coalesced patch mixed"
 grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
 
 if sanitizing; then
-    for rung in B P RS RSP RSPR closed coalesced patch mixed; do
+    for rung in $gpu_rungs; do
         sanitized $rung "$alya" --device 0 --rung $rung --cells 10x7x5 --seconds 0
     done
     [ $RT_SANITIZE != only ] || exit $failed

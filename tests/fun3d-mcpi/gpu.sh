@@ -12,7 +12,7 @@ ladder()
 }
 
 if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves lanes idle
-    for rung in $cuda_rungs; do
+    for rung in $gpu_rungs; do
         for form in "5 fp32" "7 fp16"; do
             set -- $form
             sanitized $rung-$1 "$mcpi" --device 0 --rung $rung --surface 4 --layers 5 --block-size $1 \

@@ -96,14 +96,13 @@ matrix_file()
     }' >"$1"
 }
 
-# find_gpu_rungs: sets cuda_rungs, gpu_rungs (with kokkos) and gpu_flows to the rungs that run on a GPU here; skips if none can.
+# find_gpu_rungs: sets gpu_rungs (with kokkos) and gpu_flows to the rungs that run on a GPU here; skips if none can.
 find_gpu_rungs()
 {
     "$mcpi" --list >list.out
     reason=$(grep -A 3 '^naive ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
-    cuda_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
-    gpu_rungs=$cuda_rungs
+    gpu_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
     grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
     gpu_flows="flow-cuda $(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)"
 }

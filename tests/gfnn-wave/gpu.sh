@@ -4,7 +4,7 @@
 find_gpu_rungs
 
 if sanitizing; then # a box that no tile fits
-    for rung in $cuda_rungs; do
+    for rung in $all; do
         sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
     done
     sanitized vectors "$gfnn" --device 0 --rung solve-cuda --vectors fp32 --elements 21x13x9 --steps 1 --seconds 0

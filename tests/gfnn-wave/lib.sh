@@ -24,7 +24,7 @@ close()
     awk -v a="$1" -v b="$2" -v s="$3" 'BEGIN { d = a - b; exit !(a != "" && a > 0 && d < s * a && -d < s * a) }'
 }
 
-# find_gpu_rungs: sets operators, predictors, solves, all of them (all) and those in CUDA (cuda_rungs) to the rungs that run
+# find_gpu_rungs: sets operators, predictors, solves, and all of them (all) to the rungs that run
 # on a GPU here; skips if none can.
 find_gpu_rungs()
 {
@@ -34,7 +34,6 @@ find_gpu_rungs()
     operators="dense-coloured dense-atomic recompute node parity"
     predictors="direct unrolled tiled tensor"
     solves="solve-cuda"
-    cuda_rungs="$operators $predictors $solves"
     if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
         operators="$operators kokkos"
         predictors="$predictors predict-kokkos"
