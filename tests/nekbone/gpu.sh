@@ -23,6 +23,10 @@ if sanitizing; then # with an instantiated n, and with the kernel for any n
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
+# Wrong programs around GPU rungs are detected; they run beside what follows.
+"$top/tests/mutants/nekbone_mutants" --device 0 >mutants.out 2>&1 &
+mutants=$!
+
 valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
 valid off "$nekbone" --ladder --elements 4x4x4 --degree 9 --no-communication --seconds 0
 # x updated in both ways, late and at once; more iterations than a graph holds; boxes of all shapes.
@@ -97,10 +101,10 @@ done
 valid cpu "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0
 grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device cpu: a GPU is in use"
 
-# Wrong programs around GPU rungs are detected.
-mutants=$("$top/tests/mutants/nekbone_mutants" --device 0 2>&1 | tail -n 1)
-echo "$mutants"
-[ "$(echo "$mutants" | awk '/ mutants, .* rated INVALID$/ { print $2 - $4 }')" = 0 ] || fail "mutants on the GPU: $mutants"
+wait $mutants
+tail -n 1 mutants.out
+[ "$(awk '/ mutants, .* rated INVALID$/ { print $2 - $4 }' mutants.out)" = 0 ] ||
+    fail "mutants on the GPU: $(tail -n 1 mutants.out)"
 
 refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2
