@@ -43,7 +43,7 @@ class Exercise(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """A section. source and before: '' where ladder.def decides."""
+    """A section. source and before: '' where ladder.def decides; within: what includes the source, '' for the rung's."""
     idea: str
     predict: str
     answer: str
@@ -53,6 +53,7 @@ class Lesson(NamedTuple):
     before: str
     exercise: Optional[Exercise]
     drawing: str = ''
+    within: str = ''
 
 
 class Lessons(NamedTuple):
@@ -148,7 +149,7 @@ def lesson_in(text: str, where: str) -> Lesson:
     exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
     idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
     return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise,
-                  paragraphs.get('Drawing', ''))
+                  paragraphs.get('Drawing', ''), (code_in(paragraphs.get('Source', '')) + ['', ''])[1])
 
 
 def read(app: str) -> Lessons:

@@ -121,8 +121,9 @@ def on_rung(app: str, name: str, tree: str) -> Task:
     file = lessons.source(rung, lesson)
     before = lessons.rung_of(app, lesson.before or rung.after, tree)
     later = [other.name for other in rungs if other.after == name and other.kind == rung.kind]
+    within = os.path.join('apps', app, lesson.within) if lesson.within else lessons.own(rung)
     return Task(tree, app, name, rung, lesson, lesson.exercise, file,
-                file if file.endswith(('.c', '.cu', '.cpp')) else lessons.own(rung),
+                file if file.endswith(('.c', '.cu', '.cpp')) else within,
                 lessons.source(before, known[before.name]) if before.name in known else '', [rung.after, *later[:1]])
 
 
