@@ -65,7 +65,7 @@ static const rt_opt_t options[] = {
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
     RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
               "for gf8 and gfm: precision of r; sums are in fp32"),
-    RT_CHOICE(CONFIG, vectors, "vectors", "NAME", "fp64", types,
+    RT_CHOICE(CONFIG, vectors, "vectors", "NAME", "fp32", types,
               "what conjugate gradients keep their vectors in; fp32: half the bytes, and the FP64 "
               "residual takes the place of theirs whenever it has fallen to 1e-4"),
     RT_TEXT(
@@ -361,7 +361,8 @@ static void describe(const rt_run_t *run, FILE *out)
             "Hz\n",
             config->dt, config->vp, config->vp * config->dt / config->ds, config->rho,
             config->damping, config->f1, config->f2);
-    fprintf(out, "              CG to %g, preconditioner ", config->tolerance);
+    fprintf(out, "              CG to %g, vectors in %s, preconditioner ", config->tolerance,
+            types[config->vectors]);
     fprintf(out, "%s", gfnn_precond_names[config->precond]);
     if (config->precond == GFNN_CHEB)
         fprintf(out, " of degree %lld", (long long)config->degree);

@@ -259,7 +259,7 @@ static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_co
 const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 /* What solves compute in. */
-#define GFNN_SOLVE_PRECISION "FP64, preconditioner in FP32 or FP16"
+#define GFNN_SOLVE_PRECISION "FP64, vectors in FP64 or FP32, preconditioner in FP32 or FP16"
 
 #define RUNG(name, kind, after, ladder, table, idea) extern const gfnn_kernels_t table;
 #include "ladder.def"

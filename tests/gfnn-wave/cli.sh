@@ -32,14 +32,14 @@ for precision in fp32 fp16; do
     valid $precision $report $precision.json --precision $precision
 done
 valid bj $report bj.json --precond bj
-valid single $report single.json --precision fp16 --vectors fp32
-for file in fp16 fp32 bj single; do
+valid double $report double.json --precision fp16 --vectors fp64
+for file in fp16 fp32 bj double; do
     [ -n "$(iterations $file.json)" ] || fail "$file.json has no iterations"
 done
 [ "$(iterations fp16.json)" = "$(iterations fp32.json)" ] ||
     fail "iterations of fp16 $(iterations fp16.json), of fp32 $(iterations fp32.json)"
-[ "$(iterations fp16.json)" = "$(iterations single.json)" ] ||
-    fail "iterations in FP64 $(iterations fp16.json), in FP32 vectors $(iterations single.json)"
+[ "$(iterations fp16.json)" = "$(iterations double.json)" ] ||
+    fail "iterations in FP32 vectors $(iterations fp16.json), in FP64 $(iterations double.json)"
 set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 

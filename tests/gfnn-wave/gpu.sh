@@ -7,7 +7,7 @@ if sanitizing; then # a box that no tile fits
     for rung in $all; do
         sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
     done
-    sanitized vectors "$gfnn" --device 0 --rung solve-cuda --vectors fp32 --elements 21x13x9 --steps 1 --seconds 0
+    sanitized vectors "$gfnn" --device 0 --rung solve-cuda --vectors fp64 --elements 21x13x9 --steps 1 --seconds 0
     why=$(have_mpi) && find_transports || transports=
     case $transports in
     *peer*) launch="$mpirun -n 2" sanitized two-gpus "$gfnn" --rung solve-cuda --transport peer --elements 21x13x9 \
@@ -61,7 +61,7 @@ for vectors in fp64 fp32; do
         fail "iterations on a CPU '$(iterations cpu.json)', on a GPU in $vectors '$(iterations gpu.json)'"
 done
 for faces in free mirror; do # two replacements of the residual
-    valid faces "$gfnn" --faces $faces --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 --vectors fp32 \
+    valid faces "$gfnn" --faces $faces --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 \
         --tolerance 1e-12
 done
 

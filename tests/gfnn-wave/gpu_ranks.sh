@@ -12,7 +12,7 @@ for transport in $transports; do
     done
     valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
     # Scalars of several GPUs, by the way of each transport: as many iterations as on one.
-    for precond in none bj gfm "gfm --precision fp32" "bj --vectors fp32" "gfm --vectors fp32"; do
+    for precond in none bj gfm "gfm --precision fp32" "bj --vectors fp64" "gfm --vectors fp64"; do
         run="--rung solve-cuda --elements 30x22x18 --steps 3 --seconds 0 --precond $precond"
         valid solve-1 "$gfnn" $run --device 0 --json solve-1.json
         valid solve-2 $mpirun -n 2 "$gfnn" $run --transport $transport --json solve-2.json
@@ -25,7 +25,7 @@ done
 gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
 ladder two "$all" --elements 30x22x18 --steps 2
 ladder two-free "$all" --elements 30x22x18 --steps 2 --faces free
-ladder two-vectors "$solves" --elements 30x22x18 --steps 2 --only solve --vectors fp32
+ladder two-vectors "$solves" --elements 30x22x18 --steps 2 --only solve --vectors fp64
 ladder two-smooth "$solves" --elements 30x22x18 --steps 2 --only solve --smooth 1
 
 exit $failed

@@ -143,22 +143,28 @@ enum {
     PROBLEMS
 };
 static const char *const settings[PROBLEMS] = {
-    [BJ] = "elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
-    [FREE] = "elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
-    [MIRROR] = "elements=5x6x7 steps=2 precond=none faces=mirror tolerance=1e-11",
-    [DAMPED] = "elements=6x5x6 steps=3 precond=bj damping=0.05 model-seed=3 tolerance=1e-11",
-    [COARSE] = "elements=6x6x5 steps=3 precond=bj tolerance=1e-9",
-    [CHEB] = "elements=7x6x5 steps=2 precond=cheb degree=3 tolerance=1e-11",
-    [FEW] = "elements=7x6x5 steps=2 precond=cheb degree=5 tolerance=1e-11 max-iterations=13",
-    [GFM] = "elements=7x6x5 steps=2 precond=gfm precision=fp32 tolerance=1e-11",
-    [HALF] = "elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
-    [GF8] = "elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
-    [FAR] = "elements=6x7x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
-    [SMOOTH] = "elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11",
-    [SINGLE] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11",
-    [AGAIN] = "elements=20x5x5 steps=2 precond=bj vectors=fp32 tolerance=1e-11 max-iterations=53",
-    [SINGLE16] = "elements=6x5x4 steps=2 precond=gfm vectors=fp32 faces=free tolerance=1e-11",
-    [COARSE32] = "elements=6x6x5 steps=3 precond=bj vectors=fp32 tolerance=1e-9"};
+    [BJ] = "vectors=fp64 elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
+    [FREE] = "vectors=fp64 elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
+    [MIRROR] = "vectors=fp64 elements=5x6x7 steps=2 precond=none faces=mirror tolerance=1e-11",
+    [DAMPED] =
+        "vectors=fp64 elements=6x5x6 steps=3 precond=bj damping=0.05 model-seed=3 tolerance=1e-11",
+    [COARSE] = "vectors=fp64 elements=6x6x5 steps=3 precond=bj tolerance=1e-9",
+    [CHEB] = "vectors=fp64 elements=7x6x5 steps=2 precond=cheb degree=3 tolerance=1e-11",
+    [FEW] =
+        "vectors=fp64 elements=7x6x5 steps=2 precond=cheb degree=5 tolerance=1e-11 max-iterations=13",
+    [GFM] = "vectors=fp64 elements=7x6x5 steps=2 precond=gfm precision=fp32 tolerance=1e-11",
+    [HALF] =
+        "vectors=fp64 elements=6x5x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
+    [GF8] =
+        "vectors=fp64 elements=6x7x5 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
+    [FAR] =
+        "vectors=fp64 elements=6x7x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-11",
+    [SMOOTH] =
+        "vectors=fp64 elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11",
+    [SINGLE] = "vectors=fp32 elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
+    [AGAIN] = "vectors=fp32 elements=20x5x5 steps=2 precond=bj tolerance=1e-11 max-iterations=53",
+    [SINGLE16] = "vectors=fp32 elements=6x5x4 steps=2 precond=gfm faces=free tolerance=1e-11",
+    [COARSE32] = "vectors=fp32 elements=6x6x5 steps=3 precond=bj tolerance=1e-9"};
 
 /* Variants: function tables; a boundary slab that is left out, which only several ranks have. */
 enum { OPERATOR, UNCLAIMED /* not reproducible */, PREDICTOR, SOLVE, SLAB };
@@ -267,6 +273,8 @@ static const rt_mutant_t mutants[] = {
     {PRODUCT_UNUSED, "polynomial: A z left out", FEW, false, SOLVE},
     {DOT_SHORT32, "FP32 vectors: p.q without one row", SINGLE, false, SOLVE},
     {OPERATOR_OFF, "FP32 vectors: FP64 operator off by 1e-6", SINGLE, false, SOLVE},
+    {STALE_GHOSTS, "FP32 vectors: ghosts of p not brought after the last replacement", SINGLE,
+     false, SOLVE},
     {UNIT_KEPT, "FP32 vectors: the scale of f left in du", SINGLE, false, SOLVE},
     {NOT_REPLACED, "FP32 vectors: residual never replaced", SINGLE, false, SOLVE},
     {NOT_REPLACED, "the same with a network", SINGLE16, false, SOLVE},
@@ -319,6 +327,7 @@ static int64_t solves, calls; /* timed solves; calls of the operator in this one
 static int64_t directions;    /* in this step */
 static double alpha_before;   /* of the direction before */
 static bool replaced;         /* the residual, since the direction before */
+static int64_t renewals;      /* how often in this step, and 3 after a fault */
 static const double *du;      /* the solver's x */
 static int64_t victim;        /* element, in the grid `wide` */
 static const gfnn_box_t *box; /* of the problem */
@@ -646,7 +655,9 @@ static void solve_apply32(const gfnn_view_t *view, const gfnn_form_t *form,
     const bool low = fault == HALF_PRODUCT32;
     float *seen = RT_NEW(float, (size_t)values, RT_HOST), before[64];
     memcpy(before, y + row, bytes);
-    if (fault == GHOSTS_IGNORED32)
+    const bool stale = in_solve(STALE_GHOSTS) && renewals == 2;
+    renewals += stale;
+    if (fault == GHOSTS_IGNORED32 || stale)
         copy_own(x, seen);
     else
         memcpy(seen, x, (size_t)values * sizeof *seen);
@@ -708,6 +719,7 @@ static void solve_renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f,
     if (replaces && fault == X_KEPT)
         memcpy(x, before, values * sizeof *before);
     replaced = replaces;
+    renewals += replaces;
     RT_FREE(before, RT_HOST);
     RT_FREE(other, RT_HOST);
 }
@@ -830,7 +842,7 @@ static void faulty_cg(gfnn_solver_t *s)
     if (fault == LOOSE || claims || (fault == LOOSE_BUT_LAST && !last_step))
         config.tolerance *= fault == LOOSE_BUT_LAST ? 1e4 : 100;
     p->config = &config;
-    calls = directions = 0;
+    calls = directions = renewals = 0;
     alpha_before = 0;
     du = s->x;
     s->last_iterations = gfnn_cg(s);

@@ -67,9 +67,10 @@ def main():
         # colours are taken to be alike, and bytes rounded: 1 %
         good &= compare('fun3d-mcpi', ranks, ['--surface', '10', '--layers', '8'], ['--sweeps', '3'], 3, 0.01)
         for precond in ('gfm', 'cheb', 'bj', 'none') if LONG else ('gfm',):
-            for faces in ('periodic', 'free') if LONG else ('periodic',):
+            for faces, vectors in (('periodic', 'fp64'), ('periodic', 'fp32'), ('free', 'fp64'))[:None if LONG else 2]:
                 good &= compare('gfnn-wave', ranks, ['--elements', '12x7x5'],
-                                ['--precond', precond, '--faces', faces, '--steps', '2', '--rung', 'solve-simd'], 2)
+                                ['--precond', precond, '--faces', faces, '--vectors', vectors, '--steps', '2', '--rung',
+                                 'solve-simd'], 2)
     large = trace('nekbone', 4096, ['--elements', '3x2x2'])
     messages = next(step['messages'] for step in large['steps'] if step['kind'] == 'exchange')
     if large['boxes'] != [16, 16, 16] or len(messages) != (3 * 16 - 2) ** 3 - 4096:
