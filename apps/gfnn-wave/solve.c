@@ -246,22 +246,12 @@ void gfnn_solver_destroy(void *solver)
     rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
     for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
         rt_halo_destroy(halos[i]);
-    const bool single = s->cg.x != s->x;
-    void *const arrays[] = {s->u,
-                            s->v,
-                            s->a,
-                            s->x,
-                            s->q,
-                            s->f,
-                            s->cg.r,
-                            s->cg.p,
-                            single ? s->cg.x : NULL,
-                            single ? s->cg.q : NULL,
-                            s->z,
-                            s->r32 == s->cg.r ? NULL : s->r32,
-                            s->s32,
-                            s->t32,
-                            s->other};
+    if (s->cg.x == s->x) /* in double */
+        s->cg.x = s->cg.q = NULL;
+    if (s->r32 == s->cg.r)
+        s->r32 = NULL;
+    void *const arrays[] = {s->u,    s->v,    s->a, s->x,   s->q,   s->f,   s->cg.x, s->cg.r,
+                            s->cg.p, s->cg.q, s->z, s->r32, s->s32, s->t32, s->other};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         zeroed_free(s, arrays[i]);
     if (s->low)
