@@ -133,8 +133,7 @@ rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants \
 	tests/mutants/nekbone_solve_mutants tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants tests/alya-rhs/nodes
 rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
-rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost tests/gfnn-wave/time_vectors
-EXTRA_PROGRAMS = tests/gfnn-wave/time_vectors
+rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
 $(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a

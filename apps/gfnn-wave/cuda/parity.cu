@@ -16,7 +16,8 @@
  *   - the exchange between rows is one layer late, and the arrival at its barrier and the wait are
  *     most of a layer apart.
  *
- * FP32 takes half the registers: a thread has two rows of elements, which exchange in registers.
+ * FP32 takes half the registers: a thread has two rows of elements, which exchange in registers. One
+ * row and 24 warps instead of 16 took as long, as did tiles of twice as many rows.
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"
@@ -182,9 +183,9 @@ static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &b
 }
 
 /* dot: also *product = x . y, a node in T and their sum in FP64; or, if cg is not NULL, the stage
- * GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer
- * l - 1 get their last contribution, and those of layer l - 2 in a thread's first row are written,
- * because by then the row before has handed on its part. */
+ * GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer l - 1 get
+ * their last contribution, and those of layer l - 2 in a thread's first row are written, because by
+ * then the row before has handed on its part. */
 template <class S, bool dot>
 static __global__ void __launch_bounds__(S::threads, S::resident)
     apply_kernel(const __grid_constant__ gfnn_job_t<typename S::T> job,
@@ -303,7 +304,6 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 /* What a tuner may choose. */
 static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
 static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
-static const char *const warps[] = {"4x2", "8x1", "8x2", nullptr};
 extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
     {.name = "tile",
      .about = "nodes in x and y that a block writes",
@@ -312,24 +312,21 @@ extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
     {.name = "layers",
      .about = "most layers that a block climbs through",
      .values = chunks,
-     .initial = 0},
-    {.name = "warps",
-     .about = "in FP32: warps of a block, times rows of elements of a thread",
-     .values = warps,
      .initial = 0}};
 
-/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, so that thin regions, which overlap with communication
- * asks for, waste little. */
-template <class T, int rows, int warps, int resident> struct shapes_t {
-    using value_t = T;
-    using long_t = shape_t<T, 32, rows, warps, resident>;
-    using square_t = shape_t<T, 16, rows, warps, resident>;
-    using narrow_t = shape_t<T, 8, rows, warps, resident>;
+/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
+ * overlap with communication asks for, waste little. */
+template <class T> struct shapes_t;
+template <> struct shapes_t<double> {
+    using long_t = shape_t<double, 32, 1, 8, 2>;
+    using square_t = shape_t<double, 16, 1, 8, 2>;
+    using narrow_t = shape_t<double, 8, 1, 8, 2>;
 };
-using in_double = shapes_t<double, 1, 8, 2>;
-using in_rows = shapes_t<float, 1, 8, 3>;  /* 24 warps */
-using in_pairs = shapes_t<float, 2, 4, 4>; /* 16 warps, of two rows each */
-using in_tall = shapes_t<float, 2, 8, 2>;  /* the same, tiles of twice as many rows */
+template <> struct shapes_t<float> {
+    using long_t = shape_t<float, 32, 2, 4, 4>;
+    using square_t = shape_t<float, 16, 2, 4, 4>;
+    using narrow_t = shape_t<float, 8, 2, 4, 4>;
+};
 
 struct plan_t {
     dim3 blocks;
@@ -369,11 +366,12 @@ static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_form_t *form
     RT_CUDA_LAUNCHED();
 }
 
-template <bool dot, class shapes, class T = typename shapes::value_t>
-static void apply_shapes(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                         const gfnn_region_t *region, const T *x, T *y, double *product,
-                         gfnn_cg_t *cg)
+template <bool dot, class T>
+static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+                      const gfnn_region_t *region, const T *x, T *y, double *product = nullptr,
+                      gfnn_cg_t *cg = nullptr)
 {
+    using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
     const gfnn_job_t<T> job(view, grid, region, x, y);
     if (job.empty()) {
@@ -396,28 +394,6 @@ static void apply_shapes(const gfnn_view_t *view, const gfnn_grid_t &grid, const
         launch<typename shapes::square_t, dot>(job, form, data, square, product, cg);
     else
         launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product, cg);
-}
-
-template <bool dot>
-static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                      const gfnn_region_t *region, const double *x, double *y,
-                      double *product = nullptr, gfnn_cg_t *cg = nullptr)
-{
-    apply_shapes<dot, in_double>(view, grid, form, region, x, y, product, cg);
-}
-
-template <bool dot>
-static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                      const gfnn_region_t *region, const float *x, float *y,
-                      double *product = nullptr, gfnn_cg_t *cg = nullptr)
-{
-    const int warps_of = view->choice ? view->choice[2] : 0;
-    if (warps_of == 1)
-        apply_shapes<dot, in_rows>(view, grid, form, region, x, y, product, cg);
-    else if (warps_of == 2)
-        apply_shapes<dot, in_tall>(view, grid, form, region, x, y, product, cg);
-    else
-        apply_shapes<dot, in_pairs>(view, grid, form, region, x, y, product, cg);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
@@ -469,7 +445,7 @@ template <class S> static size_t most_blocks(const gfnn_box_t *box)
 
 static size_t sums(const gfnn_box_t *box)
 {
-    using shapes = in_double; /* the tiles of all are alike */
+    using shapes = shapes_t<double>;
     const size_t row = most_blocks<shapes::long_t>(box);
     const size_t square = most_blocks<shapes::square_t>(box);
     const size_t narrow = most_blocks<shapes::narrow_t>(box);
