@@ -123,6 +123,7 @@ static inline bool gfnn_needs_r32(const gfnn_config_t *config)
     return gfnn_reads_r32(config) && (config->vectors == GFNN_DOUBLE || half);
 }
 
+/* Are the vectors of conjugate gradients FP32? */
 static inline bool gfnn_is_single(const gfnn_config_t *config)
 {
     return config->vectors == GFNN_SINGLE;

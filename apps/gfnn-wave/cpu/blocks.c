@@ -1,5 +1,6 @@
 /*
- * blocks.c - the loops with D, the 3x3 blocks of the diagonal, on the CPU.
+ * blocks.c - D, the 3x3 blocks of the diagonal, and its smoother, on the CPU; update_bj is in
+ * cg_rows.inc.
  *
  * A block is a sum over the eight elements around a node. The inverses are kept, FP32, 6 values per
  * node: a lookup by eight ids would cost in gathers what they cost in traffic, and bj is not what
