@@ -38,6 +38,9 @@ RUNS = (
     Run('fun3d-mcpi', True, '--surface 55 --layers 27 --ladder --only sweeps'),
     Run('nekbone@343', True, '--elements 7x7x7 --degree 9 --ladder --only gpu'),
     Run('fun3d-mcpi@fp16', True, '--surface 55 --layers 27 --offdiagonal fp16 --ladder --only sweeps'),
+    Run('nekbone@lines', True, '--elements 16x16x16 --degree 9 --rung batched --profile'),
+    Run('nekbone@dgemm', True, '--elements 16x16x16 --degree 9 --rung batched --profile '
+        '--choose mxm1=dgemm,mxm2=dgemm,mxm3=dgemm'),
     Run('nekbone@solve', True, '--elements 8x8x8 --degree 9 --ladder --only solve'),
     Run('gfnn-wave@bj', True, '--elements 104x104x104 --rung solve-cuda --precond bj'),
     Run('gfnn-wave@cheb', True, '--elements 104x104x104 --rung solve-cuda --precond cheb --degree 7'),
