@@ -171,7 +171,7 @@ class Report:
                 for version, rates in versions.items():
                     for point, rate in rates[case].items():
                         best[point] = max(best.get(point, (0.0, '')), (rate, version))
-                self.figure(f'{case}-{device}-{rung}-dgemm', f'{title}: dgemm', 'the default', versions.get('dgemm', {}).get(case, {}),
+                self.figure(f'{case}-{device}-{rung}-dgemm', f'{title}: dgemm', 'the same library for all cases', versions.get('dgemm', {}).get(case, {}),
                             over_nel=True)
                 self.figure(f'{case}-{device}-{rung}', f'{title}: the fastest', 'tuned, always better than the default',
                             {point: rate for point, (rate, _) in best.items()}, over_nel=True)
