@@ -171,8 +171,7 @@ INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)
         const double conducts = mcpi_conducts(f, k);
         MCPI_UNROLL
         for (int c = 0; c < MCPI_Q; c++) {
-            mcpi_face_column(&wave, there, n, conducts, c, O + MCPI_Q * c,
-                             D + MCPI_Q * c);
+            mcpi_face_column(&wave, there, n, conducts, c, O + MCPI_Q * c, D + MCPI_Q * c);
             if (held)
                 mcpi_hold_column(0, c, O + MCPI_Q * c);
         }

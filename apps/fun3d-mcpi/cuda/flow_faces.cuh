@@ -24,8 +24,7 @@ void launch(Kernel kernel, int64_t threads, Arguments... arguments)
 {
     if (threads == 0)
         return;
-    kernel<<<rt_blocks(static_cast<size_t>(threads), block), block, 0, rt_stream()>>>(
-        arguments...);
+    kernel<<<rt_blocks(static_cast<size_t>(threads), block), block, 0, rt_stream()>>>(arguments...);
     RT_CUDA_LAUNCHED();
 }
 
@@ -105,9 +104,9 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
         f.gradient[3 * NB * mcpi_row_of(&f, first + k / (3 * NB)) + k % (3 * NB)] = copy[k];
 }
 
-constexpr int LONG_BYTES = (int{MCPI_MEMBERS} * MCPI_LONG_SPOT +
-                            int{MCPI_FACE_VALUES} * mcpi_faces_apart) *
-                           static_cast<int>(sizeof(double));
+constexpr int LONG_BYTES =
+    (int{MCPI_MEMBERS} * MCPI_LONG_SPOT + int{MCPI_FACE_VALUES} * mcpi_faces_apart) *
+    static_cast<int>(sizeof(double));
 
 /* A block per tile, a thread per face; then the two lanes of a node add up three values each. A
  * thread asks for its next face before it works on one. */

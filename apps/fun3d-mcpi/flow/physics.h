@@ -153,8 +153,7 @@ MCPI_FN void mcpi_unit_waves(const double *u, double half, const double *n, doub
 {
     /* no n[c - 1]: arrays stay in registers */
     *r = c == 0 ? -V : c == 1 ? n[0] : c == 2 ? n[1] : c == 3 ? n[2] : 0;
-    *s = (MCPI_GAMMA - 1) *
-         (c == 0 ? half : c == 1 ? -u[0] : c == 2 ? -u[1] : c == 3 ? -u[2] : 1);
+    *s = (MCPI_GAMMA - 1) * (c == 0 ? half : c == 1 ? -u[0] : c == 2 ? -u[1] : c == 3 ? -u[2] : 1);
 }
 
 /* Computes y += scale times column c of |A|. */

@@ -278,19 +278,19 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t 
     }
     const int64_t ends = t.tiles + 1, faces = t.face_first[t.tiles], n = part->rows + 1;
     const int64_t members = t.member_first[t.tiles], parts = t.part_first[rows];
-    *tiles = (mcpi_tiles_t){
-        .tiles = t.tiles,
-        .first = moved(t.first, ends, sizeof *t.first, space),
-        .member_first = moved(t.member_first, ends, sizeof *t.member_first, space),
-        .member = moved(t.member, members, sizeof *t.member, space),
-        .entry = moved(t.entry, n, sizeof *t.entry, space),
-        .near = moved(t.near, (int64_t)entries, sizeof *t.near, space),
-        .viscous = moved(t.viscous, (int64_t)entries, sizeof *t.viscous, space),
-        .face_first = moved(t.face_first, ends, sizeof *t.face_first, space),
-        .ends = moved(t.ends, faces, sizeof *t.ends, space),
-        .area = moved(t.area, 3 * faces, sizeof *t.area, space),
-        .part_first = moved(t.part_first, n, sizeof *t.part_first, space),
-        .part = moved(t.part, parts, sizeof *t.part, space)};
+    *tiles =
+        (mcpi_tiles_t){.tiles = t.tiles,
+                       .first = moved(t.first, ends, sizeof *t.first, space),
+                       .member_first = moved(t.member_first, ends, sizeof *t.member_first, space),
+                       .member = moved(t.member, members, sizeof *t.member, space),
+                       .entry = moved(t.entry, n, sizeof *t.entry, space),
+                       .near = moved(t.near, (int64_t)entries, sizeof *t.near, space),
+                       .viscous = moved(t.viscous, (int64_t)entries, sizeof *t.viscous, space),
+                       .face_first = moved(t.face_first, ends, sizeof *t.face_first, space),
+                       .ends = moved(t.ends, faces, sizeof *t.ends, space),
+                       .area = moved(t.area, 3 * faces, sizeof *t.area, space),
+                       .part_first = moved(t.part_first, n, sizeof *t.part_first, space),
+                       .part = moved(t.part, parts, sizeof *t.part, space)};
     return true;
 }
 

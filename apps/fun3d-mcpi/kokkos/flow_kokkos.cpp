@@ -142,9 +142,8 @@ void right(const mcpi_field_t *field)
 {
     const mcpi_field_t f = *field;
     each(
-        "flow right", NB * f.rows, KOKKOS_LAMBDA(int64_t at) {
-            mcpi_put_right(&f, at / NB, static_cast<int>(at % NB));
-        });
+        "flow right", NB * f.rows,
+        KOKKOS_LAMBDA(int64_t at) { mcpi_put_right(&f, at / NB, static_cast<int>(at % NB)); });
 }
 
 mcpi_moved_t update(const mcpi_field_t *field)
