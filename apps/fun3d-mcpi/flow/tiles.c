@@ -25,6 +25,8 @@ typedef struct {
     /* of this tile */
     int32_t nodes, members, entries, faces;
     uint32_t member[MCPI_MEMBERS];
+    uint32_t ends[MCPI_TILE_FACES];
+    int64_t from[MCPI_TILE_FACES]; /* the entry that a face was made of */
 } growing_t;
 
 static bool has_area(const growing_t *now, int64_t k)
@@ -157,16 +159,13 @@ static void spread(const uint32_t *ends, int32_t faces, uint16_t *order)
     }
 }
 
-/* Writes the tile's entries and faces. A face between two of its nodes is made by the first, and
- * found again by the second. */
-static void put_faces(growing_t *now)
+/* Writes the tile's entries, and finds its faces. A face between two of its nodes is made by the
+ * first, and found again by the second. */
+static void put_entries(growing_t *now)
 {
     mcpi_tiles_t *t = now->t;
     const mcpi_part_t *part = now->part;
-    const int32_t first = t->first[t->tiles], base = t->face_first[t->tiles];
-    uint32_t ends[MCPI_TILE_FACES];
-    int64_t from[MCPI_TILE_FACES]; /* the entry that a face was made of */
-    uint16_t order[MCPI_TILE_FACES], slot[MCPI_TILE_FACES];
+    const int32_t first = t->first[t->tiles];
     int32_t made[MCPI_TILE + 1] = {0}, parts = t->part_first[first];
     for (int32_t n = 0; n < now->nodes; n++) {
         const int64_t i = now->turn[first + n];
@@ -179,25 +178,33 @@ static void put_faces(growing_t *now)
             if (!has_area(now, k))
                 continue;
             int32_t face = near < n ? made[near] : made[n + 1]++;
-            while (near < n && ends[face] >> 16 != (uint32_t)n)
+            while (near < n && now->ends[face] >> 16 != (uint32_t)n)
                 face++;
             if (near >= n) {
-                ends[face] = (uint32_t)n | (uint32_t)near << 16;
-                from[face] = k;
+                now->ends[face] = (uint32_t)n | (uint32_t)near << 16;
+                now->from[face] = k;
             }
             t->part[parts++] = (uint16_t)(face << 1 | (near < n));
         }
         t->entry[first + n + 1] = entry;
         t->part_first[first + n + 1] = parts;
     }
-    spread(ends, now->faces, order);
+}
+
+/* Writes the tile's faces, in their order. */
+static void put_faces(growing_t *now)
+{
+    mcpi_tiles_t *t = now->t;
+    const int32_t base = t->face_first[t->tiles], first = t->first[t->tiles];
+    uint16_t order[MCPI_TILE_FACES], slot[MCPI_TILE_FACES] = {0};
+    spread(now->ends, now->faces, order);
     for (int32_t k = 0; k < now->faces; k++) {
         slot[order[k]] = (uint16_t)k;
-        t->ends[base + k] = ends[order[k]];
-        memcpy(t->area + 3 * (int64_t)(base + k), now->g->n + 3 * from[order[k]],
+        t->ends[base + k] = now->ends[order[k]];
+        memcpy(t->area + 3 * (int64_t)(base + k), now->g->n + 3 * now->from[order[k]],
                3 * sizeof(double));
     }
-    for (int32_t k = t->part_first[first]; k < parts; k++)
+    for (int32_t k = t->part_first[first]; k < t->part_first[first + now->nodes]; k++)
         t->part[k] = (uint16_t)(slot[t->part[k] >> 1] << 1 | (t->part[k] & 1));
     t->face_first[t->tiles + 1] = base + now->faces;
 }
@@ -215,6 +222,7 @@ static bool grow(growing_t *now, const uint32_t *curve)
         for (int64_t i = curve[p]; i >= 0 && has_room(now, i); i = next_node(now))
             add_node(now, i);
         put_members(now);
+        put_entries(now);
         put_faces(now);
         t->first[t->tiles + 1] = t->first[t->tiles] + now->nodes;
         t->tiles++;
