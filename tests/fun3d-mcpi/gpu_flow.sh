@@ -3,10 +3,7 @@
 find_gpu_rungs
 
 if sanitizing; then
-    for gather in tiles cache; do
-        sanitized flow-cuda-$gather "$mcpi" --device 0 --rung flow-cuda --choose gather=$gather --surface 4 --layers 5 --steps 1 \
-            --sweeps 2 --seconds 0
-    done
+    sanitized flow-cuda "$mcpi" --device 0 --rung flow-cuda --surface 4 --layers 5 --steps 1 --sweeps 2 --seconds 0
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
@@ -19,10 +16,9 @@ for rung in $gpu_flows; do
     valid $rung-double "$mcpi" --rung $rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0
     valid $rung-converged "$mcpi" --rung $rung --surface 8 --layers 12 --steps 300 --tolerance 1e-6 --seconds 0
 done
-# Neighbours from tiles, and states without slopes.
-for gather in tiles cache; do
-    valid $gather "$mcpi" --rung flow-cuda --choose gather=$gather --surface 6 --layers 8 --fluid laminar --seconds 0
-    valid first-$gather "$mcpi" --rung flow-cuda --choose gather=$gather --scheme first --surface 6 --layers 8 --seconds 0
+# States without slopes, with and without friction.
+for fluid in euler laminar; do
+    valid first-$fluid "$mcpi" --rung flow-cuda --scheme first --fluid $fluid --surface 6 --layers 8 --seconds 0
 done
 
 exit $failed

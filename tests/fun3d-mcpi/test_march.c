@@ -170,7 +170,7 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
         turn[i] = (uint32_t)(rows - 1 - i);
     set_stream(&t, 0.1);
     residual(&t);
-    CHECK(mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles));
+    CHECK(mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles) == -1);
     const mcpi_tiles_t *tiles = &t.f.tiles;
     CHECK(tiles->tiles > 1 && tiles->part_first[rows] == t.geometry->faces);
     for (int32_t tile = 0; tile < tiles->tiles; tile++) {
@@ -208,6 +208,30 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
     flow_destroy(&t);
 }
 
+/* Two vertices of a ring of tetrahedra around them have more neighbours than a tile has room for. */
+static void test_no_room(void)
+{
+    enum { RING = MCPI_MEMBERS };
+    rt_mesh_t *mesh = mesh_new(RING + 2, RING);
+    for (int32_t k = 0; k < RING; k++) {
+        const int32_t vertex[4] = {0, 1, 2 + k, 2 + (k + 1) % RING};
+        const double angle = 2 * 3.14159265358979323846 * k / RING;
+        const double x[3] = {cos(angle), sin(angle), 0.5};
+        memcpy(mesh->x + 3 * (2 + k), x, sizeof x);
+        add(mesh, RT_TETRAHEDRON, vertex);
+    }
+    memcpy(mesh->x, (const double[]){0, 0, 0, 0, 0, 1}, 6 * sizeof(double));
+    flow_t t = flow_new(mesh, "none", "none", 0);
+    uint32_t turn[RING + 2];
+    for (uint32_t i = 0; i < RING + 2; i++)
+        turn[i] = i;
+    const int64_t row = mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles);
+    CHECK(row >= 0 && t.part->vertex[row] < 2);
+    CHECK(t.f.tiles.tiles == 0);
+    flow_destroy(&t);
+    rt_mesh_destroy(mesh);
+}
+
 int main(void)
 {
     rt_mesh_t *mixed = cube(3, true), *tets = cube(4, false);
@@ -224,6 +248,7 @@ int main(void)
     test_blocks(tets, 0, 0.1);
     test_tiles(mixed, 0.01);
     test_tiles(tets, 0);
+    test_no_room();
     rt_mesh_destroy(mixed);
     rt_mesh_destroy(tets);
     return check_done();

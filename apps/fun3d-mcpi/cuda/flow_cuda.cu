@@ -1,12 +1,12 @@
 /*
  * flow_cuda.cu - the nonlinear step on a GPU, all phases on the device; sweeps by staged.
  *
- * Idea: for slopes and residual, nodes are taken along a curve through space, across the colours, so
- * that neighbours are found in a cache; or in tiles, of which a block fetches the members once and
- * gathers from its copy (flow/tile.h; this form waits for its first run on a GPU). A warp makes a row of A: a lane finds the waves of an entry, five lanes its columns, and all write the
- * row as one run, into the sweeps' own records and in their type. Advantage: no atomics, no sorting,
- * the same bits every time; the host sees one norm per step. Price: a flux is computed on both of
- * its sides; that costs less than to read both states again for each edge and to add with atomics.
+ * Idea: for slopes and residual a block of threads takes a tile of nodes, fetches the nodes and
+ * their neighbours once, and gathers from its copy (flow/tile.h). In the Jacobian half a warp makes a
+ * row of A: a lane computes the block of a face, and all write the row as one run, into the sweeps'
+ * own records and in their type. Advantage: no atomics, no sorting, the same bits every time; the
+ * host sees one norm per step. Price: what tiles are: a third of the faces are computed twice, and a
+ * vertex may have at most some 200 neighbours.
  */
 #include "config.h"
 #include "flow_faces.cuh"
@@ -240,13 +240,6 @@ mcpi_moved_t update(const mcpi_field_t *f)
     return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
 }
 
-const char *const gather_values[] = {"tiles", "cache", nullptr};
-constexpr rt_parameter_t parameters[] = {
-    {.name = "gather",
-     .about = "neighbours from a tile's copy in shared memory (not run on a GPU yet), or a cache",
-     .values = gather_values,
-     .initial = 1}};
-
 const mcpi_phases_t phases = {.sweeps = "staged",
                               .tiled = true,
                               .gradient = gradient,
@@ -259,9 +252,6 @@ const mcpi_phases_t phases = {.sweeps = "staged",
 
 } // namespace
 
-extern "C" const mcpi_kernels_t mcpi_flow_cuda = {.rung = {.precision = MCPI_FLOW_PRECISION,
-                                                           .reproducible = true,
-                                                           .parameters = parameters,
-                                                           .n_parameters = 1,
-                                                           .refuse = mcpi_flow_refuse},
-                                                  .phases = &phases};
+extern "C" const mcpi_kernels_t mcpi_flow_cuda = {
+    .rung = {.precision = MCPI_FLOW_PRECISION, .reproducible = true, .refuse = mcpi_flow_refuse},
+    .phases = &phases};

@@ -1,6 +1,5 @@
 /*
- * flow_faces.cuh - slopes and residual of the rung flow-cuda: a block per tile (flow/tile.h), or
- * without tiles, through a cache.
+ * flow_faces.cuh - slopes and residual of the rung flow-cuda: a block per tile (flow/tile.h).
  */
 #ifndef MCPI_FLOW_FACES_CUH
 #define MCPI_FLOW_FACES_CUH
@@ -157,43 +156,15 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
         mcpi_put_residual(&f, mcpi_row_of(&f, place), F[NB], F);
 }
 
-/* The same without tiles: lanes read what is in a cache, or not. */
-__global__ void __launch_bounds__(THREADS) gather_slopes_kernel(const mcpi_field_t f)
-{
-    const int64_t place = thread_index();
-    if (place < f.rows)
-        mcpi_node_gradient(&f, mcpi_row_of(&f, place));
-}
-
-__global__ void __launch_bounds__(THREADS) gather_residual_kernel(const mcpi_field_t f)
-{
-    const int64_t place = thread_index() / LANES;
-    const int64_t i = place < f.rows ? mcpi_row_of(&f, place) : -1;
-    double F[NB + 1] = {};
-    if (i >= 0)
-        for (int32_t k = f.start[i] + threadIdx.x % LANES; k < f.start[i + 1]; k += LANES)
-            F[NB] += mcpi_entry_flux(&f, i, k, F);
-    sum_lanes<LANES, NB + 1>(F);
-    if (i >= 0 && threadIdx.x % LANES == 0)
-        mcpi_put_residual(&f, i, F[NB], F);
-}
-
-bool has_tiles(const mcpi_field_t *f)
-{
-    return f->choice[0] == 0 && f->tiles.tiles > 0;
-}
-
 void gradient(const mcpi_field_t *f)
 {
-    if (!has_tiles(f))
-        return launch(gather_slopes_kernel, f->rows, *f);
     launch(slopes_kernel, THREADS * static_cast<int64_t>(f->tiles.tiles), *f);
 }
 
 void residual(const mcpi_field_t *f)
 {
-    if (!has_tiles(f))
-        return launch(gather_residual_kernel, LANES * f->rows, *f);
+    if (f->tiles.tiles == 0)
+        return;
     RT_CUDA(cudaFuncSetAttribute(residual_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  LONG_BYTES));
     /* the copies of several blocks per multiprocessor, rather than a cache */

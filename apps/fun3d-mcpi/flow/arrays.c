@@ -61,8 +61,8 @@ static void take_places(mcpi_march_t *m)
     RT_FREE(start, RT_HOST);
 }
 
-/* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve: what they
- * gather is then in a cache. */
+/* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve or tile by
+ * tile: what they gather is then in a cache. */
 static void take_turn(mcpi_march_t *m)
 {
     const size_t rows = (size_t)m->field.rows;
@@ -77,10 +77,16 @@ static void take_turn(mcpi_march_t *m)
     rt_sort(key, turn, m->field.rows);
     RT_FREE(own, RT_HOST);
     RT_FREE(key, RT_HOST);
-    if (m->phases->tiled &&
-        !mcpi_tiles_new(m->problem->part, m->problem->geometry, turn, m->space, &m->field.tiles))
-        rt_say("a vertex has more than %d neighbours, so its rung does without tiles",
-               MCPI_MEMBERS - 1);
+    if (m->phases->tiled) {
+        const int64_t row =
+            mcpi_tiles_new(m->problem->part, m->problem->geometry, turn, m->space, &m->field.tiles);
+        if (row >= 0)
+            rt_refuse(RT_USAGE,
+                      "--mesh %s: vertex %lld has more than %d neighbours, for which %s has no "
+                      "room; use another rung, such as flow-kokkos",
+                      m->problem->config->mesh, (long long)mcpi_vertex_of(m->problem, row),
+                      MCPI_MEMBERS - 1, m->rung->name);
+    }
     m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
     RT_FREE(turn, RT_HOST);
 }
@@ -115,8 +121,7 @@ static void make_field(mcpi_march_t *m)
                         .O = (void *)view->O,
                         .LU = (void *)view->LU,
                         .right = (void *)view->R,
-                        .dq = m->sweeper->dq,
-                        .choice = rt_tune_choice(p->run, m->rung)};
+                        .dq = m->sweeper->dq};
     if (m->sweeper->kernels->own_layout)
         take_places(m);
     f->sums = RT_NEW(double, rows / MCPI_NORM_CHUNK + 2, m->space);

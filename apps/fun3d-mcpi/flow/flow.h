@@ -69,9 +69,9 @@ typedef struct {
     uint16_t *part;        /* twice the face of the tile; + 1: its area points to the node */
 } mcpi_tiles_t;
 /* Fills tiles, in `space`, and puts turn[] (host), a curve through the rows, into their order.
- * Returns false, and leaves turn[], if a row has more neighbours than a tile has room for. */
-bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
-                    rt_space_t space, mcpi_tiles_t *tiles);
+ * Returns -1, or a row that has more neighbours than a tile has room for: then there are no tiles. */
+int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
+                       rt_space_t space, mcpi_tiles_t *tiles);
 void mcpi_tiles_destroy(mcpi_tiles_t *tiles, rt_space_t space);
 /* Returns the most bytes of tiles. */
 double mcpi_tiles_memory(const mcpi_counts_t *counts);
@@ -103,9 +103,8 @@ typedef struct {
     const uint64_t *O_at, *LU_at, *right_at;
     const void *dq;       /* [rows + ghosts][5] of dq_type */
     const uint32_t *turn; /* [rows] neighbours one soon after the other; NULL on a CPU */
-    mcpi_tiles_t tiles;   /* zeros: none */
+    mcpi_tiles_t tiles;   /* zeros: the rung needs none */
     double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
-    const int *choice;    /* the rung's parameters in force */
 } mcpi_field_t;
 
 /* What an update did on this rank. */

@@ -209,8 +209,8 @@ static void put_faces(growing_t *now)
     t->face_first[t->tiles + 1] = base + now->faces;
 }
 
-/* Grows all tiles; false if a row has more neighbours than a tile has room for. */
-static bool grow(growing_t *now, const uint32_t *curve)
+/* Grows all tiles. Returns -1, or a row that has more neighbours than a tile has room for. */
+static int64_t grow(growing_t *now, const uint32_t *curve)
 {
     mcpi_tiles_t *t = now->t;
     for (int64_t p = 0; p < now->part->rows; p++) {
@@ -218,7 +218,7 @@ static bool grow(growing_t *now, const uint32_t *curve)
             continue;
         now->nodes = now->members = now->entries = now->faces = 0;
         if (!has_room(now, curve[p]))
-            return false;
+            return curve[p];
         for (int64_t i = curve[p]; i >= 0 && has_room(now, i); i = next_node(now))
             add_node(now, i);
         put_members(now);
@@ -227,7 +227,7 @@ static bool grow(growing_t *now, const uint32_t *curve)
         t->first[t->tiles + 1] = t->first[t->tiles] + now->nodes;
         t->tiles++;
     }
-    return true;
+    return -1;
 }
 
 static void *filled(size_t n, size_t size, int byte)
@@ -244,8 +244,8 @@ static void *moved(void *host, int64_t n, size_t size, rt_space_t space)
     return there;
 }
 
-bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
-                    rt_space_t space, mcpi_tiles_t *tiles)
+int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
+                       rt_space_t space, mcpi_tiles_t *tiles)
 {
     const size_t rows = (size_t)part->rows, all = rows + (size_t)part->ghosts;
     const size_t entries = (size_t)part->start[rows];
@@ -273,16 +273,16 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t 
                      .place = RT_NEW(uint32_t, rows, RT_HOST)};
     for (size_t p = 0; p < rows; p++)
         now.place[turn[p]] = (uint32_t)p;
-    const bool fits = grow(&now, turn);
-    if (fits)
+    const int64_t without_room = grow(&now, turn);
+    if (without_room < 0)
         memcpy(turn, now.turn, rows * sizeof *turn);
     void *const arrays[] = {now.turn,   now.member_of, now.own_of,  now.local,
                             now.scored, now.fresh,     now.settled, now.place};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], RT_HOST);
-    if (!fits) {
+    if (without_room >= 0) {
         mcpi_tiles_destroy(&t, RT_HOST);
-        return false;
+        return without_room;
     }
     const int64_t ends = t.tiles + 1, faces = t.face_first[t.tiles], n = part->rows + 1;
     const int64_t members = t.member_first[t.tiles], parts = t.part_first[rows];
@@ -299,7 +299,7 @@ bool mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t 
                        .area = moved(t.area, 3 * faces, sizeof *t.area, space),
                        .part_first = moved(t.part_first, n, sizeof *t.part_first, space),
                        .part = moved(t.part, parts, sizeof *t.part, space)};
-    return true;
+    return -1;
 }
 
 /* Members are at most rows and entries. */
