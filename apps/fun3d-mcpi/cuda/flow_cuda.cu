@@ -5,7 +5,7 @@
  * their neighbours once, and gathers from its copy (flow/tile.h). In the Jacobian half a warp makes a
  * row of A: a lane computes the block of a face, and all write the row as one run, into the sweeps'
  * own records and in their type. Advantage: no atomics, no sorting, the same bits every time; the
- * host sees one norm per step. Price: what tiles are: a third of the faces are computed twice, and a
+ * host sees one norm per step. Price: four faces of ten are still computed twice, and a
  * vertex may have at most some 200 neighbours.
  */
 #include "config.h"

@@ -5,9 +5,9 @@
  * a block of threads fetches each member of the tile once, by regular reads, and gathers from its
  * own copy. A thread takes a face, wherever it is in the tile, so that none is idle where a node has
  * few; a face between two nodes of the tile is computed once. Then a node adds up its own faces, in
- * order. Faces are in an order in which those of a warp read different banks. Advantage: two thirds
- * of the fluxes, and no thread waits for an irregular read of memory. Price: the copy competes with
- * threads for fast memory; areas are kept twice, by tile and by the rows of A.
+ * order. Faces are in an order in which those of a warp read different banks. Advantage: three
+ * fluxes of ten are saved, and no thread waits for an irregular read of memory. Price: the copy
+ * competes with threads for fast memory; areas are kept twice, by tile and by the rows of A.
  */
 #ifndef MCPI_TILE_H
 #define MCPI_TILE_H
