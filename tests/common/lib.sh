@@ -9,7 +9,7 @@ failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
 # Python compiles the suite once for all tests, also where it has been told to keep nothing; beside the source it may not write.
 export PYTHONPYCACHEPREFIX=$top/tests/__pycache__
-trap 'cd /; rm -rf "$work" "$work.mpi" "$top/tests/__pycache__$work"' EXIT
+trap 'cd /; rm -rf "$work" "$work.err" "$work.mpi" "$top/tests/__pycache__$work"' EXIT
 cd "$work" || exit 1
 unset PYTHONDONTWRITEBYTECODE
 mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
@@ -34,7 +34,8 @@ valid()
     shift
     timeout 300 "$@" >"$name.out" 2>"$name.err"
     got=$?
-    last=$(tail -n 1 "$name.out")
+    last=$(<"$name.out")
+    last=${last##*$'\n'}
     if [ $got != 0 ] || { [ "$last" != "$app: VALID" ] && [ "$last" != "$app: UNSTEADY" ]; }; then
         fail "$*: ended with $got, last line '$last'"
         grep -e FAILED "$name.out"
@@ -43,26 +44,38 @@ valid()
     fi
 }
 
+# Sets listed to the names of all files here.
+list_files()
+{
+    shopt -s dotglob
+    listed=(*)
+    shopt -u dotglob
+    listed=${listed[*]@Q}
+}
+
 # refused STATUS TEXT COMMAND...: the command must end with STATUS after one line on stderr that says TEXT, and leave no
 # file. mpirun adds lines of its own, which do not start with "$app:".
 refused()
 {
     status=$1 text=$2
     shift 2
-    before=$(ls -A)
+    list_files
+    before=$listed said=0
     timeout 60 "$@" >/dev/null 2>"$work.err"
     got=$?
-    said=$(grep -c "^$app: " "$work.err")
-    lines=$(wc -l <"$work.err")
-    case $1 in *mpirun*) lines=1 ;; esac
-    if [ $got != "$status" ] || [ "$said" != 1 ] || [ "$lines" != 1 ]; then
+    mapfile -t lines <"$work.err"
+    for line in "${lines[@]}"; do
+        case $line in "$app: "*) said=$((said + 1)) ;; esac
+    done
+    case $1 in *mpirun*) lines=(1) ;; esac
+    if [ $got != "$status" ] || [ "$said" != 1 ] || [ ${#lines[@]} != 1 ]; then
         fail "$*: ended with $got, not $status, and said:"
         cat "$work.err"
-    elif ! grep -qF -e "$text" "$work.err"; then
-        fail "$*: does not say '$text' but: $(cat "$work.err")"
+    elif [[ $(<"$work.err") != *"$text"* ]]; then
+        fail "$*: does not say '$text' but: $(<"$work.err")"
     fi
-    rm -f "$work.err"
-    [ "$before" = "$(ls -A)" ] || fail "$*: leaves files behind: $(ls -A)"
+    list_files
+    [ "$before" = "$listed" ] || fail "$*: leaves files behind: $listed"
 }
 
 have_mpi()
@@ -160,10 +173,10 @@ sanitized()
 }
 
 # mutants_on_two_ranks FILE: the wrong programs of the app must be rated INVALID on two ranks too: all of them in the long
-# form, else one in sixteen, for one rank judges all. All ranks must agree, or this would hang.
+# form, else one in 32, for one rank judges all. All ranks must agree, or this would hang.
 mutants_on_two_ranks()
 {
-    every=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 16 || echo 1)
+    every=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 32 || echo 1)
     OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" --every $every >mutants.out 2>&1
     mutants=$(tail -n 1 mutants.out)
     echo "$mutants"

@@ -43,7 +43,7 @@ PY
 }
 
 if [ "${RT_CHECK_LONG:-0}" = 0 ]; then
-    beside nekbone --threads 1 --elements 4x4x4 --degree 7 --iterations 20 --seconds 0.05
+    beside nekbone --threads 1 --elements 2x2x2 --degree 7 --iterations 10 --seconds 0.01
 else
     for go in $(seq 20); do
         beside nekbone --size tiny --seconds 0.1

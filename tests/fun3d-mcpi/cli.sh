@@ -7,6 +7,7 @@ tiny="--surface 4 --layers 4" # where many types are tried
 for order in natural rcm hilbert random; do
     valid order-$order "$mcpi" $cpu $small --order $order --ladder
 done
+export OMP_NUM_THREADS=1 # two above, and where the number of threads plays a part
 for nb in 4 6 7 8 12 15; do
     valid nb-$nb "$mcpi" $cpu $small --block-size $nb --ladder
 done

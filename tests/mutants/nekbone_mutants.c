@@ -125,12 +125,12 @@ static const char *const *wrapped = wrapped_on_host;
 enum { MOST_MUTANTS = 160 };
 enum { BENT, BENT_7, STRAIGHT, LONG, JACOBI, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
-    [BENT] = "elements=4x3x2 degree=5 deform=0.3 iterations=40",
+    [BENT] = "elements=3x3x2 degree=5 deform=0.3 iterations=40",
     [BENT_7] = "elements=4x2x2 degree=6 deform=0.3 iterations=20",
-    [STRAIGHT] = "elements=4x4x2 degree=9 iterations=60",
+    [STRAIGHT] = "elements=3x3x2 degree=9 iterations=20",
     /* Far beyond convergence, where two honest residual histories have nothing in common. */
     [LONG] = "elements=4x2x2 degree=4 deform=0.2 lambda=0 iterations=300",
-    [JACOBI] = "elements=4x3x2 degree=5 deform=0.3 iterations=40 precond=jacobi"};
+    [JACOBI] = "elements=4x3x2 degree=5 deform=0.3 iterations=20 precond=jacobi"};
 
 static const rt_mutant_t mutants[] = {
     {TERM_DROPPED, "one of the nine products with G dropped", BENT, false, 0},

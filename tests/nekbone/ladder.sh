@@ -25,16 +25,10 @@ absent=$(sed -n 's/^not run  *\([^:]*\):.*/\1/p' small.out | tr ',' '\n' | wc -l
 [ -z "$(sed -n 's/^not run  *[^:]*: //p' small.out | sort | uniq -d)" ] || fail "--ladder repeats a reason: $(grep '^not run' small.out)"
 grep -q '^ceilings .*the highest of' small.out || fail "no ceilings"
 
-# --size tiny: 64 MiB for the rung that needs most; not more than that, and not less than half.
-valid tiny "$nekbone" --size tiny --rung vector --seconds 0 --iterations 10 --quiet --json tiny.json
-awk '/"predicted"/ { sub(/.*: /, ""); if ($0 + 0 > most) most = $0 + 0 }
-    END { exit !(most <= 1.02 * 67108864 && most > 0.5 * 67108864) }' tiny.json ||
-    fail "--size tiny: predicted memory is not about 64 MiB: $(grep predicted tiny.json)"
-
-# The same from start to finish, in the long form with all 100 iterations. Memory is within 5 % of the prediction and below
-# 64 MiB. The time is only printed, but an optimized build may take at most 10 s: machines and their load differ.
+# --size tiny, 64 MiB for the rung that needs most, from start to finish; in the long form with all 100 iterations. Memory is
+# within 5 % of the prediction, not more than 64 MiB and not less than half. The time is only printed, but an optimized build may take at most 10 s: machines and their load differ.
 start=$(date +%s%N)
-all=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo "--iterations 20" || echo "")
+all=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo "--iterations 10" || echo "")
 valid whole "$nekbone" --device cpu --rung jammed --size tiny --seconds 0 $all
 took=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.2f", ns * 1e-9 }')
 echo "--size tiny --seconds 0 $all: $took s"
@@ -63,12 +57,13 @@ grep -q '^measured roofline' roofline.out || fail "--roofline prints no measured
     fail "--roofline of a rung that cannot run here: $(tail -n 1 none.out)"
 
 # A tiny run from start to finish takes less than a second of processor time (other tests run at the
-# same time); the best of three.
+# same time), once in three.
 best=999
 for i in 1 2 3; do
     t=$(TIMEFORMAT='%U %S'; { time "$nekbone" --device cpu --threads 1 --elements 2x2x2 --degree 3 \
         --rung jammed --seconds 0.01 >one.out 2>one.err; } 2>&1)
     best=$(echo "$t $best" | awk '{ t = $1 + $2; print t < $3 ? t : $3 }')
+    [ "${best%%.*}" != 0 ] || break
 done
 echo "a tiny run: $best s"
 if ! grep -q fsanitize "$top/config.status"; then

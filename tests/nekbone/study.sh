@@ -4,7 +4,8 @@
 python=$(command -v "${PYTHON:-python3}") || skip "no python3"
 python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")')
 [ -n "$python" ] || skip "no Python 3.9 or later"
-study="$python $(cd "${OLDPWD:-.}" && cd "${abs_top_srcdir:-.}" && pwd)/tools/rooftop study"
+source=$(cd "${OLDPWD:-.}" && cd "${abs_top_srcdir:-.}" && pwd)
+study="$python -S $source/tools/rooftop study"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 small="--bindir ${nekbone%/*} --device cpu --threads 1 --seconds 0.005 --tune-seconds 0.02 --repeats 1 --iterations 5"
 
@@ -21,29 +22,21 @@ studied()
     grep -qF -e "$text" out || fail "$*: does not print '$text' but: $(cat out)"
 }
 
-# refuses STATUS TEXT OPTION...: checks that a study ends with STATUS and one line with TEXT.
-refuses()
-{
-    status=$1 text=$2
-    shift 2
-    $study "$@" >out 2>err
-    got=$?
-    [ $got = "$status" ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$text" err || fail "$*: $got, $(cat err)"
-}
-
 # --- bad options ---
-refuses 2 "invalid list of 2 .. 24 value: '8,25'" --into a --orders 8,25
-refuses 2 "invalid count from 1 value: '0'" --into a --threads 0
-refuses 2 "invalid number from 0 value: 'nan'" --into a --seconds nan
-refuses 2 "unrecognized arguments: --order" --into a --order 8
-refuses 2 "invalid choice: 'all'" --into a --only all
-refuses 2 "there is no such rung; known: reference, scalar" --into a --bindir "${nekbone%/*}" --rungs fast
-refuses 3 "no program nekbone in nowhere" --into a --bindir nowhere
 mkdir wrong && ln -s "$(type -P true)" wrong/nekbone
-refuses 3 "is this a program of the suite?" --into a --bindir wrong
-refuses 3 "no results" --into a --report
+"$python" -S "$source/tests/suite/refusals.py" "$source/tools" <<END || failed=1
+2|invalid list of 2 .. 24 value: '8,25'|study --into a --orders 8,25
+2|invalid count from 1 value: '0'|study --into a --threads 0
+2|invalid number from 0 value: 'nan'|study --into a --seconds nan
+2|unrecognized arguments: --order|study --into a --order 8
+2|invalid choice: 'all'|study --into a --only all
+2|there is no such rung; known: reference, scalar|study --into a --bindir ${nekbone%/*} --rungs fast
+3|no program nekbone in nowhere|study --into a --bindir nowhere
+3|is this a program of the suite?|study --into a --bindir wrong
+3|no results|study --into a --report
+2|--threads|study $small --threads 100000 --into d
+END
 [ -e a ] && fail "a refusal leaves a folder"
-refuses 2 "--threads" $small --threads 100000 --into d
 
 # --- a study with all its parts ---
 studied "8 runs made, 0 were there" $small --into a --orders 4,6 --elements 8,12 --only default-tuned --rungs jammed
@@ -77,7 +70,8 @@ cksum a/runs/* | diff before - | grep '^>' | cut -d' ' -f4 | grep -qx $half || f
 [ "$(cksum a/runs/* | diff before - | grep -c '^>')" = 1 ] || fail "results that were there have changed"
 studied "" $small --into a --orders 4 --elements 8 --rungs jammed --only default-tuned --repeats 2
 [ "$(ls a/runs | wc -l)" = $((all + 2)) ] || fail "not 2 runs more by --repeats but: $(ls a/runs)"
-refuses 2 "a has runs with --iterations 5" $small --into a --iterations 6
+$study $small --into a --iterations 6 >out 2>err
+[ $? = 2 ] && grep -qF "a has runs with --iterations 5" err || fail "other iterations are not refused: $(cat out err)"
 
 # --- stopped: status 143, no partial files ---
 $study $small --tune-seconds 60 --into b --orders 4 --elements 8 --rungs scalar >out 2>err &

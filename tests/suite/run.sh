@@ -80,8 +80,8 @@ again=$(sort log | uniq -c | tr -s ' \n' ' ')
     fail "resumed with other steps: $again"
 unset STANDIN_LOG
 
-# --- what is refused: one line that says so; all in one process, to save time ---
-cat >refusals <<'END'
+# --- what is refused: one line that says so ---
+refuse_all inst/share/rooftop <<'END'
 3|too old for --dry-run, --warm-up, --window|STANDIN=old run --bindir bin --official --size small
 2|there is no command 'ran'|ran
 2|invalid choice: 'huge'|run --size huge
@@ -107,26 +107,6 @@ cat >refusals <<'END'
 2|no such file|verify nowhere.json
 2|takes two files or more|compare refusals
 END
-before=$(ls -AR part whole; ls)
-"$python" -S - <<'END' || failed=1
-import contextlib, io, os, sys
-sys.path.insert(0, 'inst/share/rooftop')
-from rooftop_suite import cli, programs
-for line in open('refusals').read().splitlines():
-    status, text, words = line.split('|')
-    words = words.replace('\\udcff', '\udcff')
-    old, words = words.startswith('STANDIN=old '), words.removeprefix('STANDIN=old ')
-    os.environ['STANDIN'] = 'old' if old else ''
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        got = cli.main(words.split())
-    if old:
-        programs.ask.cache_clear()
-    if got != int(status) or text not in said.getvalue() or said.getvalue().count('\n') != 1:
-        sys.exit(f'failed: {words}: ended with {got} and said: {said.getvalue()}')
-END
-[ "$before" = "$(ls -AR part whole; ls)" ] || fail "refusals leave files: $(ls)"
-
 refuses 2 "letters and digits" run --bindir bin --nonce "$(printf 'a\033[31m')"
 ROOFTOP_INPUTS=/nowhere refuses 2 "--official and ROOFTOP_INPUTS=/nowhere exclude" run --bindir bin --official --size small
 

@@ -314,7 +314,8 @@ class Hostile(InFolder):
             for k, path in enumerate(paths(value)):
                 if path == ('seal',):
                     continue
-                for text in (HOSTILE[k % len(HOSTILE)], HOSTILE[(k // 3) % len(HOSTILE)]):
+                texts = HOSTILE[k % len(HOSTILE)], HOSTILE[(k // 3) % len(HOSTILE)]
+                for text in texts if 'RT_CHECK_LONG' in os.environ else texts[:1]:
                     with self.subTest(f'{name} {path} {text[:20]}'):
                         write(f'{name}.json', changed(value, path, '@'), seal=False)
                         data = pathlib.Path(f'{name}.json').read_text().replace('"@"', text)
