@@ -1,4 +1,4 @@
-# RT_KOKKOS: --with-kokkos[=DIR]; KOKKOS_CXX, KOKKOS_CXXFLAGS, KOKKOS_LIBS may be given.
+# RT_KOKKOS: --with-kokkos[=DIR] or --with-kokkos-source=DIR; KOKKOS_CMAKE, KOKKOS_CXX, KOKKOS_CXXFLAGS, KOKKOS_LIBS may be given.
 #
 # Sets rt_have_kokkos, rt_kokkos_version, rt_kokkos_backends. KokkosCore_config.h says everything that
 # an installed Kokkos requires (back-ends, C++ standard, GPU architecture).
@@ -6,11 +6,18 @@
 AC_DEFUN([RT_KOKKOS], [
   AC_ARG_WITH([kokkos], [AS_HELP_STRING([--with-kokkos@<:@=DIR@:>@], [use Kokkos (installed in DIR)])],
     [], [with_kokkos=check])
+  AC_ARG_WITH([kokkos-source], [AS_HELP_STRING([--with-kokkos-source=DIR], [build the Kokkos in DIR with CMake, and use it])],
+    [], [with_kokkos_source=no])
+  AC_ARG_VAR([KOKKOS_CMAKE], [options of CMake for --with-kokkos-source, such as -DKokkos_ENABLE_CUDA=ON])
   AC_ARG_VAR([KOKKOS_CXX], [compiler for the Kokkos files @<:@CXX, or nvcc if Kokkos has CUDA@:>@])
   AC_ARG_VAR([KOKKOS_CXXFLAGS], [flags for KOKKOS_CXX, all of them])
   AC_ARG_VAR([KOKKOS_LIBS], [libraries of Kokkos])
   KOKKOS_CPPFLAGS= rt_have_kokkos=0 rt_kokkos_version= rt_kokkos_backends=
   rt_why_kokkos="--without-kokkos was given"
+  AS_CASE([$with_kokkos_source],
+    [no], [KOKKOS_SOURCE=],
+    [RT_KOKKOS_BUILD])
+  AC_SUBST([KOKKOS_SOURCE])
   AS_IF([test "x$with_kokkos" != xno], [
     RT_KOKKOS_FIND
     AS_IF([test "x$rt_kokkos_inc" = x],
@@ -21,6 +28,23 @@ AC_DEFUN([RT_KOKKOS], [
   AS_IF([test $rt_have_kokkos = 0], [KOKKOS_CPPFLAGS= KOKKOS_LIBS=])
   AC_SUBST([KOKKOS_CPPFLAGS])
   AM_CONDITIONAL([HAVE_KOKKOS], [test $rt_have_kokkos = 1])
+])
+
+# RT_KOKKOS_BUILD: builds the source in the build folder, in kokkos-build, and installs it in kokkos. It is compiled by the
+# compiler of $CXX, without a ccache before it.
+AC_DEFUN([RT_KOKKOS_BUILD], [
+  AS_IF([test "x$with_kokkos" != xcheck], [AC_MSG_ERROR([--with-kokkos and --with-kokkos-source exclude each other: give one of them])])
+  AS_IF([test ! -f "$with_kokkos_source/core/src/Kokkos_Core.hpp"],
+    [AC_MSG_ERROR([--with-kokkos-source=$with_kokkos_source: there is no core/src/Kokkos_Core.hpp in it: name the folder of a Kokkos source])])
+  AS_IF([(cmake --version) >/dev/null 2>&1], [],
+    [AC_MSG_ERROR([--with-kokkos-source builds with cmake, and there is none on PATH: apt install cmake])])
+  KOKKOS_SOURCE=`cd "$with_kokkos_source" && pwd`
+  with_kokkos=`pwd`/kokkos
+  AC_MSG_CHECKING([whether the Kokkos in $KOKKOS_SOURCE can be built, which takes minutes])
+  RT_RUN([CXX="${CXX#ccache }" CXXFLAGS= cmake -S "$KOKKOS_SOURCE" -B kokkos-build -DCMAKE_INSTALL_PREFIX="$with_kokkos" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=`test $rt_have_openmp = 1 && echo ON || echo OFF` -DKokkos_ARCH_NATIVE=`test "x$enable_native" = xno && echo OFF || echo ON` $KOKKOS_CMAKE && cmake --build kokkos-build -j \`getconf _NPROCESSORS_ONLN\` && cmake --install kokkos-build],
+    [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([the Kokkos in $KOKKOS_SOURCE is not built with KOKKOS_CMAKE='$KOKKOS_CMAKE': the reason is at the end of config.log])])
 ])
 
 # RT_KOKKOS_FIND: finds the folder of the headers, and the library.

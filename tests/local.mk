@@ -227,7 +227,7 @@ fuzz: $(check_DATA)
 
 # Device code for an AMD GPU is compiled, never run.
 check-hip:
-	@$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) $(srcdir)/tests/suite/hip.sh
+	@$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) KOKKOS_SOURCE='$(KOKKOS_SOURCE)' $(srcdir)/tests/suite/hip.sh
 .PHONY: check-hip
 EXTRA_DIST += tests/suite/hip.sh
 

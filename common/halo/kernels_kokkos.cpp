@@ -174,17 +174,22 @@ static void wait_kokkos(void *)
     rt_kokkos_fence();
 }
 
-const rt_halo_kernels_t rt_halo_kernels_kokkos = {
-    .name = "Kokkos",
-    .asynchronous = false, /* the local groups must come after the wait, not before it */
-    .mark_new = mark_new_kokkos,
-    .mark_destroy = mark_nothing_kokkos,
-    .mark = mark_nothing_kokkos,
-    .wait = wait_kokkos,
-    .pack = pack_kokkos,
-    .local = local_kokkos,
-    .unpack = unpack_kokkos,
-    .copy = copy_kokkos,
-};
-
 } // extern "C"
+
+static constexpr rt_halo_kernels_t table()
+{
+    rt_halo_kernels_t t = {};
+    t.name = "Kokkos";
+    t.asynchronous = false; /* the local groups must come after the wait, not before it */
+    t.mark_new = mark_new_kokkos;
+    t.mark_destroy = mark_nothing_kokkos;
+    t.mark = mark_nothing_kokkos;
+    t.wait = wait_kokkos;
+    t.pack = pack_kokkos;
+    t.local = local_kokkos;
+    t.unpack = unpack_kokkos;
+    t.copy = copy_kokkos;
+    return t;
+}
+
+RT_KOKKOS_TABLE(rt_halo_kernels_t, rt_halo_kernels_kokkos, table());

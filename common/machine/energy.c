@@ -1,8 +1,8 @@
 /*
- * machine/energy.c - the meters: NVML by dlopen, RAPL by reading files.
+ * machine/energy.c - the meters: NVML and ROCm SMI by dlopen, RAPL and hwmon by reading files.
  *
- * The few functions of NVML that we need are declared here, with the ABI they have had since 2018.
- * So building Rooftop needs neither NVML's header nor its library.
+ * The few functions of these libraries that we need are declared here, those of NVML with the ABI they
+ * have had since 2018. So building Rooftop needs neither their headers nor the libraries.
  */
 #include "config.h"
 #include "machine/energy.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 #include "machine/comm.h"
 #include "base/error.h"
+#include "machine/kokkos.h"
 #include "machine/timer.h"
 
 /* ---- RAPL --------------------------------------------------------------------------------- */
@@ -80,6 +81,84 @@ void rt_rapl_sample(rt_rapl_t *rapl)
     }
 }
 
+/* ---- hwmon -------------------------------------------------------------------------------- */
+
+bool rt_hwmon_read(const char *folder, double *joules)
+{
+    char path[128];
+    bool found = false;
+    if (snprintf(path, sizeof path, "%s/hwmon", folder) >= (int)sizeof path)
+        return false;
+    DIR *all = opendir(path);
+    for (struct dirent *entry; all && !found && (entry = readdir(all));) {
+        char one[200], name[64];
+        uint64_t microjoules;
+        if (snprintf(one, sizeof one, "%s/%.64s", path, entry->d_name) >= (int)sizeof one ||
+            !read_line(one, "name", name, sizeof name))
+            continue;
+        /* xe_gt0 and the like are parts of the device */
+        found = (strcmp(name, "i915") == 0 || strcmp(name, "xe") == 0) &&
+                read_count(one, "energy1_input", &microjoules);
+        if (found)
+            *joules = (double)microjoules * 1e-6;
+    }
+    if (all)
+        closedir(all);
+    return found;
+}
+
+/* ---- libraries ---------------------------------------------------------------------------- */
+
+/* Finds a function by its name; in POSIX both kinds of pointers are alike. */
+static bool find(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+/* ---- ROCm SMI ----------------------------------------------------------------------------- */
+
+static struct {
+    int (*init)(uint64_t flags); /* all return 0 for success */
+    int (*count)(uint32_t *devices);
+    int (*pci)(uint32_t device, uint64_t *id);
+    int (*energy)(uint32_t device, uint64_t *counter, float *microjoules_per_count, uint64_t *time);
+} rocm;
+
+bool rt_rocm_open(const char *name, const char *address, uint32_t *device)
+{
+    unsigned domain, bus, slot, function;
+    uint32_t devices = 0;
+    if (sscanf(address, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+        return false;
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library || !find(library, "rsmi_init", &rocm.init) ||
+        !find(library, "rsmi_num_monitor_devices", &rocm.count) ||
+        !find(library, "rsmi_dev_pci_id_get", &rocm.pci) ||
+        !find(library, "rsmi_dev_energy_count_get", &rocm.energy) || rocm.init(0) != 0 ||
+        rocm.count(&devices) != 0)
+        return false;
+    const uint64_t wanted = (uint64_t)domain << 32 | bus << 8 | slot << 3 | function;
+    const uint64_t partition = 0xf0000000; /* bits that newer versions set */
+    for (*device = 0; *device < devices; ++*device) {
+        uint64_t id;
+        if (rocm.pci(*device, &id) == 0 && (id & ~partition) == wanted)
+            return true;
+    }
+    return false;
+}
+
+bool rt_rocm_read(uint32_t device, double *joules)
+{
+    uint64_t counter = 0, time;
+    float microjoules = 0;
+    if (rocm.energy(device, &counter, &microjoules, &time) != 0 || !(microjoules > 0))
+        return false;
+    *joules = (double)counter * microjoules * 1e-6;
+    return true;
+}
+
 /* ---- NVML --------------------------------------------------------------------------------- */
 
 typedef struct nvmlDevice_st *nvml_device_t;
@@ -90,14 +169,6 @@ static struct {
     int (*energy)(nvml_device_t device, unsigned long long *millijoules);
 } nvml;
 
-/* Finds a function by its name; in POSIX both kinds of pointers are alike. */
-static bool nvml_find(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-    memcpy(function, &found, sizeof found);
-    return found != NULL;
-}
-
 /* Loads NVML once. It stays loaded, because opening and closing the driver takes seconds. */
 static bool nvml_ready(void)
 {
@@ -105,44 +176,77 @@ static bool nvml_ready(void)
         return nvml.ready;
     nvml.tried = true;
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    nvml.ready = library && nvml_find(library, "nvmlInit_v2", &nvml.init) &&
-                 nvml_find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid) &&
-                 nvml_find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy) &&
+    nvml.ready = library && find(library, "nvmlInit_v2", &nvml.init) &&
+                 find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid) &&
+                 find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy) &&
                  nvml.init() == 0;
     return nvml.ready;
-}
-
-static bool nvml_read(nvml_device_t device, double *joules)
-{
-    unsigned long long millijoules = 0;
-    if (nvml.energy(device, &millijoules) != 0)
-        return false;
-    *joules = (double)millijoules * 1e-3;
-    return true;
 }
 
 /* ---- what a rank reads -------------------------------------------------------------------- */
 
 static struct {
     rt_kind_t processor;
-    bool mine, works; /* this rank is to read a meter; so far it could */
-    double begin;     /* rt_clock */
+    bool mine, works;    /* this rank is to read a meter; so far it could */
+    const char *source;  /* of the rank's GPU */
+    double begin, first; /* rt_clock; joules of the GPU's counter */
+    bool (*read)(double *joules);
     rt_rapl_t rapl;
-    nvml_device_t device;
-    double first; /* joules of the GPU's counter */
+    nvml_device_t nvidia;
+    uint32_t amd;
+    char intel[64]; /* folder */
 } meter;
 
+static bool nvml_read(double *joules)
+{
+    unsigned long long millijoules = 0;
+    if (nvml.energy(meter.nvidia, &millijoules) != 0)
+        return false;
+    *joules = (double)millijoules * 1e-3;
+    return true;
+}
+
+static bool amd_read(double *joules)
+{
+    return rt_rocm_read(meter.amd, joules);
+}
+
+static bool intel_read(double *joules)
+{
+    return rt_hwmon_read(meter.intel, joules);
+}
+
+/* Sets how to read a GPU that Kokkos alone reaches. */
+static bool find_other_make(const char *address)
+{
+    static const char *const libraries[] = {"librocm_smi64.so", "librocm_smi64.so.7",
+                                            "librocm_smi64.so.6", "librocm_smi64.so.5"};
+    double joules;
+    if (!address[0])
+        return false;
+    snprintf(meter.intel, sizeof meter.intel, "/sys/bus/pci/devices/%s", address);
+    meter.read = intel_read;
+    meter.source = "hwmon";
+    if (intel_read(&joules))
+        return true;
+    meter.read = amd_read;
+    meter.source = "ROCm SMI";
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (rt_rocm_open(libraries[i], address, &meter.amd))
+            return true;
+    return false;
+}
+
 /* True on the first of the ranks that share a GPU; that rank reads its meter. Collective. */
-static bool first_on_gpu(const rt_gpu_t *gpu)
+static bool first_on_gpu(const char *name)
 {
     typedef struct {
-        char uuid[sizeof gpu->uuid];
+        char name[48];
     } card_t;
     card_t mine, *all = calloc((size_t)rt_comm_local_size(), sizeof *all);
     RT_EXPECT(all, RT_MEMORY, "no memory for the GPUs of %d ranks", rt_comm_local_size());
     memset(&mine, 0, sizeof mine);
-    if (gpu)
-        memcpy(mine.uuid, gpu->uuid, sizeof mine.uuid);
+    snprintf(mine.name, sizeof mine.name, "%s", name);
     rt_comm_local_allgather(&mine, sizeof mine, all);
     bool first = true;
     for (int r = 0; r < rt_comm_local_rank(); r++)
@@ -160,9 +264,15 @@ void rt_energy_open(rt_kind_t processor)
         meter.mine = rt_comm_local_rank() == 0;
         meter.works = meter.mine && rt_rapl_open(&meter.rapl, "/sys/class/powercap");
     } else {
-        meter.mine = first_on_gpu(gpu);
-        meter.works =
-            meter.mine && gpu && nvml_ready() && nvml.by_uuid(gpu->uuid, &meter.device) == 0;
+        char address[RT_PCI_LENGTH];
+        rt_kokkos_pci(address);
+        meter.mine = first_on_gpu(gpu ? gpu->uuid : address);
+        meter.read = nvml_read;
+        meter.source = "NVML";
+        if (gpu)
+            meter.works = meter.mine && nvml_ready() && nvml.by_uuid(gpu->uuid, &meter.nvidia) == 0;
+        else
+            meter.works = meter.mine && find_other_make(address);
     }
 }
 
@@ -172,7 +282,7 @@ void rt_energy_start(void)
         rt_rapl_sample(&meter.rapl);
         meter.rapl.joules = 0;
     } else if (meter.works) {
-        meter.works = nvml_read(meter.device, &meter.first);
+        meter.works = meter.read(&meter.first);
     }
     meter.begin = rt_clock();
 }
@@ -190,8 +300,7 @@ void rt_energy_stop(rt_energy_t *out)
     memset(out, 0, sizeof *out);
     rt_energy_sample();
     if (meter.works)
-        meter.works =
-            cpu ? !meter.rapl.broken : nvml_read(meter.device, &last) && last >= meter.first;
+        meter.works = cpu ? !meter.rapl.broken : meter.read(&last) && last >= meter.first;
     if (meter.works)
         joules = cpu ? meter.rapl.joules : last - meter.first;
     out->seconds = rt_clock() - meter.begin;
@@ -201,5 +310,5 @@ void rt_energy_stop(rt_energy_t *out)
     rt_comm_max(&out->seconds, 1);
     out->joules = joules;
     if (missing == 0 && joules > 0)
-        out->source = cpu ? "RAPL" : "NVML";
+        out->source = cpu ? "RAPL" : meter.source;
 }

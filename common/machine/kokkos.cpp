@@ -193,4 +193,40 @@ void rt_kokkos_fence(void)
     at_work = false;
 }
 
+#if defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
+namespace intel = sycl::ext::intel::info::device;
+#endif
+
+size_t rt_kokkos_available(void)
+{
+    size_t available = 0;
+#if defined(KOKKOS_ENABLE_HIP)
+    size_t all = 0;
+    if (hipMemGetInfo(&available, &all) != hipSuccess)
+        available = 0;
+#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
+    const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
+    if (device.has(sycl::aspect::ext_intel_free_memory))
+        available = device.get_info<intel::free_memory>();
+#endif
+    return available;
+}
+
+void rt_kokkos_pci(char address[RT_PCI_LENGTH])
+{
+    address[0] = '\0';
+    if (!rt_kokkos_on_gpu())
+        return;
+#if defined(KOKKOS_ENABLE_HIP)
+    int device = 0;
+    if (hipGetDevice(&device) != hipSuccess ||
+        hipDeviceGetPCIBusId(address, RT_PCI_LENGTH, device) != hipSuccess)
+        address[0] = '\0';
+#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
+    const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
+    if (device.has(sycl::aspect::ext_intel_pci_address))
+        std::strncat(address, device.get_info<intel::pci_address>().c_str(), RT_PCI_LENGTH - 1);
+#endif
+}
+
 } // extern "C"

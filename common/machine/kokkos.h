@@ -35,6 +35,10 @@ void rt_kokkos_free(void *ptr);
 void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_device,
                     size_t bytes);
 void rt_kokkos_fence(void);
+size_t rt_kokkos_available(void); /* bytes free on the GPU; 0: the back-end does not say */
+/* Writes the GPU's PCI address, as 0000:c1:00.0; "": it is on none, or the back-end does not say. */
+enum { RT_PCI_LENGTH = 24 };
+void rt_kokkos_pci(char address[RT_PCI_LENGTH]);
 
 #ifdef __cplusplus
 }

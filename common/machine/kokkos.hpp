@@ -98,4 +98,13 @@ template <class T, int most> struct Asked {
 
 } // namespace rt_kokkos
 
+/* Defines a table of functions that C knows by this name. For the host alone: clang puts a constant
+ * into code for AMD GPUs too, where the functions that a table names are missing. */
+#if defined(__HIP_DEVICE_COMPILE__)
+#define RT_KOKKOS_TABLE(type, name, value) \
+    static_assert((static_cast<void>(value), true), "a table is a constant")
+#else
+#define RT_KOKKOS_TABLE(type, name, value) extern "C" const type name = value
+#endif
+
 #endif

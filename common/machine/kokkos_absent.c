@@ -63,3 +63,13 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
 void rt_kokkos_fence(void)
 {
 }
+
+size_t rt_kokkos_available(void)
+{
+    return 0;
+}
+
+void rt_kokkos_pci(char address[RT_PCI_LENGTH])
+{
+    address[0] = '\0';
+}

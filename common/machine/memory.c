@@ -139,11 +139,11 @@ static void kokkos_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     kokkos_spread(dst, seed, sizeof seed, bytes);
 }
 
-/* Kokkos has no such query; only an allocation that fails shows what is left. */
+/* Where the back-end does not say what is free, only an allocation that fails shows it. */
 static size_t kokkos_available(rt_space_t space)
 {
-    (void)space;
-    return rt_mem_available(RT_HOST);
+    const size_t available = space == RT_DEVICE ? rt_kokkos_available() : 0;
+    return available > 0 ? available : rt_mem_available(RT_HOST);
 }
 
 static const rt_mem_backend_t kokkos_backend = {.alloc = kokkos_alloc,

@@ -135,7 +135,7 @@ static void test_digest(void)
 
 /* --- RAPL --- */
 
-static char folder[] = "/tmp/rt_rapl_XXXXXX";
+static char folder[32] = "/tmp/rt_rapl_XXXXXX";
 
 static void put(const char *domain, const char *file, const char *text)
 {
@@ -185,11 +185,70 @@ static void test_rapl(void)
     CHECK(system(command) == 0);
 }
 
+/* A GPU's own folder has the counters of its parts too. */
+static void test_hwmon(void)
+{
+    double joules = 0;
+    strcpy(folder, "/tmp/rt_hwmon_XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(!rt_hwmon_read(folder, &joules));
+    put("hwmon", "none", "");
+    put("hwmon/hwmon2", "name", "xe_gt0\n");
+    put("hwmon/hwmon2", "energy1_input", "1\n");
+    CHECK(!rt_hwmon_read(folder, &joules));
+    put("hwmon/hwmon3", "name", "xe\n");
+    CHECK(!rt_hwmon_read(folder, &joules)); /* power only */
+    put("hwmon/hwmon3", "energy1_input", "7500000000000\n");
+    CHECK(rt_hwmon_read(folder, &joules) && joules == 7.5e6);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+/* A stand-in for ROCm SMI with two GPUs, of which the second is in a partition. */
+static const char rocm_smi[] =
+    "#include <stdint.h>\n"
+    "int rsmi_init(uint64_t flags) { return flags != 0; }\n"
+    "int rsmi_num_monitor_devices(uint32_t *n) { *n = 2; return 0; }\n"
+    "int rsmi_dev_pci_id_get(uint32_t d, uint64_t *id)\n"
+    "{ *id = d ? 0x1000030a9u : 0xc100; return 0; }\n"
+    "int rsmi_dev_energy_count_get(uint32_t d, uint64_t *c, float *r, uint64_t *t)\n"
+    "{ *c = 4000000u + d * 1000000u; *r = 16; *t = 0; return d > 1; }\n";
+
+static void test_rocm(void)
+{
+    char command[160], library[64];
+    uint32_t device = 9;
+    double joules = 0;
+    strcpy(folder, "/tmp/rt_rocm_XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    put("smi", "smi.c", rocm_smi);
+    snprintf(library, sizeof library, "%s/smi.so", folder);
+    snprintf(command, sizeof command, "${CC:-cc} -shared -fPIC %s/smi/smi.c -o %s", folder,
+             library);
+    if (system(command) == 0) {
+        CHECK(!rt_rocm_open("/nowhere/smi.so", "0000:c1:00.0", &device));
+        CHECK(!rt_rocm_open(library, "", &device));
+        CHECK(!rt_rocm_open(library, "0000:c2:00.0", &device));
+        CHECK(rt_rocm_open(library, "0000:c1:00.0", &device) && device == 0);
+        CHECK(rt_rocm_read(device, &joules) && joules == 64);
+        CHECK(rt_rocm_open(library, "0001:30:15.1", &device) && device == 1);
+        CHECK(rt_rocm_read(device, &joules) && joules == 80);
+        CHECK(!rt_rocm_read(2, &joules));
+    } else {
+        printf("no stand-in for ROCm SMI: no C compiler\n");
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
 int main(void)
 {
     test_sha256();
     test_nonce();
     test_digest();
     test_rapl();
+    test_hwmon();
+    test_rocm();
     return check_done();
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # hip.sh - make check-hip: hipcc compiles the device headers that need no Kokkos, for an AMD GPU. Nothing runs.
-# HIPCC and HIP_ARCH may be given. KOKKOS_HIP=DIR, an installed Kokkos with HIP: the Kokkos rungs too.
+# HIPCC and HIP_ARCH may be given. KOKKOS_SOURCE=DIR, a Kokkos source, which configure --with-kokkos-source has named: the
+# Kokkos rungs too. CMake configures it for HIP, which makes the headers that differ; it is not built.
 set -u
 top=${srcdir:-.}
 hipcc=${HIPCC:-hipcc} arch=${HIP_ARCH:-gfx90a}
@@ -23,9 +24,13 @@ for set in "nekbone/boxes.h nekbone/cpu/points.h" "alya-rhs/form.hpp alya-rhs/pa
     headers=$((headers + $(wc -w <<<"$set")))
 done
 rungs=0
-if [ -n "${KOKKOS_HIP:-}" ]; then
+if [ -n "${KOKKOS_SOURCE:-}" ]; then
+    cmake -S "$KOKKOS_SOURCE" -B "$work/kokkos" -DCMAKE_CXX_COMPILER="$hipcc" -DKokkos_ENABLE_HIP=ON -DKokkos_ENABLE_SERIAL=ON \
+        "-DKokkos_ARCH_AMD_${arch^^}=ON" -DKokkos_ENABLE_ROCTHRUST=OFF >"$work/log" 2>&1 ||
+        { echo "check-hip: cmake does not configure $KOKKOS_SOURCE:"; grep -A 3 -i error "$work/log" | head -n 5; exit 1; }
     for source in "$top"/apps/*/kokkos/*.cpp "$top"/common/machine/kokkos.cpp "$top"/common/halo/kernels_kokkos.cpp; do
-        compile "$source" -isystem "$KOKKOS_HIP/include"
+        compile "$source" -isystem "$work/kokkos" -isystem "$work/kokkos/core/src" -isystem "$work/kokkos/generated" \
+            -isystem "$KOKKOS_SOURCE/core/src" -isystem "$KOKKOS_SOURCE/tpls/desul/include" -isystem "$KOKKOS_SOURCE/tpls/mdspan/include"
         rungs=$((rungs + 1))
     done
 fi

@@ -93,7 +93,7 @@ def judge_energy(rung: Rung, limit: float) -> Iterator[str]:
         return
     if rung.timed_seconds is not None and seconds < rung.timed_seconds * (1 - CLOCKS) - TICK:
         yield f'energy_seconds is {seconds:.4g}, timed_seconds {rung.timed_seconds:.4g}'
-    if limit and rung.energy_source == 'NVML' and seconds >= LONG and joules / seconds > MOST_POWER * limit:
+    if limit and rung.energy_source != 'RAPL' and seconds >= LONG and joules / seconds > MOST_POWER * limit:
         yield f'{joules / seconds:.0f} W, and its GPUs may take {limit:.0f} W'
 
 

@@ -257,4 +257,4 @@ constexpr alya_kernels_t table()
 
 } // namespace
 
-extern "C" const alya_kernels_t alya_kokkos = table();
+RT_KOKKOS_TABLE(alya_kernels_t, alya_kokkos, table());

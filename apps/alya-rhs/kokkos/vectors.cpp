@@ -42,4 +42,4 @@ constexpr alya_vectors_t table()
 
 } // namespace
 
-extern "C" const alya_vectors_t alya_vectors_kokkos = table();
+RT_KOKKOS_TABLE(alya_vectors_t, alya_vectors_kokkos, table());

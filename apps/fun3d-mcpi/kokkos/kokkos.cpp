@@ -344,4 +344,4 @@ constexpr mcpi_kernels_t table()
 
 } // namespace
 
-extern "C" const mcpi_kernels_t mcpi_kokkos = table();
+RT_KOKKOS_TABLE(mcpi_kernels_t, mcpi_kokkos, table());

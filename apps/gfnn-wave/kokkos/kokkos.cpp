@@ -462,5 +462,5 @@ constexpr gfnn_kernels_t table()
 
 } // namespace
 
-extern "C" const gfnn_operator_t gfnn_operator_kokkos = operators();
-extern "C" const gfnn_kernels_t gfnn_op_kokkos = table();
+RT_KOKKOS_TABLE(gfnn_operator_t, gfnn_operator_kokkos, operators());
+RT_KOKKOS_TABLE(gfnn_kernels_t, gfnn_op_kokkos, table());

@@ -381,5 +381,5 @@ constexpr gfnn_kernels_t table()
 
 } // namespace
 
-extern "C" const gfnn_predictor_t gfnn_predictor_kokkos = predictors();
-extern "C" const gfnn_kernels_t gfnn_net_kokkos = table();
+RT_KOKKOS_TABLE(gfnn_predictor_t, gfnn_predictor_kokkos, predictors());
+RT_KOKKOS_TABLE(gfnn_kernels_t, gfnn_net_kokkos, table());

@@ -25,4 +25,4 @@ constexpr gfnn_kernels_t table()
 
 } // namespace
 
-extern "C" const gfnn_kernels_t gfnn_solve_kokkos = table();
+RT_KOKKOS_TABLE(gfnn_kernels_t, gfnn_solve_kokkos, table());

@@ -809,4 +809,4 @@ constexpr gfnn_vectors_t table()
 
 } // namespace
 
-extern "C" const gfnn_vectors_t gfnn_vectors_kokkos = table();
+RT_KOKKOS_TABLE(gfnn_vectors_t, gfnn_vectors_kokkos, table());

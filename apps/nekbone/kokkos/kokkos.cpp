@@ -90,4 +90,4 @@ constexpr nek_kernels_t table()
 
 } // namespace
 
-extern "C" const nek_kernels_t nek_kokkos = table();
+RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos, table());

@@ -481,4 +481,4 @@ constexpr nek_kernels_t table()
 
 } // namespace
 
-extern "C" const nek_kernels_t nek_kokkos_fused = table();
+RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos_fused, table());

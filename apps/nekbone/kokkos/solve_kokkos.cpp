@@ -248,4 +248,4 @@ constexpr nek_kernels_t table()
 
 } // namespace
 
-extern "C" const nek_kernels_t nek_solve_kokkos = table();
+RT_KOKKOS_TABLE(nek_kernels_t, nek_solve_kokkos, table());

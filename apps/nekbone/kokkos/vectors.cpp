@@ -153,4 +153,4 @@ constexpr nek_vector_t table()
 
 } // namespace
 
-extern "C" const nek_vector_t nek_vector_kokkos = table();
+RT_KOKKOS_TABLE(nek_vector_t, nek_vector_kokkos, table());
