@@ -11,9 +11,7 @@
 #include <type_traits>
 #include "../kernel.h"
 
-#ifndef ALYA_ELEMENT /* Kokkos has its own */
 #define ALYA_ELEMENT __host__ __device__ __forceinline__
-#endif
 
 /* --- closed form --- */
 
