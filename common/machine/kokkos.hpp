@@ -6,7 +6,17 @@
 #define RT_KOKKOS_HPP
 
 #include <Kokkos_Core.hpp>
+#include <cstring>
 #include "machine/kokkos.h"
+
+/* Before a loop with a constant number of turns, so that arrays it runs over become registers. */
+#if defined(__CUDA_ARCH__) || defined(__clang__)
+#define RT_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__) /* its host compiler */
+#define RT_UNROLL
+#else
+#define RT_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 namespace rt_kokkos
 {
@@ -31,6 +41,62 @@ template <class Body> void host_for(const char *name, int64_t n, const Body &bod
         Kokkos::parallel_for(
             name, Kokkos::RangePolicy<Exec, Kokkos::IndexType<int64_t>>(exec(), 0, n), body);
 }
+
+/* n values that are loaded and stored at once. */
+template <class T, int n> struct alignas(n * sizeof(T)) Pack {
+    T at[n];
+};
+
+/* Returns *from, which is read once: where the back-end can say so, it takes no room in a cache
+ * from what is read again. */
+template <class T> KOKKOS_FORCEINLINE_FUNCTION T once(const T *from)
+{
+#if defined(__CUDA_ARCH__)
+    T value;
+    if constexpr (sizeof(T) == 16) {
+        const int4 bits = __ldcs(reinterpret_cast<const int4 *>(from));
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    } else if constexpr (sizeof(T) == 8) {
+        const int2 bits = __ldcs(reinterpret_cast<const int2 *>(from));
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+#endif
+    return *from;
+}
+
+/* Values that a member of a team has asked for and not used yet: number rank + u size, u = 0 ..
+ * most - 1, of a list of n > 0, where size is the team's. Meanwhile it can ask for others. Past the
+ * end of the list it asks for number 0 again, because a branch would have to wait. */
+template <class T, int most> struct Asked {
+    T value[most];
+
+    /* load(k, u) returns number k. */
+    template <class Member, class Load>
+    KOKKOS_FORCEINLINE_FUNCTION void ask(const Member &team, int n, const Load &load)
+    {
+        RT_UNROLL
+        for (int u = 0; u < most; u++) {
+            const int k = team.team_rank() + u * team.team_size();
+            value[u] = load(k < n ? k : 0, u);
+        }
+    }
+    /* Calls put(k, value) for what was asked for, and then for the rest of the list. */
+    template <class Member, class Load, class Put>
+    KOKKOS_FORCEINLINE_FUNCTION void take(const Member &team, int n, const Load &load,
+                                          const Put &put) const
+    {
+        RT_UNROLL
+        for (int u = 0; u < most; u++) {
+            const int k = team.team_rank() + u * team.team_size();
+            if (k < n)
+                put(k, value[u]);
+        }
+        for (int k = team.team_rank() + most * team.team_size(); k < n; k += team.team_size())
+            put(k, load(k, 0));
+    }
+};
 
 } // namespace rt_kokkos
 

@@ -11,7 +11,9 @@
 #include <type_traits>
 #include "../kernel.h"
 
+#ifndef ALYA_ELEMENT /* Kokkos has its own */
 #define ALYA_ELEMENT __host__ __device__ __forceinline__
+#endif
 
 /* --- closed form --- */
 

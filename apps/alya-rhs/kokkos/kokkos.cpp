@@ -1,154 +1,46 @@
 /*
  * kokkos.cpp - the patch rung, not pipelined, through Kokkos: one source for CPUs and GPUs.
  *
- * Idea: on a GPU one team per patch. Its nodes and the elements' results are in the team's scratch
- * memory; the gather lists make the sums, and only they go to r. A thread has an element, later a
- * row. On a CPU, chunk after chunk and colour after colour, the lanes of `cpu-closed`. Advantage:
- * portable; atomic additions remain only for nodes that several patches have, on a CPU there are
- * none. Price: a team waits for its nodes before it computes, and records are read from memory
- * twice; and there are two orders of the elements, because a CPU has its cache for a patch.
+ * Idea: on a GPU one team per patch. Its record, its nodes and the elements' results are in the
+ * team's scratch memory, so it waits for memory three times: for the place of the record, the
+ * record, and the nodes. The gather lists make the sums, and only they go to r. A thread has an
+ * element, later a row. On a CPU, chunk after chunk and colour after colour, the lanes of
+ * `cpu-closed`. Advantage: portable; atomic additions remain only for nodes that several patches
+ * have, on a CPU there are none. Price: while a team waits, only other teams compute, and scratch
+ * memory has room for five; and there are two orders of the elements, because a CPU has its cache
+ * for a patch.
  */
 #include "config.h"
 #include "machine/kokkos.hpp"
-#include <cstring>
 #include "app/team.h"
 #include "../form.hpp"
 #include "../patches.h"
+#define ALYA_ELEMENT KOKKOS_FORCEINLINE_FUNCTION
+#include "../cuda/element.cuh"
 
 namespace
 {
 
-using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec>;
+/* 96 registers. */
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<320, 2>>;
 using Member = Policy::member_type;
 
-/* 256 elements: results of 24 KB and nodes of up to 12 KB stay in a core's first- or second-level
- * cache, and several teams share a multiprocessor. Ids have 8 bits. */
-constexpr alya_patch_shape_t shape = {256, 256, 1};
+/* 256 elements: results of 24 KB, nodes of up to 9 KB and records of up to 7 KB, so that several
+ * teams share a multiprocessor. Ids have 8 bits. */
+constexpr alya_patch_shape_t shape = {256, 192, 1};
+constexpr uint32_t RECORD_BYTES = alya_patch_most_bytes(shape);
 constexpr int STAGE = ALYA_PATCH_STAGE(shape.elements);
 /* Doubles of a node's record, and of its row of r. */
 constexpr int PACKED = rt_kokkos::on_host ? ALYA_RECORD : 6,
               ROW = rt_kokkos::on_host ? ALYA_ROW : 3;
 
-/* --- one element; no branches and no library calls --- */
-
-struct Vec {
-    double x, y, z;
-};
-KOKKOS_INLINE_FUNCTION Vec operator+(Vec a, Vec b)
-{
-    return {a.x + b.x, a.y + b.y, a.z + b.z};
-}
-KOKKOS_INLINE_FUNCTION Vec operator-(Vec a, Vec b)
-{
-    return {a.x - b.x, a.y - b.y, a.z - b.z};
-}
-KOKKOS_INLINE_FUNCTION Vec operator*(double s, Vec a)
-{
-    return {s * a.x, s * a.y, s * a.z};
-}
-KOKKOS_INLINE_FUNCTION double dot(Vec a, Vec b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-KOKKOS_INLINE_FUNCTION Vec cross(Vec a, Vec b)
-{
-    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-/* Returns x^(-1/3) for normal floats x > 0: a seed good to 4 % from the bits, then three steps of
- * third order, y (1 + d/3 + 2 d^2/9) with d = 1 - x y^3, to 1e-3, 1e-9 and all digits. */
-KOKKOS_INLINE_FUNCTION double inverse_cbrt(double x)
-{
-    const float single = static_cast<float>(x);
-    uint32_t bits;
-    float seed;
-    memcpy(&bits, &single, sizeof bits);
-    bits = 0x54a232a3u - bits / 3;
-    memcpy(&seed, &bits, sizeof seed);
-    double y = static_cast<double>(seed), d = 1 - x * (y * y * y);
-    y += y * d * (1.0 / 3 + d * (2.0 / 9));
-    d = 1 - x * (y * y * y);
-    y += y * d * (1.0 / 3 + d * (2.0 / 9));
-    d = 1 - x * (y * y * y);
-    return y + y * d * (1.0 / 3 + d * (2.0 / 9));
-}
-
-/* Returns sqrt(x), x >= 0, as x x^(-1/2) in the same way: std::sqrt would set errno. */
-KOKKOS_INLINE_FUNCTION double root(double x)
-{
-    uint64_t bits;
-    double y, d;
-    memcpy(&bits, &x, sizeof bits);
-    bits = 0x5fe6eb50c7b537a9u - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    d = 1 - x * y * y;
-    y += y * d * (0.5 + 0.375 * d);
-    d = 1 - x * y * y;
-    y += y * d * (0.5 + 0.375 * d);
-    const double s = x * y;
-    d = 1 - s * y;
-    return s + s * d * (0.5 + 0.375 * d);
-}
-
-/* Constants of an assembly. */
-struct Constants {
-    double mu, eddy, rho, width; /* eddy: rho c; width: Delta^2, 0 if V^(2/3) */
-    Vec force;                   /* rho f / 4 */
-};
-
-/* Computes r of one element in closed form (kernel.h), from its positions and velocities. */
-template <int form>
-KOKKOS_FORCEINLINE_FUNCTION void element(const Constants &p, const Vec x[4], const Vec u[4],
-                                         Vec r[4])
-{
-    const Vec e1 = x[1] - x[0], e2 = x[2] - x[0], e3 = x[3] - x[0];
-    const Vec w1 = u[1] - u[0], w2 = u[2] - u[0], w3 = u[3] - u[0];
-    const Vec c1 = cross(e2, e3), c2 = cross(e3, e1), c3 = cross(e1, e2);
-    const double det = dot(e1, c1), y = inverse_cbrt(det), V = det * (1.0 / 6), inverse = y * y * y;
-    const Vec g1 = inverse * c1, g2 = inverse * c2, g3 = inverse * c3;
-
-    /* rows of J */
-    const Vec X = w1.x * g1 + w2.x * g2 + w3.x * g3;
-    const Vec Y = w1.y * g1 + w2.y * g2 + w3.y * g3;
-    const Vec Z = w1.z * g1 + w2.z * g2 + w3.z * g3;
-    const Vec m1 = cross(Y, Z), m2 = cross(Z, X), m3 = cross(X, Y); /* its minors */
-    const double B = dot(m1, m1) + dot(m2, m2) + dot(m3, m3);
-    const double Q = dot(X, X) + dot(Y, Y) + dot(Z, Z);
-    const double side = det * y * y * 0.5503212081491045; /* V^(1/3) = (det / 6)^(1/3) */
-    const double width = p.width > 0 ? p.width : side * side;
-    const double ratio = B / (Q > 0 ? Q : 1.0);
-    const double viscous = V * (p.mu + p.eddy * width * root(ratio));
-
-    /* rows of V mu_t (J + J^T) and of A */
-    const double xy = X.y + Y.x, yz = Y.z + Z.y, zx = Z.x + X.z;
-    const Vec S1 = viscous * Vec{2 * X.x, xy, zx}, S2 = viscous * Vec{xy, 2 * Y.y, yz},
-              S3 = viscous * Vec{zx, yz, 2 * Z.z};
-    constexpr double share = alya_divergence_share(form);
-    const double div = share * (X.x + Y.y + Z.z);
-    Vec A1 = X, A2 = Y, A3 = Z;
-    if (form == ALYA_EMAC) {
-        A1 = Vec{2 * X.x, xy, zx};
-        A2 = Vec{xy, 2 * Y.y, yz};
-        A3 = Vec{zx, yz, 2 * Z.z};
-    }
-    A1.x += div;
-    A2.y += div;
-    A3.z += div;
-
-    const double k = p.rho * V * (-1.0 / 20);
-    const Vec s = u[0] + u[1] + u[2] + u[3], F = V * p.force;
-    const Vec g[4] = {Vec{0, 0, 0} - (g1 + g2 + g3), g1, g2, g3};
-    for (int a = 0; a < 4; a++) {
-        const Vec v = u[a] + s;
-        r[a] = F + k * Vec{dot(A1, v), dot(A2, v), dot(A3, v)} -
-               Vec{dot(S1, g[a]), dot(S2, g[a]), dot(S3, g[a])};
-    }
-}
-
 /* --- a patch --- */
 
+using Unit = rt_kokkos::Pack<uint32_t, ALYA_PATCH_UNIT / 4>;
+using Two = rt_kokkos::Pack<double, 2>;
+
 template <int form> struct Patch {
-    Constants constants;
+    alya_closed_t<double> constants;
     const uint32_t *offset;
     const unsigned char *record;
     const double *packed; /* x y z u v w of each node, in records of PACKED */
@@ -157,23 +49,27 @@ template <int form> struct Patch {
 
     static KOKKOS_INLINE_FUNCTION size_t scratch()
     {
-        return sizeof(double) * (6 * shape.nodes + 3 * STAGE);
+        return sizeof(double) * (6 * shape.nodes + 3 * STAGE) + RECORD_BYTES;
     }
 
     KOKKOS_INLINE_FUNCTION void one(const unsigned char *local, const double *node, double *stage,
                                     int e) const
     {
-        Vec x[4], u[4], v[4];
+        const auto id = reinterpret_cast<const rt_kokkos::Pack<unsigned char, 4> *>(local)[e];
+        double x[4][3], u[4][3], v[4][3];
+        RT_UNROLL
         for (int a = 0; a < 4; a++) {
-            const double *at = node + 6 * local[4 * e + a];
-            x[a] = {at[0], at[1], at[2]};
-            u[a] = {at[3], at[4], at[5]};
+            const Two *at = reinterpret_cast<const Two *>(node + 6 * id.at[a]);
+            const Two p = at[0], q = at[1], s = at[2];
+            x[a][0] = p.at[0], x[a][1] = p.at[1], x[a][2] = q.at[0];
+            u[a][0] = q.at[1], u[a][1] = s.at[0], u[a][2] = s.at[1];
         }
-        element<form>(constants, x, u, v);
+        alya_element_closed<form, double>(x, u, constants, v);
+        RT_UNROLL
         for (int a = 0; a < 4; a++) {
-            stage[a * shape.elements + e] = v[a].x;
-            stage[STAGE + a * shape.elements + e] = v[a].y;
-            stage[2 * STAGE + a * shape.elements + e] = v[a].z;
+            RT_UNROLL
+            for (int c = 0; c < 3; c++)
+                stage[c * STAGE + a * shape.elements + e] = v[a][c];
         }
     }
 
@@ -181,24 +77,44 @@ template <int form> struct Patch {
     KOKKOS_INLINE_FUNCTION void gather(const uint16_t *list, int pairs, const double *stage,
                                        uint32_t id) const
     {
-        double sum[3] = {0, 0, 0};
-        for (int k = 0; k < 2 * pairs; k++)
-            for (int c = 0; c < 3; c++)
-                sum[c] += stage[list[k / 2 * 2 * ALYA_PATCH_SLICE + k % 2] + c * STAGE];
+        double even[3] = {0, 0, 0}, odd[3] = {0, 0, 0};
+        for (int k = 0; k < pairs; k++, list += 2 * ALYA_PATCH_SLICE) {
+            const double *one = stage + list[0], *other = stage + list[1];
+            RT_UNROLL
+            for (int c = 0; c < 3; c++) {
+                even[c] += one[c * STAGE];
+                odd[c] += other[c * STAGE];
+            }
+        }
         double *to = r + ROW * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
+        RT_UNROLL
         for (int c = 0; c < 3; c++) {
             if (id & ALYA_PATCH_ALONE)
-                to[c] = sum[c];
+                to[c] = even[c] + odd[c];
             else
-                Kokkos::atomic_add(to + c, sum[c]);
+                Kokkos::atomic_add(to + c, even[c] + odd[c]);
         }
     }
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        const unsigned char *at =
-            record + ALYA_PATCH_UNIT * static_cast<size_t>(
-                                           offset[rt_kokkos::on_host ? first : team.league_rank()]);
+        const int patch = rt_kokkos::on_host ? first : team.league_rank();
+        const uint32_t from = offset[patch];
+        const int units = static_cast<int>(offset[patch + 1] - from);
+        double *node = static_cast<double *>(team.team_scratch(0).get_shmem_aligned(scratch(), 16));
+        double *stage = node + 6 * shape.nodes;
+        unsigned char *at = reinterpret_cast<unsigned char *>(stage + 3 * STAGE);
+        const Unit *units_from = reinterpret_cast<const Unit *>(record) + from;
+        const auto load_unit = [&](int k, int) { return rt_kokkos::once(units_from + k); };
+        rt_kokkos::Asked<Unit, 3> asked_units;
+        asked_units.ask(team, units, load_unit);
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 3 * ALYA_PATCH_BANKS), [&](int k) {
+            stage[k / ALYA_PATCH_BANKS * STAGE + 4 * shape.elements + k % ALYA_PATCH_BANKS] = 0;
+        });
+        asked_units.take(team, units, load_unit,
+                         [&](int k, Unit unit) { reinterpret_cast<Unit *>(at)[k] = unit; });
+        team.team_barrier();
+
         const alya_patch_head_t head = *reinterpret_cast<const alya_patch_head_t *>(at);
         const alya_patch_layout_t part =
             alya_patch_layout(head.nodes, head.elements, head.rows, shape.id_bytes);
@@ -206,22 +122,18 @@ template <int form> struct Patch {
         const uint16_t *row = reinterpret_cast<const uint16_t *>(at + part.row);
         const uint16_t *start = reinterpret_cast<const uint16_t *>(at + part.start);
         const uint16_t *list = reinterpret_cast<const uint16_t *>(at + part.list);
-        const int nodes = static_cast<int>(head.nodes), elements = static_cast<int>(head.elements);
-        double *node = static_cast<double *>(team.team_scratch(0).get_shmem(scratch()));
-        double *stage = node + 6 * shape.nodes;
-        const int rows = static_cast<int>(head.rows);
+        const int nodes = static_cast<int>(head.nodes), rows = static_cast<int>(head.rows);
 
         /* Neighbouring threads read neighbouring doubles. */
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 6 * nodes), [&](int k) {
+        const auto load_node = [&](int k, int) {
             const int c = k % 6, in_record = c < 3 ? c : c + PACKED / 2 - 3;
-            node[k] =
-                packed[PACKED * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + in_record];
-        });
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 3 * ALYA_PATCH_BANKS), [&](int k) {
-            stage[k / ALYA_PATCH_BANKS * STAGE + 4 * shape.elements + k % ALYA_PATCH_BANKS] = 0;
-        });
+            return packed[PACKED * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + in_record];
+        };
+        rt_kokkos::Asked<double, 6> asked_nodes;
+        asked_nodes.ask(team, 6 * nodes, load_node);
+        asked_nodes.take(team, 6 * nodes, load_node, [&](int k, double x) { node[k] = x; });
         team.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, elements),
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, static_cast<int>(head.elements)),
                              [&](int e) { one(at + part.local, node, stage, e); });
         team.team_barrier();
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, rows), [&](int k) {
@@ -242,15 +154,10 @@ struct Data {
 template <int form> void run(const alya_view_t *view, const alya_physics_t *p, double *r)
 {
     const Data *data = static_cast<const Data *>(view->data);
-    const double f = p->rho / 4;
-    const Constants constants = {p->mu,
-                                 p->rho * p->vreman,
-                                 p->rho,
-                                 p->filter > 0 ? p->filter * p->filter : 0,
-                                 {f * p->force[0], f * p->force[1], f * p->force[2]}};
-    Patch<form> patch{constants, data->lists.offset, data->lists.record, view->x, r, 0};
+    Patch<form> patch{
+        alya_closed_constants<double>(*p), data->lists.offset, data->lists.record, view->x, r, 0};
     const int patches = static_cast<int>(data->lists.patches);
-    const auto bytes = Kokkos::PerTeam(static_cast<int>(Patch<form>::scratch()));
+    const auto bytes = Kokkos::PerTeam(static_cast<int>(Patch<form>::scratch()) + 16);
     Policy policy(rt_kokkos::exec(), rt_kokkos::on_host ? 1 : patches, 1);
     policy.set_scratch_size(0, bytes);
     if (!rt_kokkos::on_host) { /* half as many threads as elements, if registers allow */
