@@ -64,7 +64,7 @@ typedef struct {
  * and stores on a CPU; a row that is moved as one vector is 1. Copies to and from arrays
  * [value][lane] count with these arrays, which in cpu-RSP and cpu-closed are local. Spilled
  * registers and shared memory do not count. Patches, at half a patch node per element: nodes are
- * fetched 16 bytes at a time (kokkos: 8, and it reads ids and lists from global memory); the sums
+ * fetched 16 bytes at a time (kokkos: 8, and a 16-byte piece of the record per element); the sums
  * are 12 flops. In mixed most flops are FP32.
  */
 static const model_t models[] = {
@@ -102,7 +102,7 @@ static const model_t models[] = {
     {.rung = "coalesced", .flops = CREDITED, .global = 29},
     {.rung = "patch", .flops = CREDITED + 12, .global = 3},
     {.rung = "mixed", .flops = 410, .global = 3, .arithmetic = RT_FMA32},
-    {.rung = "kokkos", .flops = 448, .global = 13},
+    {.rung = "kokkos", .flops = CREDITED + 12, .global = 6},
     {.rung = "openacc-B", .flops = 6413, .global = 9412, .streamed = 415},
     {.rung = "openacc-RSPR", .flops = 674, .global = 37},
 };

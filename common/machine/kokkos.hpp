@@ -47,56 +47,39 @@ template <class T, int n> struct alignas(n * sizeof(T)) Pack {
     T at[n];
 };
 
-/* Returns *from, which is read once: where the back-end can say so, it takes no room in a cache
- * from what is read again. */
+/* Returns *from, 16 bytes that are read once: where the back-end can say so, they take no room in a
+ * cache from what is read again. */
 template <class T> KOKKOS_FORCEINLINE_FUNCTION T once(const T *from)
 {
 #if defined(__CUDA_ARCH__)
+    static_assert(sizeof(T) == sizeof(int4), "16 bytes");
+    const int4 bits = __ldcs(reinterpret_cast<const int4 *>(from));
     T value;
-    if constexpr (sizeof(T) == 16) {
-        const int4 bits = __ldcs(reinterpret_cast<const int4 *>(from));
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    } else if constexpr (sizeof(T) == 8) {
-        const int2 bits = __ldcs(reinterpret_cast<const int2 *>(from));
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    }
-#endif
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#else
     return *from;
+#endif
 }
 
-/* Values that a member of a team has asked for and not used yet: number rank + u size, u = 0 ..
- * most - 1, of a list of n > 0, where size is the team's. Meanwhile it can ask for others. Past the
- * end of the list it asks for number 0 again, because a branch would have to wait. */
-template <class T, int most> struct Asked {
-    T value[most];
-
-    /* load(k, u) returns number k. */
-    template <class Member, class Load>
-    KOKKOS_FORCEINLINE_FUNCTION void ask(const Member &team, int n, const Load &load)
-    {
-        RT_UNROLL
-        for (int u = 0; u < most; u++) {
-            const int k = team.team_rank() + u * team.team_size();
-            value[u] = load(k < n ? k : 0, u);
-        }
-    }
-    /* Calls put(k, value) for what was asked for, and then for the rest of the list. */
-    template <class Member, class Load, class Put>
-    KOKKOS_FORCEINLINE_FUNCTION void take(const Member &team, int n, const Load &load,
-                                          const Put &put) const
-    {
-        RT_UNROLL
-        for (int u = 0; u < most; u++) {
-            const int k = team.team_rank() + u * team.team_size();
-            if (k < n)
-                put(k, value[u]);
-        }
-        for (int k = team.team_rank() + most * team.team_size(); k < n; k += team.team_size())
-            put(k, load(k, 0));
-    }
-};
+/* Calls put(k, load(k)), k = 0 .. n - 1, n > 0, by the members of a team. Each has its first `most`
+ * loads in flight at once; past the end of the list it loads number 0 again, because a branch would
+ * have to wait. */
+template <int most, class Member, class Load, class Put>
+KOKKOS_FORCEINLINE_FUNCTION void bring(const Member &team, int n, const Load &load, const Put &put)
+{
+    const int rank = team.team_rank(), size = team.team_size();
+    decltype(load(0)) value[most];
+    RT_UNROLL
+    for (int u = 0; u < most; u++)
+        value[u] = load(rank + u * size < n ? rank + u * size : 0);
+    RT_UNROLL
+    for (int u = 0; u < most; u++)
+        if (rank + u * size < n)
+            put(rank + u * size, value[u]);
+    for (int k = rank + most * size; k < n; k += size)
+        put(k, load(k));
+}
 
 } // namespace rt_kokkos
 

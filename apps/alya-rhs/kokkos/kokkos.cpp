@@ -104,15 +104,13 @@ template <int form> struct Patch {
         double *node = static_cast<double *>(team.team_scratch(0).get_shmem_aligned(scratch(), 16));
         double *stage = node + 6 * shape.nodes;
         unsigned char *at = reinterpret_cast<unsigned char *>(stage + 3 * STAGE);
-        const Unit *units_from = reinterpret_cast<const Unit *>(record) + from;
-        const auto load_unit = [&](int k, int) { return rt_kokkos::once(units_from + k); };
-        rt_kokkos::Asked<Unit, 3> asked_units;
-        asked_units.ask(team, units, load_unit);
+        const Unit *source = reinterpret_cast<const Unit *>(record) + from;
+        rt_kokkos::bring<3>(
+            team, units, [&](int k) { return rt_kokkos::once(source + k); },
+            [&](int k, Unit unit) { reinterpret_cast<Unit *>(at)[k] = unit; });
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 3 * ALYA_PATCH_BANKS), [&](int k) {
             stage[k / ALYA_PATCH_BANKS * STAGE + 4 * shape.elements + k % ALYA_PATCH_BANKS] = 0;
         });
-        asked_units.take(team, units, load_unit,
-                         [&](int k, Unit unit) { reinterpret_cast<Unit *>(at)[k] = unit; });
         team.team_barrier();
 
         const alya_patch_head_t head = *reinterpret_cast<const alya_patch_head_t *>(at);
@@ -125,13 +123,14 @@ template <int form> struct Patch {
         const int nodes = static_cast<int>(head.nodes), rows = static_cast<int>(head.rows);
 
         /* Neighbouring threads read neighbouring doubles. */
-        const auto load_node = [&](int k, int) {
-            const int c = k % 6, in_record = c < 3 ? c : c + PACKED / 2 - 3;
-            return packed[PACKED * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) + in_record];
-        };
-        rt_kokkos::Asked<double, 6> asked_nodes;
-        asked_nodes.ask(team, 6 * nodes, load_node);
-        asked_nodes.take(team, 6 * nodes, load_node, [&](int k, double x) { node[k] = x; });
+        rt_kokkos::bring<6>(
+            team, 6 * nodes,
+            [&](int k) {
+                const int c = k % 6, in_record = c < 3 ? c : c + PACKED / 2 - 3;
+                return packed[PACKED * static_cast<size_t>(id[k / 6] & ~ALYA_PATCH_ALONE) +
+                              in_record];
+            },
+            [&](int k, double x) { node[k] = x; });
         team.team_barrier();
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, static_cast<int>(head.elements)),
                              [&](int e) { one(at + part.local, node, stage, e); });
