@@ -72,9 +72,10 @@ static void add_member(growing_t *now, int64_t j)
         return;
     now->member_of[j] = now->t->tiles;
     now->member[now->members++] = (uint32_t)j;
+    if (j >= part->rows) /* a ghost, whose neighbours are not known here */
+        return;
     note_member(now, j);
-    for (int64_t k = j < part->rows ? part->start[j] : 0; j < part->rows && k < part->start[j + 1];
-         k++)
+    for (int64_t k = part->start[j]; k < part->start[j + 1]; k++)
         note_member(now, part->column[k]);
 }
 
