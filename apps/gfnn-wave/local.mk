@@ -65,6 +65,8 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 endif
 
 gfnn_kokkos_sources = \
+	apps/gfnn-wave/kokkos/blocks.cpp \
+	apps/gfnn-wave/kokkos/ghosts.cpp \
 	apps/gfnn-wave/kokkos/kokkos.cpp \
 	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
 	apps/gfnn-wave/kokkos/solve_kokkos.cpp \
@@ -72,7 +74,8 @@ gfnn_kokkos_sources = \
 gfnn_openacc_sources = \
 	apps/gfnn-wave/openacc/openacc.c \
 	apps/gfnn-wave/openacc/predict_openacc.c
-EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp apps/gfnn-wave/wave.png
+EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp \
+	apps/gfnn-wave/kokkos/rows.hpp apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
 endif
