@@ -79,12 +79,11 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
             }
 }
 
-static const gfnn_predictor_t predictor = {
-    .apply = apply,
-    .set_up = set_up,
-    .tear_down = tear_down,
-    .memory = memory,
-    .only_usual = "its loops are compiled for 3"};
+static const gfnn_predictor_t predictor = {.apply = apply,
+                                           .set_up = set_up,
+                                           .tear_down = tear_down,
+                                           .memory = memory,
+                                           .only_usual = "its loops are compiled for 3"};
 const gfnn_kernels_t gfnn_net_openacc = {
     .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_PREDICTOR,
