@@ -110,7 +110,7 @@ refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2
 refused 2 "do not fit: n <= 16" "$nekbone" --rung onepass --degree 16 --elements 2x2x2
 refused 2 "fit on this GPU, and these are 4096" "$nekbone" --rung resident --elements 16x16x16
-refused 2 "bends the edges" "$nekbone" --rung trilinear --elements 2x2x2 --deform 0.2
+refused 2 "bend the edges" "$nekbone" --rung trilinear --elements 2x2x2 --deform 0.2
 valid leaves_out "$nekbone" --ladder --degree 10 --elements 2x2x2 --seconds 0
 grep -q '^not run *shared: .*n <= 10' leaves_out.out || fail "a ladder does not say why shared is out"
 refused 4 "device " "$nekbone" --device 0 --rung layered --elements 125x125x125

@@ -36,15 +36,15 @@
 #include <string.h>
 
 /* Returns the worst |h - want| over its bound on any rank. The bound is the growth of rounding
- * errors; the error of one operator application on |r_0|, below which the recurrence computes
- * nothing; and, if `moves` is given, NEK_SAMPLE times the sensitivity. */
+ * errors; the errors of as many operator applications as were made, each on at most |r_0|, which r
+ * keeps however small it becomes; and, if `moves` is given, NEK_SAMPLE times the sensitivity. */
 static double history_error(const nek_problem_t *p, int iterations, const double *h,
                             const double *want, const double *moves)
 {
-    double most = 0, floor_ = nek_rounding_steps(p->view.n) * RT_EPS * want[0];
+    double most = 0, applied = nek_rounding_steps(p->view.n) * RT_EPS * want[0];
     for (int k = 0; k <= iterations; k++) {
         double bound = nek_step_bound(p, k) + (moves ? NEK_SAMPLE * moves[k] : 0);
-        double error = fabs(h[k] - want[k]) / (bound * want[k] + floor_);
+        double error = fabs(h[k] - want[k]) / (bound * want[k] + (k + 1) * applied);
         most = fmax(most, rt_finite(h[k]) && rt_finite(error) ? error : INFINITY);
     }
     rt_comm_max(&most, 1); /* what follows is collective, so all ranks must see the same value */
