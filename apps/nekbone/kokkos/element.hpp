@@ -213,6 +213,7 @@ template <int n = NEK_FIXED_N> constexpr int most_lines()
 enum { FIXED_N = most_lines() };
 
 /* A rung's refuse_choice: those teams have a member for each column. */
+static_assert(FIXED_N == 13, "the text below says so");
 inline const char *refuse_choice(const void *config, const int *choice)
 {
     if (!rt_kokkos::on_host && rt_team_size(choice) &&

@@ -6,7 +6,7 @@
  * thread, and lines of a patch are what it vectorises, not rows.
  */
 #include "config.h"
-#include "machine/kokkos.hpp"
+#include "element.hpp"
 #include "../boxes.h"
 
 namespace
@@ -14,7 +14,7 @@ namespace
 
 using Exec = rt_kokkos::Exec;
 using Policy = Kokkos::TeamPolicy<Exec>;
-using Member = Policy::member_type;
+using nek_team::Member;
 using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<int64_t>>;
 
 /* A Kokkos team as boxes.h wants it. */
@@ -34,8 +34,7 @@ struct Team {
     }
 };
 
-/* Most bytes of scratch per team that are taken from fast memory; members of a team on a GPU. */
-constexpr size_t most_fast_scratch = 40 * 1024;
+/* Members of a team on a GPU. */
 constexpr int gpu_team = 128;
 
 /* Calls body(team, e, memory) for each element, with `values` floats of memory. */
@@ -55,7 +54,7 @@ template <class Body>
 void each_element(const char *name, const nek_view_t *view, int values, Body body)
 {
     const size_t bytes = sizeof(float) * static_cast<size_t>(values);
-    const int level = bytes <= most_fast_scratch || rt_kokkos::on_host ? 0 : 1;
+    const int level = nek_team::level_of(bytes);
     Policy policy(rt_kokkos::exec(), static_cast<int>(view->elements),
                   rt_kokkos::on_host ? 1 : gpu_team);
     policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
