@@ -77,6 +77,7 @@ rt_gpu_scripts = \
 	tests/nekbone/gpu_ranks.sh \
 	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
+	tests/gfnn-wave/gpu_forms.sh \
 	tests/gfnn-wave/gpu_ranks.sh \
 	tests/gfnn-wave/gpu_lost.sh \
 	tests/fun3d-mcpi/gpu.sh \

@@ -1,5 +1,5 @@
-# gpu.sh - every rung that runs on a GPU: faces, forms, precisions, odd sizes, every preconditioner; with RT_SANITIZE=1
-# also compute-sanitizer. gpu_ranks.sh tests two ranks.
+# gpu.sh - every rung that runs on a GPU: faces, odd sizes, the same iterations as on a CPU; with RT_SANITIZE=1 also
+# compute-sanitizer. gpu_forms.sh tests the other forms and preconditioners, gpu_ranks.sh two ranks.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 find_gpu_rungs
 
@@ -28,24 +28,6 @@ for size in 65x67x63 130x40x50; do
 done
 for faces in free mirror; do
     ladder $faces "$all" --elements 37x18x23 --faces $faces
-done
-for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
-    ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
-done
-for reach in 4 5 6; do
-    for form in gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
-        resized "$samples/$(echo $form | tr -d ' ' | sed s/--kernels//)-dt20us.gfnn" $reach k.gfnn
-        ladder reach "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $reach \
-            --weights k.gfnn
-    done
-done
-valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
-refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
-    --rung solve-cuda
-for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --precision fp32"; do
-    for vectors in fp64 fp32; do
-        ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond --vectors $vectors
-    done
 done
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
 valid ladder "$gfnn" --elements 32x32x32 --ladder --only operator --seconds 0.1

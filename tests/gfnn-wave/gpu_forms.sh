@@ -1,0 +1,24 @@
+# gpu_forms.sh - on a GPU, every form and reach of the predictor, and every preconditioner in both types of vectors.
+. "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
+find_gpu_rungs
+
+for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
+    ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
+done
+for reach in 4 5 6; do
+    for form in gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
+        resized "$samples/$(echo $form | tr -d ' ' | sed s/--kernels//)-dt20us.gfnn" $reach k.gfnn
+        ladder reach "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $reach \
+            --weights k.gfnn
+    done
+done
+valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
+refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
+    --rung solve-cuda
+for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --precision fp32"; do
+    for vectors in fp64 fp32; do
+        ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond --vectors $vectors
+    done
+done
+
+exit $failed
