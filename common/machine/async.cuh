@@ -129,6 +129,18 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
 #endif
 }
 
+/* Returns the ticket and adds 1 to it. What the caller wrote before is visible to those that get a later
+ * ticket: less than __threadfence, which orders all writes of all threads alike, and waits longer. */
+__device__ __forceinline__ unsigned rt_take_ticket(unsigned *ticket)
+{
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(before)
+                 : "l"(ticket)
+                 : "memory");
+    return before;
+}
+
 /* For kernels launched with rt_launch_chained. Code before rt_wait_for_previous may run while the
  * previous kernel still runs, and must not touch what that kernel writes; after it, everything that
  * kernel wrote can be seen. rt_let_next_start lets blocks of the next kernel take the places that

@@ -57,6 +57,17 @@ template <class F> static void with_sizes(const nek_solver_t *s, const nek_level
     });
 }
 
+/* Launches as many blocks as can be resident; each takes elements in turn. */
+template <class Kernel, class... Arguments>
+static void launch_turns(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
+                         const Arguments &...arguments)
+{
+    const int fit = nek_fit(kernel, static_cast<int>(d->launch.threads), bytes);
+    const unsigned most = static_cast<unsigned>(fit * rt_device_gpu()->multiprocessors);
+    rt_launch(chained, kernel, d->launch.blocks < most ? d->launch.blocks : most, d->launch.threads,
+              bytes, arguments...);
+}
+
 /* Forms the scalars on the host's behalf, where the kernel could not. */
 static void settle(const nek_solver_t *s, nek_stage stage)
 {
@@ -91,10 +102,8 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     const size_t bytes = transfer_bytes(d, next);
     rt_timer_start("update", s->rung->kind);
     with_sizes(s, next, [&](auto n, auto c) {
-        nek_allow_shared(pcg_update<n(), c()>, bytes);
-        rt_launch(stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n(), c()>, d->launch.blocks,
-                  d->launch.threads, bytes, d->pcg, stage, from, next ? next->grid.n : 0,
-                  next ? next->J : nullptr, p->low);
+        launch_turns(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n(), c()>, bytes, d->pcg,
+                     stage, from, next ? next->grid.n : 0, next ? next->J : nullptr, p->low);
     });
     settle(s, stage);
     rt_timer_stop("update");
@@ -123,10 +132,9 @@ void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *ne
     if (boxes && d->pcg.shared)
         sum_near(s, NEK_PATCH, boxes, RT_F32, x);
     with_sizes(s, next, [&](auto n, auto c) {
-        nek_allow_shared(pcg_top<n(), c()>, bytes);
-        rt_launch(false, pcg_top<n(), c()>, d->launch.blocks, d->launch.threads, bytes, d->pcg,
-                  boxes, next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
-                  next ? next->J : nullptr, from);
+        launch_turns(d, false, pcg_top<n(), c()>, bytes, d->pcg, boxes,
+                     next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
+                     next ? next->J : nullptr, from);
     });
     settle(s, NEK_PRECONDITIONED);
 }
@@ -140,8 +148,7 @@ static void element(nek_solver_t *s)
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes = nek_line_bytes<n>(d->launch.per_block, 0, 0);
-        nek_allow_shared(pcg_element<n>, bytes);
-        rt_launch(true, pcg_element<n>, d->launch.blocks, d->launch.threads, bytes, D, d->pcg);
+        launch_turns(d, true, pcg_element<n>, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");

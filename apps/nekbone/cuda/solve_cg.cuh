@@ -51,7 +51,7 @@ typedef struct {
     double lambda, points, tolerance;
     int most_iterations;
     nek_cg_t *cg;
-    double *partial;      /* [blocks] */
+    double *partial;      /* [blocks] at most */
     double *trace;        /* [most_iterations + 1][NEK_TRACED] of each iteration */
     int64_t *told;        /* page-locked: 2 done + ended, which the host watches */
     struct rt_mail *mail; /* sums of several GPUs; NULL: one rank, or the host adds */
@@ -112,15 +112,13 @@ static __device__ __noinline__ void nek_end_sum(const nek_pcg_t &a, nek_stage st
     nek_block_sums(sum);
     if (threadIdx.x == 0) {
         a.partial[blockIdx.x] = sum[0];
-        __threadfence(); /* the sum is visible before the ticket is */
-        last = atomicAdd(&a.cg->ticket, 1u) == gridDim.x - 1;
+        last = rt_take_ticket(&a.cg->ticket) == gridDim.x - 1;
     }
-    __syncthreads(); /* `last` is there */
+    __syncthreads(); /* `last` is there, and the sums of all blocks */
     if (!last)
         return;
-    __threadfence(); /* the sums are read after the ticket */
     sum[0] = 0;
-#pragma unroll 32
+#pragma unroll 8
     for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
         sum[0] += __ldcg(a.partial + b);
     nek_block_sums(sum);

@@ -18,15 +18,16 @@ template <int n> struct place_t {
     bool low[3], high[3];        /* the element is this rank's first, last along x y z */
     int64_t at_grid, row, plane; /* of the column's first point; strides */
 
-    __device__ __forceinline__ explicit place_t(const nek_pcg_t &a)
+    /* first: element of the block */
+    __device__ __forceinline__ place_t(const nek_pcg_t &a, int first)
     {
         own = threadIdx.x / n2;
         t = threadIdx.x - own * n2;
-        e = blockIdx.x * a.per_block + own;
+        e = first + own;
         active = own < a.per_block && e < a.elements;
         if (!active) {
             t = own = 0;
-            e = blockIdx.x * a.per_block;
+            e = first;
         }
         i = t % n;
         j = t / n;
@@ -74,6 +75,18 @@ template <int n> struct place_t {
     }
 };
 
+/* A block takes the elements from nek_first, `per_block` at a time, and goes on by nek_turn: with as many
+ * blocks as are resident, the end of a kernel adds few sums. */
+static __device__ __forceinline__ int nek_first(const nek_pcg_t &a)
+{
+    return static_cast<int>(blockIdx.x) * a.per_block;
+}
+
+static __device__ __forceinline__ int nek_turn(const nek_pcg_t &a)
+{
+    return static_cast<int>(gridDim.x) * a.per_block;
+}
+
 /* The threads of an element. */
 template <int n> static __device__ __forceinline__ nek_team team_of(const place_t<n> &at)
 {
@@ -93,22 +106,22 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
     constexpr bool once = factors_t::once;
     constexpr int n2 = n * n, n3 = n2 * n;
     extern __shared__ __align__(128) double memory[];
-    const nek_part_t part = {nullptr, 0, a.elements, 0, 0};
-    const nek_place<n> at(part, a.per_block, memory);
-    const place_t<n> mine(a);
-    factors_t factors(a.G, at, a.elements, a.per_block, memory);
-    const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
-    double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
-    const float *const z = a.z + mine.at_grid;
-    double u[n], w[n], sum = 0;
+    double sum = 0;
 
     rt_wait_for_previous();
     const nek_factors_of_cg cg(a.cg);
     if (cg.ended)
         return;
     const double scale = 1 / cg.scale;
-    {
-        double x_k[n];
+    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
+        const nek_part_t part = {nullptr, first - nek_first(a), a.elements, 0, 0};
+        const nek_place<n> at(part, a.per_block, memory);
+        const place_t<n> mine(a, first);
+        factors_t factors(a.G, at, a.elements, a.per_block, memory);
+        const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
+        double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
+        const float *const z = a.z + mine.at_grid;
+        double u[n], w[n], x_k[n];
         float z_k[n];
 #pragma unroll
         for (int k = 0; k < n; k++) { /* all loads before any store */
@@ -126,17 +139,18 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
                 nek_store<once>(p + k * n2, u[k]);
             }
         }
-    }
-    nek_line_operator(D, at, factors, u, w);
-    if (at.active) {
-        const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
-                              (at.j == 0 || at.j == n - 1 ? 0.5 : 1) * a.lambda;
+        __syncthreads(); /* all are done with the memory of the turn before */
+        nek_line_operator(D, at, factors, u, w);
+        if (at.active) {
+            const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
+                                  (at.j == 0 || at.j == n - 1 ? 0.5 : 1) * a.lambda;
 #pragma unroll
-        for (int k = 0; k < n; k++) {
-            const double share = k == 0 || k == n - 1 ? 0.5 * weight : weight;
-            const double value = mine.is_masked(a, k) ? 0 : w[k] + share * u[k];
-            sum += u[k] * value;
-            v[k * n2] = value;
+            for (int k = 0; k < n; k++) {
+                const double share = k == 0 || k == n - 1 ? 0.5 * weight : weight;
+                const double value = mine.is_masked(a, k) ? 0 : w[k] + share * u[k];
+                sum += u[k] * value;
+                v[k * n2] = value;
+            }
         }
     }
     rt_let_next_start();
@@ -154,6 +168,7 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
 {
     constexpr int n2 = n * n;
     float *one = shared, *two = shared + c * n2;
+    team.barrier(); /* all are done with the boxes before */
 #pragma unroll 4
     for (int m = 0; m < c; m++) {
         float sum = 0;
@@ -186,76 +201,80 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     const int c = usual > 0 ? usual : given;
     using place = place_t<n>;
     extern __shared__ __align__(16) float any_memory[];
-    const place at(a);
-    const size_t own = static_cast<size_t>(at.e) * place::n3 + at.t;
-    /* from a copy in the element to that in its neighbours before it */
-    const int64_t to_x = at.i == 0 && !at.low[0] ? place::N - place::n3 : 0,
-                  to_y = at.j == 0 && !at.low[1]
-                             ? place::N * n - static_cast<int64_t>(a.grid.local[0]) * place::n3
-                             : 0,
-                  to_z = place::N * place::n2 -
-                         static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * place::n3;
-    double r_k[n], v_k[n], sum = 0;
-    float low[n];
+    double sum = 0;
 
     rt_wait_for_previous();
     const nek_factors_of_cg cg(a.cg);
     if (stage == NEK_UPDATED && cg.ended)
         return;
-    if (stage != NEK_UPDATED) {
-#pragma unroll
-        for (int k = 0; k < n; k++)
-            r_k[k] = from[own + k * place::n2];
-    } else {
-        const double *const v = a.v + own;
-        /* where two faces meet, their elements' common neighbour has a copy as well */
-        const int64_t to[3] = {to_x, to_y, to_x && to_y ? to_x + to_y : 0};
-#pragma unroll
-        for (int k = 0; k < n; k++) { /* all loads before they are needed */
-            r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
-            v_k[k] = v[k * place::n2];
-        }
-        if (!at.low[2]) {
-            v_k[0] += v[to_z];
-#pragma unroll
-            for (int q = 0; q < 3; q++)
-                v_k[0] += to[q] ? v[to_z + to[q]] : 0;
-        }
-#pragma unroll
-        for (int q = 0; q < 3; q++)
-            if (to[q]) {
-#pragma unroll
-                for (int k = 0; k < n; k++)
-                    v_k[k] += v[to[q] + k * place::n2];
-            }
-        if (a.shared) {
+    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
+        const place at(a, first);
+        const size_t own = static_cast<size_t>(at.e) * place::n3 + at.t;
+        /* from a copy in the element to that in its neighbours before it */
+        const int64_t to_x = at.i == 0 && !at.low[0] ? place::N - place::n3 : 0,
+                      to_y = at.j == 0 && !at.low[1]
+                                 ? place::N * n - static_cast<int64_t>(a.grid.local[0]) * place::n3
+                                 : 0,
+                      to_z = place::N * place::n2 -
+                             static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * place::n3;
+        double r_k[n], v_k[n];
+        float low[n];
+
+        if (stage != NEK_UPDATED) {
 #pragma unroll
             for (int k = 0; k < n; k++)
-                if (at.has(k) && at.is_shared(a, k))
-                    v_k[k] = a.shared[at.at_grid + k * at.plane];
+                r_k[k] = from[own + k * place::n2];
+        } else {
+            const double *const v = a.v + own;
+            /* where two faces meet, their elements' common neighbour has a copy as well */
+            const int64_t to[3] = {to_x, to_y, to_x && to_y ? to_x + to_y : 0};
+#pragma unroll
+            for (int k = 0; k < n; k++) { /* all loads before they are needed */
+                r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
+                v_k[k] = v[k * place::n2];
+            }
+            if (!at.low[2]) {
+                v_k[0] += v[to_z];
+#pragma unroll
+                for (int q = 0; q < 3; q++)
+                    v_k[0] += to[q] ? v[to_z + to[q]] : 0;
+            }
+#pragma unroll
+            for (int q = 0; q < 3; q++)
+                if (to[q]) {
+#pragma unroll
+                    for (int k = 0; k < n; k++)
+                        v_k[k] += v[to[q] + k * place::n2];
+                }
+            if (a.shared) {
+#pragma unroll
+                for (int k = 0; k < n; k++)
+                    if (at.has(k) && at.is_shared(a, k))
+                        v_k[k] = a.shared[at.at_grid + k * at.plane];
+            }
+#pragma unroll
+            for (int k = 0; k < n; k++)
+                r_k[k] -= cg.alpha * v_k[k];
         }
 #pragma unroll
-        for (int k = 0; k < n; k++)
-            r_k[k] -= cg.alpha * v_k[k];
-    }
-#pragma unroll
-    for (int k = 0; k < n; k++) {
-        const float scaled = static_cast<float>(cg.next_scale * r_k[k]);
-        const bool counts = at.counts(a, k);
-        low[k] = counts ? scaled : 0;
-        sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
-        if (at.has(k) && stage != NEK_MEASURED) {
-            a.r[own + k * place::n2] = r_k[k];
-            a.r32[at.at_grid + k * at.plane] = scaled;
+        for (int k = 0; k < n; k++) {
+            const float scaled = static_cast<float>(cg.next_scale * r_k[k]);
+            const bool counts = at.counts(a, k);
+            low[k] = counts ? scaled : 0;
+            sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
+            if (at.has(k) && stage != NEK_MEASURED) {
+                a.r[own + k * place::n2] = r_k[k];
+                a.r32[at.at_grid + k * at.plane] = scaled;
+            }
+        }
+        if (c > 0 && stage != NEK_MEASURED) {
+            const int values = 2 * c * place::n2;
+            restrict_column<n>(team_of(at), at.active, c, J, low,
+                               boxes + static_cast<int64_t>(at.e) * c * c * c,
+                               any_memory + at.own * values);
         }
     }
     rt_let_next_start();
-    if (c > 0 && stage != NEK_MEASURED) {
-        const int values = 2 * c * place::n2;
-        restrict_column<n>(team_of(at), at.active, c, J, low,
-                           boxes + static_cast<int64_t>(at.e) * c * c * c,
-                           any_memory + at.own * values);
-    }
     nek_end_sum(a, stage, sum);
 }
 
@@ -264,7 +283,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 /* z = the sum of boxes (NULL, and near other ranks: z) + J times `coarse` of the next level (c 0:
  * without); r.z. */
 template <int n, int usual>
-__global__ void __launch_bounds__(nek_shape<n>::threads)
+__global__ void __launch_bounds__(nek_shape<n>::threads,
+                                  nek_blocks_of(nek_shape<n>::threads, 4 * n + 40))
     pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next,
             int given, const float *J, const float *coarse)
 {
@@ -272,69 +292,74 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     using place = place_t<n>;
     constexpr int P = n + 2, P2 = P * P, P3 = P2 * P;
     extern __shared__ __align__(16) float any_memory[];
-    const place at(a);
-    const nek_team team = team_of(at);
-    float *one = any_memory + at.own * 2 * c * place::n2, *two = one + c * place::n2;
-    if (c > 0) { /* J along x and y; along z below */
-        const int64_t from = nek_grid_box(&next, at.e, NEK_OWN_BOX);
-        for (int q = team.member(); q < c * c * c; q += team.size())
-            one[q] = coarse[from + nek_grid_in_box(&next, c, q)];
-        team.barrier();
-        nek_contract(team, c * c, c, 1, n, J, 1, c, one, two);
-        nek_contract(team, c, c, n, n, J, 1, c, two, one);
-    }
-    /* neighbours whose patches have this column: from, to along x and y */
-    const int x0 = at.i <= 1 && !at.low[0] ? -1 : 0,
-              x1 = at.i >= place::N - 1 && !at.high[0] ? 1 : 0,
-              y0 = at.j <= 1 && !at.low[1] ? -1 : 0,
-              y1 = at.j >= place::N - 1 && !at.high[1] ? 1 : 0;
-    const int64_t to_x = P3 - place::N,
-                  to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - place::N * P,
-                  to_z =
-                      static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - place::N * P2;
-    const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
-    const float *const box =
-        boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
-    float *const z = a.z + at.at_grid, z_k[n];
-    double r_k[n], sum = 0;
+    double sum = 0;
+    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
+        const place at(a, first);
+        const nek_team team = team_of(at);
+        float *one = any_memory + at.own * 2 * c * place::n2, *two = one + c * place::n2;
+        /* neighbours whose patches have this column: from, to along x and y */
+        const int x0 = at.i <= 1 && !at.low[0] ? -1 : 0,
+                  x1 = at.i >= place::N - 1 && !at.high[0] ? 1 : 0,
+                  y0 = at.j <= 1 && !at.low[1] ? -1 : 0,
+                  y1 = at.j >= place::N - 1 && !at.high[1] ? 1 : 0;
+        const int64_t to_x = P3 - place::N,
+                      to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - place::N * P,
+                      to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 -
+                             place::N * P2;
+        const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
+        const float *const box =
+            boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
+        float *const z = a.z + at.at_grid, z_k[n];
+        double r_k[n];
 #pragma unroll
-    for (int k = 0; k < n; k++) { /* all loads before they are needed */
-        r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
-        z_k[k] = boxes ? box[k * P2] : z[k * at.plane];
-    }
-    for (int y = y0; boxes && y <= y1; y++)
-        for (int x = x0; x <= x1; x++) {
-            const float *const of = box + x * to_x + y * to_y;
-            if (x != 0 || y != 0) {
-#pragma unroll
-                for (int k = 0; k < n; k++)
-                    z_k[k] += of[k * P2];
-            }
-#pragma unroll
-            for (int k = 0; k < n; k++) {
-                if (k <= 1 && !at.low[2])
-                    z_k[k] += of[k * P2 - to_z];
-                if (k >= place::N - 1 && !at.high[2])
-                    z_k[k] += of[k * P2 + to_z];
-            }
+        for (int k = 0; k < n; k++) { /* all loads before they are needed */
+            r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
+            z_k[k] = boxes ? box[k * P2] : z[k * at.plane];
         }
-    if (boxes && a.shared) {
+        if (c > 0) { /* J along x and y; along z below */
+            const int64_t from = nek_grid_box(&next, at.e, NEK_OWN_BOX);
+            __syncthreads(); /* all are done with the turn before */
+            for (int q = team.member(); q < c * c * c; q += team.size())
+                one[q] = coarse[from + nek_grid_in_box(&next, c, q)];
+            team.barrier();
+            nek_contract(team, c * c, c, 1, n, J, 1, c, one, two);
+            nek_contract(team, c, c, n, n, J, 1, c, two, one);
+        }
+        for (int y = y0; boxes && y <= y1; y++)
+            for (int x = x0; x <= x1; x++) {
+                const float *const of = box + x * to_x + y * to_y;
+                if (x != 0 || y != 0) {
 #pragma unroll
-        for (int k = 0; k < n; k++)
-            if (at.has(k) && at.is_near(a, k))
-                z_k[k] = z[k * at.plane];
-    }
+                    for (int k = 0; k < n; k++)
+                        z_k[k] += of[k * P2];
+                }
 #pragma unroll
-    for (int k = 0; k < n; k++) {
-        float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
+                for (int k = 0; k < n; k++) {
+                    if (k <= 1 && !at.low[2])
+                        z_k[k] += of[k * P2 - to_z];
+                    if (k >= place::N - 1 && !at.high[2])
+                        z_k[k] += of[k * P2 + to_z];
+                }
+            }
+        if (boxes && a.shared) {
+#pragma unroll
+            for (int k = 0; k < n; k++)
+                if (at.has(k) && at.is_near(a, k))
+                    z_k[k] = z[k * at.plane];
+        }
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
 #pragma unroll 4
-        for (int m = 0; m < c; m++)
-            value += __ldg(J + k * c + m) * one[m * place::n2 + at.t];
-        if (at.has(k))
-            z[k * at.plane] = value;
-        if (at.counts(a, k) && !at.is_masked(a, k))
-            sum += r_k[k] * value;
+            for (int m = 0; m < c; m++)
+                value += __ldg(J + k * c + m) * one[m * place::n2 + at.t];
+            if (at.has(k))
+                z[k * at.plane] = value;
+            if (at.counts(a, k) && !at.is_masked(a, k))
+                sum += r_k[k] * value;
+        }
     }
+    rt_let_next_start();
     nek_end_sum(a, NEK_PRECONDITIONED, sum);
 }
 
@@ -346,7 +371,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_finish(const __grid_constant__ nek_pcg_t a)
 {
     using place = place_t<n>;
-    const place at(a);
+    const place at(a, nek_first(a));
     const nek_factors_of_cg cg(a.cg);
     if (!at.active)
         return;
@@ -368,7 +393,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_turn(const __grid_constant__ nek_pcg_t a, double beta, double *p)
 {
     using place = place_t<n>;
-    const place at(a);
+    const place at(a, nek_first(a));
     const nek_factors_of_cg cg(a.cg);
     for (int k = 0; at.active && k < n; k++) {
         const int64_t q = static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2;
