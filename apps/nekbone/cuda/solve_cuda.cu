@@ -148,6 +148,13 @@ static void apply(const nek_view_t *view, const nek_level_view_t *level, const f
         launch(view, operators<0>, NEK_POINT_THREADS, values, *level, x, boxes);
 }
 
+/* Returns the threads that move an element of n^3 points between levels. */
+static int transfer_threads(int n)
+{
+    const int warps = nek_whole_warps(n * n * n);
+    return warps < NEK_TEAM_THREADS ? warps : NEK_TEAM_THREADS;
+}
+
 /* Calls f(n, c) with the sizes of two levels, if they are of the last transfer of usual levels; else
  * with 0. */
 template <class F>
@@ -164,8 +171,8 @@ static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
                       const nek_level_view_t *coarse, const float *r, float *boxes)
 {
     with_transfer(fine, coarse, [&](auto n, auto c) {
-        launch(view, restrictions<n(), c()>, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n),
-               *fine, *coarse, r, boxes);
+        launch(view, restrictions<n(), c()>, transfer_threads(fine->grid.n),
+               nek_transfer_shared(fine->grid.n), *fine, *coarse, r, boxes);
     });
 }
 
@@ -174,8 +181,8 @@ static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
 {
     rt_side_join();
     with_transfer(fine, coarse, [&](auto n, auto c) {
-        launch(view, prolongations<n(), c()>, NEK_TEAM_THREADS, nek_transfer_shared(fine->grid.n),
-               *coarse, *fine, from, add, x);
+        launch(view, prolongations<n(), c()>, transfer_threads(fine->grid.n),
+               nek_transfer_shared(fine->grid.n), *coarse, *fine, from, add, x);
     });
 }
 
