@@ -398,8 +398,8 @@ NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &
     float *a = shared, *b = a + n * n * n;
     const int64_t box = nek_grid_box(&coarse.grid, e, NEK_OWN_BOX),
                   to = nek_grid_box(&g, e, NEK_OWN_BOX);
-    const int E = static_cast<int>(e),
-              last[3] = {E % g.local[0] == g.local[0] - 1,
+    const int E = static_cast<int>(e);
+    const int last[3] = {E % g.local[0] == g.local[0] - 1,
                          E / g.local[0] % g.local[1] == g.local[1] - 1,
                          E / (g.local[0] * g.local[1]) == g.local[2] - 1};
     for (int q = team.member(); q < c * c * c; q += team.size())

@@ -129,8 +129,8 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
 #endif
 }
 
-/* Returns the ticket and adds 1 to it. What the caller wrote before is visible to those that get a later
- * ticket: less than __threadfence, which orders all writes of all threads alike, and waits longer. */
+/* Returns the ticket and adds 1 to it. Whoever gets a later ticket sees what the caller wrote before.
+ * Cheaper than __threadfence on both sides, which is sequentially consistent. */
 __device__ __forceinline__ unsigned rt_take_ticket(unsigned *ticket)
 {
     unsigned before;

@@ -14,6 +14,9 @@
  *     top       z = sum of boxes + J z of the next level;  r.z
  *                                                   read boxes, r; write z                    17
  *
+ * A pass with a sum has as many blocks as are resident, which take the elements in turn: each block
+ * ends once, with one sum.
+ *
  * The lower levels run beside the patches on the second stream. An iteration is one CUDA graph; the
  * host starts as many as the last solve took, and looks only at the last ones.
  *

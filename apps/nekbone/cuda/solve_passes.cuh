@@ -75,8 +75,7 @@ template <int n> struct place_t {
     }
 };
 
-/* A block takes the elements from nek_first, `per_block` at a time, and goes on by nek_turn: with as many
- * blocks as are resident, the end of a kernel adds few sums. */
+/* A block takes `per_block` elements from nek_first on, and then those nek_turn after them. */
 static __device__ __forceinline__ int nek_first(const nek_pcg_t &a)
 {
     return static_cast<int>(blockIdx.x) * a.per_block;
@@ -168,7 +167,7 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
 {
     constexpr int n2 = n * n;
     float *one = shared, *two = shared + c * n2;
-    team.barrier(); /* all are done with the boxes before */
+    team.barrier(); /* all are done with the turn before */
 #pragma unroll 4
     for (int m = 0; m < c; m++) {
         float sum = 0;
