@@ -46,7 +46,8 @@ static const rt_opt_t options[] = {
     RT_CHOICE(CONFIG, exchange, "exchange", "NAME", "colour", exchanges,
               "exchange dQ with other ranks after every colour, or after every sweep, which needs "
               "fewer messages and converges more slowly"),
-    RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6, "sweeps per solve"),
+    RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6,
+           "sweeps per solve; per step of the ladder flow, where --sweeps-most lets them grow"),
     RT_CHOICE(CONFIG, solution, "solution", "NAME", "random", solutions,
               "the dQ from which R = A dQ is made; random: in (-1, 1) at each vertex; constant: 1, "
               "which the sweeps find more slowly"),
@@ -80,6 +81,10 @@ static const rt_opt_t options[] = {
             "for the ladder flow: largest Courant number"),
     RT_INT(CONFIG, freeze, "freeze", "N", "1", 1, 1e6,
            "for the ladder flow: form A in every Nth step"),
+    RT_INT(
+        CONFIG, sweeps_most, "sweeps-most", "N", "60", 1, 1e6,
+        "for the ladder flow with --tolerance: most sweeps per step, which begin at --sweeps and "
+        "are doubled when the residual no longer falls; no more than --sweeps: never"),
     RT_INT(CONFIG, steps, "steps", "N", "2", 1, 1e6,
            "for the ladder flow: steps per solve; with --tolerance the most"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "0", 0, 0.5,

@@ -214,7 +214,8 @@ void right(const mcpi_field_t *f)
     launch(right_kernel, NB * f->rows, *f);
 }
 
-/* counts: rows scaled, and the first row that stopped. Integers: their order does not matter. */
+/* counts: rows scaled, and how many rows there are from the first that stopped. Integers: their
+ * order does not matter. */
 __global__ void __launch_bounds__(THREADS)
     update_kernel(const mcpi_field_t f, unsigned long long *counts)
 {
@@ -227,17 +228,17 @@ __global__ void __launch_bounds__(THREADS)
     if (halvings > 0)
         atomicAdd(counts, 1ull);
     if (halvings == MCPI_HALVINGS)
-        atomicMin(counts + 1, static_cast<unsigned long long>(i));
+        atomicMax(counts + 1, static_cast<unsigned long long>(f.rows - i));
 }
 
 mcpi_moved_t update(const mcpi_field_t *f)
 {
-    unsigned long long counts[2] = {0, static_cast<unsigned long long>(f->rows)};
+    unsigned long long counts[2];
     auto *there = reinterpret_cast<unsigned long long *>(f->sums);
-    rt_copy(there, RT_DEVICE, counts, RT_HOST, sizeof counts);
+    rt_fill(there, RT_DEVICE, 0, sizeof counts);
     launch(update_kernel, f->rows, *f, there);
     rt_copy(counts, RT_HOST, there, RT_DEVICE, sizeof counts);
-    return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
+    return {static_cast<int64_t>(counts[0]), f->rows - static_cast<int64_t>(counts[1])};
 }
 
 const mcpi_phases_t phases = {.sweeps = "staged",

@@ -160,6 +160,8 @@ void *mcpi_march_new(void *problem, const rt_rung_t *rung)
     make_sweeper(m);
     make_field(m);
     make_start(m);
+    if (m->problem->config->tolerance > 0)
+        m->kept = RT_NEW(double, (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)), m->space);
     m->history = RT_NEW(mcpi_step_t, (size_t)m->problem->config->steps + 1, RT_HOST);
     mcpi_march_spoil(m);
     rt_device_synchronize();
@@ -174,7 +176,8 @@ void mcpi_march_destroy(void *march)
         mcpi_halo_destroy(m->halo, m->problem->part->colours);
     mcpi_solver_destroy(m->sweeper);
     mcpi_system_destroy(m->shadow.system);
-    double *const arrays[] = {f->w, f->R, f->rate, f->scale, f->gradient, f->sums, m->start};
+    double *const arrays[] = {f->w,        f->R,    f->rate,  f->scale,
+                              f->gradient, f->sums, m->start, m->kept};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], m->space);
     const void *const copies[] = {f->x,      f->n,       f->viscous, f->diagonal, f->fit,

@@ -8,6 +8,16 @@
  * on the number of ranks, then hardly ever reaches the state. The operator is of first order, so a
  * step of any length leaves the second-order residual's solution where it is.
  *
+ * A solve with a tolerance controls its steps; the judge needs no path then, only the residual of
+ * what is left. Steps without one are done as they were asked for.
+ *
+ * - A step that would break positivity, or doubles the residual, is taken back, and the Courant
+ *   number is halved (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer.
+ *   Anal. 35, 1998). It recovers over the steps that follow.
+ * - Where the residual grows slowly, or no longer falls, the sweeps leave too much of the linear
+ *   system unsolved (inexact Newton: Dembo, Eisenstat & Steihaug, SIAM J. Numer. Anal. 19, 1982).
+ *   Their number is doubled; at --sweeps-most the Courant number is halved instead.
+ *
  * Every solve has a scale of its own, which cannot be known beforehand: density, pressure and
  * viscosity are multiplied by a power of two. Velocities and A stay the same bit by bit, and
  * dQ is multiplied too, so that the answer of an earlier solve is wrong for this one.
@@ -21,6 +31,15 @@
 #include <string.h>
 
 enum { SCALE_SEED = 173, MOST_EXPONENT = 8 };
+
+/* The control. A step that makes the residual so many times as large is taken back. A residual that
+ * has grown so much over its least, or has not fallen for so many steps, calls for more sweeps.
+ * Where steps converge without control, the residual has grown by 1.4 at most, and fallen within 20
+ * steps. */
+static const double MOST_RISE = 2, MOST_GROWTH = 1.5;
+enum { PATIENCE = 30 };
+/* Of the Courant number's share: how it recovers in a step, and where a solve gives up. */
+static const double RECOVERY = 1.09, LEAST_SHARE = 1e-6;
 
 /* --- the flow --- */
 
@@ -147,11 +166,16 @@ void mcpi_march_sweeps(mcpi_march_t *m)
     begin(m, MCPI_SWEEPS);
     rt_fill(s->dq, s->space, 0,
             (size_t)(s->view.rows + s->view.ghosts) * MCPI_Q * mcpi_type_size(s->view.dq_type));
-    mcpi_sweeps(s, m->problem->config->sweeps);
+    mcpi_sweeps(s, m->sweeps);
     end(m, MCPI_SWEEPS);
 }
 
 /* --- the steps --- */
+
+static size_t state_bytes(const mcpi_march_t *m)
+{
+    return (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)) * sizeof(double);
+}
 
 /* Finds the lowest vertex of all ranks among what they found; `row` is this rank's, or -1. */
 static int64_t lowest_vertex(const mcpi_march_t *m, int64_t row)
@@ -190,55 +214,110 @@ static bool update(mcpi_march_t *m)
     return sums[1] == 0;
 }
 
-/* Does one step from a residual that is known. */
+/* Chooses sweeps and Courant number of the next step by the residuals so far. */
+static void control(mcpi_march_t *m)
+{
+    const mcpi_config_t *config = m->problem->config;
+    const double norm = m->history[m->steps].norm;
+    if (m->steps > 0 && !m->history[m->steps - 1].back)
+        m->share = fmin(1, RECOVERY * m->share);
+    const bool grows = norm > MOST_GROWTH * m->least;
+    if (grows || m->steps - m->least_at > PATIENCE) {
+        if (m->sweeps < config->sweeps_most)
+            m->sweeps = 2 * m->sweeps < config->sweeps_most ? 2 * m->sweeps : config->sweeps_most;
+        else if (grows)
+            m->share /= 2;
+        m->least = INFINITY;
+    }
+    if (norm < m->least) {
+        m->least = norm;
+        m->least_at = m->steps;
+    }
+}
+
+/* Does one step from a residual that is known. Returns false if a row could not move, or not by all
+ * of dQ where the step can be taken back. */
 static bool step(mcpi_march_t *m)
 {
     const mcpi_config_t *config = m->problem->config;
-    if (m->steps % config->freeze == 0) {
-        m->field.cfl = mcpi_march_courant(config, m->history[m->steps].norm);
-        mcpi_march_left(m);
+    mcpi_step_t *now = m->history + m->steps;
+    if (m->kept) {
+        control(m);
+        rt_copy(m->kept, m->space, m->field.w, m->space, state_bytes(m));
     }
-    m->history[m->steps].cfl = m->field.cfl;
+    if (m->steps % config->freeze == 0 || m->renew) {
+        m->field.cfl = m->share * mcpi_march_courant(config, now->norm);
+        mcpi_march_left(m);
+        m->renew = false;
+    }
+    now->cfl = m->field.cfl;
+    now->sweeps = m->sweeps;
     mcpi_march_sweeps(m);
-    if (!update(m))
-        return false;
-    mcpi_march_ghosts(m);
+    const bool moved = update(m) && !(m->kept && now->scaled > 0);
+    if (moved)
+        mcpi_march_ghosts(m);
     m->steps++;
-    return true;
+    return moved;
 }
 
-/* Computes the residual and notes its norm. Returns false if it is not finite. */
+/* Computes the residual and notes its norm. Returns false if it is not finite, or if the last step
+ * made it much larger and can be taken back. */
 static bool measure(mcpi_march_t *m)
 {
     mcpi_march_residual(m);
     const double norm = mcpi_march_norm(m);
     if (m->steps == 0)
         m->first_norm = norm;
-    m->history[m->steps] = (mcpi_step_t){.norm = norm / m->first_norm};
+    mcpi_step_t *now = m->history + m->steps;
+    *now = (mcpi_step_t){.norm = norm / m->first_norm};
     if (!rt_finite(norm))
         m->lost = lowest_vertex(m, lost_row(m));
-    return rt_finite(norm);
+    const bool rises = m->kept && m->steps > 0 && now->norm > MOST_RISE * now[-1].norm;
+    return rt_finite(norm) && !rises;
+}
+
+/* Goes back to the state before the last step. Returns false if that does not help. */
+static bool take_back(mcpi_march_t *m)
+{
+    if (!m->kept || m->steps == 0 || m->share < LEAST_SHARE)
+        return false;
+    rt_copy(m->field.w, m->space, m->kept, m->space, state_bytes(m));
+    m->history[m->steps - 1].back = true;
+    m->share /= 2;
+    m->renew = true;
+    return true;
+}
+
+/* Forgets the steps of the solve before. */
+static void begin_solve(mcpi_march_t *m)
+{
+    m->steps = 0;
+    m->end = MCPI_GOING;
+    m->lost = -1;
+    m->share = 1;
+    m->renew = false;
+    m->sweeps = m->problem->config->sweeps;
+    m->least = INFINITY;
+    m->least_at = 0;
 }
 
 void mcpi_march_solve(void *march)
 {
     mcpi_march_t *m = march;
     const mcpi_config_t *config = m->problem->config;
-    m->steps = 0;
-    m->end = MCPI_GOING;
-    while (m->end == MCPI_GOING && m->steps < config->steps) {
-        if (!measure(m))
-            m->end = MCPI_DIVERGED;
-        else if (m->history[m->steps].norm <= config->tolerance)
+    begin_solve(m);
+    /* with a tolerance the last state is measured too */
+    while (m->end == MCPI_GOING && (m->steps < config->steps || m->kept)) {
+        bool right = measure(m);
+        if (right && m->history[m->steps].norm <= config->tolerance)
             m->end = MCPI_CONVERGED;
-        else if (!step(m))
+        else if (right && m->steps == config->steps)
+            break;
+        else if (right)
+            right = step(m);
+        if (!right && !take_back(m))
             m->end = MCPI_DIVERGED;
     }
-    if (config->tolerance > 0 && m->end == MCPI_GOING && !measure(m))
-        m->end = MCPI_DIVERGED;
-    if (m->end == MCPI_GOING && config->tolerance > 0 &&
-        m->history[m->steps].norm <= config->tolerance)
-        m->end = MCPI_CONVERGED;
 }
 
 void mcpi_march_time_phases(mcpi_march_t *m)
@@ -270,7 +349,7 @@ void mcpi_march_spoil(void *march)
 {
     mcpi_march_t *m = march;
     const mcpi_problem_t *p = m->problem;
-    const size_t values = (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts));
+    const size_t values = state_bytes(m) / sizeof(double);
     const double random = rt_random(m->solves++, (uint64_t)p->run->opt.seed + SCALE_SEED);
     m->scale = exp2(round(MOST_EXPONENT * random));
     m->field.gas = mcpi_march_gas(p->config, p->geometry, m->scale);
@@ -283,7 +362,5 @@ void mcpi_march_spoil(void *march)
     RT_FREE(w, RT_HOST);
     rt_fill(m->field.R, m->space, 0xff, (size_t)(MCPI_Q * m->field.rows) * sizeof(double));
     mcpi_march_ghosts(m);
-    m->steps = 0;
-    m->end = MCPI_GOING;
-    m->lost = -1;
+    begin_solve(m);
 }

@@ -15,7 +15,9 @@ extern "C" {
 typedef struct {
     double norm; /* of the residual before it, over that of the first step */
     double cfl;
+    int64_t sweeps;
     int64_t scaled; /* rows whose update was scaled for positivity, on all ranks */
+    bool back;      /* it was taken back */
 } mcpi_step_t;
 
 /* The phases of a step, as they are timed. */
@@ -52,10 +54,17 @@ typedef struct {
     double scale; /* of density, pressure and viscosity in this solve, a power of two */
     uint64_t solves;
     mcpi_step_t *history; /* [steps + 1] */
-    int64_t steps;        /* done */
+    int64_t steps;        /* done, with those taken back */
     mcpi_end_t end;
     int64_t lost;      /* vertex at which it diverged, of all ranks */
     double first_norm; /* of the residual, not divided */
+    /* The control of a solve with a tolerance. */
+    double *kept;   /* [rows + ghosts][5] in `space`: the state before the last step; NULL: none */
+    double share;   /* of the Courant number that the residual allows, at most 1 */
+    bool renew;     /* form A in the next step */
+    int64_t sweeps; /* of the next step */
+    double least;   /* residual since the sweeps or the share changed */
+    int64_t least_at; /* step */
     /* of one step more, each phase by itself; the largest of all ranks */
     bool timing;
     double seconds[MCPI_PHASES];
@@ -85,12 +94,20 @@ double mcpi_march_norm(mcpi_march_t *m);
 void mcpi_march_ghosts(mcpi_march_t *m);
 /* Forms A and its factors for Courant number field.cfl. */
 void mcpi_march_left(mcpi_march_t *m);
-/* Sweeps A dQ = R from dQ = 0. Collective. */
+/* Sweeps A dQ = R from dQ = 0, m->sweeps times. Collective. */
 void mcpi_march_sweeps(mcpi_march_t *m);
 /* Returns the Courant number for a residual of so much of the first one's. */
 double mcpi_march_courant(const mcpi_config_t *config, double norm);
 /* Fills gas for a scale. */
 mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, double scale);
+
+/* What the steps of a solve add up to. */
+typedef struct {
+    int64_t sweeps, scaled, back;
+    double cfl[2];       /* least and largest */
+    int64_t sweeps_most; /* in one step */
+} mcpi_tally_t;
+mcpi_tally_t mcpi_march_tally(const mcpi_march_t *m);
 
 /* --- work.c, report.c, ../judge/flow_verify.c: hooks of the app for this ladder --- */
 

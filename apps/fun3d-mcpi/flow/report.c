@@ -25,46 +25,57 @@ void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)
     *lift = (force[2] * u[0] - force[0] * u[2]) / speed / unit;
 }
 
-static int64_t all_scaled(const mcpi_march_t *m)
+mcpi_tally_t mcpi_march_tally(const mcpi_march_t *m)
 {
-    int64_t sum = 0;
-    for (int64_t k = 0; k < m->steps; k++)
-        sum += m->history[k].scaled;
+    mcpi_tally_t sum = {.cfl = {INFINITY, 0}};
+    for (int64_t k = 0; k < m->steps; k++) {
+        const mcpi_step_t *s = m->history + k;
+        sum.sweeps += s->sweeps;
+        sum.scaled += s->scaled;
+        sum.back += s->back;
+        sum.cfl[0] = fmin(sum.cfl[0], s->cfl);
+        sum.cfl[1] = fmax(sum.cfl[1], s->cfl);
+        sum.sweeps_most = s->sweeps > sum.sweeps_most ? s->sweeps : sum.sweeps_most;
+    }
     return sum;
 }
 
 /* Returns how many residuals are known: one more than steps if the last state was measured. */
 static int64_t known(const mcpi_march_t *m)
 {
-    return m->steps + (m->end == MCPI_CONVERGED || m->problem->config->tolerance > 0);
+    return m->steps + (m->end != MCPI_DIVERGED && m->problem->config->tolerance > 0);
 }
 
 static void say(const mcpi_march_t *m, rt_text_t *line)
 {
+    const mcpi_tally_t sum = mcpi_march_tally(m);
     const double orders = -log10(m->history[known(m) > 0 ? known(m) - 1 : 0].norm);
     if (m->end == MCPI_DIVERGED)
         rt_text(line,
                 "diverged in step %lld at vertex %lld: try a smaller --courant or --courant-most, "
                 "--limiter van-albada, or --scheme first",
-                (long long)m->steps + 1, (long long)m->lost);
+                (long long)m->steps, (long long)m->lost);
     else
-        rt_text(line,
-                "%lld steps, the residual fell by %.1f orders%s; %lld updates of rows were scaled "
-                "to keep density and pressure positive",
-                (long long)m->steps, orders, m->end == MCPI_CONVERGED ? ", as far as asked" : "",
-                (long long)all_scaled(m));
+        rt_text(
+            line,
+            "%lld steps, %lld of them taken back, of %lld to %lld sweeps, Courant number %.4g to "
+            "%.4g; the residual fell by %.1f orders%s; %lld updates of rows were scaled to keep "
+            "density and pressure positive",
+            (long long)m->steps, (long long)sum.back, (long long)m->problem->config->sweeps,
+            (long long)sum.sweeps_most, sum.cfl[0], sum.cfl[1], orders,
+            m->end == MCPI_CONVERGED ? ", as far as asked" : "", (long long)sum.scaled);
     const double *s = m->seconds;
-    double sum = 0;
+    double step = 0;
     for (int k = 0; k < MCPI_PHASES; k++)
-        sum += s[k];
-    if (sum > 0 && m->end != MCPI_DIVERGED)
+        step += s[k];
+    if (step > 0 && m->end != MCPI_DIVERGED)
         rt_text_add(line,
                     "; of a step of %.3g ms slopes and residual %.0f %%, Jacobian %.0f %%, LU %.0f "
                     "%%, sweeps %.0f %%, the rest %.0f %%",
-                    1e3 * sum, 100 * (s[MCPI_SLOPES] + s[MCPI_RESIDUAL]) / sum,
-                    100 * s[MCPI_JACOBIAN] / sum, 100 * s[MCPI_LU] / sum,
-                    100 * s[MCPI_SWEEPS] / sum,
-                    100 * (s[MCPI_NORM] + s[MCPI_RIGHT] + s[MCPI_UPDATE]) / sum);
+                    1e3 * step, 100 * (s[MCPI_SLOPES] + s[MCPI_RESIDUAL]) / step,
+                    100 * s[MCPI_JACOBIAN] / step, 100 * s[MCPI_LU] / step,
+                    100 * s[MCPI_SWEEPS] / step,
+                    100 * (s[MCPI_NORM] + s[MCPI_RIGHT] + s[MCPI_UPDATE]) / step);
 }
 
 static void put_history(const mcpi_march_t *m, json_t *json)
@@ -80,7 +91,9 @@ static void put_history(const mcpi_march_t *m, json_t *json)
         rt_json_real(o, "residual", s->norm);
         if (k < m->steps) {
             rt_json_real(o, "courant", s->cfl);
+            rt_json_int(o, "sweeps", s->sweeps);
             rt_json_int(o, "scaled", s->scaled);
+            rt_json_bool(o, "taken_back", s->back);
         }
     }
 }
@@ -99,6 +112,14 @@ void mcpi_march_result(const void *march, rt_result_t *out)
     rt_json_int(out->json, "rows", p->counts.rows);
     rt_json_int(out->json, "off_diagonal_blocks", p->counts.blocks);
     rt_json_int(out->json, "steps_done", m->steps);
+    if (m->steps > 0) {
+        const mcpi_tally_t sum = mcpi_march_tally(m);
+        rt_json_int(out->json, "steps_taken_back", sum.back);
+        rt_json_int(out->json, "sweeps_done", sum.sweeps);
+        rt_json_int(out->json, "sweeps_largest", sum.sweeps_most);
+        rt_json_real(out->json, "courant_least", sum.cfl[0]);
+        rt_json_real(out->json, "courant_largest", sum.cfl[1]);
+    }
     json_t *phases = rt_json_object(out->json, "phase_seconds");
     for (int k = 0; k < MCPI_PHASES; k++)
         rt_json_real(phases, mcpi_phase_names[k], m->seconds[k]);

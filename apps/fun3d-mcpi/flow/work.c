@@ -27,13 +27,12 @@
  */
 #include "config.h"
 #include "march.h"
-#include <math.h>
 
 enum { SLOPE = 38, SLOPES = 75, MIDDLE = 35, ROE = 196, WAVE = 60, COLUMN = 61, FACTOR = 75 };
 enum { UPDATE = 40, VISCOUS = 40, CONDUCTION = 30 };
 
-/* Counts `steps` steps as one unit. */
-static void count(const mcpi_config_t *c, double E, double steps, rt_work_t *work)
+/* Counts `steps` steps with so many sweeps in all as one unit. */
+static void count(const mcpi_config_t *c, double E, double steps, double sweeps, rt_work_t *work)
 {
     const double N = (double)c->counts.rows, B = (double)c->counts.blocks;
     const double o = (double)mcpi_type_size((mcpi_type_t)c->offdiagonal);
@@ -41,7 +40,7 @@ static void count(const mcpi_config_t *c, double E, double steps, rt_work_t *wor
     const double lists = 4 * N + 4 * B, viscous = c->fluid == MCPI_LAMINAR ? 8 * B + 8 * N : 0;
     const double friction = viscous > 0 ? VISCOUS * B : 0;
     const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
-    const double forms = steps / (double)c->freeze, sweeps = steps * (double)c->sweeps;
+    const double forms = steps / (double)c->freeze;
     const double residual = 68 * N + 24 * E + lists + viscous;
     const double sweep = o * 25 * B + 4 * B + 4 * N + 200 * N + 40 * N + 5 * q * N;
     work->n = 0;
@@ -72,7 +71,7 @@ void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work
                         .point = "row",
                         .loads_and_stores = 2,
                         .distinct_arrays = 2};
-    count(&c, (double)c.counts.blocks, 1, work);
+    count(&c, (double)c.counts.blocks, 1, (double)c.sweeps, work);
     work->array_bytes = work->bytes / (double)c.sweeps / 2 / rt_comm_size();
 }
 
@@ -80,8 +79,12 @@ void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work)
 {
     mcpi_config_t c = *m->problem->config;
     c.counts = m->problem->counts;
-    const double steps = c.tolerance > 0 ? fmax(1, (double)m->steps) : 1;
-    count(&c, (double)m->problem->geometry->faces, steps, work);
+    double steps = 1, sweeps = (double)c.sweeps;
+    if (c.tolerance > 0 && m->steps > 0) {
+        steps = (double)m->steps;
+        sweeps = (double)mcpi_march_tally(m).sweeps;
+    }
+    count(&c, (double)m->problem->geometry->faces, steps, sweeps, work);
 }
 
 /* On top of a rung of sweeps with its problem: the empty system that the Jacobian fills, fields,
@@ -97,7 +100,8 @@ void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[
     const double b = (double)c.counts.local_blocks;
     const double o = (double)mcpi_type_size((mcpi_type_t)c.offdiagonal);
     const double O = 25 * o * b, system = O + (200 + 40 + 4) * n;
-    const double field = (40 + 40 + 120) * all + 56 * n, copies = O + 1000 * n + 400 * all;
+    const double field = (c.tolerance > 0 ? 240 : 200) * all + 56 * n,
+                 copies = O + 1000 * n + 400 * all;
     const rt_space_t space = rt_rung_space(rung);
     mcpi_memory(run, sweeps, bytes);
     bytes[RT_HOST] += 2 * system + field + 40 * all + copies;

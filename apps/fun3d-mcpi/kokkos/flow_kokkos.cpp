@@ -149,9 +149,9 @@ void right(const mcpi_field_t *field)
 mcpi_moved_t update(const mcpi_field_t *field)
 {
     const mcpi_field_t f = *field;
-    long long counts[2] = {0, static_cast<long long>(f.rows)};
+    long long counts[2]; /* rows scaled, and how many rows there are from the first that stopped */
     long long *there = reinterpret_cast<long long *>(f.sums);
-    rt_copy(there, rt_kokkos_space(), counts, RT_HOST, sizeof counts);
+    rt_fill(there, rt_kokkos_space(), 0, sizeof counts);
     each(
         "flow update", f.rows, KOKKOS_LAMBDA(int64_t i) {
             double dq[NB];
@@ -160,11 +160,11 @@ mcpi_moved_t update(const mcpi_field_t *field)
             if (halvings > 0)
                 Kokkos::atomic_fetch_add(there, 1ll);
             if (halvings == MCPI_HALVINGS)
-                Kokkos::atomic_fetch_min(there + 1, static_cast<long long>(i));
+                Kokkos::atomic_fetch_max(there + 1, static_cast<long long>(f.rows - i));
         });
     rt_kokkos_fence();
     rt_copy(counts, RT_HOST, there, rt_kokkos_space(), sizeof counts);
-    return {counts[0], counts[1]};
+    return {counts[0], f.rows - counts[1]};
 }
 
 constexpr mcpi_phases_t phases_table()
