@@ -82,17 +82,20 @@ typedef enum {
     ONE_NAN,
     ENDS_EARLY,
     OTHER_FLOW,
+    NEVER_CUT,
+    BROKEN_KEPT,
     /* messages */
     MESSAGE_DROPPED
 } fault_t;
 
-enum { EULER, LAMINAR, LIMITED, DOUBLE, WHOLE, FROZEN, PROBLEMS };
+enum { EULER, LAMINAR, LIMITED, DOUBLE, WHOLE, ROUGH, FROZEN, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [EULER] = "surface=4 layers=6 sweeps=4 steps=2",
     [LAMINAR] = "surface=4 layers=6 sweeps=4 steps=2 fluid=laminar",
     [LIMITED] = "surface=4 layers=6 sweeps=4 steps=2 limiter=van-albada flow-mach=0.8",
     [DOUBLE] = "surface=4 layers=6 sweeps=4 steps=3 offdiagonal=fp64 dq=fp64 accumulate=fp64",
     [WHOLE] = "surface=4 layers=6 steps=300 tolerance=1e-4",
+    [ROUGH] = "surface=4 layers=6 steps=100 tolerance=1e-4 courant=1000", /* takes steps back */
     [FROZEN] =
         "surface=4 layers=6 sweeps=4 steps=3 freeze=2 offdiagonal=bf16 scheme=first courant=2"};
 
@@ -162,6 +165,8 @@ static const rt_mutant_t mutants[] = {
     {.fault = ONE_NAN, .name = "one NaN after the solve"},
     {.fault = ENDS_EARLY, .name = "ends at a hundred times the tolerance", .problem = WHOLE},
     {.fault = OTHER_FLOW, .name = "converged at another angle", .problem = WHOLE},
+    {.fault = NEVER_CUT, .name = "Courant number never cut", .problem = ROUGH},
+    {.fault = BROKEN_KEPT, .name = "broken state kept, its step taken back", .problem = ROUGH},
     {.fault = MESSAGE_DROPPED, .name = "ghosts of the state never updated"},
 };
 
@@ -169,6 +174,7 @@ static fault_t fault;
 static bool solving;
 static int64_t victim, forms, solves;
 static double *first_answer;
+static mcpi_march_t *march; /* that is solving */
 
 /* --- slopes --- */
 
@@ -281,6 +287,8 @@ static void residual_of(const mcpi_field_t *f, int64_t i)
 static void residual(const mcpi_field_t *f)
 {
     mcpi_field_t changed = *f;
+    if (fault == NEVER_CUT && solving)
+        march->share = 1;
     if (fault == FIRST_ORDER)
         changed.gas.second = false;
     if (fault == NO_FRICTION)
@@ -459,6 +467,8 @@ static mcpi_moved_t update(const mcpi_field_t *f)
         if (halvings == MCPI_HALVINGS && i < moved.stopped)
             moved.stopped = i;
     }
+    if (fault == BROKEN_KEPT && solving)
+        memcpy(march->kept, f->w, (size_t)(NB * f->rows) * sizeof(double));
     return moved;
 }
 
@@ -497,6 +507,7 @@ static void faulty_solve(void *solver)
     const size_t values = (size_t)(NB * (m->field.rows + m->field.ghosts));
     solves++;
     forms = 0;
+    march = m;
     solving = true;
     config->sweeps += fault == SWEEP_MORE ? 1 : fault == SWEEP_FEWER ? -1 : 0;
     config->steps += fault == STEP_MORE ? 1 : fault == STEP_FEWER ? -1 : 0;
