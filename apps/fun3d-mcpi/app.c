@@ -113,6 +113,8 @@ static void configure(rt_run_t *run)
                           "for --mesh wing, and --mesh names a file");
     rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
                           "for a mesh, and a matrix has its values already");
+    rt_run_refuse_ignored(run, config->tolerance == 0, "sweeps-most",
+                          "for --tolerance, without which steps are done as they are asked for");
     const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);

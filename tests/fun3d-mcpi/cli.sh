@@ -100,6 +100,14 @@ grep -q 'NumberOfPoints="488" NumberOfCells="1291"' flow.vtu || fail "flow.vtu: 
     fail "a flow that diverges: $(tail -n 3 lost.out)"
 "$mcpi" $cpu $body --rung flow-simd --steps 3 --tolerance 1e-9 >slow.out 2>&1
 [ $? = 1 ] && grep -q 'as low as asked.*FAILED' slow.out || fail "a flow that is not converged: $(tail -n 3 slow.out)"
+# Layers that grow too fast and a first step that breaks the state: steps are taken back, and sweeps grow.
+for most in 15 60; do
+    valid rough "$mcpi" $cpu $small --rung flow-simd --steps 300 --tolerance 1e-5 --courant 100 --sweeps-most $most --json rough.json
+    grep -q '"steps_taken_back": [1-9]' rough.json && grep -q "\"sweeps_largest\": $most" rough.json ||
+        fail "a flow that needs control, --sweeps-most $most: $(grep '^solve' rough.out)"
+done
+"$mcpi" $cpu $small --rung flow-simd --steps 30 >free.out 2>&1
+[ $? = 1 ] && grep -q 'diverged in step' free.out || fail "steps without a tolerance are controlled: $(tail -n 3 free.out)"
 
 # --- output ---
 valid size "$mcpi" $cpu --size tiny --rung cpu-simd
@@ -140,6 +148,7 @@ refused 2 "--sweeps 0: out of range" "$mcpi" $cpu --sweeps 0
 refused 2 "--cfl nan" "$mcpi" $cpu --cfl nan
 refused 2 "--mach 0: out of range" "$mcpi" $cpu --mach 0
 refused 2 "--flow-mach 0: out of range" "$mcpi" $cpu --flow-mach 0
+refused 2 "--sweeps-most: for --tolerance" "$mcpi" $cpu $small --rung flow-simd --sweeps-most 30
 refused 2 "the name must end in .vtu" "$mcpi" $cpu $small --picture flow.gif
 refused 2 "--courant 0: out of range" "$mcpi" $cpu --courant 0
 refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-simd
