@@ -4,12 +4,13 @@
  * Idea: the modes of parity.h. On a GPU a thread has a column of elements and climbs in z: the x-y
  * transform of a layer of nodes serves the elements below and above it, and what both give to the
  * layer is added before it is transformed back. Then, after a barrier, a node gathers from its four
- * columns, from the team's scratch memory. On a CPU each thread has a part of the region, by the
- * vectors of `cpu-simd`.
+ * columns, from the team's scratch memory. A thread loads one node of a layer, two layers before the
+ * team needs it, and leaves it in scratch memory. On a CPU each thread has a part of the region, by
+ * the vectors of `cpu-simd`.
  * Advantage: portable, no atomics, equal bits from run to run, close to the least number of 187
  * operations per element. Price: a tile has a column and a row of elements, and a chunk of layers a
- * layer, that its neighbours have too; loads are in flight only while other teams work; and there
- * are two forms of one operator.
+ * layer, that its neighbours have too; what another backend would shuffle goes through scratch
+ * memory; and there are two forms of one operator.
  */
 #include "config.h"
 #include "gfnn_kokkos.hpp"
@@ -40,12 +41,15 @@ enum {
     LEAST_COLUMNS = 8,
     THREADS = on_host ? 1 : ROWS * COLUMNS,
     STATES = on_host ? ROWS * COLUMNS : 1, /* of a thread */
-    RESIDENT = on_host ? 1 : 2,            /* teams per multiprocessor, */
-    MOST_THREADS = on_host ? 1 : 2048,     /* which can have that many threads */
+    RIM = on_host ? 3 * (ROWS + COLUMNS + 1) : 1,
+    MOST_THREADS = on_host ? 1 : 2048, /* of a multiprocessor */
     LEAST_LAYERS = 4
 };
-using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
-using Member = Policy::member_type;
+/* Teams per multiprocessor. */
+template <class T> constexpr int RESIDENT = on_host ? 1 : 16 / sizeof(T) == 2 ? 2 : 3;
+template <class T>
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT<T>>>;
+using Member = Policy<double>::member_type;
 
 template <class T> struct material_t {
     T w, square;
@@ -87,10 +91,10 @@ int blocks(int n, int most)
 /* Chooses how many layers a team climbs through, so that `tiles` columns of `layers` layers keep
  * the machine busy: each chunk costs a layer more, and a last, half empty round as much as a full
  * one. */
-int chunk_of(int64_t tiles, int layers)
+int chunk_of(int64_t tiles, int layers, int teams)
 {
     const int64_t resident =
-        static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * RESIDENT;
+        static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * teams;
     int best = layers;
     double least = 0;
     for (int chunks = 1; chunks == 1 || chunks <= layers / LEAST_LAYERS; chunks++) {
@@ -105,7 +109,7 @@ int chunk_of(int64_t tiles, int layers)
     return best;
 }
 
-Cut cut_of(const gfnn_region_t *region)
+template <class T> Cut cut_of(const gfnn_region_t *region)
 {
     Cut cut;
     int n[3];
@@ -124,17 +128,22 @@ Cut cut_of(const gfnn_region_t *region)
         cut.count[d] = blocks(n[d], most[d]);
         cut.own[d] = n[d] ? blocks(n[d], cut.count[d]) : 0;
     }
-    cut.own[2] = n[2] ? chunk_of(static_cast<int64_t>(cut.count[0]) * cut.count[1], n[2]) : 1;
+    const int64_t tiles = static_cast<int64_t>(cut.count[0]) * cut.count[1];
+    cut.own[2] = n[2] ? chunk_of(tiles, n[2], RESIDENT<T>) : 1;
     cut.count[2] = blocks(n[2], cut.own[2]);
     return cut;
 }
 
 /* --- a team --- */
 
-/* What a column keeps between two layers. */
+/* What a column of elements keeps between two layers. */
 template <class T> struct State {
     T node[3][4]; /* modes of the last layer of nodes */
     T sum[3][4];  /* what the elements below it gave to them */
+    T next[3];    /* of a node of its own, on the way to scratch memory */
+    T corner[3];  /* the column's own share of the node that it gathers */
+    T x[3];       /* that node, for x . y */
+    int id;       /* of the next element */
 };
 
 template <class T> struct Apply {
@@ -148,7 +157,7 @@ template <class T> struct Apply {
 
     Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
           const gfnn_region_t *region, const T *x_, T *y_)
-        : cut(cut_of(region)), nodes(grid), elements(view->box->wide), id(view->id),
+        : cut(cut_of<T>(region)), nodes(grid), elements(view->box->wide), id(view->id),
           material(materials_of(static_cast<const Data *>(view->data), T())),
           mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
           bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
@@ -156,85 +165,29 @@ template <class T> struct Apply {
     {
     }
 
-    /* Scratch memory has, by rows of elements, what corners 0, 2 and 3 of three components get: all
-     * rows of two layers, so that one barrier per layer is enough. */
-    KOKKOS_FORCEINLINE_FUNCTION int strip(int row, int k, int corner, int c) const
+    /* Scratch memory has two layers of x, [3][rows + 1][columns + 1], so that one is filled while
+     * the other is read; and for two layers of y what corners 0, 2 and 3 give to the nodes that the
+     * team gathers, [3][3][rows - 1][columns - 1]: one barrier per layer is enough. */
+    KOKKOS_FORCEINLINE_FUNCTION int layer(int k) const
     {
-        const int number = (k & 1) * cut.rows + row;
-        return ((number * 3 + c) * 3 + (corner ? corner - 1 : 0)) * (cut.columns + 1);
+        return (k & 1) * 3 * (cut.rows + 1) * (cut.columns + 1);
     }
-
-    KOKKOS_FORCEINLINE_FUNCTION size_t scratch() const
+    KOKKOS_FORCEINLINE_FUNCTION int place(int c, int row, int column) const
     {
-        return sizeof(T) * static_cast<size_t>(18 * cut.rows * (cut.columns + 1));
+        return (c * (cut.rows + 1) + row) * (cut.columns + 1) + column;
     }
-
-    /* Computes the modes of the square of nodes whose lower left one is (i, j, k). */
-    KOKKOS_FORCEINLINE_FUNCTION void square(int i, int j, int k, T mode[3][4]) const
+    KOKKOS_FORCEINLINE_FUNCTION int strip(int k, int c, int number, int row, int column) const
     {
-        const int at = nodes.at(i, j, k);
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++) {
-            const T *before = x + c * nodes.plane + at, *behind = before + nodes.pitch;
-            const T corner[4] = {before[0], before[1], behind[0], behind[1]};
-            gfnn_parity_layer(corner, mode[c]);
-        }
+        const int before = ((k & 1) * 3 + c) * 3 + number;
+        return (before * (cut.rows - 1) + row) * (cut.columns - 1) + column;
     }
-
-    /* Computes m, k and g of element (i, j, k). */
-    KOKKOS_FORCEINLINE_FUNCTION void factors(int i, int j, int k, T element[3]) const
+    KOKKOS_FORCEINLINE_FUNCTION size_t layers() const
     {
-        const material_t<T> here = material[id[elements.at(i, j, k)]];
-        element[0] = here.w * mass;
-        element[1] = here.w * bulk;
-        element[2] = here.square * shear;
+        return sizeof(T) * static_cast<size_t>(6 * (cut.rows + 1) * (cut.columns + 1));
     }
-
-    /* Goes through the element between layers k and k + 1 of nodes. corner: the complete sums of
-     * layer k. */
-    KOKKOS_FORCEINLINE_FUNCTION void climb(int i, int j, int k, State<T> *state,
-                                           T corner[3][4]) const
+    KOKKOS_FORCEINLINE_FUNCTION size_t strips() const
     {
-        T above[3][4], U[3][8], Y[3][8], element[3];
-        square(i, j, k + 1, above);
-        factors(i, j, k, element);
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++)
-            gfnn_parity_join(state->node[c], above[c], U[c]);
-        gfnn_parity_product(element, U, Y);
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++) {
-            T lower[4], upper[4], done[4];
-            gfnn_parity_part(Y[c], lower, upper);
-            GFNN_UNROLL
-            for (int q = 0; q < 4; q++) {
-                done[q] = state->sum[c][q] + lower[q];
-                state->sum[c][q] = upper[q];
-                state->node[c][q] = above[c][q];
-            }
-            gfnn_parity_layer_back(done, corner[c]);
-        }
-    }
-
-    /* Sums up y of node (i + 1, j, k): it is corner 1 of the column's element, and corners 0, 3 and 2
-     * of those to the right, of the row before, and of both. Returns x . y. */
-    template <bool with_dot>
-    KOKKOS_FORCEINLINE_FUNCTION double gather(int i, int j, int k, int row, int column,
-                                              const T *strips, const T corner[3][4]) const
-    {
-        const int at = nodes.at(i + 1, j, k);
-        double sum = 0;
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++) {
-            const T right = strips[strip(row, k, 0, c) + column + 1];
-            const T before = strips[strip(row - 1, k, 3, c) + column];
-            const T both = strips[strip(row - 1, k, 2, c) + column + 1];
-            const T value = (corner[c][1] + right) + (before + both);
-            y[c * nodes.plane + at] = value;
-            if (with_dot)
-                sum += static_cast<double>(x[c * nodes.plane + at] * value);
-        }
-        return sum;
+        return sizeof(T) * static_cast<size_t>(18 * (cut.rows - 1) * (cut.columns - 1));
     }
 
     struct Tile {
@@ -253,16 +206,44 @@ template <class T> struct Apply {
         return tile;
     }
 
-    /* Calls body(row, column, state) for this thread's columns of elements: on a CPU all, rows
-     * upwards and columns right to left, so that what a node gathers was put before. A thread of a
-     * GPU has one, needed or not. */
+    /* Returns where component c of a node in layer 0 is in x. What is beyond the tile's last nodes
+     * is not needed, and reads those. */
+    KOKKOS_FORCEINLINE_FUNCTION int64_t node(const Tile &tile, int c, int row, int column) const
+    {
+        const int i = tile.first[0] - 1 + column, j = tile.first[1] - 1 + row;
+        return c * nodes.plane + nodes.at(i < tile.last[0] ? i : tile.last[0],
+                                          j < tile.last[1] ? j : tile.last[1], 0);
+    }
+    /* Returns where the id of the column's element in layer 0 is. */
+    KOKKOS_FORCEINLINE_FUNCTION int element(const Tile &tile, int row, int column) const
+    {
+        const int i = tile.first[0] - 1 + column, j = tile.first[1] - 1 + row;
+        return elements.at(i < tile.last[0] ? i : tile.last[0] - 1,
+                           j < tile.last[1] ? j : tile.last[1] - 1, 0);
+    }
+
+    /* Of the rim, which are the first node of every row and the last row, each value belongs to a
+     * member: calls body(component, row, column, number of the member's value). */
     template <class Body>
-    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, const Tile &tile, State<T> *states,
-                                          Body body) const
+    KOKKOS_FORCEINLINE_FUNCTION void each_of_rim(const Member &team, Body body) const
+    {
+        const int rim = cut.rows + cut.columns + 1;
+        GFNN_UNROLL
+        for (int u = 0; u < RIM; u++) {
+            const int e = team.team_rank() + u * THREADS, c = e / rim, at = e % rim;
+            if (c < 3)
+                body(c, at < cut.rows ? at : cut.rows, at < cut.rows ? 0 : at - cut.rows, u);
+        }
+    }
+
+    /* Calls body(row, column, state) for this thread's columns of elements: on a CPU all. A thread
+     * of a GPU has one, needed or not. */
+    template <class Body>
+    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, State<T> *states, Body body) const
     {
         if (on_host) {
-            for (int row = 0; row <= tile.last[1] - tile.first[1]; row++)
-                for (int column = tile.last[0] - tile.first[0]; column >= 0; column--)
+            for (int row = 0; row < cut.rows; row++)
+                for (int column = 0; column < cut.columns; column++)
                     body(row, column, states + row * cut.columns + column);
         } else {
             const int rank = team.team_rank();
@@ -270,40 +251,139 @@ template <class T> struct Apply {
         }
     }
 
+    /* Computes the modes of a square of nodes in scratch memory, whose lower left one is given. */
+    KOKKOS_FORCEINLINE_FUNCTION void square(const T *at, T mode[3][4]) const
+    {
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            const T *before = at + place(c, 0, 0), *behind = before + cut.columns + 1;
+            const T corner[4] = {before[0], before[1], behind[0], behind[1]};
+            gfnn_parity_layer(corner, mode[c]);
+        }
+    }
+
+    /* Goes through the element below the square. corner: the complete sums of the layer below. */
+    KOKKOS_FORCEINLINE_FUNCTION void climb(const T *at, const T element[3], State<T> *state,
+                                           T corner[3][4]) const
+    {
+        T above[3][4], U[3][8], Y[3][8];
+        square(at, above);
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++)
+            gfnn_parity_join(state->node[c], above[c], U[c]);
+        gfnn_parity_product(element, U, Y);
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            T lower[4], upper[4], done[4];
+            gfnn_parity_part(Y[c], lower, upper);
+            GFNN_UNROLL
+            for (int q = 0; q < 4; q++) {
+                done[q] = state->sum[c][q] + lower[q];
+                state->sum[c][q] = upper[q];
+                state->node[c][q] = above[c][q];
+            }
+            gfnn_parity_layer_back(done, corner[c]);
+        }
+    }
+
+    /* Hands on what the corners of a column give to nodes of other columns. Node (row, column) of
+     * the strips is corner 1 of the element of row + 1 in that column. */
+    KOKKOS_FORCEINLINE_FUNCTION void hand_on(int k, int row, int column, const T corner[3][4],
+                                             T *strips_) const
+    {
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            if (row > 0 && column > 0)
+                strips_[strip(k, c, 0, row - 1, column - 1)] = corner[c][0];
+            if (row < cut.rows - 1 && column > 0)
+                strips_[strip(k, c, 1, row, column - 1)] = corner[c][2];
+            if (row < cut.rows - 1 && column < cut.columns - 1)
+                strips_[strip(k, c, 2, row, column)] = corner[c][3];
+        }
+    }
+
     template <bool with_dot> KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
     {
         State<T> states[STATES];
+        T rim[RIM];
         const Tile tile = tile_of(team.league_rank());
-        const int *first = tile.first, *last = tile.last;
-        T *strips = static_cast<T *>(team.team_scratch(0).get_shmem(scratch()));
+        const int first = tile.first[2], last = tile.last[2];
+        T *at_x = static_cast<T *>(team.team_scratch(0).get_shmem(layers()));
+        T *at_y = static_cast<T *>(team.team_scratch(0).get_shmem(strips()));
         double sum = 0;
-        /* Lower corner of an element; those that are not needed read what others read. */
-        const auto element = [&](int d, int at) {
-            const int e = first[d] - 1 + at;
-            return e < last[d] ? e : last[d] - 1;
+        /* Loads layer k; stores it. */
+        const auto fetch = [&](int k) {
+            const T *of_layer = x + (k < last ? k : last) * nodes.slab;
+            each(team, states, [&](int row, int column, State<T> *state) {
+                GFNN_UNROLL
+                for (int c = 0; c < 3; c++)
+                    state->next[c] = of_layer[node(tile, c, row, column + 1)];
+            });
+            each_of_rim(team, [&](int c, int row, int column, int u) {
+                rim[u] = of_layer[node(tile, c, row, column)];
+            });
         };
-        each(team, tile, states, [&](int row, int column, State<T> *state) {
-            square(element(0, column), element(1, row), first[2] - 1, state->node);
+        const auto store = [&](int k) {
+            each(team, states, [&](int row, int column, State<T> *state) {
+                GFNN_UNROLL
+                for (int c = 0; c < 3; c++)
+                    at_x[layer(k) + place(c, row, column + 1)] = state->next[c];
+            });
+            each_of_rim(team, [&](int c, int row, int column, int u) {
+                at_x[layer(k) + place(c, row, column)] = rim[u];
+            });
+        };
+        fetch(first - 1);
+        store(first - 1);
+        fetch(first);
+        store(first);
+        fetch(first + 1);
+        team.team_barrier();
+        each(team, states, [&](int row, int column, State<T> *state) {
+            square(at_x + layer(first - 1) + place(0, row, column), state->node);
             for (int q = 0; q < 12; q++)
                 state->sum[q / 4][q % 4] = 0;
+            state->id = id[element(tile, row, column) + (first - 1) * elements.slab];
         });
-        for (int k = first[2] - 1; k < last[2]; k++)
-            each(team, tile, states, [&](int row, int column, State<T> *state) {
-                const int i = element(0, column), j = element(1, row);
+        team.team_barrier();
+        for (int k = first - 1; k < last; k++) {
+            store(k + 2);
+            fetch(k + 3);
+            each(team, states, [&](int row, int column, State<T> *state) {
                 T corner[3][4];
-                climb(i, j, k, state, corner);
+                const material_t<T> here = material[state->id];
+                const T factors[3] = {here.w * mass, here.w * bulk, here.square * shear};
+                state->id = id[element(tile, row, column) + (k + 1) * elements.slab];
+                climb(at_x + layer(k + 1) + place(0, row, column), factors, state, corner);
+                hand_on(k, row, column, corner, at_y);
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++) {
-                    strips[strip(row, k, 0, c) + column] = corner[c][0];
-                    strips[strip(row, k, 2, c) + column] = corner[c][2];
-                    strips[strip(row, k, 3, c) + column] = corner[c][3];
+                    state->corner[c] = corner[c][1];
+                    if (with_dot)
+                        state->x[c] = x[node(tile, c, row, column + 1) + k * nodes.slab];
                 }
-                if (!on_host)
-                    team.team_barrier();
-                if (k >= first[2] && row > 0 && row <= last[1] - first[1] &&
-                    column < last[0] - first[0])
-                    sum += gather<with_dot>(i, j, k, row, column, strips, corner);
             });
+            team.team_barrier();
+            each(team, states, [&](int row, int column, State<T> *state) {
+                const int i = tile.first[0] + column, j = tile.first[1] - 1 + row;
+                if (k < first || row == 0 || j >= tile.last[1] || i >= tile.last[0] ||
+                    column == cut.columns - 1)
+                    return;
+                T *to = y + nodes.at(i, j, k);
+                T of_node = 0;
+                GFNN_UNROLL
+                for (int c = 0; c < 3; c++) {
+                    const T right = at_y[strip(k, c, 0, row - 1, column)];
+                    const T both = at_y[strip(k, c, 1, row - 1, column)];
+                    const T before = at_y[strip(k, c, 2, row - 1, column)];
+                    const T value = (state->corner[c] + right) + (before + both);
+                    to[c * nodes.plane] = value;
+                    if (with_dot)
+                        of_node += state->x[c] * value;
+                }
+                sum += static_cast<double>(of_node);
+            });
+        }
         return sum;
     }
 };
@@ -317,21 +397,22 @@ template <class T> struct Plain {
     }
 };
 
-struct WithDot {
-    Apply<double> apply;
+template <class T> struct WithDot {
+    Apply<T> apply;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team, double &sum) const
     {
-        sum += apply.climb_all<true>(team);
+        sum += apply.template climb_all<true>(team);
     }
 };
 
 /* --- the rung --- */
 
-template <class T> Policy policy_of(const Apply<T> &apply)
+template <class T> Policy<T> policy_of(const Apply<T> &apply)
 {
-    Policy policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(apply.scratch())));
+    Policy<T> policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
+    policy.set_scratch_size(
+        0, Kokkos::PerTeam(static_cast<int>(apply.layers() + apply.strips() + 2 * sizeof(T))));
     return policy;
 }
 
@@ -374,22 +455,36 @@ void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region
     });
 }
 
-void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-               const double *x, double *y, double *dot)
+/* part: the vectors of `cpu-simd` for T. */
+template <class T, class Part>
+void run_dot(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
+             const gfnn_region_t *region, const T *x, T *y, double *dot, Part part)
 {
     if (is_vector(view)) {
         double *dots = static_cast<const Data *>(view->data)->dots;
         by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
-            gfnn_simd_part(v, form, region, me, parts, x, y, dots);
+            part(v, form, region, me, parts, x, y, dots);
         });
         *dot = gfnn_simd_sum(region, dots);
         return;
     }
-    const Apply<double> apply(view, view->box->fine, form, region, x, y);
+    const Apply<T> apply(view, grid, form, region, x, y);
     if (apply.cut.teams() == 0)
         return rt_fill(dot, view->space, 0, sizeof *dot);
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(dot);
-    Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot{apply}, result);
+    Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
+}
+
+void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+               const double *x, double *y, double *dot)
+{
+    run_dot(view, view->box->fine, form, region, x, y, dot, gfnn_simd_part);
+}
+
+void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                 const float *x, float *y, double *dot)
+{
+    run_dot(view, view->box->wide, form, region, x, y, dot, gfnn_simd_part32);
 }
 
 template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
@@ -442,6 +537,7 @@ constexpr gfnn_operator_t operators()
     t.apply = apply;
     t.apply32 = apply32;
     t.apply_dot = apply_dot;
+    t.apply_dot32 = apply_dot32;
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
