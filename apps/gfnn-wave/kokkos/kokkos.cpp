@@ -88,50 +88,61 @@ int blocks(int n, int most)
     return (n + most - 1) / most;
 }
 
-/* Chooses how many layers a team climbs through, so that `tiles` columns of `layers` layers keep
- * the machine busy: each chunk costs a layer more, and a last, half empty round as much as a full
- * one. */
-int chunk_of(int64_t tiles, int layers, int teams)
+/* Chooses how many layers a team climbs through, so that the tiles keep the machine busy, which
+ * runs `resident` teams at once: each chunk costs a layer more, and a last, half empty round as much
+ * as a full one. Returns the cost of all. */
+double choose_chunk(int64_t resident, Cut *cut)
+{
+    const int layers = cut->hi[2] - cut->lo[2];
+    double least = 0;
+    for (int chunks = 1; chunks == 1 || chunks <= layers / LEAST_LAYERS; chunks++) {
+        const int each = blocks(layers, chunks), count = blocks(layers, each);
+        const int64_t teams = static_cast<int64_t>(cut->count[0]) * cut->count[1] * count;
+        const double cost = static_cast<double>((teams + resident - 1) / resident) * (each + 1.5);
+        if (chunks == 1 || cost < least) {
+            least = cost;
+            cut->own[2] = each;
+            cut->count[2] = count;
+        }
+    }
+    return least;
+}
+
+/* Cuts a region of which nothing is empty. A team's rows of nodes begin and end within a sector of
+ * memory, which costs about a node more. */
+Cut cut_of(const gfnn_region_t *region, int teams)
 {
     const int64_t resident =
         static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * teams;
-    int best = layers;
+    Cut cut, best;
     double least = 0;
-    for (int chunks = 1; chunks == 1 || chunks <= layers / LEAST_LAYERS; chunks++) {
-        const int each = blocks(layers, chunks);
-        const int64_t rounds = (tiles * blocks(layers, each) + resident - 1) / resident;
-        const double cost = static_cast<double>(rounds) * (each + 1.5);
-        if (chunks == 1 || cost < least) {
+    for (int d = 0; d < 3; d++) {
+        cut.lo[d] = static_cast<int>(region->lo[d]);
+        cut.hi[d] = static_cast<int>(region->hi[d]);
+    }
+    for (int columns = COLUMNS; columns >= LEAST_COLUMNS; columns /= 2) {
+        cut.columns = columns;
+        cut.rows = ROWS * COLUMNS / columns;
+        const int most[2] = {cut.columns - 1, cut.rows - 1};
+        for (int d = 0; d < 2; d++) {
+            cut.count[d] = blocks(cut.hi[d] - cut.lo[d], most[d]);
+            cut.own[d] = blocks(cut.hi[d] - cut.lo[d], cut.count[d]);
+        }
+        const double cost = choose_chunk(resident, &cut) * (1 + 1.0 / most[0]);
+        if (columns == COLUMNS || cost < least) {
             least = cost;
-            best = each;
+            best = cut;
         }
     }
     return best;
 }
 
-template <class T> Cut cut_of(const gfnn_region_t *region)
+bool is_empty(const gfnn_region_t *region)
 {
-    Cut cut;
-    int n[3];
-    for (int d = 0; d < 3; d++) {
-        cut.lo[d] = static_cast<int>(region->lo[d]);
-        cut.hi[d] = static_cast<int>(region->hi[d]);
-        n[d] = cut.hi[d] > cut.lo[d] ? cut.hi[d] - cut.lo[d] : 0;
-    }
-    int columns = COLUMNS;
-    while (columns > LEAST_COLUMNS && n[0] < columns / 2)
-        columns /= 2;
-    cut.columns = columns;
-    cut.rows = ROWS * COLUMNS / columns;
-    const int most[2] = {cut.columns - 1, cut.rows - 1};
-    for (int d = 0; d < 2; d++) {
-        cut.count[d] = blocks(n[d], most[d]);
-        cut.own[d] = n[d] ? blocks(n[d], cut.count[d]) : 0;
-    }
-    const int64_t tiles = static_cast<int64_t>(cut.count[0]) * cut.count[1];
-    cut.own[2] = n[2] ? chunk_of(tiles, n[2], RESIDENT<T>) : 1;
-    cut.count[2] = blocks(n[2], cut.own[2]);
-    return cut;
+    bool empty = false;
+    for (int d = 0; d < 3; d++)
+        empty = empty || region->hi[d] <= region->lo[d];
+    return empty;
 }
 
 /* --- a team --- */
@@ -157,7 +168,7 @@ template <class T> struct Apply {
 
     Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
           const gfnn_region_t *region, const T *x_, T *y_)
-        : cut(cut_of<T>(region)), nodes(grid), elements(view->box->wide), id(view->id),
+        : cut(cut_of(region, RESIDENT<T>)), nodes(grid), elements(view->box->wide), id(view->id),
           material(materials_of(static_cast<const Data *>(view->data), T())),
           mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
           bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
@@ -420,9 +431,10 @@ template <class T>
 void run(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
          const gfnn_region_t *region, const T *x, T *y)
 {
+    if (is_empty(region))
+        return;
     const Apply<T> apply(view, grid, form, region, x, y);
-    if (apply.cut.teams() > 0)
-        Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T>{apply});
+    Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T>{apply});
 }
 
 /* Calls body(view, part, parts) for each thread of a CPU. The view has none of this rung's
@@ -468,9 +480,9 @@ void run_dot(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t
         *dot = gfnn_simd_sum(region, dots);
         return;
     }
-    const Apply<T> apply(view, grid, form, region, x, y);
-    if (apply.cut.teams() == 0)
+    if (is_empty(region))
         return rt_fill(dot, view->space, 0, sizeof *dot);
+    const Apply<T> apply(view, grid, form, region, x, y);
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(dot);
     Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
 }
