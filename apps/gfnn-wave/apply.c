@@ -10,13 +10,16 @@ typedef struct {
     double *x, *y, *dots;
     gfnn_cg_t *cg; /* where the dot product goes if one kernel has all nodes; may be NULL */
     float *x32, *y32;
+    const gfnn_sweep_t *sweep; /* y32 is its out; NULL: none */
 } product_t;
 
 static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *region,
                       int number)
 {
     const gfnn_operator_t *op = s->kernels->op;
-    if (a->cg && a->x32)
+    if (a->sweep)
+        op->sweep32(&s->view_op, a->form, region, a->x32, a->sweep);
+    else if (a->cg && a->x32)
         op->apply_cg32(&s->view_op, a->form, a->x32, a->y32, a->cg);
     else if (a->cg)
         op->apply_cg(&s->view_op, a->form, a->x, a->y, a->cg);
@@ -90,7 +93,7 @@ static int product(gfnn_solver_t *s, product_t *a)
     const ghosts_t ghosts =
         a->x32 ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x32, RT_F32)}
                : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
-    const char *name = a->x32 ? "operator FP32" : "operator";
+    const char *name = a->sweep ? "sweep" : a->x32 ? "operator FP32" : "operator";
     gfnn_region_t inner;
     int regions = 1;
     if (!ghosts.halo || rt_halo_on_stream(ghosts.halo) || s->kernels->op->whole ||
@@ -122,6 +125,15 @@ void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
 {
     product(s, &(product_t){.form = form, .x32 = x, .y32 = y});
+}
+
+bool gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
+{
+    if (!s->kernels->op->sweep32 || z == sweep->out)
+        return false;
+    product(s, &(product_t){
+                   .form = &s->problem->step.A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
+    return true;
 }
 
 void gfnn_apply_p(gfnn_solver_t *s)

@@ -57,6 +57,15 @@ typedef struct {
     int64_t lo[3], hi[3];
 } gfnn_region_t;
 
+/* A sweep: out = z + a (z - old) + omega D^-1 (r - A z), float on `wide`. D: the 3x3 diagonal blocks.
+ * old NULL: 0. If a is 0, old is not read. */
+typedef struct {
+    const gfnn_view_t *vectors; /* whose set_up got D */
+    float a, omega;
+    const float *old, *r;
+    float *out; /* may be old */
+} gfnn_sweep_t;
+
 /* The operator: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), ghosts of
  * y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
 typedef struct {
@@ -76,6 +85,9 @@ typedef struct {
                      gfnn_cg_t *cg);
     void (*apply_cg32)(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
                        gfnn_cg_t *cg);
+    /* A sweep in one pass; NULL: none. z is not out. */
+    void (*sweep32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+                    const float *z, const gfnn_sweep_t *sweep);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);

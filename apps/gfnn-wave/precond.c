@@ -39,6 +39,9 @@ static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)
 static void sweep(gfnn_solver_t *s, float *z, float a, const float *old, float omega,
                   const float *r, float *out)
 {
+    const gfnn_sweep_t in_one = {&s->view_vec, a, omega, old, r, out};
+    if (gfnn_sweep(s, z, &in_one))
+        return;
     gfnn_apply32(s, &s->problem->step.A, z, s->t32);
     gfnn_start(s, "smooth");
     s->vectors->smooth32(&s->view_vec, z, a, old, omega, r, s->t32, out);

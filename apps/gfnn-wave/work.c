@@ -183,14 +183,25 @@ static void once_lines(const gfnn_config_t *config, double replacements, rt_work
                 (2 * own + (single ? DOUBLES * replacements / calls : 0)) * N, DOUBLES * N);
 }
 
-/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. */
-static void sweep_lines(const gfnn_config_t *config, double each, rt_work_t *work)
+/* Does the rung make a sweep of the polynomial in one pass? */
+static bool sweeps(const gfnn_config_t *config, const rt_rung_t *rung)
+{
+    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
+    return config->precond == GFNN_CHEB && kernels && kernels->op->sweep32;
+}
+
+/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. A: flops of a product. */
+static void sweep_lines(const gfnn_config_t *config, const rt_rung_t *rung, double each, double A,
+                        rt_work_t *work)
 {
     const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
     const double more = (double)config->degree - 1;
     if (gfnn_needs_apply32(config))
         rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
-    if (config->precond == GFNN_CHEB && more > 0) /* the first has no z before */
+    if (sweeps(config, rung) && more > 0) /* A z is not written, nor is it and z read again */
+        rt_work_add(work, "sweep", each * more, A + (SMOOTH + OF_BEFORE - 3 / more) * N,
+                    (plain - FLOATS / more) * N, FLOATS * N);
+    else if (config->precond == GFNN_CHEB && more > 0) /* the first has no z before */
         rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
     else if (gfnn_has_network(config) && config->smooth > 0)
@@ -206,7 +217,7 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
     const double replacements = gfnn_replacements(config);
     double single = gfnn_is_single(config) ? iterations : 0;
     const double twice = iterations - single;
-    if (config->precond == GFNN_CHEB)
+    if (config->precond == GFNN_CHEB && !sweeps(config, rung))
         single += iterations * (double)(config->degree - 1);
     else if (gfnn_has_network(config))
         single += 2 * iterations * (double)config->smooth;
@@ -216,7 +227,7 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
     vector_lines(config, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
-    sweep_lines(config, iterations, work);
+    sweep_lines(config, rung, iterations, A, work);
     if (gfnn_has_network(config))
         rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
                     predictor_read(config, rung) * N, FLOATS * N);

@@ -175,6 +175,11 @@ template void gfnn_kokkos::update_bj<double>(const gfnn_view_t *, gfnn_cg_t *, b
 template void gfnn_kokkos::update_bj<float>(const gfnn_view_t *, gfnn_cg_t *, bool, const void *,
                                             void *, float *);
 
+const float *gfnn_kokkos::inverse_of(const gfnn_view_t *view)
+{
+    return data_of(view)->inverse;
+}
+
 float *gfnn_kokkos::inverse_new(const gfnn_view_t *view, const gfnn_form_t *form)
 {
     const Rows rows(view->box);

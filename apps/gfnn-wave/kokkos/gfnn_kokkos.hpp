@@ -27,6 +27,10 @@ namespace gfnn_kokkos
 
 using rt_kokkos::on_host;
 
+/* Returns the inverses of the diagonal blocks, [GFNN_BLOCK][bare.plane]: blocks.cpp. view: that of
+ * the vectors. */
+const float *inverse_of(const gfnn_view_t *view);
+
 /* Returns whether the vector code of the CPU rungs does the work of operator and predictor. */
 inline bool is_vector(const gfnn_view_t *view)
 {

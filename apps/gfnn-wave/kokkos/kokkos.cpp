@@ -46,10 +46,17 @@ enum {
     LEAST_LAYERS = 4
 };
 /* Teams per multiprocessor. */
-template <class T> constexpr int RESIDENT = on_host ? 1 : 16 / sizeof(T) == 2 ? 2 : 3;
-template <class T>
-using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT<T>>>;
-using Member = Policy<double>::member_type;
+template <int resident>
+using Policy =
+    Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, on_host ? 1 : resident>>;
+using Member = Policy<1>::member_type;
+
+/* On a CPU the vectors of `cpu-simd` do A, and D is a pass of its own. */
+#if defined(GFNN_SWEEPS)
+constexpr bool sweeps = GFNN_SWEEPS;
+#else
+constexpr bool sweeps = !on_host;
+#endif
 
 template <class T> struct material_t {
     T w, square;
@@ -147,19 +154,108 @@ bool is_empty(const gfnn_region_t *region)
 
 /* --- a team --- */
 
+/* What becomes of y of a node: it is stored. Loads: what a node needs for that, which is loaded early
+ * or just before the barrier. */
+template <class T> struct Store {
+    static constexpr int resident = sizeof(T) == sizeof(double) ? 2 : 3;
+    static constexpr bool early = false;
+    struct Loads {
+    };
+
+    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t, int64_t, int64_t, int, Loads *) const
+    {
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, T *y, const T value[3],
+                                              const Loads &) const
+    {
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++)
+            y[at + c * plane] = value[c];
+        return 0;
+    }
+};
+
+/* It is stored, and multiplied by x. */
+template <class T> struct Dot {
+    static constexpr int resident = Store<T>::resident;
+    static constexpr bool early = false;
+    struct Loads {
+        T x[3];
+    };
+    const T *x;
+
+    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t at, int64_t plane, int64_t, int64_t,
+                                          Loads *to) const
+    {
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++)
+            to->x[c] = x[at + c * plane];
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, T *y, const T value[3],
+                                              const Loads &loads) const
+    {
+        T sum = 0;
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            y[at + c * plane] = value[c];
+            sum += loads.x[c] * value[c];
+        }
+        return static_cast<double>(sum);
+    }
+};
+
+/* It is not stored, but goes into the next z of a sweep, which is in the place of y. */
+template <bool with_old> struct Sweep {
+    static constexpr int resident = 2;
+    static constexpr bool early = true;
+    struct Loads {
+        float z[3], old[3], r[3], inverse[GFNN_BLOCK];
+    };
+    const float *z, *old, *r, *inverse;
+    float a, omega;
+
+    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t at, int64_t plane, int64_t at_bare,
+                                          int64_t bare, Loads *to) const
+    {
+        GFNN_UNROLL
+        for (int b = 0; b < GFNN_BLOCK; b++)
+            to->inverse[b] = inverse[at_bare + b * bare];
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++) {
+            to->r[c] = r[at + c * plane];
+            to->old[c] = with_old ? old[at + c * plane] : 0;
+            to->z[c] = z[at + c * plane];
+        }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, float *out,
+                                              const float value[3], const Loads &loads) const
+    {
+        float result[3];
+        gfnn_smooth(true, true, true, loads.inverse, 1, loads.z, a, loads.old, omega, loads.r,
+                    value, 1, result);
+        GFNN_UNROLL
+        for (int c = 0; c < 3; c++)
+            out[at + c * plane] = result[c];
+        return 0;
+    }
+};
+
 /* What a column of elements keeps between two layers. */
-template <class T> struct State {
+template <class T, class End> struct State {
     T node[3][4]; /* modes of the last layer of nodes */
     T sum[3][4];  /* what the elements below it gave to them */
     T next[3];    /* of a node of its own, on the way to scratch memory */
     T corner[3];  /* the column's own share of the node that it gathers */
-    T x[3];       /* that node, for x . y */
+    typename End::Loads loads; /* for that node */
     int id;       /* of the next element */
 };
 
-template <class T> struct Apply {
+template <class T, class End> struct Apply {
+    using Column = State<T, End>;
+
     Cut cut;
-    gfnn_lines_t nodes, elements;
+    End end;
+    gfnn_lines_t nodes, elements, bare;
     const uint8_t *id;
     const material_t<T> *material;
     T mass, bulk, shear; /* as parity.h scales them */
@@ -167,8 +263,9 @@ template <class T> struct Apply {
     T *y;
 
     Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-          const gfnn_region_t *region, const T *x_, T *y_)
-        : cut(cut_of(region, RESIDENT<T>)), nodes(grid), elements(view->box->wide), id(view->id),
+          const gfnn_region_t *region, const T *x_, T *y_, const End &end_)
+        : cut(cut_of(region, End::resident)), end(end_), nodes(grid), elements(view->box->wide),
+          bare(view->box->bare), id(view->id),
           material(materials_of(static_cast<const Data *>(view->data), T())),
           mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
           bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
@@ -250,7 +347,7 @@ template <class T> struct Apply {
     /* Calls body(row, column, state) for this thread's columns of elements: on a CPU all. A thread
      * of a GPU has one, needed or not. */
     template <class Body>
-    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, State<T> *states, Body body) const
+    KOKKOS_FORCEINLINE_FUNCTION void each(const Member &team, Column *states, Body body) const
     {
         if (on_host) {
             for (int row = 0; row < cut.rows; row++)
@@ -274,7 +371,7 @@ template <class T> struct Apply {
     }
 
     /* Goes through the element below the square. corner: the complete sums of the layer below. */
-    KOKKOS_FORCEINLINE_FUNCTION void climb(const T *at, const T element[3], State<T> *state,
+    KOKKOS_FORCEINLINE_FUNCTION void climb(const T *at, const T element[3], Column *state,
                                            T corner[3][4]) const
     {
         T above[3][4], U[3][8], Y[3][8];
@@ -313,9 +410,9 @@ template <class T> struct Apply {
         }
     }
 
-    template <bool with_dot> KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
+    KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
     {
-        State<T> states[STATES];
+        Column states[STATES];
         T rim[RIM];
         const Tile tile = tile_of(team.league_rank());
         const int first = tile.first[2], last = tile.last[2];
@@ -325,7 +422,7 @@ template <class T> struct Apply {
         /* Loads layer k; stores it. */
         const auto fetch = [&](int k) {
             const T *of_layer = x + (k < last ? k : last) * nodes.slab;
-            each(team, states, [&](int row, int column, State<T> *state) {
+            each(team, states, [&](int row, int column, Column *state) {
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
                     state->next[c] = of_layer[node(tile, c, row, column + 1)];
@@ -335,7 +432,7 @@ template <class T> struct Apply {
             });
         };
         const auto store = [&](int k) {
-            each(team, states, [&](int row, int column, State<T> *state) {
+            each(team, states, [&](int row, int column, Column *state) {
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
                     at_x[layer(k) + place(c, row, column + 1)] = state->next[c];
@@ -344,13 +441,25 @@ template <class T> struct Apply {
                 at_x[layer(k) + place(c, row, column)] = rim[u];
             });
         };
+        /* Returns whether the column gathers a node in layer k. */
+        const auto gathers = [&](int k, int row, int column) {
+            return k >= first && row > 0 && column < cut.columns - 1 &&
+                   tile.first[0] + column < tile.last[0] && tile.first[1] - 1 + row < tile.last[1];
+        };
+        /* Loads what its end needs; what is late has to be on its way without a branch. */
+        const auto load = [&](int k, int row, int column, Column *state) {
+            if (!End::early || gathers(k, row, column))
+                end.load(node(tile, 0, row, column + 1) + k * nodes.slab, nodes.plane,
+                         bare.at(tile.first[0] + column, tile.first[1] - 1 + row, k), bare.plane,
+                         &state->loads);
+        };
         fetch(first - 1);
         store(first - 1);
         fetch(first);
         store(first);
         fetch(first + 1);
         team.team_barrier();
-        each(team, states, [&](int row, int column, State<T> *state) {
+        each(team, states, [&](int row, int column, Column *state) {
             square(at_x + layer(first - 1) + place(0, row, column), state->node);
             for (int q = 0; q < 12; q++)
                 state->sum[q / 4][q % 4] = 0;
@@ -360,81 +469,77 @@ template <class T> struct Apply {
         for (int k = first - 1; k < last; k++) {
             store(k + 2);
             fetch(k + 3);
-            each(team, states, [&](int row, int column, State<T> *state) {
+            each(team, states, [&](int row, int column, Column *state) {
                 T corner[3][4];
+                if (End::early)
+                    load(k, row, column, state);
                 const material_t<T> here = material[state->id];
                 const T factors[3] = {here.w * mass, here.w * bulk, here.square * shear};
                 state->id = id[element(tile, row, column) + (k + 1) * elements.slab];
                 climb(at_x + layer(k + 1) + place(0, row, column), factors, state, corner);
                 hand_on(k, row, column, corner, at_y);
                 GFNN_UNROLL
-                for (int c = 0; c < 3; c++) {
+                for (int c = 0; c < 3; c++)
                     state->corner[c] = corner[c][1];
-                    if (with_dot)
-                        state->x[c] = x[node(tile, c, row, column + 1) + k * nodes.slab];
-                }
+                if (!End::early)
+                    load(k, row, column, state);
             });
             team.team_barrier();
-            each(team, states, [&](int row, int column, State<T> *state) {
-                const int i = tile.first[0] + column, j = tile.first[1] - 1 + row;
-                if (k < first || row == 0 || j >= tile.last[1] || i >= tile.last[0] ||
-                    column == cut.columns - 1)
+            each(team, states, [&](int row, int column, Column *state) {
+                if (!gathers(k, row, column))
                     return;
-                T *to = y + nodes.at(i, j, k);
-                T of_node = 0;
+                T value[3];
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++) {
                     const T right = at_y[strip(k, c, 0, row - 1, column)];
                     const T both = at_y[strip(k, c, 1, row - 1, column)];
                     const T before = at_y[strip(k, c, 2, row - 1, column)];
-                    const T value = (state->corner[c] + right) + (before + both);
-                    to[c * nodes.plane] = value;
-                    if (with_dot)
-                        of_node += state->x[c] * value;
+                    value[c] = (state->corner[c] + right) + (before + both);
                 }
-                sum += static_cast<double>(of_node);
+                sum += end.finish(nodes.at(tile.first[0] + column, tile.first[1] - 1 + row, k),
+                                  nodes.plane, y, value, state->loads);
             });
         }
         return sum;
     }
 };
 
-template <class T> struct Plain {
-    Apply<T> apply;
+template <class T, class End> struct Plain {
+    Apply<T, End> apply;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        apply.template climb_all<false>(team);
+        apply.climb_all(team);
     }
 };
 
 template <class T> struct WithDot {
-    Apply<T> apply;
+    Apply<T, Dot<T>> apply;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team, double &sum) const
     {
-        sum += apply.template climb_all<true>(team);
+        sum += apply.climb_all(team);
     }
 };
 
 /* --- the rung --- */
 
-template <class T> Policy<T> policy_of(const Apply<T> &apply)
+template <class T, class End> Policy<End::resident> policy_of(const Apply<T, End> &apply)
 {
-    Policy<T> policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
+    Policy<End::resident> policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(apply.layers() + apply.strips() + 2 * sizeof(T))));
     return policy;
 }
 
-template <class T>
+template <class T, class End>
 void run(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-         const gfnn_region_t *region, const T *x, T *y)
+         const gfnn_region_t *region, const T *x, T *y, const End &end)
 {
     if (is_empty(region))
         return;
-    const Apply<T> apply(view, grid, form, region, x, y);
-    Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T>{apply});
+    const Apply<T, End> apply(view, grid, form, region, x, y, end);
+    Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T, End>{apply});
 }
 
 /* Calls body(view, part, parts) for each thread of a CPU. The view has none of this rung's
@@ -451,7 +556,7 @@ void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t
            const double *x, double *y)
 {
     if (!is_vector(view))
-        return run(view, view->box->fine, form, region, x, y);
+        return run(view, view->box->fine, form, region, x, y, Store<double>());
     by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
         gfnn_simd_part(v, form, region, me, parts, x, y, nullptr);
     });
@@ -461,7 +566,7 @@ void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region
              const float *x, float *y)
 {
     if (!is_vector(view))
-        return run(view, view->box->wide, form, region, x, y);
+        return run(view, view->box->wide, form, region, x, y, Store<float>());
     by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
         gfnn_simd_part32(v, form, region, me, parts, x, y, nullptr);
     });
@@ -482,7 +587,7 @@ void run_dot(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t
     }
     if (is_empty(region))
         return rt_fill(dot, view->space, 0, sizeof *dot);
-    const Apply<T> apply(view, grid, form, region, x, y);
+    const Apply<T, Dot<T>> apply(view, grid, form, region, x, y, {x});
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(dot);
     Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
 }
@@ -497,6 +602,18 @@ void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_re
                  const float *x, float *y, double *dot)
 {
     run_dot(view, view->box->wide, form, region, x, y, dot, gfnn_simd_part32);
+}
+
+void sweep32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
+             const float *z, const gfnn_sweep_t *s)
+{
+    const float *inverse = inverse_of(s->vectors);
+    if (s->old && s->a != 0)
+        run(view, view->box->wide, form, region, z, s->out,
+            Sweep<true>{z, s->old, s->r, inverse, s->a, s->omega});
+    else
+        run(view, view->box->wide, form, region, z, s->out,
+            Sweep<false>{z, nullptr, s->r, inverse, s->a, s->omega});
 }
 
 template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
@@ -550,6 +667,8 @@ constexpr gfnn_operator_t operators()
     t.apply32 = apply32;
     t.apply_dot = apply_dot;
     t.apply_dot32 = apply_dot32;
+    if (sweeps)
+        t.sweep32 = sweep32;
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
