@@ -37,6 +37,53 @@ template <class Body> struct Each {
     }
 };
 
+/* Sums up what body.put(places, body.get(places)) returns. On a GPU several values are loaded before
+ * one is stored: a compiler cannot know that the next load does not read what was stored. */
+template <class T, class Body> struct Ahead {
+    static constexpr int ahead = 16 / sizeof(T);
+    Rows rows;
+    Body body;
+
+    KOKKOS_FORCEINLINE_FUNCTION double part(const Body &here, int64_t fine, int64_t wide,
+                                            int first) const
+    {
+        decltype(here.get(fine, wide)) value[ahead];
+        double sum = 0;
+        GFNN_UNROLL
+        for (int a = 0; a < ahead; a++)
+            if (first + a * SHARE < rows.n[0])
+                value[a] = here.get(fine + first + a * SHARE, wide + first + a * SHARE);
+        GFNN_UNROLL
+        for (int a = 0; a < ahead; a++)
+            if (first + a * SHARE < rows.n[0])
+                sum += here.put(fine + first + a * SHARE, wide + first + a * SHARE, value[a]);
+        return sum;
+    }
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
+    {
+        const Row row(rows, index);
+        const Body here = body;
+        double sum = 0;
+        for (int c = 0; c < 3; c++) {
+            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            if constexpr (on_host) {
+                GFNN_SIMD(reduction(+ : sum))
+                for (int i = 0; i < rows.n[0]; i++)
+                    sum += here.put(fine + i, wide + i, here.get(fine + i, wide + i));
+            } else
+                for (int i = row.first; i < rows.n[0]; i += ahead * SHARE)
+                    sum += part(here, fine, wide, i);
+        }
+        total += sum;
+    }
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
+    {
+        double none = 0;
+        (*this)(index, none);
+    }
+};
+
 /* Sums up what body returns. */
 template <class Body> struct Sum {
     Rows rows;
@@ -86,6 +133,12 @@ template <class Body> void each(const gfnn_view_t *view, const Body &body)
     Kokkos::parallel_for("gfnn vectors", range_of(rows), Each<Body>{rows, body});
 }
 
+template <class T, class Body> void each_ahead(const gfnn_view_t *view, const Body &body)
+{
+    const Rows rows(view->box);
+    Kokkos::parallel_for("gfnn vectors", range_of(rows), Ahead<T, Body>{rows, body});
+}
+
 template <class Body> double sum(const gfnn_view_t *view, const Body &body)
 {
     return sum_of(view, Sum<Body>{Rows(view->box), body});
@@ -97,14 +150,14 @@ template <class Body> double sum(const gfnn_view_t *view, const Body &body)
 struct None {
 };
 
-KOKKOS_FORCEINLINE_FUNCTION void put(None *, int64_t, double)
+KOKKOS_FORCEINLINE_FUNCTION void put_low(None *, int64_t, double)
 {
 }
-KOKKOS_FORCEINLINE_FUNCTION void put(float *low, int64_t at, double value)
+KOKKOS_FORCEINLINE_FUNCTION void put_low(float *low, int64_t at, double value)
 {
     low[at] = static_cast<float>(value);
 }
-KOKKOS_FORCEINLINE_FUNCTION void put(uint16_t *low, int64_t at, double value)
+KOKKOS_FORCEINLINE_FUNCTION void put_low(uint16_t *low, int64_t at, double value)
 {
     low[at] = gfnn_to_half(static_cast<float>(value));
 }
@@ -132,7 +185,7 @@ template <class T, class Low> struct Renew {
         const double value = unit * (y ? f[fine] - y[fine] : f[fine]);
         r[at] = static_cast<T>(value);
         x[at] = 0;
-        put(low, wide, scale * value);
+        put_low(low, wide, scale * value);
         return value * value;
     }
 };
@@ -156,13 +209,21 @@ template <class T, class Low> struct Update {
     T *r;
     Low *low;
 
-    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t fine, int64_t wide) const
+    struct Value {
+        T r, q;
+    };
+    KOKKOS_FORCEINLINE_FUNCTION Value get(int64_t fine, int64_t wide) const
     {
         const int64_t at = place<T>(fine, wide);
-        const T value = r[at] - alpha * q[at];
+        return {r[at], q[at]};
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double put(int64_t fine, int64_t wide, const Value &of) const
+    {
+        const int64_t at = place<T>(fine, wide);
+        const T value = of.r - alpha * of.q;
         const double here = static_cast<double>(value);
         r[at] = value;
-        put(low, wide, scale * here);
+        put_low(low, wide, scale * here);
         return here * here;
     }
 };
@@ -175,9 +236,9 @@ void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int 
         return;
     fixed_low(precision, low, [&](auto *typed) {
         using Low = std::remove_pointer_t<decltype(typed)>;
-        cg->sums[0] =
-            sum(view, Update<T, Low>{static_cast<T>(cg->alpha), cg->scale,
-                                     static_cast<const T *>(q), static_cast<T *>(r), typed});
+        const Update<T, Low> body = {static_cast<T>(cg->alpha), cg->scale,
+                                     static_cast<const T *>(q), static_cast<T *>(r), typed};
+        cg->sums[0] = sum_of(view, Ahead<T, Update<T, Low>>{Rows(view->box), body});
     });
     cg->sums[1] = 0;
 }
@@ -209,10 +270,10 @@ void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y
     uint16_t *to = static_cast<uint16_t *>(low);
     if (y)
         each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * (x[at] - y[at])); });
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put_low(to, at, scale * (x[at] - y[at])); });
     else
         each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put(to, at, scale * x[at]); });
+            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put_low(to, at, scale * x[at]); });
 }
 
 /* --- FP64 --- */
@@ -314,14 +375,23 @@ template <bool first, class T, class Z> struct Direction {
     T beta;
     T *p;
 
-    KOKKOS_FORCEINLINE_FUNCTION void operator()(int64_t fine, int64_t wide) const
+    struct Value {
+        Z z;
+        T p, x;
+    };
+    KOKKOS_FORCEINLINE_FUNCTION Value get(int64_t fine, int64_t wide) const
     {
         const int64_t at = place<T>(fine, wide);
-        const T next = scale * static_cast<T>(z[place<Z>(fine, wide)]);
-        const T before = first ? 0 : p[at], moved = first ? 0 : x[at] + due * before;
+        return {z[place<Z>(fine, wide)], first ? 0 : p[at], first ? 0 : x[at]};
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double put(int64_t fine, int64_t wide, const Value &of) const
+    {
+        const int64_t at = place<T>(fine, wide);
+        const T next = scale * static_cast<T>(of.z);
         if (!first)
-            x[at] = moved;
-        p[at] = first ? next : next + beta * before;
+            x[at] = of.x + due * of.p;
+        p[at] = first ? next : next + beta * of.p;
+        return 0;
     }
 };
 
@@ -334,9 +404,9 @@ void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, con
     if (gfnn_cg_has_ended(&cg->told))
         return;
     if (first)
-        each(view, Direction<true, T, Z>{due, to, scale, z, beta, along});
+        each_ahead<T>(view, Direction<true, T, Z>{due, to, scale, z, beta, along});
     else
-        each(view, Direction<false, T, Z>{due, to, scale, z, beta, along});
+        each_ahead<T>(view, Direction<false, T, Z>{due, to, scale, z, beta, along});
 }
 
 template <class T>
