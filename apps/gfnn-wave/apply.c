@@ -131,8 +131,8 @@ bool gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
 {
     if (!s->kernels->op->sweep32 || z == sweep->out)
         return false;
-    product(s, &(product_t){
-                   .form = &s->problem->step.A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
+    product(s,
+            &(product_t){.form = &s->problem->step.A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
     return true;
 }
 

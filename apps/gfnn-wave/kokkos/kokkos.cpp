@@ -162,7 +162,7 @@ template <class T> struct Store {
     struct Loads {
     };
 
-    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t, int64_t, int64_t, int, Loads *) const
+    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t, int64_t, int64_t, int64_t, Loads *) const
     {
     }
     KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, T *y, const T value[3],
@@ -214,8 +214,8 @@ template <bool with_old> struct Sweep {
     const float *z, *old, *r, *inverse;
     float a, omega;
 
-    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t at, int64_t plane, int64_t at_bare,
-                                          int64_t bare, Loads *to) const
+    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t at, int64_t plane, int64_t at_bare, int64_t bare,
+                                          Loads *to) const
     {
         GFNN_UNROLL
         for (int b = 0; b < GFNN_BLOCK; b++)
@@ -242,12 +242,12 @@ template <bool with_old> struct Sweep {
 
 /* What a column of elements keeps between two layers. */
 template <class T, class End> struct State {
-    T node[3][4]; /* modes of the last layer of nodes */
-    T sum[3][4];  /* what the elements below it gave to them */
-    T next[3];    /* of a node of its own, on the way to scratch memory */
-    T corner[3];  /* the column's own share of the node that it gathers */
+    T node[3][4];              /* modes of the last layer of nodes */
+    T sum[3][4];               /* what the elements below it gave to them */
+    T next[3];                 /* of a node of its own, on the way to scratch memory */
+    T corner[3];               /* the column's own share of the node that it gathers */
     typename End::Loads loads; /* for that node */
-    int id;       /* of the next element */
+    int id;                    /* of the next element */
 };
 
 template <class T, class End> struct Apply {
