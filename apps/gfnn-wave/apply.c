@@ -127,13 +127,16 @@ void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
     product(s, &(product_t){.form = form, .x32 = x, .y32 = y});
 }
 
-bool gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
+bool gfnn_sweeps(const gfnn_solver_t *s)
 {
-    if (!s->kernels->op->sweep32 || z == sweep->out)
-        return false;
-    product(s,
-            &(product_t){.form = &s->problem->step.A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
-    return true;
+    const gfnn_operator_t *op = s->kernels->op;
+    return op->sweeps && op->sweeps(&s->view_op);
+}
+
+void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
+{
+    const gfnn_form_t *A = &s->problem->step.A;
+    product(s, &(product_t){.form = A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
 }
 
 void gfnn_apply_p(gfnn_solver_t *s)

@@ -159,8 +159,9 @@ static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 /* y = A x with halo and overlap; x and y are of the solver's space. */
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y);
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
-/* A sweep in one pass; returns false, and does nothing, if the rung has none. */
-bool gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep);
+/* Returns whether the rung can make a sweep in one pass; makes one, in which z is not out. */
+bool gfnn_sweeps(const gfnn_solver_t *s);
+void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep);
 /* cg.q = A cg.p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
 void gfnn_apply_p(gfnn_solver_t *s);
 /* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's

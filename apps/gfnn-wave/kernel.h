@@ -85,7 +85,8 @@ typedef struct {
                      gfnn_cg_t *cg);
     void (*apply_cg32)(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
                        gfnn_cg_t *cg);
-    /* A sweep in one pass; NULL: none. z is not out. */
+    /* A sweep in one pass, in which z is not out, and whether these choices have it. NULL: none. */
+    bool (*sweeps)(const gfnn_view_t *view);
     void (*sweep32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                     const float *z, const gfnn_sweep_t *sweep);
     void (*set_up)(gfnn_view_t *view);

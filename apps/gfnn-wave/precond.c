@@ -39,9 +39,10 @@ static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)
 static void sweep(gfnn_solver_t *s, float *z, float a, const float *old, float omega,
                   const float *r, float *out)
 {
-    const gfnn_sweep_t in_one = {&s->view_vec, a, omega, old, r, out};
-    if (gfnn_sweep(s, z, &in_one))
+    if (gfnn_sweeps(s) && out != z) {
+        gfnn_sweep(s, z, &(gfnn_sweep_t){&s->view_vec, a, omega, old, r, out});
         return;
+    }
     gfnn_apply32(s, &s->problem->step.A, z, s->t32);
     gfnn_start(s, "smooth");
     s->vectors->smooth32(&s->view_vec, z, a, old, omega, r, s->t32, out);

@@ -183,22 +183,15 @@ static void once_lines(const gfnn_config_t *config, double replacements, rt_work
                 (2 * own + (single ? DOUBLES * replacements / calls : 0)) * N, DOUBLES * N);
 }
 
-/* Does the rung make a sweep of the polynomial in one pass? */
-static bool sweeps(const gfnn_config_t *config, const rt_rung_t *rung)
-{
-    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
-    return config->precond == GFNN_CHEB && kernels && kernels->op->sweep32;
-}
-
-/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. A: flops of a product. */
-static void sweep_lines(const gfnn_config_t *config, const rt_rung_t *rung, double each, double A,
-                        rt_work_t *work)
+/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. A: flops of the product
+ * in a sweep that is one pass; 0: it is two. */
+static void sweep_lines(const gfnn_config_t *config, double each, double A, rt_work_t *work)
 {
     const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
     const double more = (double)config->degree - 1;
     if (gfnn_needs_apply32(config))
         rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
-    if (sweeps(config, rung) && more > 0) /* A z is not written, nor is it and z read again */
+    if (A > 0 && more > 0) /* A z is not written, nor is it and z read again */
         rt_work_add(work, "sweep", each * more, A + (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain - FLOATS / more) * N, FLOATS * N);
     else if (config->precond == GFNN_CHEB && more > 0) /* the first has no z before */
@@ -208,16 +201,17 @@ static void sweep_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
         rt_work_add(work, "smooth", each, SMOOTH * N, plain * N, FLOATS * N);
 }
 
-/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c. */
-static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, double iterations,
-                        rt_work_t *work)
+/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c. sweeps: a
+ * sweep of the polynomial is one pass. */
+static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool sweeps,
+                        double iterations, rt_work_t *work)
 {
     const double E = product(config->n_elements), N = product(config->n_nodes);
     const double A = inside_operator(rung) * E;
     const double replacements = gfnn_replacements(config);
     double single = gfnn_is_single(config) ? iterations : 0;
     const double twice = iterations - single;
-    if (config->precond == GFNN_CHEB && !sweeps(config, rung))
+    if (config->precond == GFNN_CHEB && !sweeps)
         single += iterations * (double)(config->degree - 1);
     else if (gfnn_has_network(config))
         single += 2 * iterations * (double)config->smooth;
@@ -227,7 +221,7 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, doub
     vector_lines(config, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
-    sweep_lines(config, rung, iterations, A, work);
+    sweep_lines(config, iterations, sweeps && config->precond == GFNN_CHEB ? A : 0, work);
     if (gfnn_has_network(config))
         rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
                     predictor_read(config, rung) * N, FLOATS * N);
@@ -252,12 +246,12 @@ static void credit(const gfnn_config_t *config, const char *unit, double flops, 
                         .array_bytes = bytes / 2 / rt_comm_size()};
 }
 
-static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, double credited,
-                       double iterations, rt_work_t *work)
+static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, bool sweeps,
+                       double credited, double iterations, rt_work_t *work)
 {
     const double E = product(config->n_elements), N = product(config->n_nodes);
     credit(config, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
-    solve_lines(config, rung, iterations, work);
+    solve_lines(config, rung, sweeps, iterations, work);
     if (gfnn_has_network(config) || gfnn_needs_apply32(config) || gfnn_is_single(config))
         work->arithmetic = RT_MIXED;
 }
@@ -277,7 +271,7 @@ void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const gfnn_config_t *config = run->config;
     const double E = product(config->n_elements), N = product(config->n_nodes);
     if (strcmp(rung->ladder, "solve") == 0) {
-        solve_work(config, rung, 1, 1, work);
+        solve_work(config, rung, false, 1, 1, work);
     } else if (strcmp(rung->ladder, "operator") == 0) {
         apply_work(config, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E,
                    work);
@@ -295,7 +289,7 @@ void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work)
     const gfnn_problem_t *p = s->problem;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE || s->steps < 1 || !p->oracle)
         return;
-    solve_work(p->config, s->rung, fmax(1, (double)p->oracle->iterations_bj),
+    solve_work(p->config, s->rung, gfnn_sweeps(s), fmax(1, (double)p->oracle->iterations_bj),
                (double)s->iterations / (double)s->steps, work);
 }
 

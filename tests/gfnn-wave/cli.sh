@@ -43,6 +43,20 @@ done
 set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 
+# The text of the Kokkos rungs for GPUs: the operator, and sweeps in one pass, which cost no iteration.
+"$gfnn" --list --device cpu >list.out
+if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
+    for faces in periodic free mirror; do
+        valid team "$gfnn" $cpu --elements 33x17x9 --faces $faces --rung kokkos --choose threads=1
+        report="$gfnn $cpu --elements 18x11x10 --faces $faces --steps 2 --precond cheb --json"
+        valid two-passes $report simd.json --rung solve-simd
+        valid sweeps $report team.json --rung solve-kokkos --choose threads=1
+        [ -n "$(iterations simd.json)" ] && [ "$(iterations simd.json)" = "$(iterations team.json)" ] &&
+            close "$(number simd.json residual)" "$(number team.json residual)" 0.01 ||
+            fail "$faces, sweeps: iterations $(iterations team.json), not $(iterations simd.json), residual $(number team.json residual), not $(number simd.json residual)"
+    done
+fi
+
 # Without --precond: the polynomial on a CPU, the network where a predictor runs, and one size for all.
 for row in "cheb 7" "cheb 3 --degree 3" "gfm 7 --kernels 2" "bj 7 --precond bj" "cheb 7 --ladder --only solve" "gfm 7 --ladder"; do
     set -- $row

@@ -35,12 +35,16 @@ tail -n 60 ladder.out
 valid default "$gfnn" --seconds 0.02
 
 # The same iterations on a CPU and a GPU, in FP64 and FP32.
-run="--precond gfm --elements 24x24x24 --seconds 0"
-valid cpu "$gfnn" --device cpu $run --rung solve-simd --json cpu.json
-for vectors in fp64 fp32; do
-    valid gpu "$gfnn" $run --rung solve-cuda --vectors $vectors --json gpu.json
-    [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
-        fail "iterations on a CPU '$(iterations cpu.json)', on a GPU in $vectors '$(iterations gpu.json)'"
+for precond in gfm cheb; do
+    run="--precond $precond --elements 24x24x24 --seconds 0"
+    valid cpu "$gfnn" --device cpu $run --rung solve-simd --json cpu.json
+    for rung in $solves; do
+        for vectors in fp64 fp32; do
+            valid gpu "$gfnn" $run --rung $rung --vectors $vectors --json gpu.json
+            [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
+                fail "$precond: iterations on a CPU '$(iterations cpu.json)', of $rung in $vectors '$(iterations gpu.json)'"
+        done
+    done
 done
 for faces in free mirror; do # two replacements of the residual
     valid faces "$gfnn" --faces $faces --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 \

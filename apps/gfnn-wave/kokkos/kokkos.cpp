@@ -51,13 +51,6 @@ using Policy =
     Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, on_host ? 1 : resident>>;
 using Member = Policy<1>::member_type;
 
-/* On a CPU the vectors of `cpu-simd` do A, and D is a pass of its own. */
-#if defined(GFNN_SWEEPS)
-constexpr bool sweeps = GFNN_SWEEPS;
-#else
-constexpr bool sweeps = !on_host;
-#endif
-
 template <class T> struct material_t {
     T w, square;
 };
@@ -604,6 +597,12 @@ void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_re
     run_dot(view, view->box->wide, form, region, x, y, dot, gfnn_simd_part32);
 }
 
+/* The vectors of `cpu-simd` do A alone. */
+bool sweeps(const gfnn_view_t *view)
+{
+    return !is_vector(view);
+}
+
 void sweep32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
              const float *z, const gfnn_sweep_t *s)
 {
@@ -667,8 +666,8 @@ constexpr gfnn_operator_t operators()
     t.apply32 = apply32;
     t.apply_dot = apply_dot;
     t.apply_dot32 = apply_dot32;
-    if (sweeps)
-        t.sweep32 = sweep32;
+    t.sweeps = sweeps;
+    t.sweep32 = sweep32;
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
