@@ -42,14 +42,14 @@ enum {
     THREADS = on_host ? 1 : ROWS * COLUMNS,
     STATES = on_host ? ROWS * COLUMNS : 1, /* of a thread */
     RIM = on_host ? 3 * (ROWS + COLUMNS + 1) : 1,
-    MOST_THREADS = on_host ? 1 : 2048, /* of a multiprocessor */
+    LAYER = (ROWS + 1) * (COLUMNS + 1), /* most nodes of a team's layer, */
+    STRIP = 15 * 15,                    /* and most that it gathers, in any shape */
+    RESIDENT = on_host ? 1 : 2,         /* teams per multiprocessor, */
+    MOST_THREADS = on_host ? 1 : 2048,  /* which can have that many threads */
     LEAST_LAYERS = 4
 };
-/* Teams per multiprocessor. */
-template <int resident>
-using Policy =
-    Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, on_host ? 1 : resident>>;
-using Member = Policy<1>::member_type;
+using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
+using Member = Policy::member_type;
 
 template <class T> struct material_t {
     T w, square;
@@ -110,10 +110,10 @@ double choose_chunk(int64_t resident, Cut *cut)
 
 /* Cuts a region of which nothing is empty. A team's rows of nodes begin and end within a sector of
  * memory, which costs about a node more. */
-Cut cut_of(const gfnn_region_t *region, int teams)
+Cut cut_of(const gfnn_region_t *region)
 {
     const int64_t resident =
-        static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * teams;
+        static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * RESIDENT;
     Cut cut, best;
     double least = 0;
     for (int d = 0; d < 3; d++) {
@@ -150,7 +150,6 @@ bool is_empty(const gfnn_region_t *region)
 /* What becomes of y of a node: it is stored. Loads: what a node needs for that, which is loaded early
  * or just before the barrier. */
 template <class T> struct Store {
-    static constexpr int resident = sizeof(T) == sizeof(double) ? 2 : 3;
     static constexpr bool early = false;
     struct Loads {
     };
@@ -170,7 +169,6 @@ template <class T> struct Store {
 
 /* It is stored, and multiplied by x. */
 template <class T> struct Dot {
-    static constexpr int resident = Store<T>::resident;
     static constexpr bool early = false;
     struct Loads {
         T x[3];
@@ -199,7 +197,6 @@ template <class T> struct Dot {
 
 /* It is not stored, but goes into the next z of a sweep, which is in the place of y. */
 template <bool with_old> struct Sweep {
-    static constexpr int resident = 2;
     static constexpr bool early = true;
     struct Loads {
         float z[3], old[3], r[3], inverse[GFNN_BLOCK];
@@ -240,6 +237,8 @@ template <class T, class End> struct State {
     T next[3];                 /* of a node of its own, on the way to scratch memory */
     T corner[3];               /* the column's own share of the node that it gathers */
     typename End::Loads loads; /* for that node */
+    bool gathers;              /* one at all */
+    const T *from;             /* its own node in layer 0 */
     int id;                    /* of the next element */
 };
 
@@ -257,7 +256,7 @@ template <class T, class End> struct Apply {
 
     Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
           const gfnn_region_t *region, const T *x_, T *y_, const End &end_)
-        : cut(cut_of(region, End::resident)), end(end_), nodes(grid), elements(view->box->wide),
+        : cut(cut_of(region)), end(end_), nodes(grid), elements(view->box->wide),
           bare(view->box->bare), id(view->id),
           material(materials_of(static_cast<const Data *>(view->data), T())),
           mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
@@ -266,29 +265,29 @@ template <class T, class End> struct Apply {
     {
     }
 
-    /* Scratch memory has two layers of x, [3][rows + 1][columns + 1], so that one is filled while
-     * the other is read; and for two layers of y what corners 0, 2 and 3 give to the nodes that the
-     * team gathers, [3][3][rows - 1][columns - 1]: one barrier per layer is enough. */
-    KOKKOS_FORCEINLINE_FUNCTION int layer(int k) const
+    /* Scratch memory has two layers of x, so that one is filled while the other is read; and for two
+     * layers of y what corners 0, 2 and 3 give to the nodes that the team gathers: one barrier per
+     * layer is enough. Distances are constants where they can be. */
+    KOKKOS_FORCEINLINE_FUNCTION static constexpr int layer(int k)
     {
-        return (k & 1) * 3 * (cut.rows + 1) * (cut.columns + 1);
+        return (k & 1) * 3 * LAYER;
     }
-    KOKKOS_FORCEINLINE_FUNCTION int place(int c, int row, int column) const
+    KOKKOS_FORCEINLINE_FUNCTION int place(int row, int column) const
     {
-        return (c * (cut.rows + 1) + row) * (cut.columns + 1) + column;
+        return row * (cut.columns + 1) + column;
     }
-    KOKKOS_FORCEINLINE_FUNCTION int strip(int k, int c, int number, int row, int column) const
+    /* Node (row, column) is corner 1 of the element of row + 1 in that column. */
+    KOKKOS_FORCEINLINE_FUNCTION int strip(int k, int row, int column) const
     {
-        const int before = ((k & 1) * 3 + c) * 3 + number;
-        return (before * (cut.rows - 1) + row) * (cut.columns - 1) + column;
+        return (k & 1) * 9 * STRIP + row * (cut.columns - 1) + column;
     }
-    KOKKOS_FORCEINLINE_FUNCTION size_t layers() const
+    KOKKOS_FORCEINLINE_FUNCTION static constexpr size_t layers()
     {
-        return sizeof(T) * static_cast<size_t>(6 * (cut.rows + 1) * (cut.columns + 1));
+        return sizeof(T) * 6 * LAYER;
     }
-    KOKKOS_FORCEINLINE_FUNCTION size_t strips() const
+    KOKKOS_FORCEINLINE_FUNCTION static constexpr size_t strips()
     {
-        return sizeof(T) * static_cast<size_t>(18 * (cut.rows - 1) * (cut.columns - 1));
+        return sizeof(T) * 18 * STRIP;
     }
 
     struct Tile {
@@ -323,18 +322,19 @@ template <class T, class End> struct Apply {
                            j < tile.last[1] ? j : tile.last[1] - 1, 0);
     }
 
-    /* Of the rim, which are the first node of every row and the last row, each value belongs to a
-     * member: calls body(component, row, column, number of the member's value). */
-    template <class Body>
-    KOKKOS_FORCEINLINE_FUNCTION void each_of_rim(const Member &team, Body body) const
+    /* A value of the rim, which are the first node of every row and the last row of a layer. */
+    struct Rim {
+        const T *from; /* in layer 0; NULL: no value */
+        int to;
+        T next;
+    };
+
+    KOKKOS_FORCEINLINE_FUNCTION Rim rim_of(const Tile &tile, int number) const
     {
-        const int rim = cut.rows + cut.columns + 1;
-        GFNN_UNROLL
-        for (int u = 0; u < RIM; u++) {
-            const int e = team.team_rank() + u * THREADS, c = e / rim, at = e % rim;
-            if (c < 3)
-                body(c, at < cut.rows ? at : cut.rows, at < cut.rows ? 0 : at - cut.rows, u);
-        }
+        const int rim = cut.rows + cut.columns + 1, c = number / rim, at = number % rim;
+        const int row = at < cut.rows ? at : cut.rows, column = at < cut.rows ? 0 : at - cut.rows;
+        return {c < 3 ? x + node(tile, c, row, column) : nullptr, c * LAYER + place(row, column),
+                0};
     }
 
     /* Calls body(row, column, state) for this thread's columns of elements: on a CPU all. A thread
@@ -357,7 +357,7 @@ template <class T, class End> struct Apply {
     {
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
-            const T *before = at + place(c, 0, 0), *behind = before + cut.columns + 1;
+            const T *before = at + c * LAYER, *behind = before + cut.columns + 1;
             const T corner[4] = {before[0], before[1], behind[0], behind[1]};
             gfnn_parity_layer(corner, mode[c]);
         }
@@ -387,62 +387,60 @@ template <class T, class End> struct Apply {
         }
     }
 
-    /* Hands on what the corners of a column give to nodes of other columns. Node (row, column) of
-     * the strips is corner 1 of the element of row + 1 in that column. */
-    KOKKOS_FORCEINLINE_FUNCTION void hand_on(int k, int row, int column, const T corner[3][4],
-                                             T *strips_) const
+    /* Hands on what a corner of a column gives to nodes of other columns. */
+    KOKKOS_FORCEINLINE_FUNCTION void hand_on(const T corner[3][4], int number, T *to) const
     {
         GFNN_UNROLL
-        for (int c = 0; c < 3; c++) {
-            if (row > 0 && column > 0)
-                strips_[strip(k, c, 0, row - 1, column - 1)] = corner[c][0];
-            if (row < cut.rows - 1 && column > 0)
-                strips_[strip(k, c, 1, row, column - 1)] = corner[c][2];
-            if (row < cut.rows - 1 && column < cut.columns - 1)
-                strips_[strip(k, c, 2, row, column)] = corner[c][3];
-        }
+        for (int c = 0; c < 3; c++)
+            to[c * 3 * STRIP] = corner[c][number];
     }
 
     KOKKOS_FORCEINLINE_FUNCTION double climb_all(const Member &team) const
     {
         Column states[STATES];
-        T rim[RIM];
+        Rim rim[RIM];
         const Tile tile = tile_of(team.league_rank());
         const int first = tile.first[2], last = tile.last[2];
         T *at_x = static_cast<T *>(team.team_scratch(0).get_shmem(layers()));
         T *at_y = static_cast<T *>(team.team_scratch(0).get_shmem(strips()));
         double sum = 0;
+        each(team, states, [&](int row, int column, Column *state) {
+            state->from = x + node(tile, 0, row, column + 1);
+            state->gathers = row > 0 && column < cut.columns - 1 &&
+                             tile.first[0] + column < tile.last[0] &&
+                             tile.first[1] - 1 + row < tile.last[1];
+            for (int q = 0; q < 12; q++)
+                state->sum[q / 4][q % 4] = 0;
+        });
+        for (int u = 0; u < RIM; u++)
+            rim[u] = rim_of(tile, team.team_rank() + u * THREADS);
         /* Loads layer k; stores it. */
         const auto fetch = [&](int k) {
-            const T *of_layer = x + (k < last ? k : last) * nodes.slab;
-            each(team, states, [&](int row, int column, Column *state) {
+            const int64_t at = static_cast<int64_t>(k < last ? k : last) * nodes.slab;
+            each(team, states, [&](int, int, Column *state) {
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
-                    state->next[c] = of_layer[node(tile, c, row, column + 1)];
+                    state->next[c] = state->from[at + c * nodes.plane];
             });
-            each_of_rim(team, [&](int c, int row, int column, int u) {
-                rim[u] = of_layer[node(tile, c, row, column)];
-            });
+            for (int u = 0; u < RIM; u++)
+                if (rim[u].from)
+                    rim[u].next = rim[u].from[at];
         };
         const auto store = [&](int k) {
             each(team, states, [&](int row, int column, Column *state) {
+                T *to = at_x + layer(k) + place(row, column + 1);
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
-                    at_x[layer(k) + place(c, row, column + 1)] = state->next[c];
+                    to[c * LAYER] = state->next[c];
             });
-            each_of_rim(team, [&](int c, int row, int column, int u) {
-                at_x[layer(k) + place(c, row, column)] = rim[u];
-            });
-        };
-        /* Returns whether the column gathers a node in layer k. */
-        const auto gathers = [&](int k, int row, int column) {
-            return k >= first && row > 0 && column < cut.columns - 1 &&
-                   tile.first[0] + column < tile.last[0] && tile.first[1] - 1 + row < tile.last[1];
+            for (int u = 0; u < RIM; u++)
+                if (rim[u].from)
+                    at_x[layer(k) + rim[u].to] = rim[u].next;
         };
         /* Loads what its end needs; what is late has to be on its way without a branch. */
         const auto load = [&](int k, int row, int column, Column *state) {
-            if (!End::early || gathers(k, row, column))
-                end.load(node(tile, 0, row, column + 1) + k * nodes.slab, nodes.plane,
+            if (!End::early || (state->gathers && k >= first))
+                end.load(state->from - x + static_cast<int64_t>(k) * nodes.slab, nodes.plane,
                          bare.at(tile.first[0] + column, tile.first[1] - 1 + row, k), bare.plane,
                          &state->loads);
         };
@@ -453,9 +451,7 @@ template <class T, class End> struct Apply {
         fetch(first + 1);
         team.team_barrier();
         each(team, states, [&](int row, int column, Column *state) {
-            square(at_x + layer(first - 1) + place(0, row, column), state->node);
-            for (int q = 0; q < 12; q++)
-                state->sum[q / 4][q % 4] = 0;
+            square(at_x + layer(first - 1) + place(row, column), state->node);
             state->id = id[element(tile, row, column) + (first - 1) * elements.slab];
         });
         team.team_barrier();
@@ -469,8 +465,14 @@ template <class T, class End> struct Apply {
                 const material_t<T> here = material[state->id];
                 const T factors[3] = {here.w * mass, here.w * bulk, here.square * shear};
                 state->id = id[element(tile, row, column) + (k + 1) * elements.slab];
-                climb(at_x + layer(k + 1) + place(0, row, column), factors, state, corner);
-                hand_on(k, row, column, corner, at_y);
+                climb(at_x + layer(k + 1) + place(row, column), factors, state, corner);
+                T *to = at_y + strip(k, row, column);
+                if (row > 0 && column > 0)
+                    hand_on(corner, 0, to - cut.columns);
+                if (row < cut.rows - 1 && column > 0)
+                    hand_on(corner, 2, to + STRIP - 1);
+                if (row < cut.rows - 1 && column < cut.columns - 1)
+                    hand_on(corner, 3, to + 2 * STRIP);
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
                     state->corner[c] = corner[c][1];
@@ -479,17 +481,17 @@ template <class T, class End> struct Apply {
             });
             team.team_barrier();
             each(team, states, [&](int row, int column, Column *state) {
-                if (!gathers(k, row, column))
+                if (!state->gathers || k < first)
                     return;
+                const T *at = at_y + strip(k, row - 1, column);
                 T value[3];
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++) {
-                    const T right = at_y[strip(k, c, 0, row - 1, column)];
-                    const T both = at_y[strip(k, c, 1, row - 1, column)];
-                    const T before = at_y[strip(k, c, 2, row - 1, column)];
+                    const T right = at[3 * c * STRIP], both = at[(3 * c + 1) * STRIP];
+                    const T before = at[(3 * c + 2) * STRIP];
                     value[c] = (state->corner[c] + right) + (before + both);
                 }
-                sum += end.finish(nodes.at(tile.first[0] + column, tile.first[1] - 1 + row, k),
+                sum += end.finish(state->from - x + static_cast<int64_t>(k) * nodes.slab,
                                   nodes.plane, y, value, state->loads);
             });
         }
@@ -517,9 +519,9 @@ template <class T> struct WithDot {
 
 /* --- the rung --- */
 
-template <class T, class End> Policy<End::resident> policy_of(const Apply<T, End> &apply)
+template <class T, class End> Policy policy_of(const Apply<T, End> &apply)
 {
-    Policy<End::resident> policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
+    Policy policy(rt_kokkos::exec(), apply.cut.teams(), THREADS);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(apply.layers() + apply.strips() + 2 * sizeof(T))));
     return policy;
