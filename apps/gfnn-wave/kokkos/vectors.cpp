@@ -59,7 +59,7 @@ template <class T, class Body> struct Ahead {
                 sum += here.put(fine + first + a * SHARE, wide + first + a * SHARE, value[a]);
         return sum;
     }
-    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
+    template <bool sums> KOKKOS_FORCEINLINE_FUNCTION double sum_of_row(int64_t index) const
     {
         const Row row(rows, index);
         const Body here = body;
@@ -69,18 +69,24 @@ template <class T, class Body> struct Ahead {
             const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
             if constexpr (on_host) {
                 GFNN_SIMD(reduction(+ : sum))
-                for (int i = 0; i < rows.n[0]; i++)
-                    sum += here.put(fine + i, wide + i, here.get(fine + i, wide + i));
+                for (int i = 0; i < rows.n[0]; i++) {
+                    const double of = here.put(fine + i, wide + i, here.get(fine + i, wide + i));
+                    if (sums)
+                        sum += of;
+                }
             } else
                 for (int i = row.first; i < rows.n[0]; i += ahead * SHARE)
                     sum += part(here, fine, wide, i);
         }
-        total += sum;
+        return sum;
+    }
+    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
+    {
+        total += sum_of_row<true>(index);
     }
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
     {
-        double none = 0;
-        (*this)(index, none);
+        sum_of_row<false>(index);
     }
 };
 
