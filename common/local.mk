@@ -133,15 +133,17 @@ uninstall-local:
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = common/rooftop.pc
 
-# Made each time, written only if it has changed. The flags are those of make, which may differ from configure's.
+# Made each time, written only if it has changed; by way of a file of its own, since tests run make beside this one. The
+# flags are those of make, which may differ from configure's.
 rt_c_string = '$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $1))))'
 version.h: rt_always
-	@echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" >$@.tmp
-	@printf '#define RT_BUILD_%s "%s"\n' CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
-	    CFLAGS $(call rt_c_string,$(CFLAGS)) CXX $(call rt_c_string,$(CXX)) CXXFLAGS $(call rt_c_string,$(CXXFLAGS)) \
-	    NVCCFLAGS $(call rt_c_string,$(NVCCFLAGS)) LDFLAGS $(call rt_c_string,$(LDFLAGS)) \
-	    LIBS $(call rt_c_string,$(LIBS)) >>$@.tmp
-	@if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv -f $@.tmp $@; fi
+	@new=$@.$$$$ && { \
+	    echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" && \
+	    printf '#define RT_BUILD_%s "%s"\n' CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
+	        CFLAGS $(call rt_c_string,$(CFLAGS)) CXX $(call rt_c_string,$(CXX)) CXXFLAGS $(call rt_c_string,$(CXXFLAGS)) \
+	        NVCCFLAGS $(call rt_c_string,$(NVCCFLAGS)) LDFLAGS $(call rt_c_string,$(LDFLAGS)) \
+	        LIBS $(call rt_c_string,$(LIBS)); } >$$new && \
+	    if cmp -s $$new $@; then rm -f $$new; else mv -f $$new $@; fi
 rt_always:
 .PHONY: rt_always
 CLEANFILES += version.h

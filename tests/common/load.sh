@@ -1,6 +1,6 @@
 # load.sh - honest programs beside other work: a loop on every core. None may be INVALID, what was disturbed is UNSTEADY, and
 # such a rung has no figure of merit anywhere. The long form runs each app's CPU rungs 20 times, the short one nekbone's
-# once.
+# until one is disturbed.
 set -u
 top=$(cd "${abs_top_builddir:-.}" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/load_XXXXXX") || exit 1
@@ -43,7 +43,10 @@ PY
 }
 
 if [ "${RT_CHECK_LONG:-0}" = 0 ]; then
-    beside nekbone --threads 1 --elements 2x2x2 --degree 7 --iterations 10 --seconds 0.01
+    for go in 1 2 3 4 5; do # so short a ladder may slip through
+        beside nekbone --threads 1 --elements 2x2x2 --degree 7 --iterations 10 --seconds 0.01
+        [ $unsteady = 0 ] || break
+    done
 else
     for go in $(seq 20); do
         beside nekbone --size tiny --seconds 0.1
