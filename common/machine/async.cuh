@@ -129,7 +129,7 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
 #endif
 }
 
-/* Returns the ticket and adds 1 to it. Whoever gets a later ticket sees what the caller wrote before.
+/* Returns the ticket and adds 1 to it. A thread with a later ticket sees what this one wrote before.
  * Cheaper than __threadfence on both sides, which is sequentially consistent. */
 __device__ __forceinline__ unsigned rt_take_ticket(unsigned *ticket)
 {
