@@ -84,8 +84,8 @@ static const rt_opt_t options[] = {
            "for the ladder flow: form A in every Nth step"),
     RT_INT(
         CONFIG, sweeps_most, "sweeps-most", "N", "60", 1, 1e6,
-        "for the ladder flow with --tolerance: most sweeps per step, which begin at --sweeps and "
-        "are doubled when the residual no longer falls; no more than --sweeps: never"),
+        "for the ladder flow with --tolerance: most sweeps per step; a step does --sweeps, and as "
+        "many again while too much of the linear system is left"),
     RT_INT(CONFIG, steps, "steps", "N", "2", 1, 1e6,
            "for the ladder flow: steps per solve; with --tolerance the most"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "0", 0, 0.5,

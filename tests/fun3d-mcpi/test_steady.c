@@ -16,7 +16,7 @@ static int solve(flow_t *t, double courant, double to)
     double first = 0;
     for (int step = 0; step < 400; step++) {
         residual(t);
-        const double norm = sqrt(simd()->norm(&t->f));
+        const double norm = sqrt(simd()->norm(&t->f, NULL));
         first = step == 0 ? norm : first;
         if (norm <= to * first)
             return step;

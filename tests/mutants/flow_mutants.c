@@ -61,6 +61,7 @@ typedef enum {
     RIGHT_SIGN,
     RIGHT_NOT_SCALED,
     RIGHT_FLOAT,
+    CHANGE_SHORT,
     /* update */
     UPDATE_SIGN,
     UPDATE_HALF,
@@ -141,6 +142,7 @@ static const rt_mutant_t mutants[] = {
     {.fault = RIGHT_SIGN, .name = "right-hand side with the wrong sign"},
     {.fault = RIGHT_NOT_SCALED, .name = "right-hand side not scaled"},
     {.fault = RIGHT_FLOAT, .name = "right-hand side in FP32"},
+    {.fault = CHANGE_SHORT, .name = "change of dQ without one row"},
     {.fault = UPDATE_SIGN, .name = "dQ subtracted"},
     {.fault = UPDATE_HALF, .name = "half of dQ added"},
     {.fault = UPDATE_ROW_SKIPPED, .name = "one row not updated"},
@@ -308,9 +310,11 @@ static void residual(const mcpi_field_t *f)
         rt_free((void *)changed.viscous, RT_HOST);
 }
 
-static double norm(const mcpi_field_t *f)
+static double norm(const mcpi_field_t *f, const void *before)
 {
-    return mcpi_flow_simd.phases->norm(f) - (fault == NORM_SHORT ? mcpi_node_square(f, victim) : 0);
+    const bool is_short = fault == (before ? CHANGE_SHORT : NORM_SHORT);
+    return mcpi_flow_simd.phases->norm(f, before) -
+           (is_short ? mcpi_node_square(f, before, victim) : 0);
 }
 
 /* --- A --- */

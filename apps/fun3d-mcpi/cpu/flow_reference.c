@@ -33,12 +33,14 @@ static void residual(const mcpi_field_t *f)
         f->rate[i] = mcpi_reference_residual(f, i, f->R + NB * i, NULL);
 }
 
-static double norm(const mcpi_field_t *f)
+static double norm(const mcpi_field_t *f, const void *before)
 {
+    const double *now = f->dq, *then = before;
     double sum = 0;
     for (int64_t i = 0; i < f->rows; i++)
-        for (int v = 0; v < NB; v++) {
-            const double part = f->R[NB * i + v] / (f->surface[i] * f->gas.stream[0]);
+        for (int64_t k = NB * i; k < NB * (i + 1); k++) {
+            const double part =
+                then ? now[k] - then[k] : f->R[k] / (f->surface[i] * f->gas.stream[0]);
             sum += part * part;
         }
     return sum;

@@ -127,13 +127,13 @@ static void residual(const mcpi_field_t *f)
 }
 
 /* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */
-static double norm(const mcpi_field_t *f)
+static double norm(const mcpi_field_t *f, const void *before)
 {
     const int64_t chunks = mcpi_chunks(f);
     double *part = RT_NEW(double, (size_t)chunks, RT_HOST), sum = 0;
 #pragma omp parallel for schedule(static)
     for (int64_t k = 0; k < chunks; k++)
-        part[k] = mcpi_chunk_square(f, k);
+        part[k] = mcpi_chunk_square(f, before, k);
     for (int64_t k = 0; k < chunks; k++)
         sum += part[k];
     RT_FREE(part, RT_HOST);
@@ -229,7 +229,7 @@ static mcpi_moved_t update(const mcpi_field_t *f)
 #pragma omp parallel for schedule(static) reduction(+ : scaled) reduction(min : stopped)
     for (int64_t i = 0; i < f->rows; i++) {
         double dq[MCPI_Q];
-        mcpi_take_dq(f, i, dq);
+        mcpi_take_dq(f, f->dq, i, dq);
         const int halvings = mcpi_node_update(f, i, dq);
         scaled += halvings > 0;
         if (halvings == MCPI_HALVINGS && i < stopped)

@@ -16,17 +16,19 @@ namespace
 
 /* --- norm --- */
 
-__global__ void __launch_bounds__(MCPI_NORM_CHUNK) norm_kernel(const mcpi_field_t f)
+__global__ void __launch_bounds__(MCPI_NORM_CHUNK)
+    norm_kernel(const mcpi_field_t f, const void *before)
 {
     const int64_t i = thread_index();
-    const double sum = rt_block_sum<MCPI_NORM_CHUNK>(i < f.rows ? mcpi_node_square(&f, i) : 0);
+    const double square = i < f.rows ? mcpi_node_square(&f, before, i) : 0;
+    const double sum = rt_block_sum<MCPI_NORM_CHUNK>(square);
     if (threadIdx.x == 0)
         f.sums[blockIdx.x] = sum;
 }
 
-double norm(const mcpi_field_t *f)
+double norm(const mcpi_field_t *f, const void *before)
 {
-    launch<MCPI_NORM_CHUNK>(norm_kernel, f->rows, *f);
+    launch<MCPI_NORM_CHUNK>(norm_kernel, f->rows, *f, before);
     return mcpi_sum_chunks(f, RT_DEVICE);
 }
 
@@ -223,7 +225,7 @@ __global__ void __launch_bounds__(THREADS)
     if (i >= f.rows)
         return;
     double dq[NB];
-    mcpi_take_dq(&f, i, dq);
+    mcpi_take_dq(&f, f.dq, i, dq);
     const int halvings = mcpi_node_update(&f, i, dq);
     if (halvings > 0)
         atomicAdd(counts, 1ull);

@@ -160,6 +160,8 @@ void *mcpi_march_new(void *problem, const rt_rung_t *rung)
     make_sweeper(m);
     make_field(m);
     make_start(m);
+    m->before = rt_alloc((size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)),
+                         mcpi_type_size(m->field.dq_type), m->space);
     if (m->problem->config->tolerance > 0)
         m->kept = RT_NEW(double, (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)), m->space);
     m->history = RT_NEW(mcpi_step_t, (size_t)m->problem->config->steps + 1, RT_HOST);
@@ -189,6 +191,7 @@ void mcpi_march_destroy(void *march)
         rt_free((void *)f->column, m->space);
     }
     rt_free((void *)f->turn, m->space);
+    rt_free(m->before, m->space);
     mcpi_tiles_destroy(&f->tiles, m->space);
     RT_FREE(m->history, RT_HOST);
     RT_FREE(m, RT_HOST);

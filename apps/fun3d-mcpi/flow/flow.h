@@ -120,9 +120,9 @@ typedef struct mcpi_phases {
     bool tiled;         /* the field needs tiles */
     void (*gradient)(const mcpi_field_t *f);
     void (*residual)(const mcpi_field_t *f); /* R and rate */
-    /* Returns the sum of squares of R / (surface, stream) of this rank; the same on any number of
-     * threads. */
-    double (*norm)(const mcpi_field_t *f);
+    /* Returns the sum of squares of R / (surface, stream) of this rank, or of dQ - before, an
+     * earlier dQ, if that is not NULL; the same on any number of threads. */
+    double (*norm)(const mcpi_field_t *f, const void *before);
     void (*jacobian)(const mcpi_field_t *f); /* O, D in LU's place, and scale */
     void (*factor)(const mcpi_field_t *f);   /* LU = D, in place */
     void (*right)(const mcpi_field_t *f);    /* right = scale R */

@@ -14,9 +14,11 @@
  * - A step that would break positivity, or doubles the residual, is taken back, and the Courant
  *   number is halved (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer.
  *   Anal. 35, 1998). It recovers over the steps that follow.
- * - Where the residual grows slowly, or no longer falls, the sweeps leave too much of the linear
- *   system unsolved (inexact Newton: Dembo, Eisenstat & Steihaug, SIAM J. Numer. Anal. 19, 1982).
- *   Their number is doubled; at --sweeps-most the Courant number is halved instead.
+ *   So it is where the residual grows slowly, without taking a step back.
+ * - A step sweeps on while too much of the linear system is unsolved (inexact Newton: Dembo,
+ *   Eisenstat & Steihaug, SIAM J. Numer. Anal. 19, 1982). With A = L + U, L the diagonal and the
+ *   colours before, a sweep changes dQ by L^-1 (R - A dQ). So the last change over the first is how
+ *   much is left, preconditioned by L.
  *
  * Every solve has a scale of its own, which cannot be known beforehand: density, pressure and
  * viscosity are multiplied by a power of two. Velocities and A stay the same bit by bit, and
@@ -32,12 +34,14 @@
 
 enum { SCALE_SEED = 173, MOST_EXPONENT = 8 };
 
-/* The control. A step that makes the residual so many times as large is taken back. A residual that
- * has grown so much over its least, or has not fallen for so many steps, calls for more sweeps.
- * Where steps converge without control, the residual has grown by 1.4 at most, and fallen within 20
- * steps. */
+/* The control. A step that makes the residual so many times as large is taken back; one that has
+ * grown so much over its least halves the Courant number. Where steps converge without control, it
+ * has grown by 1.4 at most. */
 static const double MOST_RISE = 2, MOST_GROWTH = 1.5;
-enum { PATIENCE = 30 };
+/* The share of the linear system that a step may leave. */
+#ifndef MOST_LEFT
+#define MOST_LEFT 0.5
+#endif
 /* Of the Courant number's share: how it recovers in a step, and where a solve gives up. */
 static const double RECOVERY = 1.09, LEAST_SHARE = 1e-6;
 
@@ -138,13 +142,20 @@ double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space)
     return sum;
 }
 
+/* Returns the norm of R, or of what dQ has changed by. */
+static double norm_of(const mcpi_march_t *m, const void *before)
+{
+    double sum = m->phases->norm(&m->field, before);
+    rt_comm_sum(&sum, 1);
+    return sqrt(sum / (MCPI_Q * (double)m->problem->counts.rows));
+}
+
 double mcpi_march_norm(mcpi_march_t *m)
 {
     begin(m, MCPI_NORM);
-    double sum = m->phases->norm(&m->field);
+    const double norm = norm_of(m, NULL);
     end(m, MCPI_NORM);
-    rt_comm_sum(&sum, 1);
-    return sqrt(sum / (MCPI_Q * (double)m->problem->counts.rows));
+    return norm;
 }
 
 void mcpi_march_left(mcpi_march_t *m)
@@ -157,17 +168,52 @@ void mcpi_march_left(mcpi_march_t *m)
     end(m, MCPI_LU);
 }
 
-void mcpi_march_sweeps(mcpi_march_t *m)
+static size_t dq_bytes(const mcpi_march_t *m)
 {
-    mcpi_solver_t *s = m->sweeper;
+    const mcpi_view_t *view = &m->sweeper->view;
+    return (size_t)(view->rows + view->ghosts) * MCPI_Q * mcpi_type_size(view->dq_type);
+}
+
+static void begin_sweeps(mcpi_march_t *m)
+{
     begin(m, MCPI_RIGHT);
     m->phases->right(&m->field);
     end(m, MCPI_RIGHT);
     begin(m, MCPI_SWEEPS);
-    rt_fill(s->dq, s->space, 0,
-            (size_t)(s->view.rows + s->view.ghosts) * MCPI_Q * mcpi_type_size(s->view.dq_type));
-    mcpi_sweeps(s, m->sweeps);
+    rt_fill(m->sweeper->dq, m->space, 0, dq_bytes(m));
+}
+
+void mcpi_march_sweeps(mcpi_march_t *m)
+{
+    begin_sweeps(m);
+    mcpi_sweeps(m->sweeper, m->problem->config->sweeps);
     end(m, MCPI_SWEEPS);
+}
+
+double mcpi_march_sweep_more(mcpi_march_t *m, int64_t n)
+{
+    mcpi_sweeps(m->sweeper, n - 1);
+    rt_copy(m->before, m->space, m->sweeper->dq, m->space, dq_bytes(m));
+    mcpi_sweeps(m->sweeper, 1);
+    return norm_of(m, m->before);
+}
+
+/* Sweeps as mcpi_march_sweeps, and on while too much is left, unless it is more than at first: then
+ * sweeps do not converge. Returns how often. */
+static int64_t sweep_enough(mcpi_march_t *m)
+{
+    const int64_t each = m->problem->config->sweeps, most = m->problem->config->sweeps_most;
+    int64_t sweeps = 1;
+    begin_sweeps(m);
+    const double first = mcpi_march_sweep_more(m, 1);
+    double left = first;
+    while (sweeps < each || (sweeps < most && left > MOST_LEFT * first && left <= first)) {
+        const int64_t next = sweeps < each ? each : sweeps + each < most ? sweeps + each : most;
+        left = mcpi_march_sweep_more(m, next - sweeps);
+        sweeps = next;
+    }
+    end(m, MCPI_SWEEPS);
+    return sweeps;
 }
 
 /* --- the steps --- */
@@ -214,25 +260,16 @@ static bool update(mcpi_march_t *m)
     return sums[1] == 0;
 }
 
-/* Chooses sweeps and Courant number of the next step by the residuals so far. */
+/* Chooses the Courant number's share by the residuals so far. */
 static void control(mcpi_march_t *m)
 {
-    const mcpi_config_t *config = m->problem->config;
     const double norm = m->history[m->steps].norm;
     if (m->steps > 0 && !m->history[m->steps - 1].back)
         m->share = fmin(1, RECOVERY * m->share);
     const bool grows = norm > MOST_GROWTH * m->least;
-    if (grows || m->steps - m->least_at > PATIENCE) {
-        if (m->sweeps < config->sweeps_most)
-            m->sweeps = 2 * m->sweeps < config->sweeps_most ? 2 * m->sweeps : config->sweeps_most;
-        else if (grows)
-            m->share /= 2;
-        m->least = INFINITY;
-    }
-    if (norm < m->least) {
-        m->least = norm;
-        m->least_at = m->steps;
-    }
+    if (grows)
+        m->share /= 2;
+    m->least = grows ? norm : fmin(norm, m->least);
 }
 
 /* Does one step from a residual that is known. Returns false if a row could not move, or not by all
@@ -251,8 +288,11 @@ static bool step(mcpi_march_t *m)
         m->renew = false;
     }
     now->cfl = m->field.cfl;
-    now->sweeps = m->sweeps;
-    mcpi_march_sweeps(m);
+    now->sweeps = config->sweeps;
+    if (m->kept)
+        now->sweeps = sweep_enough(m);
+    else
+        mcpi_march_sweeps(m);
     const bool moved = update(m) && !(m->kept && now->scaled > 0);
     if (moved)
         mcpi_march_ghosts(m);
@@ -296,9 +336,7 @@ static void begin_solve(mcpi_march_t *m)
     m->lost = -1;
     m->share = 1;
     m->renew = false;
-    m->sweeps = m->problem->config->sweeps;
     m->least = INFINITY;
-    m->least_at = 0;
 }
 
 void mcpi_march_solve(void *march)

@@ -59,12 +59,11 @@ typedef struct {
     int64_t lost;      /* vertex at which it diverged, of all ranks */
     double first_norm; /* of the residual, not divided */
     /* The control of a solve with a tolerance. */
-    double *kept;   /* [rows + ghosts][5] in `space`: the state before the last step; NULL: none */
-    double share;   /* of the Courant number that the residual allows, at most 1 */
-    bool renew;     /* form A in the next step */
-    int64_t sweeps; /* of the next step */
-    double least;   /* residual since the sweeps or the share changed */
-    int64_t least_at; /* step */
+    double *kept; /* [rows + ghosts][5] in `space`: the state before the last step; NULL: none */
+    double share; /* of the Courant number that the residual allows, at most 1 */
+    bool renew;   /* form A in the next step */
+    double least; /* residual since the share changed */
+    void *before; /* [rows + ghosts][5] of dQ's type, in `space`: dQ before its last sweep */
     /* of one step more, each phase by itself; the largest of all ranks */
     bool timing;
     double seconds[MCPI_PHASES];
@@ -94,8 +93,11 @@ double mcpi_march_norm(mcpi_march_t *m);
 void mcpi_march_ghosts(mcpi_march_t *m);
 /* Forms A and its factors for Courant number field.cfl. */
 void mcpi_march_left(mcpi_march_t *m);
-/* Sweeps A dQ = R from dQ = 0, m->sweeps times. Collective. */
+/* Sweeps A dQ = R from dQ = 0, as often as asked for. Collective. */
 void mcpi_march_sweeps(mcpi_march_t *m);
+/* Sweeps n times more, at least once, and returns the norm of what the last sweep changed.
+ * Collective. */
+double mcpi_march_sweep_more(mcpi_march_t *m, int64_t n);
 /* Returns the Courant number for a residual of so much of the first one's. */
 double mcpi_march_courant(const mcpi_config_t *config, double norm);
 /* Fills gas for a scale. */

@@ -43,6 +43,14 @@ MCPI_FN void *mcpi_O_of(const mcpi_field_t *f, int64_t i, int size)
     return (char *)f->O + (f->O_at ? (int64_t)f->O_at[i] : 25 * (int64_t)size * f->start[i]);
 }
 
+/* Takes row i of a dQ, that of the field or an earlier one. */
+MCPI_FN void mcpi_take_dq(const mcpi_field_t *f, const void *from, int64_t i, double *dq)
+{
+    for (int v = 0; v < MCPI_Q; v++)
+        dq[v] = f->dq_type == MCPI_FP64 ? ((const double *)from)[MCPI_Q * i + v]
+                                        : (double)((const float *)from)[MCPI_Q * i + v];
+}
+
 /* What a node's neighbours see of it, in the field's arrays or in a tile's copy of them. */
 typedef struct {
     const double *w, *x, *g; /* state, place, slopes */
@@ -213,10 +221,19 @@ MCPI_FN void mcpi_node_residual(const mcpi_field_t *f, int64_t i)
     mcpi_put_residual(f, i, rate, F);
 }
 
-/* Returns the row's part of the squared norm: R per area of the cell, in units of the stream. */
-MCPI_FN double mcpi_node_square(const mcpi_field_t *f, int64_t i)
+/* Returns the row's part of the squared norm: of R per area of the cell, in units of the stream; or,
+ * if there is an earlier dQ, of what dQ has changed by. */
+MCPI_FN double mcpi_node_square(const mcpi_field_t *f, const void *before, int64_t i)
 {
     double sum = 0;
+    if (before) {
+        double now[MCPI_Q], then[MCPI_Q];
+        mcpi_take_dq(f, f->dq, i, now);
+        mcpi_take_dq(f, before, i, then);
+        for (int v = 0; v < MCPI_Q; v++)
+            sum += (now[v] - then[v]) * (now[v] - then[v]);
+        return sum;
+    }
     for (int v = 0; v < MCPI_Q; v++)
         sum += f->R[MCPI_Q * i + v] * f->R[MCPI_Q * i + v];
     const double unit = f->surface[i] * f->gas.stream[0];
@@ -229,12 +246,12 @@ MCPI_FN int64_t mcpi_chunks(const mcpi_field_t *f)
     return (f->rows + MCPI_NORM_CHUNK - 1) / MCPI_NORM_CHUNK;
 }
 
-MCPI_FN double mcpi_chunk_square(const mcpi_field_t *f, int64_t k)
+MCPI_FN double mcpi_chunk_square(const mcpi_field_t *f, const void *before, int64_t k)
 {
     const int64_t end = (k + 1) * MCPI_NORM_CHUNK;
     double sum = 0;
     for (int64_t i = k * MCPI_NORM_CHUNK; i < end && i < f->rows; i++)
-        sum += mcpi_node_square(f, i);
+        sum += mcpi_node_square(f, before, i);
     return sum;
 }
 
@@ -354,13 +371,6 @@ MCPI_FN void mcpi_factor_block(double *D)
 MCPI_FN void mcpi_put_right(const mcpi_field_t *f, int64_t i, int v)
 {
     mcpi_right_of(f, i)[v] = f->scale[i] * f->R[MCPI_Q * i + v];
-}
-
-MCPI_FN void mcpi_take_dq(const mcpi_field_t *f, int64_t i, double *dq)
-{
-    for (int v = 0; v < MCPI_Q; v++)
-        dq[v] = f->dq_type == MCPI_FP64 ? ((const double *)f->dq)[MCPI_Q * i + v]
-                                        : (double)((const float *)f->dq)[MCPI_Q * i + v];
 }
 
 /* Moves the state of node i by dQ, or by a half, a quarter ... of it. Returns the halvings;

@@ -100,7 +100,8 @@ void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[
     const double b = (double)c.counts.local_blocks;
     const double o = (double)mcpi_type_size((mcpi_type_t)c.offdiagonal);
     const double O = 25 * o * b, system = O + (200 + 40 + 4) * n;
-    const double field = (c.tolerance > 0 ? 240 : 200) * all + 56 * n,
+    const double q = 5 * (double)mcpi_type_size((mcpi_type_t)c.dq);
+    const double field = ((c.tolerance > 0 ? 240 : 200) + q) * all + 56 * n,
                  copies = O + 1000 * n + 400 * all;
     const rt_space_t space = rt_rung_space(rung);
     mcpi_memory(run, sweeps, bytes);

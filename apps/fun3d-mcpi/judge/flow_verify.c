@@ -301,7 +301,7 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     mcpi_march_t *m = b->m;
     const size_t values = (size_t)(NB * b->all);
     double *want = RT_NEW(double, values, RT_HOST), *off = RT_NEW(double, values, RT_HOST);
-    double *got = RT_NEW(double, values, RT_HOST), most[2] = {0, 0}, differ = 0;
+    double *got = RT_NEW(double, values, RT_HOST), most[2] = {0, 0}, differ = 0, change = 0;
     m->phases->right(&m->field);
     b->host.right = mcpi_flow_take_right(m);
     for (int64_t k = 0; k < NB * b->rows; k++)
@@ -310,9 +310,17 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     rt_verdict_true(b->verdict, "right-hand side = R, scaled", differ == 0);
     memset(got, 0, values * sizeof *got);
     mcpi_put_dq(m->sweeper, got);
-    mcpi_sweeps(m->sweeper, SHORT_SWEEPS);
+    mcpi_sweeps(m->sweeper, SHORT_SWEEPS - 1);
     rt_device_synchronize();
+    mcpi_get_dq(m->sweeper, off);
+    const double changed = mcpi_march_sweep_more(m, 1);
     mcpi_get_dq(m->sweeper, got);
+    for (int64_t k = 0; k < NB * b->rows; k++)
+        change += (got[k] - off[k]) * (got[k] - off[k]);
+    rt_comm_sum(&change, 1);
+    change = sqrt(change / (NB * (double)m->problem->counts.rows));
+    judge(b, "norm of what a sweep changes (of its rounding bound)",
+          over(changed, change, 1e-12 * change));
     reference_sweeps(b, made, 0, want);
     reference_sweeps(b, made, mcpi_flow_unit(m), off);
     for (int64_t k = 0; k < NB * b->rows; k++) {

@@ -42,12 +42,12 @@ void residual(const mcpi_field_t *field)
         KOKKOS_LAMBDA(int64_t place) { mcpi_node_residual(&f, mcpi_row_of(&f, place)); });
 }
 
-double norm(const mcpi_field_t *field)
+double norm(const mcpi_field_t *field, const void *before)
 {
     const mcpi_field_t f = *field;
     each(
         "flow norm", mcpi_chunks(&f),
-        KOKKOS_LAMBDA(int64_t k) { f.sums[k] = mcpi_chunk_square(&f, k); });
+        KOKKOS_LAMBDA(int64_t k) { f.sums[k] = mcpi_chunk_square(&f, before, k); });
     rt_kokkos_fence();
     return mcpi_sum_chunks(&f, rt_kokkos_space());
 }
@@ -155,7 +155,7 @@ mcpi_moved_t update(const mcpi_field_t *field)
     each(
         "flow update", f.rows, KOKKOS_LAMBDA(int64_t i) {
             double dq[NB];
-            mcpi_take_dq(&f, i, dq);
+            mcpi_take_dq(&f, f.dq, i, dq);
             const int halvings = mcpi_node_update(&f, i, dq);
             if (halvings > 0)
                 Kokkos::atomic_fetch_add(there, 1ll);
