@@ -13,6 +13,7 @@
 
 #define WARM_UP  0.2  /* as a share of the time of all windows */
 #define PATIENCE 4    /* windows may take this many times the seconds that were asked for */
+#define AGAIN    2    /* sets are repeated until they took this many times as long as that */
 #define SAMPLING 0.02 /* of a window, at most, is spent on a sample of the ceilings */
 
 enum { MOST_SETS = 3 };
@@ -148,9 +149,8 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
         spent += out->timed_seconds;
         if (now.window == 0 && now.seconds < short_set)
             now.seconds = fmin(2 * now.seconds, short_set);
-        const double next = fmax(now.seconds, one.cost * now.windows);
         if (!meter || rt_steady(&out->unrest) || set == MOST_SETS ||
-            spent + next > fmax(PATIENCE * plan->seconds, short_set))
+            spent >= fmax(AGAIN * PATIENCE * plan->seconds, short_set))
             return;
     }
 }
