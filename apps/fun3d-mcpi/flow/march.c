@@ -39,9 +39,7 @@ enum { SCALE_SEED = 173, MOST_EXPONENT = 8 };
  * has grown by 1.4 at most. */
 static const double MOST_RISE = 2, MOST_GROWTH = 1.5;
 /* The share of the linear system that a step may leave. */
-#ifndef MOST_LEFT
-#define MOST_LEFT 0.5
-#endif
+static const double MOST_LEFT = 0.5;
 /* Of the Courant number's share: how it recovers in a step, and where a solve gives up. */
 static const double RECOVERY = 1.09, LEAST_SHARE = 1e-6;
 
