@@ -5,6 +5,7 @@
 #ifndef MCPI_KERNEL_H
 #define MCPI_KERNEL_H
 
+#include "input/chunks.h"
 #include "input/input.h"
 
 #ifdef __cplusplus
@@ -19,10 +20,11 @@ typedef struct {
     int64_t rows, ghosts;
     int colours;
     const int64_t *colour_start; /* host */
-    /* Block CSR, unless the rung has own_layout. */
+    /* Block CSR, unless the rung has own_layout. On a device `chunked` says how O lies. */
     const int32_t *start;  /* [rows + 1] */
     const int32_t *column; /* [blocks] */
-    const void *O;         /* [blocks][nb*nb] column-major, of type offdiagonal */
+    int longest;           /* blocks of the longest row */
+    const void *O;         /* [blocks][nb*nb] column-major, of type offdiagonal; or in chunks */
     const double *LU;      /* [rows][nb*nb] column-major */
     double *R;             /* [rows][nb] */
     const int *choice;     /* the rung's parameters in force; zeros if it has none */
@@ -63,6 +65,7 @@ typedef struct {
     /* A rung of the ladder "flow" has these (flow/flow.h), and none of the functions above. */
     const struct mcpi_phases *phases;
     bool own_layout;  /* set_up packs O, LU and R its own way */
+    bool chunked;     /* on a device O is in chunks: see input/chunks.h. Not with own_layout. */
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
 } mcpi_kernels_t;
 
@@ -81,6 +84,11 @@ const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_te
 
 /* cpu/cpu_simd.c. Updates these rows, of one colour, as vectors, in the thread that calls. */
 void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
+
+/* solve.c. Returns how many bytes rows first .. last - 1 of O take in chunks. */
+size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last);
+/* Puts these rows of the system's O into chunks, at to[mcpi_chunk_bytes]. */
+void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
 
 /* cpu/reference.c: the oracle. Updates dQ (FP64) of local rows first .. last - 1 over the system's
  * rounded O. If `bound` is not NULL, fills bound[rows][nb] of these rows with |D^-1| (|R| + |O|

@@ -18,6 +18,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/judge/verify.c \
 	apps/fun3d-mcpi/input/input.h \
 	apps/fun3d-mcpi/input/cells.c \
+	apps/fun3d-mcpi/input/chunks.h \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/dual.c \
 	apps/fun3d-mcpi/input/flow.h \

@@ -70,12 +70,64 @@ static void put_right_hand_side(mcpi_solver_t *s)
 /* --- a rung's arrays --- */
 
 /* Returns the starts in 32 bits, which are enough: a rank with more blocks was refused. */
-static int32_t *short_starts(const mcpi_part_t *part)
+static int32_t *short_starts(const mcpi_part_t *part, int *longest)
 {
     int32_t *start = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST);
-    for (int64_t row = 0; row <= part->rows; row++)
+    for (int64_t row = 0; row <= part->rows; row++) {
         start[row] = (int32_t)part->start[row];
+        if (row > 0 && start[row] - start[row - 1] > *longest)
+            *longest = start[row] - start[row - 1];
+    }
     return start;
+}
+
+static int64_t first_chunk(const mcpi_system_t *system, int64_t row)
+{
+    const int width = MCPI_CHUNK / (int)mcpi_type_size(system->type);
+    return mcpi_first_chunk(system->nb, width, system->part->start[row], row);
+}
+
+size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last)
+{
+    return (size_t)(first_chunk(system, last) - first_chunk(system, first)) *
+           (size_t)(system->nb * MCPI_CHUNK);
+}
+
+void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to)
+{
+    const int64_t *start = system->part->start, base = first_chunk(system, first);
+    const size_t size = mcpi_type_size(system->type);
+    const int nb = system->nb, width = MCPI_CHUNK / (int)size;
+    const unsigned char *O = system->O;
+    unsigned char *chunks = to;
+    memset(chunks, 0, mcpi_chunk_bytes(system, first, last));
+#pragma omp parallel for schedule(static)
+    for (int64_t row = first; row < last; row++) {
+        const int64_t begin = first_chunk(system, row) - base;
+        for (int64_t b = 0; b < start[row + 1] - start[row]; b++)
+            for (int j = 0; j < nb; j++)
+                for (int i = 0; i < nb; i++)
+                    memcpy(chunks + (size_t)mcpi_chunked_entry(nb, width, begin, b, j, i) * size,
+                           O + (size_t)(((start[row] + b) * nb + j) * nb + i) * size, size);
+    }
+}
+
+/* Returns O in chunks, in `space`. They are made on the host, a few rows at a time. */
+static void *new_chunks(const mcpi_system_t *system, rt_space_t space)
+{
+    const int64_t rows = system->part->rows;
+    unsigned char *O = rt_alloc(mcpi_chunk_bytes(system, 0, rows), 1, space);
+    for (int64_t first = 0, last; first < rows; first = last) {
+        for (last = first + 1;
+             last < rows && mcpi_chunk_bytes(system, first, last + 1) <= MCPI_CHUNKS_MADE;)
+            last++;
+        const size_t bytes = mcpi_chunk_bytes(system, first, last);
+        void *chunks = rt_alloc(bytes, 1, RT_HOST);
+        mcpi_chunk_rows(system, first, last, chunks);
+        rt_copy(O + mcpi_chunk_bytes(system, 0, first), space, chunks, RT_HOST, bytes);
+        RT_FREE(chunks, RT_HOST);
+    }
+    return O;
 }
 
 /* Gives a host rung the system's own arrays, and a device rung copies unless it packs its own. */
@@ -87,7 +139,7 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     const size_t nb = (size_t)s->view.nb, nb2 = nb * nb, values = rows * nb;
     if (s->kernels->own_layout)
         return;
-    int32_t *start = short_starts(part);
+    int32_t *start = short_starts(part, &s->view.longest);
     s->view.start = start;
     s->view.column = part->column;
     s->view.O = system->O;
@@ -97,7 +149,9 @@ static void new_matrix_arrays(mcpi_solver_t *s)
         return;
     s->view.start = rt_clone(start, rows + 1, sizeof(int32_t), s->space);
     s->view.column = rt_clone(part->column, blocks, sizeof(int32_t), s->space);
-    s->view.O = rt_clone(system->O, blocks * nb2, mcpi_type_size(system->type), s->space);
+    s->view.O = s->kernels->chunked
+                    ? new_chunks(system, s->space)
+                    : rt_clone(system->O, blocks * nb2, mcpi_type_size(system->type), s->space);
     s->view.LU = rt_clone(system->LU, rows * nb2, sizeof(double), s->space);
     s->view.R = RT_NEW(double, values, s->space);
     RT_FREE(start, RT_HOST);

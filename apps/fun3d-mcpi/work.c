@@ -146,14 +146,15 @@ static double system_memory(const mcpi_config_t *config, const counts_t *c)
 }
 
 /* Returns the bytes of start, column, O, LU and R in the rung's space; on the host only start is a
- * copy. */
-static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host)
+ * copy. Chunks take more room: see input/chunks.h. */
+static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host,
+                          bool chunked)
 {
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
     if (on_host)
         return INDEX * c->n;
     return INDEX * (c->n + c->b) + o * c->nb * c->nb * c->b +
-           VALUE * (c->nb * c->nb + c->nb) * c->n;
+           (chunked ? (MCPI_CHUNK - o) * c->nb * c->n : 0) + VALUE * (c->nb * c->nb + c->nb) * c->n;
 }
 
 /* Returns the bytes of the problem as it is kept; *making: the most while it is made. */
@@ -193,8 +194,8 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 
     bytes[space] += lists[space] + dq_size(config, kernels) * c.nb * (c.n + c.g);
     if (!kernels->own_layout)
-        bytes[space] += view_memory(config, &c, space == RT_HOST);
-    double setting_up = lists[RT_HOST];
+        bytes[space] += view_memory(config, &c, space == RT_HOST, kernels->chunked);
+    double setting_up = lists[RT_HOST] + (kernels->chunked ? MCPI_CHUNKS_MADE : 0);
     if (space != RT_HOST) {
         bytes[space] += halo_memory(&c, space);
         bytes[RT_PINNED] += halo_memory(&c, RT_PINNED);

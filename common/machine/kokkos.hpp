@@ -63,22 +63,30 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION T once(const T *from)
 }
 
 /* Calls put(k, load(k)), k = 0 .. n - 1, n > 0, by the members of a team. Each has its first `most`
- * loads in flight at once; past the end of the list it loads number 0 again, because a branch would
- * have to wait. */
-template <int most, class Member, class Load, class Put>
-KOKKOS_FORCEINLINE_FUNCTION void bring(const Member &team, int n, const Load &load, const Put &put)
+ * loads in flight at once, and calls meanwhile() then; past the end of the list it loads number 0
+ * again, because a branch would have to wait. */
+template <int most, class Member, class Load, class Put, class Meanwhile>
+KOKKOS_FORCEINLINE_FUNCTION void bring(const Member &team, int n, const Load &load, const Put &put,
+                                       const Meanwhile &meanwhile)
 {
     const int rank = team.team_rank(), size = team.team_size();
     decltype(load(0)) value[most];
     RT_UNROLL
     for (int u = 0; u < most; u++)
         value[u] = load(rank + u * size < n ? rank + u * size : 0);
+    meanwhile();
     RT_UNROLL
     for (int u = 0; u < most; u++)
         if (rank + u * size < n)
             put(rank + u * size, value[u]);
     for (int k = rank + most * size; k < n; k += size)
         put(k, load(k));
+}
+
+template <int most, class Member, class Load, class Put>
+KOKKOS_FORCEINLINE_FUNCTION void bring(const Member &team, int n, const Load &load, const Put &put)
+{
+    bring<most>(team, n, load, put, [] {});
 }
 
 } // namespace rt_kokkos

@@ -32,6 +32,22 @@ awk -v a="$(residual long-fp32)" -v b="$(residual long-fp16)" -v c="$(residual l
     'BEGIN { exit !(a < 1e-5 && a < b && b < c && c < 0.1) }' ||
     fail "residuals of fp32, fp16, bf16: $(residual long-fp32) $(residual long-fp16) $(residual long-bf16)"
 
+# --- the text of the rung kokkos for GPUs ---
+"$mcpi" --list --device cpu >list.out
+if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
+    team="--rung kokkos --choose threads=1"
+    for nb in 4 5 6 7 9; do
+        for type in fp64 fp32 fp16 bf16; do
+            valid team "$mcpi" $cpu $tiny --block-size $nb --offdiagonal $type $team
+        done
+    done
+    matrix_file hub.mtx 150 hub # a row of 29 blocks, more than a team multiplies at once
+    valid team-dq "$mcpi" $cpu --mesh hub.mtx --dq fp64 $team
+    valid team-sums "$mcpi" $cpu --mesh hub.mtx --accumulate fp64 --offdiagonal fp16 $team
+    valid team-long "$mcpi" $cpu --mesh hub.mtx $team
+    grep -q ' 30 rows, 114 off-diagonal blocks' team-long.out || fail "hub.mtx: $(grep '^problem' team-long.out)"
+fi
+
 # --- files ---
 for file in "$inputs"/alya-rhs/cube*.msh "$inputs"/alya-rhs/cube*.su2; do
     valid file "$mcpi" $cpu --mesh "$file" --walls none --rung cpu-simd

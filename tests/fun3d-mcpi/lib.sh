@@ -79,15 +79,16 @@ bad_files()
 	END
 }
 
-# matrix_file FILE N: writes a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.
+# matrix_file FILE N [hub]: writes a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.
+# hub: the first cell is a neighbour of all others.
 matrix_file()
 {
-    awk -v n="$2" 'BEGIN {
+    awk -v n="$2" -v hub="$3" 'BEGIN {
         for (i = 0; i < n; i++)
             for (j = 0; j < n; j++) {
                 a = int(i / 5) - int(j / 5)
-                if (a >= -1 && a <= 1)
-                    line[k++] = (i + 1) " " (j + 1) " " (i == j ? 30 : sin(i + 2 * j))
+                if (a >= -1 && a <= 1 || hub && (i < 5 || j < 5))
+                    line[k++] = (i + 1) " " (j + 1) " " (i == j ? (hub ? n : 30) : sin(i + 2 * j))
             }
         print "%%MatrixMarket matrix coordinate real general"
         print n, n, k

@@ -119,6 +119,7 @@ static void make_field(mcpi_march_t *m)
                         .offdiagonal = view->offdiagonal,
                         .dq_type = view->dq_type,
                         .O = (void *)view->O,
+                        .chunked = m->space != RT_HOST && m->sweeper->kernels->chunked,
                         .LU = (void *)view->LU,
                         .right = (void *)view->R,
                         .dq = m->sweeper->dq};

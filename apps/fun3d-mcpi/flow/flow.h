@@ -96,7 +96,8 @@ typedef struct {
     /* What the sweeps read. Row i is multiplied by scale[i], a power of two. */
     double *scale; /* [rows] */
     mcpi_type_t offdiagonal, dq_type;
-    void *O;          /* [entries][25] column-major, of type offdiagonal */
+    void *O;          /* [entries][25] column-major, of type offdiagonal, or in chunks */
+    bool chunked;     /* O is as input/chunks.h says */
     void *LU, *right; /* doubles: [rows][25] D, then its factors; [rows][5] scaled R */
     /* [rows] bytes from O, LU and right on to what is row i's, where a rung of sweeps has a layout
      * of its own; NULL: the arrays are as they say. */

@@ -43,12 +43,37 @@ static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
     RT_FREE(all, RT_HOST);
 }
 
+/* Puts what chunks hold into the blocks of O. */
+static void take_chunks(const mcpi_march_t *m, size_t size, unsigned char *O)
+{
+    const mcpi_system_t *system = m->shadow.system;
+    const int64_t *start = system->part->start, rows = system->part->rows;
+    const size_t bytes = mcpi_chunk_bytes(system, 0, rows);
+    const int width = MCPI_CHUNK / (int)size;
+    unsigned char *chunks = rt_alloc(bytes, 1, RT_HOST);
+    rt_copy(chunks, RT_HOST, m->field.O, m->space, bytes);
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t first = mcpi_first_chunk(MCPI_Q, width, start[row], row);
+        for (int64_t b = 0; b < start[row + 1] - start[row]; b++)
+            for (int e = 0; e < MCPI_Q * MCPI_Q; e++, O += size)
+                memcpy(O,
+                       chunks + (size_t)mcpi_chunked_entry(MCPI_Q, width, first, b, e / MCPI_Q,
+                                                           e % MCPI_Q) *
+                                    size,
+                       size);
+    }
+    RT_FREE(chunks, RT_HOST);
+}
+
 void *mcpi_flow_take_O(const mcpi_march_t *m)
 {
     const int64_t *start = m->problem->part->start;
-    const size_t unit = MCPI_Q * MCPI_Q * mcpi_type_size(m->field.offdiagonal);
+    const size_t size = mcpi_type_size(m->field.offdiagonal), unit = MCPI_Q * MCPI_Q * size;
     void *O = rt_alloc((size_t)start[m->field.rows], unit, RT_HOST);
-    take_rows(m, m->field.O, m->field.O_at, start, unit, O);
+    if (m->field.chunked)
+        take_chunks(m, size, O);
+    else
+        take_rows(m, m->field.O, m->field.O_at, start, unit, O);
     return O;
 }
 

@@ -84,8 +84,9 @@ template <class O> KOKKOS_INLINE_FUNCTION void row_column(const mcpi_field_t &f,
     const double scale = mcpi_scale_of(f.rate[i]);
     const bool held = mcpi_is_held(&f, i);
     double D[NB] = {0, 0, 0, 0, 0};
-    O *to = static_cast<O *>(mcpi_O_of(&f, i, sizeof(O))) + NB * c;
-    for (int32_t k = f.start[i]; k < f.start[i + 1]; k++, to += BLOCK) {
+    constexpr int width = MCPI_CHUNK / sizeof(O);
+    const int64_t first_chunk = mcpi_first_chunk(NB, width, f.start[i], i);
+    for (int32_t k = f.start[i]; k < f.start[i + 1]; k++) {
         double column[NB] = {0, 0, 0, 0, 0};
         if (mcpi_has_block(&f, k)) {
             const double *there = f.w + NB * f.column[k], *n = f.n + 3 * static_cast<int64_t>(k);
@@ -94,8 +95,11 @@ template <class O> KOKKOS_INLINE_FUNCTION void row_column(const mcpi_field_t &f,
         }
         if (held)
             mcpi_hold_column(0, c, column);
+        const int64_t at = f.chunked
+                               ? mcpi_chunked_entry(NB, width, first_chunk, k - f.start[i], c, 0)
+                               : BLOCK * static_cast<int64_t>(k) + NB * c;
         for (int v = 0; v < NB; v++)
-            put(to + v, scale * column[v]);
+            put(static_cast<O *>(f.O) + at + (f.chunked ? width * v : v), scale * column[v]);
     }
     mcpi_own_column(&f, i, c, D);
     if (held)
