@@ -107,7 +107,7 @@ else
 common_librooftop_a_SOURCES += common/machine/openacc.c
 endif
 
-rt_kokkos_sources = common/machine/kokkos.cpp common/halo/kernels_kokkos.cpp
+rt_kokkos_sources = common/machine/kokkos.cpp common/halo/kernels_kokkos.cpp common/measure/ceiling_kokkos.cpp
 EXTRA_DIST += common/machine/kokkos.hpp $(rt_kokkos_sources)
 if HAVE_KOKKOS
 common_librooftop_a_LIBADD += $(rt_kokkos_sources:.cpp=.o)

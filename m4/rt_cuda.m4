@@ -22,11 +22,7 @@ AC_DEFUN([RT_CUDA], [
   AS_IF([test "x$with_cuda,$rt_gpus" = xcheck,no],
     [RT_NOT_FOUND([cuda], [there is no NVIDIA GPU here; --with-cuda builds it all the same])],
   [test "x$with_cuda" != xno], [
-    AS_CASE([$with_cuda],
-      [/*], [rt_cuda_path=$with_cuda/bin rt_tried=$with_cuda/bin],
-      [rt_cuda_path=${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin
-       rt_tried="CUDA_HOME/bin, PATH or /usr/local/cuda/bin"])
-    AC_PATH_PROG([NVCC], [nvcc], [], [$rt_cuda_path])
+    RT_CUDA_TOOLKIT
     AS_IF([test "x$NVCC" = x],
       [RT_NOT_FOUND([cuda], [there is no nvcc in $rt_tried (install NVIDIA's CUDA toolkit)])],
       [RT_CUDA_CHOOSE
@@ -85,8 +81,14 @@ AC_DEFUN([RT_CUDA_CHOOSE], [
   AC_MSG_RESULT([${rt_cuda_archs:-none of $rt_want}])
 ])
 
-# RT_CUDA_TRY: compiles a kernel and links it as the programs will be linked.
-AC_DEFUN([RT_CUDA_TRY], [
+# RT_CUDA_TOOLKIT: finds nvcc, and what belongs to it: sets NVCC (empty: there is none in $rt_tried), NVCCFLAGS, rt_ccbin,
+# rt_top, rt_libdir and rt_cuda_libs. A Kokkos with CUDA needs it where our own CUDA files are not compiled.
+AC_DEFUN([RT_CUDA_TOOLKIT], [
+  AS_CASE([$with_cuda],
+    [/*], [rt_cuda_path=$with_cuda/bin rt_tried=$with_cuda/bin],
+    [rt_cuda_path=${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin
+     rt_tried="CUDA_HOME/bin, PATH or /usr/local/cuda/bin"])
+  AC_PATH_PROG([NVCC], [nvcc], [], [$rt_cuda_path])
   AS_IF([test "x${NVCCFLAGS+set}" = x],
     [AS_IF([test "x$enable_debug" = xyes], [NVCCFLAGS="-O0 -g -G"], [NVCCFLAGS="-O3 -lineinfo"])])
   # nvcc expects the name of a compiler: it would take `g++ -m64` for a file name, and `ccache g++` for ccache.
@@ -95,6 +97,22 @@ AC_DEFUN([RT_CUDA_TRY], [
     AS_CASE([$rt_w], [ccache|*/ccache|distcc|*/distcc|sccache|*/sccache|icecc|*/icecc|env|*/env|*=*|-*], [],
       [rt_ccbin=$rt_w; break])
   done
+  AS_IF([test "x$NVCC" != x], [
+    echo >conftest.cu
+    # nvcc says where its toolkit is, even if links and wrappers lead to it.
+    rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
+    rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
+    rt_libdir=
+    for rt_d in $rt_top/lib64 $rt_top/lib $rt_top/targets/*/lib $rt_top/lib/*-linux-gnu; do
+      AS_IF([test -f "$rt_d/libcudart_static.a"], [rt_libdir=$rt_d; break])
+    done
+    rm -f conftest.cu
+    rt_cuda_libs="-L$rt_libdir -lcudart_static -ldl -lrt -lpthread"
+  ])
+])
+
+# RT_CUDA_TRY: compiles a kernel and links it as the programs will be linked.
+AC_DEFUN([RT_CUDA_TRY], [
   # C++20 can fill tables by name. A member that is not named is zero, as in C: no cause to warn.
   RT_NVCCFLAGS="-std=c++20 -ccbin $rt_ccbin$rt_gencode -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers"
   # Host code in .cu files packs data for kernels. It uses all cores, as the C files do.
@@ -107,15 +125,8 @@ AC_DEFUN([RT_CUDA_TRY], [
 struct matrices { double a@<:@1200@:>@; }; __global__ void k(matrices) {}
 __global__ void pair(long long *p) { asm volatile(
   "{.reg .b128 q; mov.b128 q, {%1, %1}; st.relaxed.gpu.global.b128 @<:@%0@:>@, q;}" :: "l"(p), "l"(*p)); }' >conftest.cu
-  # nvcc says where its toolkit is, even if links and wrappers lead to it.
-  rt_top=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^.. *TOP=//p'`
-  rt_top=`test -d "$rt_top" && cd "$rt_top" && pwd`
-  rt_libdir=
-  for rt_d in $rt_top/lib64 $rt_top/lib $rt_top/targets/*/lib $rt_top/lib/*-linux-gnu; do
-    AS_IF([test -f "$rt_d/libcudart_static.a"], [rt_libdir=$rt_d; break])
-  done
   AS_IF([test "x$rt_top" != x/usr && test -d "$rt_top/include"], [CUDA_CPPFLAGS="-isystem $rt_top/include"])
-  CUDA_LIBS="-L$rt_libdir -lcudart_static -ldl -lrt -lpthread"
+  CUDA_LIBS=$rt_cuda_libs
   rt_cuda_ok=no
   RT_RUN([$NVCC $RT_NVCCFLAGS $NVCCFLAGS -c conftest.cu -o conftest.o],
     [RT_RUN([$CXX $CXXFLAGS $LDFLAGS conftest.o -o conftest $CUDA_LIBS], [rt_cuda_ok=yes])])

@@ -101,20 +101,30 @@ AC_DEFUN([RT_KOKKOS_READ], [
 
 # RT_KOKKOS_TRY: chooses compiler and flags; compiles and links as make will.
 AC_DEFUN([RT_KOKKOS_TRY], [
-  AS_IF([test $rt_kokkos_cuda = yes && test $rt_have_cuda = 0],
-    [RT_NOT_FOUND([kokkos], [the Kokkos in $rt_kokkos_inc was built with CUDA, which is missing here: $rt_why_cuda])],
+  # With CUDA in it Kokkos needs the toolkit, whether our CUDA files are compiled or not. Its programs do not start without
+  # a driver, so without our CUDA it must be asked for.
+  rt_lacks=
+  AS_IF([test $rt_kokkos_cuda = yes && test $rt_have_cuda = 0], [
+    AS_IF([test "x$with_kokkos" = xcheck],
+      [rt_lacks="our CUDA is not in this build: $rt_why_cuda; --with-kokkos uses it all the same"],
+      [RT_CUDA_TOOLKIT
+       AS_IF([test "x$NVCC" = x], [rt_lacks="there is no nvcc in $rt_tried (install NVIDIA's CUDA toolkit)"])])
+  ])
+  AS_IF([test "x$rt_lacks" != x],
+    [RT_NOT_FOUND([kokkos], [the Kokkos in $rt_kokkos_inc was built with CUDA, and $rt_lacks])],
   [
     rt_f="-std=$rt_std"
     AS_IF([test $rt_kokkos_cuda = yes], [
       : ${KOKKOS_CXX=$NVCC}
       # Use the architecture that Kokkos was compiled for: it does not start with another.
-      rt_f="$rt_f -arch=sm_${rt_kokkos_arch:-$rt_highest} --extended-lambda --expt-relaxed-constexpr"
+      rt_a=${rt_kokkos_arch:-$rt_highest}
+      rt_f="$rt_f${rt_a:+ -arch=sm_$rt_a} --extended-lambda --expt-relaxed-constexpr"
       rt_f="$rt_f -ccbin $rt_ccbin $NVCCFLAGS -Xcompiler -Wall"
       # nvcc_wrapper adds -x cu by itself, and nvcc does not accept it twice.
       AS_CASE([$KOKKOS_CXX], [*nvcc], [rt_f="-x cu $rt_f"])
       AS_IF([test $rt_kokkos_openmp = yes], [rt_f="$rt_f -Xcompiler -fopenmp"])
       # Kokkos calls the driver. Where there is none, the toolkit's stub replaces libcuda at link time.
-      rt_kokkos_libs="$rt_kokkos_libs -L$rt_libdir/stubs -lcuda $CUDA_LIBS"
+      rt_kokkos_libs="$rt_kokkos_libs -L$rt_libdir/stubs -lcuda $rt_cuda_libs"
     ], [
       : ${KOKKOS_CXX=$CXX}
       rt_f="$rt_f -Wall -Wextra -Wno-missing-field-initializers $CXXFLAGS"

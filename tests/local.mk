@@ -84,7 +84,8 @@ rt_gpu_scripts = \
 	tests/fun3d-mcpi/gpu_flow.sh \
 	tests/fun3d-mcpi/gpu_ranks.sh \
 	tests/fun3d-mcpi/gpu_lost.sh \
-	tests/alya-rhs/gpu.sh
+	tests/alya-rhs/gpu.sh \
+	tests/suite/gpu.sh
 # The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
 	tests/suite/climb.sh \

@@ -160,7 +160,7 @@ static int fastest_precond(const rt_run_t *run)
     const char *ladder = rung ? rung->ladder : run->opt.ladder ? run->opt.only : "solve";
     if (!ladder || strcmp(ladder, "solve") != 0)
         return GFNN_GFM;
-    return (rung ? rung->kind == RT_CUDA : rt_device_gpu() != NULL) ? GFNN_GFM : GFNN_CHEB;
+    return (rung ? rung->kind == RT_CUDA : rt_device_stream() != NULL) ? GFNN_GFM : GFNN_CHEB;
 }
 
 /* Refuses options that would change nothing. */

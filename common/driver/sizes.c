@@ -68,7 +68,7 @@ void rt_size_check(const char *name)
 static double size_target(const rt_run_t *run)
 {
     const target_t *target = find_target(run->opt.size);
-    rt_space_t space = rt_device_gpu() || rt_kind_on_gpu(RT_KOKKOS) ? RT_DEVICE : RT_HOST;
+    rt_space_t space = rt_device_gpu() ? RT_DEVICE : RT_HOST;
     const rt_rung_t *rung = rt_run_asked(run);
     if (rung && rt_rung_processor(rung) == RT_CPU)
         space = RT_HOST;

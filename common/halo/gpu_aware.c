@@ -21,6 +21,7 @@
 #include "halo/transport.h"
 #include "machine/comm.h"
 #include "machine/device.h"
+#include "machine/kokkos.h"
 
 static bool proved;
 
@@ -62,6 +63,8 @@ int rt_gpu_aware_main(void)
     rt_device_select("auto", true, 1);
     if (!rt_device_gpu() || !rt_comm_init_alone())
         return EXIT_FAILURE;
+    if (!rt_device_stream()) /* the GPU's memory is Kokkos's */
+        rt_kokkos_start(1, rt_device_gpu()->ordinal);
     /* A short message is sent eagerly, a long one by rendezvous: two ways to fail. */
     bool arrived = device_message_arrives(64) && device_message_arrives(100003) &&
                    device_message_arrives((size_t)8 << 20);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if RT_HAVE_CUDA && RT_HAVE_HWLOC
+#if RT_HAVE_HWLOC
 #include <hwloc.h>
 #endif
 
@@ -122,8 +122,6 @@ static void agree_on_fault(char fault[LINE])
     snprintf(fault, LINE, "rank %d: %.*s", rank, LINE - 20, said);
 }
 
-#if RT_HAVE_CUDA
-
 static void set_fault(char fault[LINE], const char *fmt, ...) RT_PRINTF(2, 3);
 static void set_fault(char fault[LINE], const char *fmt, ...)
 {
@@ -132,6 +130,8 @@ static void set_fault(char fault[LINE], const char *fmt, ...)
     vsnprintf(fault, LINE, fmt, args);
     va_end(args);
 }
+
+#if RT_HAVE_CUDA
 
 /* Returns the number of GPUs that CUDA shows, or 0 and why. */
 static int gpu_count(char fault[LINE])
@@ -162,25 +162,109 @@ static int gpu_count(char fault[LINE])
     return 0;
 }
 
+static int attribute(enum cudaDeviceAttr what, int ordinal)
+{
+    int value = 0;
+    RT_CUDA(cudaDeviceGetAttribute(&value, what, ordinal));
+    return value;
+}
+
+static void gpu_describe(int ordinal, rt_gpu_t *gpu)
+{
+    struct cudaDeviceProp prop;
+    RT_CUDA(cudaGetDeviceProperties(&prop, ordinal));
+    gpu->ordinal = ordinal;
+    snprintf(gpu->name, sizeof gpu->name, "%.255s", prop.name);
+    size_t used = (size_t)snprintf(gpu->uuid, sizeof gpu->uuid, "GPU");
+    for (int i = 0; i < 16; i++) { /* 8-4-4-4-12 digits, as nvidia-smi prints it */
+        const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(gpu->uuid + used, sizeof gpu->uuid - used, "%s%02x",
+                                 dash ? "-" : "", (unsigned char)prop.uuid.bytes[i]);
+    }
+    RT_CUDA(cudaDeviceGetPCIBusId(gpu->pci, sizeof gpu->pci, ordinal));
+    gpu->major = prop.major;
+    gpu->minor = prop.minor;
+    gpu->multiprocessors = prop.multiProcessorCount;
+    gpu->shared = prop.sharedMemPerBlockOptin;
+    gpu->memory = prop.totalGlobalMem;
+    gpu->l2 = (size_t)prop.l2CacheSize;
+    gpu->clock_ghz = attribute(cudaDevAttrClockRate, ordinal) * 1e-6; /* CUDA gives kHz */
+    RT_CUDA(cudaDriverGetVersion(&gpu->driver));
+    RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
+}
+
+/* Starts the GPU that self.gpu describes: a context, a check that it can run our kernels, and
+ * streams. Or says why it cannot. */
+static void gpu_start(char fault[LINE])
+{
+    const rt_gpu_t *gpu = &self.gpu;
+    cudaError_t status = cudaSetDevice(gpu->ordinal);
+    if (status == cudaSuccess)
+        status = rt_cuda_probe_code();
+    if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
+        set_fault(fault,
+                  "GPU %d, %s, has compute capability %d.%d, and this program was built for %s: "
+                  "configure --with-cuda-arch=%d%d,%s",
+                  gpu->ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major,
+                  gpu->minor, RT_CUDA_ARCHS);
+    } else if (status == cudaSuccess) {
+        status = rt_streams_open();
+    }
+    if (status != cudaSuccess && fault[0] == '\0')
+        set_fault(fault, "GPU %d, %s, cannot be used: %s (%s)", gpu->ordinal, gpu->name,
+                  cudaGetErrorString(status), cudaGetErrorName(status));
+    (void)cudaGetLastError();
+}
+
+#else
+
+/* Where Kokkos alone reaches the GPU, rt_kokkos_start starts it. */
+
+static int gpu_count(char fault[LINE])
+{
+    const int n = rt_kokkos_gpus();
+    if (n < 0)
+        set_fault(fault, "this build has no CUDA: configure --with-cuda, or use --device cpu");
+    else if (n == 0)
+        set_fault(fault, "Kokkos (%s) sees no GPU on %s: look for its driver, or use --device cpu",
+                  rt_kokkos_backend(), rt_comm_host());
+    return n > 0 ? n : 0;
+}
+
+static void gpu_describe(int ordinal, rt_gpu_t *gpu)
+{
+    rt_kokkos_describe(ordinal, gpu);
+    if (gpu->pci[0])
+        snprintf(gpu->uuid, sizeof gpu->uuid, "%s of %.20s", gpu->pci, rt_comm_host());
+    else
+        snprintf(gpu->uuid, sizeof gpu->uuid, "number %d of %.20s", ordinal, rt_comm_host());
+}
+
+static void gpu_start(char fault[LINE])
+{
+    (void)fault;
+}
+
+#endif
+
 /* Returns a mask: bit g is set if GPU g is attached to the same part of the machine as the cores of
- * this rank. All bits are set without hwloc, or if it does not know. */
+ * this rank. All bits are set without hwloc, if it does not know, or if there is no choice. */
 static uint64_t gpus_near(int n)
 {
     uint64_t near = 0;
 #if RT_HAVE_HWLOC
     hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0)
+    if (n < 2 || hwloc_topology_init(&topology) != 0)
         return UINT64_MAX;
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     hwloc_cpuset_t mine = hwloc_bitmap_alloc();
     if (mine && hwloc_topology_load(topology) == 0 &&
         hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0) {
         for (int g = 0; g < n && g < MAX_GPUS; g++) {
-            char pci[24];
-            if (cudaDeviceGetPCIBusId(pci, sizeof pci, g) != cudaSuccess)
-                continue;
-            hwloc_obj_t gpu = hwloc_get_pcidev_by_busidstring(topology, pci);
-            hwloc_obj_t home = gpu ? hwloc_get_non_io_ancestor_obj(topology, gpu) : NULL;
+            rt_gpu_t gpu;
+            gpu_describe(g, &gpu);
+            hwloc_obj_t at = hwloc_get_pcidev_by_busidstring(topology, gpu.pci);
+            hwloc_obj_t home = at ? hwloc_get_non_io_ancestor_obj(topology, at) : NULL;
             if (home && home->cpuset && hwloc_bitmap_intersects(home->cpuset, mine))
                 near |= UINT64_C(1) << g;
         }
@@ -221,39 +305,7 @@ static int gpu_assign(int n)
     return mine_is;
 }
 
-static int attribute(enum cudaDeviceAttr what, int ordinal)
-{
-    int value = 0;
-    RT_CUDA(cudaDeviceGetAttribute(&value, what, ordinal));
-    return value;
-}
-
-static void gpu_describe(int ordinal, rt_gpu_t *gpu)
-{
-    struct cudaDeviceProp prop;
-    RT_CUDA(cudaGetDeviceProperties(&prop, ordinal));
-    gpu->ordinal = ordinal;
-    snprintf(gpu->name, sizeof gpu->name, "%.255s", prop.name);
-    size_t used = (size_t)snprintf(gpu->uuid, sizeof gpu->uuid, "GPU");
-    for (int i = 0; i < 16; i++) { /* 8-4-4-4-12 digits, as nvidia-smi prints it */
-        const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-        used += (size_t)snprintf(gpu->uuid + used, sizeof gpu->uuid - used, "%s%02x",
-                                 dash ? "-" : "", (unsigned char)prop.uuid.bytes[i]);
-    }
-    RT_CUDA(cudaDeviceGetPCIBusId(gpu->pci, sizeof gpu->pci, ordinal));
-    gpu->major = prop.major;
-    gpu->minor = prop.minor;
-    gpu->multiprocessors = prop.multiProcessorCount;
-    gpu->shared = prop.sharedMemPerBlockOptin;
-    gpu->memory = prop.totalGlobalMem;
-    gpu->l2 = (size_t)prop.l2CacheSize;
-    gpu->clock_ghz = attribute(cudaDevAttrClockRate, ordinal) * 1e-6; /* CUDA gives kHz */
-    RT_CUDA(cudaDriverGetVersion(&gpu->driver));
-    RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
-}
-
-/* Opens GPU `ordinal` of n: a context, a check that it can run our kernels, and streams. Or says
- * why it cannot. */
+/* Opens GPU `ordinal` of n, or says why it cannot be used. */
 static void gpu_open(int ordinal, int n, char fault[LINE])
 {
     if (ordinal >= n) {
@@ -265,23 +317,7 @@ static void gpu_open(int ordinal, int n, char fault[LINE])
         return;
     }
     gpu_describe(ordinal, &self.gpu);
-    const rt_gpu_t *gpu = &self.gpu;
-    cudaError_t status = cudaSetDevice(ordinal);
-    if (status == cudaSuccess)
-        status = rt_cuda_probe_code();
-    if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
-        set_fault(fault,
-                  "GPU %d, %s, has compute capability %d.%d, and this program was built for %s: "
-                  "configure --with-cuda-arch=%d%d,%s",
-                  ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major, gpu->minor,
-                  RT_CUDA_ARCHS);
-    } else if (status == cudaSuccess) {
-        status = rt_streams_open();
-    }
-    if (status != cudaSuccess && fault[0] == '\0')
-        set_fault(fault, "GPU %d, %s, cannot be used: %s (%s)", ordinal, gpu->name,
-                  cudaGetErrorString(status), cudaGetErrorName(status));
-    (void)cudaGetLastError();
+    gpu_start(fault);
     set_has_gpu(fault[0] == '\0');
 }
 
@@ -293,16 +329,6 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
         gpu_open(plan->want == WANT_AUTO ? nearest : plan->ordinal[rt_comm_local_rank() % plan->n],
                  n, fault);
 }
-
-#else
-
-static void gpu_select(const plan_t *plan, char fault[LINE])
-{
-    (void)plan;
-    snprintf(fault, LINE, "this build has no CUDA: configure --with-cuda, or use --device cpu");
-}
-
-#endif
 
 /* ---- the interface ---- */
 
@@ -380,9 +406,12 @@ void rt_device_print(FILE *out)
                      cpu->threads == 1 ? "" : "s",
                      cpu->threads > cpu->cores ? " (more than cores)" : "");
     if (self.has_gpu)
-        snprintf(mine + n, WIDTH - (size_t)n, "GPU %d %s %s, driver for CUDA %d.%d", gpu->ordinal,
-                 gpu->name, gpu->uuid, gpu->driver / 1000, gpu->driver % 1000 / 10);
-    else
+        n += snprintf(mine + n, WIDTH - (size_t)n, "GPU %d %s %s", gpu->ordinal, gpu->name,
+                      gpu->uuid);
+    if (self.has_gpu && gpu->driver > 0)
+        snprintf(mine + n, WIDTH - (size_t)n, ", driver for CUDA %d.%d", gpu->driver / 1000,
+                 gpu->driver % 1000 / 10);
+    if (!self.has_gpu)
         snprintf(mine + n, WIDTH - (size_t)n, "no GPU (%s)", self.why_not);
     int64_t *to = calloc(2 * (size_t)size, sizeof *to);
     RT_EXPECT(to, RT_MEMORY, "out of memory for the lines of %d ranks", size);

@@ -28,11 +28,13 @@ typedef enum {
 } rt_kind_t;
 const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos", "openacc" */
 
+/* Of a GPU that Kokkos alone reaches, ordinal, name, pci, multiprocessors, memory and, with CUDA,
+ * driver are known. The rest is 0, and uuid is where the GPU is. */
 typedef struct {
-    int ordinal; /* CUDA's number, after CUDA_VISIBLE_DEVICES */
+    int ordinal; /* the number that CUDA or Kokkos gives it, after CUDA_VISIBLE_DEVICES */
     char name[256];
-    char uuid[48]; /* "GPU-xxxxxxxx-xxxx-..." */
-    char pci[24];
+    char uuid[48];    /* "GPU-xxxxxxxx-xxxx-..." */
+    char pci[24];     /* 0000:c1:00.0, "" if not known */
     int major, minor; /* compute capability */
     int multiprocessors;
     size_t memory;       /* bytes */

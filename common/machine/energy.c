@@ -15,7 +15,6 @@
 #include <string.h>
 #include "machine/comm.h"
 #include "base/error.h"
-#include "machine/kokkos.h"
 #include "machine/timer.h"
 
 /* ---- RAPL --------------------------------------------------------------------------------- */
@@ -165,7 +164,7 @@ typedef struct nvmlDevice_st *nvml_device_t;
 static struct {
     bool tried, ready;
     int (*init)(void); /* all return 0 for success */
-    int (*by_uuid)(const char *uuid, nvml_device_t *device);
+    int (*by_pci)(const char *address, nvml_device_t *device);
     int (*energy)(nvml_device_t device, unsigned long long *millijoules);
 } nvml;
 
@@ -177,7 +176,7 @@ static bool nvml_ready(void)
     nvml.tried = true;
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     nvml.ready = library && find(library, "nvmlInit_v2", &nvml.init) &&
-                 find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid) &&
+                 find(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_pci) &&
                  find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy) &&
                  nvml.init() == 0;
     return nvml.ready;
@@ -216,14 +215,18 @@ static bool intel_read(double *joules)
     return rt_hwmon_read(meter.intel, joules);
 }
 
-/* Sets how to read a GPU that Kokkos alone reaches. */
-static bool find_other_make(const char *address)
+/* Sets how to read the GPU with this PCI address, of any make; false: nothing can. */
+static bool find_meter(const char *address)
 {
     static const char *const libraries[] = {"librocm_smi64.so", "librocm_smi64.so.7",
                                             "librocm_smi64.so.6", "librocm_smi64.so.5"};
     double joules;
     if (!address[0])
         return false;
+    meter.read = nvml_read;
+    meter.source = "NVML";
+    if (nvml_ready() && nvml.by_pci(address, &meter.nvidia) == 0)
+        return true;
     snprintf(meter.intel, sizeof meter.intel, "/sys/bus/pci/devices/%s", address);
     meter.read = intel_read;
     meter.source = "hwmon";
@@ -264,15 +267,8 @@ void rt_energy_open(rt_kind_t processor)
         meter.mine = rt_comm_local_rank() == 0;
         meter.works = meter.mine && rt_rapl_open(&meter.rapl, "/sys/class/powercap");
     } else {
-        char address[RT_PCI_LENGTH];
-        rt_kokkos_pci(address);
-        meter.mine = first_on_gpu(gpu ? gpu->uuid : address);
-        meter.read = nvml_read;
-        meter.source = "NVML";
-        if (gpu)
-            meter.works = meter.mine && nvml_ready() && nvml.by_uuid(gpu->uuid, &meter.nvidia) == 0;
-        else
-            meter.works = meter.mine && find_other_make(address);
+        meter.mine = first_on_gpu(gpu ? gpu->uuid : "");
+        meter.works = meter.mine && gpu && find_meter(gpu->pci);
     }
 }
 

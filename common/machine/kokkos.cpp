@@ -8,6 +8,7 @@
 #include "config.h"
 #include "machine/kokkos.hpp"
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -27,18 +28,74 @@ bool at_work = false;
 std::string version;
 } // namespace
 
-#if defined(KOKKOS_ENABLE_CUDA)
-/* Exec is Cuda, so this makes an instance on our stream. */
+/* Exec is Cuda where CUDA made a stream. Elsewhere the default instance has one of its own. */
 static rt_kokkos::Exec *make_instance(void *stream)
 {
-    return new rt_kokkos::Exec(static_cast<cudaStream_t>(stream));
-}
-#else
-static rt_kokkos::Exec *make_instance(void *)
-{
+#if defined(KOKKOS_ENABLE_CUDA)
+    if (stream)
+        return new rt_kokkos::Exec(static_cast<cudaStream_t>(stream));
+#endif
+    (void)stream;
     return new rt_kokkos::Exec();
 }
+
+/* ---- what only the back-end's own calls say: those of CUDA and HIP have the same names ---- */
+
+#if defined(KOKKOS_ENABLE_CUDA)
+#define NATIVE(name) cuda##name
+using properties_t = cudaDeviceProp;
+#elif defined(KOKKOS_ENABLE_HIP)
+#define NATIVE(name) hip##name
+using properties_t = hipDeviceProp_t;
+#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
+namespace intel = sycl::ext::intel::info::device;
 #endif
+
+static int gpus()
+{
+    int n = 1; /* a back-end that cannot be asked: what it takes by itself */
+#if defined(NATIVE)
+    if (NATIVE(GetDeviceCount)(&n) != NATIVE(Success)) {
+        (void)NATIVE(GetLastError)();
+        n = 0;
+    }
+#elif defined(KOKKOS_ENABLE_SYCL)
+    n = static_cast<int>(sycl::device::get_devices(sycl::info::device_type::gpu).size());
+#endif
+    return n;
+}
+
+static void describe(int ordinal, rt_gpu_t *gpu)
+{
+#if defined(NATIVE)
+    properties_t properties;
+    if (NATIVE(GetDeviceProperties)(&properties, ordinal) == NATIVE(Success)) {
+        std::snprintf(gpu->name, sizeof gpu->name, "%s", properties.name);
+        gpu->memory = properties.totalGlobalMem;
+        gpu->multiprocessors = properties.multiProcessorCount;
+    }
+    if (NATIVE(DeviceGetPCIBusId)(gpu->pci, sizeof gpu->pci, ordinal) != NATIVE(Success))
+        gpu->pci[0] = '\0';
+#elif defined(KOKKOS_ENABLE_SYCL)
+    const sycl::device device =
+        sycl::device::get_devices(sycl::info::device_type::gpu)[static_cast<size_t>(ordinal)];
+    std::snprintf(gpu->name, sizeof gpu->name, "%s",
+                  device.get_info<sycl::info::device::name>().c_str());
+    gpu->memory = device.get_info<sycl::info::device::global_mem_size>();
+    gpu->multiprocessors =
+        static_cast<int>(device.get_info<sycl::info::device::max_compute_units>());
+#if defined(SYCL_EXT_INTEL_DEVICE_INFO)
+    if (device.has(sycl::aspect::ext_intel_pci_address))
+        std::snprintf(gpu->pci, sizeof gpu->pci, "%s",
+                      device.get_info<intel::pci_address>().c_str());
+#endif
+#endif
+#if defined(KOKKOS_ENABLE_CUDA)
+    (void)cudaDriverGetVersion(&gpu->driver);
+#endif
+    (void)ordinal;
+    (void)gpu;
+}
 
 const rt_kokkos::Exec &rt_kokkos::exec()
 {
@@ -95,13 +152,22 @@ static void initialize(int threads, int gpu)
 
 extern "C" {
 
+int rt_kokkos_gpus(void)
+{
+    return rt_kokkos::on_host ? -1 : gpus();
+}
+
+void rt_kokkos_describe(int ordinal, rt_gpu_t *gpu)
+{
+    *gpu = {};
+    gpu->ordinal = ordinal;
+    if (!rt_kokkos::on_host)
+        describe(ordinal, gpu);
+}
+
 const char *rt_kokkos_why_not(void)
 {
-#if defined(KOKKOS_ENABLE_CUDA) /* GPUs of other makers are known to Kokkos only */
-    if (!rt_device_gpu())
-        return rt_device_why_not();
-#endif
-    return nullptr;
+    return rt_kokkos::on_host || rt_device_gpu() ? nullptr : rt_device_why_not();
 }
 
 void rt_kokkos_start(int threads, int gpu)
@@ -193,16 +259,12 @@ void rt_kokkos_fence(void)
     at_work = false;
 }
 
-#if defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
-namespace intel = sycl::ext::intel::info::device;
-#endif
-
 size_t rt_kokkos_available(void)
 {
     size_t available = 0;
-#if defined(KOKKOS_ENABLE_HIP)
+#if defined(NATIVE)
     size_t all = 0;
-    if (hipMemGetInfo(&available, &all) != hipSuccess)
+    if (NATIVE(MemGetInfo)(&available, &all) != NATIVE(Success))
         available = 0;
 #elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
     const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
@@ -210,23 +272,6 @@ size_t rt_kokkos_available(void)
         available = device.get_info<intel::free_memory>();
 #endif
     return available;
-}
-
-void rt_kokkos_pci(char address[RT_PCI_LENGTH])
-{
-    address[0] = '\0';
-    if (!rt_kokkos_on_gpu())
-        return;
-#if defined(KOKKOS_ENABLE_HIP)
-    int device = 0;
-    if (hipGetDevice(&device) != hipSuccess ||
-        hipDeviceGetPCIBusId(address, RT_PCI_LENGTH, device) != hipSuccess)
-        address[0] = '\0';
-#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
-    const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
-    if (device.has(sycl::aspect::ext_intel_pci_address))
-        std::strncat(address, device.get_info<intel::pci_address>().c_str(), RT_PCI_LENGTH - 1);
-#endif
 }
 
 } // extern "C"

@@ -11,15 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/mem.h"
+#include "machine/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Returns why Kokkos cannot be used here ("this build has no Kokkos: ..."), or NULL. */
+/* Returns the number of GPUs that the back-end sees; -1: it works on CPUs. Can come before
+ * rt_kokkos_start, as can the next. */
+int rt_kokkos_gpus(void);
+/* Fills in what the back-end says of a GPU: ordinal, name, pci, multiprocessors, memory and, with
+ * CUDA, driver. All else is zero. */
+void rt_kokkos_describe(int ordinal, rt_gpu_t *gpu);
+
+/* Returns why Kokkos cannot be used here ("this build has no Kokkos: ..."), or NULL. After
+ * rt_device_select. */
 const char *rt_kokkos_why_not(void);
-/* Starts Kokkos on the GPU and stream of rt_device_select, which must come before, with as many
- * threads. */
+/* Starts Kokkos on the GPU of rt_device_select, which must come before, on its stream if there is
+ * one, with as many threads. */
 void rt_kokkos_start(int threads, int gpu);
 void rt_kokkos_finish(void);
 const char *rt_kokkos_backend(void); /* "Cuda", "HIP", "OpenMP", "Serial" */
@@ -36,9 +45,6 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
                     size_t bytes);
 void rt_kokkos_fence(void);
 size_t rt_kokkos_available(void); /* bytes free on the GPU; 0: the back-end does not say */
-/* Writes the GPU's PCI address, as 0000:c1:00.0; "": it is on none, or the back-end does not say. */
-enum { RT_PCI_LENGTH = 24 };
-void rt_kokkos_pci(char address[RT_PCI_LENGTH]);
 
 #ifdef __cplusplus
 }

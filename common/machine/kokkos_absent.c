@@ -4,6 +4,16 @@
 #include "machine/kokkos.h"
 #include "base/error.h"
 
+int rt_kokkos_gpus(void)
+{
+    return -1;
+}
+
+void rt_kokkos_describe(int ordinal, rt_gpu_t *gpu)
+{
+    *gpu = (rt_gpu_t){.ordinal = ordinal};
+}
+
 const char *rt_kokkos_why_not(void)
 {
     return "this build has no Kokkos: install it (Debian: libtrilinos-kokkos-dev) and run "
@@ -67,9 +77,4 @@ void rt_kokkos_fence(void)
 size_t rt_kokkos_available(void)
 {
     return 0;
-}
-
-void rt_kokkos_pci(char address[RT_PCI_LENGTH])
-{
-    address[0] = '\0';
 }

@@ -18,7 +18,7 @@ const char *rt_openacc_why_not(void)
 
 void rt_openacc_start(void)
 {
-    on_gpu = rt_device_gpu() && acc_get_num_devices(acc_device_nvidia) > 0;
+    on_gpu = rt_device_stream() && acc_get_num_devices(acc_device_nvidia) > 0;
 }
 
 /* OpenACC takes over the context that CUDA has made current. A program that runs no OpenACC rung

@@ -193,11 +193,11 @@ static void pool_destroy(void)
 
 #endif
 
-/* True if this work is ordered on our stream. Kokkos on CPUs is not, nor on a GPU unknown to
- * CUDA. */
+/* True if this work is ordered on our stream. Kokkos on CPUs is not, nor on a GPU that it alone
+ * reaches. */
 static bool on_stream(rt_kind_t kind)
 {
-    return rt_device_gpu() && rt_kind_on_gpu(kind);
+    return rt_device_stream() && rt_kind_on_gpu(kind);
 }
 
 /* ---- ranges that profilers see ---- */

@@ -21,15 +21,18 @@
 #include "base/mem.h"
 #include "machine/timer.h"
 
-/* Returns the loops for the processor on which rungs of this kind run; NULL for a GPU that only
- * Kokkos reaches, which nothing here can measure. */
+/* Returns the loops for the processor on which rungs of this kind run. An emulated device is the
+ * host. */
 static const rt_loops_t *loops_of(rt_kind_t kind)
 {
 #if RT_HAVE_CUDA
-    if (rt_device_gpu() && rt_kind_on_gpu(kind))
-        return &rt_loops_cuda;
+    const rt_loops_t *of_gpu = &rt_loops_cuda;
+#elif RT_HAVE_KOKKOS
+    const rt_loops_t *of_gpu = &rt_loops_kokkos;
+#else
+    const rt_loops_t *of_gpu = &rt_loops_host;
 #endif
-    return kind != RT_CUDA && rt_kind_on_gpu(kind) ? NULL : &rt_loops_host;
+    return rt_device_gpu() && rt_kind_on_gpu(kind) ? of_gpu : &rt_loops_host;
 }
 
 /* ---- timing ---- */
@@ -276,8 +279,6 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
 {
     const rt_loops_t *loops = loops_of(kind);
     *out = (rt_ceilings_t){.kind = kind, .samples = 1};
-    if (!loops)
-        return;
     out->working_set = affordable(loops, working_set);
     loops->open();
     measure_loops(loops, seconds, out, NULL);
@@ -292,7 +293,7 @@ double rt_bandwidth_ceiling(const rt_ceilings_t *c)
 /* ---- the meter ---- */
 
 struct rt_meter {
-    const rt_loops_t *loops; /* NULL: a processor that cannot be measured */
+    const rt_loops_t *loops;
     fastest_t fastest;
     double budget;      /* seconds of a sample, about */
     double lowest;      /* bandwidth of the slowest sample */
@@ -305,23 +306,18 @@ rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
     RT_EXPECT(m, RT_MEMORY, "out of memory for the ceilings");
     m->loops = loops_of(kind);
     m->best = (rt_ceilings_t){.kind = kind, .samples = 1};
-    if (m->loops) {
-        m->best.working_set = affordable(m->loops, working_set);
-        m->budget = fmin(0.02, fmax(0.005, seconds));
-        m->loops->open();
-        measure_loops(m->loops, seconds, &m->best, &m->fastest);
-        m->loops->close();
-        m->lowest = rt_bandwidth_ceiling(&m->best);
-    }
+    m->best.working_set = affordable(m->loops, working_set);
+    m->budget = fmin(0.02, fmax(0.005, seconds));
+    m->loops->open();
+    measure_loops(m->loops, seconds, &m->best, &m->fastest);
+    m->loops->close();
+    m->lowest = rt_bandwidth_ceiling(&m->best);
     rt_messages_measure(&m->best.latency, &m->best.message);
     return m;
 }
 
 void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
 {
-    *out = (rt_sample_t){0};
-    if (!m->loops)
-        return;
     const double begin = rt_clock();
     m->loops->open();
     rt_comm_barrier();
@@ -348,12 +344,12 @@ const rt_ceilings_t *rt_meter_best(const rt_meter_t *m)
 
 size_t rt_meter_bytes(const rt_meter_t *m, rt_space_t space)
 {
-    return m->loops && m->loops->space == space ? m->fastest.stream.bytes : 0;
+    return m->loops->space == space ? m->fastest.stream.bytes : 0;
 }
 
 void rt_meter_destroy(rt_meter_t *m)
 {
-    if (m && m->loops)
+    if (m)
         stream_destroy(&m->fastest.stream);
     free(m);
 }
@@ -395,7 +391,7 @@ double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, siz
                          double seconds)
 {
     const rt_loops_t *loops = loops_of(kind);
-    if (!loops || loads_and_stores <= 0)
+    if (loads_and_stores <= 0)
         return 0;
     size_t n = bytes / sizeof(double);
     n = n < 2 ? 2 : n / 2 * 2;

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(__HIPCC__)
 #define RT_HOST_DEVICE __host__ __device__
 #else
 #define RT_HOST_DEVICE
@@ -86,7 +86,7 @@ typedef struct {
 /* The accumulators count steps when a = b = 1; float is exact up to 2^24. */
 enum { RT_FMA_STEPS = 65536 };
 
-extern const rt_loops_t rt_loops_host, rt_loops_cuda;
+extern const rt_loops_t rt_loops_host, rt_loops_cuda, rt_loops_kokkos;
 
 #ifdef __cplusplus
 }

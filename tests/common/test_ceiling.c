@@ -17,6 +17,7 @@
 #include "measure/plausible.h"
 #include "measure/steady.h"
 #include "machine/comm.h"
+#include "machine/kokkos.h"
 #include "base/mem.h"
 #include "machine/timer.h"
 #include "machine/watch.h"
@@ -244,13 +245,31 @@ static void test_watch(void)
 #endif
 }
 
+/* The parts of the loops, on lengths that no tile divides. */
+static void test_loops(const rt_loops_t *loops)
+{
+    test_wrong(loops);
+    test_streams(loops, 10006); /* fewer items than a GPU holds at a time */
+    test_streams(loops, rt_mem_device_is_emulated() ? 100006 : 5000006); /* several tiles */
+    test_fma(loops);
+}
+
+#if RT_HAVE_CUDA || RT_HAVE_KOKKOS
+static void test_gpu(const rt_loops_t *loops)
+{
+    if (!rt_device_gpu())
+        return;
+    test_measure(RT_CUDA);
+    test_meter(RT_CUDA, RT_DEVICE);
+    test_replay(loops, RT_CUDA, (size_t)1 << 28);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     rt_comm_init(&argc, &argv);
     rt_device_select("auto", true, RT_HAVE_OPENMP ? 3 : 1); /* 3 divides no length here */
-    test_wrong(&rt_loops_host);
-    test_streams(&rt_loops_host, 10006);
-    test_fma(&rt_loops_host);
+    test_loops(&rt_loops_host);
     /* Rates are measured with one thread. If other programs want the cores too, as in make -j
      * check, threads that wait for each other at the end of every loop can be a thousand times
      * slower. */
@@ -261,21 +280,24 @@ int main(int argc, char **argv)
     test_steady();
     test_watch();
     test_replay(&rt_loops_host, RT_CPU, (size_t)1 << 18);
+#if RT_HAVE_KOKKOS
+    rt_kokkos_start(1, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
+    if (!rt_kokkos_why_not() &&
+        rt_kokkos_space() == RT_DEVICE) /* a GPU's, or the host's where it emulates one */
+        test_loops(&rt_loops_kokkos);
+#endif
 #if RT_HAVE_CUDA
-    if (rt_device_gpu()) {
-        test_wrong(&rt_loops_cuda);
-        test_streams(&rt_loops_cuda, 10006);   /* fewer items than the GPU holds at a time */
-        test_streams(&rt_loops_cuda, 5000006); /* blocks take several tiles */
-        test_fma(&rt_loops_cuda);
-        test_measure(RT_CUDA);
-        test_meter(RT_CUDA, RT_DEVICE);
-        test_replay(&rt_loops_cuda, RT_CUDA, (size_t)1 << 28);
-    }
+    test_gpu(&rt_loops_cuda);
+    if (rt_device_gpu())
+        test_loops(&rt_loops_cuda);
+#elif RT_HAVE_KOKKOS
+    test_gpu(&rt_loops_kokkos);
 #endif
     if (!rt_device_gpu()) {
         test_measure(RT_CUDA); /* an emulated device is the host */
         printf("not tested: ceilings of a GPU (%s)\n", rt_device_why_not());
     }
+    rt_kokkos_finish();
     rt_device_release();
     rt_comm_finish();
     return check_done();

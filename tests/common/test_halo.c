@@ -642,7 +642,8 @@ static void test_memory(place_t place)
         size_t predicted = rt_halo_predict(local, shared, COMPONENTS, (rt_space_t)space);
         CHECK(grown <= predicted);
         /* What is predicted for: a GPU's memory with the inbox of peer; others take less. */
-        if (strcmp(info.transport, space == RT_DEVICE && rt_device_gpu() ? "peer" : "staged") == 0)
+        if (strcmp(info.transport, space == RT_DEVICE && rt_device_stream() ? "peer" : "staged") ==
+            0)
             CHECK(1.4 * (double)grown + 32768 > (double)predicted);
         if (rank == 0)
             printf("%s: %zu bytes, %zu predicted for %lld + %lld entries\n",

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "machine/comm.h"
 #include "machine/device.h"
+#include "machine/kokkos.h"
 #include "base/error.h"
 
 static void test_format(void)
@@ -249,11 +250,13 @@ int main(int argc, char **argv)
     test_promises();
 
     rt_device_select("auto", true, 0);
+    rt_kokkos_start(1, rt_device_gpu() ? rt_device_gpu()->ordinal : -1);
     if (rt_device_gpu())
         test_gpu();
     else
         printf("not tested: memory of a GPU (%s)\n", rt_device_why_not());
     CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_PINNED) == 0 && rt_mem_used(RT_DEVICE) == 0);
+    rt_kokkos_finish();
     rt_device_release();
     rt_comm_finish();
     return check_done();

@@ -101,7 +101,7 @@ static void test_tree(void)
 
     CHECK(solve.min == solve.max && solve.max == solve.sum);
     CHECK(solve.sum <= elapsed);
-    if (!rt_device_gpu()) {
+    if (!rt_device_stream()) {
         CHECK(apply.min >= 0.01 && apply.max >= 0.03 && apply.sum >= 0.05);
         CHECK(apply.min < apply.max);
         CHECK(apply.min * 3 <= apply.sum && apply.sum <= apply.max * 3);
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
     test_reset();
     test_window();
     rt_device_select("auto", true, 0);
-    if (rt_device_gpu()) {
+    if (rt_device_stream()) {
         test_tree();
         test_reset();
         test_gpu();

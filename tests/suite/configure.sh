@@ -1,6 +1,6 @@
 # configure.sh - what configure decides, by a small configure of its own that has only the macro in question: CUDA for the
-# GPUs that are there, the compiler that nvcc is given, which BLAS is which, and Caliper
-# where it is asked for. nvcc, GPUs and libraries are not real.
+# GPUs that are there, the compiler that nvcc is given, a Kokkos with CUDA without our CUDA files, which BLAS is which, and
+# Caliper where it is asked for. nvcc, GPUs and libraries are not real.
 app=configure
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
@@ -9,7 +9,7 @@ autoconf --version >/dev/null 2>&1 || skip "no autoconf"
 # small NAME LINES...: writes the script ./NAME, a configure that runs these macros.
 small() {
     { printf 'm4_define([AM_CONDITIONAL], [])\n'
-      printf 'm4_include([%s])\n' "$here/m4/rt_util.m4" "$here/m4/rt_cuda.m4" "$here/m4/rt_blas.m4" "$here/m4/rt_lib.m4"
+      printf 'm4_include([%s])\n' "$here/m4/rt_util.m4" "$here/m4/rt_cuda.m4" "$here/m4/rt_kokkos.m4" "$here/m4/rt_blas.m4" "$here/m4/rt_lib.m4"
       printf 'AC_INIT([small], [1])\n'
       printf '%s\n' "${@:2}"; } >"$1.ac" && autoconf -o "$1" "$1.ac" 2>"$1.err" || { cat "$1.err"; fail "autoconf $1"; exit 1; }
 }
@@ -40,6 +40,40 @@ if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1 && ! command -v nvidia-smi >/dev/null;
     decides "no GPU" 'archs  .*why there is no NVIDIA GPU here; --with-cuda builds it all the same' ''
     decides "no GPU, but asked for" 'archs 80,90 ' '' --with-cuda
     decides "no GPU, but a list" 'archs 80 ' '' --with-cuda-arch=80
+fi
+
+# ---- a Kokkos with CUDA where our CUDA files are not compiled: it needs nvcc and the toolkit, and must be asked for ----
+small kokkos 'AC_PROG_CXX' 'RT_CUDA' 'rt_have_openmp=0' 'RT_KOKKOS' \
+    'AS_ECHO(["cuda $rt_have_cuda$CUDA_LIBS kokkos $rt_have_kokkos by $KOKKOS_CXX $KOKKOS_CXXFLAGS $KOKKOS_LIBS why $rt_why_kokkos"])'
+mkdir -p kk/include kk/lib tk/bin tk/lib64/stubs
+printf '#define KOKKOS_%s\n' 'VERSION 40601' ENABLE_SERIAL ENABLE_CUDA ARCH_HOPPER90 >kk/include/KokkosCore_config.h
+for l in kk/lib/libkokkoscore tk/lib64/libcudart_static tk/lib64/stubs/libcuda; do
+    ar rc $l.a || exit 1
+done
+cat >tk/bin/nvcc <<END
+#!/bin/sh
+case "\$*" in
+*--dryrun*) echo '#\$ TOP=$PWD/tk' >&2 ;;
+*"-x cu "*" -arch=sm_90 "*) echo 'int main() {}' >x.cpp && ${CXX:-c++} -c x.cpp -o conftest.o ;;
+*) exit 1 ;;
+esac
+END
+chmod +x tk/bin/nvcc
+sed 's,/usr/local/cuda/bin,/none,' kokkos >kokkos-without && chmod +x kokkos-without
+# kokkos WHAT PATTERN SCRIPT ARGUMENT...: what it says matches.
+kokkos() {
+    CUDA_HOME='' CXX="${CXX:-c++}" "./$3" "${@:4}" >out 2>&1
+    grep -q -e "$2" out || fail "$1: $(tail -n 1 out)"
+}
+PATH=$PWD/tk/bin:$PATH kokkos "Kokkos with CUDA alone" \
+    "^cuda 0 kokkos 1 by $PWD/tk/bin/nvcc .*-arch=sm_90 .*-L$PWD/tk/lib64/stubs -lcuda -L$PWD/tk/lib64 -lcudart_static" \
+    kokkos --without-cuda --with-kokkos="$PWD/kk"
+PATH=$PWD/tk/bin:$PATH KOKKOS_ROOT=$PWD/kk kokkos "Kokkos with CUDA, not asked for" \
+    "^cuda 0 kokkos 0 .* built with CUDA, and .* --without-cuda was given; --with-kokkos uses it all the same" kokkos --without-cuda
+without=$(tr : '\n' <<<"$PATH" | while read -r d; do [ -x "$d/nvcc" ] || printf '%s:' "$d"; done)
+if PATH=$without command -v sed >/dev/null; then
+    PATH=$without kokkos "Kokkos with CUDA, no nvcc" "error: --with-kokkos was asked for, but .* built with CUDA, and there is no nvcc in" \
+        kokkos-without --without-cuda --with-kokkos="$PWD/kk"
 fi
 
 # ---- BLAS ----

@@ -28,7 +28,7 @@ if [ -n "${KOKKOS_SOURCE:-}" ]; then
     cmake -S "$KOKKOS_SOURCE" -B "$work/kokkos" -DCMAKE_CXX_COMPILER="$hipcc" -DKokkos_ENABLE_HIP=ON -DKokkos_ENABLE_SERIAL=ON \
         "-DKokkos_ARCH_AMD_${arch^^}=ON" -DKokkos_ENABLE_ROCTHRUST=OFF >"$work/log" 2>&1 ||
         { echo "check-hip: cmake does not configure $KOKKOS_SOURCE:"; grep -A 3 -i error "$work/log" | head -n 5; exit 1; }
-    for source in "$top"/apps/*/kokkos/*.cpp "$top"/common/machine/kokkos.cpp "$top"/common/halo/kernels_kokkos.cpp; do
+    for source in "$top"/apps/*/kokkos/*.cpp "$top"/common/*/*kokkos.cpp; do
         compile "$source" -isystem "$work/kokkos" -isystem "$work/kokkos/core/src" -isystem "$work/kokkos/generated" \
             -isystem "$KOKKOS_SOURCE/core/src" -isystem "$KOKKOS_SOURCE/tpls/desul/include" -isystem "$KOKKOS_SOURCE/tpls/mdspan/include"
         rungs=$((rungs + 1))

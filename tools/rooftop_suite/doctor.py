@@ -56,7 +56,7 @@ def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
             versions.add(programs.version(program)['version'])
             there[app] = program
         except Fault as fault:
-            hint = 'install the NVIDIA driver, or configure --without-cuda' if 'libcuda' in str(fault) else \
+            hint = 'install the NVIDIA driver, or configure with a Kokkos without CUDA' if 'libcuda' in str(fault) else \
                 'run ./configure && make, or give --bindir'
             found.fix('programs', str(fault), hint)
     if len(versions) > 1:
@@ -76,9 +76,9 @@ def check_gpu(found: Findings, there: dict[str, str]) -> list[dict[str, str]]:
     """Returns the NVIDIA GPUs."""
     all_gpus = machine.gpus()
     gpus = [gpu for gpu in all_gpus if gpu['compute_cap']]
+    kokkos = programs.version(there['nekbone']).get('Kokkos', '') if there.get('nekbone') else ''
     for i, gpu in enumerate(gpu for gpu in all_gpus if gpu not in gpus):
         what = ', '.join(text for text in (gpu['name'], gpu['memory.total']) if text)
-        kokkos = programs.version(there['nekbone']).get('Kokkos', '') if there.get('nekbone') else ''
         if machine.is_gpu_backend(kokkos):
             found.ok(f'GPU {i}', f'{what}: Kokkos rungs run on it')
         else:
@@ -96,7 +96,9 @@ def check_gpu(found: Findings, there: dict[str, str]) -> list[dict[str, str]]:
                  f'compute capability {gpu["compute_cap"]}')
         if gpu['mig.mode.current'] == 'Enabled':
             found.note(f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
-    if gpus and not has_cuda:
+    if gpus and not has_cuda and 'cuda' in kokkos.lower():
+        found.ok('CUDA', f'the programs have no CUDA rungs; Kokkos rungs run on the GPU ({kokkos})')
+    elif gpus and not has_cuda:
         found.fix('CUDA', 'the programs have no CUDA rungs', 'configure --with-cuda (CUDA Toolkit 12.3 or later)')
     elif has_cuda:
         check_architectures(found, built, gpus)

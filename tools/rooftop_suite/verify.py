@@ -80,7 +80,7 @@ def judge_environment(run: Run, result: Program) -> Iterator[str]:
         yield f'{result.ranks} ranks, run.json says {run.ranks}'
     if run.ranks == 1 and not run.launcher and result.host != run.environment.get('host'):
         yield f'host {result.host}, run.json says {run.environment.get("host")}'
-    names = [row.get('name') for row in gpus(run)]
+    names = [row.get('name') for row in gpus(run) if row.get('compute_cap')]  # other makes' tools have names of their own
     if result.gpu and names and result.gpu not in names:
         yield f'gpu {result.gpu}, run.json says {names[0]}'
     built = run.programs.get(result.program)

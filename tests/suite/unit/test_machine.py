@@ -60,6 +60,7 @@ class Machine(unittest.TestCase):
         self.assertEqual(machine.ticks(stat, {0, 1}), (127, 95, 13))
 
 
+NVIDIA = 'H200, GPU-a, 570, 143771 MiB, 700.00 W, 1980 MHz, Disabled, 9.0\n'
 AMD = '''{"card1": {"Card Series": "Instinct MI210"}, "card0": {"Unique ID": "0x9", "Card Series": "Instinct MI250X",
 "VRAM Total Memory (B)": "68702699520", "Max Graphics Package Power (W)": "560.0"}, "system": {"Driver version": "6.3.6"}}'''
 INTEL = '{"device_list": [{"device_id": 0, "device_name": "Intel(R) Data Center GPU Max 1550", "uuid": "00-01"}]}'
@@ -72,8 +73,7 @@ class Gpus(unittest.TestCase):
 
     def test_makes(self):
         """Each tool is asked; what one does not say is ''; what it says wrong is nothing."""
-        nvidia = 'H200, GPU-a, 570, 143771 MiB, 700.00 W, 1980 MHz, Disabled, 9.0\n'
-        found = self.gpus({'nvidia-smi': nvidia, 'rocm-smi': AMD, 'xpu-smi': INTEL})
+        found = self.gpus({'nvidia-smi': NVIDIA, 'rocm-smi': AMD, 'xpu-smi': INTEL})
         self.assertEqual([gpu['name'] for gpu in found], ['H200', 'AMD Instinct MI250X', 'AMD Instinct MI210',
                                                           'Intel(R) Data Center GPU Max 1550'])
         self.assertEqual((found[1]['memory.total'], found[1]['power.limit'], found[1]['driver_version']),
@@ -83,14 +83,17 @@ class Gpus(unittest.TestCase):
             self.assertEqual(len(self.gpus({'rocm-smi': said, 'xpu-smi': said})), said.count('card0'))
 
     def test_doctor(self):
-        """A GPU of another make needs a Kokkos that reaches it."""
-        for backend, state in (('4.6.1 HIP', 'OK'), ('3.4.1 Serial', 'FIX'), ('not in this build', 'FIX')):
+        """A GPU of another make needs a Kokkos that reaches it, one of NVIDIA CUDA rungs or such a Kokkos."""
+        amd, nvidia = ('rocm-smi', AMD), ('nvidia-smi', NVIDIA)
+        for tool, backend, states in ((amd, '4.6.1 HIP', ['OK', 'OK']), (amd, '3.4.1 Serial', ['FIX', 'FIX']),
+                                      (amd, 'not in this build', ['FIX', 'FIX']), (nvidia, '4.6.1 Cuda', ['OK', 'OK']),
+                                      (nvidia, '3.4.1 Serial', ['OK', 'FIX'])):
             found = doctor.Findings()
             said = {'CUDA': 'not in this build', 'Kokkos': backend}
-            with mock.patch.object(machine, 'said', lambda *command: AMD if command[0] == 'rocm-smi' else ''), \
+            with mock.patch.object(machine, 'said', lambda *command, tool=tool: tool[1] if command[0] == tool[0] else ''), \
                     mock.patch.object(programs, 'version', lambda _, said=said: said):
-                self.assertEqual(doctor.check_gpu(found, {'nekbone': 'nekbone'}), [])
-            self.assertEqual([row.state for row in found.rows], [state, state])
+                self.assertEqual(len(doctor.check_gpu(found, {'nekbone': 'nekbone'})), tool == nvidia)
+            self.assertEqual([row.state for row in found.rows], states)
 
     def test_has_gpu(self):
         """The suite sees a GPU that Kokkos alone reaches."""
