@@ -102,7 +102,7 @@ static void *host_alloc(size_t bytes, rt_space_t space)
     void *ptr = NULL;
     if (bytes >= worth_asking && bytes > host_available(space))
         return NULL;
-    if (posix_memalign(&ptr, space == RT_DEVICE ? 256 : 64, bytes) != 0)
+    if (posix_memalign(&ptr, space == RT_DEVICE ? 128 : 64, bytes) != 0)
         return NULL;
     if (space == RT_DEVICE || rt_mem_is_poisoning())
         rt_mem_poison_block(ptr, bytes);

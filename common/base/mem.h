@@ -26,7 +26,7 @@ typedef enum { RT_HOST = 0, RT_PINNED = 1, RT_DEVICE = 2, RT_SPACES = 3 } rt_spa
 
 const char *rt_space_name(rt_space_t space); /* "host", "pinned", "device" */
 
-/* Allocates n * size bytes, aligned to 64 (host) or 256 (device). The content is undefined
+/* Allocates n * size bytes, aligned to 64 (host) or 128 (device). The content is undefined
  * (poisoned if rt_mem_poison is on). Returns NULL if n * size == 0. If n * size overflows or there
  * is no memory, the program ends with RT_MEMORY and one line that says how much was asked for, in
  * which space, and how much was free. Not collective. */

@@ -139,7 +139,7 @@ static void test_many(rt_space_t space)
     int *block[MANY];
     for (int i = 0; i < MANY; i++) {
         block[i] = rt_clone(&i, 1, sizeof i, space);
-        CHECK((uintptr_t)block[i] % (space == RT_DEVICE ? 256 : 64) == 0);
+        CHECK((uintptr_t)block[i] % (space == RT_DEVICE ? 128 : 64) == 0);
     }
     int wrong = 0;
     for (int k = 0; k < MANY; k++) {
