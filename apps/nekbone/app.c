@@ -307,7 +307,7 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     static const char *const small[] = {"resident", "onepass", "fused", "packed", "layered", NULL};
     static const char *const large[] = {"onepass", "fused", "packed", "layered", NULL};
     static const char *const cpu[] = {"cpu-fused", "jammed", NULL};
-    static const char *const portable[] = {"kokkos", NULL};
+    static const char *const portable[] = {"kokkos-fused", "kokkos", NULL};
     const nek_config_t *config = run->config;
     if (config->solves) {
         static const char *const of_kind[][2] = {[RT_CPU] = {"solve-cpu", NULL},
