@@ -31,14 +31,14 @@ def members(session: int) -> list[int]:
     """Returns the live processes of a session. Ranks have process groups of their own, but their launcher's session."""
     found = []
     for name in os.listdir('/proc'):
-        if not name.isdigit():
-            continue
         try:
+            if not name.isdigit() or os.getsid(int(name)) != session:  # one call each: most are of others
+                continue
             with open(f'/proc/{name}/stat', 'rb') as file:
-                fields = file.read().rpartition(b')')[2].split()
+                state = file.read().rpartition(b')')[2].split()[0]
         except OSError:  # it has just ended
             continue
-        if int(fields[3]) == session and fields[0] not in (b'Z', b'X'):
+        if state not in (b'Z', b'X'):
             found.append(int(name))
     return found
 
