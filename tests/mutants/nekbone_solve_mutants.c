@@ -60,12 +60,12 @@ typedef enum {
 enum { ENOUGH = 50 };
 enum { SCHWARZ, TENSOR, VCYCLE, JACOBI_CYCLE, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
-    [SCHWARZ] = LIMIT "elements=4x3x3 degree=6 ripple=0.3 lambda=0 precond=schwarz",
-    [TENSOR] = LIMIT "elements=4x3x4 degree=5 stretch=4 precond=schwarz coarse=tensor",
+    [SCHWARZ] = LIMIT "elements=4x2x3 degree=6 ripple=0.3 lambda=0 precond=schwarz",
+    [TENSOR] = LIMIT "elements=4x2x3 degree=5 stretch=4 precond=schwarz coarse=tensor",
     [VCYCLE] =
-        LIMIT "elements=3x3x4 degree=5 ripple=0.2 stretch=3 lambda=0.01 precond=multigrid order=2",
+        LIMIT "elements=3x2x3 degree=5 ripple=0.2 stretch=3 lambda=0.01 precond=multigrid order=2",
     [JACOBI_CYCLE] =
-        LIMIT "elements=3x4x3 degree=4 deform=0.3 precond=multigrid smoother=jacobi order=3"};
+        LIMIT "elements=3x2x3 degree=4 deform=0.3 precond=multigrid smoother=jacobi order=3"};
 
 static const rt_mutant_t mutants[] = {
     {WEIGHT_MISSING, "no weights for points that several patches have", SCHWARZ, false, 0},
