@@ -51,7 +51,7 @@ static void check_iterations(void)
         for (int size = 0; size < sizes && sizes > study[i].longer; size++) {
             static const char *const mesh[] = {"", "ripple=0.3", "stretch=8"};
             const int want[] = {study[i].box[size], study[i].def[size], study[i].str8[size]};
-            for (int m = 0; m < 3; m++) {
+            for (int m = sizes > 1 ? 0 : 1; m < 3; m++) { /* short: what is bent or stretched */
                 char settings[200];
                 snprintf(settings, sizeof settings, "elements=%d lambda=0 %s %s", size ? 8 : 4,
                          study[i].method, mesh[m]);
@@ -68,8 +68,8 @@ static void check_iterations(void)
 static void check_problems(void)
 {
     static const char *const problems[] = {
-        "elements=3x2x4 degree=7 precond=schwarz ripple=0.3",
-        "elements=3x2x4 degree=7 precond=multigrid ripple=0.3 lambda=0",
+        "elements=3x2x4 degree=7 precond=schwarz ripple=0.3 tolerance=1e-4",
+        "elements=3x2x4 degree=7 precond=multigrid ripple=0.3 lambda=0 tolerance=1e-4",
         "elements=2x3x2 degree=6 precond=multigrid smoother=jacobi order=2 interval=20 deform=0.2",
         "elements=3x3x3 degree=2 precond=schwarz lambda=0",
         "elements=3x4x3 degree=2 precond=multigrid ripple=0.2",
@@ -77,8 +77,8 @@ static void check_problems(void)
         "elements=4x5x3 degree=1 precond=multigrid coarse=tensor stretch=3",
         "elements=1x1x1 degree=5 precond=schwarz",
         "elements=5x1x2 degree=4 precond=schwarz coarse=tensor stretch=5 lambda=3",
-        "elements=3x3x3 degree=5 precond=schwarz levels=5-4-3-2-1 coarse-order=3",
-        "elements=2x1x2 degree=17 precond=schwarz tolerance=1e-4",
+        "elements=3x3x3 degree=5 precond=schwarz levels=5-4-3-2-1 coarse-order=3 tolerance=1e-4",
+        "elements=2x1x1 degree=17 precond=schwarz tolerance=1e-4",
         "elements=1x1x2 degree=18 precond=multigrid tolerance=1e-4",
         "elements=2x1x1 degree=23 precond=schwarz levels=23-1 tolerance=1e-2",
     };
@@ -266,8 +266,8 @@ int main(int argc, char **argv)
     check_symmetry("elements=3x2x3 degree=5 precond=multigrid smoother=jacobi coarse=tensor");
     check_problems();
     check_iterations();
-    check_memory("elements=3x3x3 degree=9 precond=schwarz lambda=0 tolerance=1e-3");
-    check_memory("elements=3x4x3 degree=7 precond=multigrid coarse=tensor tolerance=1e-3");
-    check_memory("elements=4x3x3 degree=6 precond=multigrid smoother=jacobi tolerance=1e-3");
+    check_memory("elements=3x3x3 degree=9 precond=schwarz lambda=0 tolerance=0.1");
+    check_memory("elements=3x4x3 degree=7 precond=multigrid coarse=tensor tolerance=0.1");
+    check_memory("elements=4x3x3 degree=6 precond=multigrid smoother=jacobi tolerance=0.1");
     return app_test_stop(check_done());
 }
