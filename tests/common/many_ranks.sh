@@ -57,9 +57,9 @@ on_nodes nekbone "" "abbb bbab" --elements 8x2x2 --ranks 2x2x1 --degree 3 --iter
 on_nodes alya-rhs 5184 "aabb abab" --cells 8x8x8 --rung cpu-RSP
 # The other half of the periodic box on both sides: 6 x 8 nodes of three values for each of four ranks.
 on_nodes gfnn-wave 9216 "aabb abab" --elements 16x8x8 --ranks 2x2x1 --rung cpu-simd --precond bj
-on_nodes gfnn-wave "" abab --elements 20x12x12 --ranks 2x2x1 --rung solve-simd --precond bj --steps 1
+on_nodes gfnn-wave "" abab --elements 16x10x8 --ranks 2x2x1 --rung solve-simd --precond bj --steps 1
 # Ghosts on two sides of the ranks in the middle, and on one of rank 0.
-on_nodes gfnn-wave "" aabb --elements 40x12x12 --ranks 4x1x1 --faces free --rung predict-simd --precond gfm
+on_nodes gfnn-wave "" aabb --elements 28x8x8 --ranks 4x1x1 --faces free --rung predict-simd --precond gfm
 
 # times GRID SIZE: the extents of SIZE^3 per rank
 times()
@@ -100,7 +100,7 @@ grows()
 
 grids=2x2x1 tiny=
 if [ "$long" = 0 ]; then
-    grows alya-rhs 24 --cells --rung cpu-RSP
+    grows alya-rhs 16 --cells --rung cpu-RSP
 else
     grids="2x2x2 2x2x4" tiny=4
     grows alya-rhs 32 --cells --rung cpu-RSP

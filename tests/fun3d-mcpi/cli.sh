@@ -9,7 +9,7 @@ for order in natural rcm hilbert random; do
 done
 export OMP_NUM_THREADS=1 # two above, and where the number of threads plays a part
 for nb in 4 6 7 8 12 15; do
-    valid nb-$nb "$mcpi" $cpu $small --block-size $nb --ladder
+    valid nb-$nb "$mcpi" $cpu $tiny --block-size $nb --ladder
 done
 for type in fp64 fp32 fp16 bf16; do
     for dq in fp64 fp32; do
@@ -21,10 +21,10 @@ done
 for type in fp64 fp32 fp16 bf16; do
     valid species-$type "$mcpi" $cpu $tiny --block-size 15 --offdiagonal $type --accumulate fp64 --rung cpu-simd
 done
-valid double "$mcpi" $cpu $small --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
+valid double "$mcpi" $cpu $tiny --offdiagonal fp64 --dq fp64 --accumulate fp64 --rung cpu-simd
 # every type converges, down to its own accuracy
 for type in fp64 fp32 fp16 bf16; do
-    valid long-$type "$mcpi" $cpu $small --offdiagonal $type --sweeps 60 --rung cpu-simd
+    valid long-$type "$mcpi" $cpu $tiny --offdiagonal $type --sweeps 60 --rung cpu-simd
 done
 awk -v a="$(residual double)" 'BEGIN { exit !(a > 0 && a < 1e-3) }' ||
     fail "residual after 15 sweeps: $(residual double)"
@@ -80,7 +80,7 @@ grep -q '^compared with the slides' flow.out && fail "--only flow prints a compa
 for rows in 15138 "17410 --layers 9" "2817 --surface 12 --layers 8"; do
     "$mcpi" $cpu --ladder --only flow $(echo "$rows" | cut -s -d ' ' -f 2-) --dry-run 2>&1 | grep -q ": ${rows%% *} rows" || fail "--only flow: not $rows"
 done
-"$mcpi" $cpu --ladder --only flow --size small --dry-run 2>&1 | grep -q ": 15138 rows" && fail "--only flow changes --size"
+"$mcpi" $cpu --ladder --only flow --size tiny --dry-run 2>&1 | grep -q ": 15138 rows" && fail "--only flow changes --size"
 valid flow-laminar "$mcpi" $cpu $small --rung flow-simd --fluid laminar --limiter van-albada --offdiagonal fp16 --freeze 2 --steps 3
 for walls in 1 2; do
     valid flow-file "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --symmetry $((3 - walls)) --rung flow-simd --steps 3
@@ -133,7 +133,7 @@ done
 [ $? = 1 ] && grep -q 'diverged in step' free.out || fail "steps without a tolerance are controlled: $(tail -n 3 free.out)"
 
 # --- output ---
-valid size "$mcpi" $cpu --size tiny --rung cpu-simd
+valid size "$mcpi" $cpu --size tiny --sweeps 2 --rung cpu-simd
 valid tiny "$mcpi" --device cpu $small --seconds 0.01 --rung cpu-simd --json tiny.json
 for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
     grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
