@@ -8,8 +8,8 @@
 #include "gfnn_cuda.cuh"
 #include "apps/gfnn-wave/node.h"
 
-/* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 40 registers. */
-enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 6 };
+/* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 48 registers. */
+enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 5 };
 
 /* What an element adds to the block of its corner. */
 struct __align__(8) gfnn_entries_t
@@ -49,6 +49,62 @@ static __device__ __forceinline__ void gfnn_each_row(const gfnn_rows_t &g, Body 
     }
 }
 
+/* V neighbours of a row, which a lane loads and stores at once. Own rows begin at multiples of 4. */
+template <class T, int V> struct __align__(V * sizeof(T)) gfnn_pack_t
+{
+    T at[V];
+};
+template <class T> constexpr int gfnn_wide = 16 / sizeof(T);
+
+template <int V, class T> static __device__ __forceinline__ gfnn_pack_t<T, V> gfnn_get(const T *x)
+{
+    return *reinterpret_cast<const gfnn_pack_t<T, V> *>(x);
+}
+
+/* Stores the first `own` values: the rest are ghosts. */
+template <class T, int V>
+static __device__ __forceinline__ void gfnn_put(T *x, int own, const gfnn_pack_t<T, V> &value)
+{
+    if (own >= V)
+        *reinterpret_cast<gfnn_pack_t<T, V> *>(x) = value;
+#pragma unroll
+    for (int e = 0; e < V - 1; e++)
+        if (own < V && e < own)
+            x[e] = value.at[e];
+}
+
+/* Calls store(places, own, load(places)) for V neighbours at once, of which the first `own` are own
+ * nodes, and loads `ahead` times before it stores: a compiler cannot know that the next load does
+ * not read what was stored. All lanes call store, some with own <= 0 and nothing loaded. */
+template <int V, int ahead, class Load, class Store>
+static __device__ __forceinline__ void gfnn_each_pack(const gfnn_rows_t &g, Load load, Store store)
+{
+    gfnn_each_row(g, [&](int64_t fine, int64_t wide) {
+        for (int first = 0; first < g.n[0]; first += 32 * V * ahead) {
+            const int lane = first + V * (threadIdx.x % 32);
+            decltype(load(fine, wide)) value[ahead];
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                if (lane + 32 * V * a < g.n[0])
+                    value[a] = load(fine + lane + 32 * V * a, wide + lane + 32 * V * a);
+#pragma unroll
+            for (int a = 0; a < ahead; a++)
+                store(fine + lane + 32 * V * a, wide + lane + 32 * V * a,
+                      g.n[0] - lane - 32 * V * a, value[a]);
+        }
+    });
+}
+
+/* The same one by one: calls store(places, load(places)). */
+template <int ahead, class Load, class Store>
+static __device__ __forceinline__ void gfnn_each_ahead(const gfnn_rows_t &g, Load load, Store store)
+{
+    gfnn_each_pack<1, ahead>(g, load, [&](int64_t fine, int64_t wide, int own, auto &value) {
+        if (own > 0)
+            store(fine, wide, value);
+    });
+}
+
 /* Calls body(place on `fine`, place on `wide`) for every component of every own node, `ahead`
  * values of a row at once: for what only reads, or only writes. */
 template <int ahead, class Body>
@@ -61,33 +117,11 @@ static __device__ __forceinline__ void gfnn_each_value(const gfnn_rows_t &g, Bod
     });
 }
 
-/* Calls store(places, load(places)), with `ahead` values loaded before one is stored: a compiler
- * cannot know that the next load does not read what was stored. */
-template <int ahead, class Load, class Store>
-static __device__ __forceinline__ void gfnn_each_ahead(const gfnn_rows_t &g, Load load, Store store)
-{
-    gfnn_each_row(g, [&](int64_t fine, int64_t wide) {
-        for (int first = threadIdx.x % 32; first < g.n[0]; first += 32 * ahead) {
-            decltype(load(fine, wide)) value[ahead];
-#pragma unroll
-            for (int a = 0; a < ahead; a++)
-                if (first + 32 * a < g.n[0])
-                    value[a] = load(fine + first + 32 * a, wide + first + 32 * a);
-#pragma unroll
-            for (int a = 0; a < ahead; a++)
-                if (first + 32 * a < g.n[0])
-                    store(fine + first + 32 * a, wide + first + 32 * a, value[a]);
-        }
-    });
-}
-
-/* Where a vector of T has a value: doubles are on `fine`, floats on `wide`; and how many values a
- * lane loads before it stores one, so that as many bytes are on their way. */
+/* Where a vector of T has a value: doubles are on `fine`, others on `wide`. */
 template <class T> static __device__ __forceinline__ int64_t gfnn_place(int64_t fine, int64_t wide)
 {
     return sizeof(T) == sizeof(double) ? fine : wide;
 }
-template <class T> constexpr int gfnn_ahead = 16 / sizeof(T);
 
 static inline const gfnn_vectors_data_t *gfnn_vectors_data(const gfnn_view_t *view)
 {

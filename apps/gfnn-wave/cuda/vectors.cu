@@ -4,7 +4,7 @@
  *
  * Each is one pass at the speed of memory, and what can share a pass does: r, r . r and the 16-bit
  * copy of r for the predictor are one pass; and x with the next p. A warp takes a row of the box, as
- * ghosts must not be touched. A sum ends in the kernel that makes its terms: blocks leave partial
+ * ghosts must not be touched, and a lane 16 bytes of it at once. A sum ends in the kernel that makes its terms: blocks leave partial
  * sums, and the last block adds them in order. So equal input gives equal bits. That block also adds
  * the sums of the other GPUs and forms the scalars (cg.h), which later kernels read: the host does
  * not wait.
@@ -14,14 +14,34 @@
 #include <type_traits>
 #include "rows.cuh"
 
-static __device__ __forceinline__ void store_low(float *low, int64_t at, float value)
+template <int V>
+static __device__ __forceinline__ void put_low(float *low, int own,
+                                               const gfnn_pack_t<float, V> &value)
 {
-    low[at] = value;
+    gfnn_put(low, own, value);
 }
 
-static __device__ __forceinline__ void store_low(__half *low, int64_t at, float value)
+/* Rows of 16-bit floats begin 3 values after a boundary (GFNN_LOW_SKIP): a lane stores all but its
+ * first value, and the first one of the next lane. All lanes of a warp call. */
+template <int V>
+static __device__ __forceinline__ void put_low(__half *low, int own,
+                                               const gfnn_pack_t<float, V> &value)
 {
-    low[at] = __float2half_rn(value);
+    const int lane = threadIdx.x % 32;
+    const float next = __shfl_down_sync(0xffffffffu, value.at[0], 1);
+    const bool whole = lane < 31 && own > V;
+    gfnn_pack_t<__half, V> shifted;
+#pragma unroll
+    for (int e = 0; e < V; e++)
+        shifted.at[e] = __float2half_rn(e + 1 < V ? value.at[e + 1] : next);
+    if (whole)
+        *reinterpret_cast<gfnn_pack_t<__half, V> *>(low + 1) = shifted;
+    if (lane == 0 && own > 0)
+        low[0] = __float2half_rn(value.at[0]);
+#pragma unroll
+    for (int e = 1; e < V; e++)
+        if (!whole && e < own)
+            low[e] = __float2half_rn(value.at[e]);
 }
 
 /* Calls f(low) with the type that `precision` says. */
@@ -89,21 +109,31 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
                  const double *__restrict__ y, T *__restrict__ r, T *__restrict__ x,
                  Low *__restrict__ low, gfnn_parts_t parts)
 {
+    struct value_t {
+        gfnn_pack_t<double, 2> f, y;
+    };
     const gfnn_factors_t factors(cg);
     double rr = 0;
-    gfnn_each_ahead<2>(
+    gfnn_each_pack<2, 2>(
         g,
         [=](int64_t at, int64_t) {
-            return double2{f[at], begins ? 0 : y[at]};
+            return value_t{gfnn_get<2>(f + at), gfnn_get<2>((begins ? f : y) + at)};
         },
-        [&](int64_t fine, int64_t wide, double2 v) {
+        [&](int64_t fine, int64_t wide, int own, const value_t &v) {
             const int64_t at = gfnn_place<T>(fine, wide);
-            const double value = factors.unit() * (v.x - v.y);
-            r[at] = static_cast<T>(value);
-            x[at] = 0;
+            gfnn_pack_t<float, 2> lowered;
+            gfnn_pack_t<T, 2> rounded;
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const double value = factors.unit() * (v.f.at[e] - (begins ? 0 : v.y.at[e]));
+                rounded.at[e] = static_cast<T>(value);
+                lowered.at[e] = static_cast<float>(factors.scale() * value);
+                rr += e < own ? value * value : 0;
+            }
+            gfnn_put(r + at, own, rounded);
+            gfnn_put(x + at, own, gfnn_pack_t<T, 2>{});
             if (low)
-                store_low(low, wide, static_cast<float>(factors.scale() * value));
-            rr += value * value;
+                put_low(low + wide, own, lowered);
         });
     if (!begins)
         gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_RENEWED, rr, 0);
@@ -114,8 +144,9 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     update_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const T *__restrict__ q, T *__restrict__ r,
                   Low *__restrict__ low, gfnn_parts_t parts)
 {
+    constexpr int V = gfnn_wide<T>;
     struct value_t {
-        T r, q;
+        gfnn_pack_t<T, V> r, q;
     };
     const gfnn_factors_t f(cg);
     const float held[2] = {static_cast<float>(f.alpha()), static_cast<float>(f.scale())};
@@ -123,20 +154,26 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     double rr = 0;
     if (f.ended)
         return;
-    gfnn_each_ahead<gfnn_ahead<T>>(
+    gfnn_each_pack<V, 2>(
         g,
         [=](int64_t fine, int64_t wide) {
             const int64_t at = gfnn_place<T>(fine, wide);
-            return value_t{r[at], q[at]};
+            return value_t{gfnn_get<V>(r + at), gfnn_get<V>(q + at)};
         },
-        [&](int64_t fine, int64_t wide, value_t v) {
+        [&](int64_t fine, int64_t wide, int own, value_t &v) {
             const T alpha = single ? held[0] : f.alpha(), scale = single ? held[1] : f.scale();
-            const T value = v.r - alpha * v.q;
-            const double here = value;
-            r[gfnn_place<T>(fine, wide)] = value;
+            gfnn_pack_t<float, V> lowered;
+#pragma unroll
+            for (int e = 0; e < V; e++) {
+                const T value = v.r.at[e] - alpha * v.q.at[e];
+                const double here = value;
+                v.r.at[e] = value;
+                lowered.at[e] = static_cast<float>(scale * value);
+                rr += e < own ? here * here : 0;
+            }
+            gfnn_put(r + gfnn_place<T>(fine, wide), own, v.r);
             if (low)
-                store_low(low, wide, static_cast<float>(scale * value));
-            rr += here * here;
+                put_low(low + wide, own, lowered);
         });
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
 }
@@ -146,14 +183,27 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z, const T *__restrict__ r,
                 const T *__restrict__ q, gfnn_parts_t parts)
 {
+    constexpr int V = gfnn_wide<T>;
+    struct value_t {
+        gfnn_pack_t<float, V> z;
+        gfnn_pack_t<T, V> r, q;
+    };
     double zr = 0, zq = 0;
-    gfnn_each_value<gfnn_ahead<T>>(g, [&](int64_t fine, int64_t wide) {
-        const int64_t at = gfnn_place<T>(fine, wide);
-        const double value = z[wide];
-        zr += value * r[at];
-        if (two)
-            zq += value * q[at];
-    });
+    gfnn_each_pack<V, 1>(
+        g,
+        [=](int64_t fine, int64_t wide) {
+            const int64_t at = gfnn_place<T>(fine, wide);
+            return value_t{gfnn_get<V>(z + wide), gfnn_get<V>(r + at),
+                           gfnn_get<V>((two ? q : r) + at)};
+        },
+        [&](int64_t, int64_t, int own, const value_t &v) {
+#pragma unroll
+            for (int e = 0; e < V; e++) {
+                const double value = e < own ? v.z.at[e] : 0;
+                zr += e < own ? value * v.r.at[e] : 0;
+                zq += two && e < own ? value * v.q.at[e] : 0;
+            }
+        });
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_PRECONDITIONED, zr, zq);
 }
 
@@ -163,9 +213,11 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, T *__restrict__ x, const Z *__restrict__ z,
                      T *__restrict__ p)
 {
+    constexpr int V = gfnn_wide<T>;
+    using pack_t = gfnn_pack_t<T, V>;
     struct value_t {
-        Z z;
-        T p, x;
+        gfnn_pack_t<Z, V> z;
+        pack_t p, x;
     };
     const gfnn_factors_t f(cg);
     const T back = static_cast<T>(1 / f.scale()); /* 1 where r is in the place of z */
@@ -173,18 +225,26 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     constexpr bool single = sizeof(T) == sizeof(float);
     if (f.ended)
         return;
-    gfnn_each_ahead<gfnn_ahead<T>>(
+    gfnn_each_pack<V, 1>(
         g,
         [=](int64_t fine, int64_t wide) {
             const int64_t at = gfnn_place<T>(fine, wide);
-            return value_t{z[gfnn_place<Z>(fine, wide)], first ? 0 : p[at], first ? 0 : x[at]};
+            return value_t{gfnn_get<V>(z + gfnn_place<Z>(fine, wide)),
+                           first ? pack_t{} : gfnn_get<V>(p + at),
+                           first ? pack_t{} : gfnn_get<V>(x + at)};
         },
-        [=](int64_t fine, int64_t wide, const value_t &v) {
+        [=](int64_t fine, int64_t wide, int own, value_t &v) {
             const int64_t at = gfnn_place<T>(fine, wide);
             const T due = single ? held[0] : f.due(), beta = single ? held[1] : f.beta();
+#pragma unroll
+            for (int e = 0; e < V; e++) {
+                const T next = back * v.z.at[e];
+                v.x.at[e] += due * v.p.at[e];
+                v.p.at[e] = first ? next : next + beta * v.p.at[e];
+            }
             if (!first)
-                x[at] = v.x + due * v.p;
-            p[at] = first ? back * v.z : back * v.z + beta * v.p;
+                gfnn_put(x + at, own, v.x);
+            gfnn_put(p + at, own, v.p);
         });
 }
 
@@ -196,12 +256,20 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     const gfnn_factors_t f(cg);
     if (f.due() == 0)
         return;
-    gfnn_each_ahead<2>(
+    struct value_t {
+        gfnn_pack_t<double, 2> du, p;
+    };
+    gfnn_each_pack<2, 2>(
         g,
         [=](int64_t at, int64_t) {
-            return double2{du[at], p[at]};
+            return value_t{gfnn_get<2>(du + at), gfnn_get<2>(p + at)};
         },
-        [=](int64_t at, int64_t, double2 v) { du[at] = v.x + f.due() * v.y; });
+        [=](int64_t at, int64_t, int own, value_t &v) {
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                v.du.at[e] += f.due() * v.p.at[e];
+            gfnn_put(du + at, own, v.du);
+        });
 }
 
 template <bool first>
@@ -209,19 +277,26 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     add_up_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, const float *__restrict__ x,
                   const float *__restrict__ p, double *__restrict__ du)
 {
+    using double_t = gfnn_pack_t<double, 2>;
+    using float_t = gfnn_pack_t<float, 2>;
     struct value_t {
-        double du;
-        float x, p;
+        double_t du;
+        float_t x, p;
     };
     const gfnn_factors_t f(cg);
+    const double back = 1 / f.unit(); /* a power of two */
     const bool due = f.due() != 0;
-    gfnn_each_ahead<2>(
+    gfnn_each_pack<2, 2>(
         g,
         [=](int64_t fine, int64_t wide) {
-            return value_t{first ? 0 : du[fine], x[wide], due ? p[wide] : 0};
+            return value_t{first ? double_t{} : gfnn_get<2>(du + fine), gfnn_get<2>(x + wide),
+                           due ? gfnn_get<2>(p + wide) : float_t{}};
         },
-        [=](int64_t fine, int64_t, const value_t &v) {
-            du[fine] = v.du + (v.x + f.due() * v.p) / f.unit();
+        [=](int64_t fine, int64_t, int own, value_t &v) {
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                v.du.at[e] += (v.x.at[e] + f.due() * v.p.at[e]) * back;
+            gfnn_put(du + fine, own, v.du);
         });
 }
 
@@ -247,7 +322,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         [=](int64_t, int64_t at) {
             return float2{x[at], y ? y[at] : 0};
         },
-        [=](int64_t, int64_t at, float2 v) { store_low(low, at, scale * (v.x - v.y)); });
+        [=](int64_t, int64_t at, float2 v) { low[at] = __float2half_rn(scale * (v.x - v.y)); });
 }
 
 /* --- fill .. newmark: the table's functions --- */
