@@ -163,7 +163,7 @@ void gfnn_apply_p(gfnn_solver_t *s)
     rt_timer_stop("vectors");
 }
 
-void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
+void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z)
 {
     const gfnn_grid_t *wide = &s->problem->box.wide;
     const bool half = s->network.precision == GFNN_FP16;
@@ -171,12 +171,17 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z)
                              gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
     bring(s, &ghosts);
     gfnn_start(s, "predictor");
-    s->kernels->predictor[s->network.precision]->apply(&s->view_net, &s->network, r, z);
+    const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
+    if (low)
+        predictor->apply_low(&s->view_net, &s->network, r, z);
+    else
+        predictor->apply(&s->view_net, &s->network, r, z);
     rt_timer_stop("predictor");
-    s->vectors->hold(&s->view_vec, NULL, z);
+    if (!low)
+        s->vectors->hold(&s->view_vec, NULL, z);
 }
 
 void gfnn_predict(gfnn_solver_t *s)
 {
-    gfnn_predict_from(s, s->network.precision == GFNN_FP16 ? s->low : (void *)s->r32, s->z);
+    gfnn_predict_from(s, s->network.precision == GFNN_FP16 ? s->low : (void *)s->r32, false, s->z);
 }

@@ -166,13 +166,21 @@ static void replace(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
     renew(s, method, s->q);
 }
 
+static bool has_low_z(const gfnn_solver_t *s)
+{
+    return gfnn_z_is_low(s->kernels, s->problem->config);
+}
+
 /* Computes z = B r, z . r and z . q. */
 static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
     gfnn_precondition(s);
     gfnn_start(s, "dots");
-    loops(s)->dots(&s->view_vec, s->scalars.cg, s->z, s->cg.r,
-                   method->flexible && !first ? s->cg.q : NULL);
+    const void *q = method->flexible && !first ? s->cg.q : NULL;
+    if (has_low_z(s))
+        loops(s)->dots_low(&s->view_vec, s->scalars.cg, (uint16_t *)s->z, s->cg.r, q);
+    else
+        loops(s)->dots(&s->view_vec, s->scalars.cg, s->z, s->cg.r, q);
     settle_sums(s, GFNN_PRECONDITIONED);
     rt_timer_stop("dots");
 }
@@ -185,6 +193,9 @@ static void turn(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
     gfnn_start(s, "direction");
     if (method->plain)
         loops(s)->direction_plain(&s->view_vec, s->scalars.cg, first, s->cg.x, s->cg.r, s->cg.p);
+    else if (has_low_z(s))
+        loops(s)->direction_low(&s->view_vec, s->scalars.cg, first, s->cg.x, (uint16_t *)s->z,
+                                s->cg.p);
     else
         loops(s)->direction(&s->view_vec, s->scalars.cg, first, s->cg.x, s->z, s->cg.p);
     rt_timer_stop("direction");

@@ -167,8 +167,8 @@ void gfnn_apply_p(gfnn_solver_t *s);
 /* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's
  * ghosts. */
 void gfnn_predict(gfnn_solver_t *s);
-/* z = P r for any such r and z. */
-void gfnn_predict_from(gfnn_solver_t *s, void *r, float *z);
+/* z = P r for any such r and z; low: z has 16 bits. */
+void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z);
 
 /* --- cg.c, precond.c --- */
 

@@ -114,6 +114,9 @@ typedef struct {
  * network->precision, with ghosts nd deep up to date; z is float on `wide`. */
 typedef struct {
     void (*apply)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z);
+    /* The same with z in 16 bits; NULL: none. */
+    void (*apply_low)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                      uint16_t *z);
     /* Lays out K in the order that the kernel reads; may be NULL. */
     void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
     void (*tear_down)(gfnn_view_t *view);
@@ -174,6 +177,11 @@ typedef struct {
      * first: x and p are not read, nor is x written. */
     void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
                       const float *z, void *p);
+    /* The same for z in 16 bits on `wide`; NULL: none. */
+    void (*dots_low)(const gfnn_view_t *view, gfnn_cg_t *cg, const uint16_t *z, const void *r,
+                     const void *q);
+    void (*direction_low)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                          const uint16_t *z, void *p);
     /* The same for B = 1: p = r + beta p. */
     void (*direction_plain)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
                             const void *r, void *p);
@@ -266,6 +274,15 @@ static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_co
     const bool instead = kernels && kernels->ladder == GFNN_LADDER_PREDICTOR &&
                          !kernels->predictor[config->precision] && kernels->predictor[other];
     return instead ? other : config->precision;
+}
+
+/* Does a solve have z in 16 bits, in the memory of the float vector? The loops that hold components
+ * on mirror faces have none of that. */
+static inline bool gfnn_z_is_low(const gfnn_kernels_t *kernels, const gfnn_config_t *config)
+{
+    const gfnn_predictor_t *predictor = kernels->predictor[GFNN_FP16];
+    return gfnn_reads_low(config) && config->faces != GFNN_MIRROR && predictor &&
+           predictor->apply_low;
 }
 
 /* refuse of rt_kernels_t, for the rungs of predictors and solves. */

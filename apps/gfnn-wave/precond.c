@@ -96,10 +96,10 @@ static void correction(gfnn_solver_t *s, const float *r, float *z)
     gfnn_apply32(s, &s->problem->step.A, z, s->t32);
     if (s->network.precision == GFNN_FP16) {
         narrow(s, r, s->t32);
-        gfnn_predict_from(s, s->low, s->other);
+        gfnn_predict_from(s, s->low, false, s->other);
     } else {
         add32(s, 1, r, -1, s->t32);
-        gfnn_predict_from(s, s->t32, s->other);
+        gfnn_predict_from(s, s->t32, false, s->other);
     }
 }
 
@@ -115,13 +115,13 @@ void gfnn_precondition(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
     if (gfnn_reads_low(config))
-        gfnn_predict_from(s, s->low, s->z);
+        gfnn_predict_from(s, s->low, gfnn_z_is_low(s->kernels, config), s->z);
     else if (config->precond == GFNN_CHEB)
         chebyshev(s, s->r32, s->z);
     else if (config->smooth > 0)
         smoothed_network(s, s->r32, s->z);
     else
-        gfnn_predict_from(s, s->r32, s->z);
+        gfnn_predict_from(s, s->r32, false, s->z);
 }
 
 /* --- eigenvalues --- */

@@ -152,8 +152,8 @@ static double low_of(const gfnn_config_t *config)
     return gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
 }
 
-/* Adds the vectors of conjugate gradients. */
-static void vector_lines(const gfnn_config_t *config, double iterations, rt_work_t *work)
+/* Adds the vectors of conjugate gradients. z: its bytes. */
+static void vector_lines(const gfnn_config_t *config, double z, double iterations, rt_work_t *work)
 {
     const double N = product(config->n_nodes);
     const double low = low_of(config), own = gfnn_is_single(config) ? FLOATS : DOUBLES;
@@ -165,9 +165,9 @@ static void vector_lines(const gfnn_config_t *config, double iterations, rt_work
     else
         rt_work_add(work, "update", iterations, UPDATE * N, 2 * own * N, (own + low) * N);
     if (!plain && config->precond != GFNN_BJ)
-        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * own + FLOATS) * N, 0);
-    rt_work_add(work, "direction", iterations, DIRECTION * N,
-                (2 * own + (plain ? own : FLOATS)) * N, 2 * own * N);
+        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * own + z) * N, 0);
+    rt_work_add(work, "direction", iterations, DIRECTION * N, (2 * own + (plain ? own : z)) * N,
+                2 * own * N);
 }
 
 /* Adds what a step does once for its conjugate gradients, and once for each replacement. */
@@ -209,6 +209,8 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     const double E = product(config->n_elements), N = product(config->n_nodes);
     const double A = inside_operator(rung) * E;
     const double replacements = gfnn_replacements(config);
+    const bool low = gfnn_z_is_low((const gfnn_kernels_t *)rung->kernels, config);
+    const double z = low ? HALVES : FLOATS;
     double single = gfnn_is_single(config) ? iterations : 0;
     const double twice = iterations - single;
     if (config->precond == GFNN_CHEB && !sweeps)
@@ -218,13 +220,13 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     rt_work_add(work, "operator", twice + 2 + replacements, A + 6 * N, (DOUBLES + 1) * N,
                 DOUBLES * N);
     once_lines(config, replacements, work);
-    vector_lines(config, iterations, work);
+    vector_lines(config, z, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
     sweep_lines(config, iterations, sweeps && config->precond == GFNN_CHEB ? A : 0, work);
     if (gfnn_has_network(config))
         rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
-                    predictor_read(config, rung) * N, FLOATS * N);
+                    predictor_read(config, rung) * N, z * N);
     rt_work_add(work, "newmark before", 1, BEFORE * N, 3 * DOUBLES * N, 2 * DOUBLES * N);
     rt_work_add(work, "force", 1, FORCE * N, 2 * DOUBLES * N, DOUBLES * N);
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);

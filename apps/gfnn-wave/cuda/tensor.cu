@@ -41,7 +41,7 @@ struct job_t {
     const uint4 *B;
     const __half *r;
     const float *coef;
-    float *z;
+    void *z;
     float scale[GFNN_MAX_COEF];
 };
 
@@ -167,12 +167,12 @@ template <int M> static __device__ __forceinline__ int node_at(int n)
 /* What a lane needs for its outputs: for its first plane and row, the first node that it has a
  * part of, and where z goes. The sums of a node are in `spread` lanes; each stores one node in
  * `spread`. */
-template <int M> struct outputs_t {
+template <int M, class Z> struct outputs_t {
     using H = shape_t<M>;
     const float *coef[H::parts][2];
     float scale[H::parts][2];
     bool inside[H::nodes], stores[H::nodes / H::spread];
-    float *z;
+    Z *z;
 
     __device__ __forceinline__ outputs_t(const job_t &job, int x0, int j, int k)
     {
@@ -190,7 +190,7 @@ template <int M> struct outputs_t {
         for (int n = 0; n < H::nodes; n++)
             inside[n] = i + node_at<M>(n) < job.n[0];
         const int own = H::spread == 1 ? 0 : node_at<M>(share);
-        z = job.z + job.wide.at(i + own, j, k);
+        z = static_cast<Z *>(job.z) + job.wide.at(i + own, j, k);
 #pragma unroll
         for (int n = 0; n < H::nodes / H::spread; n++)
             stores[n] = i + own + node_at<M>(n) < job.n[0];
@@ -213,13 +213,13 @@ template <int spread, int nodes> static __device__ __forceinline__ void add_lane
 }
 
 /* z = sums, one per kernel, times coefficients, which are all loaded at once. */
-template <int M>
-static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M> &out,
+template <int M, class Z>
+static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M, Z> &out,
                                              const sums_t<M> &sum, int rows, int plane)
 {
     using H = shape_t<M>;
     float c[H::rows][H::nodes][2 * H::parts];
-    float *to[3];
+    Z *to[3];
 #pragma unroll
     for (int e = 0; e < 2 * H::parts; e++) {
         const float *from = out.coef[e / 2][e % 2] + plane * job.bare.slab;
@@ -251,7 +251,7 @@ static __device__ __forceinline__ void store(const job_t &job, const outputs_t<M
 #pragma unroll
             for (int n = 0; n < H::nodes / H::spread; n++)
                 if (row < rows && out.stores[n])
-                    to[w][node_at<M>(n)] = z[n];
+                    to[w][node_at<M>(n)] = static_cast<Z>(z[n]);
             to[w] += job.wide.pitch;
         }
 }
@@ -316,7 +316,8 @@ template <int M> struct bring_t {
     }
 };
 
-template <int M>
+/* Z: float or __half. */
+template <int M, class Z>
 __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ job_t job)
 {
     using H = shape_t<M>;
@@ -341,7 +342,7 @@ __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ j
     const uint2 *own_B = reinterpret_cast<const uint2 *>(block.B) + lane;
     const unsigned *own_ring =
         block.ring + wy * H::rows * H::row_words + lane / 4 * H::window_words;
-    const outputs_t<M> out(job, block.x0, j, block.z0 + wz);
+    const outputs_t<M, Z> out(job, block.x0, j, block.z0 + wz);
     rt_barrier_wait(block.has_B, 0);
 #pragma unroll 1
     for (int s = 0; s * H::warps_z < block.depth; s++) {
@@ -378,8 +379,8 @@ __global__ void __launch_bounds__(THREADS, 1) multiply(const __grid_constant__ j
     }
 }
 
-template <int M>
-static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __half *r, float *z)
+template <int M, class Z>
+static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __half *r, void *z)
 {
     using H = shape_t<M>;
     const data_t *data = static_cast<const data_t *>(view->data);
@@ -400,15 +401,24 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
                  z,
                  {}};
     memcpy(job.scale, data->scale, sizeof job.scale);
-    gfnn_allow_shared(multiply<M>, H::shared_bytes);
-    multiply<M><<<job.tiling.blocks(), THREADS, H::shared_bytes, rt_stream()>>>(job);
+    gfnn_allow_shared(multiply<M, Z>, H::shared_bytes);
+    multiply<M, Z><<<job.tiling.blocks(), THREADS, H::shared_bytes, rt_stream()>>>(job);
     RT_CUDA_LAUNCHED();
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
-    fixed_shape(network->form, network->kernels,
-                [&](auto M) { run<M()>(view, network, static_cast<const __half *>(r), z); });
+    fixed_shape(network->form, network->kernels, [&](auto M) {
+        run<M(), float>(view, network, static_cast<const __half *>(r), z);
+    });
+}
+
+static void apply_low(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
+                      uint16_t *z)
+{
+    fixed_shape(network->form, network->kernels, [&](auto M) {
+        run<M(), __half>(view, network, static_cast<const __half *>(r), z);
+    });
 }
 
 static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
@@ -445,6 +455,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
     .apply = apply,
+    .apply_low = apply_low,
     .set_up = set_up,
     .tear_down = tear_down,
     .memory = memory,

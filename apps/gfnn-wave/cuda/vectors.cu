@@ -53,6 +53,16 @@ template <class F> static void fixed_low(int precision, void *low, F f)
         f(static_cast<float *>(low));
 }
 
+/* Returns a value of z. */
+template <class T> static __device__ __forceinline__ T as(__half z)
+{
+    return __half2float(z);
+}
+template <class T, class Z> static __device__ __forceinline__ T as(Z z)
+{
+    return z;
+}
+
 /* --- kernels --- */
 
 template <bool is_fine, class T>
@@ -178,14 +188,15 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
 }
 
-template <bool two, class T>
+/* Z: float or __half. */
+template <bool two, class T, class Z>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const float *__restrict__ z, const T *__restrict__ r,
+    dots_kernel(gfnn_rows_t g, gfnn_cg_t *cg, const Z *__restrict__ z, const T *__restrict__ r,
                 const T *__restrict__ q, gfnn_parts_t parts)
 {
     constexpr int V = gfnn_wide<T>;
     struct value_t {
-        gfnn_pack_t<float, V> z;
+        gfnn_pack_t<Z, V> z;
         gfnn_pack_t<T, V> r, q;
     };
     double zr = 0, zq = 0;
@@ -199,7 +210,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
         [&](int64_t, int64_t, int own, const value_t &v) {
 #pragma unroll
             for (int e = 0; e < V; e++) {
-                const double value = e < own ? v.z.at[e] : 0;
+                const double value = e < own ? as<float>(v.z.at[e]) : 0;
                 zr += e < own ? value * v.r.at[e] : 0;
                 zq += two && e < own ? value * v.q.at[e] : 0;
             }
@@ -207,7 +218,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_PRECONDITIONED, zr, zq);
 }
 
-/* Z: float on `wide`, or the type of r, which is in the place of z. */
+/* Z: float or __half on `wide`, or the type of r, which is in the place of z. */
 template <bool first, class T, class Z>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     direction_kernel(gfnn_rows_t g, const gfnn_cg_t *cg, T *__restrict__ x, const Z *__restrict__ z,
@@ -238,7 +249,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
             const T due = single ? held[0] : f.due(), beta = single ? held[1] : f.beta();
 #pragma unroll
             for (int e = 0; e < V; e++) {
-                const T next = back * v.z.at[e];
+                const T next = back * as<T>(v.z.at[e]);
                 v.x.at[e] += due * v.p.at[e];
                 v.p.at[e] = first ? next : next + beta * v.p.at[e];
             }
@@ -394,12 +405,21 @@ static void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *
     });
 }
 
-template <class T>
-static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
-                 const void *q)
+static const float *values(const float *z)
 {
-    gfnn_launch_rows(q ? dots_kernel<true, T> : dots_kernel<false, T>, view, cg, z,
-                     static_cast<const T *>(r), static_cast<const T *>(q),
+    return z;
+}
+static const __half *values(const uint16_t *z)
+{
+    return reinterpret_cast<const __half *>(z);
+}
+
+template <class T, class Z>
+static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const Z *z, const void *r, const void *q)
+{
+    using Value = std::remove_cvref_t<decltype(*values(z))>;
+    gfnn_launch_rows(q ? dots_kernel<true, T, Value> : dots_kernel<false, T, Value>, view, cg,
+                     values(z), static_cast<const T *>(r), static_cast<const T *>(q),
                      gfnn_vectors_data(view)->parts);
 }
 
@@ -411,11 +431,11 @@ static void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void 
                      static_cast<T *>(x), z, static_cast<T *>(p));
 }
 
-template <class T>
-static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
-                      const float *z, void *p)
+template <class T, class Z>
+static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const Z *z,
+                      void *p)
 {
-    turn<T>(view, cg, first, x, z, p);
+    turn<T>(view, cg, first, x, values(z), p);
 }
 
 template <class T>
@@ -499,8 +519,10 @@ static constexpr gfnn_loops_t loops(decltype(gfnn_loops_t::update_bj) update_bj,
     return {.renew = renew<T>,
             .update = update<T>,
             .update_bj = update_bj,
-            .dots = dots<T>,
-            .direction = direction<T>,
+            .dots = dots<T, float>,
+            .direction = direction<T, float>,
+            .dots_low = dots<T, uint16_t>,
+            .direction_low = direction<T, uint16_t>,
             .direction_plain = direction_plain<T>,
             .arrive = arrives};
 }
