@@ -66,8 +66,8 @@ typedef struct {
     float *out; /* may be old */
 } gfnn_sweep_t;
 
-/* The operator: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), ghosts of
- * y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
+/* The operator: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
+ * wraps; ghosts of y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
 typedef struct {
     void (*apply)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
                   const double *x, double *y);
@@ -85,6 +85,9 @@ typedef struct {
                      gfnn_cg_t *cg);
     void (*apply_cg32)(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
                        gfnn_cg_t *cg);
+    /* Whether these choices read a periodic box that is all on this rank without its ghosts. NULL:
+     * no. */
+    bool (*wraps)(const gfnn_view_t *view);
     /* A sweep in one pass, in which z is not out, and whether these choices have it. NULL: none. */
     bool (*sweeps)(const gfnn_view_t *view);
     void (*sweep32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,

@@ -145,6 +145,19 @@ bool is_empty(const gfnn_region_t *region)
     return empty;
 }
 
+/* The vectors of `cpu-simd` read ghosts, and do A alone. */
+bool wraps(const gfnn_view_t *view)
+{
+    const gfnn_box_t *box = view->box;
+    return !is_vector(view) && box->faces == GFNN_PERIODIC &&
+           box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
+}
+
+bool sweeps(const gfnn_view_t *view)
+{
+    return !is_vector(view);
+}
+
 /* --- a team --- */
 
 /* What becomes of y of a node: it is stored. Loads: what a node needs for that, which is loaded early
@@ -247,6 +260,7 @@ template <class T, class End> struct Apply {
 
     Cut cut;
     End end;
+    int period[3]; /* nodes of a periodic box that is all here, 0: ghosts are read */
     gfnn_lines_t nodes, elements, bare;
     const uint8_t *id;
     const material_t<T> *material;
@@ -263,6 +277,14 @@ template <class T, class End> struct Apply {
           bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
           shear(static_cast<T>(form->shear / GFNN_PARITY_STIFF)), x(x_), y(y_)
     {
+        for (int d = 0; d < 3; d++)
+            period[d] = wraps(view) ? static_cast<int>(view->box->n[d]) : 0;
+    }
+
+    /* Returns the own node that a ghost along direction d is a copy of. */
+    KOKKOS_FORCEINLINE_FUNCTION int wrapped(int d, int i) const
+    {
+        return period[d] > 0 ? gfnn_wrapped(i, period[d]) : i;
     }
 
     /* Scratch memory has two layers of x, so that one is filled while the other is read; and for two
@@ -311,8 +333,8 @@ template <class T, class End> struct Apply {
     KOKKOS_FORCEINLINE_FUNCTION int64_t node(const Tile &tile, int c, int row, int column) const
     {
         const int i = tile.first[0] - 1 + column, j = tile.first[1] - 1 + row;
-        return c * nodes.plane + nodes.at(i < tile.last[0] ? i : tile.last[0],
-                                          j < tile.last[1] ? j : tile.last[1], 0);
+        return c * nodes.plane + nodes.at(wrapped(0, i < tile.last[0] ? i : tile.last[0]),
+                                          wrapped(1, j < tile.last[1] ? j : tile.last[1]), 0);
     }
     /* Returns where the id of the column's element in layer 0 is. */
     KOKKOS_FORCEINLINE_FUNCTION int element(const Tile &tile, int row, int column) const
@@ -416,7 +438,7 @@ template <class T, class End> struct Apply {
             rim[u] = rim_of(tile, team.team_rank() + u * THREADS);
         /* Loads layer k; stores it. */
         const auto fetch = [&](int k) {
-            const int64_t at = static_cast<int64_t>(k < last ? k : last) * nodes.slab;
+            const int64_t at = static_cast<int64_t>(wrapped(2, k < last ? k : last)) * nodes.slab;
             each(team, states, [&](int, int, Column *state) {
                 GFNN_UNROLL
                 for (int c = 0; c < 3; c++)
@@ -599,12 +621,6 @@ void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_re
     run_dot(view, view->box->wide, form, region, x, y, dot, gfnn_simd_part32);
 }
 
-/* The vectors of `cpu-simd` do A alone. */
-bool sweeps(const gfnn_view_t *view)
-{
-    return !is_vector(view);
-}
-
 void sweep32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
              const float *z, const gfnn_sweep_t *s)
 {
@@ -668,6 +684,7 @@ constexpr gfnn_operator_t operators()
     t.apply32 = apply32;
     t.apply_dot = apply_dot;
     t.apply_dot32 = apply_dot32;
+    t.wraps = wraps;
     t.sweeps = sweeps;
     t.sweep32 = sweep32;
     t.set_up = set_up;
