@@ -33,9 +33,19 @@ struct gfnn_operator_data_t {
     int multiprocessors;
 };
 
+/* Returns whether gfnn_layers_t can read a periodic box that is all on this rank without its
+ * ghosts: pieces of 16 bytes do not cross a face. */
+static inline bool gfnn_layers_wrap(const gfnn_view_t *view)
+{
+    const gfnn_box_t *box = view->box;
+    return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1 &&
+           box->n[0] % 4 == 0;
+}
+
 /* y = A x over the nodes lo .. hi - 1: what every kernel takes. */
 template <class T> struct gfnn_job_t {
     gfnn_lines_t nodes, elements;
+    bool wraps; /* gfnn_layers_t reads no ghosts */
     int n[3], lo[3], hi[3];
     const uint8_t *id;
     const gfnn_material_t *material;
@@ -44,7 +54,7 @@ template <class T> struct gfnn_job_t {
 
     gfnn_job_t(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_region_t *region,
                const T *x_, T *y_)
-        : nodes(grid), elements(view->box->wide), id(view->id),
+        : nodes(grid), elements(view->box->wide), wraps(gfnn_layers_wrap(view)), id(view->id),
           material(static_cast<const gfnn_operator_data_t *>(view->data)->material), x(x_), y(y_)
     {
         for (int d = 0; d < 3; d++) {
@@ -235,17 +245,15 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
     T *memory;
     uint64_t *full; /* [slots] */
     const T *source;
-    unsigned piece[each]; /* of the next layer, this thread's, from source */
-    unsigned step;        /* pieces from layer to layer */
+    unsigned piece[each]; /* this thread's, of layer 0, from source */
     int skip;             /* columns in memory before the first */
 
     /* Called by all threads; __syncthreads must follow. */
     __device__ __forceinline__ gfnn_layers_t(const gfnn_job_t<T> &job, T *memory_, uint64_t *full_,
-                                             int column, int row, int first)
-        : memory(memory_), full(full_), source(job.x),
-          step(static_cast<unsigned>(job.nodes.slab) / unit)
+                                             int column, int row)
+        : memory(memory_), full(full_), source(job.x)
     {
-        begin(job, column, row, first);
+        begin(job, column, row);
         if (threadIdx.x == 0) {
             for (int s = 0; s < slots; s++)
                 rt_barrier_init(full + s, threads);
@@ -253,31 +261,34 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
         }
     }
 
-    /* Makes the first layer of this column the next one; called by all threads. */
-    __device__ __forceinline__ void begin(const gfnn_job_t<T> &job, int column, int row, int first)
+    /* Goes to this column; called by all threads. */
+    __device__ __forceinline__ void begin(const gfnn_job_t<T> &job, int column, int row)
     {
         skip = column & (unit - 1);
-        const int last = (job.n[0] - (column - skip)) / unit, last_row = job.n[1] - row;
-        const unsigned start = job.nodes.at(column - skip, row, first) / unit;
-        const unsigned plane = static_cast<unsigned>(job.nodes.plane / unit);
 #pragma unroll
         for (int q = 0; q < each; q++) {
             const int number = threadIdx.x + q * threads, r = number / pieces;
-            piece[q] = start + r / rows * plane + min(number % pieces, last) +
-                       min(r % rows, last_row) * (job.nodes.pitch / unit);
+            int i = min(column - skip + number % pieces * unit, job.n[0] & -unit);
+            int j = min(row + r % rows, job.n[1]);
+            if (job.wraps) {
+                i = gfnn_wrapped(i, job.n[0]);
+                j = gfnn_wrapped(j, job.n[1]);
+            }
+            piece[q] = (r / rows * job.nodes.plane + job.nodes.at(i, j, 0)) / unit;
         }
     }
 
-    /* Requests the next layer; called by all threads. No thread may still read the slot. */
-    __device__ __forceinline__ void fetch(int slot)
+    /* Requests the layer at this height; called by all threads. No thread may still read the slot. */
+    __device__ __forceinline__ void fetch(const gfnn_job_t<T> &job, int slot, int height)
     {
         T *to = memory + slot * layer + threadIdx.x * unit;
+        const unsigned here =
+            (job.wraps ? gfnn_wrapped(height, job.n[2]) : height) * (job.nodes.slab / unit);
 #pragma unroll
-        for (int q = 0; q < each; q++) {
+        for (int q = 0; q < each; q++)
             if ((q + 1) * threads <= all || threadIdx.x + q * threads < all)
-                rt_copy16(to + q * threads * unit, source + static_cast<uint64_t>(piece[q]) * unit);
-            piece[q] += step;
-        }
+                rt_copy16(to + q * threads * unit,
+                          source + static_cast<uint64_t>(piece[q] + here) * unit);
         rt_copies_arrive(full + slot);
     }
 

@@ -162,7 +162,7 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
     const auto slot = [=](int l) { return (before + l) % SLOTS; };
     const auto parity = [=](int l) { return (before + l) / SLOTS % 2; };
     for (int l = 0; l < 3; l++)
-        x.fetch(slot(l));
+        x.fetch(job, slot(l), first - 1 + l);
 
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
     const bool own = x0 + tx < job.hi[0] && y0 + ty < job.hi[1];
@@ -184,7 +184,7 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
         layer[2] = x.wait(slot(l + 2), parity(l + 2)) + mine;
         __syncthreads(); /* all are done with layer l - 1, so there is room */
         if (l + 3 < layers + 2)
-            x.fetch(slot(l + 3));
+            x.fetch(job, slot(l + 3), first + 2 + l);
         double sum[3] = {};
         if (__all_sync(0xffffffffu, there && there_above)) {
             const double square[8] = {lower[0], lower[1], lower[2], lower[3],
@@ -224,8 +224,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     int at = part(blockIdx.x);
     const int end = part(blockIdx.x + 1);
     layers_t x(job, reinterpret_cast<double *>(block_memory + BARRIER_BYTES),
-               reinterpret_cast<uint64_t *>(block_memory), x0(at) - 1, y0(at) - 1,
-               job.lo[2] + at % layers - 1);
+               reinterpret_cast<uint64_t *>(block_memory), x0(at) - 1, y0(at) - 1);
     for (unsigned before = 0;;) {
         const int count = min(layers - at % layers, end - at);
         __syncthreads();
@@ -234,7 +233,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
         if ((at += count) == end)
             return;
         before += count + 2;
-        x.begin(job, x0(at) - 1, y0(at) - 1, job.lo[2] - 1);
+        x.begin(job, x0(at) - 1, y0(at) - 1);
     }
 }
 

@@ -205,13 +205,12 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     const unsigned top = min(chunk, job.hi[2] - z0) + 1;
     if (threadIdx.x == 0)
         rt_barrier_init(handed, S::threads);
-    typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0,
-                         z0 - 1);
+    typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0);
     for (int id = threadIdx.x; id < GFNN_MAX_IDS; id += S::threads)
         factors[id] = factors_of<T>(scaled, job.material[id]);
     __syncthreads();
     for (unsigned l = 0; l <= S::ahead && l <= top; l++)
-        x.fetch(l);
+        x.fetch(job, l, z0 - 1 + l);
 
     const int i = x0 + column, j = y0 + row; /* lower corner of the first element */
     const int at = row * S::layers::pitch + column;
@@ -262,7 +261,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
         if (l > 2)
             settle(l - 2, x.at((l - 2) % slots) + at);
         if (l + S::ahead <= top)
-            x.fetch((l + S::ahead) % slots);
+            x.fetch(job, (l + S::ahead) % slots, z0 - 1 + l + S::ahead);
         const T *last = x.at((l - 1) % slots) + at;
         T of_node[rows] = {};
 #pragma unroll
@@ -469,6 +468,7 @@ extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
                                                          .apply_dot32 = apply_dot32,
                                                          .apply_cg = apply_cg,
                                                          .apply_cg32 = apply_cg32,
+                                                         .wraps = gfnn_layers_wrap,
                                                          .set_up = set_up,
                                                          .tear_down = gfnn_operator_tear_down,
                                                          .memory = memory};
