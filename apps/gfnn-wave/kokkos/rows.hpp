@@ -68,6 +68,17 @@ struct Row {
     }
 };
 
+/* Calls body(first, fine, wide) for each component of the row that an index has a share of: its
+ * share begins at `first`, the row at these places. */
+template <class Body>
+KOKKOS_FORCEINLINE_FUNCTION void each_line(const Rows &rows, int64_t index, const Body &body)
+{
+    const Row row(rows, index);
+    for (int c = 0; c < 3; c++)
+        body(row.first, c * rows.fine.plane + rows.fine.at(0, row.j, row.k),
+             c * rows.wide.plane + rows.wide.at(0, row.j, row.k));
+}
+
 /* Where a vector of T has a value: doubles are on `fine`, floats on `wide`. */
 template <class T> KOKKOS_FORCEINLINE_FUNCTION int64_t place(int64_t fine, int64_t wide)
 {

@@ -25,15 +25,13 @@ template <class Body> struct Each {
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
     {
-        const Row row(rows, index);
         const Body here = body;
-        for (int c = 0; c < 3; c++) {
-            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
-            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+        const int n = rows.n[0];
+        each_line(rows, index, [=](int first, int64_t fine, int64_t wide) {
             GFNN_SIMD()
-            for (int i = row.first; i < rows.n[0]; i += SHARE)
+            for (int i = first; i < n; i += SHARE)
                 here(fine + i, wide + i);
-        }
+        });
     }
 };
 
@@ -44,41 +42,41 @@ template <class T, class Body> struct Ahead {
     Rows rows;
     Body body;
 
-    KOKKOS_FORCEINLINE_FUNCTION double part(const Body &here, int64_t fine, int64_t wide,
-                                            int first) const
+    KOKKOS_FORCEINLINE_FUNCTION static double part(const Body &here, int n, int64_t fine,
+                                                   int64_t wide, int first)
     {
         decltype(here.get(fine, wide)) value[ahead];
         double sum = 0;
         GFNN_UNROLL
         for (int a = 0; a < ahead; a++)
-            if (first + a * SHARE < rows.n[0])
+            if (first + a * SHARE < n)
                 value[a] = here.get(fine + first + a * SHARE, wide + first + a * SHARE);
         GFNN_UNROLL
         for (int a = 0; a < ahead; a++)
-            if (first + a * SHARE < rows.n[0])
+            if (first + a * SHARE < n)
                 sum += here.put(fine + first + a * SHARE, wide + first + a * SHARE, value[a]);
         return sum;
     }
     template <bool sums> KOKKOS_FORCEINLINE_FUNCTION double sum_of_row(int64_t index) const
     {
-        const Row row(rows, index);
         const Body here = body;
-        double sum = 0;
-        for (int c = 0; c < 3; c++) {
-            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
-            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+        const int n = rows.n[0];
+        double total = 0;
+        each_line(rows, index, [=, &total](int first, int64_t fine, int64_t wide) {
+            double sum = 0;
             if constexpr (on_host) {
                 GFNN_SIMD(reduction(+ : sum))
-                for (int i = 0; i < rows.n[0]; i++) {
+                for (int i = 0; i < n; i++) {
                     const double of = here.put(fine + i, wide + i, here.get(fine + i, wide + i));
                     if (sums)
                         sum += of;
                 }
             } else
-                for (int i = row.first; i < rows.n[0]; i += ahead * SHARE)
-                    sum += part(here, fine, wide, i);
-        }
-        return sum;
+                for (int i = first; i < n; i += ahead * SHARE)
+                    sum += part(here, n, fine, wide, i);
+            total += sum;
+        });
+        return total;
     }
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
     {
@@ -90,27 +88,6 @@ template <class T, class Body> struct Ahead {
     }
 };
 
-/* Sums up what body returns. */
-template <class Body> struct Sum {
-    Rows rows;
-    Body body;
-
-    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
-    {
-        const Row row(rows, index);
-        const Body here = body;
-        double sum = 0;
-        for (int c = 0; c < 3; c++) {
-            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
-            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
-            GFNN_SIMD(reduction(+ : sum))
-            for (int i = row.first; i < rows.n[0]; i += SHARE)
-                sum += here(fine + i, wide + i);
-        }
-        total += sum;
-    }
-};
-
 /* Finds the largest value that body returns; not used in every iteration. */
 template <class Body> struct Largest {
     Rows rows;
@@ -118,17 +95,15 @@ template <class Body> struct Largest {
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &total) const
     {
-        const Row row(rows, index);
         const Body here = body;
+        const int n = rows.n[0];
         double most = total;
-        for (int c = 0; c < 3; c++) {
-            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
-            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
-            for (int i = row.first; i < rows.n[0]; i += SHARE) {
+        each_line(rows, index, [=, &most](int first, int64_t fine, int64_t wide) {
+            for (int i = first; i < n; i += SHARE) {
                 const double size = here(fine + i, wide + i);
                 most = size > most ? size : most;
             }
-        }
+        });
         total = most;
     }
 };
@@ -145,9 +120,9 @@ template <class T, class Body> void each_ahead(const gfnn_view_t *view, const Bo
     Kokkos::parallel_for("gfnn vectors", range_of(rows), Ahead<T, Body>{rows, body});
 }
 
-template <class Body> double sum(const gfnn_view_t *view, const Body &body)
+template <class T, class Body> double sum(const gfnn_view_t *view, const Body &body)
 {
-    return sum_of(view, Sum<Body>{Rows(view->box), body});
+    return sum_of(view, Ahead<T, Body>{Rows(view->box), body});
 }
 
 /* --- what the preconditioner gets --- */
@@ -185,10 +160,13 @@ template <class T, class Low> struct Renew {
     T *r, *x;
     Low *low;
 
-    KOKKOS_FORCEINLINE_FUNCTION double operator()(int64_t fine, int64_t wide) const
+    KOKKOS_FORCEINLINE_FUNCTION double get(int64_t fine, int64_t) const
+    {
+        return unit * (y ? f[fine] - y[fine] : f[fine]);
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double put(int64_t fine, int64_t wide, double value) const
     {
         const int64_t at = place<T>(fine, wide);
-        const double value = unit * (y ? f[fine] - y[fine] : f[fine]);
         r[at] = static_cast<T>(value);
         x[at] = 0;
         put_low(low, wide, scale * value);
@@ -202,8 +180,9 @@ void renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double
 {
     fixed_low(precision, low, [&](auto *typed) {
         using Low = std::remove_pointer_t<decltype(typed)>;
-        cg->sums[0] = sum(view, Renew<T, Low>{cg->unit, cg->scale, f, y, static_cast<T *>(r),
-                                              static_cast<T *>(x), typed});
+        cg->sums[0] = sum<double>(view, Renew<T, Low>{cg->unit, cg->scale, f, y,
+                                                      static_cast<T *>(r), static_cast<T *>(x),
+                                                      typed});
     });
     cg->sums[1] = 0;
 }
@@ -244,7 +223,7 @@ void update(const gfnn_view_t *view, gfnn_cg_t *cg, const void *q, void *r, int 
         using Low = std::remove_pointer_t<decltype(typed)>;
         const Update<T, Low> body = {static_cast<T>(cg->alpha), cg->scale,
                                      static_cast<const T *>(q), static_cast<T *>(r), typed};
-        cg->sums[0] = sum_of(view, Ahead<T, Update<T, Low>>{Rows(view->box), body});
+        cg->sums[0] = sum<T>(view, body);
     });
     cg->sums[1] = 0;
 }
@@ -290,10 +269,23 @@ void fill(const gfnn_view_t *view, double value, double *x)
         view, KOKKOS_LAMBDA(int64_t at, int64_t) { x[at] = value; });
 }
 
+template <class T> struct Product {
+    const T *x, *y;
+
+    KOKKOS_FORCEINLINE_FUNCTION double get(int64_t fine, int64_t wide) const
+    {
+        const int64_t at = place<T>(fine, wide);
+        return static_cast<double>(x[at]) * static_cast<double>(y[at]);
+    }
+    KOKKOS_FORCEINLINE_FUNCTION double put(int64_t, int64_t, double value) const
+    {
+        return value;
+    }
+};
+
 double dot(const gfnn_view_t *view, const double *x, const double *y)
 {
-    return sum(
-        view, KOKKOS_LAMBDA(int64_t at, int64_t) { return x[at] * y[at]; });
+    return sum<double>(view, Product<double>{x, y});
 }
 
 /* As in BLAS, y is not read if b = 0: it may be NaN. */
@@ -342,21 +334,22 @@ template <class T> struct Dots {
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &zr, double &zq) const
     {
-        const Row row(rows, index);
         const float *low = z;
         const T *one = r, *other = q;
+        const int n = rows.n[0];
         double first = 0, second = 0;
-        for (int c = 0; c < 3; c++) {
-            const int64_t fine = c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
-            const int64_t wide = c * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+        each_line(rows, index, [=, &first, &second](int begin, int64_t fine, int64_t wide) {
             const int64_t at = place<T>(fine, wide);
-            GFNN_SIMD(reduction(+ : first, second))
-            for (int i = row.first; i < rows.n[0]; i += SHARE) {
+            double of_r = 0, of_q = 0;
+            GFNN_SIMD(reduction(+ : of_r, of_q))
+            for (int i = begin; i < n; i += SHARE) {
                 const double value = static_cast<double>(low[wide + i]);
-                first += value * static_cast<double>(one[at + i]);
-                second += value * static_cast<double>(other[at + i]);
+                of_r += value * static_cast<double>(one[at + i]);
+                of_q += value * static_cast<double>(other[at + i]);
             }
-        }
+            first += of_r;
+            second += of_q;
+        });
         zr += first;
         zq += second;
     }
@@ -485,10 +478,7 @@ void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y
 
 double dot32(const gfnn_view_t *view, const float *x, const float *y)
 {
-    return sum(
-        view, KOKKOS_LAMBDA(int64_t, int64_t at) {
-            return static_cast<double>(x[at]) * static_cast<double>(y[at]);
-        });
+    return sum<float>(view, Product<float>{x, y});
 }
 
 /* --- set up --- */
