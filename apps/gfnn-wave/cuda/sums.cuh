@@ -7,7 +7,7 @@
 
 #include "apps/gfnn-wave/kernel.h"
 #include "halo/mail.cuh"
-#include "machine/cuda.cuh"
+#include "machine/async.cuh"
 
 /* Where the blocks of a kernel leave their parts. */
 struct gfnn_parts_t {
@@ -51,13 +51,11 @@ __device__ __forceinline__ bool gfnn_grid_sums(const gfnn_parts_t &parts, double
 #pragma unroll
         for (int q = 0; q < count; q++)
             parts.partial[q * blocks + block] = sum[q];
-        __threadfence();
-        last = atomicAdd(parts.ticket, 1u) == blocks - 1;
+        last = rt_take_ticket(parts.ticket) == blocks - 1;
     }
     __syncthreads();
     if (!last)
         return false;
-    __threadfence();
 #pragma unroll
     for (int q = 0; q < count; q++) {
         sum[q] = 0;
