@@ -5,18 +5,29 @@
 #include "config.h"
 #include "rows.cuh"
 
+using pair_t = gfnn_pack_t<double, 2>;
+
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     before_kernel(gfnn_rows_t g, double of_v, double rayleigh_b, const double *__restrict__ u,
                   const double *__restrict__ v, const double *__restrict__ a,
                   double *__restrict__ x1, double *__restrict__ x2)
 {
-    gfnn_each_ahead<2>(
+    struct state_t {
+        pair_t u, v, a;
+    };
+    gfnn_each_pack<2, 1>(
         g,
         [=](int64_t at, int64_t) {
-            return double3{u[at], v[at], a[at]};
+            return state_t{gfnn_get<2>(u + at), gfnn_get<2>(v + at), gfnn_get<2>(a + at)};
         },
-        [=](int64_t at, int64_t, const double3 &old) {
-            gfnn_before(of_v, rayleigh_b, old.x, old.y, old.z, x1 + at, x2 + at);
+        [=](int64_t at, int64_t, int own, const state_t &s) {
+            pair_t to1, to2;
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                gfnn_before(of_v, rayleigh_b, s.u.at[e], s.v.at[e], s.a.at[e], &to1.at[e],
+                            &to2.at[e]);
+            gfnn_put(x1 + at, own, to1);
+            gfnn_put(x2 + at, own, to2);
         });
 }
 
@@ -26,18 +37,21 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 {
     const double f1 = 2 / dt, f2 = 4 / (dt * dt);
     struct state_t {
-        double du, u, v, a;
+        pair_t du, u, v, a;
     };
-    gfnn_each_ahead<2>(
+    gfnn_each_pack<2, 1>(
         g,
         [=](int64_t at, int64_t) {
-            return state_t{du[at], u[at], v[at], a[at]};
+            return state_t{gfnn_get<2>(du + at), gfnn_get<2>(u + at), gfnn_get<2>(v + at),
+                           gfnn_get<2>(a + at)};
         },
-        [=](int64_t at, int64_t, state_t s) {
-            gfnn_after(f1, f2, s.du, &s.u, &s.v, &s.a);
-            u[at] = s.u;
-            a[at] = s.a;
-            v[at] = s.v;
+        [=](int64_t at, int64_t, int own, state_t &s) {
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                gfnn_after(f1, f2, s.du.at[e], &s.u.at[e], &s.v.at[e], &s.a.at[e]);
+            gfnn_put(u + at, own, s.u);
+            gfnn_put(a + at, own, s.a);
+            gfnn_put(v + at, own, s.v);
         });
 }
 
