@@ -98,7 +98,8 @@ static int product(gfnn_solver_t *s, product_t *a)
     int regions = 1;
     if (!ghosts.halo || rt_halo_on_stream(ghosts.halo) || s->kernels->op->whole ||
         !interior(box, &inner)) {
-        if (s->shared || ghosts.halo || !s->kernels->op->wraps || !s->kernels->op->wraps(&s->view_op))
+        if (s->shared || ghosts.halo || !s->kernels->op->wraps ||
+            !s->kernels->op->wraps(&s->view_op))
             bring(s, &ghosts);
         gfnn_start(s, name);
         on_region(s, a, &all, 0);

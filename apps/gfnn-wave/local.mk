@@ -57,6 +57,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/tiled.cu \
 	apps/gfnn-wave/cuda/tensor.cu \
 	apps/gfnn-wave/cuda/vectors.cu \
+	apps/gfnn-wave/cuda/cg.cu \
 	apps/gfnn-wave/cuda/blocks.cu \
 	apps/gfnn-wave/cuda/newmark.cu \
 	apps/gfnn-wave/cuda/ghosts.cu \

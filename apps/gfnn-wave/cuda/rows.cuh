@@ -148,6 +148,9 @@ void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const 
                         float omega, const float *r, const float *y, float *out);
 gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);
 
+/* cg.cu: over FP64 and FP32 vectors */
+extern const gfnn_loops_t gfnn_loops_cuda, gfnn_loops32_cuda;
+
 /* newmark.cu */
 void gfnn_cuda_newmark_before(const gfnn_view_t *view, double dt, double rayleigh_a,
                               double rayleigh_b, const double *u, const double *v, const double *a,

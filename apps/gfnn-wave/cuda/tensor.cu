@@ -408,9 +408,8 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
-    fixed_shape(network->form, network->kernels, [&](auto M) {
-        run<M(), float>(view, network, static_cast<const __half *>(r), z);
-    });
+    fixed_shape(network->form, network->kernels,
+                [&](auto M) { run<M(), float>(view, network, static_cast<const __half *>(r), z); });
 }
 
 static void apply_low(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,

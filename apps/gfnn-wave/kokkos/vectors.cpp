@@ -180,9 +180,9 @@ void renew(const gfnn_view_t *view, gfnn_cg_t *cg, const double *f, const double
 {
     fixed_low(precision, low, [&](auto *typed) {
         using Low = std::remove_pointer_t<decltype(typed)>;
-        cg->sums[0] = sum<double>(view, Renew<T, Low>{cg->unit, cg->scale, f, y,
-                                                      static_cast<T *>(r), static_cast<T *>(x),
-                                                      typed});
+        cg->sums[0] =
+            sum<double>(view, Renew<T, Low>{cg->unit, cg->scale, f, y, static_cast<T *>(r),
+                                            static_cast<T *>(x), typed});
     });
     cg->sums[1] = 0;
 }
