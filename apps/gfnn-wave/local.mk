@@ -75,7 +75,7 @@ gfnn_kokkos_sources = \
 gfnn_openacc_sources = \
 	apps/gfnn-wave/openacc/openacc.c \
 	apps/gfnn-wave/openacc/predict_openacc.c
-EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/gfnn_kokkos.hpp \
+EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/columns.hpp apps/gfnn-wave/kokkos/gfnn_kokkos.hpp \
 	apps/gfnn-wave/kokkos/rows.hpp apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
