@@ -15,21 +15,18 @@
 
 /* --- arrays --- */
 
-/* Rounds to at least 16 bytes: `fine` and `bare` hold doubles and floats, `wide` also 16-bit
- * floats. */
-static int64_t round_up(int64_t n, int64_t halo)
+static int64_t round_up(int64_t n)
 {
-    const int64_t unit = halo > 1 ? 8 : 4;
-    return (n + unit - 1) / unit * unit;
+    return (n + GFNN_ROW_UNIT - 1) / GFNN_ROW_UNIT * GFNN_ROW_UNIT;
 }
 
 gfnn_grid_t gfnn_grid(const int64_t n[3], int64_t halo)
 {
     gfnn_grid_t g = {.n = {n[0], n[1], n[2]}, .halo = halo};
-    const int64_t left = round_up(halo, halo);
-    g.pitch = round_up(left + n[0] + halo, halo);
+    const int64_t left = round_up(halo);
+    g.pitch = round_up(halo + n[0] + halo);
     g.slab = g.pitch * (n[1] + 2 * halo);
-    g.plane = g.slab * (n[2] + 2 * halo);
+    g.plane = g.slab * (n[2] + 2 * halo) + left;
     g.origin = left + halo * g.pitch + halo * g.slab;
     return g;
 }

@@ -131,11 +131,14 @@ static inline bool gfnn_is_single(const gfnn_config_t *config)
 
 /* --- box.c --- */
 
+/* Rows of own values begin at multiples of so many: 64 bytes of FP32, which is what a GPU's memory
+ * moves at once. */
+enum { GFNN_ROW_UNIT = 16 };
+
 /* Arrays over nodes, or over elements, which are numbered as the node at their lower corner: x
  * fastest, with `halo` more on every side. The value of (i, j, k), -halo <= i < n[0] + halo, is at
- * origin + k slab + j pitch + i; a vector has its components a plane apart (SoA). Rows of own
- * values begin at multiples of 4 values (with a halo of more than 1: of 8); pitch, slab and plane
- * are such multiples too. */
+ * origin + k slab + j pitch + i; a vector has its components a plane apart (SoA). pitch,
+ * slab, plane and origin are multiples of GFNN_ROW_UNIT. */
 typedef struct {
     int64_t n[3];
     int64_t halo, pitch, slab, plane, origin;

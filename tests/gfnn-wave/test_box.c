@@ -17,12 +17,12 @@ static const int all_faces[] = {GFNN_PERIODIC, GFNN_FREE, GFNN_MIRROR};
 static void check_grid(const int64_t n[3], int64_t halo)
 {
     const gfnn_grid_t g = gfnn_grid(n, halo);
-    const int64_t unit = halo > 1 ? 8 : 4;
+    const int64_t unit = GFNN_ROW_UNIT, rows = (n[1] + 2 * halo) * (n[2] + 2 * halo);
     CHECK(g.pitch % unit == 0 && g.slab % unit == 0 && g.plane % unit == 0);
     CHECK(gfnn_at(&g, 0, 0, 0) % unit == 0 && gfnn_at(&g, 0, n[1] - 1, n[2] - 1) % unit == 0);
     CHECK(gfnn_at(&g, 1, 2, 3) == g.origin + 1 + 2 * g.pitch + 3 * g.slab);
     CHECK(g.halo == halo && memcmp(g.n, n, sizeof g.n) == 0);
-    CHECK(g.plane <= (n[0] + 2 * halo + 2 * (unit - 1)) * (n[1] + 2 * halo) * (n[2] + 2 * halo));
+    CHECK(g.plane <= (n[0] + 2 * halo + unit - 1) * rows + unit);
     uint8_t *seen = calloc((size_t)g.plane, 1);
     int64_t wrong = 0;
     for (int64_t k = -halo; k < n[2] + halo; k++)
