@@ -171,9 +171,10 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z)
     const bool half = s->network.precision == GFNN_FP16;
     const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, s->network.reach,
                              gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
-    bring(s, &ghosts);
-    gfnn_start(s, "predictor");
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
+    if (!low || !predictor->wraps || !predictor->wraps(&s->view_net))
+        bring(s, &ghosts);
+    gfnn_start(s, "predictor");
     if (low)
         predictor->apply_low(&s->view_net, &s->network, r, z);
     else

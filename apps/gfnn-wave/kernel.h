@@ -120,6 +120,8 @@ typedef struct {
     /* The same with z in 16 bits; NULL: none. */
     void (*apply_low)(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
                       uint16_t *z);
+    /* Does apply_low need no ghosts of r but those that renew and update store? NULL: it does. */
+    bool (*wraps)(const gfnn_view_t *view);
     /* Lays out K in the order that the kernel reads; may be NULL. */
     void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
     void (*tear_down)(gfnn_view_t *view);

@@ -10,16 +10,17 @@
 #include "rows.cuh"
 
 template <int V>
-static __device__ __forceinline__ void put_low(float *low, int own,
+static __device__ __forceinline__ void put_low(const gfnn_rows_t &, float *low, int own,
                                                const gfnn_pack_t<float, V> &value)
 {
     gfnn_put(low, own, value);
 }
 
 /* Rows of 16-bit floats begin 3 values after a boundary (GFNN_LOW_SKIP): a lane stores all but its
- * first value, and the first one of the next lane. All lanes of a warp call. */
+ * first value, and the first one of the next lane. A box alone has its ghosts in x stored too
+ * (gfnn_low_wraps). All lanes of a warp call. */
 template <int V>
-static __device__ __forceinline__ void put_low(__half *low, int own,
+static __device__ __forceinline__ void put_low(const gfnn_rows_t &g, __half *low, int own,
                                                const gfnn_pack_t<float, V> &value)
 {
     const int lane = threadIdx.x % 32;
@@ -37,6 +38,15 @@ static __device__ __forceinline__ void put_low(__half *low, int own,
     for (int e = 1; e < V; e++)
         if (!whole && e < own)
             low[e] = __float2half_rn(value.at[e]);
+    if (!g.alone || (own <= g.n[0] - GFNN_ND && own >= V + GFNN_ND))
+        return;
+#pragma unroll
+    for (int e = 0; e < V; e++) {
+        if (own - e > g.n[0] - GFNN_ND)
+            low[e + g.n[0]] = __float2half_rn(value.at[e]);
+        if (own - e <= GFNN_ND && own - e > 0)
+            low[e - g.n[0]] = __float2half_rn(value.at[e]);
+    }
 }
 
 /* Calls f(low) with the type that `precision` says. */
@@ -91,7 +101,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
             gfnn_put(r + at, own, rounded);
             gfnn_put(x + at, own, gfnn_pack_t<T, 2>{});
             if (low)
-                put_low(low + wide, own, lowered);
+                put_low(g, low + wide, own, lowered);
         });
     if (!begins)
         gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_RENEWED, rr, 0);
@@ -131,7 +141,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
             }
             gfnn_put(r + gfnn_place<T>(fine, wide), own, v.r);
             if (low)
-                put_low(low + wide, own, lowered);
+                put_low(g, low + wide, own, lowered);
         });
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, GFNN_UPDATED, rr, 0);
 }

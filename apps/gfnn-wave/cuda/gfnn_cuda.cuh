@@ -33,13 +33,25 @@ struct gfnn_operator_data_t {
     int multiprocessors;
 };
 
-/* Returns whether gfnn_layers_t can read a periodic box that is all on this rank without its
- * ghosts: pieces of 16 bytes do not cross a face. */
+/* Returns whether all of a periodic box is on this rank. */
+static inline bool gfnn_is_alone(const gfnn_box_t *box)
+{
+    return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
+}
+
+/* Returns whether gfnn_layers_t can read such a box without its ghosts: pieces of 16 bytes do not
+ * cross a face. */
 static inline bool gfnn_layers_wrap(const gfnn_view_t *view)
 {
-    const gfnn_box_t *box = view->box;
-    return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1 &&
-           box->n[0] % 4 == 0;
+    return gfnn_is_alone(view->box) && view->box->n[0] % 4 == 0;
+}
+
+/* Returns whether tensor.cu reads such a box without its ghosts in y and z; cg.cu stores those in x
+ * with r in 16 bits. A periodic box has at least 3 nodes in each direction, so none is a ghost twice
+ * on one side. */
+static inline bool gfnn_low_wraps(const gfnn_view_t *view)
+{
+    return gfnn_is_alone(view->box);
 }
 
 /* y = A x over the nodes lo .. hi - 1: what every kernel takes. */

@@ -29,8 +29,10 @@ struct gfnn_vectors_data_t {
 struct gfnn_rows_t {
     gfnn_lines_t fine, wide;
     int n[3];
+    bool alone;
 
-    explicit gfnn_rows_t(const gfnn_box_t *box) : fine(box->fine), wide(box->wide)
+    explicit gfnn_rows_t(const gfnn_box_t *box)
+        : fine(box->fine), wide(box->wide), alone(gfnn_is_alone(box))
     {
         for (int d = 0; d < 3; d++)
             n[d] = static_cast<int>(box->n[d]);

@@ -37,6 +37,7 @@ struct job_t {
     gfnn_lines_t wide, bare;
     gfnn_tiling_t tiling;
     int n[3], depth; /* planes of a block */
+    bool wraps;      /* r has no ghosts in y and z */
     int coefs;
     const uint4 *B;
     const __half *r;
@@ -286,7 +287,7 @@ template <int M> struct bring_t {
     static constexpr int pieces = 3 * H::pieces, at_once = 32 / pieces;
     const __half *from;
     unsigned *to;
-    int first_row, rows;
+    int first_row, rows, j, k; /* j, k: of row 0 of plane 0 */
     unsigned bytes;
 
     __device__ __forceinline__ bring_t(const job_t &job, const block_t<M> &b)
@@ -294,8 +295,9 @@ template <int M> struct bring_t {
         const int lane = threadIdx.x % 32, c = lane % pieces / H::pieces, piece = lane % H::pieces;
         const int there = job.n[0] + 2 * GFNN_ND - b.x0 - 8 * piece;
         bytes = 2 * max(0, min(8, there));
-        from = job.r + c * job.wide.plane +
-               job.wide.at(b.x0 - GFNN_ND, b.y0 - GFNN_ND, b.z0 - GFNN_ND) +
+        j = b.y0 - GFNN_ND;
+        k = b.z0 - GFNN_ND;
+        from = job.r + c * job.wide.plane + job.wide.at(b.x0 - GFNN_ND, 0, 0) +
                (there > 0 ? 8 * piece : 0);
         to = b.ring + H::begin(c) + piece * 4;
         first_row = threadIdx.x / 32 * at_once + lane / pieces;
@@ -308,9 +310,11 @@ template <int M> struct bring_t {
         const int count = min((s + 1) * H::warps_z, b.depth) + 6 - begin;
         for (int r = first_row; r < count * H::ring_rows; r += WARPS * at_once) {
             const int plane = begin + r / H::ring_rows, row = r % H::ring_rows;
+            const int y = job.wraps ? gfnn_wrapped(j + row, job.n[1]) : j + row;
+            const int z = job.wraps ? gfnn_wrapped(k + plane, job.n[2]) : k + plane;
             if (row < rows)
                 rt_copy16_part(to + plane % H::ring * H::plane_words + row * H::row_words,
-                               from + plane * job.wide.slab + row * job.wide.pitch, bytes);
+                               from + z * job.wide.slab + y * job.wide.pitch, bytes);
         }
         rt_copies_arrive(b.full + s % 2);
     }
@@ -394,6 +398,7 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
                  gfnn_tiling(box->n, H::width, H::height, depth),
                  {n[0], n[1], n[2]},
                  depth,
+                 gfnn_low_wraps(view),
                  network->coefs,
                  data->B,
                  r,
@@ -455,6 +460,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
     .apply = apply,
     .apply_low = apply_low,
+    .wraps = gfnn_low_wraps,
     .set_up = set_up,
     .tear_down = tear_down,
     .memory = memory,
