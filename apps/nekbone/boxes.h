@@ -360,6 +360,77 @@ NEK_ANYWHERE void nek_contract(const Team &team, int A, int L, int B, int most, 
     team.barrier();
 }
 
+/* --- transfers by point --- */
+
+/* Returns a member's share of point q of the last level: of the sum over this rank's elements of J'
+ * times their boxes of n^3 on the level before. */
+NEK_ANYWHERE float nek_restrict_at(const nek_level_view_t *last, const int n, const float *boxes,
+                                   int64_t q, int member, const int members)
+{
+    const nek_grid_t *g = &last->grid;
+    const int n3 = n * n * n, point = static_cast<int>(q),
+              in[3] = {point % g->points[0], point / g->points[0] % g->points[1],
+                       point / (g->points[0] * g->points[1])};
+    float sum = 0;
+    for (int d = 0; d < 3; d++)
+        if (!nek_is_inside(g, d, in[d]))
+            return 0;
+    int64_t box[8]; /* where that of an element is whose corner the point is; -1: none */
+    NEK_UNROLL
+    for (int corner = 0; corner < 8; corner++) {
+        const int to[3] = {corner % 2, corner / 2 % 2, corner / 4};
+        bool has = true;
+        int e = 0;
+        NEK_UNROLL
+        for (int d = 2; d >= 0; d--) {
+            const int at = in[d] - 1 - to[d] - g->origin[d];
+            has = has && at >= 0 && at < g->local[d];
+            e = e * g->local[d] + at;
+        }
+        box[corner] = has ? static_cast<int64_t>(e) * n3 : -1;
+    }
+    for (int p = member; p < n3; p += members) {
+        const float *const J[3] = {last->J + 2 * (p % n), last->J + 2 * (p / n % n),
+                                   last->J + 2 * (p / (n * n))};
+        NEK_UNROLL /* eight loads at a time */
+        for (int c = 0; c < 8; c++)
+            sum += (box[c] >= 0 ? boxes[box[c] + p] : 0) * J[0][c % 2] * J[1][c / 2 % 2] *
+                   J[2][c / 4];
+    }
+    return sum;
+}
+
+/* Returns J times the coarse values at point q of the finer grid, 0 in the ring; at a point that
+ * other ranks have too, this rank's share. */
+NEK_ANYWHERE float nek_prolong_at(const nek_level_view_t *coarse, const nek_grid_t *fine,
+                                  const float *from, int64_t q)
+{
+    const nek_grid_t *g = &coarse->grid;
+    const int c = g->n, point = static_cast<int>(q),
+              in[3] = {point % fine->points[0], point / fine->points[0] % fine->points[1],
+                       point / (fine->points[0] * fine->points[1])};
+    const float *J[3];
+    float share = 1, sum = 0;
+    int e = 0;
+    for (int d = 2; d >= 0; d--) {
+        const int here = in[d] - 1, last = fine->local[d] * fine->degree;
+        if (here < 0 || here > last)
+            return 0;
+        if ((here == 0 && !fine->low[d]) || (here == last && !fine->high[d]))
+            share *= 0.5f;
+        const int element = here < last ? here / fine->degree : fine->local[d] - 1;
+        J[d] = coarse->J + (here - element * fine->degree) * c;
+        e = e * fine->local[d] + element;
+    }
+    from += nek_grid_box(g, e, NEK_OWN_BOX);
+    for (int k = 0; k < c; k++)
+        for (int j = 0; j < c; j++)
+            for (int i = 0; i < c; i++)
+                sum += J[0][i] * J[1][j] * J[2][k] *
+                       from[i + g->points[0] * (j + static_cast<int64_t>(g->points[1]) * k)];
+    return share * sum;
+}
+
 /* Returns the values of memory that transfers need, n those of the finer level. */
 NEK_ANYWHERE constexpr int nek_transfer_shared(int n)
 {

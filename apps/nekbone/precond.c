@@ -96,19 +96,35 @@ static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
 
 /* --- the preconditioners --- */
 
-/* x of level 1 = the sum over the levels from there on, of its r. */
+/* x of level 1 = the sum over the levels from there on, of its r and, in `low`, the boxes of which
+ * that is the sum. */
 static void add_lower_levels(const nek_solver_t *s)
 {
     const data_t *d = s->precond;
+    const nek_precond_ops_t *ops = d->ops;
     const int last = d->count - 1;
-    for (int l = 1; l < last; l++)
-        restrict_to_next(s, &d->level[l]);
-    d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
-    for (int l = 1; l < last; l++)
+    for (int l = 1; l < last; l++) {
+        const level_t *level = &d->level[l];
+        if (l < last - 1 || !ops->restrict_last) {
+            restrict_to_next(s, level);
+            continue;
+        }
+        ops->restrict_last(&s->view, &level->view, &level[1].view, d->low, level[1].r);
+        exchange(level + 1, RT_HALO_SUM, level[1].r);
+    }
+    ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
+    for (int l = 1; l < last && !ops->raise; l++)
         solve_patches(s, &d->level[l], d->level[l].x);
-    for (int l = last; l > 1; l--)
-        d->ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
-                        d->level[l - 1].x);
+    for (int l = last - 1; l > 0; l--) {
+        const level_t *level = &d->level[l];
+        if (ops->raise) {
+            ops->schwarz(&s->view, &level->view, level->r, d->low);
+            ops->raise(&s->view, &level[1].view, &level->view, d->low, level[1].x, level->x);
+            exchange(level, RT_HALO_SUM, level->x);
+        } else {
+            ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, true, level->x);
+        }
+    }
 }
 
 /* x of level 0 = the sum over the levels. */
@@ -258,7 +274,7 @@ static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_co
                               .largest = (float)most,
                               .smallest = (float)least,
                               .order = levels->coarse_order,
-                              .work = zeroed(s, 2 * nodes)};
+                              .work = zeroed(s, 4 * nodes)};
     for (int d = 0; d < 3; d++) {
         const size_t m = (size_t)g->points[d];
         to->modes[d] = rounded(s, levels->modes[d], m * m);
@@ -332,7 +348,7 @@ void nek_single_memory(const nek_config_t *config, rt_space_t space, double byte
         const double nodes = (double)g.nodes, n = g.n, patch = g.patch;
         floats += n * n + 2 * nodes;
         if (l == count - 1)
-            floats += 2 * nodes +
+            floats += 4 * nodes +
                       (config->coarse == NEK_COARSE_CHEBYSHEV ? (NEK_STENCIL + 1) * nodes : 0);
         else
             floats += (jacobi ? nodes : elements * 3 * patch * (patch + 1)) +

@@ -126,7 +126,7 @@ typedef struct {
     float largest, smallest;        /* ends of the interval */
     int order;
     const float *modes[3], *eigen[3]; /* tensor; NULL */
-    float *work;                      /* [3][nodes] */
+    float *work;                      /* [4][nodes], 0 on the boundary */
 } nek_coarse_view_t;
 
 /* Arrays are in the rung's space. Grids are whole, ring included. Each function returns when its
@@ -156,6 +156,13 @@ typedef struct {
     /* x = coarse solve of r, which it may overwrite. It may still run, beside what follows, until
      * prolong is called. */
     void (*coarse)(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x);
+    /* Both or NULL, for levels that are added up: r of the last level = this rank's sum of J' times
+     * boxes of the level before; and x = the sum of the patches' boxes + this rank's share of J
+     * (coarse x), in place of collect and prolong. */
+    void (*restrict_last)(const nek_view_t *view, const nek_level_view_t *fine,
+                          const nek_level_view_t *last, const float *boxes, float *r);
+    void (*raise)(const nek_view_t *view, const nek_level_view_t *coarse,
+                  const nek_level_view_t *fine, const float *boxes, const float *from, float *x);
     /* Returns this rank's sum c r z, r on stored points, z on the grid of level 0. */
     double (*dot)(const nek_view_t *view, const nek_level_view_t *level, const double *r,
                   const float *z);

@@ -15,9 +15,11 @@
 #include "solve_cuda.cuh"
 
 static const char *const lines_values[] = {"auto", "1", "2", nullptr};
+static const char *const steps_values[] = {"auto", "1", "2", "3", nullptr};
 static const rt_parameter_t parameters[] = {
-    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0}};
-enum { LINES, PARAMETERS };
+    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0},
+    {"steps", "steps of degree 1 that a kernel makes", steps_values, 0}};
+enum { LINES, STEPS, PARAMETERS };
 
 /* --- elements --- */
 
@@ -217,6 +219,48 @@ static void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t
     each_point(level->grid.nodes, collect_points, level->grid, kind, boxes, sum);
 }
 
+/* A warp has a point. n 0: the level's own. */
+template <int n>
+__global__ void __launch_bounds__(NEK_POINT_THREADS)
+    restrict_points(int64_t count, const __grid_constant__ nek_level_view_t last, int given,
+                    const float *boxes, float *r)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int64_t q = nek_point() / 32;
+    if (q >= count)
+        return;
+    const float sum = rt_warp_sum(nek_restrict_at(&last, n ? n : given, boxes, q, lane, 32));
+    if (lane == 0)
+        r[q] = sum;
+}
+
+static void restrict_last(const nek_view_t *, const nek_level_view_t *fine,
+                          const nek_level_view_t *last, const float *boxes, float *r)
+{
+    with_transfer(fine, last, [&](auto n, auto) {
+        rt_launch(false, restrict_points<n()>,
+                  rt_blocks(static_cast<size_t>(last->grid.nodes) * 32, NEK_POINT_THREADS),
+                  NEK_POINT_THREADS, 0, last->grid.nodes, *last, fine->grid.n, boxes, r);
+    });
+}
+
+__global__ void __launch_bounds__(NEK_POINT_THREADS)
+    raise_points(int64_t count, const __grid_constant__ nek_level_view_t coarse,
+                 const __grid_constant__ nek_grid_t fine, const float *boxes, const float *from,
+                 float *x)
+{
+    const int64_t q = nek_point();
+    if (q < count)
+        x[q] = nek_collect(&fine, NEK_PATCH, boxes, q) + nek_prolong_at(&coarse, &fine, from, q);
+}
+
+static void raise(const nek_view_t *, const nek_level_view_t *coarse, const nek_level_view_t *fine,
+                  const float *boxes, const float *from, float *x)
+{
+    rt_side_join();
+    each_point(fine->grid.nodes, raise_points, *coarse, fine->grid, boxes, from, x);
+}
+
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
     axpby_points(int64_t count, float a, const float *inverse, const float *x, float b, float *y)
 {
@@ -248,22 +292,136 @@ static void along(const nek_coarse_view_t &c, int d, bool to_modes, bool divide,
     each_point(c.grid.nodes, along_points, c, d, to_modes, divide, in, out);
 }
 
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    chebyshev_points(int64_t count, const __grid_constant__ nek_coarse_view_t c, bool first,
-                     float a, float b, const float *d, float *r, float *x, float *next)
+/* --- degree 1: steps of Chebyshev's polynomial --- */
+
+/* What a launch does: so many steps, number s with a[s] and b[s]. first: there is no d yet, and x is
+ * 0. */
+enum { NEK_MOST_STEPS = 3 };
+typedef struct {
+    int count;
+    bool first, last;
+    float a[NEK_MOST_STEPS], b[NEK_MOST_STEPS];
+    const float *r, *d;
+    float *x, *next_r, *next_d;
+} nek_steps_launch_t;
+
+/*
+ * A block has a brick of points, and makes up to `steps` steps on it without other blocks: it begins
+ * with steps - 1 layers around the brick, and after each step one layer less is right. A thread has
+ * a point, with its row of the operator in registers, which it loads before the previous launch has
+ * ended. Steps: r -= A d, d = a r / diagonal + b d, x += d.
+ */
+template <int steps> struct nek_brick {
+    static constexpr int wide = 7, side = wide - 2 * (steps - 1), halo = wide + 2,
+                         threads = nek_whole_warps(wide * wide * wide);
+    /* Returns how many there are along a side of the grid with so many points. */
+    static __host__ __device__ int along(int points)
+    {
+        return (points - 4 + side - 1) / side;
+    }
+    static int all(const nek_grid_t &g)
+    {
+        return along(g.points[0]) * along(g.points[1]) * along(g.points[2]);
+    }
+};
+
+template <int steps>
+__global__ void __launch_bounds__(nek_brick<steps>::threads, 4)
+    chebyshev_steps(const __grid_constant__ nek_coarse_view_t c,
+                    const __grid_constant__ nek_steps_launch_t now)
 {
-    const int64_t q = nek_point();
-    if (q < count)
-        nek_chebyshev_at(&c, q, first, a, b, d, r, x, next);
+    using brick = nek_brick<steps>;
+    constexpr int wide = brick::wide, halo = brick::halo, halo3 = halo * halo * halo;
+    __shared__ float memory[2][halo3]; /* d, and that of the next step */
+    const int t = static_cast<int>(threadIdx.x), b = static_cast<int>(blockIdx.x);
+    const int X = c.grid.points[0], Y = c.grid.points[1], Z = c.grid.points[2];
+    const int many[2] = {brick::along(X), brick::along(Y)};
+    /* the grid's point at the first of the halo */
+    const int from[3] = {b % many[0] * brick::side + 2 - steps,
+                         b / many[0] % many[1] * brick::side + 2 - steps,
+                         b / (many[0] * many[1]) * brick::side + 2 - steps};
+    auto inside = [=](int x, int y, int z) {
+        return x >= 2 && x < X - 2 && y >= 2 && y < Y - 2 && z >= 2 && z < Z - 2;
+    };
+    auto in_brick = [](int i) { return i >= steps - 1 && i < steps - 1 + brick::side; };
+    const int i = t % wide, j = t / wide % wide, k = t / (wide * wide);
+    const int own = i + 1 + halo * (j + 1 + halo * (k + 1));
+    const bool has = k < wide && inside(from[0] + i + 1, from[1] + j + 1, from[2] + k + 1),
+               keeps = has && in_brick(i) && in_brick(j) && in_brick(k);
+    const int q = has ? from[0] + i + 1 + X * (from[1] + j + 1 + Y * (from[2] + k + 1)) : 0;
+    float of[NEK_STENCIL];
+#pragma unroll
+    for (int s = 0; s < NEK_STENCIL; s++)
+        of[s] = has ? c.stencil[s * c.grid.nodes + q] : 0;
+    const float inverse = has ? c.inverse[q] : 0;
+
+    rt_wait_for_previous();
+    rt_let_next_start();
+    for (int p = t; p < halo3; p += brick::threads) {
+        const int x = from[0] + p % halo, y = from[1] + p / halo % halo,
+                  z = from[2] + p / (halo * halo);
+        memory[0][p] = !now.first && inside(x, y, z) ? now.d[x + X * (y + Y * z)] : 0;
+        memory[1][p] = 0;
+    }
+    float r = has ? now.r[q] : 0, x = keeps && !now.first ? now.x[q] : 0, d = 0;
+    for (int s = 0; s < now.count; s++) {
+        const float *const before = memory[s % 2];
+        __syncthreads(); /* d of this step is there, and that of the step before has been read */
+        if (k < wide) {
+            float sum = 0;
+#pragma unroll
+            for (int m = 0; m < NEK_STENCIL; m++)
+                sum += of[m] * before[own + m % 3 - 1 + halo * (m / 3 % 3 - 1 + halo * (m / 9 - 1))];
+            r -= sum; /* 0 in the first step */
+            d = now.a[s] * inverse * r + now.b[s] * before[own];
+            x += d;
+            memory[1 - s % 2][own] = d;
+        }
+    }
+    if (!keeps)
+        return;
+    now.x[q] = x;
+    if (!now.last) {
+        now.next_r[q] = r;
+        now.next_d[q] = d;
+    }
 }
 
-static void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
+template <int steps> static void chebyshev_by(const nek_coarse_view_t &c, const float *r, float *x)
 {
-    for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
-        const int turn = s.k % 2;
-        each_point(c.grid.nodes, chebyshev_points, c, s.k == 0, s.a, s.b,
-                   c.work + (1 - turn) * c.grid.nodes, r, x, c.work + turn * c.grid.nodes);
+    float *const rs = c.work, *const ds = rs + 2 * c.grid.nodes;
+    nek_steps_t s = nek_steps_begin(&c);
+    for (int turn = 0; s.k < c.order; turn++) {
+        const int64_t to = turn % 2 * c.grid.nodes, at = c.grid.nodes - to;
+        nek_steps_launch_t now = {};
+        now.first = turn == 0;
+        for (; now.count < steps && s.k < c.order; nek_steps_next(&s)) {
+            now.a[now.count] = s.a;
+            now.b[now.count++] = s.b;
+        }
+        now.last = s.k == c.order;
+        now.r = now.first ? r : rs + at;
+        now.d = ds + at;
+        now.x = x;
+        now.next_r = rs + to;
+        now.next_d = ds + to;
+        rt_launch(!now.first, chebyshev_steps<steps>,
+                  static_cast<unsigned>(nek_brick<steps>::all(c.grid)), nek_brick<steps>::threads, 0,
+                  c, now);
     }
+}
+
+/* auto: as many steps as leave a multiprocessor one brick; r is not changed. */
+static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, const float *r, float *x)
+{
+    const int chosen = view->choice ? view->choice[STEPS] : 0,
+              most = rt_device_gpu()->multiprocessors;
+    if (chosen == 3 || (chosen == 0 && nek_brick<3>::all(c.grid) <= most))
+        chebyshev_by<3>(c, r, x);
+    else if (chosen == 2 || (chosen == 0 && nek_brick<2>::all(c.grid) <= most))
+        chebyshev_by<2>(c, r, x);
+    else
+        chebyshev_by<1>(c, r, x);
 }
 
 static void tensor(const nek_coarse_view_t &c, float *r, float *x)
@@ -278,13 +436,13 @@ static void tensor(const nek_coarse_view_t &c, float *r, float *x)
 }
 
 /* On the second stream: its kernels are small, and follow one another beside the patches. */
-static void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
+static void coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x)
 {
     rt_side_begin();
     if (coarse->modes[0])
         tensor(*coarse, r, x);
     else
-        chebyshev(*coarse, r, x);
+        chebyshev(view, *coarse, r, x);
     rt_side_end();
 }
 
@@ -295,6 +453,8 @@ static const nek_precond_ops_t ops = {.schwarz = schwarz,
                                       .collect = collect,
                                       .axpby = axpby,
                                       .coarse = coarse,
+                                      .restrict_last = restrict_last,
+                                      .raise = raise,
                                       .top = nek_pcg_top};
 
 static const nek_preconditioner_t preconditioner = {.set_up = nek_pcg_set_up,
