@@ -236,14 +236,16 @@ NEK_ANYWHERE void nek_sweep(const Team &team, const int P, Load load, Product pr
  * along z from the grid, y; S', the division and S along x, in registers; S along y, and z to the
  * box. A member has so many `lines` at a time, which share each row of S that it reads. shared:
  * nek_patch_shared(P) values. keep false: all but storing the box, for a team without an element.
+ * Returns the member's part of r' box.
  */
 template <int most, int lines, class Team>
-NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
+NEK_ANYWHERE float nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
                                   int64_t e, bool keep, const float *r, float *boxes, float *shared)
 {
     using line_t = float[lines][most];
     const int row = P + 1, plane = P * row, P2 = P * P;
     float *const u = shared, *const S = u + P * plane, *const eigen = S + 3 * P2;
+    float energy = 0;
     const int grid_row = level.grid.points[0], grid_plane = grid_row * level.grid.points[1];
     const float *const from = r + nek_grid_box(&level.grid, e, NEK_PATCH);
     float *const box = boxes + e * P * P2;
@@ -272,7 +274,7 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
     team.barrier();
     nek_sweep<most, lines>(
         team, P, along_x,
-        [=](const int *line, line_t &in, line_t &out) {
+        [=, &energy](const int *line, line_t &in, line_t &out) {
             nek_to_modes(P, S, in, out);
             nek_load_anew();
             NEK_UNROLL
@@ -281,6 +283,11 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
                 NEK_UNROLL
                 for (int l = 0; l < P; l++)
                     in[a][l] = nek_quotient(out[a][l], sum + eigen[l]);
+                if (a > 0 && line[a] == line[0])
+                    continue; /* it is there only to fill the turn */
+                NEK_UNROLL
+                for (int l = 0; l < P; l++)
+                    energy += out[a][l] * in[a][l];
             }
             nek_to_points(P, S, in, out);
         },
@@ -298,6 +305,7 @@ NEK_ANYWHERE void nek_patch_solve(const Team &team, const nek_level_view_t &leve
             if (keep)
                 box[l * P2 + line] = value;
         });
+    return keep ? energy : 0;
 }
 
 /* Returns the values of memory that nek_element_apply needs. */

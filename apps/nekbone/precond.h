@@ -118,6 +118,7 @@ typedef struct {
     nek_grid_t grid;
     float lambda;
     const float *S, *eigen, *D, *G, *inverse, *J;
+    double *energy; /* NULL, or where kernels leave parts of r' (sum of the boxes) */
 } nek_level_view_t;
 
 typedef struct {
@@ -206,6 +207,7 @@ struct nek_preconditioner {
     /* p = z + beta p with that z */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
     const nek_precond_ops_t *ops; /* NULL for the reference */
+    bool adds_levels; /* r.z of schwarz is the sum of the levels' r' F r, which are FP32 */
 };
 
 /* precond.c: functions of all rungs but the reference */

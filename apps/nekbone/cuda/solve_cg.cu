@@ -129,16 +129,20 @@ static void sum_near(const nek_solver_t *s, nek_box_t kind, const Value *boxes, 
 void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                  const float *from, float *x)
 {
-    const auto *d = static_cast<const data_t *>(s->data);
-    const size_t bytes = transfer_bytes(d, next);
+    auto *d = static_cast<data_t *>(s->data);
+    const auto *p = static_cast<const nek_single_t *>(s->precond);
+    const nek_single_level_t &last = p->level[p->count - 1];
+    d->pcg.top = {};
     rt_side_join();
-    if (boxes && d->pcg.shared)
-        sum_near(s, NEK_PATCH, boxes, RT_F32, x);
-    with_sizes(s, next, [&](auto n, auto c) {
-        launch_turns(d, false, pcg_top<n(), c()>, bytes, d->pcg, boxes,
-                     next ? next->grid : d->pcg.grid, next ? next->grid.n : 0,
-                     next ? next->J : nullptr, from);
-    });
+    if (boxes) {
+        d->pcg.top = {boxes, next->J, from, next->grid, next->grid.n};
+        if (d->pcg.shared)
+            sum_near(s, NEK_PATCH, boxes, RT_F32, x);
+        rt_launch(false, pcg_add_levels, 1, 1024, 0, d->pcg, last.r, last.x,
+                  rt_comm_rank() == 0 ? static_cast<int>(last.view.grid.nodes) : 0);
+    } else {
+        with_n(s, [&](auto n) { launch_turns(d, false, pcg_dot<n()>, 0, d->pcg); });
+    }
     settle(s, NEK_PRECONDITIONED);
 }
 
@@ -147,11 +151,11 @@ static void element(nek_solver_t *s)
 {
     const auto *d = static_cast<const data_t *>(s->data);
     rt_timer_start("element", s->rung->kind);
-    with_n(s, [&](auto N) {
+    with_sizes(s, next_level(static_cast<const nek_single_t *>(s->precond)), [&](auto N, auto c) {
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes = nek_line_bytes<n>(d->launch.per_block, 0, 0);
-        launch_turns(d, true, pcg_element<n>, bytes, D, d->pcg);
+        launch_turns(d, true, pcg_element<n, c()>, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");
@@ -255,8 +259,9 @@ double nek_pcg_apply(nek_solver_t *s, double, const double *r)
 void nek_pcg_update_p(nek_solver_t *s, double beta, double *p)
 {
     const auto *d = static_cast<const data_t *>(s->data);
+    const size_t bytes = transfer_bytes(d, next_level(static_cast<const nek_single_t *>(s->precond)));
     with_n(s, [&](auto n) {
-        rt_launch(false, pcg_turn<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg, beta, p);
+        rt_launch(false, pcg_turn<n()>, d->launch.blocks, d->launch.threads, bytes, d->pcg, beta, p);
     });
 }
 
@@ -288,7 +293,7 @@ void nek_pcg_set_up(nek_solver_t *s)
 {
     nek_single_set_up(s);
     const nek_config_t *config = s->problem->config;
-    const auto *p = static_cast<const nek_single_t *>(s->precond);
+    auto *p = static_cast<nek_single_t *>(s->precond);
     auto *d = new data_t();
     nek_pcg_t &a = d->pcg;
     s->data = d;
@@ -317,6 +322,13 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.trace = RT_NEW(double, NEK_TRACED *(static_cast<size_t>(s->iterations) + 1), s->space);
     a.told = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
+    if (p->precond == NEK_SCHWARZ && p->count > 1) {
+        for (int l = 0; l < p->count - 1; l++)
+            a.energies += nek_patch_blocks(&s->view, &p->level[l].view);
+        double *of = a.energy = RT_NEW(double, static_cast<size_t>(a.energies), s->space);
+        for (int l = 0; l < p->count - 1; of += nek_patch_blocks(&s->view, &p->level[l++].view))
+            p->level[l].view.energy = of;
+    }
     a.cg = RT_NEW(nek_cg_t, 1, s->space);
     rt_fill(a.cg, s->space, 0, sizeof *a.cg);
     d->on_stream = all_on_stream(p);
@@ -338,6 +350,7 @@ void nek_pcg_tear_down(nek_solver_t *s)
     RT_FREE(d->pcg.told, RT_PINNED);
     RT_FREE(d->pcg.trace, s->space);
     RT_FREE(d->pcg.partial, s->space);
+    RT_FREE(d->pcg.energy, s->space);
     RT_FREE(d->pcg.cg, s->space);
     RT_FREE(d->pcg.shared, s->space);
     RT_FREE(d->near, s->space);

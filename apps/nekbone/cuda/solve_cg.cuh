@@ -37,6 +37,14 @@ typedef struct {
     unsigned ticket; /* blocks that have left their sum; returns to 0 */
 } nek_cg_t;
 
+/* Where z is: the sum of level 0's boxes, which are complete but near other ranks, where z has their
+ * sum, and J x of the next level. boxes NULL: z has all. */
+typedef struct {
+    const float *boxes, *J, *x;
+    nek_grid_t next;
+    int c; /* n of the next level, or 0 */
+} nek_top_t;
+
 /* What the kernels see. Arrays in element order, but r32 and z, which are on the grid of level 0. r
  * is kept at one of the copies of a point on this rank: that of the element after which there is
  * none, so at i < n - 1, but for the last element in a row. */
@@ -44,6 +52,9 @@ typedef struct {
     const double *G;
     double *x, *r, *p, *v;
     float *r32, *z;
+    nek_top_t top;
+    double *energy; /* [energies] what each block of the patches adds to r.z */
+    int energies;
     double *shared; /* several ranks: v on the grid, at the points near others; else NULL */
     nek_grid_t grid;
     int elements, per_block;
@@ -153,6 +164,9 @@ void nek_pcg_tear_down(nek_solver_t *s);
 void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
 double nek_pcg_apply(nek_solver_t *s, double norm, const double *r);
 void nek_pcg_update_p(nek_solver_t *s, double beta, double *p);
+/* Returns the blocks that solve the patches of a level: one entry of nek_level_view_t's energy
+ * each. */
+int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level);
 void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                  const float *from, float *x);
 /* The whole solve. */

@@ -24,7 +24,8 @@ enum { LINES, STEPS, PARAMETERS };
 /* --- elements --- */
 
 /* A block of the patch kernel: so many elements, each with a thread for `lines` lines. */
-template <int P, int lines> struct patch_block {
+template <int size, int at_a_time> struct patch_block {
+    static constexpr int P = size, lines = at_a_time;
     static constexpr int threads = (P * P + lines - 1) / lines;
     /* values per element, from one multiple of 16 bytes to the next */
     static constexpr int values = (nek_patch_shared(P) + 3) / 4 * 4;
@@ -58,19 +59,15 @@ __global__ void __launch_bounds__(patch_block<P, lines>::all, patch_block<P, lin
     const int e = static_cast<int>(blockIdx.x) * block::elements + (idle ? 0 : own);
     const nek_team team = {idle ? P * P * P : static_cast<int>(threadIdx.x) - own * block::threads,
                            block::threads};
-    nek_patch_solve<P, lines>(team, level, P, e < elements ? e : elements - 1, e < elements, r,
-                              boxes, memory + (idle ? 0 : own) * block::values);
-}
-
-/* Any patch; memory is dynamic. */
-__global__ void __launch_bounds__(NEK_TEAM_THREADS)
-    patches_of_any_size(const __grid_constant__ nek_level_view_t level, const float *r,
-                        float *boxes)
-{
-    extern __shared__ __align__(16) float any_memory[];
-    const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_patch_solve<NEK_MOST_PATCH, 1>(team, level, level.grid.patch, blockIdx.x, true, r, boxes,
-                                       any_memory);
+    const float energy =
+        nek_patch_solve<P, lines>(team, level, P, e < elements ? e : elements - 1, e < elements, r,
+                                  boxes, memory + (idle ? 0 : own) * block::values);
+    if (level.energy) {
+        double sum[1] = {energy};
+        nek_block_sums(sum);
+        if (threadIdx.x == 0)
+            level.energy[blockIdx.x] = sum[0];
+    }
 }
 
 template <int n>
@@ -79,7 +76,7 @@ __global__ void __launch_bounds__(NEK_POINT_THREADS)
 {
     extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_apply(team, level, n ? n : level.grid.n, blockIdx.x, x, boxes, any_memory);
+    nek_element_apply(team, level, n, blockIdx.x, x, boxes, any_memory);
 }
 
 /* n and c 0: the levels' own. */
@@ -117,37 +114,44 @@ static void launch(const nek_view_t *view, Kernel *kernel, int threads, int valu
               bytes, arguments...);
 }
 
+/* Calls f(patch_block<P, lines>()). */
+template <class F>
+static void with_block(const nek_view_t *view, const nek_level_view_t *level, F f)
+{
+    nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
+        if (view->choice && view->choice[LINES] == 1)
+            f(patch_block<n() + 2, 1>());
+        else
+            f(patch_block<n() + 2, 2>());
+    });
+}
+
+int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
+{
+    int blocks = 0;
+    with_block(view, level, [&](auto block) {
+        blocks = static_cast<int>(rt_blocks(static_cast<size_t>(view->elements), block.elements));
+    });
+    return blocks;
+}
+
 static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes)
 {
-    const int chosen = view->choice ? view->choice[LINES] : 0;
-    const bool known = nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
-        constexpr int P = n() + 2;
-        auto run = [&](auto lines) {
-            using block = patch_block<P, lines()>;
-            rt_launch(false, patches<P, lines()>,
-                      rt_blocks(static_cast<size_t>(view->elements), block::elements), block::all,
-                      0, *level, static_cast<int>(view->elements), r, boxes);
-        };
-        if (chosen == 1)
-            run(std::integral_constant<int, 1>());
-        else
-            run(std::integral_constant<int, 2>());
+    const auto blocks = static_cast<unsigned>(nek_patch_blocks(view, level));
+    with_block(view, level, [&](auto block) {
+        rt_launch(false, patches<block.P, block.lines>, blocks, block.all, 0, *level,
+                  static_cast<int>(view->elements), r, boxes);
     });
-    if (!known)
-        launch(view, patches_of_any_size, NEK_TEAM_THREADS, nek_patch_shared(level->grid.patch),
-               *level, r, boxes);
 }
 
 static void apply(const nek_view_t *view, const nek_level_view_t *level, const float *x,
                   float *boxes)
 {
     const int values = nek_apply_shared(level->grid.n);
-    const bool known = nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
+    nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
         launch(view, operators<n()>, NEK_POINT_THREADS, values, *level, x, boxes);
     });
-    if (!known)
-        launch(view, operators<0>, NEK_POINT_THREADS, values, *level, x, boxes);
 }
 
 /* Returns the threads that move an element of n^3 points between levels. */
@@ -462,7 +466,8 @@ static const nek_preconditioner_t preconditioner = {.set_up = nek_pcg_set_up,
                                                     .memory = nek_pcg_memory,
                                                     .apply = nek_pcg_apply,
                                                     .update_p = nek_pcg_update_p,
-                                                    .ops = &ops};
+                                                    .ops = &ops,
+                                                    .adds_levels = true};
 
 extern "C" const nek_kernels_t nek_solve_cuda = {
     .rung = {.precision = "FP64, preconditioner in FP32",

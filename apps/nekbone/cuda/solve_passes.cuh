@@ -92,11 +92,78 @@ template <int n> static __device__ __forceinline__ nek_team team_of(const place_
     return {at.active ? at.t : n * n * n, n * n};
 }
 
+/* --- z at a column --- */
+
+/* Computes z at a column from what a.top names, with the same bits in every element that has a
+ * point: boxes are added in the order of their elements. All threads of the block must call it,
+ * between barriers that guard `shared` (2 c n^2 values per element), c being the next level's n. */
+template <int n>
+static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const place_t<n> &at, int c,
+                                                   float *shared, float (&z_k)[n])
+{
+    constexpr int N = n - 1, n2 = n * n, P = n + 2, P2 = P * P, P3 = P2 * P;
+    const nek_top_t &top = a.top;
+    const float *const z = a.z + at.at_grid;
+    if (!top.boxes) {
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            z_k[k] = z[k * at.plane];
+        return;
+    }
+    const nek_team team = team_of(at);
+    float *one = shared + at.own * 2 * c * n2, *two = one + c * n2;
+    const int64_t corner = nek_grid_box(&top.next, at.e, NEK_OWN_BOX);
+    for (int q = team.member(); q < c * c * c; q += team.size())
+        one[q] = top.x[corner + nek_grid_in_box(&top.next, c, q)];
+    /* the patches that have the column: one or two along x and y, from x0 y0 on */
+    const bool x_low = at.i <= 1 && !at.low[0], x_two = x_low || (at.i >= N - 1 && !at.high[0]),
+               y_low = at.j <= 1 && !at.low[1], y_two = y_low || (at.j >= N - 1 && !at.high[1]);
+    const int64_t to_x = P3 - N, to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - N * P,
+                  to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - N * P2;
+    const float *const of = top.boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P +
+                            at.i + 1 - (x_low ? to_x : 0) - (y_low ? to_y : 0);
+    const int64_t to[4] = {0, to_x, to_y, to_x + to_y};
+    const bool has[4] = {true, x_two, y_two, x_two && y_two};
+#pragma unroll
+    for (int k = 0; k < n; k++)
+        z_k[k] = 0;
+#pragma unroll
+    for (int q = 0; q < 4; q++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            z_k[k] += has[q] && !at.low[2] ? of[to[q] + k * P2 - to_z] : 0;
+#pragma unroll
+    for (int q = 0; q < 4; q++)
+#pragma unroll
+        for (int k = 0; k < n; k++)
+            z_k[k] += has[q] ? of[to[q] + k * P2] : 0;
+#pragma unroll
+    for (int q = 0; q < 4; q++)
+#pragma unroll
+        for (int k = N - 1; k < n; k++)
+            z_k[k] += has[q] && !at.high[2] ? of[to[q] + k * P2 + to_z] : 0;
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+        if (a.shared && at.is_near(a, k))
+            z_k[k] = z[k * at.plane];
+        if (at.is_masked(a, k))
+            z_k[k] = 0;
+    }
+    team.barrier(); /* one is there: J along x and y, and then along z */
+    nek_contract(team, c * c, c, 1, n, top.J, 1, c, one, two);
+    nek_contract(team, c, c, n, n, top.J, 1, c, two, one);
+#pragma unroll
+    for (int k = 0; k < n; k++)
+#pragma unroll 4
+        for (int m = 0; m < c; m++)
+            z_k[k] += __ldg(top.J + k * c + m) * one[m * n2 + at.t];
+}
+
 /* --- element --- */
 
-/* What an iteration reads once is read past the cache: v, r32, boxes and z stay there. On an H200 at
+/* What an iteration reads once is read past the cache: v, r32 and boxes stay there. On an H200 at
  * 4096 elements of degree 9 that is 1 % of an iteration. */
-template <int n>
+template <int n, int usual>
 __global__ void __launch_bounds__(nek_shape<n>::threads,
                                   nek_blocks_of(nek_shape<n>::threads, 8 * n + 48))
     pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
@@ -104,6 +171,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
     using factors_t = nek_factors<n, NEK_STREAMED>;
     constexpr bool once = factors_t::once;
     constexpr int n2 = n * n, n3 = n2 * n;
+    const int c = usual > 0 ? usual : a.top.c;
     extern __shared__ __align__(128) double memory[];
     double sum = 0;
 
@@ -119,15 +187,15 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
         factors_t factors(a.G, at, a.elements, a.per_block, memory);
         const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
         double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
-        const float *const z = a.z + mine.at_grid;
         double u[n], w[n], x_k[n];
         float z_k[n];
 #pragma unroll
         for (int k = 0; k < n; k++) { /* all loads before any store */
-            z_k[k] = z[k * mine.plane];
             u[k] = cg.done > 0 ? nek_load<once>(p + k * n2) : 0;
             x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
         }
+        __syncthreads(); /* all are done with the memory of the turn before */
+        column_of_z(a, mine, c, reinterpret_cast<float *>(memory), z_k);
 #pragma unroll
         for (int k = 0; k < n; k++) {
             x_k[k] += cg.alpha * u[k];
@@ -138,7 +206,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads,
                 nek_store<once>(p + k * n2, u[k]);
             }
         }
-        __syncthreads(); /* all are done with the memory of the turn before */
+        __syncthreads(); /* all are done with z's memory */
         nek_line_operator(D, at, factors, u, w);
         if (at.active) {
             const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
@@ -277,86 +345,38 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     nek_end_sum(a, stage, sum);
 }
 
-/* --- top --- */
+/* --- r.z --- */
 
-/* z = the sum of boxes (NULL, and near other ranks: z) + J times `coarse` of the next level (c 0:
- * without); r.z. */
-template <int n, int usual>
-__global__ void __launch_bounds__(nek_shape<n>::threads,
-                                  nek_blocks_of(nek_shape<n>::threads, 4 * n + 40))
-    pcg_top(const __grid_constant__ nek_pcg_t a, const float *boxes, const nek_grid_t next,
-            int given, const float *J, const float *coarse)
+/* r.z = the sum over the levels of r' F r: what the patches have left, and r.x of the last level,
+ * whose points are `nodes`, 0 on all ranks but one. */
+__global__ void __launch_bounds__(1024)
+    pcg_add_levels(const __grid_constant__ nek_pcg_t a, const float *r, const float *x, int nodes)
 {
-    const int c = usual > 0 ? usual : given;
+    double sum = 0;
+    rt_let_next_start();
+#pragma unroll 4
+    for (int q = static_cast<int>(threadIdx.x); q < a.energies; q += blockDim.x)
+        sum += a.energy[q];
+#pragma unroll 8
+    for (int q = static_cast<int>(threadIdx.x); q < nodes; q += blockDim.x)
+        sum += static_cast<double>(r[q]) * x[q];
+    nek_end_sum(a, NEK_PRECONDITIONED, sum / nek_factors_of_cg(a.cg).scale);
+}
+
+/* The same where z is on the grid. */
+template <int n>
+__global__ void __launch_bounds__(nek_shape<n>::threads)
+    pcg_dot(const __grid_constant__ nek_pcg_t a)
+{
     using place = place_t<n>;
-    constexpr int P = n + 2, P2 = P * P, P3 = P2 * P;
-    extern __shared__ __align__(16) float any_memory[];
     double sum = 0;
     for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
         const place at(a, first);
-        const nek_team team = team_of(at);
-        float *one = any_memory + at.own * 2 * c * place::n2, *two = one + c * place::n2;
-        /* neighbours whose patches have this column: from, to along x and y */
-        const int x0 = at.i <= 1 && !at.low[0] ? -1 : 0,
-                  x1 = at.i >= place::N - 1 && !at.high[0] ? 1 : 0,
-                  y0 = at.j <= 1 && !at.low[1] ? -1 : 0,
-                  y1 = at.j >= place::N - 1 && !at.high[1] ? 1 : 0;
-        const int64_t to_x = P3 - place::N,
-                      to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - place::N * P,
-                      to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 -
-                             place::N * P2;
-        const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
-        const float *const box =
-            boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P + at.i + 1;
-        float *const z = a.z + at.at_grid, z_k[n];
-        double r_k[n];
 #pragma unroll
-        for (int k = 0; k < n; k++) { /* all loads before they are needed */
-            r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
-            z_k[k] = boxes ? box[k * P2] : z[k * at.plane];
-        }
-        if (c > 0) { /* J along x and y; along z below */
-            const int64_t from = nek_grid_box(&next, at.e, NEK_OWN_BOX);
-            __syncthreads(); /* all are done with the turn before */
-            for (int q = team.member(); q < c * c * c; q += team.size())
-                one[q] = coarse[from + nek_grid_in_box(&next, c, q)];
-            team.barrier();
-            nek_contract(team, c * c, c, 1, n, J, 1, c, one, two);
-            nek_contract(team, c, c, n, n, J, 1, c, two, one);
-        }
-        for (int y = y0; boxes && y <= y1; y++)
-            for (int x = x0; x <= x1; x++) {
-                const float *const of = box + x * to_x + y * to_y;
-                if (x != 0 || y != 0) {
-#pragma unroll
-                    for (int k = 0; k < n; k++)
-                        z_k[k] += of[k * P2];
-                }
-#pragma unroll
-                for (int k = 0; k < n; k++) {
-                    if (k <= 1 && !at.low[2])
-                        z_k[k] += of[k * P2 - to_z];
-                    if (k >= place::N - 1 && !at.high[2])
-                        z_k[k] += of[k * P2 + to_z];
-                }
-            }
-        if (boxes && a.shared) {
-#pragma unroll
-            for (int k = 0; k < n; k++)
-                if (at.has(k) && at.is_near(a, k))
-                    z_k[k] = z[k * at.plane];
-        }
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            float value = boxes && at.is_masked(a, k) ? 0 : z_k[k];
-#pragma unroll 4
-            for (int m = 0; m < c; m++)
-                value += __ldg(J + k * c + m) * one[m * place::n2 + at.t];
-            if (at.has(k))
-                z[k * at.plane] = value;
+        for (int k = 0; k < n; k++)
             if (at.counts(a, k) && !at.is_masked(a, k))
-                sum += r_k[k] * value;
-        }
+                sum += a.r[static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2] *
+                       a.z[at.at_grid + k * at.plane];
     }
     rt_let_next_start();
     nek_end_sum(a, NEK_PRECONDITIONED, sum);
@@ -392,11 +412,14 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_turn(const __grid_constant__ nek_pcg_t a, double beta, double *p)
 {
     using place = place_t<n>;
+    extern __shared__ __align__(16) float any_memory[];
     const place at(a, nek_first(a));
     const nek_factors_of_cg cg(a.cg);
+    float z_k[n];
+    column_of_z(a, at, a.top.c, any_memory, z_k);
     for (int k = 0; at.active && k < n; k++) {
         const int64_t q = static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2;
-        p[q] = a.z[at.at_grid + k * at.plane] / cg.scale + beta * p[q];
+        p[q] = z_k[k] / cg.scale + beta * p[q];
     }
 }
 
