@@ -280,14 +280,14 @@ NEK_ANYWHERE float nek_patch_solve(const Team &team, const nek_level_view_t &lev
             NEK_UNROLL
             for (int a = 0; a < lines; a++) {
                 const float sum = eigen[P + line[a] % P] + eigen[2 * P + line[a] / P];
+                float part = 0;
                 NEK_UNROLL
-                for (int l = 0; l < P; l++)
+                for (int l = 0; l < P; l++) {
                     in[a][l] = nek_quotient(out[a][l], sum + eigen[l]);
-                if (a > 0 && line[a] == line[0])
-                    continue; /* it is there only to fill the turn */
-                NEK_UNROLL
-                for (int l = 0; l < P; l++)
-                    energy += out[a][l] * in[a][l];
+                    part += out[a][l] * in[a][l];
+                }
+                if (a == 0 || line[a] != line[0]) /* else it only fills the turn */
+                    energy += part;
             }
             nek_to_points(P, S, in, out);
         },

@@ -318,10 +318,10 @@ typedef struct {
 template <int steps> struct nek_brick {
     static constexpr int wide = 7, side = wide - 2 * (steps - 1), halo = wide + 2,
                          threads = nek_whole_warps(wide * wide * wide);
-    /* Returns how many there are along a side of the grid with so many points. */
+    /* Returns how many there are along a side of the grid with so many points; at least one. */
     static __host__ __device__ int along(int points)
     {
-        return (points - 4 + side - 1) / side;
+        return points > 4 ? (points - 4 + side - 1) / side : 1;
     }
     static int all(const nek_grid_t &g)
     {

@@ -115,33 +115,34 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const pla
     const int64_t corner = nek_grid_box(&top.next, at.e, NEK_OWN_BOX);
     for (int q = team.member(); q < c * c * c; q += team.size())
         one[q] = top.x[corner + nek_grid_in_box(&top.next, c, q)];
-    /* the patches that have the column: one or two along x and y, from x0 y0 on */
-    const bool x_low = at.i <= 1 && !at.low[0], x_two = x_low || (at.i >= N - 1 && !at.high[0]),
-               y_low = at.j <= 1 && !at.low[1], y_two = y_low || (at.j >= N - 1 && !at.high[1]);
+    /* the patches that have the column; of three in a row only in degree 2 */
+    constexpr int most = n == 3 ? 3 : 2;
+    const int x_low = at.i <= 1 && !at.low[0], y_low = at.j <= 1 && !at.low[1],
+              x_all = 1 + x_low + (at.i >= N - 1 && !at.high[0]),
+              y_all = 1 + y_low + (at.j >= N - 1 && !at.high[1]);
     const int64_t to_x = P3 - N, to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - N * P,
                   to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - N * P2;
-    const float *const of = top.boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P +
-                            at.i + 1 - (x_low ? to_x : 0) - (y_low ? to_y : 0);
-    const int64_t to[4] = {0, to_x, to_y, to_x + to_y};
-    const bool has[4] = {true, x_two, y_two, x_two && y_two};
+    const float *const first = top.boxes + static_cast<int64_t>(at.e) * P3 + P2 +
+                               (at.j + 1) * P + at.i + 1 - x_low * to_x - y_low * to_y;
+    auto add = [&](int from, int to, int64_t layer) { /* points from .. to - 1 of boxes there */
+#pragma unroll
+        for (int q = 0; q < most * most; q++) {
+            const bool has = q % most < x_all && q / most < y_all;
+            const float *const box = first + q % most * to_x + q / most * to_y + layer;
+#pragma unroll
+            for (int k = 0; k < n; k++)
+                if (k >= from && k < to)
+                    z_k[k] += has ? box[k * P2] : 0;
+        }
+    };
 #pragma unroll
     for (int k = 0; k < n; k++)
         z_k[k] = 0;
-#pragma unroll
-    for (int q = 0; q < 4; q++)
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            z_k[k] += has[q] && !at.low[2] ? of[to[q] + k * P2 - to_z] : 0;
-#pragma unroll
-    for (int q = 0; q < 4; q++)
-#pragma unroll
-        for (int k = 0; k < n; k++)
-            z_k[k] += has[q] ? of[to[q] + k * P2] : 0;
-#pragma unroll
-    for (int q = 0; q < 4; q++)
-#pragma unroll
-        for (int k = N - 1; k < n; k++)
-            z_k[k] += has[q] && !at.high[2] ? of[to[q] + k * P2 + to_z] : 0;
+    if (!at.low[2])
+        add(0, 2, -to_z);
+    add(0, n, 0);
+    if (!at.high[2])
+        add(N - 1, n, to_z);
 #pragma unroll
     for (int k = 0; k < n; k++) {
         if (a.shared && at.is_near(a, k))
