@@ -240,7 +240,8 @@ NEK_ANYWHERE void nek_sweep(const Team &team, const int P, Load load, Product pr
  */
 template <int most, int lines, class Team>
 NEK_ANYWHERE float nek_patch_solve(const Team &team, const nek_level_view_t &level, const int P,
-                                  int64_t e, bool keep, const float *r, float *boxes, float *shared)
+                                   int64_t e, bool keep, const float *r, float *boxes,
+                                   float *shared)
 {
     using line_t = float[lines][most];
     const int row = P + 1, plane = P * row, P2 = P * P;
@@ -401,9 +402,8 @@ NEK_ANYWHERE float nek_restrict_at(const nek_level_view_t *last, const int n, co
         const float *const J[3] = {last->J + 2 * (p % n), last->J + 2 * (p / n % n),
                                    last->J + 2 * (p / (n * n))};
         NEK_UNROLL /* eight loads at a time */
-        for (int c = 0; c < 8; c++)
-            sum += (box[c] >= 0 ? boxes[box[c] + p] : 0) * J[0][c % 2] * J[1][c / 2 % 2] *
-                   J[2][c / 4];
+            for (int c = 0; c < 8; c++) sum +=
+            (box[c] >= 0 ? boxes[box[c] + p] : 0) * J[0][c % 2] * J[1][c / 2 % 2] * J[2][c / 4];
     }
     return sum;
 }

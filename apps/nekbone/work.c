@@ -35,8 +35,9 @@
  *   operator        12 n^4 + 15 n^3 flops; reads x and 24 n^3 bytes of factors; boxes likewise
  *   transfers       2 n^3 c + ... flops; read and write their grids
  *
- * A rung with its own cg fuses CG's lines around it: an element pass (x, p, z, factors; v, p.v), an
- * update that adds the copies of v as it reads them (V points of r, each once), and r.z.
+ * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
+ * update that adds the copies of v as it reads them (V points of r, each once). With schwarz the
+ * element pass adds up z and never stores it; with multigrid it reads z, and r.z is a pass.
  *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` and
  * `batched` have seven sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own
@@ -112,15 +113,16 @@ static double single_points(const nek_config_t *config, double degree)
 }
 
 /* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
-static void add_fused_lines(const nek_config_t *config, double iterations, double P,
+static void add_fused_lines(const nek_config_t *config, double iterations, double P, bool has_z,
                             rt_work_t *work)
 {
     const double V = single_points(config, (double)config->degree), n = config->n;
     /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
-    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * V,
+    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * has_z * V,
                 3 * VALUE * P);
     rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
-    rt_work_add(work, "r.z", iterations, 2 * V, VALUE * V, 0);
+    if (has_z)
+        rt_work_add(work, "r.z", iterations, 2 * V, (VALUE + 4) * V, 0);
 }
 
 /* Returns the least work of one application of the preconditioner. */
@@ -165,15 +167,19 @@ static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double
     const nek_kernels_t *kernels = nek_kernels(rung);
     const int precond = nek_precond(config, kernels);
     const double P = stored_points(config);
+    const bool fused = precond >= NEK_SCHWARZ && kernels && kernels->cg,
+               has_z = !fused || precond == NEK_MULTIGRID || config->degree == 1;
     credit(config, "solve", 1, credited, false, work);
-    if (precond >= NEK_SCHWARZ && kernels && kernels->cg)
-        add_fused_lines(config, iterations, P, work);
+    if (fused)
+        add_fused_lines(config, iterations, P, has_z, work);
     else
         nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
     if (precond < NEK_SCHWARZ)
         return;
     const cost_t cost = precond_cost(config, precond);
-    rt_work_add(work, "precondition", iterations, cost.flops, cost.read, cost.written);
+    const double not_written = has_z ? 0 : 4 * single_points(config, (double)config->degree);
+    rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
+                cost.written - not_written);
     work->arithmetic = RT_MIXED;
 }
 

@@ -58,9 +58,11 @@ refused 2 "without a preconditioner; use fused" "$nekbone" --rung onepass --prec
 # The ladder solve: both preconditioners, patches of all kinds of sizes, and what is for any n.
 for solve in "schwarz --degree 9 --ripple 0.3" "schwarz --degree 7 --coarse tensor --stretch 4" "multigrid --degree 8 --ripple 0.2" \
     "multigrid --degree 6 --smoother jacobi --order 3" "schwarz --degree 1" "multigrid --degree 1 --coarse tensor" "multigrid --degree 15" "schwarz --degree 5 --levels 5-4-2-1" \
-    "schwarz --degree 9 --choose lines=1" "none --degree 5" "jacobi --degree 5"; do
+    "schwarz --degree 9 --choose lines=1" "schwarz --degree 6 --choose steps=1" "schwarz --degree 4 --choose steps=2" "schwarz --degree 2" "none --degree 5" "jacobi --degree 5"; do
     valid solve "$nekbone" --device 0 --rung solve-cuda --precond $solve --elements 4x3x5 --lambda 0 --seconds 0
 done
+# No vertex is inside the box.
+valid thin "$nekbone" --device 0 --rung solve-cuda --elements 7x1x4 --degree 2 --seconds 0
 valid solves "$nekbone" --device 0 --ladder --only solve --elements 4x4x4 --seconds 0.05
 ran solves solve-cuda
 valid jacobi "$nekbone" --precond jacobi --elements 4x4x4 --degree 7 --seconds 0 --no-tuning

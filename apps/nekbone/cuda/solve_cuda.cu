@@ -5,9 +5,13 @@
  * m products for each value that it reads. The boxes are written out, and a kernel that needs a
  * point adds the up to eight boxes that have it, in a fixed order: no atomics.
  *
+ * A lower level is little work in many steps, so what counts there is their number: J' to degree 1
+ * starts from the boxes that J' to the level before has left; up to three steps of Chebyshev's
+ * polynomial are one kernel, on bricks that overlap; the sum of a level's boxes and J of the next
+ * level are another.
+ *
  * Advantage: the same bits in every run, FP32, half of CG's bytes. Price: boxes go through memory
- * once (for degree 9, 14 KB per element, where the operator moves 64 KB), and a step of a lower
- * level is a kernel of its own.
+ * once (for degree 9, 14 KB per element, where the operator moves 64 KB).
  */
 #include "config.h"
 #include "machine/streams.h"
@@ -375,7 +379,8 @@ __global__ void __launch_bounds__(nek_brick<steps>::threads, 4)
             float sum = 0;
 #pragma unroll
             for (int m = 0; m < NEK_STENCIL; m++)
-                sum += of[m] * before[own + m % 3 - 1 + halo * (m / 3 % 3 - 1 + halo * (m / 9 - 1))];
+                sum +=
+                    of[m] * before[own + m % 3 - 1 + halo * (m / 3 % 3 - 1 + halo * (m / 9 - 1))];
             r -= sum; /* 0 in the first step */
             d = now.a[s] * inverse * r + now.b[s] * before[own];
             x += d;
@@ -410,8 +415,8 @@ template <int steps> static void chebyshev_by(const nek_coarse_view_t &c, const 
         now.next_r = rs + to;
         now.next_d = ds + to;
         rt_launch(!now.first, chebyshev_steps<steps>,
-                  static_cast<unsigned>(nek_brick<steps>::all(c.grid)), nek_brick<steps>::threads, 0,
-                  c, now);
+                  static_cast<unsigned>(nek_brick<steps>::all(c.grid)), nek_brick<steps>::threads,
+                  0, c, now);
     }
 }
 

@@ -122,18 +122,20 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const pla
               y_all = 1 + y_low + (at.j >= N - 1 && !at.high[1]);
     const int64_t to_x = P3 - N, to_y = static_cast<int64_t>(a.grid.local[0]) * P3 - N * P,
                   to_z = static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * P3 - N * P2;
-    const float *const first = top.boxes + static_cast<int64_t>(at.e) * P3 + P2 +
-                               (at.j + 1) * P + at.i + 1 - x_low * to_x - y_low * to_y;
-    auto add = [&](int from, int to, int64_t layer) { /* points from .. to - 1 of boxes there */
+    const float *const first = top.boxes + static_cast<int64_t>(at.e) * P3 + P2 + (at.j + 1) * P +
+                               at.i + 1 - x_low * to_x - y_low * to_y;
+    auto add = [&](int from, int to,
+                   int64_t layer) { /* points from .. to - 1 of boxes there */
 #pragma unroll
-        for (int q = 0; q < most * most; q++) {
-            const bool has = q % most < x_all && q / most < y_all;
-            const float *const box = first + q % most * to_x + q / most * to_y + layer;
+                                    for (int q = 0; q < most * most; q++) {
+                                        const bool has = q % most < x_all && q / most < y_all;
+                                        const float *const box =
+                                            first + q % most * to_x + q / most * to_y + layer;
 #pragma unroll
-            for (int k = 0; k < n; k++)
-                if (k >= from && k < to)
-                    z_k[k] += has ? box[k * P2] : 0;
-        }
+                                        for (int k = 0; k < n; k++)
+                                            if (k >= from && k < to)
+                                                z_k[k] += has ? box[k * P2] : 0;
+                                    }
     };
 #pragma unroll
     for (int k = 0; k < n; k++)
