@@ -96,6 +96,25 @@ static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
 
 /* --- the preconditioners --- */
 
+/* x of level 1 = the sum over the levels from there on, where the last one's may still be under way
+ * on the side stream. The first patches run beside it; then the side stream goes on by itself. */
+static void raise_levels(const nek_solver_t *s)
+{
+    const data_t *d = s->precond;
+    const nek_precond_ops_t *ops = d->ops;
+    const int first = d->count - 2;
+    ops->schwarz(&s->view, &d->level[first].view, d->level[first].r, d->low);
+    rt_side_begin();
+    for (int l = first; l > 0; l--) {
+        const level_t *level = &d->level[l];
+        if (l < first)
+            ops->schwarz(&s->view, &level->view, level->r, d->low);
+        ops->raise(&s->view, &level[1].view, &level->view, d->low, level[1].x, level->x);
+        exchange(level, RT_HALO_SUM, level->x);
+    }
+    rt_side_end();
+}
+
 /* x of level 1 = the sum over the levels from there on, of its r and, in `low`, the boxes of which
  * that is the sum. */
 static void add_lower_levels(const nek_solver_t *s)
@@ -113,18 +132,15 @@ static void add_lower_levels(const nek_solver_t *s)
         exchange(level + 1, RT_HALO_SUM, level[1].r);
     }
     ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
-    for (int l = 1; l < last && !ops->raise; l++)
-        solve_patches(s, &d->level[l], d->level[l].x);
-    for (int l = last - 1; l > 0; l--) {
-        const level_t *level = &d->level[l];
-        if (ops->raise) {
-            ops->schwarz(&s->view, &level->view, level->r, d->low);
-            ops->raise(&s->view, &level[1].view, &level->view, d->low, level[1].x, level->x);
-            exchange(level, RT_HALO_SUM, level->x);
-        } else {
-            ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, true, level->x);
-        }
+    if (ops->raise && last > 1) {
+        raise_levels(s);
+        return;
     }
+    for (int l = 1; l < last; l++)
+        solve_patches(s, &d->level[l], d->level[l].x);
+    for (int l = last; l > 1; l--)
+        ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
+                     d->level[l - 1].x);
 }
 
 /* x of level 0 = the sum over the levels. */
@@ -143,20 +159,24 @@ static void add_levels(const nek_solver_t *s)
 
 /* The same where level 0 begins and ends in kernels of the rung. The lower levels, whose many small
  * steps leave most of a GPU idle, run beside the patches; of the exchanges one at a time is under
- * way. */
+ * way. Without exchanges they begin before the patches, which then wait for two small kernels and the
+ * patches of the level between, but the longest path gets shorter. */
 static void add_levels_below_top(nek_solver_t *s)
 {
     const data_t *d = s->precond;
     const level_t *level = d->level;
+    const bool beside = level->halo;
     if (d->count == 1) {
         add_lower_levels(s);
         d->ops->top(s, NULL, NULL, NULL, level->x);
         return;
     }
-    rt_side_begin();
+    if (beside)
+        rt_side_begin();
     collect(s, level + 1, NEK_OWN_BOX, level[1].r);
     add_lower_levels(s);
-    rt_side_end();
+    if (beside)
+        rt_side_end();
     d->ops->schwarz(&s->view, &level->view, level->r, d->boxes);
     d->ops->top(s, d->boxes, &level[1].view, level[1].x, level->x);
 }
