@@ -207,7 +207,7 @@ struct nek_preconditioner {
     /* p = z + beta p with that z */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
     const nek_precond_ops_t *ops; /* NULL for the reference */
-    bool adds_levels; /* r.z of schwarz is the sum of the levels' r' F r, which are FP32 */
+    bool adds_levels; /* r.z of several levels of schwarz is the sum of their r' F r, in FP32 */
 };
 
 /* precond.c: functions of all rungs but the reference */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/nekbone/cpu/tiles.h"
-#include "apps/nekbone/precond.h"
+#include "apps/nekbone/grid.h"
 #include "tests/mutants/mutants.h"
 
 typedef enum {
@@ -40,6 +40,11 @@ typedef enum {
     STEP_SKIPPED,
     NOT_SYMMETRIC,
     MESSAGE_DROPPED,
+    /* r.z as the sum over the levels, which only rungs on a GPU have */
+    RZ_LEVEL_MISSING,
+    RZ_LEVEL_TWICE,
+    RZ_ELEMENT_MISSING,
+    RZ_STALE,
     /* the timed solve alone */
     TIMED_PLAIN,
     TIMED_ONE_LEVEL,
@@ -66,6 +71,9 @@ static const char *const settings[PROBLEMS] = {
         LIMIT "elements=3x2x3 degree=5 ripple=0.2 stretch=3 lambda=0.01 precond=multigrid order=2",
     [JACOBI_CYCLE] =
         LIMIT "elements=3x2x3 degree=4 deform=0.3 precond=multigrid smoother=jacobi order=3"};
+
+/* Variants: LEVELS sums r.z over the levels. */
+enum { POINTS, LEVELS };
 
 static const rt_mutant_t mutants[] = {
     {WEIGHT_MISSING, "no weights for points that several patches have", SCHWARZ, false, 0},
@@ -95,6 +103,11 @@ static const rt_mutant_t mutants[] = {
     {STEP_SKIPPED, "V-cycle: a residual not updated", VCYCLE, false, 0},
     {LEVEL_SKIPPED, "V-cycle: a level without a smoother", VCYCLE, false, 0},
     {MESSAGE_DROPPED, "a message between grids dropped", SCHWARZ, false, 0},
+    {RZ_LEVEL_MISSING, "r.z without degree 1", SCHWARZ, false, LEVELS},
+    {RZ_LEVEL_TWICE, "r.z with the level between twice", SCHWARZ, false, LEVELS},
+    {RZ_LEVEL_TWICE, "tensor: r.z with the level between twice", TENSOR, false, LEVELS},
+    {RZ_ELEMENT_MISSING, "r.z without one element's patch", SCHWARZ, false, LEVELS},
+    {RZ_STALE, "r.z of the application before", SCHWARZ, false, LEVELS},
     {TIMED_PLAIN, "no preconditioner once it is timed", SCHWARZ, false, 0},
     {TIMED_ONE_LEVEL, "the first level alone once it is timed", SCHWARZ, false, 0},
     {TIMED_BETA_ZERO, "steepest descent once it is timed", SCHWARZ, false, 0},
@@ -114,6 +127,10 @@ static bool timed; /* the solve that counts */
 static const nek_precond_ops_t *real;
 static float *boxes_before;
 static size_t boxes_kept;
+static struct {
+    bool wanted;
+    double scale, sum, before; /* of r; r.z of this application, and of that before */
+} by_level;
 
 /* Returns whether this is the level between the first and the last. */
 static bool between(const nek_level_view_t *level)
@@ -125,6 +142,9 @@ static void faulty_take(const nek_view_t *view, const nek_level_view_t *level, d
                         const double *r, float *r32)
 {
     real->take(view, level, scale, r, r32);
+    by_level.scale = scale;
+    by_level.before = by_level.sum;
+    by_level.sum = 0;
     for (int64_t q = 0; fault == HALF_PRECISION && q < level->grid.nodes; q++) {
         int exponent;
         const double mantissa = frexp(r32[q], &exponent);
@@ -153,6 +173,20 @@ static void change_boxes(const nek_level_view_t *level, int64_t elements, float 
         memset(boxes + (elements - 1) * P3, 0, (size_t)P3 * sizeof *boxes);
 }
 
+/* Adds r' (sum of the boxes) of a level. */
+static void add_level(const nek_level_view_t *level, int64_t elements, const float *r,
+                      const float *boxes)
+{
+    const int P = level->grid.patch, P3 = P * P * P;
+    double sum = 0;
+    for (int64_t e = fault == RZ_ELEMENT_MISSING && !between(level); e < elements; e++)
+        for (int q = 0; q < P3; q++)
+            sum +=
+                (double)boxes[e * P3 + q] *
+                r[nek_grid_box(&level->grid, e, NEK_PATCH) + nek_grid_in_box(&level->grid, P, q)];
+    by_level.sum += fault == RZ_LEVEL_TWICE && between(level) ? 2 * sum : sum;
+}
+
 static void faulty_schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                            float *boxes)
 {
@@ -168,6 +202,8 @@ static void faulty_schwarz(const nek_view_t *view, const nek_level_view_t *level
         changed.eigen = eigen;
     }
     real->schwarz(view, &changed, r, boxes);
+    if (by_level.wanted)
+        add_level(level, view->elements, r, boxes);
     RT_FREE(eigen, RT_HOST);
     change_boxes(level, view->elements, boxes);
     if ((fault == LEVEL_SKIPPED || (fault == TIMED_ONE_LEVEL && timed)) && between(level))
@@ -235,18 +271,26 @@ static void faulty_axpby(const nek_view_t *view, int64_t nodes, float a, const f
 static void faulty_coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r,
                           float *x)
 {
+    const size_t nodes = (size_t)coarse->grid.nodes;
     nek_coarse_view_t changed = *coarse;
+    float *given = RT_NEW(float, nodes, RT_HOST);
+    memcpy(given, r, nodes * sizeof *r); /* the solve may overwrite it */
     changed.order -= fault == COARSE_SHORT;
     if (fault == COARSE_INTERVAL)
         changed.largest *= 0.8f;
     real->coarse(view, &changed, r, x);
     if (fault == COARSE_SKIPPED || (fault == TIMED_ONE_LEVEL && timed))
-        memset(x, 0, (size_t)coarse->grid.nodes * sizeof *x);
+        memset(x, 0, nodes * sizeof *x);
+    for (size_t q = 0; q < nodes && fault != RZ_LEVEL_MISSING && rt_comm_rank() == 0; q++)
+        by_level.sum += (double)given[q] * x[q];
+    RT_FREE(given, RT_HOST);
 }
 
 static double faulty_dot(const nek_view_t *view, const nek_level_view_t *level, const double *r,
                          const float *z)
 {
+    if (by_level.wanted)
+        return (fault == RZ_STALE ? by_level.before : by_level.sum) / by_level.scale;
     nek_view_t changed = *view;
     double *ones = NULL;
     if (fault == WEIGHTS_IN_RZ) {
@@ -367,13 +411,13 @@ static const rt_kernels_t *kernels(const rt_mutant_t *mutant)
     static nek_precond_ops_t all;
     static nek_preconditioner_t preconditioner;
     static nek_kernels_t table;
-    (void)mutant;
     table = nek_solve_cpu;
     preconditioner = *table.preconditioner;
     real = preconditioner.ops;
     all = ops;
     all.collect = real->collect;
     preconditioner.ops = &all;
+    preconditioner.adds_levels = mutant->variant == LEVELS;
     table.preconditioner = &preconditioner;
     return &table.rung;
 }
@@ -390,6 +434,8 @@ static void begin(const rt_mutant_t *mutant, void *problem)
     const size_t P = (size_t)config->degree + 3;
     fault = (fault_t)mutant->fault;
     boxes_kept = 0;
+    memset(&by_level, 0, sizeof by_level);
+    by_level.wanted = mutant->variant == LEVELS;
     timed = false;
     boxes_before = RT_NEW(float, (size_t)config->local_elements *P *P *P, RT_HOST);
 }
@@ -403,6 +449,8 @@ static void end(void)
 static const rt_mutant_t honest[] = {
     {HONEST, "without a fault", RT_EVERY_PROBLEM, false, 0},
     {HONEST, "the same, in windows", SCHWARZ, true, 0},
+    {HONEST, "r.z as the sum over the levels", SCHWARZ, false, LEVELS},
+    {HONEST, "tensor: r.z as the sum over the levels", TENSOR, false, LEVELS},
 };
 
 RT_MUTANTS_MAIN(nek_app, .ladder = ladder, .only = "solve")
