@@ -157,7 +157,8 @@ static void element(nek_solver_t *s)
     with_sizes(s, next_level(static_cast<const nek_single_t *>(s->precond)), [&](auto N, auto c) {
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
-        const size_t bytes = nek_line_bytes<n>(d->launch.per_block, 0, 0);
+        const size_t bytes =
+            nek_line_bytes<n>(d->launch.per_block, nek_factors_ahead<n>::shared, 0);
         launch_turns(d, true, pcg_element<n, c()>, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
