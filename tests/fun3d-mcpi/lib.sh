@@ -83,7 +83,7 @@ bad_files()
 # hub: the first cell is a neighbour of all others.
 matrix_file()
 {
-    awk -v n="$2" -v hub="$3" 'BEGIN {
+    awk -v n="$2" -v hub="${3:-}" 'BEGIN {
         for (i = 0; i < n; i++)
             for (j = 0; j < n; j++) {
                 a = int(i / 5) - int(j / 5)
