@@ -15,7 +15,7 @@ struct gfnn_parts_t {
     unsigned *ticket; /* how many blocks have left theirs; returns to 0 */
 };
 
-/* Returns the largest over a block in thread 0; NaN is above all. All threads call it. */
+/* Returns the largest over a block; NaN is above all. All threads call it. */
 template <int threads> __device__ __forceinline__ double gfnn_block_largest(double x)
 {
     __shared__ double of[threads];
@@ -25,6 +25,7 @@ template <int threads> __device__ __forceinline__ double gfnn_block_largest(doub
         if (threadIdx.x < half && !(of[threadIdx.x] >= of[threadIdx.x + half]))
             of[threadIdx.x] = of[threadIdx.x + half];
     }
+    __syncthreads();
     return of[0];
 }
 

@@ -325,7 +325,9 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.points = static_cast<double>(s->view.points) * rt_comm_size();
     a.most_iterations = s->iterations;
     a.tolerance = s->tolerance;
-    a.trace = RT_NEW(double, NEK_TRACED *(static_cast<size_t>(s->iterations) + 1), s->space);
+    const size_t traced = NEK_TRACED * (static_cast<size_t>(s->iterations) + 1);
+    a.trace = RT_NEW(double, traced, s->space);
+    rt_fill(a.trace, s->space, 0, traced * sizeof *a.trace); /* the last has no alpha and beta */
     a.told = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     if (p->precond == NEK_SCHWARZ && p->count > 1) {
