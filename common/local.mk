@@ -5,6 +5,7 @@ lib_LIBRARIES += common/librooftop.a
 common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/base/arithmetic.h \
+	common/base/draw.h \
 	common/base/error.h common/base/error.c \
 	common/base/file.h common/base/file.c \
 	common/base/free_memory.h common/base/free_memory.c \
@@ -86,6 +87,7 @@ common_librooftop_a_SOURCES += \
 	common/machine/cublas.c \
 	common/machine/cublas.h \
 	common/machine/cuda.cuh \
+	common/machine/draw.cu \
 	common/machine/kernels.c \
 	common/machine/kernels.h \
 	common/machine/probe.cu \

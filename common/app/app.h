@@ -45,6 +45,9 @@ typedef struct {
     double seconds, tune_seconds, warm_up, window;
 } rt_options_t;
 
+/* Why what a solve left is put aside: it was drawn among the timed ones, or is the last of them. */
+typedef enum { RT_KEEP_NOTHING, RT_KEEP_SAMPLE, RT_KEEP_LAST, RT_KEEPS } rt_keep_t;
+
 typedef struct rt_app rt_app_t;
 typedef struct rt_outcome rt_outcome_t;
 
@@ -150,11 +153,15 @@ struct rt_app {
 
     /* Compares kernel by kernel with the reference, on data drawn from `seed`. */
     void (*verify_before)(void *solver, uint64_t seed, rt_verdict_t *verdict);
-    /* Makes every output of a solve unusable (NaN), so that nothing can be left over. */
-    void (*spoil)(void *solver);
+    /* Between solves: first puts aside what the last solve left, for verify_after, unless `keep` is
+     * RT_KEEP_NOTHING (what was put aside for the same reason goes); then makes every output
+     * unusable (NaN), so that nothing can be left over, and the input of the next solve. Draw 0: the
+     * problem's; any other: one that does not follow from the inputs of other draws (base/draw.h). */
+    void (*spoil)(void *solver, uint64_t draw, rt_keep_t keep);
     /* Solves once. Nothing else is timed. */
     void (*solve)(void *solver);
-    /* Judges what the last solve left behind. */
+    /* Judges what was put aside, and then forgets it, and what the last solve, of draw 0, left
+     * behind. */
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
 };
 
@@ -176,6 +183,9 @@ struct rt_outcome {
     int windows, solves;                   /* windows, and solves in all of them */
     double window_seconds[RT_MAX_WINDOWS]; /* per unit, in the order of time */
     double warm_up_seconds, timed_seconds; /* of solves, in all */
+    double judge_seconds;                  /* of all checks */
+    uint64_t draw_seed, draws;             /* of inputs so far */
+    rt_keep_t keep;                        /* what the last timed solve left has to be put aside */
     rt_energy_t energy;                    /* of the windows, and what lies between */
     rt_watch_t watch;                      /* what else happened meanwhile */
     rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */

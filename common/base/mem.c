@@ -129,10 +129,29 @@ static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     host_set(dst, byte, bytes);
 }
 
+static void host_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size,
+                      rt_draw_t draw)
+{
+    const double *base64 = base;
+    const float *base32 = base;
+    double *x64 = x;
+    float *x32 = x;
+    (void)space;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
+    for (size_t i = 0; i < n; i++)
+        if (size == sizeof(double))
+            x64[i] = rt_drawn(base64[i], draw);
+        else
+            x32[i] = (float)rt_drawn(base32[i], draw);
+}
+
 const rt_mem_backend_t rt_mem_host = {.alloc = host_alloc,
                                       .release = host_release,
                                       .copy = host_copy,
                                       .fill = host_fill,
+                                      .draw = host_draw,
                                       .available = host_available};
 
 static const rt_mem_backend_t *backend = &rt_mem_host;
@@ -323,6 +342,18 @@ void rt_fill(void *dst, rt_space_t space, int byte, size_t bytes)
         return;
     check_range(dst, space, bytes, "destination");
     backend->fill(dst, space, byte, bytes);
+}
+
+void rt_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size, rt_draw_t draw)
+{
+    if (n == 0)
+        return;
+    check_range(x, space, n * size, "a drawn field");
+    check_range(base, space, n * size, "the base of a drawn field");
+    if (space == RT_HOST)
+        rt_mem_host.draw(x, space, base, n, size, draw);
+    else
+        backend->draw(x, space, base, n, size, draw);
 }
 
 void *rt_clone(const void *host, size_t n, size_t size, rt_space_t space)

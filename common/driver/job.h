@@ -70,6 +70,9 @@ int rt_job_list(const rt_run_t *run, const rt_rung_t **list);
 
 /* --- windows.c --- */
 
+/* Returns a number that no rung can know beforehand, for the next input. */
+uint64_t rt_next_draw(rt_outcome_t *out);
+
 /* How long a rung is timed. */
 typedef struct {
     double warm_up; /* least seconds before the first window */

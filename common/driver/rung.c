@@ -54,16 +54,29 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
     void *solver = app->solver_new(problem, rung);
     /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
+    const double begin = rt_clock();
     app->verify_before(solver, seed, &out->verdict);
+    out->judge_seconds = rt_clock() - begin;
+    out->draw_seed = seed ^ (uint64_t)(begin * 1e9); /* other inputs in every run */
+    rt_comm_bcast(&out->draw_seed, sizeof out->draw_seed, 0);
     return solver;
 }
 
-/* Solves once without timing; the outputs are made unusable first. */
-static void solve_once(const rt_app_t *app, void *solver)
+/* Solves the problem itself without timing, after the timed solves, if there were any; the outputs
+ * are made unusable first. */
+static void solve_problem(const rt_app_t *app, void *solver, rt_keep_t keep)
 {
-    app->spoil(solver);
+    app->spoil(solver, 0, keep);
     rt_traffic_take();
     app->solve(solver);
+}
+
+/* Judges what the solves left behind. */
+static void judge_left(const rt_app_t *app, void *solver, rt_outcome_t *out)
+{
+    const double begin = rt_clock();
+    app->verify_after(solver, &out->verdict);
+    out->judge_seconds += rt_clock() - begin;
 }
 
 /* Adds what all ranks sent in the last solve, per unit. Collective. */
@@ -149,21 +162,22 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
     rt_progress("timing %s", rung->name);
     if (timed)
         rt_time_rung(app, solver, &plan, meter, out);
-    else
-        solve_once(app, solver);
+    solve_problem(app, solver, timed ? RT_KEEP_LAST : RT_KEEP_NOTHING);
     const rt_traffic_t sent = rt_traffic_take();
     if (extra)
         rt_kernels_json(extra);
     rt_progress("verifying what %s left behind", rung->name);
-    app->verify_after(solver, &out->verdict);
+    judge_left(app, solver, out);
     take_result(app, solver, out, extra);
     take_traffic(out, sent);
     note_memory(out);
     if (timed && meter && out->verdict.valid) {
         judge_plausible(app, solver, &plan, meter, out);
         rt_mem_reset_high_water(); /* the arrays of the ceilings are not the rung's */
-        if (out->again.samples > 0)
-            app->verify_after(solver, &out->verdict); /* it was timed again */
+        if (out->again.samples > 0) { /* it was timed again */
+            solve_problem(app, solver, RT_KEEP_LAST);
+            judge_left(app, solver, out);
+        }
     }
     if (run->opt.profile)
         profile_rung(run, solver, out, extra);
@@ -184,13 +198,12 @@ bool rt_run_attempt(const rt_run_t *run, void *problem, const rt_rung_t *rung,
     void *solver = begin_rung(run, problem, rung, out);
     if (out->verdict.valid && !trial->isolated) {
         rt_time_rung(app, solver, &plan, NULL, out);
-    } else {
-        solve_once(app, solver); /* so that the kernel alone has data of a solve */
-        if (out->verdict.valid)
-            rt_time_isolated(app, solver, &plan, out);
-        solve_once(app, solver);
+    } else if (out->verdict.valid) {
+        solve_problem(app, solver, RT_KEEP_NOTHING); /* so that the kernel has data of a solve */
+        rt_time_isolated(app, solver, &plan, out);
     }
-    app->verify_after(solver, &out->verdict);
+    solve_problem(app, solver, RT_KEEP_NOTHING);
+    judge_left(app, solver, out);
     take_result(app, solver, out, NULL);
     app->solver_destroy(solver);
     return true;

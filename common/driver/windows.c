@@ -6,6 +6,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
+#include "base/numbers.h"
 #include "base/stats.h"
 #include "driver/job.h"
 #include "machine/comm.h"
@@ -42,16 +43,22 @@ typedef struct {
     double cost;    /* with what comes before it */
 } solve_t;
 
-/* Returns the times of one solve on the slowest rank. Its outputs are made unusable first, outside
- * the timed part, so that a solve that does nothing leaves nothing. Ranks take different times for
- * that, so they begin together: else the solve would include waiting for the last one. */
-static solve_t timed_solve(const rt_app_t *app, void *solver)
+uint64_t rt_next_draw(rt_outcome_t *out)
+{
+    return rt_hash(++out->draws, out->draw_seed) | 1; /* 0 is the problem's own input */
+}
+
+/* Returns the times of one solve on the slowest rank. Outside the timed part, its outputs are made
+ * unusable, so that a solve that does nothing leaves nothing, and it gets an input of its own, so
+ * that what an earlier one left is wrong. Ranks take different times for that, so they begin
+ * together: else the solve would include waiting for the last one. */
+static solve_t timed_solve(const rt_app_t *app, void *solver, rt_outcome_t *out)
 {
     const double first = rt_clock();
-    app->spoil(solver);
+    app->spoil(solver, rt_next_draw(out), out->keep);
+    out->keep = RT_KEEP_NOTHING;
     rt_device_synchronize();
     rt_comm_barrier();
-    rt_traffic_take(); /* so that what rt_run_rung takes is that of the last solve */
     const double begin = rt_window_begin();
     app->solve(solver);
     double both[] = {rt_window_end(begin), 0};
@@ -85,6 +92,28 @@ static void take_sample(rt_meter_t *meter, rt_sample_t *nearby)
     nearby->seconds = now.seconds;
 }
 
+/* Returns which solve of window i, that has about n, is put aside to be judged; n: none. Windows may
+ * end early, so each draws anew, and replaces an earlier one with the probability that makes all
+ * windows equal. */
+static int sampled_solve(int i, int n, rt_outcome_t *out)
+{
+    const uint64_t random = rt_next_draw(out);
+    return random / 2 % (uint64_t)(i + 1) == 0 ? (int)(rt_hash(0, random) % (uint64_t)n) : n;
+}
+
+/* Times one window of at least so many solves, and returns how many they were. */
+static int time_window(const rt_app_t *app, void *solver, const rt_plan_t *plan, int least,
+                       int sample, double *seconds, rt_outcome_t *out)
+{
+    int k = 0;
+    for (*seconds = 0; k < least || *seconds < plan->window; k++) {
+        *seconds += timed_solve(app, solver, out).seconds;
+        if (k == sample)
+            out->keep = RT_KEEP_SAMPLE;
+    }
+    return k;
+}
+
 /* Times a set of windows of whole solves, each about `one` seconds long; fills the outcome's times,
  * its energy and its unrest. */
 static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, solve_t one,
@@ -96,25 +125,28 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
     const double share = plan->seconds / n;
     const double solves_wanted = fmin(1e9, fmin(share / one.seconds, PATIENCE * share / one.cost));
     const int least = hopeless || plan->window > 0 ? 1 : (int)fmax(1, ceil(solves_wanted));
+    const int about = (int)fmax(least, fmin(1e9, floor(plan->window / one.seconds)));
     /* A rung whose first windows take this long gets no more of them. Otherwise the plain loop at
      * the foot of a ladder would take minutes. */
     const double most = plan->window > 0 ? INFINITY : PATIENCE * plan->seconds;
     int solves = 0, i = 0;
+    rt_plan_t now = *plan;
+    if (hopeless)
+        now.window = 0;
     out->timed_seconds = 0;
     rt_energy_start();
     rt_watch_start(processor);
     for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
-        double window = 0;
-        int k = 0;
-        for (; k < least || (window < plan->window && !hopeless); k++)
-            window += timed_solve(app, solver).seconds;
+        double window;
+        const int sample = meter ? sampled_solve(i, about, out) : about;
+        const int k = time_window(app, solver, &now, least, sample, &window, out);
         out->window_seconds[i] = window / (k * out->work.units);
         out->timed_seconds += window;
         solves += k;
         rt_energy_sample();
         if (out->nearby.bandwidth > 0 && i + 1 < n && out->nearby.seconds < SAMPLING * window) {
             take_sample(meter, &out->nearby);
-            timed_solve(app, solver); /* not counted: it warms the caches again */
+            timed_solve(app, solver, out); /* not counted: it warms the caches again */
         }
     }
     rt_watch_stop(&out->watch);
@@ -130,7 +162,7 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
                   rt_outcome_t *out)
 {
     rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
-    solve_t one = timed_solve(app, solver);
+    solve_t one = timed_solve(app, solver, out);
     const bool hopeless = is_hopeless(plan, one, out);
     if (meter)
         take_sample(meter, &out->nearby);
@@ -138,7 +170,7 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
     for (double spent = one.cost;
          out->warm_up_seconds < plan->warm_up && spent < PATIENCE * plan->warm_up && !hopeless;
          spent += one.cost) {
-        one = timed_solve(app, solver);
+        one = timed_solve(app, solver, out);
         out->warm_up_seconds += one.seconds;
     }
 
@@ -160,7 +192,7 @@ void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, dou
 {
     rt_plan_t longer = *plan;
     longer.seconds = fmax(longer.seconds, seconds);
-    time_set(app, solver, &longer, timed_solve(app, solver), meter, out);
+    time_set(app, solver, &longer, timed_solve(app, solver, out), meter, out);
 }
 
 /* Returns the seconds of so many calls of the kernel alone, on the slowest rank. */

@@ -252,6 +252,22 @@ void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_
     at_work = false;
 }
 
+void rt_kokkos_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw)
+{
+    const bool wide = size == sizeof(double);
+    at_work = true;
+    Kokkos::parallel_for(
+        "draw", Kokkos::RangePolicy<rt_kokkos::Exec>(rt_kokkos::exec(), 0, n),
+        KOKKOS_LAMBDA(const size_t i) {
+            if (wide)
+                static_cast<double *>(x)[i] = rt_drawn(static_cast<const double *>(base)[i], draw);
+            else
+                static_cast<float *>(x)[i] =
+                    static_cast<float>(rt_drawn(static_cast<const float *>(base)[i], draw));
+        });
+    at_work = false;
+}
+
 void rt_kokkos_fence(void)
 {
     if (started)

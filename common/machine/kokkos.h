@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/draw.h"
 #include "base/mem.h"
 #include "machine/device.h"
 
@@ -43,6 +44,7 @@ void *rt_kokkos_alloc(size_t bytes); /* NULL on failure */
 void rt_kokkos_free(void *ptr);
 void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_device,
                     size_t bytes);
+void rt_kokkos_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
 void rt_kokkos_fence(void);
 size_t rt_kokkos_available(void); /* bytes free on the GPU; 0: the back-end does not say */
 

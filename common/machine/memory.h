@@ -6,6 +6,7 @@
 #define RT_MEMORY_H
 
 #include <stdbool.h>
+#include "base/draw.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +16,9 @@ extern "C" {
  * that of Kokkos if Kokkos does, else the host's. */
 void rt_memory_use_cuda(bool on);
 void rt_memory_use_kokkos(bool on);
+
+/* rt_draw in CUDA's memory: machine/draw.cu. */
+void rt_draw_cuda(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
 
 #ifdef __cplusplus
 }
