@@ -18,10 +18,9 @@ extern const rt_app_t alya_app;
 
 /* Numbers of the streams of random values: each is added to the run's seed. */
 enum {
-    ALYA_SEED_PICKS = 96,     /* nodes at which a replay is judged */
-    ALYA_SEED_DENSITY = 97,   /* of each assembly */
-    ALYA_SEED_WITNESSES = 98, /* assemblies and nodes that are watched */
-    ALYA_SEED_FACTOR = 99     /* of the velocity of a solve */
+    ALYA_SEED_PICKS = 96,    /* nodes at which a replay is judged */
+    ALYA_SEED_PHYSICS = 97,  /* of each assembly */
+    ALYA_SEED_WITNESSES = 98 /* assemblies and nodes that are watched */
 };
 
 /* --- the options, and what follows from them --- */
@@ -85,6 +84,17 @@ rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind
 
 /* --- solve.c --- */
 enum { ALYA_WATCHED = 2, ALYA_WITNESSES = 256 };
+typedef struct {
+    int64_t assembly[ALYA_WATCHED]; /* or -1 */
+    int64_t first, jump, count;     /* nodes first, first + jump, ... */
+} alya_watch_t;
+/* What a solve left behind, in host memory. */
+typedef struct {
+    uint64_t draw;       /* which velocity it started from: 0 is the problem's */
+    int64_t assembled;   /* calls of alya_assemble */
+    double *u, *before;  /* [nodes][3] with --steps: the velocity, and that before the last step */
+    double *r, *witness; /* else: [nodes][3] the last r, and what was kept of earlier ones */
+} alya_left_t;
 typedef struct alya_solver alya_solver_t;
 struct alya_solver {
     alya_problem_t *problem;
@@ -106,13 +116,11 @@ struct alya_solver {
     double *u0;     /* [nodes][3] velocity that a solve starts from */
     double *before; /* [nodes][3] with --steps: velocity before the last step */
     double *mass_step;
-    double factor; /* velocity of the next solve = factor u0; new after each spoil */
-    uint64_t solves;
+    uint64_t draw;              /* which velocity is in s->u */
+    alya_left_t kept[RT_KEEPS]; /* by alya_spoil, for alya_verify_after */
     double seconds_set_up;
     /* What a solve leaves behind of its earlier assemblies, see alya_solve. */
     int64_t assembled;                            /* calls of alya_assemble since the last spoil */
-    int64_t watched[ALYA_WATCHED];                /* of the assemblies, or -1 */
-    int64_t first_witness, jump, witnesses;       /* nodes first, first + jump, ... */
     double *witness;                              /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */
     void (*look)(alya_solver_t *s, bool is_done); /* before and after each assembly; or NULL */
     void *look_data;
@@ -122,12 +130,19 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung);
 void alya_solver_destroy(void *solver);
 /* Computes r = assembled right-hand side of all ranks' elements for the velocity in s->u. */
 void alya_assemble(alya_solver_t *s);
-/* Returns the density of assembly k of a solve; the last one has that of s->physics. */
-double alya_density(const alya_solver_t *s, int64_t k);
+/* Returns the physics of assembly k of the solve of that draw; the last one has s->physics. */
+alya_physics_t alya_physics(const alya_solver_t *s, uint64_t draw, int64_t k);
+/* Returns the assemblies of that solve that are watched, and the nodes at which. */
+alya_watch_t alya_watch(const alya_solver_t *s, uint64_t draw);
 /* Makes one Runge-Kutta step of s->u; leaves the velocity before it in s->before. */
 void alya_step(alya_solver_t *s);
 void alya_solve(void *solver);
-void alya_spoil(void *solver);
+void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep);
+/* Fills u[nodes][3] (host) with the velocity that the solve of that draw starts from. */
+void alya_draw(const alya_problem_t *p, uint64_t draw, double *u);
+/* Copies what the last solve left to new host arrays; frees them. */
+alya_left_t alya_left_new(const alya_solver_t *s);
+void alya_left_destroy(alya_left_t *left);
 /* Makes r unusable (NaN). */
 void alya_erase_r(alya_solver_t *s);
 /* Copy the velocity to, and r or u from, the rung's arrays; host [nodes][3]. */

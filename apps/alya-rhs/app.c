@@ -45,7 +45,7 @@ static const rt_opt_t options[] = {
     RT_REAL(CONFIG, force_x, "force-x", "X", "0", -1e6, 1e6, "force per mass along x, m/s^2"),
     RT_REAL(CONFIG, force_y, "force-y", "X", "0", -1e6, 1e6, "force per mass along y, m/s^2"),
     RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "force per mass along z, m/s^2"),
-    RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 1e6,
+    RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 3,
            "assemblies per solve; the paper times 3, which are one Runge-Kutta step"),
     RT_INT(CONFIG, steps, "steps", "N", "0", 0, 1e6,
            "do this many explicit Runge-Kutta steps of the momentum equation instead of bare "

@@ -10,14 +10,17 @@
  * This file never sees a device: the tables know where the arrays are and who touches them.
  *
  * Assemblies of one velocity overwrite each other, so the result of a solve would be right even if
- * only the last one had been made. Therefore each has its own density, which costs nothing, and r
- * of a few nodes is kept after two of the earlier ones: a copy of 6 KiB each, where an assembly
- * moves megabytes. Steps need no witnesses: the velocity at the end depends on all of them.
+ * only the last one had been made. Therefore each has its own density, viscosity and subgrid
+ * constant, which costs nothing, and r of a few nodes is kept after two of the earlier ones: a copy
+ * of 6 KiB each, where an assembly moves megabytes. r is linear in these three and in the force, so
+ * a fourth assembly could be combined from three of one velocity: there are at most three. Steps
+ * need no witnesses: the velocity at the end depends on all of them.
  */
 #include "config.h"
 #include "alya.h"
 #include <math.h>
 #include <string.h>
+#include "base/draw.h"
 
 /* --- fields to and from the rung's arrays --- */
 
@@ -134,23 +137,6 @@ static void new_arrays(alya_solver_t *s)
     }
 }
 
-/* Chooses the assemblies of the next solve to watch, and the nodes; drawn anew for each solve. */
-static void choose_witnesses(alya_solver_t *s)
-{
-    const uint64_t seed =
-        rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_WITNESSES);
-    const int64_t earlier = s->problem->config->steps > 0 ? 0 : s->problem->config->assemblies - 1;
-    s->watched[0] = earlier > 0 ? (int64_t)(rt_hash(0, seed) % (uint64_t)earlier) : -1;
-    s->watched[1] = -1;
-    if (earlier > 1) /* another one */
-        s->watched[1] =
-            (s->watched[0] + 1 + (int64_t)(rt_hash(1, seed) % (uint64_t)(earlier - 1))) % earlier;
-    s->jump = (s->view.nodes + ALYA_WITNESSES - 1) / ALYA_WITNESSES;
-    s->first_witness = (int64_t)(rt_hash(2, seed) % (uint64_t)s->jump);
-    s->witnesses = (s->view.nodes - s->first_witness + s->jump - 1) / s->jump;
-    rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
-}
-
 /* Makes a halo of the rung's own. Where its transport is peer, a kernel of the app takes it over,
  * with an entry per value; it does not know nodes that are copies of each other on one rank. */
 static void new_halo(alya_solver_t *s)
@@ -180,7 +166,6 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     s->vectors = vectors_of(rung->kind);
     s->space = rt_rung_space(rung);
     s->physics = p->physics;
-    s->factor = 1;
     s->view = (alya_view_t){.host = p->mesh,
                             .elements = p->mesh->elements,
                             .nodes = p->mesh->nodes,
@@ -192,7 +177,6 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     if (chunk != ALYA_CHUNK)
         s->view.schedule = s->own_schedule = alya_schedule_new(p->mesh, chunk);
     new_arrays(s);
-    choose_witnesses(s);
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
     s->halo = p->halo;
@@ -226,6 +210,8 @@ void alya_solver_destroy(void *solver)
     RT_FREE(s->witness, s->space);
     RT_FREE(s->before, s->space);
     RT_FREE(s->mass_step, s->space);
+    for (int k = 0; k < RT_KEEPS; k++)
+        alya_left_destroy(&s->kept[k]);
     alya_schedule_destroy(s->own_schedule);
     RT_FREE(s, RT_HOST);
 }
@@ -271,25 +257,55 @@ void alya_step(alya_solver_t *s)
     stage(s, 1. / 3, 2. / 3, 2. / 3);
 }
 
-double alya_density(const alya_solver_t *s, int64_t k)
+/* Returns a seed for what is drawn for a solve. */
+static uint64_t seed_of(const alya_solver_t *s, uint64_t draw, uint64_t stream)
 {
-    const uint64_t seed =
-        rt_hash(s->solves, (uint64_t)s->problem->run->opt.seed + ALYA_SEED_DENSITY);
-    const bool last = k == s->problem->config->assemblies - 1;
-    return s->physics.rho * (last ? 1 : 1.25 + 0.125 * rt_random((uint64_t)k, seed));
+    return rt_hash(draw, (uint64_t)s->problem->run->opt.seed + stream);
+}
+
+alya_physics_t alya_physics(const alya_solver_t *s, uint64_t draw, int64_t k)
+{
+    const uint64_t seed = seed_of(s, draw, ALYA_SEED_PHYSICS), at = 3 * (uint64_t)k;
+    alya_physics_t physics = s->physics;
+    if (k == s->problem->config->assemblies - 1)
+        return physics;
+    physics.rho *= 1.25 + 0.125 * rt_random(at, seed);
+    physics.mu *= 1.25 + 0.125 * rt_random(at + 1, seed);
+    physics.vreman *= 1.25 + 0.125 * rt_random(at + 2, seed);
+    return physics;
+}
+
+alya_watch_t alya_watch(const alya_solver_t *s, uint64_t draw)
+{
+    const alya_config_t *config = s->problem->config;
+    const uint64_t seed = seed_of(s, draw, ALYA_SEED_WITNESSES);
+    const int64_t earlier = config->steps > 0 ? 0 : config->assemblies - 1;
+    alya_watch_t watch = {.assembly = {-1, -1}};
+    if (earlier > 0)
+        watch.assembly[0] = (int64_t)(rt_hash(0, seed) % (uint64_t)earlier);
+    if (earlier > 1) /* another one */
+        watch.assembly[1] =
+            (watch.assembly[0] + 1 + (int64_t)(rt_hash(1, seed) % (uint64_t)(earlier - 1))) %
+            earlier;
+    watch.jump = (s->view.nodes + ALYA_WITNESSES - 1) / ALYA_WITNESSES;
+    watch.first = (int64_t)(rt_hash(2, seed) % (uint64_t)watch.jump);
+    watch.count = (s->view.nodes - watch.first + watch.jump - 1) / watch.jump;
+    return watch;
 }
 
 static void assemblies(alya_solver_t *s)
 {
-    const double rho = s->physics.rho;
+    const alya_physics_t own = s->physics;
+    const alya_watch_t watch = alya_watch(s, s->draw);
+    const int stride = s->kernels->r_stride;
     for (int64_t k = 0; k < s->problem->config->assemblies; k++) {
-        s->physics.rho = alya_density(s, k);
+        s->physics = alya_physics(s, s->draw, k);
         alya_assemble(s);
-        s->physics.rho = rho;
+        s->physics = own;
         for (int w = 0; w < ALYA_WATCHED; w++)
-            if (k == s->watched[w])
-                s->vectors->scale(s->witnesses, 1, s->r + s->first_witness * s->kernels->r_stride,
-                                  s->kernels->r_stride * (int)s->jump,
+            if (k == watch.assembly[w])
+                s->vectors->scale(watch.count, 1, s->r + watch.first * stride,
+                                  stride * (int)watch.jump,
                                   s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
     }
 }
@@ -304,18 +320,60 @@ void alya_solve(void *solver)
         assemblies(s);
 }
 
-/* Sets the velocity of the next solve: a multiple of the problem's that cannot be known in advance,
- * so that the answer of an earlier solve is wrong for it. */
-void alya_spoil(void *solver)
+/* --- between solves --- */
+
+/* Gusts of an eighth: the velocity keeps its size, and so does the time step. */
+static rt_draw_t gusts(uint64_t draw)
+{
+    return (rt_draw_t){draw, 1, draw == 0 ? 0 : 0.125};
+}
+
+void alya_draw(const alya_problem_t *p, uint64_t draw, double *u)
+{
+    rt_draw(u, RT_HOST, p->u, 3 * (size_t)p->mesh->nodes, sizeof *u, gusts(draw));
+}
+
+alya_left_t alya_left_new(const alya_solver_t *s)
+{
+    const size_t values = 3 * (size_t)s->view.nodes, watched = 3 * ALYA_WATCHED * ALYA_WITNESSES;
+    alya_left_t left = {.draw = s->draw, .assembled = s->assembled};
+    if (s->before) {
+        left.u = RT_NEW(double, values, RT_HOST);
+        left.before = RT_NEW(double, values, RT_HOST);
+        alya_get(s, s->u, s->u_stride, left.u);
+        alya_get(s, s->before, 3, left.before);
+    } else {
+        left.r = RT_NEW(double, values, RT_HOST);
+        left.witness = RT_NEW(double, watched, RT_HOST);
+        alya_get(s, s->r, s->kernels->r_stride, left.r);
+        rt_copy(left.witness, RT_HOST, s->witness, s->space, watched * sizeof(double));
+    }
+    return left;
+}
+
+void alya_left_destroy(alya_left_t *left)
+{
+    RT_FREE(left->u, RT_HOST);
+    RT_FREE(left->before, RT_HOST);
+    RT_FREE(left->r, RT_HOST);
+    RT_FREE(left->witness, RT_HOST);
+}
+
+void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
     alya_solver_t *s = solver;
-    const size_t nodes = (size_t)s->view.nodes;
-    s->factor = 0.875 + 0.125 * rt_random(s->solves++,
-                                          (uint64_t)s->problem->run->opt.seed + ALYA_SEED_FACTOR);
+    const size_t values = 3 * (size_t)s->view.nodes;
+    if (keep) {
+        alya_left_destroy(&s->kept[keep]);
+        s->kept[keep] = alya_left_new(s);
+    }
+    s->draw = draw;
     s->assembled = 0;
-    choose_witnesses(s);
-    s->vectors->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
+    /* r carries the velocity to the records, as in alya_put_velocity */
+    rt_draw(s->r, s->space, s->u0, values, sizeof(double), gusts(draw));
+    s->vectors->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
     alya_erase_r(s);
+    rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
     if (s->before)
-        rt_fill(s->before, s->space, 0xff, 3 * nodes * sizeof(double));
+        rt_fill(s->before, s->space, 0xff, values * sizeof(double));
 }

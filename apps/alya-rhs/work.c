@@ -273,13 +273,14 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double making_problem = problem + fmax(scheduling, making_halo);
     problem += halo + 3 * VALUE * N + (steps ? VALUE * N : 0);
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
+    const double left = steps ? 6 : 3; /* values per node that a solve leaves; three are judged */
     const double verifying =
-        (11 + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
+        (11 + 3 * left + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
     const double drawing = run->opt.picture ? alya_picture_memory(N) + bytes[RT_HOST] : 0;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
-    problem += 32768; /* small things */
+    problem += 65536; /* small things */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
     bytes[RT_HOST] = fmax(problem + fmax(fmax(verifying, drawing), setting_up), making_problem);

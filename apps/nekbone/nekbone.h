@@ -33,6 +33,22 @@ typedef struct {
     double eigen_min, eigen_max; /* extreme Ritz values of A */
 } nek_target_t;
 
+/* The judge's solution of one right-hand side, for the ladder iteration. */
+typedef struct {
+    double *x;           /* [points] */
+    double *history;     /* [iterations + 1] |r_k|, k = 0 .. iterations */
+    double *sensitivity; /* [iterations + 2] see nek_sensitivity; NULL until it is needed */
+    double residual;     /* |b - A x|, recomputed */
+} nek_reference_t;
+
+/* What a solve left behind, in host memory. */
+typedef struct {
+    uint64_t draw; /* which right-hand side it had: 0 is the problem's b */
+    int done;      /* iterations */
+    double *x, *r; /* [points]; NULL: nothing was kept */
+    double *history;
+} nek_left_t;
+
 /* --- problem.c: mesh, geometry, right-hand side; host memory --- */
 typedef struct {
     const rt_run_t *run;
@@ -42,12 +58,8 @@ typedef struct {
     double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
     double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
-    struct nek_levels *levels; /* of schwarz and multigrid (precond.h); NULL until it is needed */
-    /* The reference solution, made once by nek_reference_solve. */
-    double *x_ref;               /* [points] */
-    double *history_ref;         /* [iterations + 1] |r_k|, k = 0 .. iterations */
-    double *sensitivity;         /* [iterations + 1] see nek_sensitivity; NULL until it is needed */
-    double residual_ref;         /* |b - A x_ref|, recomputed */
+    struct nek_levels *levels;   /* of schwarz and multigrid (precond.h); NULL until it is needed */
+    nek_reference_t reference;   /* of b, made once by nek_reference_solve; x NULL: not yet */
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
     nek_target_t *target;        /* of the ladder solve; NULL until it is needed */
 } nek_problem_t;
@@ -104,7 +116,10 @@ struct nek_solver {
     int iterations;    /* to do; the most, if to_tolerance */
     int done;          /* by the last solve */
     double tolerance, lambda;
+    const double *base;        /* [points] the problem's b, in `space` */
     double *b, *x, *r, *p, *w; /* [points], in `space` */
+    uint64_t draw;             /* which b is in s->b */
+    nek_left_t kept[RT_KEEPS]; /* by nek_spoil, for nek_verify_after */
     double *history;           /* [iterations + 1], host: |r_k| = sqrt(sum c r r) */
     double *alpha, *beta;      /* [iterations], host: coefficients of the last solve */
     double residual;           /* |b - A x| of the last solve, set by nek_verify_after */
@@ -123,7 +138,14 @@ void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double 
 void nek_solve(void *solver);
 /* The loop of solve.c, for rungs whose own cg is not for every preconditioner. */
 void nek_solve_by_lines(nek_solver_t *s);
-void nek_spoil(void *solver);
+/* Makes the outputs of a solve unusable (NaN). */
+void nek_erase(nek_solver_t *s);
+void nek_spoil(void *solver, uint64_t draw, rt_keep_t keep);
+/* Copies what the last solve left to new host arrays; frees them. */
+nek_left_t nek_left_new(const nek_solver_t *s);
+void nek_left_destroy(nek_left_t *left);
+/* Fills b[points] (host) with the right-hand side of that draw. */
+void nek_draw(const nek_problem_t *p, uint64_t draw, double *b);
 
 /* Returns the levels of the problem's preconditioner, which the first call makes; NULL if the rung
  * has none. Collective. */
@@ -137,6 +159,7 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */
 void nek_reference_solve(nek_problem_t *problem);
+void nek_reference_destroy(nek_reference_t *reference);
 
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
 const nek_target_t *nek_target(nek_problem_t *p);

@@ -277,9 +277,7 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->c, RT_HOST);
     RT_FREE(p->inverse, RT_HOST);
     RT_FREE(p->b, RT_HOST);
-    RT_FREE(p->x_ref, RT_HOST);
-    RT_FREE(p->history_ref, RT_HOST);
-    RT_FREE(p->sensitivity, RT_HOST);
+    nek_reference_destroy(&p->reference);
     nek_levels_destroy(p->levels);
     if (p->target)
         RT_FREE(p->target->x, RT_HOST);

@@ -263,9 +263,9 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const double array = (double)config->points * VALUE,
                  matrix = (double)config->n * config->n * VALUE;
     const double partial = (double)nek_vector_cpu.partial_size(config->points) * VALUE;
-    /* The scalars of each iteration: history, alpha and beta of two solvers, the reference's
-     * history, and two arrays for the Ritz values or one for the sensitivity. */
-    const double small = 9 * (double)(config->iterations + 1) * VALUE + sizeof(nek_problem_t) +
+    /* The scalars of each iteration: history, alpha and beta of two solvers, the histories of two
+     * references and three solves, and two arrays for the Ritz values or one for the sensitivity. */
+    const double small = 10 * (double)(config->iterations + 1) * VALUE + sizeof(nek_problem_t) +
                          2 * sizeof(nek_solver_t) + matrix;
     int64_t local = 0, shared = 0;
     double halo = 0, making_halo = 0;
@@ -287,7 +287,8 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     if (space == RT_HOST) {
         host_solver = solver;
     } else {
-        bytes[space] = fixed + matrix + solver;
+        bytes[space] =
+            fixed + matrix + array + solver; /* array: the b that others are drawn from */
         if (config->communication) {
             bytes[space] += (double)rt_halo_predict(local, shared, 1, space);
             bytes[RT_PINNED] += (double)rt_halo_predict(local, shared, 1, RT_PINNED);
@@ -302,8 +303,10 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];
     }
-    const double judging =
-        larger(5 * array + partial, 4 * array + (double)nek_size_room(config->n) * VALUE);
+    /* Before: the arrays of kernels.c. After: x and r of two solves that were put aside, the b of
+     * one, and its reference, whose solver has five. */
+    const double judging = larger((4 + 1 + 1 + 5) * array + partial,
+                                  4 * array + (double)nek_size_room(config->n) * VALUE);
     double solving = problem + array + host_solver + judging;
     if (kernels && kernels->preconditioner)
         solving = problem + array + host_solver + solve_memory(config, kernels, space, bytes) +

@@ -53,8 +53,7 @@ RT_DRAW_FN uint64_t rt_hash_at(uint64_t index, uint64_t seed)
  * never zero, never an end of the interval, and each an exact double after scaling. */
 RT_DRAW_FN double rt_random_at(uint64_t index, uint64_t seed)
 {
-    const int64_t odd =
-        2 * (int64_t)(rt_hash_at(index, seed) >> 12) + 1 - (INT64_C(1) << 52);
+    const int64_t odd = 2 * (int64_t)(rt_hash_at(index, seed) >> 12) + 1 - (INT64_C(1) << 52);
     return (double)odd * 0x1p-52;
 }
 

@@ -80,6 +80,7 @@ typedef struct {
     double window;  /* least length of one window; 0: it follows from `seconds` */
     int windows;
     double give_up; /* one window with one solve, if a unit takes longer; 0: never */
+    bool trial;     /* no solve is put aside: only the problem itself is judged */
 } rt_plan_t;
 
 /* Plans what the options ask for. --seconds 0 times nothing, whatever --window says. */

@@ -173,7 +173,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
     note_memory(out);
     if (timed && meter && out->verdict.valid) {
         judge_plausible(app, solver, &plan, meter, out);
-        rt_mem_reset_high_water(); /* the arrays of the ceilings are not the rung's */
+        rt_mem_reset_high_water();    /* the arrays of the ceilings are not the rung's */
         if (out->again.samples > 0) { /* it was timed again */
             solve_problem(app, solver, RT_KEEP_LAST);
             judge_left(app, solver, out);

@@ -35,7 +35,8 @@ rt_plan_t rt_plan_trial(double seconds, double give_up)
     return (rt_plan_t){.warm_up = WARM_UP * seconds,
                        .seconds = seconds,
                        .windows = TRIAL_WINDOWS,
-                       .give_up = give_up};
+                       .give_up = give_up,
+                       .trial = true};
 }
 
 typedef struct {
@@ -138,7 +139,7 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
     rt_watch_start(processor);
     for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
         double window;
-        const int sample = meter ? sampled_solve(i, about, out) : about;
+        const int sample = plan->trial ? about : sampled_solve(i, about, out);
         const int k = time_window(app, solver, &now, least, sample, &window, out);
         out->window_seconds[i] = window / (k * out->work.units);
         out->timed_seconds += window;

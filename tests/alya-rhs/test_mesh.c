@@ -421,6 +421,8 @@ static void check_memory(const char *settings)
         rt_mem_reset_high_water();
         const double before = (double)rt_mem_high_water(RT_HOST);
         alya_test_new(&t, &alya_app, settings);
+        t.run.opt.seconds = 1e-3; /* one or two solves are put aside */
+        t.run.opt.windows = 2;
         rt_run_rung(&t.run, t.problem, rung, NULL, &out, NULL);
         alya_test_destroy(&t);
         double used = out.high_water[RT_HOST] - before, said = out.predicted[RT_HOST];

@@ -5,6 +5,7 @@
  * driver calls writes its letter to memory that both processes share:
  *
  *   c configure   I i input   N n problem   S s solver   B verify_before   p spoil   x solve
+ *   k, l spoil, where what a sampled or the last timed solve left is put aside
  *   A verify_after   R result   D digest
  */
 #include "config.h"
@@ -23,6 +24,7 @@ static struct {
     uint64_t seed[8]; /* given to verify_before, in order */
     int seeds;
     int scales; /* calls of extents */
+    int twice;  /* solves with the input of the one before */
 } * shared;
 
 static void note(char event)
@@ -70,6 +72,7 @@ typedef struct {
     const rt_rung_t *rung;
     double *y;
     int solves;
+    uint64_t draw;
 } solver_t;
 
 static void configure(rt_run_t *run)
@@ -190,10 +193,12 @@ static void nap(int milliseconds)
     nanosleep(&(struct timespec){.tv_nsec = 1000000L * milliseconds}, NULL);
 }
 
-static void spoil(void *solver)
+static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
     solver_t *s = solver;
-    note('p');
+    note(keep == RT_KEEP_SAMPLE ? 'k' : keep == RT_KEEP_LAST ? 'l' : 'p');
+    shared->twice += draw != 0 && draw == s->draw;
+    s->draw = draw;
     if (s->config->fault == LATE && rt_comm_rank() == rt_comm_size() - 1)
         nap(100);
     for (int64_t i = 0; i < s->config->n; i++)
@@ -368,20 +373,23 @@ static void check_refused(const char *arguments, int status, const char *text)
 /* --- the order of calls --- */
 
 /* Checks the calls of one rung: it is set up, verified, solved at least `least` times with the
- * output made unusable before each solve, and verified again. Catches a solve that is timed
- * before it was verified, or that reuses the answer of the solve before. Returns the events that
- * follow. */
+ * output made unusable before each solve, and verified again; what one of the timed solves left is
+ * put aside, and what the last one left. Catches a solve that is timed before it was verified, or
+ * that reuses the answer of the solve before. Returns the events that follow. */
 static const char *check_life(const char *event, int least)
 {
-    int solves = 0, held = strncmp(event, "SB", 2) == 0;
-    for (event += held ? 2 : 0; strncmp(event, "px", 2) == 0; event += 2)
+    int solves = 0, sampled = 0, held = strncmp(event, "SB", 2) == 0;
+    for (event += held ? 2 : 0; *event && strchr("pk", *event) && event[1] == 'x'; event += 2) {
+        sampled += *event == 'k';
         solves++;
-    held = held && solves >= least && strncmp(event, "AR", 2) == 0;
-    event += held ? 2 : 0;
+    }
+    held = held && solves >= least && strncmp(event, "lxAR", 4) == 0 && shared->twice == 0;
+    event += held ? 4 : 0;
     if (*event == 'p') { /* it seemed too fast, and was timed again */
-        event += strspn(event, "px");
+        event += strspn(event, "pkxl");
         event += *event == 'A';
     }
+    held = held && sampled <= solves; /* none where the sample is the last */
     held = held && *event == 's';
     CHECK(held);
     return held ? event + 1 : "";

@@ -175,8 +175,10 @@ static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     rt_verdict_true(verdict, "kernel", s->rung != &ladder[FEW] || s->choice[2] != 2);
 }
 
-static void spoil(void *solver)
+static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
+    (void)draw;
+    (void)keep;
     ((solver_t *)solver)->right = false;
 }
 

@@ -157,8 +157,7 @@ static const char *const settings[PROBLEMS] = {
         "vectors=fp64 elements=5x4x4 steps=2 precond=gfm precision=fp16 faces=free tolerance=1e-11",
     [GF8] =
         "vectors=fp64 elements=5x6x4 steps=1 precond=gf8 precision=fp32 faces=free tolerance=1e-11",
-    [FAR] =
-        "vectors=fp64 elements=6x6x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-6",
+    [FAR] = "vectors=fp64 elements=6x6x6 steps=1 precond=gf8 precision=fp32 reach=6 tolerance=1e-6",
     [SMOOTH] =
         "vectors=fp64 elements=6x5x4 steps=1 precond=gfm smooth=1 faces=mirror tolerance=1e-11",
     [SINGLE] = "vectors=fp32 elements=20x5x5 steps=2 precond=bj tolerance=1e-11",

@@ -86,6 +86,25 @@ int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv);
  * rt_halo_force_transport. */
 extern const rt_transport_t rt_transport_lossy;
 
+/* A kernel that remembers its first solves instead of computing: it answers with the first one's
+ * result, or scales it, or combines two of them, as fits the new input best (least squares). */
+typedef enum { RT_RECALL_WHOLE, RT_RECALL_SCALED, RT_RECALL_COMBINED } rt_recall_how_t;
+typedef struct {
+    double *array; /* host */
+    size_t n;
+} rt_piece_t;
+enum { RT_RECALLED = 2, RT_PIECES = 3 };
+typedef struct {
+    int solves; /* that are kept */
+    double *in[RT_RECALLED], *out[RT_RECALLED][RT_PIECES];
+} rt_recall_t;
+/* Answers from memory, and returns true; false: too little is kept, so solve and then call
+ * rt_recall_keep. Collective. */
+bool rt_recall(const rt_recall_t *recall, rt_recall_how_t how, rt_piece_t in, const rt_piece_t *out,
+               int pieces);
+void rt_recall_keep(rt_recall_t *recall, rt_piece_t in, const rt_piece_t *out, int pieces);
+void rt_recall_forget(rt_recall_t *recall);
+
 /* Rounds to single precision. */
 static inline double rt_rounded(double x)
 {

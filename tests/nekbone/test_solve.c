@@ -66,7 +66,7 @@ static void check_history(void)
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=4x4x3 degree=7 deform=0.2 iterations=40");
     nek_reference_solve(t.problem);
-    const double *want = t.problem->history_ref;
+    const double *want = t.problem->reference.history;
     CHECK(want[40] < 1e-2 * want[0]); /* it converges, so there is something to compare */
     CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
     for (int r = 0; r < NEK_RUNGS; r++) {
@@ -159,7 +159,7 @@ static void check_repeatable(void)
         nek_solve(s);
         memcpy(first, s->history, sizeof first);
         for (int threads = 1; threads <= 3; threads++) {
-            nek_spoil(s);
+            nek_erase(s);
             CHECK(rt_count_nonfinite(s->history, 31) == 31); /* nothing is left over */
             if (nek_ladder[r].kind == RT_CPU)
                 rt_threads_set(threads);
@@ -194,7 +194,7 @@ static void check_parameters(void)
                 rt_verdict_clear(&verdict);
                 s->view.choice = choice;
                 nek_verify_before(s, 7, &verdict);
-                nek_spoil(s);
+                nek_spoil(s, 0, RT_KEEP_NOTHING);
                 nek_solve(s);
                 nek_verify_after(s, &verdict);
                 CHECK(verdict.valid);
@@ -212,10 +212,10 @@ static void check_convergence_to_nothing(void)
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=1x1x1 degree=2 iterations=50");
     nek_reference_solve(t.problem);
-    CHECK(rt_count_nonfinite(t.problem->x_ref, (size_t)t.config->points) == 0);
-    CHECK(rt_count_nonfinite(t.problem->history_ref, 51) == 0);
-    CHECK(t.problem->history_ref[1] <= 1e-14 * t.problem->history_ref[0]);
-    CHECK(t.problem->residual_ref <= 1e-14 * t.problem->history_ref[0]);
+    CHECK(rt_count_nonfinite(t.problem->reference.x, (size_t)t.config->points) == 0);
+    CHECK(rt_count_nonfinite(t.problem->reference.history, 51) == 0);
+    CHECK(t.problem->reference.history[1] <= 1e-14 * t.problem->reference.history[0]);
+    CHECK(t.problem->reference.residual <= 1e-14 * t.problem->reference.history[0]);
     nek_test_destroy(&t);
 }
 
@@ -236,8 +236,8 @@ static void check_memory(const char *settings, const char *only)
 {
     rt_run_t run;
     rt_run_init(&run, &nek_app, settings);
-    run.opt.seconds = 0;
-    int degree = (int)((const nek_config_t *)run.config)->degree;
+    run.opt.seconds = 1e-3; /* two solves are put aside */
+    run.opt.windows = 2;
     for (int r = 0; r < NEK_RUNGS; r++) {
         const rt_rung_t *rung = &nek_ladder[r];
         bool asked = only ? strcmp(only, rung->name) == 0 : !same_arrays(rung);
@@ -252,11 +252,11 @@ static void check_memory(const char *settings, const char *only)
         for (int s = 0; s < RT_SPACES; s++) {
             if (out.predicted[s] < 1 << 19) /* a few scalars */
                 continue;
-            double ratio = out.high_water[s] / out.predicted[s], least = 0.95;
-            /* Where nearly all points are shared, host memory peaks while a second halo is set up.
-             * That is only bounded (as if no point had more than two copies). */
-            if (s == RT_HOST && rt_rung_space(rung) != RT_HOST && degree <= 2)
-                least = 0.88;
+            /* In host memory the sample may be the last timed solve: then one is put aside, not two.
+             * And where nearly all points are shared, it peaks while a second halo is set up, which
+             * is only bounded (as if no point had more than two copies). */
+            double ratio = out.high_water[s] / out.predicted[s];
+            const double least = s == RT_HOST ? 0.8 : 0.95;
             CHECK(ratio >= least && ratio <= 1.05);
             if (ratio < least || ratio > 1.05)
                 printf("%s, %s, %s: %.0f bytes used, %.0f predicted\n", rung->name, settings,

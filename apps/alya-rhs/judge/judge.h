@@ -24,6 +24,6 @@ double alya_velocity_error(const alya_bench_t *t, const double *got, const doubl
  * (Courant number); that is a few hundred times the tolerance. */
 double alya_step_bound(const alya_bench_t *t);
 /* replay.c. Checks many steps by repeating them. */
-void alya_check_replay(alya_bench_t *t);
+void alya_check_replay(alya_bench_t *t, const alya_left_t *left);
 
 #endif

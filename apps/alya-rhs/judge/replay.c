@@ -11,6 +11,7 @@ enum { PICKS = 8, MOST_AROUND = ALYA_WATCHED * ALYA_WITNESSES };
 /* The elements around a few nodes, as a mesh of its own; its first `picks` nodes are those. */
 typedef struct {
     const alya_bench_t *t;
+    uint64_t draw;
     alya_mesh_t mesh;
     alya_schedule_t *schedule;
     int picks;
@@ -35,7 +36,7 @@ static void pick_nodes(patch_t *patch, int picks, int32_t *local)
 {
     const alya_mesh_t *mesh = patch->t->mesh;
     const uint64_t seed =
-        rt_hash(patch->t->s->solves, (uint64_t)patch->t->p->run->opt.seed + ALYA_SEED_PICKS);
+        rt_hash(patch->draw, (uint64_t)patch->t->p->run->opt.seed + ALYA_SEED_PICKS);
     patch->picks = 0;
     for (uint64_t i = 0; patch->picks < picks && i < 64 * (uint64_t)picks; i++) {
         const int64_t n = (int64_t)(rt_hash(i, seed) % (uint64_t)mesh->nodes);
@@ -74,10 +75,10 @@ static bool gather_elements(patch_t *patch, int32_t *local)
     return true;
 }
 
-static void patch_new(const alya_bench_t *t, patch_t *patch)
+static void patch_new(const alya_bench_t *t, uint64_t draw, patch_t *patch)
 {
     const size_t nodes = (size_t)t->mesh->nodes;
-    *patch = (patch_t){.t = t};
+    *patch = (patch_t){.t = t, .draw = draw};
     patch->mesh.connectivity = RT_NEW(int32_t, 8 * MOST_AROUND, RT_HOST);
     patch->mesh.x = RT_NEW(double, 3 * MOST_AROUND, RT_HOST);
     patch->node = RT_NEW(int64_t, MOST_AROUND, RT_HOST);
@@ -133,12 +134,13 @@ static void look(alya_solver_t *s, bool is_done)
 
 /* Repeats the rung's steps from a velocity that differs by 1e-9; where they end goes to t->u. */
 static const double change = 1e-9;
-static void disturbed_steps(const alya_bench_t *t)
+static void disturbed_steps(const alya_bench_t *t, uint64_t draw)
 {
     alya_solver_t *s = t->s;
-    alya_random_field(t->mesh, s->solves, t->u);
+    alya_random_field(t->mesh, draw, t->got);
+    alya_draw(t->p, draw, t->u);
     for (int64_t v = 0; v < 3 * t->mesh->nodes; v++)
-        t->u[v] = s->factor * t->p->u[v] * (1 + change * t->u[v]);
+        t->u[v] *= 1 + change * t->got[v];
     alya_put_velocity(s, t->u);
     for (int64_t k = 0; k < t->p->config->steps; k++)
         alya_step(s);
@@ -153,16 +155,15 @@ static void disturbed_steps(const alya_bench_t *t)
  * measured. Not proved: that no element is missing that touches none of those nodes, in a step
  * other than the last, if it is missing in the replay and in the timed run alike.
  */
-void alya_check_replay(alya_bench_t *t)
+void alya_check_replay(alya_bench_t *t, const alya_left_t *left)
 {
     alya_solver_t *s = t->s;
     patch_t patch;
-    double *timed = t->want;
-    alya_get(s, s->u, s->u_stride, timed);
     if (!s->kernels->rung.reproducible)
-        disturbed_steps(t);
-    patch_new(t, &patch);
-    s->vectors->scale(s->view.nodes, s->factor, s->u0, 3, s->u, s->u_stride);
+        disturbed_steps(t, left->draw);
+    patch_new(t, left->draw, &patch);
+    alya_draw(t->p, left->draw, t->want);
+    alya_put_velocity(s, t->want);
     s->look_data = &patch;
     s->look = look;
     for (int64_t k = 0; k < t->p->config->steps; k++)
@@ -173,7 +174,7 @@ void alya_check_replay(alya_bench_t *t)
                      "every assembly of a replay = quadrature at some nodes (sum |r_e|)",
                      patch.worst, s->kernels->tolerance);
     alya_get(s, s->u, s->u_stride, t->got);
-    const double error = alya_velocity_error(t, timed, t->got);
+    const double error = alya_velocity_error(t, left->u, t->got);
     if (s->kernels->rung.reproducible)
         rt_verdict_true(t->verdict, "the timed steps end where the replay does, bit for bit",
                         error == 0);

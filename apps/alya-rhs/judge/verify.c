@@ -5,9 +5,9 @@
  * quadrature reference, node by node, for the run's physics and for another convective form,
  * density, viscosity, force and filter; the total force for a constant velocity; the total momentum
  * for a linear one, whose integral is known in closed form; the same bits twice where a rung claims
- * that. After timing: what the last solve left behind, for the velocity of that solve only: its
- * last r everywhere, r of earlier assemblies at some nodes, and the number of assemblies. For
- * steps: the last one, repeated by the reference; all of them if they are few; otherwise a replay
+ * that. After timing: what three solves left behind, each for a velocity of its own (one drawn among
+ * the timed ones, the last of them, and one more from the problem's velocity): the last r
+ * everywhere, r of earlier assemblies at some nodes, and the number of assemblies. For steps: the last one, repeated by the reference; all of them if they are few; otherwise a replay
  * by the rung, in which every assembly is judged at some nodes, and which must end where the timed
  * run ended.
  *
@@ -285,26 +285,23 @@ double alya_step_bound(const alya_bench_t *t)
     return 200 * t->s->kernels->tolerance;
 }
 
-/* Repeats the step from s->before to s->u with the reference. */
-static void check_step(const alya_bench_t *t, const char *name)
+/* Repeats the last step with the reference. */
+static void check_step(const alya_bench_t *t, const alya_left_t *left, const char *name)
 {
-    alya_get(t->s, t->s->before, 3, t->u);
+    memcpy(t->u, left->before, 3 * (size_t)t->mesh->nodes * sizeof(double));
     oracle_step(t);
-    alya_get(t->s, t->s->u, t->s->u_stride, t->got);
-    rt_verdict_check(t->verdict, name, alya_velocity_error(t, t->got, t->u), alya_step_bound(t));
+    rt_verdict_check(t->verdict, name, alya_velocity_error(t, left->u, t->u), alya_step_bound(t));
 }
 
 /* Repeats all steps from the start, if they are few; so a missing step shows. */
-static void check_all(const alya_bench_t *t)
+static void check_all(const alya_bench_t *t, const alya_left_t *left)
 {
     const int64_t steps = t->p->config->steps;
-    for (int64_t v = 0; v < 3 * t->mesh->nodes; v++)
-        t->u[v] = t->s->factor * t->p->u[v];
+    alya_draw(t->p, left->draw, t->u);
     for (int64_t k = 0; k < steps; k++)
         oracle_step(t);
-    alya_get(t->s, t->s->u, t->s->u_stride, t->got);
     rt_verdict_check(t->verdict, "all steps = the reference's (max |u|)",
-                     alya_velocity_error(t, t->got, t->u), (double)steps * alya_step_bound(t));
+                     alya_velocity_error(t, left->u, t->u), (double)steps * alya_step_bound(t));
 }
 
 /* --- assemblies --- */
@@ -312,33 +309,29 @@ static void check_all(const alya_bench_t *t)
 /* Checks the last r everywhere, and that of the watched assemblies where it was kept: two random
  * ones of the earlier ones, so all of them if three were asked for. Keeping more would show in the
  * time of small runs. */
-static void check_assemblies(alya_bench_t *t)
+static void check_assemblies(alya_bench_t *t, const alya_left_t *left)
 {
     alya_solver_t *s = t->s;
-    for (int64_t v = 0; v < 3 * t->mesh->nodes; v++)
-        t->u[v] = s->factor * t->p->u[v];
+    const alya_watch_t watch = alya_watch(s, left->draw);
+    double most = 0;
+    alya_draw(t->p, left->draw, t->u);
     oracle(t, &s->physics);
-    alya_get(s, s->r, s->kernels->r_stride, t->got);
+    memcpy(t->got, left->r, 3 * (size_t)t->mesh->nodes * sizeof(double));
     rt_verdict_check(t->verdict, "r left behind = quadrature, node by node (sum |r_e|)", worst(t),
                      s->kernels->tolerance);
-    const size_t values = (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES;
-    double *kept = RT_NEW(double, values, RT_HOST), most = 0;
-    rt_copy(kept, RT_HOST, s->witness, s->space, values * sizeof(double));
     for (int w = 0; w < ALYA_WATCHED; w++) {
-        alya_physics_t physics = s->physics;
-        if (s->watched[w] < 0)
+        if (watch.assembly[w] < 0)
             continue;
-        physics.rho = alya_density(s, s->watched[w]);
+        const alya_physics_t physics = alya_physics(s, left->draw, watch.assembly[w]);
         oracle(t, &physics);
-        for (int64_t i = 0; i < s->witnesses; i++) {
-            const int64_t n = s->first_witness + i * s->jump;
-            most = fmax(most, alya_node_error(kept + 3 * (w * ALYA_WITNESSES + i), t->want + 3 * n,
-                                              t->size + 2 * n));
+        for (int64_t i = 0; i < watch.count; i++) {
+            const int64_t n = watch.first + i * watch.jump;
+            most = fmax(most, alya_node_error(left->witness + 3 * (w * ALYA_WITNESSES + i),
+                                              t->want + 3 * n, t->size + 2 * n));
         }
     }
-    RT_FREE(kept, RT_HOST);
     rt_comm_max(&most, 1);
-    if (s->watched[0] >= 0)
+    if (watch.assembly[0] >= 0)
         rt_verdict_check(t->verdict, "r of earlier assemblies, at some nodes (sum |r_e|)", most,
                          s->kernels->tolerance);
 }
@@ -352,28 +345,42 @@ void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     check_total(&t, true, "linear velocity: sum r = rho (f - A (M x_c + b)) V");
     check_claim(&t);
     if (t.p->config->steps > 0) {
-        alya_spoil(s);
+        alya_spoil(s, 0, RT_KEEP_NOTHING);
         alya_step(s);
-        check_step(&t, "one step = the reference's (max |u|)");
+        alya_left_t left = alya_left_new(s);
+        check_step(&t, &left, "one step = the reference's (max |u|)");
+        alya_left_destroy(&left);
     }
     bench_destroy(&t);
+}
+
+/* Judges what a solve left, and frees it. */
+static void judge_left(alya_bench_t *t, alya_left_t *left)
+{
+    const alya_config_t *config = t->p->config;
+    const int64_t steps = config->steps;
+    rt_verdict_true(t->verdict, "as many assemblies as asked",
+                    left->assembled == (steps > 0 ? 3 * steps : config->assemblies));
+    if (steps == 0) {
+        check_assemblies(t, left);
+    } else {
+        check_step(t, left, "last step = the reference's (max |u|)");
+        if (steps <= 8)
+            check_all(t, left);
+        else
+            alya_check_replay(t, left);
+    }
+    alya_left_destroy(left);
 }
 
 void alya_verify_after(void *solver, rt_verdict_t *verdict)
 {
     alya_solver_t *s = solver;
     alya_bench_t t = bench_new(s, 0, verdict);
-    const int64_t steps = t.p->config->steps;
-    rt_verdict_true(verdict, "as many assemblies as asked",
-                    s->assembled == (steps > 0 ? 3 * steps : t.p->config->assemblies));
-    if (steps == 0) {
-        check_assemblies(&t);
-    } else {
-        check_step(&t, "last step = the reference's (max |u|)");
-        if (steps <= 8)
-            check_all(&t);
-        else
-            alya_check_replay(&t);
-    }
+    alya_left_t left = alya_left_new(s);
+    for (int k = 0; k < RT_KEEPS; k++)
+        if (s->kept[k].r || s->kept[k].u)
+            judge_left(&t, &s->kept[k]);
+    judge_left(&t, &left);
     bench_destroy(&t);
 }

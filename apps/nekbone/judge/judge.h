@@ -35,10 +35,12 @@ enum { NEK_SAMPLE = 100 };
 void nek_nudged_solve(nek_solver_t *s);
 /* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
 void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
-/* Returns how far the reference itself moves when its inner products are off by their rounding
+/* Solves A x = b with the reference; the iterations are those of the options. Collective. */
+nek_reference_t nek_reference_new(nek_problem_t *p, const double *b);
+/* Returns how far the reference of b itself moves when its inner products are off by their rounding
  * error: the largest relative change of the residual history up to each iteration, and, at index
  * iterations + 1, the relative change of x. */
-const double *nek_sensitivity(nek_problem_t *p);
+const double *nek_sensitivity(nek_problem_t *p, const double *b, nek_reference_t *reference);
 
 /* Estimates the extreme eigenvalues of A from the coefficients of the last solve. */
 void nek_ritz_values(const nek_solver_t *s, double *least, double *most);
@@ -74,11 +76,8 @@ void nek_check_kernels(nek_bench_t *t);
 /* --- tolerance.c: the ladder solve --- */
 
 void nek_check_tolerance_before(nek_bench_t *t);
-void nek_check_tolerance_after(nek_solver_t *s, rt_verdict_t *verdict);
-
-/* --- verify.c --- */
-
-/* Copies x and r, where a solve left them, to host memory, and checks that x is finite. Collective. */
-void nek_fetch_solution(const nek_solver_t *s, double *x, double *r, rt_verdict_t *verdict);
+/* Checks what a solve with that b left; returns the true residual. Overwrites x and r. */
+double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const double *b,
+                                rt_verdict_t *verdict);
 
 #endif

@@ -105,19 +105,47 @@ const rt_rung_t nek_reference_rung = {.name = "reference",
                                       .idea = "the oracle",
                                       .kernels = &nek_reference.rung};
 
+/* Returns a solver of the reference for b. */
+static nek_solver_t *solver_for(nek_problem_t *p, const double *b)
+{
+    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    memcpy(s->b, b, (size_t)p->view.points * sizeof *b);
+    return s;
+}
+
+/* Makes the reference of a solver's b. */
+static nek_reference_t solve(nek_problem_t *p, nek_solver_t *s)
+{
+    nek_reference_t made = {0};
+    nek_solve(s);
+    made.x = rt_clone(s->x, (size_t)p->view.points, sizeof(double), RT_HOST);
+    made.history = rt_clone(s->history, (size_t)s->iterations + 1, sizeof(double), RT_HOST);
+    made.residual = nek_true_residual(p, s->b, s->x, s->w);
+    return made;
+}
+
+nek_reference_t nek_reference_new(nek_problem_t *p, const double *b)
+{
+    nek_solver_t *s = solver_for(p, b);
+    const nek_reference_t made = solve(p, s);
+    nek_solver_destroy(s);
+    return made;
+}
+
+void nek_reference_destroy(nek_reference_t *reference)
+{
+    RT_FREE(reference->x, RT_HOST);
+    RT_FREE(reference->history, RT_HOST);
+    RT_FREE(reference->sensitivity, RT_HOST);
+}
+
 void nek_reference_solve(nek_problem_t *p)
 {
-    if (p->x_ref)
+    if (p->reference.x)
         return;
-    size_t points = (size_t)p->view.points, iterations = (size_t)p->config->iterations;
-    p->x_ref = RT_NEW(double, points, RT_HOST);
-    p->history_ref = RT_NEW(double, iterations + 1, RT_HOST);
-    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
-    nek_solve(s);
-    memcpy(p->x_ref, s->x, points * sizeof(double));
-    memcpy(p->history_ref, s->history, (iterations + 1) * sizeof(double));
+    nek_solver_t *s = solver_for(p, p->b);
+    p->reference = solve(p, s);
     nek_ritz_values(s, &p->eigen_min, &p->eigen_max);
-    p->residual_ref = nek_true_residual(p, p->b, s->x, s->w);
     nek_solver_destroy(s);
 }
 
@@ -194,16 +222,16 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
  * amplifies any error, and from then on two honest programs differ visibly. The sensitivity costs a
  * second reference solve, so it is computed only for a result that is not well within the plain
  * bounds. */
-const double *nek_sensitivity(nek_problem_t *p)
+const double *nek_sensitivity(nek_problem_t *p, const double *b, nek_reference_t *reference)
 {
-    if (p->sensitivity)
-        return p->sensitivity;
+    if (reference->sensitivity)
+        return reference->sensitivity;
     size_t iterations = (size_t)p->config->iterations;
-    p->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
-    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    reference->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
+    nek_solver_t *s = solver_for(p, b);
     nek_nudged_solve(s);
-    nek_find_moves((int)iterations, s->history, p->history_ref, p->sensitivity);
-    p->sensitivity[iterations + 1] = nek_relative_difference(p, s->x, p->x_ref);
+    nek_find_moves((int)iterations, s->history, reference->history, reference->sensitivity);
+    reference->sensitivity[iterations + 1] = nek_relative_difference(p, s->x, reference->x);
     nek_solver_destroy(s);
-    return p->sensitivity;
+    return reference->sensitivity;
 }

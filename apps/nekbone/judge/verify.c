@@ -7,7 +7,8 @@
  *   null space of the element operator; the diagonal that preconditions, against e.Ae of points e;
  *   a short solve with another right-hand side and number of iterations, and the same again with
  *   another number of threads.
- * After timing, on what the timed run left behind:
+ * After timing, on what three solves left behind, each with a right-hand side of its own: one drawn
+ * among the timed ones, the last of them, and one more of the problem itself:
  *   the true residual b - A x recomputed by the reference operator, x itself, and the residual
  *   history, against the reference CG at the same iteration; and the residual that the recurrence
  *   left behind against b - A x, which holds however chaotic the recurrence has become.
@@ -67,7 +68,7 @@ static void check_bits(nek_bench_t *t, int few)
     const int threads = rt_threads();
     double first[MOST_FEW + 1];
     memcpy(first, s->history, bytes);
-    nek_spoil(s);
+    nek_erase(s);
     if (s->rung->kind == RT_CPU)
         rt_threads_set(threads > 1 ? 1 : 3);
     nek_solve(s);
@@ -88,7 +89,7 @@ static void check_short_solve(nek_bench_t *t)
     nek_random_field(p->config, t->seed + NEK_SEED_B, oracle->b);
     nek_bench_put(t, oracle->b, s->b);
     oracle->iterations = s->iterations = few;
-    nek_spoil(s);
+    nek_erase(s);
     nek_solve(s);
     nek_solve(oracle);
     double error = history_error(p, few, s->history, oracle->history, NULL);
@@ -133,19 +134,30 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         check_short_solve(&t);
 }
 
+/* What is judged of a solve, and with what. */
+typedef struct {
+    nek_problem_t *p;
+    const double *b;
+    nek_reference_t *reference;
+    const nek_left_t *left;
+    rt_verdict_t *verdict;
+} after_t;
+
 /* Compares the residual history with the reference's. Returns how far the last residual may have
  * moved because the recurrence is chaotic by then; 0 if it is not. */
-static double check_history(const nek_solver_t *s, rt_verdict_t *verdict)
+static double check_history(const after_t *a)
 {
-    nek_problem_t *p = s->problem;
-    int iterations = (int)p->config->iterations; /* as requested, however many the rung did */
-    double error = history_error(p, iterations, s->history, p->history_ref, NULL), moved = 0;
+    nek_problem_t *p = a->p;
+    const int iterations = (int)p->config->iterations; /* as requested, however many the rung did */
+    const double *got = a->left->history, *want = a->reference->history;
+    double error = history_error(p, iterations, got, want, NULL), moved = 0;
     if (error > 0.1) {
-        const double *moves = nek_sensitivity(p);
-        error = history_error(p, iterations, s->history, p->history_ref, moves);
+        const double *moves = nek_sensitivity(p, a->b, a->reference);
+        error = history_error(p, iterations, got, want, moves);
         moved = NEK_SAMPLE * moves[iterations];
     }
-    rt_verdict_check(verdict, "residual history = reference CG (of its rounding bound)", error, 1);
+    rt_verdict_check(a->verdict, "residual history = reference CG (of its rounding bound)", error,
+                     1);
     return moved;
 }
 
@@ -154,67 +166,80 @@ static double check_history(const nek_solver_t *s, rt_verdict_t *verdict)
  * step, which add up and are never amplified (Greenbaum 1997): at most (iterations + 1) eps times
  * the steps of one value times |A| max |x_k|, and |x_k| only grows. This does not depend on
  * orthogonality, so the bound holds where histories can no longer be compared. It detects a step
- * missing in x, or an x from elsewhere. Overwrites r and w.
+ * missing in x, or an x from elsewhere. Overwrites w.
  */
-static void check_gap(const nek_solver_t *s, double *r, double *w, double bound, double size,
-                      rt_verdict_t *verdict)
+static void check_gap(const after_t *a, double *w, double bound, double size)
 {
-    const nek_problem_t *p = s->problem;
-    int iterations = (int)p->config->iterations;
-    double last = s->history[iterations];
-    double error = fabs(sqrt(nek_oracle_dot(p, r, r)) - last) /
-                   (RT_EPS * (last + nek_rounding_steps(p->view.n) * RT_EPS * p->history_ref[0]));
+    const nek_problem_t *p = a->p;
+    const double *r = a->left->r, last = a->left->history[p->config->iterations];
+    const double error =
+        fabs(sqrt(nek_oracle_dot(p, r, r)) - last) /
+        (RT_EPS * (last + nek_rounding_steps(p->view.n) * RT_EPS * a->reference->history[0]));
     for (int64_t q = 0; q < p->view.points; q++)
         w[q] -= r[q];
     double both[2] = {error, sqrt(nek_oracle_dot(p, w, w)) / size};
-    rt_verdict_check(verdict, "last of the history = |r| (eps |r|)", both[0],
+    rt_verdict_check(a->verdict, "last of the history = |r| (eps |r|)", both[0],
                      8 + nek_sum_steps(p->config));
-    rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)", both[1], bound);
+    rt_verdict_check(a->verdict, "r of the recurrence = b - Ax (|A||x|)", both[1], bound);
 }
 
-void nek_fetch_solution(const nek_solver_t *s, double *x, double *r, rt_verdict_t *verdict)
+/* Judges what a solve of a fixed number of iterations left; returns the true residual. */
+static double check_iterations(const after_t *a)
 {
-    const size_t points = (size_t)s->problem->view.points;
-    rt_copy(x, RT_HOST, s->x, s->space, points * sizeof(double));
-    rt_copy(r, RT_HOST, s->r, s->space, points * sizeof(double));
-    double bad = (double)rt_count_nonfinite(x, points);
+    nek_problem_t *p = a->p;
+    const nek_reference_t *ref = a->reference;
+    const double steps = (double)p->config->iterations + 1;
+    const double moved = check_history(a);
+    double *w = RT_NEW(double, (size_t)p->view.points, RT_HOST);
+    const double residual = nek_true_residual(p, a->b, a->left->x, w);
+    const double size = p->eigen_max * p->diag_max * sqrt(nek_oracle_dot(p, ref->x, ref->x));
+    const double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
+    rt_verdict_check(
+        a->verdict, "true residual |b - Ax| against the reference's (1 %)",
+        fabs(residual - ref->residual) / (fmax(0.01, moved) * ref->residual + rounding * size), 1);
+    check_gap(a, w, rounding, size);
+
+    /* The errors of the operator reach x through A^-1, those of the inner products directly. */
+    double bound = rounding * p->eigen_max / p->eigen_min * p->diag_max / p->diag_min +
+                   2 * nek_sum_steps(p->config) * steps * RT_EPS;
+    const double error = nek_relative_difference(p, a->left->x, ref->x);
+    RT_FREE(w, RT_HOST); /* before the next solver: the prediction excludes holding both */
+    if (error > 0.1 * bound)
+        bound += NEK_SAMPLE * nek_sensitivity(p, a->b, a->reference)[p->config->iterations + 1];
+    rt_verdict_check(a->verdict, "|x - x_ref| / |x_ref|", error, bound);
+    return residual;
+}
+
+/* Judges what a solve left, and frees it; returns the true residual. */
+static double judge_left(const nek_solver_t *s, nek_left_t *left, rt_verdict_t *verdict)
+{
+    nek_problem_t *p = s->problem;
+    const size_t points = (size_t)p->view.points;
+    double *b = RT_NEW(double, points, RT_HOST), residual;
+    double bad = (double)rt_count_nonfinite(left->x, points);
     rt_comm_sum(&bad, 1);
     rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
+    nek_draw(p, left->draw, b);
+    if (s->to_tolerance) {
+        residual = nek_check_tolerance_left(s, left, b, verdict);
+    } else if (left->draw == 0) {
+        residual = check_iterations(&(after_t){p, b, &p->reference, left, verdict});
+    } else {
+        nek_reference_t reference = nek_reference_new(p, b);
+        residual = check_iterations(&(after_t){p, b, &reference, left, verdict});
+        nek_reference_destroy(&reference);
+    }
+    RT_FREE(b, RT_HOST);
+    nek_left_destroy(left);
+    return residual;
 }
 
 void nek_verify_after(void *solver, rt_verdict_t *verdict)
 {
     nek_solver_t *s = solver;
-    nek_problem_t *p = s->problem;
-    if (s->to_tolerance) {
-        nek_check_tolerance_after(s, verdict);
-        return;
-    }
-    size_t points = (size_t)p->view.points;
-    double steps = (double)p->config->iterations + 1;
-    double moved = check_history(s, verdict);
-
-    double *x = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
-    double *r = RT_NEW(double, points, RT_HOST);
-    nek_fetch_solution(s, x, r, verdict);
-
-    const double residual = s->residual = nek_true_residual(p, p->b, x, w);
-    double size = p->eigen_max * p->diag_max * sqrt(nek_oracle_dot(p, p->x_ref, p->x_ref));
-    double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
-    rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
-                     fabs(residual - p->residual_ref) /
-                         (fmax(0.01, moved) * p->residual_ref + rounding * size),
-                     1);
-    check_gap(s, r, w, rounding, size, verdict);
-
-    /* The errors of the operator reach x through A^-1, those of the inner products directly. */
-    double bound = rounding * p->eigen_max / p->eigen_min * p->diag_max / p->diag_min +
-                   2 * nek_sum_steps(p->config) * steps * RT_EPS;
-    double error = nek_relative_difference(p, x, p->x_ref);
-    RT_FREE(x, RT_HOST); /* before the next solver: the prediction excludes holding both */
-    RT_FREE(w, RT_HOST);
-    RT_FREE(r, RT_HOST);
-    if (error > 0.1 * bound)
-        bound += NEK_SAMPLE * nek_sensitivity(p)[p->config->iterations + 1];
-    rt_verdict_check(verdict, "|x - x_ref| / |x_ref|", error, bound);
+    for (int k = 0; k < RT_KEEPS; k++)
+        if (s->kept[k].x)
+            judge_left(s, &s->kept[k], verdict);
+    nek_left_t left = nek_left_new(s);
+    s->residual = judge_left(s, &left, verdict);
 }
