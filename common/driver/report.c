@@ -92,6 +92,7 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
             rt_json_real(o, "value", c->value);
         rt_json_real(o, "bound", c->bound);
     }
+    rt_json_real(row, "judge_seconds", out->judge_seconds);
     json_t *memory = rt_json_object(row, "memory_bytes");
     for (int s = 0; s < RT_SPACES; s++) {
         json_t *o = rt_json_object(memory, rt_space_name((rt_space_t)s));
