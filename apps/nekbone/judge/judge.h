@@ -35,7 +35,7 @@ enum { NEK_SAMPLE = 100 };
 void nek_nudged_solve(nek_solver_t *s);
 /* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
 void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
-/* Solves A x = b with the reference; the iterations are those of the options. Collective. */
+/* Solves A x = b for the judge; the iterations are those of the options. Collective. */
 nek_reference_t nek_reference_new(nek_problem_t *p, const double *b);
 /* Returns how far the reference of b itself moves when its inner products are off by their rounding
  * error: the largest relative change of the residual history up to each iteration, and, at index

