@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "check.h"
 #include "machine/comm.h"
 #include "machine/device.h"
@@ -202,11 +203,50 @@ static void test_poison(rt_space_t space, size_t n)
     rt_free(few, space);
 }
 
+/* A field that is drawn in any space has the bits of rt_random on the host: judges draw it again.
+ * Copies of a value stay copies, 0 stays 0, and another draw shares no value with it. */
+static void test_draw(rt_space_t space)
+{
+    enum { N = 1000 };
+    double base[N], x[N], other[N];
+    float base32[N], x32[N];
+    int wrong = 0;
+    for (int i = 0; i < N; i++) {
+        base[i] = i % 7 == 0 ? 0 : rt_random((uint64_t)(i % 600), 5);
+        base32[i] = (float)base[i];
+    }
+    double *in = rt_clone(base, N, sizeof *base, space);
+    float *in32 = rt_clone(base32, N, sizeof *base32, space);
+    double *out = RT_NEW(double, N, space);
+    rt_draw(out, space, in, N, sizeof *in, (rt_draw_t){9, 0, 1});
+    rt_copy(x, RT_HOST, out, space, sizeof x);
+    rt_draw(out, space, in, N, sizeof *in, (rt_draw_t){10, 1, 0.125});
+    rt_copy(other, RT_HOST, out, space, sizeof other);
+    rt_draw(in32, space, in32, N, sizeof *in32, (rt_draw_t){9, 0, 1});
+    rt_copy(x32, RT_HOST, in32, space, sizeof x32);
+    for (int i = 0; i < N; i++) {
+        uint64_t bits;
+        memcpy(&bits, &base[i], sizeof bits);
+        const double wide = base32[i];
+        wrong += x[i] != base[i] * rt_random(bits, 9);
+        wrong += other[i] != base[i] * (1 + 0.125 * rt_random(bits, 10));
+        memcpy(&bits, &wide, sizeof bits);
+        wrong += x32[i] != (float)(wide * rt_random(bits, 9));
+        wrong += base[i] != 0 && x[i] == other[i];
+    }
+    CHECK(wrong == 0);
+    CHECK(x[0] == 0 && x[1] != 0 && x[1] == x[601] && x[1] != x[2]);
+    rt_free(in, space);
+    rt_free(in32, space);
+    rt_free(out, space);
+}
+
 static void test_all_spaces(void)
 {
     for (rt_space_t space = RT_HOST; space < RT_SPACES; space++) {
         test_counting(space);
         test_many(space);
+        test_draw(space);
     }
     test_copies();
 }
