@@ -87,7 +87,7 @@ static const rt_opt_t options[] = {
         "for the ladder flow with --tolerance: most sweeps per step; a step does --sweeps, and as "
         "many again while too much of the linear system is left"),
     RT_INT(CONFIG, steps, "steps", "N", "2", 1, 1e6,
-           "for the ladder flow: steps per solve; with --tolerance the most"),
+           "for the ladder flow: steps per solve; with --tolerance the most, and 1000 by default"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "0", 0, 0.5,
             "for the ladder flow: end a solve when the residual has fallen to X of the first one; "
             "0: after --steps"),
@@ -107,6 +107,7 @@ static void find_kind(mcpi_config_t *config)
 static void configure(rt_run_t *run)
 {
     enum { FLOW_SURFACE = 20, FLOW_LAYERS = 17 }; /* 10 s on a core: the oracle takes most of it */
+    enum { MOST_STEPS = 1000 };                   /* of a flow that converges */
     mcpi_config_t *config = run->config;
     find_kind(config);
     if (run->opt.only && strcmp(run->opt.only, "flow") == 0 && !run->opt.size &&
@@ -114,6 +115,8 @@ static void configure(rt_run_t *run)
         config->surface = FLOW_SURFACE;
         config->layers = FLOW_LAYERS;
     }
+    if (config->tolerance > 0 && !rt_run_given(run, "steps"))
+        config->steps = MOST_STEPS;
     if (strcmp(config->symmetry, "auto") == 0)
         config->symmetry = config->from_file ? "none" : "3";
     rt_run_refuse_ignored(run, config->from_file, "surface layers",

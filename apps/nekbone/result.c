@@ -59,7 +59,7 @@ static void write_solve(const nek_solver_t *s, json_t *out)
     rt_text_t precond;
     rt_text(&precond, "%s", "");
     add_precond(s, &precond);
-    rt_json_int(out, "iterations", s->done);
+    json_array_append_new(rt_json_array(out, "iterations"), json_integer(s->done));
     rt_json_text(out, "preconditioner_as_used", precond.text);
     if (target) {
         rt_json_int(out, "iterations_plain", target->plain_iterations);
