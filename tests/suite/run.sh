@@ -48,8 +48,10 @@ ends 2 $rooftop $one --rung fst --into none
 says "nekbone has plain, fast, big"
 ends 2 $rooftop run --force --bindir bin --rung plain --into none
 says "add --apps APP"
-STANDIN=unsteady ends 0 $rooftop $one --into unsteady
+STANDIN=unsteady ends 3 $rooftop $one --into unsteady
 says "unsteady: nekbone: windows differ by 14.2 %"
+says "no app has a figure of merit"
+grep -q '"state": "complete"' unsteady/run.json || fail "a run that was disturbed is not complete"
 ends 0 $rooftop run --bindir bin --dry-run --into dry
 says "host 2.0 MiB"
 says "9 steps, about"
@@ -74,6 +76,9 @@ no_parts part
 : >log
 STANDIN=gfnn-wave:unsealed ends 1 $rooftop run --force --into part
 says "gfnn-wave: part/gfnn-wave.json: its seal does not hold"
+ends 0 $rooftop run --dry-run --into part
+says "part: 3 of 4 steps are done"
+says "1 step, about"
 ends 0 $rooftop run --force --into part
 again=$(sort log | uniq -c | tr -s ' \n' ' ')
 [ "$again" = " 1 alya-rhs measured 1 fun3d-mcpi measured 2 gfnn-wave measured 1 nekbone measured " ] ||

@@ -3,7 +3,7 @@ questions without a run, calls it with the name of the app and the options.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
 truncated, unsealed, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
-It computes seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it
+STANDIN_CPU names its processor. It computes seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it
 acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """
 import hashlib
@@ -97,8 +97,9 @@ ceilings = {'working_set_bytes': 1000, 'copy_bytes_per_s': 1e11, 'triad_bytes_pe
             'fma64_flop_per_s': 1e12, 'fma32_flop_per_s': 1e12, 'latency_s': 0.0, 'message_bytes_per_s': 0.0}
 result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()), 'compiler': 'none',
           'flags': '', 'mpi': 'none', 'host': os.uname().nodename, 'kokkos': 'none', 'kokkos_backend': 'none',
-          'ranks': ranks, 'cpu': 'Stand-in', 'threads': 1, 'gpu': '', 'gpu_driver': 0,
+          'ranks': ranks, 'cpu': os.environ.get('STANDIN_CPU', 'Stand-in'), 'threads': 1, 'gpu': '', 'gpu_driver': 0,
           'options': {'size': value('--size', 'tiny'), 'elements': 'x'.join(map(str, elements)), 'degree': '9',
+                      'steps': value('--steps', '4'),
                       'seed': seed}, 'nonce': nonce, 'seed': seed,
           'inputs_digest': digest, 'build': {'CC': 'none', 'LIBS': '-lm'}, 'variables': {}, 'files': [],
           'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],

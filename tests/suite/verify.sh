@@ -13,7 +13,7 @@ ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --i
 for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.png; do
     [ -s run/$file ] || fail "no run/$file"
 done
-STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
+STANDIN_CPU=other STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
 says "soak: nekbone: +0.0 % time per unit"
 bin/nekbone --json result.json --nonce n1 >out
 ends 0 $rooftop verify run --nonce n1 --rerun --bindir bin
@@ -34,10 +34,39 @@ says "slower: 25.0 % more time per unit, noise 1.4 %"
 refuses 2 "must be a new word" accept run --nonce n1
 STANDIN=fail ends 3 $rooftop accept run --nonce n2 --bindir bin
 
-# --- one archive of a run, and one table of two ---
+# --- one archive of a run, which all commands read, and one table of two ---
 ends 0 $rooftop pack run --system "two cores" --tester us --output run.tar.xz
+says "; a buyer will miss --official, a size above tiny"
+mkdir tmp && export TMPDIR=$work/tmp
 ends 0 $rooftop verify run.tar.xz --nonce n1
 says "system: two cores; tester: us"
+says "run.tar.xz/nekbone.json: consistent and unchanged"
+ends 0 $rooftop table run.tar.xz faster
+[ "$(awk '$1 == "gfnn-wave" { print $2, $3 }' out)" = "two cores" ] || fail "the system is not named: $(cat out)"
+ends 0 $rooftop compare run.tar.xz faster
+says "A  two cores"
+ends 0 $rooftop report run.tar.xz
+grep -q 'Rooftop on two cores' run.html || fail "no report of an archive"
+ends 0 $rooftop portability run.tar.xz faster
+says "A  two cores: Stand-in"
+[ -z "$(ls tmp)" ] || fail "an archive that was unpacked is left: $(ls tmp)"
+
+# --- a copy of a result is no second machine, and no row is dropped without a word ---
+cp -r run copy
+ends 2 $rooftop portability run copy
+says "copy: the same results as run: they count once"
+says "two platforms"
+rm copy/nekbone.json
+ends 0 $rooftop table run copy
+says "copy: nekbone is left out: its file is missing or was changed"
+[ "$(grep -c VALID out)" = 3 ] || fail "a copy has rows of its own: $(cat out)"
+
+# --- the reference that ships: a manifest alone ---
+ends 0 $rooftop verify "$here/docs/reference/small.json"
+says "a manifest alone: none of the 11 results that it names is here"
+ends 0 $rooftop table "$here/docs/reference/small.json" faster
+[ "$(grep -c 'NVIDIA H200 .* VALID' out)" = 6 ] || fail "the reference has no rows: $(cat out)"
+ends 0 $rooftop portability run faster
 ends 0 $rooftop table run faster result.json --html table.html --csv table.csv
 [ "$(awk 'NR == 2 { print $1, $2 }' out)" = "nekbone faster" ] || fail "the best is not the first: $(cat out)"
 [ "$(cut -d , -f 1,10,11,12 table.csv | sort -u | wc -l)" = 11 ] || fail "not a row per app and rung: $(cat table.csv)"
@@ -45,12 +74,17 @@ grep -q '<td class="n">2.2</td>' table.html || fail "no figure in the page: $(ca
 
 # --- compare ---
 ends 0 $rooftop compare run faster
-[ "$(grep -c faster$ out)" = 3 ] || fail "a tenth more is beyond 2 x 1.4 %: $(cat out)"
+[ "$(grep -c '^  nekbone .* faster$' out)" = 1 ] || fail "a tenth more is beyond 2 x 1.4 %: $(cat out)"
+awk '/^A  run$/ { a = NR } /^B  faster$/ { b = NR } / 2.00 +2.20 +1.100 / { row = 1 } length > 120 { row = 0 }
+     END { exit !(row && a && b == a + 1) }' out || fail "not in the order of the files: $(cat out)"
+ends 0 $rooftop compare run faster --ladders
+[ "$(grep -c faster$ out)" = 4 ] || fail "no rungs of ladders: $(cat out)"
 STANDIN_SPEED=1.02 bin/nekbone --json near.json --nonce n1 >out
 ends 0 $rooftop compare result.json near.json
 says "no verdict: within twice the noise"
 ends 0 $rooftop compare "$here/docs/reference/small.json" "$here/docs/reference/small.json"
 says "geometric mean of 4 apps: 1.000"
+says "A and B are the same result"
 bin/nekbone --json other.json --size small >out
 refuses 2 "--size is tiny in result.json and small in other.json" compare result.json other.json
 

@@ -14,7 +14,8 @@ import os
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, Json, figures, results
+from . import INVALID, USAGE, VALID, Fault, Json, archive, figures, results
+from .archive import Given
 from .results import Folder, Program, Run, Summary
 
 LEAST_NOISE = 0.01
@@ -27,8 +28,9 @@ PEAK = '(peak)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the run.json of '
-                        'one, such as docs/reference/small.json; all others are compared with the first')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, their archives, or '
+                        'the run.json of one, such as docs/reference/small.json; all others are compared with the first')
+    parser.add_argument('--ladders', action='store_true', help='with the rungs of ladders')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
@@ -85,13 +87,13 @@ def summarised(row: Summary) -> Figure:
 class Side:
     """One side of a comparison: its figures."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, given: Given) -> None:
+        self.path = given.name
         self.figures: dict[Key, Figure] = {}
         self.size: Optional[str] = None
-        if os.path.isdir(path):
-            path = os.path.join(path, 'run.json')
+        path = os.path.join(given.at, 'run.json') if os.path.isdir(given.at) else given.at
         value = results.read(path)
+        self.seal = value.seal
         if isinstance(value, Run):
             self.size = value.size
             self.figures = {(app, run): summarised(row) for run, rows in (('', value.summary), (PEAK, value.peak))
@@ -104,7 +106,7 @@ class Side:
         elif isinstance(value, Program):
             self.figures = figures_of(value, '' if len(value.rungs) == 1 else None)
         if not self.figures:
-            raise Fault(INVALID, f'{path}: nothing in it was timed')
+            raise Fault(INVALID, f'{given.path}: nothing in it was timed')
 
 
 def same_problem(base: Figure, other: Figure, app: str, paths: tuple[str, str]) -> None:
@@ -174,24 +176,36 @@ def compare(base: Side, other: Side) -> list[Row]:
     return rows
 
 
-def pair(values: tuple[Optional[float], Optional[float]], form: str, scale: float = 1) -> str:
-    """Returns the value of the other side, then that of the base, or nothing."""
-    shown = ['-' if value is None else format(value / scale, form) for value in reversed(values)]
-    return '' if shown == ['-', '-'] else ', '.join(shown)
+def pair(values: tuple[Optional[float], Optional[float]], form: str, scale: float = 1) -> list[str]:
+    """Returns the value of the base and that of the other side."""
+    return ['-' if value is None else format(value / scale, form) for value in values]
+
+
+def cells_of(row: Row, power: bool) -> list[str]:
+    """Returns a row as text; a reason that is long is not in it."""
+    rung = row.rung if row.rung == row.other_rung else f'{row.rung} to {row.other_rung}'
+    why = f': {row.why}' if row.why == WITHIN else ''
+    return [row.app, rung + '*' * row.measured, *pair(row.fom, '.2f', 1e9), '-' if row.ratio is None else f'{row.ratio:.3f}',
+            f'{100 * row.noise:.1f} %', *pair(row.spread, '.1f', 0.01), *pair(row.bandwidth, '.0f', 1e9),
+            *(pair(row.flop_per_joule, '.3g', 1e9) if power else []), f'{row.verdict}{why}']
 
 
 def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
-    print(f'{other.path} against {base.path}; pairs are in this order too')
-    watts = any(pair(row.flop_per_joule, '') for row in rows)
-    print(f'  {"app":11}{"rung":29}{"GFlop/s":>18}{"ratio":>7}{"noise":>8}{"spread %":>11}{"bandwidth GB/s":>16}'
-          f'{"GFlop/s per W" if watts else "":>{15 if watts else 0}}  verdict')
-    for row in rows:
-        rung = row.rung if row.rung == row.other_rung else f'{row.other_rung} to {row.rung}'
-        ratio = '-' if row.ratio is None else f'{row.ratio:.3f}'
-        power = f'{pair(row.flop_per_joule, ".3g", 1e9):>15}' if watts else ''
-        print(f'  {row.app:11}{rung + "*" * row.measured:29}{pair(row.fom, ".2f", 1e9) or "-":>18}{ratio:>7}'
-              f'{100 * row.noise:6.1f} %{pair(row.spread, ".1f", 0.01):>11}{pair(row.bandwidth, ".0f", 1e9):>16}{power}'
-              f'  {row.verdict}{": " if row.why else ""}{row.why}')
+    """Prints a column per side, in the order of the command line: A, then B."""
+    power = any(value is not None for row in rows for value in row.flop_per_joule)
+    print(f'A  {base.path}\nB  {other.path}')
+    if base.seal == other.seal:
+        print('A and B are the same result')
+    columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
+    heads = [f'{name} {side}' for name in columns for side in 'AB']
+    lines = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict']]
+    lines += [cells_of(row, power) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line, row in zip(lines, [None, *rows]):
+        print('  ' + '  '.join(f'{cell:{width}}' if column in (0, 1, len(line) - 1) else f'{cell:>{width}}'
+                               for column, (cell, width) in enumerate(zip(line, widths))).rstrip())
+        if row and row.why not in ('', WITHIN):
+            print(f'    {row.why}')
     measured = [row for row in rows if row.measured]
     if len(measured) > 1:
         disturbed = ', '.join(row.app for row in measured if not row.counts)
@@ -203,13 +217,19 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
 def main(args: argparse.Namespace) -> int:
     if len(args.files) < 2:
         raise Fault(USAGE, 'compare takes two files or more')
-    sides = [Side(path) for path in args.files]
+    sides = [Side(given) for given in archive.given(args.files)]
     tables = [(other, compare(sides[0], other)) for other in sides[1:]]
     if args.json:
         compared = [{'with': other.path, 'rows': [row._asdict() for row in rows]} for other, rows in tables]
         print(json.dumps({'base': sides[0].path, 'compared': compared}, indent=1))
         return VALID
+    ladders = False
     for other, rows in tables:
-        print_rows(sides[0], other, rows)
-    print('* measured run; the other rows are from ladders.')
+        shown = [row for row in rows if row.measured or args.ladders] or rows
+        print_rows(sides[0], other, shown)
+        if len(shown) < len(rows):
+            print(f'  rungs of ladders: {len(rows) - len(shown)}; --ladders shows them')
+        ladders = ladders or not all(row.measured for row in shown)
+    if ladders:
+        print('* measured run; the other rows are from ladders.')
     return VALID

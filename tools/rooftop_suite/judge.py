@@ -179,7 +179,8 @@ def judge_scaling(scale: Scale) -> list[str]:
                            (point.fom_flop_per_s, points[0].fom_flop_per_s))
             more, less = times if kind == 'strong' else foms
             if not more or not less or point.efficiency is None:
-                wrong.append(f'{kind}, {point.ranks} ranks: no rate or no efficiency')
+                if 'UNSTEADY' not in (points[0].verdict, point.verdict):
+                    wrong.append(f'{kind}, {point.ranks} ranks: no rate or no efficiency')
                 continue
             efficiency = more / less / (point.ranks / points[0].ranks)
             if not near(point.efficiency, efficiency):

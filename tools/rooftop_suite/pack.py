@@ -1,31 +1,19 @@
-"""`rooftop pack FOLDER`: a result folder and a filled form as one archive, FOLDER.tar.xz, that `rooftop verify` takes.
+"""`rooftop pack FOLDER`: a result folder and a filled form as one archive, FOLDER.tar.xz, which the other commands take.
 
 The form (submission.json) says what no program can see: whose system, how many nodes, joined by what, who tested it,
-at what price. What a program can see is filled in from the run. unpack(path) reads such an archive from anyone: regular
-files of plain names in one folder, of limited number and size, and exactly those that the form lists.
+at what price. What a program can see is filled in from the run. `rooftop verify` judges the folder first: one with
+faults is not packed, and what a buyer would miss is said.
 """
 import argparse
-import atexit
 import io
-import lzma
 import os
-import re
-import shutil
 import tarfile
-import tempfile
-from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, results
+from . import INVALID, USAGE, VALID, Fault, disk, one_line, results, verify
+from .archive import FORM, MOST_BYTES, NAME
 from .results import Folder, Run
 
-FORM = {'system': 'name and maker of the machine', 'tester': 'who measured, and how to reach them',
-        'nodes': 'how many, and what is in one (default: as seen)', 'interconnect': 'of the nodes (default: as seen)',
-        'software': 'system, compilers, MPI, drivers (default: as seen)',
-        'price': 'of what was measured, with its currency',
-        'notes': 'what else a reader must know'}
 NEEDED = ('system', 'tester')
-NAME = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100}')
-MOST_FILES, MOST_BYTES, MOST_MEMORY = 1000, 256 << 20, 128 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,12 +96,27 @@ def archive(folder: Folder, names: list[str]) -> bytes:
     return whole.getvalue()
 
 
+def judge(path: str, run: Run) -> list[str]:
+    """Returns what a buyer would miss in a folder; Fault if verify finds faults in it, which are printed."""
+    files: list[verify.Judged] = []
+    given = [verify.judge_file(os.path.join(path, 'run.json'), None, files)]
+    faults = [one_line(f'{judged.path}: {line}') for judged in files for line in judged.wrong]
+    if faults:
+        print('\n'.join(faults))
+        raise Fault(INVALID, f'{path}: not packed: a buyer would refuse it for {len(faults)} '
+                    f'fault{"s" if len(faults) > 1 else ""}')
+    rows = [*run.summary.items(), *((f'{app}, peak', row) for app, row in run.peak.items())]
+    return verify.lacking(files, given) + ([] if run.nonce else ["the buyer's word (run --nonce)"]) + [
+        f'a figure of merit of {name} ({row.verdict})' for name, row in rows if not row.fom]
+
+
 def main(args: argparse.Namespace) -> int:
     folder = Folder.open(args.folder)
     run = folder.manifest
     if run.state != 'complete':
         raise Fault(INVALID, f'{args.folder}: the run is not complete: rooftop run --into {args.folder} continues it')
     form, names = filled(args, run), listed(args.folder)
+    lacks = judge(args.folder, run)
     disk.save(folder.file('submission.json'), {
         'schema': results.SCHEMA, 'kind': 'submission', 'form': form,
         'files': {name: disk.sha256_of(folder.file(name)) for name in names}}, run.nonce)
@@ -121,90 +124,5 @@ def main(args: argparse.Namespace) -> int:
     disk.save_bytes(output, archive(folder, [*names, 'submission.json']))
     for name, value in form.items():
         print(f'{name:14}{value}')
-    print(f'pack: {output}, {len(names) + 1} files')
+    print(f'pack: {output}, {len(names) + 1} files' + (f'; a buyer will miss {", ".join(lacks)}' if lacks else ''))
     return VALID
-
-
-# ---- Reading what others packed ----
-
-class Limited(io.RawIOBase):
-    """What an .xz file unpacks to, up to MOST_BYTES; Fault beyond. Memory is limited too."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self.path, self.file, self.left = path, open(path, 'rb'), MOST_BYTES
-        self.xz = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
-
-    def read(self, size: int = -1) -> bytes:
-        out = b''
-        while len(out) < size and not self.xz.eof:
-            data = self.file.read(1 << 16) if self.xz.needs_input else b''
-            if self.xz.needs_input and not data:
-                raise Fault(INVALID, f'{self.path}: cut short')
-            out += self.xz.decompress(data, size - len(out))
-        self.left -= len(out)
-        if self.left < 0:
-            raise Fault(INVALID, f'{self.path}: unpacks to more than {MOST_BYTES >> 20} MiB')
-        return out
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
-
-
-def extract(path: str, into: str) -> str:
-    """Writes the files of an archive into one new folder in `into`; returns it."""
-    base: Optional[str] = None
-    source = Limited(path)
-    with source, tarfile.open(fileobj=source, mode='r|') as tar:
-        for count, member in enumerate(tar, 1):
-            top, _, name = member.name.partition('/')
-            if not member.isreg() or not NAME.fullmatch(top) or not NAME.fullmatch(name) or base not in (None, top):
-                raise Fault(INVALID, f'{path}: {member.name!r}: an archive has regular files of plain names in one '
-                            'folder')
-            if count > MOST_FILES or member.size > MOST_BYTES:
-                raise Fault(INVALID, f'{path}: more than {MOST_FILES} files, or {MOST_BYTES >> 20} MiB')
-            base = top
-            at = os.path.join(into, base, name)
-            disk.make_folder(os.path.dirname(at))
-            data = tar.extractfile(member)
-            with open(at, 'xb') as file:
-                shutil.copyfileobj(data if data else io.BytesIO(), file)
-    if base is None:
-        raise Fault(INVALID, f'{path}: an empty archive')
-    return os.path.join(into, base)
-
-
-def check_form(path: str, folder: str) -> None:
-    """Prints who submits what; Fault unless the files are those that the form lists."""
-    data, value = disk.parse(os.path.join(folder, 'submission.json'))
-    run = results.load(os.path.join(folder, 'run.json'), Run)
-    files, form = value.get('files'), value.get('form')
-    if not isinstance(files, dict) or not isinstance(form, dict) or not disk.seal_holds(data, run.nonce):
-        raise Fault(INVALID, f'{path}: submission.json: not a form, or changed since it was written')
-    names = {name for name in os.listdir(folder) if name != 'submission.json'}
-    wrong = sorted(name for name in names | set(files)
-                   if name not in names or disk.sha256_of(os.path.join(folder, name)) != files.get(name))
-    if wrong:
-        raise Fault(INVALID, f'{path}: {wrong[0]}: not the file that the form lists')
-    print(f'{path}: ' + '; '.join(f'{name}: {form[name]}' for name in FORM if isinstance(form.get(name), str)))
-
-
-def unpack(path: str) -> str:
-    """Returns a folder with the results of an archive, which lasts as long as this process; Fault if it is not safe,
-    not whole, or not what its form lists."""
-    if not os.path.isfile(path):
-        raise Fault(USAGE, f'{path}: no such file')
-    into = tempfile.mkdtemp(prefix='rooftop-')
-    try:
-        folder = extract(path, into)
-        check_form(path, folder)
-    except BaseException as error:
-        shutil.rmtree(into, True)
-        if isinstance(error, OSError) and not isinstance(error, FileExistsError):
-            raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
-        if isinstance(error, (tarfile.TarError, lzma.LZMAError, EOFError, FileExistsError, ValueError)):
-            raise Fault(INVALID, f'{path}: not an archive of rooftop pack: {error}') from None
-        raise
-    atexit.register(shutil.rmtree, into, True)
-    return folder

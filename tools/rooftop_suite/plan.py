@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import time
+from collections.abc import Container
 from typing import Any, NamedTuple, Optional
 
 from . import ENVIRONMENT, USAGE, Fault, Json, machine, programs, results
@@ -308,13 +309,14 @@ class Plan:
         """Returns the seconds after which a step is taken to hang."""
         return 300 + 20 * self.guess(step)
 
-    def listing(self) -> str:
-        """Returns a table of the steps, for --dry-run: time, memory, command. Call ask first."""
-        steps = self.steps()
+    def listing(self, done: Container[str] = ()) -> str:
+        """Returns a table of the steps, for --dry-run, without those that are done: time, memory, command. Call ask
+        first."""
+        steps = [step for step in self.steps() if step.name not in done]
         rows = [(step.name, minutes(self.guess(step)), re.sub(r' of [\d.]+ \w+ free', '', memory),
                  shlex.join(step.command)) for step in steps
                 for memory in [self.previews[step.name].memory if step.name in self.previews else '']]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
         lines = [f'{name:{widths[0]}}  {about:>{widths[1]}}  {memory:{widths[2]}}  {command}'
                  for name, about, memory, command in rows]
-        return '\n'.join([*lines, f'{len(steps)} steps, about {minutes(sum(map(self.guess, steps)))}'])
+        return '\n'.join([*lines, f'{len(steps)} step{"s" if len(steps) != 1 else ""}, about {minutes(sum(map(self.guess, steps)))}'])

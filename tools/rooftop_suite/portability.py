@@ -1,6 +1,7 @@
 """`rooftop portability RESULT...`: how near one source comes to the best of each machine (Pennycook's metric).
 
-A platform is a processor with its threads and ranks. A rung's share there is its figure of merit over the best one's on
+A platform is a processor with its threads and ranks, and with the system that the form of an archive names. Folders of
+`rooftop run` have ladders, which count, and measured runs, which are of another problem. A rung's share there is its figure of merit over the best one's on
 the same problem. The metric is the harmonic mean of a rung's shares over all platforms handed in: 0 if it cannot run
 on one of them (S. J. Pennycook, J. D. Sewall, V. W. Lee, "Implications of a metric for performance portability", FGCS
 92, 2019, with application efficiency).
@@ -18,7 +19,8 @@ Ladder = tuple[str, str]  # app, and ladder
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('results', nargs='+', metavar='RESULT', help='results of ladders, or folders of rooftop run that have them')
+    add('results', nargs='+', metavar='RESULT', help='results of ladders, or folders of rooftop run that have them, or '
+        'their archives')
     add('--without', action='append', default=[], metavar='RUNG', help='leave a rung out, such as one for a special '
         'case of the problem (may be given again)')
     add('--html', metavar='FILE', help='write a page')
@@ -68,30 +70,31 @@ class Platform:
             self.why[rung.name] = rung.verdict
 
 
-def platform_of(program: Program, rung: figures.Rung) -> str:
+def platform_of(program: Program, rung: figures.Rung, system: str = '') -> str:
     """Returns the name of the platform that a rung ran on."""
     ranks = f', {program.ranks} ranks' if program.ranks > 1 else ''
+    system = f'{system}: ' if system else ''
     if rung.processor == 'gpu':
-        return f'{program.gpu}{ranks}'
-    return f'{program.cpu}, {program.threads} thread{"s" if program.threads > 1 else ""}{ranks}'
+        return f'{system}{program.gpu}{ranks}'
+    return f'{system}{program.cpu}, {program.threads} thread{"s" if program.threads > 1 else ""}{ranks}'
 
 
 def collect(paths: list[str], without: list[str]) -> tuple[dict[Ladder, dict[str, Platform]], dict[str, str]]:
     """Returns the platforms of each ladder, and the kind of each rung."""
     found: dict[Ladder, dict[str, Platform]] = {}
     kinds: dict[str, str] = {}
-    for path in paths:
-        for place, program in table.programs_in(path):
-            if place.run == 'peak':
+    for place, program in table.collect(paths).programs:
+        if place.run not in ('ladder', 'single'):
+            continue
+        problem = compare.Figure('', None, 0.0, {name: value for name, value in program.options.items()
+                                                 if name not in compare.NOT_THE_PROBLEM})
+        for rung in figures.Result(program).rungs:
+            if rung.name in without or rung.row.right and not rung.windows:
                 continue
-            problem = compare.Figure('', None, 0.0, {name: value for name, value in program.options.items()
-                                                     if name not in compare.NOT_THE_PROBLEM})
-            for rung in figures.Result(program).rungs:
-                if rung.name in without or rung.row.right and not rung.windows:
-                    continue
-                kinds[rung.name] = rung.kind
-                platforms = found.setdefault((program.program, rung.ladder), {})
-                platforms.setdefault(platform_of(program, rung), Platform()).add(program.program, path, rung, problem)
+            kinds[rung.name] = rung.kind
+            platforms = found.setdefault((program.program, rung.ladder), {})
+            platform = platforms.setdefault(platform_of(program, rung, place.system), Platform())
+            platform.add(program.program, place.name, rung, problem)
     return found, kinds
 
 
@@ -126,7 +129,7 @@ def tables_of(paths: list[str], without: list[str]) -> list[Table]:
                 if platform.fom}
         tables.append(Table(app, ladder, list(platforms), best, rows))
     if not found:
-        raise Fault(INVALID, f'{paths[0]}: nothing in it was timed')
+        raise Fault(INVALID, f'{paths[0]}: no ladder in it was timed')
     if not tables:
         raise Fault(USAGE, 'no ladder was measured on two platforms: give results of several machines')
     return tables

@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from . import USAGE, VALID, Fault, disk, plots, results, svg
+from . import USAGE, VALID, Fault, archive, disk, plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
@@ -22,16 +22,20 @@ BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler',
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('folder', metavar='DIR', help='of rooftop run; or the JSON of a ladder, for its picture')
-    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of a ladder: LADDER.svg)')
+    parser.add_argument('folder', metavar='DIR', help='of rooftop run, or its archive; or the JSON of a ladder, for its '
+                        'picture')
+    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of an archive X.html; of a '
+                        'ladder LADDER.svg)')
 
 
 def main(args: argparse.Namespace) -> int:
     """Returns VALID once the page is written, whatever verdict is in it."""
-    if os.path.isfile(args.folder):
+    given = archive.given([args.folder])[0]
+    if os.path.isfile(given.at):
         return picture(args.folder, args.output)
-    report = Report(Evidence(args.folder))
-    path = args.output or os.path.join(args.folder, 'report.html')
+    folder = args.folder[:-len(archive.ENDING)] if given.form else args.folder
+    report = Report(Evidence(given.at, folder), given.form.get('system', ''))
+    path = args.output or (f'{folder}.html' if given.form else os.path.join(folder, 'report.html'))
     disk.save_bytes(path, report.page().encode('utf-8', 'replace'))
     print(f'report: {path}; {report.figures.plots} plots')
     return VALID
@@ -72,7 +76,8 @@ def each(value: object) -> list[object]:
 
 
 class Report:
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, system: str = '') -> None:
+        self.system_name = system  # by the form of an archive
         self.evidence, self.figures = evidence, Figures()
         # (app, or app and peak; result)
         self.lines = [(f'{app}{", peak" if what == "peak" else ""}', app, evidence.of[what][app])
@@ -186,11 +191,12 @@ class Report:
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
                 'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
                 verdict(evidence.verdict())]
+        on = self.system_name or ' and '.join(chips)
         lacking = [app for app in apps if app not in evidence.scales]
-        body = fill('report', title=f'Rooftop on {" and ".join(chips)}' if chips else 'Rooftop', lead=join(lead, ' · '),
+        body = fill('report', title=f'Rooftop on {on}' if on else 'Rooftop', lead=join(lead, ' · '),
                     links=join(link(name, name) for name in (*apps, 'environment')), overview=self.overview(),
                     headline=self.headline(), about=self.about(), trust=self.trust(), folder=evidence.here,
                     apps=join(sections, '\n'), environment=self.environment(), scale=fill('missing', text=fill(
                         'made', what=f'Scaling of {", ".join(lacking)}',
                         command=f'rooftop scale APP --into {evidence.here}')) if lacking else '')
-        return document(f'Rooftop: {" and ".join(chips) or "results"}', body)
+        return document(f'Rooftop: {on or "results"}', body)

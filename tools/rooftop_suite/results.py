@@ -481,6 +481,11 @@ class Folder:
             return False
 
     @property
+    def alone(self) -> bool:
+        """Returns whether none of the results that the manifest names is here."""
+        return not any(os.path.lexists(self.file(step.json)) for step in self.steps)
+
+    @property
     def steps(self) -> list[Step]:
         return self.manifest.steps
 

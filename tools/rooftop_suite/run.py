@@ -16,8 +16,8 @@ import sys
 import time
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, disk, doctor, machine, nodes,
-               plan, programs, quiet, records, results, source)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, doctor, machine,
+               nodes, plan, programs, quiet, records, results, source)
 from .cli import seconds
 from .plan import Plan
 from .progress import Progress
@@ -30,7 +30,8 @@ LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_arguments(parser)
     add = parser.add_argument
-    add('--dry-run', action='store_true', help='list the steps with their times, memory and commands, and stop')
+    add('--dry-run', action='store_true', help='list the steps that would run, with their times, memory and commands, '
+        'and stop')
     add('--force', action='store_true', help='do not wait for other processes on this machine to end')
     add('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
         './rooftop-results)')
@@ -141,10 +142,7 @@ def resume(path: str, options: Json) -> tuple[Folder, Plan]:
 
 
 def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
-    options = plan.given(args)
-    if args.resume and args.into:
-        raise Fault(USAGE, '--resume and --into exclude each other: --into alone resumes')
-    path = newest_incomplete() if args.resume else args.into or new_place()
+    path, options = place_of(args), plan.given(args)
     if Folder.is_one(path):
         held = lock(path)
         return (*resume(path, options), held)
@@ -288,18 +286,32 @@ def print_table(folder: Folder) -> None:
 
 
 def status_of(run: Run) -> int:
-    """Returns 0: all valid; 1: something is INVALID; 3: something could not be run."""
+    """Returns 0; 1: something is INVALID; 3: something could not be run, or no app has a figure of merit."""
     failed = [step for step in run.steps if step.state != 'done']
-    if not failed:
-        return VALID
-    return INVALID if any(step.exit in (0, 1) for step in failed) else ENVIRONMENT
+    if failed:
+        return INVALID if any(step.exit in (0, 1) for step in failed) else ENVIRONMENT
+    return VALID if any(row.fom for row in (*run.summary.values(), *run.peak.values())) else ENVIRONMENT
+
+
+def place_of(args: argparse.Namespace) -> str:
+    """Returns the path of the folder that the options name, which may be new."""
+    if args.resume and args.into:
+        raise Fault(USAGE, '--resume and --into exclude each other: --into alone resumes')
+    return newest_incomplete() if args.resume else args.into or new_place()
 
 
 def list_steps(args: argparse.Namespace) -> int:
-    """--dry-run."""
-    made = Plan(plan.given(args))
+    """--dry-run: the steps that the same command without it would run."""
+    path, options = place_of(args), plan.given(args)
+    done: set[str] = set()
+    if Folder.is_one(path):
+        folder, made = resume(path, options)
+        done = {step.name for step in folder.steps if folder.whole(step)}
+        print(f'{path}: {len(done)} of {len(folder.steps)} steps are done')
+    else:
+        made = Plan(options)
     made.ask(everything=True)
-    print(made.listing())
+    print(made.listing(done))
     return VALID
 
 
@@ -314,7 +326,7 @@ def main(args: argparse.Namespace) -> int:
         quiet.tell(f'results go to {folder.path}')
         run_all(folder, made, args)
         summarise(folder, made)
-        run.state, run.finished = 'complete' if status_of(run) == VALID else 'running', now()
+        run.state, run.finished = 'complete' if all(step.state == 'done' for step in run.steps) else 'running', now()
         folder.save()
     except Fault as fault:
         raise Fault(fault.status, f'{fault}; {hint}') from None
@@ -324,4 +336,6 @@ def main(args: argparse.Namespace) -> int:
     finally:
         os.close(held)
     print_table(folder)
+    if run.state == 'complete' and status_of(run) != VALID:
+        cli.complain('no app has a figure of merit: run this again on a quiet machine')
     return status_of(run)

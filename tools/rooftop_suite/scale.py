@@ -147,7 +147,9 @@ class Scaling:
 
 
 def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
-    """Returns the parallel efficiency; None without the figures of merit that the weak one compares."""
+    """Returns the parallel efficiency; None where one of the two is not VALID."""
+    if not first.verdict == last.verdict == 'VALID':
+        return None
     times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
     more, less = times if kind == 'strong' else foms
     return more / less / (last.ranks / first.ranks) if more and less else None
@@ -157,8 +159,9 @@ def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
     rung = ran.rungs[0]
     phases = phases_of(rung.profile, ranks) or {}
     whole = sum(phases.values())
-    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, spread=rung.spread,
-                  seconds_per_unit=rung.seconds_per_unit, fom_flop_per_s=rung.fom_flop_per_s,
+    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, why='; '.join(rung.disturbed),
+                  spread=rung.spread if (rung.windows or 0) > 1 else None, seconds_per_unit=rung.seconds_per_unit,
+                  fom_flop_per_s=rung.fom_flop_per_s,
                   exposed_share=1 - phases['compute'] / whole if ranks > 1 and whole > 0 else None,
                   phases={name: value / whole for name, value in phases.items()} if whole > 0 else {})
     point.efficiency = efficiency_of(kind, (before or [point])[0], point)
@@ -172,12 +175,14 @@ def print_series(kind: str, points: list[Point]) -> None:
         if point.verdict is None:
             print(f'{"":8}{point.ranks:6}  no result: {point.why}')
             continue
+        spread = f'{100 * point.spread:.1f} %' if point.spread is not None else '-'
         parts = ''.join(f'{100 * point.phases[name]:8.1f} %' if name in point.phases and (point.ranks > 1 or
                         name == 'compute') else f'{"-":>10}' for name in PARTS)
         rate = f'{point.fom_flop_per_s / 1e9:.2f}' if point.fom_flop_per_s else '-'
         share = f'{100 * point.efficiency:.1f} %' if point.efficiency else '-'
-        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{100 * (point.spread or 0):7.1f} %'
-              f'{share:>12}{parts}{"" if point.verdict == "VALID" else f"  {point.verdict}"}')
+        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{spread:>9}{share:>12}{parts}')
+        if point.verdict != 'VALID':
+            print(f'{"":14}  {point.verdict}{": " if point.why else ""}{point.why}')
 
 
 def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:

@@ -29,6 +29,7 @@ SIZES = {'argument': {'sizes': 'argument'},
          'compile': {'sizes': 'compile'}}
 LEAST_NOISE = 0.01  # clocks and throttling: a smaller difference is none
 LEAST_PAIRS = 5  # of runs of the same choice, to estimate the difference that chance makes
+LADDER = 'iteration'  # what the report's study is about
 DEVICES = {'cpu': 'cpu', 'cuda': 'gpu'}  # Kokkos has one, for GPUs alone
 FILE = re.compile(r'(cpu|gpu)-([\w-]+)-n(\d+)-e(\d+)-([\w-]+?)-(\d+)\.(json|refused)')
 
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--elements', type=counts, default=counts('32,64,128,256,512,1024,2048'), metavar='E,E..',
         help='elements of all ranks (default 32,64,..,2048)')
     add('--device', choices=('cpu', 'gpu', 'both'), help='(default: every device that has rungs)')
-    add('--rungs', metavar='NAME,..', help='only these (default: all but the reference)')
+    add('--rungs', metavar='NAME,..', help=f'only these (default: those of the ladder {LADDER} but the reference)')
     add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
     add('--ranks', type=count, default=1, metavar='N', help='of MPI (default 1)')
     programs.add_launcher(parser)
@@ -88,7 +89,8 @@ def has_products(rung: Rung) -> bool:
 
 def choose_rungs(args: argparse.Namespace, rungs: list[Rung]) -> dict[str, list[Rung]]:
     """Returns the rungs of the study by device."""
-    names = args.rungs.split(',') if args.rungs else [rung.name for rung in rungs if rung.name != 'reference']
+    names = args.rungs.split(',') if args.rungs else [rung.name for rung in rungs if rung.name != 'reference'
+                                                      and rung.ladder in ('', LADDER)]
     for name in names:
         if name not in [rung.name for rung in rungs]:
             raise Fault(USAGE, f'--rungs {name}: there is no such rung; known: {", ".join(r.name for r in rungs)}')

@@ -1,7 +1,8 @@
 """`rooftop table RESULTS...`: the results of many machines in one table, as text, HTML or CSV.
 
 A row is a rung of an app on a machine. Text and HTML have the measured runs, the best first; with --ladders, and in
-CSV, the rungs of ladders too, whose windows are shorter. docs/running.md explains the columns of CSV.
+CSV, the rungs of ladders too, whose windows are shorter. What is left out is said on standard error.
+docs/running.md explains the columns of CSV.
 """
 import argparse
 import csv
@@ -9,10 +10,11 @@ import io
 import math
 import os
 import sys
-from collections.abc import Iterator
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, disk, figures, page, results
+from . import INVALID, VALID, Fault, archive, disk, figures, page, results
+from .archive import Given
+from .cli import complain
 from .compare import noise_of
 from .results import Folder, Program, Run
 
@@ -21,7 +23,8 @@ Value = Union[str, float, int, None]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('results', nargs='+', metavar='RESULT', help='folders of rooftop run, their run.json, or results of programs')
+    add('results', nargs='+', metavar='RESULT', help='folders of rooftop run, their archives or run.json, or results of '
+        'programs')
     add('--csv', metavar='FILE', help='write CSV (- for standard output)')
     add('--html', metavar='FILE', help='write a page')
     add('--ladders', action='store_true', help='with the rungs of ladders')
@@ -34,7 +37,7 @@ class Row(NamedTuple):
     host: str
     processor: str
     ranks: int
-    threads: int
+    threads: Optional[int]
     size: Optional[str]
     official: Optional[str]
     tier: Optional[str]
@@ -47,28 +50,30 @@ class Row(NamedTuple):
     verdict: str
     disturbed: str
     fom_gflop_per_s: Optional[float]
-    unit: Optional[str]
-    seconds_per_unit: Optional[float]
-    spread: Optional[float]
-    noise: Optional[float]
-    timed_seconds: Optional[float]
-    bandwidth_gb_per_s: Optional[float]
-    fma64_gflop_per_s: Optional[float]
-    fma32_gflop_per_s: Optional[float]
-    achieved_gb_per_s: Optional[float]
-    achieved_gflop_per_s: Optional[float]
-    joules_per_unit: Optional[float]
-    watts: Optional[float]
-    gflop_per_s_per_watt: Optional[float]
-    energy_source: str
+    unit: Optional[str] = None
+    seconds_per_unit: Optional[float] = None
+    spread: Optional[float] = None
+    noise: Optional[float] = None
+    timed_seconds: Optional[float] = None
+    bandwidth_gb_per_s: Optional[float] = None
+    fma64_gflop_per_s: Optional[float] = None
+    fma32_gflop_per_s: Optional[float] = None
+    achieved_gb_per_s: Optional[float] = None
+    achieved_gflop_per_s: Optional[float] = None
+    joules_per_unit: Optional[float] = None
+    watts: Optional[float] = None
+    gflop_per_s_per_watt: Optional[float] = None
+    energy_source: str = ''
 
 
 class Place(NamedTuple):
-    """Where a program's result is from. run: base, peak, ladder, or single for a result that is in no folder."""
-    path: str
+    """Where a program's result is from. name, system: of what was given, system as its form says; run: base, peak,
+    ladder, or single for a result that is in no folder."""
+    name: str
     run: str
     folder: Optional[Run] = None
     declared: str = ''
+    system: str = ''
 
 
 def giga(value: Optional[float]) -> Optional[float]:
@@ -81,12 +86,13 @@ def rows_of_result(place: Place, program: Program) -> list[Row]:
     for rung in result.rungs:
         row, on = rung.row, rung.processor
         rows.append(Row(
-            result=place.path, date=program.date, host=program.host,
+            result=place.name, date=program.date, host=program.host,
             processor=program.gpu if on == 'gpu' else program.cpu, ranks=program.ranks, threads=program.threads,
             size=run.size if run else None, official=('yes' if run.official else 'no') if run else None,
             tier=run.tier if run else None, app=program.program, run=place.run, rung=rung.name, kind=rung.kind,
             precision=rung.precision, declared=place.declared, verdict=row.verdict, disturbed='; '.join(row.disturbed),
-            fom_gflop_per_s=giga(rung.fom), unit=row.unit, seconds_per_unit=row.seconds_per_unit, spread=row.spread,
+            fom_gflop_per_s=giga(rung.fom), unit=row.unit, seconds_per_unit=row.seconds_per_unit,
+            spread=row.spread if len(rung.windows) != 1 else None,
             noise=noise_of(rung.windows, row.spread or 0.0) if rung.windows else None, timed_seconds=row.timed_seconds,
             bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
             fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
@@ -95,30 +101,85 @@ def rows_of_result(place: Place, program: Program) -> list[Row]:
     return rows
 
 
-def programs_in(path: str) -> Iterator[tuple[Place, Program]]:
-    """Yields the programs' results in a folder or file; those that must be there and are not whole are a Fault."""
-    at = os.path.join(path, 'run.json') if os.path.isdir(path) else path
-    value = results.read(at)
-    if isinstance(value, Program):
-        yield Place(path, 'single'), value
-    elif isinstance(value, Run):
+def rows_of_manifest(name: str, run: Run) -> list[Row]:
+    """Returns the rows of a manifest whose results are not here: what its summary says."""
+    here, rows = run.environment, []
+    gpus = here.get('gpus') if run.settings.get('device') != 'cpu' else None
+    processor = gpus[0].get('name') if isinstance(gpus, list) and gpus and isinstance(gpus[0], dict) else here.get('cpu')
+    for kind, summary in (('base', run.summary), ('peak', run.peak)):
+        for app, row in summary.items():
+            fom = row.fom if row.verdict == 'VALID' else None
+            rows.append(Row(
+                result=name, date=run.started, host=str(here.get('host', '')), processor=str(processor or ''),
+                ranks=run.ranks, threads=None, size=run.size, official='yes' if run.official else 'no', tier=run.tier,
+                app=app, run=kind, rung=row.rung or '', kind='', precision=row.precision, declared=row.declared,
+                verdict=row.verdict or 'no result', disturbed='', fom_gflop_per_s=giga(fom), spread=row.spread,
+                noise=noise_of([], row.spread or 0.0)))
+    return rows
+
+
+class Found:
+    """What is in the results given: the programs' results, and manifests without them. Copies of one result count once.
+    said: what is left out, and why."""
+
+    def __init__(self) -> None:
+        self.programs: list[tuple[Place, Program]] = []
+        self.alone: list[tuple[str, Run]] = []
+        self.said: list[str] = []
+        self.seen: dict[str, str] = {}  # by seal: the name of what has it
+
+    def is_new(self, record: Union[Program, Run], name: str) -> bool:
+        """Returns whether none of the results before is a copy of this one."""
+        before = self.seen.get(record.seal)
+        if before is None:
+            self.seen[record.seal] = name
+            return True
+        said = f'{name}: the same results as {before}: they count once'
+        self.said += [said] if said not in self.said else []
+        return False
+
+    def add(self, one: Given) -> None:
+        """Adds the results of a folder or file; Fault if it has none."""
+        at = os.path.join(one.at, 'run.json') if os.path.isdir(one.at) else one.at
+        value = results.read(at)
+        if isinstance(value, Program):
+            if self.is_new(value, one.name):
+                self.programs.append((Place(one.name, 'single'), value))
+            return
+        if not isinstance(value, Run):
+            raise Fault(INVALID, f'{one.path}: not the result of a run or a program')
         folder = Folder(os.path.dirname(at) or '.', value)
+        if not folder.alone:
+            self.add_folder(one, folder)
+        elif self.is_new(value, one.name):
+            self.alone.append((one.name, value))
+
+    def add_folder(self, one: Given, folder: Folder) -> None:
+        run, name = folder.manifest, one.name
         for step in folder.steps:
             kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
             result = folder.result(step.name) if kind else None
-            if result and kind:
-                declared = value.peak[step.app].declared if kind == 'peak' and step.app in value.peak else ''
-                yield Place(path, kind, value, declared), result
-    else:
-        raise Fault(INVALID, f'{path}: not the result of a run or a program')
+            if kind and not result:
+                why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
+                self.said.append(f'{name}: {step.name} is left out: {why}')
+            elif kind and result and self.is_new(result, name):
+                declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
+                self.programs.append((Place(name, kind, run, declared, one.form.get('system', '')), result))
 
 
-def rows_of(paths: list[str]) -> list[Row]:
-    found = [one for path in paths for one in programs_in(path)]
-    rows = [row for place, program in found for row in rows_of_result(place, program)]
-    if not rows:
-        raise Fault(INVALID, f'{paths[0]}: no results in it')
-    return rows
+def collect(paths: list[str]) -> Found:
+    """Returns what is in the results of a command line; says what is left out."""
+    found = Found()
+    for one in archive.given(paths):
+        found.add(one)
+    for line in found.said:
+        complain(line)
+    return found
+
+
+def rows_of(found: Found) -> list[Row]:
+    return [row for place, program in found.programs for row in rows_of_result(place, program)] + [
+        row for name, run in found.alone for row in rows_of_manifest(name, run)]
 
 
 # ---- Forms ----
@@ -146,10 +207,13 @@ def shown(row: Row) -> list[str]:
     def number(value: Optional[float], form: str = '.4g') -> str:
         return '-' if value is None else format(value, form)
 
+    def percent(value: Optional[float], places: int) -> str:
+        return '-' if value is None else f'{100 * value:.{places}f} %'
+
     share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
-            number(row.fom_gflop_per_s), number(row.spread, '.1%'), number(row.noise, '.1%'),
-            number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit), number(row.watts),
+            number(row.fom_gflop_per_s), percent(row.spread, 1), percent(row.noise, 1),
+            percent(share if share and share <= figures.MOST else None, 0), number(row.joules_per_unit), number(row.watts),
             number(row.gflop_per_s_per_watt)]
 
 
@@ -160,7 +224,7 @@ def ordered(rows: list[Row], ladders: bool) -> list[Row]:
                                            -(row.fom_gflop_per_s or -math.inf)))
 
 
-NOTES = ('FOM in GFlop/s of credited work, of all ranks. No verdict but VALID has one. Ladders have short windows.',)
+NOTE = 'FOM in GFlop/s of credited work, of all ranks. No verdict but VALID has one. Ladders have short windows.'
 
 
 def text(rows: list[Row]) -> str:
@@ -170,19 +234,25 @@ def text(rows: list[Row]) -> str:
                                for column, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
 
 
-def html(rows: list[Row]) -> str:
+def html(rows: list[Row], notes: list[str]) -> str:
     cells = [[*shown(row)[:7], page.verdict(row.verdict), *shown(row)[8:]] for row in rows]
-    return page.document('Results of Rooftop', page.table(HEADS, cells, NOTES[0], WORDS))
+    return page.document('Results of Rooftop', page.table(HEADS, cells, ' '.join(notes), WORDS))
 
 
 def main(args: argparse.Namespace) -> int:
-    rows = rows_of(args.results)
+    found = collect(args.results)
+    rows = rows_of(found)
+    if not rows:
+        raise Fault(INVALID, f'{args.results[0]}: no results in it')
     if args.csv == '-':
         sys.stdout.write(csv_text(rows))
         return VALID
     some = ordered(rows, args.ladders)
-    for path, written in ((args.csv, csv_text(rows)), (args.html, html(some))):
+    left, noun = len(rows) - len(some), 'rungs of ladders are' if len(rows) - len(some) > 1 else 'rung of a ladder is'
+    notes = [NOTE] + [f'{left} {noun} not shown: --ladders shows them.'] * (left > 0) + [f'{name}: a manifest alone; the '
+             'figures are those of its summary.' for name, _ in found.alone]
+    for path, written in ((args.csv, csv_text(rows)), (args.html, html(some, notes + found.said))):
         if path:
             disk.save_bytes(path, written.encode('utf-8', 'backslashreplace'))
-    print('\n'.join([text(some), *NOTES]))
+    print('\n'.join([text(some), *notes]))
     return VALID

@@ -8,11 +8,11 @@ accepted is no fault. docs/run-rules.md says what all of this can show, and what
 import argparse
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, disk, machine, one_line, pack, programs,
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aggregate, archive, disk, machine, one_line, programs,
                records, results, source, source_tree)
 from .judge import judge_energy, judge_program, judge_scaling, near, watts
 from .plan import FREE_OF
@@ -27,7 +27,7 @@ SLACK = 2.0  # seconds: dates are whole seconds
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, a folder of rooftop run, or '
-                        'the archive of rooftop pack')
+                        'an archive of rooftop pack')
     parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
     parser.add_argument('--rerun', action='store_true', help='make the inputs and checks here, and compare')
     programs.add_arguments(parser)
@@ -59,6 +59,9 @@ def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
         for name, a, b in zip(('verdict', 'fom', 'spread', 'rung'), told, is_):
             if a != b:
                 yield f'summary.{app}.{name} is {a}, {app}.json says {b}'
+
+
+def judge_aggregate(run: Run) -> Iterator[str]:
     if run.aggregate.value is not None:
         value = aggregate.of(run).value
         if value is None or not near(value, run.aggregate.value):
@@ -144,12 +147,11 @@ def judge_peaks(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
                 yield f'peak-{app}.json: --{name} is {told}, and {known} in {app}.json: it is not free'
 
 
-def judge_official(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
-    """Checks a run against the rules for published results."""
-    yield from (f'official: no {app}' for app in results.APPS if app not in loaded)
+def judge_official(run: Run, verdicts: Mapping[str, Optional[str]], loaded: dict[str, Program]) -> Iterator[str]:
+    """Checks a run against the rules for published results. verdicts: of its apps."""
     for app in results.APPS:
-        if app in loaded and loaded[app].verdict != 'VALID':
-            yield f'official: {app} is {loaded[app].verdict}'
+        if verdicts.get(app) != 'VALID':
+            yield f'official: {app} is {verdicts[app]}' if verdicts.get(app) else f'official: no {app}'
     if run.size == 'tiny':
         yield 'official: size tiny is for tests'
     if run.tier == 'unknown':
@@ -225,23 +227,45 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
                 yield from judge_step(run, step, judged.record)
 
 
+def judge_alone(folder: Folder, judged: Judged) -> Iterator[str]:
+    """Yields the faults of a manifest without the files that it names: what their results would say is not known."""
+    run = folder.manifest
+    judged.notes.append(f'a manifest alone: none of the {len(folder.steps)} results that it names is here, so that only '
+                        'its seal, seed, times, source and summary could be checked')
+    judged.lacks.append('the results that it names')
+    yield from (f'{step.name}: {step.state}' for step in folder.steps if step.state != 'done')
+    for app, row in [*run.summary.items(), *run.peak.items()]:
+        if (row.verdict == 'VALID') != bool(row.fom):
+            yield f'summary: {app} is {row.verdict}, and its figure of merit {row.fom}'
+    if run.official:
+        yield from judge_official(run, {app: row.verdict for app, row in run.summary.items()}, {})
+
+
+def judge_results(folder: Folder, files: list[Judged]) -> Iterator[str]:
+    """Yields the faults of the results of a run; adds them to files."""
+    run = folder.manifest
+    loaded: dict[str, Program] = {}
+    yield from judge_steps(folder, files, loaded)
+    yield from judge_summary(run, loaded)
+    yield from unlike(loaded)
+    yield from judge_peaks(run, loaded)
+    if run.official:
+        yield from judge_official(run, {name: result.verdict for name, result in loaded.items()}, loaded)
+
+
 def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> Iterator[str]:
     """Yields the faults of a run; adds its programs' results to files."""
     run = folder.manifest
-    loaded: dict[str, Program] = {}
     if run.nonce and run.seed != disk.seed_of(run.nonce):
         yield f"nonce '{run.nonce}' does not give the seed {run.seed}"
     if run.state != 'complete':
         yield 'the run is not complete'
-    yield from judge_steps(folder, files, loaded)
+    alone = os.path.basename(judged.path) != 'run.json' and folder.alone
+    yield from judge_alone(folder, judged) if alone else judge_results(folder, files)
     yield from judge_run_time(run)
-    yield from judge_summary(run, loaded)
+    yield from judge_aggregate(run)
     yield from judge_source(folder, judged.lacks)
-    yield from unlike(loaded)
-    yield from judge_peaks(run, loaded)
-    if run.official:
-        yield from judge_official(run, loaded)
-    else:
+    if not run.official:
         judged.lacks.append('--official')
     if run.size == 'tiny':
         judged.lacks.append('a size above tiny')
@@ -290,14 +314,18 @@ def rerun(files: list[Judged], bindir: Optional[str]) -> None:
                 judged.lacks.append(f'--rerun ({fault})')
 
 
-def verdict(files: list[Judged], given: list[Judged], args: argparse.Namespace) -> str:
-    """Returns what is said of all files that have no fault. given: those of the command line."""
+def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
+    """Returns what files without faults lack to be accepted. given: those of the command line."""
     lacks = [line for judged in files for line in judged.lacks]
     lacks += ['a run of rooftop run'] if any(not isinstance(judged.record, Run) for judged in given) else []
-    lacks += [] if args.nonce else ["the buyer's word (--nonce)"]
-    not_rerun = [] if args.rerun else ['--rerun']
+    return list(dict.fromkeys(lacks))
+
+
+def verdict(files: list[Judged], given: list[Judged], args: argparse.Namespace) -> str:
+    """Returns what is said of all files that have no fault. given: those of the command line."""
+    lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's word (--nonce)"])
     if lacks:
-        return f'consistent; lacks {", ".join(dict.fromkeys(lacks + not_rerun))}'
+        return f'consistent; lacks {", ".join(lacks + ([] if args.rerun else ["--rerun"]))}'
     runs = ', '.join(f'size {judged.record.size}, tier {judged.record.tier}' for judged in given
                      if isinstance(judged.record, Run))
     return f"official, {runs}, nonce '{args.nonce}': ACCEPTED" + (
@@ -307,19 +335,20 @@ def verdict(files: list[Judged], given: list[Judged], args: argparse.Namespace) 
 def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
     given = []
-    for path in args.files:
-        path = pack.unpack(path) if path.endswith('.tar.xz') else path
-        if os.path.isdir(path):
-            path = os.path.join(path, 'run.json')
+    for one in archive.given(args.files):
+        begin = len(files)
+        path = os.path.join(one.at, 'run.json') if os.path.isdir(one.at) else one.at
         if not os.path.lexists(path):
             raise Fault(USAGE, f'{path}: no such file')
         given.append(judge_file(path, args.nonce, files))
-    if args.rerun:
-        rerun(files, args.bindir)
+        if one.form:
+            print(one_line(f'{one.path}: ' + '; '.join(f'{name}: {text}' for name, text in one.form.items())))
+        if args.rerun:
+            rerun(files[begin:], args.bindir)
+        for judged in files[begin:]:
+            for line in (judged.wrong or ['consistent and unchanged']) + [f'note: {line}' for line in judged.notes]:
+                print(one_line(f'{one.shown(judged.path)}: {line}'))
     bad = [judged for judged in files if judged.wrong]
-    for judged in files:
-        for line in (judged.wrong or ['consistent and unchanged']) + [f'note: {line}' for line in judged.notes]:
-            print(one_line(f'{judged.path}: {line}'))
     said = f'{len(bad)} with faults: NOT ACCEPTED' if bad else one_line(verdict(files, given, args))
     print(f'verify: {len(files)} file{"s" if len(files) > 1 else ""}, {said}')
     if any(judged not in given or not judged.unreadable for judged in bad):

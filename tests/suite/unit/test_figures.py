@@ -1,12 +1,14 @@
 """Ratios, aggregates, efficiencies and drifts on known numbers."""
+import contextlib
 import dataclasses
+import io
 import math
 import unittest
 from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, disk, figures, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, archive, compare, disk, figures, judge, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -26,9 +28,10 @@ class Portability(unittest.TestCase):
         return value
 
     def tables(self, *machines, without=()):
-        found = [(table.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
-        with mock.patch.object(table, 'programs_in', lambda path: [found[int(path)]]):
-            return portability.tables_of([str(k) for k in range(len(found))], list(without))
+        found = table.Found()
+        found.programs = [(table.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
+        with mock.patch.object(table, 'collect', lambda paths: found):
+            return portability.tables_of(['0.json'], list(without))
 
     def test_metric(self):
         one, = self.tables(self.machine('A', fast=4e9, portable=1e9), self.machine('B', fast=1e9, portable=2e9),
@@ -101,7 +104,7 @@ class Compare(unittest.TestCase):
 
     def test_manifest(self):
         """A run.json without the files it names is compared by its summary."""
-        side = compare.Side(str(SOURCE / 'docs' / 'reference' / 'small.json'))
+        side = compare.Side(archive.given([str(SOURCE / 'docs' / 'reference' / 'small.json')])[0])
         self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
         self.assertTrue(all(figure.fom for figure in side.figures.values()))
         self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * len(side.figures))
@@ -192,6 +195,22 @@ class Scale(unittest.TestCase):
         last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
         self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
         self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
+        last.verdict = 'UNSTEADY'
+        self.assertIsNone(scale.efficiency_of('strong', first, last))
+
+    def test_unsteady(self):
+        """A point without an efficiency says why; a single window has no spread."""
+        made = program(verdict='UNSTEADY', disturbed=['windows differ by 43.0 %'], windows=1, window_seconds=[0.1],
+                       fom_flop_per_s=None)
+        point = scale.point_of('weak', 1, made, [])
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            scale.print_series('weak', [point])
+        self.assertIn('UNSTEADY: windows differ by 43.0 %', said.getvalue())
+        self.assertNotIn('%', said.getvalue().partition('UNSTEADY')[0])
+        record = results.Scale.from_json({**sample('scale-nekbone'), 'seal': disk.ZEROS})
+        record.strong, record.weak = [], [point]
+        self.assertEqual(judge.judge_scaling(record), [])
 
 
 class Soak(unittest.TestCase):

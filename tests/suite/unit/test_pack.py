@@ -11,7 +11,7 @@ from unittest import mock
 
 import helper
 
-from rooftop_suite import Fault, disk, pack
+from rooftop_suite import Fault, archive, disk, pack
 
 
 def members(*given):
@@ -37,7 +37,7 @@ class Packed(helper.InFolder):
     def pack(self, **given):
         args = dict.fromkeys(pack.FORM) | {'folder': 'R', 'form': None, 'output': 'R.tar.xz'} | given
         said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(said), mock.patch.object(pack, 'judge', lambda *_: ['--official']):
             pack.main(argparse.Namespace(**args))
         return said.getvalue()
 
@@ -46,17 +46,25 @@ class Packed(helper.InFolder):
         pathlib.Path('x.tar.xz').write_bytes(data)
         with contextlib.redirect_stdout(io.StringIO()):
             try:
-                return pack.unpack('x.tar.xz')
+                return archive.unpack.__wrapped__('x.tar.xz')[0]
             except Fault as fault:
                 return str(fault)
 
     def test_whole(self):
         pathlib.Path('form').write_text('# a form\nsystem = Big\n\nprice = 1 EUR\n')
         said = self.pack(form='form', tester='me')
+        self.assertIn('; a buyer will miss --official', said)
         self.assertRegex(said, r'system +Big\n(.*\n)*.*nodes +1: .*\n(.*\n)*price +1 EUR')
         folder = self.unpacked(pathlib.Path('R.tar.xz').read_bytes())
         self.assertEqual(sorted(os.listdir(folder)), ['nekbone.out', 'run.json', 'submission.json'])
         self.assertEqual(pathlib.Path(folder, 'run.json').read_bytes(), pathlib.Path('R/run.json').read_bytes())
+
+    def test_faults(self):
+        """What verify finds is said, and nothing is packed."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), self.assertRaisesRegex(Fault, 'R: not packed: a buyer would refuse it'):
+            pack.judge('R', pack.Folder.open('R').manifest)
+        self.assertIn('R/run.json: nekbone.json is missing', said.getvalue())
 
     def test_refused(self):
         with self.assertRaisesRegex(Fault, 'the form lacks system and tester'):
@@ -90,10 +98,10 @@ class Packed(helper.InFolder):
                              ([('a/.x', file, b'')], plain), ([('a/b/x', file, b'')], plain),
                              ([('a/x', file, b''), ('a/x', file, b'')], 'not an archive'), ([], 'empty'),
                              ([('a/x', file, b'')], 'submission.json'),
-                             ([(f'a/x{i}', file, b'') for i in range(pack.MOST_FILES + 1)], 'more than')):
+                             ([(f'a/x{i}', file, b'') for i in range(archive.MOST_FILES + 1)], 'more than')):
             self.assertIn(wrong, self.unpacked(members(*given)), str(given)[:80])
         self.assertEqual((sorted(os.listdir('.')), os.listdir('temporary')), (before, []))
-        with mock.patch.object(pack, 'MOST_BYTES', 1 << 20):
+        with mock.patch.object(archive, 'MOST_BYTES', 1 << 20):
             self.assertIn('more than 1 MiB', self.unpacked(members(
                 ('a/x', file, bytes(600000)), ('a/y', file, bytes(600000)))))
         good = members(('a/x', file, bytes(os.urandom(5000))))
