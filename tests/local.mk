@@ -103,6 +103,7 @@ rt_scripts = \
 	tests/nekbone/study.sh \
 	tests/suite/trace.sh \
 	tests/suite/verify.sh \
+	tests/suite/programs.sh \
 	tests/nekbone/cli.sh \
 	tests/suite/scale.sh \
 	tests/nekbone/tune.sh \

@@ -44,6 +44,8 @@ for point in n04-e0008 n04-e0012 n06-e0008 n06-e0012; do
     [ -s a/runs/cpu-jammed-$point-tuned-0.json ] || fail "no run jammed-$point-tuned"
 done
 grep -q '"3x2x2"' a/runs/cpu-jammed-n04-e0012-own-0.json || fail "12 elements are not 3x2x2"
+studied "" $small --into all --orders 4 --elements 8 --only default-tuned
+[ -s all/runs/cpu-vector-n04-e0008-own-0.json ] && ! ls all/runs | grep solve || fail "not the ladder iteration: $(ls all/runs)"
 studied "" $small --into a --orders 4 --elements 8 --rungs scalar,vector
 for variant in dgemm isolated set-rows set-tiles-n; do
     [ -s a/runs/cpu-scalar-n04-e0008-$variant-0.json ] || fail "no run $variant"

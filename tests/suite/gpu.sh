@@ -7,7 +7,9 @@ said=$("$top/apps/nekbone/nekbone" --device 0 --elements 2x2x2 --degree 2 --seco
 kind=cuda
 grep -q 'RT_HAVE_CUDA 1' "$top/config.h" || kind=kokkos
 
-ends 0 $rooftop run --force --bindir "$top" --device 0 --size tiny --seconds 0.5 --no-ladders --into run
+$rooftop run --force --bindir "$top" --device 0 --size tiny --seconds 0.5 --no-ladders --into run >out 2>err
+got=$?
+case $got in 0 | 3) ;; *) fail "rooftop run: ended with $got: $(cat out err)" ;; esac # 3: all disturbed
 "$python" - $kind "$(nvidia-smi -L 2>/dev/null)" <<'END' || failed=1
 import json, sys
 kind, there = sys.argv[1:]
@@ -29,6 +31,8 @@ END
 $rooftop verify run >out 2>err
 ! grep 'no ceilings\|% of the ceilings\|gpu .*, run.json says' out || fail "rooftop verify does not believe it"
 
+ladders gpu --device 0
+grep -q "$kind" table.csv || fail "no rung ran on the GPU: $(cat table.csv)"
 for app in $([ $kind = cuda ] || echo nekbone alya-rhs fun3d-mcpi gfnn-wave); do
     valid $app "$top/apps/$app/$app" --device 0 --ladder --only gpu --size tiny --seconds 0
     grep -q '^[a-z-]*kokkos[a-z-]* (kokkos): ' $app.out || fail "$app: no rung ran: $(tail -n 3 $app.out)"

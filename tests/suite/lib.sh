@@ -14,6 +14,35 @@ for name in alya-rhs fun3d-mcpi gfnn-wave; do
     ln -s nekbone bin/$name
 done
 
+# ladders FOLDER OPTION...: runs every ladder of every program on a tiny problem. Their results, in the folder, must hold all
+# rungs that can run, and be read by verify, report, table and compare.
+ladders()
+{
+    into=$1
+    shift
+    mkdir "$into"
+    while read -r app name options; do
+        valid "$name" "$top/apps/$app/$app" "$@" --ladder $options --seconds 0.01 --quiet --json "$into/$name.json"
+    done <<'END'
+nekbone ladder-nekbone --elements 2x2x2 --degree 3
+nekbone nekbone --only solve --elements 2x2x2 --degree 3
+alya-rhs ladder-alya-rhs --cells 4x4x4
+fun3d-mcpi ladder-fun3d-mcpi --surface 5 --layers 8
+fun3d-mcpi fun3d-mcpi --only flow --surface 5 --layers 8
+gfnn-wave ladder-gfnn-wave --elements 8x8x8 --steps 1
+END
+    app=rooftop
+    ends 0 $rooftop verify "$into"/*.json
+    ends 0 $rooftop report "$into"
+    ! grep 'not a result by' "$into/report.html" || fail "rooftop report refuses a result"
+    ends 0 $rooftop table "$into"/*.json --csv table.csv
+    for name in "$into"/*.json; do
+        ends 0 $rooftop compare "$name" "$name"
+        grep '^ *"memory_bytes"' "$name" # once per rung
+    done >rungs.list
+    [ "$(sed 1d table.csv | wc -l)" = "$(wc -l <rungs.list)" ] || fail "rooftop table has not all rungs: $(cat table.csv)"
+}
+
 # ends STATUS COMMAND...: checks the exit status; the output is in out and err.
 ends()
 {

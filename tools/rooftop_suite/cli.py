@@ -91,7 +91,8 @@ def overview() -> str:
     lines = ['Usage: rooftop COMMAND [ARGUMENT...]', 'Four mini-apps that climb to the roofline, as one suite.', '']
     lines += [f'  {name:13}{command.what}' for name, command in COMMANDS.items()]
     lines += ['', 'rooftop COMMAND --help lists the options of a command.',
-              'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment, 4 memory; 128 and more: ended by a signal.']
+              'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment (of run also: no app has a figure of merit), 4 memory;',
+              '128 and more: ended by a signal.']
     return '\n'.join(lines)
 
 

@@ -28,6 +28,7 @@ LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = 'Exit status: 0; 1 something is INVALID; 3 something could not be run, or no app has a figure of merit.'
     plan.add_arguments(parser)
     add = parser.add_argument
     add('--dry-run', action='store_true', help='list the steps that would run, with their times, memory and commands, '
