@@ -1,6 +1,7 @@
 /* app/ladder.c - queries about a rung, and the list that --list prints. */
 #include "config.h"
 #include "app/ladder.h"
+#include <stdlib.h>
 #include <string.h>
 #include "machine/kokkos.h"
 #include "machine/openacc.h"
@@ -128,24 +129,64 @@ static void print_details(const rt_rung_t *rung, FILE *out)
     }
 }
 
-void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out)
+/* Prints what --list has below a rung: why it is absent, or what it runs on, and its details. */
+static void print_below_rung(const rt_rung_t *rung, FILE *out)
 {
     rt_text_t line;
+    const char *why_not = rt_rung_why_not(rung);
+    if (why_not)
+        print_below(out, rt_text(&line, "absent: %s", why_not));
+    print_details(rung, out);
+    if (!why_not && rung->kind == RT_KOKKOS)
+        print_below(out, rt_text(&line, "back-end here: Kokkos %s, %s", rt_kokkos_version(),
+                                 rt_kokkos_backend()));
+    if (!why_not && rung->kind == RT_OPENACC)
+        print_below(out, rt_text(&line, "compiled by %s; runs %s here", RT_OPENACC_ID,
+                                 rt_openacc_on_gpu() ? "on the GPU" : "on one CPU core"));
+}
+
+bool rt_ladder_reason(const rt_rung_t *ladder, int n, const rt_text_t *why, int i, rt_text_t *names)
+{
+    rt_text(names, "%s", "");
+    for (int k = 0; k < n; k++) {
+        if (strcmp(why[k].text, why[i].text) != 0)
+            continue;
+        if (k < i)
+            return false;
+        rt_text_add(names, "%s%s", k > i ? ", " : "", ladder[k].name);
+    }
+    return *why[i].text != '\0';
+}
+
+/* Prints each reason for which rungs are absent once, after all its rungs. */
+static void print_absent(const rt_rung_t *ladder, int n, FILE *out)
+{
+    rt_text_t names, *why = calloc((size_t)n, sizeof *why);
+    RT_EXPECT(why, RT_MEMORY, "no memory for %d rungs", n);
+    for (int i = 0; i < n; i++) {
+        const char *why_not = rt_rung_why_not(&ladder[i]);
+        rt_text(&why[i], "%s", why_not ? why_not : "");
+    }
+    for (int i = 0; i < n; i++) {
+        if (!rt_ladder_reason(ladder, n, why, i, &names))
+            continue;
+        fputc('\n', out);
+        rt_print_wrapped(out, fprintf(out, "absent"), 4, rt_text_add(&names, ": %s", why[i].text));
+    }
+    free(why);
+}
+
+void rt_ladder_print(const rt_rung_t *ladder, int n, bool details, FILE *out)
+{
     for (int i = 0; i < n; i++) {
         const rt_rung_t *rung = &ladder[i];
-        const char *why_not = rt_rung_why_not(rung);
         if (rung->ladder && rt_ladder_first(ladder, i) == i)
             fprintf(out, "%s%s:\n", i ? "\n" : "", rung->ladder);
         const int column = fprintf(out, "%-12s %-7s", rung->name, rt_kind_name(rung->kind));
         rt_print_wrapped(out, column, LIST_COLUMN, rung->idea);
-        if (why_not)
-            print_below(out, rt_text(&line, "absent: %s", why_not));
-        print_details(rung, out);
-        if (!why_not && rung->kind == RT_KOKKOS)
-            print_below(out, rt_text(&line, "back-end here: Kokkos %s, %s", rt_kokkos_version(),
-                                     rt_kokkos_backend()));
-        if (!why_not && rung->kind == RT_OPENACC)
-            print_below(out, rt_text(&line, "compiled by %s; runs %s here", RT_OPENACC_ID,
-                                     rt_openacc_on_gpu() ? "on the GPU" : "on one CPU core"));
+        if (details)
+            print_below_rung(rung, out);
     }
+    if (!details)
+        print_absent(ladder, n, out);
 }

@@ -109,9 +109,13 @@ bool rt_rung_is_on(const rt_rung_t *rung, const char *only);
 int rt_ladder_first(const rt_rung_t *ladder, int i);
 /* Returns the rung of that name, or NULL. */
 const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
-/* Prints --list: for each rung its name, device and idea, what it computes in, its parameters, and
- * why it is absent. */
-void rt_ladder_print(const rt_rung_t *ladder, int n, FILE *out);
+/* Returns whether ladder[i] has a reason, why[i], that no rung before it has; then puts the names of
+ * all rungs with that reason into *names. */
+bool rt_ladder_reason(const rt_rung_t *ladder, int n, const rt_text_t *why, int i,
+                      rt_text_t *names);
+/* Prints --list: the name, device and idea of each rung, and why some are absent. With details each
+ * rung has below it why it is absent, what it computes in, and its parameters. */
+void rt_ladder_print(const rt_rung_t *ladder, int n, bool details, FILE *out);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 /* driver/choose.c - which rungs run, and why others do not. */
 #include "config.h"
 #include <stdlib.h>
-#include <string.h>
 #include "base/progress.h"
 #include "base/text.h"
 #include "driver/job.h"
@@ -133,20 +132,10 @@ typedef struct {
 /* Prints each reason once, after all its rungs. */
 static void print_reasons(const rt_run_t *run, const reasons_t *reasons)
 {
-    const int n = run->app->n_rungs;
-    for (int i = 0; i < n; i++) {
-        const char *why = reasons->why[i].text;
-        bool said = *why == '\0';
-        for (int k = 0; k < i; k++)
-            said = said || strcmp(reasons->why[k].text, why) == 0;
-        if (said)
-            continue;
-        printf("not run       ");
-        for (int k = i; k < n; k++)
-            if (strcmp(reasons->why[k].text, why) == 0)
-                printf("%s%s", k > i ? ", " : "", run->app->ladder[k].name);
-        printf(": %s\n", why);
-    }
+    rt_text_t names;
+    for (int i = 0; i < run->app->n_rungs; i++)
+        if (rt_ladder_reason(run->app->ladder, run->app->n_rungs, reasons->why, i, &names))
+            printf("not run       %s: %s\n", names.text, reasons->why[i].text);
 }
 
 static void report_absent(const rt_job_t *job, const rt_rung_t *rung, const char *why)

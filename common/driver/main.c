@@ -85,6 +85,16 @@ static rt_status_t end_status(rt_status_t status)
     return status == RT_OK && !rt_all_written() ? RT_ENVIRONMENT : status;
 }
 
+/* Prints the ladder, or all about the rung that was asked for. */
+static void print_list(const rt_run_t *run)
+{
+    const rt_rung_t *asked = rt_run_asked(run);
+    if (asked)
+        rt_ladder_print(asked, 1, true, stdout);
+    else
+        rt_ladder_print(run->app->ladder, run->app->n_rungs, run->opt.ladder, stdout);
+}
+
 int rt_app_main(const rt_app_t *app, int argc, char **argv)
 {
     rt_status_t status = RT_OK;
@@ -113,7 +123,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
         if (!run.opt.list)
             status = run_program(&run);
         else if (is_root())
-            rt_ladder_print(app->ladder, app->n_rungs, stdout);
+            print_list(&run);
         rt_input_destroy(&run);
         rt_openacc_finish();
         rt_kokkos_finish();

@@ -14,7 +14,8 @@ static const rt_opt_t common_options[] = {
     RT_ACTION(CONFIG, help, "help", "print this text"),
     RT_ACTION(CONFIG, version, "version", "print the version, and how this program was built"),
     RT_ACTION(CONFIG, list, "list",
-              "list the rungs: name, device, what each changes, and why one is absent"),
+              "list the rungs: name, device, what each changes, and why some are absent; with "
+              "--rung NAME or --ladder also what it computes in, and its launch parameters"),
     RT_TEXT(
         CONFIG, rung, "rung", "NAME", NULL,
         "run this rung (default: the fastest in the tuning file, else the one known to be fast at "
@@ -84,7 +85,7 @@ static const rt_opt_t common_options[] = {
             "if there is one)"),
     RT_ACTION(CONFIG, no_tuning, "no-tuning", "use no tuned parameters: the same as --tuning none"),
     RT_TEXT(CONFIG, choose, "choose", "NAME=VALUE,...", NULL,
-            "set launch parameters (see --list), whatever was tuned"),
+            "set launch parameters (see --list --rung NAME), whatever was tuned"),
     RT_TEXT(CONFIG, json, "json", "FILE", NULL, "write the result as JSON, for other programs"),
     RT_TEXT(CONFIG, picture, "picture", "FILE", NULL, "write a picture of the solution"),
     RT_FLAG(CONFIG, quiet, "quiet", NULL, "print only the table and the verdict"),

@@ -34,7 +34,7 @@ awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { us
 refused 2 "--picture flow.jpg" "$alya" $cpu --picture flow.jpg
 
 # --- claims ---
-"$alya" --list --device cpu >list.out || fail "--list ends with $?"
+"$alya" --list --rung cpu-closed --device cpu >list.out || fail "--list ends with $?"
 grep -A 1 '^cpu-closed ' list.out | grep -q 'claims the same bits' || fail "--list names no claim"
 
 # --- bad input: one line, status 2, nothing left behind ---

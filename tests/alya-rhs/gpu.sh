@@ -1,7 +1,7 @@
 # gpu.sh - every rung that runs on a GPU: orders, forms, files, tiny meshes, steps; two ranks on one GPU;
 # with RT_SANITIZE=1 also compute-sanitizer.
 . "${abs_top_srcdir:-.}/tests/alya-rhs/lib.sh" || exit 1
-"$alya" --list >list.out
+"$alya" --list --ladder >list.out
 reason=$(grep -A 2 '^patch ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 

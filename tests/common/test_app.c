@@ -460,7 +460,9 @@ static void check_without_run(void)
     CHECK(run("--list") == 0);
     CHECK_TEXT(shared->event, "");
     CHECK(strstr(out, "plain") && strstr(out, "one after the other"));
-    CHECK(strstr(out, "absent: " MISSING) != NULL);
+    CHECK(strstr(out, "\nabsent absent: " MISSING) != NULL);
+    CHECK(run("--list --rung absent") == 0);
+    CHECK(!strstr(out, "plain") && strstr(out, " absent: " MISSING));
     CHECK(run("--help") == 0);
     CHECK_TEXT(shared->event, "");
     CHECK(strstr(out, "--fault") && strstr(out, "--rung NAME"));

@@ -33,7 +33,7 @@ awk -v a="$(residual long-fp32)" -v b="$(residual long-fp16)" -v c="$(residual l
     fail "residuals of fp32, fp16, bf16: $(residual long-fp32) $(residual long-fp16) $(residual long-bf16)"
 
 # --- the text of the rung kokkos for GPUs ---
-"$mcpi" --list --device cpu >list.out
+"$mcpi" --list --rung kokkos --device cpu >list.out
 if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
     team="--rung kokkos --choose threads=1"
     for nb in 4 5 6 7 9; do
@@ -155,7 +155,7 @@ valid other "$mcpi" $cpu $small --seed 2 --rung cpu-simd
 valid constant "$mcpi" $cpu $small --solution constant --rung cpu-simd
 awk -v a="$(residual constant)" -v b="$(residual one)" 'BEGIN { exit !(a > b && b > 0) }' ||
     fail "a constant solution is found as fast as a random one: $(residual constant), $(residual one)"
-"$mcpi" --list --device cpu >list.out || fail "--list ends with $?"
+"$mcpi" --list --rung cpu-simd --device cpu >list.out || fail "--list ends with $?"
 grep -A 1 '^cpu-simd ' list.out | grep -q 'claims the same bits' || fail "--list prints no claim"
 
 # --- bad input: one line, status 2, no files left behind ---

@@ -2,7 +2,7 @@
 # the other GPU's kernel must not wait for ever. tests/nekbone/gpu_lost.sh has the rest: set-up, ladders, the suite.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 . "${abs_top_srcdir:-.}/tests/common/lost.sh" || exit 1
-"$mcpi" --list >list.out
+"$mcpi" --list --rung staged >list.out
 reason=$(grep -A 3 '^staged ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 run="--surface 8 --layers 8 --seconds 20 --no-tuning --json result.json --rung staged"

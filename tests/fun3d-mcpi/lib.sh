@@ -100,7 +100,7 @@ matrix_file()
 # find_gpu_rungs: sets gpu_rungs (with kokkos) and gpu_flows to the rungs that run on a GPU here; skips if none can.
 find_gpu_rungs()
 {
-    "$mcpi" --list >list.out
+    "$mcpi" --list --ladder >list.out
     reason=$(grep -A 3 '^naive ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
     gpu_rungs="naive warp-shared warp-shuffle six-rows streamed staged"

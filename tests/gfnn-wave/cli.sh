@@ -44,7 +44,7 @@ set -- $(iterations fp16.json) $(iterations bj.json)
 [ "$1" -le 16 ] && [ "$3" -ge 30 ] && [ "$3" -le 44 ] || fail "iterations of gfm: $1, of bj: $3"
 
 # The text of the Kokkos rungs for GPUs: the operator, and sweeps in one pass, which cost no iteration.
-"$gfnn" --list --device cpu >list.out
+"$gfnn" --list --rung kokkos --device cpu >list.out
 if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
     for faces in periodic free mirror; do
         valid team "$gfnn" $cpu --elements 33x17x9 --faces $faces --rung kokkos --choose threads=1
@@ -86,7 +86,7 @@ grep -q '^iterations to' ladder.out || fail "--ladder says nothing on iterations
 for option in elements model precond coef weights tolerance; do
     grep -q -e "--$option" help.out || fail "--help says nothing on --$option"
 done
-"$gfnn" --list --device cpu >list.out || fail "--list ends with $?"
+"$gfnn" --list --rung cpu-simd --device cpu >list.out || fail "--list ends with $?"
 grep -A 1 '^cpu-simd ' list.out | grep -q 'claims the same bits' || fail "--list names no claim"
 
 # --- pictures ---

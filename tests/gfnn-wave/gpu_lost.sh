@@ -2,7 +2,7 @@
 # GPU's kernels must not wait for ever, nor the host for a residual. tests/nekbone/gpu_lost.sh has the rest.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 . "${abs_top_srcdir:-.}/tests/common/lost.sh" || exit 1
-"$gfnn" --list >list.out
+"$gfnn" --list --rung solve-cuda >list.out
 reason=$(grep -A 2 '^solve-cuda ' list.out | sed -n 's/^ *absent: //p')
 [ -z "$reason" ] || skip "$reason"
 run="--elements 32x32x32 --seconds 20 --no-tuning --json result.json --rung solve-cuda"

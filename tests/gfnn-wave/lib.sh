@@ -28,7 +28,7 @@ close()
 # on a GPU here; skips if none can.
 find_gpu_rungs()
 {
-    "$gfnn" --list >list.out
+    "$gfnn" --list --ladder >list.out
     reason=$(grep -A 2 '^dense-coloured ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
     operators="dense-coloured dense-atomic recompute node parity"

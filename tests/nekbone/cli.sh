@@ -91,8 +91,11 @@ head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $
 for rung in reference scalar vector jammed cpu-fused batched global shared layered kokkos; do
     grep -q "^$rung " list.out || fail "--list does not show $rung"
 done
-"$nekbone" --list --device cpu | grep -A 1 '^layered ' | grep -q 'absent: ' ||
-    fail "--list does not say why layered is absent"
+[ "$(grep -c claims list.out)" = 0 ] || fail "--list says more than one thing of a rung"
+"$nekbone" --list --device cpu | grep -q '^absent .*layered.*:' || fail "--list does not say that layered is absent"
+"$nekbone" --list --rung layered --device cpu >list.out || fail "--list --rung ends with $?"
+[ "$(grep -c '^[a-z-]* *cuda ' list.out)" = 1 ] && grep -A 1 '^layered ' list.out | grep -q 'absent: ' ||
+    fail "--list --rung layered does not say why it is absent"
 
 # --- a case file; the command line wins ---
 cat >small.case <<'CASE'

@@ -37,7 +37,7 @@ same_history()
 # leaves list.out.
 find_gpu_rungs()
 {
-    "$nekbone" --list >list.out
+    "$nekbone" --list --ladder >list.out
     reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
     gpu_rungs="batched global shared layered compiled packed fused trilinear onepass resident"

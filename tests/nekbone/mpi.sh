@@ -20,7 +20,7 @@ ranks 2 2x1x1 jammed
 ranks 2 1x1x2 jammed
 ranks 4 2x2x1 jammed
 ranks 4 1x4x1 jammed
-grep -A 1 '^kokkos ' <("$nekbone" --list --device cpu) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
+grep -A 1 '^kokkos ' <("$nekbone" --list --rung kokkos --device cpu) | grep -q 'absent:' || ranks 4 1x2x2 kokkos
 ranks 2 1x2x1 reference
 
 same_inputs "$nekbone" $problem

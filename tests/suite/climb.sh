@@ -6,7 +6,7 @@ tiny="--elements 2x2x2 --degree 2 --iterations 5"
 
 # --- the lesson ---
 ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --device cpu --seconds 0.01 --into lesson --notebook --slides -- $tiny
-absent=$("$nekbone" --device cpu --list | grep -E -A 1 '^kokkos(-fused)? ' | grep -c 'absent:') # five CPU rungs, kokkos and kokkos-fused
+absent=$("$nekbone" --device cpu --list --ladder | grep -E -A 1 '^kokkos(-fused)? ' | grep -c 'absent:') # five CPU rungs, kokkos and kokkos-fused
 pages=$(grep -c '<section class="rung"' lesson/lesson.html)
 says "$((7 - absent)) run here"
 [ "$pages" = $((7 - absent)) ] || fail "$pages pages of rungs"
@@ -63,7 +63,7 @@ fi
 # --- exercises: what can run here, and what the folder holds ---
 ends 0 $rooftop exercise nekbone --bindir "${nekbone%/*}"
 says "scalar "
-if "$nekbone" --list | grep -A 1 '^global ' | grep -q 'absent:'; then
+if "$nekbone" --list --rung global | grep -A 1 '^global ' | grep -q 'absent:'; then
     refuses 3 "exercises of nekbone that can: scalar, " exercise nekbone global --bindir "${nekbone%/*}"
     ends 0 $rooftop exercise nekbone global --bindir "${nekbone%/*}" --anyway
 fi

@@ -10,7 +10,7 @@ case "$* " in
         printf 'Usage\n  --json FILE   result\n  --[no-]ladder   all rungs\n'
         [ "${STANDIN:-}" = old ] || printf '  --window S\n  --warm-up S\n  --nonce TEXT\n  --facts RUNG\n  --dry-run\n'
         exit ;;
-    '--list ')
+    '--list --ladder ')
         printf 'plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
         echo '                     absent: this build has no CUDA'
         exit ;;

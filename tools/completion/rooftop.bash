@@ -62,9 +62,9 @@ _rooftop_ladders() {
     said=$(sed -n 's/^\([a-z-]*\):$/\1/p' <<<"$said")
 }
 
-# _rooftop_parameters PROGRAM: puts lines 'RUNG NAME VALUE...' of the launch parameters in --list into $said.
+# _rooftop_parameters PROGRAM: puts lines 'RUNG NAME VALUE...' of the launch parameters of all rungs into $said.
 _rooftop_parameters() {
-    _rooftop_ask "$1" --list
+    _rooftop_ask "$1" --list --ladder
     said=$(awk '
         /^[^ ]/ { rung = $1; next }
         match($0, /^ +[a-z0-9_-]+: /) && $1 != "absent:" {

@@ -3,7 +3,7 @@
     program = find('nekbone')                    absolute path, or Fault
     options(program)                             {'--json', '--window', ...}: what this build understands
     version(program)                             {'version': '0.1.0', 'compiler': ..., 'CUDA': ...}
-    rungs(program)                               [Rung]: the lines of --list
+    rungs(program)                               [Rung]: what --list --ladder says
     run(command, output=..., limit=...)          Ended: exit, why, seconds, text
     measure(program, arguments, json=...)        Measured: ended, result (or None), why
     preview(command)                             Preview: memory and problem, by --dry-run; Fault if it is refused
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """A rung of --list. ladder: '' or which of the app's; absent: '' or why it cannot run here; parameters:
+    """A rung of --list --ladder. ladder: '' or which of the app's; absent: '' or why it cannot run here; parameters:
     {name: values}."""
     name: str
     kind: str
@@ -130,7 +130,7 @@ def rungs(program: str) -> list[Rung]:
     """Returns the rungs in order, with those that cannot run here."""
     found: list[Rung] = []
     ladder = ''
-    for line in ask(program, '--list').splitlines():
+    for line in ask(program, '--list', '--ladder').splitlines():
         rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos|openacc)\s+(.*)', line)
         more = re.match(r'\s+([\w-]+): (.*)', line)
         head = re.match(r'([\w-]+):$', line)
