@@ -6,6 +6,7 @@
 ends 0 $rooftop report whole
 says "report: whole/report.html; 16 plots"
 "$python" "$here/tests/suite/judge_page.py" whole/report.html whole 16 || failed=1
+grep -q 'The wave: uz, ' whole/report.html || fail "the caption of the wave is not of uz, which run draws"
 ends 0 $rooftop report hostile
 "$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 4 || failed=1
 
