@@ -104,7 +104,7 @@ static void configure(rt_run_t *run)
         rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
     complete(config);
     rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
-                          "for a mesh that is made, and --mesh names a file");
+                          "no effect with --mesh FILE");
     rt_run_refuse_ignored(run, !config->is_hill, "growth", "for --mesh hill alone");
     rt_run_refuse_ignored(run, config->steps > 0, "assemblies", "--steps do their own");
     rt_run_refuse_ignored(run, config->steps == 0, "courant", "for --steps alone");
@@ -209,7 +209,7 @@ const rt_rung_t alya_ladder[ALYA_RUNGS] = {
 static const char *const examples[] = {"alya-rhs --list",
                                        "alya-rhs --cells 48x40x28 --ladder",
                                        "alya-rhs --mesh FILE.msh --order hilbert",
-                                       "alya-rhs --cells 48x40x28 --steps 20 --picture hill.png",
+                                       "alya-rhs --cells 48x40x28 --steps 20 --picture hill.vtu",
                                        "mpirun -n 4 alya-rhs --cells 48x40x28",
                                        NULL};
 

@@ -59,7 +59,8 @@ static const rt_opt_t options[] = {
     RT_INT(
         CONFIG, reach, "reach", "ND", "3", GFNN_ND, GFNN_MAX_ND,
         "for gf8 and gfm: nodes to each side that a kernel reads; networks of 3 are shipped, and "
-        "of 6 for gf8 and two kernels at 20 us; CUDA and OpenACC have 3 alone"),
+        "of 6 for gf8 and two kernels at 20 us; tensor and OpenACC have 3 alone, so solve-cuda takes "
+        "more with --precision fp32"),
     RT_INT(CONFIG, degree, "degree", "N", "7", 1, 64, "for cheb: degree of the polynomial"),
     RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
            "for gf8 and gfm: Jacobi sweeps before and after the network"),
