@@ -119,8 +119,7 @@ static void configure(rt_run_t *run)
         config->steps = MOST_STEPS;
     if (strcmp(config->symmetry, "auto") == 0)
         config->symmetry = config->from_file ? "none" : "3";
-    rt_run_refuse_ignored(run, config->from_file, "surface layers",
-                          "for --mesh wing, and --mesh names a file");
+    rt_run_refuse_ignored(run, config->from_file, "surface layers", "no effect with --mesh FILE");
     rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
                           "for a mesh, and a matrix has its values already");
     rt_run_refuse_ignored(run, config->tolerance == 0, "sweeps-most",

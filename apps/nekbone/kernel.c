@@ -17,8 +17,7 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
         return "schwarz and multigrid are preconditioners of the ladder solve: use solve-cpu, or "
                "--ladder --only solve";
     if (kernels->preconditioner && !config->solves)
-        return "it is on the ladder solve: ask for that with --ladder --only solve, for a rung of "
-               "it with --rung";
+        return "on the ladder solve: add --only solve, or --rung NAME without --ladder";
     if (kernels->preconditioner && !config->communication)
         return "without the gather-scatter there is no system to solve";
     if (kernels->preconditioner && config->tolerance < NEK_LEAST_TOLERANCE)

@@ -183,8 +183,8 @@ static void print_unsteady(const rt_job_t *job)
         any = true;
     }
     if (any)
-        printf("              no figure of merit of these: use a quiet machine, or longer windows "
-               "(--window)\n");
+        printf("              these have no figure of merit: use a quiet machine, or longer "
+               "windows (--window)\n");
 }
 
 /* Prints the remarks below the tables: unsteady rungs, and the energy if there is a meter. */

@@ -9,7 +9,7 @@ int rt_unrest_said(const rt_unrest_t *u, rt_text_t said[RT_UNRESTS])
     if (u->spread > RT_MOST_SPREAD)
         rt_text(&said[n++], "windows differ by %.1f %%", 100 * u->spread);
     if (u->waited > RT_MOST_WAITED)
-        rt_text(&said[n++], "a thread waited %.1f %% of the time for a core that other work had",
+        rt_text(&said[n++], "other programs held a thread's core for %.1f %% of the time",
                 100 * u->waited);
     if (u->stolen > RT_MOST_STOLEN)
         rt_text(&said[n++], "the hypervisor took %.1f %% of the cores' time", 100 * u->stolen);

@@ -84,7 +84,7 @@ tail -n 1 quota.out | grep -q "VALID, but not every file was written" || fail "a
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$alya" $cpu --transport nosuch
 for option in "--cells 9x9x9" "--jitter 0.1" "--growth 1.3"; do
-    refused 2 "${option% *}: for a mesh that is made" "$alya" $cpu --mesh whole.su2 $option
+    refused 2 "${option% *}: no effect with --mesh FILE; leave it out" "$alya" $cpu --mesh whole.su2 $option
 done
 refused 2 "--growth: for --mesh hill alone" "$alya" $cpu --mesh box --growth 1.3
 refused 2 "--assemblies: --steps do their own" "$alya" $cpu --steps 2 --assemblies 2

@@ -216,7 +216,7 @@ sed 's/^18 25 .*/18 25 1e30/' "$samples/ring.mtx" >diverges.mtx
     fail "a matrix whose sweeps diverge: $(tail -n 2 diverges.out)"
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$mcpi" $cpu $small --transport nosuch
-refused 2 "--surface: for --mesh wing, and --mesh names a file" "$mcpi" $cpu --mesh "$samples/mixed.su2" --surface 9
+refused 2 "--surface: no effect with --mesh FILE; leave it out" "$mcpi" $cpu --mesh "$samples/mixed.su2" --surface 9
 for option in "--cfl 5" "--mach 2" "--reynolds 9" "--walls 2"; do
     refused 2 "${option% *}: for a mesh, and a matrix has its values" "$mcpi" $cpu --mesh chain.mtx $option
 done

@@ -27,7 +27,7 @@ COMMANDS = {
     'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
     'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
     'verify': Command('verify', 'check that a result, or a folder of them, is consistent and unchanged'),
-    'accept': Command('accept', 'run briefly on this machine what a result folder tells of, and compare'),
+    'accept': Command('accept', 'rerun a result briefly on this machine, and compare'),
     'compare': Command('compare', 'ratios of results, with their noise'),
     'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
     'portability': Command('portability', 'how near each rung comes to the best of each machine'),

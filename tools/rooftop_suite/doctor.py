@@ -233,7 +233,7 @@ def check_machine(found: Findings) -> None:
     elif governors == ['performance']:
         found.ok('frequency', 'governor performance')
     networks = machine.interconnect()
-    found.note('network', 'none that the system names') if not networks else found.ok('network', '; '.join(networks))
+    found.note('network', 'the system names none') if not networks else found.ok('network', '; '.join(networks))
     disturbed = quiet.disturbances()
     for one in disturbed:
         found.fix('disturbed', one.text, one.remedy)

@@ -323,7 +323,7 @@ def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
 
 def verdict(files: list[Judged], given: list[Judged], args: argparse.Namespace) -> str:
     """Returns what is said of all files that have no fault. given: those of the command line."""
-    lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's word (--nonce)"])
+    lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's nonce (--nonce)"])
     if lacks:
         return f'consistent; lacks {", ".join(lacks + ([] if args.rerun else ["--rerun"]))}'
     runs = ', '.join(f'size {judged.record.size}, tier {judged.record.tier}' for judged in given

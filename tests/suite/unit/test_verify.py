@@ -279,7 +279,7 @@ class Forgeries(InFolder):
             self.assertEqual(status, 0, said)
             self.assertIn("official, size small, tier baseline, nonce 'n1': ACCEPTED\n", said)
             self.assertIn('ACCEPTED; not compared with', self.said([], '--nonce', 'n1')[1])
-            self.assertIn("consistent; lacks the buyer's word (--nonce), --rerun\n", self.said([])[1])
+            self.assertIn("consistent; lacks the buyer's nonce (--nonce), --rerun\n", self.said([])[1])
             again = self.said([('run', ('steps', 0, 'attempts'), 3)], '--nonce', 'n1')
             self.assertEqual((again[0], 'note: nekbone: attempt 3 counts' in again[1]), (0, True), again)
             for name, edits, text in FORGERIES:
