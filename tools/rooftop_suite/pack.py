@@ -106,7 +106,7 @@ def judge(path: str, run: Run) -> list[str]:
         raise Fault(INVALID, f'{path}: not packed: a buyer would refuse it for {len(faults)} '
                     f'fault{"s" if len(faults) > 1 else ""}')
     rows = [*run.summary.items(), *((f'{app}, peak', row) for app, row in run.peak.items())]
-    return verify.lacking(files, given) + ([] if run.nonce else ["the buyer's word (run --nonce)"]) + [
+    return verify.lacking(files, given) + ([] if run.nonce else ["the buyer's nonce (run --nonce)"]) + [
         f'a figure of merit of {name} ({row.verdict})' for name, row in rows if not row.fom]
 
 
