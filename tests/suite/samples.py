@@ -40,6 +40,7 @@ def whole():
     disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
+    write('whole/gfnn-wave-picture.png', b'\x89PNG\r\n\x1a\n    IHDR' + bytes([0, 0, 0, 3, 0, 0, 0, 2]) + b'    IEND    ')
 
 
 def sealed(name, value):
