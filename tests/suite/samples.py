@@ -7,7 +7,9 @@ are HTML, a type that is wrong, and files that are cut short or were changed.
 """
 import json
 import os
+import struct
 import sys
+import zlib
 
 source = sys.argv[1]
 sys.path.insert(0, os.path.join(source, 'tools'))
@@ -40,7 +42,9 @@ def whole():
     disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
-    write('whole/gfnn-wave-picture.png', b'\x89PNG\r\n\x1a\n    IHDR' + bytes([0, 0, 0, 3, 0, 0, 0, 2]) + b'    IEND    ')
+    write('whole/gfnn-wave-picture.png', b'\x89PNG\r\n\x1a\n' + b''.join(
+        struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data)) for kind, data in (
+            (b'IHDR', struct.pack('>IIBBBBB', 3, 2, 8, 0, 0, 0, 0)), (b'IDAT', zlib.compress(bytes(8))), (b'IEND', b''))))
 
 
 def sealed(name, value):
