@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that relative links in Markdown files lead somewhere: links.py FOLDER. A line per dead link; status 1.
+"""Checks that relative links in Markdown files lead somewhere, and that lines outside code and tables have at most 100
+columns: links.py FOLDER. A line per fault; status 1.
 
 A target is a file or folder next to the document; an anchor is a heading of its file, spelt as GitHub and GitLab do:
 lower case, without punctuation, '-' for blanks. Links in code and links to the web are not followed.
@@ -8,6 +9,7 @@ import os
 import re
 import sys
 
+COLUMNS = 100
 SKIPPED = {'node_modules', '__pycache__'}
 
 
@@ -60,9 +62,17 @@ def dead(path: str) -> list[str]:
     return wrong
 
 
+def wide(path: str) -> list[str]:
+    """Returns the beginnings of lines that are too long."""
+    with open(path, encoding='utf-8') as file:
+        text = re.sub(r'^(```|~~~).*?^\1', '', file.read(), flags=re.M | re.S)
+    return [line[:40] for line in text.splitlines() if len(line) > COLUMNS and not line.startswith('|')]
+
+
 def main(root: str) -> int:
     found = documents(root)
     lines = [f'{os.path.relpath(path, root)}: dead link: {target}' for path in found for target in dead(path)]
+    lines += [f'{os.path.relpath(path, root)}: more than {COLUMNS} columns: {start}' for path in found for start in wide(path)]
     for line in lines:
         print(line)
     if not found:
