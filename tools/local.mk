@@ -55,7 +55,7 @@ rt_dist_version:
 check-types:
 	@if $(rt_python) -c 'import mypy' 2>/dev/null; then \
 	    cd $(srcdir)/tools && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file mypy.ini rooftop_suite && \
-	    cd train-gfnn && $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file ../mypy.ini *.py; \
+	    cd train-gfnn && MYPYPATH=.. $${PYTHON:-python3} -m mypy --cache-dir=/dev/null --config-file ../mypy.ini *.py; \
 	else \
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi

@@ -1,5 +1,6 @@
 """Files that are whole or not there, and the JSON in them, with a seal.
 
+    create(path)                                       the one function that opens a file for writing
     save_bytes(path, data), save(path, value, nonce)   write a file whole or not at all; a JSON file is sealed
     read_bytes(path), parse(path)                      what is in a regular file; a JSON object
 
@@ -12,7 +13,7 @@ import json
 import os
 import re
 import stat
-from typing import Any, Optional, Union
+from typing import Any, BinaryIO, Optional, Union
 
 from . import ENVIRONMENT, Fault, Json, one_line
 
@@ -30,8 +31,33 @@ def remove(path: str) -> None:
         pass
 
 
+def check_writable(path: str) -> None:
+    """Raises OSError if something other than a regular file has this name: to replace a device would take it from all
+    users of the machine."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, 'it is a link; name the file', path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, 'it is not a regular file; name one', path)
+
+
+def create(path: str) -> BinaryIO:
+    """Opens an empty file for reading and writing; OSError if something other than a regular file is there."""
+    check_writable(path)
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), 'w+b')
+
+
+def copy(path: str, to: str) -> None:
+    with create(to) as file:
+        file.write(read_bytes(path))
+
+
 def settle(part: str, path: str) -> None:
-    """Renames a finished file to its final name, durably."""
+    """Renames a finished file to its final name, durably; OSError if that is the name of no regular file."""
+    check_writable(path)
     with open(part, 'rb') as file:
         os.fsync(file.fileno())
     os.replace(part, path)
@@ -59,7 +85,8 @@ def save_bytes(path: str, data: bytes) -> None:
     """Writes a file whole or not at all. On a full disk: Fault, and the file that was there is unchanged."""
     part = part_of(path)
     try:
-        with open(part, 'wb') as file:
+        check_writable(path)
+        with create(part) as file:
             file.write(data)
         settle(part, path)
     except OSError as error:

@@ -20,6 +20,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
+from . import disk
 from .svg import CELL, NARROW, Axes, Drawing, Scale, file
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
@@ -273,5 +274,4 @@ def ideas() -> dict[str, str]:
 
 if __name__ == '__main__':
     for path, text in ideas().items():
-        with open(os.path.join(sys.argv[1], path), 'w', encoding='utf-8') as out:
-            out.write(text)
+        disk.save_bytes(os.path.join(sys.argv[1], path), text.encode())

@@ -92,7 +92,7 @@ def keep_tuning(path: str, made: Plan) -> None:
     """Copies the tuning files of declared choices into the folder: they are part of the choice."""
     for app in made.peak:
         if made.tuning(app):
-            shutil.copyfile(made.tuning(app), os.path.join(path, f'peak-{app}.tuning'))
+            disk.copy(made.tuning(app), os.path.join(path, f'peak-{app}.tuning'))
 
 
 def begin(path: str, made: Plan) -> Folder:

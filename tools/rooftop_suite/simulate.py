@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, Json, network, programs, results
+from . import ENVIRONMENT, USAGE, Fault, Json, disk, network, programs, results
 from .network import Cost, Message, Platform
 from .phases import phases_of
 from .results import Fitted, Predicted, Program, Rung
@@ -181,8 +181,8 @@ class Simulator:
 
 
 def write(folder: str, name: str, lines: 'Iterator[str] | Sequence[str]') -> None:
-    with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
-        file.writelines(f'{line}\n' for line in lines)
+    with disk.create(os.path.join(folder, name)) as file:
+        file.writelines(f'{line}\n'.encode() for line in lines)
 
 
 def distinct(trace: Trace) -> dict[str, Step]:

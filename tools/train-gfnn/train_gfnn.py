@@ -7,6 +7,9 @@ import time
 from typing import Any, NoReturn
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from rooftop_suite import Fault, disk  # noqa: E402: only now is it on the path
+
 # One thread in the BLAS gives the same sums, and so the same bits, on any number of cores.
 for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
     os.environ[name] = '1'
@@ -89,8 +92,11 @@ def check(p: Parser, o: argparse.Namespace) -> None:
     folder = INPUTS if o.all else os.path.dirname(o.output) or '.'
     if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
         p.error(f'cannot write into {folder}')
-    if not o.all and os.path.isdir(o.output):
-        p.error(f'--output {o.output} is a folder')
+    if not o.all:
+        try:
+            disk.check_writable(o.output)
+        except OSError as error:
+            p.error(f'--output {o.output}: {error.strerror}')
 
 
 def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> None:
@@ -120,7 +126,8 @@ def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> No
 
     print(f'  unexplained: {lost(reg(x).detach().numpy()):.2f} % by nn-reg, '
           f'{lost(centroid[cls(x).argmax(1).numpy()]):.2f} % by nn-class', flush=True)
-    weights.write(path, weights.pack(form, case, K, mean, L, network.layers(reg), network.layers(cls), centroid))
+    content = weights.pack(form, case, K, mean, L, network.layers(reg), network.layers(cls), centroid)
+    disk.save_bytes(path, content)
     print(f'  {path}: {os.path.getsize(path)} bytes, {time.monotonic() - start:.0f} s', flush=True)
 
 
@@ -138,7 +145,7 @@ def main() -> None:
                 train(form, nd, dt, os.path.join(INPUTS, f'{form}{reach}-dt{dt * 1e6:.0f}us.gfnn'), o)
         else:
             train(o.form, o.reach, o.dt, o.output, o)
-    except (ArithmeticError, OSError) as error:
+    except (ArithmeticError, OSError, Fault) as error:
         end(1, error)
 
 

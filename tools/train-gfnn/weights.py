@@ -1,5 +1,4 @@
 """Writes the weights file, little endian, one part after the other; README.md has the table."""
-import os
 import struct
 import zlib
 
@@ -31,9 +30,3 @@ def pack(form: str, case: Case, K: Array, mean: Array, L: Array, reg: Layers, cl
     return content + struct.pack('<I', zlib.crc32(content))
 
 
-def write(path: str, content: bytes) -> None:
-    """Writes a file whole or not at all."""
-    part = f'{path}.part'
-    with open(part, 'wb') as file:
-        file.write(content)
-    os.replace(part, path)

@@ -1,13 +1,18 @@
 """Records, seals and seeds; the schema against the samples."""
 import dataclasses
+import errno
 import hashlib
 import json
+import os
 import pathlib
+import re
+import stat
 import unittest
+from unittest import mock
 
 from helper import SOURCE, InFolder, changed, sample, standin
 
-from rooftop_suite import Fault, disk, records, results
+from rooftop_suite import ENVIRONMENT, Fault, disk, records, results
 
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (
@@ -111,6 +116,41 @@ class Files(InFolder):
                 disk.parse('bad.json')
         with self.assertRaisesRegex(Fault, 'No such file'):
             disk.parse('nowhere.json')
+
+    def test_only_regular_files_are_replaced(self):
+        """A pipe, a link, a folder and a device (made here: none of the machine's is touched) stay what they are, and
+        so does a file whose successor does not fit on the disk; a line says so, and nothing else is left."""
+        os.mkfifo('fifo')
+        pathlib.Path('named').write_text('old')
+        os.symlink('named', 'link')
+        os.symlink('nowhere', 'dangling')
+        os.mkdir('folder')
+        kinds = ['fifo', 'link', 'dangling', 'folder']
+        try:
+            os.mknod('device', stat.S_IFCHR | 0o600, os.makedev(1, 7))  # /dev/full's
+            kinds.append('device')
+        except PermissionError:
+            pass
+        before, modes = sorted(os.listdir()), [os.lstat(kind).st_mode for kind in kinds]
+        for kind in kinds:
+            with self.subTest(kind):
+                with self.assertRaisesRegex(Fault, f'^{kind}: it is (not a regular file|a link); name') as said:
+                    disk.save_bytes(kind, b'new')
+                self.assertEqual(said.exception.status, ENVIRONMENT)
+                self.assertRaises(OSError, disk.create, kind)
+                self.assertRaises(OSError, disk.settle, 'named', kind)
+        with mock.patch('os.fsync', side_effect=OSError(errno.ENOSPC, 'No space left on device')), \
+                self.assertRaisesRegex(Fault, '^named: No space left on device$'):
+            disk.save_bytes('named', b'new')
+        self.assertEqual(pathlib.Path('named').read_text(), 'old')
+        self.assertEqual((sorted(os.listdir()), [os.lstat(kind).st_mode for kind in kinds]), (before, modes))
+
+    def test_one_function_opens_for_writing(self):
+        """All of tools/ writes through disk.create, except an archive's files, which must be new ('x')."""
+        for path in (SOURCE / 'tools').rglob('*.py'):
+            found = re.findall(r"open\(.*'[rb+]*[wa][b+]*'|os\.(?:replace|rename)\(|copyfile\(|\.write_(?:text|bytes)\(",
+                               path.read_text())
+            self.assertEqual(len(found), 2 if path.name == 'disk.py' else 0, f'{path}: {found}')
 
 
 if __name__ == '__main__':
