@@ -80,6 +80,8 @@ says "Along j there are n products"
 if [ -x "$here/tools/rooftop" ]; then
     ends 0 start/check.sh --seconds 0 -- --device cpu $tiny
     says "right: "
+    ROOFTOP=/nothing ends 3 start/check.sh
+    says "no /nothing here; name this machine's tools/rooftop"
 fi
 "$python" - "$here/tools" "$here" <<'end' >starters || fail "no starters"
 import os, sys
@@ -122,14 +124,41 @@ sed 's/&t->add_k, Dt, ut, w/\&t->add_k, D, ut, w/' "$scalar" >class/wrong.c
 sed 's/^    nek_transpose(n.*/    int pause(void);\n    for (volatile int i = 0; i < 1;) pause();\n&/' "$scalar" >class/loops.c
 sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/crashes.c
 sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
-{ cat "$scalar"; echo 'int nek_judge_nothing = 1;'; } >class/cheat.c
+# what is not the student's: the repository's answer, another rung, a clock (by a weak alias), a part of the judge
+cat >class/cheat.c <<end
+#include "$scalar"
+extern const nek_kernels_t nek_jammed;
+const void *nek_judge_nothing = &nek_jammed;
+__asm__(".text\nslow: ret\n.weak clock_gettime\n.set clock_gettime, slow\n");
+end
 ln -s "$scalar" class/link.c
-ends 1 $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 3 --json class.json --csv class.csv \
-    -- --device cpu $tiny
-says "nekbone scalar: 1 of 8 right"
-cat >want <<'end'
+mkdir home tmp
+echo mine >home/.bashrc
+# all that a submission can try on the process that grades it, and on files that are not its own
+if bwrap --unshare-all --ro-bind / / true 2>refused; then
+    { echo '#define GRADER 0'
+      printf '#define FILES "%s"' "$PWD/class/right/scalar.c"
+      printf ', "%s"' "$PWD/home/.bashrc" "$top/apps/nekbone/nekbone" "$here/configure.ac" /etc/passwd
+      echo
+      cat "$here/tests/suite/attacks.c"
+      sed 's/^    nek_transpose(n.*/    attack();\n&/' "$scalar"; } >class/attacks.c
+    confined="attacks '': ended with 3: nekbone: attacks that worked: none"
+else
+    echo "skipped: what a submission cannot do: $(head -n 1 refused)"
+    ends 3 $rooftop grade nekbone scalar mine.c --build "$top" --seconds 0
+    says "submissions cannot be confined here: "
+    confined=
+fi
+HOME=$PWD/home TMPDIR=$PWD/tmp ends 1 sh -c '[ ! -e class/attacks.c ] || sed -i "s/^#define GRADER 0/#define GRADER $$/" class/attacks.c; exec "$@"' sh \
+    $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 3 --trust \
+    --json class.json --csv class.csv -- --device cpu $tiny
+says "nekbone scalar: 1 of $((8 + ${#confined} / 60)) right"
+cmp -s "$scalar" class/right/scalar.c && [ "$(cat home/.bashrc)" = mine ] || fail "a submission wrote a file that is not its own"
+left=$(grep -l "$PWD/tmp" /proc/[0-9]*/cmdline 2>/dev/null) && fail "a process of a submission is left: $left"
+[ -z "$(ls tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
+{ [ -z "$confined" ] || echo "$confined"; cat; } <<'end' | sort >want
 absent '': class/absent/scalar.c: No such file or directory
-cheat 'INVALID': it is not built: cheat.c: defines nek_judge_nothing
+cheat 'INVALID': it is not built: cheat.c: includes scalar.c: write it yourself; uses nek_jammed of another rung; defines clock_gettime, nek_judge_nothing, which
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
 loops 'INVALID': still running after its time limit of 3 s: a loop without an end
@@ -142,7 +171,7 @@ import csv, json, sys
 rows, table = json.load(open('class.json'))['submissions'], list(csv.DictReader(open('class.csv')))
 for row, line, want in zip(rows, table, open('want').read().splitlines(), strict=True):
     said = f"{row['submission']} {row['verdict']!r}: {row['why']}"
-    assert said.startswith(want) and line['why'] == row['why'], f'{said} is not {want}'
+    assert said.startswith(want) and line['why'] == row['why'].replace('\n', '; '), f'{said} is not {want}'
     assert row['original'] == (row['submission'] == 'right'), row
 end
 

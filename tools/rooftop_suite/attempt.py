@@ -1,32 +1,34 @@
 """Builds a solution in place of the source that it stands for.
 
-It is compiled in a copy of the app's folder and linked before the library of a build, so the object of the library is
-not used. Neither the source tree nor that build is written to, except by make, which brings the build up to date.
+It is compiled, in a sandbox, in a copy of the app's folder and linked before the library of a build, so the object of
+the library is not used. Neither the source tree nor that build is written to, except by make, which first brings the
+build up to date.
 """
 import os
+import re
 import shlex
-import shutil
 import subprocess
 import sys
-from typing import Callable, Optional
+from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, lessons, programs
+from . import ENVIRONMENT, USAGE, Fault, disk, lessons, programs
+from .sandbox import Box
 from .tasks import Task
 
 RULES = """include Makefile
 rung = $(FOLDER)/rung.o
 $(rung): $(FILE)
-	$(COMPILE_{suffix}) -c -o $@ $<
+	$(COMPILE_{suffix}) -MD -MF $(FOLDER)/rung.d -c -o $@ $<
 COMPILE_c = $(COMPILE)
 COMPILE_cu = $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(RT_NVCCFLAGS) $(NVCCFLAGS)
 COMPILE_cpp = $(KOKKOS_CXX) $(DEFS) $(AM_CPPFLAGS) $(KOKKOS_CPPFLAGS) $(CPPFLAGS) $(KOKKOS_CXXFLAGS)
 objects = $({app}_OBJECTS)
-$(FOLDER)/{name}: $(rung) $(objects) $({app}_DEPENDENCIES)
+$(FOLDER)/{name}: $(rung)
 	$(LINK) $(objects) $(rung) $({app}_LDADD) $(LIBS)
-"""  # as in Makefile.am, without the dependency files
+"""  # as in Makefile.am
 LIMIT = 1800  # seconds: a build of the suite that takes longer is taken to hang
 COMPILING = 600  # seconds for one solution
-Prepare = Optional[Callable[[], None]]
+SOURCES = ('.c', '.cu', '.cpp')  # what nobody includes
 
 
 class NotBuilt(Exception):
@@ -34,13 +36,11 @@ class NotBuilt(Exception):
 
 
 def is_build_of(folder: str, tree: str) -> bool:
-    """Returns whether this is a configured build of the tree."""
-    status = os.path.join(folder, 'config.status')
-    if not os.path.isfile(status):
+    """Returns whether this is a configured build of the tree, which may have been copied together with it."""
+    if not all(os.path.isfile(os.path.join(folder, name)) for name in ('config.status', 'Makefile')):
         return False
-    said = [line for line in lessons.text_of(os.path.join(folder, 'Makefile')).splitlines()
-            if line.startswith('abs_top_srcdir = ')]
-    return bool(said) and os.path.realpath(said[0].partition(' = ')[2]) == os.path.realpath(tree)
+    said = re.search('^top_srcdir = (.*)', lessons.text_of(os.path.join(folder, 'Makefile')), re.M)
+    return said is not None and os.path.realpath(os.path.join(folder, said[1])) == os.path.realpath(tree)
 
 
 def said_by(ended: programs.Ended, source: str = '') -> str:
@@ -54,15 +54,16 @@ def said_by(ended: programs.Ended, source: str = '') -> str:
 def built(command: list[str], what: str) -> None:
     ended = programs.run(command, limit=LIMIT)
     if ended.exit != 0:
-        raise Fault(ENVIRONMENT, f'{what} failed ({ended.why or f"{ended.exit}"}):\n{said_by(ended)}')
+        said = '; '.join(said_by(ended).splitlines())
+        raise Fault(ENVIRONMENT, f'{what} failed ({ended.why or f"{ended.exit}"}): {said}')
 
 
 def find_build(given: Optional[str], configure: str, tree: str, scratch: str) -> str:
     """Returns a build of the tree, made if there is none."""
     if given and os.path.isdir(given) and os.listdir(given):
         if not is_build_of(given, tree):
-            raise Fault(USAGE, f'--build {given}: not a build of {tree}')
-        return str(os.path.abspath(given))
+            raise Fault(USAGE, f'--build {given}: not a build of {tree}: run {tree}/configure and make there')
+        return os.path.abspath(given)
     if not given:
         for folder in (os.getcwd(), tree):
             if is_build_of(folder, tree):
@@ -79,9 +80,9 @@ def find_build(given: Optional[str], configure: str, tree: str, scratch: str) ->
 
 
 def repository_program(build: str, app: str) -> str:
-    """Returns the program of a build, made if it is not there."""
+    """Returns the program of a build, brought up to date; that of someone else's build as it is."""
     own = os.path.join('apps', app, app)
-    if not os.path.isfile(os.path.join(build, own)):
+    if os.access(build, os.W_OK) or not os.path.isfile(os.path.join(build, own)):
         built(['make', '-C', build, f'-j{os.cpu_count() or 1}', own], f'make {own}')
     return os.path.join(build, own)
 
@@ -95,39 +96,66 @@ def copy_of_app(task: Task, file: str, scratch: str) -> str:
         os.makedirs(to)
         for name in names:
             if name.endswith(('.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.def', '.inc')):
-                shutil.copyfile(os.path.join(place, name), os.path.join(to, name))
-    shutil.copyfile(file, os.path.join(where, task.file))
+                disk.copy(os.path.join(place, name), os.path.join(to, name))
+    disk.copy(file, os.path.join(where, task.file))
     return os.path.join(where, task.compiled)
 
 
-def symbols(file: str) -> set[str]:
-    """Returns the global symbols of an object, without those that C++ may define many times; none if nm is missing."""
+class Symbols(NamedTuple):
+    """Global symbols of objects."""
+    defined: set[str]
+    used: set[str]
+
+
+def symbols(*files: str) -> Symbols:
+    """Returns the symbols of objects, without those that C++ may define many times."""
     try:
-        said = subprocess.run(['nm', '-g', '--defined-only', file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              encoding='utf-8', errors='replace', timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return set()
-    rows = [line.split() for line in said.stdout.splitlines()]
-    return {row[2] for row in rows if len(row) == 3 and row[1] in 'TDBRGS'}
+        said = subprocess.run(['nm', '-g', *files], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              encoding='utf-8', errors='replace', timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Fault(ENVIRONMENT, f'nm: {error}') from None
+    rows = re.findall(r'^[ \da-f]+ ([A-Za-z]) (\S+)', said, re.M)
+    many = ('_Z', 'DW.ref.')  # these may be weak
+    return Symbols({name for kind, name in rows if kind not in 'Uvw' and not (kind in 'WVu' and name.startswith(many))},
+                   {name for kind, name in rows if kind in 'Uvw'})
 
 
-def build(task: Task, file: str, folder: str, scratch: str, prepare: Prepare = None) -> str:
+def object_of(source: str) -> str:
+    return f'{os.path.splitext(source)[0]}.o'
+
+
+def borrowed(task: Task, folder: str, scratch: str) -> list[str]:
+    """Returns what a solution, compiled in `scratch`, takes from elsewhere or puts in place of something else."""
+    theirs, ours = symbols(os.path.join(scratch, 'rung.o')), symbols(os.path.join(folder, object_of(task.compiled)))
+    rungs = {object_of(lessons.own(rung)) for rung in lessons.ladder(task.app, task.tree)}
+    rungs.add(os.path.join('apps', task.app, 'app.o'))  # the ladder itself
+    others = [os.path.join(folder, name) for name in sorted(rungs - {object_of(task.compiled)})]
+    needed = re.findall(r'(?:\\.|\S)+', lessons.text_of(os.path.join(scratch, 'rung.d')).replace('\\\n', ' '))[1:]
+    own = {os.path.realpath(os.path.join(scratch, 'source', path)) for path in (task.file, task.compiled)}
+    answer = os.path.realpath(os.path.join(task.tree, task.file))
+    included = {os.path.realpath(os.path.join(folder, path)) for path in needed} - own
+    found = {'includes {}: write it yourself': {os.path.basename(path) for path in included
+                                                if path.endswith(SOURCES) or path == answer},
+             'uses {} of another rung': (theirs.used - ours.used) & symbols(*filter(os.path.isfile, others)).defined,
+             'defines {}, which the original does not: make it static': theirs.defined - ours.defined}
+    return [text.format(', '.join(sorted(names))) for text, names in found.items() if names]
+
+
+def build(task: Task, file: str, folder: str, scratch: str, box: Box) -> str:
     """Returns the program with the file in it, linked with the objects of the build in `folder`."""
     source = copy_of_app(task, file, scratch)
     rules = os.path.join(scratch, 'grade.mk')
     variable = f'apps_{task.app}_{task.app}'.replace('-', '_')
-    with open(rules, 'w', encoding='utf-8') as out:
-        out.write(RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix))
+    text = RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix)
+    disk.save_bytes(rules, text.encode())
     program = os.path.join(scratch, task.app)
-    ended = programs.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={source}', program],
-                         limit=COMPILING, prepare=prepare)
+    ended = box.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={source}', program], COMPILING,
+                    writable=scratch)
     if ended.exit != 0:
         copy = os.path.join(scratch, 'source', task.file)
         said = said_by(ended, copy).replace(copy, file)
         raise NotBuilt(f'{ended.why}\n{said}' if ended.why else said)
-    theirs = symbols(os.path.join(scratch, 'rung.o'))
-    ours = symbols(os.path.join(folder, task.compiled.rpartition('.')[0] + '.o'))
-    if theirs and ours and theirs - ours:
-        raise NotBuilt(f'{file}: defines {", ".join(sorted(theirs - ours))}, which the original does not: make it '
-                       'static')
+    wrong = borrowed(task, folder, scratch)
+    if wrong:
+        raise NotBuilt(f'{file}: {"; ".join(wrong)}')
     return program

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, disk, lessons, machine, programs, results, tasks
+from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, disk, lessons, machine, programs, results, source_tree, tasks
 from .page import Html, details, document, fill, inline, join
 from .prose import prose
 
@@ -88,7 +88,7 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
             f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
             'what you predicted.']),
         ('If you are stuck', [f'Three hints, one after the other: `{tool()} exercise {task.app} {task.name} --hint '
-                              '1`, or unfold them in task.html.'] if task.hints else []),
+                              '1`, then 2 and 3. They are folded in task.html too.'] if task.hints else []),
         ('Afterwards', [where])]
 
 
@@ -134,10 +134,14 @@ def tool() -> str:
 
 def check_script(task: tasks.Task, build: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    words = [tool(), 'grade', task.app, task.name]
-    return '#!/bin/sh\n# Builds, verifies and times the solution: status 0 right, 1 wrong.\n' \
-           f'exec {shlex.join(words)} "$(dirname "$0")"/{shlex.quote(task.base)} ' \
-           f'{shlex.join(["--source", task.tree, *build])} "$@"\n'
+    own = [] if task.tree == source_tree() else ['--source', task.tree]
+    options = shlex.join(['--trust', *own, *([] if build[1:] == [task.tree] else build)])
+    return f"""#!/bin/sh
+# Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
+ROOFTOP=${{ROOFTOP:-{shlex.quote(tool())}}}
+[ -x "$ROOFTOP" ] || {{ echo "check.sh: no $ROOFTOP here; name this machine's tools/rooftop: ROOFTOP=FILE $0" >&2; exit 3; }}
+exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task.base)} {options} "$@"
+"""
 
 
 def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 First right or wrong, by the program's own verification, in words that say what to look for. Then the speed, as a ratio
 with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions:
-each is confined (confine.py), and none can stop the others.
+all are read before the first one runs, each in a sandbox (sandbox.py), and none can stop the others.
 """
 import argparse
 import csv
@@ -17,9 +17,9 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
-from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, confine, duel, figures, lesson_page, lessons
+from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, duel, figures, lesson_page, lessons, sandbox
 from . import disk, machine, one_line, programs, results, tasks
-from .attempt import NotBuilt, Prepare
+from .attempt import NotBuilt
 from .cli import count, seconds
 from .progress import Line
 
@@ -28,6 +28,7 @@ QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--s
 FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--cells=80x64x28']}  # for a GPU: there
 # a small problem is launches and waits, and a slow kernel is as fast as a good one
 MOST_BYTES = 1 << 20  # of a submission
+CARRY = 'to=$0 from=$1; shift; "$@"; status=$?; [ ! -f "$from" ] || cat "$from" >"$to"; exit $status'  # out of the box
 WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
 COMPARED = {'same': "as fast as the repository's", 'faster': "faster than the repository's",
             'slower': "slower than the repository's"}
@@ -44,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
         'right or wrong (default 60)')
     add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of a submission (default 120)')
-    add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a submission, host memory (default 4096)')
+    add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a process of a submission, host memory '
+        '(default 4096)')
+    add('--trust', action='store_true', help='run submissions also where this machine cannot confine them')
     add('--build', metavar='DIR', help='build of the source tree whose objects are used; it is made if it does not '
         'exist (default: this folder or the tree, if it is a build, else a temporary one)')
     add('--configure', metavar='OPTIONS', default='', help='of configure, if a build is made')
@@ -82,14 +85,21 @@ class Bench(NamedTuple):
     program: str
     options: list[str]
     only: list[str]
-    prepare: Prepare
+    box: sandbox.Box
+
+    def seeing(self, scratch: str) -> sandbox.Box:
+        return self.box._replace(shown=(self.task.tree, self.build, scratch))
 
     def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[figures.Result, 'NotRight']:
         """Runs a rung. Returns what the program found, if it is right."""
-        file = os.path.join(scratch, 'result.json')
-        disk.remove(file)
-        command = programs.launched([program, '--rung', rung, '--quiet', '--json', file, *words], (), self.task.ranks)
-        ended = programs.run(command, limit=self.args.time_limit or None, prepare=self.prepare)
+        work, file = os.path.join(scratch, 'work'), os.path.join(scratch, 'result.json')
+        inside = os.path.join(work, 'result.json')
+        disk.make_folder(work)
+        disk.remove(inside)
+        disk.create(file).close()
+        command = programs.launched([program, '--rung', rung, '--quiet', '--json', inside, *words], (), self.task.ranks)
+        ended = self.seeing(scratch).run(['sh', '-c', CARRY, file, inside, *command], self.args.time_limit or None,
+                                         file, work)
         return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
 
 
@@ -147,7 +157,7 @@ def like(one: str, other: str) -> bool:
     return words(one) == words(other)
 
 
-def text_in(path: str, follow: bool) -> str:
+def text_in(path: str, follow: bool = True) -> str:
     """Returns the text of a submission; Fault if it is none."""
     try:
         data = disk.read_bytes(path, follow)
@@ -177,18 +187,17 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
         found.turns = outcome.speed.turns
 
 
-def grade(bench: Bench, found: Found, line: Line, follow: bool = True) -> Optional[figures.Result]:
+def grade(bench: Bench, found: Found, text: str, line: Line) -> Optional[figures.Result]:
     """Fills in what is found of a submission. Returns its first run, if it is right."""
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         try:
-            text = text_in(found.file, follow)
+            scratch = os.path.realpath(scratch)
             own = lessons.text_of(os.path.join(bench.task.tree, bench.task.file))
             found.original = like(text, own)
             source = os.path.join(scratch, bench.task.base)
-            with open(source, 'w', encoding='utf-8', errors='replace') as out:
-                out.write(text)
+            disk.save_bytes(source, text.encode('utf-8', 'replace'))
             line.tick(f'{found.submission}: compiling', 0)
-            program = attempt.build(bench.task, source, bench.build, scratch, bench.prepare)
+            program = attempt.build(bench.task, source, bench.build, scratch, bench.seeing(scratch))
             line.tick(f'{found.submission}: is it right?', 0)
             got = bench.run(program, bench.task.rung.name, bench.options + bench.only, scratch)
         except NotBuilt as why:
@@ -254,7 +263,8 @@ def table(found: list[Found]) -> str:
     writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
     writer.writeheader()
     for one in found:
-        writer.writerow({name: '' if value is None else value for name, value in dataclasses.asdict(one).items()})
+        writer.writerow({name: '' if value is None else value.replace('\n', '; ') if isinstance(value, str) else value
+                         for name, value in dataclasses.asdict(one).items()})
     return out.getvalue()
 
 
@@ -290,13 +300,23 @@ def submissions(folder: str, task: tasks.Task) -> list[Found]:
     return found
 
 
+def text_or_fault(path: str) -> Union[str, Fault]:
+    try:
+        return text_in(path, follow=False)
+    except Fault as fault:
+        return fault
+
+
 def grade_all(bench: Bench, found: list[Found]) -> int:
     """Grades every submission, whatever one of them does."""
+    texts = [text_or_fault(one.file) for one in found]  # none can change another
     width = max(len(one.submission) for one in found)
-    for i, one in enumerate(found, 1):
+    for i, (one, text) in enumerate(zip(found, texts), 1):
         line = Line()
         try:
-            grade(bench, one, line, follow=False)
+            if isinstance(text, Fault):
+                raise text
+            grade(bench, one, text, line)
         except (Fault, OSError, MemoryError, ValueError) as fault:
             one.verdict, one.why = '', str(fault) or type(fault).__name__
         line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
@@ -311,7 +331,7 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
 def grade_one(bench: Bench, scratch: str) -> int:
     args, line = bench.args, Line()
     found = Found(os.path.basename(args.file), args.file)
-    first = grade(bench, found, line)
+    first = grade(bench, found, text_in(args.file), line)
     save(bench, [found])
     if not found.verdict:
         raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
@@ -331,12 +351,19 @@ def main(args: argparse.Namespace) -> int:
     if args.file and not os.path.isfile(args.file):
         raise Fault(USAGE, f'{args.file}: no such file')
     todo = submissions(args.all, task) if args.all else []
-    if confine.blind():
-        print(f'rooftop: {confine.blind()}', file=sys.stderr)
+    for path in (args.json, args.csv):
+        if path:
+            disk.check_writable(path)
+    refused = sandbox.refused()
+    if refused and not args.trust:
+        raise Fault(ENVIRONMENT, f'submissions cannot be confined here: {refused}; --trust runs them as you, unconfined')
+    if refused:
+        print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         build = attempt.find_build(args.build, args.configure, task.tree, scratch)
         bench = Bench(args, task, build, attempt.repository_program(build, task.app),
                       [*quick(task), '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
-                      confine.prepare(args.memory_limit << 20, not confine.blind() and task.ranks == 1))
+                      sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu',
+                                  bool(refused)))
         return grade_all(bench, todo) if args.all else grade_one(bench, scratch)

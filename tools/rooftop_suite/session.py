@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Callable, NamedTuple, Optional
 
-from . import ENVIRONMENT, Fault
+from . import ENVIRONMENT, Fault, disk
 
 GRACE = 10.0  # seconds between asking and killing
 
@@ -124,15 +124,15 @@ def wait(process: 'subprocess.Popen[bytes]', limit: Optional[float], tick: Optio
 
 
 def run(command: Sequence[str], output: Optional[str] = None, limit: Optional[float] = None,
-        tick: Optional[Tick] = None, grace: float = GRACE, prepare: Optional[Callable[[], None]] = None) -> Ended:
+        tick: Optional[Tick] = None, grace: float = GRACE) -> Ended:
     """Runs a command to its end. output: file for what it prints (None: only in Ended.text); limit: seconds;
-    tick(seconds so far): called about once per second; prepare: called in the child before the command. When this
-    returns or raises (Interrupted), no process of the command is left."""
+    tick(seconds so far): called about once per second. When this returns or raises (Interrupted), no process of the
+    command is left."""
     begin = time.monotonic()
-    with (open(output, 'w+b') if output else tempfile.TemporaryFile()) as said:
+    with (disk.create(output) if output else tempfile.TemporaryFile()) as said:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                                       start_new_session=True, preexec_fn=prepare)
+                                       start_new_session=True)
         except (OSError, subprocess.SubprocessError) as error:
             raise Fault(ENVIRONMENT, f'{command[0]}: {getattr(error, "strerror", None) or error}') from None
         warden = None

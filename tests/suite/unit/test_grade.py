@@ -1,15 +1,17 @@
-"""grade.py, duel.py and confine.py: what is said of two programs' speed, and what a submission may do."""
+"""grade.py, duel.py, sandbox.py and attempt.py: what is said of two programs' speed, and what a submission may do."""
 import argparse
 import copy
+import os
+import pathlib
 import random
-import subprocess
-import sys
+import tempfile
 import time
 import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import ENVIRONMENT, INVALID, confine, duel, figures, grade, programs, results, session
+from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, results, sandbox,
+                           session)
 
 
 ROW = helper.program().rungs[0]  # read once: a duel takes thousands
@@ -88,9 +90,11 @@ class Words(unittest.TestCase):
         """It ends with 1, and that is not the submission's fault; a program that ends so without a word is wrong."""
         ended = session.Ended(1, '', 1.0, 'mpirun has detected an attempt to run as root')
         for ranks, status in ((2, ENVIRONMENT), (1, INVALID)):
-            bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks), '', '', [], [], None)
-            with mock.patch.object(programs, 'run', lambda *command, **limits: ended):
-                self.assertEqual(bench.run('nekbone', 'scalar', [], '/none').status, status)
+            bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks, tree='/tree'), '/build', '', [], [],
+                                sandbox.Box())
+            with mock.patch.object(programs, 'run', lambda *command, **limits: ended), \
+                    tempfile.TemporaryDirectory() as scratch:
+                self.assertEqual(bench.run('nekbone', 'scalar', [], scratch).status, status)
 
     def test_rates(self):
         """What the solution reaches of the ceilings is said, and where its time goes if that was asked for."""
@@ -110,22 +114,51 @@ class Words(unittest.TestCase):
         self.assertFalse(grade.like('f("/* a */")', 'f("/* b */")'))
 
 
-class Confined(unittest.TestCase):
-    def run_python(self, text, alone=True, memory=1 << 29):
-        return subprocess.run([sys.executable, '-S', '-c', text], preexec_fn=confine.prepare(memory, alone),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False).stdout
-
+class Sandboxed(helper.InFolder):
     def test_limits(self):
-        try_it = 'try:\n {}\n print("done")\nexcept (OSError, MemoryError) as error: print(type(error).__name__)'
-        self.assertEqual(self.run_python(try_it.format('x = bytearray(1 << 30)')), 'MemoryError\n')
-        self.assertEqual(self.run_python(try_it.format('x = bytearray(1 << 20)')), 'done\n')
-        if confine.blind():
-            self.skipTest(confine.blind())
-        for refused in ('import socket; socket.socket()', 'import socket; socket.socket(socket.AF_INET6)',
-                        'import os; os.setsid()', 'import os; os.kill(os.getppid(), 0)'):
-            self.assertEqual(self.run_python(try_it.format(refused)), 'PermissionError\n', refused)
-        self.assertEqual(self.run_python(try_it.format('import socket; socket.socket(socket.AF_UNIX)')), 'done\n')
-        self.assertEqual(self.run_python(try_it.format('import os, socket; socket.socket()'), alone=False), 'done\n')
+        """A process has its memory, as private or shared pages, and no more; --trust leaves these limits."""
+        boxes = [sandbox.Box(memory=1 << 29, unconfined=True)]
+        if sandbox.refused():
+            print(f'skipped: a sandbox: {sandbox.refused()}')
+        else:
+            boxes.append(boxes[0]._replace(unconfined=False))
+        try_it = 'try:\n x = {}\n print("done")\nexcept (OSError, MemoryError): print("refused")'
+        for box in boxes:
+            for size, said in (('1 << 31', 'refused\n'), ('1 << 20', 'done\n')):
+                for what in (f'bytearray({size})', f'__import__("mmap").mmap(-1, {size})'):
+                    ended = box.run(['/usr/bin/env', 'python3', '-S', '-c', try_it.format(what)], 60)
+                    self.assertEqual(ended.text, said, (box.unconfined, what))
+
+    def test_what_is_seen(self):
+        """A folder that is hidden comes before those in it that are shown."""
+        words = sandbox.Box(('/class',), ('/class/build', '/tmp/tree')).apart('/tmp/own/result', '/tmp/own/work')
+        at = [words.index(path) for path in ('/class', '/class/build', '/tmp', '/tmp/own/result', '/tmp/own/work',
+                                             '/tmp/tree')]
+        self.assertEqual(at, sorted(at))
+        self.assertEqual([words[i - 1] for i in at], ['--tmpfs', '--ro-bind', '--tmpfs', '--bind', '--tmpfs', '--ro-bind'])
+
+    def test_refused(self):
+        """Where there is no sandbox, one line says so before anything is built or run; --trust goes on."""
+        args = argparse.Namespace(app='nekbone', name='scalar', file=__file__, all=None, source=str(helper.SOURCE), json=None,
+                                  csv=None, trust=False)
+        with mock.patch('shutil.which', lambda name: None), mock.patch.object(attempt, 'find_build') as build:
+            self.assertRaisesRegex(Fault, 'cannot be confined here: bwrap is missing .*; --trust runs', grade.main, args)
+            build.assert_not_called()
+
+    def test_copied_build(self):
+        """A build is one of the tree that it finds beside it, wherever both are now; what it recorded is where they were."""
+        for folder, top in (('copy', '.'), ('other/build', '../../copy'), ('far', '/old/tree')):
+            os.makedirs(folder)
+            pathlib.Path(folder, 'config.status').write_text('')
+            pathlib.Path(folder, 'Makefile').write_text(f'abs_top_srcdir = /old/tree\ntop_srcdir = {top}\n')
+        os.symlink('copy', 'renamed')
+        self.assertEqual([attempt.is_build_of(folder, 'copy') for folder in ('copy', 'renamed', 'other/build', 'far')],
+                         [True, True, True, False])
+        with self.assertRaisesRegex(Fault, '^--build far: not a build of copy: run copy/configure'):
+            attempt.find_build('far', '', 'copy', '')
+        with mock.patch.object(programs, 'run', lambda *words, **limits: session.Ended(1, '', 1.0, 'error: a\nerror: b')), \
+                self.assertRaisesRegex(Fault, r'^configure failed \(1\): error: a; error: b$'):
+            attempt.built([], 'configure')
 
 
 if __name__ == '__main__':
