@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from . import drawings, shipped
-from .lesson_page import Lesson, Page, answer
+from .lesson_page import Lesson, Page, answer, question
 from .prose import plain
 
 SETUP = '''import os, subprocess, sys
@@ -45,15 +45,15 @@ def cell(number: int, kind: str, text: str) -> dict[str, Any]:
     return made
 
 
-def rung_cells(one: Page) -> list[tuple[str, str]]:
+def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns [(kind, text)] on a rung: idea and question, the run, and the answer, folded."""
     text = one.lesson
     if not text:
         return [('markdown', f'## {one.name}'), ('code', f'run({one.name!r})')]
     parts = [f'## {one.name}', f'**Idea.** {plain(text.idea)}',
              f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
-             f'**Predict**, before you run the next cell. {plain(text.predict)}']
-    folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(one)), '</details>',
+             f'**Predict**, before you run the next cell. {plain(question(lesson, one, text.predict))}']
+    folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(lesson, one)), '</details>',
                           f'**Look at.** {plain(text.look)}'])
     return [('markdown', '\n\n'.join(filter(None, parts))), ('code', f'run({one.name!r})'), ('markdown', folded)]
 
@@ -64,7 +64,7 @@ def notebook(lesson: Lesson, program: str, options: list[str]) -> str:
     setup = SETUP.format(tools=tools, program=program, options=options, app=lesson.app)
     cells = [('markdown', f'# {lesson.text.title}\n\n{plain(lesson.text.introduction)}'), ('code', setup)]
     for one in lesson.here:
-        cells += rung_cells(one)
+        cells += rung_cells(lesson, one)
     cells += [('markdown', '## The whole climb'), ('code', 'climb()')]
     return json.dumps({'cells': [cell(i, *made) for i, made in enumerate(cells)], 'metadata': {
         'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},

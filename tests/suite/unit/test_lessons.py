@@ -106,6 +106,21 @@ class Pages(unittest.TestCase):
             self.assertEqual(lesson_page.here('4300 GB/s and 33.4 TFlop/s, or 23 GB/s?', result, 'cpu'),
                              '25.0 GB/s (H200: 4300 GB/s) and 59.0 GFlop/s (H200: 33.4 TFlop/s), or 23 GB/s?')
 
+    def test_answers_have_them_too(self):
+        """An answer works with the figures that its question names, and what follows from a result follows too."""
+        result = self.lesson.result
+        with mock.patch.object(result, 'bandwidth', lambda processor: (118.5e9, 'copy')), \
+                mock.patch.object(result, 'fma', lambda processor, what: 90.9e9):
+            for text, said in (
+                    ('4300 GB/s x 0.875 = 3760\nGFlop/s, of 33000 GFlop/s', '118.5 GB/s x 0.875 = 103.7 GFlop/s (H200: 4300 GB/s '
+                     'x 0.875 = 3760\nGFlop/s), of 90.9 GFlop/s (H200: 33000 GFlop/s)'),
+                    ('344 MB / 4300 GB/s = 80 us; 151 M / 80 us = 1.9 TFlop/s', '344 MB / 118.5 GB/s = 2,903 us (H200: 344 MB / '
+                     '4300 GB/s = 80 us); 151 M / 2,903 us = 0.052 TFlop/s (H200: 151 M / 80 us = 1.9 TFlop/s)'),
+                    ('[9 us](../reference/ladders.json#nekbone.global) / 4300 GB/s = 2', None), ('2 x 3 = 6', None)):
+                self.assertEqual(lesson_page.worked(text, result, 'cpu'), said or text)
+            first = next(one for one in self.lesson.pages if one.name == 'reference')
+            self.assertIn('118.5 GB/s x 0.875 = 103.7 GFlop/s (H200', lesson_page.answer(self.lesson, first)[0])
+
     def test_words_for_waiting(self):
         rung = next(one.rung for one in self.lesson.pages if one.kind == 'cpu' and one.rung)
         rung.share_bandwidth = rung.share_flops = 0.2
