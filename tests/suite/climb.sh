@@ -124,9 +124,10 @@ sed 's/&t->add_k, Dt, ut, w/\&t->add_k, D, ut, w/' "$scalar" >class/wrong.c
 sed 's/^    nek_transpose(n.*/    int pause(void);\n    for (volatile int i = 0; i < 1;) pause();\n&/' "$scalar" >class/loops.c
 sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/crashes.c
 sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
-# what is not the student's: the repository's answer, another rung, a clock (by a weak alias), a part of the judge
+# what is not the student's: sources of the repository, another rung, a clock (by a weak alias), a part of the judge
 cat >class/cheat.c <<end
-#include "$scalar"
+#include "apps/nekbone/cpu/scalar.c"
+#include "$here/apps/nekbone/cpu/vector.c"
 extern const nek_kernels_t nek_jammed;
 const void *nek_judge_nothing = &nek_jammed;
 __asm__(".text\nslow: ret\n.weak clock_gettime\n.set clock_gettime, slow\n");
@@ -158,7 +159,7 @@ left=$(grep -l "$PWD/tmp" /proc/[0-9]*/cmdline 2>/dev/null) && fail "a process o
 [ -z "$(ls tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
 { [ -z "$confined" ] || echo "$confined"; cat; } <<'end' | sort >want
 absent '': class/absent/scalar.c: No such file or directory
-cheat 'INVALID': it is not built: cheat.c: includes scalar.c: write it yourself; uses nek_jammed of another rung; defines clock_gettime, nek_judge_nothing, which
+cheat 'INVALID': it is not built: cheat.c: includes scalar.c, vector.c: write it yourself; uses nek_jammed of another rung; defines clock_gettime, nek_judge_nothing, nek_vector, nek_vector_work, which the original
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
 loops 'INVALID': still running after its time limit of 3 s: a loop without an end

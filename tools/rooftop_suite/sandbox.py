@@ -67,7 +67,8 @@ class Box(NamedTuple):
     def apart(self, writable: str, work: str) -> list[str]:
         """Returns the words that put a command into namespaces. writable: '' or a file or folder; work: '' or a folder
         that is in memory, where the command begins."""
-        hidden = {os.path.realpath(path) for path in ('/var/tmp', '/run', tempfile.gettempdir(), *self.hidden)} - {'/tmp'}
+        usual = filter(os.path.isdir, ('/var/tmp', '/run', tempfile.gettempdir()))
+        hidden = {os.path.realpath(path) for path in (*usual, *self.hidden)} - {'/tmp'}
         what = dict.fromkeys({'/tmp', *hidden}, '--tmpfs')
         what.update({os.path.realpath(path): '--ro-bind' for path in self.shown})
         what.update({path: how for path, how in ((writable, '--bind'), (work, '--tmpfs')) if path})
