@@ -154,6 +154,8 @@ void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
 void alya_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+/* Ends the program if a rung of the ladder has no row in work.c. */
+void alya_work_check(const rt_rung_t *ladder, int n);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

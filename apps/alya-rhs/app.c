@@ -102,6 +102,7 @@ static void configure(rt_run_t *run)
     const char *why = picture ? alya_picture_why_not(picture) : NULL;
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
+    alya_work_check(alya_ladder, ALYA_RUNGS);
     complete(config);
     rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
                           "no effect with --mesh FILE");

@@ -107,16 +107,30 @@ static const model_t models[] = {
     {.rung = "openacc-RSPR", .flops = 674, .global = 37},
 };
 
-/* Returns the model of a rung. On a CPU Kokkos runs the loops of cpu-closed; a rung that is not in
- * the table (a mutant in a test) does what the reference does. */
-static const model_t *model_of(const rt_rung_t *rung)
+/* Returns the row of a rung, or NULL. On a CPU Kokkos runs the loops of cpu-closed. */
+static const model_t *find_model(const rt_rung_t *rung)
 {
     const bool vectors = rung->kind == RT_KOKKOS && !rt_kind_on_gpu(RT_KOKKOS);
     const char *name = vectors ? "cpu-closed" : rung->name;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (strcmp(models[i].rung, name) == 0)
             return &models[i];
-    return &models[0];
+    return NULL;
+}
+
+void alya_work_check(const rt_rung_t *ladder, int n)
+{
+    for (int i = 0; i < n; i++)
+        RT_EXPECT(find_model(&ladder[i]), RT_USAGE, "%s has no row in models[] of work.c",
+                  ladder[i].name);
+}
+
+/* Returns the row of a rung. One that is on no ladder, a mutant in a test, does what the reference
+ * does. */
+static const model_t *model_of(const rt_rung_t *rung)
+{
+    const model_t *found = find_model(rung);
+    return found ? found : &models[0];
 }
 
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)

@@ -35,12 +35,17 @@ static void append_once(rt_text_t *list, const char *word)
 static void check_pair(const rt_run_t *run, const char *name, const char *value)
 {
     rt_text_t names = {""}, values = {""};
+    bool all_built = true;
     for (int i = 0; i < run->app->n_rungs; i++) {
         int count;
         const rt_rung_t *rung = &run->app->ladder[i];
         const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
         if (!rt_run_wants(run, rung))
             continue;
+        if (run->opt.rung && !rung->kernels)
+            rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name,
+                      rt_rung_why_not(rung));
+        all_built = all_built && rung->kernels;
         for (int p = 0; p < count; p++) {
             if (strcmp(parameter[p].name, name) != 0) {
                 append_once(&names, parameter[p].name);
@@ -55,8 +60,9 @@ static void check_pair(const rt_run_t *run, const char *name, const char *value)
     if (*values.text)
         rt_refuse(RT_USAGE, "--choose %s=%s: there is no such value; known: %s", name, value,
                   values.text);
-    rt_refuse(RT_USAGE, "--choose %s=%s: %s has no such parameter; known: %s", name, value,
-              run->opt.rung ? run->opt.rung : run->app->name, *names.text ? names.text : "none");
+    rt_refuse(RT_USAGE, "--choose %s=%s: %s has no such parameter%s; known: %s", name, value,
+              run->opt.rung ? run->opt.rung : run->app->name, all_built ? "" : " in this build",
+              *names.text ? names.text : "none");
 }
 
 void rt_tuning_check(const rt_run_t *run)

@@ -434,6 +434,15 @@ static void check_memory(const char *settings)
     }
 }
 
+/* Checks that a rung without a work model ends the program, instead of counting as another. */
+static void check_models(void)
+{
+    const rt_rung_t added = {.name = "cpu-trial", .kind = RT_CPU, .after = "cpu-closed"};
+    alya_work_check(alya_ladder, ALYA_RUNGS);
+    CHECK_DIES(RT_USAGE, "cpu-trial has no row in models[] of work.c",
+               { alya_work_check(&added, 1); });
+}
+
 static void check_boxes(void)
 {
     check_box((alya_box_t){.cells = {1, 1, 1}, .growth = 1});
@@ -466,6 +475,7 @@ int main(int argc, char **argv)
         check_hub();
     }
     if (rt_comm_size() == 1) {
+        check_models();
         if (getenv("RT_CHECK_LONG"))
             check_memory("cells=48x40x28");
         check_memory("cells=14x12x10 order=hilbert");

@@ -84,6 +84,9 @@ static const rt_rung_t ladder[] = {
     RT_RUNG_OF(many, CPU, "few", NULL, of_many, "1679616 combinations"),
 };
 enum { BARE, FEW, MANY, RUNGS };
+static const rt_rung_t absent[] = {
+    {.name = "absent", .kind = RT_CUDA, .after = "", .idea = "not built"},
+};
 
 /* Returns the seconds of a solve without noise. The best choice of `few` is block=8 loop=x
  * kernel=good, next to the choice that its constraint refuses. The best of `many` is 3 for all
@@ -570,6 +573,13 @@ static void check_choose(void)
     CHECK_DIES(RT_USAGE, "there is no such value; known: 1, 2, 4, 8, 16, 32",
                { rt_run_init(&run, &app, "choose=block=7"); });
     CHECK_DIES(RT_USAGE, "known: none", { rt_run_init(&run, &app, "rung=bare choose=block=8"); });
+    rt_app_t lacking = app; /* a rung that was not built may have any parameter */
+    lacking.ladder = absent;
+    lacking.n_rungs = 1;
+    CHECK_DIES(RT_ENVIRONMENT, "--rung absent cannot run here: this build has no ",
+               { rt_run_init(&run, &lacking, "rung=absent choose=block=8"); });
+    CHECK_DIES(RT_USAGE, "no such parameter in this build; known: none",
+               { rt_run_init(&run, &lacking, "choose=block=8"); });
     CHECK_DIES(RT_USAGE, "not NAME=VALUE", { rt_run_init(&run, &app, "choose=block"); });
     CHECK_DIES(RT_USAGE, "--tune and --choose exclude",
                { rt_run_init(&run, &app, "tune=yes choose=block=8"); });
