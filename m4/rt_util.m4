@@ -34,3 +34,15 @@ AC_DEFUN([RT_DEFINE_STRING], [
   rt_string=`AS_ECHO(["$rt_string"]) | sed 's/[[\\"]]/\\\\&/g'`
   AC_DEFINE_UNQUOTED([$1], ["$rt_string"], [$3])
 ])
+
+# RT_FOLDERS: refuses a source or build folder whose path make or the shell would misread: with ';' in it make would run
+# the rest as a command. quickstart has the same list.
+AC_DEFUN([RT_FOLDERS], [
+  rt_tab='	'
+  for rt_d in "`pwd`" "`cd "$srcdir" && pwd`"; do
+    AS_CASE([$rt_d],
+      [[*[\ $rt_tab$as_nl\"\'\`\\\$\&\;\|\<\>\(\)\{\}\*\?\#:=%]* | *\[* | *\]*]],
+      [rt_d=`AS_ECHO_N(["$rt_d"]) | tr '\n' '?'`
+       AC_MSG_ERROR([make or the shell would misread the path '$rt_d': use one of letters, digits and . _ - + , @ ~])])
+  done
+])

@@ -14,6 +14,22 @@ small() {
       printf '%s\n' "${@:2}"; } >"$1.ac" && autoconf -o "$1" "$1.ac" 2>"$1.err" || { cat "$1.err"; fail "autoconf $1"; exit 1; }
 }
 
+# ---- the folders: one that make would misread, as build or as source ----
+small folders RT_FOLDERS 'AS_ECHO([fine])'
+mkdir plain
+# says TEXT BUILD SCRIPT: what it says in that folder is one line with the text.
+says() {
+    (cd "$2" && "$3") >out 2>&1
+    grep -q "$1" out && [ "$(wc -l <out)" = 1 ] || fail "$3 in $2: $(cat out)"
+}
+for name in 'a b' "it's" 'a;touch ran' 'a$b' 'a\b' $'a\nb' $'a\tb' 'a"b' 'a[b' 'a]b' 'a:b' 'a=b' 'a%b' 'a#b'; do
+    mkdir "$name" && cp folders "$name"
+    says 'would misread the path' "$name" ../folders
+    says 'would misread the path' plain "../$name/folders"
+done
+mkdir 'grün+x@1,2~3-4_.5'
+says fine 'grün+x@1,2~3-4_.5' ../folders
+
 # ---- CUDA ----
 small cuda 'RT_CUDA' 'AS_ECHO(["archs $rt_cuda_archs flags $RT_NVCCFLAGS why $rt_why_cuda"])'
 mkdir bin gpu

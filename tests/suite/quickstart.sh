@@ -38,4 +38,10 @@ grep -q 'PETSc  no: it is a test' out && grep -q "quickstart.log$" err || fail "
 starts 0 check --yes
 [ "$did" = "bootstrap,configure,make check TESTS=,make check," ] || fail "check did: $did"
 starts 2 chekc
+# A folder that make would misread is refused before anything is written.
+for name in 'a b' "it's" 'a;touch ran' 'a$b' 'a\b' $'a\nb' $'a\tb' 'a"b' 'a[b' 'a:b' 'a=b' 'a%b' 'a#b'; do
+    mkdir "$name" && cp quickstart "$name"
+    refused 3 "make or the shell would misread the path" "$name/quickstart" --yes
+    [ "$(ls -A "$name")" = quickstart ] || fail "in $name it leaves $(ls -A "$name")"
+done
 exit $failed
