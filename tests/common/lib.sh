@@ -53,6 +53,16 @@ list_files()
     listed=${listed[*]@Q}
 }
 
+# read_messages FILE: sets lines to those of the file, without what a program that takes long says on how far it is.
+read_messages()
+{
+    local line progress="^$app: [0-9]+ s(, [a-z]+ [0-9]+ of [0-9]+)?: "
+    lines=()
+    while IFS= read -r line || [ -n "$line" ]; do
+        [[ $line =~ $progress ]] || lines+=("$line")
+    done <"$1"
+}
+
 # refused STATUS TEXT COMMAND...: the command must end with STATUS after one line on stderr that says TEXT, and leave no
 # file. mpirun adds lines of its own, which do not start with "$app:".
 refused()
@@ -63,7 +73,7 @@ refused()
     before=$listed said=0
     timeout 60 "$@" >/dev/null 2>"$work.err"
     got=$?
-    mapfile -t lines <"$work.err"
+    read_messages "$work.err"
     for line in "${lines[@]}"; do
         case $line in "$app: "*) said=$((said + 1)) ;; esac
     done

@@ -28,11 +28,13 @@ lost()
     grep -q "^$app: " lost.err && grep -q cudaError lost.err || fail "$*: no reason: $(cat lost.err)"
     case $1 in
     *mpirun*) ;; # a rank that loses a neighbour may report that too
-    *) [ "$(grep -c "^$app: " lost.err)" = 1 ] || fail "$*: not one line: $(cat lost.err)" ;;
+    *)
+        read_messages lost.err
+        [ "$(printf '%s\n' "${lines[@]}" | grep -c "^$app: ")" = 1 ] || fail "$*: not one line: $(cat lost.err)" ;;
     esac
     left=$(find . -name '*result*' -o -name '.part-*')
     [ -z "$left" ] || fail "$*, lost after $after s: leaves $left"
     none_left "$*, lost after $after s"
-    echo "lost after $after s: gone in $((SECONDS - began)) s: $(grep "^$app: " lost.err | head -n 1)"
+    echo "lost after $after s: gone in $((SECONDS - began)) s: $(grep "^$app: .*cudaError" lost.err | head -n 1)"
     rm -f result.*
 }

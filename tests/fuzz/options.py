@@ -86,7 +86,8 @@ def judge(case: Case) -> str:
             return 'hangs'
         if ran.returncode == -signal.SIGXCPU:
             return ''  # it was told to work for long
-        lines = len(re.findall(rb'^(?!tuning ).*\n', ran.stderr, re.M))  # remarks on a tuning file are no refusal
+        # remarks on a tuning file, and on how far a run is, are no refusal
+        lines = len(re.findall(rb'^(?!tuning |[a-z0-9-]+: \d+ s[:,] ).*\n', ran.stderr, re.M))
         said = ran.stderr[:200].decode(errors='replace')
         if ran.returncode == 1 and ran.stdout.endswith(b': INVALID\n'):
             return ''

@@ -1,6 +1,10 @@
 # cli.sh - tests nekbone's output and exit status: every kind of bad input, help, JSON, case files.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 
+# A refusal after 10 s: what was said in between on how far it is does not count.
+refused 2 "no such thing" bash -c 'printf "nekbone: %s\n" "10 s: making the problem" "20 s, rung 2 of 5: timing scalar; about 9 s left" \
+    "no such thing" >&2; exit 2'
+
 # --- senseless sizes: status 2, before anything is allocated ---
 refused 2 "--elements 0: out of range; give 1 to" "$nekbone" --elements 0
 refused 2 "--elements -3x2x2: out of range" "$nekbone" --elements=-3x2x2
@@ -201,7 +205,9 @@ rm -f in.case link
 if [ -w /dev/full ]; then
     for what in "$small" --help --list --version "$small --facts none"; do
         "$nekbone" $what >/dev/full 2>full.err
-        [ $? = 3 ] && [ "$(grep -c "^nekbone: standard output" full.err)" = 1 ] && [ "$(wc -l <full.err)" = 1 ] ||
+        got=$?
+        read_messages full.err
+        [ $got = 3 ] && [ ${#lines[@]} = 1 ] && [[ ${lines[0]} = "nekbone: standard output"* ]] ||
             fail "$what >/dev/full: $(cat full.err)"
     done
     rm -f full.err
