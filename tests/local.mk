@@ -183,6 +183,10 @@ EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
 
+# What a user has exported to place threads and ranks, or to find inputs, must not change a test: with OMP_PROC_BIND=close
+# all tests would sit on the same cores. Which GPUs, networks and libraries there are is for the user to say.
+rt_user_settings = env | sed -En 's/^((OMP|KMP|GOMP|KOKKOS|ROOFTOP|SLURM|PMI|OMPI_COMM_WORLD)_[A-Za-z0-9_]*|(OMPI|PRTE)_MCA_(rmaps|hwloc)_[a-z_]*|PMIX_(RANK|NAMESPACE|SERVER_[A-Z0-9_]*))=.*/\1/p'
+
 # MPI as root, more ranks than cores, no ptrace in containers; no binding, or the tests that run side
 # by side would all sit on core 0; threads sleep when they wait, or those of one test would burn the
 # cores of another. Left out is half of what a start takes: the search for fabrics (cm), collectives
@@ -190,6 +194,7 @@ SH_LOG_COMPILER = bash
 # Open MPI 5 the PRTE_MCA_* ones.
 # What was tuned here must not be in force: a cache that is not there.
 AM_TESTS_ENVIRONMENT = \
+	for setting in `$(rt_user_settings)`; do unset $$setting; done; \
 	XDG_CACHE_HOME='$(abs_top_builddir)/tests/none'; export XDG_CACHE_HOME; \
 	MPIRUN='$(MPIRUN)'; export MPIRUN; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
@@ -207,7 +212,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMPI_MCA_odls_base_sigkill_timeout=0; export OMPI_MCA_odls_base_sigkill_timeout; \
 	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe; export PRTE_MCA_rmaps_default_mapping_policy; \
 	PRTE_MCA_hwloc_default_binding_policy=none; export PRTE_MCA_hwloc_default_binding_policy; \
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS-2}; export OMP_NUM_THREADS; \
+	OMP_NUM_THREADS=2; export OMP_NUM_THREADS; \
 	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
 	OMPI_MCA_mpi_yield_when_idle=1; export OMPI_MCA_mpi_yield_when_idle; \
 	$(rt_no_devices)
@@ -219,9 +224,10 @@ endif
 check_DATA = apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gfnn-wave \
 	apps/nekbone/nekbone
 
-# Tests that have a long form look for RT_CHECK_LONG.
+# Tests that have a long form look for RT_CHECK_LONG. Then the tarball.
 check-long:
 	RT_CHECK_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check
+	$(MAKE) $(AM_MAKEFLAGS) distcheck
 
 # Every option of every program with every hostile value: some minutes.
 fuzz: $(check_DATA)
@@ -238,6 +244,8 @@ EXTRA_DIST += tests/suite/hip.sh
 check-mutants: $(rt_mutants)
 	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
 
-# What was changed since it last passed on a GPU: said on every machine, for most have none.
+# What was changed since it last passed on a GPU: said on every machine, for most have none. And what tests do without.
 check-local:
+	@cleared=`$(rt_user_settings) | sed 's/^SLURM_.*/SLURM_.../' | sort -u`; \
+	test -z "$$cleared" || echo "the tests have run without your" $$cleared
 	@$(srcdir)/tools/gpu-record --check

@@ -252,9 +252,9 @@ def tables_of(texts: Iterable[str]) -> Tables:
             found |= more
     members: Dict[str, str] = {}
     for body in bodies.values():
-        for kind, name in re.findall(r"\b(\w+)\s+(\w+)\s*(?:\[[^\]]*\]\s*)?;", body):
+        for kind, member in re.findall(r"\b(\w+)\s+(\w+)\s*(?:\[[^\]]*\]\s*)?;", body):
             if kind in types:
-                members[name] = kind
+                members[member] = kind
     return Tables(types, holders, members)
 
 

@@ -3,8 +3,8 @@
  *
  * An app's ladder.def is an X-macro table. Its order is the ladder. app.c turns it into an array:
  *
- *   RUNG(layered, CUDA, "shared", nek_layered, "one layer of the element at a time: ...")
- *        name     kind  after     table        what changed since the rung before, and why
+ *   RUNG(RSP, CUDA, "RS", alya_rsp, "all three: intermediates are scalars of the thread, ...")
+ *        name kind  after table     what changed since the rung before, and why
  *
  *   #define RUNG RT_RUNG
  *   static const rt_rung_t ladder[] = {
