@@ -59,6 +59,7 @@ common_librooftop_a_SOURCES = \
 	common/halo/transport.h common/halo/transports.c \
 	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
+	common/measure/meter.c \
 	common/measure/ceiling_loops.h common/measure/messages.h common/measure/messages.c \
 	common/measure/plausible.h common/measure/plausible.c common/measure/steady.h common/measure/steady.c \
 	common/judge/digest.h common/judge/digest.c common/judge/verify.h common/judge/verify.c \

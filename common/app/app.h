@@ -190,7 +190,8 @@ struct rt_outcome {
     rt_watch_t watch;                      /* what else happened meanwhile */
     rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */
     rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
-    rt_sample_t nearby;            /* the highest ceilings measured between its windows */
+    rt_sample_t sampled, nearby;   /* the last sample of the ceilings; the rates that count of those
+                                      before, between and after the windows */
     double predicted[RT_SPACES], high_water[RT_SPACES]; /* bytes of the rank with most */
     rt_traffic_t sent; /* bytes per unit, of all ranks, in halos; sums over ranks are left out */
     rt_work_t work;

@@ -102,12 +102,8 @@ static void finish_rung(rt_job_t *job, int i)
     rt_outcome_t *out = &job->out[i];
     rt_meter_t *meter = meter_of(job, out->rung);
     if (meter && out->windows > 0) {
-        const rt_ceilings_t *best = rt_meter_best(meter);
-        const double bandwidth = rt_bandwidth_ceiling(best);
-        if (bandwidth > 0)
-            out->unrest.slowed =
-                1 - fmin(out->nearby.bandwidth / bandwidth, out->nearby.fma64 / best->fma64);
-        out->ceilings = *best;
+        out->unrest.slowed = rt_meter_slowed(meter, &out->nearby);
+        out->ceilings = *rt_meter_best(meter);
     }
     job->grade = rt_grade_worse(job->grade, rt_outcome_grade(out));
     if (is_root() && job->row[i]) {
@@ -201,6 +197,9 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root)
     rt_progress_parts("rung", n, n);
     rt_progress("finishing");
     rt_problem_destroy(run, job.problem);
+    for (int k = 0; k < 2; k++)
+        if (job.meter[k])
+            rt_meter_confirm(job.meter[k]);
     for (int i = 0; i < app->n_rungs; i++)
         if (job.chosen[i])
             finish_rung(&job, i);

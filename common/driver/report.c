@@ -25,6 +25,7 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
     rt_json_real(o, "fma32_flop_per_s", c->fma32);
     rt_json_int(o, "samples", c->samples);
     rt_json_real(o, "spread", c->spread);
+    rt_json_real(o, "fma_spread", c->fma_spread);
     if (c->message > 0) {
         rt_json_real(o, "latency_s", c->latency);
         rt_json_real(o, "message_bytes_per_s", c->message);

@@ -130,6 +130,7 @@ static void judge_plausible(const rt_app_t *app, void *solver, const rt_plan_t *
         const size_t set = part > claim.least ? part : claim.least;
         rt_ceilings_t again;
         rt_ceiling_measure(out->ceilings.kind, set, seconds[go], &again);
+        rt_meter_learn(meter, &again);
         out->again = go ? rt_ceilings_best(&out->again, &again) : again;
         rt_time_again(app, solver, plan, seconds[go], meter, out);
         claim = claim_of(out);
@@ -137,7 +138,8 @@ static void judge_plausible(const rt_app_t *app, void *solver, const rt_plan_t *
         share = rt_share_of(&claim, &out->ceilings, &out->again);
         rt_comm_max(&share, 1); /* ranks with less memory measure over less */
     }
-    const bool steady = rt_steady(&out->unrest) && out->ceilings.spread <= RT_MOST_SLOWED;
+    const double spread = fmax(out->ceilings.spread, out->ceilings.fma_spread);
+    const bool steady = rt_steady(&out->unrest) && spread <= RT_MOST_SLOWED;
     if (share > RT_MOST_SHARE && !steady)
         out->unrest.share = share;
     else

@@ -43,11 +43,13 @@ void rt_print_header(const rt_run_t *run)
 void rt_print_ceilings(const rt_ceilings_t *c)
 {
     char set[32];
-    printf("\nceilings      %s, over %s, the highest of %d samples, which differ by %.0f %%:\n"
-           "              copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 %.0f GFlop/s",
-           c->kind == RT_CPU ? "CPU" : "GPU",
-           rt_mem_format((double)c->working_set, set, sizeof set), c->samples, 100 * c->spread,
-           c->copy * 1e-9, c->triad * 1e-9, c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
+    printf(
+        "\nceilings      %s, over %s, the highest of %d samples, which differ by %.0f %% (FMA by "
+        "%.0f %%):\n"
+        "              copy %.1f, triad %.1f, read %.1f GB/s; FMA FP64 %.0f, FP32 %.0f GFlop/s",
+        c->kind == RT_CPU ? "CPU" : "GPU", rt_mem_format((double)c->working_set, set, sizeof set),
+        c->samples, 100 * c->spread, 100 * c->fma_spread, c->copy * 1e-9, c->triad * 1e-9,
+        c->read * 1e-9, c->fma64 * 1e-9, c->fma32 * 1e-9);
     if (c->message > 0)
         printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
     printf("\n");
@@ -97,16 +99,14 @@ static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t
 {
     const rt_app_t *app = job->run->app;
     const rt_work_t *work = &out->work;
-    const rt_ceilings_t ceilings =
-        out->again.samples ? rt_ceilings_best(&out->ceilings, &out->again) : out->ceilings;
     const double s = out->seconds_per_unit, rank_seconds = s * rt_comm_size();
     const double bytes = rt_work_bytes(work), flops = rt_work_flops(work);
     rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
     rt_table_cell(t, "%.1f", work->points / s * 1e-6);
     rt_table_cell(t, "%.1f", bytes / s * 1e-9);
-    rt_add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&ceilings), t);
+    rt_add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&out->ceilings), t);
     rt_table_cell(t, "%.2f", flops / s * 1e-9);
-    rt_add_share(flops / rank_seconds, rt_arithmetic_ceiling(&ceilings, work->arithmetic), t);
+    rt_add_share(flops / rank_seconds, rt_arithmetic_ceiling(&out->ceilings, work->arithmetic), t);
     const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
     const double before = after ? valid_seconds(&job->out[after - app->ladder]) : 0;
     if (before > 0)

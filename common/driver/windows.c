@@ -84,13 +84,18 @@ static void judge_windows(int n, int solves, rt_outcome_t *out)
     out->solves = solves;
 }
 
-static void take_sample(rt_meter_t *meter, rt_sample_t *nearby)
+/* Samples the ceilings. On a CPU the lowest rates count: cores that other work slows down slow the
+ * windows beside that moment too. A GPU is not shared, and may be slower for a moment because it is
+ * hot: there the highest count. */
+static void take_sample(rt_meter_t *meter, rt_outcome_t *out)
 {
-    rt_sample_t now;
-    rt_meter_sample(meter, &now);
-    nearby->bandwidth = fmax(nearby->bandwidth, now.bandwidth);
-    nearby->fma64 = fmax(nearby->fma64, now.fma64);
-    nearby->seconds = now.seconds;
+    const bool on_cpu = rt_rung_processor(out->rung) == RT_CPU;
+    double (*const of)(double, double) = on_cpu ? fmin : fmax;
+    rt_sample_t *now = &out->sampled, *near = &out->nearby;
+    rt_meter_sample(meter, now);
+    near->bandwidth = of(near->bandwidth, now->bandwidth);
+    near->fma64 = of(near->fma64, now->fma64);
+    near->fma32 = of(near->fma32, now->fma32);
 }
 
 /* Returns which solve of window i, that has about n, is put aside to be judged; n: none. Windows may
@@ -135,6 +140,7 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
     if (hopeless)
         now.window = 0;
     out->timed_seconds = 0;
+    out->nearby = out->sampled; /* what came just before the set */
     rt_energy_start();
     rt_watch_start(processor);
     for (; i < n && (i == 0 || out->timed_seconds < most); i++) {
@@ -145,16 +151,18 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
         out->timed_seconds += window;
         solves += k;
         rt_energy_sample();
-        if (out->nearby.bandwidth > 0 && i + 1 < n && out->nearby.seconds < SAMPLING * window) {
-            take_sample(meter, &out->nearby);
+        if (meter && i + 1 < n && out->sampled.seconds < SAMPLING * window) {
+            take_sample(meter, out);
             timed_solve(app, solver, out); /* not counted: it warms the caches again */
         }
     }
     rt_watch_stop(&out->watch);
     rt_energy_stop(&out->energy);
     judge_windows(i, solves, out);
-    if (meter)
-        take_sample(meter, &out->nearby);
+    if (meter) {
+        take_sample(meter, out);
+        out->unrest.slowed = rt_meter_slowed(meter, &out->nearby);
+    }
     out->unrest.waited = processor == RT_CPU ? out->watch.waited : 0;
     out->unrest.stolen = processor == RT_CPU ? out->watch.stolen : 0;
 }
@@ -166,7 +174,7 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
     solve_t one = timed_solve(app, solver, out);
     const bool hopeless = is_hopeless(plan, one, out);
     if (meter)
-        take_sample(meter, &out->nearby);
+        rt_meter_sample(meter, &out->sampled);
     out->warm_up_seconds = one.seconds;
     for (double spent = one.cost;
          out->warm_up_seconds < plan->warm_up && spent < PATIENCE * plan->warm_up && !hopeless;

@@ -14,16 +14,13 @@
 #include <stdlib.h>
 
 #include "measure/ceiling_loops.h"
-#include "measure/messages.h"
 #include "machine/comm.h"
 #include "base/error.h"
 #include "machine/device.h"
 #include "base/mem.h"
 #include "machine/timer.h"
 
-/* Returns the loops for the processor on which rungs of this kind run. An emulated device is the
- * host. */
-static const rt_loops_t *loops_of(rt_kind_t kind)
+const rt_loops_t *rt_loops_of(rt_kind_t kind)
 {
 #if RT_HAVE_CUDA
     const rt_loops_t *of_gpu = &rt_loops_cuda;
@@ -85,19 +82,9 @@ static const struct {
     [RT_LOOP_READ] = {"read", 8, {1, 7, 1}},
 };
 
-/* A loop over arrays that fill the working set. */
-typedef struct {
-    const rt_loops_t *loops;
-    rt_loop_t loop;
-    int shape;
-    rt_streams_t streams;
-    char *block;
-    size_t bytes; /* of the block */
-} stream_t;
-
 static void stream_once(void *what)
 {
-    const stream_t *s = what;
+    const rt_stream_loop_t *s = what;
     s->loops->pass(s->loop, s->shape, &s->streams);
 }
 
@@ -111,13 +98,14 @@ static size_t array_distance(size_t n)
     return (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
 }
 
-static stream_t stream_new(const rt_loops_t *loops, rt_loop_t loop, size_t working_set)
+static rt_stream_loop_t stream_new(const rt_loops_t *loops, rt_loop_t loop, size_t working_set)
 {
     const int arrays = stream_loop[loop].arrays;
     size_t n = working_set / (sizeof(double) * (size_t)arrays);
     n = n < 2 ? 2 : n / 2 * 2;
     const size_t distance = array_distance(n);
-    stream_t s = {.loops = loops, .loop = loop, .streams.n = n, .bytes = (size_t)arrays * distance};
+    rt_stream_loop_t s = {
+        .loops = loops, .loop = loop, .streams.n = n, .bytes = (size_t)arrays * distance};
     s.block = rt_alloc((size_t)arrays, distance, loops->space);
     for (int k = 0; k < arrays; k++) {
         s.streams.array[k] = (double *)(void *)(s.block + (size_t)k * distance);
@@ -128,7 +116,7 @@ static stream_t stream_new(const rt_loops_t *loops, rt_loop_t loop, size_t worki
 
 /* Returns bytes per second of the loop in its present shape, counting 8 for each item read and 8
  * for each item written. */
-static double stream_rate(stream_t *s, double budget)
+static double stream_rate(rt_stream_loop_t *s, double budget)
 {
     const size_t n = s->streams.n;
     double *written = s->streams.array[0];
@@ -140,39 +128,32 @@ static double stream_rate(stream_t *s, double budget)
     return (double)n * sizeof(double) * stream_loop[s->loop].arrays / seconds;
 }
 
-/* Leaves the loop in its fastest shape; returns bytes per second. */
-static double stream_best(stream_t *s, double budget)
+/* Tries all shapes. Leaves the loop in the fastest of this and earlier calls, with its rate. */
+static void stream_try(rt_stream_loop_t *s, double budget)
 {
-    double best = 0;
-    int shape = 0;
+    const int shapes = s->loops->shapes;
+    rt_stream_loop_t now = *s;
     rt_comm_barrier(); /* ranks of one host share its memory, so all measure at the same time */
-    for (s->shape = 0; s->shape < s->loops->shapes; s->shape++) {
-        const double rate = stream_rate(s, budget / s->loops->shapes);
-        if (rate > best) {
-            best = rate;
-            shape = s->shape;
+    for (now.shape = 0; now.shape < shapes; now.shape++) {
+        const double rate = stream_rate(&now, budget / shapes);
+        if (rate > s->rate) {
+            s->rate = rate;
+            s->shape = now.shape;
         }
     }
-    s->shape = shape;
-    return best;
 }
 
-static void stream_destroy(const stream_t *s)
+static void stream_destroy(const rt_stream_loop_t *s)
 {
     rt_free(s->block, s->loops->space);
 }
 
 /* ---- arithmetic ---- */
 
-typedef struct {
-    const rt_loops_t *loops;
-    int bits, shape;
-} fma_task_t;
-
 /* Multiplies numbers with many digits that stay near 1, as a real kernel does. */
 static void fma_once(void *what)
 {
-    const fma_task_t *t = what;
+    const rt_fma_loop_t *t = what;
     t->loops->fma(t->bits, t->shape, -0.9990234375, 1.99951171875, RT_FMA_STEPS);
 }
 
@@ -189,29 +170,27 @@ static void fma_check(const rt_loops_t *loops, int bits, int shape)
               RT_FMA_STEPS, counted);
 }
 
-static double fma_rate(fma_task_t *task, double budget)
+/* Returns flop per second of the task in its present shape. */
+static double fma_rate(rt_fma_loop_t *task, double budget)
 {
     const double seconds = best_time(task->loops, (task_t){.once = fma_once, .what = task}, budget);
     return 2.0 * RT_FMA_STEPS * task->loops->fma_lanes(task->bits, task->shape) / seconds;
 }
 
-/* Leaves the task in its fastest shape; returns flop per second. */
-static double fma_best(fma_task_t *task, double budget)
+/* Tries all shapes. Leaves the task in the fastest of this and earlier calls, with its rate. */
+static void fma_try(rt_fma_loop_t *task, double budget)
 {
     const int shapes = task->loops->fma_shapes;
-    double best = 0;
-    int fastest = 0;
+    rt_fma_loop_t now = *task;
     rt_comm_barrier();
-    for (task->shape = 0; task->shape < shapes; task->shape++) {
-        fma_check(task->loops, task->bits, task->shape);
-        const double rate = fma_rate(task, budget / shapes);
-        if (rate > best) {
-            best = rate;
-            fastest = task->shape;
+    for (now.shape = 0; now.shape < shapes; now.shape++) {
+        fma_check(now.loops, now.bits, now.shape);
+        const double rate = fma_rate(&now, budget / shapes);
+        if (rate > task->rate) {
+            task->rate = rate;
+            task->shape = now.shape;
         }
     }
-    task->shape = fastest;
-    return best;
 }
 
 /* ---- the interface ---- */
@@ -220,8 +199,7 @@ static double fma_best(fma_task_t *task, double budget)
  * server takes minutes. */
 static const size_t most_host_bytes = (size_t)2 << 30, most_device_bytes = (size_t)8 << 30;
 
-/* Returns `wanted`, or less: what may be taken while the app's own arrays are allocated. */
-static size_t affordable(const rt_loops_t *loops, size_t wanted)
+size_t rt_loops_affordable(const rt_loops_t *loops, size_t wanted)
 {
     size_t room = rt_mem_available(loops->space) / 10 * 9, most = most_device_bytes;
     if (loops->space != RT_DEVICE) {
@@ -233,125 +211,96 @@ static size_t affordable(const rt_loops_t *loops, size_t wanted)
     return bytes > RT_LEAST_SET ? bytes : RT_LEAST_SET;
 }
 
-/* What a meter keeps: the fastest loop over memory, and the arithmetic, in their fastest shapes. */
-typedef struct {
-    stream_t stream;
-    fma_task_t fma64, fma32;
-} fastest_t;
-
-/* Measures all loops over out->working_set. Leaves the fastest, which owns arrays, in *keep, if there
- * is a keep. */
-static void measure_loops(const rt_loops_t *loops, double seconds, rt_ceilings_t *out,
-                          fastest_t *keep)
+/* Returns whether FP32 seems slower than FP64, which it is on no processor. */
+static bool is_contradiction(const double rate[RT_RATES])
 {
-    fma_task_t fma64 = {.loops = loops, .bits = 64}, fma32 = {.loops = loops, .bits = 32};
+    return rate[RT_RATE_FMA32] < (1 - RT_CEILING_NOISE) * rate[RT_RATE_FMA64];
+}
+
+/* Measures the arithmetic; again, if something has disturbed it. */
+static void measure_arithmetic(rt_fastest_t *tasks, double budget, double rate[RT_RATES])
+{
+    int tries = 0;
+    do {
+        fma_try(&tasks->fma64, budget);
+        fma_try(&tasks->fma32, budget);
+        rate[RT_RATE_FMA64] = tasks->fma64.rate;
+        rate[RT_RATE_FMA32] = tasks->fma32.rate;
+        rt_comm_min(&rate[RT_RATE_FMA64], 2);
+    } while (is_contradiction(rate) && ++tries < RT_CEILING_TRIES);
+}
+
+void rt_loops_measure(const rt_loops_t *loops, size_t working_set, double seconds,
+                      double rate[RT_RATES], rt_fastest_t *keep)
+{
+    rt_fastest_t made = {.fma64 = {.loops = loops, .bits = 64},
+                         .fma32 = {.loops = loops, .bits = 32}};
     const double budget = seconds / 5; /* three loops over memory, two of arithmetic */
-    double rate[RT_LOOPS + 2], best = 0;
+    double best = 0;
     for (int loop = 0; loop < RT_LOOPS; loop++) {
-        stream_t s = stream_new(loops, (rt_loop_t)loop, out->working_set);
-        rate[loop] = stream_best(&s, budget);
+        rt_stream_loop_t s = stream_new(loops, (rt_loop_t)loop, working_set);
+        stream_try(&s, budget);
+        rate[loop] = s.rate;
         rt_comm_min(&rate[loop], 1);
         const bool fastest = keep && rate[loop] > best;
         if (fastest && best > 0)
-            stream_destroy(&keep->stream);
+            stream_destroy(&made.stream);
         if (fastest) {
-            keep->stream = s;
+            made.stream = s;
             best = rate[loop];
         } else {
             stream_destroy(&s);
         }
     }
-    rate[RT_LOOPS] = fma_best(&fma64, budget);
-    rate[RT_LOOPS + 1] = fma_best(&fma32, budget);
-    if (keep) {
-        keep->fma64 = fma64;
-        keep->fma32 = fma32;
-    }
-    rt_comm_min(&rate[RT_LOOPS], 2);
-    out->copy = rate[RT_LOOP_COPY];
-    out->triad = rate[RT_LOOP_TRIAD];
-    out->read = rate[RT_LOOP_READ];
-    out->fma64 = rate[RT_LOOPS];
-    out->fma32 = rate[RT_LOOPS + 1];
+    measure_arithmetic(&made, budget, rate);
+    if (keep)
+        *keep = made;
+}
+
+void rt_ceilings_raise(rt_ceilings_t *c, const double rate[RT_RATES])
+{
+    c->copy = fmax(c->copy, rate[RT_LOOP_COPY]);
+    c->triad = fmax(c->triad, rate[RT_LOOP_TRIAD]);
+    c->read = fmax(c->read, rate[RT_LOOP_READ]);
+    c->fma64 = fmax(c->fma64, rate[RT_RATE_FMA64]);
+    /* What FP64 does FP32 can do too. */
+    c->fma32 = fmax(c->fma32, fmax(rate[RT_RATE_FMA32], rate[RT_RATE_FMA64]));
+    c->samples++;
+}
+
+void rt_fastest_measure(rt_fastest_t *f, double budget, double rate[RT_RATES])
+{
+    double now[] = {stream_rate(&f->stream, budget / 2), fma_rate(&f->fma64, budget / 4),
+                    fma_rate(&f->fma32, budget / 4)};
+    rt_comm_min(now, 3);
+    rate[f->stream.loop] = fmax(rate[f->stream.loop], now[0]);
+    rate[RT_RATE_FMA64] = fmax(rate[RT_RATE_FMA64], now[1]);
+    rate[RT_RATE_FMA32] = fmax(rate[RT_RATE_FMA32], now[2]);
+}
+
+void rt_fastest_destroy(rt_fastest_t *f)
+{
+    if (f->stream.block)
+        stream_destroy(&f->stream);
+    f->stream.block = NULL;
+    f->stream.bytes = 0;
 }
 
 void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_ceilings_t *out)
 {
-    const rt_loops_t *loops = loops_of(kind);
-    *out = (rt_ceilings_t){.kind = kind, .samples = 1};
-    out->working_set = affordable(loops, working_set);
+    const rt_loops_t *loops = rt_loops_of(kind);
+    double rate[RT_RATES];
+    *out = (rt_ceilings_t){.kind = kind};
+    out->working_set = rt_loops_affordable(loops, working_set);
     loops->open();
-    measure_loops(loops, seconds, out, NULL);
+    rt_loops_measure(loops, out->working_set, seconds, rate, NULL);
     loops->close();
+    rt_ceilings_raise(out, rate);
 }
 
 double rt_bandwidth_ceiling(const rt_ceilings_t *c)
 {
     return fmax(c->copy, fmax(c->triad, c->read));
-}
-
-/* ---- the meter ---- */
-
-struct rt_meter {
-    const rt_loops_t *loops;
-    fastest_t fastest;
-    double budget;      /* seconds of a sample, about */
-    double lowest;      /* bandwidth of the slowest sample */
-    rt_ceilings_t best; /* highest of all samples */
-};
-
-rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
-{
-    rt_meter_t *m = calloc(1, sizeof *m);
-    RT_EXPECT(m, RT_MEMORY, "out of memory for the ceilings");
-    m->loops = loops_of(kind);
-    m->best = (rt_ceilings_t){.kind = kind, .samples = 1};
-    m->best.working_set = affordable(m->loops, working_set);
-    m->budget = fmin(0.02, fmax(0.005, seconds));
-    m->loops->open();
-    measure_loops(m->loops, seconds, &m->best, &m->fastest);
-    m->loops->close();
-    m->lowest = rt_bandwidth_ceiling(&m->best);
-    rt_messages_measure(&m->best.latency, &m->best.message);
-    return m;
-}
-
-void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
-{
-    const double begin = rt_clock();
-    m->loops->open();
-    rt_comm_barrier();
-    double rate[] = {stream_rate(&m->fastest.stream, m->budget / 2),
-                     fma_rate(&m->fastest.fma64, m->budget / 4),
-                     fma_rate(&m->fastest.fma32, m->budget / 4)};
-    m->loops->close();
-    rt_comm_min(rate, 3);
-    double *const loop[] = {&m->best.copy, &m->best.triad, &m->best.read};
-    *loop[m->fastest.stream.loop] = fmax(*loop[m->fastest.stream.loop], rate[0]);
-    m->best.fma64 = fmax(m->best.fma64, rate[1]);
-    m->best.fma32 = fmax(m->best.fma32, rate[2]);
-    m->best.samples++;
-    m->lowest = fmin(m->lowest, rate[0]);
-    m->best.spread = 1 - m->lowest / rt_bandwidth_ceiling(&m->best);
-    *out = (rt_sample_t){.bandwidth = rate[0], .fma64 = rate[1], .seconds = rt_clock() - begin};
-    rt_comm_max(&out->seconds, 1);
-}
-
-const rt_ceilings_t *rt_meter_best(const rt_meter_t *m)
-{
-    return &m->best;
-}
-
-size_t rt_meter_bytes(const rt_meter_t *m, rt_space_t space)
-{
-    return m->loops->space == space ? m->fastest.stream.bytes : 0;
-}
-
-void rt_meter_destroy(rt_meter_t *m)
-{
-    if (m)
-        stream_destroy(&m->fastest.stream);
-    free(m);
 }
 
 /* ---- replay ---- */
@@ -390,13 +339,13 @@ static void replay_check(const replay_t *r)
 double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, size_t bytes,
                          double seconds)
 {
-    const rt_loops_t *loops = loops_of(kind);
+    const rt_loops_t *loops = rt_loops_of(kind);
     if (loads_and_stores <= 0)
         return 0;
     size_t n = bytes / sizeof(double);
     n = n < 2 ? 2 : n / 2 * 2;
     const size_t distance = array_distance(n);
-    const size_t fit = affordable(loops, SIZE_MAX) / distance;
+    const size_t fit = rt_loops_affordable(loops, SIZE_MAX) / distance;
     int arrays = distinct < 2 ? 2 : distinct; /* a copy needs two */
     arrays = fit < (size_t)arrays ? (int)fit : arrays;
     arrays = arrays < 2 ? 2 : arrays;

@@ -6,7 +6,8 @@
  * uses and at the run's own working-set size (bandwidth depends on it: what fits into the L2 cache
  * is faster). Other work on the machine can only slow a measurement down. So the meter takes samples
  * between the timed windows too, the highest of all counts, and the lowest tells how steady the
- * machine was.
+ * machine was. Which loop is the fastest, and how it is launched, is found out at the beginning and
+ * once more at the end, so no moment decides it alone.
  */
 #ifndef RT_CEILING_H
 #define RT_CEILING_H
@@ -35,7 +36,11 @@ typedef struct {
     double message;      /* bytes/s, ping-pong of 1 MiB; 0: not measured */
     int samples;         /* measurements that these are the highest of */
     double spread;       /* of the bandwidth of the samples: (highest - lowest) / highest */
+    double fma_spread;   /* the same of the arithmetic, FP64 or FP32 */
 } rt_ceilings_t;
+
+/* How much measurements of a ceiling may differ. What differs more is measured again. */
+#define RT_CEILING_NOISE 0.10
 
 /* Returns the highest bandwidth of the loops in bytes/s; 0: unknown. */
 double rt_bandwidth_ceiling(const rt_ceilings_t *ceilings);
@@ -49,15 +54,23 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
 
 typedef struct rt_meter rt_meter_t;
 typedef struct {
-    double bandwidth, fma64; /* bytes/s of the fastest loop, flop/s; 0: unknown */
-    double seconds;          /* that the sample took, on the slowest rank */
+    double bandwidth, fma64, fma32; /* bytes/s of the fastest loop, flop/s; 0: unknown */
+    double seconds;                 /* that the sample took, on the slowest rank */
 } rt_sample_t;
 
 /* Measures all ceilings, and keeps the arrays of the fastest loop for the samples to come.
- * Collective, as are the next and rt_meter_destroy. */
+ * Collective, as are the functions below that measure, and rt_meter_destroy. */
 rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds);
-/* Measures the fastest loop and the arithmetic once more, in about 20 ms, but at least one pass. */
+/* Measures the fastest loop and the arithmetic once more, in about 20 ms, but at least one pass, and
+ * up to four times if it is far below what was seen before. */
 void rt_meter_sample(rt_meter_t *meter, rt_sample_t *out);
+/* Takes over the arithmetic of ceilings that were measured besides. */
+void rt_meter_learn(rt_meter_t *meter, const rt_ceilings_t *again);
+/* Measures all loops in all shapes again, until that shows what was known before, up to four times.
+ * Frees the arrays: no samples can be taken after it. */
+void rt_meter_confirm(rt_meter_t *meter);
+/* Returns how far a sample is below the highest that the same loops have shown so far. */
+double rt_meter_slowed(const rt_meter_t *meter, const rt_sample_t *sample);
 /* Returns the highest rates of all samples so far; valid until the meter is destroyed. */
 const rt_ceilings_t *rt_meter_best(const rt_meter_t *meter);
 /* Returns the bytes that the meter keeps in a space. */

@@ -17,6 +17,12 @@ double rt_arithmetic_ceiling(const rt_ceilings_t *c, rt_arithmetic_t arithmetic)
     return 0;
 }
 
+/* Returns the spread of the samples of two rates. */
+static double joint_spread(double a, double spread_a, double b, double spread_b)
+{
+    return 1 - fmin((1 - spread_a) * a, (1 - spread_b) * b) / fmax(a, b);
+}
+
 rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b)
 {
     rt_ceilings_t best = *a;
@@ -25,10 +31,10 @@ rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b)
     best.read = fmax(a->read, b->read);
     best.fma64 = fmax(a->fma64, b->fma64);
     best.fma32 = fmax(a->fma32, b->fma32);
-    const double low_a = (1 - a->spread) * rt_bandwidth_ceiling(a);
-    const double low_b = (1 - b->spread) * rt_bandwidth_ceiling(b);
     best.samples = a->samples + b->samples;
-    best.spread = 1 - fmin(low_a, low_b) / rt_bandwidth_ceiling(&best);
+    best.spread =
+        joint_spread(rt_bandwidth_ceiling(a), a->spread, rt_bandwidth_ceiling(b), b->spread);
+    best.fma_spread = joint_spread(a->fma64, a->fma_spread, b->fma64, b->fma_spread);
     return best;
 }
 

@@ -8,17 +8,17 @@
 
 #include <stdbool.h>
 #include "base/text.h"
+#include "measure/ceiling.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The most of each that a steady machine shows. */
-#define RT_MOST_SPREAD 0.10 /* of windows: (longest - shortest) / median */
-#define RT_MOST_WAITED 0.03 /* of a thread's time, ready to run and without a core */
-#define RT_MOST_STOLEN 0.03 /* of the cores' time, taken by a hypervisor */
-#define RT_MOST_SLOWED \
-    0.15 /* of the ceilings: how far below the job's highest they were measured */
+#define RT_MOST_SPREAD 0.10             /* of windows: (longest - shortest) / median */
+#define RT_MOST_WAITED 0.03             /* of a thread's time, ready to run and without a core */
+#define RT_MOST_STOLEN 0.03             /* of the cores' time, taken by a hypervisor */
+#define RT_MOST_SLOWED RT_CEILING_NOISE /* of the ceilings: how far below the job's highest */
 
 /* What disturbed a rung, as shares; 0: nothing, or not known. */
 typedef struct {

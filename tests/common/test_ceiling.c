@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "driver/job.h"
 #include "measure/ceiling_loops.h"
 #include "measure/messages.h"
 #include "measure/plausible.h"
@@ -175,6 +176,196 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
     CHECK(rt_mem_used(space) == before);
 }
 
+/* ---- loops whose times the test sets ---- */
+
+/* Seconds of a pass of each loop, and of an fma of each shape, in FP64 and in FP32. The second
+ * shape, copy and FP32 are the fastest. */
+static const double quiet_pass[RT_LOOPS] = {
+    [RT_LOOP_COPY] = 1, [RT_LOOP_TRIAD] = 2, [RT_LOOP_READ] = 2};
+static const double quiet_fma[] = {4, 2, 3};
+enum { SHAPES = 3, ALWAYS = 1 << 30 };
+static struct {
+    double pass[RT_LOOPS], fma[2][SHAPES]; /* how many times as long they take */
+    int left;                              /* for so many windows */
+    bool once;                             /* and no longer than the first loop over memory */
+    double seconds;                        /* since `start` */
+} noise;
+
+static void set_start(void)
+{
+    noise.seconds = 0;
+}
+
+static double set_stop(void)
+{
+    noise.left -= noise.left > 0;
+    return noise.seconds;
+}
+
+static double set_wrong(const double *x, size_t n, rt_expected_t expected)
+{
+    noise.left = noise.once ? 0 : noise.left;
+    return rt_loops_host.wrong(x, n, expected);
+}
+
+static void set_pass(rt_loop_t loop, int shape, const rt_streams_t *s)
+{
+    rt_loops_host.pass(loop, shape, s);
+    noise.seconds += quiet_pass[loop] * (noise.left > 0 ? noise.pass[loop] : 1);
+}
+
+/* The work is that of the first shape; the bits say how much faster FP32 is. */
+static void set_fma(int bits, int shape, double a, double b, int steps)
+{
+    rt_loops_host.fma(64, 0, a, b, steps);
+    noise.seconds +=
+        quiet_fma[shape] * bits / 64 * (noise.left > 0 ? noise.fma[bits == 32][shape] : 1);
+}
+
+static double set_lanes(int bits, int shape)
+{
+    (void)bits, (void)shape;
+    return rt_loops_host.fma_lanes(64, 0);
+}
+
+/* Makes each loop and shape take `times` as long for so many windows. */
+static void set_noise(double times, int windows)
+{
+    for (int i = 0; i < RT_LOOPS; i++)
+        noise.pass[i] = times;
+    for (int i = 0; i < SHAPES; i++)
+        noise.fma[0][i] = noise.fma[1][i] = times;
+    noise.left = windows;
+    noise.once = false;
+}
+
+static void set_noise_fma32(double times, int windows)
+{
+    set_noise(1, windows);
+    for (int i = 0; i < SHAPES; i++)
+        noise.fma[1][i] = times;
+}
+
+/* Returns a meter of such loops. No time to measure: a warm-up and one window of each. */
+static rt_meter_t *set_meter(void)
+{
+    static rt_loops_t loops;
+    loops = rt_loops_host;
+    loops.start = set_start;
+    loops.stop = set_stop;
+    loops.wrong = set_wrong;
+    loops.pass = set_pass;
+    loops.fma = set_fma;
+    loops.fma_lanes = set_lanes;
+    return rt_meter_of(&loops, RT_CPU, RT_LEAST_SET, 0);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a / b - 1) < 1e-12;
+}
+
+/* What was disturbed is never drawn: it is measured again, in all shapes. */
+static void test_disturbed_ceiling(void)
+{
+    const double fma64 = RT_FMA_STEPS * set_lanes(64, 0); /* 2 flops a step, 2 s */
+    rt_sample_t sample;
+    set_noise(1, 0);
+    rt_meter_t *meter = set_meter();
+    const rt_ceilings_t quiet = *rt_meter_best(meter);
+    CHECK(near(quiet.fma64, fma64) && near(quiet.fma32, 2 * fma64));
+    CHECK(quiet.copy > 1.9 * quiet.triad && quiet.spread == 0 && quiet.fma_spread == 0);
+    rt_meter_confirm(meter);
+    CHECK(rt_meter_best(meter)->samples == 2 && rt_meter_best(meter)->fma_spread == 0);
+    rt_meter_destroy(meter);
+
+    /* FP32 seems slower than FP64 in the first measurement of all shapes */
+    set_noise_fma32(10, 2 * (RT_LOOPS + 2 * SHAPES));
+    meter = set_meter();
+    CHECK(near(rt_meter_best(meter)->fma32, 2 * fma64) && rt_meter_best(meter)->samples == 1);
+    rt_meter_destroy(meter);
+
+    /* and always: it is drawn no lower than FP64, and the machine is not steady */
+    set_noise_fma32(10, ALWAYS);
+    meter = set_meter();
+    rt_meter_sample(meter, &sample);
+    CHECK(near(rt_meter_best(meter)->fma32, fma64) && near(rt_meter_best(meter)->fma64, fma64));
+    CHECK(rt_meter_slowed(meter, &sample) > 0.5 && rt_meter_best(meter)->fma_spread > 0.5);
+    rt_meter_destroy(meter);
+
+    /* at first the fastest loop and shape are disturbed, so others are kept: the end puts it right */
+    set_noise(1, ALWAYS);
+    noise.pass[RT_LOOP_COPY] = noise.fma[0][1] = noise.fma[1][1] = 8;
+    meter = set_meter();
+    set_noise(1, 0);
+    rt_meter_sample(meter, &sample);
+    CHECK(rt_meter_best(meter)->fma64 < 0.7 * fma64);
+    rt_meter_confirm(meter);
+    const rt_ceilings_t *best = rt_meter_best(meter);
+    CHECK(near(best->copy, quiet.copy) && near(best->fma64, fma64) && near(best->fma32, 2 * fma64));
+    CHECK(best->samples == 4); /* the second look confirms the first */
+    CHECK(rt_meter_slowed(meter, &sample) > 0.3 && best->fma_spread > 0.3);
+    rt_meter_destroy(meter);
+}
+
+/* A sample that is slow for a moment is taken again; one that stays slow is told. */
+static void test_disturbed_sample(void)
+{
+    rt_sample_t sample;
+    set_noise(1, 0);
+    rt_meter_t *meter = set_meter();
+    const rt_ceilings_t quiet = *rt_meter_best(meter);
+    set_noise(2, ALWAYS);
+    noise.once = true;
+    rt_meter_sample(meter, &sample);
+    CHECK(sample.bandwidth == quiet.copy && rt_meter_slowed(meter, &sample) == 0);
+    set_noise(1.25, ALWAYS);
+    rt_meter_sample(meter, &sample);
+    CHECK(near(sample.bandwidth, quiet.copy / 1.25) && near(sample.fma64, quiet.fma64 / 1.25));
+    CHECK(near(rt_meter_slowed(meter, &sample), 0.2));
+    CHECK(near(rt_meter_best(meter)->spread, 0.2) && near(rt_meter_best(meter)->fma_spread, 0.2));
+    CHECK(rt_meter_best(meter)->copy == quiet.copy);
+    rt_meter_destroy(meter);
+}
+
+/* A rung of which the last windows lie beside a slow moment. */
+static int solves, quiet_solves;
+
+static void spoil_nothing(void *solver)
+{
+    (void)solver;
+}
+
+static void solve_and_slow(void *solver)
+{
+    (void)solver;
+    const double begin = rt_clock();
+    while (rt_clock() - begin < 1e-4)
+        ;
+    if (++solves > quiet_solves)
+        set_noise(1.25, ALWAYS);
+}
+
+static void test_slow_moment(void)
+{
+    static const rt_rung_t rung = {.name = "rung", .kind = RT_CPU};
+    const rt_app_t app = {.spoil = spoil_nothing, .solve = solve_and_slow};
+    const rt_plan_t plan = {.seconds = 0.003, .windows = 3};
+    for (int slow = 0; slow < 2; slow++) {
+        rt_outcome_t out = {.rung = &rung, .work = {.units = 1}};
+        set_noise(1, 0);
+        rt_meter_t *meter = set_meter();
+        solves = 0;
+        quiet_solves = slow ? 1 : ALWAYS;
+        rt_time_rung(&app, NULL, &plan, meter, &out);
+        rt_meter_confirm(meter);
+        CHECK(near(1 + rt_meter_slowed(meter, &out.nearby), slow ? 1.2 : 1));
+        out.unrest = (rt_unrest_t){.slowed = rt_meter_slowed(meter, &out.nearby)};
+        CHECK(rt_steady(&out.unrest) == !slow);
+        rt_meter_destroy(meter);
+    }
+}
+
 /* The larger of two shares counts; data that fit a cache have no bandwidth to be judged by. */
 static void test_share(void)
 {
@@ -276,6 +467,9 @@ int main(int argc, char **argv)
     rt_device_select("auto", true, 1);
     test_measure(RT_CPU);
     test_meter(RT_CPU, RT_HOST);
+    test_disturbed_ceiling();
+    test_disturbed_sample();
+    test_slow_moment();
     test_share();
     test_steady();
     test_watch();

@@ -1,0 +1,151 @@
+/*
+ * measure/meter.c - the ceilings of a job: measured at its beginning, sampled beside its rungs, and
+ * measured once more at its end.
+ */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+#include "base/error.h"
+#include "machine/comm.h"
+#include "machine/timer.h"
+#include "measure/ceiling_loops.h"
+#include "measure/messages.h"
+
+struct rt_meter {
+    const rt_loops_t *loops;
+    rt_fastest_t fastest;
+    double seconds, budget;      /* of a full measurement and of a sample, about */
+    rt_sample_t highest, lowest; /* of what `fastest` did: like is compared with like */
+    rt_ceilings_t best;          /* highest of all that was measured */
+};
+
+/* Returns how far a rate lies below the highest. */
+static double fall(double rate, double highest)
+{
+    return highest > 0 ? 1 - rate / highest : 0;
+}
+
+double rt_meter_slowed(const rt_meter_t *m, const rt_sample_t *s)
+{
+    return fmax(fall(s->bandwidth, m->highest.bandwidth),
+                fmax(fall(s->fma64, m->highest.fma64), fall(s->fma32, m->highest.fma32)));
+}
+
+/* Takes down rates of what the meter keeps. */
+static void note(rt_meter_t *m, const rt_sample_t *now)
+{
+    rt_sample_t *high = &m->highest, *low = &m->lowest;
+    high->bandwidth = fmax(high->bandwidth, now->bandwidth);
+    high->fma64 = fmax(high->fma64, now->fma64);
+    high->fma32 = fmax(high->fma32, fmax(now->fma32, now->fma64)); /* as in rt_ceilings_raise */
+    if (m->best.samples == 1)
+        *low = *now;
+    low->bandwidth = fmin(low->bandwidth, now->bandwidth);
+    low->fma64 = fmin(low->fma64, now->fma64);
+    low->fma32 = fmin(low->fma32, now->fma32);
+    m->best.spread = fall(low->bandwidth, high->bandwidth);
+    m->best.fma_spread = fmax(fall(low->fma64, high->fma64), fall(low->fma32, high->fma32));
+}
+
+/* Measures all loops in all shapes; the first time, keeps the fastest. */
+static void measure_all(rt_meter_t *m, rt_fastest_t *keep, double rate[RT_RATES])
+{
+    m->loops->open();
+    rt_loops_measure(m->loops, m->best.working_set, m->seconds, rate, keep);
+    m->loops->close();
+    rt_ceilings_raise(&m->best, rate);
+    note(m, &(rt_sample_t){.bandwidth = rate[m->fastest.stream.loop],
+                           .fma64 = rate[RT_RATE_FMA64],
+                           .fma32 = rate[RT_RATE_FMA32]});
+}
+
+rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_set, double seconds)
+{
+    rt_meter_t *m = calloc(1, sizeof *m);
+    RT_EXPECT(m, RT_MEMORY, "out of memory for the ceilings");
+    double rate[RT_RATES];
+    m->loops = loops;
+    m->best = (rt_ceilings_t){.kind = kind, .working_set = rt_loops_affordable(loops, working_set)};
+    m->seconds = seconds;
+    m->budget = fmin(0.02, fmax(0.005, seconds));
+    measure_all(m, &m->fastest, rate);
+    rt_messages_measure(&m->best.latency, &m->best.message);
+    return m;
+}
+
+rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
+{
+    return rt_meter_of(rt_loops_of(kind), kind, working_set, seconds);
+}
+
+/* What is far below the highest is measured again: a moment's noise is not a slow machine. */
+void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
+{
+    const double begin = rt_clock();
+    double best[RT_RATES] = {0};
+    const rt_loop_t loop = m->fastest.stream.loop;
+    int tries = 0;
+    m->loops->open();
+    do {
+        rt_comm_barrier();
+        rt_fastest_measure(&m->fastest, m->budget, best);
+        *out = (rt_sample_t){.bandwidth = best[loop],
+                             .fma64 = best[RT_RATE_FMA64],
+                             .fma32 = best[RT_RATE_FMA32],
+                             .seconds = 0};
+    } while (rt_meter_slowed(m, out) > RT_CEILING_NOISE && ++tries < RT_CEILING_TRIES);
+    m->loops->close();
+    rt_ceilings_raise(&m->best, best);
+    note(m, out);
+    out->seconds = rt_clock() - begin;
+    rt_comm_max(&out->seconds, 1);
+}
+
+void rt_meter_learn(rt_meter_t *m, const rt_ceilings_t *again)
+{
+    m->best.fma64 = m->highest.fma64 = fmax(m->best.fma64, again->fma64);
+    m->best.fma32 = m->highest.fma32 = fmax(m->best.fma32, again->fma32);
+}
+
+/* Returns whether a full measurement shows what was known before it. */
+static bool confirms(const double rate[RT_RATES], const rt_ceilings_t *known)
+{
+    const double before[RT_RATES] = {[RT_LOOP_COPY] = known->copy,
+                                     [RT_LOOP_TRIAD] = known->triad,
+                                     [RT_LOOP_READ] = known->read,
+                                     [RT_RATE_FMA64] = known->fma64,
+                                     [RT_RATE_FMA32] = known->fma32};
+    bool same = true;
+    for (int i = 0; i < RT_RATES; i++)
+        same = same && fabs(rate[i] - before[i]) <= RT_CEILING_NOISE * before[i];
+    return same;
+}
+
+void rt_meter_confirm(rt_meter_t *m)
+{
+    double rate[RT_RATES];
+    rt_ceilings_t known;
+    int tries = 0;
+    rt_fastest_destroy(&m->fastest);
+    do {
+        known = m->best;
+        measure_all(m, NULL, rate);
+    } while (!confirms(rate, &known) && ++tries < RT_CEILING_TRIES);
+}
+
+const rt_ceilings_t *rt_meter_best(const rt_meter_t *m)
+{
+    return &m->best;
+}
+
+size_t rt_meter_bytes(const rt_meter_t *m, rt_space_t space)
+{
+    return m->loops->space == space ? m->fastest.stream.bytes : 0;
+}
+
+void rt_meter_destroy(rt_meter_t *m)
+{
+    if (m)
+        rt_fastest_destroy(&m->fastest);
+    free(m);
+}
