@@ -49,9 +49,9 @@ static const rt_opt_t options[] = {
     RT_CHOICE(CONFIG, coarse, "coarse", "NAME", "chebyshev", coarse_solvers,
               "for schwarz and multigrid: solver of the level of degree 1; chebyshev: a fixed "
               "polynomial; tensor: fast diagonalisation of the whole box, exact if it is not bent"),
-    RT_INT(CONFIG, coarse_order, "coarse-order", "K", "0", 0, 1000,
-           "for --coarse chebyshev: order of the polynomial; 0: 8, or 2/3 of the elements along "
-           "the longest side"),
+    RT_INT(CONFIG, coarse_order, "coarse-order", "K", "0", 0, 128,
+           "for --coarse chebyshev: order of the polynomial, at most 128, as rounding errors of "
+           "FP32 grow with its square; 0: 8, or 2/3 of the elements along the longest side"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
             "on the ladder solve: end when |r| is at most X |b|; on the ladder iteration: report "
             "the iteration at which it was"),

@@ -167,9 +167,10 @@ struct rt_app {
 
 /* The verdict on a rung, or the worst of several. */
 typedef enum {
-    RT_GRADE_VALID,    /* right, steady and possible */
-    RT_GRADE_UNSTEADY, /* right, but the machine was disturbed: there is no figure of merit */
-    RT_GRADE_INVALID   /* wrong, or impossible on a steady machine */
+    RT_GRADE_VALID,         /* right, steady and possible */
+    RT_GRADE_UNSTEADY,      /* right, but the machine was disturbed: there is no figure of merit */
+    RT_GRADE_NOT_CONVERGED, /* nothing is wrong, but the limits that the user gave let it end nowhere */
+    RT_GRADE_INVALID        /* wrong, or impossible on a steady machine */
 } rt_grade_t;
 const char *rt_grade_name(rt_grade_t grade);
 rt_grade_t rt_grade_worse(rt_grade_t a, rt_grade_t b);

@@ -1,4 +1,4 @@
-/* app/grade.c - VALID, UNSTEADY or INVALID. */
+/* app/grade.c - VALID, UNSTEADY, NOT CONVERGED or INVALID. */
 #include "config.h"
 #include "app/app.h"
 
@@ -6,6 +6,7 @@ const char *rt_grade_name(rt_grade_t grade)
 {
     static const char *const name[] = {[RT_GRADE_VALID] = "VALID",
                                        [RT_GRADE_UNSTEADY] = "UNSTEADY",
+                                       [RT_GRADE_NOT_CONVERGED] = "NOT CONVERGED",
                                        [RT_GRADE_INVALID] = "INVALID"};
     return name[grade];
 }
@@ -18,6 +19,6 @@ rt_grade_t rt_grade_worse(rt_grade_t a, rt_grade_t b)
 rt_grade_t rt_outcome_grade(const rt_outcome_t *out)
 {
     if (!out->verdict.valid)
-        return RT_GRADE_INVALID;
+        return rt_verdict_not_converged(&out->verdict) ? RT_GRADE_NOT_CONVERGED : RT_GRADE_INVALID;
     return rt_steady(&out->unrest) ? RT_GRADE_VALID : RT_GRADE_UNSTEADY;
 }

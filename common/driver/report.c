@@ -89,6 +89,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
         json_t *o = rt_json_append_object(checks);
         rt_json_text(o, "name", c->name);
         rt_json_bool(o, "held", c->held);
+        if (c->convergence)
+            rt_json_bool(o, "convergence", true);
         if (rt_finite(c->value)) /* a value that is not finite has failed, and is left out */
             rt_json_real(o, "value", c->value);
         rt_json_real(o, "bound", c->bound);
@@ -193,7 +195,7 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
 
 rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_grade_t grade, rt_status_t tuned)
 {
-    const rt_status_t status = grade == RT_GRADE_INVALID ? RT_INVALID : tuned;
+    const rt_status_t status = grade >= RT_GRADE_NOT_CONVERGED ? RT_INVALID : tuned;
     if (rt_comm_rank() != 0)
         return status;
     if (root) {

@@ -39,7 +39,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     const rt_extras_t *extras = rt_app_extras(study->run->app);
     const char *paper = extras->paper ? extras->paper(study->run, out->rung) : "";
     const rt_grade_t grade = rt_outcome_grade(out);
-    const bool valid = grade != RT_GRADE_INVALID;
+    const bool valid = grade < RT_GRADE_NOT_CONVERGED;
     study->grade = rt_grade_worse(study->grade, grade);
     study->rows_made++;
     rt_table_t *t = study->table;

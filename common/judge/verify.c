@@ -42,21 +42,29 @@ static rt_check_t *verdict_find(rt_verdict_t *v, const char *name)
     return NULL;
 }
 
-void rt_verdict_check(rt_verdict_t *v, const char *name, double value, double bound)
+/* Adds a check, or replaces a milder one of that name. Of two that are as bad, the one counts that
+ * is no question of convergence. */
+static void verdict_add(rt_verdict_t *v, rt_check_t made)
 {
-    const double noted = rt_finite(bound) ? bound : RT_NO_BOUND;
-    const rt_check_t made = {name, value, noted, check_holds(value, bound)};
-    rt_check_t *known = verdict_find(v, name);
+    rt_check_t *known = verdict_find(v, made.name);
     if (!known) {
         RT_EXPECT(v->n < RT_MAX_CHECKS, RT_INVALID, "no room for check '%s': raise RT_MAX_CHECKS",
-                  name);
+                  made.name);
         v->check[v->n++] = made;
-    } else if (check_severity(&made) > check_severity(known)) {
-        *known = made;
+    } else {
+        const double worse = check_severity(&made), before = check_severity(known);
+        if (worse > before || (worse == before && known->convergence))
+            *known = made;
     }
     v->valid = true;
     for (int i = 0; i < v->n; i++)
         v->valid = v->valid && v->check[i].held;
+}
+
+void rt_verdict_check(rt_verdict_t *v, const char *name, double value, double bound)
+{
+    const double noted = rt_finite(bound) ? bound : RT_NO_BOUND;
+    verdict_add(v, (rt_check_t){name, value, noted, check_holds(value, bound), false});
 }
 
 void rt_verdict_true(rt_verdict_t *v, const char *name, bool truth)
@@ -64,10 +72,23 @@ void rt_verdict_true(rt_verdict_t *v, const char *name, bool truth)
     rt_verdict_check(v, name, truth ? 0.0 : 1.0, 0.0);
 }
 
+void rt_verdict_converged(rt_verdict_t *v, const char *name, bool reached)
+{
+    verdict_add(v, (rt_check_t){name, reached ? 0.0 : 1.0, 0.0, reached, true});
+}
+
+bool rt_verdict_not_converged(const rt_verdict_t *v)
+{
+    bool only = !v->valid && v->n > 0;
+    for (int i = 0; i < v->n; i++)
+        only = only && (v->check[i].held || v->check[i].convergence);
+    return only;
+}
+
 void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from)
 {
     for (int i = 0; i < from->n; i++)
-        rt_verdict_check(v, from->check[i].name, from->check[i].value, from->check[i].bound);
+        verdict_add(v, from->check[i]);
 }
 
 double rt_verdict_margin(const rt_verdict_t *v)
@@ -98,6 +119,8 @@ void rt_verdict_print(const rt_verdict_t *v, FILE *out)
     for (int i = 0; i < v->n; i++) {
         const rt_check_t *c = &v->check[i];
         fprintf(out, "  %-*s  %9.2e  bound %9.2e  %s\n", width, c->name, c->value, c->bound,
-                c->held ? "held" : "FAILED");
+                c->held          ? "held"
+                : c->convergence ? "not converged"
+                                 : "FAILED");
     }
 }

@@ -25,6 +25,7 @@ typedef struct {
     const char *name;    /* must outlive the verdict */
     double value, bound; /* RT_NO_BOUND: the bound was not finite, so nothing holds */
     bool held;
+    bool convergence; /* rt_verdict_converged made it */
 } rt_check_t;
 #define RT_NO_BOUND (-1.0)
 typedef struct {
@@ -40,6 +41,12 @@ void rt_verdict_clear(rt_verdict_t *v);
 void rt_verdict_check(rt_verdict_t *v, const char *name, double value, double bound);
 /* Adds a yes-or-no check: value 0 or 1 against bound 0. */
 void rt_verdict_true(rt_verdict_t *v, const char *name, bool truth);
+/* Adds whether an iteration reached its end, where the judge has seen that a right program could not
+ * have done better within the limits that the user gave: if nothing else fails, the run is not wrong
+ * but not converged. Where a right program ends, it is a check like any other: rt_verdict_true. */
+void rt_verdict_converged(rt_verdict_t *v, const char *name, bool reached);
+/* Returns whether checks failed, all of them of rt_verdict_converged. */
+bool rt_verdict_not_converged(const rt_verdict_t *v);
 /* Adds all checks of `from` to v, as if they had been made on v. */
 void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
 /* Returns the least factor between value and bound over the checks that have a non-zero bound: how

@@ -62,11 +62,11 @@ typedef struct {
  * Collective, as are the functions below that measure, and rt_meter_destroy. */
 rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds);
 /* Measures the fastest loop and the arithmetic once more, in about 20 ms, but at least one pass, and
- * up to four times if it is far below what was seen before. */
+ * up to three times if it is far below what was seen before. */
 void rt_meter_sample(rt_meter_t *meter, rt_sample_t *out);
 /* Takes over the arithmetic of ceilings that were measured besides. */
 void rt_meter_learn(rt_meter_t *meter, const rt_ceilings_t *again);
-/* Measures all loops in all shapes again, until that shows what was known before, up to four times.
+/* Measures all loops in all shapes again, until that shows what was known before, up to three times.
  * Frees the arrays: no samples can be taken after it. */
 void rt_meter_confirm(rt_meter_t *meter);
 /* Returns how far a sample is below the highest that the same loops have shown so far. */

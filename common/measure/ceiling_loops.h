@@ -116,7 +116,7 @@ typedef struct {
 
 /* The rates of all loops: those over memory, then the arithmetic. */
 enum { RT_RATE_FMA64 = RT_LOOPS, RT_RATE_FMA32, RT_RATES };
-enum { RT_CEILING_TRIES = 4 }; /* what is disturbed is measured at most so many times */
+enum { RT_CEILING_TRIES = 3 }; /* what is disturbed is measured at most so many times */
 
 /* Returns the loops for the processor on which rungs of this kind run. An emulated device is the
  * host. */

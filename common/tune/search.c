@@ -126,7 +126,7 @@ void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up)
     s->invalid++;
     if (rt_comm_rank() == 0) {
         rt_text_t text;
-        printf("tune          %s with %s is INVALID:\n", s->rung->name,
+        printf("tune          %s with %s is not right:\n", s->rung->name,
                rt_tuning_text(s->run, s->rung, t->choice, &text));
         rt_verdict_print(&out.verdict, stdout);
     }

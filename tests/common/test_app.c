@@ -39,6 +39,7 @@ static void note(char event)
 /* "boast": the first rung counts a billion times the flops that it does */
 /* "noise": right, but every other solve takes a few milliseconds longer */
 /* "late": right, but ranks solve together, and the last one is ready 100 ms after the others */
+/* "short": ends before its goal, as the options made it; "stuck": the same, and something is wrong */
 typedef enum {
     NONE,
     NOTHING,
@@ -49,10 +50,13 @@ typedef enum {
     PLAIN,
     BOAST,
     NOISE,
-    LATE
+    LATE,
+    SHORT,
+    STUCK
 } fault_t;
-static const char *const faults[] = {"none",  "nothing", "wrong", "nan",  "second", "kernel",
-                                     "plain", "boast",   "noise", "late", NULL};
+static const char *const faults[] = {"none",   "nothing", "wrong", "nan",   "second",
+                                     "kernel", "plain",   "boast", "noise", "late",
+                                     "short",  "stuck",   NULL};
 
 static int64_t most_numbers = INT64_MAX; /* accepted by extents */
 
@@ -234,7 +238,9 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
         double error = fabs(s->y[i] - (double)i * (double)i);
         most = rt_finite(error) ? fmax(most, error) : INFINITY;
     }
-    rt_verdict_check(verdict, "squares", most, 0.5);
+    const int fault = s->config->fault;
+    rt_verdict_check(verdict, "squares", fault == STUCK ? 1 : most, 0.5);
+    rt_verdict_converged(verdict, "reached", fault != SHORT && fault != STUCK);
 }
 
 /* Adds to the result. The driver also calls it after an INVALID run, when values that are not
@@ -442,6 +448,13 @@ static void check_wrong_runs(void)
     CHECK(run("--fault second --seconds 0") == 0); /* valid as long as it is not timed */
     CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
     CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
+
+    /* What has not converged is no wrong program, and has no figures; one that is wrong too is. */
+    CHECK(run("--rung plain --fault short --seconds 0.01") == 1);
+    CHECK(strstr(out, "\nfake: NOT CONVERGED\n") && !strstr(out, "FAILED"));
+    CHECK(strstr(out, "not converged\n") && !strstr(out, " VALID\n"));
+    CHECK(run("--rung plain --fault stuck --seconds 0") == 1);
+    CHECK(strstr(out, "\nfake: INVALID\n") && strstr(out, "FAILED"));
 
     /* A wrong rung has no figures. The right one after it has figures, and does not hide the
      * failure. */

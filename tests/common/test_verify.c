@@ -155,6 +155,28 @@ static void test_add(void)
     CHECK(v.n == 2 && !v.valid && v.check[0].value == 3.0 && v.check[1].held);
 }
 
+/* Not converged, if nothing else fails; where two checks have one name, and one of them is no question
+ * of convergence, the failure is a failure. */
+static void test_converged(void)
+{
+    rt_verdict_t v, from;
+    rt_verdict_clear(&v);
+    CHECK(!rt_verdict_not_converged(&v));
+    rt_verdict_converged(&v, "ends", true);
+    CHECK(v.valid && !rt_verdict_not_converged(&v));
+    rt_verdict_converged(&v, "ends", false);
+    CHECK(!v.valid && rt_verdict_not_converged(&v));
+    rt_verdict_clear(&from);
+    rt_verdict_add(&from, &v);
+    rt_verdict_check(&v, "b", 3.0, 2.0);
+    CHECK(!v.valid && !rt_verdict_not_converged(&v));
+    CHECK(rt_verdict_not_converged(&from));
+    rt_verdict_true(&from, "ends", false);
+    CHECK(!from.valid && !rt_verdict_not_converged(&from));
+    rt_verdict_converged(&from, "ends", false);
+    CHECK(!rt_verdict_not_converged(&from));
+}
+
 static void test_margin(void)
 {
     rt_verdict_t v;
@@ -292,6 +314,7 @@ int main(void)
     test_verdict();
     test_same_name();
     test_add();
+    test_converged();
     test_margin();
     test_full();
     test_print();

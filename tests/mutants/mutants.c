@@ -184,9 +184,9 @@ static const char *worst_check(const rt_verdict_t *v)
     return "";
 }
 
-static const char *rating(const rt_verdict_t *v)
+static const char *rating(const rt_outcome_t *out)
 {
-    return v->valid ? "VALID" : "INVALID";
+    return rt_grade_name(rt_outcome_grade(out));
 }
 
 static bool is_found_out(const court_t *court, const rt_mutant_t *mutant)
@@ -194,9 +194,9 @@ static bool is_found_out(const court_t *court, const rt_mutant_t *mutant)
     rt_outcome_t out;
     run_mutant(court->suite, mutant, &court->cases[mutant->problem], &out);
     const double excess = rt_verdict_excess(&out.verdict);
-    const bool found = !out.verdict.valid && excess >= 10;
+    const bool found = rt_outcome_grade(&out) == RT_GRADE_INVALID && excess >= 10;
     if (is_root() && (court->verbose || !found))
-        printf("%-56s %-8s %9.2e  %s\n", mutant->name, rating(&out.verdict), excess,
+        printf("%-56s %-8s %9.2e  %s\n", mutant->name, rating(&out), excess,
                worst_check(&out.verdict));
     if (is_root() && !found)
         rt_verdict_print(&out.verdict, stdout);
@@ -224,7 +224,7 @@ static void judge_one(const court_t *court, const char *name, int problem, const
     const bool good = out->verdict.valid && margin >= 10;
     CHECK(good);
     if (is_root() && (court->verbose || !good))
-        printf("%-34s %-8s margin %8.1f  %s\n", name, rating(&out->verdict), margin,
+        printf("%-34s %-8s margin %8.1f  %s\n", name, rating(out), margin,
                court->suite->settings[problem]);
     if (is_root() && !good)
         rt_verdict_print(&out->verdict, stdout);

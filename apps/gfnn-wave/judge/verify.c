@@ -457,6 +457,30 @@ static double solution_bound(const bench_t *b, int64_t steps)
     return (double)(steps + 1) * fmax(10 * tolerance, fmin(SOLUTION, 100 * tolerance));
 }
 
+/* Checks that a step reached the tolerance; returns whether it did. Where the oracle, with blocks as
+ * its preconditioner, does not within so many iterations either, a step that used them up is not
+ * wrong, but has not converged. Without a preconditioner it may take many more than the oracle's. */
+static bool check_reached(const bench_t *b, const char *name)
+{
+    const gfnn_config_t *config = b->p->config;
+    const int64_t oracle = oracle_of(b->p)->iterations_bj;
+    const int64_t times = config->precond == GFNN_NONE ? 10 : 2;
+    const bool reached = b->s->residual < config->tolerance;
+    if (!reached && rt_finite(b->s->residual) &&
+        (oracle == 0 || times * oracle > config->max_iterations))
+        rt_verdict_converged(b->verdict, name, false);
+    else
+        rt_verdict_true(b->verdict, name, reached);
+    return reached;
+}
+
+/* Checks |f - A du| of a step by the definition: below the tolerance, or what the solver saw. */
+static void check_residual(const bench_t *b, const char *name, double left, double spare)
+{
+    const double most = fmax(b->p->config->tolerance, b->s->residual);
+    rt_verdict_true(b->verdict, name, left <= 1.01 * most + spare);
+}
+
 /* Checks A x = f for the first step's f, by the rung, with its preconditioner. */
 static void verify_first_step(const bench_t *b)
 {
@@ -466,16 +490,16 @@ static void verify_first_step(const bench_t *b)
     double *f = fine(b), *du = fine(b), *t = fine(b);
     gfnn_oracle_force(b->p, &b->p->start, b->p->config->dt, f);
     rt_copy(s->f, s->space, f, RT_HOST, b->fine * sizeof *f);
-    const int64_t iterations = gfnn_cg(s);
+    gfnn_cg(s);
     get(b, s->x, du);
     rt_verdict_check(b->verdict, "the oracle's operator (of its rounding bound)",
                      oracle->operator_error, 1);
-    rt_verdict_true(b->verdict, "converged", iterations < b->p->config->max_iterations);
-    rt_verdict_check(b->verdict, "du of the first step = the oracle's (of |du|)",
-                     difference(g, du, oracle->du, t, b->fine) / oracle->norm,
-                     solution_bound(b, 1));
-    rt_verdict_true(b->verdict, "|f - A du| by the definition, below the tolerance",
-                    true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + RECURRENCE);
+    if (check_reached(b, "converged"))
+        rt_verdict_check(b->verdict, "du of the first step = the oracle's (of |du|)",
+                         difference(g, du, oracle->du, t, b->fine) / oracle->norm,
+                         solution_bound(b, 1));
+    check_residual(b, "|f - A du| by the definition, below the tolerance or as the solver saw it",
+                   true_residual(b, f, du, t), RECURRENCE);
     release(b);
 }
 
@@ -491,9 +515,8 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
         before.v[i] = 2 * du[i] / dt - end->v[i];
         before.a[i] = 4 * du[i] / (dt * dt) - 4 * before.v[i] / dt - end->a[i];
     }
-    gfnn_oracle_force(b->p, &before, (double)b->p->config->steps * dt, f);
-    rt_verdict_true(b->verdict, "the same of the last step",
-                    true_residual(b, f, du, t) <= 1.01 * b->p->config->tolerance + BACKWARDS);
+    gfnn_oracle_force(b->p, &before, (double)b->s->steps * dt, f);
+    check_residual(b, "the same of the last step", true_residual(b, f, du, t), BACKWARDS);
 }
 
 static void verify_state(const bench_t *b)
@@ -515,13 +538,14 @@ static void verify_state(const bench_t *b)
                  *want[4] = {oracle->end.u, oracle->end.v, oracle->end.a, oracle->last};
     const double dt = b->p->config->dt, step = oracle->most_du;
     const double size[4] = {oracle->most_u, 2 * step / dt, 4 * step / (dt * dt), step};
-    for (int i = 0; i < 4; i++)
+    const bool reached = check_reached(b, "the last step converged");
+    for (int i = 0; i < 4 && reached; i++)
         rt_verdict_check(b->verdict, names[i], difference(g, got[i], want[i], t, b->fine) / size[i],
                          solution_bound(b, b->p->config->steps));
     verify_last_step(b, &end, du);
-    rt_verdict_true(b->verdict, "the same, as the solver saw it",
-                    b->s->residual <= b->p->config->tolerance);
-    rt_verdict_true(b->verdict, "as many steps as asked", b->s->steps == b->p->config->steps);
+    rt_verdict_true(b->verdict, "as many steps as asked, or up to one that did not converge",
+                    b->s->steps == b->p->config->steps ||
+                        (!reached && b->s->steps > 0 && b->s->steps < b->p->config->steps));
     release(b);
 }
 

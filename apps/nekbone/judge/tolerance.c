@@ -112,6 +112,27 @@ static double by_rung(nek_bench_t *t, const double *r, double *z)
     return rz;
 }
 
+/* FP32 cost 12 % more iterations where elements almost fold (49 became 55), else one at most. */
+static const double more_iterations = 0.15;
+
+/* Returns whether the limit of iterations is one that the oracle reached too, or nearly. */
+static bool is_limit_tight(const nek_solver_t *s)
+{
+    const double oracle = (double)nek_target(s->problem)->iterations;
+    return s->iterations <= 1 + (1 + more_iterations) * oracle;
+}
+
+/* Checks that a solve reached its tolerance. Where none could within its limit, a solve that used it
+ * up is not wrong, but has not converged. */
+static void check_reached(const nek_solver_t *s, const char *name, bool reached,
+                          rt_verdict_t *verdict)
+{
+    if (s->done == s->iterations && is_limit_tight(s))
+        rt_verdict_converged(verdict, name, reached);
+    else
+        rt_verdict_true(verdict, name, reached);
+}
+
 static double norm_of(const nek_bench_t *t, const double *x)
 {
     return sqrt(nek_oracle_dot(t->p, x, x));
@@ -187,9 +208,11 @@ static void check_other_solve(nek_bench_t *t)
     nek_solve(s);
     nek_bench_get(t, s->x, t->want);
     const double residual = nek_true_residual(t->p, t->u, t->want, t->size);
-    rt_verdict_true(t->verdict, "another solve: |b - Ax| within the tolerance",
-                    residual <= (1 + 1e-6) * s->tolerance * norm_of(t, t->u));
-    const double last = s->history[s->done];
+    const double last = s->history[s->done], limit = s->tolerance * norm_of(t, t->u);
+    check_reached(s, "another solve: reaches the tolerance", last <= (1 + 1e-6) * limit,
+                  t->verdict);
+    rt_verdict_true(t->verdict, "another solve: |b - Ax| as its history ends, or less",
+                    residual <= (1 + 1e-6) * fmax(limit, last));
     nek_erase(s);
     if (s->rung->kind == RT_CPU)
         rt_threads_set(threads > 1 ? 1 : 3);
@@ -224,38 +247,39 @@ static void check_end(const nek_solver_t *s, const nek_left_t *left, double b,
         early = !(left->history[k] > limit * (1 - 1e-6));
     rt_verdict_check(verdict, "first of the history = |b|", fabs(left->history[0] / b - 1),
                      nek_sum_steps(s->problem->config) * RT_EPS);
-    rt_verdict_true(verdict, "ends at the first |r| within the tolerance",
-                    !early && left->history[done] <= limit * (1 + 1e-6));
+    const bool reached = left->history[done] <= limit * (1 + 1e-6);
+    rt_verdict_true(verdict, "ends at the first |r| within the tolerance, or at its limit",
+                    !early && (done == s->iterations || reached));
+    check_reached(s, "reaches the tolerance", reached, verdict);
 }
 
 double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const double *b,
                                 rt_verdict_t *verdict)
 {
-    /* FP32 cost 12 % more iterations where elements almost fold (49 became 55), else one at most. */
-    const double share = 0.15;
     nek_problem_t *p = s->problem;
     const nek_target_t *target = nek_target(p);
-    const double norm = sqrt(nek_oracle_dot(p, b, b)), limit = s->tolerance * norm;
+    const double norm = sqrt(nek_oracle_dot(p, b, b)), asked = s->tolerance * norm;
+    const double last = left->history[left->done], limit = fmax(asked, last);
     double *w = RT_NEW(double, (size_t)p->view.points, RT_HOST);
     check_end(s, left, norm, verdict);
     rt_verdict_true(verdict, "as many iterations as with the reference preconditioner, or nearly",
-                    abs(left->done - target->iterations) <= 1 + share * (double)target->iterations);
+                    abs(left->done - target->iterations) <=
+                        1 + more_iterations * (double)target->iterations);
 
     const double residual = nek_true_residual(p, b, left->x, w);
     const double rounding = nek_rounding_steps(p->view.n) * (left->done + 1.0) * RT_EPS;
     const double size = target->eigen_max * sqrt(nek_oracle_dot(p, left->x, left->x));
-    rt_verdict_true(verdict, "true residual |b - Ax| within the tolerance",
+    rt_verdict_true(verdict, "true residual |b - Ax| as the history ends, or less",
                     residual <= (1 + 1e-6) * limit + rounding * size);
     for (int64_t q = 0; q < p->view.points; q++)
         w[q] -= left->r[q];
     rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)",
                      sqrt(nek_oracle_dot(p, w, w)) / size, rounding);
     rt_verdict_check(verdict, "last of the history = |r|",
-                     fabs(sqrt(nek_oracle_dot(p, left->r, left->r)) - left->history[left->done]) /
-                         limit,
+                     fabs(sqrt(nek_oracle_dot(p, left->r, left->r)) - last) / limit,
                      (8 + nek_sum_steps(p->config)) * RT_EPS);
     RT_FREE(w, RT_HOST);
-    if (left->draw != 0)
+    if (left->draw != 0 || last > (1 + 1e-6) * asked) /* no solution to compare with */
         return residual;
     /* The Ritz value is a little above the least eigenvalue; both x have an error. */
     const double error = nek_relative_difference(p, left->x, target->x);
