@@ -129,6 +129,7 @@ typedef struct {
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
+    int64_t judged_iterations;         /* of the first step, when it was judged; 0: not converged */
     int64_t history[GFNN_MAX_HISTORY]; /* iterations of each step */
     double spectrum[2];                /* bounds of D^-1 A, for cheb */
     double scale;                      /* of the input, new after each spoil; for a solve: of its

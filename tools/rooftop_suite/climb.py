@@ -208,5 +208,5 @@ def main(args: argparse.Namespace) -> int:
           f'{len(whole.here)} run here; the same in Markdown')
     for one in pages:
         if one.rung and not one.rung.row.right:
-            print(f'{args.app}: {one.name}: INVALID')
-    return VALID if result.program.verdict != 'INVALID' else INVALID
+            print(f'{args.app}: {one.name}: {one.rung.verdict}')
+    return VALID if result.program.verdict in results.RIGHT else INVALID

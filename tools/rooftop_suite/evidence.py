@@ -95,9 +95,7 @@ class Evidence:
     def verdict(self) -> str:
         """Returns the verdict on all of it."""
         said = [result.program.verdict for store in ('measured', 'peak') for result in self.of[store].values()]
-        if any(flag.bad for flag in self.flags) or not said:
-            return 'INVALID'
-        return 'UNSTEADY' if 'UNSTEADY' in said else 'VALID'
+        return 'INVALID' if any(flag.bad for flag in self.flags) or not said else judge.worst(said)
 
     # ---- what a reader must know ----
 
@@ -128,9 +126,7 @@ class Evidence:
                 self.say(True, f'{app}: run.json has the figure of merit {row.fom}, {app}.json has {fom}')
 
     def judge_result(self, where: str, result: Result) -> None:
-        wrong = [rung.name for rung in result.rungs if not rung.row.right]
-        if wrong or result.program.verdict == 'INVALID':
-            self.say(True, f'{where}: INVALID{": " if wrong else ""}{", ".join(wrong)}')
-        unsteady = [rung.name for rung in result.rungs if rung.verdict == 'UNSTEADY']
-        if unsteady:  # the tables say why
-            self.say(False, f'{where}: UNSTEADY: {", ".join(unsteady)}')
+        for verdict in ('INVALID', 'NOT CONVERGED', 'UNSTEADY'):  # the tables say why
+            named = [rung.name for rung in result.rungs if rung.verdict == verdict]
+            if named or result.program.verdict == verdict == 'INVALID':
+                self.say(verdict == 'INVALID', f'{where}: {verdict}{": " if named else ""}{", ".join(named)}')

@@ -30,8 +30,8 @@ class Rung:
         self.processor = row.processor or of_kind  # older results do not say it
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None
                                   for work in (row.bytes_per_unit, row.flop_per_unit))
-        self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor, row.ceilings_again)[0])
-        self.share_flops = of.share(self.flops, of.fma(self.processor, row.arithmetic, row.ceilings_again))
+        self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor)[0])
+        self.share_flops = of.share(self.flops, of.fma(self.processor, row.arithmetic))
         self.step = ''  # how much faster than the rung before
 
     @property
@@ -70,24 +70,23 @@ class Result:
     def share(rate: Optional[float], ceiling: Optional[float]) -> Optional[float]:
         return rate / ceiling if rate and ceiling else None
 
-    def measured(self, processor: str, again: Optional[Ceilings] = None) -> list[Ceilings]:
-        """Returns the ceilings of a processor in this job, of one rank, and those measured again for a rung."""
-        job = self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
-        return [row for row in (job, again) if row]
+    def ceilings(self, processor: str) -> Optional[Ceilings]:
+        """Returns the ceilings of a processor in this job, of one rank: one for all rungs."""
+        return self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
 
-    def bandwidth(self, processor: str, again: Optional[Ceilings] = None) -> tuple[Optional[float], str]:
+    def bandwidth(self, processor: str) -> tuple[Optional[float], str]:
         """Returns the highest bandwidth, of all ranks, and the loop that has it; or (None, '')."""
-        rates = [(getattr(row, f'{name}_bytes_per_s'), name) for row in self.measured(processor, again)
-                 for name in ('copy', 'triad', 'read')]
-        rate, name = max(rates, default=(0.0, ''))
+        row = self.ceilings(processor)
+        rate, name = max((getattr(row, f'{name}_bytes_per_s'), name) for name in ('copy', 'triad', 'read')) if row else \
+            (0.0, '')
         return (rate * self.program.ranks, name) if rate else (None, '')
 
-    def fma(self, processor: str, arithmetic: str, again: Optional[Ceilings] = None) -> Optional[float]:
+    def fma(self, processor: str, arithmetic: str) -> Optional[float]:
         """Returns the ceiling of this arithmetic, of all ranks; None for what has none, such as tensor cores."""
-        if arithmetic not in FMA:
+        row = self.ceilings(processor)
+        if arithmetic not in FMA or not row:
             return None
-        rates = [getattr(row, f'fma{arithmetic[2:]}_flop_per_s') for row in self.measured(processor, again)]
-        return max(rates, default=0.0) * self.program.ranks or None
+        return float(getattr(row, f'fma{arithmetic[2:]}_flop_per_s')) * self.program.ranks or None
 
     @property
     def processors(self) -> list[str]:

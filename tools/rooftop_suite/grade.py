@@ -118,6 +118,8 @@ class NotRight(NamedTuple):
 
 def explained(check: results.Check) -> str:
     """Returns a failed check in words."""
+    if check.convergence:
+        return f'{check.name}: not converged'
     if check.value is None:
         return f'{check.name}: not finite: something was read before it was written, or divided by zero'
     if check.bound > 0:

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterator
 
 from . import disk
-from .results import Ceilings, Program, Rung, Scale
+from .results import VERDICTS, Ceilings, Program, Rung, Scale
 from .plan import OFFICIAL
 
 
@@ -32,7 +32,9 @@ def judge_checks(rung: Rung) -> Iterator[str]:
                   f"{'held' if held else 'failed'}, the file says otherwise"
     if not rung.checks:
         yield 'no checks: nothing was verified'
-    if rung.right != all(check.held for check in rung.checks):
+    failed = [check for check in rung.checks if not check.held]
+    wrong = 'NOT CONVERGED' if all(check.convergence for check in failed) else 'INVALID'
+    if rung.right == bool(failed) or (failed and rung.verdict != wrong):
         yield f'verdict is {rung.verdict}, its checks say otherwise'
     if (rung.verdict == 'UNSTEADY') != bool(rung.disturbed):
         yield f'verdict is {rung.verdict}, and what disturbed it: {"; ".join(rung.disturbed) or "nothing"}'
@@ -149,7 +151,7 @@ def judge_official(rung: Rung) -> Iterator[str]:
 
 def worst(verdicts: list[str]) -> str:
     """Returns the verdict of a result whose rungs have these."""
-    return max(verdicts, key=('VALID', 'UNSTEADY', 'INVALID').index, default='VALID')
+    return max(verdicts, key=VERDICTS.index, default='VALID')
 
 
 def judge_program(result: Program, official: bool = False) -> list[str]:

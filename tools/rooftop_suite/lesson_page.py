@@ -214,7 +214,7 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     if not rung.row.right:
         failed = [f'{check.name}: {"not finite" if check.value is None else check.value}, bound {check.bound}'
                   for check in rung.row.checks if not check.held]
-        return [('INVALID here: it was not timed.', '\n'.join(failed))]
+        return [(f'{rung.verdict} here: it was not timed.', '\n'.join(failed))]
     named = '; '.join(measured(rung)) or 'verified, not timed'
     disturbed = f' ({"; ".join(rung.row.disturbed)})' if rung.row.disturbed else ''
     said = [(least(rung, lesson.result), ''), (f'On this machine: {named}.', ''),

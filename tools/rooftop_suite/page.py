@@ -75,7 +75,7 @@ def pre(text: object, kind: str = '') -> Html:
 
 
 def verdict(word: str) -> Html:
-    """Returns the mark of a verdict: VALID, UNSTEADY or INVALID."""
+    """Returns the mark of a verdict: VALID, UNSTEADY, NOT CONVERGED or INVALID."""
     return fill('verdict', kind=word.lower() if word in ('VALID', 'UNSTEADY') else 'invalid', text=word)
 
 

@@ -196,11 +196,12 @@ def reason(ended: Ended) -> str:
         return ended.why
     lines = [line.strip() for line in ended.text.splitlines()]
     for line in lines:
-        if re.match(rf'({"|".join(APPS)}): (?!VALID$|UNSTEADY$|INVALID$)', line):
+        if re.match(rf'({"|".join(APPS)}): (?!({"|".join(results.VERDICTS)})$)', line):
             return f'ended with {ended.exit}: {line}'
-    for line in lines:
-        if line.endswith(' FAILED'):
-            return f'INVALID: {line}'
+    for end, verdict in ((' FAILED', 'INVALID'), (' not converged', 'NOT CONVERGED')):
+        for line in lines:
+            if line.endswith(end):
+                return f'{verdict}: {line}'
     signalled = re.search(r'exited on signal (\d+)', ended.text)  # mpirun's words
     if signalled:
         return f'ended with {ended.exit}: a rank was ended by signal {signalled[1]}'
@@ -210,7 +211,7 @@ def reason(ended: Ended) -> str:
 
 def judged(ended: Ended) -> bool:
     """Returns whether the program came to a verdict."""
-    return re.search(rf'\b({"|".join(APPS)}): (VALID|UNSTEADY|INVALID)\b', ended.text) is not None
+    return re.search(rf'\b({"|".join(APPS)}): ({"|".join(results.VERDICTS)})\b', ended.text) is not None
 
 
 def settled(ended: Ended) -> Ended:
@@ -261,8 +262,8 @@ def obtain(command: Sequence[str], part: str, nonce: str, said: Optional[str], l
         result = results.load(part, Program, nonce)
     except Fault as fault:
         return Measured(ended, None, str(fault))
-    if result.verdict == 'INVALID':
-        return Measured(ended, None, 'ended with 0, but its verdict is INVALID')
+    if result.verdict not in results.RIGHT:
+        return Measured(ended, None, f'ended with 0, but its verdict is {result.verdict}')
     return Measured(ended, result, '')
 
 

@@ -17,20 +17,24 @@ from .records import (MOST, Count, Date, Digest, Mismatch, Natural, NotNegative,
 SCHEMA = 2
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
 Kind = Literal['cpu', 'cuda', 'kokkos', 'openacc']
-Verdict = Literal['VALID', 'UNSTEADY', 'INVALID']
+Verdict = Literal['VALID', 'UNSTEADY', 'NOT CONVERGED', 'INVALID']  # from the best to the worst
 Size = Literal['tiny', 'small', 'medium', 'large', 'full']
 SIZES: tuple[str, ...] = get_args(Size)
 APPS: tuple[str, ...] = get_args(App)
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+RIGHT = VERDICTS[:2]  # those of right answers
 
 
 @dataclass(repr=False, eq=False)
 class Check(Record):
-    """value is absent where it was not finite: the check has failed then."""
+    """value is absent where it was not finite: the check has failed then. convergence: if it alone fails, the run is not
+    wrong."""
     closed = True
     name: str
     held: bool
     bound: float
     value: Optional[float] = None
+    convergence: bool = False
 
 
 @dataclass(repr=False, eq=False)
@@ -69,7 +73,8 @@ class Kernel(Record):
 
 @dataclass(repr=False, eq=False)
 class Ceilings(Record):
-    """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth."""
+    """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth;
+    fma_spread: of the arithmetic."""
     working_set_bytes: Natural
     copy_bytes_per_s: NotNegative
     triad_bytes_per_s: NotNegative
@@ -78,6 +83,7 @@ class Ceilings(Record):
     fma32_flop_per_s: NotNegative
     samples: Optional[Count] = None
     spread: Optional[NotNegative] = None
+    fma_spread: Optional[NotNegative] = None
     latency_s: Optional[NotNegative] = None
     message_bytes_per_s: Optional[NotNegative] = None
 
@@ -120,7 +126,7 @@ class Timer(Record):
 
 @dataclass(repr=False, eq=False)
 class Rung(Record):
-    """A rung that ran. Times are absent if it is INVALID or was not timed, the figures of merit if it is not VALID."""
+    """A rung that ran. Times are absent if its answer is not right or it was not timed, the figures of merit if it is not VALID."""
     name: Text
     kind: Kind
     verdict: Verdict
@@ -183,7 +189,7 @@ class Rung(Record):
     @property
     def right(self) -> bool:
         """Whether the answer is right, and so the times are there, on a quiet machine or not."""
-        return self.verdict != 'INVALID'
+        return self.verdict in RIGHT
 
 
 @dataclass(repr=False, eq=False)

@@ -217,7 +217,7 @@ class Section:
         names = (('copy_bytes_per_s', 'copy GB/s'), ('triad_bytes_per_s', 'triad GB/s'),
                  ('read_bytes_per_s', 'read GB/s'), ('fma64_flop_per_s', 'FP64 GFlop/s'),
                  ('fma32_flop_per_s', 'FP32 GFlop/s'), ('message_bytes_per_s', 'message GB/s'))
-        rows = [(processor, row) for processor in ('cpu', 'gpu') for row in result.measured(processor)]
+        rows = [(processor, row) for processor in ('cpu', 'gpu') for row in [result.ceilings(processor)] if row]
         if not rows:
             return fill('part', title='The roofline', body=fill(
                 'missing', text='The ceilings are not in the file: run with --seconds above 0.'))
@@ -254,14 +254,14 @@ class Section:
             held = [check.held for rung in rungs for check in rung.row.checks]
             good = all(rung.row.right for rung in rungs)
             if rungs:
-                said = join([f'{title}: {sum(held)} of {len(held)} checks held ', '' if good else verdict('INVALID')])
+                said = join([f'{title}: {sum(held)} of {len(held)} checks held ', '' if good else verdict(result.program.verdict if result else '')])
                 out.append(details(said, join(map(self.checks, rungs), '\n'), not good))
         return fill('part', title='Validation', body=join(out, '\n'))
 
     @staticmethod
     def checks(rung: Rung) -> Html:
         rows = [[check.name, f'{check.value:.2e}' if check.value is not None else DASH, f'{check.bound:.2e}',
-                 'held' if check.held else inline('strong', 'FAILED', 'flag')] for check in rung.row.checks]
+                 'held' if check.held else inline('strong', 'not converged' if check.convergence else 'FAILED', 'flag')] for check in rung.row.checks]
         return details(join([f'{rung.name} ', verdict(rung.verdict)]), table(['check', 'value', 'bound', 'held'], rows),
                        not rung.row.right)
 

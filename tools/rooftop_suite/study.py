@@ -336,13 +336,13 @@ class Measured:
 
     def __init__(self, runs: Iterable[tuple[Key, int, Outcome]]) -> None:
         self.refused: list[tuple[Key, str]] = []
-        self.invalid: list[Key] = []
+        self.invalid: list[tuple[Key, str]] = []  # with the verdict
         groups: dict[Key, list[Program]] = {}
         for key, _, outcome in runs:
             if isinstance(outcome, str):
                 self.refused.append((key, outcome))
-            elif outcome.verdict == 'INVALID' or not outcome.rungs[0].seconds_per_unit:
-                self.invalid.append(key)
+            elif outcome.verdict not in results.RIGHT or not outcome.rungs[0].seconds_per_unit:
+                self.invalid.append((key, outcome.verdict))
             else:
                 groups.setdefault(key, []).append(outcome)
         self.groups = groups

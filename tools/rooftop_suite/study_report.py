@@ -306,8 +306,8 @@ class Report:
         for line in bad:
             self.say(f'Slower: {line}.')
             print(f'SLOWER: {line}')
-        for key in self.measured.invalid:
-            line = f'INVALID: {key.device} {key.rung} at {at((key.n, key.elements))}, {key.variant}'
+        for key, verdict in self.measured.invalid:
+            line = f'{verdict}: {key.device} {key.rung} at {at((key.n, key.elements))}, {key.variant}'
             self.say(f'{line}.')
             print(line)
         refused: dict[tuple[str, str, str], list[tuple[Point, str]]] = {}

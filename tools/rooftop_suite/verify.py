@@ -297,8 +297,8 @@ def judge_file(path: str, nonce: Optional[str], files: list[Judged], official: b
         known = '' if judged.wrong else \
             '; the change is in a part that is only recorded, such as environment or options'
         judged.wrong.insert(0, f'the seal does not hold: the file was changed after it was written{known}')
-    elif isinstance(record, Program) and record.verdict == 'INVALID' and not judged.wrong:
-        judged.wrong.append('consistent and unchanged, and its verdict is INVALID')
+    elif isinstance(record, Program) and record.verdict not in results.RIGHT and not judged.wrong:
+        judged.wrong.append(f'consistent and unchanged, and its verdict is {record.verdict}')
     files.append(judged)
     return judged
 

@@ -35,14 +35,15 @@ gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const
 /* Newmark with conjugate gradients and exact 3x3 blocks (CGBJ). Its operator is cpu-simd, once that
  * has agreed with the reference in this very run. */
 typedef struct gfnn_oracle {
-    double *du;             /* of the first step, to 1e-11 or better */
-    double *last;           /* that of the last step */
-    double most_u, most_du; /* the largest |u| and |du| of all steps */
-    double norm;            /* |du| over all ranks */
-    gfnn_state_t end;       /* after all steps */
-    double end_norm[3];     /* |u|, |v|, |a| */
-    int64_t iterations_bj;  /* of the first step, to the run's tolerance */
-    double operator_error;  /* cpu-simd against the reference, relative to its rounding bound */
+    double *du;              /* of the first step, to 1e-11 or better */
+    double *last;            /* that of the last step */
+    double most_u, most_du;  /* the largest |u| and |du| of all steps */
+    double norm;             /* |du| over all ranks */
+    gfnn_state_t end;        /* after all steps */
+    double end_norm[3];      /* |u|, |v|, |a| */
+    int64_t iterations_bj;   /* of the first step, to the run's tolerance */
+    int64_t most_iterations; /* of all steps */
+    double operator_error;   /* cpu-simd against the reference, relative to its rounding bound */
 } gfnn_oracle_t;
 /* Collective. */
 gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *problem);

@@ -290,6 +290,8 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
             rt_copy(made->du, RT_HOST, made->last, RT_HOST, o.values * sizeof *made->du);
             made->iterations_bj = iterations;
         }
+        if (iterations > made->most_iterations)
+            made->most_iterations = iterations;
         advance(&o, made->last, &made->end);
         made->most_u = fmax(made->most_u, sqrt(gfnn_judge_dot(o.g, made->end.u, made->end.u)));
         made->most_du = fmax(made->most_du, sqrt(gfnn_judge_dot(o.g, made->last, made->last)));
