@@ -5,7 +5,7 @@ from the nonce; times, clocks and energy are held against each other. Each fault
 import math
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from . import disk
 from .results import VERDICTS, Ceilings, Program, Rung, Scale
@@ -149,7 +149,7 @@ def judge_official(rung: Rung) -> Iterator[str]:
         yield 'official: no clocks beside the monotonic one'
 
 
-def worst(verdicts: list[str]) -> str:
+def worst(verdicts: Sequence[str]) -> str:
     """Returns the verdict of a result whose rungs have these."""
     return max(verdicts, key=VERDICTS.index, default='VALID')
 

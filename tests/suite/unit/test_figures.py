@@ -133,16 +133,16 @@ class Power(unittest.TestCase):
 
 class Shares(unittest.TestCase):
     def test_shares(self):
-        """The higher of the job's ceilings and the rung's own counts; what is in several precisions has no ceiling; none above 102 %."""
+        """All shares are of the job's ceilings; what is in several precisions has no ceiling; none above 102 %."""
         value = program().to_json()
         row = {**value['rungs'][0], 'bytes_per_unit': 1e9, 'flop_per_unit': 1e9, 'seconds_per_unit': 1.0}
         ceilings = {'working_set_bytes': 1, 'copy_bytes_per_s': 2e9, 'triad_bytes_per_s': 1e9, 'read_bytes_per_s': 1e9,
                     'fma64_flop_per_s': 4e9, 'fma32_flop_per_s': 8e9}
         for arithmetic, again, wanted in (
-                ('fp64', 1e9, [(0.5, 'bandwidth'), (0.25, 'FP64 FMA')]), ('fp32', 4e9, [(0.25, 'bandwidth'), (0.125, 'FP32 FMA')]),
+                ('fp64', 1e9, [(0.5, 'bandwidth'), (0.25, 'FP64 FMA')]), ('fp32', 4e9, [(0.5, 'bandwidth'), (0.125, 'FP32 FMA')]),
                 ('mixed', 1e9, [(0.5, 'bandwidth')])):
             rung = {**row, 'arithmetic': arithmetic, 'ceilings_again': {**ceilings, 'copy_bytes_per_s': again}}
-            rungs = [rung, {**row, 'arithmetic': 'mixed'}]  # what was measured again is of the first alone
+            rungs = [rung, {**row, 'arithmetic': 'mixed'}]  # what was measured again changes no share
             got = figures.Result(results.Program.from_json({**value, 'ceilings_cpu': ceilings, 'rungs': rungs}))
             self.assertEqual([one.shares() for one in got.rungs], [wanted, [(0.5, 'bandwidth')]])
         less = {**ceilings, 'copy_bytes_per_s': 0.9e9, 'triad_bytes_per_s': 0.0, 'read_bytes_per_s': 0.0}

@@ -169,7 +169,9 @@ class Launching(unittest.TestCase):
         ended = programs.settled(programs.Ended(1, '', 0.1, slots))
         self.assertEqual(ended.exit, 3)
         self.assertRegex(programs.reason(ended), 'not enough slots .* requested by the application; use fewer ranks')
-        self.assertEqual(programs.settled(programs.Ended(1, '', 0.1, 'x\nnekbone: INVALID\n')).exit, 1)
+        for verdict, line in (('INVALID', '  x  1e0  bound 0e0  FAILED'), ('NOT CONVERGED', '  y  1e0  bound 0e0  not converged')):
+            ended = programs.settled(programs.Ended(1, '', 0.1, f'{line}\nnekbone: {verdict}\n'))
+            self.assertEqual((ended.exit, programs.reason(ended)), (1, f'{verdict}: {line.strip()}'))
 
 
 class CommandLine(unittest.TestCase):

@@ -30,6 +30,7 @@ EDITS = (  # member, new value, what is said even if the file is sealed again ('
     (RUNG + ('checks',), [], 'nothing was verified'),
     (RUNG + ('verdict',), 'INVALID', 'verdict is INVALID, its checks'),
     (RUNG + ('verdict',), 'UNSTEADY', 'what disturbed it: nothing'),
+    (RUNG + ('verdict',), 'NOT CONVERGED', 'verdict is NOT CONVERGED, its checks'),
     (RUNG + ('disturbed',), ['noise'], 'what disturbed it: noise'),
     (RUNG + ('window_seconds', 0), 0.02, 'verdict is VALID, the spread is'),
     (RUNG + ('bytes_per_unit',), 1e9, '200 % of the ceilings in the file'),
@@ -126,6 +127,28 @@ class Results(InFolder):
                 write('edited.json', value, seal=True)
                 said = faults('edited.json')
                 self.assertTrue(any(text in line for line in said) if text else not said, said)
+
+    def test_not_converged(self):
+        """Right as far as it goes, if nothing but convergence fails; every command says the word."""
+        value = json.loads(json.dumps(self.good))
+        rung = value['rungs'][0]
+        for name in ('fom_flop_per_s', 'points_per_s', 'seconds_per_unit', 'window_seconds', 'windows', 'spread', 'solves'):
+            rung.pop(name, None)
+        end = {'name': 'reaches the tolerance', 'held': False, 'value': 1.0, 'bound': 0.0, 'convergence': True}
+        rung['checks'].append(end)
+        for verdict, wrong, text in (('NOT CONVERGED', [], 'its verdict is NOT CONVERGED'), ('INVALID', [], 'its checks say'),
+                                     ('NOT CONVERGED', [{**end, 'name': 'sum', 'convergence': False}], 'its checks say')):
+            with self.subTest(verdict):
+                value['verdict'] = rung['verdict'] = verdict
+                write('end.json', {**value, 'rungs': [{**rung, 'checks': rung['checks'] + wrong}]}, seal=True)
+                self.assertRegex('; '.join(faults('end.json')), text)
+        value['verdict'] = rung['verdict'] = 'NOT CONVERGED'
+        value['rungs'].append({**self.good['rungs'][0], 'name': 'other'})
+        write('end.json', value, seal=True)
+        for words in (['table', 'end.json'], ['report', 'end.json', '--output', 'end.html'], ['verify', 'end.json']):
+            with self.subTest(words[0]), contextlib.redirect_stdout(io.StringIO()) as said:
+                cli.main(words)
+            self.assertIn('NOT CONVERGED', said.getvalue() if words[0] != 'report' else pathlib.Path('end.html').read_text())
 
     def test_invalid(self):
         self.assertEqual(faults('invalid.json'), ['consistent and unchanged, and its verdict is INVALID'])
