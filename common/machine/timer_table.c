@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "io/json.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
@@ -95,10 +96,11 @@ static rt_timer_result_t find_path(const char *path)
 void rt_timer_print(FILE *out, double bandwidth, json_t *rows)
 {
     const int size = rt_comm_size(), rank = rt_comm_rank();
-    rt_table_t *table = rt_table_new(
-        bandwidth > 0
-            ? "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s|ceiling"
-            : "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
+    rt_text_t columns;
+    rt_text(&columns, "<timer|calls|min us@rank|max us@rank|average us|total s|GB/s|GFlop/s");
+    if (bandwidth > 0) /* as known by now: the job may see a higher one later */
+        rt_text_add(&columns, "|of %.1f GB/s", 1e-9 * size * bandwidth);
+    rt_table_t *table = rt_table_new(columns.text);
     rt_timer_result_t *all = calloc((size_t)size, sizeof *all), timer;
     RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
     char path[PATH] = "";

@@ -134,7 +134,7 @@ static void test_print(double bandwidth, bool share)
     fclose(file);
     CHECK(strstr(text, "solve") && strstr(text, "  operator") && strstr(text, "    gather"));
     CHECK(strstr(text, "min us@rank") && strstr(text, "@0"));
-    CHECK((strstr(text, "ceiling") != NULL) == share);
+    CHECK((strstr(text, "of ") != NULL) == share);
     CHECK((strstr(text, " %") != NULL) == share);
 }
 
