@@ -133,6 +133,7 @@ refused 2 "128" "$nekbone" --precond schwarz --coarse-order 129
 "$nekbone" --rung solve-cpu --elements 3x3x2 --degree 4 --max-iterations 3 --seconds 0 --json few.json >few.out
 [ $? = 1 ] && [ "$(tail -n 1 few.out)" = "nekbone: NOT CONVERGED" ] && ! grep -q FAILED few.out && grep -q '"verdict": "NOT CONVERGED"' few.json ||
     fail "too few iterations: $(tail -n 3 few.out)"
+rm -f few.out few.json
 refused 2 "--stretch 0.5: out of range" "$nekbone" --stretch 0.5
 refused 2 "--stretch 4: one layer" "$nekbone" --stretch 4 --elements 2x2x1
 refused 2 "FP64 does not reach --tolerance 1e-15" "$nekbone" --rung solve-cpu --tolerance 1e-15

@@ -165,10 +165,12 @@ class Report:
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment) if self.evidence.run else {}
-        names = ('memory_bytes', 'variables', 'gpus', 'nodes')
-        memory, variables, gpus, nodes = (there.pop(name, None) for name in names)
+        names = ('memory_bytes', 'variables', 'gpus', 'nodes', 'load', 'stolen')
+        memory, variables, gpus, nodes, load, stolen = (there.pop(name, None) for name in names)
         rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
         rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
+        rows.append(('load when it began', in_words(load)))
+        rows.append(('taken by the hypervisor', f'{100 * stolen:.1f} %' if isinstance(stolen, (int, float)) else ''))
         rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(each(gpus))]
         rows.append(('nodes', in_words([node.get('host') for node in each(nodes) if isinstance(node, dict)])))
         short = {name: value for name, value in variables.items()
