@@ -24,6 +24,10 @@ valid seed "$gfnn" $cpu $small --model-seed 3 --rung solve-simd
 valid heads "$gfnn" $cpu --elements 24x20x8 --heads 2x2x1 --steps 1 --rung solve-simd
 grep -q 'waves, 2x2x1 times head: 24x20x8 elements' heads.out || fail "--heads 2x2x1: $(head -n 5 heads.out)"
 valid voxels "$gfnn" $cpu --model "$samples/ball.voxels" --precond bj --rung solve-simd
+# Too few iterations for any program: that is no wrong answer.
+"$gfnn" $cpu $small --max-iterations 1 --rung solve-simd >few.out 2>&1
+[ $? = 1 ] && [ "$(tail -n 1 few.out)" = "gfnn-wave: NOT CONVERGED" ] && ! grep -q FAILED few.out ||
+    fail "too few iterations: $(tail -n 3 few.out)"
 valid odd "$gfnn" $cpu --elements 3x5x7 --steps 1 --ladder
 
 # A network needs a third of bj's iterations, neither 16 bits nor FP32 vectors cost any, and they are in the report.
