@@ -358,9 +358,9 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
     (is_march(solver) ? mcpi_march_verify_after : mcpi_verify_after)(solver, verdict);
 }
 
-static void spoil(void *solver)
+static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
-    (is_march(solver) ? mcpi_march_spoil : mcpi_spoil)(solver);
+    (is_march(solver) ? mcpi_march_spoil : mcpi_spoil)(solver, draw, keep);
 }
 
 static void solve(void *solver)

@@ -91,6 +91,13 @@ static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
 
 /* --- solve.c --- */
 
+/* What a solve left. */
+typedef struct {
+    uint64_t draw; /* of its R */
+    int64_t swept; /* sweeps that it asked for */
+    double *dq;    /* host [rows + ghosts][nb]; NULL: nothing was put aside */
+} mcpi_answer_t;
+
 typedef struct {
     mcpi_problem_t *problem;
     const rt_rung_t *rung;
@@ -101,9 +108,9 @@ typedef struct {
     bool own_halo;
     void *dq;      /* [rows + ghosts][nb] of view.dq_type, in `space` */
     double *R;     /* [rows][nb] host: scaled R of the next solve */
-    double factor; /* R of this solve = factor * the problem's; new after each spoil */
-    uint64_t solves;
+    uint64_t draw; /* of that R: new after each spoil */
     int64_t swept; /* sweeps that the last solve asked for, for verify.c */
+    mcpi_answer_t kept[RT_KEEPS];
     double seconds_set_up;
     bool each_colour; /* ghosts are updated after every colour, else after every sweep */
     bool on_stream;   /* all messages are on the stream: no step of a sweep waits for the host */
@@ -115,7 +122,13 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung);
 void mcpi_solver_destroy(void *solver);
 /* Sets dQ = 0, then sweeps. */
 void mcpi_solve(void *solver);
-void mcpi_spoil(void *solver);
+void mcpi_spoil(void *solver, uint64_t draw, rt_keep_t keep);
+/* Puts aside what the last solve left, in place of what was put aside for the same reason;
+ * RT_KEEP_NOTHING: for no reason that the driver has. */
+void mcpi_keep(mcpi_solver_t *s, rt_keep_t why);
+/* Makes R [rows][nb] of a draw: the system's own for 0, else values in (-1, 1), each of which has
+ * its own hash, so that no R follows from others. */
+void mcpi_draw_r(const mcpi_system_t *system, uint64_t draw, double *R);
 /* Sweeps on from what dq holds; as one launch if no step needs the host. */
 void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps);
 /* Copy dq [rows + ghosts][nb] to and from host doubles. mcpi_put_dq rounds to the rung's type. */

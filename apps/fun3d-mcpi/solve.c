@@ -18,8 +18,6 @@
 #include "mcpi.h"
 #include <string.h>
 
-enum { FACTOR_SEED = 99 }; /* added to --seed: what each solve's right-hand side is multiplied by */
-
 /* --- dQ to and from the rung's array --- */
 
 static size_t dq_values(const mcpi_solver_t *s)
@@ -55,12 +53,23 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host)
     RT_FREE(rounded, RT_HOST);
 }
 
-/* Sets R to `factor` times the system's, and copies it to where the rung wants it. */
+void mcpi_draw_r(const mcpi_system_t *system, uint64_t draw, double *R)
+{
+    const int64_t nb = system->nb;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
+    for (int64_t v = 0; v < system->part->rows * nb; v++) {
+        const int64_t at = system->part->global[v / nb] * nb + v % nb;
+        R[v] = draw == 0 ? system->R[v] : rt_random((uint64_t)at, draw);
+    }
+}
+
+/* Makes R, and copies it to where the rung wants it. */
 static void put_right_hand_side(mcpi_solver_t *s)
 {
     const size_t n = (size_t)s->view.rows * (size_t)s->view.nb;
-    for (size_t i = 0; i < n; i++)
-        s->R[i] = s->factor * s->problem->system->R[i];
+    mcpi_draw_r(s->problem->system, s->draw, s->R);
     if (s->kernels->own_layout)
         s->kernels->put_r(&s->view, s->R);
     else if (s->space != RT_HOST)
@@ -190,7 +199,6 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
     s->rung = rung;
     s->kernels = (const mcpi_kernels_t *)rung->kernels;
     s->space = rt_rung_space(rung);
-    s->factor = 1;
     s->each_colour =
         config->exchange == MCPI_EXCHANGE_COLOUR && config->colouring == MCPI_COLOUR_GLOBAL;
     const bool fp64 = s->kernels->always_fp64;
@@ -233,6 +241,8 @@ void mcpi_solver_destroy(void *solver)
             RT_FREE(s->view.R, s->space);
         }
     }
+    for (int why = 0; why < RT_KEEPS; why++)
+        rt_free(s->kept[why].dq, RT_HOST);
     RT_FREE(s->R, RT_HOST);
     RT_FREE(s, RT_HOST);
 }
@@ -377,13 +387,22 @@ void mcpi_solve(void *solver)
     mcpi_sweeps(s, s->swept);
 }
 
-/* Gives every solve its own right-hand side, a multiple of the problem's that cannot be known
- * beforehand, so that the answer of an earlier solve is wrong for it. */
-void mcpi_spoil(void *solver)
+void mcpi_keep(mcpi_solver_t *s, rt_keep_t why)
+{
+    mcpi_answer_t *answer = &s->kept[why];
+    if (!answer->dq)
+        answer->dq = RT_NEW(double, dq_values(s), RT_HOST);
+    answer->draw = s->draw;
+    answer->swept = s->swept;
+    mcpi_get_dq(s, answer->dq);
+}
+
+void mcpi_spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
     mcpi_solver_t *s = solver;
-    s->factor =
-        1.5 + 0.5 * rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + FACTOR_SEED);
+    if (keep != RT_KEEP_NOTHING)
+        mcpi_keep(s, keep);
+    s->draw = draw;
     s->swept = 0;
     put_right_hand_side(s);
     rt_fill(s->dq, s->space, 0xff, dq_values(s) * mcpi_type_size(s->view.dq_type));

@@ -176,9 +176,9 @@ static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, c
 }
 
 /* The host has the exact matrix (FP64), the system and its halos, and, while a rung is verified,
- * seven fields of dQ's size and a copy of one on its way from the rung. The most is either that, or
- * graph and flow while the problem is made. A device rung has its copies of the
- * system on the device. */
+ * fields of dQ's size: five of the judge, three that solves left, and two oracles with their spread.
+ * The most is either that, or graph and flow while the problem is made. A device rung has its copies
+ * of the system on the device. */
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
     const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
@@ -209,7 +209,7 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         making += geometry;
     }
     kept += bytes[RT_HOST] + VALUE * c.nb * c.n + SMALL; /* s->R */
-    bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 8 * field));
+    bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 12 * field));
 }
 
 /* --- comparison with the paper --- */

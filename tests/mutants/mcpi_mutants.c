@@ -74,11 +74,13 @@ typedef enum {
     NOTHING,
     NOTHING_SECOND,
     NOT_ZEROED,
-    LEFT_OVER,
     SOLUTION,
     OWN_R,
     PREVIOUS_R,
     HALF_IN_WINDOWS,
+    KEPT,
+    KEPT_SCALED,
+    KEPT_COMBINED,
     NAN_AFTER_SOLVE,
     ONE_VALUE_AFTER_SOLVE,
     /* the problem */
@@ -173,11 +175,18 @@ static const rt_mutant_t mutants[] = {
     {.fault = NOTHING, .name = "nothing done"},
     {.fault = NOTHING_SECOND, .name = "nothing done from the second solve on", .timed = true},
     {.fault = NOT_ZEROED, .name = "starts from what the solve before left", .timed = true},
-    {.fault = LEFT_OVER, .name = "answer of the first solve", .timed = true},
     {.fault = SOLUTION, .name = "the solution in place of the sweeps"},
-    {.fault = OWN_R, .name = "the problem's R in place of the solve's"},
+    {.fault = OWN_R, .name = "the problem's R in place of the solve's", .timed = true},
     {.fault = PREVIOUS_R, .name = "R of the solve before", .timed = true},
-    {.fault = HALF_IN_WINDOWS, .name = "half of the sweeps after the first solve", .timed = true},
+    {.fault = HALF_IN_WINDOWS, .name = "half of the sweeps, but of the problem's R", .timed = true},
+    {.fault = KEPT, .name = "an answer kept, whole", .timed = true},
+    {.fault = KEPT_SCALED, .name = "an answer kept, and scaled", .timed = true},
+    {.fault = KEPT_SCALED, .name = "an answer kept, and scaled, O in BF16", .problem = WIDE, .timed = true},
+    {.fault = KEPT_COMBINED, .name = "answers kept, and combined", .timed = true},
+    {.fault = KEPT_COMBINED,
+     .name = "answers kept, and combined, one sweep",
+     .problem = ONCE,
+     .timed = true},
     {.fault = NAN_AFTER_SOLVE, .name = "one NaN after the solve"},
     {.fault = ONE_VALUE_AFTER_SOLVE, .name = "one value changed after the solve"},
     {.fault = ONE_VALUE_AFTER_SOLVE,
@@ -206,10 +215,13 @@ static const rt_mutant_t mutants[] = {
 static fault_t fault;
 static int variant;
 static bool solving;
+static bool own_R; /* the solve's R is the problem's */
+static mcpi_problem_t *current;
 static int64_t asked, sweep, solves, calls;
-static int64_t victim, victim_block;  /* row and block that single faults go into */
-static double *before, *first_answer; /* [rows + ghosts][nb] dQ at the start of the sweep */
-static double *this_R, *previous_R;   /* [rows][nb] */
+static int64_t victim, victim_block; /* row and block that single faults go into */
+static double *before;               /* [rows + ghosts][nb] dQ at the start of the sweep */
+static double *this_R, *previous_R;  /* [rows][nb] */
+static double *kept[2], *kept_R[2];  /* dQ and R of the first two solves */
 
 static bool in_solve(fault_t f)
 {
@@ -447,19 +459,46 @@ static void zero(mcpi_solver_t *s)
 
 static int64_t sweeps_done(void)
 {
-    if (fault == HALF_IN_WINDOWS && solves > 1)
+    if (fault == HALF_IN_WINDOWS && !own_R)
         return asked / 2;
     const bool fewer = fault == ONE_FEWER || (fault == CALL_FEWER && rt_comm_size() > 1);
     return asked - fewer + (fault == ONE_MORE);
 }
 
-/* Puts the answer times `factor` in place of the sweeps. */
-static void answer(mcpi_solver_t *s, const double *dq, double factor)
+/* Puts an answer in place of the sweeps. */
+static void answer(mcpi_solver_t *s, const double *dq)
 {
     for (int64_t v = 0; v < s->view.rows * s->view.nb; v++)
-        store(&s->view, s->dq, v, factor * dq[v]);
+        store(&s->view, s->dq, v, dq[v]);
     for (int c = 0; c < s->view.colours; c++)
         exchange(s, c);
+}
+
+static double product(const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t v = 0; v < current->part->rows * current->nb; v++)
+        sum += x[v] * y[v];
+    return sum;
+}
+
+/* Answers by what was kept, times what makes the best of R by the R that were kept. */
+static void remember(mcpi_solver_t *s)
+{
+    const double aa = product(kept_R[0], kept_R[0]), ab = product(kept_R[0], kept_R[1]);
+    const double bb = product(kept_R[1], kept_R[1]);
+    const double a = product(kept_R[0], s->R), b = product(kept_R[1], s->R);
+    const double of_both = aa * bb - ab * ab;
+    double share[2] = {1, 0};
+    if (fault == KEPT_SCALED)
+        share[0] = a / aa;
+    if (fault == KEPT_COMBINED) {
+        share[0] = (a * bb - b * ab) / of_both;
+        share[1] = (b * aa - a * ab) / of_both;
+    }
+    for (int64_t v = 0; v < s->view.rows * s->view.nb; v++)
+        before[v] = share[0] * kept[0][v] + share[1] * kept[1][v];
+    answer(s, before);
 }
 
 static void solve_wrongly(mcpi_solver_t *s)
@@ -468,21 +507,25 @@ static void solve_wrongly(mcpi_solver_t *s)
         return;
     zero(s);
     if (fault == SOLUTION) {
-        answer(s, s->problem->exact, s->factor);
+        answer(s, s->problem->exact);
+        return;
+    }
+    if (fault >= KEPT && fault <= KEPT_COMBINED && solves > 2 && !own_R) {
+        remember(s);
         return;
     }
     if (fault == NOT_ZEROED && solves > 1)
-        answer(s, first_answer, 1);
+        answer(s, kept[0]);
     solving = true;
     if (s->kernels->sweeps && !s->halo)
         mcpi_sweeps(s, sweeps_done());
     else
         own_sweeps(s, sweeps_done());
     solving = false;
-    if (solves == 1)
-        mcpi_get_dq(s, first_answer);
-    if (fault == LEFT_OVER)
-        answer(s, first_answer, 1);
+    if (solves <= 2) {
+        mcpi_get_dq(s, kept[solves - 1]);
+        memcpy(kept_R[solves - 1], s->R, (size_t)(s->view.rows * s->view.nb) * sizeof *s->R);
+    }
 }
 
 static void faulty_solve(void *solver)
@@ -490,6 +533,7 @@ static void faulty_solve(void *solver)
     mcpi_solver_t *s = solver;
     const size_t bytes = (size_t)(s->view.rows * s->view.nb) * sizeof(double);
     solves++;
+    own_R = memcmp(s->R, s->problem->system->R, bytes) == 0;
     memcpy(previous_R, this_R, bytes);
     memcpy(this_R, s->R, bytes);
     solve_wrongly(s);
@@ -585,16 +629,16 @@ static void nudge(mcpi_system_t *system, int by)
 /* Puts faults into the problem; back: removes them. */
 static void change_problem(mcpi_problem_t *p, bool back)
 {
-    static double kept;
+    static double right;
     mcpi_system_t *system = p->system;
     const int nb = p->nb;
     double *value = fault == FACTOR_CHANGED ? system->LU + (victim * nb + 1) * nb
                     : fault == R_CHANGED    ? system->R + victim * nb
                                             : NULL;
     if (value && !back)
-        kept = *value;
+        right = *value;
     if (value)
-        *value = back ? kept : kept * (1 + 1e-6);
+        *value = back ? right : right * (1 + 1e-6);
     if (fault == O_CHANGED)
         nudge(system, back ? -1 : 1);
     if (fault == NO_PERMUTATION) { /* the missing vertex is restored later */
@@ -608,15 +652,16 @@ static void change_problem(mcpi_problem_t *p, bool back)
     }
 }
 
-static mcpi_problem_t *current;
-
 static void begin(const rt_mutant_t *mutant, void *problem)
 {
     current = problem;
     const size_t values = (size_t)(current->part->rows * current->nb);
     const size_t all = values + (size_t)(current->part->ghosts * current->nb);
     before = RT_NEW(double, all, RT_HOST);
-    first_answer = RT_NEW(double, all, RT_HOST);
+    for (int k = 0; k < 2; k++) {
+        kept[k] = RT_NEW(double, all, RT_HOST);
+        kept_R[k] = RT_NEW(double, values, RT_HOST);
+    }
     this_R = RT_NEW(double, values, RT_HOST);
     previous_R = RT_NEW(double, values, RT_HOST);
     memset(this_R, 0, values * sizeof *this_R);
@@ -635,7 +680,10 @@ static void end(void)
     change_problem(current, true);
     fault = HONEST;
     RT_FREE(before, RT_HOST);
-    RT_FREE(first_answer, RT_HOST);
+    for (int k = 0; k < 2; k++) {
+        RT_FREE(kept[k], RT_HOST);
+        RT_FREE(kept_R[k], RT_HOST);
+    }
     RT_FREE(this_R, RT_HOST);
     RT_FREE(previous_R, RT_HOST);
 }

@@ -126,27 +126,11 @@ static void make_field(mcpi_march_t *m)
     if (m->sweeper->kernels->own_layout)
         take_places(m);
     f->sums = RT_NEW(double, rows / MCPI_NORM_CHUNK + 2, m->space);
+    f->outside = m->outside = RT_NEW(double, MCPI_Q *rows, m->space);
     if (m->space != RT_HOST)
         take_turn(m);
     if (p->config->scheme == 1)
         f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
-}
-
-/* The stream, at rest where the wall holds it. */
-static void make_start(mcpi_march_t *m)
-{
-    const mcpi_geometry_t *g = m->problem->geometry;
-    const mcpi_gas_t gas = mcpi_march_gas(m->problem->config, g, 1);
-    const size_t all = (size_t)(g->rows + g->ghosts);
-    double *w = RT_NEW(double, MCPI_Q *all, RT_HOST);
-    for (size_t i = 0; i < all; i++) {
-        memcpy(w + MCPI_Q * i, gas.stream, sizeof gas.stream);
-        if (i < (size_t)g->rows && g->side_of[i] >= 0 && g->side[g->side_of[i]].held > 0)
-            for (int d = 1; d < 4; d++)
-                w[MCPI_Q * i + (size_t)d] = 0;
-    }
-    m->start = rt_clone(w, MCPI_Q * all, sizeof(double), m->space);
-    RT_FREE(w, RT_HOST);
 }
 
 void *mcpi_march_new(void *problem, const rt_rung_t *rung)
@@ -160,13 +144,12 @@ void *mcpi_march_new(void *problem, const rt_rung_t *rung)
     m->space = rt_rung_space(rung);
     make_sweeper(m);
     make_field(m);
-    make_start(m);
     m->before = rt_alloc((size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)),
                          mcpi_type_size(m->field.dq_type), m->space);
     if (m->problem->config->tolerance > 0)
         m->kept = RT_NEW(double, (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)), m->space);
     m->history = RT_NEW(mcpi_step_t, (size_t)m->problem->config->steps + 1, RT_HOST);
-    mcpi_march_spoil(m);
+    mcpi_march_spoil(m, 0, RT_KEEP_NOTHING);
     rt_device_synchronize();
     return m;
 }
@@ -179,8 +162,8 @@ void mcpi_march_destroy(void *march)
         mcpi_halo_destroy(m->halo, m->problem->part->colours);
     mcpi_solver_destroy(m->sweeper);
     mcpi_system_destroy(m->shadow.system);
-    double *const arrays[] = {f->w,        f->R,    f->rate,  f->scale,
-                              f->gradient, f->sums, m->start, m->kept};
+    double *const arrays[] = {f->w,        f->R,    f->rate,    f->scale,
+                              f->gradient, f->sums, m->outside, m->kept};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], m->space);
     const void *const copies[] = {f->x,      f->n,       f->viscous, f->diagonal, f->fit,
@@ -194,6 +177,8 @@ void mcpi_march_destroy(void *march)
     rt_free((void *)f->turn, m->space);
     rt_free(m->before, m->space);
     mcpi_tiles_destroy(&f->tiles, m->space);
+    for (int why = 0; why < RT_KEEPS; why++)
+        rt_free(m->left[why].w, RT_HOST);
     RT_FREE(m->history, RT_HOST);
     RT_FREE(m, RT_HOST);
 }

@@ -20,9 +20,14 @@
  *   colours before, a sweep changes dQ by L^-1 (R - A dQ). So the last change over the first is how
  *   much is left, preconditioned by L.
  *
- * Every solve has a scale of its own, which cannot be known beforehand: density, pressure and
- * viscosity are multiplied by a power of two. Velocities and A stay the same bit by bit, and
- * dQ is multiplied too, so that the answer of an earlier solve is wrong for this one.
+ * Every timed solve has an input of its own, so that no answers of earlier ones are right for it,
+ * nor what can be made of them. A draw other than 0 changes
+ *
+ * - the scale: density, pressure and viscosity are multiplied by a power of two;
+ * - Mach number and angle of attack, by up to 1 in 128;
+ * - the state of each row, where the solve starts from and beyond the far field. So the steady state
+ *   too depends on more numbers than there are solves. By up to 1 in 1024 a solve takes as many steps
+ *   as before; a tolerance above 3e-5, which would not see that much, needs more, and allows it.
  *
  * This file never sees a device: the phases know where the arrays are.
  */
@@ -32,7 +37,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCALE_SEED = 173, MOST_EXPONENT = 8 };
+/* What a draw changes: numbers of its sequence, and by how much. */
+enum { DRAWN_SCALE, DRAWN_MACH, DRAWN_ANGLE, DRAWN_STATE };
+enum { MOST_EXPONENT = 8 };
+static const double GAS_CHANGE = 0x1p-7;
+static const double LEAST_STATE_CHANGE = 0x1p-10, MOST_STATE_CHANGE = 0x1p-2;
+static const double TOLERANCES = 32; /* that a state changes by */
 
 /* The control. A step that makes the residual so many times as large is taken back; one that has
  * grown so much over its least halves the Courant number. Where steps converge without control, it
@@ -45,10 +55,18 @@ static const double RECOVERY = 1.09, LEAST_SHARE = 1e-6;
 
 /* --- the flow --- */
 
-mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, double scale)
+/* Returns a number of a draw, in (-most, most). */
+static double drawn(uint64_t draw, uint64_t index, double most)
+{
+    return draw == 0 ? 0 : most * rt_random(index, draw);
+}
+
+mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, uint64_t draw)
 {
     static const double pi = 3.14159265358979323846;
-    const double angle = config->angle * pi / 180, mach = config->flow_mach;
+    const double scale = exp2(round(drawn(draw, DRAWN_SCALE, MOST_EXPONENT)));
+    const double mach = config->flow_mach * (1 + drawn(draw, DRAWN_MACH, GAS_CHANGE));
+    const double angle = config->angle * (1 + drawn(draw, DRAWN_ANGLE, GAS_CHANGE)) * pi / 180;
     mcpi_gas_t gas = {
         .stream = {scale, mach * cos(angle), 0, mach * sin(angle), scale / MCPI_GAMMA},
         .mu = config->fluid == MCPI_LAMINAR ? scale * mach * g->length / config->flow_reynolds : 0,
@@ -380,22 +398,51 @@ void mcpi_march_time_phases(mcpi_march_t *m)
     rt_comm_max(m->seconds, MCPI_PHASES);
 }
 
-/* Starts from the stream again, at a new scale. */
-void mcpi_march_spoil(void *march)
+void mcpi_march_keep(mcpi_march_t *m, rt_keep_t why)
+{
+    mcpi_state_left_t *left = &m->left[why];
+    double *w = left->w ? left->w : rt_alloc(1, state_bytes(m), RT_HOST);
+    *left = (mcpi_state_left_t){.draw = m->draw,
+                                .end = m->end,
+                                .steps = m->steps,
+                                .first_norm = m->first_norm,
+                                .last_norm = m->history[m->steps].norm,
+                                .w = w};
+    for (int64_t k = 0; k < m->steps && k < MCPI_JUDGED_STEPS; k++)
+        left->norm[k] = m->history[k].norm;
+    rt_copy(w, RT_HOST, m->field.w, m->space, state_bytes(m));
+}
+
+/* Puts the state beyond the far field, the stream as the draw changes it, and the state that the
+ * solve starts from: the same, at rest where the wall holds it. */
+static void put_start(mcpi_march_t *m)
+{
+    const mcpi_geometry_t *g = m->problem->geometry;
+    const double wanted = TOLERANCES * m->problem->config->tolerance;
+    const double change = fmin(MOST_STATE_CHANGE, fmax(LEAST_STATE_CHANGE, wanted));
+    double *w = rt_alloc(1, state_bytes(m), RT_HOST);
+    for (int64_t k = 0; k < MCPI_Q * (g->rows + g->ghosts); k++) {
+        const int64_t at = MCPI_Q * mcpi_vertex_of(m->problem, k / MCPI_Q) + k % MCPI_Q;
+        w[k] = m->field.gas.stream[k % MCPI_Q] *
+               (1 + drawn(m->draw, DRAWN_STATE + (uint64_t)at, change));
+    }
+    rt_copy(m->outside, m->space, w, RT_HOST, (size_t)(MCPI_Q * g->rows) * sizeof *w);
+    for (int64_t i = 0; i < g->rows; i++)
+        if (g->side_of[i] >= 0 && g->side[g->side_of[i]].held > 0)
+            memset(w + MCPI_Q * i + 1, 0, 3 * sizeof *w);
+    rt_copy(m->field.w, m->space, w, RT_HOST, state_bytes(m));
+    RT_FREE(w, RT_HOST);
+}
+
+void mcpi_march_spoil(void *march, uint64_t draw, rt_keep_t keep)
 {
     mcpi_march_t *m = march;
-    const mcpi_problem_t *p = m->problem;
-    const size_t values = state_bytes(m) / sizeof(double);
-    const double random = rt_random(m->solves++, (uint64_t)p->run->opt.seed + SCALE_SEED);
-    m->scale = exp2(round(MOST_EXPONENT * random));
-    m->field.gas = mcpi_march_gas(p->config, p->geometry, m->scale);
-    double *w = RT_NEW(double, values, RT_HOST);
-    rt_copy(w, RT_HOST, m->start, m->space, values * sizeof *w);
-    for (size_t k = 0; k < values; k++)
-        if (k % MCPI_Q == 0 || k % MCPI_Q == MCPI_Q - 1)
-            w[k] *= m->scale;
-    rt_copy(m->field.w, m->space, w, RT_HOST, values * sizeof *w);
-    RT_FREE(w, RT_HOST);
+    if (keep != RT_KEEP_NOTHING)
+        mcpi_march_keep(m, keep);
+    m->draw = draw;
+    m->field.gas = mcpi_march_gas(m->problem->config, m->problem->geometry, draw);
+    m->scale = m->field.gas.stream[0];
+    put_start(m);
     rt_fill(m->field.R, m->space, 0xff, (size_t)(MCPI_Q * m->field.rows) * sizeof(double));
     mcpi_march_ghosts(m);
     begin_solve(m);

@@ -37,6 +37,17 @@ extern const char *const mcpi_phase_names[MCPI_PHASES];
 /* What a run of steps came to. */
 typedef enum { MCPI_GOING, MCPI_CONVERGED, MCPI_DIVERGED } mcpi_end_t;
 
+/* What a solve left. The residuals of its first steps are judged too. */
+enum { MCPI_JUDGED_STEPS = 64 };
+typedef struct {
+    uint64_t draw;
+    mcpi_end_t end;
+    int64_t steps;
+    double first_norm, last_norm; /* the last over the first */
+    double norm[MCPI_JUDGED_STEPS];
+    double *w; /* host [rows + ghosts][5]; NULL: nothing was put aside */
+} mcpi_state_left_t;
+
 typedef struct {
     mcpi_problem_t *problem; /* the first two are those of mcpi_solver_t */
     const rt_rung_t *rung;
@@ -49,10 +60,10 @@ typedef struct {
     bool own_halo;
     mcpi_field_t field;
     mcpi_places_t places; /* zeros: the sweeps have no layout of their own */
-    double
-        *start; /* [rows + ghosts][5] in `space`: the state that a solve starts from, at scale 1 */
-    double scale; /* of density, pressure and viscosity in this solve, a power of two */
-    uint64_t solves;
+    double *outside; /* [rows][5] in `space`: the field's */
+    double scale;    /* of density, pressure and viscosity in this solve, a power of two */
+    uint64_t draw;   /* of this solve's input: new after each spoil */
+    mcpi_state_left_t left[RT_KEEPS];
     mcpi_step_t *history; /* [steps + 1] */
     int64_t steps;        /* done, with those taken back */
     mcpi_end_t end;
@@ -73,7 +84,10 @@ typedef struct {
 void *mcpi_march_new(void *problem, const rt_rung_t *rung);
 void mcpi_march_destroy(void *march);
 void mcpi_march_solve(void *march);
-void mcpi_march_spoil(void *march);
+void mcpi_march_spoil(void *march, uint64_t draw, rt_keep_t keep);
+/* Puts aside what the last solve left, in place of what was put aside for the same reason;
+ * RT_KEEP_NOTHING: for no reason that the driver has. */
+void mcpi_march_keep(mcpi_march_t *m, rt_keep_t why);
 /* Does a step more, on a device a few, and fills seconds with the least of each phase.
  * Collective. */
 void mcpi_march_time_phases(mcpi_march_t *m);
@@ -100,8 +114,8 @@ void mcpi_march_sweeps(mcpi_march_t *m);
 double mcpi_march_sweep_more(mcpi_march_t *m, int64_t n);
 /* Returns the Courant number for a residual of so much of the first one's. */
 double mcpi_march_courant(const mcpi_config_t *config, double norm);
-/* Fills gas for a scale. */
-mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, double scale);
+/* Returns the gas of a draw; 0: of the problem, at scale 1. */
+mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g, uint64_t draw);
 
 /* What the steps of a solve add up to. */
 typedef struct {

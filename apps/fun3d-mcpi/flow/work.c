@@ -87,8 +87,9 @@ void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work)
     count(&c, (double)m->problem->geometry->faces, steps, sweeps, work);
 }
 
-/* On top of a rung of sweeps with its problem: the empty system that the Jacobian fills, fields,
- * and what the judge copies: O, D, its factors, and a reference march with all of these. */
+/* On top of a rung of sweeps with its problem and its judge's fields, which are here states that
+ * solves left, and the oracles': the empty system that the Jacobian fills, fields, and what the judge
+ * copies: O, D, its factors, and a reference march with all of these. */
 void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
     const mcpi_config_t c = mcpi_counted(run);
@@ -101,7 +102,7 @@ void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[
     const double o = (double)mcpi_type_size((mcpi_type_t)c.offdiagonal);
     const double O = 25 * o * b, system = O + (200 + 40 + 4) * n;
     const double q = 5 * (double)mcpi_type_size((mcpi_type_t)c.dq);
-    const double field = ((c.tolerance > 0 ? 240 : 200) + q) * all + 56 * n,
+    const double field = ((c.tolerance > 0 ? 200 : 160) + q) * all + 96 * n,
                  copies = O + 1000 * n + 400 * all;
     const rt_space_t space = rt_rung_space(rung);
     mcpi_memory(run, sweeps, bytes);

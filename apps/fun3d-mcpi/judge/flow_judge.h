@@ -8,15 +8,14 @@
 #include "../flow/march.h"
 #include "../flow/reference.h"
 
-/* What the oracle's steps come to, at scale 1; one block of memory, freed by mcpi_problem_destroy. */
+/* What the oracle's steps come to; one block of memory, which for draw 0 mcpi_problem_destroy
+ * frees. */
 typedef struct {
-    int64_t steps;
-    double effect;   /* the largest difference of a state, as below, per unit roundoff */
-    double norm[64]; /* of the first steps, over the first */
-    double state[];  /* [rows][5] */
+    double effect; /* of draw 0: the largest difference of a state, as below, per unit roundoff */
+    double norm[MCPI_JUDGED_STEPS]; /* of the first steps, over the first */
+    double state[];                 /* [rows][5] */
 } mcpi_flow_oracle_t;
 
-enum { MCPI_ORACLE_STEPS = 64 };
 /* How many times the measured effect of roundings a rung may differ from the oracle. */
 static const double mcpi_flow_sample = 64;
 
@@ -24,10 +23,9 @@ static const double mcpi_flow_sample = 64;
 double mcpi_flow_unit(const mcpi_march_t *m);
 
 /* Returns the largest |a - b| of all states of all ranks; density and pressure over `scale`. */
-double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
-                            double scale_b);
-/* Returns the oracle of the problem's steps, with the effect of roundings. */
-const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m);
+double mcpi_flow_difference(int64_t rows, const double *a, const double *b, double scale);
+/* Returns *known, the oracle of a draw's steps, which ref makes if it is NULL. */
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *ref, uint64_t draw, void **known);
 /* Returns a solver of the rung flow-reference on the same problem: mcpi_march_destroy it. */
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m);
 /* Copies n doubles of the rung to a new host array. */

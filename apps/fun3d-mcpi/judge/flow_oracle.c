@@ -1,12 +1,13 @@
 /*
  * flow_oracle.c - the oracle's steps, and how far roundings may take a rung from them.
  *
- * The oracle marches by the rung flow-reference, FP64 throughout over an O of the same type, at
- * scale 1. A rung rounds dQ and the sums of O dQ to unit u. What that does to the state after all
- * steps is measured: the oracle marches again with every component of dQ off by a random share of
- * up to 8 u, the roundings of a sum of some twenty blocks whose signs are random. That is done for
- * u of FP32; so small an effect is proportional to u. A rung may differ by mcpi_flow_sample times
- * the largest effect.
+ * The oracle marches by the rung flow-reference, FP64 throughout over an O of the same type, from
+ * the input of the solve that is judged. A rung rounds dQ and the sums of O dQ to unit u. What that
+ * does to the state after all steps is measured: the oracle marches again with every component of dQ
+ * off by a random share of up to 8 u, the roundings of a sum of some twenty blocks whose signs are
+ * random. That is done for u of FP32; so small an effect is proportional to u. A rung may differ by
+ * mcpi_flow_sample times the largest effect. Inputs of other draws are so near the problem's own that
+ * the effect is measured for that one alone.
  */
 #include "config.h"
 #include <math.h>
@@ -99,13 +100,12 @@ double *mcpi_flow_take_right(const mcpi_march_t *m)
     return take_values(m, m->field.right, m->field.right_at, MCPI_Q);
 }
 
-double mcpi_flow_difference(int64_t rows, const double *a, double scale_a, const double *b,
-                            double scale_b)
+double mcpi_flow_difference(int64_t rows, const double *a, const double *b, double scale)
 {
     double most = 0;
     for (int64_t k = 0; k < MCPI_Q * rows; k++) {
         const bool scaled = k % MCPI_Q == 0 || k % MCPI_Q == MCPI_Q - 1;
-        const double d = fabs(scaled ? a[k] / scale_a - b[k] / scale_b : a[k] - b[k]);
+        const double d = fabs(a[k] - b[k]) / (scaled ? scale : 1);
         most = rt_finite(d) ? fmax(most, d) : INFINITY;
     }
     rt_comm_max(&most, 1);
@@ -124,28 +124,18 @@ mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m)
     return mcpi_march_new(m->problem, rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "flow-reference"));
 }
 
-/* Starts at scale 1. */
-static void start(mcpi_march_t *ref)
-{
-    const mcpi_problem_t *p = ref->problem;
-    rt_copy(ref->field.w, RT_HOST, ref->start, RT_HOST,
-            (size_t)(MCPI_Q * (ref->field.rows + ref->field.ghosts)) * sizeof(double));
-    ref->field.gas = mcpi_march_gas(p->config, p->geometry, 1);
-    mcpi_march_ghosts(ref);
-}
-
 /* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first. */
-static void march(mcpi_march_t *ref, double u, double *norm)
+static void march(mcpi_march_t *ref, uint64_t draw, double u, double *norm)
 {
     const mcpi_config_t *config = ref->problem->config;
     const mcpi_part_t *part = ref->problem->part;
     double *dq = ref->sweeper->dq, first = 0;
-    start(ref);
+    mcpi_march_spoil(ref, draw, RT_KEEP_NOTHING);
     for (int64_t k = 0; k < config->steps; k++) {
         mcpi_march_residual(ref);
         const double now = mcpi_march_norm(ref);
         first = k == 0 ? now : first;
-        if (k < MCPI_ORACLE_STEPS)
+        if (k < MCPI_JUDGED_STEPS)
             norm[k] = now / first;
         if (k % config->freeze == 0) {
             ref->field.cfl = mcpi_march_courant(config, now / first);
@@ -161,22 +151,21 @@ static void march(mcpi_march_t *ref, double u, double *norm)
     }
 }
 
-const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *m)
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *ref, uint64_t draw, void **known)
 {
-    mcpi_problem_t *p = m->problem;
-    const int64_t rows = p->part->rows, values = MCPI_Q * rows;
-    if (p->flow_oracle)
-        return p->flow_oracle;
-    mcpi_march_t *ref = mcpi_flow_reference_new(m);
-    mcpi_flow_oracle_t *o = rt_alloc(1, sizeof *o + (size_t)values * sizeof(double), RT_HOST);
+    const int64_t rows = ref->field.rows;
+    const size_t bytes = (size_t)(MCPI_Q * rows) * sizeof(double);
+    if (*known)
+        return *known;
+    mcpi_flow_oracle_t *o = rt_alloc(1, sizeof *o + bytes, RT_HOST);
     memset(o, 0, sizeof *o);
-    o->steps = p->config->steps;
-    march(ref, 0, o->norm);
-    memcpy(o->state, ref->field.w, (size_t)values * sizeof(double));
-    double norm[MCPI_ORACLE_STEPS];
-    march(ref, DISTURBANCE, norm);
-    o->effect = mcpi_flow_difference(rows, ref->field.w, 1, o->state, 1) / DISTURBANCE;
-    mcpi_march_destroy(ref);
-    p->flow_oracle = o;
+    march(ref, draw, 0, o->norm);
+    memcpy(o->state, ref->field.w, bytes);
+    if (draw == 0) {
+        double norm[MCPI_JUDGED_STEPS];
+        march(ref, 0, DISTURBANCE, norm);
+        o->effect = mcpi_flow_difference(rows, ref->field.w, o->state, 1) / DISTURBANCE;
+    }
+    *known = o;
     return o;
 }

@@ -92,6 +92,7 @@ static void take_state(bench_t *b)
     b->host.surface = g->surface;
     b->host.side_of = g->side_of;
     b->host.side = g->side;
+    b->host.outside = mcpi_flow_take(b->m, b->m->outside, NB * b->rows);
     b->host.w = mcpi_flow_take(b->m, b->m->field.w, NB * b->all);
 }
 
@@ -383,6 +384,7 @@ void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
                  .seed = seed,
                  .verdict = verdict};
     blocks_t made = {0};
+    mcpi_march_spoil(m, seed | 1, RT_KEEP_NOTHING); /* another gas than the problem's */
     put_state(&b);
     mcpi_march_residual(m);
     take_state(&b);
@@ -396,11 +398,12 @@ void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
     RT_FREE(made.LU, RT_HOST);
     RT_FREE(made.scale, RT_HOST);
     RT_FREE(b.host.start, RT_HOST);
+    RT_FREE(b.host.outside, RT_HOST);
     RT_FREE(b.host.w, RT_HOST);
     RT_FREE(b.host.R, RT_HOST);
     RT_FREE(b.host.rate, RT_HOST);
     RT_FREE(b.host.right, RT_HOST);
     if (m->field.gradient)
         RT_FREE(b.host.gradient, RT_HOST);
-    mcpi_march_spoil(m);
+    mcpi_march_spoil(m, 0, RT_KEEP_NOTHING);
 }

@@ -6,8 +6,8 @@
 
 #include "../mcpi.h"
 
-/* What the reference makes of the problem's R in all sweeps; one block of memory, freed by
- * mcpi_problem_destroy. */
+/* What the reference makes of an R in all sweeps; one block of memory, which for the problem's R
+ * mcpi_problem_destroy frees. */
 typedef struct {
     double residual;
     bool is_known[2];          /* for FP32 and FP64 roundings: */
@@ -24,7 +24,7 @@ typedef struct {
     size_t values;      /* of rows */
     size_t all;         /* of rows and ghosts */
     double u_sum, u_dq; /* unit roundoffs */
-    double *R;          /* [rows][nb] */
+    double *R;          /* [rows][nb] that is being judged */
     double *put;        /* [rows + ghosts][nb] as the next two */
     double *want, *got;
     double *e;      /* [rows][nb] the bound of one update: see oracle.c */
@@ -55,13 +55,15 @@ void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, 
 /* Measures t->spread about dq, the sweeps' result; leaves t->e of it, and the effect of the last
  * disturbance in t->got. Uses t->put. */
 void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps, const double *dq);
-/* Returns the oracle of all sweeps; leaves t->e of it, and t->spread for this rung's roundings. */
-const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t);
-/* Returns the largest |got - scale want|, less what storage in a type of unit roundoff u may
- * contribute, over scale e, of the values first .. last - 1; u = 0: nothing is subtracted. */
+/* Returns *known, the oracle of all sweeps for t->R, which is made if it is NULL; leaves t->e of it,
+ * and t->spread for this rung's roundings. */
+const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t, void **known);
+/* Returns the largest |got - want|, less what storage in a type of unit roundoff u may contribute,
+ * over e, of the values first .. last - 1; u = 0: nothing is subtracted. */
 double mcpi_error(const double *got, const double *want, const double *e, int64_t first,
-                  int64_t last, double scale, double u);
-/* Returns |factor R - A dQ| / |R| with the exact matrix, over all ranks; factor 0: |A dQ| / |R|. */
+                  int64_t last, double u);
+/* Returns |factor R - A dQ| / |R| of t->R with the exact matrix, over all ranks; factor 0: |A dQ| /
+ * |R|. */
 double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq);
 
 #endif

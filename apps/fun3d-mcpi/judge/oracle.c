@@ -125,16 +125,16 @@ static void last_e(const mcpi_bench_t *t, const double *R, const double *dq)
 }
 
 double mcpi_error(const double *got, const double *want, const double *e, int64_t first,
-                  int64_t last, double scale, double u)
+                  int64_t last, double u)
 {
     double most = 0;
     for (int64_t v = first; v < last; v++) {
         if (!rt_finite(got[v]) || !rt_finite(want[v]))
             return INFINITY;
-        const double stored = u > RT_EPS ? u * fabs(scale * want[v]) + 0x1p-126 : 0;
-        const double d = fabs(got[v] - scale * want[v]) - stored;
+        const double stored = u > RT_EPS ? u * fabs(want[v]) + 0x1p-126 : 0;
+        const double d = fabs(got[v] - want[v]) - stored;
         if (d > 0)
-            most = fmax(most, e[v] > 0 ? d / (scale * e[v]) : INFINITY);
+            most = fmax(most, e[v] > 0 ? d / e[v] : INFINITY);
     }
     return most;
 }
@@ -148,7 +148,7 @@ void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps,
     for (int disturbed = RANDOM_SIGN; disturbed <= ONE_SIGN; disturbed++) {
         mcpi_oracle_sweeps(t, R, sweeps, disturbed, t->got);
         for (int64_t i = 0; i < rows; i++) {
-            const double d = mcpi_error(t->got, dq, t->e, nb * i, nb * (i + 1), 1, 0);
+            const double d = mcpi_error(t->got, dq, t->e, nb * i, nb * (i + 1), 0);
             own[i] = disturbed == RANDOM_SIGN ? d : fmax(own[i], d);
         }
     }
@@ -174,8 +174,9 @@ double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq)
     for (int64_t i = 0; i < t->part->rows; i++) {
         double r[MCPI_MAX_NB];
         for (int k = 0; k < nb; k++) {
-            r[k] = factor * A->R[i * nb + k];
-            bb += A->R[i * nb + k] * A->R[i * nb + k];
+            const double R = ldexp(t->R[i * nb + k], t->system->exponent[i]);
+            r[k] = factor * R;
+            bb += R * R;
             for (int j = 0; j < nb; j++)
                 r[k] -= A->D[(i * nb + j) * nb + k] * dq[i * nb + j];
         }
@@ -193,28 +194,27 @@ double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq)
     return sqrt(sum[0] / sum[1]);
 }
 
-const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t)
+const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t, void **known)
 {
     const int64_t sweeps = t->p->config->sweeps;
-    const double *R = t->p->system->R;
     const size_t rows = (size_t)t->part->rows;
     const int level = mcpi_larger_unit(t) == RT_EPS;
-    mcpi_oracle_t *o = t->p->oracle;
+    mcpi_oracle_t *o = *known;
     if (!o) {
         o = rt_alloc(1, sizeof *o + (t->all + 2 * rows) * sizeof(double), RT_HOST);
         memset(o, 0, sizeof *o);
-        mcpi_oracle_sweeps(t, R, sweeps, 0, o->data);
+        mcpi_oracle_sweeps(t, t->R, sweeps, 0, o->data);
         o->residual = mcpi_defect(t, 1, o->data);
-        t->p->oracle = o;
+        *known = o;
     }
     double *spread = o->data + t->all + (size_t)level * rows;
     if (!o->is_known[level]) {
-        mcpi_measure_spread(t, R, sweeps, o->data);
+        mcpi_measure_spread(t, t->R, sweeps, o->data);
         memcpy(spread, t->spread, rows * sizeof *spread);
         o->residual_spread[level] = mcpi_defect(t, 0, t->got);
         o->is_known[level] = true;
     }
     memcpy(t->spread, spread, rows * sizeof *spread);
-    last_e(t, R, o->data);
+    last_e(t, t->R, o->data);
     return o;
 }

@@ -7,10 +7,11 @@
  * other row or ghost is touched; sweeps agree with the reference's, in one call and colour by
  * colour; the bits are the same twice if the rung claims it.
  *
- * After timing: what the last solve left behind agrees with the reference's dQ of all sweeps (made
- * once, and scaled: the sweeps are linear in R); the rows of the last colour agree with the rest of
- * dQ; the residual with the exact matrix is the reference's; ghosts are what their owners have; and
- * the number of sweeps is right.
+ * After timing: what a solve left behind agrees with the reference's dQ of all sweeps; the rows of
+ * the last colour agree with the rest of dQ; the residual with the exact matrix is the reference's;
+ * ghosts are what their owners have; and the number of sweeps is right. So it is for a solve drawn
+ * among the timed ones and for the last of them, each with its own R, for which the reference sweeps
+ * anew, and for a solve of the problem's R, for which it sweeps once in a run.
  *
  * oracle.c derives the bounds. The files of this folder are compiled with -fno-fast-math.
  */
@@ -77,12 +78,12 @@ static void put_r(const mcpi_bench_t *t, const double *R)
 
 /* Returns the largest error of all rows and ranks, storage included, over what the sweeps make of
  * e. */
-static double worst(const mcpi_bench_t *t, const double *got, const double *want, double scale)
+static double worst(const mcpi_bench_t *t, const double *got, const double *want)
 {
     const int nb = t->nb;
     double most = 0;
     for (int64_t i = 0; i < t->part->rows; i++) {
-        const double d = mcpi_error(got, want, t->e, nb * i, nb * (i + 1), scale, 0);
+        const double d = mcpi_error(got, want, t->e, nb * i, nb * (i + 1), 0);
         if (d > 0) /* where the reference blew up too, nothing can be shown */
             most =
                 rt_finite(t->spread[i]) ? fmax(most, d / (mcpi_sample * t->spread[i])) : INFINITY;
@@ -242,7 +243,7 @@ static double rows_error(const mcpi_bench_t *t, int64_t first, int64_t last, boo
     rt_device_synchronize();
     mcpi_get_dq(t->s, t->got);
     *untouched = *untouched && is_untouched(t, first, last);
-    return mcpi_error(t->got, t->want, t->e, nb * first, nb * last, 1, t->u_dq);
+    return mcpi_error(t->got, t->want, t->e, nb * first, nb * last, t->u_dq);
 }
 
 static void check_colours(const mcpi_bench_t *t)
@@ -297,7 +298,7 @@ static void check_sweeps(const mcpi_bench_t *t)
     mcpi_measure_spread(t, t->R, few, t->want);
     rung_sweeps(t, few, false);
     rt_verdict_check(t->verdict, "sweeps = the reference's (of their rounding bound)",
-                     worst(t, t->got, t->want, 1), 1);
+                     worst(t, t->got, t->want), 1);
     if (t->s->kernels->rung.reproducible) {
         memcpy(t->put, t->got, t->all * sizeof *t->put);
         rung_sweeps(t, few, false);
@@ -307,7 +308,7 @@ static void check_sweeps(const mcpi_bench_t *t)
     }
     if (rt_comm_size() == 1 && (t->s->kernels->sweeps || t->s->rung->kind == RT_CUDA)) {
         rung_sweeps(t, few, true);
-        rt_verdict_check(t->verdict, "the same colour by colour", worst(t, t->got, t->want, 1), 1);
+        rt_verdict_check(t->verdict, "the same colour by colour", worst(t, t->got, t->want), 1);
     }
 }
 
@@ -319,8 +320,7 @@ void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     check_system(&t);
     check_colours(&t);
     check_sweeps(&t);
-    for (size_t v = 0; v < t.values; v++)
-        t.R[v] = s->factor * t.system->R[v];
+    mcpi_draw_r(t.system, s->draw, t.R);
     put_r(&t, t.R);
     bench_destroy(&t);
 }
@@ -335,8 +335,6 @@ static void check_last(const mcpi_bench_t *t)
     const int nb = t->nb;
     const int64_t first = part->colour_start[part->colours - 1];
     double most = 0;
-    for (size_t v = 0; v < t->values; v++)
-        t->R[v] = t->s->factor * t->system->R[v];
     memcpy(t->want, t->got, t->all * sizeof *t->want);
     mcpi_oracle_colour(t, t->R, part->colours - 1, t->u_sum, t->want, t->e);
     for (int64_t i = first; i < part->rows; i++) {
@@ -344,7 +342,7 @@ static void check_last(const mcpi_bench_t *t)
         for (int64_t b = part->start[i]; b < part->start[i + 1]; b++)
             has_ghost = has_ghost || part->column[b] >= part->rows;
         if (mcpi_is_current(t) || !has_ghost)
-            most = fmax(most, mcpi_error(t->got, t->want, t->e, nb * i, nb * (i + 1), 1, t->u_dq));
+            most = fmax(most, mcpi_error(t->got, t->want, t->e, nb * i, nb * (i + 1), t->u_dq));
     }
     rt_comm_max(&most, 1);
     rt_verdict_check(t->verdict, "last colour = D^-1 (R - O dQ) (of its rounding bound)", most, 1);
@@ -359,21 +357,35 @@ static void check_ghosts(const mcpi_bench_t *t)
     rt_verdict_true(t->verdict, "ghosts are what their owners have", differ == 0);
 }
 
+static void check_answer(const mcpi_bench_t *t, const mcpi_answer_t *answer)
+{
+    void *own = NULL;
+    mcpi_draw_r(t->system, answer->draw, t->R);
+    const mcpi_oracle_t *oracle = mcpi_oracle_get(t, answer->draw == 0 ? &t->p->oracle : &own);
+    const int level = mcpi_larger_unit(t) == RT_EPS;
+    rt_verdict_true(t->verdict, "as many sweeps as asked", answer->swept == t->p->config->sweeps);
+    memcpy(t->got, answer->dq, t->all * sizeof *t->got);
+    rt_verdict_check(t->verdict, "dQ left behind = the reference's (of its rounding bound)",
+                     worst(t, t->got, oracle->data), 1);
+    check_last(t);
+    check_ghosts(t);
+    mcpi_update_ghosts(t, -1, t->got);
+    rt_verdict_check(t->verdict, "residual - the reference's, exact matrix (of |R|)",
+                     fabs(mcpi_defect(t, 1, t->got) - oracle->residual),
+                     mcpi_sample * oracle->residual_spread[level]);
+    rt_free(own, RT_HOST);
+}
+
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict)
 {
     mcpi_solver_t *s = solver;
     mcpi_bench_t t = bench_new(s, 0, verdict);
-    rt_verdict_true(verdict, "as many sweeps as asked", s->swept == t.p->config->sweeps);
-    const mcpi_oracle_t *oracle = mcpi_oracle_get(&t);
-    const int level = mcpi_larger_unit(&t) == RT_EPS;
-    mcpi_get_dq(s, t.got);
-    rt_verdict_check(verdict, "dQ left behind = the reference's (of its rounding bound)",
-                     worst(&t, t.got, oracle->data, s->factor), 1);
-    check_last(&t);
-    check_ghosts(&t);
-    mcpi_update_ghosts(&t, -1, t.got);
-    rt_verdict_check(verdict, "residual - the reference's, exact matrix (of |R|)",
-                     fabs(mcpi_defect(&t, s->factor, t.got) - s->factor * oracle->residual),
-                     s->factor * mcpi_sample * oracle->residual_spread[level]);
+    mcpi_keep(s, RT_KEEP_NOTHING); /* what is there now */
+    for (int why = 0; why < RT_KEEPS; why++) {
+        if (!s->kept[why].dq)
+            continue;
+        check_answer(&t, &s->kept[why]);
+        RT_FREE(s->kept[why].dq, RT_HOST);
+    }
     bench_destroy(&t);
 }
