@@ -78,7 +78,10 @@ typedef enum {
     STEP_MORE,
     NOTHING,
     LEFT_OVER,
-    FIRST_ANSWER,
+    KEPT,
+    KEPT_SCALED,
+    KEPT_COMBINED,
+    HALF_OF_STEPS,
     ONE_VALUE,
     ONE_NAN,
     ENDS_EARLY,
@@ -161,7 +164,23 @@ static const rt_mutant_t mutants[] = {
     {.fault = NOTHING, .name = "nothing done"},
     {.fault = NOTHING, .name = "nothing done, converged at once", .problem = WHOLE},
     {.fault = LEFT_OVER, .name = "starts from what the solve before left", .timed = true},
-    {.fault = FIRST_ANSWER, .name = "answer of the first solve", .timed = true},
+    {.fault = KEPT, .name = "an answer kept, whole", .timed = true},
+    {.fault = KEPT, .name = "an answer kept, whole, converged", .problem = WHOLE, .timed = true},
+    {.fault = KEPT_SCALED, .name = "an answer kept, and scaled", .timed = true},
+    {.fault = KEPT_SCALED,
+     .name = "an answer kept, and scaled, converged",
+     .problem = WHOLE,
+     .timed = true},
+    {.fault = KEPT_COMBINED, .name = "answers kept, and combined", .timed = true},
+    {.fault = KEPT_COMBINED,
+     .name = "answers kept, and combined, converged",
+     .problem = WHOLE,
+     .timed = true},
+    {.fault = HALF_OF_STEPS, .name = "half of the steps, but of the problem's", .timed = true},
+    {.fault = HALF_OF_STEPS,
+     .name = "half of the orders, but of the problem's",
+     .problem = WHOLE,
+     .timed = true},
     {.fault = ONE_VALUE, .name = "one value changed after the solve"},
     {.fault = ONE_VALUE, .name = "one value changed, converged", .problem = WHOLE},
     {.fault = ONE_NAN, .name = "one NaN after the solve"},
@@ -175,7 +194,7 @@ static const rt_mutant_t mutants[] = {
 static fault_t fault;
 static bool solving;
 static int64_t victim, forms, solves;
-static double *first_answer;
+static double *kept[2], kept_mach[2]; /* at scale 1: of the problem, and of the first solve */
 static mcpi_march_t *march; /* that is solving */
 
 /* --- slopes --- */
@@ -489,6 +508,14 @@ static const mcpi_kernels_t table = {
 
 /* --- the solve --- */
 
+/* Keeps what a solve left. */
+static void keep(const mcpi_march_t *m, int at)
+{
+    kept_mach[at] = m->field.gas.stream[1];
+    for (int64_t k = 0; k < NB * (m->field.rows + m->field.ghosts); k++)
+        kept[at][k] = m->field.w[k] / (k % NB == 0 || k % NB == NB - 1 ? m->scale : 1);
+}
+
 static void change_after(mcpi_march_t *m)
 {
     double *w = m->field.w;
@@ -497,21 +524,39 @@ static void change_after(mcpi_march_t *m)
         w[NB * victim] *= 1.01;
     if (fault == ONE_NAN)
         w[NB * victim + 4] = NAN;
-    if (fault == FIRST_ANSWER && solves == 1)
-        memcpy(first_answer, w, values * sizeof *w);
-    if (fault == FIRST_ANSWER && solves > 1)
-        memcpy(w, first_answer, values * sizeof *w);
+    if (fault < KEPT || fault > KEPT_COMBINED || m->draw == 0)
+        return;
+    if (solves == 1)
+        keep(m, 1);
+    const double mach = m->field.gas.stream[1];
+    const double share =
+        fault == KEPT_COMBINED ? (mach - kept_mach[0]) / (kept_mach[1] - kept_mach[0]) : 1;
+    for (size_t k = 0; solves > 1 && k < values; k++) {
+        const bool scales = fault != KEPT && (k % NB == 0 || k % NB == NB - 1);
+        w[k] = ((1 - share) * kept[0][k] + share * kept[1][k]) * (scales ? m->scale : 1);
+    }
 }
 
 /* Solves with a config or a start of its own; the run's config is as it was afterwards. */
 static void faulty_solve(void *solver)
 {
     mcpi_march_t *m = solver;
-    mcpi_config_t *config = (mcpi_config_t *)m->problem->config, kept = *config;
+    mcpi_config_t *config = (mcpi_config_t *)m->problem->config, asked = *config;
     const size_t values = (size_t)(NB * (m->field.rows + m->field.ghosts));
     solves++;
     forms = 0;
     march = m;
+    if (fault == KEPT_COMBINED && solves == 1) {
+        const uint64_t draw = m->draw;
+        mcpi_march_spoil(m, 0, RT_KEEP_NOTHING);
+        mcpi_march_solve(m);
+        keep(m, 0);
+        mcpi_march_spoil(m, draw, RT_KEEP_NOTHING);
+    }
+    if (fault == HALF_OF_STEPS && m->draw != 0) {
+        config->steps /= asked.tolerance > 0 ? 1 : 2;
+        config->tolerance = sqrt(asked.tolerance);
+    }
     solving = true;
     config->sweeps += fault == SWEEP_MORE ? 1 : fault == SWEEP_FEWER ? -1 : 0;
     config->steps += fault == STEP_MORE ? 1 : fault == STEP_FEWER ? -1 : 0;
@@ -520,16 +565,16 @@ static void faulty_solve(void *solver)
         config->courant_most = config->courant;
     if (fault == OTHER_FLOW) {
         config->angle += 1;
-        m->field.gas = mcpi_march_gas(config, m->problem->geometry, m->scale);
+        mcpi_march_spoil(m, m->draw, RT_KEEP_NOTHING);
     }
     if (fault == LEFT_OVER && solves > 1)
         for (size_t k = 0; k < values; k++)
-            m->field.w[k] = first_answer[k] * (k % NB == 0 || k % NB == 4 ? m->scale : 1);
+            m->field.w[k] = kept[0][k] * (k % NB == 0 || k % NB == 4 ? m->scale : 1);
     if (fault == DQ_KEPT) {
         config->steps = 1;
         mcpi_march_solve(m);
-        config->steps = kept.steps;
-        for (int64_t k = 1; k < kept.steps; k++) {
+        config->steps = asked.steps;
+        for (int64_t k = 1; k < asked.steps; k++) {
             mcpi_march_residual(m);
             m->field.cfl = mcpi_march_courant(config, mcpi_march_norm(m) / m->first_norm);
             m->history[k] = (mcpi_step_t){.norm = mcpi_march_norm(m) / m->first_norm};
@@ -543,19 +588,19 @@ static void faulty_solve(void *solver)
     } else if (fault != NOTHING) {
         mcpi_march_solve(m);
     } else {
-        m->steps = kept.steps;
-        m->end = kept.tolerance > 0 ? MCPI_CONVERGED : MCPI_GOING;
+        m->steps = asked.steps;
+        m->end = asked.tolerance > 0 ? MCPI_CONVERGED : MCPI_GOING;
         m->first_norm = 1;
-        for (int64_t k = 0; k <= kept.steps; k++)
+        for (int64_t k = 0; k <= asked.steps; k++)
             m->history[k] = (mcpi_step_t){.norm = 1};
     }
-    *config = kept;
-    if (fault == STEP_FEWER || fault == STEP_MORE)
-        m->steps = kept.steps; /* else the number alone would reveal the fault */
+    *config = asked;
+    if (fault == STEP_FEWER || fault == STEP_MORE || (fault == HALF_OF_STEPS && !m->kept))
+        m->steps = asked.steps; /* else the number alone would reveal the fault */
     if (fault == STEP_FEWER)
-        m->history[kept.steps - 1] = m->history[kept.steps - 2];
-    for (size_t k = 0; fault == LEFT_OVER && k < values; k++)
-        first_answer[k] = m->field.w[k] / (k % NB == 0 || k % NB == 4 ? m->scale : 1);
+        m->history[asked.steps - 1] = m->history[asked.steps - 2];
+    if (fault == LEFT_OVER)
+        keep(m, 0);
     change_after(m);
     solving = false;
 }
@@ -581,7 +626,11 @@ static void begin(const rt_mutant_t *mutant, void *problem)
     fault = (fault_t)mutant->fault;
     solves = forms = 0;
     solving = false;
-    first_answer = RT_NEW(double, (size_t)(NB * (p->part->rows + p->part->ghosts)), RT_HOST);
+    for (int k = 0; k < 2; k++) {
+        kept[k] = RT_NEW(double, (size_t)(NB * (p->part->rows + p->part->ghosts)), RT_HOST);
+        rt_fill(kept[k], RT_HOST, 0,
+                (size_t)(NB * (p->part->rows + p->part->ghosts)) * sizeof(double));
+    }
     victim = 0; /* the first row with a volume above the mean: its dQ is not lost in others' */
     double mean = 0;
     for (int64_t i = 0; i < p->part->rows; i++)
@@ -595,7 +644,8 @@ static void begin(const rt_mutant_t *mutant, void *problem)
 static void end(void)
 {
     fault = HONEST;
-    RT_FREE(first_answer, RT_HOST);
+    for (int k = 0; k < 2; k++)
+        RT_FREE(kept[k], RT_HOST);
 }
 
 static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
@@ -612,6 +662,7 @@ static void *faulty_solver_new(void *problem, const rt_rung_t *rung)
 }
 
 static const rt_mutant_t honest[] = {
-    {.fault = HONEST, .name = "mutants without a fault", .problem = RT_EVERY_PROBLEM}};
+    {.fault = HONEST, .name = "mutants without a fault", .problem = RT_EVERY_PROBLEM},
+    {.fault = HONEST, .name = "the same, in windows", .problem = RT_EVERY_PROBLEM, .timed = true}};
 
 RT_MUTANTS_MAIN(mcpi_app, .ladder = ladder, .only = "flow")

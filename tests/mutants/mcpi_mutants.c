@@ -181,7 +181,10 @@ static const rt_mutant_t mutants[] = {
     {.fault = HALF_IN_WINDOWS, .name = "half of the sweeps, but of the problem's R", .timed = true},
     {.fault = KEPT, .name = "an answer kept, whole", .timed = true},
     {.fault = KEPT_SCALED, .name = "an answer kept, and scaled", .timed = true},
-    {.fault = KEPT_SCALED, .name = "an answer kept, and scaled, O in BF16", .problem = WIDE, .timed = true},
+    {.fault = KEPT_SCALED,
+     .name = "an answer kept, and scaled, O in BF16",
+     .problem = WIDE,
+     .timed = true},
     {.fault = KEPT_COMBINED, .name = "answers kept, and combined", .timed = true},
     {.fault = KEPT_COMBINED,
      .name = "answers kept, and combined, one sweep",
@@ -215,13 +218,14 @@ static const rt_mutant_t mutants[] = {
 static fault_t fault;
 static int variant;
 static bool solving;
-static bool own_R; /* the solve's R is the problem's */
+static bool remembers; /* the fault is about what an earlier solve left */
+static bool own_R;     /* the solve's R is the problem's */
 static mcpi_problem_t *current;
 static int64_t asked, sweep, solves, calls;
 static int64_t victim, victim_block; /* row and block that single faults go into */
 static double *before;               /* [rows + ghosts][nb] dQ at the start of the sweep */
 static double *this_R, *previous_R;  /* [rows][nb] */
-static double *kept[2], *kept_R[2];  /* dQ and R of the first two solves */
+static double *kept[2], *kept_R[2];  /* dQ and R of the problem, and of the first solve */
 
 static bool in_solve(fault_t f)
 {
@@ -474,6 +478,25 @@ static void answer(mcpi_solver_t *s, const double *dq)
         exchange(s, c);
 }
 
+static void compute(mcpi_solver_t *s)
+{
+    solving = true;
+    if (s->kernels->sweeps && !s->halo)
+        mcpi_sweeps(s, sweeps_done());
+    else
+        own_sweeps(s, sweeps_done());
+    solving = false;
+}
+
+/* Keeps what R makes, now the solve's or the problem's. */
+static void keep(mcpi_solver_t *s, int k)
+{
+    memcpy(kept_R[k], s->R, (size_t)(s->view.rows * s->view.nb) * sizeof *s->R);
+    zero(s);
+    compute(s);
+    mcpi_get_dq(s, kept[k]);
+}
+
 static double product(const double *x, const double *y)
 {
     double sum = 0;
@@ -489,9 +512,9 @@ static void remember(mcpi_solver_t *s)
     const double bb = product(kept_R[1], kept_R[1]);
     const double a = product(kept_R[0], s->R), b = product(kept_R[1], s->R);
     const double of_both = aa * bb - ab * ab;
-    double share[2] = {1, 0};
+    double share[2] = {0, 1};
     if (fault == KEPT_SCALED)
-        share[0] = a / aa;
+        share[1] = b / bb;
     if (fault == KEPT_COMBINED) {
         share[0] = (a * bb - b * ab) / of_both;
         share[1] = (b * aa - a * ab) / of_both;
@@ -510,22 +533,13 @@ static void solve_wrongly(mcpi_solver_t *s)
         answer(s, s->problem->exact);
         return;
     }
-    if (fault >= KEPT && fault <= KEPT_COMBINED && solves > 2 && !own_R) {
+    if (remembers && fault != NOT_ZEROED && solves > 1 && !own_R) {
         remember(s);
         return;
     }
     if (fault == NOT_ZEROED && solves > 1)
-        answer(s, kept[0]);
-    solving = true;
-    if (s->kernels->sweeps && !s->halo)
-        mcpi_sweeps(s, sweeps_done());
-    else
-        own_sweeps(s, sweeps_done());
-    solving = false;
-    if (solves <= 2) {
-        mcpi_get_dq(s, kept[solves - 1]);
-        memcpy(kept_R[solves - 1], s->R, (size_t)(s->view.rows * s->view.nb) * sizeof *s->R);
-    }
+        answer(s, kept[1]);
+    compute(s);
 }
 
 static void faulty_solve(void *solver)
@@ -533,9 +547,16 @@ static void faulty_solve(void *solver)
     mcpi_solver_t *s = solver;
     const size_t bytes = (size_t)(s->view.rows * s->view.nb) * sizeof(double);
     solves++;
+    remembers = fault == NOT_ZEROED || (fault >= KEPT && fault <= KEPT_COMBINED);
     own_R = memcmp(s->R, s->problem->system->R, bytes) == 0;
     memcpy(previous_R, this_R, bytes);
     memcpy(this_R, s->R, bytes);
+    if (remembers && solves == 1) {
+        memcpy(s->R, s->problem->system->R, bytes);
+        keep(s, 0);
+        memcpy(s->R, this_R, bytes);
+        keep(s, 1);
+    }
     solve_wrongly(s);
     s->swept = asked; /* else the number alone would reveal the fault */
     const int64_t v = victim * s->view.nb;
