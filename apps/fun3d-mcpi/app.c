@@ -245,9 +245,7 @@ static void sweeps_result(const void *solver, rt_result_t *out)
         rt_text(&out->precision, "O %s, dQ %s, sums %s, solves fp64",
                 mcpi_type_names[p->config->offdiagonal], precisions[p->config->dq],
                 precisions[p->config->accumulate]);
-    /* that of one solve; else it would depend on how many there were */
-    const bool one_solve = p->run->opt.seconds == 0 && p->run->opt.json;
-    const uint64_t left = one_solve ? mcpi_fingerprint(s) : 0;
+    const uint64_t left = p->run->opt.json ? mcpi_fingerprint(s) : 0; /* collective */
     if (!json)
         return;
     rt_json_int(json, "rows", p->counts.rows);
@@ -263,8 +261,7 @@ static void sweeps_result(const void *solver, rt_result_t *out)
         }
     rt_json_text(json, "dq_fingerprint",
                  rt_text(&text, "%012llx", (unsigned long long)c->fingerprint));
-    if (one_solve)
-        rt_json_text(json, "dq_left", rt_text(&text, "%012llx", (unsigned long long)left));
+    rt_json_text(json, "dq_left", rt_text(&text, "%012llx", (unsigned long long)left));
     halo_result(p, s, json);
     rt_json_real(json, "seconds_mesh", p->seconds_mesh);
     rt_json_real(json, "seconds_colour", p->seconds_colour);
