@@ -195,7 +195,7 @@ static fault_t fault;
 static bool solving;
 static int64_t victim, forms, solves;
 static double *kept[2], kept_mach[2]; /* at scale 1: of the problem, and of the first solve */
-static mcpi_march_t *march; /* that is solving */
+static mcpi_march_t *march;           /* that is solving */
 
 /* --- slopes --- */
 

@@ -60,9 +60,9 @@ typedef struct {
     bool own_halo;
     mcpi_field_t field;
     mcpi_places_t places; /* zeros: the sweeps have no layout of their own */
-    double *outside; /* [rows][5] in `space`: the field's */
-    double scale;    /* of density, pressure and viscosity in this solve, a power of two */
-    uint64_t draw;   /* of this solve's input: new after each spoil */
+    double *outside;      /* [rows][5] in `space`: the field's */
+    double scale;         /* of density, pressure and viscosity in this solve, a power of two */
+    uint64_t draw;        /* of this solve's input: new after each spoil */
     mcpi_state_left_t left[RT_KEEPS];
     mcpi_step_t *history; /* [steps + 1] */
     int64_t steps;        /* done, with those taken back */
